@@ -14,7 +14,7 @@ struct LinkRequest {
   uint64_t pageBytes = 4096; ///< the largest page of memory that systems of the target have
 };
 
-/// ld.lld beside the tool, else the one found when Rapt was built; the error names both places.
+/// ld.lld beside the tool, else the one found when Rapt was built; the error names both paths.
 Expected<std::string> findLinker(const std::string &toolFolder);
 
 /// The command linking runs, for -###.

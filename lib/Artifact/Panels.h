@@ -1,6 +1,6 @@
 //===- Panels.h - Packed panels of the weight file ------------------------------===//
 //
-// The one place that says how wide the panels of a weight file are. That is a fact of the
+// The width of the panels of a weight file, declared here alone. It is a fact of the
 // file, which all targets read: a matrix lies as [columns/32][rows][32], what quantizes it
 // pads groups of rows to 32 alike.
 //

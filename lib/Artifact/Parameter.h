@@ -57,8 +57,8 @@ struct PackedExtents {
 };
 PackedExtents packedExtents(const Parameter &parameter);
 
-/// Places the parameters one after another: sets `offset` and `layerStride` (both multiples of 64; a stacked
-/// parameter's layers lie one after another). Returns the bytes of the whole section. Numbers too large to represent
+/// Assigns adjacent offsets to the parameters: sets `offset` and `layerStride` (both multiples of 64; a stacked
+/// parameter's layers are adjacent). Returns the bytes of the whole section. Numbers too large to represent
 /// saturate, which the packer refuses.
 uint64_t assignOffsets(std::vector<Parameter> &parameters);
 

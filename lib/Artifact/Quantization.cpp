@@ -1,4 +1,4 @@
-//===- Quantization.cpp - Groups of weights as integers ------------------------===//
+//===- Quantization.cpp - Quantized weights in groups --------------------------===//
 #include "lib/Artifact/Quantization.h"
 #include "lib/Support/Float16.h"
 #include <algorithm>
@@ -106,7 +106,7 @@ struct Extremes {
 };
 
 /// 8 bits: 127 steps from zero to the farthest element. 4 bits: the farthest element gets code 0, about 8 steps from
-/// zero; fewer or more steps, which cut it off or leave the other side room, are tried.
+/// zero; fewer or more steps, which cut it off or leave codes of the other side unused, are tried.
 Grid symmetricGrid(const float *panel, int64_t rows, int bits, Range range) {
   const Extremes extremes(panel, rows);
   if (bits == 8) {

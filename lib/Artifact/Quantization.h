@@ -1,6 +1,6 @@
-//===- Quantization.h - Groups of weights as integers --------------------------===//
+//===- Quantization.h - Quantized weights in groups ----------------------------===//
 //
-// The one place that chooses codes, scales and zeros of a weight: the packer writes
+// Codes, scales and zeros of a weight are chosen here alone: the packer writes
 // them, the reference evaluator reads them. Arithmetic is binary32 in a fixed order, so
 // that every machine packs the same bytes.
 //

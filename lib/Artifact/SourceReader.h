@@ -2,7 +2,7 @@
 //
 // Reads any rectangle of the matrix that a source gives, straight from the checkpoint. Runs
 // of neighboring elements are read at once; the transpose of a matrix stays transposed, for
-// the writer to turn while it arranges panels.
+// the writer to transpose while it arranges panels.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,6 +1,6 @@
 //===- Transposition.h - Byte blocks from column-major to row-major ------------===//
 //
-// Checkpoints store most matrices transposed; the packer turns them while copying.
+// Checkpoints store most matrices transposed; the packer transposes them back while copying.
 // Units of 4 bytes (one f32, or two neighboring 16-bit values) take a path of 8x8
 // blocks in registers, so that packing stays as fast as a copy.
 //

@@ -1,7 +1,7 @@
 //===- WeightPacker.cpp - From source tensors to a weight file -----------------===//
 //
 // The unit of work is one 4 MiB piece of the content id: a thread fills it from the
-// tensors, hashes it while it is in the cache, and writes it at its place.
+// tensors, hashes it while it is in the cache, and writes it at its offset.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Artifact/WeightPacker.h"

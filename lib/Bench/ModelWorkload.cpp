@@ -271,7 +271,7 @@ private:
     if (!options.shapes.empty())
       return wrong(model + " is no kernel: --shape does not apply");
     if (hasStep && !options.imageSizes.empty())
-      return wrong(model + " looks at no images: --image-size does not apply");
+      return wrong(model + " takes no images: --image-size does not apply");
     if ((!hasStep || hasEncoder) && !options.prefill.empty())
       return wrong(model + " reads no prompts: --prefill does not apply, --tokens or --image-size does");
     if (!hasStep && !options.decode.empty())
@@ -281,7 +281,7 @@ private:
     if (!hasStep && readsImages() && !options.tokens.empty())
       return wrong(model + " reads no tokens: --tokens does not apply, --image-size does");
     if (!hasStep && !readsImages() && !options.imageSizes.empty())
-      return wrong(model + " looks at no images: --image-size does not apply");
+      return wrong(model + " takes no images: --image-size does not apply");
     return {};
   }
 

@@ -86,7 +86,7 @@ constexpr Option table[] = {
     {{"past", "d n-depth", "N", "tokens before the first step of --decode (the first of --prefill; 1 with an encoder)"},
      setNumber<&Options::past, 1, mostNumber>},
     {{"tokens", "", "128,384", "encoders and encoder-decoders: rows of these lengths"}, setList<&Options::tokens>},
-    {{"image-size", "", "224", "models that look at images: of so many pixels square"},
+    {{"image-size", "", "224", "vision transformers: images of so many pixels square"},
      setList<&Options::imageSizes, 1 << 14>},
     {{"batch", "b", "N", "rows or images at a time (1)"}, setNumber<&Options::batch, 1, 1 << 16>},
     {{"shape", "", "DIM=SIZE,...", "kernels: sizes of the dims; may be repeated"}, setShape},
@@ -130,14 +130,13 @@ std::string helpText() {
       "Measures what raptc compiled: a model, or the kernels of a library made from .mlir without a model.\n\n"
       "usage: rapt-bench FILE.so [options]\n\noptions:\n" +
       listOptions(optionNames(table), 30);
-  return text + "\nEvery figure stands beside the limit of this machine, measured in turns with it: multiply-adds in "
-                "registers, or\n"
-                "reading as many bytes as the model reads. A repetition counts if the process had its processors "
-                "meanwhile. A row\n"
-                "with fewer of these than were asked for is marked as disturbed; without any, all repetitions count. A "
-                "row whose\n"
-                "two halves disagree by more than 10 % is marked as unresolved.\n"
-                "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage\n";
+  return text +
+         "\nEvery figure stands beside the limit of this machine, measured alternately with it: multiply-adds in "
+         "registers, or\n"
+         "reading as many bytes as the model reads. Repetitions that were preempted are discarded. A row with fewer\n"
+         "repetitions than were asked for is marked as disturbed; if all were preempted, all count. A row whose\n"
+         "two halves disagree by more than 10 % is marked as unresolved.\n"
+         "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage\n";
 }
 
 } // namespace rapt::bench

@@ -9,7 +9,7 @@ def AttnToLinalg : Pass<"attn-to-linalg"> {
   let description = [{
     Decomposes every op of attn for any target, on logical shapes.
     - Elementwise ops, norms, look-ups and positions become `linalg.generic`.
-    - A matmul becomes `linalg.fill`, a `linalg.generic` that sums products, and one for its epilogue.
+    - A matmul becomes `linalg.fill`, a `linalg.generic` that multiplies and adds, and one for its epilogue.
     - Attention becomes a grid (`scf.forall`) over tiles of queries of each sequence and head, with a loop of online softmax over KV blocks. Its memory is that of a
       tile. `attn.schedule` gives the sizes of both (`queries`, `keys`).
     - A recurrence becomes a grid over sequences with a loop over time.

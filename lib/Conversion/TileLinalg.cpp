@@ -104,7 +104,7 @@ bool isMadeIn(Value value, BlockArgument argument) {
   return true;
 }
 
-/// A tensor that a loop carries stays in one place: one that an iteration makes elsewhere is copied there at its end,
+/// A tensor that a loop carries stays in one buffer: one that an iteration makes elsewhere is copied there at its end,
 /// since a loop whose memory changes hands allocates.
 void keepInPlace(scf::ForOp loop) {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());

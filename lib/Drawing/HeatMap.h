@@ -27,11 +27,11 @@ struct Axes {
 std::string drawSvg(const Axes &axes, const std::string &title, std::span<const float> weights);
 
 /// Pictures of maps that have the same axes. Cells are squares of 24 pixels, or as many fewer as keep the map within
-/// 4096; below 10 pixels there is no room for text: then the picture has the cells alone. The map ends 12 pixels from
+/// 4096; below 10 pixels text does not fit: then the picture has the cells alone. The map ends 12 pixels from
 /// the right and from the bottom; title and bar stand at the top left.
 class Raster {
 public:
-  /// `longestTitle` gets room. Errors: more pixels than `mostPixels`, a font that does not open.
+  /// `longestTitle` fits. Errors: more pixels than `mostPixels`, a font that does not open.
   static Expected<Raster> make(const Axes &axes, const std::string &longestTitle);
 
   Picture draw(const std::string &title, std::span<const float> weights);

@@ -206,7 +206,7 @@ bool Compilation::read() {
       first().begin(std::move(input.module), input.kind, paths, variants.size() > 1 ? variants[0].machine.name : ""));
 }
 
-/// No output replaces what is read or another output, and there is a place for them.
+/// No output replaces what is read or another output, and a folder exists for them.
 bool Compilation::checkFiles() {
   if (options.dryRun || options.showCommands)
     return true;

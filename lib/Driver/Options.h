@@ -22,7 +22,7 @@ struct Options {
   bool listCpus = false;
   int64_t maxSequenceLength = 0, maxBatch = 64;
   int64_t quantizeGroup = 0;                            ///< rows of a group; 0: not asked for
-  bool attentionWeights = false;                        ///< outputs to look at
+  bool attentionWeights = false;                        ///< attention probabilities as outputs
   std::vector<int64_t> attentionLayers, attentionHeads; ///< of these; empty: all
   std::optional<uint64_t> randomSeed;
   std::vector<std::string> ignoreKeys;

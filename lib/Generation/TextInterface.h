@@ -78,7 +78,7 @@ Outcome give(const Element *elements, size_t count, Element *result, size_t capa
   if (!result)
     return invalid(std::string("there is no memory for the ") + what);
   if (capacity < count)
-    return {RAPT_FULL, "the result has " + std::to_string(count) + " " + what + ", but there is room for " +
+    return {RAPT_FULL, "the result has " + std::to_string(count) + " " + what + ", but the buffer holds " +
                            std::to_string(capacity)};
   if (count > 0)
     std::memcpy(result, elements, count * sizeof(Element));

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kAlignment = 64;
 
 /// Where the parts of a cache lie in a block.
-struct Places {
+struct Layout {
   SmallVector<Type> types;
   SmallVector<int64_t> at, first; ///< offset of each part; first part of each segment
   int64_t bytes = 0;              ///< of a block
@@ -35,33 +35,33 @@ bool isBounded(const attn::KVSegment &segment, int64_t block) {
   return elements && *elements <= most;
 }
 
-FailureOr<Places> placesOf(Operation *op, attn::KVCacheType cache, CachePoolsOf poolsOf) {
-  Places places;
+FailureOr<Layout> layoutOf(Operation *op, attn::KVCacheType cache, CachePoolsOf poolsOf) {
+  Layout layout;
   for (const attn::KVSegment &segment : cache.getSegments()) {
-    if (!isBounded(segment, cache.getBlock()) || places.bytes > std::numeric_limits<int64_t>::max() / 2)
+    if (!isBounded(segment, cache.getBlock()) || layout.bytes > std::numeric_limits<int64_t>::max() / 2)
       return op->emitOpError() << "has a cache whose blocks are too large: " << cache;
-    places.first.push_back(int64_t(places.types.size()));
+    layout.first.push_back(int64_t(layout.types.size()));
     for (RankedTensorType pool : poolsOf(segment, cache.getBlock())) {
-      places.types.push_back(pool);
-      places.at.push_back(places.bytes);
+      layout.types.push_back(pool);
+      layout.at.push_back(layout.bytes);
       const int64_t bytes =
           llvm::product_of(pool.getShape().drop_front()) * pool.getElementType().getIntOrFloatBitWidth() / 8;
-      places.bytes = int64_t(llvm::alignTo(places.bytes + bytes, kAlignment));
+      layout.bytes = int64_t(llvm::alignTo(layout.bytes + bytes, kAlignment));
     }
   }
-  return places;
+  return layout;
 }
 
 /// Replaces one cache in a function.
 class Splitting {
 public:
-  Splitting(BlockArgument cache, attn::KVCacheType type, Places places)
-      : cache(cache), type(type), places(std::move(places)) {}
+  Splitting(BlockArgument cache, attn::KVCacheType type, Layout layout)
+      : cache(cache), type(type), layout(std::move(layout)) {}
 
   LogicalResult run() {
     Block &body = *cache.getOwner();
     auto b = ImplicitLocOpBuilder::atBlockBegin(cache.getLoc(), &body);
-    auto parts = attn::CachePartsOp::create(b, places.types, cache, places.at);
+    auto parts = attn::CachePartsOp::create(b, layout.types, cache, layout.at);
     known[cache] = llvm::to_vector(ValueRange(parts.getParts()));
     if (failed(split(body)))
       return failure();
@@ -81,9 +81,9 @@ private:
 
   /// The memory of a segment's keys, and of its values where they are apart.
   std::pair<unsigned, std::optional<unsigned>> poolsOf(uint64_t segment) const {
-    const auto first = unsigned(places.first[segment]);
+    const auto first = unsigned(layout.first[segment]);
     const auto next =
-        segment + 1 < places.first.size() ? unsigned(places.first[segment + 1]) : unsigned(places.types.size());
+        segment + 1 < layout.first.size() ? unsigned(layout.first[segment + 1]) : unsigned(layout.types.size());
     return {first, next - first > 1 ? std::optional(first + 1) : std::nullopt};
   }
 
@@ -176,12 +176,12 @@ private:
     ImplicitLocOpBuilder b(end.getLoc(), &end);
     for (OpOperand &operand : end.getOpOperands())
       if (const Parts *parts = find(operand.get()))
-        operand.set(attn::CacheJoinOp::create(b, cache, *parts, places.at));
+        operand.set(attn::CacheJoinOp::create(b, cache, *parts, layout.at));
   }
 
   BlockArgument cache;
   attn::KVCacheType type;
-  Places places;
+  Layout layout;
   llvm::DenseMap<Value, Parts> known;
   SmallVector<Operation *> dead;
 };
@@ -197,14 +197,14 @@ LogicalResult rapt::splitCaches(ModuleOp module, CachePoolsOf poolsOf) {
       auto cache = dyn_cast<attn::KVCacheType>(argument.getType());
       if (!cache || cache.isUniform())
         continue;
-      FailureOr<Places> places = placesOf(function, cache, poolsOf);
-      if (failed(places))
+      FailureOr<Layout> layout = layoutOf(function, cache, poolsOf);
+      if (failed(layout))
         return failure();
       isSplit = true;
-      const int64_t bytes = places->bytes;
+      const int64_t bytes = layout->bytes;
       auto memory = RankedTensorType::get({ShapedType::kDynamic, bytes}, IntegerType::get(module.getContext(), 8));
       argument.setType(memory);
-      if (failed(Splitting(argument, cache, std::move(*places)).run()))
+      if (failed(Splitting(argument, cache, std::move(*layout)).run()))
         return failure();
       function.setArgAttr(argument.getArgNumber(), attn::AttnDialect::cacheAttr, TypeAttr::get(cache));
     }

@@ -123,8 +123,8 @@ constexpr llvm::StringLiteral kVectorizeLoops = "loop-simplify,lcssa,loop(indvar
                                                 "instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,adce";
 constexpr llvm::StringLiteral kScalarLoops = "rapt-scalar-loops"; ///< of a function in LLVM IR
 
-/// Register tiles fill the registers, and their steps come in the order that reads well. LLVM's scheduler, which may
-/// not look at single functions, puts the loads of a step first where an address takes a multiplication, and spills
+/// Micro-kernel tiles fill the registers, and their steps come in the order that reads well. LLVM's scheduler, which
+/// may not look at single functions, puts the loads of a step first where an address takes a multiplication, and spills
 /// half of the accumulators.
 void keepOrder() {
   static const bool set = [] {

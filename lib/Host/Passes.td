@@ -109,7 +109,7 @@ def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
 def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
   let summary = "plans allocations as offsets of one workspace";
   let description = [{
-    Runs after outlining. Allocations move out of loops. Those of an entry become views of its workspace argument. Buffers with the same dynamic
+    Allocations move out of loops. Those of an entry become views of its workspace argument. Buffers with the same dynamic
     extents are proportional to each other, so a static best fit by size and live range gives their offsets; groups with different extents follow one another.
     Scratch buffers of a task become `memref.alloca` up to 16 KiB in total, else views of its worker's slice of the workspace. The function
     `ENTRY.workspace(dims..., workers) -> bytes` is added. An allocation whose size depends on a loop is an error.
@@ -225,7 +225,6 @@ def AttnEmitEntries : Pass<"attn-emit-entries", "::mlir::ModuleOp"> {
     Adds two exported functions for every entry: `(env, buffers, dims) -> status` (`rapt_entry_fn` in lib/Runtime/include/rapt/artifact.h), which reads
     buffers and dims in the manifest's order and calls the compiled function, and one of type `rapt_workspace_fn`. All other functions become local. In a
     module without `attn.model`, entries are bare kernels: `NAME(env, inputs..., outputs..., dims, scratch)` and `NAME_scratch(dims, workers)`.
-    Runs on the llvm dialect.
 
     ```mlir
     module attributes {attn.model = {}} {

@@ -1,9 +1,9 @@
-//===- PlanMemory.cpp - Every allocation becomes a place in the workspace --------------------===//
+//===- PlanMemory.cpp - Every allocation becomes an offset in the workspace -------------------===//
 //
 // An entry's buffers lie in the workspace that the caller gives. Sizes are known
 // only at run time, but buffers with the same dynamic extents are proportional to
-// each other: such a group is an arena in which a static best fit by size and life
-// assigns places, counted in units of one size. Arenas lie one after another. A
+// each other: such a group is an arena in which a static best fit by size and live
+// range assigns offsets, counted in units of one size. Arenas are adjacent. A
 // task's scratch is on its stack up to 16 KiB, else in a slice of the workspace of
 // its worker. `ENTRY.workspace` tells the size from the dims.
 //
@@ -106,34 +106,34 @@ FailureOr<memref::AllocOp> hoistToStart(memref::AllocOp alloc, Operation *point)
 /// A task's scratch: on the stack, or at `base` + worker * bytes of the workspace, which it then takes as two more
 /// captures. Returns the bytes of workspace one worker needs.
 FailureOr<int64_t> planTask(func::FuncOp task) {
-  struct Place {
+  struct Scratch {
     memref::AllocOp alloc;
     int64_t bytes;
   };
-  SmallVector<Place> places;
-  task.walk([&](memref::AllocOp alloc) { places.push_back({alloc, 0}); });
+  SmallVector<Scratch> buffers;
+  task.walk([&](memref::AllocOp alloc) { buffers.push_back({alloc, 0}); });
   int64_t total = 0;
-  for (Place &place : places) {
-    std::optional<int64_t> bytes = boundedBytes(place.alloc);
+  for (Scratch &buffer : buffers) {
+    std::optional<int64_t> bytes = boundedBytes(buffer.alloc);
     if (!bytes)
-      return place.alloc.emitOpError("in a task needs extents with constant bounds"), failure();
-    place.bytes = *bytes;
+      return buffer.alloc.emitOpError("in a task needs extents with constant bounds"), failure();
+    buffer.bytes = *bytes;
     total += *bytes;
-    // A buffer that is made in a loop starts every iteration undefined, so one place serves all iterations.
-    if (place.alloc.getType().hasStaticShape())
-      while (!isa<FunctionOpInterface>(place.alloc->getParentOp()))
-        place.alloc->moveBefore(place.alloc->getParentOp());
+    // A buffer that is made in a loop starts every iteration undefined, so all iterations share its bytes.
+    if (buffer.alloc.getType().hasStaticShape())
+      while (!isa<FunctionOpInterface>(buffer.alloc->getParentOp()))
+        buffer.alloc->moveBefore(buffer.alloc->getParentOp());
   }
   Block &block = task.getBody().front();
   ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockBegin(task.getLoc(), &block);
   if (total <= kStackLimit) {
-    for (auto [alloc, bytes] : places) {
+    for (auto [alloc, bytes] : buffers) {
       MemRefType type = alloc.getType();
       const bool isStatic = type.hasStaticShape();
-      // Room for a view is at the task's begin, since its extents may be known only in a loop.
-      OpBuilder room(isStatic ? alloc.getOperation() : &block.front());
+      // The bytes of a view are allocated at the task's begin, since its extents may be known only in a loop.
+      OpBuilder start(isStatic ? alloc.getOperation() : &block.front());
       Value buffer =
-          memref::AllocaOp::create(room, alloc.getLoc(), isStatic ? type : MemRefType::get({bytes}, b.getI8Type()),
+          memref::AllocaOp::create(start, alloc.getLoc(), isStatic ? type : MemRefType::get({bytes}, b.getI8Type()),
                                    ValueRange(), ValueRange(), b.getI64IntegerAttr(kAlignment));
       if (!isStatic) {
         b.setInsertionPoint(alloc);
@@ -152,11 +152,11 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
   Value worker = block.getArguments().back();
   base = arith::AddIOp::create(b, base, arith::MulIOp::create(b, worker, arith::ConstantIndexOp::create(b, total)));
   int64_t offset = 0;
-  for (auto [alloc, bytes] : places) {
+  for (auto [alloc, bytes] : buffers) {
     b.setInsertionPoint(alloc);
-    Value place = arith::AddIOp::create(b, base, arith::ConstantIndexOp::create(b, offset));
+    Value at = arith::AddIOp::create(b, base, arith::ConstantIndexOp::create(b, offset));
     alloc.replaceAllUsesWith(
-        memref::ViewOp::create(b, alloc.getType(), workspace, place, alloc.getDynamicSizes()).getResult());
+        memref::ViewOp::create(b, alloc.getType(), workspace, at, alloc.getDynamicSizes()).getResult());
     offset += bytes;
     alloc.erase();
   }
@@ -168,10 +168,10 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
 struct Buffer {
   memref::AllocOp alloc;
   unsigned begin, end;
-  int64_t units, place = 0;
+  int64_t units, offset = 0;
 };
 
-/// Buffers whose sizes are `units` times `unitFactor` bytes times the dynamic extents, the product rounded up to the
+/// Buffers whose sizes are `units` times `unitFactor` bytes times the dynamic extents, rounded up to the
 /// alignment.
 struct Arena {
   SmallVector<Value> extents;
@@ -213,22 +213,23 @@ Arena &arenaOf(memref::AllocOp alloc, SmallVectorImpl<Arena> &arenas, int64_t &u
 }
 
 /// Places the buffers of an arena, the largest first: each in the smallest hole that the buffers in use with it leave.
-void place(Arena &arena) {
+void assignOffsets(Arena &arena) {
   SmallVector<Buffer *> order = llvm::to_vector(llvm::make_pointer_range(arena.buffers)), placed;
   llvm::stable_sort(order, [](Buffer *a, Buffer *b) { return a->units > b->units; });
   for (Buffer *buffer : order) {
     int64_t top = 0, best = -1, bestHole = 0;
-    for (Buffer *other : placed) { // by place
+    for (Buffer *other : placed) { // by offset
       if (other->end <= buffer->begin || buffer->end <= other->begin)
         continue;
-      int64_t hole = other->place - top;
+      int64_t hole = other->offset - top;
       if (hole >= buffer->units && (best < 0 || hole < bestHole))
         best = top, bestHole = hole;
-      top = std::max(top, other->place + other->units);
+      top = std::max(top, other->offset + other->units);
     }
-    buffer->place = best < 0 ? top : best;
-    arena.units = std::max(arena.units, buffer->place + buffer->units);
-    placed.insert(llvm::upper_bound(placed, buffer, [](Buffer *a, Buffer *b) { return a->place < b->place; }), buffer);
+    buffer->offset = best < 0 ? top : best;
+    arena.units = std::max(arena.units, buffer->offset + buffer->units);
+    placed.insert(llvm::upper_bound(placed, buffer, [](Buffer *a, Buffer *b) { return a->offset < b->offset; }),
+                  buffer);
   }
 }
 
@@ -242,7 +243,7 @@ void collectUses(Value value, SmallVectorImpl<Operation *> &uses) {
 }
 
 /// Sets when the buffer is in use. One that is used inside and outside of a loop lives through the whole loop.
-void findLife(Buffer &buffer, const DenseMap<Operation *, std::pair<unsigned, unsigned>> &spans) {
+void findLiveRange(Buffer &buffer, const DenseMap<Operation *, std::pair<unsigned, unsigned>> &spans) {
   SmallVector<Operation *> uses;
   memref::AllocOp alloc = buffer.alloc;
   collectUses(alloc.getResult(), uses);
@@ -287,7 +288,7 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
     for (memref::AllocOp alloc : allocs) {
       Buffer buffer{alloc};
       Arena &arena = arenaOf(alloc, arenas, buffer.units);
-      findLife(buffer, spans);
+      findLiveRange(buffer, spans);
       arena.buffers.push_back(buffer);
     }
 
@@ -295,14 +296,14 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
     Value workspace = entry.getArgument(2), offset = point->getResult(0);
     b.setInsertionPointAfter(point);
     for (Arena &arena : arenas) {
-      place(arena);
+      assignOffsets(arena);
       Value unit = arena.unitBytes(b);
       auto bytesOf = [&](int64_t units) -> Value {
         return arith::MulIOp::create(b, unit, arith::ConstantIndexOp::create(b, units));
       };
       for (Buffer &buffer : arena.buffers) {
         memref::AllocOp alloc = buffer.alloc;
-        Value begin = buffer.place ? arith::AddIOp::create(b, offset, bytesOf(buffer.place)).getResult() : offset;
+        Value begin = buffer.offset ? arith::AddIOp::create(b, offset, bytesOf(buffer.offset)).getResult() : offset;
         auto view = memref::ViewOp::create(b, alloc.getType(), workspace, begin, alloc.getDynamicSizes());
         alloc.replaceAllUsesWith(view.getResult());
       }

@@ -19,8 +19,8 @@ void ParameterSet::addTransformed(std::string symbol, artifact::Source source, h
   for (artifact::Transform &step : steps) {
     Expected<artifact::Shape> after = artifact::shapeAfter(step, shape);
     assert(after && "the family's transforms fit the shape that it gives");
-    const bool isTurned = std::holds_alternative<artifact::Transpose>(step);
-    if (*after != shape || isTurned)
+    const bool isTransposed = std::holds_alternative<artifact::Transpose>(step);
+    if (*after != shape || isTransposed)
       source.transforms.push_back(std::move(step));
     shape = std::move(*after);
   }

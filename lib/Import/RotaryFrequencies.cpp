@@ -62,21 +62,21 @@ int64_t readOriginalPositions(ConfigReader &config, ConfigReader &scaling, int64
   return config.getInt(key, 1, mostPositions, inside);
 }
 
-/// Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language Models": channels that turn often
-/// within the original context stay, those that turn rarely are stretched by `factor`, and a ramp leads from one to the
-/// other.
+/// Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language Models": channels that rotate often
+/// within the original context stay, those that rotate rarely are stretched by `factor`, and a ramp leads from one to
+/// the other.
 struct Yarn {
   double factor, fast, slow, original;
   bool isTruncated;
 
-  /// The place among `channels` of the frequency that turns so many times in the original context.
-  static double placeOf(double turns, double theta, int64_t channels, double original) {
-    return double(channels) * std::log(original / (turns * 2 * std::numbers::pi)) / (2 * std::log(theta));
+  /// The index among `channels` of the frequency that rotates so many times in the original context.
+  static double channelOf(double rotations, double theta, int64_t channels, double original) {
+    return double(channels) * std::log(original / (rotations * 2 * std::numbers::pi)) / (2 * std::log(theta));
   }
 
   void apply(std::vector<float> &frequencies, double theta) const {
     const int64_t channels = 2 * int64_t(frequencies.size());
-    double low = placeOf(fast, theta, channels, original), high = placeOf(slow, theta, channels, original);
+    double low = channelOf(fast, theta, channels, original), high = channelOf(slow, theta, channels, original);
     if (isTruncated) {
       low = std::floor(low);
       high = std::ceil(high);
@@ -166,7 +166,7 @@ RotaryFrequencies importing::readRotaryFrequencies(ConfigReader &config, int64_t
   double theta = config.getPositive("rope_theta", mostTheta, 10000);
   config.getFloat("partial_rotary_factor", 1, 1, 1);
   if (channels % 2 != 0)
-    config.fail("head_dim " + std::to_string(channels) + " is odd: rotary embedding takes channels in pairs");
+    config.fail("head_dim " + std::to_string(channels) + " is odd: rotary embedding rotates two channels by one angle");
   std::optional<ConfigReader> scaling = config.open({"rope_parameters", "rope_scaling"});
   if (!scaling)
     return {plainFrequencies(theta, channels)};

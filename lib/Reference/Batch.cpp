@@ -30,7 +30,7 @@ FailureOr<Batch> readBatch(Operation *op, int64_t rows, int64_t length, const Np
     if (failed(used))
       return failure();
     for (int64_t i = 0; i < *used; ++i)
-      batch.places.push_back(r * length + i);
+      batch.offsets.push_back(r * length + i);
     batch.rowBegin.push_back(batch.tokens());
   }
   return batch;
@@ -49,8 +49,8 @@ NpyTensor packRows(const Batch &batch, const NpyTensor &padded) {
   NpyTensor packed{padded.type, {batch.tokens()}, {}};
   packed.shape.insert(packed.shape.end(), padded.shape.begin() + 2, padded.shape.end());
   packed.data.resize(batch.tokens() * bytes);
-  for (auto [i, place] : llvm::enumerate(batch.places))
-    std::copy_n(padded.data.begin() + place * bytes, bytes, packed.data.begin() + i * bytes);
+  for (auto [i, offset] : llvm::enumerate(batch.offsets))
+    std::copy_n(padded.data.begin() + offset * bytes, bytes, packed.data.begin() + i * bytes);
   return packed;
 }
 
@@ -59,8 +59,8 @@ NpyTensor padRows(const Batch &batch, const NpyTensor &packed) {
   NpyTensor padded{packed.type, {batch.rows, batch.length}, {}};
   padded.shape.insert(padded.shape.end(), packed.shape.begin() + 1, packed.shape.end());
   padded.data.resize(batch.rows * batch.length * bytes);
-  for (auto [i, place] : llvm::enumerate(batch.places))
-    std::copy_n(packed.data.begin() + i * bytes, bytes, padded.data.begin() + place * bytes);
+  for (auto [i, offset] : llvm::enumerate(batch.offsets))
+    std::copy_n(packed.data.begin() + i * bytes, bytes, padded.data.begin() + offset * bytes);
   return padded;
 }
 

@@ -10,9 +10,9 @@ namespace rapt::reference {
 struct Batch {
   int64_t rows = 0, length = 0;
   std::vector<int64_t> rowBegin{0}; ///< [rows + 1]: where each row begins when they are packed
-  std::vector<int64_t> places;      ///< of each token: row * length + column
+  std::vector<int64_t> offsets;     ///< of each token: row * length + column
 
-  int64_t tokens() const { return int64_t(places.size()); }
+  int64_t tokens() const { return int64_t(offsets.size()); }
 };
 
 /// `mask` is attention_mask, integers [rows, length], ones and then zeros in each row; null: no padding. Errors are

@@ -34,22 +34,22 @@ template <typename S> static S cubic(S t) {
   return t < 2 ? a * t * t * t - 5 * a * t * t + 8 * a * t - 4 * a : S(0);
 }
 
-/// The rows of an axis of `extent` that place `at` of `places` takes, and with which weights.
-template <typename S> static std::array<std::pair<int64_t, S>, 4> taps(int64_t at, int64_t places, int64_t extent) {
-  S place = (S(at) + S(0.5)) * (S(extent) / S(places)) - S(0.5), below = std::floor(place);
+/// The rows of an axis of `extent` that patch `at` of `count` takes, and with which weights.
+template <typename S> static std::array<std::pair<int64_t, S>, 4> taps(int64_t at, int64_t count, int64_t extent) {
+  S center = (S(at) + S(0.5)) * (S(extent) / S(count)) - S(0.5), below = std::floor(center);
   std::array<std::pair<int64_t, S>, 4> result;
   for (int64_t m = -1; m <= 2; ++m)
-    result[m + 1] = {std::clamp(int64_t(below) + m, int64_t(0), extent - 1), cubic(place - below - S(m))};
+    result[m + 1] = {std::clamp(int64_t(below) + m, int64_t(0), extent - 1), cubic(center - below - S(m))};
   return result;
 }
 
 template <typename S>
 Result<S> evaluate(attn::ResizePositionsOp op, const Tensor<S> &table, int64_t height, int64_t width) {
   int64_t others = op.getOthers(), columns = table.dim(1), rows = op.getGrid()[0], across = op.getGrid()[1];
-  std::optional<int64_t> places = height < 0 || width < 0 ? std::nullopt : checkedMul(height, width);
-  if (!places || *places > maxElements)
+  std::optional<int64_t> count = height < 0 || width < 0 ? std::nullopt : checkedMul(height, width);
+  if (!count || *count > maxElements)
     return op.emitOpError() << "makes positions for " << height << " x " << width << " patches";
-  Result<S> result = makeTensor<S>(op, {others + *places, columns});
+  Result<S> result = makeTensor<S>(op, {others + *count, columns});
   if (failed(result))
     return failure();
   std::copy_n(table.floats.begin(), others * columns, result->floats.begin());

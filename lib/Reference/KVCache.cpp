@@ -19,22 +19,22 @@ FailureOr<int64_t> layerOf(Operation *op, attn::KVCacheType type, uint64_t segme
   return error;
 }
 
-/// Index of channel 0 of `head` at place `place` of block `block`.
-int64_t at(attn::KVCacheType type, int64_t heads, int64_t channels, int64_t block, int64_t head, int64_t place) {
-  return ((block * heads + head) * type.getBlock() + place) * channels;
+/// Index of channel 0 of `head` at slot `slot` of block `block`.
+int64_t at(attn::KVCacheType type, int64_t heads, int64_t channels, int64_t block, int64_t head, int64_t slot) {
+  return ((block * heads + head) * type.getBlock() + slot) * channels;
 }
 
-/// For each token of a row the place in the pool that it is written to; -1 for tokens of no row.
+/// For each token of a row the slot of the pool that it is written to; -1 for tokens of no row.
 template <typename S>
-FailureOr<std::vector<int64_t>> placesOf(attn::KVAppendOp op, attn::KVCacheType type, int64_t blocks, int64_t tokens,
-                                         const Tensor<S> &rowBegin, const Tensor<S> &past, const Tensor<S> &table) {
+FailureOr<std::vector<int64_t>> slotsOf(attn::KVAppendOp op, attn::KVCacheType type, int64_t blocks, int64_t tokens,
+                                        const Tensor<S> &rowBegin, const Tensor<S> &past, const Tensor<S> &table) {
   if (failed(checkOffsets(op, "row_begin", rowBegin, tokens)))
     return failure();
   int64_t rows = rowBegin.dim(0) - 1, length = table.dim(1), block = type.getBlock();
   if (past.dim(0) != rows || table.dim(0) != rows)
     return op.emitOpError() << "has " << past.dim(0) << " past lengths and a table of " << table.dim(0) << " rows for "
                             << rows << " rows";
-  std::vector<int64_t> places(tokens, -1);
+  std::vector<int64_t> slots(tokens, -1);
   std::vector<int64_t> writer(blocks, -1); // the entry of the table
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t t = rowBegin.ints[r]; t < rowBegin.ints[r + 1]; ++t) {
@@ -46,14 +46,14 @@ FailureOr<std::vector<int64_t>> placesOf(attn::KVAppendOp op, attn::KVCacheType 
       if (number < 0 || number >= blocks)
         return op.emitOpError() << "table[" << r << ", " << position / block << "] is " << number
                                 << ", but the cache has " << blocks << " blocks";
-      places[t] = number * block + position % block;
+      slots[t] = number * block + position % block;
       const int64_t entry = r * length + position / block;
       if (writer[number] >= 0 && writer[number] != entry)
         return op.emitOpError() << "row " << r << " writes block " << number << ", which is written for table["
                                 << writer[number] / length << ", " << writer[number] % length << "], too";
       writer[number] = entry;
     }
-  return places;
+  return slots;
 }
 
 /// One key or value of a head as the cache has it.
@@ -81,8 +81,8 @@ FailureOr<Cache<S>> evaluate(attn::KVAppendOp op, const Cache<S> &cache, int64_t
   const attn::KVSegment &segment = type.getSegments()[op.getSegment()];
   if (ArrayRef(key.shape).drop_back() != ArrayRef(value.shape).drop_back())
     return op.emitOpError("has keys and values of different extents");
-  auto places = placesOf(op, type, cache.blocks, key.dim(0), rowBegin, past, table);
-  if (failed(places))
+  auto slots = slotsOf(op, type, cache.blocks, key.dim(0), rowBegin, past, table);
+  if (failed(slots))
     return failure();
   Cache<S> result = cache;
   const int64_t heads = segment.heads;
@@ -90,10 +90,10 @@ FailureOr<Cache<S>> evaluate(attn::KVAppendOp op, const Cache<S> &cache, int64_t
        {std::tuple(&key, &result.keys, segment.keys), std::tuple(&value, &result.values, segment.values)}) {
     auto written = std::make_shared<std::vector<S>>(*(*target)[*number]);
     const int64_t channels = part.channels;
-    for (auto [t, place] : llvm::enumerate(*places))
-      for (int64_t h = 0; place >= 0 && h < heads; ++h)
+    for (auto [t, slot] : llvm::enumerate(*slots))
+      for (int64_t h = 0; slot >= 0 && h < heads; ++h)
         store(part.element, ArrayRef(source->floats).slice((t * heads + h) * channels, channels),
-              written->data() + at(type, heads, channels, place / type.getBlock(), h, place % type.getBlock()));
+              written->data() + at(type, heads, channels, slot / type.getBlock(), h, slot % type.getBlock()));
     (*target)[*number] = std::move(written);
   }
   return result;

@@ -38,14 +38,14 @@ bool next(SmallVectorImpl<int64_t> &point, ArrayRef<int64_t> extents) {
 }
 
 /// The number of an operand's element at a point, in row-major order; none beyond the operand.
-std::optional<int64_t> placeOf(AffineMap map, ArrayRef<int64_t> shape, ArrayRef<int64_t> point) {
-  int64_t place = 0;
+std::optional<int64_t> offsetOf(AffineMap map, ArrayRef<int64_t> shape, ArrayRef<int64_t> point) {
+  int64_t offset = 0;
   for (auto [index, extent] : llvm::zip_equal(map.compose(point), shape)) {
     if (index < 0 || index >= extent)
       return std::nullopt;
-    place = place * extent + index;
+    offset = offset * extent + index;
   }
-  return place;
+  return offset;
 }
 
 } // namespace
@@ -73,7 +73,7 @@ template <typename S> LogicalResult Evaluator<S>::runLinalg(linalg::LinalgOp op,
     results.push_back(tensor(frame, init));
   SmallVector<int64_t> point(extents.size(), 0);
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  SmallVector<int64_t> places(maps.size(), 0);
+  SmallVector<int64_t> offsets(maps.size(), 0);
   const unsigned inputs = op.getNumDpsInputs();
   for (bool more = points > 0; more; more = next(point, extents)) {
     for (OpOperand &operand : op->getOpOperands()) {
@@ -86,16 +86,16 @@ template <typename S> LogicalResult Evaluator<S>::runLinalg(linalg::LinalgOp op,
         continue;
       }
       const Tensor<S> &from = i < inputs ? tensor(frame, operand.get()) : results[i - inputs];
-      std::optional<int64_t> place = placeOf(maps[i], from.shape, point);
-      if (!place)
+      std::optional<int64_t> offset = offsetOf(maps[i], from.shape, point);
+      if (!offset)
         return op->emitOpError() << "reads beyond operand " << i;
-      places[i] = *place;
-      body->argument(i) = slotAt(from, *place);
+      offsets[i] = *offset;
+      body->argument(i) = slotAt(from, *offset);
     }
     body->setIndices(point);
     body->run();
     for (auto [i, result] : llvm::enumerate(results))
-      put(result, places[inputs + i], body->result(i));
+      put(result, offsets[inputs + i], body->result(i));
   }
   for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
     if (failed(set(frame, result, std::move(value))))

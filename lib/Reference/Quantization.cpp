@@ -83,12 +83,12 @@ std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Ten
   for (int64_t m = 0; m < rows.dim(0); ++m)
     for (int64_t j = 0; j < n; ++j)
       for (int64_t g = 0; g < groups; ++g) {
-        int64_t product = 0;
+        int64_t dot = 0;
         for (int64_t i = begins[g]; i < begins[g + 1]; ++i) {
           int64_t code = weight.ints[type.getAxis() == 1 ? j * depth + i : i * n + j];
-          product += rows.ints[m * depth + i] * (code - weight.zeros[j * groups + g]);
+          dot += rows.ints[m * depth + i] * (code - weight.zeros[j * groups + g]);
         }
-        sums[m * n + j] += S(product) * weight.scales[j * groups + g] * rows.scales[m * groups + g];
+        sums[m * n + j] += S(dot) * weight.scales[j * groups + g] * rows.scales[m * groups + g];
       }
   return sums;
 }

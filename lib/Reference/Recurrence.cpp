@@ -62,7 +62,7 @@ FailureOr<SmallVector<Tensor<S>>> evaluate(attn::RecurrenceOp op, const Tensor<S
       return failure();
     results.push_back(std::move(*state));
   }
-  std::vector<S> product(columns);
+  std::vector<S> hiddenGates(columns);
   for (int64_t row = 0; row < rows; ++row) {
     S *h = results[1].floats.data() + row * hidden;
     S *c = results.size() > 2 ? results[2].floats.data() + row * hidden : nullptr;
@@ -70,13 +70,14 @@ FailureOr<SmallVector<Tensor<S>>> evaluate(attn::RecurrenceOp op, const Tensor<S
     for (int64_t i = 0; i < length; ++i) {
       int64_t token = op.getReverse() ? begin + length - 1 - i : begin + i;
       for (int64_t j = 0; j < columns; ++j) {
-        product[j] = 0;
+        hiddenGates[j] = 0;
         for (int64_t channel = 0; channel < k; ++channel)
-          product[j] += h[channel] * weightAt(channel, j);
-        product[j] += bias ? bias->floats[j] : S(0);
+          hiddenGates[j] += h[channel] * weightAt(channel, j);
+        hiddenGates[j] += bias ? bias->floats[j] : S(0);
       }
       for (int64_t j = 0; j < hidden; ++j)
-        step(op.getKind(), gates.floats.data() + token * columns, product.data(), hidden, j, h[j], c ? c + j : nullptr);
+        step(op.getKind(), gates.floats.data() + token * columns, hiddenGates.data(), hidden, j, h[j],
+             c ? c + j : nullptr);
       std::copy_n(h, hidden, results[0].floats.begin() + token * hidden);
     }
   }

@@ -83,11 +83,11 @@ StringRef firstDim(ArrayAttr dims, Type type) {
 /// An entry whose argument row_begin tells how the rows of its dim `tokens` are packed.
 struct PackedEntry {
   func::FuncOp entry;
-  llvm::StringMap<unsigned> arguments, results; ///< places by name
+  llvm::StringMap<unsigned> arguments, results; ///< indices by name
   explicit PackedEntry(func::FuncOp entry) : entry(entry) {
-    auto put = [](llvm::StringMap<unsigned> &places, StringAttr name, unsigned i) {
+    auto put = [](llvm::StringMap<unsigned> &indices, StringAttr name, unsigned i) {
       if (name)
-        places[name.getValue()] = i;
+        indices[name.getValue()] = i;
     };
     for (unsigned i = 0; i < entry.getNumArguments(); ++i)
       put(arguments, entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), i);

@@ -43,8 +43,8 @@ private:
 };
 
 template <typename S> LogicalResult RecurrentRun<S>::start(func::FuncOp step, int64_t rows) {
-  unsigned place = *argumentNamed(step, "state");
-  auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[place]);
+  unsigned index = *argumentNamed(step, "state");
+  auto type = dyn_cast<RankedTensorType>(step.getArgumentTypes()[index]);
   if (!type || type.getRank() != 3 || type.isDynamicDim(1) || type.isDynamicDim(2))
     return fail(step) << "the state of '" << step.getSymName() << "' is not [slots, parts, columns]";
   FailureOr<Tensor<S>> zeros = makeTensor<S>(step, {1 + rows, type.getDimSize(1), type.getDimSize(2)});
@@ -123,28 +123,28 @@ FailureOr<NamedTensors> RecurrentRun<S>::step(func::FuncOp entry, ArrayRef<int64
   return outputsOf<S>(entry, *results, output);
 }
 
-/// The rows that have a token in column `at`, and its place among the packed ones.
-void columnOf(const Batch &batch, int64_t at, std::vector<int64_t> &rows, std::vector<int64_t> &places) {
+/// The rows that have a token in column `at`, and its index among the packed ones.
+void columnOf(const Batch &batch, int64_t at, std::vector<int64_t> &rows, std::vector<int64_t> &indices) {
   for (int64_t r = 0; r < batch.rows; ++r)
     if (batch.rowBegin[r] + at < batch.rowBegin[r + 1]) {
       rows.push_back(r);
-      places.push_back(batch.rowBegin[r] + at);
+      indices.push_back(batch.rowBegin[r] + at);
     }
 }
 
-/// Rows `places` of a tensor of 4- or 8-byte elements, and the inverse into `all`.
-NpyTensor gather(const NpyTensor &all, ArrayRef<int64_t> places) {
+/// Rows `indices` of a tensor of 4- or 8-byte elements, and the inverse into `all`.
+NpyTensor gather(const NpyTensor &all, ArrayRef<int64_t> indices) {
   size_t bytes = all.data.size() / std::max<int64_t>(all.shape[0], 1);
   NpyTensor some{all.type, all.shape, {}};
-  some.shape[0] = places.size();
-  for (int64_t place : places)
-    some.data.insert(some.data.end(), all.data.begin() + place * bytes, all.data.begin() + (place + 1) * bytes);
+  some.shape[0] = indices.size();
+  for (int64_t index : indices)
+    some.data.insert(some.data.end(), all.data.begin() + index * bytes, all.data.begin() + (index + 1) * bytes);
   return some;
 }
-void scatter(const NpyTensor &some, ArrayRef<int64_t> places, NpyTensor &all) {
-  size_t bytes = some.data.size() / places.size();
-  for (auto [i, place] : llvm::enumerate(places))
-    std::copy_n(some.data.begin() + i * bytes, bytes, all.data.begin() + place * bytes);
+void scatter(const NpyTensor &some, ArrayRef<int64_t> indices, NpyTensor &all) {
+  size_t bytes = some.data.size() / indices.size();
+  for (auto [i, index] : llvm::enumerate(indices))
+    std::copy_n(some.data.begin() + i * bytes, bytes, all.data.begin() + index * bytes);
 }
 
 template <typename S>
@@ -159,13 +159,13 @@ FailureOr<NamedTensors> runTarget(RecurrentRun<S> &run, func::FuncOp step, const
     return run.step(step, all, target.rowBegin, tokens, output);
   NamedTensors whole;
   for (int64_t at = 0; at < target.length; ++at) {
-    std::vector<int64_t> rows, places;
-    columnOf(target, at, rows, places);
+    std::vector<int64_t> rows, indices;
+    columnOf(target, at, rows, indices);
     if (rows.empty())
       break;
     std::vector<int64_t> begin(rows.size() + 1);
     std::iota(begin.begin(), begin.end(), 0);
-    FailureOr<NamedTensors> some = run.step(step, rows, begin, gather(tokens, places), output);
+    FailureOr<NamedTensors> some = run.step(step, rows, begin, gather(tokens, indices), output);
     if (failed(some))
       return failure();
     for (auto &[name, tensor] : *some) {
@@ -174,7 +174,7 @@ FailureOr<NamedTensors> runTarget(RecurrentRun<S> &run, func::FuncOp step, const
         all.shape[0] = target.tokens();
         all.data.resize(tensor.data.size() / rows.size() * target.tokens());
       }
-      scatter(tensor, places, whole[name]);
+      scatter(tensor, indices, whole[name]);
     }
   }
   if (whole.empty())

@@ -8,7 +8,7 @@ namespace rapt::reference {
 /// Values that an entry takes under these names, as another one gave them: caches and states.
 template <typename S> using Kept = std::map<std::string, Value<S>>;
 
-/// An error without a place.
+/// An error without a location.
 mlir::InFlightDiagnostic fail(mlir::Operation *op);
 
 /// Each of `given` is one of `known`; `what` is "input" or "output".

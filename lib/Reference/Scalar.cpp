@@ -311,17 +311,17 @@ template <typename S> Slot<S> rapt::reference::slotOf(TypedAttr constant) {
 
 template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Region &region, Capture captured) {
   ScalarProgram program;
-  llvm::DenseMap<mlir::Value, unsigned> places;
-  auto place = [&](mlir::Value value) {
-    places[value] = unsigned(program.slots.size());
+  llvm::DenseMap<mlir::Value, unsigned> numbers;
+  auto addSlot = [&](mlir::Value value) {
+    numbers[value] = unsigned(program.slots.size());
     program.slots.emplace_back();
-    return places[value];
+    return numbers[value];
   };
-  auto placeOf = [&](Operation *user, mlir::Value value) -> FailureOr<unsigned> {
-    if (auto known = places.find(value); known != places.end())
+  auto findSlot = [&](Operation *user, mlir::Value value) -> FailureOr<unsigned> {
+    if (auto known = numbers.find(value); known != numbers.end())
       return known->second;
     const Value<S> *outside = captured(value);
-    unsigned at = place(value);
+    unsigned at = addSlot(value);
     if (outside && std::holds_alternative<int64_t>(*outside))
       program.slots[at].i = std::get<int64_t>(*outside);
     else if (outside && std::holds_alternative<S>(*outside))
@@ -334,11 +334,11 @@ template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Regi
     return region.getParentOp()->emitOpError("has a region with more than one block, which is not evaluated");
   Block &block = region.front();
   for (BlockArgument argument : block.getArguments())
-    place(argument);
+    addSlot(argument);
   for (Operation &op : block) {
     if (isa<attn::YieldOp, linalg::YieldOp>(op)) {
       for (mlir::Value value : op.getOperands()) {
-        FailureOr<unsigned> at = placeOf(&op, value);
+        FailureOr<unsigned> at = findSlot(&op, value);
         if (failed(at))
           return failure();
         program.yielded.push_back(*at);
@@ -346,23 +346,23 @@ template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Regi
       continue;
     }
     if (auto index = dyn_cast<linalg::IndexOp>(op)) {
-      program.indices.emplace_back(place(index), index.getDim());
+      program.indices.emplace_back(addSlot(index), index.getDim());
       continue;
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isScalarType(constant.getType())) {
-      program.slots[place(constant)] = slotOf<S>(constant.getValue());
+      program.slots[addSlot(constant)] = slotOf<S>(constant.getValue());
       continue;
     }
     FailureOr<Instruction<S>> instruction = isa<attn::LookupOp>(op) ? Instruction<S>{lookUp<S>} : instructionOf<S>(&op);
     if (failed(instruction))
       return failure();
     for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
-      FailureOr<unsigned> at = placeOf(&op, operand);
+      FailureOr<unsigned> at = findSlot(&op, operand);
       if (failed(at))
         return failure();
       instruction->operands[i] = *at;
     }
-    instruction->result = place(op.getResult(0));
+    instruction->result = addSlot(op.getResult(0));
     program.instructions.push_back(*instruction);
   }
   return program;

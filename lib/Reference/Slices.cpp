@@ -21,16 +21,16 @@ LogicalResult checkSlice(Operation *op, ArrayRef<int64_t> shape, const Slice &sl
   return success();
 }
 
-/// Calls `visit` with the place in `shape` of each element of the slice, the last dim running fastest.
-void forEachPlace(ArrayRef<int64_t> shape, const Slice &slice, function_ref<void(int64_t)> visit) {
+/// Calls `visit` with the offset in `shape` of each element of the slice, the last dim running fastest.
+void forEachOffset(ArrayRef<int64_t> shape, const Slice &slice, function_ref<void(int64_t)> visit) {
   if (llvm::is_contained(slice.sizes, 0))
     return;
   SmallVector<int64_t> at(shape.size(), 0);
   for (bool more = true; more;) {
-    int64_t place = 0;
+    int64_t offset = 0;
     for (auto [i, extent] : llvm::enumerate(shape))
-      place = place * extent + slice.offsets[i] + at[i] * slice.strides[i];
-    visit(place);
+      offset = offset * extent + slice.offsets[i] + at[i] * slice.strides[i];
+    visit(offset);
     more = false;
     for (unsigned i = shape.size(); i-- > 0 && !more;) {
       more = ++at[i] < slice.sizes[i];
@@ -51,11 +51,11 @@ Result<S> extractSlice(Operation *op, const Tensor<S> &source, const Slice &slic
   for (auto [i, size] : llvm::enumerate(slice.sizes))
     if (!dropped.test(i))
       tile.shape.push_back(size);
-  forEachPlace(source.shape, slice, [&](int64_t place) {
+  forEachOffset(source.shape, slice, [&](int64_t offset) {
     if (source.floats.empty())
-      tile.ints.push_back(source.ints[place]);
+      tile.ints.push_back(source.ints[offset]);
     else
-      tile.floats.push_back(source.floats[place]);
+      tile.floats.push_back(source.floats[offset]);
   });
   return tile;
 }
@@ -68,11 +68,11 @@ template <typename S> Result<S> insertSlice(Operation *op, const Tensor<S> &tile
     elements *= size;
   if (elements != tile.size())
     return op->emitOpError() << "puts a tile of " << tile.size() << " elements into a slice of " << elements;
-  forEachPlace(dest.shape, slice, [&](int64_t place) {
+  forEachOffset(dest.shape, slice, [&](int64_t offset) {
     if (dest.floats.empty())
-      dest.ints[place] = tile.ints[next++];
+      dest.ints[offset] = tile.ints[next++];
     else
-      dest.floats[place] = tile.floats[next++];
+      dest.floats[offset] = tile.floats[next++];
   });
   return dest;
 }

@@ -19,7 +19,7 @@ inline constexpr int64_t maxElements = int64_t(1) << 32;
 
 /// A dense tensor in row-major order. Float elements are in `floats`, integers of any width in `ints`. A quantized
 /// matrix has its values in `floats`, its codes in `ints`, and scale and zero of each group, lines of groups one after
-/// another: a line is a row of activations or what one column of a product sums over.
+/// another: a line is a row of activations or what one column of a matmul sums over.
 template <typename Scalar> struct Tensor {
   llvm::SmallVector<int64_t, 4> shape;
   std::vector<Scalar> floats;
@@ -28,10 +28,10 @@ template <typename Scalar> struct Tensor {
   std::vector<int64_t> zeros = {};
 
   int64_t size() const {
-    int64_t product = 1;
+    int64_t count = 1;
     for (int64_t extent : shape)
-      product *= extent;
-    return product;
+      count *= extent;
+    return count;
   }
   int64_t dim(unsigned i) const { return shape[i]; }
 };

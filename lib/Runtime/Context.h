@@ -175,7 +175,7 @@ struct rapt_context {
       stateTarget;
   rapt::runtime::Array<int32_t> inputIds; ///< of sources, which may be longer than a part of a step
   rapt::runtime::Array<float> hidden;     ///< what the encoder gives for them
-  rapt::runtime::Array<float> staged;     ///< [wanted, vocabulary], for logits that go to scattered places
+  rapt::runtime::Array<float> staged;     ///< [wanted, vocabulary], for logits that go to scattered buffers
   rapt::runtime::Array<float> logits;     ///< what rapt_chunk.logits points at, [rows, vocabulary]
   rapt::runtime::Array<rapt::runtime::Piece> pieces;
   rapt::runtime::Array<char> staging; ///< tensors of an EntryRun

@@ -92,7 +92,7 @@ struct rapt_pool {
 
   alignas(64) std::atomic<int64_t> sleepers{0};
   std::atomic<bool> stop{false};
-  pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; ///< one dispatch at a time
+  pthread_mutex_t dispatching = PTHREAD_MUTEX_INITIALIZER; ///< one dispatch at a time
   pthread_mutex_t sleep = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
@@ -178,7 +178,7 @@ void rapt_pool::run(rapt_task_fn task, void *taskClosure, int64_t taskCount) {
     return;
   if (started == 0 || taskCount == 1 || owner != getpid()) // threads do not survive fork
     return task(taskClosure, 0, taskCount, 0);
-  pthread_mutex_lock(&turn);
+  pthread_mutex_lock(&dispatching);
   body = task;
   closure = taskClosure;
   for (int64_t first = 0; first < taskCount;) {
@@ -186,7 +186,7 @@ void rapt_pool::run(rapt_task_fn task, void *taskClosure, int64_t taskCount) {
     runDispatch(first, some);
     first += some;
   }
-  pthread_mutex_unlock(&turn);
+  pthread_mutex_unlock(&dispatching);
 }
 
 void rapt_pool::runDispatch(int64_t first, int64_t taskCount) {

@@ -1,6 +1,6 @@
 //===- Alignment.h - Where in a text its tokens come from ------------------===//
 //
-// Normalizers and pre-tokenizers rewrite text without keeping book. The places
+// Normalizers and pre-tokenizers rewrite text without keeping book. The offsets
 // are found afterwards: what the normalizers make of each character is compared
 // with what they made of the whole, and the bytes of a word's tokens with the
 // word. Where the two do not fit, a range is larger than need be, never wrong.

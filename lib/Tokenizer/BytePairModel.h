@@ -26,7 +26,8 @@ using MergeList = std::vector<std::pair<std::string_view, std::string_view>>;
 
 class BytePairModel final : public Model {
 public:
-  /// Bytes of the longest stretch that may come without a place to cut it; bounds the merge loop's memory at 250 MB.
+  /// Bytes of the longest stretch that may come without a position to cut it at; bounds the merge loop's memory at 250
+  /// MB.
   static constexpr size_t wordLimit = size_t(1) << 22;
 
   /// Errors: a merge whose parts or result are no tokens, an unknown token that is no token.

@@ -20,7 +20,7 @@ public:
       capacity *= 2;
     slots.assign(capacity, Slot{});
   }
-  /// A pair that is listed twice takes its later rank, as in Hugging Face's tokenizers. Room was reserved.
+  /// A pair that is listed twice takes its later rank, as in Hugging Face's tokenizers. Memory was reserved.
   void set(int32_t left, int32_t right, Merge merge) { slots[indexOf(left, right)] = {left, right, merge}; }
   const Merge *find(int32_t left, int32_t right) const {
     const Slot &slot = slots[indexOf(left, right)];

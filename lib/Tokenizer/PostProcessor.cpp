@@ -98,7 +98,7 @@ Expected<Parts> Reader::readParts(const json::Array &items, const json::Value &t
   return parts;
 }
 
-/// Puts what the texts have become in their places of a template, which also sets all of its types.
+/// Puts what the texts have become into their parts of a template, which also sets all of its types.
 static Parts fill(const Parts &parts, const std::vector<Parts> &texts) {
   Parts filled;
   for (const FramePart &part : parts) {

@@ -16,7 +16,7 @@ namespace rapt {
 
 class UnigramModel final : public Model {
 public:
-  /// Bytes of the longest stretch without a place to cut it; bounds the memory of one cut at 256 MiB.
+  /// Bytes of the longest stretch without a position to cut it at; bounds the memory of one cut at 256 MiB.
   static constexpr size_t stretchLimit = size_t(1) << 24;
 
   /// Errors: an entry that is no pair of a piece and a finite score, a piece listed twice or above

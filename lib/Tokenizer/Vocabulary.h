@@ -19,7 +19,7 @@ public:
   /// From an object {"token": id, ...}. Errors: an id that is no integer, negative, above idLimit or used twice.
   static Expected<Vocabulary> fromJson(const json::Value &object, const std::string &where);
 
-  /// Makes room for `tokens` more.
+  /// Reserves memory for `tokens` more.
   void reserve(size_t tokens);
   /// Adds one token. Errors: the id is out of range or taken by another token, or the token has another id.
   Status add(std::string_view token, int64_t id, const std::string &where);

@@ -182,8 +182,7 @@ def AttnMergeMatmuls : Pass<"attn-merge-matmuls", "::mlir::ModuleOp"> {
   let description = [{
     Merges `attn.linear` ops that read one input and whose results are split into heads of one width: query, key and value of self attention, key and value of cross
     attention. Their weights and biases become one parameter with the sources of all, unless another op reads one of them. Query, key and value may have different
-    numbers of heads. The rotary embeddings of some heads of a matmul become one `attn.rope` of its first heads, which a target may fuse into the matmul. Runs after
-    blocks are inlined. See lib/Transforms/Fusion/README.md.
+    numbers of heads. The rotary embeddings of some heads of a matmul become one `attn.rope` of its first heads, which a target may fuse into the matmul. See lib/Transforms/Fusion/README.md.
 
     ```mlir
     attn.parameter @q : tensor<64x64xf32> from [#attn.source<"q">]
@@ -253,7 +252,17 @@ def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
       return %y : tensor<?x64xf32>
     }
     ```
-    gives `flops = [[8192, "tokens"]]`.
+    becomes
+    ```mlir
+    attn.dim @tokens min 1 max 64
+    func.func @forward(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<64x64xf32> {attn.name = "w"})
+        -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]})
+        attributes {attn.costs = {counts = [], ops = [{activations = [[16384], [512, "tokens"]], dtype = "f32", flops = [[8192, "tokens"]], op = "linear"} ]}, attn.entry} {
+      %y = attn.linear %x, %w {attn.moves = [[[256, "tokens"]], [[16384]], [[256, "tokens"]]], attn.op = 0 : i64}
+        : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+      return %y : tensor<?x64xf32>
+    }
+    ```
   }];
   let options = [Option<"recurrenceTile", "recurrence-tile", "int64_t", "8", "Sequences of a recurrence that share one read of its weight per time step">];
 }
@@ -300,8 +309,11 @@ def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
     module {
     }
     ```
-    With `target=cpu capabilities=vector_bytes=64,bf16_dot`:
-    `module attributes {attn.target = {bf16_dot, target = "cpu", vector_bytes = 64 : i64, vector_registers = 16 : i64}}`.
+    becomes with `target=cpu capabilities=vector_bytes=64,bf16_dot`
+    ```mlir
+    module attributes {attn.target = {bf16_dot, target = "cpu", vector_bytes = 64 : i64, vector_registers = 16 : i64}} {
+    }
+    ```
   }];
   let options = [
     Option<"target", "target", "std::string", "", "Name of the target, as in --target">,
@@ -332,8 +344,8 @@ def AttnSelectActivations : Pass<"attn-select-activations", "::mlir::ModuleOp"> 
   let description = [{
     Activations of f32 become the given type, in functions, loops and calls alike. Arguments and results of entries keep theirs: an
     op that can gives a result of an entry in f32, else there is an `arith.extf`. These stay f32, too: parameters and the cache, whose
-    storage is another choice (`attn-select-storage`), tables of rotary embedding, states that are updated in their place,
-    attention's weights, and extra operands of attention. Runs on the stage imported, whose text the reference evaluates.
+    storage is another choice (`attn-select-storage`), tables of rotary embedding, states that are updated in place,
+    attention's weights, and extra operands of attention. The reference evaluates the result.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {attn.name = "w"}) -> (tensor<?x64xf32> {attn.name = "y"})
@@ -393,7 +405,7 @@ def AttnQuantizeWeights : Pass<"attn-quantize-weights", "::mlir::ModuleOp"> {
     Weights of `attn.linear` and tables of `attn.embedding` become `!attn.quantized`; the packer quantizes them. A matmul with a quantized weight reads rows that
     `attn.quantize_rows` quantizes in the same groups, once for all matmuls of an input. Each group of `group` rows has a scale; with `w8a8` a column is one group.
     `w4` keeps tables in 8 bits, above all a table that is the output head, too. Matrices with other users keep their type, as do tables of fewer than 32
-    rows. Runs after blocks are inlined.
+    rows.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]

@@ -18,13 +18,13 @@ using namespace rapt;
 
 namespace {
 
-/// Sums of so many products of a signed and an unsigned byte still fit 32 bits.
+/// So many multiply-adds of a signed and an unsigned byte still fit 32 bits.
 constexpr int64_t kMostDepth = int64_t(1) << 16;
 
 /// The readers of a parameter.
 struct Uses {
   SmallVector<attn::ParameterSliceOp> slices;
-  SmallVector<attn::LinearOp> products;
+  SmallVector<attn::LinearOp> matmuls;
   bool isTable = false, isOther = false;
 };
 
@@ -36,7 +36,7 @@ llvm::MapVector<StringAttr, Uses> usesOf(ModuleOp module) {
     for (OpOperand &use : slice.getValue().getUses()) {
       auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
       if (linear && use.get() == linear.getWeight() && !llvm::is_contained(linear.getExtras(), use.get()))
-        of.products.push_back(linear);
+        of.matmuls.push_back(linear);
       else if (isa<attn::EmbeddingOp>(use.getOwner()))
         of.isTable = true;
       else
@@ -74,7 +74,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
       isAny |= static_cast<bool>(*type);
     }
     if (!isAny) {
-      getOperation().emitError("has no matrix that can be quantized: weights of products and tables of look-ups");
+      getOperation().emitError("has no matrix that can be quantized: weights of matmuls and tables of look-ups");
       return signalPassFailure();
     }
   }
@@ -83,14 +83,14 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
   FailureOr<attn::QuantizedType> typeOf(attn::ParameterOp parameter, const Uses &uses) {
     RankedTensorType slice = parameter.getSliceType();
     // Tables of fewer rows than a panel would grow.
-    bool isSmall = uses.products.empty() && slice.getRank() == 2 && slice.getDimSize(0) < artifact::panelWidth;
+    bool isSmall = uses.matmuls.empty() && slice.getRank() == 2 && slice.getDimSize(0) < artifact::panelWidth;
     if (uses.isOther || isSmall || slice.getRank() != 2 || !isa<FloatType>(slice.getElementType()) ||
-        (uses.products.empty() && !uses.isTable))
+        (uses.matmuls.empty() && !uses.isTable))
       return attn::QuantizedType();
     int64_t size = mode == "w8a8" ? 0 : int64_t(group), axis = 1, period = 0;
-    for (attn::LinearOp product : uses.products) {
-      int64_t itsAxis = product.getTransposed() ? 1 : 0, itsPeriod = columnGroup(product.getUnquantizedInput());
-      if (product != uses.products.front() && (itsAxis != axis || itsPeriod != period))
+    for (attn::LinearOp linear : uses.matmuls) {
+      int64_t itsAxis = linear.getTransposed() ? 1 : 0, itsPeriod = columnGroup(linear.getUnquantizedInput());
+      if (linear != uses.matmuls.front() && (itsAxis != axis || itsPeriod != period))
         return attn::QuantizedType();
       axis = itsAxis;
       period = itsPeriod;
@@ -116,8 +116,8 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
     parameter.setType(retype(parameter.getType()));
     for (attn::ParameterSliceOp slice : uses.slices)
       slice.getValue().setType(retype(slice.getValue().getType()));
-    for (attn::LinearOp product : uses.products) {
-      Value input = product.getInput();
+    for (attn::LinearOp linear : uses.matmuls) {
+      Value input = linear.getInput();
       Value &rows = quantized[{input, type.ofRows()}];
       if (!rows) {
         OpBuilder b(&getContext());
@@ -125,11 +125,11 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
         auto result = RankedTensorType::get(cast<RankedTensorType>(input.getType()).getShape(), type.ofRows());
         rows = attn::QuantizeRowsOp::create(b, input.getLoc(), result, input);
       }
-      product.getInputMutable().assign(rows);
+      linear.getInputMutable().assign(rows);
     }
   }
 
-  /// Rows that several products read are quantized once.
+  /// Rows that several matmuls read are quantized once.
   llvm::DenseMap<std::pair<Value, Type>, Value> quantized;
 };
 

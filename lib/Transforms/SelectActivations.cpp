@@ -1,7 +1,7 @@
 //===- SelectActivations.cpp - The element type of activations ---------------------------===//
 //
 // Values that must have one type are one class: what a loop carries or a call passes, operands
-// and result of an op that gives the type it takes. A class that is updated in its place, or
+// and result of an op that gives the type it takes. A class that is updated in place, or
 // whose elements a region or an op of another dialect reads, stays f32. Arguments and results of entries stay, too.
 //
 //===----------------------------------------------------------------------===//
@@ -93,7 +93,7 @@ private:
     }
   }
 
-  void unite(Value a, Value b) {
+  void merge(Value a, Value b) {
     add(a), add(b);
     if (!isActivation(a) || !isActivation(b))
       return;
@@ -118,34 +118,34 @@ private:
       llvm::for_each(op->getOperands(), [&](Value operand) { keep(operand); }); // their types are their own
     if (attn::isAttnOp(op))
       for (OpOperand *operand : sameTyped(op))
-        unite(operand->get(), op->getResult(0));
+        merge(operand->get(), op->getResult(0));
     llvm::TypeSwitch<Operation *>(op)
         .Case([&](scf::ForOp loop) {
           for (auto [init, argument, yielded, result] :
                llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults())) {
-            unite(argument, result);
-            unite(init, result);
-            unite(yielded, result);
+            merge(argument, result);
+            merge(init, result);
+            merge(yielded, result);
           }
         })
         .Case([&](func::CallOp call) { relateCall(call); })
         .Case([&](attn::SplitHeadsOp split) {
           for (Value head : split.getHeads())
-            unite(split.getInput(), head);
+            merge(split.getInput(), head);
         })
         .Case([&](attn::RecurrenceOp cell) {
           for (auto [i, state] : llvm::enumerate(cell.getStates()))
-            unite(cell.getInitial().empty() ? Value(cell.getGates()) : cell.getInitial()[i], state);
+            merge(cell.getInitial().empty() ? Value(cell.getGates()) : cell.getInitial()[i], state);
           for (Value initial : cell.getInitial()) // all of one type
-            unite(initial, cell.getInitial()[0]);
+            merge(initial, cell.getInitial()[0]);
         })
         .Case([&](attn::SelectRowsOp select) {
           if (!isActivation(select.getInput())) // rows of a caller's array, which is not rounded as a whole
             keep(select.getResult());
         })
-        .Case([&](attn::KVAppendOp append) { unite(append.getKey(), append.getValue()); })
+        .Case([&](attn::KVAppendOp append) { merge(append.getKey(), append.getValue()); })
         .Case([&](attn::UpdateRowsOp update) {
-          unite(update.getState(), update.getResult());
+          merge(update.getState(), update.getResult());
           keep(update.getResult());
         })
         .Case([&](func::ReturnOp end) { relateReturn(end); });
@@ -156,7 +156,7 @@ private:
     if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
       llvm::for_each(attention.getExtras(), [&](Value extra) { keep(extra); });
       if (attention.getWeights()) {
-        unite(attention.getWeights(), attention.getNewWeights());
+        merge(attention.getWeights(), attention.getNewWeights());
         keep(attention.getWeights());
       }
       if (attention.getLse())
@@ -175,9 +175,9 @@ private:
     if (!callee || callee.isExternal())
       return;
     for (auto [operand, argument] : llvm::zip(call.getOperands(), callee.getArguments()))
-      unite(operand, argument);
+      merge(operand, argument);
     for (auto [result, returned] : llvm::zip(call.getResults(), callee.front().getTerminator()->getOperands()))
-      unite(result, returned);
+      merge(result, returned);
   }
 
   /// A result of an entry that its op can give in f32 is not rounded.

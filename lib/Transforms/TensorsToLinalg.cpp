@@ -29,8 +29,8 @@ struct FillSplat : OpRewritePattern<tensor::SplatOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(tensor::SplatOp op, PatternRewriter &rewriter) const override {
-    Value room = tensor::EmptyOp::create(rewriter, op.getLoc(), op.getType(), op.getDynamicSizes());
-    rewriter.replaceOpWithNewOp<linalg::FillOp>(op, op.getInput(), room);
+    Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), op.getType(), op.getDynamicSizes());
+    rewriter.replaceOpWithNewOp<linalg::FillOp>(op, op.getInput(), empty);
     return success();
   }
 };

@@ -52,7 +52,7 @@ func.func @same(%x: memref<8x80xf32>, %i: index) {
 
 // -----
 
-// Near miss: subviews at two places.
+// Near miss: subviews at two offsets.
 // CHECK-LABEL: @other
 func.func @other(%x: memref<8x80xf32>, %i: index, %j: index) {
   // CHECK: scf.for

@@ -198,7 +198,7 @@ def refuse(command, message, **how):
 
 
 def check_large(look, ids, maps):
-    """More tokens than there is room for."""
+    """More tokens than the output holds."""
     look = [*look[:3], ",".join(map(str, ids)), "-n", "0", "--attention-weights", maps, "--attention-layers", "1", "--attention-heads", "0"]
     done = subprocess.run(look, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=True)
     for told in ("attentions: 520 x 520 tokens are more than the 262,144 cells of an .svg, which is not written\n",

@@ -105,7 +105,7 @@ def softmax_attention(q, k, v, scale, keep):
     weights = np.where(keep, np.exp(scores - top), 0)
     total = weights.sum(-1, keepdims=True)
     weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-    # An error of a score is one of its weight; the sum of absolute products bounds it.
+    # An error of a score is one of its weight; the sum of absolute terms bounds it.
     slack = scale * np.einsum("bhic,bhjc->bhij", np.abs(q), np.abs(k)).max(initial=0) * np.sqrt(q.shape[-1])
     return weights @ v, 4 * UNIT * (slack + np.sqrt(k.shape[2]) + 8) * np.abs(v).max(initial=0)
 
@@ -168,7 +168,7 @@ attention("head80", 2, 4, 80, 80, "window", [(1, 1), (67, 67)])
 attention("head100", 1, 3, 100, 7, "all", some, batched=True)
 attention("lonely", 2, 1, 32, 32, "after", [(9, 9), (70, 70)])
 
-# ---- products --------------------------------------------------------------------------------------------------------
+# ---- matmuls ---------------------------------------------------------------------------------------------------------
 
 GELU = "attn.activation gelu_tanh"
 
@@ -295,7 +295,7 @@ elementwise("bend", 768, f"%r = {GELU} %x", gelu, 1)
 
 
 def block(name, width, heads):
-    """A whole attention block: norm, one product for query, key and value, attention, product, residual."""
+    """A whole attention block: norm, one matmul for query, key and value, attention, matmul, residual."""
     x, c = f"tensor<?x{width}xf32>", width // heads
     qkv, h, w, p = f"tensor<?x{3 * width}xf32>", f"tensor<?x{heads}x{c}xf32>", f"tensor<{width}x{3 * width}xf32>", f"tensor<{width}x{width}xf32>"
     maps = ", ".join(f"affine_map<(b, h, g, i, j, c, d) -> ({x})>" for x in ("i, h, c", "j, h, c", "j, h, d", "i, h, d"))

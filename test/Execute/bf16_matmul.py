@@ -12,7 +12,7 @@ tools = kernels.tools(__doc__)
 tile_multiplications = processor.allow_tiles(tools.clang, tools.scratch)
 checks, random = kernels.Checks(), np.random.default_rng(29)
 SHAPES = [(1, 33), (30, 32), (31, 40), (35, 70), (64, 40), (134, 64), (3200, 70)]  # depth, columns; the last one's k is taken in parts
-ROUNDED = [(64, 40), (1024, 33), (3200, 70)]  # the same of products whose rows come in bf16; the second's are so far apart that they alias
+ROUNDED = [(64, 40), (1024, 33), (3200, 70)]  # matmuls whose rows come in bf16; the second's are so far apart that they alias
 ROWS = (0, 1, 2, 13, 16, 17, 33, 100, 213)
 # raptc's options, and whether inputs are rounded
 MODES = {"widened": (["--mcpu=native", "--mattr=-avx512bf16,-amx-bf16"], False), "narrow": (["--mcpu=x86-64-v3"], False),
@@ -42,7 +42,7 @@ def pairs(w):
 
 
 def entry(k, n):
-    """A product with a bias."""
+    """A matmul with a bias."""
     rows, panel = f"tensor<?x{k}xf32>", f"tensor<{-(-n // 32)}x{-(-k // 2)}x64xbf16>"
     result = f"tensor<?x{n}xf32>"
     says = lambda name, type_: f'%{name}: {type_} {{attn.name = "{name}"' + (', attn.dims = ["rows"]}' if "?" in type_ else "}")
@@ -61,7 +61,7 @@ func.func @product_{k}_{n}({says("x", rows)}, {says("w", panel)}, {says("b", bia
 
 
 def rounded_entry(k, n):
-    """A product of rows in bf16."""
+    """A matmul of rows in bf16."""
     rows, panel, result = f"tensor<?x{k}xbf16>", f"tensor<{-(-n // 32)}x{k // 2}x64xbf16>", f"tensor<?x{n}xf32>"
     return f"""
 func.func @rounded_{k}_{n}(%x: {rows} {{attn.name = "x", attn.dims = ["rows"]}}, %w: {panel} {{attn.name = "w"}})
@@ -73,7 +73,7 @@ func.func @rounded_{k}_{n}(%x: {rows} {{attn.name = "x", attn.dims = ["rows"]}},
 
 
 def block(name, others):
-    """A norm whose rows two products read, of which one gates the other, a product of that, and one of its sum with the input; with
+    """A norm whose rows two matmuls read, of which one gates the other, a matmul of that, and one of its sum with the input; with
     `others` what the two make is a result, too, so that gate and rounding are made apart."""
     rows, wide, square, panel = "tensor<?x64xf32>", "tensor<?x96xf32>", "tensor<3x32x64xbf16>", "tensor<2x48x64xbf16>"
     says = lambda name, type_: f'%{name}: {type_} {{attn.name = "{name}"' + (', attn.dims = ["rows"]}' if "?" in type_ else "}")

@@ -44,7 +44,7 @@ func.func @rotated({says("x", rows)}, {says("w", panel)}, {says("c", table)}, {s
 
 
 def gatedEntry(k, n):
-    """The products with w and with v and a bias, one times the other: both are made by the same tasks."""
+    """The matmuls with w and with v and a bias, one times the other: both are made by the same tasks."""
     rows, panel, result = f"tensor<?x{k}xf32>", f"tensor<{n // 32}x{k}x32xf32>", f"tensor<?x{n}xf32>"
     return f"""
 func.func @gated_{k}({says("x", rows)}, {says("v", panel)}, {says("w", panel)}, {says("b", f"tensor<{n}xf32>")})

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Products of quantized weights, of sizes that fill no group, panel or word, against the reference in float64, which quantizes weights
+"""Matmuls of quantized weights, of sizes that fill no group, panel or word, against the reference in float64, which quantizes weights
 and rows itself.
 
-Where a product reads an entry's input, both round the same numbers and only sums in f32 differ. The input of a second product
+Where a matmul reads an entry's input, both round the same numbers and only sums in f32 differ. The input of a second matmul
 differs in its last bits, so that a code of a few thousand may be another one: the tolerance is that of a few codes."""
 
 import re
@@ -21,7 +21,7 @@ SHAPES = {"odd": (35, 70), "bias": (70,), "one": (1, 1), "table": (45, 72), "up"
 TRANSPOSED = {"up", "out"}
 ROWS = (0, 1, 3, 19, 211)
 # name, the pass's options, raptc's flags, CPU. NARROW has the entries of modes that share most code with another one; without an
-# instruction that sums four products of bytes code is several times as large, and as long to compile.
+# instruction that adds four multiplied bytes code is several times as large, and as long to compile.
 NARROW = {"w8": ("residual", "gated", "heads"), "w8a8-v3": ("residual", "heads"), "w4-wide-zeros": ("single", "embed", "gated")}
 MODES = [("w8a8", "mode=w8a8", ["--quantize=w8a8"], "native"),
          ("w8", "mode=w8", ["--quantize=w8"], "native"),

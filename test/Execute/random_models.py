@@ -20,7 +20,7 @@ THREADS = (1, 2, 7)
 
 def decoder_tolerance(options, storage, cache, sums=TOLERANCE["BF16"]):
     """The tolerance of a decoder with weights of type `storage` and a cache of type `cache`. Sums, and what the cache rounds to other
-    neighbors, are all that differs from a reference that has the rounded weights, but in code that multiplies pairs of bf16: it rounds
+    neighbors, are all that differs from a reference that has the rounded weights, but in bf16 dot-product matmuls: a matmul rounds
     their other operand. `sums` is allowed of weights in bf16 then."""
     pairs = processor.HAS_BF16_MATMUL and not options.rapt_reference
     if pairs and storage == "BF16":

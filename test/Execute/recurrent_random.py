@@ -109,7 +109,7 @@ def whole(model, inputs):
 
 
 def checkText(rapt_run, library, model):
-    """A language model goes on with a text."""
+    """A language model continues a text."""
     for text in ("hi 12 hi-hi", "I'S \u00e9e\u0301!\n x"):
         ids = TOKENIZER.ids(text)
         for _ in range(9):

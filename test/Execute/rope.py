@@ -41,7 +41,7 @@ def entry(name, width, values, interleaved):
 
 
 def product(name, heads, width, pairs, way):
-    """Heads of a product, of which the first are rotated: in the product's tasks where a head fills panels."""
+    """Heads of a matmul, of which the first are rotated: in the matmul's tasks where a head fills panels."""
     tokens, columns = 'attn.dims = ["tokens"]', heads * width
     return f"""func.func @{name}(%x: tensor<?x35xf32> {{attn.name = "x", {tokens}}}, %w: tensor<35x{columns}xf32> {{attn.name = "w"}},
     %cos: tensor<?x{pairs}xf32> {{attn.name = "cos", {tokens}}}, %sin: tensor<?x{pairs}xf32> {{attn.name = "sin", {tokens}}})

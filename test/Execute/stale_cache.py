@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Decoders whose cache holds NaN or infinity wherever nothing was written: the slots of a last block that is partly filled are what
 another sequence left there. Logits of prompts and of decoding are those on a cache of zeros, for each type of the cache, for dot
-products and tiles of bf16, with grouped heads and a window, by rows that end within blocks."""
+matmuls and tiles of bf16, with grouped heads and a window, by rows that end within blocks."""
 
 import argparse
 import ctypes

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Models whose products and attention take instructions on tiles, as a processor that has them would run them: on one that lacks
+"""Models whose matmuls and attention take instructions on tiles, as a processor that has them would run them: on one that lacks
 them Inputs/matrix_tiles.c does what each says. The same bits as by raptc --emulate=amx, whose vector code bf16_attention.py and
-others compare with float64, and the same with any number of threads. The instructions are counted: products of the model's type
-and of no other, as few loads as the schedule has, tiles configured for a task and not for each product."""
+others compare with float64, and the same with any number of threads. The instructions are counted: matmuls of the model's type
+and of no other, as few loads as the schedule has, tiles configured for a task and not for each matmul."""
 
 import argparse
 import os
@@ -66,7 +66,7 @@ def ragged(lengths, vocabulary):
     return {"input_ids": random.integers(0, vocabulary, mask.shape) * mask, "attention_mask": mask}
 
 
-# name: model, raptc's flags, inputs, outputs, the type of its products
+# name: model, raptc's flags, inputs, outputs, the type of its matmuls
 CASES = {
     "cache": (inputs / "grouped-layer.json", ["--dtype=bf16"], ragged([170, 1, 64, 97, 15, 33], 61), ["logits"], "bf16"),
     "bytes": (inputs / "odd.json", ["--quantize=w8a8"], ragged([130, 17], 97), ["logits"], "bytes"),

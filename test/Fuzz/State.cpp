@@ -112,7 +112,7 @@ std::unique_ptr<Model> open(const std::string &path, std::string name) {
   return m;
 }
 
-/// Corpora name models by their place in this list.
+/// Corpora name models by their index in this list.
 std::vector<std::unique_ptr<Model>> &models() {
   static std::vector<std::unique_ptr<Model>> opened = [] {
     std::vector<std::unique_ptr<Model>> list;

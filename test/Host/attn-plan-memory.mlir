@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-plan-memory --split-input-file | FileCheck %s
 
-// Two buffers of one size that are not in use together share a place; the third is in use with both.
+// Two buffers of one size that are not in use together share an offset; the third is in use with both.
 attn.dim @n min 0 max 64
 func.func private @use(%a: memref<?x8xf32>, %b: memref<?x8xf32>, %begin: index, %end: index, %worker: index) {
   return

@@ -1,11 +1,11 @@
-"""The products, attentions and the LSTM of test/Perf/compare as programs for raptc."""
+"""The matmuls, attentions and the LSTM of test/Perf/compare as programs for raptc."""
 
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from compare_rows import ATTENTIONS, PRODUCTS  # makes modules of test/Execute known
+from compare_rows import ATTENTIONS, MATMULS  # makes modules of test/Execute known
 
 import packed_model
 
@@ -28,20 +28,20 @@ def entry(name, inputs, result, body):
             f"{body}  return %y : {result}\n}}\n")
 
 
-def product(n, k, paired):
-    rows, panels = (f"tensor<?x{k}xbf16>", f"tensor<{n // 32}x{k // 2}x64xbf16>") if paired else (f"tensor<?x{k}xf32>", f"tensor<{n // 32}x{k}x32xf32>")
+def matmul(n, k, narrow):
+    rows, panels = (f"tensor<?x{k}xbf16>", f"tensor<{n // 32}x{k // 2}x64xbf16>") if narrow else (f"tensor<?x{k}xf32>", f"tensor<{n // 32}x{k}x32xf32>")
     result = f"tensor<?x{n}xf32>"
-    return entry(f"{'paired_' if paired else ''}product_{n}_{k}", {"x": (rows, "rows"), "w": (panels, "")}, result,
-                 f"  %y = attn.linear %x, %w {{layout = #attn_cpu.panels<columns = 32, interleave = {2 if paired else 1}>}} : {rows}, {panels} -> {result}\n")
+    return entry(f"{'bf16_' if narrow else ''}matmul_{n}_{k}", {"x": (rows, "rows"), "w": (panels, "")}, result,
+                 f"  %y = attn.linear %x, %w {{layout = #attn_cpu.panels<columns = 32, interleave = {2 if narrow else 1}>}} : {rows}, {panels} -> {result}\n")
 
 
-def attention(kind, size, paired):
+def attention(kind, size, narrow):
     heads = f"tensor<?x12x{size}xf32>"
     inputs = {**{name: (heads, "rows") for name in "qkv"}, "begin": ("tensor<?xi32>", "one+1")}
-    return entry(f"{'paired_' if paired else ''}attention_{kind}_{size}", inputs, heads,
+    return entry(f"{'bf16_' if narrow else ''}attention_{kind}_{size}", inputs, heads,
                  f"  %scale = arith.constant {size**-0.5} : f32\n"
                  "  %y = attn.attention %q, %k, %v, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>)"
-                 f" maps [#q, #k, #v, #o]{' {attn_cpu.bf16_matmul}' if paired else ''} : {heads}, {heads}, {heads} -> {heads}{CAUSAL if kind == 'causal' else ''}\n")
+                 f" maps [#q, #k, #v, #o]{' {attn_cpu.bf16_matmul}' if narrow else ''} : {heads}, {heads}, {heads} -> {heads}{CAUSAL if kind == 'causal' else ''}\n")
 
 
 def lstm():
@@ -52,22 +52,22 @@ def lstm():
 
 
 def kernels():
-    """All that takes its weights as an argument, in f32 or pairs of bf16."""
+    """All that takes its weights as an argument, in f32 or bf16."""
     text = "".join(f"#{name} = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ({to})>\n" for name, to in MAPS.items())
     text += "attn.dim @rows min 0 max 65536\nattn.dim @one min 1 max 1\nattn.dim @sequences min 1 max 64\n"
-    text += "".join(product(n, k, paired) for n, k in PRODUCTS for paired in (False, True))
-    text += "".join(attention(kind, size, paired) for paired, size, _ in ATTENTIONS for kind in ("dense", "causal"))
+    text += "".join(matmul(n, k, narrow) for n, k in MATMULS for narrow in (False, True))
+    text += "".join(attention(kind, size, narrow) for narrow, size, _ in ATTENTIONS for kind in ("dense", "causal"))
     return text + lstm()
 
 
 def write_quantizable(folder):
-    """The products as a model, whose weights raptc can store in 8 bits: a folder for --weights, and the program beside it."""
+    """The matmuls as a model, whose weights raptc can store in 8 bits: a folder for --weights, and the program beside it."""
     text, arrays = 'module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {\n', {}
     text += "attn.dim @rows min 0 max 65536\n"
-    for n, k in PRODUCTS:
+    for n, k in MATMULS:
         name, weights = f"w_{n}_{k}", f"tensor<{k}x{n}xf32>"
         text += f'attn.parameter @{name} : {weights} from [#attn.source<"{name}">]\n'
-        text += entry(f"product_{n}_{k}", {"x": (f"tensor<?x{k}xf32>", "rows")}, f"tensor<?x{n}xf32>",
+        text += entry(f"matmul_{n}_{k}", {"x": (f"tensor<?x{k}xf32>", "rows")}, f"tensor<?x{n}xf32>",
                       f"  %w = attn.parameter_slice @{name} : {weights}\n  %y = attn.linear %x, %w : tensor<?x{k}xf32>, {weights} -> tensor<?x{n}xf32>\n")
         i = np.arange(k * n)  # as number(i, 2) of compare_worker.h
         arrays[name] = ((i * 7919 + 2 * 104729) % 2048 / 1024 - 1).astype(np.float32).reshape(k, n)

@@ -109,7 +109,7 @@ def write_vit(path, tensors, config):
     model.graph.value(11, "pixel_values", FLOAT, [1, 3, config["image_size"], config["image_size"]])
     patch = "vit.embeddings.patch_embeddings.projection"
     size, grid = config["patch_size"], config["image_size"] // config["patch_size"]
-    # Patches as rows of a product: the convolution of that stride.
+    # Patches as rows of a matmul: the convolution of that stride.
     x = model.node("Reshape", "pixel_values", model.shape(3, grid, size, grid, size))
     x = transpose(model, x, [1, 3, 0, 2, 4])
     x = model.node("Reshape", x, model.shape(1, grid * grid, 3 * size * size))
@@ -143,8 +143,8 @@ def write_vit(path, tensors, config):
         following = f"vit.encoder.layer.{layer + 1}.layernorm_before" if layer + 1 < layers else "vit.layernorm"
         normed, x = add_norm(inner, x, f"{at}.output.dense", following)
     first = model.node("Gather", normed, model.weight("first", np.array([0], np.int64)), axis=1)
-    product = model.matmul(first, "classifier.weight")
-    model.graph.node("Add", [product, model.weight("classifier.bias")], ["logits"])
+    matmul = model.matmul(first, "classifier.weight")
+    model.graph.node("Add", [matmul, model.weight("classifier.bias")], ["logits"])
     model.graph.value(12, "logits", FLOAT, [1, 1, len(tensors["classifier.bias"])])
     save(model.graph, path)
 

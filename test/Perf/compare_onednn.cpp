@@ -1,5 +1,5 @@
-// compare_onednn: products of oneDNN with weights in the layout that it prefers; OMP_NUM_THREADS says how many threads.
-// "product N K M f32|bf16|i8|rounded": of 8 bits rows are shares of 127 without a sign, and weights of 127 with one; of
+// compare_onednn: matmuls of oneDNN with weights in the layout that it prefers; OMP_NUM_THREADS says how many threads.
+// "matmul N K M f32|bf16|i8|rounded": of 8 bits rows are shares of 127 without a sign, and weights of 127 with one; of
 // "rounded" every run makes these rows of f32 first, all by one scale that is known before, with oneDNN's reorder.
 #include "compare_worker.h"
 #include <dnnl.hpp>
@@ -24,7 +24,7 @@ static memory rounded(const Floats &numbers, const memory::dims &dims, const mem
   return result;
 }
 
-static Case product(const Words &words) {
+static Case matmul(const Words &words) {
   using tag = memory::format_tag;
   const long n = atol(words[1].c_str()), k = atol(words[2].c_str()), m = atol(words[3].c_str());
   const bool rounds = words[4] == "rounded", bytes = rounds || words[4] == "i8", pairs = words[4] == "bf16";
@@ -47,10 +47,10 @@ static Case product(const Words &words) {
   memory input = rounded(x, {m, k}, xs, scale), weights = rounded(w, {k, n}, description.weights_desc(), scale),
          output(ys, engine, y.data);
   free(w.data);
-  dnnl::matmul product(description);
+  dnnl::matmul matmul(description);
   std::unordered_map<int, memory> arguments{{DNNL_ARG_SRC, input}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, output}};
   auto run = [=] {
-    product.execute(stream, arguments);
+    matmul.execute(stream, arguments);
     stream.wait();
   };
   if (!rounds) {
@@ -70,5 +70,5 @@ int main() {
   const dnnl_version_t *version = dnnl_version();
   return serve("oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
                    std::to_string(version->patch) + ", weights in its own layout",
-               product);
+               matmul);
 }

@@ -1,4 +1,4 @@
-// compare_openblas: products of OpenBLAS; OPENBLAS_NUM_THREADS and OPENBLAS_CORETYPE say how.
+// compare_openblas: matmuls of OpenBLAS; OPENBLAS_NUM_THREADS and OPENBLAS_CORETYPE say how.
 #include "compare_worker.h"
 #include <cblas.h>
 

@@ -1,4 +1,4 @@
-// compare_rapt KERNELS.so FOLDER THREADS: Rapt's products and attention, the models in FOLDER, and the machine's
+// compare_rapt KERNELS.so FOLDER THREADS: Rapt's matmuls and attention, the models in FOLDER, and the machine's
 // limits.
 #include "compare_worker.h"
 #include "lib/Bench/Limits.h"
@@ -62,7 +62,7 @@ static uint16_t *roundedRows(size_t count, uint64_t salt) {
   return rows;
 }
 
-/// [k, n] of array `salt` in bf16, in panels of 32 columns, in which two rows lie side by side.
+/// [k, n] of array `salt` in bf16, in panels of 32 columns, interleaved by 2 rows.
 static uint16_t *pairs(int64_t k, int64_t n, uint64_t salt) {
   auto *w = static_cast<uint16_t *>(aligned_alloc(64, size_t(n * k * 2 + 127) / 64 * 64));
   for (int64_t row = 0; row < k; ++row)
@@ -72,8 +72,8 @@ static uint16_t *pairs(int64_t k, int64_t n, uint64_t salt) {
   return w;
 }
 
-// product N K M, paired_product N K M
-static Case product(const Words &words) {
+// matmul N K M, bf16_matmul N K M
+static Case matmul(const Words &words) {
   const std::string name = words[0] + "_" + words[1] + "_" + words[2];
   const int64_t n = atol(words[1].c_str()), k = atol(words[2].c_str());
   static std::vector<int64_t> kept(4096);
@@ -82,7 +82,7 @@ static Case product(const Words &words) {
   *dims = atol(words[3].c_str());
   const size_t count = size_t(*dims * k);
   const void *x, *w;
-  if (words[0] == "product") {
+  if (words[0] == "matmul") {
     Floats rows(count);
     rows.fill(1);
     x = rows.data, w = panels(k, n, 2, 1).data;
@@ -95,13 +95,13 @@ static Case product(const Words &words) {
   return {[=] { run(&environment, x, w, y.data, dims, scratch); }, y.data, y.count};
 }
 
-/// The entries and the weights of the products in 8 bits, called as the runtime calls them: rapt_run would hand them
+/// The entries and the weights of the matmuls in 8 bits, called as the runtime calls them: rapt_run would hand them
 /// over a few rows at a time.
 static const rapt_artifact &quantizedProducts() {
   static const rapt_artifact *found = nullptr;
   if (found)
     return *found;
-  void *library = dlopen((folder + "/products.so").c_str(), RTLD_NOW);
+  void *library = dlopen((folder + "/matmuls.so").c_str(), RTLD_NOW);
   found = library ? static_cast<const rapt_artifact *>(dlsym(library, "products_module")) : nullptr;
   if (!found)
     fprintf(stderr, "rapt: %s\n", dlerror()), exit(1);
@@ -111,7 +111,7 @@ static const rapt_artifact &quantizedProducts() {
 // quantized_product N K M: rows in f32 from 0 to 1, which the entry rounds, weights in 8 bits
 static Case quantizedProduct(const Words &words) {
   const rapt_artifact &module = quantizedProducts();
-  const std::string name = "product_" + words[1] + "_" + words[2];
+  const std::string name = "matmul_" + words[1] + "_" + words[2];
   const int64_t n = atol(words[1].c_str()), k = atol(words[2].c_str());
   const rapt_artifact_entry *end = module.entries + module.entry_count;
   auto *entry = std::find_if(module.entries, end, [&](const rapt_artifact_entry &e) { return e.name == name; });
@@ -128,7 +128,7 @@ static Case quantizedProduct(const Words &words) {
   return {[=] { entry->run(&environment, buffers, dims); }, y.data, y.count};
 }
 
-// attention dense|causal LENGTH SIZE, paired_attention ...: 12 heads, queries, keys and values as [length, heads,
+// attention dense|causal LENGTH SIZE, bf16_attention ...: 12 heads, queries, keys and values as [length, heads,
 // channels]
 static Case attention(const Words &words) {
   const std::string name = words[0] + "_" + words[1] + "_" + words[3];
@@ -253,11 +253,11 @@ int main(int argc, char **argv) {
     return fprintf(stderr, "rapt: %s\n", dlerror()), 1;
   static rapt::bench::Limits limits(pool);
   return serve(std::string("weights in panels, ") + argv[3] + " threads", [](const Words &words) -> Case {
-    if (words[0] == "product" || words[0] == "paired_product")
-      return product(words);
+    if (words[0] == "matmul" || words[0] == "bf16_matmul")
+      return matmul(words);
     if (words[0] == "quantized_product")
       return quantizedProduct(words);
-    if (words[0] == "attention" || words[0] == "paired_attention")
+    if (words[0] == "attention" || words[0] == "bf16_attention")
       return attention(words);
     if (words[0] == "lstm")
       return lstm(words);

@@ -9,9 +9,9 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "Execute"))
 
 import processor  # noqa: E402
 
-PRODUCTS = [(768, 768), (2304, 768), (3072, 768), (768, 3072), (4096, 4096)]  # columns, depth
+MATMULS = [(768, 768), (2304, 768), (3072, 768), (768, 3072), (4096, 4096)]  # columns, depth
 ROWS = [1, 16, 128, 512]
-# Attention with 12 heads: whether it is by bf16 dot products, channels of a head, lengths.
+# Attention with 12 heads: whether it is by bf16 dot-product matmuls, channels of a head, lengths.
 ATTENTIONS = [(False, 64, [512, 1024, 2048, 4096]), (False, 128, [512, 2048]), (True, 64, [512, 1024, 2048, 4096]), (True, 128, [512, 2048, 4096])]
 ONNX_F32, FASTEST = "ONNX Runtime, f32", "llama.cpp in 4 bits, flash attention"  # of prompts in other widths
 SMALL = {"bert": "bert-base", "vit": "vit-base", "t5": "t5-small"}  # and the folder of its config
@@ -26,24 +26,24 @@ class Row:
         self.limit, self.work, self.tolerance = limit, work, tolerance
 
 
-def product_rows():
+def matmul_rows():
     """Matmuls in f32, in bf16, and with int8 weights, whose activations Rapt gets in f32; oneDNN gets them as integers, and in
     f32 as well, which its reorder rounds by one scale that it is told, where Rapt finds one for each row."""
-    for n, k in PRODUCTS:
+    for n, k in MATMULS:
         for m in ROWS:
-            case, operations = f"product {n} {k} {m}", 2 * n * k * m
-            name = f"product {m} x {n} x {k}"
+            case, operations = f"matmul {n} {k} {m}", 2 * n * k * m
+            name = f"matmul {m} x {n} x {k}"
             limit = lambda dtype, size: {"limit": f"read {size * n * k}", "work": size * n * k} if m == 1 else {"limit": f"rate {dtype}", "work": operations}
             yield Row(name, "GFLOP/s", operations / 1e9, case, {"oneDNN": f"{case} f32", "OpenBLAS": case, "PyTorch": case}, **limit("f32", 4))
-            yield Row(f"{name} in bf16", "GFLOP/s", operations / 1e9, f"paired_{case}", {"oneDNN": f"{case} bf16"}, **limit("bf16", 2))
+            yield Row(f"{name} in bf16", "GFLOP/s", operations / 1e9, f"bf16_{case}", {"oneDNN": f"{case} bf16"}, **limit("bf16", 2))
             yield Row(f"{name} in 8 bits, rounding rows", "GOP/s", operations / 1e9, f"quantized_{case}",
                       {"oneDNN, of rounded rows": f"{case} i8", "oneDNN, rounding by a known scale": f"{case} rounded"}, **limit("i8", 1), tolerance=2e-2)
 
 
 def attention_rows():
     """In bf16 where that is faster than f32."""
-    for paired, size, length in ((paired, size, length) for paired, size, lengths in ATTENTIONS for length in lengths):
-        if paired and not processor.HAS_BF16_MATMUL:
+    for narrow, size, length in ((narrow, size, length) for narrow, size, lengths in ATTENTIONS for length in lengths):
+        if narrow and not processor.HAS_BF16_MATMUL:
             continue
         width = 12 * size
         inputs = " ".join(f"{name}=f32:{salt}:1x{length}x{width}" for name, salt in (("q", 1), ("k", 2), ("v", 3)))
@@ -51,12 +51,12 @@ def attention_rows():
         for kind, pairs in (("dense", length * length), ("causal", length * (length + 1) // 2)):
             case, operations = f"attention {kind} {length} {size}", 4 * width * pairs
             others = {"llama.cpp": case}
-            if not paired:
+            if not narrow:
                 others |= {"ONNX Runtime": f"onnx attention_{kind}_{size} {inputs}", "PyTorch": case}
-            if not paired and kind == "causal":
+            if not narrow and kind == "causal":
                 others["ONNX Runtime, grouped-query op"] = f"onnx attention_grouped_{size} {inputs} {empty}"
-            yield Row(f"attention 12 x {size}, {length}, {kind}{', in bf16' if paired else ''}", "GFLOP/s", operations / 1e9,
-                      f"paired_{case}" if paired else case, others, "rate bf16" if paired else "rate f32", operations, 1e-2 if paired else 1e-3)
+            yield Row(f"attention 12 x {size}, {length}, {kind}{', in bf16' if narrow else ''}", "GFLOP/s", operations / 1e9,
+                      f"bf16_{case}" if narrow else case, others, "rate bf16" if narrow else "rate f32", operations, 1e-2 if narrow else 1e-3)
 
 
 def recurrent_rows():
@@ -95,4 +95,4 @@ def decoder_rows(decoder):
 
 
 DECODERS = {decoder.key: decoder for decoder in peers.DECODERS}
-GROUPS = {"kernels": [*product_rows(), *attention_rows(), *recurrent_rows(), *model_rows()], **{key: [*decoder_rows(decoder)] for key, decoder in DECODERS.items()}}
+GROUPS = {"kernels": [*matmul_rows(), *attention_rows(), *recurrent_rows(), *model_rows()], **{key: [*decoder_rows(decoder)] for key, decoder in DECODERS.items()}}

@@ -15,7 +15,7 @@ def numbers(salt, *shape):
     return torch.from_numpy((((i * 7919 + salt * 104729) % 2048) / 1024 - 1).astype(np.float32).reshape(shape))
 
 
-def product(n, k, m):
+def matmul(n, k, m):
     x, w = numbers(1, int(m), int(k)), numbers(2, int(k), int(n))
     return lambda: x @ w
 
@@ -42,7 +42,7 @@ for line in sys.stdin:
     what, argument, *words = line.split()
     case = " ".join(words)
     if case not in cases:
-        cases[case] = {"product": product, "attention": attention, "lstm": lstm}[words[0]](*words[1:])
+        cases[case] = {"matmul": matmul, "attention": attention, "lstm": lstm}[words[0]](*words[1:])
         cases[case](), cases[case]()
     runs, processor = int(argument) if what == "time" else 1, time.process_time()
     begin = time.perf_counter()

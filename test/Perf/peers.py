@@ -23,7 +23,7 @@ F32, Q4_0, Q8_0, BF16 = 0, 2, 7, 32  # llama.cpp's file types
 @dataclasses.dataclass
 class Decoder:
     """A model of one width: the folder of its config, raptc's options, llama.cpp's file type and type of keys and values, how far
-    logits may be apart, of the largest (weights in integers are rounded differently), the operands of products, and the bytes of a
+    logits may be apart, of the largest (weights in integers are rounded differently), the operands of matmuls, and the bytes of a
     weight, of one of the table of tokens, and of a number of keys and values."""
     name: str
     key: str

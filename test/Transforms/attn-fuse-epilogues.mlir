@@ -85,7 +85,7 @@ func.func @no_matmul(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64x
 
 // -----
 
-// A product whose result is rounded rounds before what is fused behind it, which gives the last rounding to the result's type.
+// A matmul whose result is rounded rounds before what is fused behind it, which gives the last rounding to the result's type.
 // CHECK-LABEL: @rounded
 func.func @rounded(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %r: tensor<?x64xbf16>) -> tensor<?x64xf32> {
   %y = attn.linear %x, %w : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>

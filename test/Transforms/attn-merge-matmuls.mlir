@@ -81,7 +81,7 @@ func.func @second(%x: tensor<?x64xf32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf3
 
 // -----
 
-// The merged product is rounded as its parts were.
+// The merged matmul is rounded as its parts were.
 attn.parameter @a : tensor<64x32xf32> from [#attn.source<"a">]
 attn.parameter @b : tensor<64x32xf32> from [#attn.source<"b">]
 // CHECK-LABEL: @rounded

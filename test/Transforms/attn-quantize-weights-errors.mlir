@@ -26,7 +26,7 @@ func.func @f(%x: tensor<?x65537xf32>) -> tensor<?x64xf32> {
 
 // -----
 
-// expected-error@+1 {{has no matrix that can be quantized: weights of products and tables of look-ups}}
+// expected-error@+1 {{has no matrix that can be quantized: weights of matmuls and tables of look-ups}}
 module {
   func.func @kernel(%x: tensor<?x64xf32>, %w: tensor<64x32xf32>) -> tensor<?x32xf32> {
     %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x32xf32> -> tensor<?x32xf32>

@@ -20,7 +20,7 @@ attn.parameter @cell : tensor<20x80xf32> from [#attn.source<"cell">]
 // ALL: @unused : tensor<20x80xf32>
 attn.parameter @unused : tensor<20x80xf32> from [#attn.source<"unused">]
 
-// Both products of x take the same rows.
+// Both matmuls of x take the same rows.
 // ALL-LABEL: @gate
 func.func @gate(%x: tensor<?x64xf32>) -> (tensor<?x80xf32>, tensor<?x80xf32>) {
   // W8A8: %[[Q:.*]] = attn.quantize_rows %{{.*}} : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 0 axis 1>>

@@ -38,7 +38,7 @@ func.func @entry(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf32> {
 
 // -----
 
-// Near misses: parameters, rotary tables, a state that is updated in its place with what is selected from it, and extra operands of attention.
+// Near misses: parameters, rotary tables, a state that is updated in place with what is selected from it, and extra operands of attention.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>

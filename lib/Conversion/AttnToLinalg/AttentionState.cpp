@@ -29,8 +29,8 @@ Value combined(ImplicitLocOpBuilder &b, Value added, Value factors, Value acc) {
 /// acc of `queries`, rescaled, with the values of a block.
 Value addValues(ImplicitLocOpBuilder &b, Value values, OpFoldResult queries, const Softmax &softmax, Value acc) {
   // The block's sums are made for themselves first, which rounds less than one long sum.
-  Value room = emptyOf(b, {queries, extent(b, values, 1)}, b.getF32Type());
-  Value ofBlock = generic(b, {softmax.probabilities, values}, filled(b, 0, room),
+  Value init = emptyOf(b, {queries, extent(b, values, 1)}, b.getF32Type());
+  Value ofBlock = generic(b, {softmax.probabilities, values}, filled(b, 0, init),
                           {mapOf(b, 3, {0, 1}), mapOf(b, 3, {1, 2}), mapOf(b, 3, {0, 2})},
                           {Loop::Parallel, Loop::Reduction, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) {
                             Value isOut = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x[0], number(b, 0));
@@ -129,9 +129,9 @@ struct DecomposeMerge : OpRewritePattern<attn::AttentionMergeOp> {
     };
     Value largest = forEach(b, {ofParts, op.getMax()}, rowOf(), largerOf);
     Value decay = forEach(b, {op.getMax(), largest}, rowOf(), power);
-    Value room = emptyOf(b, extents(b, op.getPartialMax()), b.getF32Type());
+    Value init = emptyOf(b, extents(b, op.getPartialMax()), b.getF32Type());
     Value factors =
-        generic(b, {op.getPartialMax(), largest}, room, {parts, row, parts}, {Loop::Parallel, Loop::Parallel}, power);
+        generic(b, {op.getPartialMax(), largest}, init, {parts, row, parts}, {Loop::Parallel, Loop::Parallel}, power);
     auto add = [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
       return arith::AddFOp::create(b, x[2], arith::MulFOp::create(b, x[0], x[1]));
     };

@@ -175,8 +175,8 @@ static Value matrixOf(ImplicitLocOpBuilder &b, Value source, OFRs offsets, OFRs 
   }
   if (row < column)
     return part;
-  Value room = emptyOf(b, {sizes[row], sizes[column]}, cast<RankedTensorType>(source.getType()).getElementType());
-  return generic(b, {part}, room, {mapOf(b, 2, {1, 0}), b.getMultiDimIdentityMap(2)}, {Loop::Parallel, Loop::Parallel},
+  Value init = emptyOf(b, {sizes[row], sizes[column]}, cast<RankedTensorType>(source.getType()).getElementType());
+  return generic(b, {part}, init, {mapOf(b, 2, {1, 0}), b.getMultiDimIdentityMap(2)}, {Loop::Parallel, Loop::Parallel},
                  [](ImplicitLocOpBuilder &, ValueRange x) { return x[0]; });
 }
 

@@ -41,10 +41,10 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value input = op.getInput(), weight = op.getWeight();
     OpFoldResult rows = extent(b, input, 0), columns = extent(b, weight, op.getTransposed() ? 0 : 1);
-    Value init = emptyFor(b, op.getResult(), {rows, columns}), room = init;
+    Value init = emptyFor(b, op.getResult(), {rows, columns}), dest = init;
     const Type element = op.getResult().getType().getElementType();
     if (!element.isF32()) // sums are f32, whatever the result is
-      room = emptyOf(b, extents(b, init), b.getF32Type());
+      dest = emptyOf(b, extents(b, init), b.getF32Type());
     const bool transposed = op.getTransposed();
     const int64_t m = 0, k = transposed ? 2 : 1, n = transposed ? 1 : 2;
     SmallVector<AffineMap> maps{mapOf(b, 3, {m, k}), transposed ? mapOf(b, 3, {n, k}) : mapOf(b, 3, {k, n}),
@@ -52,13 +52,13 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
     SmallVector<Loop> loops(3, Loop::Parallel);
     loops[k] = Loop::Reduction;
     Value sums =
-        generic(b, {input, weight}, filled(b, 0, room), maps, loops, [](ImplicitLocOpBuilder &b, ValueRange x) {
-          Value product = arith::MulFOp::create(b, widened(b, x[0]), widened(b, x[1]));
-          return Value(arith::AddFOp::create(b, x[2], product));
+        generic(b, {input, weight}, filled(b, 0, dest), maps, loops, [](ImplicitLocOpBuilder &b, ValueRange x) {
+          Value term = arith::MulFOp::create(b, widened(b, x[0]), widened(b, x[1]));
+          return Value(arith::AddFOp::create(b, x[2], term));
         });
     if (!op.getEpilogue().empty())
       sums = epilogue(b, op, sums, init, rows, columns);
-    else if (room != init)
+    else if (dest != init)
       sums = forEach(b, {sums}, init, [&](ImplicitLocOpBuilder &b, ValueRange x) { return rounded(b, x[0], element); });
     rewriter.replaceOp(op, sums);
     return success();

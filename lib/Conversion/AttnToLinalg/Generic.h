@@ -25,7 +25,7 @@ llvm::SmallVector<Value> generic(ImplicitLocOpBuilder &b, ValueRange inputs, Val
 Value generic(ImplicitLocOpBuilder &b, ValueRange inputs, Value init, llvm::ArrayRef<AffineMap> maps, Loops loops,
               llvm::function_ref<Value(ImplicitLocOpBuilder &, ValueRange elements)> body);
 
-/// Every element of `init` on its own, from those of `inputs` at the same place. `body` may ask for the place (`at`).
+/// Every element of `init` on its own, from those of `inputs` at the same indices. `body` may ask for an index (`at`).
 Value forEach(ImplicitLocOpBuilder &b, ValueRange inputs, Value init,
               llvm::function_ref<Value(ImplicitLocOpBuilder &, ValueRange elements)> body);
 

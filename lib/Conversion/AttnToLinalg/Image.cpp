@@ -42,7 +42,7 @@ struct DecomposePatches : OpRewritePattern<attn::PatchesOp> {
   }
 };
 
-/// Keys' cubic convolution kernel at |t| of a place between two pixels.
+/// Keys' cubic convolution kernel at |t| of a point between two pixels.
 Value cubic(ImplicitLocOpBuilder &b, Value t) {
   constexpr double a = -0.75;
   auto polynomial = [&](ArrayRef<double> coefficients) {
@@ -57,17 +57,17 @@ Value cubic(ImplicitLocOpBuilder &b, Value t) {
   return arith::SelectOp::create(b, isNear, near, arith::SelectOp::create(b, isFar, far, number(b, 0)));
 }
 
-/// Where the place `at` of `places` lies on an axis of `grid` rows: the row below, and how far behind it.
-std::pair<Value, Value> placeOn(ImplicitLocOpBuilder &b, Value at, Value places, int64_t grid) {
+/// Where the center of patch `at` of `count` is on an axis of `grid` rows: the row below, and how far behind it.
+std::pair<Value, Value> centerOn(ImplicitLocOpBuilder &b, Value at, Value count, int64_t grid) {
   auto asFloat = [&](Value x) -> Value {
     return arith::SIToFPOp::create(b, b.getF32Type(), arith::IndexCastOp::create(b, b.getI64Type(), x));
   };
-  Value half = number(b, 0.5), step = arith::DivFOp::create(b, number(b, static_cast<double>(grid)), asFloat(places));
-  Value place = arith::MulFOp::create(b, arith::AddFOp::create(b, asFloat(at), half), step);
-  place = arith::SubFOp::create(b, place, half);
-  Value below = math::FloorOp::create(b, place);
+  Value half = number(b, 0.5), step = arith::DivFOp::create(b, number(b, static_cast<double>(grid)), asFloat(count));
+  Value center = arith::MulFOp::create(b, arith::AddFOp::create(b, asFloat(at), half), step);
+  center = arith::SubFOp::create(b, center, half);
+  Value below = math::FloorOp::create(b, center);
   Value row = arith::IndexCastOp::create(b, b.getIndexType(), arith::FPToSIOp::create(b, b.getI64Type(), below));
-  return {row, arith::SubFOp::create(b, place, below)};
+  return {row, arith::SubFOp::create(b, center, below)};
 }
 
 struct DecomposeResizePositions : OpRewritePattern<attn::ResizePositionsOp> {
@@ -94,8 +94,8 @@ struct DecomposeResizePositions : OpRewritePattern<attn::ResizePositionsOp> {
     Value token = arith::MaxSIOp::create(b, arith::SubIOp::create(b, at(b, 0), others), index(b, 0));
     auto [y, x] = divided(b, token, op.getWidth());
     const int64_t rows = op.getGrid()[0], columns = op.getGrid()[1];
-    auto [row, down] = placeOn(b, y, op.getHeight(), rows);
-    auto [column, right] = placeOn(b, x, op.getWidth(), columns);
+    auto [row, down] = centerOn(b, y, op.getHeight(), rows);
+    auto [column, right] = centerOn(b, x, op.getWidth(), columns);
     auto weight = [&](Value fraction, int64_t tap) {
       return cubic(b, math::AbsFOp::create(b, arith::SubFOp::create(b, fraction, number(b, static_cast<double>(tap)))));
     };
@@ -104,9 +104,9 @@ struct DecomposeResizePositions : OpRewritePattern<attn::ResizePositionsOp> {
       for (int64_t n = -1; n <= 2; ++n) {
         Value r = within(b, plus(b, row, index(b, m)), index(b, rows)),
               c = within(b, plus(b, column, index(b, n)), index(b, columns));
-        Value place = plus(b, others, plus(b, times(b, r, index(b, columns)), c));
+        Value position = plus(b, others, plus(b, times(b, r, index(b, columns)), c));
         Value factor = arith::MulFOp::create(b, weight(down, m), weight(right, n));
-        Value element = read(b, op.getTable(), {place, at(b, 1)});
+        Value element = read(b, op.getTable(), {position, at(b, 1)});
         sum = arith::AddFOp::create(b, sum, arith::MulFOp::create(b, factor, element));
       }
     return sum;
@@ -128,8 +128,8 @@ struct DecomposeImageTokens : OpRewritePattern<attn::ImageTokensOp> {
     rewriter.replaceOp(op, forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange out) -> Value {
                          auto [image, i] = divided(b, at(b, 0), tokens);
                          Value column = at(b, 1), nth = arith::SubIOp::create(b, i, first);
-                         Value place = within(b, plus(b, times(b, image, each), nth), all);
-                         Value x = read(b, patches, {place, column});
+                         Value patch = within(b, plus(b, times(b, image, each), nth), all);
+                         Value x = read(b, patches, {patch, column});
                          if (hasLearned) {
                            Value isLearned = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, i, first);
                            Value own = read(b, learned, {within(b, i, first), column});

@@ -43,7 +43,8 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
           Value toToken = arith::SubIOp::create(b, first, shift); // place + toToken = token
           Value from = arith::MaxSIOp::create(b, toToken, begin);
           Value to = arith::MinSIOp::create(b, arith::AddIOp::create(b, toToken, length), end);
-          // A task without tokens may be beyond the table: it looks at the row's first block and writes nothing.
+          // A task without tokens may be beyond the table: it reads the number of the row's first block and writes
+          // nothing.
           Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, from, to);
           Value blockId = readIndex(b, op.getTable(), {row, arith::SelectOp::create(b, isEmpty, index(b, 0), nth)});
 

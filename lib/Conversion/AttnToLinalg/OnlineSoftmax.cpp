@@ -43,7 +43,7 @@ static Value similarities(ImplicitLocOpBuilder &b, const ScoreTile &tile, OFRs s
   }
   maps.push_back(mapOf(b, 3, {0, 1}));
   SmallVector<Loop> loops{Loop::Parallel, Loop::Parallel, Loop::Reduction};
-  // Keys by channels: the innermost loop is over keys then, which lie side by side, and sums stay in one order.
+  // Keys by channels: the innermost loop is over keys then, which are contiguous, and sums stay in one order.
   if (isa<Attribute>(extent(b, tile.query, 1))) {
     inputs[1] = transposed(b, tile.key);
     for (AffineMap &map : maps)
@@ -129,9 +129,9 @@ Softmax neutral::advance(ImplicitLocOpBuilder &b, const Scores &scores, Value ma
   inputs.push_back(largest);
   whole.push_back(row);
   whole.push_back(both);
-  Value room = emptyOf(b, scores.shape, b.getF32Type());
+  Value init = emptyOf(b, scores.shape, b.getF32Type());
   result.probabilities =
-      generic(b, inputs, room, whole, {Loop::Parallel, Loop::Parallel}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+      generic(b, inputs, init, whole, {Loop::Parallel, Loop::Parallel}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
         Value p = math::ExpOp::create(b, arith::SubFOp::create(b, x[0], x[scores.kept ? 2 : 1]));
         return scores.kept ? Value(arith::SelectOp::create(b, isKept(b, x[1]), p, number(b, -1))) : p;
       });

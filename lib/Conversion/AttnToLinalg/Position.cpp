@@ -34,8 +34,8 @@ struct DecomposePositions : OpRewritePattern<attn::PositionsOp> {
   }
 };
 
-/// Turns of position * frequency in two floats each, so that what is left after the whole turns is right to a float's
-/// precision for any position that a float holds.
+/// Revolutions of position * frequency in two floats each, so that what is left after the whole turns is right to a
+/// float's precision for any position that a float holds.
 struct Turns {
   Value high, low; ///< [columns], frequency / 2 pi
 

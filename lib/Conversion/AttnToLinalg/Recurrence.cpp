@@ -20,7 +20,7 @@ Value sigmoid(ImplicitLocOpBuilder &b, Value x) {
                                arith::AddFOp::create(b, one, math::ExpOp::create(b, arith::NegFOp::create(b, x))));
 }
 
-/// The new state, h or (h, c), of one channel: `x` and `p` give the parts of gates and product.
+/// The new state, h or (h, c), of one channel: `x` and `p` give the parts of the gates and of h W.
 SmallVector<Value> step(ImplicitLocOpBuilder &b, attn::RecurrenceKind kind, function_ref<Value(int64_t)> x,
                         function_ref<Value(int64_t)> p, ValueRange state) {
   auto add = [&](Value l, Value r) -> Value { return arith::AddFOp::create(b, l, r); };
@@ -127,8 +127,8 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     return loop(b, index(b, 0), length, 1, init, [&](ImplicitLocOpBuilder &b, Value i, ValueRange carried) {
       if (op.getReverse())
         i = arith::SubIOp::create(b, arith::SubIOp::create(b, length, index(b, 1)), i);
-      Value token = arith::AddIOp::create(b, begin, i), products = product(b, op, carried[0]);
-      SmallVector<Value> states = advance(b, op, token, products, carried.take_front(op.getStates().size()));
+      Value token = arith::AddIOp::create(b, begin, i), hidden = matmul(b, op, carried[0]);
+      SmallVector<Value> states = advance(b, op, token, hidden, carried.take_front(op.getStates().size()));
       SmallVector<OpFoldResult> at{i, b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), b.getIndexAttr(op.getHidden())};
       if (output) {
         Value made = states[0];
@@ -141,12 +141,12 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
   }
 
   /// h W + bias, [columns].
-  static Value product(ImplicitLocOpBuilder &b, attn::RecurrenceOp op, Value h) {
+  static Value matmul(ImplicitLocOpBuilder &b, attn::RecurrenceOp op, Value h) {
     const int64_t columns = op.getHidden() * op.getParts();
-    Value room = emptyOf(b, {b.getIndexAttr(columns)}, b.getF32Type());
+    Value init = emptyOf(b, {b.getIndexAttr(columns)}, b.getF32Type());
     AffineMap column = mapOf(b, 2, {1});
     Value sums =
-        generic(b, {h, op.getWeight()}, filled(b, 0, room), {mapOf(b, 2, {-1, 0}), b.getMultiDimIdentityMap(2), column},
+        generic(b, {h, op.getWeight()}, filled(b, 0, init), {mapOf(b, 2, {-1, 0}), b.getMultiDimIdentityMap(2), column},
                 {Loop::Reduction, Loop::Parallel}, [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
                   Value term = arith::MulFOp::create(b, x[0], widened(b, x[1]));
                   return arith::AddFOp::create(b, x[2], term);
@@ -158,17 +158,17 @@ struct DecomposeRecurrence : OpRewritePattern<attn::RecurrenceOp> {
     });
   }
 
-  static SmallVector<Value> advance(ImplicitLocOpBuilder &b, attn::RecurrenceOp op, Value token, Value products,
+  static SmallVector<Value> advance(ImplicitLocOpBuilder &b, attn::RecurrenceOp op, Value token, Value hidden,
                                     ValueRange states) {
     AffineMap both = b.getMultiDimIdentityMap(2);
     SmallVector<AffineMap> maps(states.size(), both);
     return generic(b, {}, states, maps, {Loop::Parallel, Loop::Parallel}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
-      auto placeOf = [&](int64_t part) -> Value {
+      auto columnOf = [&](int64_t part) -> Value {
         return arith::AddIOp::create(b, neutral::at(b, 1), index(b, part * op.getHidden()));
       };
       return step(
-          b, op.getKind(), [&](int64_t part) { return read(b, op.getGates(), {token, placeOf(part)}); },
-          [&](int64_t part) { return read(b, products, placeOf(part)); }, x);
+          b, op.getKind(), [&](int64_t part) { return read(b, op.getGates(), {token, columnOf(part)}); },
+          [&](int64_t part) { return read(b, hidden, columnOf(part)); }, x);
     });
   }
 };

@@ -1,4 +1,4 @@
-//===- AttentionMaps.h - Pictures of what looks at what -------------------------===//
+//===- AttentionMaps.h - Attention probabilities as pictures ---------------------===//
 #pragma once
 #include "lib/Drawing/Sheet.h"
 #include "lib/Generation/CommandLine/Rows.h"
@@ -30,11 +30,11 @@ public:
   void request(std::vector<std::string> &names) const;
 
   /// Writes FOLDER/PREFIXNAME-layerL-headH.npy [queries, keys], .svg and .png of row `row` of output NAME
-  /// [rows, tokens, layers, heads, positions], for each layer and head that is asked for. Queries (what looks) go down,
-  /// keys (what is looked at) to the right. Maps that are too large for a drawing are left out with a note. Beside
+  /// [rows, tokens, layers, heads, positions], for each layer and head that is asked for. Queries go down,
+  /// keys to the right. Maps that are too large for a drawing are left out with a note. Beside
   /// them, FOLDER/PREFIXNAME-layerL.png is an overview of the layer's heads where there are several, and with an image
-  /// FOLDER/PREFIXNAME-layerL-overlay.png shows it below what its class token looks at, in the mean of the heads. Makes
-  /// the folder.
+  /// FOLDER/PREFIXNAME-layerL-overlay.png shows it below its class token's probabilities, in the mean of the heads.
+  /// Makes the folder.
   Outcome write(const std::string &prefix, const std::string &name, const RowOutput &output, size_t row,
                 const std::vector<std::string> &queries, const std::vector<std::string> &keys,
                 const PatchedImage *image = nullptr);
@@ -66,7 +66,7 @@ private:
 
 /// Draws the attention of a model that generates, over all that it was given and made: of an encoder-decoder that of
 /// the source, of the text, and of the text to the source, whose lines are named by the tokens that were made there.
-/// The context has room for one sequence of that length.
+/// The cache of the context holds one sequence of that length.
 Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text, const Prompt &prompt,
                        const Ids &made);
 

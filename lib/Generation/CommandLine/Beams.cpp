@@ -163,7 +163,7 @@ Outcome BeamRun::collect() {
   return {};
 }
 
-/// Draws the attention of the best text, with the room of all sequences.
+/// Draws the attention of the best text, with the cache of all sequences.
 Outcome BeamRun::draw() {
   if (!maps.isWanted() || found.empty())
     return {};

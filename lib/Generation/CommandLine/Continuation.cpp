@@ -66,10 +66,10 @@ Outcome Continuation::chooseRoom(const Options &options, const Model &model, con
     most = longest - length;
     asked = std::min(asked, longest);
   }
-  room = options.context.value_or(options.maxNewTokens ? asked : std::min(asked, bound));
-  if (room > bound || (options.maxNewTokens && asked > room) || length > room)
-    return room > bound || !options.context ? tooLong(given, bound, "the model's positions hold")
-                                            : tooLong(given, room, "the cache (--context) holds");
+  capacity = options.context.value_or(options.maxNewTokens ? asked : std::min(asked, bound));
+  if (capacity > bound || (options.maxNewTokens && asked > capacity) || length > capacity)
+    return capacity > bound || !options.context ? tooLong(given, bound, "the model's positions hold")
+                                                : tooLong(given, capacity, "the cache (--context) holds");
   return {};
 }
 

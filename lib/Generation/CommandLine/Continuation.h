@@ -1,4 +1,4 @@
-//===- Continuation.h - A text that a model goes on with --------------------------===//
+//===- Continuation.h - A prompt and what is generated after it -------------------===//
 #pragma once
 #include "lib/Generation/CommandLine/Text.h"
 
@@ -7,9 +7,9 @@ namespace rapt::run {
 /// One prompt, what it needs, and what was made of it.
 struct Continuation {
   Prompt prompt;
-  size_t given = 0;  ///< tokens of what the user gave
-  int64_t room = 0;  ///< tokens that fit, prompt and new ones
-  int64_t most = -1; ///< new tokens, -1 for as many as fit
+  size_t given = 0;     ///< tokens of what the user gave
+  int64_t capacity = 0; ///< tokens that fit, prompt and new ones
+  int64_t most = -1;    ///< new tokens, -1 for as many as fit
   rapt_sampler_options sampling = sized<rapt_sampler_options>();
   Owned<rapt_sampler> sampler;
   Owned<rapt_text_stream> stream; ///< null when ids are printed
@@ -25,7 +25,7 @@ struct Continuation {
   Outcome prepare(const Options &options, const Text &text, size_t number);
   /// Tokens of the cache, in whole blocks, that it takes with its source.
   int64_t blockTokens(const Model &model) const {
-    return model.inBlocks(room) + model.inBlocks(int64_t(prompt.source.size()));
+    return model.inBlocks(capacity) + model.inBlocks(int64_t(prompt.source.size()));
   }
   /// "greedy", or the settings of the sampling.
   std::string summary() const;

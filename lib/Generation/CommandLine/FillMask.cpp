@@ -1,4 +1,4 @@
-// The likeliest tokens at the places of a text that are masked.
+// The likeliest tokens at the masked positions of a text.
 #include "lib/Generation/CommandLine/TextTask.h"
 #include <algorithm>
 

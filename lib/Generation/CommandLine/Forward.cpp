@@ -51,7 +51,7 @@ Status readInputs(const Options &options, Tensors &tensors) {
   return {};
 }
 
-/// Room for the outputs, of the shapes that they have for these inputs.
+/// Buffers for the outputs, of the shapes that they have for these inputs.
 Outcome addOutputs(const Options &options, const Model &model, Tensors &tensors) {
   const size_t inputs = tensors.all.size();
   for (auto &[name, path] : options.outputs) {

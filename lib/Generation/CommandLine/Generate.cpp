@@ -91,14 +91,15 @@ bool Generation::searches() const { return options.beams || (text.config.beams >
 /// A single text has exactly as many tokens as it needs; several share the blocks of the cache.
 int64_t Generation::cacheTokens() const {
   if (all.size() == 1)
-    return all[0].room + model.inBlocks(int64_t(all[0].prompt.source.size()));
+    return all[0].capacity + model.inBlocks(int64_t(all[0].prompt.source.size()));
   return int64_t(sum([&](const Continuation &one) { return one.blockTokens(model); }));
 }
 
 std::string Generation::summary() const {
   const std::string prompts = all.size() == 1 ? "prompt of " : std::to_string(all.size()) + " prompts of together ";
   return std::string(model.info.name) + ": " + model.info.task + ", " + prompts + counted(promptTokens(), "token") +
-         ", cache for " + grouped(uint64_t(all.size() == 1 ? all[0].room : cacheTokens())) + "; " + all[0].summary();
+         ", cache for " + grouped(uint64_t(all.size() == 1 ? all[0].capacity : cacheTokens())) + "; " +
+         all[0].summary();
 }
 
 Outcome Generation::prepare() {
@@ -111,7 +112,7 @@ Outcome Generation::prepare() {
   return {};
 }
 
-/// Prints a part of the text whose turn it is; keeps that of others.
+/// Prints a part of the text that is shown now; keeps that of others.
 Outcome Generation::put(Continuation &one, rapt_text_view piece) {
   std::string_view bytes(piece.data, piece.size);
   if (options.json || &one != &all[shown]) {
@@ -178,7 +179,7 @@ Outcome Generation::take(Continuation &one, const float *logits) {
   if (stopped)
     return end(one, "stop");
   const auto made = int64_t(one.made.size());
-  if (made == one.most || int64_t(one.prompt.ids.size()) + made >= one.room)
+  if (made == one.most || int64_t(one.prompt.ids.size()) + made >= one.capacity)
     return end(one, "length");
   one.next.assign(1, id);
   return {};
@@ -307,7 +308,7 @@ int search(Generation &generation) {
   if (!text.stops.empty())
     return fail("--beams does not go with the stop_strings of generation_config.json");
   const Continuation &one = generation.all[0];
-  int64_t fits = one.room - int64_t(one.prompt.ids.size());
+  int64_t fits = one.capacity - int64_t(one.prompt.ids.size());
   int64_t most = one.most < 0 ? fits : std::min(one.most, fits);
   return searchBeams(options, generation.model, text, one.prompt, most, generation.maps);
 }

@@ -87,8 +87,8 @@ std::string counted(uint64_t number, const std::string &what) {
 bool hasRoom(size_t bytes) {
   if (bytes == 0)
     return true;
-  void *room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return room != MAP_FAILED && !munmap(room, bytes);
+  void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return mapped != MAP_FAILED && !munmap(mapped, bytes);
 }
 
 } // namespace rapt::run

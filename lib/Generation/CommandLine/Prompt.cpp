@@ -18,7 +18,7 @@ int runPrompt(const Options &options) {
                                         {options.question.has_value(), "--question"},
                                         {options.pair.has_value(), "--pair"}})
     if (isGiven)
-      return fail(name + " goes on with a text: it has no use for " + option + " beside it");
+      return fail(name + " generates text: it takes no " + option);
   return generate(options, std::move(model));
 }
 

@@ -54,7 +54,7 @@ constexpr std::initializer_list<std::string_view> harmlessKeys = {
     "is_decoder",                  // as every model of these families is
     "is_llama_config",             // of checkpoints that nanotron trained
     "max_sequence_length",         // of the first conversions, never read
-    "pretraining_tp",              // how the original's products were split; the sums are the same
+    "pretraining_tp",              // how the original's matmuls were split; the sums are the same
 };
 
 /// Whether layer_types gives each layer a window; nothing without the key.
@@ -163,7 +163,7 @@ Config readConfig(huggingface::ModelDescription &model, const Family &family, co
   config.hasQueryBias = config.hasOutputBias || family.biases == Family::Biases::QueryKeyValue;
   config.hasInnerBias = byConfig && reader.getBool("mlp_bias", false);
   readHeads(reader, family, config);
-  // Hugging Face's class ignores the key; a checkpoint that really has channels in pairs needs other code.
+  // Hugging Face's class ignores the key; a checkpoint that really has interleaved channels needs other code.
   if (reader.getBool("rope_interleaved", false))
     reader.fail("rope_interleaved is true: rotary embedding of neighboring channels is not supported by the " +
                 family.name + " family");
@@ -233,11 +233,11 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Config 
   Location rotary = top.at("rotary_emb");
   Value positions = attn::PositionsOp::create(builder, rotary, decoder.tokens(), rows.rowBegin, rows.past);
   auto pairs = RankedTensorType::get({ShapedType::kDynamic, config.headDim / 2}, builder.getF32Type());
-  auto turns = attn::RotaryTableOp::create(builder, rotary, pairs, pairs, positions, config.rotary.values,
-                                           llvm::APFloat(config.rotary.magnitude));
+  auto rotation = attn::RotaryTableOp::create(builder, rotary, pairs, pairs, positions, config.rotary.values,
+                                              llvm::APFloat(config.rotary.magnitude));
 
   Value state[] = {x, decoder.cache()};
-  Value shared[] = {rows.rowBegin, rows.past, rows.table, turns.getCosines(), turns.getSines()};
+  Value shared[] = {rows.rowBegin, rows.past, rows.table, rotation.getCosines(), rotation.getSines()};
   LayerStack stack{.stack = {config.layers}, .state = state, .shared = shared};
   for (const std::optional<int64_t> &window : config.windows)
     stack.kinds.push_back(window.has_value());

@@ -307,7 +307,7 @@ Status buildEncode(EncoderDecoderModule &model, const Config &config, const Para
   });
 }
 
-/// d_model^-0.5 times the product where the head is the embedding.
+/// d_model^-0.5 times the logits where the head is the embedding.
 Value buildHead(const Scope &top, const Config &config, Value x) {
   Value logits = project(top, x, top.weight(top.parameters.head()), "lm_head");
   if (!config.scaled)

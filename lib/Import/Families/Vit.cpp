@@ -271,7 +271,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importVit(MLIRContext &context, huggi
 
   const huggingface::HeightWidth processed = processedSize(model, config);
   noteImageSize(context, model.path(), config, processed);
-  // Weights of attention are dense: room for all pairs of tokens of the images that there will be, and no more.
+  // Attention probabilities are dense: the output holds all pairs of tokens of the images that there will be, and no
+  // more.
   auto longest = [&](int64_t own, int64_t usual) {
     return options.attentionWeights ? std::clamp(usual, own, *most) : *most;
   };

@@ -61,7 +61,7 @@ int64_t assign(attn::ParameterOp parameter, int64_t offset) {
   auto kind = attn::LayoutKind::row_major;
   if (auto quantized = dyn_cast<attn::QuantizedType>(element)) {
     kind = attn::LayoutKind::panels;
-    if (quantized.getAxis() == 1) { // panels are of rows in the order of the products' sums
+    if (quantized.getAxis() == 1) { // panels are of rows in the order of the matmuls' sums
       std::swap(shape[0], shape[1]);
       parameter.transposeSources();
     }
@@ -86,7 +86,7 @@ int64_t assign(attn::ParameterOp parameter, int64_t offset) {
 }
 
 /// An element of a quantized matrix in panels: row `row` of the sums, column `column` (docs/Semantics.md, and
-/// `!attn.quantized` for the places of codes, scales and zeros).
+/// `!attn.quantized` for the offsets of codes, scales and zeros).
 struct QuantizedMatrix {
   Value bytes; ///< [panels, groups, bytes of a group]
   attn::QuantizedType type;
@@ -135,13 +135,13 @@ struct QuantizedMatrix {
 
 /// The matrix as [rows, columns] of f32.
 Value dequantized(ImplicitLocOpBuilder &b, const QuantizedMatrix &matrix, int64_t rows, int64_t columns) {
-  Value room = emptyOf(b, {b.getIndexAttr(rows), b.getIndexAttr(columns)}, b.getF32Type());
-  return forEach(b, {}, room, [&](ImplicitLocOpBuilder &b, ValueRange) {
+  Value init = emptyOf(b, {b.getIndexAttr(rows), b.getIndexAttr(columns)}, b.getF32Type());
+  return forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange) {
     return matrix.at(b, neutral::at(b, 0), neutral::at(b, 1));
   });
 }
 
-/// Takes the number of `op` for those that are made in its place.
+/// Takes the number of `op` for those that replace it.
 void number(Operation *made, Operation *op) {
   if (Attribute attribute = op->getAttr(attn::AttnDialect::opAttr))
     made->setAttr(attn::AttnDialect::opAttr, attribute);
@@ -226,7 +226,7 @@ struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
       else if (failed(lowerQuantized(slice)))
         return signalPassFailure();
     }
-    // Products read floats now, so rows that were quantized become floats, too.
+    // Matmuls read floats now, so rows that were quantized become floats, too.
     SmallVector<attn::QuantizeRowsOp> quantized;
     module.walk([&](attn::QuantizeRowsOp op) { quantized.push_back(op); });
     for (attn::QuantizeRowsOp op : quantized) {

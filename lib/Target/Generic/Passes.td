@@ -66,6 +66,16 @@ def AttnVerifyGeneric : Pass<"attn-verify-generic", "::mlir::ModuleOp"> {
   let description = [{
     The module has its target (`attn.target`) and the schedule of linalg ops. Every parameter has its layout, offset and stride, the cache its layout, and an
     attention op its schedule. With `tiled`, no attn op remains but declarations and parameter slices.
+
+    ```mlir
+    module attributes {attn.target = {target = "generic", vector_bytes = 16 : i64}, attn.schedule = #attn.schedule<linalg = <columns = 256, rows = 16>>} {
+      func.func @double(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+        %y = attn.add %x, %x : tensor<?x64xf32>
+        return %y : tensor<?x64xf32>
+      }
+    }
+    ```
+    stays as it is.
   }];
   let options = [Option<"tiled", "tiled", "bool", "false", "The stage is tiled, else laid-out">];
 }

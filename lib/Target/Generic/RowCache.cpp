@@ -57,8 +57,8 @@ Value RowCache::read(ImplicitLocOpBuilder &b, Value pool, Value block, Value lay
   Value rows = extract(b, pool, offsets, sizes, {positions, columns});
   if (!hasScales(type.getElementType()))
     return rows;
-  Value room = emptyOf(b, {b.getIndexAttr(positions), b.getIndexAttr(channels)}, b.getF32Type());
-  return forEach(b, {}, room, [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
+  Value init = emptyOf(b, {b.getIndexAttr(positions), b.getIndexAttr(channels)}, b.getF32Type());
+  return forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
     Value row = at(b, 0), code = tensor::ExtractOp::create(b, rows, ValueRange{row, at(b, 1)});
     return arith::MulFOp::create(b, scaleAt(b, rows, row, channels), arith::SIToFPOp::create(b, b.getF32Type(), code));
   });

@@ -1,7 +1,7 @@
 //===- Matmuls.cpp - Matmuls of one input become one --------------------------------------===//
 //
 // A matmul's weight is a parameter, which other functions and loops may read as well. So
-// the rule looks at all matmuls of the module before it changes one: a parameter is
+// the rule checks all matmuls of the module before it changes one: a parameter is
 // joined to others where every matmul that reads it is.
 //
 //===----------------------------------------------------------------------===//
@@ -235,12 +235,12 @@ private:
     for (Part part : group) {
       attn::ParameterOp parameter = parameterOf(part.*member);
       RankedTensorType type = parameter.getSliceType();
-      const bool isTurned = type.getRank() == 2 && part.linear.getTransposed();
-      columns += isTurned ? type.getDimSize(0) : type.getShape().back();
-      shape[0] = isTurned ? type.getDimSize(1) : type.getDimSize(0);
+      const bool isTransposed = type.getRank() == 2 && part.linear.getTransposed();
+      columns += isTransposed ? type.getDimSize(0) : type.getShape().back();
+      shape[0] = isTransposed ? type.getDimSize(1) : type.getDimSize(0);
       for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>()) {
         source = source.withShape(parameter.getStoredShape(source));
-        sources.push_back(isTurned ? source.transposed() : source);
+        sources.push_back(isTransposed ? source.transposed() : source);
       }
       names.push_back(parameter.getSymName());
       replaced.insert(parameter);

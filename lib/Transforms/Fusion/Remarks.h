@@ -15,7 +15,7 @@ void remarkFused(mlir::Location location, llvm::StringLiteral rule, const llvm::
 /// Tells that it did not, and why.
 void remarkNotFused(mlir::Location location, llvm::StringLiteral rule, const llvm::Twine &why);
 
-/// Tells that an op has no schedule of the target, and why: its neutral decomposition takes its place.
+/// Tells that an op has no schedule of the target, and why: its neutral decomposition replaces it.
 void remarkNeutral(mlir::Location location, const llvm::Twine &why);
 
 /// The name of the tensor or layer that a location carries; empty without one.

@@ -70,10 +70,10 @@ void fuse(attn::SplitHeadsOp split, Rotations &found) {
   auto first = cast<RankedTensorType>(split.getHeads()[0].getType());
   auto type = RankedTensorType::get({first.getDimSize(0), count, first.getDimSize(2)}, first.getElementType());
   Value all = attn::SplitHeadsOp::create(b, loc, TypeRange{type}, split.getInput()).getHeads()[0];
-  Value turned =
+  Value rotatedHeads =
       attn::RopeOp::create(b, loc, all, found[0].getCosines(), found[0].getSines(), found[0].getInterleaved(),
                            rotated < count ? b.getI64IntegerAttr(rotated) : nullptr);
-  Value columns = attn::MergeHeadsOp::create(b, loc, split.getInput().getType(), turned);
+  Value columns = attn::MergeHeadsOp::create(b, loc, split.getInput().getType(), rotatedHeads);
   auto parts = attn::SplitHeadsOp::create(b, loc, split.getResultTypes(), columns);
   for (auto [i, old, part] : llvm::enumerate(split.getHeads(), parts.getHeads()))
     (i < found.size() ? Value(found[i].getResult()) : Value(old)).replaceAllUsesWith(part);

@@ -19,7 +19,7 @@
 // A task has 16 queries of a head. A block's keys are transposed, so that the innermost loop of the scores goes along memory. Its loop
 // over blocks of 64 keys ends behind the last key that a query of the tile may see, and carries sums of values, maximum and sum. Whether a
 // score counts is a tensor of its own: it is never made -infinity, and what does not count is neither in the maximum nor, as -1, in the
-// sums. The result is written to its place by one division.
+// sums. The result is written to its destination by one division.
 // CHECK-LABEL: @causal
 // CHECK-SAME: %[[Q:.*]]: tensor<?x3x20xf32>, %[[K:.*]]: tensor<?x3x20xf32>, %[[V:.*]]: tensor<?x3x24xf32>, %[[SCALE:.*]]: f32
 func.func @causal(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %v: tensor<?x3x24xf32>, %scale: f32) -> tensor<?x3x24xf32> {

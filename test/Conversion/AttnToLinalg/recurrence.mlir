@@ -47,7 +47,7 @@ func.func @reverse(%x: tensor<?x20xf32>, %w: tensor<20x20xf32>, %begin: tensor<?
 
 // -----
 
-// The state is written in its place, one task for each row.
+// The state is written in place, one task for each row.
 // CHECK-LABEL: @update
 // CHECK-SAME: %[[S:.*]]: tensor<?x2x20xf32>, %[[LAYER:.*]]: index, %[[V:.*]]: tensor<?x20xf32>, %[[ROWS:.*]]: tensor<?xi32>
 func.func @update(%s: tensor<?x2x20xf32>, %layer: index, %v: tensor<?x20xf32>, %rows: tensor<?xi32>) -> tensor<?x2x20xf32> {

@@ -1,4 +1,4 @@
-// Products and attention whose rows, columns and channels fill no tile.
+// Matmuls and attention whose rows, columns and channels fill no tile.
 func.func @one(%x: tensor<?x1xf32>, %w: tensor<1x1xf32>) -> tensor<?x1xf32> {
   %0 = attn.linear %x, %w : tensor<?x1xf32>, tensor<1x1xf32> -> tensor<?x1xf32>
   return %0 : tensor<?x1xf32>

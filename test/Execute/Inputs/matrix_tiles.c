@@ -254,7 +254,7 @@ __attribute__((constructor)) static void begin(void) {
     abort();
 }
 
-/// Products so far.
+/// Tile multiplications so far.
 long matrix_tiles_multiplications(void) {
   return atomic_load(&counts[MultiplyBf16]) + atomic_load(&counts[MultiplyBytes]);
 }

@@ -17,7 +17,7 @@ import trees
 DIMS = ("b", "hkv", "g", "q", "kv", "dqk", "dv")
 LENGTHS = (0, 1, 1, 2, 3, 5, 7, 13, 14, 15, 17, 28, 31, 32, 33, 47, 63, 64, 65, 97, 127, 128, 129, 131, 191, 193, 251, 256, 257, 300)
 CHANNELS = (1, 2, 7, 16, 31, 32, 32, 33, 40, 64, 64, 80, 128)
-MOST = 60000  # products of one query and one key in a call
+MOST = 60000  # similarities (a query with a key) in a call
 
 
 def batch_of(data):
@@ -180,7 +180,7 @@ def draw(seed, index):
 
 
 def draw_weights(r, case):
-    """A request for weights, which packed queries of static heads alone have; their array has room for every key."""
+    """A request for weights, which packed queries of static heads alone have; their array holds every key."""
     if "b" in case["maps"]["q"] + case["maps"]["o"] or not {"hkv", "g"} <= set(case["static"]):
         return None
     all_heads = case["heads"]["hkv"] * case["heads"]["g"]

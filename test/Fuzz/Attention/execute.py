@@ -178,8 +178,8 @@ def finite(x):
 
 
 def tolerance(case, arrays, keys, pairs):
-    """How far {name: result} may be from float64: DESIGN's table, with errors of scores by trees.error; `pairs` where both products are of
-    pairs of bf16."""
+    """How far {name: result} may be from float64: DESIGN's table, with errors of scores by trees.error; `pairs` where both matmuls are of
+    bf16."""
     q, k, v = (arrays[name] for name in "qkv")
     channels = case["channels"]["dqk"]
     largest = lambda x: np.sqrt(np.nansum(np.where(np.isfinite(x), x, 0).astype(np.float64) ** 2, -1)).max(initial=0)

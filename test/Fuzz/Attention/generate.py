@@ -33,7 +33,7 @@ REDUCE_GROUP = 8  # cases that are tried together
 
 
 class Mode:
-    """raptc's options; `pairs`: whether attention on keys in bf16 rounds both operands of its products."""
+    """raptc's options; `pairs`: whether attention on keys in bf16 rounds both operands of its matmuls."""
 
     def __init__(self, name, options, pairs):
         self.name, self.options, self.pairs = name, options, pairs

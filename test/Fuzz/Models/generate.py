@@ -88,7 +88,7 @@ def inputs_of(case, number=0):
     """The case's inputs, and more of other lengths: a vocabulary may have two tokens, so that texts of one token are few."""
     config, random = case["config"], np.random.default_rng([case["seed"], number] if number else case["seed"])
     if config["model_type"] == "vit":
-        # Attention's weights have room for the keys of the configuration's images.
+        # Attention's weights hold the keys of the configuration's images.
         sides = [side + (0 if case["attention"] else int(random.integers(0, 3))) for side in config["image_size"]]
         return {"pixel_values": random.standard_normal((len(case["lengths"]), config["num_channels"], *sides)).astype(np.float32)}
     most = min(config.get(key, 10000) for key in ("n_positions", "max_position_embeddings", "max_length"))

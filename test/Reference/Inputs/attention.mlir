@@ -189,7 +189,7 @@ func.func @weights(%w: tensor<?x3x3x13xf32> {attn.name = "w"}, %layer: index {at
     }
   return %0 : tensor<?x3x3x13xf32>
 }
-// Lengths of sequences that share keys, a result that has room for one sequence, and an additive vector that is short.
+// Lengths of sequences that share keys, a result of one sequence, and an additive vector that is short.
 func.func @lengths(%q: tensor<?x1x1x5xf32> {attn.name = "q"}, %k: tensor<?x1x5xf32> {attn.name = "k"}, %v: tensor<?x1x7xf32> {attn.name = "v"},
                    %kb: tensor<?xi32> {attn.name = "kv_begin"}, %kl: tensor<?xi32> {attn.name = "kv_length"}, %qb: tensor<?xi32> {attn.name = "q_begin"}) -> tensor<?x1x1x7xf32> {
   %scale = arith.constant 0.5 : f32

@@ -1,4 +1,4 @@
-// Products with and without epilogue, in every form of the weight; elementwise ops.
+// Matmuls with and without epilogue, in every form of the weight; elementwise ops.
 func.func @plain(%x: tensor<?x7xf32> {attn.name = "x"}, %w: tensor<7x5xf32> {attn.name = "w"}) -> tensor<?x5xf32> {
   %0 = attn.linear %x, %w : tensor<?x7xf32>, tensor<7x5xf32> -> tensor<?x5xf32>
   return %0 : tensor<?x5xf32>
@@ -51,7 +51,7 @@ func.func @dynamic(%x: tensor<?x?xf32> {attn.name = "x"}, %w: tensor<?x?xf32> {a
   return %0 : tensor<?x?xf32>
 }
 
-// Rounded results: of a cast, of a product, and of a sum.
+// Rounded results: of a cast, of a matmul, and of a sum.
 func.func @rounded(%x: tensor<?x7xf32> {attn.name = "x"}, %w: tensor<7x5xbf16> {attn.name = "w"})
     -> (tensor<?x7xf32> {attn.name = "cast"}, tensor<?x5xbf16> {attn.name = "product"}, tensor<?x5xf16> {attn.name = "sum"}) {
   %0 = arith.truncf %x : tensor<?x7xf32> to tensor<?x7xbf16>

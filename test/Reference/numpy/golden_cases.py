@@ -65,7 +65,7 @@ def rows(case, config):
 
 
 def places(count, lengths, prompts):
-    """About `count` places in rows of `lengths` that follow one another: first, middle and last ones of what is computed at
+    """About `count` positions in rows of `lengths` that follow one another: first, middle and last ones of what is computed at
     once, and three of the steps."""
     chosen, begin = [], 0
     for length, prompt in zip(lengths, prompts):

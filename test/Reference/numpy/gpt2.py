@@ -6,7 +6,7 @@
 
 ids: integers [batch, length]; mask: ones then zeros in each row, [batch, length]; logits: float64 [batch, length,
 vocab], 0 behind a row's end. --prefill N computes the first N positions at once and the others one by one through the
-cache. Products, norms and softmax are computed in float64 over the weights as stored.
+cache. Matmuls, norms and softmax are computed in float64 over the weights as stored.
 """
 
 import argparse

@@ -29,7 +29,7 @@ def mix(scores, values):
 
 
 def draw(shapes, seed, bias=0.2, embedding=1.0):
-    """{name: float32 array} of {name: (shape, kind, fan)}: every gain differs from 1 and every bias from 0; products keep
+    """{name: float32 array} of {name: (shape, kind, fan)}: every gain differs from 1 and every bias from 0; matmuls keep
     their input's variance."""
     random, result = numpy.random.RandomState(seed), {}
     for name, (shape, kind, fan) in shapes.items():

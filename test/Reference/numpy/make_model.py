@@ -46,7 +46,7 @@ def shapes(config):
 
 
 def weights(config, seed):
-    """{name: float32 array}: products keep the variance of their input, so that deep models stay finite."""
+    """{name: float32 array}: matmuls keep the variance of their input, so that deep models stay finite."""
     random, result = numpy.random.RandomState(seed), {}
     for name, shape in shapes(config).items():
         values = random.standard_normal(shape)

@@ -224,7 +224,7 @@ def shapes(config):
 
 
 def make(directory, config, seed=7, storage="F32"):
-    """Writes a random model; products keep about the variance of their input."""
+    """Writes a random model; matmuls keep about the variance of their input."""
     random, tensors = numpy.random.RandomState(seed), {}
     for name, shape in shapes(config).items():
         values = random.standard_normal(shape)

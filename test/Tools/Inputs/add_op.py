@@ -54,7 +54,7 @@ for target in sys.argv[3:]:
     program = kernels.Program(kernels.tools(__doc__), target, TEXT)
     for rows in (0, 1, 17):
         x, w = np.float32(random.normal(0, 40, (rows, 33))), np.float32(random.normal(0, 1, (33, 40)))
-        # Sums of 33 products of magnitude 40 lose more than the cap does.
+        # Sums of 33 terms of magnitude 40 lose more than the cap does.
         for entry, named, columns, tolerance in (("alone", {"x": x}, 33, 1e-6), ("fused", {"x": x, "w": w}, 40, 1e-5)):
             [got] = program.compiled(entry, named.values(), [(rows, columns)], [rows])
             [expected] = program.reference(entry, named, ["y"])

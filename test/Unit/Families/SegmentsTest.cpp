@@ -23,7 +23,7 @@ std::string repeated(const std::string &text, int count) {
   return result;
 }
 
-/// Every layer is in one segment, in order, and has the kind of its place in the period.
+/// Every layer is in one segment, in order, and has the kind of its index in the period.
 void expectCovered(const std::string &layers) {
   int64_t next = 0;
   for (const Segment &segment : segmentsOf(layers)) {

@@ -73,7 +73,7 @@ static void check_encode(rapt_tokenizer *tokenizer) {
   CHECK(rapt_tokenizer_encode(tokenizer, "abc<e>ab", 8, NULL, ids, 8, &count, message, sizeof message) == RAPT_OK);
   CHECK(count == 3 && ids[0] == 4 && ids[1] == 5 && ids[2] == 3 && message[0] == 0);
   CHECK(rapt_tokenizer_encode(tokenizer, "abcab", 5, NULL, ids, 1, &count, message, sizeof message) == RAPT_FULL);
-  CHECK(count == 2 && strcmp(message, "the result has 2 ids, but there is room for 1") == 0);
+  CHECK(count == 2 && strcmp(message, "the result has 2 ids, but the buffer holds 1") == 0);
   CHECK(rapt_tokenizer_encode(tokenizer, "abcab", 5, NULL, NULL, 0, &count, message, sizeof message) == RAPT_OK);
   CHECK(count == 2);
   CHECK(rapt_tokenizer_encode(tokenizer, NULL, 0, NULL, NULL, 0, &count, message, sizeof message) == RAPT_OK);
@@ -363,7 +363,7 @@ static void check_images(void) {
     CHECK(fabs(values[index] - expected[index]) < 1e-6);
   CHECK(rapt_image_processor_run(processor, picture, sizeof picture, values, 11, shape, message, sizeof message) ==
         RAPT_FULL);
-  CHECK(strcmp(message, "the result has 12 numbers, but there is room for 11") == 0);
+  CHECK(strcmp(message, "the result has 12 numbers, but the buffer holds 11") == 0);
   CHECK(rapt_image_processor_run(processor, picture, 50, values, 12, shape, message, sizeof message) == RAPT_BAD_FILE);
   CHECK(rapt_image_processor_run(processor, "GIF89a", 6, values, 12, shape, message, sizeof message) == RAPT_BAD_FILE);
   CHECK(strstr(message, "is neither a JPEG nor a PNG image") != NULL);

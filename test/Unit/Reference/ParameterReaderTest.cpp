@@ -114,7 +114,7 @@ TEST_F(Parameters, AreJoined) {
             (std::vector<double>{20, 21, 22, 23, 30, 31}));
 }
 
-/// A product is rounded to f32, a cast at its place in the chain, and the parameter's type rounds last.
+/// A scaled value is rounded to f32, a cast in its order of the chain, and the parameter's type rounds last.
 TEST_F(Parameters, AreRoundedStepByStep) {
   tensors.add("a", {1}, 1.00390625f); // 1 + 2^-8
   SourceParameters reader(tensors);

@@ -36,7 +36,7 @@ void overwrite(const std::string &path, size_t offset, const std::string &bytes)
 std::string readAll(const std::string &path);
 void writeAll(const std::string &path, const std::string &bytes);
 
-/// Room for messages, which are compared by parts.
+/// A buffer for messages, which are compared by parts.
 struct Message {
   char text[1024] = "";
   size_t size = sizeof text;

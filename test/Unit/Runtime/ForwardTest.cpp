@@ -56,7 +56,7 @@ struct Fixture {
   }
 };
 
-/// With room for one row, for two, and for all.
+/// With buffers for one row, for two, and for all.
 TEST(Forward, WithoutMask) {
   for (int64_t tokens : {72, 150, 1000}) {
     rapt_context_options options{};

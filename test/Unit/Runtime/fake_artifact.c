@@ -62,7 +62,7 @@ static int32_t step(const rapt_env *env, void *const *b, const int64_t *dims) {
   c.weights = b[0], c.scratch = b[1], c.cache = b[2], c.tokens = b[3], c.row_begin = b[4], c.past = b[5];
   c.table = b[6], c.want = b[7], c.logits = b[8];
   c.rows = dims[1], c.table_width = dims[3];
-  for (c.token = 0; c.token < dims[0]; ++c.token) { /* a region for each token: many places to cancel */
+  for (c.token = 0; c.token < dims[0]; ++c.token) { /* a dispatch for each token: many chances to cancel */
     int32_t stop = env->parallel_for(env->user, insert, &c, 1);
     if (stop)
       return stop;

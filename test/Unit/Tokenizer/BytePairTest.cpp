@@ -81,7 +81,7 @@ TEST(BytePair, EqualsThePlainAlgorithmAtEveryLength) {
     std::map<std::pair<int32_t, int32_t>, Merge> merges;
     std::string vocabularyText, mergeText;
     for (uint32_t rank = 0; rank < 20; ++rank) {
-      // Tokens from 'd' on never stand on the left, so that there are places to cut.
+      // Tokens from 'd' on never stand on the left, so that the text can be cut.
       std::string left = tokens[random() % tokens.size()], right = tokens[random() % tokens.size()];
       if (left.back() >= 'd' || merges.count({ids[left], ids[right]}))
         continue;

@@ -48,7 +48,7 @@ TOKENIZER = {
 
 
 def shapes():
-    """Name -> shape in the order of the file. The four products of a layer are stored [in, out], as GPT-2 does."""
+    """Name -> shape in the order of the file. The four matmuls of a layer are stored [in, out], as GPT-2 does."""
     table = {"wte.weight": (VOCABULARY, WIDTH), "wpe.weight": (POSITIONS, WIDTH)}
     for layer in range(LAYERS):
         for name, shape in (

@@ -10,7 +10,7 @@ struct Init {
   enum Kind : uint8_t { Weight, Embedding, NormWeight, Bias } kind;
   int64_t fanIn = 1; ///< of a Weight: its values have the variance 1 / fanIn
 
-  /// `fanIn` products are summed for one output.
+  /// `fanIn` terms are summed for one output.
   static Init weight(int64_t fanIn) { return {Weight, fanIn}; }
   /// The same where the outputs are queries of `channels` a head and attention does not scale their scores.
   static Init unscaledQuery(int64_t fanIn, int64_t channels) { return {Weight, fanIn * channels}; }

@@ -13,9 +13,9 @@ def AttnCPUFuse : Pass<"attn-cpu-fuse", "::mlir::ModuleOp"> {
     - the rotation of heads that one matmul makes (`attn.rope`);
     - the cast of activations to bf16 (`attn_cpu.cast_rows`), which the op that makes the rows does when it writes them.
 
-    The attribute is the one place of the decision: costs become those of dispatches here, `attn-cpu-tile` follows it, and remarks of the category fusion
+    The attribute alone holds the decision: costs become those of dispatches here, `attn-cpu-tile` follows it, and remarks of the category fusion
     tell it, or why a fusion is not legal. An op whose attribute is removed is a dispatch, and the numbers are the same; one that is not legal is refused
-    (`attn-verify-laid-out`, `attn-cpu-tile`). Runs in the stage laid-out, when layouts are known.
+    (`attn-verify-laid-out`, `attn-cpu-tile`).
 
     ```mlir
     module attributes {attn.target = {target = "cpu", vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -44,7 +44,7 @@ def AttnCPUSchedule : Pass<"attn-cpu-schedule", "::mlir::ModuleOp"> {
     Sets `attn.schedule` on every op that has choices, from the target's capabilities (`attn.target`) and the op's shapes: tiles, micro-kernel and k blocks
     of a matmul, tiles and KV blocks of attention, sequences of a recurrence's tile. Later passes read the schedule and know no tuned number.
     lib/Target/CPU/Schedule/Schedule.h lists the names. `attn-verify-laid-out` and `attn-cpu-tile` reject an edited schedule that the lowering cannot follow. An op
-    that is not tiled for the CPU has the schedule of its neutral decomposition. Runs last in the stage `laid-out`.
+    that is not tiled for the CPU has the schedule of its neutral decomposition.
 
     ```mlir
     module attributes {attn.target = {target = "cpu", vector_bytes = 64 : i64, vector_registers = 32 : i64}} {

@@ -51,7 +51,8 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
           Value from = arith::MaxSIOp::create(b, arith::SubIOp::create(b, first, shift), begin);
           Value last = arith::AddIOp::create(b, arith::SubIOp::create(b, first, shift), index(b, block));
           Value to = arith::MinSIOp::create(b, last, end);
-          // A task without tokens may be beyond the table: it looks at the row's first block and writes nothing.
+          // A task without tokens may be beyond the table: it reads the number of the row's first block and writes
+          // nothing.
           Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, from, to);
           Value column = arith::SelectOp::create(b, isEmpty, index(b, 0), nth);
           Value blockId = readIndex(b, op.getTable(), {row, column});

@@ -1,4 +1,4 @@
-"""score.py IN OUT [turned | unbiased]: a checkpoint whose attention.score is the weight of a Linear; turned: of the wrong
+"""score.py IN OUT [transposed | unbiased]: a checkpoint whose attention.score is the weight of a Linear; transposed: of the wrong
 shape; unbiased: also without the head's bias."""
 
 import json
@@ -10,7 +10,7 @@ with open(sys.argv[1], "rb") as file:
     header, data = json.loads(file.read(size)), file.read()
 score = header.pop("attention.score")
 assert len(score["shape"]) == 1
-score["shape"] = score["shape"] + [1] if sys.argv[3:] == ["turned"] else [1] + score["shape"]
+score["shape"] = score["shape"] + [1] if sys.argv[3:] == ["transposed"] else [1] + score["shape"]
 header["attention.score.weight"] = score
 if sys.argv[3:] == ["unbiased"]:
     header["unused"] = header.pop("lm_head.bias")

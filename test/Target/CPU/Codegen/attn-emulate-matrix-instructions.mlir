@@ -45,7 +45,7 @@ module attributes {attn.target = {amx_bf16, emulated, vector_bytes = 64 : i64, v
     return
   }
 
-  // The product of odd k is added first.
+  // The term of odd k is added first.
   // CHECK-LABEL: @dot
   func.func @dot(%sum: vector<16xf32>, %a: vector<32xbf16>, %b: vector<32xbf16>) -> vector<16xf32> {
     // CHECK: %[[SECOND:.*]] = vector.fma %{{.*}}, %{{.*}}, %arg0

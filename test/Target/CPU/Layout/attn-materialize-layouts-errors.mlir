@@ -34,7 +34,7 @@ func.func @normalized(%x: tensor<?x160xf32>) -> tensor<?x160xf32> {
 
 // -----
 
-// Heads of 80 channels are padded to 96 each: their columns do not lie side by side.
+// Heads of 80 channels are padded to 96 each: their columns are not contiguous.
 module attributes {attn.model = {family = "any"}} {
 func.func @grouped(%x: tensor<?x160xf32>, %y: tensor<?x32xf32>) -> tensor<?x192xf32> {
   %heads = attn.split_heads %x : tensor<?x160xf32> -> tensor<?x2x80xf32>

@@ -45,7 +45,7 @@ func.func @packed(%x: tensor<?x32xf32>) -> (tensor<?x32xf32>, tensor<32x32xf32>)
 
 // -----
 
-// Heads of 20 channels are padded to 32 each: their columns do not lie side by side.
+// Heads of 20 channels are padded to 32 each: their columns are not contiguous.
 module attributes {attn.model = {family = "any"}} {
 attn.parameter @w : tensor<20x40xf32> from [#attn.source<"w">]
 func.func @groups(%x: tensor<?x20xf32>) -> (tensor<?x2x20xf32>, tensor<?x40xf32>) {

@@ -48,8 +48,8 @@ func.func @constant(%ids: tensor<?xi32>) -> (tensor<?x3xf32>, tensor<?x32xf32>) 
 
 // -----
 
-// Heads of 16 channels are padded to 32 each: in the columns of the product that makes them, in its bias and in the
-// rows of the product that reads them. Layers are stacked.
+// Heads of 16 channels are padded to 32 each: in the columns of the matmul that makes them, in its bias and in the
+// rows of the matmul that reads them. Layers are stacked.
 // CHECK: @qk layers 2 : tensor<2x4x32x32xf32> {{.*}}shape = [32, 64], column_group = 16, row_group = 0
 // CHECK: @b layers 2 : tensor<2x128xf32> {{.*}}shape = [64], column_group = 16
 // CHECK: @o layers 2 : tensor<2x1x64x32xf32> {{.*}}shape = [32, 32], column_group = 0, row_group = 16
@@ -77,7 +77,7 @@ func.func @heads(%ids: tensor<?xi32>, %t: tensor<7x32xf32>, %l: index) -> tensor
 
 // -----
 
-// A tied table serves the embedding from the panels of the product; the flip of the orientation moves into the source.
+// A tied table serves the embedding from the panels of the matmul; the flip of the orientation moves into the source.
 // CHECK: @wte : tensor<4x32x32xf32> from [#attn.source<"wte", transpose<1, 0>>]
 attn.parameter @wte : tensor<97x32xf32> from [#attn.source<"wte">]
 // CHECK-LABEL: @tied
@@ -92,7 +92,7 @@ func.func @tied(%ids: tensor<?xi32>) -> tensor<?x97xf32> {
 
 // -----
 
-// A bidirectional layer: the parts of a recurrence are padded each, in all products that feed it, their biases and its
+// A bidirectional layer: the parts of a recurrence are padded each, in all matmuls that feed it, their biases and its
 // own weight and bias; its state is an argument given back under its name, padded in memory; both directions side by side
 // lie without a gap, so what reads them is padded at the end alone.
 // CHECK: @input : tensor<6x10x32xf32> {{.*}}shape = [10, 99], column_group = 33, row_group = 0
@@ -211,7 +211,7 @@ func.func @kernel(%x: tensor<?x33xf32>) -> tensor<?x66xf32> {
 
 // -----
 
-// An entry's output has the columns that its type says, whatever is padded inside; one that nothing else reads is cut by the product itself.
+// An entry's output has the columns that its type says, whatever is padded inside; one that nothing else reads is cut by the matmul itself.
 module attributes {attn.model = {family = "any"}} {
 attn.dim @n min 0 max 64
 // CHECK: @w
@@ -237,7 +237,7 @@ func.func @outputs(%ids: tensor<?xi32> {attn.name = "ids", attn.dims = ["n"]}) -
 
 // -----
 
-// Products read bf16 in pairs of rows, the last filled with zeros; f16, and tables that no product reads, stay as they are.
+// Matmuls read bf16 interleaved by 2 rows, the last filled with zeros; f16, and tables that no matmul reads, stay as they are.
 // CHECK: attn.parameter @odd : tensor<3x18x64xbf16> from {{.*}} {layout = #attn.layout<panels, shape = [35, 70], column_group = 0, row_group = 0, k = 2>, offset = 0 : i64, stride = 6912 : i64}
 // CHECK: attn.parameter @half : tensor<3x35x32xf16> from {{.*}} k = 1>, offset = 6912 : i64
 // CHECK: attn.parameter @tied : tensor<2x18x64xbf16> from {{.*}} shape = [35, 45], {{.*}} k = 2>

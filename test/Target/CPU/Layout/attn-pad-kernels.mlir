@@ -27,7 +27,7 @@ func.func @whole(%x: tensor<?x33xf32>, %w: tensor<33x64xf32>) -> tensor<?x64xf32
   return %y : tensor<?x64xf32>
 }
 
-// A product that is returned stores its last panel narrow.
+// A matmul that is returned stores its last panel narrow.
 // CHECK-LABEL: @transposed
 // CHECK: %[[P:.*]] = linalg.pack {{.*}} inner_dims_pos = [0] inner_tiles = [32] into %{{.*}} : tensor<65x7xf32> -> tensor<3x7x32xf32>
 // CHECK: %[[Y:.*]] = attn.linear %{{.*}}, %[[P]] {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x7xf32>, tensor<3x7x32xf32> -> tensor<?x65xf32>

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-widen-activations --split-input-file | FileCheck %s
 
-// A product rounds in its epilogue; what reads its result next reads f32, and the function gives the same numbers in bf16.
+// A matmul rounds in its epilogue; what reads its result next reads f32, and the function gives the same numbers in bf16.
 // CHECK-LABEL: @product
 // CHECK-SAME: %[[X:.*]]: tensor<?x64xbf16>, %[[W:.*]]: tensor<64x96xbf16>, %[[V:.*]]: tensor<96xf32>
 func.func @product(%x: tensor<?x64xbf16>, %w: tensor<64x96xbf16>, %v: tensor<96xf32>) -> (tensor<?x96xbf16>, tensor<?x96xbf16>) {

@@ -5,7 +5,7 @@
 
 // A task has one head's part of a block. Keys up to the first sixteen that are all new, and behind the last, one by one: the
 // key is rounded, then of each channel the sixteen positions around its own are read, changed and written. Sixteen new ones
-// are turned. Values are rows.
+// are transposed. Values are rows.
 // CHECK-LABEL: @halves
 // CHECK-SAME: (%[[CACHE:[a-z0-9]+]]: {{.*}}, %{{.*}}: index, %[[K:[a-z0-9]+]]: tensor<?x4x64xf32>, %[[V:[a-z0-9]+]]: tensor<?x4x64xf32>
 func.func @halves(%cache: tensor<?x2x4x2x128x32xf16>, %layer: index, %k: tensor<?x4x64xf32>, %v: tensor<?x4x64xf32>, %begin: tensor<?xi32>,

@@ -66,7 +66,7 @@ func.func @read_again(%r: tensor<?x32xf32>, %x: tensor<?x64xf32>, %w: tensor<1x6
 
 #linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
-// Rows of 2 KiB would fall on one another in the cache: what a product reads has rows a line longer. An output has not.
+// Rows of 2 KiB would fall on one another in the cache: the rows that a matmul reads are a line longer. An output has not.
 module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
 // CHECK-LABEL: @rows_apart
 func.func @rows_apart(%x: tensor<?x64xf32>, %w: tensor<16x64x32xf32>, %v: tensor<16x512x32xf32>) -> tensor<?x512xf32> {
@@ -193,7 +193,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 #linear = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, rows = [6, 4, 2, 1], task_rows = 12, widen_rows = 9>
 
-// Near miss: where nothing multiplies pairs, rows of bf16 are widened once; the products are those of rows in f32.
+// Near miss: without bf16 dot-product instructions, rows of bf16 are widened once; the matmuls are those of rows in f32.
 // CHECK-LABEL: @widened_rows
 func.func @widened_rows(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
   // CHECK: %[[ROWS:.*]] = scf.forall {{.*}} -> (tensor<?x64xf32>)
@@ -211,7 +211,7 @@ func.func @widened_rows(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tens
 #linear = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, rows = [32, 16, 4, 1], task_rows = 64>
 
 // With AMX, tiles have 32 and 16 rows. The rest of at least 16 rows is a tile of 16 that overlaps the one before: a row
-// of their products each. Fewer rows are tiles of 4 and single rows.
+// of their matmuls each. Fewer rows are tiles of 4 and single rows.
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   // CHECK-LABEL: @tiles
   func.func @tiles(%r: tensor<?x64xbf16>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
@@ -246,7 +246,7 @@ func.func @gather(%ids: tensor<?xi32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
 
 #linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, panels = 4, rows = [6, 4, 2, 1], task_rows = 12, tasks = 5>
 
-// 210 rows of 3,072 columns do not stay in a cache: k is taken in parts of 512, for up to four panels, with sums in scratch,
+// 210 rows of 3,072 columns do not stay in a cache: k blocks of 512, for up to four panels, with partial accumulators,
 // those of a panel after those of another;
 // epilogues come after the last part. Few rows, and fewer than eight tasks, leave a task for each panel.
 // CHECK-LABEL: @deep

@@ -1,4 +1,4 @@
-// Each function on every element of y: in the epilogue of a product, where programs have them.
+// Each function on every element of y: in the epilogue of a matmul, where programs have them.
 attn.dim @rows min 0 max 1048576
 func.func @f32_exp(%x: tensor<?x32xf32> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<1x32x32xf32> {attn.name = "w"}, %y: tensor<?x32xf32> {attn.name = "y", attn.dims = ["rows"]})
     -> (tensor<?x32xf32> {attn.name = "z", attn.dims = ["rows"]}) attributes {attn.entry} {
