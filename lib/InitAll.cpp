@@ -9,6 +9,7 @@
 #include "dialect/AttnHost/AttnHost.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
+#include "lib/Support/BugReport.h"
 #include "lib/Target/Targets.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -46,6 +47,9 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/PrettyStackTrace.h"
 
 using namespace mlir;
 
@@ -89,4 +93,10 @@ void rapt::registerAllPasses() {
   registerPass([] { return createSCFToControlFlowPass(); });
   registerPass([] { return createLowerAffinePass(); });
   registerPass([] { return createReconcileUnrealizedCastsPass(); });
+}
+
+void rapt::introduceTool(const char *name) {
+  llvm::setBugReportMsg(kBugReport);
+  llvm::cl::SetVersionPrinter(
+      [name](raw_ostream &os) { os << name << " " RAPT_VERSION " with LLVM " LLVM_VERSION_STRING "\n"; });
 }

@@ -13,4 +13,7 @@ void registerAllDialects(mlir::DialectRegistry &registry);
 /// Registers every pass and pipeline: ours, and those of upstream that the pipelines use.
 void registerAllPasses();
 
+/// Makes `--version` and the report of a crash of one of LLVM's command lines name Rapt.
+void introduceTool(const char *name);
+
 } // namespace rapt

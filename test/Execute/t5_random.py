@@ -31,6 +31,8 @@ CASES = {
     "gated_untied": ({"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "dense_act_fn": "gelu_new", "is_gated_act": True}, "F32", {}),
     "mt5": ({"model_type": "mt5", "architectures": ["MT5ForConditionalGeneration"], "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False,
              "vocab_size": TOKENIZER.size, **ODD_BUCKETS}, "F32", {}),
+    **{f"mt5_{storage.lower()}": ({"model_type": "mt5", "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}, storage, {})
+       for storage in ("BF16", "F16")},
     "odd_sizes": ({"d_model": 37, "d_kv": 20, "num_heads": 3, "d_ff": 71, "vocab_size": 103}, "F32", {}),
     "wide_heads": ({"d_model": 32, "d_kv": 64, "num_heads": 2, "d_ff": 33, "feed_forward_proj": "gated-silu"}, "F32", {}),
     "one_layer": ({"num_layers": 1, "d_kv": 32}, "F32", {}),
@@ -44,7 +46,7 @@ CASES = {
     "f16": ({"d_kv": 24}, "F16", {}),
 }
 # t5_generation.py compiles a gated, untied one.
-FEW = ("mt5", "bf16", "f16")
+FEW = ("mt5", "mt5_bf16", "mt5_f16", "bf16", "f16")
 CACHES = {"f16": "int8", "odd_sizes": "bf16", "wide_heads": "f16"}
 TEXTS = {"mt5": (TOKENIZER, TOKENIZER, ("abc d cd", "d\u00e9 xx abcab"))}
 

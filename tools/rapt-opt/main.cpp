@@ -2,13 +2,11 @@
 #include "lib/Driver/IRFile.h"
 #include "lib/Driver/Plugins.h"
 #include "lib/InitAll.h"
-#include "lib/Support/BugReport.h"
 #include "mlir/Dialect/Linalg/TransformOps/DialectExtension.h"
 #include "mlir/Dialect/Transform/Transforms/Passes.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
@@ -35,7 +33,7 @@ static LogicalResult optimize(StringRef input, StringRef output, DialectRegistry
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  llvm::setBugReportMsg(rapt::kBugReport);
+  rapt::introduceTool("rapt-opt");
   DialectRegistry registry;
   rapt::registerAllDialects(registry);
   rapt::registerAllPasses();

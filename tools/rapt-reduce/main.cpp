@@ -1,7 +1,6 @@
 //===- main.cpp - rapt-reduce: shrink a .mlir file that shows a fault -----------===//
 #include "lib/Driver/IRFile.h"
 #include "lib/InitAll.h"
-#include "lib/Support/BugReport.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -10,7 +9,6 @@
 #include "mlir/Tools/ParseUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -61,7 +59,7 @@ static LogicalResult reduce(int argc, char **argv, MLIRContext &context) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  llvm::setBugReportMsg(rapt::kBugReport);
+  rapt::introduceTool("rapt-reduce");
   DialectRegistry registry;
   rapt::registerAllDialects(registry);
   rapt::registerAllPasses();

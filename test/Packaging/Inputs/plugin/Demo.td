@@ -1,4 +1,5 @@
 //===- Demo.td - A dialect of one op, outside of Rapt --------------------*- tablegen -*-===//
+include "dialect/Attn/AttnInterfaces.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -9,8 +10,8 @@ def Demo_Dialect : Dialect {
 
 def Demo_SelfAttentionOp : Op<Demo_Dialect, "self_attention", [Pure]> {
   let summary = "causal attention of a sequence to itself, from packed queries, keys and values";
-  let arguments = (ins RankedTensorOf<[F32]>:$qkv, I64Attr:$heads);
-  let results = (outs RankedTensorOf<[F32]>:$result);
+  let arguments = (ins Attn_RankedTensor:$qkv, I64Attr:$heads);
+  let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$qkv `heads` $heads attr-dict `:` type($qkv) `->` type($result)";
   let hasVerifier = 1;
 }
