@@ -33,8 +33,11 @@ TOTALS = re.compile(r"survive: (\d+) runs, (\d+) refused, (\d+) findings, (\d+) 
 
 
 def passes_of(build):
-    """The passes that rapt-opt lists."""
+    """The passes that rapt-opt lists, all of those that the sources define among them."""
     found = re.findall(r"^\s+--(attn-[\w-]+)", run([build / "bin/rapt-opt", "--help"], check=True).stdout, re.MULTILINE)
+    defined = {name for file in (SOURCE / "lib").rglob("Passes.td") for name in re.findall(r': Pass<"([\w-]+)"', file.read_text(encoding="utf-8"))}
+    if missing := defined - set(found):
+        sys.exit(f"rapt-opt does not list {', '.join(sorted(missing))}")
     return sorted(set(found)) + WITH_OPTIONS
 
 
