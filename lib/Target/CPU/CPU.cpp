@@ -129,6 +129,7 @@ public:
     if (!layout)
       return std::nullopt;
     const std::string dtype = layout->dtype().str();
+    // Saved sequences have this name: it stays as long as the bytes do.
     const char *how = layout->interleave() > 1 ? "-pairs" : layout->hasScales() ? "-scales" : "";
     return CacheFormat{"kv-" + dtype + "-panel32" + how, dtype, layout->block,
                        layout->bytes() * llvm::product_of(pool.getShape().slice(1, 3))};
