@@ -97,20 +97,20 @@ static Case matmul(const Words &words) {
 
 /// The entries and the weights of the matmuls in 8 bits, called as the runtime calls them: rapt_run would hand them
 /// over a few rows at a time.
-static const rapt_artifact &quantizedProducts() {
+static const rapt_artifact &quantizedMatmuls() {
   static const rapt_artifact *found = nullptr;
   if (found)
     return *found;
   void *library = dlopen((folder + "/matmuls.so").c_str(), RTLD_NOW);
-  found = library ? static_cast<const rapt_artifact *>(dlsym(library, "products_module")) : nullptr;
+  found = library ? static_cast<const rapt_artifact *>(dlsym(library, "matmuls_module")) : nullptr;
   if (!found)
     fprintf(stderr, "rapt: %s\n", dlerror()), exit(1);
   return *found;
 }
 
-// quantized_product N K M: rows in f32 from 0 to 1, which the entry rounds, weights in 8 bits
-static Case quantizedProduct(const Words &words) {
-  const rapt_artifact &module = quantizedProducts();
+// quantized_matmul N K M: rows in f32 from 0 to 1, which the entry rounds, weights in 8 bits
+static Case quantizedMatmul(const Words &words) {
+  const rapt_artifact &module = quantizedMatmuls();
   const std::string name = "matmul_" + words[1] + "_" + words[2];
   const int64_t n = atol(words[1].c_str()), k = atol(words[2].c_str());
   const rapt_artifact_entry *end = module.entries + module.entry_count;
@@ -255,8 +255,8 @@ int main(int argc, char **argv) {
   return serve(std::string("weights in panels, ") + argv[3] + " threads", [](const Words &words) -> Case {
     if (words[0] == "matmul" || words[0] == "bf16_matmul")
       return matmul(words);
-    if (words[0] == "quantized_product")
-      return quantizedProduct(words);
+    if (words[0] == "quantized_matmul")
+      return quantizedMatmul(words);
     if (words[0] == "attention" || words[0] == "bf16_attention")
       return attention(words);
     if (words[0] == "lstm")
