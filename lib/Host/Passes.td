@@ -57,7 +57,10 @@ def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
     ```mlir
     attn.dim @n min 0 max 64
     func.func @f(%env: !llvm.ptr {attn.name = "env"}, %weights: memref<?xi8> {attn.name = "weights"}, %workspace: memref<?xi8> {attn.name = "workspace"},
-                 %x: memref<?xf32> {attn.dims = ["n"], attn.name = "x"}, %y: memref<?xf32> {attn.dims = ["n"], attn.name = "y"}) -> i32 attributes {attn.entry} {
+                 %x: memref<?xf32> {attn.dims = ["n"], attn.name = "x"}, %y: memref<?xf32> {attn.dims = ["n"], attn.name = "y"}) -> i32
+        attributes {attn.entry, attn.buffers = [
+          {attn.name = "weights", kind = "weights", type = memref<?xi8>}, {attn.name = "workspace", kind = "workspace", type = memref<?xi8>},
+          {attn.dims = ["n"], attn.name = "x", kind = "input", type = memref<?xf32>}, {attn.dims = ["n"], attn.name = "y", kind = "output", type = memref<?xf32>} ]} {
       %0 = bufferization.to_tensor %x restrict : memref<?xf32> to tensor<?xf32>
       bufferization.materialize_in_destination %0 in restrict writable %y : (tensor<?xf32>, memref<?xf32>) -> ()
       %c0 = arith.constant 0 : i32

@@ -96,15 +96,15 @@ def AttnRequestAttentionOutputs : Pass<"attn-request-attention-outputs", "::mlir
       return %o : tensor<?x4x32xf32>
     }
     ```
-    becomes, with `heads=1,3 positions=128`:
+    becomes, with `heads=1,3 positions=128`,
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
     #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
     #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
     #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
     func.func @f(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>) -> (tensor<?x4x32xf32>, tensor<?x1x2x128xf32> {attn.name = "attentions"}) {
-      %c0 = arith.constant 0 : index
       %scale = arith.constant 0.125 : f32
+      %c0 = arith.constant 0 : index
       %tokens = tensor.dim %q, %c0 : tensor<?x4x32xf32>
       %w = tensor.empty(%tokens) : tensor<?x1x2x128xf32>
       %o, %new = attn.attention %q, %k, %k, %scale weights(%w[%c0] heads [1, 3] : tensor<?x1x2x128xf32>) maps [#q, #k, #v, #o]
@@ -309,7 +309,7 @@ def AttnSetTarget : Pass<"attn-set-target", "::mlir::ModuleOp"> {
     module {
     }
     ```
-    becomes with `target=cpu capabilities=vector_bytes=64,bf16_dot`
+    becomes, with `target=cpu capabilities=vector_bytes=64,bf16_dot`,
     ```mlir
     module attributes {attn.target = {bf16_dot, target = "cpu", vector_bytes = 64 : i64, vector_registers = 16 : i64}} {
     }

@@ -22,7 +22,6 @@ def AttnPadKernels : Pass<"attn-pad-kernels", "::mlir::ModuleOp"> {
     func.func @norm(%x: tensor<?x33xf32>, %w: tensor<33xf32>) -> tensor<?x33xf32> {
       %c0 = arith.constant 0 : index
       %zero = arith.constant 0.0 : f32
-      %rows = tensor.dim %x, %c0 : tensor<?x33xf32>
       %padded = tensor.pad %x low[0, 0] high[0, 31] {
       ^bb0(%i: index, %j: index):
         tensor.yield %zero : f32
@@ -32,6 +31,7 @@ def AttnPadKernels : Pass<"attn-pad-kernels", "::mlir::ModuleOp"> {
         tensor.yield %zero : f32
       } : tensor<33xf32> to tensor<64xf32>
       %0 = attn.rms_norm %padded, %gains epsilon 1.0e-6 columns 33 : tensor<?x64xf32>, tensor<64xf32>
+      %rows = tensor.dim %0, %c0 : tensor<?x64xf32>
       %y = tensor.extract_slice %0[0, 0] [%rows, 33] [1, 1] : tensor<?x64xf32> to tensor<?x33xf32>
       return %y : tensor<?x33xf32>
     }
