@@ -38,10 +38,12 @@ Value modelValue(const Manifest::Model &m) {
     object.emplace_back("start", number(*m.start));
   if (m.sourceVocabulary)
     object.emplace_back("source_vocab", number(m.sourceVocabulary));
-  if (!m.attentionLayers.empty())
-    object.emplace_back("attention_layers", array(m.attentionLayers));
-  if (!m.attentionHeads.empty())
-    object.emplace_back("attention_heads", array(m.attentionHeads));
+  for (auto [name, chosen] : {std::pair("attention_layers", &m.attentionLayers),
+                              {"attention_heads", &m.attentionHeads},
+                              {"log_sum_exp_layers", &m.logSumExpLayers},
+                              {"log_sum_exp_heads", &m.logSumExpHeads}})
+    if (!chosen->empty())
+      object.emplace_back(name, array(*chosen));
   return Value(std::move(object));
 }
 

@@ -21,6 +21,7 @@ struct Manifest {
     std::vector<int64_t> eos;
     std::optional<int64_t> start = {};                              ///< that a decoder with an encoder begins with
     std::vector<int64_t> attentionLayers = {}, attentionHeads = {}; ///< whose weights are outputs; empty: all
+    std::vector<int64_t> logSumExpLayers = {}, logSumExpHeads = {}; ///< whose log-sum-exp is an output; empty: all
     int64_t sourceVocabulary = 0; ///< ids of a source that has a vocabulary of its own; 0: `vocabulary`
   };
   std::optional<Model> model; ///< none for a bare kernel

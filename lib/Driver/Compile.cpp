@@ -64,6 +64,7 @@ private:
   bool checkFiles();
   bool selectActivations();
   bool requestAttention();
+  bool requestAttention(const Options::AttentionOutputs &outputs, bool logSumExp);
   bool storeCache();
   bool writeStage();
   bool describe();
@@ -220,13 +221,20 @@ bool Compilation::checkFiles() {
   return checked ? true : failOf(checked);
 }
 
-/// Attention's weights as outputs.
+/// Attention's weights and log-sum-exp as outputs.
 bool Compilation::requestAttention() {
-  if (!options.attentionWeights)
+  return requestAttention(options.attentionWeights, /*logSumExp=*/false) &&
+         requestAttention(options.attentionLogSumExp, /*logSumExp=*/true);
+}
+
+bool Compilation::requestAttention(const Options::AttentionOutputs &outputs, bool logSumExp) {
+  if (!outputs.given)
     return true;
   AttnRequestAttentionOutputsOptions request;
-  request.layers.assign(options.attentionLayers.begin(), options.attentionLayers.end());
-  request.heads.assign(options.attentionHeads.begin(), options.attentionHeads.end());
+  request.layers.assign(outputs.layers.begin(), outputs.layers.end());
+  request.heads.assign(outputs.heads.begin(), outputs.heads.end());
+  request.weights = !logSumExp;
+  request.logSumExp = logSumExp;
   PassManager passes(&first().context, ModuleOp::getOperationName());
   passes.addPass(createAttnRequestAttentionOutputs(request));
   std::string why;
@@ -236,7 +244,8 @@ bool Compilation::requestAttention() {
       why = diagnostic.str();
     return success(isReason);
   });
-  return succeeded(passes.run(*input.module)) || fail(WrongInput, "--attention-weights: " + why);
+  return succeeded(passes.run(*input.module)) ||
+         fail(WrongInput, (logSumExp ? "--attention-log-sum-exp: " : "--attention-weights: ") + why);
 }
 
 /// The type of activations at the stage imported, which the evaluator runs, too.

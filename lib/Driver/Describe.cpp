@@ -229,6 +229,8 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   list("eos", manifest.model->eos);
   list("attention_layers", manifest.model->attentionLayers);
   list("attention_heads", manifest.model->attentionHeads);
+  list("log_sum_exp_layers", manifest.model->logSumExpLayers);
+  list("log_sum_exp_heads", manifest.model->logSumExpHeads);
   if (auto start = facts.getAs<IntegerAttr>("start"))
     manifest.model->start = start.getInt();
   manifest.model->sourceVocabulary = number("source_vocab");

@@ -88,7 +88,7 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
   ImportOptions import;
   import.maxSequenceLength = options.maxSequenceLength;
   import.maxBatch = options.maxBatch;
-  import.attentionWeights = options.attentionWeights;
+  import.attentionWeights = options.attentionWeights.given;
   Expected<OwningOpRef<ModuleOp>> module = importModel(context, *input.model, import);
   for (const std::string &warning : input.model->warnings())
     emitWarning(UnknownLoc::get(&context)) << warning;

@@ -111,15 +111,14 @@ template <const char *emit> std::string setEmit(Options &options, const std::str
 constexpr char assembly[] = "asm", object[] = "obj";
 
 /// LAYERS/HEADS; empty: all.
-std::string setAttentionWeights(Options &options, const std::string &value) {
+template <Options::AttentionOutputs Options::*field>
+std::string setAttentionOutputs(Options &options, const std::string &value) {
   const size_t slash = std::min(value.find('/'), value.size());
   std::optional<std::vector<int64_t>> layers = parseNumberList(value.substr(0, slash)),
                                       heads = parseNumberList(slash < value.size() ? value.substr(slash + 1) : "");
   if (!layers || !heads)
     return "LAYERS/HEADS, such as 0,2-5/all";
-  options.attentionWeights = true;
-  options.attentionLayers = *layers;
-  options.attentionHeads = *heads;
+  options.*field = {true, *layers, *heads};
   return {};
 }
 
@@ -185,7 +184,9 @@ constexpr Option table[] = {
      setNumber<&Options::maxSequenceLength, 1, int64_t(1) << 30>},
     {{"max-batch", "", "N", "sequences of one step; default 64"}, setNumber<&Options::maxBatch, 1, 65536>},
     {{"attention-weights", "", "[=LAYERS/HEADS]", "attention probabilities become outputs; all, or 0,2-5/3"},
-     setAttentionWeights},
+     setAttentionOutputs<&Options::attentionWeights>},
+    {{"attention-log-sum-exp", "", "[=LAYERS/HEADS]", "attention's log-sum-exp becomes an output; all, or 0,2-5/3"},
+     setAttentionOutputs<&Options::attentionLogSumExp>},
     {{"weights", "", "F", "model directory or weight file of a .mlir input"}, setWeights},
     {{"random-weights", "", "SEED", "weights from a seed instead of the directory's"}, setSeed},
     {{"save-weights", "", "F", "write the random weights as safetensors"}, setFile<&Options::saveWeights>},

@@ -21,9 +21,13 @@ struct Options {
   /// --mcpu=help instead of names.
   bool listCpus = false;
   int64_t maxSequenceLength = 0, maxBatch = 64;
-  int64_t quantizeGroup = 0;                            ///< rows of a group; 0: not asked for
-  bool attentionWeights = false;                        ///< attention probabilities as outputs
-  std::vector<int64_t> attentionLayers, attentionHeads; ///< of these; empty: all
+  int64_t quantizeGroup = 0; ///< rows of a group; 0: not asked for
+  /// Results of attention that become outputs.
+  struct AttentionOutputs {
+    bool given = false;
+    std::vector<int64_t> layers, heads; ///< empty: all
+  };
+  AttentionOutputs attentionWeights, attentionLogSumExp;
   std::optional<uint64_t> randomSeed;
   std::vector<std::string> ignoreKeys;
   std::vector<std::string> passPlugins, dialectPlugins; ///< shared libraries

@@ -26,7 +26,8 @@ Status checkOptions(Stage stage, const Options &options) {
       {options.quantize != "none", "--quantize", stored},
       {options.dtype != "auto", "--dtype", stored},
       {!options.activations.empty(), "--activations", "activations have their type"},
-      {options.attentionWeights, "--attention-weights", "entries have their outputs"}};
+      {options.attentionWeights.given, "--attention-weights", "entries have their outputs"},
+      {options.attentionLogSumExp.given, "--attention-log-sum-exp", "entries have their outputs"}};
   for (const auto &[given, name, reason] : ofImported)
     if (given && stage >= Stage::Canonical)
       return Error{shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() + ", where " + reason +

@@ -37,19 +37,25 @@ enum class Role : uint8_t {
   Attentions,
   DecoderAttentions,
   CrossAttentions,
-  EncoderAttentions
+  EncoderAttentions,
+  LogSumExp,
+  DecoderLogSumExp,
+  CrossLogSumExp,
+  EncoderLogSumExp
 };
-inline constexpr int roleCount = 20;
+inline constexpr int roleCount = 24;
 enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks, Slots };
 inline constexpr int dimCount = 7;
 
-/// An output of attention probabilities that an artifact has on request, [tokens, layers, heads, positions].
+/// An output of attention that an artifact has on request: probabilities [tokens, layers, heads, positions], or
+/// log-sum-exp [tokens, layers, heads].
 struct AttentionMap {
   Role role;
   const char *name;
+  int rank;                  ///< of `shape`
   int64_t shape[3], columns; ///< of a token
 };
-inline constexpr int mostAttentionMaps = 2; ///< of an entry
+inline constexpr int mostAttentionMaps = 4; ///< of an entry
 
 /// An entry of the artifact, with the roles of its buffers and dims.
 struct Entry {

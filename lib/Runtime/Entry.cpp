@@ -35,7 +35,11 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"attentions", BufferKind::Output, "f32", "tokens", 0, ""},
                                            {"decoder_attentions", BufferKind::Output, "f32", "tokens", 0, ""},
                                            {"cross_attentions", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"encoder_attentions", BufferKind::Output, "f32", "tokens", 0, ""}};
+                                           {"encoder_attentions", BufferKind::Output, "f32", "tokens", 0, ""},
+                                           {"log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
+                                           {"decoder_log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
+                                           {"cross_log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
+                                           {"encoder_log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""}};
 constexpr const char *dimNames[dimCount] = {"tokens", "rows", "wanted", "table", "blocks", "source_blocks", "slots"};
 
 int findRole(const ManifestBuffer &buffer) {
@@ -89,8 +93,9 @@ constexpr Role encodeRoles[] = {Role::Weights, Role::Workspace, Role::InputIds, 
 constexpr Role encodedRoles[] = {Role::Cache, Role::Past, Role::SourceTable};
 constexpr Role firstStateRoles[] = {Role::State, Role::StateTarget};
 
-constexpr Role stepMaps[] = {Role::Attentions, Role::DecoderAttentions, Role::CrossAttentions};
-constexpr Role encodeMaps[] = {Role::EncoderAttentions};
+constexpr Role stepMaps[] = {Role::Attentions, Role::DecoderAttentions, Role::CrossAttentions,
+                             Role::LogSumExp,  Role::DecoderLogSumExp,  Role::CrossLogSumExp};
+constexpr Role encodeMaps[] = {Role::EncoderAttentions, Role::EncoderLogSumExp};
 
 template <size_t N> constexpr uint32_t bitsOf(const Role (&roles)[N]) {
   uint32_t bits = 0;
@@ -165,14 +170,15 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   return RAPT_OK;
 }
 
-/// False where the buffer has not the shape of an attention map.
+/// False where the buffer has not the shape of an output of attention.
 bool Entry::addMap(const ManifestBuffer &buffer, Role role) {
-  if (maps == mostAttentionMaps || buffer.shape.size() != 4)
+  const int rank = role >= Role::LogSumExp ? 2 : 3;
+  if (maps == mostAttentionMaps || buffer.shape.size() != size_t(rank) + 1)
     return false;
   AttentionMap &added = map[maps++];
-  added = {role, roleNames[int(role)].name, {}, 1};
+  added = {role, roleNames[int(role)].name, rank, {}, 1};
   uint64_t columns = 1;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < rank; ++i) {
     const ManifestExtent &extent = buffer.shape[i + 1];
     if (extent.dim >= 0 || extent.plus < 1 || !multiply(columns, uint64_t(extent.plus), columns) ||
         columns > uint64_t(INT32_MAX))

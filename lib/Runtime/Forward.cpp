@@ -109,7 +109,8 @@ rapt_status Forward::bind(size_t count, const char *const *names, const Tensors 
     *slot = &tensors[i];
     bool isOutput = slot == &logits || slot == &hidden;
     const PaddedIds *rows = nullptr;
-    if (rapt_status status = checkTensor(name, tensors[i], mapOf(slot, rows) ? 5 : isOutput ? 3 : 2, report))
+    const AttentionMap *map = mapOf(slot, rows);
+    if (rapt_status status = checkTensor(name, tensors[i], map ? 2 + map->rank : isOutput ? 3 : 2, report))
       return status;
   }
   if (rapt_status status = c.encode.code ? source.check(c.limits.positions, report) : RAPT_OK)
@@ -130,9 +131,9 @@ rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) co
   if (const AttentionMap *map = mapOf(slot, rowsOfMap)) {
     shape[0] = rowsOfMap->batch;
     shape[1] = rowsOfMap->length;
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < map->rank; ++i)
       shape[2 + i] = map->shape[i];
-    *rank = 5;
+    *rank = 2 + map->rank;
     return RAPT_OK;
   }
   bool ofSource = slot == &source.ids || slot == &source.mask || slot == &hidden;
@@ -171,11 +172,11 @@ rapt_status Forward::checkMaps() const {
       const int64_t shape[] = {rows->batch, rows->length, map->shape[0], map->shape[1], map->shape[2]};
       bool dense = is(*t, typeF32);
       int64_t stride = 1;
-      for (int d = 4; d >= 0; stride *= shape[d--])
+      for (int d = 1 + map->rank; d >= 0; stride *= shape[d--])
         dense = dense && t->shape[d] == shape[d] && (!t->strides || shape[d] == 1 || t->strides[d] == stride);
       if (!dense)
         return report.fail(RAPT_INVALID, "%s is %s; dense f32 %s is needed", map->name,
-                           showShape(t->shape, t->rank).text, showShape(shape, 5).text);
+                           showShape(t->shape, t->rank).text, showShape(shape, 2 + map->rank).text);
       for (const rapt_tensor *other : {target.ids, target.mask, source.ids, source.mask, logits, hidden})
         if (other && overlap(*t, *other))
           return report.fail(RAPT_INVALID, "%s shares memory with another tensor", map->name);

@@ -82,8 +82,11 @@ def AttnRequestAttentionOutputs : Pass<"attn-request-attention-outputs", "::mlir
     - `encoder_attentions`, `decoder_attentions`: of an encoder-decoder;
     - `cross_attentions`: of its decoder to the source.
 
-    The weights of keys that a row does not have are 0. Functions that entries call are inlined first. With `log-sum-exp` the attention
-    that an entry has once, and not in a loop, gives that as `log_sum_exp`, or as `cross_log_sum_exp`.
+    The weights of keys that a sequence does not have are 0. Functions that entries call are inlined first.
+
+    With `log-sum-exp` the entries have outputs [tokens, layers, heads] of log-sum-exp: `log_sum_exp`, or `encoder_log_sum_exp`,
+    `decoder_log_sum_exp` and `cross_log_sum_exp`. A kernel's only attention outside of loops gives its own, with the dims and in the order that
+    its result has, where no layers or heads are chosen.
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -120,7 +123,7 @@ def AttnRequestAttentionOutputs : Pass<"attn-request-attention-outputs", "::mlir
     Option<"weights", "weights", "bool", /*default=*/"true", "make the weights outputs">,
     Option<"logSumExp", "log-sum-exp", "bool", /*default=*/"false", "make log-sum-exp an output">
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AttnFuseEpilogues : Pass<"attn-fuse-epilogues"> {

@@ -11,6 +11,7 @@ from attention_weights import run
 
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models", "date-translator")
 sys.path.insert(0, MODEL)
+FLAGS, OUTPUTS = ("--attention-weights", "--attention-log-sum-exp"), ("cross_attentions", "cross_log_sum_exp")
 
 import dates  # noqa: E402
 
@@ -23,7 +24,7 @@ def checks(options, work, library, count):
         masks = [(numpy.arange(max(each))[None] < numpy.array(each)[:, None]).astype(int) for each in (sources, targets)]
         inputs = {name: generator.randint(0, few, mask.shape) for name, mask in zip(("input_ids", "decoder_input_ids"), masks)}
         given = {"attention_mask": masks[0], "decoder_attention_mask": masks[1]}
-        attention_weights.compare(options, work, library, MODEL, inputs, given, {"cross_attentions": masks[1]}, "--attention-weights")
+        attention_weights.compare(options, work, library, MODEL, inputs, given, {name: masks[1] for name in OUTPUTS}, *FLAGS)
     held, maps = random.Random(2), os.path.join(work, "maps")
     digits = aligned = 0
     for _ in range(count):

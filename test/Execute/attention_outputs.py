@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Log-sum-exp and weights of attention in compiled code: packed, dense, additive and transposed against the reference in float64, on a cache
-against numpy. Sequences of 0, 1, prime many and more tokens than a tile or task has, of which some see no key or have scores of -infinity, and
+against numpy, and as attn-request-attention-outputs stacks it over layers of a loop and one behind it, against numpy. Sequences of 0, 1, prime many and more tokens than a tile or task has, of which some see no key or have scores of -infinity, and
 tokens of no sequence; the same bits with any number of workers."""
+
+import subprocess
+from pathlib import Path
 
 import numpy as np
 
@@ -174,6 +177,61 @@ def declared(*dims):
     return "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in dims)
 
 
+LAYERS, SIZE = 3, 32  # of the loop, and channels of keys and values of the stack
+
+
+def stack():
+    """Layers whose results are the next one's queries, in a loop; the last one's result is transposed, and so is its log-sum-exp."""
+    q, kv, o = f"tensor<?x{H}x{G}x{SIZE}xf32>", f"tensor<?x{H}x{SIZE}xf32>", f"tensor<{H}x{SIZE}x{G}x?xf32>"
+    maps = lambda result: ", ".join(f"affine_map<{DIMS} -> {place}>" for place in ("(q, hkv, g, dqk)", "(kv, hkv, dqk)", "(kv, hkv, dv)", result))
+    attention = lambda name, query, result, kind: (f"%{name} = attn.attention %{query}, %k, %v, %scale {PACKED} maps [{maps(result)}] : {q}, {kv}, {kv} -> {kind}")
+    named = lambda n, kind, dim: f'%{n}: {kind} {{attn.name = "{n}", attn.dims = ["{dim}"]}}'
+    return declared("queries", "keys", "rows") + f"""func.func @stack({named("q", q, "queries")}, {named("k", kv, "keys")}, {named("v", kv, "keys")}, {BEGINS})
+    -> ({o} {{attn.name = "o", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
+  %scale = arith.constant 0.25 : f32
+  %c2 = arith.constant 2 : index
+  %c5 = arith.constant 5 : index
+  %end = arith.constant {5 + 2 * LAYERS} : index
+  %x = scf.for %i = %c5 to %end step %c2 iter_args(%before = %q) -> {q} {{
+    {attention("y", "before", "(q, hkv, g, dv)", q)}
+    scf.yield %y : {q}
+  }}
+  {attention("o", "x", "(hkv, dv, g, q)", o)}
+  return %o : {o}
+}}
+"""
+
+
+def stacked(layers, heads):
+    """Log-sum-exp [queries, layers, heads] of the layers and heads asked for: of no sequence or a sequence without keys -infinity."""
+    options = " ".join(["weights=false log-sum-exp"] + [f"{name}={','.join(map(str, chosen))}" for name, chosen in (("layers", layers), ("heads", heads)) if chosen])
+    name = f"stack-{''.join(map(str, layers + heads))}"
+    source = Path(tools.scratch) / "stack.mlir"
+    source.write_text(stack())
+    text = subprocess.run([tools.raptc, str(source), f"--run-passes=imported:attn-request-attention-outputs{{{options}}}", "--emit=imported", "-o", "-"],
+                          check=True, capture_output=True, text=True).stdout
+    program = kernels.Program(tools, name, text)
+    for queries, keys, rest in (((37, 0, 1, 131), (131, 5, 0, 64), 3), ((1, 1), (3, 1), 0)):
+        q, k, v = (random.standard_normal(shape).astype(np.float32) for shape in ((sum(queries) + rest, H, G, SIZE), (sum(keys), H, SIZE), (sum(keys), H, SIZE)))
+        x, every = q.astype(np.float64), np.full((len(q), LAYERS + 1, H * G), -np.inf)
+        for layer in range(LAYERS + 1):
+            y = np.zeros(x.shape)
+            for first, count, start, length in zip(offsets(queries), queries, offsets(keys), keys):
+                s = 0.25 * np.einsum("qhgc,khc->qhgk", x[first:first + count], k[start:start + length])
+                if s.size:
+                    top = s.max(3, keepdims=True)
+                    total = np.exp(s - top).sum(3, keepdims=True)
+                    every[first:first + count, layer] = (top + np.log(total)).reshape(count, -1)
+                    y[first:first + count] = np.einsum("qhgk,khc->qhgc", np.exp(s - top) / total, v[start:start + length])
+            x = y
+        expected = every[:, layers or slice(None)][:, :, heads or slice(None)]
+        for order, workers in ((kernels.backwards, 2), (kernels.at_once, 1)):
+            got = program.compiled("stack", [q, k, v, offsets(queries), offsets(keys)], [(H, SIZE, G, len(q)), expected.shape],
+                                   (len(q), len(k), len(queries)), order, workers)
+            near(f"result of {name}", got[0], x.transpose(1, 3, 2, 0), 1e-5)
+            near(f"log-sum-exp of {name}", got[1], expected, 1e-5)
+
+
 outputs = kernels.Program(tools, "outputs", declared("queries", "keys", "rows") + "".join(entry(name, *case) for name, case in CASES.items()))
 for case in CASES:
     run(outputs, case, (37, 0, 1, 131), (131, 5, 0, 64), 0 if case == "dense" else 3)
@@ -184,4 +242,6 @@ if "--target=generic" not in tools.options:  # which has another layout of the c
     for case, size in (("single", 1), ("grouped", 3)):
         cached(caches, case, size, (1, 1, 1), (700, 301, 33))
         cached(caches, case, size, (3, 20, 1), (700, 301, 33))
+for chosen in ([], []), ([0, 3], [0, 2, 3, 4]):
+    stacked(*chosen)
 checks.finish()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Attention's weights as outputs, on a random model of the llama family (grouped queries, a window, a cache of several blocks) and one of vit.
+"""Attention's weights and log-sum-exp as outputs, on a random model of the llama family (grouped queries, a window, a cache of several blocks) and one of vit.
 
     attention_weights.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --rapt-reference build/bin/rapt-reference
 
-Compiled weights equal those of the reference evaluator in float64 to 1e-5, and rows sum to 1 as exactly; the files of
+Compiled weights and log-sum-exp equal those of the reference evaluator in float64 to 1e-5, and rows of weights sum to 1 as exactly; the files of
 `rapt-run --attention-weights` are the same numbers with pictures beside them, of greedy text and of beams. bert_tasks.py,
 t5_generation.py and alignment.py use `compare` and `check_files` for encoders and for cross attention.
 """
@@ -40,7 +40,7 @@ def run(*command):
 
 def compare(tools, work, library, source, inputs, masks, names, *flags, more=("logits",)):
     """`names`: {output: the mask of its queries}. `more`: outputs that the entry
-    must be asked for. Gives the compiled weights [batch, length, layers, heads, positions]."""
+    must be asked for. Gives the compiled weights [batch, length, layers, heads, positions], and log-sum-exp without the positions."""
     text, weights = os.path.join(work, "imported.mlir"), [f"--weights={source}"]
     if any(flag.startswith("--random-weights") for flag in flags):
         weights = [flag for flag in flags if flag.startswith("--random-weights")]
@@ -59,8 +59,12 @@ def compare(tools, work, library, source, inputs, masks, names, *flags, more=("l
     for name, mask in names.items():
         got, wanted = found["compiled"][name], found["reference"][name]
         assert got.dtype == numpy.float32 and got.shape == wanted.shape, (name, got.shape, wanted.shape)
-        assert numpy.abs(got - wanted).max() <= TOLERANCE, (name, numpy.abs(got - wanted).max())
-        assert numpy.abs(got[mask == 1].sum(-1) - 1).max() <= TOLERANCE, f"{name}: rows do not sum to 1"
+        tolerance = TOLERANCE * max(1, numpy.abs(wanted).max())
+        assert numpy.abs(got - wanted).max() <= tolerance, (name, numpy.abs(got - wanted).max())
+        if name.endswith("attentions"):
+            assert numpy.abs(got[mask == 1].sum(-1) - 1).max() <= TOLERANCE, f"{name}: rows do not sum to 1"
+        else:
+            assert got[mask == 1].all(), f"{name} is 0 for a query"
         assert not got[mask == 0].any(), f"{name} behind a row's end is not 0"
     return found["compiled"]
 
@@ -162,13 +166,13 @@ def check_generation(tools, work):
     model, library = os.path.join(work, "model"), os.path.join(work, "model.so")
     config = llama.makeModel(model, {"model_type": "mistral", "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 12,
                                      "hidden_size": 60, "sliding_window": 70, "max_position_embeddings": 530, "num_hidden_layers": 4}, 11)
-    flags = ["--attention-weights=1-2/0,3,5"]
+    flags = ["--attention-weights=1-2/0,3,5", "--attention-log-sum-exp=0,3/0,2-3"]
     run(tools.raptc, model, *flags, "-o", library)
     random, lengths = numpy.random.RandomState(3), (131, 1, 64, 0)
     ids = random.randint(0, config["vocab_size"], (4, 131))
     mask = (numpy.arange(131)[None] < numpy.array(lengths)[:, None]).astype(int)
-    got = compare(tools, work, library, model, {"input_ids": ids}, {"attention_mask": mask}, {"attentions": mask}, *flags)
-    assert got["attentions"].shape == (4, 131, 2, 3, 530)
+    got = compare(tools, work, library, model, {"input_ids": ids}, {"attention_mask": mask}, {"attentions": mask, "log_sum_exp": mask}, *flags)
+    assert got["attentions"].shape == (4, 131, 2, 3, 530) and got["log_sum_exp"].shape == (4, 131, 2, 3)
     assert got["attentions"][0, 130, :, :, :61].max() == 0 < got["attentions"][0, 130, :, :, 61:131].min(), "the window"
     maps, prompt = os.path.join(work, "maps"), ids[0, :5].tolist()
     look = [tools.rapt_run, library, "--tokens", ",".join(map(str, prompt)), "-n", "3", "--ignore-eos", "--attention-weights"]
@@ -225,13 +229,16 @@ def check_images(tools, work):
     with open(os.path.join(model, "preprocessor_config.json"), "w", encoding="utf-8") as file:
         json.dump({"image_processor_type": "ViTImageProcessor", "do_resize": True, "size": {"height": 15, "width": 40}, "resample": 2,
                    "do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": False}, file)
-    flags = ["--attention-weights=all/0,2"]
+    flags = ["--attention-weights=all/0,2", "--attention-log-sum-exp"]
     run(tools.raptc, model, *flags, "-o", library)
     random = numpy.random.RandomState(3)
     for images, height, width in ((2, 35, 40), (9, 11, 23), (1, 5, 5)):
         pixels, tokens = random.standard_normal((images, 3, height, width)).astype(numpy.float32), height // 5 * (width // 5) + 1
-        got = compare(tools, work, library, model, {"pixel_values": pixels}, {}, {"attentions": numpy.ones((images, tokens), int)}, *flags,
-                      more=("last_hidden_state",))["attentions"]
+        every = numpy.ones((images, tokens), int)
+        both = compare(tools, work, library, model, {"pixel_values": pixels}, {}, {"attentions": every, "log_sum_exp": every}, *flags,
+                       more=("last_hidden_state",))
+        assert both["log_sum_exp"].shape == (images, tokens, 2, 3)
+        got = both["attentions"]
         assert got.shape[:2] == (images, tokens) and got.shape[3:] == (2, 57) and not got[..., tokens:].any(), got.shape
     numpy.save(os.path.join(work, "wide.npy"), numpy.zeros((1, 3, 35, 41), numpy.float32))
     refuse([tools.rapt_run, library, "--input", f"pixel_values={work}/wide.npy", "--output", f"attentions={work}/wide-out.npy"],

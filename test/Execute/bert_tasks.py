@@ -79,7 +79,7 @@ class Models:
             with open(os.path.join(folder, file), "w") as out:
                 json.dump(content, out)
         library = self.done[name] = os.path.join(self.work, name + ".so")
-        flags = ["--random-weights=3", *(["--attention-weights"] if name == "embed" else [])]
+        flags = ["--random-weights=3", *(["--attention-weights", "--attention-log-sum-exp"] if name == "embed" else [])]
         subprocess.run([self.options.raptc, folder, *flags, "-o", library], check=True, capture_output=True)
         return library
 
@@ -301,9 +301,9 @@ def check_attention(models):
     rows = [ids_of("[CLS] paris is the capital [SEP]"), ids_of("[CLS] un ##aff ##able [SEP]")]
     for i, row in enumerate(rows):
         ids[i, :len(row)], mask[i, :len(row)] = row, 1
-    folder, flags = os.path.join(models.work, "embed"), ("--random-weights=3", "--attention-weights")
+    folder, flags = os.path.join(models.work, "embed"), ("--random-weights=3", "--attention-weights", "--attention-log-sum-exp")
     got = attention_weights.compare(models.options, models.work, models.library("embed"), folder, {"input_ids": ids},
-                                    {"attention_mask": mask}, {"attentions": mask}, *flags, more=("last_hidden_state",))
+                                    {"attention_mask": mask}, {"attentions": mask, "log_sum_exp": mask}, *flags, more=("last_hidden_state",))
     maps, file = os.path.join(models.work, "maps"), os.path.join(models.work, "looked.txt")
     with open(file, "w") as lines:
         lines.write("paris is the capital\nunaffable\n")

@@ -101,7 +101,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rapt-dates-") as work:
         library = os.path.join(work, "dates.so")
-        run(options.raptc, MODEL, "--attention-weights", "-o", library)
+        run(options.raptc, MODEL, *alignment.FLAGS, "-o", library)
         results = [*checks(options, library), *alignment.checks(options, work, library, FEW)]
     report.finish(results, "family recurrent-encoder-decoder decode", "family recurrent-encoder-decoder tokenizer BPE")
 

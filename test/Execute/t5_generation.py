@@ -22,6 +22,7 @@ import t5  # noqa: E402
 from encoder_decoder_generation import greedy, run, runProgram  # noqa: E402
 
 CONFIG = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "d_model": 52, "d_kv": 12, "num_heads": 5, "eos_token_id": 1, "n_positions": 200}
+FLAGS = ("--attention-weights=0", "--attention-log-sum-exp=1/1,3-4")
 PIECES = [["<pad>", 0], ["</s>", 0], ["<unk>", 0], ["\u2581", -3]] + [[c, -4 - i / 64] for i, c in enumerate("abcdefghijklmnopqrstuvwxyz.,")]
 PIECES += [["\u2581the", -2.5], ["\u2581a", -2.25], ["in", -3.5], ["er", -3.25]]
 PIECES += [[f"<{i}>", -50] for i in range(101 - len(PIECES))]
@@ -66,9 +67,11 @@ def checkAttention(options, library, model):
     random, outputs = numpy.random.RandomState(4), {}
     masks = [(numpy.arange(max(lengths))[None] < numpy.array(lengths)[:, None]).astype(int) for lengths in ((70, 3, 1), (5, 67, 0))]
     inputs = {name: random.randint(0, 101, mask.shape) for name, mask in zip(("input_ids", "decoder_input_ids"), masks)}
-    outputs = {"encoder_attentions": masks[0], "decoder_attentions": masks[1], "cross_attentions": masks[1]}
+    parts = (("encoder", masks[0]), ("decoder", masks[1]), ("cross", masks[1]))
+    outputs = {f"{part}_{what}": mask for part, mask in parts for what in ("attentions", "log_sum_exp")}
     given = {"attention_mask": masks[0], "decoder_attention_mask": masks[1]}
-    got = attention_weights.compare(options, work, library, directory, inputs, given, outputs, "--attention-weights=0")
+    got = attention_weights.compare(options, work, library, directory, inputs, given, outputs, *FLAGS)
+    assert got["cross_log_sum_exp"].shape[2:] == (1, 3)
     assert not got["cross_attentions"][1, :, :, :, 3:].any() and got["cross_attentions"].shape[2:4] == (1, 5)
     maps = os.path.join(work, "maps")
     look = (options.rapt_run, library, "-p", "the cat", "-n", "4", "--ignore-eos", "--attention-weights", maps, "--json")
@@ -78,7 +81,7 @@ def checkAttention(options, library, model):
         result = json.loads(run(*look, *search))
         made = result["sequences"][0]["tokens"] if search else result["tokens"]
         inputs = {"input_ids": numpy.array([source]), "decoder_input_ids": numpy.array([[0, *made[:-1]]])}
-        got = attention_weights.compare(options, work, library, directory, inputs, {}, whole, "--attention-weights=0")
+        got = attention_weights.compare(options, work, library, directory, inputs, {}, whole, *FLAGS)
         for name, queries, keys in (("encoder_attentions", 6, 6), ("decoder_attentions", 4, 4), ("cross_attentions", 4, 6)):
             drawn = numpy.load(os.path.join(maps, f"{name}-layer0-head4.npy"))
             assert numpy.abs(drawn - got[name][0, :queries, 0, 4, :keys]).max() <= 1e-6, name
@@ -94,5 +97,5 @@ def build(directory):
 
 
 if __name__ == "__main__":
-    runProgram(__doc__, build, (checkText, checkAttention), "--attention-weights=0")
+    runProgram(__doc__, build, (checkText, checkAttention), *FLAGS)
     passed.note("compiled", "family t5 decode", "family t5 tokenizer Unigram")

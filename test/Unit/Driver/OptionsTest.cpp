@@ -108,8 +108,8 @@ TEST(Options, HiddenOptionsAreListedOnlyWhenAskedFor) {
     EXPECT_EQ(helpText(false).find(name), std::string::npos) << name;
     EXPECT_NE(helpText(true).find(std::string("      ") + name), std::string::npos) << name;
   }
-  for (const char *line :
-       {"\n      -o F ", "\n  -h, --help ", "\n  -v, --verbose ", "\n      --attention-weights[=LAYERS/"})
+  for (const char *line : {"\n      -o F ", "\n  -h, --help ", "\n  -v, --verbose ",
+                           "\n      --attention-weights[=LAYERS/", "\n      --attention-log-sum-exp[=LAYERS/"})
     EXPECT_NE(helpText(false).find(line), std::string::npos) << line;
   EXPECT_EQ(failure({"a", "--inject-falt"}).find("did you mean"), std::string::npos);
 }

@@ -281,7 +281,9 @@ typedef struct rapt_tensor {
  * --attention-weights, both have attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and
  * cross_attentions. There `positions` is the bound that the code was compiled for and not the length of a text, also in
  * cross_attentions, whose last dimension runs over the source: rapt_run_shape tells it, and probabilities beyond the
- * text's end are 0. Other models have the entries that their manifest lists; an output may be left out. */
+ * text's end are 0. Compiled with --attention-log-sum-exp, both have log_sum_exp f32 [batch, length, layers, heads], or
+ * encoder_, decoder_ and cross_log_sum_exp, 0 beyond a row's length. Other models have the entries that their manifest
+ * lists; an output may be left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
 
