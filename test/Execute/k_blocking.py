@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Matmuls with k-blocking: depths of several k blocks, widths of less and more than a task's panels, and rows that fill no tile; with a
 bias, with a residual that is overwritten, and without either; with heads that the matmul's tasks rotate, two per task and one in the last
-task; and fused dual matmuls, also without k-blocking. Against float64."""
+task; and fused dual matmuls, also without k-blocking. Against float64. The generic target, which has no k-blocking, takes the same weights as matrices."""
 
 import numpy as np
 
@@ -13,11 +13,26 @@ SHAPES = [(1536, 70), (2064, 650), (4096, 33)]  # depth, columns; k blocks of 51
 ROTATED = (1600, 9, 64, 7)  # depth, heads, channels of each, and how many are rotated; k blocks of 400
 GATED = [(1600, 288), (70, 64)]  # depth, columns
 ROWS = (0, 1, 2, 13, 16, 29, 213)
+PANELS = kernels.takes_panels(tools)
+LAYOUT = "{layout = #attn_cpu.panels<columns = 32, interleave = 1>}" if PANELS else ""
+if not PANELS:
+    SHAPES, ROWS = SHAPES[::2], ROWS[1:-1]
+
+
+def pad(n):
+    return -(-n // 32) * 32 if PANELS else n
+
+
+def weight(k, n):
+    """The type of a weight of n columns in memory."""
+    return f"tensor<{n // 32}x{k}x32xf32>" if PANELS else f"tensor<{k}x{n}xf32>"
 
 
 def panels(w):
-    """[k, n] as [n/32, k, 32], filled with zeros."""
+    """[k, n] as [n/32, k, 32], filled with zeros; of the generic target the matrix."""
     k, n = w.shape
+    if not PANELS:
+        return w
     padded = np.zeros((k, -(-n // 32) * 32), np.float32)
     padded[:, :n] = w
     return np.ascontiguousarray(padded.reshape(k, -1, 32).transpose(1, 0, 2))
@@ -30,11 +45,11 @@ def says(name, type_):
 def rotatedEntry(k, heads, width, rotated):
     n, pairs = heads * width, width // 2
     rows, table, result = (f"tensor<?x{columns}xf32>" for columns in (k, pairs, n))
-    panel, apart = f"tensor<{n // 32}x{k}x32xf32>", f"tensor<?x{heads}x{width}xf32>"
+    panel, apart = weight(k, n), f"tensor<?x{heads}x{width}xf32>"
     return f"""
 func.func @rotated({says("x", rows)}, {says("w", panel)}, {says("c", table)}, {says("s", table)})
     -> ({result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
-  %0 = attn.linear %x, %w {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {rows}, {panel} -> {result}
+  %0 = attn.linear %x, %w {LAYOUT} : {rows}, {panel} -> {result}
   %1 = attn.split_heads %0 : {result} -> {apart}
   %2 = attn.rope %1, %c, %s heads {rotated} : {apart}, {table}
   %y = attn.merge_heads %2 : {apart} -> {result}
@@ -45,16 +60,16 @@ func.func @rotated({says("x", rows)}, {says("w", panel)}, {says("c", table)}, {s
 
 def gatedEntry(k, n):
     """The matmuls with w and with v and a bias, one times the other: both are made by the same tasks."""
-    rows, panel, result = f"tensor<?x{k}xf32>", f"tensor<{n // 32}x{k}x32xf32>", f"tensor<?x{n}xf32>"
+    rows, panel, result = f"tensor<?x{k}xf32>", weight(k, n), f"tensor<?x{n}xf32>"
     return f"""
 func.func @gated_{k}({says("x", rows)}, {says("v", panel)}, {says("w", panel)}, {says("b", f"tensor<{n}xf32>")})
     -> ({result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
-  %h = attn.linear %x, %v, (%b) {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {rows}, {panel}, (tensor<{n}xf32>) -> {result} {{
+  %h = attn.linear %x, %v, (%b) {LAYOUT} : {rows}, {panel}, (tensor<{n}xf32>) -> {result} {{
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
     attn.yield %0 : f32
   }}
-  %y = attn.linear %x, %w, (%h) {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {rows}, {panel}, ({result}) -> {result} {{
+  %y = attn.linear %x, %w, (%h) {LAYOUT} : {rows}, {panel}, ({result}) -> {result} {{
   ^bb0(%sum: f32, %other: f32):
     %0 = arith.mulf %sum, %other : f32
     attn.yield %0 : f32
@@ -74,9 +89,9 @@ def rotate(y, c, s, rotated):
 
 def entry(k, n):
     """x . v + bias, on which x . w is added, with all columns of the panels; x . w with its own."""
-    width = -(-n // 32) * 32
-    rows, panel, wide, result = f"tensor<?x{k}xf32>", f"tensor<{width // 32}x{k}x32xf32>", f"tensor<?x{width}xf32>", f"tensor<?x{n}xf32>"
-    product = lambda weight, extra, extraType, type_: f"""attn.linear %x, %{weight}, (%{extra}) {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {rows}, {panel}, ({extraType}) -> {type_} {{
+    width = pad(n)
+    rows, panel, wide, result = f"tensor<?x{k}xf32>", weight(k, width), f"tensor<?x{width}xf32>", f"tensor<?x{n}xf32>"
+    product = lambda weight, extra, extraType, type_: f"""attn.linear %x, %{weight}, (%{extra}) {LAYOUT} : {rows}, {panel}, ({extraType}) -> {type_} {{
   ^bb0(%sum: f32, %extra: f32):
     %0 = arith.addf %sum, %extra : f32
     attn.yield %0 : f32
@@ -86,7 +101,7 @@ func.func @deep_{k}_{n}({says("x", rows)}, {says("v", panel)}, {says("w", panel)
     -> ({wide} {{attn.name = "sum", attn.dims = ["rows"]}}, {result} {{attn.name = "y", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
   %h = {product("v", "b", f"tensor<{width}xf32>", wide)}
   %s = {product("w", "h", wide, wide)}
-  %y = attn.linear %x, %w {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {rows}, {panel} -> {result}
+  %y = attn.linear %x, %w {LAYOUT} : {rows}, {panel} -> {result}
   return %s, %y : {wide}, {result}
 }}
 """
@@ -97,7 +112,7 @@ TEXT += "".join(gatedEntry(*shape) for shape in GATED)
 program = kernels.Program(tools, "deep", TEXT)
 for k, n in SHAPES:
     v, w = ((random.standard_normal((k, n)) / np.sqrt(k)).astype(np.float32) for _ in range(2))
-    b = random.standard_normal(-(-n // 32) * 32).astype(np.float32)
+    b = random.standard_normal(pad(n)).astype(np.float32)
     for rows in ROWS:
         x = random.standard_normal((rows, k)).astype(np.float32)
         exact = x.astype(np.float64)

@@ -175,6 +175,31 @@ class Checks:
         sys.exit(self.failed > 0 or self.passed == 0)
 
 
+def takes_panels(tools):
+    """Whether weights of texts come in packed panels, for which the CPU has schedules. The generic target takes matrices."""
+    return "--target=generic" not in tools.options
+
+
+def fill_entry(cache, heads, channels):
+    """The entry `fill`, which writes keys and values into a cache as the target lays it out."""
+    rows = f"tensor<?x{heads}x{channels}xf32>"
+    return f"""func.func @fill(%cache: {cache} {{attn.name = "cache", attn.dims = ["blocks"]}}, %k: {rows} {{attn.name = "k", attn.dims = ["queries"]}}, %v: {rows} {{attn.name = "v", attn.dims = ["queries"]}},
+    %begin: tensor<?xi32> {{attn.name = "begin", attn.dims = ["rows+1"]}}, %past: tensor<?xi32> {{attn.name = "past", attn.dims = ["rows"]}},
+    %table: tensor<?x?xi32> {{attn.name = "table", attn.dims = ["rows", "most"]}}) -> ({cache} {{attn.name = "cache", attn.dims = ["blocks"]}}) attributes {{attn.entry}} {{
+  %c0 = arith.constant 0 : index
+  %new = attn.kv_append %cache[%c0], %k, %v rows(%begin, %past, %table) : {cache}, {rows}, {rows}, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return %new : {cache}
+}}
+"""
+
+
+def filled(program, cache, keys, values, table):
+    """The cache with keys and values [length, heads, channels] of each row from position 0 on. `program` has the dims queries, rows, most and blocks."""
+    lengths = [len(k) for k in keys]
+    arrays = [cache, np.concatenate(keys), np.concatenate(values), np.cumsum([0, *lengths]).astype(np.int32), np.zeros(len(lengths), np.int32), table]
+    return program.compiled("fill", arrays, [], (sum(lengths), *table.shape, len(cache)), in_place=(0,))[0]
+
+
 def tools(description):
     parser = argparse.ArgumentParser(description=description)
     for name in ("--raptc", "--reference", "--clang", "--scratch"):

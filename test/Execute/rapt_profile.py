@@ -15,6 +15,7 @@ import compiled
 parser = argparse.ArgumentParser(description=__doc__)
 for name in ("--raptc", "--rapt-run", "--models", "--scratch"):
     parser.add_argument(name, required=True)
+parser.add_argument("--target", default="cpu", help="raptc's; on the CPU a matmul is one dispatch")
 args = parser.parse_args()
 scratch = Path(args.scratch)
 scratch.mkdir(parents=True, exist_ok=True)
@@ -63,7 +64,7 @@ check("tiny-gpt: cache of single tokens", total(rows, "cache_bytes", "step, 1 to
 check("tiny-gpt: weights of a step",
       total(rows, "weight_bytes", "step", "linear") == 4 * (layers * (block // 2 + 3 * d + d + inner + d) + d * vocabulary))
 layer = [row for row in rows if row["weights"] == "h.{layer}.mlp.c_fc" and row["entry"] == "step"]
-check("tiny-gpt: layers", [row["layer"] for row in layer] == list(range(layers)) and all(row["calls"] == 1 for row in layer))
+check("tiny-gpt: layers", [row["layer"] for row in layer] == list(range(layers)) and all(row["calls"] == 1 or args.target != "cpu" for row in layer))
 
 # T5: an encoder of 6 tokens, then 3 steps that look at all of them.
 c = json.loads(Path(f"{args.models}/number-speller/config.json").read_text())

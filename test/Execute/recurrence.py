@@ -18,12 +18,17 @@ CELLS += [("lstm", 512, False, False, "f32"), ("gru", 512, True, True, "f32"), (
 LENGTHS = {0: [], 1: [13], 2: [0, 1], 5: [3, 0, 9, 1, 4], 8: [2] * 8, 17: [0, 6, 1, 1, 0, 3, 11, 2, 5, 4, 7, 1, 0, 9, 2, 3, 1]}
 
 
+PANELS = kernels.takes_panels(tools)
+LAYOUT = "{layout = #attn_cpu.panels<columns = 32, interleave = 1>}" if PANELS else ""
+
+
 def pad(n):
-    return (n + 31) // 32 * 32
+    """Columns in memory, where weights come in panels."""
+    return (n + 31) // 32 * 32 if PANELS else n
 
 
 def grouped(x, columns):
-    """The last dim in groups of `columns`, each padded with zeros to a multiple of 32."""
+    """The last dim in groups of `columns`, each padded with zeros."""
     parts = x.shape[-1] // columns
     wide = np.zeros(x.shape[:-1] + (parts, pad(columns)), x.dtype)
     wide[..., :columns] = x.reshape(x.shape[:-1] + (parts, columns))
@@ -31,7 +36,12 @@ def grouped(x, columns):
 
 
 def panels(w):
-    return np.ascontiguousarray(w.reshape(w.shape[0], -1, 32).transpose(1, 0, 2))
+    return np.ascontiguousarray(w.reshape(w.shape[0], -1, 32).transpose(1, 0, 2)) if PANELS else w
+
+
+def weight(k, n, element="f32"):
+    """The type of a weight."""
+    return f"tensor<{n // 32}x{k}x32x{element}>" if PANELS else f"tensor<{k}x{n}x{element}>"
 
 
 def bf16(x):
@@ -44,10 +54,10 @@ def name_of(kind, h, bias, backwards, dtype):
 
 
 def cell(kind, h, bias, backwards, dtype):
-    """The kernel's text: weights in panels, each part padded."""
+    """The kernel's text."""
     width, parts = pad(h), PARTS[kind]
     tensor = lambda *shape, element="f32": "tensor<" + "x".join(str(n) for n in shape) + f"x{element}>"
-    arguments = [("x", tensor("?", parts * width), "tokens"), ("w", tensor(parts * width // 32, h, 32, element=dtype), None),
+    arguments = [("x", tensor("?", parts * width), "tokens"), ("w", weight(h, parts * width, dtype), None),
                  ("begin", tensor("?", element="i32"), "rows+1")]
     arguments += [("b", tensor(parts * width), None)] if bias else []
     states = ["h", "c"] if kind == "lstm" else ["h"]
@@ -60,7 +70,7 @@ def cell(kind, h, bias, backwards, dtype):
 func.func @{name_of(kind, h, bias, backwards, dtype)}({", ".join(show(*a, f"%{a[0]}: ") for a in arguments)})
     -> ({", ".join(show(*r, "") for r in results)}) attributes {{attn.entry}} {{
   %y, %s:{len(states)} = attn.recurrence {kind} %x, %w {f"bias(%b : {tensor(parts * width)})" if bias else ""} rows(%begin)
-    {f"init({', '.join('%' + s for s in initial)})" if initial else ""} {"reverse" if backwards else ""} {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}}
+    {f"init({', '.join('%' + s for s in initial)})" if initial else ""} {"reverse" if backwards else ""} {LAYOUT}
     : {", ".join([arguments[0][1], arguments[1][1], "tensor<?xi32>"] + [state] * len(initial))}
   return %y, {", ".join(f"%s#{i}" for i in range(len(states)))} : {", ".join([state] * (1 + len(states)))}
 }}
@@ -124,25 +134,26 @@ def check_cell(kind, h, bias, backwards, dtype, lengths):
 
 
 # Kernels that keep the last states alone, a stack of three bidirectional layers that share their weights, and states.
-STATE = """
-func.func @last(%x: tensor<?x32xf32> {attn.name = "x", attn.dims = ["tokens"]}, %w: tensor<1x20x32xf32> {attn.name = "w"}, %begin: tensor<?xi32> {attn.name = "begin", attn.dims = ["rows+1"]}) -> (tensor<?x32xf32> {attn.name = "h", attn.dims = ["rows"]}) attributes {attn.entry} {
-  %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<1x20x32xf32>, tensor<?xi32>
-  return %h : tensor<?x32xf32>
-}
-func.func @stack(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]}, %wi: tensor<1x64x32xf32> {attn.name = "wi"}, %w: tensor<1x32x32xf32> {attn.name = "w"}, %begin: tensor<?xi32> {attn.name = "begin", attn.dims = ["rows+1"]}) -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
+STATE = f"""
+func.func @last(%x: tensor<?x{pad(20)}xf32> {{attn.name = "x", attn.dims = ["tokens"]}}, %w: {weight(20, pad(20))} {{attn.name = "w"}}, %begin: tensor<?xi32> {{attn.name = "begin", attn.dims = ["rows+1"]}}) -> (tensor<?x{pad(20)}xf32> {{attn.name = "h", attn.dims = ["rows"]}}) attributes {{attn.entry}} {{
+  %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) {LAYOUT} : tensor<?x{pad(20)}xf32>, {weight(20, pad(20))}, tensor<?xi32>
+  return %h : tensor<?x{pad(20)}xf32>
+}}
+func.func @stack(%x: tensor<?x64xf32> {{attn.name = "x", attn.dims = ["tokens"]}}, %wi: {weight(64, 32)} {{attn.name = "wi"}}, %w: {weight(32, 32)} {{attn.name = "w"}}, %begin: tensor<?xi32> {{attn.name = "begin", attn.dims = ["rows+1"]}}) -> (tensor<?x64xf32> {{attn.name = "y", attn.dims = ["tokens"]}}) attributes {{attn.entry}} {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
-  %0 = scf.for %layer = %c0 to %c3 step %c1 iter_args(%a = %x) -> (tensor<?x64xf32>) {
-    %g = attn.linear %a, %wi {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<1x64x32xf32> -> tensor<?x32xf32>
-    %y, %h = attn.recurrence rnn_tanh %g, %w rows(%begin) {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
-    %z, %k = attn.recurrence rnn_tanh %g, %w rows(%begin) reverse {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x32xf32>, tensor<1x32x32xf32>, tensor<?xi32>
+  %0 = scf.for %layer = %c0 to %c3 step %c1 iter_args(%a = %x) -> (tensor<?x64xf32>) {{
+    %g = attn.linear %a, %wi {LAYOUT} : tensor<?x64xf32>, {weight(64, 32)} -> tensor<?x32xf32>
+    %y, %h = attn.recurrence rnn_tanh %g, %w rows(%begin) {LAYOUT} : tensor<?x32xf32>, {weight(32, 32)}, tensor<?xi32>
+    %z, %k = attn.recurrence rnn_tanh %g, %w rows(%begin) reverse {LAYOUT} : tensor<?x32xf32>, {weight(32, 32)}, tensor<?xi32>
     %both = attn.concat %y, %z : tensor<?x32xf32>, tensor<?x32xf32>
     scf.yield %both : tensor<?x64xf32>
-  }
+  }}
   return %0 : tensor<?x64xf32>
-}
-func.func @step_33(%s: tensor<?x3x33xf32> {attn.name = "s", attn.dims = ["slots"]}, %v: tensor<?x33xf32> {attn.name = "v", attn.dims = ["tokens"]}, %rows: tensor<?xi32> {attn.name = "rows", attn.dims = ["tokens"]}) -> (tensor<?x3x33xf32> {attn.name = "s", attn.dims = ["slots"]}) attributes {attn.entry} {
+}}
+"""
+STATE += """func.func @step_33(%s: tensor<?x3x33xf32> {attn.name = "s", attn.dims = ["slots"]}, %v: tensor<?x33xf32> {attn.name = "v", attn.dims = ["tokens"]}, %rows: tensor<?xi32> {attn.name = "rows", attn.dims = ["tokens"]}) -> (tensor<?x3x33xf32> {attn.name = "s", attn.dims = ["slots"]}) attributes {attn.entry} {
   %c1 = arith.constant 1 : index
   %0 = attn.update_rows %s[%c1], %v, %rows : tensor<?x3x33xf32>, tensor<?x33xf32>, tensor<?xi32>
   return %0 : tensor<?x3x33xf32>
@@ -178,7 +189,7 @@ func.func @{name}({", ".join(f'%x{i}: {t} {{attn.name = "x{i}"{dim}' for i, t in
 def check_stacks():
     begin = np.array([0, 4, 4, 13], np.int32)
     x, w = random.standard_normal((15, 20), np.float32), (random.standard_normal((20, 20)) / 4).astype(np.float32)
-    got, = program.compiled("last", [grouped(x, 20), panels(grouped(w, 20)), begin], [(3, 32)], (15, 3, 0))
+    got, = program.compiled("last", [grouped(x, 20), panels(grouped(w, 20)), begin], [(3, pad(20))], (15, 3, 0))
     checks.near("last states alone", got, grouped(formula("rnn_tanh", x, w, 0, begin, [np.zeros((3, 20))], False)[1], 20), 3e-6)
     x, wi, w = (random.standard_normal((rows, columns), np.float32) / np.float32(np.sqrt(rows)) for rows, columns in ((15, 64), (64, 32), (32, 32)))
     got, = program.compiled("stack", [x, panels(wi), panels(w), begin], [(15, 64)], (15, 3, 0))

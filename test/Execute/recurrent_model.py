@@ -13,7 +13,7 @@ import packed_model
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(11)
 H, E, V, OUT, SLOTS = 33, 7, 11, 20, 6
-WIDE = 64  # H in memory
+WIDE = 64 if kernels.takes_panels(tools) else H  # H in memory
 SHAPES = {"embedding": (V, E), "out": (OUT, 2 * H), "next": (OUT, H)}
 for layer, inputs in (("l0", E), ("l0_reverse", E), ("l1", H)):
     SHAPES.update({f"weight_ih_{layer}": (4 * H, inputs), f"weight_hh_{layer}": (4 * H, H), f"bias_ih_{layer}": (4 * H,), f"bias_hh_{layer}": (4 * H,)})
