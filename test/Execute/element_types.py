@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Every op on activations of f32, bf16 and f16, and on mixtures of them, against the reference in float64: a result is rounded once, from
-what f32 computes. Ops on images belong in models: vit_random.py has them. On extents of 1, on primes, on more than a tile, and on ragged sequences.
+what f32 computes. Ops on images belong in models: vit_random.py has them, and the last lines attn.unpack_rows. On extents of 1, on primes, on more than a tile, and on ragged sequences.
 
 Where f32's error moves a number over the middle between two neighbors of 16 bits, the other neighbor is right, too; that is rare, so few
 numbers may differ, and by one neighbor."""
 
+import subprocess
+from pathlib import Path
+
 import numpy as np
 
 import kernels
+import packed_model
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(37)
@@ -165,6 +169,39 @@ def near(label, got, expected, element, tolerance, is_counted):
         checks.near(f"{label}: numbers that are others", np.float64(others), np.float64(0), max(2, 0.03 * got.size))
 
 
+def check_unpacked():
+    """attn.unpack_rows moves numbers of 16 bits as they are; as it makes rows that no argument has, it belongs in a model."""
+    shapes = {f"{x}_{'x'.join(map(str, rest))}": (x, rest) for x in SMALL for rest in ((5,), (64,), (2, 3))}
+    text = 'module attributes {attn.model = {family = "test"}} {\n' + "".join(f"attn.dim @{dim} min 1 max 4096\n" for dim in DIMS)
+    text += 'attn.parameter @w : tensor<7x3xf32> from [#attn.source<"w">]\n'
+    for name, (x, rest) in shapes.items():
+        packed, unpacked = kind((T, *rest), x), kind((R, "more", *rest), x)
+        text += f"""func.func @unpack_{name}({argument("x", (T, *rest), x, "%x: ")}, {argument("r", (R,), "i32", "%r: ")}, {argument("m", ("more",), "i32", "%m: ")})
+    -> ({argument("y", (R, "more", *rest), x)}, {argument("z", (R, 3), "f32")}) attributes {{attn.entry}} {{
+  %c0 = arith.constant 0 : index
+  %length = tensor.dim %m, %c0 : tensor<?xi32>
+  %y = attn.unpack_rows %x, %length : {packed} -> {unpacked}
+  %w = attn.parameter_slice @w : tensor<7x3xf32>
+  %z = attn.embedding %r, %w : tensor<?xi32>, tensor<7x3xf32> -> tensor<?x3xf32>
+  return %y, %z : {unpacked}, tensor<?x3xf32>
+}}
+"""
+    folder = Path(tools.scratch)
+    (folder / "unpack.mlir").write_text(text + "}\n")
+    packed_model.write_weights(folder / "weights", {"w": np.ones((7, 3), np.float32)})
+    subprocess.run([tools.raptc, folder / "unpack.mlir", f"--weights={folder}/weights", "-o", folder / "unpack.so", *tools.options], check=True, stdout=subprocess.DEVNULL)
+    model = packed_model.Model(folder / "unpack.so")
+    for name, (x, rest) in shapes.items():
+        for rows, more in ((1, 1), (3, 13), (5, 64)):
+            given = kernels.stored(random.standard_normal((rows * more, *rest)), x)
+            (y, beyond), (z, _) = kernels.aligned((rows, more, *rest), given.dtype), kernels.aligned((rows, 3), np.float32)
+            before = beyond.copy()
+            numbers = [packed_model.placed(np.zeros(count, np.int32)) for count in (rows, more)]
+            model.run(f"unpack_{name}", [packed_model.placed(given), *numbers, y, z], (rows * more, rows, more), 2)
+            checks.equal(f"unpack_rows {name} of {rows} x {more}", y, given.reshape(y.shape))
+            checks.equal(f"unpack_rows {name} of {rows} x {more}: what is behind", beyond, before)
+
+
 text = "".join(f"attn.dim @{dim} min 0 max 4096\n" for dim in DIMS) + "".join(ENTRIES)
 program = kernels.Program(tools, "types", text)
 for name, inputs, outputs, cases, *judged in CASES:
@@ -184,4 +221,5 @@ for name, inputs, outputs, cases, *judged in CASES:
         for (key, shape), result, other, right in zip(outputs.items(), got, again, expected):
             checks.equal(f"{label} {key}, all at once", kernels.widened(other).astype(np.float32), kernels.widened(result).astype(np.float32))
             near(f"{label} {key}", result, right, shape[0], *judged)
+check_unpacked()
 checks.finish()
