@@ -122,16 +122,14 @@ def cached(program, name, groups, queries, lengths, BLOCK=64, CHANNELS=32):
     """Single queries, whose keys are split, and tiles of queries, over blocks of a cache whose unused slots hold NaN."""
     most, heads = -(-max(lengths) // BLOCK), list(range(groups))
     blocks = len(lengths) * most
-    cache = np.full((blocks, 1, 1, 2, BLOCK * CHANNELS // 32, 32), np.nan, np.float32)
     table = random.permutation(blocks).astype(np.int32).reshape(len(lengths), most)
     q = random.standard_normal((sum(queries), 1, groups, CHANNELS)).astype(np.float32)
+    keys, values = [], []
     o, lse, w = np.zeros(q.shape), np.zeros(q.shape[:3]), np.zeros((sum(queries), 1, groups, 704))
-    for row, (count, length, first) in enumerate(zip(queries, lengths, offsets(queries))):
+    for count, length, first in zip(queries, lengths, offsets(queries)):
         k, v = (random.standard_normal((length, CHANNELS)).astype(np.float32) for _ in range(2))
-        for p in range(length):
-            block, place = cache[table[row, p // BLOCK], 0, 0], p % BLOCK
-            block[0].reshape(BLOCK // 32, CHANNELS, 32)[place // 32, :, place % 32] = k[p]
-            block[1].reshape(CHANNELS // 32, BLOCK, 32)[:, place] = v[p].reshape(-1, 32)
+        keys.append(k[:, None])
+        values.append(v[:, None])
         i, j = np.arange(length - count, length)[:, None, None], np.arange(length)
         s = 0.25 * np.einsum("ngc,kc->ngk", q[first:first + count, 0].astype(np.float64), k.astype(np.float64))
         s = np.where((j <= i) & (j + 400 > i), s, -np.inf)
@@ -141,6 +139,7 @@ def cached(program, name, groups, queries, lengths, BLOCK=64, CHANNELS=32):
         lse[at, 0], w[at, 0, :, :length] = (top + np.log(total))[..., 0], np.exp(s - top) / total
         o[at, 0] = w[at, 0, :, :length] @ v
     past = np.array([length - count for count, length in zip(queries, lengths)], np.int32)
+    cache = kernels.filled(program, np.full((blocks, 2, BLOCK, CHANNELS), np.nan, np.float32), keys, values, table)
     arrays = [cache, q, offsets(queries), past, table, np.ones(w.shape, np.float32)]
     for order, workers in ((kernels.backwards, 2), (kernels.threads(3), 3)):
         got = program.compiled(name, arrays, [q.shape, lse.shape], (sum(queries), len(lengths), most, blocks), order, workers, (5,))
@@ -237,11 +236,11 @@ for case in CASES:
     run(outputs, case, (37, 0, 1, 131), (131, 5, 0, 64), 0 if case == "dense" else 3)
     run(outputs, case, (300,), (257,), 0 if case == "dense" else 1)
     run(outputs, case, (1, 1), (3, 1), 0 if case == "dense" else 1)
-if "--target=generic" not in tools.options:  # which has another layout of the cache
-    caches = kernels.Program(tools, "caches", declared("queries", "rows", "most", "blocks") + cache_entry("single", 1) + cache_entry("grouped", 3))
-    for case, size in (("single", 1), ("grouped", 3)):
-        cached(caches, case, size, (1, 1, 1), (700, 301, 33))
-        cached(caches, case, size, (3, 20, 1), (700, 301, 33))
+fill = kernels.fill_entry("!attn.kv_cache<1 x 1 x 32, block = 64, f32>", 1, 32)
+caches = kernels.Program(tools, "caches", declared("queries", "rows", "most", "blocks") + fill + cache_entry("single", 1) + cache_entry("grouped", 3))
+for case, size in (("single", 1), ("grouped", 3)):
+    cached(caches, case, size, (1, 1, 1), (700, 301, 33))
+    cached(caches, case, size, (3, 20, 1), (700, 301, 33))
 for chosen in ([], []), ([0, 3], [0, 2, 3, 4]):
     stacked(*chosen)
 checks.finish()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernels on a cache by single queries, whose keys are split and whose states are merged, and by tiles of them: with a score region,
 whose scores are natural and may be as large as floats are, and without one. Against numpy in float64. The slots that no key is in
-hold NaN."""
+hold NaN; the others are written by attn.kv_append, as the target lays them out."""
 
 import numpy as np
 
@@ -42,24 +42,22 @@ def entry(name, score):
 
 
 HEAD = "".join(f"attn.dim @{dim} min 0 max 4096\n" for dim in ("queries", "rows", "most", "blocks"))
-program = kernels.Program(tools, "cached", HEAD + "".join(entry(name, score) for name, (score, _) in SCORES.items()))
+CACHE = f"!attn.kv_cache<1 x 1 x {CHANNELS}, block = {BLOCK}, f32>"
+program = kernels.Program(tools, "cached", HEAD + kernels.fill_entry(CACHE, 1, CHANNELS) + "".join(entry(name, score) for name, (score, _) in SCORES.items()))
 for name, (_, formula) in SCORES.items():
     for queries in ((1, 1, 1), (3, 20, 1)):
         lengths = (700, 301, 33)  # of keys, the queries' own among them
         most = -(-max(lengths) // BLOCK)
         blocks = len(lengths) * most
-        cache = np.full((blocks, 1, 1, 2, BLOCK * CHANNELS // 32, 32), np.nan, np.float32)
         table = random.permutation(blocks).astype(np.int32).reshape(len(lengths), most)
         q = random.standard_normal((sum(queries), 1, CHANNELS)).astype(np.float32)
-        expected, first = np.zeros(q.shape), 0
-        for row, (count, length) in enumerate(zip(queries, lengths)):
+        expected, first, keys, values = np.zeros(q.shape), 0, [], []
+        for count, length in zip(queries, lengths):
             k, v = (random.standard_normal((length, CHANNELS)).astype(np.float32) for _ in range(2))
             if name == "large":  # scores of at most 3.2e38
                 k *= np.float32(3.2) / np.abs(0.25 * q[first:first + count, 0] @ k.T).max()
-            for p in range(length):
-                block, place = cache[table[row, p // BLOCK], 0, 0], p % BLOCK
-                block[0].reshape(BLOCK // 32, CHANNELS, 32)[place // 32, :, place % 32] = k[p]
-                block[1].reshape(CHANNELS // 32, BLOCK, 32)[:, place] = v[p].reshape(-1, 32)
+            keys.append(k[:, None])
+            values.append(v[:, None])
             i, j = np.arange(length - count, length)[:, None], np.arange(length)[None, :]
             s = formula(0.25 * q[first:first + count, 0].astype(np.float64) @ k.astype(np.float64).T, i, j)
             s = np.where(j <= i, s, -np.inf)
@@ -67,6 +65,7 @@ for name, (_, formula) in SCORES.items():
             expected[first:first + count, 0] = p / p.sum(1, keepdims=True) @ v
             first += count
         offsets = np.array([length - count for count, length in zip(queries, lengths)], np.int32)
+        cache = kernels.filled(program, np.full((blocks, 2, BLOCK, CHANNELS), np.nan, np.float32), keys, values, table)
         arrays = [cache, q, np.cumsum((0,) + queries).astype(np.int32), offsets, table]
         for order, workers in ((kernels.backwards, 2), (kernels.threads(3), 3)):
             got, = program.compiled(name, arrays, [q.shape], (sum(queries), len(lengths), most, blocks), order, workers)

@@ -492,6 +492,19 @@ void cutOutputs(func::FuncOp entry, TypeRange declared, const LogicalTypes &logi
   }
 }
 
+/// A kernel's ops have their padding already, and its caches become pools as those of a model do.
+void retypeCaches(func::FuncOp kernel) {
+  auto toPool = [](Value value) {
+    if (auto cache = dyn_cast<attn::KVCacheType>(value.getType()))
+      value.setType(attn_cpu::CacheLayout::poolOf(cache));
+  };
+  kernel.walk([&](Block *block) {
+    llvm::for_each(block->getArguments(), toPool);
+    for (Operation &op : *block)
+      llvm::for_each(op.getResults(), toPool);
+  });
+}
+
 /// Packed panels of keys fill the blocks of a cache.
 LogicalResult verifyCaches(ModuleOp module) {
   WalkResult walk = module.walk([](func::FuncOp entry) {
@@ -545,8 +558,9 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
         else if (isState(entry, argument))
           argument.setType(
               withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));
-      // A kernel's ops have their padding already.
-      if (!attn::isKernelModule(module) && failed(retypeBlock(entry.getBody().front(), counts, logical)))
+      if (attn::isKernelModule(module))
+        retypeCaches(entry);
+      else if (failed(retypeBlock(entry.getBody().front(), counts, logical)))
         return signalPassFailure();
       if (entry->hasAttr(attn::AttnDialect::entryAttr))
         cutOutputs(entry, entry.getResultTypes(), logical);
