@@ -14,7 +14,7 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("raptc")
 parser.add_argument("scratch", type=Path)
 arguments = parser.parse_args()
-raptc, scratch, inputs = arguments.raptc, arguments.scratch, Path(__file__).parent / "Inputs"
+raptc, scratch, inputs = arguments.raptc, arguments.scratch, Path(__file__).resolve().parents[3] / "Execute" / "Inputs"
 LENGTHS = [70, 1, 33]  # of sequences: several tiles of rows, and the rest of one
 MARK = r"attn_cpu\.fused_into = #attn_cpu\.root<\w+>"
 KINDS = {"dual matmul": "attn.linear", "rotation": "attn.rope", "cast": "attn_cpu.cast_rows"}

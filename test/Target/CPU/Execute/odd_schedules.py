@@ -11,12 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-import kernels
-import reschedule
+EXECUTE = Path(__file__).resolve().parents[3] / "Execute"
+sys.path.insert(0, str(EXECUTE))
+
+import kernels  # noqa: E402
+import reschedule  # noqa: E402
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(41)
-scratch, raptc, inputs = Path(tools.scratch), tools.raptc, Path(__file__).parent / "Inputs"
+scratch, raptc, inputs = Path(tools.scratch), tools.raptc, EXECUTE / "Inputs"
 PLAIN, DEEP, WIDTH, HEADS, CHANNELS = 48, 1664, 96, 2, 40
 MAPS = ", ".join(f"affine_map<(b, h, g, i, j, c, d) -> ({place})>" for place in ("i, h, c", "j, h, c", "j, h, d", "i, h, d"))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Models whose matmuls and attention take instructions on tiles, as a processor that has them would run them: on one that lacks
-them Inputs/matrix_tiles.c does what each says. The same bits as by raptc --emulate=amx, whose vector code bf16_attention.py and
+them test/Execute/Inputs/matrix_tiles.c does what each says. The same bits as by raptc --emulate=amx, whose vector code bf16_attention.py and
 others compare with float64, and the same with any number of threads. The instructions are counted: matmuls of the model's type
 and of no other, as few loads as the schedule has, tiles configured for a task and not for each matmul."""
 
@@ -8,11 +8,14 @@ import argparse
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 
-import processor
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "Execute"))
+
+import processor  # noqa: E402
 
 parser = argparse.ArgumentParser(description=__doc__)
 for name in ("--raptc", "--rapt-run", "--clang", "--scratch", "--models", "--inputs"):
