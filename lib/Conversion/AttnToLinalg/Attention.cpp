@@ -21,7 +21,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
 
   LogicalResult matchAndRewrite(attn::AttentionOp op, PatternRewriter &rewriter) const override {
     AttentionOperands o(op);
-    if (std::string reason = obstacle(o, cache); !reason.empty())
+    if (std::string reason = notLegalBecause(o, cache); !reason.empty())
       return rewriter.notifyMatchFailure(op, reason);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult queries = o.extentOf(b, Dim::Q);

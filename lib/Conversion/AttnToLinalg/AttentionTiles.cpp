@@ -58,7 +58,7 @@ attn::KVViewOp AttentionOperands::view() const { return key.getDefiningOp<attn::
 /// The channels of a view's keys or values.
 static int64_t channelsOf(Value view) { return cast<RankedTensorType>(view.getType()).getDimSize(3); }
 
-std::string neutral::obstacle(const AttentionOperands &o, const CacheReader *cache) {
+std::string neutral::notLegalBecause(const AttentionOperands &o, const CacheReader *cache) {
   if (o.value)
     if (std::optional<unsigned> place = o.placeOf(AttentionOperands::Value_, Dim::DV);
         !place || cast<RankedTensorType>(o.value.getType()).isDynamicDim(*place))

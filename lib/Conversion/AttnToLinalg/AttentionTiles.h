@@ -45,7 +45,7 @@ struct QueryTile {
 };
 
 /// Why the operands have no decomposition; empty: they have one.
-std::string obstacle(const AttentionOperands &operands, const CacheReader *cache);
+std::string notLegalBecause(const AttentionOperands &operands, const CacheReader *cache);
 
 /// Tile `nth` of the queries of a row.
 QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &operands, Value row, Value keyHead, Value group,
