@@ -219,20 +219,20 @@ Value AttentionOutput::recordWeights(AttentionOp attention, Value weights, Value
 Value AttentionOutput::flattenHeads(AttentionOp attention) {
   Value lse = attention.getLse();
   Location loc = attention.getLoc();
-  // The places of q, hkv and g in the result, whose channels log-sum-exp does not have.
+  // The dims of q, hkv and g in the result, whose channels log-sum-exp does not have.
   const unsigned channels = *attention.dimOf(3, AttentionOp::DV);
-  SmallVector<int64_t> places;
+  SmallVector<int64_t> permutation;
   for (AttentionOp::Dim dim : {AttentionOp::Q, AttentionOp::HKV, AttentionOp::G})
-    if (std::optional<unsigned> place = attention.dimOf(3, dim))
-      places.push_back(*place - (*place > channels));
-  if (!llvm::is_sorted(places)) {
+    if (std::optional<unsigned> own = attention.dimOf(3, dim))
+      permutation.push_back(*own - (*own > channels));
+  if (!llvm::is_sorted(permutation)) {
     SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, loc, lse), permuted;
-    for (int64_t place : places)
-      permuted.push_back(sizes[place]);
+    for (int64_t dim : permutation)
+      permuted.push_back(sizes[dim]);
     Value empty = tensor::EmptyOp::create(rewriter, loc, permuted, rewriter.getF32Type());
-    lse = linalg::TransposeOp::create(rewriter, loc, lse, empty, places)->getResult(0);
+    lse = linalg::TransposeOp::create(rewriter, loc, lse, empty, permutation)->getResult(0);
   }
-  if (places.size() < 3)
+  if (permutation.size() < 3)
     return lse;
   return tensor::CollapseShapeOp::create(rewriter, loc, lse, ArrayRef<ReassociationIndices>{{0}, {1, 2}});
 }
