@@ -69,8 +69,8 @@ def AttnVerifyGeneric : Pass<"attn-verify-generic", "::mlir::ModuleOp"> {
 
     ```mlir
     module attributes {attn.target = {target = "generic", vector_bytes = 16 : i64}, attn.schedule = #attn.schedule<linalg = <columns = 256, rows = 16>>} {
-      func.func @double(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
-        %y = attn.add %x, %x : tensor<?x64xf32>
+      func.func @relu(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+        %y = attn.activation relu %x : tensor<?x64xf32>
         return %y : tensor<?x64xf32>
       }
     }
