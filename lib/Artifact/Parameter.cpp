@@ -45,15 +45,18 @@ PackedExtents packedExtents(const Parameter &parameter) {
     above = saturatingProduct(above, uint64_t(std::max<int64_t>(shape[i], 0)));
   const int64_t rows = int64_t(std::min<uint64_t>(above, INT64_MAX));
   PackedExtents extents;
-  extents.columns = shape.empty() ? 1 : padGroups(shape.back(), layout.columnGroup, 32);
+  extents.columns = shape.empty() ? 1 : padGroups(shape.back(), layout.columnGroup, panelWidth);
   const int64_t multiple = parameter.quantization ? 1 : std::max<int64_t>(layout.k, 1);
-  extents.rows = padGroups(rows, layout.rowGroup, layout.rowGroup > 0 ? 32 : multiple);
+  extents.rows = padGroups(rows, layout.rowGroup, layout.rowGroup > 0 ? panelWidth : multiple);
   if (const Quantization &how = parameter.quantization) {
     // A matrix whose quantized size would overflow is too large in f32 as well.
     const int64_t most = int64_t(1) << 40;
-    const int64_t deep = std::min(extents.rows, most);
-    extents.bytes = saturatingProduct(uint64_t(extents.columns / 32),
-                                      saturatingProduct(uint64_t(how.groups(deep)), uint64_t(how.groupBytes(deep))));
+    const bool isRows = layout.kind == Layout::RowMajor;
+    const int64_t deep = std::min(isRows ? extents.columns : extents.rows, most);
+    const int64_t lines = isRows ? extents.rows : extents.columns / panelWidth;
+    const int64_t groupBytes = isRows ? how.rowGroupBytes(deep) : how.groupBytes(deep);
+    extents.bytes =
+        saturatingProduct(uint64_t(lines), saturatingProduct(uint64_t(how.groups(deep)), uint64_t(groupBytes)));
     return extents;
   }
   extents.bytes = saturatingProduct(saturatingProduct(extents.rows, extents.columns), sizeOf(parameter.storage));

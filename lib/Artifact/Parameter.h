@@ -21,7 +21,8 @@ namespace rapt::artifact {
 /// group: the whole extent.
 struct Layout {
   enum Kind : uint8_t {
-    RowMajor, ///< [rows][columnsPadded]
+    RowMajor, ///< [rows][columnsPadded]; of a quantized parameter [rows][groups] of codes along the row, a scale and a
+              ///< zero
     Panels,   ///< [columnsPadded/32][rowsPadded/k][32][k], k = 1 (f32) or 2 (bf16, f16)
               ///< of a quantized parameter [columnsPadded/32][groups] of codes, scales and zeros, k = 4 (8 bits) or 8
   };
@@ -41,7 +42,7 @@ struct Parameter {
   std::vector<Source> sources; ///< joined in order
   Join join = {};              ///< dims of one layer; of several sources
   Layout layout;
-  Quantization quantization = {}; ///< of a matrix in panels
+  Quantization quantization = {}; ///< of a matrix, along the rows of panels or the columns of a row
   // Decided by the compiler, checked by the packer:
   uint64_t offset = 0;      ///< bytes from the start of the "weights" section, multiple of 64
   uint64_t layerStride = 0; ///< bytes from one layer to the next, multiple of 64

@@ -199,6 +199,17 @@ void writeGroup(const QuantizedGroup &group, int64_t rows, int64_t groupRows, co
   std::memcpy(codes + 64, group.zeros, width);
 }
 
+void writeRowGroup(const QuantizedGroup &group, int64_t column, int64_t depth, int64_t groupDepth,
+                   const Quantization &how, std::byte *target) {
+  auto code = [&](int64_t i) -> uint8_t { return i < depth ? group.codes[i * width + column] : group.zeros[column]; };
+  for (int64_t i = 0; i < groupDepth; i += 8 / how.bits)
+    *target++ = std::byte(how.bits == 8 ? code(i) : uint8_t(code(i) | code(i + 1) << 4));
+  const uint16_t scale = f32ToBf16(group.scales[column]);
+  std::memcpy(target, &scale, sizeof scale);
+  if (how.zeroPoints)
+    target[sizeof scale] = std::byte(group.zeros[column]);
+}
+
 double QuantizationError::relative() const { return norm > 0 ? std::sqrt(error / norm) : 0; }
 
 } // namespace rapt::artifact

@@ -33,6 +33,10 @@ struct Quantization {
   /// Bytes of a group of a panel of 32 columns: codes, 32 scales in bf16, and 64 bytes of zeros where it has them.
   int64_t codeBytes(int64_t rows) const { return groupRows(rows) * panelWidth * bits / 8; }
   int64_t groupBytes(int64_t rows) const { return codeBytes(rows) + 64 + (zeroPoints ? 64 : 0); }
+  /// Bytes of a group of one row-major row: codes, two of 4 bits in a byte (the first is the low half), the scale in
+  /// bf16, and a byte of zero where it has one.
+  int64_t rowCodeBytes(int64_t depth) const { return groupRows(depth) * bits / 8; }
+  int64_t rowGroupBytes(int64_t depth) const { return rowCodeBytes(depth) + 2 + (zeroPoints ? 1 : 0); }
 };
 
 /// Codes of a group of a panel, and what they stand for: scale[n] (code[k][n] - zero[n]).
@@ -55,9 +59,18 @@ int quantize(const float *panel, int64_t rows, const Quantization &how, Quantize
 void writeGroup(const QuantizedGroup &group, int64_t rows, int64_t groupRows, const Quantization &how,
                 std::byte *target);
 
+/// Writes `column` of a group as a group of how.rowGroupBytes(...) bytes of a row-major row. Elements beyond `depth`
+/// are zeros.
+void writeRowGroup(const QuantizedGroup &group, int64_t column, int64_t depth, int64_t groupDepth,
+                   const Quantization &how, std::byte *target);
+
 /// How far values are from what was stored: sums of squares.
 struct QuantizationError {
   double error = 0, norm = 0;
+  void add(double stored, double value) {
+    error += (stored - value) * (stored - value);
+    norm += value * value;
+  }
   void add(const QuantizationError &other) { error += other.error, norm += other.norm; }
   /// Relative L2; 0 of nothing.
   double relative() const;

@@ -14,14 +14,17 @@ constexpr uint64_t windowBytes = uint64_t(8) << 20;
 
 QuantizedWriter::QuantizedWriter(std::unique_ptr<Parameter> plain, ParameterWriter floats, const Parameter &parameter)
     : plain(std::move(plain)), floats(std::move(floats)), how(parameter.quantization), name(parameter.name),
-      rows(this->floats.getExtents().rows), groups(how.groups(rows)), groupRows(how.groupRows(rows)),
-      groupBytes(uint64_t(how.groupBytes(rows))) {}
+      isByRows(parameter.layout.kind == Layout::RowMajor),
+      depth(isByRows ? this->floats.getExtents().columns : this->floats.getExtents().rows), groups(how.groups(depth)),
+      groupDepth(how.groupRows(depth)),
+      groupBytes(uint64_t(isByRows ? how.rowGroupBytes(depth) : how.groupBytes(depth))) {}
 
 Expected<QuantizedWriter> QuantizedWriter::create(const Parameter &parameter, const TensorReader &reader) {
   const Quantization &how = parameter.quantization;
   const bool isKnown = (how.bits == 4 || how.bits == 8) &&
                        (how.group == 0 || how.group == 32 || how.group == 64 || how.group == 128) &&
-                       parameter.layout.kind == Layout::Panels && parameter.layout.k * how.bits == 32;
+                       parameter.shape.size() == 2 &&
+                       parameter.layout.k * (parameter.layout.kind == Layout::Panels ? how.bits : 32) == 32;
   if (!isKnown)
     return Error{"parameter '" + parameter.name + "': no layout of " + std::to_string(how.bits) +
                  " bits in groups of " + std::to_string(how.group)};
@@ -37,24 +40,88 @@ Expected<QuantizedWriter> QuantizedWriter::create(const Parameter &parameter, co
 
 Status QuantizedWriter::write(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch,
                               QuantizationError &error) const {
+  return isByRows ? writeRows(layer, begin, target, scratch, error) : writePanels(layer, begin, target, scratch, error);
+}
+
+Error QuantizedWriter::notFinite(int64_t layer, int64_t row, int64_t column) const {
+  return Error{"parameter '" + name + "': tensor '" + floats.tensorOf(layer, row, column) +
+               "' holds NaN or infinity, which cannot be quantized"};
+}
+
+/// 32 rows, the first of them `first`, as f32 of `depth` columns each.
+struct QuantizedWriter::Rows {
+  int64_t first, count;
+  const float *values;
+};
+
+/// Quantizes 32 rows at a time, in panels of their transpose.
+Status QuantizedWriter::writeRows(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch,
+                                  QuantizationError &error) const {
+  const uint64_t rowBytes = uint64_t(depth) * sizeof(float), stored = uint64_t(groups) * groupBytes;
+  const int64_t end = int64_t((begin + target.size() + stored - 1) / stored);
+  for (int64_t row = int64_t(begin / stored); row < end; row += panelWidth) {
+    const int64_t count = std::min(end - row, panelWidth);
+    const size_t bytes = size_t(uint64_t(count) * rowBytes);
+    std::byte *memory = scratch.reserve(Scratch::Panels, bytes);
+    if (Status status = floats.write(layer, uint64_t(row) * rowBytes, {memory, bytes}, scratch); !status)
+      return status;
+    const Rows block = {row, count, reinterpret_cast<const float *>(memory)};
+    if (Status status = writeRowGroups(layer, block, begin, target, error); !status)
+      return status;
+  }
+  return {};
+}
+
+Status QuantizedWriter::writeRowGroups(int64_t layer, Rows block, uint64_t begin, std::span<std::byte> target,
+                                       QuantizationError &error) const {
+  const uint64_t end = begin + target.size();
+  std::vector<float> panel(size_t(groupDepth * panelWidth));
+  std::vector<std::byte> bytes(groupBytes);
+  QuantizedGroup quantized;
+  for (int64_t group = 0; group < groups; ++group) {
+    const int64_t first = group * groupDepth, count = std::min(groupDepth, depth - first);
+    for (int64_t row = 0; row < block.count; ++row)
+      for (int64_t i = 0; i < count; ++i)
+        panel[i * panelWidth + row] = block.values[row * depth + first + i];
+    if (int column = quantize(panel.data(), count, how, quantized); column >= 0) {
+      const float *row = block.values + column * depth + first;
+      const int64_t at = std::find_if_not(row, row + count, [](float x) { return std::isfinite(x); }) - row;
+      return notFinite(layer, block.first + column, first + at);
+    }
+    for (int64_t row = 0; row < block.count; ++row) {
+      const uint64_t from = uint64_t((block.first + row) * groups + group) * groupBytes, to = from + groupBytes;
+      if (to <= begin || from >= end)
+        continue;
+      for (int64_t i = 0; i < count && from >= begin; ++i)
+        error.add(quantized.value(i, row), panel[i * panelWidth + row]);
+      writeRowGroup(quantized, row, count, groupDepth, how, bytes.data());
+      const uint64_t start = std::max(from, begin), stop = std::min(to, end);
+      std::memcpy(target.data() + (start - begin), bytes.data() + (start - from), stop - start);
+    }
+  }
+  return {};
+}
+
+Status QuantizedWriter::writePanels(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch,
+                                    QuantizationError &error) const {
   const uint64_t end = begin + target.size();
   int64_t unit = int64_t(begin / groupBytes);
   const int64_t last = int64_t((end + groupBytes - 1) / groupBytes);
-  const int64_t together = std::max<int64_t>(1, int64_t(windowBytes / (uint64_t(rows) * rowBytes))); // panels
+  const int64_t together = std::max<int64_t>(1, int64_t(windowBytes / (uint64_t(depth) * rowBytes))); // panels
   while (unit < last) {
     // Whole panels, or a range of groups of one.
     const int64_t panel = unit / groups, group = unit % groups;
     const int64_t whole = group == 0 ? std::min((last - unit) / groups, together) : 0;
     const int64_t count = whole > 0 ? whole * groups : std::min(last - unit, groups - group);
-    const int64_t firstRow = panel * rows + group * groupRows;
+    const int64_t firstRow = panel * depth + group * groupDepth;
     const int64_t endRow =
-        whole > 0 ? (panel + whole) * rows : panel * rows + std::min(rows, (group + count) * groupRows);
+        whole > 0 ? (panel + whole) * depth : panel * depth + std::min(depth, (group + count) * groupDepth);
     const size_t bytes = size_t(uint64_t(endRow - firstRow) * rowBytes);
     std::byte *memory = scratch.reserve(Scratch::Panels, bytes);
     if (Status status = floats.write(layer, uint64_t(firstRow) * rowBytes, {memory, bytes}, scratch); !status)
       return status;
     for (int64_t i = unit; i < unit + count; ++i) {
-      const int64_t row = i / groups * rows + i % groups * groupRows - firstRow;
+      const int64_t row = i / groups * depth + i % groups * groupDepth - firstRow;
       const auto *values = reinterpret_cast<const float *>(memory) + row * panelWidth;
       if (Status status = writeUnit(layer, i, values, begin, target, error); !status)
         return status;
@@ -66,30 +133,25 @@ Status QuantizedWriter::write(int64_t layer, uint64_t begin, std::span<std::byte
 
 Status QuantizedWriter::writeUnit(int64_t layer, int64_t unit, const float *panel, uint64_t begin,
                                   std::span<std::byte> target, QuantizationError &error) const {
-  const int64_t count = std::min(groupRows, rows - unit % groups * groupRows);
+  const int64_t count = std::min(groupDepth, depth - unit % groups * groupDepth);
   QuantizedGroup group;
   if (int column = quantize(panel, count, how, group); column >= 0) {
     int64_t row = 0;
     while (row + 1 < count && std::isfinite(panel[row * panelWidth + column]))
       ++row;
-    return Error{"parameter '" + name + "': tensor '" +
-                 floats.tensorOf(layer, unit % groups * groupRows + row, unit / groups * panelWidth + column) +
-                 "' holds NaN or infinity, which cannot be quantized"};
+    return notFinite(layer, unit % groups * groupDepth + row, unit / groups * panelWidth + column);
   }
   const uint64_t from = uint64_t(unit) * groupBytes, end = begin + target.size();
   if (from >= begin)
     for (int64_t row = 0; row < count; ++row)
-      for (int64_t column = 0; column < panelWidth; ++column) {
-        const double x = panel[row * panelWidth + column], d = group.value(row, column) - x;
-        error.error += d * d;
-        error.norm += x * x;
-      }
+      for (int64_t column = 0; column < panelWidth; ++column)
+        error.add(group.value(row, column), panel[row * panelWidth + column]);
   if (from >= begin && from + groupBytes <= end) {
-    writeGroup(group, count, groupRows, how, target.data() + (from - begin));
+    writeGroup(group, count, groupDepth, how, target.data() + (from - begin));
     return {};
   }
   std::vector<std::byte> whole(groupBytes);
-  writeGroup(group, count, groupRows, how, whole.data());
+  writeGroup(group, count, groupDepth, how, whole.data());
   const uint64_t first = std::max(from, begin), stop = std::min(from + groupBytes, end);
   std::memcpy(target.data() + (first - begin), whole.data() + (first - from), stop - first);
   return {};

@@ -1,6 +1,6 @@
 //===- QuantizedWriter.h - Bytes of one quantized parameter --------------------===//
 //
-// Takes panels of f32 from a ParameterWriter and writes groups of integers. Like it,
+// Takes panels or rows of f32 from a ParameterWriter and writes groups of integers. Like it,
 // any byte range at a time; a group that a window cuts is made by both its windows.
 //
 //===----------------------------------------------------------------------===//
@@ -21,15 +21,25 @@ public:
                QuantizationError &error) const;
 
 private:
+  struct Rows; // some rows of a row-major matrix
   QuantizedWriter(std::unique_ptr<Parameter> plain, ParameterWriter floats, const Parameter &parameter);
+  Status writePanels(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch,
+                     QuantizationError &error) const;
   Status writeUnit(int64_t layer, int64_t unit, const float *panel, uint64_t begin, std::span<std::byte> target,
                    QuantizationError &error) const;
+  Status writeRows(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch,
+                   QuantizationError &error) const;
+  Status writeRowGroups(int64_t layer, Rows block, uint64_t begin, std::span<std::byte> target,
+                        QuantizationError &error) const;
+  Error notFinite(int64_t layer, int64_t row, int64_t column) const;
 
-  std::unique_ptr<Parameter> plain; ///< the same in f32 panels
+  std::unique_ptr<Parameter> plain; ///< the same in f32
   ParameterWriter floats;
   Quantization how;
   std::string name;
-  int64_t rows, groups, groupRows; ///< of a panel, packed and in f32; groups of a panel; rows of a group
+  bool isByRows;
+  /// Elements of a panel's column, or of a row, along which groups lie; their groups, and elements of a group.
+  int64_t depth, groups, groupDepth;
   uint64_t groupBytes;
 };
 
