@@ -28,6 +28,18 @@ def Attn_WeightLayoutInterface : AttrInterface<"WeightLayoutInterface"> {
   ];
 }
 
+def Attn_ParameterLayoutInterface : AttrInterface<"ParameterLayoutInterface"> {
+  let cppNamespace = "::rapt::attn";
+  let description = [{
+    How a target lays out a parameter in the weight file. The parameter's type is then that of its elements in the file. `#attn.rows` serves every target; other
+    layouts are a target's, which tells the packer about them.
+  }];
+  let methods = [
+    InterfaceMethod<"The shape of one layer without padding, which the sources make.", "::llvm::ArrayRef<int64_t>", "getShape">,
+    InterfaceMethod<"Whether one layer may have a type, with padding.", "bool", "isStored", (ins "::mlir::RankedTensorType":$layer)>
+  ];
+}
+
 def Attn_SourceTransformInterface : AttrInterface<"SourceTransformInterface"> {
   let cppNamespace = "::rapt::attn";
   let description = [{

@@ -2,6 +2,7 @@
 #ifndef RAPT_ATTN_ATTRS_TD
 #define RAPT_ATTN_ATTRS_TD
 
+include "dialect/Attn/AttnAttrInterfaces.td"
 include "dialect/Attn/AttnDialect.td"
 include "dialect/Attn/AttnSources.td"
 include "mlir/IR/EnumAttr.td"
@@ -48,30 +49,17 @@ def Attn_RecurrenceAttr : EnumAttr<Attn_Dialect, Attn_RecurrenceKind, "recurrenc
   let assemblyFormat = "$value";
 }
 
-def Attn_LayoutKind : I32EnumAttr<"LayoutKind", "how a parameter is laid out in the weight file", [
-    I32EnumAttrCase<"row_major", 0>,
-    I32EnumAttrCase<"panels", 1>
-  ]> {
-  let cppNamespace = "::rapt::attn";
-  let genSpecializedAttr = 0;
-}
-
-def Attn_LayoutAttr : Attn_Attr<"Layout", "layout"> {
-  let summary = "how the logical [rows, columns] of a parameter lie in the weight file";
+def Attn_RowsAttr : Attn_Attr<"Rows", "rows", [DeclareAttrInterfaceMethods<Attn_ParameterLayoutInterface>]> {
+  let summary = "a parameter by rows of its last dim";
   let description = [{
-    `panels` is [columns/32][rows/k][32][k], the order in which a matmul on packed panels reads its second operand; of a quantized
-    parameter, [columns/32][groups] of quantized values [group/k][32][k], scales and zeros, as `!attn.quantized` says.
-    Columns come in groups of `column_group`, each padded with zeros to a multiple of 32; rows in groups of `row_group`,
-    padded alike. 0 means one group, rows unpadded.
+    One row behind the other. Behind a row there may be padding, zeros: the parameter's type says how long a row is. With `column_group`, the columns come in groups of so
+    many, each with padding behind it. A quantized matrix is quantized along its rows: a row is its groups, each of which is quantized values, a scale and a zero point.
 
-    Example: `#attn.layout<panels, shape = [768, 2304], column_group = 64, row_group = 0, k = 1>`
+    Example: `#attn.rows<shape = [768, 2320], column_group = 80>`
   }];
-  let parameters = (ins EnumParameter<Attn_LayoutKind>:$kind, ArrayRefParameter<"int64_t">:$shape,
-                        "int64_t":$columnGroup, "int64_t":$rowGroup, "int64_t":$k);
-  let assemblyFormat = [{
-    `<` $kind `,` `shape` `=` `[` $shape `]` `,` `column_group` `=` $columnGroup `,` `row_group` `=` $rowGroup
-    `,` `k` `=` $k `>`
-  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, DefaultValuedParameter<"int64_t", "0">:$columnGroup);
+  let assemblyFormat = "`<` `shape` `=` custom<Extents>($shape) (`,` `column_group` `=` $columnGroup^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {

@@ -23,6 +23,14 @@ using namespace rapt::attn;
 #include "dialect/Attn/AttnEnums.cpp.inc"
 #include "dialect/Attn/AttnInterfaces.cpp.inc"
 #include "dialect/Attn/AttnTypeEnums.cpp.inc"
+
+/// "[2, 3]", or "[]" of a single element.
+static ParseResult parseExtents(AsmParser &parser, SmallVector<int64_t> &extents) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                        [&] { return parser.parseInteger(extents.emplace_back()); });
+}
+static void printExtents(AsmPrinter &printer, ArrayRef<int64_t> extents) { printer << '[' << extents << ']'; }
+
 #define GET_TYPEDEF_CLASSES
 #include "dialect/Attn/AttnTypes.cpp.inc"
 #define GET_ATTRDEF_CLASSES

@@ -103,6 +103,45 @@ bool PanelsAttr::takesRows(Type element, int64_t columns) const {
   return !isa<FloatType>(element) || element.isF32() || (element.isBF16() && getInterleave() == 2 && columns % 2 == 0);
 }
 
+LogicalResult PackedAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
+                                 int64_t columnGroup, int64_t rowGroup, int64_t interleave) {
+  if (shape.size() != 2 ||
+      llvm::any_of(shape, [](int64_t extent) { return extent < 1 || extent > (int64_t(1) << 40); }))
+    return emitError() << "expected a matrix with extents from 1 to 2^40, found [" << shape << "]";
+  auto divides = [](int64_t group, int64_t extent) { return group >= 0 && (group == 0 || extent % group == 0); };
+  if (!divides(columnGroup, shape[1]) || !divides(rowGroup, shape[0]))
+    return emitError() << "expected groups that make up the rows and columns of [" << shape << "], found groups of "
+                       << rowGroup << " and " << columnGroup;
+  if (interleave < 1 || interleave > 8 || !llvm::isPowerOf2_64(interleave))
+    return emitError() << "expected the interleave factor 1, 2, 4 or 8, found " << interleave;
+  return success();
+}
+
+static int64_t interleaveOf(Type element) {
+  auto quantized = dyn_cast<QuantizedType>(element);
+  // A word of 32 bits has the interleaved values of a column.
+  return quantized ? 32 / quantized.bits() : element.isBF16() ? 2 : 1;
+}
+
+PackedAttr PackedAttr::of(Type element, ArrayRef<int64_t> shape, int64_t columnGroup, int64_t rowGroup) {
+  return get(element.getContext(), shape, columnGroup, rowGroup, interleaveOf(element));
+}
+
+RankedTensorType PackedAttr::getStored(Type element) const {
+  auto padded = [](int64_t extent, int64_t group) { return extent / group * padToPanel(group); };
+  const int64_t columns = padded(getShape()[1], getColumnGroup() ? getColumnGroup() : getShape()[1]);
+  const int64_t rows = getRowGroup() ? padded(getShape()[0], getRowGroup()) : getShape()[0];
+  // The type of quantized values does not show how they are interleaved.
+  const int64_t k = isa<QuantizedType>(element) ? 1 : getInterleave();
+  return RankedTensorType::get({columns / kPanel, llvm::divideCeilSigned(rows, k), kPanel * k}, element);
+}
+
+bool PackedAttr::isStored(RankedTensorType layer) const {
+  auto quantized = dyn_cast<QuantizedType>(layer.getElementType());
+  return layer == getStored(layer.getElementType()) && getInterleave() == interleaveOf(layer.getElementType()) &&
+         (!quantized || quantized.getAxis() == 0);
+}
+
 bool rapt::attn_cpu::isInterleaved(std::optional<attn::WeightLayoutInterface> layout) {
   auto panels = layout ? dyn_cast<PanelsAttr>(*layout) : PanelsAttr();
   return panels && panels.getInterleave() == 2;

@@ -61,6 +61,30 @@ def AttnCPU_PanelsAttr : AttrDef<AttnCPU_Dialect, "Panels", [DeclareAttrInterfac
   }];
 }
 
+def AttnCPU_PackedAttr : AttrDef<AttnCPU_Dialect, "Packed", [DeclareAttrInterfaceMethods<Attn_ParameterLayoutInterface>]> {
+  let mnemonic = "packed";
+  let summary = "a parameter in packed panels";
+  let description = [{
+    A matrix [rows, columns] in panels of 32 columns, [columns/32][rows/k][32][k] with the interleave factor k: 1, or 2 for bf16 (VNNI-packed). A quantized matrix is [columns/32][groups] of
+    quantized values [group/k][32][k], scales and zero points, where k is 4 for 8 bits and 8 for 4 bits. Columns come in groups of `column_group`, each padded with zeros to a multiple
+    of 32, and rows in groups of `row_group`, padded alike. Without groups, the columns are padded behind all of them, and the rows are not.
+
+    Examples: `#attn_cpu.packed<shape = [768, 2304], interleave = 2>`, `#attn_cpu.packed<shape = [160, 64] row_group = 80, interleave = 1>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, DefaultValuedParameter<"int64_t", "0">:$columnGroup,
+                        DefaultValuedParameter<"int64_t", "0">:$rowGroup, "int64_t":$interleave);
+  let assemblyFormat = [{
+    `<` `shape` `=` `[` $shape `]` (`column_group` `=` $columnGroup^)? (`row_group` `=` $rowGroup^)? `,` `interleave` `=` $interleave `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The layout of a matrix with an element type.
+    static PackedAttr of(::mlir::Type element, ::llvm::ArrayRef<int64_t> shape, int64_t columnGroup, int64_t rowGroup);
+    /// The type of one layer with padding.
+    ::mlir::RankedTensorType getStored(::mlir::Type element) const;
+  }];
+}
+
 def AttnCPU_RootAttr : EnumAttr<AttnCPU_Dialect, AttnCPU_Root, "root"> {
   let assemblyFormat = "`<` $value `>`";
 }

@@ -1,5 +1,6 @@
 //===- Parameter.cpp - Extents and offsets of packed parameters ----------------===//
 #include "lib/Artifact/Parameter.h"
+#include "lib/Artifact/Rows.h"
 #include <algorithm>
 
 namespace rapt::artifact {
@@ -45,7 +46,9 @@ PackedExtents packedExtents(const Parameter &parameter) {
     above = saturatingProduct(above, uint64_t(std::max<int64_t>(shape[i], 0)));
   const int64_t rows = int64_t(std::min<uint64_t>(above, INT64_MAX));
   PackedExtents extents;
-  extents.columns = shape.empty() ? 1 : padGroups(shape.back(), layout.columnGroup, panelWidth);
+  extents.columns = shape.empty() ? 1
+                                  : padGroups(shape.back(), layout.columnGroup,
+                                              layout.kind == Layout::RowMajor ? rowUnit : panelWidth);
   const int64_t multiple = parameter.quantization ? 1 : std::max<int64_t>(layout.k, 1);
   extents.rows = padGroups(rows, layout.rowGroup, layout.rowGroup > 0 ? panelWidth : multiple);
   if (const Quantization &how = parameter.quantization) {

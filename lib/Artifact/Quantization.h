@@ -13,6 +13,12 @@
 
 namespace rapt::artifact {
 
+/// Elements of the least group. Groups that begin anew after each period (a head) need whole ones, so the file pads
+/// each period with zeros to a multiple of this: a fact of quantized matrices in the file, in each of its layouts.
+inline constexpr int64_t leastGroup = 32;
+static_assert(panelWidth % leastGroup == 0, "rows and columns of every layout hold whole groups");
+constexpr int64_t padPeriod(int64_t period) { return (period + leastGroup - 1) / leastGroup * leastGroup; }
+
 /// How a matrix is quantized; 0 bits: not at all.
 struct Quantization {
   uint8_t bits = 0;        ///< 4 or 8
@@ -25,7 +31,7 @@ struct Quantization {
   int64_t zero() const { return int64_t(1) << (bits - 1); }
   /// Rows with those that fill the last group.
   int64_t paddedRows(int64_t rows) const {
-    const int64_t unit = group == 0 ? panelWidth : group;
+    const int64_t unit = group == 0 ? leastGroup : group;
     return (rows + unit - 1) / unit * unit;
   }
   int64_t groups(int64_t rows) const { return group == 0 ? 1 : paddedRows(rows) / group; }

@@ -298,7 +298,7 @@ bool Compilation::writeStage() {
 
 /// Fills in what is known once layouts are materialized.
 bool Compilation::describe() {
-  Expected<std::vector<artifact::Parameter>> parameters = describeParameters(module());
+  Expected<std::vector<artifact::Parameter>> parameters = describeParameters(module(), *targetNamed(options.target));
   if (!parameters)
     return fail(input.kind == InputKind::MLIR ? WrongInput : Bug, parameters.error().message);
   manifest.parameters = std::move(*parameters);
@@ -407,7 +407,8 @@ bool Compilation::lowerAll() {
     return failOf(described, Bug);
   for (const auto &lowering : llvm::drop_begin(lowerings)) {
     artifact::Manifest other = common;
-    Expected<std::vector<artifact::Parameter>> parameters = describeParameters(*lowering->module);
+    Expected<std::vector<artifact::Parameter>> parameters =
+        describeParameters(*lowering->module, *targetNamed(options.target));
     if (!parameters)
       return failInternally(parameters.error().message);
     other.parameters = std::move(*parameters);

@@ -36,14 +36,33 @@ artifact::Source describe(attn::SourceAttr source, ArrayRef<int64_t> shape) {
   return result;
 }
 
-Expected<artifact::Parameter> describe(attn::ParameterOp op) {
+std::optional<artifact::Layout> describe(attn::ParameterLayoutInterface layout, const Target &target) {
+  if (auto rows = dyn_cast<attn::RowsAttr>(layout))
+    return artifact::Layout{.columnGroup = rows.getColumnGroup()};
+  return target.layoutInFile(layout);
+}
+
+/// Bytes of a layer by its type: of a quantized matrix, those of groups along dim 1, by rows or in panels.
+uint64_t bytesOf(RankedTensorType layer, const artifact::Parameter &parameter) {
+  const artifact::Quantization &how = parameter.quantization;
+  ArrayRef<int64_t> shape = layer.getShape();
+  if (!how)
+    return llvm::product_of(shape) * artifact::sizeOf(parameter.storage);
+  const bool isByRows = parameter.layout.kind == artifact::Layout::RowMajor;
+  return shape[0] * how.groups(shape[1]) * (isByRows ? how.rowGroupBytes(shape[1]) : how.groupBytes(shape[1]));
+}
+
+Expected<artifact::Parameter> describe(attn::ParameterOp op, const Target &target) {
   auto wrong = [&](const std::string &what) { return Error{"parameter '" + op.getSymName().str() + "' " + what}; };
-  std::optional<attn::LayoutAttr> layout = op.getLayout();
+  std::optional<attn::ParameterLayoutInterface> layout = op.getLayout();
   std::optional<artifact::DType> storage = storageOf(cast<RankedTensorType>(op.getType()).getElementType());
   if (!layout || !op.getOffset() || !op.getStride())
     return wrong("has no place in the weight file");
   if (!storage)
     return wrong("has a storage type that weight files do not have");
+  const std::optional<artifact::Layout> inFile = describe(*layout, target);
+  if (!inFile)
+    return wrong("has a layout that target '" + target.name().str() + "' does not know");
   artifact::Parameter parameter;
   parameter.name = op.getSymName().str();
   parameter.storage = *storage;
@@ -55,20 +74,12 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op) {
   if (std::optional<attn::JoinAttr> join = op.getJoin())
     parameter.join = {join->getKind() == attn::JoinKind::stack ? artifact::Join::Stack : artifact::Join::Concat,
                       join->getDim()};
-  parameter.layout.kind =
-      layout->getKind() == attn::LayoutKind::panels ? artifact::Layout::Panels : artifact::Layout::RowMajor;
-  parameter.layout.columnGroup = layout->getColumnGroup();
-  parameter.layout.rowGroup = layout->getRowGroup();
-  parameter.layout.k = layout->getK();
+  parameter.layout = *inFile;
   if (auto how = dyn_cast<attn::QuantizedType>(op.getSliceType().getElementType()))
     parameter.quantization = {uint8_t(how.bits()), how.getGroup(), how.getZeroPoints()};
   parameter.offset = static_cast<uint64_t>(*op.getOffset());
   parameter.layerStride = static_cast<uint64_t>(*op.getStride());
-  uint64_t bytes = artifact::packedExtents(parameter).bytes, typed = artifact::sizeOf(*storage);
-  for (int64_t extent : op.getSliceType().getShape())
-    typed *= extent;
-  if (ArrayRef<int64_t> panels = op.getSliceType().getShape(); parameter.quantization && panels.size() == 3)
-    typed = panels[0] * parameter.quantization.groups(panels[1]) * parameter.quantization.groupBytes(panels[1]);
+  const uint64_t bytes = artifact::packedExtents(parameter).bytes, typed = bytesOf(op.getSliceType(), parameter);
   if (bytes != typed || llvm::alignTo(bytes, 64) != parameter.layerStride)
     return wrong("takes " + std::to_string(bytes) + " bytes a layer by its layout, " + std::to_string(typed) +
                  " by its type, and has a stride of " + std::to_string(parameter.layerStride));
@@ -188,10 +199,10 @@ json::Value toJson(Attribute attribute) {
 
 } // namespace
 
-Expected<std::vector<artifact::Parameter>> driver::describeParameters(ModuleOp module) {
+Expected<std::vector<artifact::Parameter>> driver::describeParameters(ModuleOp module, const Target &target) {
   std::vector<artifact::Parameter> parameters;
   for (auto op : module.getOps<attn::ParameterOp>()) {
-    Expected<artifact::Parameter> parameter = describe(op);
+    Expected<artifact::Parameter> parameter = describe(op, target);
     if (!parameter)
       return parameter.error();
     parameters.push_back(std::move(*parameter));

@@ -13,7 +13,7 @@ namespace rapt::driver {
 
 /// The parameters of a module whose layouts are materialized. An error is a fault of the passes: a layout whose bytes
 /// are not those that the packer writes.
-Expected<std::vector<artifact::Parameter>> describeParameters(mlir::ModuleOp module);
+Expected<std::vector<artifact::Parameter>> describeParameters(mlir::ModuleOp module, const Target &target);
 
 /// Model, bounds and cache of a module at any stage from `canonical` on. The cache's format is the target's for the
 /// entries' argument.

@@ -62,7 +62,7 @@ Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &w
     return failure();
   std::vector<S> plain;
   if (op.isQuantized() && op.getLayout())
-    return op.emitOpError("has a weight in panels of integers, which is of a later stage than is evaluated");
+    return op.emitOpError("has a quantized weight in a layout, which is of a later stage than is evaluated");
   if (op.isQuantized())
     result->floats = quantizedSums(op, input, weight, n);
   else

@@ -38,11 +38,11 @@ Result<S> quantizeWeight(attn::ParameterSliceOp op, attn::QuantizedType type, st
   constexpr int64_t width = artifact::QuantizedGroup::width;
   for (int64_t line = 0; line < lines; ++line)
     for (auto [begin, end] : llvm::zip(ArrayRef(groups).drop_back(), ArrayRef(groups).drop_front())) {
-      // A panel of which only the first column counts.
-      std::vector<float> panel((end - begin) * width);
+      // Many columns are quantized at the same time; here only the first one counts.
+      std::vector<float> columns((end - begin) * width);
       for (int64_t i = begin; i < end; ++i)
-        panel[(i - begin) * width] = float(values[at(line, i)]);
-      if (artifact::quantize(panel.data(), end - begin, how, group) >= 0)
+        columns[(i - begin) * width] = float(values[at(line, i)]);
+      if (artifact::quantize(columns.data(), end - begin, how, group) >= 0)
         return op.emitOpError() << "reads '" << op.getParameter() << "', which holds NaN or infinity";
       for (int64_t i = begin; i < end; ++i) {
         result.ints[at(line, i)] = group.codes[(i - begin) * width];

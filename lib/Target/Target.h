@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "dialect/Attn/AttnDialect.h"
+#include "lib/Artifact/Parameter.h"
 #include "lib/Host/Machine.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/Stage.h"
@@ -47,6 +49,10 @@ public:
 
   /// The name of the layout of caches that are no pool: their layers, or keys and values, differ.
   virtual llvm::StringRef cacheLayout() const = 0;
+
+  /// How the packer writes parameters in a layout of this target's own (another than `#attn.rows`); none for a layout
+  /// that is not its own.
+  virtual std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface layout) const = 0;
 
   /// Appends the passes that take a module from the stage before `stage`, one behind canonical, to it.
   virtual void addPasses(mlir::OpPassManager &passes, Stage stage) const = 0;

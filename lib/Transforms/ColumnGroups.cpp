@@ -1,13 +1,10 @@
-//===- ColumnGroups.cpp - Columns that are padded in parts -----------------------------===//
+//===- ColumnGroups.cpp - Columns that come in parts ---------------------------------===//
 #include "lib/Transforms/ColumnGroups.h"
 #include "dialect/Attn/AttnOps.h"
-#include "lib/Artifact/Panels.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace rapt;
-
-int64_t rapt::columnGroupOf(int64_t columns) { return columns % artifact::panelWidth == 0 ? 0 : columns; }
 
 /// Columns of a part of `value` as `op`, which makes or reads it, knows them; 0 where it knows no parts.
 static int64_t groupAt(Operation *op, Value value) {
@@ -17,13 +14,13 @@ static int64_t groupAt(Operation *op, Value value) {
 
 int64_t rapt::columnGroup(Value value) {
   if (int64_t group = groupAt(value.getDefiningOp(), value))
-    return columnGroupOf(group);
+    return group;
   SetVector<Value> sums;
   sums.insert(value);
   for (unsigned i = 0; i < sums.size(); ++i)
     for (Operation *user : sums[i].getUsers()) {
       if (int64_t group = groupAt(user, sums[i]))
-        return columnGroupOf(group);
+        return group;
       auto linear = dyn_cast<attn::LinearOp>(user);
       if (isa<attn::EpilogueOpInterface>(user) || (linear && llvm::is_contained(linear.getExtras(), sums[i])))
         sums.insert(user->getResult(0));

@@ -116,12 +116,15 @@ LogicalResult verifyNoLayout(Operation *op) {
   return success();
 }
 
-/// The choices of a target, which knows its instructions, are of the stage laid-out.
+/// The choices of a target, which knows its instructions, are of the stage laid-out. A layout is another check's
+/// affair.
 LogicalResult verifyNeutral(Operation *op) {
   for (StringRef name : {attn::AttnDialect::scheduleAttr, attn::AttnDialect::targetAttr})
     if (op->hasAttr(name))
       return op->emitOpError() << "has " << name << ": the canonical stage promises code of no target";
-  return success();
+  static constexpr StringRef dialects[] = {"builtin", "attn", "affine", "arith", "func",
+                                           "linalg",  "math", "scf",    "tensor"};
+  return verifyAttributes(op, Stage::Canonical, dialects, {"layout"});
 }
 
 /// A loop's tensors stay in one memory, so an iteration keeps their extents.

@@ -56,7 +56,8 @@ def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
   let description = [{
     Blocks are inlined, and weights are read in entries only. Shapes are logical: no parameter, tensor, cache or weight of an op has a layout. Layouts,
     capabilities (`attn.target`), schedules, casts of activations to bf16 and tiles belong to the stages of a target. Only a
-    bare kernel may say in which layout its caller packs a weight. The dialects are attn, arith, func, linalg, math, scf and tensor.
+    bare kernel may say in which layout its caller packs a weight. The dialects are attn, arith, func, linalg, math, scf and tensor; no
+    attribute has a name or a value of another one.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]

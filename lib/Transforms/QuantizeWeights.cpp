@@ -1,6 +1,6 @@
 //===- QuantizeWeights.cpp - Matrices become integers with scales --------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "lib/Artifact/Panels.h"
+#include "lib/Artifact/Quantization.h"
 #include "lib/Transforms/ColumnGroups.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
@@ -46,6 +46,14 @@ llvm::MapVector<StringAttr, Uses> usesOf(ModuleOp module) {
   return uses;
 }
 
+/// Elements after which groups begin anew, where those are no whole groups: 0 of none. The least group, 32, is a fact
+/// of the weight file, and none of a machine: the same groups, and so the same numbers, are in the weights of every
+/// target, whose layout of the parameter has padding for them (attn::ParameterLayoutInterface).
+int64_t periodOf(attn::LinearOp linear) {
+  const int64_t group = columnGroup(linear.getUnquantizedInput());
+  return group % artifact::leastGroup == 0 ? 0 : group;
+}
+
 /// A parameter's first tensor, for messages.
 StringRef tensorOf(attn::ParameterOp parameter) { return cast<attn::SourceAttr>(parameter.getSources()[0]).getName(); }
 
@@ -82,14 +90,14 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
   /// The type that a parameter gets: null where it keeps its own.
   FailureOr<attn::QuantizedType> typeOf(attn::ParameterOp parameter, const Uses &uses) {
     RankedTensorType slice = parameter.getSliceType();
-    // Tables of fewer rows than a panel would grow.
-    bool isSmall = uses.matmuls.empty() && slice.getRank() == 2 && slice.getDimSize(0) < artifact::panelWidth;
+    // Quantizing gains nothing on tables of a few rows.
+    bool isSmall = uses.matmuls.empty() && slice.getRank() == 2 && slice.getDimSize(0) < artifact::leastGroup;
     if (uses.isOther || isSmall || slice.getRank() != 2 || !isa<FloatType>(slice.getElementType()) ||
         (uses.matmuls.empty() && !uses.isTable))
       return attn::QuantizedType();
     int64_t size = mode == "w8a8" ? 0 : int64_t(group), axis = 1, period = 0;
     for (attn::LinearOp linear : uses.matmuls) {
-      int64_t itsAxis = linear.getTransposed() ? 1 : 0, itsPeriod = columnGroup(linear.getUnquantizedInput());
+      int64_t itsAxis = linear.getTransposed() ? 1 : 0, itsPeriod = periodOf(linear);
       if (linear != uses.matmuls.front() && (itsAxis != axis || itsPeriod != period))
         return attn::QuantizedType();
       axis = itsAxis;
@@ -97,7 +105,7 @@ struct QuantizeWeights : rapt::impl::AttnQuantizeWeightsBase<QuantizeWeights> {
     }
     if (uses.isTable && (axis != 1 || period != 0))
       return attn::QuantizedType();
-    int64_t padded = artifact::padToPanel(period), depth = slice.getDimSize(axis);
+    int64_t padded = artifact::padPeriod(period), depth = slice.getDimSize(axis);
     if (period != 0 && size != 0 && padded % size != 0)
       return parameter.emitOpError() << "cannot be quantized in groups of " << size << ": the rows of tensor '"
                                      << tensorOf(parameter) << "' come in heads of " << period << ", padded to "

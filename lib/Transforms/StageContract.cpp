@@ -2,6 +2,7 @@
 #include "lib/Transforms/StageContract.h"
 #include "dialect/Attn/AttnDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/ShapedOpInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -29,6 +30,47 @@ LogicalResult rapt::verifyDim(Operation *op) {
     return op->emitOpError("needs a constant index and a ranked type, as the dims of a shape are known");
   if (*index < 0 || *index >= type.getRank())
     return op->emitOpError() << "asks for dim " << *index << " of " << type << ", which has " << type.getRank();
+  return success();
+}
+
+/// The dialect of which an attribute is by its name or its value, if it is none of `dialects`; empty if there is none.
+static StringRef foreignDialect(NamedAttribute attribute, ArrayRef<StringRef> dialects) {
+  // "dialect.name"; names of no dialect have no meaning for a pass.
+  auto [prefix, rest] = attribute.getName().getValue().split('.');
+  if (!rest.empty() && !llvm::is_contained(dialects, prefix))
+    return prefix;
+  StringRef foreign;
+  attribute.getValue().walk([&](Attribute value) {
+    StringRef name = value.getDialect().getNamespace();
+    if (llvm::is_contained(dialects, name))
+      return WalkResult::advance();
+    foreign = name;
+    return WalkResult::interrupt();
+  });
+  return foreign;
+}
+
+LogicalResult rapt::verifyAttributes(Operation *op, Stage stage, ArrayRef<StringRef> dialects,
+                                     ArrayRef<StringRef> allowed) {
+  auto verify = [&](NamedAttribute attribute) -> LogicalResult {
+    StringRef foreign = foreignDialect(attribute, dialects);
+    if (foreign.empty())
+      return success();
+    return op->emitOpError() << "has the attribute '" << attribute.getName().getValue() << "' of the dialect "
+                             << foreign << ": the " << nameOf(stage) << " stage promises code of no target";
+  };
+  for (NamedAttribute attribute : op->getAttrs())
+    if (!llvm::is_contained(allowed, attribute.getName().getValue()) && failed(verify(attribute)))
+      return failure();
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
+    for (NamedAttribute attribute : function.getArgAttrs(i))
+      if (failed(verify(attribute)))
+        return failure();
+  for (unsigned i = 0; function && i < function.getNumResults(); ++i)
+    for (NamedAttribute attribute : function.getResultAttrs(i))
+      if (failed(verify(attribute)))
+        return failure();
   return success();
 }
 

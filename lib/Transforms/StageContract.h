@@ -23,6 +23,12 @@ template <typename... Dialects> mlir::LogicalResult verifyDialects(mlir::Operati
   return error;
 }
 
+/// Reports an attribute of an op, or of a function's arguments or results, whose name or value is of a dialect that is
+/// not among `dialects`: of a machine, if the stage promises code of no target. An inherent attribute that is named in
+/// `allowed` may have any value.
+mlir::LogicalResult verifyAttributes(mlir::Operation *op, Stage stage, llvm::ArrayRef<llvm::StringRef> dialects,
+                                     llvm::ArrayRef<llvm::StringRef> allowed);
+
 /// Runs verifyDim and `verify`, which reports what it finds, on every op of the module.
 mlir::LogicalResult verifyEach(mlir::ModuleOp module,
                                llvm::function_ref<mlir::LogicalResult(mlir::Operation *)> verify);

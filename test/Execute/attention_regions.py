@@ -95,7 +95,7 @@ def entry(name, extras, score, mask):
     return f"""func.func @{name}({arguments}) -> (tensor<?x1x24xf32> {{attn.name = "o", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
   %scale = arith.constant 0.25 : f32
   %o = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) q_offset(%at : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
-    {given} maps [{", ".join(f"affine_map<{DIMS} -> {m}>" for m in maps)}]{" {attn_cpu.bf16_matmul}" if name.startswith("paired") else ""}
+    {given} maps [{", ".join(f"affine_map<{DIMS} -> {m}>" for m in maps)}]
     : tensor<{types["q"]}>, tensor<{types["k"]}>, tensor<{types["v"]}> -> tensor<?x1x24xf32>{regions}
   return %o : tensor<?x1x24xf32>
 }}
@@ -173,7 +173,8 @@ rows = {"qb": np.cumsum((0,) + QUERIES).astype(np.int32), "kb": np.cumsum((0,) +
 for mode, (options, names) in MODES.items():
     tools.options = options
     HEAD = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("queries", "keys", "rows"))
-    program = kernels.Program(tools, f"regions_{mode}", HEAD + "".join(entry(name, *CASES[name]) for name in names) + WEIGHTS * (mode == "native"))
+    paired = {name: "attn_cpu.bf16_matmul" for name in names if name.startswith("paired")}
+    program = kernels.Program(tools, f"regions_{mode}", HEAD + "".join(entry(name, *CASES[name]) for name in names) + WEIGHTS * (mode == "native"), paired)
     if mode == "native":
         normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
         inputs = {"w": np.zeros((extents[0], 1, 1, 140), np.float32), "q": normal(extents[0], 1, 40), "k": normal(extents[1], 1, 40), **rows}

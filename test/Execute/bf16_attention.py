@@ -45,7 +45,6 @@ CASES = {
     "listed": (1, 1, 20, 96, False, ("(kv)", "?xi32"), None, LISTED, None, lambda i, j, e: e != 0),
 }
 IS_GENERIC = not kernels.takes_panels(tools)
-MATMUL = "" if IS_GENERIC else "{attn_cpu.bf16_matmul}"
 if IS_GENERIC:
     MODES = {"generic": (tools.options, tuple(CASES))}
 
@@ -66,7 +65,7 @@ def entry(name, heads, group, dqk, dv, stored, extra, score, mask, *_):
     return f"""func.func @{name}({arguments}) -> ({result} {{attn.name = "o", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
   %scale = arith.constant {SCALE} : f32
   %o = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) q_offset(%at : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>)
-    {f"extras(%x : tensor<{extra[1]}>)" if extra else ""} maps [{", ".join(f"affine_map<{DIMS} -> {m}>" for m in maps)}] {MATMUL}
+    {f"extras(%x : tensor<{extra[1]}>)" if extra else ""} maps [{", ".join(f"affine_map<{DIMS} -> {m}>" for m in maps)}]
     : tensor<{types["q"]}>, tensor<{types["k"]}>, tensor<{types["v"]}> -> {result}{regions}
   return %o : {result}
 }}
@@ -108,7 +107,7 @@ HEAD = "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("queries", "keys
 programs = {}
 for mode, (options, names) in MODES.items():
     tools.options = options
-    programs[mode] = kernels.Program(tools, mode, HEAD + "".join(entry(name, *CASES[name]) for name in names))
+    programs[mode] = kernels.Program(tools, mode, HEAD + "".join(entry(name, *CASES[name]) for name in names), {} if IS_GENERIC else dict.fromkeys(names, "attn_cpu.bf16_matmul"))
 for name, case in CASES.items():
     heads, group, dqk, dv, stored, extra = case[:6]
     for queries, keys in LENGTHS:

@@ -84,17 +84,36 @@ def aligned(shape, dtype):
     return array[:count].reshape(shape), array[count:]
 
 
+def mark_attention(raptc, options, file, mark):
+    """The text of `file` in the stage laid-out, where the attention op of each function that `mark` names has the attribute that it gives."""
+    laid_out = file.with_suffix(".laid-out.mlir")
+    subprocess.run([raptc, str(file), "--emit=laid-out", "-o", str(laid_out)] + options, check=True)
+    functions = re.split(r"(?=func\.func )", laid_out.read_text().replace('attn.stage = "laid-out", ', ""))
+    for i, function in enumerate(functions):
+        name = re.match(r"func\.func @(\w+)", function)
+        if name and name[1] in mark and mark[name[1]] not in function:  # a pass may have set it
+            functions[i], count = re.subn(r"(attn\.attention .*? maps \[.*?\] )\{", rf"\1{{{mark[name[1]]}, ", function)
+            assert count, f"no attention in {function}"
+    laid_out.write_text("".join(functions))
+    chosen = laid_out.with_suffix(".chosen.mlir")
+    passes = ["--attn-cpu-schedule", "--attn-set-stage=stage=laid-out"]
+    subprocess.run([str(Path(raptc).with_name("rapt-opt")), str(laid_out), "-o", str(chosen)] + passes, check=True)
+    return chosen
+
+
 class Program:
-    """The entries of `text`, MLIR of the stage imported."""
+    """The entries of `text`, MLIR of the stage imported. `mark` has attributes of the CPU's dialect for the attention ops of entries. They are set in the stage
+    laid-out, as code of no target has none; schedules are then chosen for them."""
 
     made = []  # the texts of all
 
-    def __init__(self, tools, name, text):
+    def __init__(self, tools, name, text, mark=None):
         self.tools, self.file = tools, Path(tools.scratch) / f"{name}.mlir"
         self.file.parent.mkdir(parents=True, exist_ok=True)
         self.file.write_text(text)
         made, library = self.file.with_suffix(".o"), self.file.with_suffix(".so")
-        subprocess.run([tools.raptc, str(self.file), "-o", str(made)] + tools.options, check=True)
+        source = mark_attention(tools.raptc, tools.options, self.file, mark) if mark else self.file
+        subprocess.run([tools.raptc, str(source), "-o", str(made)] + tools.options, check=True)
         undefined = subprocess.run(["llvm-nm", "--undefined-only", "--just-symbol-name", str(made)], check=True, capture_output=True, text=True)
         assert set(undefined.stdout.split()) <= {"memcpy", "memmove", "memset"}, f"{name} calls {undefined.stdout}"
         subprocess.run([tools.clang, "-shared", str(made), "-o", str(library)], check=True)

@@ -41,7 +41,7 @@ def attention(kind, size, narrow):
     return entry(f"{'bf16_' if narrow else ''}attention_{kind}_{size}", inputs, heads,
                  f"  %scale = arith.constant {size**-0.5} : f32\n"
                  "  %y = attn.attention %q, %k, %v, %scale q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>)"
-                 f" maps [#q, #k, #v, #o]{' {attn_cpu.bf16_matmul}' if narrow else ''} : {heads}, {heads}, {heads} -> {heads}{CAUSAL if kind == 'causal' else ''}\n")
+                 f" maps [#q, #k, #v, #o] : {heads}, {heads}, {heads} -> {heads}{CAUSAL if kind == 'causal' else ''}\n")
 
 
 def lstm():
@@ -49,6 +49,10 @@ def lstm():
     return entry("lstm", {"x": (wide, "rows"), "v": (panels, ""), "w": (panels, ""), "begin": (begins, "sequences+1")}, wide,
                  f"  %gates = attn.linear %x, %v {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {wide}, {panels} -> {gates}\n"
                  f"  %y, %state:2 = attn.recurrence lstm %gates, %w rows(%begin) {{layout = #attn_cpu.panels<columns = 32, interleave = 1>}} : {gates}, {panels}, {begins}\n")
+
+
+# As kernels.mark_attention takes them.
+BF16_ATTENTIONS = {f"bf16_attention_{kind}_{size}": "attn_cpu.bf16_matmul" for narrow, size, _ in ATTENTIONS if narrow for kind in ("dense", "causal")}
 
 
 def kernels():

@@ -128,7 +128,7 @@ func.func @outputs(%q: tensor<?x4x32xf32> {attn.name = "q", attn.dims = ["n"]}, 
 attn.dim @images min 1 max 8
 attn.dim @height min 16 max 64
 attn.dim @width min 16 max 64
-attn.parameter @table : tensor<100x64xf32> from [#attn.source<"table">] {layout = #attn.layout<row_major, shape = [100, 64], column_group = 0, row_group = 0, k = 1>, offset = 0, stride = 25600}
+attn.parameter @table : tensor<100x64xf32> from [#attn.source<"table">] {layout = #attn.rows<shape = [100, 64]>, offset = 0, stride = 25600}
 // CHECK-LABEL: func.func @look
 // CHECK-SAME: ops = [{activations = {{\[\[}}12, "height", "images", "width"], [3072, "height/16", "images", "width/16"]], op = "patches"},
 // CHECK-SAME: {activations = {{\[\[}}256, "images"]], name = "table", op = "embedding", weights = {{\[\[}}256, "images"]]}]

@@ -6,7 +6,7 @@ attn.parameter @w : tensor<64x64xf32> from [#attn.source<"w">]
 // -----
 
 // expected-error@+1 {{has a layout, offset or stride: the canonical stage promises logical shapes}}
-attn.parameter @w : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 16384 : i64}
+attn.parameter @w : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn_cpu.packed<shape = [64, 64], interleave = 1>, offset = 0 : i64, stride = 16384 : i64}
 
 // -----
 
@@ -140,4 +140,41 @@ func.func @parts(%c: tensor<?x256xi8>) {
   // expected-error@+1 {{'attn.cache_parts' op is of the laid-out stage: the canonical stage promises caches without a layout}}
   %k = attn.cache_parts %c at [0] : tensor<?x256xi8> -> tensor<?x16xbf16>
   return
+}
+
+// -----
+
+#id = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#kv = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+func.func @machine(%q: tensor<?x2x32xf32>, %k: tensor<?x2x32xf32>) -> tensor<?x2x32xf32> {
+  %scale = arith.constant 0.25 : f32
+  // expected-error@+1 {{'attn.attention' op has the attribute 'attn_cpu.bf16_matmul' of the dialect attn_cpu: the canonical stage promises code of no target}}
+  %y = attn.attention %q, %k, %k, %scale maps [#id, #kv, #v, #o] {attn_cpu.bf16_matmul} : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+  return %y : tensor<?x2x32xf32>
+}
+
+// -----
+
+// A value of a machine's dialect, whatever the attribute's name, also inside of another.
+func.func @value(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  // expected-error@+1 {{'attn.activation' op has the attribute 'note' of the dialect attn_cpu: the canonical stage promises code of no target}}
+  %y = attn.activation relu %x {note = [1 : i64, #attn_cpu.root<consumer>]} : tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op has the attribute 'llvm.noalias' of the dialect llvm: the canonical stage promises code of no target}}
+func.func @argument(%x: tensor<?x64xf32> {llvm.noalias}) -> tensor<?x64xf32> {
+  return %x : tensor<?x64xf32>
+}
+
+// -----
+
+func.func @operation(%x: tensor<?x64xf32>) -> tensor<?x64xbf16> {
+  // expected-error@+1 {{'attn_cpu.cast_rows' op is not of the stage canonical}}
+  %y = attn_cpu.cast_rows %x : tensor<?x64xf32> -> tensor<?x64xbf16>
+  return %y : tensor<?x64xbf16>
 }

@@ -37,7 +37,7 @@ RankedTensorType ParameterOp::getSliceType() {
 }
 
 ArrayRef<int64_t> ParameterOp::getLogicalShape() {
-  if (std::optional<LayoutAttr> layout = getLayout())
+  if (std::optional<ParameterLayoutInterface> layout = getLayout())
     return layout->getShape();
   return cast<RankedTensorType>(getType()).getShape().drop_front(getLayers() ? 1 : 0);
 }
@@ -72,6 +72,25 @@ void ParameterOp::transposeSources() {
 bool ParameterOp::isReadAsBytes(RankedTensorType type) {
   return getLayout() && isa<QuantizedType>(getSliceType().getElementType()) && type.hasStaticShape() &&
          type.getElementType().isInteger(8);
+}
+
+LogicalResult RowsAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, int64_t group) {
+  if (llvm::any_of(shape, [](int64_t extent) { return extent < 1 || extent > (int64_t(1) << 40); }))
+    return emitError() << "expected extents from 1 to 2^40, found [" << shape << "]";
+  if (group < 0 || (group > 0 && (shape.empty() || shape.back() % group != 0)))
+    return emitError() << "expected groups that make up the columns of [" << shape << "], found groups of " << group;
+  return success();
+}
+
+bool RowsAttr::isStored(RankedTensorType layer) const {
+  ArrayRef<int64_t> shape = getShape(), stored = layer.getShape();
+  auto quantized = dyn_cast<QuantizedType>(layer.getElementType());
+  if (stored.size() != shape.size() || (quantized && quantized.getAxis() != 1))
+    return false;
+  if (shape.empty())
+    return true;
+  const int64_t groups = getColumnGroup() ? shape.back() / getColumnGroup() : 1;
+  return stored.drop_back() == shape.drop_back() && stored.back() >= shape.back() && stored.back() % groups == 0;
 }
 
 /// The name has {layer} where the parameter is stacked over layers.
@@ -151,7 +170,8 @@ LogicalResult ParameterOp::verify() {
   auto quantized = dyn_cast<QuantizedType>(type.getElementType());
   if (!isa<FloatType>(type.getElementType()) && !quantized)
     return emitOpError() << "needs a float or quantized element type, found " << type;
-  if (quantized && (quantized.getCode() == QuantizedCode::s8 || getSliceType().getRank() != (getLayout() ? 3 : 2)))
+  const std::optional<ParameterLayoutInterface> layout = getLayout();
+  if (quantized && (quantized.getCode() == QuantizedCode::s8 || getLogicalShape().size() != 2))
     return emitOpError() << "is quantized, but no matrix of u8 or u4: " << type;
   if (std::optional<uint64_t> layers = getLayers()) {
     if (static_cast<int64_t>(*layers) < 1 || static_cast<int64_t>(getFirstLayer()) < 0)
@@ -163,6 +183,8 @@ LogicalResult ParameterOp::verify() {
   }
   if (llvm::is_contained(type.getShape(), 0))
     return emitOpError() << "needs extents from 1 on, found " << type;
+  if (layout && !layout->isStored(getSliceType()))
+    return emitOpError() << "has the layout " << *layout << ", in which no layer is " << getSliceType();
   return failed(verifyJoin(*this)) ? failure() : verifySources(*this);
 }
 

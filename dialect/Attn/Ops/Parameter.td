@@ -49,7 +49,7 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Attn_StaysInTiles, Attn_StaysInHost
     `stack<dim = D>`, dims counted in one layer. With `layers` the first dim of the type counts layers, and each source's `{layer}` runs from
     `first_layer`. The element type is the storage type, to which values are rounded last.
     A matrix may be quantized (`!attn.quantized`). `layout` and `offset` (bytes in the weight file) appear when a layout is materialized; the type is then the
-    physical one, and the sources make the layout's `shape`.
+    physical one, and the sources make the layout's shape.
 
     ```mlir
     attn.parameter @wte : tensor<50257x768xf32> from [#attn.source<"wte.weight">]
@@ -62,7 +62,7 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Attn_StaysInTiles, Attn_StaysInHost
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type, OptionalAttr<I64Attr>:$layers,
                        DefaultValuedAttr<I64Attr, "0">:$first_layer, OptionalAttr<Attn_JoinAttr>:$join,
                        TypedArrayAttrBase<Attn_SourceAttr, "sources">:$sources,
-                       OptionalAttr<Attn_LayoutAttr>:$layout, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$stride);
+                       OptionalAttr<Attn_ParameterLayoutInterface>:$layout, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$stride);
   let assemblyFormat = "$sym_name (`layers` $layers^)? `:` $type `from` custom<JoinedSources>($join, $sources) attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{

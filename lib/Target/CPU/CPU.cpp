@@ -137,6 +137,14 @@ public:
 
   StringRef cacheLayout() const override { return "panel32"; }
 
+  std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface layout) const override {
+    auto packed = dyn_cast<attn_cpu::PackedAttr>(layout);
+    if (!packed)
+      return std::nullopt;
+    return artifact::Layout{artifact::Layout::Panels, packed.getColumnGroup(), packed.getRowGroup(),
+                            packed.getInterleave()};
+  }
+
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut)
       addLaidOut(passes);

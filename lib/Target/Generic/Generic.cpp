@@ -42,6 +42,8 @@ public:
 
   StringRef cacheLayout() const override { return "rows"; }
 
+  std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface) const override { return std::nullopt; }
+
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut) {
       passes.addPass(createAttnGenericLayout());

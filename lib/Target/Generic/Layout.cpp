@@ -1,11 +1,12 @@
 //===- Layout.cpp - Parameters and the cache by rows -----------------------------------===//
 //
-// Shapes stay logical. The weight file pads the rows of a matrix, so a reader takes a slice;
-// a quantized matrix has one layout in all weight files, panels, and is dequantized.
+// Shapes stay logical. The weight file pads the rows of a matrix, so a reader takes a slice.
+// The columns of a quantized matrix, along which groups lie, are its rows in the file; it is
+// dequantized before it is read.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Analysis/Cost.h"
-#include "lib/Artifact/Quantization.h"
+#include "lib/Artifact/Rows.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Host/CacheParts.h"
 #include "lib/Target/Generic/Passes.h"
@@ -24,16 +25,8 @@ namespace rapt {
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::neutral;
-using artifact::padToPanel;
-using artifact::panelWidth;
 
 namespace {
-
-/// Depth along which a quantized matrix is multiplied, with what fills its periods.
-int64_t storedDepth(attn::QuantizedType type, int64_t depth) {
-  const int64_t period = type.getPeriod();
-  return period ? depth / period * padToPanel(period) : depth;
-}
 
 attn::ParameterOp parameterOf(attn::ParameterSliceOp slice) {
   return SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr());
@@ -44,83 +37,77 @@ artifact::Quantization inFile(attn::QuantizedType type) {
   return {uint8_t(type.bits()), type.getGroup(), type.getZeroPoints()};
 }
 
-/// The bytes of a quantized matrix in panels [panels, rows, columns].
-RankedTensorType bytesOf(attn::QuantizedType type, ArrayRef<int64_t> panels) {
-  const artifact::Quantization file = inFile(type);
-  return RankedTensorType::get({panels[0], file.groups(panels[1]), file.groupBytes(panels[1])},
-                               IntegerType::get(type.getContext(), 8));
+/// The bytes of a quantized matrix, [rows, groups along the columns, bytes of a group].
+RankedTensorType bytesOf(RankedTensorType stored) {
+  const artifact::Quantization file = inFile(cast<attn::QuantizedType>(stored.getElementType()));
+  const int64_t columns = stored.getDimSize(1);
+  return RankedTensorType::get({stored.getDimSize(0), file.groups(columns), file.rowGroupBytes(columns)},
+                               IntegerType::get(stored.getContext(), 8));
 }
 
-/// Sets layout, physical type and place; returns the end of the parameter in the weight file.
-int64_t assign(attn::ParameterOp parameter, int64_t offset) {
-  MLIRContext *context = parameter.getContext();
-  RankedTensorType slice = parameter.getSliceType();
-  SmallVector<int64_t> shape(slice.getShape()), physical(shape);
-  int64_t bytes, k = 1, rowGroup = 0;
-  Type element = slice.getElementType();
-  auto kind = attn::LayoutKind::row_major;
+/// Sets layout, physical type and offset; returns the end of the parameter in the weight file.
+FailureOr<int64_t> assign(attn::ParameterOp parameter, int64_t offset) {
+  SmallVector<int64_t> shape(parameter.getSliceType().getShape());
+  Type element = parameter.getSliceType().getElementType();
+  int64_t columnGroup = 0;
   if (auto quantized = dyn_cast<attn::QuantizedType>(element)) {
-    kind = attn::LayoutKind::panels;
-    if (quantized.getAxis() == 1) { // panels are of rows in the order of the matmuls' sums
+    if (quantized.getAxis() == 0) { // rows are what a matmul sums over
       std::swap(shape[0], shape[1]);
       parameter.transposeSources();
     }
-    rowGroup = quantized.getPeriod();
-    physical = {padToPanel(shape[1]) / panelWidth, storedDepth(quantized, shape[0]), panelWidth};
-    element = quantized.along(0);
-    k = 32 / quantized.bits(); // a word of 32 bits in each column
-    bytes = bytesOf(quantized, physical).getNumElements();
-  } else {
-    if (!physical.empty())
-      physical.back() = padToPanel(shape.back());
-    bytes = llvm::product_of(physical) * element.getIntOrFloatBitWidth() / 8;
+    columnGroup = quantized.getPeriod();
+    element = quantized.along(1);
   }
+  if (failed(attn::RowsAttr::verify([&] { return parameter.emitOpError("has no layout: "); }, shape, columnGroup)))
+    return failure();
+  auto rows = attn::RowsAttr::get(parameter.getContext(), shape, columnGroup);
+  if (!shape.empty()) {
+    const int64_t group = columnGroup ? columnGroup : shape.back();
+    shape.back() = shape.back() / group * artifact::padRow(group);
+  }
+  auto stored = RankedTensorType::get(shape, element);
+  const int64_t bytes = isa<attn::QuantizedType>(element)
+                            ? bytesOf(stored).getNumElements()
+                            : stored.getNumElements() * element.getIntOrFloatBitWidth() / 8;
   const int64_t stride = llvm::alignTo(bytes, 64), layers = parameter.getLayers().value_or(1);
   if (parameter.getLayers())
-    physical.insert(physical.begin(), layers);
-  parameter.setType(RankedTensorType::get(physical, element));
-  parameter.setLayoutAttr(attn::LayoutAttr::get(context, kind, shape, /*columnGroup=*/0, rowGroup, k));
+    shape.insert(shape.begin(), layers);
+  parameter.setType(RankedTensorType::get(shape, element));
+  parameter.setLayoutAttr(rows);
   parameter.setOffset(offset);
   parameter.setStride(stride);
   return offset + stride * layers;
 }
 
-/// An element of a quantized matrix in panels: row `row` of the sums, column `column` (docs/Semantics.md, and
-/// `!attn.quantized` for the offsets of codes, scales and zeros).
+/// An element of a quantized matrix: row `row` of the sums, column `column`. The weight file has the columns as rows
+/// (docs/Semantics.md says what the numbers mean, lib/Artifact/Quantization.h where they are).
 struct QuantizedMatrix {
-  Value bytes; ///< [panels, groups, bytes of a group]
+  Value bytes; ///< [columns, groups, bytes of a group]
   attn::QuantizedType type;
-  int64_t depth; ///< stored rows
+  int64_t depth, stored; ///< rows, without and with the padding of periods
 
-  Value byteAt(ImplicitLocOpBuilder &b, Value panel, Value group, Value place) const {
-    Value byte = tensor::ExtractOp::create(b, bytes, ValueRange{panel, group, place});
+  Value byteAt(ImplicitLocOpBuilder &b, Value line, Value group, Value place) const {
+    Value byte = tensor::ExtractOp::create(b, bytes, ValueRange{line, group, place});
     return arith::ExtUIOp::create(b, b.getI32Type(), byte);
   }
 
   Value at(ImplicitLocOpBuilder &b, Value row, Value column) const {
-    AffineExpr r = b.getAffineDimExpr(0), c = b.getAffineDimExpr(1);
-    auto place = [&](AffineExpr expr) {
-      return asValue(b, affineOf(b, expr, {OpFoldResult(row), OpFoldResult(column)}));
-    };
-    AffineExpr stored = r;
+    AffineExpr r = b.getAffineDimExpr(0);
+    auto place = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(row)})); };
     if (const int64_t period = type.getPeriod())
-      stored = r.floorDiv(period) * padToPanel(period) + r % period;
+      r = r.floorDiv(period) * (stored / (depth / period)) + r % period;
     const artifact::Quantization file = inFile(type);
-    const int64_t ofGroup = file.groupRows(depth), codes = file.codeBytes(depth), rows = 32 / type.bits();
-    AffineExpr nth = stored % ofGroup, lane = c % panelWidth;
-    Value panel = place(c.floorDiv(panelWidth)), group = place(stored.floorDiv(ofGroup));
-    // A word of four bytes in each column has 4 rows, or 8 of half a byte: the second four are the high halves.
-    Value code = byteAt(b, panel, group, place(nth.floorDiv(rows) * 4 * panelWidth + lane * 4 + nth % 4));
-    if (type.bits() == 4) {
-      Value shift = place((nth % 8).floorDiv(4) * 4);
+    const int64_t ofGroup = file.groupRows(stored), codes = file.rowCodeBytes(stored), inByte = 8 / type.bits();
+    Value group = place(r.floorDiv(ofGroup));
+    Value code = byteAt(b, column, group, place((r % ofGroup).floorDiv(inByte)));
+    if (inByte == 2) { // the first is the low half
+      Value shift = place(r % 2 * 4);
       code = arith::ShRUIOp::create(b, code, arith::IndexCastOp::create(b, b.getI32Type(), shift));
       code = arith::AndIOp::create(b, code, integer(b, 15));
     }
-    Value zero = integer(b, type.zero());
-    if (type.getZeroPoints())
-      zero = byteAt(b, panel, group, place(lane + codes + 2 * panelWidth));
-    Value low = byteAt(b, panel, group, place(lane * 2 + codes)),
-          high = byteAt(b, panel, group, place(lane * 2 + codes + 1));
+    auto behindCodes = [&](int64_t i) { return byteAt(b, column, group, tile::index(b, codes + i)); };
+    Value low = behindCodes(0), high = behindCodes(1);
+    Value zero = type.getZeroPoints() ? behindCodes(2) : integer(b, type.zero());
     Value bits = arith::OrIOp::create(b, arith::ShLIOp::create(b, high, integer(b, 24)),
                                       arith::ShLIOp::create(b, low, integer(b, 16)));
     Value scale = arith::BitcastOp::create(b, b.getF32Type(), bits);
@@ -156,9 +143,9 @@ LogicalResult lowerQuantized(attn::ParameterSliceOp slice) {
   ImplicitLocOpBuilder b(slice.getLoc(), slice);
   b.setInsertionPointAfter(slice);
   SmallVector<Operation *> users(slice->getUsers());
-  auto bytes = attn::ParameterSliceOp::create(b, bytesOf(type, parameterOf(slice).getSliceType().getShape()),
-                                              slice.getParameterAttr(), slice.getLayer());
-  QuantizedMatrix matrix{bytes.getValue(), type, storedDepth(type, shape[0])};
+  RankedTensorType stored = parameterOf(slice).getSliceType();
+  auto bytes = attn::ParameterSliceOp::create(b, bytesOf(stored), slice.getParameterAttr(), slice.getLayer());
+  QuantizedMatrix matrix{bytes.getValue(), type, shape[0], stored.getDimSize(1)};
   for (Operation *user : users) {
     b.setInsertionPoint(user);
     if (auto linear = dyn_cast<attn::LinearOp>(user)) {
@@ -217,9 +204,10 @@ struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
       return signalPassFailure();
     SmallVector<attn::ParameterSliceOp> slices;
     module.walk([&](attn::ParameterSliceOp slice) { slices.push_back(slice); });
-    int64_t offset = 0;
+    FailureOr<int64_t> offset = 0;
     for (auto parameter : module.getOps<attn::ParameterOp>())
-      offset = assign(parameter, offset);
+      if (failed(offset = assign(parameter, *offset)))
+        return signalPassFailure();
     for (attn::ParameterSliceOp slice : slices) {
       if (!isa<attn::QuantizedType>(slice.getValue().getType().getElementType()))
         lowerPlain(slice);

@@ -8,7 +8,7 @@ def AttnGenericLayout : Pass<"attn-generic-layout", "::mlir::ModuleOp"> {
   let summary = "gives parameters and the cache row-major layouts";
   let description = [{
     Each `attn.parameter` gets a row-major layout, an offset and a stride. Rows are padded as in the weight file, and readers take a slice.
-    A quantized parameter is stored in panels, as in the weight file, and dequantized before it is multiplied; quantized rows are dequantized, too.
+    A quantized matrix is stored by rows along which its groups lie, and dequantized before it is multiplied; quantized rows are dequantized, too.
     `!attn.kv_cache` becomes a tensor [blocks, layers, heads, 2, positions, channels]; in i8 the scale of each position follows its quantized values.
 
     ```mlir
@@ -22,7 +22,7 @@ def AttnGenericLayout : Pass<"attn-generic-layout", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     attn.parameter @w : tensor<64x96xf32> from [#attn.source<"w">]
-        {layout = #attn.layout<row_major, shape = [64, 80], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 24576 : i64}
+        {layout = #attn.rows<shape = [64, 80]>, offset = 0 : i64, stride = 24576 : i64}
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
       %0 = attn.parameter_slice @w : tensor<64x96xf32>
       %w = tensor.extract_slice %0[0, 0] [64, 80] [1, 1] : tensor<64x96xf32> to tensor<64x80xf32>

@@ -105,3 +105,35 @@ func.func @slice_type(%i: index) {
 
 // expected-error@+1 {{needs extents from 1 on, found 'tensor<4x0xf32>'}}
 attn.parameter @w : tensor<4x0xf32> from [#attn.source<"w">]
+
+// -----
+
+// expected-error@+1 {{has the layout #attn.rows<shape = [64, 80]>, in which no layer is 'tensor<64x72xf32>'}}
+attn.parameter @w : tensor<64x72xf32> from [#attn.source<"w">] {layout = #attn.rows<shape = [64, 80]>}
+
+// -----
+
+// Two groups of columns have as much padding.
+// expected-error@+1 {{has the layout #attn.rows<shape = [64, 80], column_group = 40>, in which no layer is 'tensor<64x97xf32>'}}
+attn.parameter @w : tensor<64x97xf32> from [#attn.source<"w">] {layout = #attn.rows<shape = [64, 80], column_group = 40>}
+
+// -----
+
+// A quantized matrix has its groups along rows.
+// expected-error@+1 {{in which no layer is 'tensor<64x96x!attn.quantized<u8 group 32 axis 0>>'}}
+attn.parameter @w : tensor<64x96x!attn.quantized<u8 group 32 axis 0>> from [#attn.source<"w">] {layout = #attn.rows<shape = [64, 96]>}
+
+// -----
+
+// expected-error@+1 {{expected groups that make up the columns of [64, 80], found groups of 30}}
+#rows = #attn.rows<shape = [64, 80], column_group = 30>
+
+// -----
+
+// expected-error@+1 {{expected extents from 1 to 2^40, found [64, 0]}}
+#rows = #attn.rows<shape = [64, 0]>
+
+// -----
+
+// expected-error@+1 {{attribute 'layout' failed to satisfy constraint: ParameterLayoutInterface instance}}
+attn.parameter @w : tensor<64x72xf32> from [#attn.source<"w">] {layout = 1 : i64}

@@ -7,8 +7,13 @@ attn.dim @tokens min 1 max 4096
 attn.parameter @wte : tensor<97x64xf32> from [#attn.source<"wte.weight">]
 // CHECK: attn.parameter @qkv layers 2 : tensor<2x64x96xbf16> from concat<dim = 1> [#attn.source<"h.{layer}.q" : 64x64, transpose<1, 0>>, #attn.source<"h.{layer}.k" : 32x64, transpose<1, 0>>] {first_layer = 3 : i64}
 attn.parameter @qkv layers 2 : tensor<2x64x96xbf16> from concat<dim = 1> [#attn.source<"h.{layer}.q" : 64x64, transpose<1, 0>>, #attn.source<"h.{layer}.k" : 32x64, transpose<1, 0>>] {first_layer = 3 : i64}
-// CHECK: attn.parameter @packed : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn.layout<panels, shape = [64, 48]
-attn.parameter @packed : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn.layout<panels, shape = [64, 48], column_group = 0, row_group = 0, k = 1>, offset = 64 : i64}
+// By rows: padded behind all columns, behind each group of columns, along whose rows a quantized matrix has its groups, and of one element.
+// CHECK: attn.parameter @rows : tensor<64x96xf32> from [#attn.source<"w">] {layout = #attn.rows<shape = [64, 80]>, offset = 64 : i64, stride = 24576 : i64}
+attn.parameter @rows : tensor<64x96xf32> from [#attn.source<"w">] {layout = #attn.rows<shape = [64, 80]>, offset = 64 : i64, stride = 24576 : i64}
+// CHECK: attn.parameter @quantized layers 2 : tensor<2x64x192x!attn.quantized<u4 group 32 axis 1 period 80>> {{.*}}layout = #attn.rows<shape = [64, 160], column_group = 80>
+attn.parameter @quantized layers 2 : tensor<2x64x192x!attn.quantized<u4 group 32 axis 1 period 80>> from [#attn.source<"{layer}">] {layout = #attn.rows<shape = [64, 160], column_group = 80>}
+// CHECK: attn.parameter @element : tensor<f32> from [#attn.source<"one">] {layout = #attn.rows<shape = []>}
+attn.parameter @element : tensor<f32> from [#attn.source<"one">] {layout = #attn.rows<shape = []>}
 
 // CHECK-LABEL: @read
 func.func @read(%layer: index) -> (index, tensor<97x64xf32>, tensor<64x96xbf16>) {

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-generic-layout --verify-diagnostics
+// RUN: rapt-opt %s --attn-generic-layout --verify-diagnostics --split-input-file
 
 // Only matmuls and look-ups have a dequantized form.
 attn.parameter @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>> from [#attn.source<"t">]
@@ -7,3 +7,8 @@ func.func @returned() -> tensor<99x64x!attn.quantized<u8 group 0 axis 1>> {
   // expected-error@+1 {{'func.return' op reads a quantized parameter, but only matmuls and look-ups are known to}}
   return %t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>>
 }
+
+// -----
+
+// expected-error@+1 {{has no layout: expected extents from 1 to 2^40, found [4611686018427387904]}}
+attn.parameter @huge : tensor<4611686018427387904xf32> from [#attn.source<"huge">]

@@ -1,14 +1,14 @@
 // RUN: rapt-opt %s --attn-generic-layout --cse --split-input-file | FileCheck %s
 
-// Rows of whole panels lie as they are; others are padded, as the weight file has them, and a reader takes a slice of its columns.
+// Rows lie as they are where the weight file does not pad them; a reader of others takes a slice of the columns.
 // Layers of a stack lie one behind the other, a stride apart. A vector is one row.
-// CHECK: @whole : tensor<64x96xf32> {{.*}}layout = #attn.layout<row_major, shape = [64, 96], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 24576 : i64
+// CHECK: @whole : tensor<64x96xf32> {{.*}}layout = #attn.rows<shape = [64, 96]>, offset = 0 : i64, stride = 24576 : i64
 attn.parameter @whole : tensor<64x96xf32> from [#attn.source<"whole">]
-// CHECK: @padded : tensor<64x96xbf16> {{.*}}shape = [64, 80], {{.*}}, offset = 24576 : i64, stride = 12288 : i64
+// CHECK: @padded : tensor<64x96xbf16> {{.*}}layout = #attn.rows<shape = [64, 80]>, offset = 24576 : i64, stride = 12288 : i64
 attn.parameter @padded : tensor<64x80xbf16> from [#attn.source<"padded">]
-// CHECK: @stack layers 3 : tensor<3x64x96xf32> {{.*}}shape = [64, 80], {{.*}}, offset = 36864 : i64, stride = 24576 : i64
+// CHECK: @stack layers 3 : tensor<3x64x96xf32> {{.*}}shape = [64, 80]>, offset = 36864 : i64, stride = 24576 : i64
 attn.parameter @stack layers 3 : tensor<3x64x80xf32> from [#attn.source<"stack.{layer}">]
-// CHECK: @bias : tensor<96xf32> {{.*}}shape = [80], {{.*}}, offset = 110592 : i64, stride = 384 : i64
+// CHECK: @bias : tensor<96xf32> {{.*}}shape = [80]>, offset = 110592 : i64, stride = 384 : i64
 attn.parameter @bias : tensor<80xf32> from [#attn.source<"bias">]
 // CHECK-LABEL: @plain
 func.func @plain(%x: tensor<?x64xf32>, %i: index) -> (tensor<?x96xf32>, tensor<?x80xf32>, tensor<?x80xf32>) {
@@ -31,12 +31,12 @@ func.func @plain(%x: tensor<?x64xf32>, %i: index) -> (tensor<?x96xf32>, tensor<?
 
 // -----
 
-// CHECK-DAG: #[[$PANEL:.*]] = affine_map<()[s0] -> (s0 floordiv 32)>
-// CHECK-DAG: #[[$SCALE:.*]] = affine_map<()[s0] -> (s0 * 2 - (s0 floordiv 32) * 64 + 1024)>
+// CHECK-DAG: #[[$GROUP:.*]] = affine_map<()[s0] -> (s0 floordiv 32)>
+// CHECK-DAG: #[[$CODE:.*]] = affine_map<()[s0] -> (s0 mod 32)>
 
-// u8: codes lie in panels, 4 rows in a word, behind them the bf16 scales. The matrix is dequantized before it is multiplied, around the
+// u8: a column of the matrix is a row in the file, two groups of 32 codes and the bf16 scale behind them. The matrix is dequantized before it is multiplied, around the
 // zero 128, and the rows become the numbers that their codes stand for, of two groups each. The matmul's op number stays with them.
-// CHECK: @w : tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>> {{.*}}layout = #attn.layout<panels, shape = [64, 40], column_group = 0, row_group = 0, k = 4>, offset = 0 : i64, stride = 4352 : i64
+// CHECK: @w : tensor<40x64x!attn.quantized<u8 group 32 axis 1>> from [#attn.source<"w", transpose<1, 0>>] {layout = #attn.rows<shape = [40, 64]>, offset = 0 : i64, stride = 2752 : i64}
 attn.parameter @w : tensor<64x40x!attn.quantized<u8 group 32 axis 0>> from [#attn.source<"w">]
 // CHECK-LABEL: @u8
 // CHECK-SAME: %[[X:.*]]: tensor<?x64xf32>
@@ -46,13 +46,17 @@ func.func @u8(%x: tensor<?x64xf32>) -> tensor<?x40xf32> {
   // CHECK: %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[X]] :
   // CHECK: math.roundeven
   %r = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
-  // CHECK: %[[BYTES:.*]] = attn.parameter_slice @w : tensor<2x2x1088xi8>
+  // CHECK: %[[BYTES:.*]] = attn.parameter_slice @w : tensor<40x2x34xi8>
   // CHECK: %[[W:.*]] = linalg.generic {{.*}}attn.op = 7
-  // CHECK: %[[P:.*]] = affine.apply #[[$PANEL]]
-  // CHECK: tensor.extract %[[BYTES]][%[[P]],
-  // CHECK: arith.constant 128 : i32
-  // CHECK: affine.apply #[[$SCALE]]
+  // CHECK: %[[K:.*]] = linalg.index 0
+  // CHECK: %[[N:.*]] = linalg.index 1
+  // CHECK: %[[G:.*]] = affine.apply #[[$GROUP]]()[%[[K]]]
+  // CHECK: %[[I:.*]] = affine.apply #[[$CODE]]()[%[[K]]]
+  // CHECK: tensor.extract %[[BYTES]][%[[N]], %[[G]], %[[I]]]
   // CHECK-NOT: arith.shrui
+  // CHECK: tensor.extract %[[BYTES]][%[[N]], %[[G]], %c32]
+  // CHECK: tensor.extract %[[BYTES]][%[[N]], %[[G]], %c33]
+  // CHECK: arith.constant 128 : i32
   // CHECK: } -> tensor<64x40xf32>
   %w = attn.parameter_slice @w : tensor<64x40x!attn.quantized<u8 group 32 axis 0>>
   // CHECK: attn.linear %[[ROWS]], %[[W]] {{.*}}: tensor<?x64xf32>, tensor<64x40xf32>
@@ -65,17 +69,19 @@ func.func @u8(%x: tensor<?x64xf32>) -> tensor<?x40xf32> {
 // CHECK: affine_map<()[s0] -> ((s0 floordiv 3) * 80)>
 
 // u4 with zero points, of two layers and a period: 80 rows are stored as 96 and have 3 groups of
-// their own. A byte has two codes, the zero is read beside the scale.
-// CHECK: @z layers 2 : tensor<2x1x192x32x!attn.quantized<u4 group 32 axis 0 period 80 zero_points = true>> {{.*}}layout = #attn.layout<panels, shape = [160, 32], column_group = 0, row_group = 80, k = 8>, offset = 0 : i64, stride = 3840 : i64
+// their own. A byte has two codes, the zero is read behind the scale.
+// CHECK: @z layers 2 : tensor<2x32x192x!attn.quantized<u4 group 32 axis 1 period 80 zero_points = true>> {{.*}}layout = #attn.rows<shape = [32, 160], column_group = 80>, offset = 0 : i64, stride = 3648 : i64
 attn.parameter @z layers 2 : tensor<2x160x32x!attn.quantized<u4 group 32 axis 0 period 80 zero_points = true>> from [#attn.source<"z.{layer}">]
 // CHECK-LABEL: @u4
 func.func @u4(%x: tensor<?x160xf32>, %i: index) -> tensor<?x32xf32> {
   %q = attn.quantize_rows %x : tensor<?x160xf32> -> tensor<?x160x!attn.quantized<s8 group 32 axis 1 period 80>>
-  // CHECK: %[[BYTES:.*]] = attn.parameter_slice @z[%{{.*}}] : tensor<1x6x640xi8>
+  // CHECK: %[[BYTES:.*]] = attn.parameter_slice @z[%{{.*}}] : tensor<32x6x19xi8>
   // CHECK: arith.shrui
   // CHECK: %[[CODE:.*]] = arith.andi %{{.*}}, %c15_i32
-  // CHECK: tensor.extract %[[BYTES]]
-  // CHECK: %[[ZERO:.*]] = arith.extui
+  // CHECK: tensor.extract %[[BYTES]][%[[N:.*]], %[[G:.*]], %c16{{(_[0-9]+)?}}]
+  // CHECK: tensor.extract %[[BYTES]][%[[N]], %[[G]], %c17{{(_[0-9]+)?}}]
+  // CHECK: %[[BYTE:.*]] = tensor.extract %[[BYTES]][%[[N]], %[[G]], %c18{{(_[0-9]+)?}}]
+  // CHECK: %[[ZERO:.*]] = arith.extui %[[BYTE]]
   // CHECK: arith.subi %[[CODE]], %[[ZERO]]
   %z = attn.parameter_slice @z[%i] : tensor<160x32x!attn.quantized<u4 group 32 axis 0 period 80 zero_points = true>>
   %v = attn.linear %q, %z : tensor<?x160x!attn.quantized<s8 group 32 axis 1 period 80>>, tensor<160x32x!attn.quantized<u4 group 32 axis 0 period 80 zero_points = true>> -> tensor<?x32xf32>
@@ -84,14 +90,14 @@ func.func @u4(%x: tensor<?x160xf32>, %i: index) -> tensor<?x32xf32> {
 
 // -----
 
-// A tied embedding: the table is stored transposed, once. A look-up dequantizes the row that it reads; the matmul has the matrix, which is
-// not transposed any more.
-// CHECK: @t : tensor<4x64x32x!attn.quantized<u8 group 0 axis 0>> from [#attn.source<"t", transpose<1, 0>>] {layout = #attn.layout<panels, shape = [64, 99], column_group = 0, row_group = 0, k = 4>, offset = 0 : i64, stride = 8448 : i64
+// A tied embedding: the table's rows are quantized as they lie. A look-up dequantizes the row that it reads; the matmul has the matrix, which
+// is not transposed any more.
+// CHECK: @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>> from [#attn.source<"t">] {layout = #attn.rows<shape = [99, 64]>, offset = 0 : i64, stride = 6592 : i64
 attn.parameter @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>> from [#attn.source<"t">]
 // CHECK-LABEL: @tied
 // CHECK-SAME: %[[IDS:.*]]: tensor<?xi32>
 func.func @tied(%ids: tensor<?xi32>, %x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x99xf32>) {
-  // CHECK: %[[BYTES:.*]] = attn.parameter_slice @t : tensor<4x1x2112xi8>
+  // CHECK: %[[BYTES:.*]] = attn.parameter_slice @t : tensor<99x1x66xi8>
   // CHECK: linalg.generic {{.*}} ins(%[[IDS]] :
   // CHECK: tensor.extract %[[BYTES]]
   // CHECK: arith.constant 8.0

@@ -3,7 +3,7 @@
 // A module that keeps the contract of tiled: declarations, slices of parameters and sizes stay.
 module attributes {attn.target = {target = "generic"}} {
 attn.dim @n min 0 max 64
-attn.parameter @w : tensor<64x96xf32> from [#attn.source<"w">] {layout = #attn.layout<row_major, shape = [64, 80], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 24576 : i64}
+attn.parameter @w : tensor<64x96xf32> from [#attn.source<"w">] {layout = #attn.rows<shape = [64, 80]>, offset = 0 : i64, stride = 24576 : i64}
 func.func @slice() -> tensor<64x96xf32> {
   %w = attn.parameter_slice @w : tensor<64x96xf32>
   return %w : tensor<64x96xf32>

@@ -2,7 +2,7 @@
 
 // A module that keeps the contract of laid-out: ops of attn are whole.
 module attributes {attn.target = {target = "generic"}, attn.schedule = #attn.schedule<linalg = <columns = 256, rows = 16>>} {
-attn.parameter @w : tensor<64x96xf32> from [#attn.source<"w">] {layout = #attn.layout<row_major, shape = [64, 80], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 24576 : i64}
+attn.parameter @w : tensor<64x96xf32> from [#attn.source<"w">] {layout = #attn.rows<shape = [64, 80]>, offset = 0 : i64, stride = 24576 : i64}
 func.func @whole(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %y = attn.activation relu %x : tensor<?x64xf32>
   return %y : tensor<?x64xf32>

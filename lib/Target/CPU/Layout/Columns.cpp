@@ -1,6 +1,7 @@
 //===- Columns.cpp - Columns in memory and columns that count --------------------------===//
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Transforms/ColumnGroups.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -48,6 +49,11 @@ Value cpu::cutGroups(ImplicitLocOpBuilder &b, Value value, RankedTensorType type
   return linalg::GenericOp::create(b, dest.getType(), ValueRange(), dest, b.getMultiDimIdentityMap(type.getRank()),
                                    loops, body)
       .getResult(0);
+}
+
+int64_t cpu::paddedGroup(Value value) {
+  const int64_t group = columnGroup(value);
+  return group % kPanel == 0 ? 0 : group;
 }
 
 void cpu::forgetCuts(Operation *root) {

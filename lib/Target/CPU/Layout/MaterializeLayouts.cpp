@@ -16,7 +16,6 @@
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Target/CPU/Layout/ZeroPadding.h"
-#include "lib/Transforms/ColumnGroups.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,16 +38,9 @@ using attn_cpu::padToPanel;
 
 namespace {
 
-/// Columns (or rows) that come in groups of `group`, each padded; one group of everything when `group` is 0.
-int64_t padded(int64_t extent, int64_t group, bool padSingle) {
-  if (group == 0)
-    return padSingle ? padToPanel(extent) : extent;
-  return extent / group * padToPanel(group);
-}
-
 /// The layout that one use of a parameter needs.
 struct LayoutConstraint {
-  attn::LayoutKind kind = attn::LayoutKind::row_major;
+  bool isPacked = false;
   bool transposed = false; ///< The layout's [rows, columns] are the parameter's [columns, rows].
   int64_t columnGroup = 0, rowGroup = 0;
   Operation *upstream = nullptr; ///< an op that reads a tensor of the logical shape, not a weight
@@ -74,25 +66,24 @@ FailureOr<LayoutConstraint> constraintOf(OpOperand &use) {
   if (!weight)
     return LayoutConstraint{.upstream = use.getOwner()};
   LayoutConstraint constraint;
-  constraint.columnGroup = weight->columns ? columnGroup(weight->columns) : 0;
+  constraint.columnGroup = weight->columns ? cpu::paddedGroup(weight->columns) : 0;
   if (weight->contracted) {
-    constraint.kind = attn::LayoutKind::panels;
+    constraint.isPacked = true;
     constraint.transposed = *weight->contracted == 1;
-    constraint.rowGroup = weight->depth ? columnGroup(weight->depth) : 0;
+    constraint.rowGroup = weight->depth ? cpu::paddedGroup(weight->depth) : 0;
   }
   return constraint;
 }
 
 /// One layout for all uses. Panels serve an embedding too; anything else that differs is an error.
 LogicalResult merge(attn::ParameterOp parameter, LayoutConstraint &constraint, const LayoutConstraint &other) {
-  bool otherIsPanels = other.kind == attn::LayoutKind::panels, isPanels = constraint.kind == attn::LayoutKind::panels;
   Operation *upstream = constraint.upstream ? constraint.upstream : other.upstream;
-  if (upstream && (isPanels || otherIsPanels))
+  if (upstream && (constraint.isPacked || other.isPacked))
     return upstream->emitOpError() << "reads '" << parameter.getSymName()
                                    << "', which a matmul reads as packed panels: "
                                    << "declare a second parameter from the same tensors";
-  if (otherIsPanels != isPanels) {
-    constraint = otherIsPanels ? other : constraint;
+  if (other.isPacked != constraint.isPacked) {
+    constraint = other.isPacked ? other : constraint;
     return success();
   }
   constraint.upstream = upstream;
@@ -102,40 +93,60 @@ LogicalResult merge(attn::ParameterOp parameter, LayoutConstraint &constraint, c
   return success();
 }
 
-/// Sets layout, physical type and offset; returns the end of the parameter in the weight file.
-int64_t assign(attn::ParameterOp parameter, const LayoutConstraint &constraint, int64_t offset) {
-  MLIRContext *context = parameter.getContext();
+/// A layout, and the type of one layer of a parameter in it. The layout is null where the parameter fits none, of which
+/// its verifier tells.
+using Stored = std::pair<attn::ParameterLayoutInterface, RankedTensorType>;
+
+/// Rows, each with padding behind its groups of columns. A single element is not padded.
+Stored rowsOf(attn::ParameterOp parameter, int64_t columnGroup) {
   RankedTensorType slice = parameter.getSliceType();
-  SmallVector<int64_t> shape(slice.getShape()), physical;
-  if (constraint.transposed) {
+  if (failed(attn::RowsAttr::verify([&] { return parameter.emitOpError("has no layout: "); }, slice.getShape(),
+                                    columnGroup)))
+    return {};
+  SmallVector<int64_t> shape(slice.getShape());
+  if (!shape.empty()) {
+    const int64_t group = columnGroup ? columnGroup : shape.back();
+    shape.back() = shape.back() / group * padToPanel(group);
+  }
+  return {attn::RowsAttr::get(parameter.getContext(), slice.getShape(), columnGroup),
+          RankedTensorType::get(shape, slice.getElementType())};
+}
+
+Stored panelsOf(attn::ParameterOp parameter, const LayoutConstraint &constraint) {
+  SmallVector<int64_t> shape(parameter.getSliceType().getShape());
+  if (constraint.transposed)
     std::swap(shape[0], shape[1]);
-    parameter.transposeSources();
-  }
-  int64_t columns = shape.empty() ? 1 : padded(shape.back(), constraint.columnGroup, /*padSingle=*/true);
-  Type element = slice.getElementType();
-  int64_t k = 1, bytes;
-  if (constraint.kind == attn::LayoutKind::panels) {
-    k = element.isBF16() ? 2 : 1;
-    int64_t rows = padded(shape[0], constraint.rowGroup, /*padSingle=*/false);
-    physical = {columns / kPanel, (rows + k - 1) / k, kPanel * k};
-  } else {
-    physical = shape;
-    if (!physical.empty())
-      physical.back() = columns;
-  }
-  if (auto quantized = dyn_cast<attn::QuantizedType>(element)) {
+  Type element = parameter.getSliceType().getElementType();
+  if (auto quantized = dyn_cast<attn::QuantizedType>(element))
     element = quantized.along(0);
-    k = 32 / quantized.bits(); // a word of 32 bits in each column
-    bytes = attn_cpu::QuantizedLayout(quantized, physical[1]).panelBytes(physical[0]).getNumElements();
-  } else {
-    bytes = llvm::product_of(physical) * slice.getElementTypeBitWidth() / 8;
-  }
-  int64_t stride = llvm::alignTo(bytes, 64), layers = parameter.getLayers().value_or(1);
+  if (failed(attn_cpu::PackedAttr::verify([&] { return parameter.emitOpError("has no layout: "); }, shape,
+                                          constraint.columnGroup, constraint.rowGroup, /*interleave=*/1)))
+    return {};
+  auto layout = attn_cpu::PackedAttr::of(element, shape, constraint.columnGroup, constraint.rowGroup);
+  return {layout, layout.getStored(element)};
+}
+
+int64_t bytesOf(RankedTensorType stored) {
+  auto quantized = dyn_cast<attn::QuantizedType>(stored.getElementType());
+  if (!quantized)
+    return stored.getNumElements() * stored.getElementTypeBitWidth() / 8;
+  return attn_cpu::QuantizedLayout(quantized, stored.getDimSize(1)).panelBytes(stored.getDimSize(0)).getNumElements();
+}
+
+/// Sets layout, physical type and offset; returns the end of the parameter in the weight file.
+FailureOr<int64_t> assign(attn::ParameterOp parameter, const LayoutConstraint &constraint, int64_t offset) {
+  auto [layout, stored] =
+      constraint.isPacked ? panelsOf(parameter, constraint) : rowsOf(parameter, constraint.columnGroup);
+  if (!layout)
+    return failure();
+  if (constraint.transposed)
+    parameter.transposeSources();
+  const int64_t stride = llvm::alignTo(bytesOf(stored), 64), layers = parameter.getLayers().value_or(1);
+  SmallVector<int64_t> shape(stored.getShape());
   if (parameter.getLayers())
-    physical.insert(physical.begin(), layers);
-  parameter.setType(RankedTensorType::get(physical, element));
-  parameter.setLayoutAttr(
-      attn::LayoutAttr::get(context, constraint.kind, shape, constraint.columnGroup, constraint.rowGroup, k));
+    shape.insert(shape.begin(), layers);
+  parameter.setType(RankedTensorType::get(shape, stored.getElementType()));
+  parameter.setLayoutAttr(layout);
   parameter.setOffset(offset);
   parameter.setStride(stride);
   return offset + stride * layers;
@@ -237,7 +248,7 @@ LogicalTypes logicalTypes(ModuleOp module) {
     const bool needsGroup = !keepsZeros || llvm::any_of(value.getUsers(), [](Operation *user) {
       return isUpstream(user) || isa<func::ReturnOp>(user);
     });
-    types[value] = {type, needsGroup ? columnGroup(value) : 0, keepsZeros};
+    types[value] = {type, needsGroup ? cpu::paddedGroup(value) : 0, keepsZeros};
   };
   module.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), take);
@@ -322,7 +333,7 @@ LogicalResult padOperands(attn::ChannelsOpInterface op) {
     std::optional<unsigned> dim = type ? op.getChannelsDim(operand.get()) : std::nullopt;
     if (!dim || type.isDynamicDim(*dim) || type.getDimSize(*dim) % kPanel == 0)
       continue;
-    int64_t group = columnGroup(operand.get());
+    int64_t group = cpu::paddedGroup(operand.get());
     if (*dim + 1 != type.getRank() || group)
       return op->emitOpError() << "takes " << type << " of an op of another dialect, whose channels the CPU cannot pad"
                                << (group ? " in groups" : ", as they are not the last dim");
@@ -331,21 +342,22 @@ LogicalResult padOperands(attn::ChannelsOpInterface op) {
   return success();
 }
 
-/// Ops read weights as their parameters lie.
-void setLayout(Operation *op) {
-  auto layoutOf = [](Value weight) {
-    auto slice = weight.getDefiningOp<attn::ParameterSliceOp>();
+/// Ops read weights as their parameters lie: an op that can read one in a layout has the attribute `layout`.
+void setLayout(attn::ChannelsOpInterface op) {
+  if (!op->getInherentAttr("layout"))
+    return;
+  attn_cpu::PanelsAttr layout;
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto slice = op.getWeightUse(operand) ? operand.get().getDefiningOp<attn::ParameterSliceOp>() : nullptr;
     auto parameter =
         slice ? SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr()) : nullptr;
-    const bool isPacked = parameter && parameter.getLayout()->getKind() == attn::LayoutKind::panels;
-    return isPacked ? attn_cpu::PanelsAttr::of(slice.getValue().getType().getElementType()) : attn_cpu::PanelsAttr();
-  };
-  if (auto linear = dyn_cast<attn::LinearOp>(op))
-    linear.setLayoutAttr(layoutOf(linear.getWeight()));
-  else if (auto embedding = dyn_cast<attn::EmbeddingOp>(op))
-    embedding.setLayoutAttr(layoutOf(embedding.getTable()));
-  else if (auto recurrence = dyn_cast<attn::RecurrenceOp>(op))
-    recurrence.setLayoutAttr(layoutOf(recurrence.getWeight()));
+    if (parameter && isa<attn_cpu::PackedAttr>(*parameter.getLayout()))
+      layout = attn_cpu::PanelsAttr::of(slice.getValue().getType().getElementType());
+  }
+  if (layout)
+    op->setAttr("layout", layout);
+  else
+    op->removeAttr("layout");
 }
 
 /// The columns that a matmul's weight [k, n], or [n/32, k, 32], gives.
@@ -362,7 +374,7 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   auto channels = dyn_cast<attn::ChannelsOpInterface>(op);
   if (!channels)
     return success();
-  setLayout(op);
+  setLayout(channels);
   if (failed(padOperands(channels)))
     return failure();
   ArrayRef<int64_t> before = counts.find(op)->second;
@@ -545,9 +557,10 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
 
     const ChannelCounts counts = countChannels(module);
     LogicalTypes logical = logicalTypes(module);
-    int64_t offset = 0;
+    FailureOr<int64_t> offset = 0;
     for (auto parameter : module.getOps<attn::ParameterOp>())
-      offset = assign(parameter, constraints.lookup(parameter.getSymNameAttr()), offset);
+      if (failed(offset = assign(parameter, constraints.lookup(parameter.getSymNameAttr()), *offset)))
+        return signalPassFailure();
 
     for (auto entry : module.getOps<func::FuncOp>()) {
       if (entry.isDeclaration())

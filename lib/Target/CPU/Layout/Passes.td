@@ -92,7 +92,7 @@ def AttnMaterializeLayouts : Pass<"attn-materialize-layouts", "::mlir::ModuleOp"
     ```
     becomes
     ```mlir
-    attn.parameter @w : tensor<3x64x32xf32> from [#attn.source<"w">] {layout = #attn.layout<panels, shape = [64, 80], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 24576 : i64}
+    attn.parameter @w : tensor<3x64x32xf32> from [#attn.source<"w">] {layout = #attn_cpu.packed<shape = [64, 80], interleave = 1>, offset = 0 : i64, stride = 24576 : i64}
     func.func @f(%x: tensor<?x64xf32>) -> tensor<?x80xf32> {
       %w = attn.parameter_slice @w : tensor<3x64x32xf32>
       %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<3x64x32xf32> -> tensor<?x80xf32>

@@ -65,7 +65,8 @@ def AttnCPUSchedule : Pass<"attn-cpu-schedule", "::mlir::ModuleOp"> {
 def AttnVerifyLaidOut : Pass<"attn-verify-laid-out", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `laid-out`";
   let description = [{
-    The module has its target (`attn.target`). Every parameter has its layout, and its offset and stride in the weight file. A cache has its layout in memory. Every op
+    The module has its target (`attn.target`). Every parameter has a layout that the CPU knows, and bytes of its own in the weight file; ops read it as it lies. A cache has
+    its layout in memory. Matmuls give whole panels, and padding is zero and not counted, as far as the layouts of parameters tell how many columns count. Every op
     that has choices has a schedule that the lowering can follow. Fusions (`attn_cpu.fused_into`) are legal. No op is an op of tiles. The dialects are attn, attn_cpu, arith, func, linalg, math, scf and tensor.
 
     ```mlir

@@ -1,5 +1,6 @@
 //===- VerifyLaidOut.cpp - Verifies the contract of the stage laid-out --------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "lib/Target/CPU/Layout/VerifyLayouts.h"
 #include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Schedule/Passes.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
@@ -33,9 +34,6 @@ struct VerifyLaidOut : rapt::impl::AttnVerifyLaidOutBase<VerifyLaidOut> {
     if (failed(verifyEach(
             getOperation(),
             [](Operation *op) -> LogicalResult {
-              auto parameter = dyn_cast<attn::ParameterOp>(op);
-              if (parameter && (!parameter.getLayout() || !parameter.getOffset() || !parameter.getStride()))
-                return op->emitOpError("has no layout, offset and stride, which the laid-out stage promises");
               if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
                 return op->emitOpError("gives a cache without a layout, which the laid-out stage promises");
               if (isa<attn_cpu::AttnCPUDialect>(op->getDialect()) && !isa<attn_cpu::CastRowsOp>(op))
@@ -44,8 +42,8 @@ struct VerifyLaidOut : rapt::impl::AttnVerifyLaidOutBase<VerifyLaidOut> {
                                     linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(
                   op, Stage::LaidOut);
             })) ||
-        failed(cpu::verifyModuleSchedule(getOperation())) || failed(cpu::verifySchedules(getOperation())) ||
-        failed(cpu::verifyFusions(getOperation())))
+        failed(cpu::verifyLayouts(getOperation())) || failed(cpu::verifyModuleSchedule(getOperation())) ||
+        failed(cpu::verifySchedules(getOperation())) || failed(cpu::verifyFusions(getOperation())))
       signalPassFailure();
   }
 };

@@ -75,3 +75,18 @@ func.func @large(%cache: !attn.kv_cache<[4294967296 x 4294967296 x (64 x f32, 32
 func.func @block(%cache: !attn.kv_cache<[1 x 1 x (64 x f32, 32 x f32)], block = 48>) {
   return
 }
+
+// -----
+
+// expected-error@+1 {{has no layout: expected a matrix with extents from 1 to 2^40, found [2, 4611686018427387904]}}
+attn.parameter @huge : tensor<2x4611686018427387904xf32> from [#attn.source<"huge">]
+func.func @wide(%x: tensor<?x2xf32>) -> tensor<?x4611686018427387904xf32> {
+  %w = attn.parameter_slice @huge : tensor<2x4611686018427387904xf32>
+  %y = attn.linear %x, %w : tensor<?x2xf32>, tensor<2x4611686018427387904xf32> -> tensor<?x4611686018427387904xf32>
+  return %y : tensor<?x4611686018427387904xf32>
+}
+
+// -----
+
+// expected-error@+1 {{has no layout: expected extents from 1 to 2^40, found [4611686018427387904]}}
+attn.parameter @huge : tensor<4611686018427387904xf32> from [#attn.source<"huge">]

@@ -2,13 +2,13 @@
 
 // Panels of words: 4 rows of 8 bits or 8 rows of 4 bits; bytes are those of codes, bf16 scales, and zeros.
 // 2 panels, 2 groups: 4 * (32 * 32 + 64).
-// CHECK: @w : tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>> {{.*}}layout = #attn.layout<panels, shape = [64, 40], column_group = 0, row_group = 0, k = 4>, offset = 0 : i64, stride = 4352 : i64
+// CHECK: @w : tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>> {{.*}}layout = #attn_cpu.packed<shape = [64, 40], interleave = 4>, offset = 0 : i64, stride = 4352 : i64
 attn.parameter @w : tensor<64x40x!attn.quantized<u8 group 32 axis 0>> from [#attn.source<"w">]
 // 1 panel of 35 rows, of which 2 groups are made: 2 * (32 * 32 / 2 + 64 + 64), two layers.
-// CHECK: @z layers 2 : tensor<2x1x35x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> {{.*}}k = 8>, offset = 4352 : i64, stride = 1280 : i64
+// CHECK: @z layers 2 : tensor<2x1x35x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> {{.*}}interleave = 8>, offset = 4352 : i64, stride = 1280 : i64
 attn.parameter @z layers 2 : tensor<2x35x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> from [#attn.source<"z.{layer}">]
 // A table is read by columns: its rows are the layout's columns. 4 panels of 64 * 32 + 64.
-// CHECK: @t : tensor<4x64x32x!attn.quantized<u8 group 0 axis 0>> from [#attn.source<"t", transpose<1, 0>>] {layout = #attn.layout<panels, shape = [64, 99], column_group = 0, row_group = 0, k = 4>, offset = 6912 : i64, stride = 8448 : i64
+// CHECK: @t : tensor<4x64x32x!attn.quantized<u8 group 0 axis 0>> from [#attn.source<"t", transpose<1, 0>>] {layout = #attn_cpu.packed<shape = [64, 99], interleave = 4>, offset = 6912 : i64, stride = 8448 : i64
 attn.parameter @t : tensor<99x64x!attn.quantized<u8 group 0 axis 1>> from [#attn.source<"t">]
 
 // CHECK-LABEL: @f

@@ -2,9 +2,9 @@
 
 // A parameter of any rank lies by rows of its last dim, which are padded; ops of linalg read the logical shape. One element is not padded.
 module attributes {attn.model = {family = "any"}} {
-// CHECK: attn.parameter @experts layers 2 : tensor<2x3x20x64xf32> from stack<dim = 0> [{{.*}}] {layout = #attn.layout<row_major, shape = [3, 20, 37], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 15360 : i64}
+// CHECK: attn.parameter @experts layers 2 : tensor<2x3x20x64xf32> from stack<dim = 0> [{{.*}}] {layout = #attn.rows<shape = [3, 20, 37]>, offset = 0 : i64, stride = 15360 : i64}
 attn.parameter @experts layers 2 : tensor<2x3x20x37xf32> from stack<dim = 0> [#attn.source<"{layer}.0">, #attn.source<"{layer}.1">, #attn.source<"{layer}.2">]
-// CHECK: attn.parameter @one : tensor<f32> from [{{.*}}] {layout = #attn.layout<row_major, shape = [], column_group = 0, row_group = 0, k = 1>, offset = 30720 : i64, stride = 64 : i64}
+// CHECK: attn.parameter @one : tensor<f32> from [{{.*}}] {layout = #attn.rows<shape = []>, offset = 30720 : i64, stride = 64 : i64}
 attn.parameter @one : tensor<f32> from [#attn.source<"one">]
 // CHECK-LABEL: @upstream
 func.func @upstream(%layer: index) -> (tensor<3x20x37xf32> {attn.name = "y"}) attributes {attn.entry} {

@@ -1,11 +1,11 @@
 // RUN: rapt-opt %s --attn-materialize-layouts --split-input-file | FileCheck %s
 
 // Columns are padded to panels of 32; the entry's result keeps its exact width.
-// CHECK: attn.parameter @w : tensor<3x50x32xf32> {{.*}} {layout = #attn.layout<panels, shape = [50, 80], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 19200 : i64}
+// CHECK: attn.parameter @w : tensor<3x50x32xf32> {{.*}} {layout = #attn_cpu.packed<shape = [50, 80], interleave = 1>, offset = 0 : i64, stride = 19200 : i64}
 // CHECK: attn.parameter @g : tensor<64xf32> {{.*}}offset = 19200
 attn.parameter @w : tensor<50x80xf32> from [#attn.source<"w">]
 attn.parameter @g : tensor<50xf32> from [#attn.source<"g">]
-// CHECK: attn.parameter @t : tensor<7x64xf32> {{.*}}layout<row_major, shape = [7, 50]
+// CHECK: attn.parameter @t : tensor<7x64xf32> {{.*}}#attn.rows<shape = [7, 50]>
 attn.parameter @t : tensor<7x50xf32> from [#attn.source<"t">]
 // CHECK-LABEL: @exact
 func.func @exact(%ids: tensor<?xi32>) -> tensor<?x80xf32> {
@@ -50,9 +50,9 @@ func.func @constant(%ids: tensor<?xi32>) -> (tensor<?x3xf32>, tensor<?x32xf32>) 
 
 // Heads of 16 channels are padded to 32 each: in the columns of the matmul that makes them, in its bias and in the
 // rows of the matmul that reads them. Layers are stacked.
-// CHECK: @qk layers 2 : tensor<2x4x32x32xf32> {{.*}}shape = [32, 64], column_group = 16, row_group = 0
+// CHECK: @qk layers 2 : tensor<2x4x32x32xf32> {{.*}}#attn_cpu.packed<shape = [32, 64] column_group = 16, interleave = 1>
 // CHECK: @b layers 2 : tensor<2x128xf32> {{.*}}shape = [64], column_group = 16
-// CHECK: @o layers 2 : tensor<2x1x64x32xf32> {{.*}}shape = [32, 32], column_group = 0, row_group = 16
+// CHECK: @o layers 2 : tensor<2x1x64x32xf32> {{.*}}#attn_cpu.packed<shape = [32, 32] row_group = 16, interleave = 1>
 attn.parameter @qk layers 2 : tensor<2x32x64xf32> from [#attn.source<"{layer}.qk">]
 attn.parameter @b layers 2 : tensor<2x64xf32> from [#attn.source<"{layer}.b">]
 attn.parameter @o layers 2 : tensor<2x32x32xf32> from [#attn.source<"{layer}.o">]
@@ -95,12 +95,12 @@ func.func @tied(%ids: tensor<?xi32>) -> tensor<?x97xf32> {
 // A bidirectional layer: the parts of a recurrence are padded each, in all matmuls that feed it, their biases and its
 // own weight and bias; its state is an argument given back under its name, padded in memory; both directions side by side
 // lie without a gap, so what reads them is padded at the end alone.
-// CHECK: @input : tensor<6x10x32xf32> {{.*}}shape = [10, 99], column_group = 33, row_group = 0
-// CHECK: @context : tensor<6x10x32xf32> {{.*}}shape = [10, 99], column_group = 33, row_group = 0
+// CHECK: @input : tensor<6x10x32xf32> {{.*}}#attn_cpu.packed<shape = [10, 99] column_group = 33, interleave = 1>
+// CHECK: @context : tensor<6x10x32xf32> {{.*}}#attn_cpu.packed<shape = [10, 99] column_group = 33, interleave = 1>
 // CHECK: @input_bias : tensor<192xf32> {{.*}}shape = [99], column_group = 33
-// CHECK: @hidden : tensor<6x33x32xf32> {{.*}}layout<panels, shape = [33, 99], column_group = 33, row_group = 0
-// CHECK: @hidden_bias : tensor<192xf32> {{.*}}layout<row_major, shape = [99], column_group = 33
-// CHECK: @out : tensor<1x66x32xf32> {{.*}}column_group = 0, row_group = 0
+// CHECK: @hidden : tensor<6x33x32xf32> {{.*}}#attn_cpu.packed<shape = [33, 99] column_group = 33, interleave = 1>
+// CHECK: @hidden_bias : tensor<192xf32> {{.*}}#attn.rows<shape = [99], column_group = 33>
+// CHECK: @out : tensor<1x66x32xf32> {{.*}}#attn_cpu.packed<shape = [66, {{[0-9]+}}], interleave = 1>
 module attributes {attn.model = {}} {
 attn.parameter @input : tensor<10x99xf32> from [#attn.source<"input">]
 attn.parameter @context : tensor<10x99xf32> from [#attn.source<"context">]
@@ -183,7 +183,7 @@ func.func @lookup(%q: tensor<?x4x20xf32>, %s: f32) -> tensor<?x4x20xf32> {
 // -----
 
 // The vector of an additive similarity is padded as its channels are.
-// CHECK: @vector : tensor<64xf32> {{.*}}layout<row_major, shape = [33]
+// CHECK: @vector : tensor<64xf32> {{.*}}#attn.rows<shape = [33]>
 attn.parameter @vector : tensor<33xf32> from [#attn.source<"vector">]
 attn.parameter @keys : tensor<32x33xf32> from [#attn.source<"keys">]
 // CHECK-LABEL: @additive
@@ -238,10 +238,10 @@ func.func @outputs(%ids: tensor<?xi32> {attn.name = "ids", attn.dims = ["n"]}) -
 // -----
 
 // Matmuls read bf16 interleaved by 2 rows, the last filled with zeros; f16, and tables that no matmul reads, stay as they are.
-// CHECK: attn.parameter @odd : tensor<3x18x64xbf16> from {{.*}} {layout = #attn.layout<panels, shape = [35, 70], column_group = 0, row_group = 0, k = 2>, offset = 0 : i64, stride = 6912 : i64}
-// CHECK: attn.parameter @half : tensor<3x35x32xf16> from {{.*}} k = 1>, offset = 6912 : i64
-// CHECK: attn.parameter @tied : tensor<2x18x64xbf16> from {{.*}} shape = [35, 45], {{.*}} k = 2>
-// CHECK: attn.parameter @table : tensor<45x64xbf16> from {{.*}} #attn.layout<row_major, shape = [45, 35], {{.*}} k = 1>
+// CHECK: attn.parameter @odd : tensor<3x18x64xbf16> from {{.*}} {layout = #attn_cpu.packed<shape = [35, 70], interleave = 2>, offset = 0 : i64, stride = 6912 : i64}
+// CHECK: attn.parameter @half : tensor<3x35x32xf16> from {{.*}} interleave = 1>, offset = 6912 : i64
+// CHECK: attn.parameter @tied : tensor<2x18x64xbf16> from {{.*}}shape = [35, 45], interleave = 2>
+// CHECK: attn.parameter @table : tensor<45x64xbf16> from {{.*}} {layout = #attn.rows<shape = [45, 35]>
 module attributes {attn.model = {family = "any"}} {
 attn.parameter @odd : tensor<35x70xbf16> from [#attn.source<"odd">]
 attn.parameter @half : tensor<35x70xf16> from [#attn.source<"half">]

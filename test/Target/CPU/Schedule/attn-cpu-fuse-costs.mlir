@@ -3,8 +3,8 @@
 // A fused dual matmul is one dispatch: one element of the costs, whose input is moved once, and what lies between the two
 // matmuls never. Both have its number, and the op behind them the next one.
 attn.dim @tokens min 1 max 64
-attn.parameter @u : tensor<2x64x32xf32> from [#attn.source<"h.up.weight">] {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 1>, offset = 0 : i64, stride = 16384 : i64}
-attn.parameter @g : tensor<2x64x32xf32> from [#attn.source<"h.gate.weight">] {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 1>, offset = 16384 : i64, stride = 16384 : i64}
+attn.parameter @u : tensor<2x64x32xf32> from [#attn.source<"h.up.weight">] {layout = #attn_cpu.packed<shape = [64, 64], interleave = 1>, offset = 0 : i64, stride = 16384 : i64}
+attn.parameter @g : tensor<2x64x32xf32> from [#attn.source<"h.gate.weight">] {layout = #attn_cpu.packed<shape = [64, 64], interleave = 1>, offset = 16384 : i64, stride = 16384 : i64}
 // CHECK-LABEL: func.func @gated
 // CHECK-SAME: ops = [{activations = {{\[\[}}512, "tokens"]], dtype = "f32", flops = {{\[\[}}16384, "tokens"]], name = "h.gate+up", op = "linear", weights = {{\[\[}}32768]]},
 // CHECK-SAME: {activations = {{\[\[}}768, "tokens"]], op = "addf"}]}

@@ -21,7 +21,7 @@ func.func @weight(%x: tensor<?x64xf32>) -> tensor<?x96xf32> {
 
 // -----
 
-attn.parameter @w : tensor<3x64x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">] {layout = #attn.layout<panels, shape = [64, 96], column_group = 0, row_group = 0, k = 8>, offset = 0 : i64, stride = 3456 : i64}
+attn.parameter @w : tensor<3x64x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">] {layout = #attn_cpu.packed<shape = [64, 96], interleave = 8>, offset = 0 : i64, stride = 3456 : i64}
 func.func @rows(%q: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>) -> tensor<?x96xf32> {
   %w = attn.parameter_slice @w : tensor<3x64x32x!attn.quantized<u4 group 32 axis 0>>
   // expected-error@+1 {{has no tiled form: it reads 'tensor<?x64x!attn.quantized<s8 group 32 axis 1>>', which is no result of attn.quantize_rows}}

@@ -3,7 +3,7 @@
 #linear = #attn.schedule<kernel = <columns = 16, group_rows = 3, rows = 4>, rows = [6, 2, 1], task_rows = 12>
 
 attn.parameter @w : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">]
-  {layout = #attn.layout<panels, shape = [64, 64], column_group = 0, row_group = 0, k = 8>, offset = 0 : i64, stride = 2304 : i64}
+  {layout = #attn_cpu.packed<shape = [64, 64], interleave = 8>, offset = 0 : i64, stride = 2304 : i64}
 
 // Rows are quantized in a grid of their own; tiles read bytes of rows and of a panel.
 // CHECK-LABEL: @product
