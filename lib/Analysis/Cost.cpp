@@ -1,6 +1,7 @@
 //===- Cost.cpp - Operations and bytes of the ops of an entry ---------------------------===//
 #include "lib/Analysis/Cost.h"
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Analysis/ElementSize.h"
 #include "lib/Analysis/Mask.h"
 #include "lib/Analysis/Shapes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -74,8 +75,8 @@ Polynomial EntryModel::elementBytes(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (type && isa<attn::QuantizedType>(type.getElementType())) // a table's, whose scales are few
     return Polynomial(1);
-  unsigned bits = type && type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 0;
-  return bits ? Polynomial(llvm::divideCeil(bits, 8)) : Polynomial::unknown();
+  std::optional<int64_t> bytes = type ? rapt::elementBytes(type.getElementType()) : std::nullopt;
+  return bytes ? Polynomial(*bytes) : Polynomial::unknown();
 }
 
 /// Bytes without padding; those of a quantized matrix include its scales and zero points.

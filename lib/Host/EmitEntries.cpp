@@ -1,5 +1,6 @@
 //===- EmitEntries.cpp - The C signature of entries ------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Analysis/ElementSize.h"
 #include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -135,7 +136,7 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
       auto type = cast<MemRefType>(cast<TypeAttr>(buffer.get("type")).getValue());
       if (!names)
         continue;
-      Value bytes = constant(b, llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+      Value bytes = constant(b, *elementBytes(type.getElementType()));
       for (int64_t extent : type.getShape())
         if (!ShapedType::isDynamic(extent))
           bytes = sum.multiply(b, bytes, constant(b, extent));
@@ -334,7 +335,7 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     auto buffer = dyn_cast<DictionaryAttr>(attribute);
     auto type = buffer ? buffer.getAs<TypeAttr>("type") : TypeAttr();
     auto memref = type ? dyn_cast<MemRefType>(type.getValue()) : MemRefType();
-    if (!memref || !memref.getElementType().isIntOrFloat() || !buffer.getAs<StringAttr>("kind"))
+    if (!memref || !elementBytes(memref.getElementType()) || !buffer.getAs<StringAttr>("kind"))
       return false;
     auto names = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
     return !names ||

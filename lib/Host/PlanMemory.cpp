@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/AttnHost/AttnHost.h"
+#include "lib/Analysis/ElementSize.h"
 #include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -35,11 +36,28 @@ namespace {
 
 constexpr int64_t kAlignment = 64, kStackLimit = 16 << 10;
 
+/// Bytes of a type with every dynamic extent 1; none where the type has no size or its static extents overflow.
+std::optional<int64_t> staticFactor(MemRefType type) {
+  std::optional<int64_t> bytes = elementBytes(type.getElementType());
+  for (int64_t extent : type.getShape())
+    if (bytes && !ShapedType::isDynamic(extent) && llvm::MulOverflow(*bytes, extent, *bytes))
+      return std::nullopt;
+  return bytes && *bytes <= INT64_MAX - kAlignment ? bytes : std::nullopt;
+}
+
+/// Reports a buffer whose size in bytes is not known.
+LogicalResult verifySize(memref::AllocOp alloc) {
+  if (staticFactor(alloc.getType()))
+    return success();
+  return alloc.emitOpError() << "is a buffer of " << alloc.getType() << ", which no workspace holds; expected elements "
+                             << "of integers, floats or index, and a number of bytes that 64 bits hold";
+}
+
 /// The most bytes that a task's buffer takes, rounded up to the alignment: a tile's extent has a constant bound. None
 /// where an extent has no bound.
 std::optional<int64_t> boundedBytes(memref::AllocOp alloc) {
   MemRefType type = alloc.getType();
-  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t bytes = *elementBytes(type.getElementType());
   unsigned next = 0;
   for (int64_t extent : type.getShape()) {
     if (ShapedType::isDynamic(extent)) {
@@ -124,6 +142,8 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
       while (!isa<FunctionOpInterface>(buffer.alloc->getParentOp()))
         buffer.alloc->moveBefore(buffer.alloc->getParentOp());
   }
+  if (buffers.empty())
+    return 0;
   Block &block = task.getBody().front();
   ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockBegin(task.getLoc(), &block);
   if (total <= kStackLimit) {
@@ -144,6 +164,10 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
     }
     return 0;
   }
+  if (block.getNumArguments() < 3)
+    return task.emitOpError(
+               "has buffers, but is no task: the last three arguments of a task are begin, end and worker"),
+           failure();
   unsigned first = block.getNumArguments() - 3;
   auto bytes = MemRefType::get({ShapedType::kDynamic}, b.getI8Type());
   Value workspace = block.insertArgument(first, bytes, task.getLoc());
@@ -189,18 +213,10 @@ struct Arena {
   }
 };
 
-/// Bytes of a type with every dynamic extent 1.
-int64_t staticFactor(MemRefType type) {
-  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  for (int64_t extent : type.getShape())
-    bytes *= ShapedType::isDynamic(extent) ? 1 : extent;
-  return bytes;
-}
-
 /// The arena that `alloc` belongs to. Multiples of the alignment with the same dynamic extents share one; any other
 /// size has one of its own.
 Arena &arenaOf(memref::AllocOp alloc, SmallVectorImpl<Arena> &arenas, int64_t &units) {
-  int64_t bytes = staticFactor(alloc.getType());
+  int64_t bytes = *staticFactor(alloc.getType());
   if (alloc.getDynamicSizes().empty())
     bytes = llvm::alignTo(bytes, kAlignment);
   bool aligned = bytes % kAlignment == 0;
@@ -390,6 +406,11 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
 
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
+    WalkResult sizes = getOperation().walk([](memref::AllocOp alloc) {
+      return failed(verifySize(alloc)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (sizes.wasInterrupted())
       return signalPassFailure();
     llvm::StringMap<int64_t> scratch;
     SmallVector<func::FuncOp> entries;

@@ -9,6 +9,7 @@
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -35,6 +36,21 @@ struct FillSplat : OpRewritePattern<tensor::SplatOp> {
   }
 };
 
+/// An elementwise op writes into its first operand where the types agree. One that reads a tensor which a loop carries
+/// gets a destination of its own: the other operands' tiles may read what it would overwrite.
+void giveDestination(linalg::GenericOp op) {
+  if (op.getNumDpsInits() != 1)
+    return;
+  OpOperand *init = op.getDpsInitOperand(0);
+  auto argument = dyn_cast<BlockArgument>(init->get());
+  if (op.payloadUsesValueFromOperand(init) || !argument || !isa<scf::ForOp>(argument.getOwner()->getParentOp()))
+    return;
+  OpBuilder b(op);
+  auto type = cast<RankedTensorType>(argument.getType());
+  init->set(
+      tensor::EmptyOp::create(b, op.getLoc(), tensor::getMixedSizes(b, op.getLoc(), argument), type.getElementType()));
+}
+
 struct TensorsToLinalg : rapt::impl::AttnTensorsToLinalgBase<TensorsToLinalg> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Imported)))
@@ -54,6 +70,7 @@ struct TensorsToLinalg : rapt::impl::AttnTensorsToLinalgBase<TensorsToLinalg> {
                                            .enableFolding(false)
                                            .enableConstantCSE(false);
     (void)applyOpPatternsGreedily(ops, std::move(patterns), config);
+    getOperation()->walk(giveDestination);
   }
 };
 

@@ -132,6 +132,33 @@ func.func @arithmetic(%x: tensor<?x40xf32> {attn.name = "x", attn.dims = ["rows"
   %q = arith.subf %p, %a : tensor<?x40xf32>
   return %q : tensor<?x40xf32>
 }
+// Tensors of indices, and of integers whose bytes are no power of two: in buffers, carried by a loop, and as places to read.
+func.func @places(%x: tensor<?x20xf32> {attn.name = "x", attn.dims = ["rows"]}, %ids: tensor<?xi32> {attn.name = "ids", attn.dims = ["rows"]})
+    -> (tensor<?x20xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %m = tensor.dim %x, %c0 : tensor<?x20xf32>
+  %short = arith.trunci %ids : tensor<?xi32> to tensor<?xi24>
+  %twice = arith.addi %short, %short : tensor<?xi24>
+  %i = arith.index_cast %ids : tensor<?xi32> to tensor<?xindex>
+  %at = scf.for %n = %c0 to %c3 step %c1 iter_args(%a = %i) -> (tensor<?xindex>) {
+    %s = arith.addi %a, %i : tensor<?xindex>
+    scf.yield %s : tensor<?xindex>
+  }
+  %e = tensor.empty(%m) : tensor<?x20xf32>
+  %y = linalg.generic {indexing_maps = [#row, #row, #rows], iterator_types = ["parallel", "parallel"]}
+    ins(%at, %twice : tensor<?xindex>, tensor<?xi24>) outs(%e : tensor<?x20xf32>) {
+  ^bb0(%a: index, %t: i24, %old: f32):
+    %j = linalg.index 1 : index
+    %b = arith.index_cast %t : i24 to index
+    %sum = arith.addi %a, %b : index
+    %place = arith.remui %sum, %m : index
+    %v = tensor.extract %x[%place, %j] : tensor<?x20xf32>
+    linalg.yield %v : f32
+  } -> tensor<?x20xf32>
+  return %y : tensor<?x20xf32>
+}
 """
 # A model, whose weights and activations are padded in memory: rows of linalg behind and before ops of attn, in a loop, of a parameter, and as
 # the weight of a matmul.
@@ -204,6 +231,9 @@ for target in ("cpu", "generic"):
         got = program.compiled("shapes", inputs.values(), [(rows, 4, 6), (rows, 24)], (rows, 3))
         for name, own, right in zip(("heads", "chosen"), got, expected):
             checks.near(f"{target}: {name} of {rows} rows", own, right, 4e-6)
+        inputs = {"x": normal(rows, 20), "ids": random.integers(0, 1000, rows).astype(np.int32)}
+        got, = program.compiled("places", inputs.values(), [(rows, 20)], (rows, 3))
+        checks.equal(f"{target}: places of {rows} rows", got, inputs["x"][inputs["ids"] * 6 % max(1, rows)] if rows else got)
 
 
 def run_model(target):

@@ -113,3 +113,29 @@ func.func @f(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>) 
   %s = arith.constant 0 : i32
   return %s : i32
 }
+
+// -----
+
+func.func @complex(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>) -> i32 attributes {attn.entry} {
+  %s = arith.constant 0 : i32
+  // expected-error@+1 {{is a buffer of 'memref<4xcomplex<f32>>', which no workspace holds; expected elements of integers, floats or index, and a number of bytes that 64 bits hold}}
+  %t = memref.alloc() : memref<4xcomplex<f32>>
+  return %s : i32
+}
+
+// -----
+
+func.func private @large(%begin: index, %end: index, %worker: index) {
+  // expected-error@+1 {{is a buffer of 'memref<4611686018427387904xf32>', which no workspace holds}}
+  %t = memref.alloc() : memref<4611686018427387904xf32>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op has buffers, but is no task: the last three arguments of a task are begin, end and worker}}
+func.func private @notask(%worker: index) {
+  %t = memref.alloc() : memref<8192xf32>
+  memref.copy %t, %t : memref<8192xf32> to memref<8192xf32>
+  return
+}

@@ -1,6 +1,7 @@
 //===- LowerCopies.cpp - Lowers memref.copy to loops over vectors -------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Analysis/ElementSize.h"
 #include "lib/Conversion/Copies.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
@@ -27,7 +28,8 @@ namespace {
 
 /// Whether the rows of both buffers are contiguous and a multiple of 32 elements.
 bool hasPanels(MemRefType source, MemRefType target) {
-  return source.getRank() > 0 && !source.isDynamicDim(source.getRank() - 1) && source.getShape().back() % kPanel == 0 &&
+  return source.getRank() > 0 && VectorType::isValidElementType(source.getElementType()) &&
+         !source.isDynamicDim(source.getRank() - 1) && source.getShape().back() % kPanel == 0 &&
          source.isLastDimUnitStride() && target.isLastDimUnitStride();
 }
 
@@ -78,7 +80,7 @@ struct LowerCopies : rapt::impl::AttnLowerCopiesBase<LowerCopies> {
   static void prefetchNext(ImplicitLocOpBuilder &b, const CopySchedule &schedule, Value buffer,
                            SmallVector<Value> indices, bool isWrite) {
     auto type = cast<MemRefType>(buffer.getType());
-    const int64_t bytes = type.getElementType().isIndex() ? 8 : llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    const int64_t bytes = *rapt::elementBytes(type.getElementType());
     if (type.isDynamicDim(type.getRank() - 1) || type.getShape().back() * bytes < schedule.rowBytes)
       return;
     Value column = indices.back();
