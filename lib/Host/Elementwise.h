@@ -11,7 +11,7 @@ using mlir::Type;
 using mlir::Value;
 using mlir::VectorType;
 
-/// Emits arithmetic on f32 scalars or vectors of the type of its first value.
+/// Emits arithmetic on scalars or vectors of floats, of the type of its first value.
 struct Elementwise {
   ImplicitLocOpBuilder &b;
   Type type;
@@ -23,7 +23,7 @@ struct Elementwise {
     return vector ? Type(vector.clone(element)) : element;
   }
   Value real(double value) {
-    mlir::FloatAttr scalar = b.getF32FloatAttr(value);
+    mlir::FloatAttr scalar = b.getFloatAttr(mlir::getElementTypeOrSelf(type), value);
     if (auto vector = llvm::dyn_cast<VectorType>(type))
       return mlir::arith::ConstantOp::create(b, mlir::DenseElementsAttr::get(vector, scalar));
     return mlir::arith::ConstantOp::create(b, scalar);

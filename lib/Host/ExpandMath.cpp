@@ -10,6 +10,7 @@
 #include "lib/Host/Elementwise.h"
 #include "lib/Host/Math.h"
 #include "lib/Host/Passes.h"
+#include "lib/Host/WideMath.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -199,11 +200,22 @@ template <typename Op, Value (Emitter::*emit)(Value)> struct Expand : OpRewriteP
   }
 };
 
+/// Whether LLVM has an instruction, or some, for an op of math on every processor.
+bool isInstruction(Operation *op) {
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::FmaOp, math::RoundEvenOp,
+             math::RoundOp, math::RsqrtOp, math::SqrtOp, math::TruncOp>(op);
+}
+
 struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Backend)))
       return signalPassFailure();
+    // A walk does not visit the ops that it makes.
+    RewritePatternSet narrow(&getContext());
+    host::populateNarrowMathPatterns(narrow);
+    walkAndApplyPatterns(getOperation(), std::move(narrow));
     RewritePatternSet patterns(&getContext());
+    host::populateWideMathPatterns(patterns);
     patterns.add<Expand<math::ExpOp, &Emitter::exp>, Expand<math::Exp2Op, &Emitter::exp2>,
                  Expand<math::TanhOp, &Emitter::tanh>, Expand<math::ErfOp, &Emitter::erf>,
                  Expand<math::SinOp, &Emitter::sin>, Expand<math::CosOp, &Emitter::cos>,
@@ -211,6 +223,15 @@ struct ExpandMath : rapt::impl::AttnExpandMathBase<ExpandMath> {
     // Where a processor has no instruction to round to bf16, LLVM calls a function of the compiler's own library.
     arith::populateExpandBFloat16Patterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
+    WalkResult calls = getOperation()->walk([](Operation *op) {
+      if ((!isa<math::MathDialect>(op->getDialect()) && !isa<arith::RemFOp>(op)) || isInstruction(op))
+        return WalkResult::advance();
+      op->emitOpError() << "on " << op->getOperand(0).getType() << " would call libm; expected a function of "
+                        << "dialect/Attn/ScalarOps.def on scalars or vectors of f32, bf16 or f16";
+      return WalkResult::interrupt();
+    });
+    if (calls.wasInterrupted())
+      signalPassFailure();
   }
 };
 

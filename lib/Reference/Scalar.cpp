@@ -81,6 +81,13 @@ template <typename S> void select(Node<S> n, Slot<S> *s) {
 template <typename S> void fusedMultiplyAdd(Node<S> n, Slot<S> *s) {
   s[n.result].f = std::fma(s[n.operands[0]].f, s[n.operands[1]].f, s[n.operands[2]].f);
 }
+/// The power is as far as doubles tell; its sign is that of the exponent's lowest bit.
+template <typename S> void integerPower(Node<S> n, Slot<S> *s) {
+  const S base = s[n.operands[0]].f;
+  const int64_t exponent = s[n.operands[1]].i;
+  const double power = std::pow(std::abs(double(base)), double(exponent));
+  s[n.result].f = S(std::signbit(base) && exponent % 2 != 0 ? -power : power);
+}
 
 template <typename S> void lookUp(Node<S> n, Slot<S> *s) {
   const Tensor<S> &table = *s[n.operands[0]].table;
@@ -256,20 +263,28 @@ template <typename S> void addMathOps(RunTable<S> &table) {
   table["math.cos"] = float1<S, [](S a) { return S(std::cos(a)); }>;
   table["math.tan"] = float1<S, [](S a) { return S(std::tan(a)); }>;
   table["math.tanh"] = float1<S, [](S a) { return S(std::tanh(a)); }>;
+  table["math.asin"] = float1<S, [](S a) { return S(std::asin(a)); }>;
+  table["math.acos"] = float1<S, [](S a) { return S(std::acos(a)); }>;
+  table["math.sinh"] = float1<S, [](S a) { return S(std::sinh(a)); }>;
+  table["math.cosh"] = float1<S, [](S a) { return S(std::cosh(a)); }>;
   table["math.atan"] = float1<S, [](S a) { return S(std::atan(a)); }>;
   table["math.atan2"] = float2<S, [](S a, S b) { return S(std::atan2(a, b)); }>;
   table["math.powf"] = float2<S, [](S a, S b) { return S(std::pow(a, b)); }>;
+  table["math.fpowi"] = integerPower<S>;
   table["math.copysign"] = float2<S, [](S a, S b) { return S(std::copysign(a, b)); }>;
   table["math.fma"] = fusedMultiplyAdd<S>;
 }
 
 template <typename S> const RunTable<S> &runTable() {
   static const RunTable<S> table = [] {
-    RunTable<S> made;
-    addIntegerOps<S>(made);
-    addFloatOps<S>(made);
-    addMathOps<S>(made);
-    return made;
+    RunTable<S> known, allowed;
+    addIntegerOps<S>(known);
+    addFloatOps<S>(known);
+    addMathOps<S>(known);
+#define SCALAR_OP(OP, NAME) allowed[NAME] = known.at(NAME);
+#include "dialect/Attn/ScalarOps.def"
+    assert(allowed.size() == known.size() && "evaluates an op that dialect/Attn/ScalarOps.def does not have");
+    return allowed;
   }();
   return table;
 }

@@ -30,12 +30,29 @@ func.func @nonpositive(%x: vector<16xf32>) -> vector<16xf32> {
   return %0 : vector<16xf32>
 }
 
-// Near miss: only f32 has polynomials here.
-// CHECK-LABEL: @f64
-func.func @f64(%x: f64) -> f64 {
-  // CHECK: math.exp
-  %0 = math.exp %x : f64
-  return %0 : f64
+// The rarer functions are computed in f64.
+// CHECK-LABEL: @wide
+func.func @wide(%x: vector<16xf32>, %y: f32, %n: i32) -> (vector<16xf32>, f32, f32) {
+  // CHECK-NOT: math.{{powf|fpowi|tan}}
+  // CHECK-NOT: arith.remf
+  // CHECK: arith.extf {{.*}} : vector<16xf32> to vector<16xf64>
+  // CHECK: arith.truncf {{.*}} : vector<16xf64> to vector<16xf32>
+  // CHECK: return
+  %0 = math.powf %x, %x : vector<16xf32>
+  %1 = math.fpowi %y, %n : f32, i32
+  %2 = arith.remf %1, %y : f32
+  %3 = math.tan %2 : f32
+  return %0, %1, %3 : vector<16xf32>, f32, f32
+}
+
+// Functions of 16-bit floats are computed in f32.
+// CHECK-LABEL: @narrow
+func.func @narrow(%x: vector<16xf16>) -> vector<16xf16> {
+  // CHECK: arith.extf {{.*}} : vector<16xf16> to vector<16xf32>
+  // CHECK-NOT: math.exp
+  // CHECK: arith.truncf {{.*}} : vector<16xf32> to vector<16xf16>
+  %0 = math.exp %x : vector<16xf16>
+  return %0 : vector<16xf16>
 }
 
 // Rounding to bf16 is arithmetic on integers, too.
