@@ -7,8 +7,8 @@ include "mlir/Pass/PassBase.td"
 def AttnVerifyBackend : Pass<"attn-verify-backend", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `backend`";
   let description = [{
-    No tensor, no allocation and no copy of a buffer remains: entries work in the caller's memory and one workspace. Each `scf.forall` is a
-    dispatch (`attn_host.parallel_for`). The dialects are affine, arith, func, llvm, math, memref, scf, ub and vector, those of the target (`dialects`),
+    No tensor, no allocation and no copy of a buffer remains: entries work in the caller's memory and one workspace, and buffers on the stack have static shapes. Each parallel
+    loop is a dispatch (`attn_host.parallel_for`). The dialects are affine, arith, func, llvm, math, memref, scf, ub and vector, those of the target (`dialects`),
     and of attn declarations and `attn_host.parallel_for`.
 
     ```mlir
@@ -154,7 +154,7 @@ def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
 }
 
 def AttnExpandMath : Pass<"attn-expand-math"> {
-  let summary = "expands exp, exp2, tanh, erf, sin, cos and log to polynomials";
+  let summary = "expands functions of math to polynomials";
   let description = [{
     f32 `math.exp`, `math.exp2`, `math.tanh`, `math.erf`, `math.sin`, `math.cos` and `math.log`, scalar or vector, become polynomials; LLVM would call libm once per
     element. Errors, measured over all arguments where the result is normal, are at most 2 ulp for exp, exp2, sin, cos and log, and 4 ulp for tanh and erf.
@@ -162,6 +162,10 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
     - sin and cos are defined for |x| <= 2^20 and give NaN beyond; positions of rotary embeddings are reduced to one revolution before.
     - exp2 of operands that are not above zero (`nonpositive`) takes 11 instructions. Its error is at most 4 ulp; results that would be denormal are below 2^-126.
     - exp2 whose result is cast to bf16 (`rounded`) has a polynomial of four terms with a relative error of 7.5e-5.
+
+    The rarer functions are computed in f64 and rounded once, with an error of at most 1 ulp: `arith.remf`, `math.tan`, `math.asin`, `math.acos`, `math.atan`, `math.atan2`,
+    `math.sinh`, `math.cosh`, `math.expm1`, `math.log2`, `math.log10`, `math.log1p`, `math.cbrt`, `math.powf` and `math.fpowi`. tan is NaN for |x| > 2^20. Functions of bf16 and
+    f16 are computed in f32 and rounded once. A function that would remain a call of libm is an error.
 
     Casts to and from bf16 become integer shifts and sums.
 

@@ -37,10 +37,13 @@ struct VerifyBackend : rapt::impl::AttnVerifyBackendBase<VerifyBackend> {
     if (failed(checkStage(*this, getOperation(), {Stage::Tiled, Stage::Backend})))
       return signalPassFailure();
     if (failed(verifyEach(getOperation(), [&](Operation *op) -> LogicalResult {
-          if (isa<memref::AllocOp, memref::DeallocOp, memref::CopyOp>(op))
+          if (isa<memref::AllocOp, memref::ReallocOp, memref::DeallocOp, memref::CopyOp>(op))
             return op->emitOpError(
                 "is left: the backend stage promises code that neither allocates nor copies buffers");
-          if (isa<scf::ForallOp>(op))
+          if (auto stack = dyn_cast<memref::AllocaOp>(op); stack && !stack.getType().hasStaticShape())
+            return op->emitOpError() << "puts " << stack.getType()
+                                     << " on the stack: the backend stage promises static shapes there";
+          if (isa<scf::ForallOp, scf::ParallelOp>(op))
             return op->emitOpError("is left: the backend stage promises tasks that attn_host.parallel_for calls");
           if (isa<attn::AttnDialect>(op->getDialect()) && !op->hasTrait<attn::StaysInHostProgram>())
             return op->emitOpError("is left: the backend stage promises vectors");

@@ -1,5 +1,6 @@
 //===- Contracts.cpp - Contracts between stages ----------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/ScalarOps.h"
 #include "lib/Analysis/Shapes.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
@@ -43,27 +44,15 @@ LogicalResult verifyUnpadded(Operation *op, Stage stage) {
   return success();
 }
 
-bool isElement(Type type) {
-  return isa<Float32Type, BFloat16Type, Float16Type, IndexType>(type) ||
-         (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() > 0 && type.getIntOrFloatBitWidth() <= 64);
-}
-
-/// Ops of upstream dialects work on scalars and on ranked tensors of them.
-LogicalResult verifyTypes(Operation *op) {
-  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
-    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor ? !isElement(tensor.getElementType()) : !isElement(type))
-      return op->emitOpError() << "works on " << type << ": arith, math, linalg and tensor of the imported stage work "
-                               << "on f32, bf16, f16, index and integers of at most 64 bits, and on tensors of these";
-  return success();
-}
-
-/// Ops that say what attn has no word for.
-bool isUpstreamOp(Operation *op) {
-  if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
-    return isa<arith::ConstantOp>(op) || OpTrait::hasElementwiseMappableTraits(op);
-  return isa<linalg::LinalgOp, linalg::YieldOp, linalg::IndexOp, tensor::CastOp, tensor::CollapseShapeOp,
-             tensor::ConcatOp, tensor::DimOp, tensor::EmptyOp, tensor::ExpandShapeOp, tensor::ExtractOp,
-             tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp, tensor::SplatOp, tensor::YieldOp>(op);
+/// Scalar ops are those that the reference evaluates and every target compiles.
+LogicalResult verifyScalarOp(Operation *op, Stage stage) {
+  if (isa<arith::ConstantOp>(op) || attn::isScalarOp(op))
+    return success();
+  InFlightDiagnostic error = op->emitOpError();
+  error << "is not a scalar op of the " << nameOf(stage) << " stage";
+  if (StringRef instead = attn::insteadOf(op); !instead.empty())
+    error << "; use " << instead;
+  return error;
 }
 
 /// The memory of a cache is a target's, of the stage laid-out.
@@ -74,58 +63,72 @@ LogicalResult verifyNoParts(Operation *op, Stage stage) {
   return success();
 }
 
+/// A layout is of one target, and the first stages of none. A bare kernel alone may say how its caller packs a weight.
+LogicalResult verifyNoLayout(Operation *op, Stage stage) {
+  auto layout = dyn_cast_or_null<attn::WeightLayoutInterface>(op->getAttr("layout"));
+  if (layout && !attn::isKernelModule(op->getParentOfType<ModuleOp>()))
+    return op->emitOpError() << "reads a weight in the layout " << layout << ": the " << nameOf(stage)
+                             << " stage promises logical shapes";
+  auto parameter = dyn_cast<attn::ParameterOp>(op);
+  if (parameter && (parameter.getLayout() || parameter.getOffset() || parameter.getStride()))
+    return op->emitOpError() << "has a layout, offset or stride: the " << nameOf(stage)
+                             << " stage promises logical shapes";
+  for (Type type : op->getResultTypes())
+    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
+      return op->emitOpError() << "gives " << tensor << ": the " << nameOf(stage) << " stage promises logical shapes";
+  return success();
+}
+
+/// The choices of a target, which knows its instructions, are of the stage laid-out. Another check verifies layouts.
+LogicalResult verifyNeutral(Operation *op, Stage stage) {
+  for (StringRef name : {attn::AttnDialect::scheduleAttr, attn::AttnDialect::targetAttr})
+    if (op->hasAttr(name))
+      return op->emitOpError() << "has " << name << ": the " << nameOf(stage) << " stage promises code of no target";
+  if (stage == Stage::Imported)
+    return success();
+  static constexpr StringRef dialects[] = {"builtin", "attn", "affine", "arith", "func",
+                                           "linalg",  "math", "scf",    "tensor"};
+  return verifyAttributes(op, stage, dialects, {"layout"});
+}
+
+/// Verifies the promises of imported and canonical about one op.
+LogicalResult verifyOp(Operation *op, Stage stage) {
+  if (failed(verifyTypes(op, stage)) || failed(verifyNoLayout(op, stage)) || failed(verifyNeutral(op, stage)) ||
+      failed(verifyUnpadded(op, stage)) || failed(verifyNoParts(op, stage)))
+    return failure();
+  if (isa<scf::SCFDialect>(op->getDialect()) && !isa<scf::ForOp, scf::YieldOp>(op))
+    return op->emitOpError() << "is not of the " << nameOf(stage) << " stage, whose only loop is scf.for";
+  return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ? verifyScalarOp(op, stage) : success();
+}
+
+/// Ops of other dialects say what attn has no word for.
+LogicalResult verifyImportedOp(Operation *op) {
+  if (isa<attn::AttnDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+      isa<ModuleOp, scf::ForOp, scf::YieldOp, linalg::LinalgOp, linalg::YieldOp, linalg::IndexOp, tensor::CastOp,
+          tensor::CollapseShapeOp, tensor::ConcatOp, tensor::DimOp, tensor::EmptyOp, tensor::ExpandShapeOp,
+          tensor::ExtractOp, tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp, tensor::SplatOp,
+          tensor::YieldOp>(op))
+    return success();
+  return op->emitOpError(
+      "is not of the imported stage (attn, func, scf.for, arith, math, structured ops of linalg, and "
+      "slices, shapes and elements of tensor)");
+}
+
 struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Imported)))
       return signalPassFailure();
     // attn-declare-kernels names what a kernel's entries do not.
     const bool isNamed = !attn::isKernelModule(getOperation());
-    WalkResult result = getOperation().walk([&](Operation *op) {
-      if (failed(verifyDim(op)))
-        return WalkResult::interrupt();
-      if (auto entry = dyn_cast<func::FuncOp>(op); entry && isNamed && entry->hasAttr(attn::AttnDialect::entryAttr))
-        return failed(verifyEntry(entry)) ? WalkResult::interrupt() : WalkResult::advance();
-      if (failed(verifyUnpadded(op, Stage::Imported)) || failed(verifyNoParts(op, Stage::Imported)))
-        return WalkResult::interrupt();
-      if (isa<attn::AttnDialect, func::FuncDialect>(op->getDialect()) || isa<ModuleOp, scf::ForOp, scf::YieldOp>(op))
-        return WalkResult::advance();
-      if (isUpstreamOp(op))
-        return failed(verifyTypes(op)) ? WalkResult::interrupt() : WalkResult::advance();
-      op->emitOpError("is not of the imported stage (attn, func, scf.for, arith, math, structured ops of linalg, and "
-                      "slices, shapes and elements of tensor)");
-      return WalkResult::interrupt();
-    });
-    if (result.wasInterrupted())
+    if (failed(verifyEach(getOperation(), [&](Operation *op) -> LogicalResult {
+          auto entry = dyn_cast<func::FuncOp>(op);
+          if (entry && isNamed && entry->hasAttr(attn::AttnDialect::entryAttr) && failed(verifyEntry(entry)))
+            return failure();
+          return success(succeeded(verifyImportedOp(op)) && succeeded(verifyOp(op, Stage::Imported)));
+        })))
       signalPassFailure();
   }
 };
-
-/// A layout is of one target, and the stage canonical of none. A bare kernel alone may say how its caller packs a
-/// weight.
-LogicalResult verifyNoLayout(Operation *op) {
-  auto layout = dyn_cast_or_null<attn::WeightLayoutInterface>(op->getAttr("layout"));
-  if (layout && !attn::isKernelModule(op->getParentOfType<ModuleOp>()))
-    return op->emitOpError() << "reads a weight in the layout " << layout
-                             << ": the canonical stage promises logical shapes";
-  auto parameter = dyn_cast<attn::ParameterOp>(op);
-  if (parameter && (parameter.getLayout() || parameter.getOffset() || parameter.getStride()))
-    return op->emitOpError("has a layout, offset or stride: the canonical stage promises logical shapes");
-  for (Type type : op->getResultTypes())
-    if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
-      return op->emitOpError() << "gives " << tensor << ": the canonical stage promises logical shapes";
-  return success();
-}
-
-/// The choices of a target, which knows its instructions, are of the stage laid-out. A layout is another check's
-/// affair.
-LogicalResult verifyNeutral(Operation *op) {
-  for (StringRef name : {attn::AttnDialect::scheduleAttr, attn::AttnDialect::targetAttr})
-    if (op->hasAttr(name))
-      return op->emitOpError() << "has " << name << ": the canonical stage promises code of no target";
-  static constexpr StringRef dialects[] = {"builtin", "attn", "affine", "arith", "func",
-                                           "linalg",  "math", "scf",    "tensor"};
-  return verifyAttributes(op, Stage::Canonical, dialects, {"layout"});
-}
 
 /// A loop's tensors stay in one memory, so an iteration keeps their extents.
 LogicalResult verifyLoop(scf::ForOp loop, Shapes &shapes) {
@@ -148,8 +151,7 @@ struct VerifyCanonical : rapt::impl::AttnVerifyCanonicalBase<VerifyCanonical> {
       return signalPassFailure();
     Shapes shapes;
     if (failed(verifyEach(getOperation(), [&](Operation *op) -> LogicalResult {
-          if (failed(verifyNoLayout(op)) || failed(verifyNeutral(op)) || failed(verifyUnpadded(op, Stage::Canonical)) ||
-              failed(verifyNoParts(op, Stage::Canonical)))
+          if (failed(verifyOp(op, Stage::Canonical)))
             return failure();
           if (auto loop = dyn_cast<scf::ForOp>(op); loop && failed(verifyLoop(loop, shapes)))
             return failure();

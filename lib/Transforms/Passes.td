@@ -38,7 +38,8 @@ def AttnVerifyImported : Pass<"attn-verify-imported", "::mlir::ModuleOp"> {
   let description = [{
     Importers produce the stage imported, and the reference evaluator runs it: a closed list of dialects (attn,
     func, scf.for, linalg, tensor, arith and math), weights only as `attn.parameter`, entries whose arguments and results
-    have `attn.name`. Anything else is an error that names the op.
+    have `attn.name`. Values are caches, and scalars and tensors of f32, bf16, f16, index, integers of at most 64 bits and quantized values. Ops of arith and math are those of
+    dialect/Attn/ScalarOps.def. No target, schedule or layout is there; a bare kernel alone may say how its caller packs a weight. Anything else is an error that names the op.
 
     ```mlir
     func.func @f(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["n"]}) attributes {attn.entry} {
@@ -56,8 +57,8 @@ def AttnVerifyCanonical : Pass<"attn-verify-canonical", "::mlir::ModuleOp"> {
   let description = [{
     Blocks are inlined, and weights are read in entries only. Shapes are logical: no parameter, tensor, cache or weight of an op has a layout. Layouts,
     capabilities (`attn.target`), schedules, casts of activations to bf16 and tiles belong to the stages of a target. Only a
-    bare kernel may say in which layout its caller packs a weight. The dialects are attn, arith, func, linalg, math, scf and tensor; no
-    attribute has a name or a value of another one.
+    bare kernel may say in which layout its caller packs a weight. The dialects are attn, arith, func, linalg, math, scf (`scf.for` alone) and tensor, with the types and the scalar
+    ops of the stage imported; no attribute has a name or a value of another dialect.
 
     ```mlir
     attn.parameter @w : tensor<64x80xf32> from [#attn.source<"w">]

@@ -13,6 +13,20 @@ mlir::LogicalResult checkStage(mlir::Pass &pass, mlir::Operation *op, llvm::Arra
 /// Reports an op that asks for a dim which its shape does not have, or whose index is not known.
 mlir::LogicalResult verifyDim(mlir::Operation *op);
 
+/// Reports a value that `op` gives, or that its blocks take, of a type that no program has: one that is no scalar,
+/// cache or tensor, or an element that is none of f32, bf16, f16, index, integers of at most 64 bits and quantized
+/// values.
+mlir::LogicalResult verifyTypes(mlir::Operation *op, Stage stage);
+
+/// verifyTypes of every op of the module, which a pass needs that makes constants of all elements.
+mlir::LogicalResult verifyTypes(mlir::ModuleOp module, Stage stage);
+
+/// Reports a module without the target of which the stages from laid-out on are.
+mlir::LogicalResult verifyTarget(mlir::ModuleOp module, Stage stage);
+
+/// Reports a linalg op that is no tile: it is in no grid (scf.forall), and its parallel loops have no bound.
+mlir::LogicalResult verifyInGrid(mlir::Operation *op);
+
 /// Reports an op of another dialect than those of a stage, which promises a closed list of them.
 template <typename... Dialects> mlir::LogicalResult verifyDialects(mlir::Operation *op, Stage stage) {
   if (llvm::isa<mlir::BuiltinDialect, Dialects...>(op->getDialect()))

@@ -32,6 +32,31 @@ func.func @stack() {
 
 // -----
 
+func.func @dynamic(%n: index) {
+  // expected-error@+1 {{'memref.alloca' op puts 'memref<?xf32>' on the stack: the backend stage promises static shapes there}}
+  %t = memref.alloca(%n) : memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @grows(%x: memref<4xf32>) {
+  // expected-error@+1 {{'memref.realloc' op is left: the backend stage promises code that neither allocates nor copies buffers}}
+  %t = memref.realloc %x : memref<4xf32> to memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @parallel(%c0: index, %n: index, %c1: index) {
+  // expected-error@+1 {{'scf.parallel' op is left: the backend stage promises tasks that attn_host.parallel_for calls}}
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+  }
+  return
+}
+
+// -----
+
 func.func @beyond(%x: memref<?x8xf32>) -> index {
   %c2 = arith.constant 2 : index
   // expected-error@+1 {{'memref.dim' op asks for dim 2 of 'memref<?x8xf32>', which has 2}}

@@ -178,3 +178,68 @@ func.func @operation(%x: tensor<?x64xf32>) -> tensor<?x64xbf16> {
   %y = attn_cpu.cast_rows %x : tensor<?x64xf32> -> tensor<?x64xbf16>
   return %y : tensor<?x64xbf16>
 }
+
+// -----
+
+func.func @wide(%x: tensor<?x8xf64>) -> tensor<?x8xf64> {
+  // expected-error@+1 {{'arith.addf' op has a value of type 'tensor<?x8xf64>'; the canonical stage has caches, and scalars and tensors of f32, bf16, f16, index, integers of at most 64 bits and quantized values}}
+  %y = arith.addf %x, %x : tensor<?x8xf64>
+  return %y : tensor<?x8xf64>
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op has a value of type 'vector<8xf32>'}}
+func.func @lanes(%x: vector<8xf32>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op has a value of type 'tensor<8xcomplex<f32>>'}}
+func.func @complex(%x: tensor<8xcomplex<f32>>) {
+  return
+}
+
+// -----
+
+// Near miss: elements of every type that a program has.
+func.func @elements(%a: tensor<8xf16>, %b: tensor<8xi1>, %c: tensor<8xi64>, %d: tensor<8xindex>, %e: f32) {
+  return
+}
+
+// -----
+
+func.func @grid(%x: tensor<8xf32>, %n: index) {
+  // expected-error@+1 {{'scf.forall.in_parallel' op is not of the canonical stage, whose only loop is scf.for}}
+  scf.forall (%i) in (%n) {
+  }
+  return
+}
+
+// -----
+
+func.func @while(%x: tensor<8xf32>, %c: i1) -> tensor<8xf32> {
+  // expected-error@+1 {{'scf.condition' op is not of the canonical stage, whose only loop is scf.for}}
+  %y = scf.while (%a = %x) : (tensor<8xf32>) -> tensor<8xf32> { scf.condition(%c) %a : tensor<8xf32> } do {
+  ^bb0(%b: tensor<8xf32>):
+    scf.yield %b : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+func.func @if(%x: tensor<8xf32>, %c: i1) -> tensor<8xf32> {
+  // expected-error@+1 {{'scf.if' op is not of the canonical stage, whose only loop is scf.for}}
+  %y = scf.if %c -> tensor<8xf32> { scf.yield %x : tensor<8xf32> } else { scf.yield %x : tensor<8xf32> }
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+func.func @refused(%x: f32) -> f32 {
+  // expected-error@+1 {{'math.erfc' op is not a scalar op of the canonical stage; use 1 - math.erf}}
+  %y = math.erfc %x : f32
+  return %y : f32
+}

@@ -100,7 +100,7 @@ func.func @upstream(%x: tensor<?x8xf32>, %s: f32) -> tensor<?x16xf32> {
 // -----
 
 func.func @wide(%x: tensor<?x8xf64>) -> tensor<?x8xf64> {
-  // expected-error@+1 {{'arith.addf' op works on 'tensor<?x8xf64>': arith, math, linalg and tensor of the imported stage work on f32, bf16, f16, index and integers of at most 64 bits, and on tensors of these}}
+  // expected-error@+1 {{'arith.addf' op has a value of type 'tensor<?x8xf64>'; the imported stage has caches, and scalars and tensors of f32, bf16, f16, index, integers of at most 64 bits and quantized values}}
   %y = arith.addf %x, %x : tensor<?x8xf64>
   return %y : tensor<?x8xf64>
 }
@@ -108,7 +108,7 @@ func.func @wide(%x: tensor<?x8xf64>) -> tensor<?x8xf64> {
 // -----
 
 func.func @lanes(%x: vector<8xf32>) -> vector<8xf32> {
-  // expected-error@+1 {{'arith.addf' op works on 'vector<8xf32>'}}
+  // expected-error@+1 {{'arith.addf' op has a value of type 'vector<8xf32>'}}
   %y = arith.addf %x, %x : vector<8xf32>
   return %y : vector<8xf32>
 }
@@ -128,4 +128,64 @@ func.func @parts(%c: tensor<?x256xi8>) {
   // expected-error@+1 {{'attn.cache_parts' op is of the laid-out stage: the imported stage promises caches without a layout}}
   %k = attn.cache_parts %c at [0] : tensor<?x256xi8> -> tensor<?x16xbf16>
   return
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op has a value of type 'memref<8xf32>'; the imported stage has caches, and scalars and tensors}}
+func.func @buffer(%x: memref<8xf32>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'func.func' op has a value of type 'vector<8xf32>'}}
+func.func private @lanes() -> vector<8xf32>
+
+// -----
+
+// expected-error@+1 {{'func.func' op has a value of type 'tensor<8xcomplex<f32>>'}}
+func.func @complex(%x: tensor<8xcomplex<f32>>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'builtin.module' op has attn.target: the imported stage promises code of no target}}
+module attributes {attn.target = {target = "cpu"}} {
+}
+
+// -----
+
+func.func @scheduled(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+  // expected-error@+1 {{'attn.linear' op has attn.schedule: the imported stage promises code of no target}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rows = 1>} : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+// expected-error@+1 {{'attn.parameter' op has a layout, offset or stride: the imported stage promises logical shapes}}
+attn.parameter @w : tensor<2x64x32xf32> from [#attn.source<"w">] {layout = #attn_cpu.packed<shape = [64, 64], interleave = 1>, offset = 0 : i64, stride = 16384 : i64}
+
+// -----
+
+module attributes {attn.model = {}} {
+func.func @packed(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+  // expected-error@+1 {{'attn.linear' op reads a weight in the layout #attn_cpu.panels<columns = 32, interleave = 1>: the imported stage promises logical shapes}}
+  %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+}
+
+// -----
+
+// Loops of tensors whose number is not known before.
+func.func @while(%x: tensor<8xf32>, %c: i1) -> tensor<8xf32> {
+  // expected-error@+1 {{'scf.condition' op is not of the imported stage}}
+  %y = scf.while (%a = %x) : (tensor<8xf32>) -> tensor<8xf32> { scf.condition(%c) %a : tensor<8xf32> } do {
+  ^bb0(%b: tensor<8xf32>):
+    scf.yield %b : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
 }

@@ -200,7 +200,7 @@ struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     ModuleOp module = getOperation();
-    if (failed(splitCaches(module, generic::RowCache::poolsOf)))
+    if (failed(verifyTypes(module, Stage::Canonical)) || failed(splitCaches(module, generic::RowCache::poolsOf)))
       return signalPassFailure();
     SmallVector<attn::ParameterSliceOp> slices;
     module.walk([&](attn::ParameterSliceOp slice) { slices.push_back(slice); });

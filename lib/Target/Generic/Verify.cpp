@@ -28,12 +28,8 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
     const Stage stage = tiled ? Stage::Tiled : Stage::LaidOut;
     if (failed(checkStage(*this, getOperation(), {tiled ? Stage::LaidOut : Stage::Canonical, stage})))
       return signalPassFailure();
-    if (!getOperation()->hasAttr(attn::AttnDialect::targetAttr)) {
-      getOperation()->emitOpError() << "has no " << attn::AttnDialect::targetAttr << ", which the " << nameOf(stage)
-                                    << " stage promises";
-      return signalPassFailure();
-    }
-    if (failed(verifyEach(getOperation(), [&](Operation *op) { return verify(op, stage); })) ||
+    if (failed(verifyTarget(getOperation(), stage)) ||
+        failed(verifyEach(getOperation(), [&](Operation *op) { return verify(op, stage); })) ||
         (!tiled && failed(neutral::verifyLinalgTiles(getOperation()))))
       signalPassFailure();
   }
@@ -46,10 +42,15 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
       return op->emitOpError() << "gives a cache without a layout, which the " << nameOf(stage) << " stage promises";
     if (tiled && attn::isAttnOp(op) && !op->hasTrait<attn::StaysInTiles>())
       return op->emitOpError("is left whole: the tiled stage promises tiles");
+    if (tiled && failed(verifyInGrid(op)))
+      return failure();
     if (neutral::hasAttentionTiles(op) && failed(neutral::verifyAttentionTiles(op)))
       return failure();
-    return verifyDialects<attn::AttnDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
-                          linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(op, stage);
+    if (failed(verifyDialects<attn::AttnDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
+                              linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(op,
+                                                                                                                stage)))
+      return failure();
+    return verifyTypes(op, stage);
   }
 };
 

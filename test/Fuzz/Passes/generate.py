@@ -24,7 +24,9 @@ MODELS = {
     "date-translator": SOURCE / "test/models/date-translator",  # recurrent, with additive attention
     "tiny-vit": SOURCE / "test/models/tiny-vit",
     "attention": SOURCE / "test/Examples/attention.mlir",
+    "elements": SOURCE / "test/Fuzz/Passes/Inputs/elements.mlir",  # tensors of index and of odd integers
 }
+FOREIGN = SOURCE / "test/Fuzz/Passes/Inputs/foreign.mlir"  # valid MLIR of element types that no stage has
 OPTIONS = [["--mcpu=x86-64-v3"], ["--mcpu=x86-64-v4", "--dtype=bf16", "--emulate=amx"], ["--mcpu=x86-64-v4", "--quantize=w8a8"], ["--target=generic"]]
 STAGES = ["imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect"]
 LARGE = {"tiled": 2, "backend": 8, "llvm-dialect": 8}  # has so many times fewer mutants
@@ -43,6 +45,9 @@ def passes_of(build):
 
 def texts_of(options, name):
     """The texts of a model's stages as raptc emits them, for each set of options that it accepts."""
+    if name == FOREIGN.stem:
+        yield "imported", FOREIGN
+        return
     for number, flags in enumerate(OPTIONS[:1] if options.count < 10 else OPTIONS):
         for stage in STAGES:
             text = Path(options.scratch) / f"{name}{number}.{stage}.mlir"
@@ -64,7 +69,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--scratch", required=True)
-    parser.add_argument("--only", choices=MODELS)
+    parser.add_argument("--only", choices=[*MODELS, FOREIGN.stem])
     add_draw_options(parser, count=4, seconds=10)  # mutants of each text; of large texts there are fewer
     options = parser.parse_args()
     options.build = options.build.resolve()
@@ -75,7 +80,7 @@ def parse():
 def main():
     options, begin = parse(), time.monotonic()
     passes = passes_of(options.build)
-    jobs = [job for name in ([options.only] if options.only else MODELS) for job in texts_of(options, name)]
+    jobs = [job for name in ([options.only] if options.only else [*MODELS, FOREIGN.stem]) for job in texts_of(options, name)]
     runs = refused = findings = invalid = 0
     with ThreadPoolExecutor(options.jobs) as pool:
         for (_, text), done in zip(jobs, pool.map(lambda job: survive(options, passes, job), jobs)):

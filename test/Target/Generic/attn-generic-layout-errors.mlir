@@ -12,3 +12,10 @@ func.func @returned() -> tensor<99x64x!attn.quantized<u8 group 0 axis 1>> {
 
 // expected-error@+1 {{has no layout: expected extents from 1 to 2^40, found [4611686018427387904]}}
 attn.parameter @huge : tensor<4611686018427387904xf32> from [#attn.source<"huge">]
+
+// -----
+
+// expected-error@+1 {{'func.func' op has a value of type 'tensor<8xcomplex<f32>>'; the canonical stage has caches, and scalars and tensors}}
+func.func @complex(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> attributes {attn.entry} {
+  return %x : tensor<8xcomplex<f32>>
+}

@@ -537,7 +537,8 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
       return signalPassFailure();
     ModuleOp module = getOperation();
     cpu::forgetCuts(module);
-    if (failed(verifyCaches(module)) || failed(splitCaches(module, attn_cpu::CacheLayout::poolsOf)))
+    if (failed(verifyTypes(module, Stage::Canonical)) || failed(verifyCaches(module)) ||
+        failed(splitCaches(module, attn_cpu::CacheLayout::poolsOf)))
       return signalPassFailure();
     llvm::MapVector<StringAttr, LayoutConstraint> constraints;
     WalkResult walk = module.walk([&](attn::ParameterSliceOp slice) {

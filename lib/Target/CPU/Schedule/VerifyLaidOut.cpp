@@ -26,22 +26,20 @@ struct VerifyLaidOut : rapt::impl::AttnVerifyLaidOutBase<VerifyLaidOut> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
       return signalPassFailure();
-    if (!getOperation()->hasAttr(attn::AttnDialect::targetAttr)) {
-      getOperation()->emitOpError() << "has no " << attn::AttnDialect::targetAttr
-                                    << ", which the laid-out stage promises";
-      return signalPassFailure();
-    }
-    if (failed(verifyEach(
-            getOperation(),
-            [](Operation *op) -> LogicalResult {
-              if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
-                return op->emitOpError("gives a cache without a layout, which the laid-out stage promises");
-              if (isa<attn_cpu::AttnCPUDialect>(op->getDialect()) && !isa<attn_cpu::CastRowsOp>(op))
-                return op->emitOpError("is an op of tiles, which the laid-out stage must not have");
-              return verifyDialects<attn::AttnDialect, attn_cpu::AttnCPUDialect, arith::ArithDialect, func::FuncDialect,
-                                    linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(
-                  op, Stage::LaidOut);
-            })) ||
+    if (failed(verifyTarget(getOperation(), Stage::LaidOut)) ||
+        failed(verifyEach(getOperation(),
+                          [](Operation *op) -> LogicalResult {
+                            if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
+                              return op->emitOpError(
+                                  "gives a cache without a layout, which the laid-out stage promises");
+                            if (isa<attn_cpu::AttnCPUDialect>(op->getDialect()) && !isa<attn_cpu::CastRowsOp>(op))
+                              return op->emitOpError("is an op of tiles, which the laid-out stage must not have");
+                            if (failed(verifyDialects<attn::AttnDialect, attn_cpu::AttnCPUDialect, arith::ArithDialect,
+                                                      func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                                                      scf::SCFDialect, tensor::TensorDialect>(op, Stage::LaidOut)))
+                              return failure();
+                            return verifyTypes(op, Stage::LaidOut);
+                          })) ||
         failed(cpu::verifyLayouts(getOperation())) || failed(cpu::verifyModuleSchedule(getOperation())) ||
         failed(cpu::verifySchedules(getOperation())) || failed(cpu::verifyFusions(getOperation())))
       signalPassFailure();

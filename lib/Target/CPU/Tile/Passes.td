@@ -54,13 +54,17 @@ def AttnVerifyTiled : Pass<"attn-verify-tiled", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `tiled`";
   let description = [{
     No op of `attn` remains but declarations and parameter slices. No tensor has an encoding or quantized elements. The other dialects are attn_cpu, affine, arith, func,
-    linalg, math, scf, tensor, ub and vector.
+    linalg, math, scf, tensor, ub and vector. The module has its target and the schedules of no single op, each matmul tile and attention state its micro-kernel. An op of linalg
+    whose parallel loops have no bound is in a grid.
 
     ```mlir
+    module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>,
+                       linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>} {
     func.func @f(%x: tensor<8x32xf32>) -> tensor<8x32xf32> {
       %f0 = arith.constant 0.0 : f32
       %0 = linalg.fill ins(%f0 : f32) outs(%x : tensor<8x32xf32>) -> tensor<8x32xf32>
       return %0 : tensor<8x32xf32>
+    }
     }
     ```
     stays as it is.
