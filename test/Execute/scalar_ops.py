@@ -17,7 +17,7 @@ HALF = 0.5000001  # of a unit: rounded to nearest
 BOUNDS = {**dict.fromkeys(["math.exp", "math.exp2", "math.log", "math.sin", "math.cos", "math.rsqrt"], 2), **dict.fromkeys(["math.tanh", "math.erf"], 4),
           **{"math." + name: 1 for name in "cbrt expm1 log2 log10 log1p powf fpowi tan asin acos atan atan2 sinh cosh".split()}}
 PERIODIC = ("math.sin", "math.cos", "math.tan")  # NaN beyond 2^20
-FLUSHED = ("math.exp", "math.exp2")  # results below 2^-126 are 0
+FLUSHED = ("math.exp", "math.exp2", "halves")  # results below 2^-126 are 0, of casts to bf16 where a CPU has an instruction
 UNARY = ["arith.negf"] + ["math." + name for name in
                           "absf ceil floor round roundeven trunc sqrt rsqrt cbrt exp exp2 expm1 log log2 log10 log1p erf sin cos tan asin acos atan sinh cosh tanh".split()]
 BINARY = ["arith." + name for name in "addf subf mulf divf remf maximumf minimumf maxnumf minnumf".split()] + ["math.copysign", "math.powf", "math.atan2"]
@@ -121,7 +121,7 @@ def check(name, op, got, expected, x):
     expected = np.where(np.abs(x) > 2**20, np.nan, expected) if op in PERIODIC else expected
     errors = in_ulps(got, expected)
     if op in FLUSHED:
-        errors = np.where((np.abs(expected) < 2.0**-126) & (got == 0), 0, errors)
+        errors = np.where((np.abs(expected) <= 2.0**-126) & (got == 0), 0, errors)
     bound, worst = BOUNDS.get(op, HALF), errors.max()
     print(f"{name}: {worst:.2f} units in the last place, bound {bound:g}")
     checks.passed, checks.failed = checks.passed + bool(worst <= bound), checks.failed + (not worst <= bound)
