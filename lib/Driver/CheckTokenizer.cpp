@@ -1,5 +1,6 @@
 //===- CheckTokenizer.cpp - Do tokenizers and model belong together? ---------------===//
 #include "lib/Driver/CheckTokenizer.h"
+#include "lib/Generation/GenerationConfig.h"
 #include "lib/Support/Json.h"
 #include "lib/Tokenizer/Tokenizer.h"
 
@@ -54,6 +55,9 @@ void Check::hold(const TokenizerFiles &files, const std::string &prefix, const c
 }
 
 std::vector<std::string> Check::run() {
+  if (std::string_view generation = content("generation_config.json"); !generation.empty())
+    if (auto config = readGenerationConfig(generation); !config)
+      warnings.push_back(config.error().message + "; rapt-run will refuse to generate");
   TokenizerFiles files{content("tokenizer.json"),
                        content("tokenizer_config.json"),
                        content("special_tokens_map.json"),
@@ -62,7 +66,7 @@ std::vector<std::string> Check::run() {
                        content("merges.txt"),
                        content("vocab.txt")};
   if (files.tokenizerJson.empty() && (files.vocabulary.empty() || files.merges.empty()) && files.wordPieces.empty())
-    return {};
+    return warnings;
   const char *file = !files.tokenizerJson.empty() ? "tokenizer.json"
                      : !files.vocabulary.empty()  ? "vocab.json"
                                                   : "vocab.txt";

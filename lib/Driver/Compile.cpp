@@ -7,6 +7,7 @@
 #include "lib/Driver/FaultInjection.h"
 #include "lib/Driver/Kernel.h"
 #include "lib/Driver/Lowering.h"
+#include "lib/Driver/OldWeights.h"
 #include "lib/Driver/Phases.h"
 #include "lib/Driver/Remarks.h"
 #include "lib/Driver/Report.h"
@@ -79,6 +80,7 @@ private:
   artifact::LinkRequest linkRequest(const std::string &object);
   MaybeFailure emitVariant(size_t variant, host::Output output, std::string &code);
   bool emitObject(std::string &object);
+  void removeOldWeights(const std::string &name);
   bool writeArtifact();
   bool writeKernel();
 
@@ -543,6 +545,18 @@ bool Compilation::writeKernel() {
   return written ? true : failOf(written);
 }
 
+/// Removes the weight file that only the replaced library named.
+void Compilation::removeOldWeights(const std::string &name) {
+  const std::string path = paths.directory + "/" + name;
+  if (files.isInput(path))
+    return;
+  const std::string user = findUserOf(paths.directory, name);
+  if (user.empty())
+    llvm::sys::fs::remove(path);
+  else
+    tell("note", shownPath(path) + " stays: " + shownPath(user) + " may need it");
+}
+
 /// Weights, header and library, renamed in this order: the library's rename is the commit.
 bool Compilation::writeArtifact() {
   if (!manifest.model)
@@ -572,15 +586,16 @@ bool Compilation::writeArtifact() {
   for (auto *file : {&*header, &*made})
     if (Status done = (*file)->commit(); !done)
       return failOf(done);
-  old = old.empty() ? old : paths.directory + "/" + old;
-  if (!old.empty() && old != paths.directory + "/" + manifest.weightsFile && !files.isInput(old))
-    llvm::sys::fs::remove(old);
+  if (!old.empty() && old != manifest.weightsFile)
+    removeOldWeights(old);
   if (weights.existing && artifact::directoryOf(options.weights) != paths.directory)
     tell("warning", shownPath(paths.main) + " looks for " + shownPath(manifest.weightsFile) +
                         " beside itself; it lies in " + shownPath(artifact::directoryOf(options.weights)));
-  const bool hasTokenizer = llvm::any_of(input.sections, [](const artifact::Section &section) {
-    return section.name == "tokenizer.json" || section.name == "vocab.json" || section.name == "vocab.txt";
-  });
+  auto hasAny = [&](std::initializer_list<llvm::StringRef> names) {
+    return llvm::any_of(input.sections, [&](const auto &section) { return llvm::is_contained(names, section.name); });
+  };
+  const bool hasTokenizer = hasAny({"tokenizer.json", "vocab.json", "vocab.txt"}) &&
+                            (!manifest.model->sourceVocabulary || hasAny({"target_tokenizer.json"}));
   phases.endProgress();
   const double packing = phases.secondsIn(packingPhase);
   const Costs costs{phases.elapsed() - packing, packing};

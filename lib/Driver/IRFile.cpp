@@ -1,9 +1,13 @@
 //===- IRFile.cpp - The .mlir files of tools that parse with upstream's drivers --------------===//
 #include "lib/Driver/IRFile.h"
+#include "lib/Support/File.h"
 #include "lib/Support/IRText.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 
+using namespace mlir;
 using namespace rapt;
 
 Expected<std::unique_ptr<llvm::MemoryBuffer>> driver::openIRFile(llvm::StringRef name) {
@@ -16,4 +20,61 @@ Expected<std::unique_ptr<llvm::MemoryBuffer>> driver::openIRFile(llvm::StringRef
   if (Status checked = checkIRText(std::string_view(buffer->getBuffer())); !checked)
     return Error{buffer->getBufferIdentifier().str() + ": " + checked.error().message};
   return buffer;
+}
+
+Status driver::writeIRFile(const std::string &name, llvm::function_ref<LogicalResult(raw_ostream &)> write) {
+  if (name == "-")
+    return succeeded(write(llvm::outs())) ? Status() : Error{""};
+  llvm::sys::fs::file_status status;
+  const bool exists = !llvm::sys::fs::status(name, status);
+  if (exists && !is_regular_file(status) && !is_directory(status)) { // a device or FIFO
+    std::error_code error;
+    llvm::raw_fd_ostream stream(name, error);
+    if (error)
+      return Error{shownPath(name) + ": " + error.message()};
+    return succeeded(write(stream)) ? Status() : Error{""};
+  }
+  auto file = OutputFile::create(name);
+  if (!file)
+    return file.error();
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (failed(write(stream)))
+    return Error{""};
+  if (Status written = (*file)->write(std::as_bytes(std::span(text))); !written)
+    return written;
+  return (*file)->commit();
+}
+
+CommandFiles driver::listIRFiles(int argc, const char *const *argv, const std::string &input,
+                                 const std::string &output) {
+  CommandFiles files;
+  if (input == "-")
+    files.addStandardInput();
+  else
+    files.addInput(input, "the input");
+  if (output != "-")
+    files.addOutput(output, "the output");
+  for (int i = 1; i < argc; ++i) {
+    StringRef argument = StringRef(argv[i]).ltrim('-');
+    auto [name, value] = argument.split('=');
+    if (!argument.contains('=') && i + 1 < argc)
+      value = argv[i + 1];
+    const std::string path = value.str(), role = "--" + name.str();
+    if (llvm::is_contained({"load-pass-plugin", "load-dialect-plugin", "irdl-file"}, name))
+      files.addInput(path, role);
+    else if (llvm::is_contained({"mlir-generate-reproducer", "mlir-pass-pipeline-crash-reproducer",
+                                 "remarks-output-file", "log-actions-to", "profile-actions-to"},
+                                name) &&
+             path != "-")
+      files.addOutput(path, role);
+    else if (name == "mlir-print-ir-tree-dir")
+      files.addOutputs(path, "", role);
+    SmallVector<StringRef> words; // of a pipeline: {option=value option=value}
+    llvm::SplitString(value, words, " {},()");
+    for (StringRef word : words)
+      if (word.consume_front("test=")) // of the passes that reduce
+        files.addInput(word.str(), "the test");
+  }
+  return files;
 }

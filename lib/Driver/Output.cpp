@@ -1,10 +1,8 @@
 //===- Output.cpp - Where results go ---------------------------------------------------------===//
 #include "lib/Driver/Output.h"
-#include "lib/Artifact/Elf.h"
 #include "lib/Artifact/StagedFile.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Support/File.h"
-#include "lib/Support/Json.h"
 #include "lib/Support/Progress.h"
 #include <cerrno>
 #include <csignal>
@@ -88,6 +86,10 @@ CommandFiles OutputPaths::list(const Options &options, Emit emit, const std::vec
   addInput(files, options.input, "the input");
   if (!options.weights.empty())
     addInput(files, options.weights, "--weights");
+  for (const std::string &plugin : options.passPlugins)
+    files.addInput(plugin, "--load-pass-plugin");
+  for (const std::string &plugin : options.dialectPlugins)
+    files.addInput(plugin, "--load-dialect-plugin");
   if (!main.empty())
     files.addOutput(main, "the output");
   if (emit >= Emit::Object)
@@ -128,24 +130,6 @@ Status driver::writeIntermediate(const Options &options, const OutputPaths &path
     if (Status written = writeText(folder + "/" + paths.base + "." + suffix, text); !written)
       return written;
   return {};
-}
-
-std::string driver::weightsNamedBy(const std::string &path, const std::string &base) {
-  Expected<std::string> bytes = readFile(path, uint64_t(1) << 30);
-  if (!bytes)
-    return {};
-  Expected<std::string_view> section = artifact::readElfSection(*bytes, ".rapt.manifest");
-  if (!section)
-    return {};
-  Expected<json::Value> manifest = json::parse(*section);
-  const json::Value *weights = manifest ? manifest->find("weights") : nullptr;
-  const json::Value *file = weights ? weights->find("file") : nullptr;
-  const std::string *name = file ? file->asString() : nullptr;
-  // Only what a compilation to this base writes: never a path, never another model's file.
-  bool ours = name && name->size() == base.size() + 9 + 8 && name->starts_with(base + "-") &&
-              name->ends_with(".weights") &&
-              name->substr(base.size() + 1, 8).find_first_not_of("0123456789abcdef") == std::string::npos;
-  return ours ? *name : std::string();
 }
 
 void driver::discardOnInterrupt() {

@@ -54,9 +54,6 @@ Status writeText(const std::string &path, std::string_view text);
 Status writeIntermediate(const Options &options, const OutputPaths &paths, const std::string &suffix,
                          std::string_view text);
 
-/// The weight file that the library or object at `path` names, when it is one of BASE-<id8>.weights; else empty.
-std::string weightsNamedBy(const std::string &path, const std::string &base);
-
 /// Temporary files go when the user interrupts.
 void discardOnInterrupt();
 

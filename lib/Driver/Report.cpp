@@ -1,7 +1,7 @@
 //===- Report.cpp - The lines that raptc prints at its end -------------------------------------===//
 #include "lib/Driver/Report.h"
+#include "lib/Support/Example.h"
 #include "lib/Support/File.h"
-#include "lib/Support/Task.h"
 #include "lib/Support/Units.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
@@ -61,22 +61,11 @@ std::string limitsLine(const artifact::Manifest &m) {
   return line;
 }
 
-/// A word of a shell's command line.
-std::string quoted(const std::string &word) {
-  constexpr const char *plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+:@%,=-";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos)
-    return word;
-  std::string text = "'";
-  for (char c : word)
-    text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
 /// rapt-run as the user would have to type it: beside raptc when that was named by a path.
 std::string runner(const std::string &program) {
   const size_t slash = program.rfind('/');
   const std::string beside = slash == std::string::npos ? "" : program.substr(0, slash + 1) + "rapt-run";
-  return !beside.empty() && access(beside.c_str(), X_OK) == 0 ? quoted(beside) : "rapt-run";
+  return !beside.empty() && access(beside.c_str(), X_OK) == 0 ? shellWord(beside) : "rapt-run";
 }
 
 /// Whether this machine can run one of the variants.
@@ -94,20 +83,21 @@ bool runsHere(const artifact::Manifest &manifest) {
 
 std::string tryLine(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Options &options,
                     bool hasTokenizer) {
-  const std::string library = quoted(shownPath((paths.main.find('/') == std::string::npos ? "./" : "") + paths.main));
+  const std::string library =
+      shellWord(shownPath((paths.main.find('/') == std::string::npos ? "./" : "") + paths.main));
   if (emit != Emit::Library)
     return "try: #include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
   if (!runsHere(manifest))
     return "run: on a CPU of the target, which this machine's is not";
   if (!manifest.parameters.empty() && !manifest.weightsInside && !manifest.weightsFileBytes)
     return "run: with rapt-run's --weights=FILE, since no weights were packed";
-  const std::string task = manifest.model ? manifest.model->task : "";
-  const bool isShown = !task.empty() && hasTokenizer && !task.starts_with("image-");
-  const bool takesIds = (task == "decoder" || task == "text2text-generation") && !hasTokenizer;
-  return "try: " + runner(options.program) + " " + library +
-         (isShown    ? " " + std::string(exampleArguments(task))
-          : takesIds ? " --tokens 1,2,3 -n 8"
-                     : "");
+  ExampleModel model{"", hasTokenizer, manifest.maxPositions, 0};
+  if (const auto &found = manifest.model) {
+    model.task = found->task;
+    model.vocabulary = found->sourceVocabulary ? found->sourceVocabulary : found->vocabulary;
+  }
+  const std::string arguments = exampleArguments(model);
+  return "try: " + runner(options.program) + " " + library + (arguments.empty() ? "" : " " + arguments);
 }
 
 } // namespace

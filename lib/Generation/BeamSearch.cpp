@@ -7,8 +7,6 @@
 
 namespace rapt {
 
-constexpr int64_t mostBeams = 4096;
-
 Expected<BeamSearch> BeamSearch::create(const BeamOptions &options, std::span<const int32_t> prompt) {
   auto check = [](const char *name, double value, bool good, const std::string &range) -> Status {
     return good ? Status()

@@ -15,6 +15,9 @@
 
 namespace rapt {
 
+/// The most of one search.
+inline constexpr int64_t mostBeams = 4096;
+
 /// When a search ends that has as many finished hypotheses as beams.
 enum class EarlyStopping {
   Estimate, ///< false: when no hypothesis at its present length could enter the finished ones.

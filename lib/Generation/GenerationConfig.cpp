@@ -141,9 +141,11 @@ static Status readLengthPenalty(GenerationConfig &config, const json::Value &val
 
 /// Refuses members that contradict each other.
 static Status checkTogether(const GenerationConfig &config) {
-  auto refused = [](const char *key, int64_t value, const char *why) {
+  auto refused = [](const char *key, int64_t value, const std::string &why) {
     return Error{kFile + ": " + key + " is " + std::to_string(value) + why};
   };
+  if (config.beams > mostBeams)
+    return refused("num_beams", config.beams, ", but at most " + std::to_string(mostBeams) + " are supported");
   if (config.beams > 1 && config.sample)
     return refused("num_beams", config.beams, " with do_sample: sampled beams are not supported");
   if (config.beams > 1 && !config.stopStrings.empty())

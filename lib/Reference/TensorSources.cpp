@@ -74,7 +74,10 @@ Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::openTensors(c
 
 Status rapt::reference::checkFiles(const Request &request) {
   CommandFiles files;
-  files.addInput(request.ir, "the IR");
+  if (request.ir == "-")
+    files.addStandardInput();
+  else
+    files.addInput(request.ir, "the IR");
   if (!request.weights.empty())
     for (const std::string &path : huggingface::listModelFiles(request.weights))
       files.addInput(path, "a file of the model");

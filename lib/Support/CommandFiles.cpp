@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace rapt;
 namespace fs = std::filesystem;
@@ -25,12 +26,16 @@ CommandFiles::File CommandFiles::describe(const std::string &path, const std::st
         (fs::path(resolve(name.has_parent_path() ? name.parent_path() : fs::path("."))) / name.filename()).string());
   file.resolved.push_back(resolve(name));
   struct stat status;
-  if (stat(path.c_str(), &status) == 0)
+  if (stat(path.c_str(), &status) == 0) {
     file.inode = {uint64_t(status.st_dev), uint64_t(status.st_ino)};
+    file.isStream = !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+  }
   return file;
 }
 
 bool CommandFiles::File::is(const File &other) const {
+  if (isStream || other.isStream)
+    return false;
   if (inode && other.inode && *inode == *other.inode)
     return true;
   return std::any_of(resolved.begin(), resolved.end(), [&](const std::string &name) {
@@ -40,6 +45,12 @@ bool CommandFiles::File::is(const File &other) const {
 
 void CommandFiles::addInput(const std::string &path, const std::string &role) {
   inputs.push_back(describe(path, role));
+}
+
+void CommandFiles::addStandardInput() {
+  struct stat status;
+  if (fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode))
+    inputs.push_back({"-", "the standard input", std::pair(uint64_t(status.st_dev), uint64_t(status.st_ino)), {}});
 }
 
 void CommandFiles::addOutput(const std::string &path, const std::string &role) {
@@ -56,7 +67,7 @@ bool CommandFiles::isInput(const std::string &path) const {
 }
 
 static std::string sameAs(const std::string &path, const std::string &other) {
-  return path == other ? "it" : shownPath(other) + ", which is the same file";
+  return path == other || other == "-" ? "it" : shownPath(other) + ", which is the same file";
 }
 
 /// Files of the family that exist, and those that an input or output would become.
@@ -70,6 +81,8 @@ Status CommandFiles::checkFamily(const Family &family) const {
   auto isMember = [&](const File &file) {
     for (const std::string &resolved : file.resolved) {
       const fs::path path = resolved;
+      if (family.mark.empty() && resolved.starts_with(folder + "/"))
+        return true;
       if (path.parent_path().string() == folder && path.filename().string().find(family.mark) != std::string::npos)
         return true;
     }

@@ -19,9 +19,11 @@ class CommandFiles {
 public:
   /// `role` says in messages what the file is: "the input", "--weights", "a file of the model".
   void addInput(const std::string &path, const std::string &role);
+  /// The file that the standard input is, where it is one.
+  void addStandardInput();
   /// Outputs of the same role are written by one part of the command, which gives them names of their own.
   void addOutput(const std::string &path, const std::string &role);
-  /// Whatever file in `folder` has `mark` in its name.
+  /// Whatever file in `folder` has `mark` in its name; without a mark, whatever file is anywhere below.
   void addOutputs(const std::string &folder, const std::string &mark, const std::string &role);
 
   bool isInput(const std::string &path) const;
@@ -34,6 +36,7 @@ private:
     std::string path, role;
     std::optional<std::pair<uint64_t, uint64_t>> inode; ///< device and inode of a file that exists
     std::vector<std::string> resolved;                  ///< the entry that `path` names, and what it links to
+    bool isStream = false;                              ///< a device or FIFO, which writing does not overwrite
     bool is(const File &other) const;
   };
   struct Family {

@@ -4,10 +4,8 @@
 #include "lib/InitAll.h"
 #include "mlir/Dialect/Linalg/TransformOps/DialectExtension.h"
 #include "mlir/Dialect/Transform/Transforms/Passes.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 
@@ -16,19 +14,15 @@ static LogicalResult fail(const std::string &message) {
   return failure();
 }
 
-/// MlirOptMain with a check of the text before it is parsed.
-static LogicalResult optimize(StringRef input, StringRef output, DialectRegistry &registry) {
+/// MlirOptMain with a check of the text before it is parsed; `output` stays what it is where anything fails.
+static LogicalResult optimize(const std::string &input, const std::string &output, DialectRegistry &registry) {
   auto buffer = rapt::driver::openIRFile(input);
   if (!buffer)
     return fail(buffer.error().message);
-  std::string message;
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &message);
-  if (!file)
-    return fail(message);
-  if (failed(MlirOptMain(file->os(), std::move(*buffer), registry, MlirOptMainConfig::createFromCLOptions())))
-    return failure();
-  file->keep();
-  return success();
+  rapt::Status written = rapt::driver::writeIRFile(output, [&](llvm::raw_ostream &stream) {
+    return MlirOptMain(stream, std::move(*buffer), registry, MlirOptMainConfig::createFromCLOptions());
+  });
+  return written ? success() : written.error().message.empty() ? failure() : fail(written.error().message);
 }
 
 int main(int argc, char **argv) {
@@ -40,6 +34,7 @@ int main(int argc, char **argv) {
   // Schedules written as transform scripts, which try tilings before a pass has them.
   linalg::registerTransformDialectExtension(registry);
   transform::registerTransformPasses();
+  const std::vector<const char *> arguments(argv, argv + argc);
   rapt::driver::Plugins plugins;
   if (rapt::Status loaded = plugins.loadFromArguments(argc, argv); !loaded)
     return asMainReturnCode(fail(loaded.error().message));
@@ -48,5 +43,8 @@ int main(int argc, char **argv) {
   const MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
   if (config.shouldListPasses() || config.shouldShowDialects())
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  const auto files = rapt::driver::listIRFiles(int(arguments.size()), arguments.data(), input, output);
+  if (rapt::Status checked = files.check(); !checked)
+    return asMainReturnCode(fail(checked.error().message));
   return asMainReturnCode(optimize(input, output, registry));
 }

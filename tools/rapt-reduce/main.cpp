@@ -5,12 +5,10 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Reducer/Passes.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/ParseUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 
@@ -40,21 +38,22 @@ static LogicalResult reduce(int argc, char **argv, MLIRContext &context) {
   registerReducerPasses();
   PassPipelineCLParser pipeline("", "Reduction passes to run");
   llvm::cl::ParseCommandLineOptions(argc, argv, "Rapt's reducer of test cases\n");
+  if (rapt::Status checked = rapt::driver::listIRFiles(argc, argv, input, result).check(); !checked)
+    return fail(checked.error().message);
   FailureOr<OwningOpRef<Operation *>> parsed = parse(input, !noModule, context);
   if (failed(parsed))
     return failure();
   Operation *op = parsed->get();
-  std::string message;
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(result, &message);
-  if (!file)
-    return fail(message);
   PassManager passes(&context, op->getName().getStringRef());
-  if (failed(pipeline.addToPipeline(passes, [](const Twine &reason) { return fail(reason.str()); })) ||
-      failed(passes.run(op)))
+  if (failed(pipeline.addToPipeline(passes, [](const Twine &reason) { return fail(reason.str()); })))
     return failure();
-  op->print(file->os());
-  file->keep();
-  return success();
+  rapt::Status written = rapt::driver::writeIRFile(result, [&](llvm::raw_ostream &stream) {
+    if (failed(passes.run(op)))
+      return failure();
+    op->print(stream);
+    return success();
+  });
+  return written ? success() : written.error().message.empty() ? failure() : fail(written.error().message);
 }
 
 int main(int argc, char **argv) {

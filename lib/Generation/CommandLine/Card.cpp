@@ -1,10 +1,14 @@
 // The description of a compiled model, read from its manifest without loading its code.
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Model.h"
+#include "lib/Support/Example.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
-#include "lib/Support/Task.h"
 #include "lib/Support/Variant.h"
+#include "rapt/artifact.h"
+#include <algorithm>
+#include <cstring>
+#include <set>
 #include <sys/stat.h>
 
 namespace rapt::run {
@@ -54,14 +58,60 @@ std::string modelLine(const rapt_module_info &i) {
   return line + ", " + grouped(uint64_t(i.parameters)) + " parameters (" + i.source_dtype + ")";
 }
 
+/// The file of the weights; empty where there is none.
+std::string weightsPath(const Options &options, const rapt_module_info &i) {
+  if (!options.weights.empty())
+    return options.weights;
+  return i.weights_file ? weightsPathOf(options.library, i.weights_file) : "";
+}
+
 std::string filesLine(const Options &options, const rapt_module_info &i) {
   std::string line = "files: " + json::printable(options.library) + " (" + sizeOfFile(options.library) + ")";
-  if (!i.weights_file && options.weights.empty())
+  const std::string path = weightsPath(options, i);
+  if (path.empty())
     return line + (i.weights_file_bytes ? ", weights inside" : "");
-  size_t slash = options.library.rfind('/');
-  std::string path = slash == std::string::npos ? "" : options.library.substr(0, slash + 1);
-  path = options.weights.empty() ? path + i.weights_file : options.weights;
   return line + ", " + json::printable(path) + " (" + sizeOfFile(path) + ")";
+}
+
+/// Names of the files of the model that lie beside the weights, in the weight file at `path` or inside the library
+/// there.
+std::set<std::string> listSections(const std::string &path) {
+  auto file = InputFile::open(path);
+  rapt_weights_header header = {};
+  auto isAt = [&](uint64_t at) {
+    Expected<size_t> got = (*file)->readSome(at, std::as_writable_bytes(std::span(&header, 1)));
+    return got && *got == sizeof header && header.magic == RAPT_WEIGHTS_MAGIC;
+  };
+  uint64_t at = 0;
+  while (file && at < (*file)->size() && !isAt(at))
+    at += RAPT_WEIGHTS_ALIGNMENT;
+  std::set<std::string> names;
+  if (file && header.magic == RAPT_WEIGHTS_MAGIC)
+    for (uint32_t i = 0; i < std::min<uint32_t>(header.section_count, RAPT_WEIGHTS_MAX_SECTIONS); ++i)
+      names.insert(std::string(header.sections[i].name, strnlen(header.sections[i].name, 64)));
+  return names;
+}
+
+/// A command that works as it is printed, or what running the model needs.
+std::string tryLine(const Options &options, const rapt_module_info &i) {
+  const std::string weights = weightsPath(options, i);
+  struct stat status;
+  if (!*i.target_cpu)
+    return "run: on a CPU of the target, which this machine's is not";
+  if (!weights.empty() && stat(weights.c_str(), &status) != 0)
+    return "run: with --weights=FILE, since " + json::printable(weights) + " is missing";
+  if (std::string_view(i.task).starts_with("image-"))
+    return "run: with --image=FILE, a JPEG or PNG image";
+  const std::set<std::string> names = listSections(weights.empty() ? options.library : weights);
+  const bool hasTokenizer = (names.count("tokenizer.json") || names.count("vocab.json") || names.count("vocab.txt")) &&
+                            (!i.source_vocabulary || names.count("target_tokenizer.json"));
+  const std::string arguments = exampleArguments(
+      {i.task, hasTokenizer, i.max_positions, i.source_vocabulary ? i.source_vocabulary : i.vocabulary});
+  if (arguments.empty())
+    return "run: with --input NAME=FILE.npy and --output NAME=FILE.npy, since no text can be given";
+  const bool isPlain = options.library.find('/') == std::string::npos;
+  return "try: " + shellWord(options.program) + " " + shellWord((isPlain ? "./" : "") + options.library) + " " +
+         (options.weights.empty() ? "" : "--weights " + shellWord(options.weights) + " ") + arguments;
 }
 
 } // namespace
@@ -82,7 +132,8 @@ int printCard(const Options &options) {
   if (!options.json && !*info.family)
     return fail(options.library + ": holds kernels and no model; rapt-bench measures them");
   if (!options.json) {
-    card = modelLine(info) + "\n" + targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu) + "\n" +
+    card = modelLine(info) + "\n" +
+           targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu, options.verbose) + "\n" +
            quantizationLine(*manifest) + filesLine(options, info) + "\n";
     if (info.max_positions)
       card += "limits: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens and " +
@@ -91,9 +142,7 @@ int printCard(const Options &options) {
                    ? "; cache: " + grouped(info.cache_bytes_per_token) + " bytes per token (" + info.cache_dtype + ")"
                    : std::string()) +
               "\n";
-    bool plain = options.library.find('/') == std::string::npos;
-    card += "try: rapt-run " + std::string(plain ? "./" : "") + json::printable(options.library) + " " +
-            std::string(exampleArguments(info.task)) + "\n";
+    card += tryLine(options, info) + "\n";
   }
   Status status = print(card);
   return status ? 0 : fail(status.error().message);

@@ -9,6 +9,14 @@
 
 namespace rapt::run {
 
+std::string weightsPathOf(const std::string &library, const std::string &name) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path given = fs::path(library).parent_path(), real = fs::canonical(library, error).parent_path(),
+                 here = fs::canonical(given.empty() ? "." : given, error);
+  return ((error || here == real ? given : real) / name).string(); // as the user wrote it where that is the place
+}
+
 /// No output may replace the library, its weights, an input or another output.
 static Status checkFiles(const Options &options, const Model &model) {
   CommandFiles files;
@@ -16,14 +24,15 @@ static Status checkFiles(const Options &options, const Model &model) {
   if (!options.weights.empty())
     files.addInput(options.weights, "--weights");
   else if (model.info.weights_file)
-    files.addInput(options.library.substr(0, options.library.rfind('/') + 1) + model.info.weights_file,
-                   "weights of the model");
+    files.addInput(weightsPathOf(options.library, model.info.weights_file), "weights of the model");
   for (const auto &[name, file] : options.inputs)
     files.addInput(file, "--input " + name);
   for (const std::string &image : options.images)
     files.addInput(image, "--image");
   for (const auto *text : {&options.promptFile, &options.perplexityFile})
-    if (*text && **text != "-")
+    if (*text && **text == "-")
+      files.addStandardInput();
+    else if (*text)
       files.addInput(**text, text == &options.promptFile ? "--file" : "--perplexity");
   for (const auto &[name, file] : options.outputs)
     files.addOutput(file, "--output " + name);

@@ -47,6 +47,8 @@ struct Failure {
 
 /// Refuses a path that is no file, which a model's directory is not.
 Status checkLibrary(const std::string &path);
+/// The file of weights `name` beside `library`, or beside what that links to, as the runtime opens it.
+std::string weightsPathOf(const std::string &library, const std::string &name);
 /// Opens the module and its weights; no context yet.
 Outcome openModule(const Options &options, Model &model);
 /// Makes the pool, and a context for `tokens` tokens.

@@ -60,6 +60,8 @@ Setter namedFile(std::vector<NamedFile> Options::*field) {
 }
 
 std::string setTokens(Options &options, const std::string &value) {
+  if (options.tokens)
+    return "one list of token ids, and it has one already; several prompts run together by --prompt";
   std::vector<int32_t> ids;
   for (size_t at = 0; at <= value.size();) {
     const size_t end = std::min(value.find(',', at), value.size());
@@ -177,6 +179,8 @@ const std::vector<Option> &table() {
       {{"any-weights", "", nullptr, "accept weights with other content (a fine-tune)"}, flag(&Options::anyWeights)},
       {{"verify", "", nullptr, "hash the weights before using them"}, flag(&Options::verify)},
       {{"read-weights", "", nullptr, "read the weights instead of mapping the file"}, flag(&Options::readWeights)},
+      {{"verbose", "v", nullptr, "without anything to run: list the features of the CPUs that can run the model"},
+       flag(&Options::verbose)},
       {{"json", "", nullptr, "print one JSON object"}, flag(&Options::json)},
       {{"info", "", nullptr, "print what the library holds, and nothing else"}, flag(&Options::info)},
       {{"help", "h", nullptr, "print this"}, flag(&Options::help)},
@@ -188,7 +192,7 @@ Error usage(const std::string &message) { return Error{message + "; see rapt-run
 
 /// Options that say something about the model or about what is printed, also where nothing runs.
 bool isOfCard(std::string_view name) {
-  for (const char *known : {"model", "json", "info", "weights", "help", "version"})
+  for (const char *known : {"model", "json", "info", "weights", "verbose", "help", "version"})
     if (name == known)
       return true;
   return false;
@@ -253,6 +257,7 @@ Status checkOptions(const Options &o) {
 
 Expected<Options> parseOptions(int argc, const char *const *argv) {
   Options options;
+  options.program = argc > 0 ? argv[0] : "rapt-run";
   const std::vector<OptionName> names = optionNames(table());
   Expected<std::vector<Argument>> arguments = readArguments(argc, argv, names);
   if (!arguments)

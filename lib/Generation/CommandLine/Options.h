@@ -22,6 +22,7 @@ struct Profiling {
 };
 
 struct Options {
+  std::string program; ///< as it was called
   std::string library;
   std::shared_ptr<Profiling> profile; ///< null: nothing is measured
   bool help = false, version = false;
@@ -51,7 +52,7 @@ struct Options {
   std::string weights, variant;
   bool anyWeights = false, verify = false, readWeights = false;
   bool ignoreEnd = false; ///< go on after a token that ends a text
-  bool stats = false, json = false, info = false;
+  bool stats = false, json = false, info = false, verbose = false;
   std::vector<std::string> runOptions; ///< names of the given options that mean something only to a run
 
   /// Whether there is something to run.

@@ -1,9 +1,11 @@
 // Outputs that would destroy a file that a command reads or writes, however their paths are spelled.
 #include "lib/Support/CommandFiles.h"
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace rapt;
 namespace fs = std::filesystem;
@@ -73,4 +75,42 @@ TEST_F(CommandFilesTest, NamesThatArePartlyKnown) {
   EXPECT_TRUE(check("m/config.json"));
   fs::create_hard_link(root / "m/attentions-layer0.png", root / "cat.png");
   EXPECT_FALSE(check("cat.png"));
+}
+
+TEST_F(CommandFilesTest, WritingToADeviceOverwritesNothing) {
+  CommandFiles files;
+  files.addInput("/dev/null", "the input");
+  files.addOutput("/dev/null", "the output");
+  files.addOutput("/dev/null", "--profile");
+  EXPECT_TRUE(files.check());
+}
+
+TEST_F(CommandFilesTest, TheStandardInputIsAnInputWhereItIsAFile) {
+  auto check = [&](const fs::path &output) {
+    CommandFiles files;
+    files.addStandardInput();
+    files.addOutput(output.string(), "the output");
+    return files.check();
+  };
+  const int saved = dup(STDIN_FILENO), file = open((root / "m/config.json").c_str(), O_RDONLY);
+  dup2(file, STDIN_FILENO);
+  const Status same = check(root / "m/config.json"), other = check(root / "m/other.json");
+  dup2(saved, STDIN_FILENO);
+  close(saved), close(file);
+  EXPECT_TRUE(other);
+  ASSERT_FALSE(same);
+  EXPECT_NE(same.error().message.find("as the output would overwrite it (the standard input)"), std::string::npos);
+}
+
+TEST_F(CommandFilesTest, WhateverIsBelowAFolder) {
+  fs::create_directories(root / "tree/f");
+  std::ofstream(root / "tree/f/x.mlir") << "x";
+  auto check = [&](const std::string &input) {
+    CommandFiles files;
+    files.addInput((root / input).string(), "the input");
+    files.addOutputs((root / "tree").string(), "", "--mlir-print-ir-tree-dir");
+    return bool(files.check());
+  };
+  EXPECT_FALSE(check("tree/f/x.mlir"));
+  EXPECT_TRUE(check("m/config.json"));
 }

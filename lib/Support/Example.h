@@ -1,0 +1,28 @@
+//===- Example.h - A command that shows what a model does ------------------------===//
+//
+// The compiler and rapt-run both end with a line that shows how to try a model. It is a
+// command that works as it is printed. Names of tasks are those of docs/Semantics.md.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rapt {
+
+/// The properties of a model that decide about its example.
+struct ExampleModel {
+  std::string_view task;
+  bool hasTokenizer;  ///< also of what it writes
+  int64_t positions;  ///< of one sequence; 0: any number
+  int64_t vocabulary; ///< of what it reads
+};
+
+/// Arguments of rapt-run, behind the library; empty where none is known to work.
+std::string exampleArguments(const ExampleModel &model);
+
+/// `word` as a shell reads it.
+std::string shellWord(const std::string &word);
+
+} // namespace rapt
