@@ -1,5 +1,6 @@
 //===- StageCheck.cpp - Whether text of a stage fits the command -----------------------------===//
 #include "lib/Driver/StageCheck.h"
+#include "dialect/Attn/AttnDialect.h"
 #include "lib/Driver/Lowering.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Support/File.h"
@@ -36,6 +37,10 @@ Status checkOptions(Stage stage, const Options &options) {
 }
 
 Status checkTarget(ModuleOp module, Stage stage, const CodeVariant &variant, const Options &options) {
+  if (stage > Stage::Canonical && !module->hasAttr(attn::AttnDialect::targetAttr))
+    return Error{shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
+                 ", but has no attn.target, which names the target and CPU that the text was lowered for; compile from "
+                 "the stage canonical"};
   const TargetInfo found = TargetInfo::of(module), wanted = variant.capabilities;
   if (stage <= Stage::Canonical || found == wanted)
     return {};

@@ -99,6 +99,14 @@ struct PackedEntry {
     return firstDim(entry.getArgAttrOfType<ArrayAttr>(i, attn::AttnDialect::dimsAttr), entry.getArgumentTypes()[i]) ==
            "tokens";
   }
+  /// "input_ids=FILE.npy": the arguments that pack tokens, by the names that the user gives them.
+  std::string inputNames() {
+    std::string text;
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      if (auto name = entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr); name && packsArgument(i))
+        text += (text.empty() ? "" : " or ") + (name == "tokens" ? "input_ids" : name.str()) + "=FILE.npy";
+    return text;
+  }
   bool packsResult(unsigned i) {
     return firstDim(entry.getResultAttrOfType<ArrayAttr>(i, attn::AttnDialect::dimsAttr), entry.getResultTypes()[i]) ==
            "tokens";
@@ -121,7 +129,8 @@ FailureOr<NamedTensors> packInputs(PackedEntry &packed, const NamedTensors &inpu
     first = first ? first : &tensor;
   }
   if (!first)
-    return fail(packed.entry) << "'" << packed.entry.getSymName() << "' needs an input [batch, length, ...]";
+    return fail(packed.entry) << "'" << packed.entry.getSymName() << "' needs --input " << packed.inputNames()
+                              << ", padded [batch, length, ...]";
   FailureOr<Batch> read =
       readBatch(packed.entry, first->shape[0], first->shape[1], mask == inputs.end() ? nullptr : &mask->second);
   if (failed(read))

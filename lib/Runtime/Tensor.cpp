@@ -50,7 +50,8 @@ rapt_status checkTensor(const char *name, const rapt_tensor &t, int rank, const 
   int64_t elements = 1;
   for (int i = 0; i < rank; ++i) {
     if (t.shape[i] < 1 || t.shape[i] > INT32_MAX)
-      return report.fail(RAPT_INVALID, "%s: its dimension %d is %lld, not 1 or more", name, i, ll(t.shape[i]));
+      return report.fail(RAPT_INVALID, "%s: its dimension %d is %lld, not between 1 and %d", name, i, ll(t.shape[i]),
+                         INT32_MAX);
     if (__builtin_mul_overflow(elements, t.shape[i], &elements) || elements > (int64_t(1) << 48))
       return report.fail(RAPT_INVALID, "%s: is larger than any memory", name);
   }

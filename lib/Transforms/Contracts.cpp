@@ -38,6 +38,10 @@ LogicalResult verifyEntry(func::FuncOp entry) {
 LogicalResult verifyUnpadded(Operation *op, Stage stage) {
   auto channels = dyn_cast<attn::ChannelsOpInterface>(op);
   auto unpack = dyn_cast<attn::UnpackRowsOp>(op);
+  if (auto attention = dyn_cast<attn::AttentionOp>(op); attention && attention.isPadded())
+    return op->emitOpError() << "has the additive vector " << attention.getAdditive().getType() << " for queries "
+                             << attention.getQuery().getType() << ": the " << nameOf(stage)
+                             << " stage promises an element for each channel";
   if ((channels && channels.isPadded()) ||
       (unpack && unpack.getInput().getType().getShape().back() != unpack.getResult().getType().getShape().back()))
     return op->emitOpError() << "has padded channels: the " << nameOf(stage) << " stage promises logical shapes";

@@ -340,6 +340,9 @@ LogicalResult AttentionOp::verify() {
   }
   if (failed(verifyMaps(*this)) || failed(extents.finish({getKey(), getValue()})))
     return failure();
+  if (extents[DQK] == 0)
+    return emitOpError() << "needs queries and keys of 1 channel or more, found " << getQuery().getType() << " and "
+                         << getKey().getType();
   if (failed(verifyAdditive(*this, extents[DQK])))
     return failure();
   return verifyOutputs(*this, extents);

@@ -479,3 +479,16 @@ func.func @lookup_local(%q: tensor<?x4x16xf32>, %s: f32) {
     }
   return
 }
+
+// -----
+
+// Scores are sums over at least one channel.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+func.func @noChannels(%q: tensor<?x1x0xf32>, %v: tensor<?x1x8xf32>, %s: f32) {
+  // expected-error@+1 {{'attn.attention' op needs queries and keys of 1 channel or more, found 'tensor<?x1x0xf32>' and 'tensor<?x1x0xf32>'}}
+  %0 = attn.attention %q, %q, %v, %s maps [#q, #k, #v, #o] : tensor<?x1x0xf32>, tensor<?x1x0xf32>, tensor<?x1x8xf32> -> tensor<?x1x8xf32>
+  return
+}

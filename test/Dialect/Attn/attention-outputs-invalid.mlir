@@ -102,9 +102,9 @@ func.func @no_heads(%w: tensor<?x4x1x64xf32>, %l: index, %q: tensor<?x0x3x16xf32
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
-func.func @channels(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x3x0xf32>, %k: tensor<?x2x0xf32>, %s: f32) {
+func.func @channels(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x3x8xf32>, %k: tensor<?x2x8xf32>, %v: tensor<?x2x0xf32>, %s: f32) {
   // expected-error@+1 {{has values without channels: it gives no log-sum-exp and no weights}}
-  %o, %new = attn.attention %q, %k, %k, %s weights(%w[%l] heads [0, 5] : tensor<?x4x2x64xf32>) maps [#q, #k, #v, #o] : tensor<?x2x3x0xf32>, tensor<?x2x0xf32>, tensor<?x2x0xf32> -> tensor<?x2x3x0xf32>
+  %o, %new = attn.attention %q, %k, %v, %s weights(%w[%l] heads [0, 5] : tensor<?x4x2x64xf32>) maps [#q, #k, #v, #o] : tensor<?x2x3x8xf32>, tensor<?x2x8xf32>, tensor<?x2x0xf32> -> tensor<?x2x3x0xf32>
   return
 }
 

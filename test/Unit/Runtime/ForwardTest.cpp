@@ -139,7 +139,8 @@ TEST(Forward, RefusesWrongTensors) {
   expect([](Fixture &f) { f.tensors[1].dtype_bits = 64; }, RAPT_INVALID, {"f32"});
   expect([](Fixture &f) { f.tensors[1].rank = 2; }, RAPT_INVALID, {"logits", "rank 2"});
   expect([&](Fixture &f) { f.tensors[1].shape = other; }, RAPT_INVALID, {"[3, 70, 256]", "[3, 70, 257]"});
-  expect([&](Fixture &f) { f.tensors[0].shape = zero; }, RAPT_INVALID, {"dimension 0 is 0"});
+  expect([&](Fixture &f) { f.tensors[0].shape = zero; }, RAPT_INVALID,
+         {"dimension 0 is 0, not between 1 and 2147483647"});
   // Nothing is allocated for an empty tensor: its shape is what is wrong.
   expect([&](Fixture &f) { f.tensors[0].shape = zero, f.tensors[0].data = nullptr; }, RAPT_INVALID,
          {"dimension 0 is 0"});
