@@ -11,6 +11,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include <array>
 #include <sys/stat.h>
 
@@ -104,13 +105,34 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
 
 } // namespace
 
-/// ORG/NAME as the Hugging Face Hub names models, where no such path exists.
-static bool isHubName(StringRef path) {
-  auto [organization, name] = path.split('/');
-  return llvm::all_of(std::array{organization, name}, [](StringRef part) {
-    return !part.empty() && llvm::isAlnum(part.front()) &&
-           llvm::all_of(part, [](char c) { return llvm::isAlnum(c) || StringRef("-_.").contains(c); });
-  });
+/// ORG/NAME, or NAME of the oldest models, as the Hugging Face Hub names models, also behind its address; else empty.
+static StringRef hubNameOf(StringRef path) {
+  const bool isAddress = path.consume_front("https://huggingface.co/") || path.consume_front("https://hf.co/");
+  SmallVector<StringRef> parts;
+  path.split(parts, '/', -1, /*KeepEmpty=*/isAddress ? false : true);
+  if (isAddress && parts.size() > 2) // .../tree/main
+    path = path.take_front(parts[1].end() - path.begin());
+  else if (parts.empty() || parts.size() > 2 || (parts.size() == 1 && path.contains('.')))
+    return "";
+  return llvm::all_of(ArrayRef(parts).take_front(2),
+                      [](StringRef part) {
+                        return !part.empty() && llvm::isAlnum(part.front()) && llvm::all_of(part, [](char c) {
+                          return llvm::isAlnum(c) || StringRef("-_.").contains(c);
+                        });
+                      })
+             ? path.rtrim('/')
+             : "";
+}
+
+/// A snapshot in the folder that the Hub's cache has for a model, which holds the files; else empty.
+static std::string findSnapshot(const std::string &path) {
+  std::error_code error;
+  std::string found;
+  for (llvm::sys::fs::directory_iterator entry(path + "/snapshots", error), end; !error && entry != end;
+       entry.increment(error))
+    if (huggingface::entryExists(entry->path() + "/config.json"))
+      found = std::max(found, entry->path());
+  return found;
 }
 
 /// A directory without a configuration that holds a model of another kind; else success.
@@ -122,12 +144,23 @@ static Status checkDirectory(const std::string &path) {
                  "model, with peft's merge_and_unload(), and give that directory"};
   if (huggingface::entryExists(path + "/config.json"))
     return {};
-  for (const std::string &name : huggingface::listWeightFiles(path))
+  if (const std::string snapshot = findSnapshot(path); !snapshot.empty())
+    return Error{shownPath(path) + ": is a folder of the Hugging Face cache; give the snapshot in it, " +
+                 shownPath(snapshot)};
+  for (const std::string &name : huggingface::listWeightFiles(path)) {
+    auto holds = [&](const std::string &what) {
+      return Error{shownPath(path) + ": holds " + shownPath(name) + ", " + what};
+    };
     for (const auto &[suffix, kind] : {std::pair(".gguf", "a GGUF file"), {".onnx", "an ONNX model"}})
       if (StringRef(name).ends_with(suffix))
-        return Error{shownPath(path) + ": holds " + shownPath(name) + ", " + kind +
+        return holds(std::string(kind) +
                      ", and no config.json; raptc reads the Hugging Face model it was made from: a directory with "
-                     "config.json and model.safetensors"};
+                     "config.json and model.safetensors");
+    for (const char *suffix : {".pt", ".pth", ".bin", ".ckpt", ".pkl"})
+      if (StringRef(name).ends_with(suffix))
+        return holds("which PyTorch wrote, and no config.json; raptc reads a directory with config.json and "
+                     "model.safetensors, as `model.save_pretrained(DIR)` writes it");
+  }
   return {};
 }
 
@@ -138,11 +171,13 @@ Expected<InputKind> driver::detectInput(const std::string &path) {
     Status whole = checkDirectory(path);
     return whole ? Expected(InputKind::HuggingFace) : whole.error();
   }
-  if (!exists && isHubName(path))
+  if (const StringRef name = hubNameOf(path); !exists && !name.empty())
     return Error{shownPath(path) +
-                 ": no such file or directory; raptc does not download models: if this is a name on "
+                 ": No such file or directory; raptc does not download models: if this is a name on "
                  "the Hugging Face Hub, run `hf download " +
-                 path + " --local-dir " + path.substr(path.find('/') + 1) + "` and give that directory"};
+                 name.str() + " --local-dir " + name.substr(name.rfind('/') + 1).str() + "` and give that directory"};
+  if (!exists && (StringRef(path).starts_with("https://") || StringRef(path).starts_with("http://")))
+    return Error{shownPath(path) + ": raptc does not download models; give a directory"};
   Expected<std::shared_ptr<const InputFile>> file = InputFile::open(path);
   if (!file)
     return file.error();
@@ -152,6 +187,8 @@ Expected<InputKind> driver::detectInput(const std::string &path) {
   StringRef start = StringRef(head);
   start.consume_front("\xef\xbb\xbf");
   std::string wrong;
+  if (std::string foreign = huggingface::describeForeignContent(head); !foreign.empty())
+    return Error{shownPath(path) + ": " + foreign};
   if (start.trim().empty())
     wrong = "is empty";
   else if (start.starts_with("\x7f"

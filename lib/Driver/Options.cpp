@@ -136,6 +136,15 @@ std::string setCpus(Options &options, const std::string &value) {
   return {};
 }
 
+std::string setNothing(Options &, const std::string &) { return {}; }
+
+/// Takes the levels of clang that optimize: there is one.
+std::string setLevel(Options &, const std::string &value) {
+  return parseWholeNumber(value, 1, 3) ? "" : "1, 2 or 3, which are one: code is always optimized";
+}
+
+std::string refuseTuning(Options &, const std::string &) { return "none: code is tuned for the CPU of --mcpu"; }
+
 /// STAGE:PASSES.
 std::string addRunPasses(Options &options, const std::string &value) {
   const size_t colon = std::min(value.find(':'), value.size());
@@ -165,6 +174,10 @@ constexpr Option table[] = {
     {{"mcpu", "march", "A[,B,...]",
       "native, x86-64-v3 or another CPU; of several the best is taken at load; help lists them"},
      setCpus},
+    {{"mtune", "", "A", "refused, as --mcpu says it", true}, refuseTuning},
+    {{"O", "", "LEVEL", "as clang's: code is always optimized", true, true}, setLevel},
+    {{"fPIC", "fpic", nullptr, "as clang's: code always is position-independent", true}, setNothing},
+    {{"g", "", nullptr, "refused, as code has no source lines", true}, setNothing},
     {{"mattr", "", "LIST", "+feature,-feature,..."}, setText<&Options::attributes>},
     {{"dtype", "", "TYPE", "storage of the weights: auto (the checkpoint's), f32, bf16, f16"},
      setChoice<&Options::dtype, weightTypes>},
@@ -322,6 +335,8 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
   for (const auto &[name, text, hasValue] : *read) {
     if (!name && !options.input.empty())
       return usage("two inputs: '" + json::printable(options.input) + "' and '" + json::printable(text) + "'");
+    if (name && name->name == "g")
+      return usage("-g: code of models has no source lines to debug; --save-temps keeps the text of every stage");
     if (!name)
       options.input = text;
     else if (std::string expected = table[name - names.data()].set(options, text); !expected.empty())

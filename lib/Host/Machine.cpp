@@ -62,11 +62,17 @@ bool isUsable(const std::string &triple, llvm::StringRef name) {
 
 /// "near names: a, b; " of at most four known names, nearest first: those that `name` begins, and those at most a third
 /// of its letters away. Empty if there are none.
-template <typename Entries> std::string nearNames(llvm::StringRef name, const Entries &known) {
+/// `alone` is a name that `known` does not list.
+template <typename Entries>
+std::string nearNames(llvm::StringRef name, const Entries &known, llvm::StringRef alone = "") {
   llvm::SmallVector<std::pair<unsigned, llvm::StringRef>> found;
   unsigned farthest = std::max<size_t>(name.size() / 3, 1);
-  for (const auto &entry : known) {
-    llvm::StringRef other = entry.Key;
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const auto &entry : known)
+    names.push_back(entry.Key);
+  if (!alone.empty())
+    names.push_back(alone);
+  for (llvm::StringRef other : names) {
     unsigned distance = other.edit_distance_insensitive(name, /*AllowReplacements=*/true, farthest);
     if (name.size() > 2 && other.starts_with_insensitive(name))
       distance = std::min(distance, farthest);
@@ -107,7 +113,9 @@ static Error unknownCpu(const std::string &triple, llvm::StringRef name, const l
     if (auto info = subtarget(other, "", ""); other != triple && info && info->isCPUStringValid(name))
       return Error{message + " of " + llvm::Triple(triple).getArchName().str() + "; it is one of " +
                    llvm::Triple(other).getArchName().str() + ", and one library is for one architecture, --mtriple's"};
-  return Error{message + "; " + nearNames(name, known.getAllProcessorDescriptions()) +
+  // LLVM calls AMD's Zen 4 znver4.
+  const std::string meant = name.starts_with_insensitive("zen") ? "znver" + name.drop_front(3).str() : name.str();
+  return Error{message + "; " + nearNames(meant, known.getAllProcessorDescriptions(), "native") +
                "--mcpu=help lists those that are known"};
 }
 

@@ -55,6 +55,9 @@ const Family *nearest(ArrayRef<std::string_view> keys) {
 
 Error unknownFamily(huggingface::ModelDescription &model) {
   std::string where = model.config().file() + ": ", type = model.modelType();
+  if (const json::Value *given = model.config().getRaw("model_type"); given && !given->isString())
+    return Error{where + "model_type is " + json::printable(json::write(*given), 60) +
+                 ", not a string; supported are " + listed()};
   if (type.empty())
     return Error{where + "model_type is missing, so the architecture is unknown; supported are " + listed()};
   // Names longer than any family's are cut: they come from outside, and edit distance is quadratic.

@@ -100,6 +100,7 @@ void readYarn(ConfigReader &config, ConfigReader &scaling, double theta, int64_t
   yarn.fast = scaling.getPositive("beta_fast", mostFactor, 32);
   yarn.slow = scaling.getPositive("beta_slow", mostFactor, 1);
   yarn.isTruncated = scaling.getBool("truncate", true);
+  scaling.getRaw("finetuned"); // of the files that came with the paper's models: says how they were made
   const double scale = scaling.getFloat("mscale", 0, mostFactor, 0);
   const double allScale = scaling.getFloat("mscale_all_dim", 0, mostFactor, 0);
   auto magnitude = [&](double times) { return yarn.factor <= 1 ? 1 : 0.1 * times * std::log(yarn.factor) + 1; };

@@ -205,8 +205,10 @@ HeightWidth ConfigReader::getHeightWidth(Keys keys, int64_t least, int64_t most,
   };
   if (list && list->size() == 2 && fits((*list)[0]) && fits((*list)[1]))
     return {*(*list)[0].asInteger(), *(*list)[1].asInteger()};
-  if (!found.value)
+  if (!found.value) {
+    assumed.emplace_back(keys.names.front(), fallback);
     return {fallback, fallback};
+  }
   if (fits(*found.value))
     return {*found.value->asInteger(), *found.value->asInteger()};
   wrong(found,

@@ -52,7 +52,7 @@ public:
   std::string assumedSizes() const;
   /// No value for an absent key or null.
   std::optional<int64_t> getOptionalInt(Keys keys, int64_t least, int64_t most);
-  /// A number for both, or a list of height and width.
+  /// A number for both, or a list of height and width; a size as of getSize.
   HeightWidth getHeightWidth(Keys keys, int64_t least, int64_t most, int64_t fallback);
 
   /// Finite numbers in [least, most].
