@@ -14,7 +14,7 @@ std::string weightsPathOf(const std::string &library, const std::string &name) {
   std::error_code error;
   const fs::path given = fs::path(library).parent_path(), real = fs::canonical(library, error).parent_path(),
                  here = fs::canonical(given.empty() ? "." : given, error);
-  return ((error || here == real ? given : real) / name).string(); // as the user wrote it where that is the place
+  return ((error || here == real ? given : real) / name).string(); // as the user wrote it where that is the folder
 }
 
 /// No output may replace the library, its weights, an input or another output.
