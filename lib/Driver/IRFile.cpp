@@ -72,9 +72,12 @@ CommandFiles driver::listIRFiles(int argc, const char *const *argv, const std::s
       files.addOutputs(path, "", role);
     SmallVector<StringRef> words; // of a pipeline: {option=value option=value}
     llvm::SplitString(value, words, " {},()");
-    for (StringRef word : words)
-      if (word.consume_front("test=")) // of the passes that reduce
+    for (StringRef word : words) { // of passes that reduce, and of those that transform scripts are for
+      if (word.consume_front("test="))
         files.addInput(word.str(), "the test");
+      else if (word.consume_front("transform-library-paths="))
+        files.addInput(word.str(), "a transform library");
+    }
   }
   return files;
 }
