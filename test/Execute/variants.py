@@ -91,7 +91,7 @@ check("this machine runs some", here)
 check("takes the best", taken([args.rapt_run]) == here[0], taken([args.rapt_run]))
 card = run(args.rapt_run, library).stdout
 check("card", "target: x86_64, " + ", ".join(name + (" (this machine's)" if name == here[0] else "") for name in ORDER) +
-      ": runs only on CPUs with avx, avx2, " in card, card)
+      ": runs only on CPUs with " in card, card)
 profile = run(args.rapt_run, library, "--tokens", "1,2,3", "-n", "3", "--profile", "--variant", here[-1])
 check(f"profile of {here[-1]}", "step" in profile.stdout + profile.stderr and "attention" in profile.stdout + profile.stderr, profile.stderr)
 unknown = logits([args.rapt_run, library], "--variant", "znver4")

@@ -107,6 +107,8 @@ std::string tryLine(const Options &options, const rapt_module_info &i) {
                             (!i.source_vocabulary || names.count("target_tokenizer.json"));
   const std::string arguments = exampleArguments(
       {i.task, hasTokenizer, i.max_positions, i.source_vocabulary ? i.source_vocabulary : i.vocabulary});
+  if (arguments.empty() && hasTokenizer)
+    return "run: with -p TEXT of at most " + std::to_string(i.max_positions) + " tokens";
   if (arguments.empty())
     return "run: with --input NAME=FILE.npy and --output NAME=FILE.npy, since no text can be given";
   const bool isPlain = options.library.find('/') == std::string::npos;

@@ -47,7 +47,7 @@ struct Matrix {
     return {};
   }
 
-  /// What element (k, n) stands for.
+  /// The number that element (k, n) stands for.
   double at(int64_t k, int64_t n) const {
     const Quantization &how = parameter.quantization;
     const bool isByRows = parameter.layout.kind == Layout::RowMajor;

@@ -308,11 +308,13 @@ void cutParameters(Operation *op, const LogicalTypes &logical) {
   }
 }
 
-/// Whether `use` is an array of the caller that an op reads at the element that it computes.
+/// Whether `use` is an array of the caller, [rows, columns], that an op reads at the element that it computes. A cast of
+/// heads has no other operand, and keeps their channels.
 bool readsCallersElement(OpOperand &use) {
   auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
   auto argument = dyn_cast<BlockArgument>(use.get());
-  return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) &&
+  auto type = dyn_cast<RankedTensorType>(use.get().getType());
+  return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) && type && type.getRank() <= 2 &&
          (linear ? &use != &linear.getInputMutable() : isa<attn::EpilogueOpInterface>(use.getOwner()));
 }
 

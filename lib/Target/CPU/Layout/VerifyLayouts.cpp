@@ -32,10 +32,10 @@ std::optional<int64_t> bytesOf(RankedTensorType layer) {
   else
     bytes = layer.getElementTypeBitWidth() / 8;
   for (int64_t extent : shape) {
-    std::optional<int64_t> product = llvm::checkedMul(bytes, extent);
-    if (!product)
+    std::optional<int64_t> more = llvm::checkedMul(bytes, extent);
+    if (!more)
       return std::nullopt;
-    bytes = *product;
+    bytes = *more;
   }
   return bytes;
 }

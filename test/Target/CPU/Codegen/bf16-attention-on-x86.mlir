@@ -1,7 +1,7 @@
 // Machine code of attention by bf16 dot products and AMX, for processors that a test may not run on.
 
-// RUN: raptc %s --mcpu=znver5 -S | FileCheck %s --check-prefix=DOT
-// RUN: raptc %s --mcpu=sapphirerapids -S | FileCheck %s --check-prefix=TILE
+// RUN: raptc %s --no-weights --mcpu=znver5 -S | FileCheck %s --check-prefix=DOT
+// RUN: raptc %s --no-weights --mcpu=sapphirerapids -S | FileCheck %s --check-prefix=TILE
 // REQUIRES: compiler
 
 // Scores: two loads, 14 broadcasts and 28 dot products per step; every two steps prefetch a line. Probabilities: one instruction casts 32, one adds them up. Values
@@ -47,10 +47,17 @@
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {
 attn.dim @queries min 0 max 1024
+attn.parameter @w : tensor<64x64xbf16> from [#attn.source<"w">]
 func.func @attend(%q: tensor<?x4x64xf32> {attn.name = "q", attn.dims = ["queries"]}, %k: tensor<?x4x64xf32> {attn.name = "k", attn.dims = ["queries"]})
     -> (tensor<?x4x64xf32> {attn.name = "y", attn.dims = ["queries"]}) attributes {attn.entry} {
   %scale = arith.constant 0.125 : f32
-  %y = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn_cpu.bf16_matmul} : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+  %y = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
   return %y : tensor<?x4x64xf32>
+}
+// Attention of a program whose matmuls read weights of bf16 is computed in bf16, too.
+func.func @project(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["queries"]}) -> (tensor<?x64xf32> {attn.name = "y", attn.dims = ["queries"]}) attributes {attn.entry} {
+  %w = attn.parameter_slice @w : tensor<64x64xbf16>
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xbf16> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
 }
 }

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-verify-laid-out --verify-diagnostics --split-input-file
 
-// What the stage laid-out promises of memory. The first module keeps it but for the schedules, which are verified last: an epilogue that is not zero has its padding
+// The promises of the stage laid-out about memory. The first module keeps it but for the schedules, which are verified last: an epilogue that is not zero has its padding
 // zeroed, a returned matmul is narrow, and the norm counts 50 columns.
 // expected-error@+1 {{has no attn.schedule with 'linalg'}}
 module attributes {attn.model = {}, attn.target = {target = "cpu"}} {
