@@ -196,7 +196,8 @@ def flags(case):
 
 
 def compile_flags(case):
-    chosen = [*flags(case), f"--dtype={case['dtype']}", f"--target={case['target']}", *PROCESSORS[case["processor"]][0]]
+    of_processor = [option for option in PROCESSORS[case["processor"]][0] if case["target"] == "cpu" or not option.startswith("--emulate")]
+    chosen = [*flags(case), f"--dtype={case['dtype']}", f"--target={case['target']}", *of_processor]
     if case["quantize"] != "none":
         chosen += [f"--quantize={case['quantize']}"]
         chosen += [f"--quantize-group={case['group']}"] * (case["quantize"] != "w8a8") + ["--quantize-zero-point"] * case["zeros"]
