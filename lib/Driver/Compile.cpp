@@ -121,8 +121,10 @@ bool Compilation::prepare() {
   const Target &target = *targetNamed(options.target);
   if (llvm::ArrayRef<llvm::StringRef> units = target.emulatedUnits();
       !options.emulate.empty() && !llvm::is_contained(units, options.emulate))
-    return fail(WrongUsage, units.empty() ? "--emulate: the target " + options.target + " emulates no instructions"
-                                          : invalidValue(options.emulate, "--emulate", listChoices(std::vector<std::string_view>(units.begin(), units.end()))));
+    return fail(WrongUsage, units.empty()
+                                ? "--emulate: the target " + options.target + " emulates no instructions"
+                                : invalidValue(options.emulate, "--emulate",
+                                               listChoices(std::vector<std::string_view>(units.begin(), units.end()))));
   for (host::Machine &machine : *machines) {
     TargetInfo capabilities = target.capabilities(machine, options.emulate);
     capabilities.target = options.target; // as text of a target's stage has it

@@ -308,8 +308,8 @@ void cutParameters(Operation *op, const LogicalTypes &logical) {
   }
 }
 
-/// Whether `use` is an array of the caller, [rows, columns], that an op reads at the element that it computes. A cast of
-/// heads has no other operand, and keeps their channels.
+/// Whether `use` is an array of the caller, [rows, columns], that an op reads at the element that it computes. A cast
+/// of heads has no other operand, and keeps their channels.
 bool readsCallersElement(OpOperand &use) {
   auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
   auto argument = dyn_cast<BlockArgument>(use.get());
