@@ -16,10 +16,6 @@ using Choices = std::span<const std::string_view>;
 constexpr std::string_view stages[] = {"imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect",
                                        "llvm-ir",  "asm",       "obj",      "a",     "so"};
 constexpr Choices irStages = Choices(stages).first(6);
-constexpr std::string_view targets[] = {
-#define RAPT_TARGET(name) #name,
-#include "lib/Target/Targets.def"
-};
 constexpr std::string_view weightTypes[] = {"auto", "f32", "bf16", "f16"};
 constexpr std::string_view activationTypes[] = {"f32", "bf16", "f16"};
 constexpr std::string_view cacheTypes[] = {"auto", "f32", "bf16", "f16", "int8"};
@@ -168,7 +164,7 @@ constexpr Option table[] = {
 #define RAPT_TARGET(name) " " #name
 #include "lib/Target/Targets.def"
      },
-     setChoice<&Options::target, targets>},
+     setChoice<&Options::target, kTargets>},
     {{"mtriple", "", "TRIPLE", "x86_64-linux-gnu or aarch64-linux-gnu; default: this machine's"},
      setText<&Options::triple>},
     {{"mcpu", "march", "A[,B,...]",
@@ -331,7 +327,6 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
   if (!read)
     return usage(read.error().message);
   Options options;
-  options.target = targets[0];
   for (const auto &[name, text, hasValue] : *read) {
     if (!name && !options.input.empty())
       return usage("two inputs: '" + json::printable(options.input) + "' and '" + json::printable(text) + "'");

@@ -8,11 +8,17 @@
 
 namespace rapt::driver {
 
+/// The names of the targets; the first is the default.
+inline constexpr std::string_view kTargets[] = {
+#define RAPT_TARGET(name) #name,
+#include "lib/Target/Targets.def"
+};
+
 struct Options {
   std::string program; ///< argv[0]
   std::string input, output;
   std::string emit;   ///< a stage's name, or asm, obj, so, a; never empty after parsing
-  std::string target; ///< one of Targets.def; never empty after parsing
+  std::string target{kTargets[0]};
   std::string triple, attributes, dtype = "auto", cacheDtype = "auto", activations, quantize = "none", weights,
                                   saveWeights, prefix, dumpDirectory, remarks, progress = "auto";
   std::vector<std::string> cpus; ///< one variant of the code for each; empty: the default of the triple
