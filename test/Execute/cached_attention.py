@@ -9,7 +9,7 @@ import kernels
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(23)
-BLOCK, CHANNELS = 64, 32
+BLOCK = 64
 # name: the score region, and what it computes
 SCORES = {
     "plain": (None, lambda s, i, j: s),
@@ -20,40 +20,40 @@ SCORES = {
 }
 
 
-def entry(name, score):
-    cache = f"!attn.kv_cache<1 x 1 x {CHANNELS}, block = {BLOCK}, f32>"
+def entry(name, score, channels):
+    cache = f"!attn.kv_cache<1 x 1 x {channels}, block = {BLOCK}, f32>"
     maps = ", ".join(f"affine_map<(b, h, g, i, j, c, d) -> ({m})>" for m in ("i, h, c", "b, j, h, c", "b, j, h, d", "i, h, d"))
     region = f"score {{\n^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):\n{score}\nattn.yield %r : f32\n}}" if score else ""
-    return f"""func.func @{name}(%cache: {cache} {{attn.name = "cache", attn.dims = ["blocks"]}}, %q: tensor<?x1x32xf32> {{attn.name = "q", attn.dims = ["queries"]}},
+    return f"""func.func @{name}(%cache: {cache} {{attn.name = "cache", attn.dims = ["blocks"]}}, %q: tensor<?x1x{channels}xf32> {{attn.name = "q", attn.dims = ["queries"]}},
     %qb: tensor<?xi32> {{attn.name = "qb", attn.dims = ["rows+1"]}}, %at: tensor<?xi32> {{attn.name = "at", attn.dims = ["rows"]}},
-    %table: tensor<?x?xi32> {{attn.name = "table", attn.dims = ["rows", "most"]}}) -> (tensor<?x1x32xf32> {{attn.name = "o", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
+    %table: tensor<?x?xi32> {{attn.name = "table", attn.dims = ["rows", "most"]}}) -> (tensor<?x1x{channels}xf32> {{attn.name = "o", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
   %c0 = arith.constant 0 : index
   %scale = arith.constant 0.25 : f32
-  %k, %v = attn.kv_view %cache[%c0], %table : {cache}, tensor<?x?xi32> -> tensor<?x?x1x32xf32>
+  %k, %v = attn.kv_view %cache[%c0], %table : {cache}, tensor<?x?xi32> -> tensor<?x?x1x{channels}xf32>
   %o = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) q_offset(%at : tensor<?xi32>) maps [{maps}]
-    : tensor<?x1x32xf32>, tensor<?x?x1x32xf32>, tensor<?x?x1x32xf32> -> tensor<?x1x32xf32> {region} mask {{
+    : tensor<?x1x{channels}xf32>, tensor<?x?x1x{channels}xf32>, tensor<?x?x1x{channels}xf32> -> tensor<?x1x{channels}xf32> {region} mask {{
   ^bb0(%b: index, %h: index, %i: index, %j: index):
     %keep = arith.cmpi sle, %j, %i : index
     attn.yield %keep : i1
   }}
-  return %o : tensor<?x1x32xf32>
+  return %o : tensor<?x1x{channels}xf32>
 }}
 """
 
 
 HEAD = "".join(f"attn.dim @{dim} min 0 max 4096\n" for dim in ("queries", "rows", "most", "blocks"))
-CACHE = f"!attn.kv_cache<1 x 1 x {CHANNELS}, block = {BLOCK}, f32>"
-program = kernels.Program(tools, "cached", HEAD + kernels.fill_entry(CACHE, 1, CHANNELS) + "".join(entry(name, score) for name, (score, _) in SCORES.items()))
-for name, (_, formula) in SCORES.items():
+
+def check(program, name, formula, channels):
+    stored = -(-channels // 32) * 32 if kernels.takes_panels(tools) else channels
     for queries in ((1, 1, 1), (3, 20, 1)):
         lengths = (700, 301, 33)  # of keys, the queries' own among them
         most = -(-max(lengths) // BLOCK)
         blocks = len(lengths) * most
         table = random.permutation(blocks).astype(np.int32).reshape(len(lengths), most)
-        q = random.standard_normal((sum(queries), 1, CHANNELS)).astype(np.float32)
+        q = random.standard_normal((sum(queries), 1, channels)).astype(np.float32)
         expected, first, keys, values = np.zeros(q.shape), 0, [], []
         for count, length in zip(queries, lengths):
-            k, v = (random.standard_normal((length, CHANNELS)).astype(np.float32) for _ in range(2))
+            k, v = (random.standard_normal((length, channels)).astype(np.float32) for _ in range(2))
             if name == "large":  # scores of at most 3.2e38
                 k *= np.float32(3.2) / np.abs(0.25 * q[first:first + count, 0] @ k.T).max()
             keys.append(k[:, None])
@@ -65,9 +65,17 @@ for name, (_, formula) in SCORES.items():
             expected[first:first + count, 0] = p / p.sum(1, keepdims=True) @ v
             first += count
         offsets = np.array([length - count for count, length in zip(queries, lengths)], np.int32)
-        cache = kernels.filled(program, np.full((blocks, 2, BLOCK, CHANNELS), np.nan, np.float32), keys, values, table)
+        cache = kernels.filled(program, np.full((blocks, 2, BLOCK, stored), np.nan, np.float32), keys, values, table)
         arrays = [cache, q, np.cumsum((0,) + queries).astype(np.int32), offsets, table]
         for order, workers in ((kernels.backwards, 2), (kernels.threads(3), 3)):
             got, = program.compiled(name, arrays, [q.shape], (sum(queries), len(lengths), most, blocks), order, workers)
-            checks.near(f"{name} {queries}", got, expected, 1e-5)
+            checks.near(f"{name} {queries} {channels}", got, expected, 1e-5)
+
+# The CPU's schedules take heads of whole panels alone.
+for channels, names in ((32, list(SCORES)), (80, ["plain", "scaled"]), (5, ["plain"])):
+    cache = f"!attn.kv_cache<1 x 1 x {channels}, block = {BLOCK}, f32>"
+    text = HEAD + kernels.fill_entry(cache, 1, channels) + "".join(entry(name, SCORES[name][0], channels) for name in names)
+    program = kernels.Program(tools, f"cached_{channels}", text)
+    for name in names:
+        check(program, name, SCORES[name][1], channels)
 checks.finish()

@@ -308,13 +308,18 @@ void cutParameters(Operation *op, const LogicalTypes &logical) {
   }
 }
 
-/// Whether `use` is an array of the caller, [rows, columns], that an op reads at the element that it computes. A cast
-/// of heads has no other operand, and keeps their channels.
-bool readsCallersElement(OpOperand &use) {
+/// Whether `use` is an array of the caller that its op reads with padding: the element that it computes of [rows,
+/// columns], and keys and values that it writes into a cache. A cast of heads has no other operand, and keeps their
+/// channels.
+bool readsCallersArray(OpOperand &use) {
   auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
   auto argument = dyn_cast<BlockArgument>(use.get());
   auto type = dyn_cast<RankedTensorType>(use.get().getType());
-  return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp()) && type && type.getRank() <= 2 &&
+  if (!argument || !type || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+    return false;
+  if (isa<attn::KVAppendOp>(use.getOwner()))
+    return true;
+  return type.getRank() <= 2 &&
          (linear ? &use != &linear.getInputMutable() : isa<attn::EpilogueOpInterface>(use.getOwner()));
 }
 
@@ -329,7 +334,7 @@ LogicalResult padOperands(attn::ChannelsOpInterface op) {
         linear.setLayoutAttr(attn_cpu::PanelsAttr::of(b.getContext(), /*interleave=*/1));
       continue;
     }
-    if (!isMadeUpstream(operand.get()) && !readsCallersElement(operand))
+    if (!isMadeUpstream(operand.get()) && !readsCallersArray(operand))
       continue;
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
     std::optional<unsigned> dim = type ? op.getChannelsDim(operand.get()) : std::nullopt;
@@ -506,7 +511,8 @@ void cutOutputs(func::FuncOp entry, TypeRange declared, const LogicalTypes &logi
   }
 }
 
-/// A kernel's ops have their padding already, and its caches become pools as those of a model do.
+/// A kernel's ops have their padding already. Its caches become pools as those of a model do, which pad the heads that
+/// they take.
 void retypeCaches(func::FuncOp kernel) {
   auto toPool = [](Value value) {
     if (auto cache = dyn_cast<attn::KVCacheType>(value.getType()))
@@ -516,6 +522,12 @@ void retypeCaches(func::FuncOp kernel) {
     llvm::for_each(block->getArguments(), toPool);
     for (Operation &op : *block)
       llvm::for_each(op.getResults(), toPool);
+  });
+  kernel.walk([](attn::KVAppendOp append) {
+    ImplicitLocOpBuilder b(append.getLoc(), append);
+    for (OpOperand *operand : {&append.getKeyMutable(), &append.getValueMutable()})
+      operand->set(cpu::padTo(b, operand->get(),
+                              padToPanel(cast<RankedTensorType>(operand->get().getType()).getShape().back())));
   });
 }
 

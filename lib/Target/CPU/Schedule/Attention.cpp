@@ -137,7 +137,7 @@ std::string cpu::whyNotTiled(AttentionOp op) {
         !element.isF32() && !element.isInteger(32) && !element.isInteger(64))
       return "extra operands are f32, i32 or i64";
   if (op->hasAttr(cpu::kNeutralAttr))
-    return "channels that fill no panel are not the last dim";
+    return "channels that fill no panel cannot be padded";
   if (op.getWeights() && !op.getWeights().getType().getElementType().isF32())
     return "its weights are not f32";
   auto order = [&](unsigned i, AttentionOp::Dim first, AttentionOp::Dim second) {

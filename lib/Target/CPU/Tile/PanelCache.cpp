@@ -9,6 +9,7 @@ using namespace rapt;
 using namespace rapt::neutral;
 using attn_cpu::CacheLayout;
 using attn_cpu::kPanel;
+using attn_cpu::padToPanel;
 
 namespace {
 
@@ -16,17 +17,17 @@ class PanelCache : public CacheReader {
 public:
   bool matches(Type pool, int64_t channels) const override {
     auto type = dyn_cast<RankedTensorType>(pool);
-    return type && CacheLayout::of(type, channels);
+    return type && CacheLayout::of(type, padToPanel(channels));
   }
 
   int64_t blockOf(RankedTensorType pool, int64_t channels) const override {
-    return CacheLayout::of(pool, channels)->block;
+    return CacheLayout::of(pool, padToPanel(channels))->block;
   }
 
   Value read(ImplicitLocOpBuilder &b, Value pool, Value block, Value layer, Value head, Part part,
              int64_t channels) const override {
     auto type = cast<RankedTensorType>(pool.getType());
-    CacheLayout layout = *CacheLayout::of(type, channels);
+    CacheLayout layout = *CacheLayout::of(type, padToPanel(channels));
     OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
     const int64_t lines = type.getDimSize(4), columns = type.getDimSize(5);
     // A pool of keys or values alone has no other part.

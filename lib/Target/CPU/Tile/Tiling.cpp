@@ -183,7 +183,8 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
       }
       if (isa<attn_cpu::CastRowsOp>(op) || isRefused(op)) {
         std::string reason = progress.reasons.lookup(op->getLoc());
-        op->emitOpError("has no tiled form: ") << (reason.empty() ? "no CPU code is known for it" : reason);
+        op->emitOpError("has no tiled form: ")
+            << (reason.empty() ? "no schedule and no decomposition takes it" : reason);
         return WalkResult::interrupt();
       }
       return WalkResult::advance();

@@ -15,13 +15,13 @@ func.func @step(%cache: !cache {attn.name = "cache", attn.dims = ["blocks"]}, %k
   %c2 = arith.constant 2 : index
   // CHECK: %[[L:.*]]:3 = scf.for {{.*}} iter_args(%[[K:.*]] = %[[P]]#0, %[[V:.*]] = %[[P]]#1, %[[S:.*]] = %[[P]]#2)
   %0 = scf.for %i = %c0 to %c2 step %c1 iter_args(%c = %cache) -> (!cache) {
-    // CHECK: %[[NK:.*]], %[[NV:.*]] = attn.kv_append %[[K]] values %[[V]][%{{.*}}], {{.*}} {attn.op = 5 : i64} : tensor<?x2x4x1x64x64xbf16> values tensor<?x2x4x1x64x32xf32>, tensor<?x4x40xf32>, tensor<?x4x32xf32>
+    // CHECK: %[[NK:.*]], %[[NV:.*]] = attn.kv_append %[[K]] values %[[V]][%{{.*}}], {{.*}} {attn.op = 5 : i64} : tensor<?x2x4x1x64x64xbf16> values tensor<?x2x4x1x64x32xf32>, tensor<?x4x64xf32>, tensor<?x4x32xf32>
     %1 = attn.kv_append %c[%i], %k, %v rows(%begin, %past, %table) {attn.op = 5 : i64}
       : !cache, tensor<?x4x40xf32>, tensor<?x4x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
     // CHECK: scf.yield %[[NK]], %[[NV]], %[[S]]
     scf.yield %1 : !cache
   }
-  // CHECK: %[[NS:.*]] = attn.kv_append %[[L]]#2[%{{.*}}], {{.*}} : tensor<?x3x2x2x72x32xi8>, tensor<?x2x16xf32>
+  // CHECK: %[[NS:.*]] = attn.kv_append %[[L]]#2[%{{.*}}], {{.*}} : tensor<?x3x2x2x72x32xi8>, tensor<?x2x32xf32>
   %2 = attn.kv_append %0[%c2] segment 1, %s, %s rows(%begin, %past, %table)
     : !cache, tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   // CHECK: attn.kv_view %[[L]]#0 values %[[L]]#1[%{{.*}}], %{{.*}} -> tensor<?x?x4x64xbf16>, tensor<?x?x4x32xf32>

@@ -121,7 +121,7 @@ func.func @no_queries(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<0x4x32xf32
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-// CHECK: its neutral decomposition is compiled, since channels that fill no panel are not the last dim
+// CHECK: its neutral decomposition is compiled, since channels that fill no panel cannot be padded
 func.func @marked(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32) -> tensor<?x4x32xf32> {
   %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.neutral}
     : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
