@@ -224,6 +224,9 @@ def plain_errors(tools, case, draws, right, folder):
         made = must("raptc", [tools.rapt_opt, folder / "stored.mlir", "--attn-select-activations=dtype=bf16", "-o", program])
         if isinstance(made, Outcome):
             return dict.fromkeys(right, 0)
+    elif rounds_activations(case) and case["activations"] == "f16" and case["dtype"] == "bf16":
+        program = folder / "rounded.mlir"
+        program.write_text((folder / "stored.mlir").read_text().replace("xf16>", "xbf16>"))
     command = [tools.reference, program, f"--weights={folder / 'checkpoint'}", "--precision=f32"]
     found = run_draws(command, draws, list(right), folder, "rapt-reference-f32")
     if isinstance(found, Outcome):
