@@ -65,17 +65,3 @@ func.func @append(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>, %l: index, %k
     : !attn.kv_cache<1 x 1 x 32, block = 64, f32>, tensor<?x1x32xf32>, tensor<?x1x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %n : !attn.kv_cache<1 x 1 x 32, block = 64, f32>
 }
-
-// -----
-
-#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
-#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
-#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @unpadded_cache(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x40xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x40xf32> {
-  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x40xf32>
-  // expected-error@+1 {{has no tiled form: head dimensions of a cache are not padded}}
-  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o]
-    : tensor<?x4x40xf32>, tensor<?x?x4x40xf32>, tensor<?x?x4x40xf32> -> tensor<?x4x40xf32>
-  return %o : tensor<?x4x40xf32>
-}

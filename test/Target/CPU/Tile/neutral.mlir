@@ -130,6 +130,21 @@ func.func @marked(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32) -
 
 // -----
 
+#attention = #attn.schedule<keys = 64, queries = 16>
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// CHECK: its neutral decomposition is compiled, since head dimensions of a cache are not padded
+func.func @unpadded_cache(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x40xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x40xf32> {
+  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x40xf32>
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
+    : tensor<?x4x40xf32>, tensor<?x?x4x40xf32>, tensor<?x?x4x40xf32> -> tensor<?x4x40xf32>
+  return %o : tensor<?x4x40xf32>
+}
+
+// -----
+
 // CHECK: its neutral decomposition is compiled, since its state or its values are not f32
 func.func @narrow_state(%s: tensor<?x32xbf16>, %v: tensor<?x32xf32>, %rows: tensor<?xi32>) -> tensor<?x32xbf16> {
   %y = attn.update_rows %s, %v, %rows : tensor<?x32xbf16>, tensor<?x32xf32>, tensor<?xi32>
