@@ -16,6 +16,7 @@
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Import/Import.h"
 #include "lib/InitAll.h"
+#include "lib/Support/Example.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Spelling.h"
 #include "lib/Target/Targets.h"
@@ -593,15 +594,14 @@ bool Compilation::writeArtifact() {
   if (weights.existing && artifact::directoryOf(options.weights) != paths.directory)
     tell("warning", shownPath(paths.main) + " looks for " + shownPath(manifest.weightsFile) +
                         " beside itself; it lies in " + shownPath(artifact::directoryOf(options.weights)));
-  auto hasAny = [&](std::initializer_list<llvm::StringRef> names) {
-    return llvm::any_of(input.sections, [&](const auto &section) { return llvm::is_contained(names, section.name); });
+  auto has = [&](const char *name) {
+    return llvm::any_of(input.sections, [&](const artifact::Section &section) { return section.name == name; });
   };
-  const bool hasTokenizer = hasAny({"tokenizer.json", "vocab.json", "vocab.txt"}) &&
-                            (!manifest.model->sourceVocabulary || hasAny({"target_tokenizer.json"}));
+  const bool takesText = hasTokenizer(has, manifest.model->sourceVocabulary != 0);
   phases.endProgress();
   const double packing = phases.secondsIn(packingPhase);
   const Costs costs{phases.elapsed() - packing, packing};
-  writeToStderr(report(manifest, paths, emit, costs, options, hasTokenizer));
+  writeToStderr(report(manifest, paths, emit, costs, options, takesText));
   return true;
 }
 

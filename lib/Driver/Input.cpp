@@ -109,7 +109,7 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
 static StringRef hubNameOf(StringRef path) {
   const bool isAddress = path.consume_front("https://huggingface.co/") || path.consume_front("https://hf.co/");
   SmallVector<StringRef> parts;
-  path.split(parts, '/', -1, /*KeepEmpty=*/isAddress ? false : true);
+  path.split(parts, '/', -1, /*KeepEmpty=*/!isAddress);
   if (isAddress && parts.size() > 2) // .../tree/main
     path = path.take_front(parts[1].end() - path.begin());
   else if (parts.empty() || parts.size() > 2 || (parts.size() == 1 && path.contains('.')))

@@ -11,6 +11,11 @@ static std::string exampleText(std::string_view task) {
   return "-p \"Once upon a time\"";
 }
 
+bool rapt::hasTokenizer(const std::function<bool(const char *)> &has, bool writesOther) {
+  return (has("tokenizer.json") || has("vocab.json") || has("vocab.txt")) &&
+         (!writesOther || has("target_tokenizer.json"));
+}
+
 std::string rapt::exampleArguments(const ExampleModel &model) {
   constexpr int64_t mostTokens = 64; // of the texts, where each byte is one
   auto fits = [&](int64_t tokens) { return model.positions == 0 || model.positions >= tokens; };

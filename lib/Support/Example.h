@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,10 @@ struct ExampleModel {
   int64_t positions;  ///< of one sequence; 0: any number
   int64_t vocabulary; ///< of what it reads
 };
+
+/// Whether a model's files, of which `has` knows the names, read its text and write it; `writesOther`: in another
+/// vocabulary.
+bool hasTokenizer(const std::function<bool(const char *)> &has, bool writesOther);
 
 /// Arguments of rapt-run, behind the library; empty where none is known to work.
 std::string exampleArguments(const ExampleModel &model);

@@ -103,11 +103,10 @@ std::string tryLine(const Options &options, const rapt_module_info &i) {
   if (std::string_view(i.task).starts_with("image-"))
     return "run: with --image=FILE, a JPEG or PNG image";
   const std::set<std::string> names = listSections(weights.empty() ? options.library : weights);
-  const bool hasTokenizer = (names.count("tokenizer.json") || names.count("vocab.json") || names.count("vocab.txt")) &&
-                            (!i.source_vocabulary || names.count("target_tokenizer.json"));
-  const std::string arguments = exampleArguments(
-      {i.task, hasTokenizer, i.max_positions, i.source_vocabulary ? i.source_vocabulary : i.vocabulary});
-  if (arguments.empty() && hasTokenizer)
+  const bool takesText = hasTokenizer([&](const char *name) { return names.contains(name); }, i.source_vocabulary != 0);
+  const std::string arguments =
+      exampleArguments({i.task, takesText, i.max_positions, i.source_vocabulary ? i.source_vocabulary : i.vocabulary});
+  if (arguments.empty() && takesText)
     return "run: with -p TEXT of at most " + std::to_string(i.max_positions) + " tokens";
   if (arguments.empty())
     return "run: with --input NAME=FILE.npy and --output NAME=FILE.npy, since no text can be given";
