@@ -28,7 +28,8 @@ SmallVector<OpFoldResult> tileOf(linalg::LinalgOp op, const neutral::LinalgTiles
   Builder b(op.getContext());
   SmallVector<OpFoldResult> sizes;
   int64_t next = 0; // parallel loops seen, from the last
-  for (utils::IteratorType loop : llvm::reverse(op.getIteratorTypesArray())) {
+  const SmallVector<utils::IteratorType> loops = op.getIteratorTypesArray();
+  for (utils::IteratorType loop : llvm::reverse(loops)) {
     int64_t size = 0;
     if (loop == utils::IteratorType::parallel)
       size = next == 0 ? tiles.columns : next == 1 ? tiles.rows : 1, ++next;
