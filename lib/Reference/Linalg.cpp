@@ -94,6 +94,8 @@ template <typename S> LogicalResult Evaluator<S>::runLinalg(linalg::LinalgOp op,
     }
     body->setIndices(point);
     body->run();
+    if (body->hasReadBeyond())
+      return op->emitOpError("reads beyond a tensor from outside of its region");
     for (auto [i, result] : llvm::enumerate(results))
       put(result, offsets[inputs + i], body->result(i));
   }

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringMap.h"
 #include <cmath>
 
@@ -98,6 +99,23 @@ template <typename S> void lookUp(Node<S> n, Slot<S> *s) {
     s[n.result].i = table.ints[at];
   else
     s[n.result].f = table.floats[at];
+}
+
+/// A step of tensor.extract: the number of an element in the dims up to one, or -1 beyond the tensor.
+template <typename S> void stepInto(Node<S> n, Slot<S> *s) {
+  const int64_t extent = s[n.operands[0]].table->dim(n.predicate), before = s[n.operands[1]].i,
+                index = s[n.operands[2]].i;
+  s[n.result].i = before < 0 || index < 0 || index >= extent ? -1 : before * extent + index;
+}
+
+template <typename S> void readElement(Node<S> n, Slot<S> *s) {
+  const Tensor<S> &tensor = *s[n.operands[0]].table;
+  const int64_t at = s[n.operands[1]].i;
+  s[n.operands[2]].i |= at < 0;
+  if (tensor.floats.empty())
+    s[n.result].i = at < 0 ? 0 : tensor.ints[at];
+  else
+    s[n.result].f = at < 0 ? S(0) : tensor.floats[at];
 }
 
 template <typename S> void compareInteger(Node<S> n, Slot<S> *s) {
@@ -324,6 +342,22 @@ template <typename S> Slot<S> rapt::reference::slotOf(TypedAttr constant) {
   return slot;
 }
 
+template <typename S> void ScalarProgram<S>::addExtract(unsigned tensor, ArrayRef<unsigned> indices, unsigned result) {
+  auto addSlot = [&] {
+    slots.emplace_back().i = 0;
+    return unsigned(slots.size() - 1);
+  };
+  unsigned at = addSlot();
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    const unsigned next = addSlot();
+    instructions.push_back({stepInto<S>, {tensor, at, index}, next, 64, 64, int64_t(dim), {}});
+    at = next;
+  }
+  if (!beyond)
+    beyond = addSlot();
+  instructions.push_back({readElement<S>, {tensor, at, *beyond}, result, 64, 64, 0, {}});
+}
+
 template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Region &region, Capture captured) {
   ScalarProgram program;
   llvm::DenseMap<mlir::Value, unsigned> numbers;
@@ -366,6 +400,21 @@ template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Regi
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isScalarType(constant.getType())) {
       program.slots[addSlot(constant)] = slotOf<S>(constant.getValue());
+      continue;
+    }
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op); extract && isa<linalg::LinalgOp>(region.getParentOp())) {
+      const Value<S> *outside = captured(extract.getTensor());
+      assert(outside && "no op of a region makes a tensor");
+      const unsigned tensor = addSlot(extract.getTensor());
+      program.slots[tensor].table = std::get<TensorRef<S>>(*outside).get();
+      SmallVector<unsigned> indices;
+      for (mlir::Value index : extract.getIndices()) {
+        FailureOr<unsigned> at = findSlot(&op, index);
+        if (failed(at))
+          return failure();
+        indices.push_back(*at);
+      }
+      program.addExtract(tensor, indices, addSlot(extract));
       continue;
     }
     FailureOr<Instruction<S>> instruction = isa<attn::LookupOp>(op) ? Instruction<S>{lookUp<S>} : instructionOf<S>(&op);

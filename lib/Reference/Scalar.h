@@ -10,7 +10,7 @@ namespace rapt::reference {
 template <typename Scalar> union Slot {
   int64_t i;
   Scalar f;
-  const Tensor<Scalar> *table; ///< of a block argument that attn.lookup reads
+  const Tensor<Scalar> *table; ///< of a block argument that attn.lookup reads, or a tensor that tensor.extract reads
 };
 
 /// One arith or math op on slots.
@@ -19,7 +19,7 @@ template <typename Scalar> struct Instruction {
   Run run = nullptr;
   unsigned operands[4] = {}, result = 0; ///< of a lookup: the table, then its indices
   unsigned width = 64, resultWidth = 64; ///< bits of the first operand and of the result, where they are integers
-  int64_t predicate = 0;                 ///< of arith.cmpi and arith.cmpf
+  int64_t predicate = 0;                 ///< of arith.cmpi and arith.cmpf; of a step of tensor.extract, its dim
   mlir::Type resultType;
 };
 
@@ -36,8 +36,8 @@ template <typename Scalar> Slot<Scalar> slotOf(mlir::TypedAttr constant);
 /// A region of scalar ops, made ready to be run for many elements.
 template <typename Scalar> class ScalarProgram {
 public:
-  /// `captured` gives scalars defined outside of the region; null means that there is none. Errors are emitted at the
-  /// op that cannot be run.
+  /// `captured` gives scalars, and tensors that tensor.extract reads in a region of linalg, from outside of the region;
+  /// null means that there is none. Errors are emitted at the op that cannot be run.
   using Capture = llvm::function_ref<const Value<Scalar> *(mlir::Value)>;
   static mlir::FailureOr<ScalarProgram> compile(mlir::Region &region, Capture captured);
 
@@ -56,12 +56,17 @@ public:
   }
   /// Value `i` that the last run yielded.
   Slot<Scalar> result(unsigned i) const { return slots[yielded[i]]; }
+  /// Whether some run has read beyond a tensor.
+  bool hasReadBeyond() const { return beyond && slots[*beyond].i != 0; }
 
 private:
+  void addExtract(unsigned tensor, llvm::ArrayRef<unsigned> indices, unsigned result);
+
   std::vector<Slot<Scalar>> slots;
   std::vector<Instruction<Scalar>> instructions;
   std::vector<std::pair<unsigned, unsigned>> indices; ///< slot and loop of each linalg.index
   std::vector<unsigned> yielded;
+  std::optional<unsigned> beyond; ///< slot of what hasReadBeyond tells
 };
 
 } // namespace rapt::reference

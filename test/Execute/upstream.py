@@ -232,8 +232,10 @@ for target in ("cpu", "generic"):
         for name, own, right in zip(("heads", "chosen"), got, expected):
             checks.near(f"{target}: {name} of {rows} rows", own, right, 4e-6)
         inputs = {"x": normal(rows, 20), "ids": random.integers(0, 1000, rows).astype(np.int32)}
+        expected = program.reference("places", inputs, ["y"])[0].astype(np.float32)
         got, = program.compiled("places", inputs.values(), [(rows, 20)], (rows, 3))
-        checks.equal(f"{target}: places of {rows} rows", got, inputs["x"][inputs["ids"] * 6 % max(1, rows)] if rows else got)
+        checks.equal(f"{target}: places of {rows} rows", got, expected)
+        checks.equal(f"places of {rows} rows by the reference", expected, inputs["x"][inputs["ids"] * 6 % max(1, rows)] if rows else got)
 
 
 def run_model(target):

@@ -1,6 +1,6 @@
 // Faults at which the evaluator stops, each with one error at the op: extents that only the run shows, and ops of later stages.
 // REQUIRES: compiler
-// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names both beyond cast layout segment positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
+// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names both beyond element cast layout segment positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
 
 func.func @weights_keys() {
   %w = tensor.empty() : tensor<2x1x1x4xf32>
@@ -153,6 +153,20 @@ func.func @beyond() {
   %0 = tensor.dim %x, %n : tensor<8x4xf32>
   return
 }
+func.func @element() {
+  %x = tensor.empty() : tensor<8x4xf32>
+  %e = tensor.empty() : tensor<9xf32>
+  // CHECK: error: 'linalg.generic' op reads beyond a tensor from outside of its region
+  // CHECK: element: status 1
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<9xf32>) {
+  ^bb0(%old: f32):
+    %i = linalg.index 0 : index
+    %j = arith.constant 0 : index
+    %v = tensor.extract %x[%i, %j] : tensor<8x4xf32>
+    linalg.yield %v : f32
+  } -> tensor<9xf32>
+  return
+}
 func.func @cast() {
   %x = tensor.empty() : tensor<8x4xf32>
   // CHECK: error: 'tensor.bitcast' op is not evaluated
@@ -163,11 +177,11 @@ func.func @cast() {
 func.func @layout() {
   %l = arith.constant 0 : index
   %n = arith.constant 1 : index
-  %c = tensor.empty(%n) : tensor<?x2x4x2x128x32xf32>
+  %c = tensor.empty(%n) : tensor<?x2x4x2x64x64xf32>
   %t = tensor.empty(%n, %n) : tensor<?x?xi32>
   // CHECK: error: 'attn.kv_view' op has a cache in a target's layout, which is of a later stage than is evaluated
   // CHECK: layout: status 1
-  %k, %v = attn.kv_view %c[%l], %t : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  %k, %v = attn.kv_view %c[%l], %t {layout = #attn.cache_rows<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
   return
 }
 func.func @segment(%c: !attn.kv_cache<[3 x 2 x (4 x f32, 8 x f32), 2 x 1 x 4 x f32], block = 64>) {
