@@ -40,6 +40,23 @@ def Attn_ParameterLayoutInterface : AttrInterface<"ParameterLayoutInterface"> {
   ];
 }
 
+def Attn_CacheLayoutInterface : AttrInterface<"CacheLayoutInterface"> {
+  let cppNamespace = "::rapt::attn";
+  let description = [{
+    How a target lays out equal layers of a cache in memory. The memory is a pool, a tensor [blocks, layers, heads, parts, ...] of keys and values (2 parts), or
+    one pool of keys and one of values (1 part each). An op that works on such memory has the layout; the dims behind the parts are those of one head's keys, or
+    values, in one block.
+  }];
+  let methods = [
+    InterfaceMethod<"Positions of a block.", "int64_t", "getPositions">,
+    InterfaceMethod<"Channels of a key, without padding.", "int64_t", "getKeys">,
+    InterfaceMethod<"Channels of a value, without padding.", "int64_t", "getValues">,
+    InterfaceMethod<"Channels of a key or value of `channels` with padding.", "int64_t", "getPadded", (ins "int64_t":$channels)>,
+    InterfaceMethod<"The extents of keys, or values, of `channels` of one head in a block.",
+      "::llvm::SmallVector<int64_t>", "getHeadShape", (ins "::mlir::Type":$element, "int64_t":$channels)>
+  ];
+}
+
 def Attn_SourceTransformInterface : AttrInterface<"SourceTransformInterface"> {
   let cppNamespace = "::rapt::attn";
   let description = [{

@@ -62,6 +62,22 @@ def Attn_RowsAttr : Attn_Attr<"Rows", "rows", [DeclareAttrInterfaceMethods<Attn_
   let genVerifyDecl = 1;
 }
 
+def Attn_CacheRowsAttr : Attn_Attr<"CacheRows", "cache_rows", [DeclareAttrInterfaceMethods<Attn_CacheLayoutInterface, ["getPadded", "getHeadShape"]>]> {
+  let summary = "a cache by rows";
+  let description = [{
+    A pool is [blocks, layers, heads, parts, positions, channels]. In i8 the scale of a position (f32, its bytes from the lowest on) is behind its quantized values.
+
+    Example: `#attn.cache_rows<positions = 64, keys = 64, values = 64>`
+  }];
+  let parameters = (ins "int64_t":$positions, "int64_t":$keys, "int64_t":$values);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Bytes of a scale behind the quantized values of a position.
+    static constexpr int64_t kScaleBytes = 4;
+  }];
+}
+
 def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
   let summary = "how a target's code does an op";
   let description = [{

@@ -36,12 +36,21 @@ struct KVSegment {
 };
 
 llvm::hash_code hash_value(const KVSegment &segment);
+
+/// The most positions of a block and channels of a head that a layout of a cache may have.
+inline constexpr int64_t kMostCacheExtent = int64_t(1) << 27;
+/// Reports a number of positions or channels that no layout of a cache may have.
+mlir::LogicalResult verifyCacheExtents(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, int64_t positions,
+                                       int64_t keys, int64_t values);
 } // namespace rapt::attn
 
 #define GET_TYPEDEF_CLASSES
 #include "dialect/Attn/AttnTypes.h.inc"
 
 namespace rapt::attn {
+/// The memory of a segment in a layout: a pool of keys and values, or, where they differ, one of each.
+llvm::SmallVector<mlir::RankedTensorType, 2> poolsOf(CacheLayoutInterface layout, const KVSegment &segment);
+
 /// Values of the module attribute attn.stage, in order.
 inline constexpr llvm::StringLiteral kStages[] = {"imported", "canonical", "laid-out",
                                                   "tiled",    "backend",   "llvm-dialect"};

@@ -51,8 +51,8 @@ def Attn_ChannelsOpInterface : OpInterface<"ChannelsOpInterface"> {
     InterfaceMethod<"How the op goes from rows of its operands to rows of its result.",
       "::rapt::attn::RowAccess", "getRowAccess", (ins), "", "return ::rapt::attn::RowAccess::other;">,
     InterfaceMethod<[{Called when the channels of operands have got zeros behind them: `channels` has for each operand how many it had.
-      An op that must know how many channels count keeps the number.}],
-      "::llvm::LogicalResult", "keepChannels", (ins "::llvm::ArrayRef<int64_t>":$channels), "", "return ::mlir::success();">,
+      An op that must know how many channels count keeps the number. `padded` tells how many a number of channels has in memory.}],
+      "::llvm::LogicalResult", "keepChannels", (ins "::llvm::ArrayRef<int64_t>":$channels, "::rapt::attn::Padding":$padded), "", "return ::mlir::success();">,
     InterfaceMethod<"Whether channels may be padded only behind all of them, not in groups: the op takes a number of leading ones.",
       "bool", "takesLeadingChannels", (ins), "", "return false;">,
     InterfaceMethod<"Whether a layout has padded channels that the op tells apart from those that count.",
@@ -61,6 +61,25 @@ def Attn_ChannelsOpInterface : OpInterface<"ChannelsOpInterface"> {
   let extraClassOf = "return ::rapt::attn::hasInterfaces($_op);";
 }
 class Attn_HasChannels<list<string> own = []> : DeclareOpInterfaceMethods<Attn_ChannelsOpInterface, own>;
+
+def Attn_ElementTypesOpInterface : OpInterface<"ElementTypesOpInterface"> {
+  let cppNamespace = "::rapt::attn";
+  let description = [{
+    Tells which tensors of an op are activations, whose element types passes choose. An op without it computes with all operands and
+    rounds all results.
+  }];
+  let methods = [
+    InterfaceMethod<"How the op reads an operand.",
+      "::rapt::attn::ElementUse", "getElementUse", (ins "::mlir::OpOperand &":$operand), "", "return ::rapt::attn::ElementUse::computed;">,
+    InterfaceMethod<"Where the element type of a result comes from.",
+      "::rapt::attn::ElementSource", "getElementSource", (ins "::mlir::Value":$result), "", "return ::rapt::attn::ElementSource::rounded;">,
+    InterfaceMethod<"Whether every number of the results is one of the first operand, in whatever place.",
+      "bool", "movesNumbers", (ins), "", "return false;">,
+    InterfaceMethod<"The lists of tensors that have one element type.",
+      "::llvm::SmallVector<::rapt::attn::EqualTypes>", "getEqualTypes", (ins), "", "return ::rapt::attn::equalTypesByTraits($_op);">
+  ];
+}
+class Attn_HasElementTypes<list<string> own> : DeclareOpInterfaceMethods<Attn_ElementTypesOpInterface, own>;
 
 /// Result 0 has the element type of operand 0.
 def Attn_KeepsElementType : NativeOpTrait<"KeepsElementType"> { let cppNamespace = "::rapt::attn"; }

@@ -4,6 +4,7 @@
 #include "dialect/Attn/Channels.h"
 #include "dialect/Attn/CostModel.h"
 #include "dialect/Attn/DimRelations.h"
+#include "dialect/Attn/ElementTypes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"

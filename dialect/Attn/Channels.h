@@ -12,6 +12,9 @@ enum class RowAccess {
   gather ///< Row r of the result is some row of an operand.
 };
 
+/// Channels with the zeros behind them, of a number of channels.
+using Padding = llvm::function_ref<int64_t(int64_t channels)>;
+
 /// How an op reads a weight.
 struct WeightUse {
   /// The dim that a matmul sums over; none of a weight that is read by rows or elements.

@@ -18,6 +18,37 @@ llvm::hash_code rapt::attn::hash_value(const KVSegment &segment) {
                             segment.values.channels, segment.values.element);
 }
 
+LogicalResult rapt::attn::verifyCacheExtents(function_ref<InFlightDiagnostic()> emitError, int64_t positions,
+                                             int64_t keys, int64_t values) {
+  for (int64_t extent : {positions, keys, values})
+    if (extent < 1 || extent > kMostCacheExtent)
+      return emitError() << "expected positions and channels from 1 to 2^27, found " << positions << ", " << keys
+                         << " and " << values;
+  return success();
+}
+
+SmallVector<RankedTensorType, 2> rapt::attn::poolsOf(CacheLayoutInterface layout, const KVSegment &segment) {
+  auto poolOf = [&](const KVPart &part, int64_t parts) {
+    SmallVector<int64_t> shape{ShapedType::kDynamic, segment.layers, segment.heads, parts};
+    shape.append(layout.getHeadShape(part.element, part.channels));
+    return RankedTensorType::get(shape, part.element);
+  };
+  if (segment.isUniform())
+    return {poolOf(segment.keys, 2)};
+  return {poolOf(segment.keys, 1), poolOf(segment.values, 1)};
+}
+
+LogicalResult CacheRowsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t positions, int64_t keys,
+                                    int64_t values) {
+  return verifyCacheExtents(emitError, positions, keys, values);
+}
+
+int64_t CacheRowsAttr::getPadded(int64_t channels) const { return channels; }
+
+SmallVector<int64_t> CacheRowsAttr::getHeadShape(Type element, int64_t channels) const {
+  return {getPositions(), channels + (element.isInteger(8) ? kScaleBytes : 0)};
+}
+
 LogicalResult KVCacheType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<KVSegment> segments,
                                   int64_t block) {
   if (segments.empty())

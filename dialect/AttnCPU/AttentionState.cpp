@@ -6,7 +6,7 @@
 
 using namespace mlir;
 using namespace rapt::attn_cpu;
-using rapt::attn_cpu::depthOfPanels, rapt::attn::fits, rapt::attn::FoldCastsIntoState, rapt::attn_cpu::isVnniPacked,
+using rapt::attn_cpu::depthOfPanels, rapt::attn::fits, rapt::attn::FoldCastsIntoState, rapt::attn_cpu::interleaveOf,
     rapt::attn::isTableWith, rapt::attn_cpu::kPanel, rapt::attn_cpu::padToPanel, rapt::attn::verifyMerge,
     rapt::attn::verifyRowsOfState, rapt::attn::verifyStateExtras;
 
@@ -34,7 +34,10 @@ LogicalResult AttentionStateOp::verify() {
                    acc = getAcc().getType();
   if (query.getRank() != 2 || acc.getRank() != 2 || key.getRank() != 3 || value.getRank() != 3)
     return emitOpError("needs query [m, d], key [b/32, d, 32], value [dv/32, b, 32] and acc [m, dv]");
-  auto isPaneled = [](RankedTensorType type) { return type.getDimSize(2) == kPanel || isVnniPacked(type); };
+  auto isPaneled = [](RankedTensorType type) {
+    return type.getDimSize(2) == kPanel * interleaveOf(type.getElementType());
+  };
+  auto isVnniPacked = [](RankedTensorType type) { return interleaveOf(type.getElementType()) > 1; };
   if (query.isDynamicDim(1) || key.isDynamicDim(1) || value.isDynamicDim(0) || acc.isDynamicDim(1))
     return emitOpError("needs static numbers of channels");
   if (!isPaneled(key) || !isPaneled(value) || depthOfPanels(key) != query.getDimSize(1) ||

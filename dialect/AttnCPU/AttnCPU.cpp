@@ -1,6 +1,7 @@
 //===- AttnCPU.cpp - The dialect of the CPU target ---------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/Attn/Ops/Assembly.h"
+#include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -30,6 +31,18 @@ void AttnCPUDialect::initialize() {
 #define GET_OP_LIST
 #include "dialect/AttnCPU/AttnCPUOps.cpp.inc"
       >();
+}
+
+LogicalResult CachePanelsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t positions, int64_t keys,
+                                      int64_t values) {
+  return attn::verifyCacheExtents(emitError, positions, keys, values);
+}
+
+int64_t CachePanelsAttr::getPadded(int64_t channels) const { return padToPanel(channels); }
+
+SmallVector<int64_t> CachePanelsAttr::getHeadShape(Type element, int64_t channels) const {
+  const CacheLayout layout{element, getPositions(), padToPanel(channels)};
+  return {layout.lines(), layout.columns()};
 }
 
 static LogicalResult verifyFusedInto(Operation *op, Attribute value) {
@@ -69,7 +82,7 @@ LogicalResult PanelsAttr::verify(function_ref<InFlightDiagnostic()> emitError, i
 
 PanelsAttr PanelsAttr::of(MLIRContext *context, int64_t interleave) { return get(context, kPanel, interleave); }
 
-PanelsAttr PanelsAttr::of(Type element) { return of(element.getContext(), element.isBF16() ? 2 : 1); }
+PanelsAttr PanelsAttr::of(Type element) { return of(element.getContext(), interleaveOf(element)); }
 
 bool PanelsAttr::isWeight(ShapedType weight) const {
   return weight.getRank() == 3 && weight.getDimSize(2) == getWidth() * getInterleave() &&
@@ -117,14 +130,15 @@ LogicalResult PackedAttr::verify(function_ref<InFlightDiagnostic()> emitError, A
   return success();
 }
 
-static int64_t interleaveOf(Type element) {
+/// The interleave factor of a parameter in the weight file.
+static int64_t interleaveInFile(Type element) {
   auto quantized = dyn_cast<QuantizedType>(element);
   // A word of 32 bits has the interleaved values of a column.
-  return quantized ? 32 / quantized.bits() : element.isBF16() ? 2 : 1;
+  return quantized ? 32 / quantized.bits() : interleaveOf(element);
 }
 
 PackedAttr PackedAttr::of(Type element, ArrayRef<int64_t> shape, int64_t columnGroup, int64_t rowGroup) {
-  return get(element.getContext(), shape, columnGroup, rowGroup, interleaveOf(element));
+  return get(element.getContext(), shape, columnGroup, rowGroup, interleaveInFile(element));
 }
 
 RankedTensorType PackedAttr::getStored(Type element) const {
@@ -138,7 +152,7 @@ RankedTensorType PackedAttr::getStored(Type element) const {
 
 bool PackedAttr::isStored(RankedTensorType layer) const {
   auto quantized = dyn_cast<QuantizedType>(layer.getElementType());
-  return layer == getStored(layer.getElementType()) && getInterleave() == interleaveOf(layer.getElementType()) &&
+  return layer == getStored(layer.getElementType()) && getInterleave() == interleaveInFile(layer.getElementType()) &&
          (!quantized || quantized.getAxis() == 0);
 }
 
@@ -156,7 +170,7 @@ LogicalResult PanelMatmulOp::verify() {
        dest = cast<ShapedType>(getDest().getType());
   bool fits = rows.getRank() == 2 && panel.getRank() == 2 && dest.getRank() == 2 && dest.getDimSize(1) == kPanel &&
               rows.getDimSize(0) == dest.getDimSize(0);
-  const int64_t interleave = panel.getElementType().isBF16() ? 2 : 1;
+  const int64_t interleave = interleaveOf(panel.getElementType());
   if (fits) {
     const int64_t k = rows.getDimSize(1), lines = panel.getDimSize(0);
     fits = panel.getDimSize(1) == interleave * kPanel && (interleave > 1 || rows.getElementType().isF32()) &&

@@ -85,6 +85,25 @@ def AttnCPU_PackedAttr : AttrDef<AttnCPU_Dialect, "Packed", [DeclareAttrInterfac
   }];
 }
 
+def AttnCPU_CachePanelsAttr : AttrDef<AttnCPU_Dialect, "CachePanels", [
+    DeclareAttrInterfaceMethods<Attn_CacheLayoutInterface, ["getPadded", "getHeadShape"]>]> {
+  let mnemonic = "cache_panels";
+  let summary = "a cache in packed panels";
+  let description = [{
+    Keys and values of a head in a block are packed as the second operand of a matmul: keys [positions/32][channels][32], values [channels/32][positions][32]. Positions
+    and channels are padded to multiples of 32. A pool is [blocks, layers, heads, parts, lines, columns].
+    - f32, f16: a line is 32 elements.
+    - bf16: VNNI-packed, [positions/32][channels/2][32][2] and [channels/32][positions/2][32][2]. A 32-bit word is one lane's operand of a bf16 dot product, and widening it
+      takes one instruction per element.
+    - i8: lines of 32 quantized values; behind all of them the f32 scale of each position of the block, 8 per line.
+
+    Example: `#attn_cpu.cache_panels<positions = 64, keys = 80, values = 80>`
+  }];
+  let parameters = (ins "int64_t":$positions, "int64_t":$keys, "int64_t":$values);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def AttnCPU_RootAttr : EnumAttr<AttnCPU_Dialect, AttnCPU_Root, "root"> {
   let assemblyFormat = "`<` $value `>`";
 }
@@ -208,11 +227,11 @@ def AttnCPU_AttentionStateOp : AttnCPU_StateOp<"attention_state", [
   let description = [{
     One iteration of a tile of `attn.attention`: `attn.attention_state` of M queries and a KV block of B keys in packed panels.
     - query is [M, D]; key is [B/32, D, 32]; value is [DV/32, B, 32]; acc is [M, DV]; max (running max) and sum (running sum) are [M]. M and B may be dynamic.
-    - Keys and values in bf16 may be VNNI-packed, [B/32, D/2, 64] and [DV/32, B/2, 64].
+    - Keys and values in bf16 are VNNI-packed, [B/32, D/2, 64] and [DV/32, B/2, 64].
     - `at(b, h, q, kv)` are the sequence, the head, and the absolute positions of the first query and the first key.
     - Keys at or beyond `limit` are masked: the last panel may have more keys than the sequence.
     - With `one_position` all queries are at `q`: they are the heads of a group. There are no extra operands then.
-    - With `bf16_matmul` keys and values are VNNI-packed, and the scaled query and the probabilities are cast to bf16.
+    - With `bf16_matmul` keys and values are bf16, and the scaled query and the probabilities are cast to bf16.
     - Without a score region max is in base-2 units. Only this op and `attn_cpu.attention_merge` read it.
 
     The map of an extra operand is a projected permutation of (q, kv), with 0 for other dims, whose extent is 1. q counts from the tile's first query, kv from the

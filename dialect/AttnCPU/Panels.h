@@ -11,15 +11,13 @@ inline constexpr int64_t kPanel = artifact::panelWidth;
 inline constexpr int64_t kLineBytes = 64;
 constexpr int64_t padToPanel(int64_t n) { return artifact::padToPanel(n); }
 
-/// Whether panels are VNNI-packed: of bf16, [columns/32, rows/2, 64], with two consecutive elements of a column
-/// interleaved. Other panels are [columns/32, rows, 32].
-inline bool isVnniPacked(mlir::ShapedType panels) {
-  return panels.getRank() == 3 && panels.getDimSize(2) == 2 * kPanel && panels.getElementType().isBF16();
-}
+/// The interleave factor of panels of an element type. Panels of bf16 are VNNI-packed, [columns/32, rows/2, 64], with
+/// two consecutive elements of a column interleaved; others are [columns/32, rows, 32].
+inline int64_t interleaveOf(mlir::Type element) { return element.isBF16() ? 2 : 1; }
 /// Rows of panels, including the row that pads an odd number in VNNI-packed panels; dynamic where their number is.
 inline int64_t depthOfPanels(mlir::ShapedType panels) {
-  int64_t units = panels.getDimSize(1);
-  return panels.isDynamicDim(1) || !isVnniPacked(panels) ? units : 2 * std::min(units, INT64_MAX / 4);
+  const int64_t lines = panels.getDimSize(1), interleave = interleaveOf(panels.getElementType());
+  return panels.isDynamicDim(1) ? lines : interleave * std::min(lines, INT64_MAX / 4);
 }
 
 } // namespace rapt::attn_cpu

@@ -120,18 +120,22 @@ CacheBuffer cacheOf(Operation *entry) {
   return {};
 }
 
-/// A cache whose layers, or keys and values, differ. Its layout's name tells them all, so that a sequence's saved state
-/// fits no other.
-artifact::Manifest::Cache describeCache(attn::KVCacheType type, int64_t blockBytes, const Target &target) {
+/// A cache of a type in memory [blocks, ...]. Its layout's name tells what differs between layers, or keys and values,
+/// so that a sequence's saved state fits no other.
+artifact::Manifest::Cache describeCache(attn::KVCacheType type, ShapedType memory, const Target &target) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   artifact::Manifest::Cache cache;
-  cache.layout =
-      "kv-" + llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, 16) + "-" + target.cacheLayout().str();
   cache.dtype = type.getElementType() ? attn::nameOfStorage(type.getElementType()).str() : "mixed";
+  const std::string segments =
+      type.isUniform() ? cache.dtype : llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, 16);
+  cache.layout = "kv-" + segments + "-" + target.cacheLayout(type.isUniform() ? type.getElementType() : Type()).str();
   cache.block = type.getBlock();
-  cache.blockBytes = blockBytes;
-  cache.bytesPerToken = blockBytes / type.getBlock();
+  cache.blockBytes =
+      llvm::product_of(memory.getShape().drop_front()) * memory.getElementType().getIntOrFloatBitWidth() / 8;
+  cache.bytesPerToken = cache.blockBytes / cache.block;
+  if (type.isUniform())
+    return cache;
   for (const attn::KVSegment &segment : type.getSegments())
     cache.segments.push_back({segment.layers, segment.heads, segment.keys.channels, segment.values.channels,
                               attn::nameOfStorage(segment.keys.element).str(),
@@ -248,12 +252,8 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   manifest.maxPositions = number("positions");
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr)) {
-      if (auto [memory, type] = cacheOf(&op); memory && type && memory.getRank() == 2)
-        manifest.cache = describeCache(type, memory.getDimSize(1), target);
-      else if (std::optional<CacheFormat> format =
-                   memory ? target.cacheFormat(memory, number("head_dim")) : std::nullopt)
-        manifest.cache = artifact::Manifest::Cache{format->name, format->dtype, format->block, format->bytes,
-                                                   format->bytes / format->block};
+      if (auto [memory, type] = cacheOf(&op); memory && type)
+        manifest.cache = describeCache(type, memory, target);
     }
 }
 

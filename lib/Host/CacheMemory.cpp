@@ -1,12 +1,12 @@
-//===- CacheParts.cpp - Caches whose layers, or keys and values, differ ------------------===//
+//===- CacheMemory.cpp - Caches become memory ---------------------------------------------===//
 //
-// A block has all parts one behind another, each at a multiple of 64 bytes, so that one block
-// table serves all layers. Loops carry the parts as tensors of their own.
+// Where layers, or keys and values, differ, a block has all parts one behind another, each at a
+// multiple of 64 bytes, so that one block table serves all layers. Loops carry the parts as
+// tensors of their own.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Host/CacheParts.h"
+#include "lib/Host/CacheMemory.h"
 #include "dialect/Attn/AttnOps.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -20,6 +20,7 @@ constexpr int64_t kAlignment = 64;
 
 /// Where the parts of a cache lie in a block.
 struct Layout {
+  SmallVector<attn::CacheLayoutInterface> segments;
   SmallVector<Type> types;
   SmallVector<int64_t> at, first; ///< offset of each part; first part of each segment
   int64_t bytes = 0;              ///< of a block
@@ -28,6 +29,8 @@ struct Layout {
 /// Whether the elements of a segment, with some padding of each head, can be counted.
 bool isBounded(const attn::KVSegment &segment, int64_t block) {
   constexpr int64_t padding = 64, most = int64_t(1) << 56;
+  if (std::max({block, segment.keys.channels, segment.values.channels}) > attn::kMostCacheExtent)
+    return false;
   std::optional<int64_t> elements = 1;
   for (int64_t factor :
        {segment.layers, segment.heads, block, std::max(segment.keys.channels, segment.values.channels), padding})
@@ -35,13 +38,14 @@ bool isBounded(const attn::KVSegment &segment, int64_t block) {
   return elements && *elements <= most;
 }
 
-FailureOr<Layout> layoutOf(Operation *op, attn::KVCacheType cache, CachePoolsOf poolsOf) {
+FailureOr<Layout> layoutOf(Operation *op, attn::KVCacheType cache, CacheLayoutOf segmentLayout) {
   Layout layout;
   for (const attn::KVSegment &segment : cache.getSegments()) {
     if (!isBounded(segment, cache.getBlock()) || layout.bytes > std::numeric_limits<int64_t>::max() / 2)
       return op->emitOpError() << "has a cache whose blocks are too large: " << cache;
     layout.first.push_back(int64_t(layout.types.size()));
-    for (RankedTensorType pool : poolsOf(segment, cache.getBlock())) {
+    layout.segments.push_back(segmentLayout(segment, cache.getBlock()));
+    for (RankedTensorType pool : attn::poolsOf(layout.segments.back(), segment)) {
       layout.types.push_back(pool);
       layout.at.push_back(layout.bytes);
       const int64_t bytes =
@@ -91,7 +95,8 @@ private:
     ImplicitLocOpBuilder b(op.getLoc(), op);
     auto [keys, values] = poolsOf(op.getSegment());
     auto made = attn::KVAppendOp::create(b, parts[keys], op.getLayer(), op.getKey(), op.getValue(), op.getRowBegin(),
-                                         op.getPast(), op.getTable(), values ? parts[*values] : Value());
+                                         op.getPast(), op.getTable(), values ? parts[*values] : Value(),
+                                         layout.segments[op.getSegment()]);
     made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     parts[keys] = made.getResult();
     if (values)
@@ -103,8 +108,9 @@ private:
   void split(attn::KVViewOp op, const Parts &parts) {
     ImplicitLocOpBuilder b(op.getLoc(), op);
     auto [keys, values] = poolsOf(op.getSegment());
-    auto made = attn::KVViewOp::create(b, op.getKeys().getType(), op.getValues().getType(), parts[keys], op.getLayer(),
-                                       op.getTable(), values ? parts[*values] : Value());
+    auto made =
+        attn::KVViewOp::create(b, op.getKeys().getType(), op.getValues().getType(), parts[keys], op.getLayer(),
+                               op.getTable(), values ? parts[*values] : Value(), layout.segments[op.getSegment()]);
     made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     op.replaceAllUsesWith(made.getResults());
     dead.push_back(op);
@@ -186,33 +192,78 @@ private:
   SmallVector<Operation *> dead;
 };
 
+/// Uniform caches of a type become their pools.
+void becomePools(func::FuncOp function, attn::KVCacheType type, const Layout &layout) {
+  auto takeLayout = [&](auto op) {
+    if (op.getCache().getType() == type)
+      op.setLayoutAttr(layout.segments.front());
+  };
+  function.walk([&](attn::KVAppendOp op) { takeLayout(op); });
+  function.walk([&](attn::KVViewOp op) { takeLayout(op); });
+  auto become = [&](Value value) {
+    if (value.getType() == type)
+      value.setType(layout.types.front());
+  };
+  function.walk([&](Operation *op) {
+    llvm::for_each(op->getResults(), become);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), become);
+  });
+}
+
+LogicalResult materialize(func::FuncOp function, CacheLayoutOf segmentLayout) {
+  Block &body = function.getBody().front();
+  SmallVector<std::pair<BlockArgument, attn::KVCacheType>> caches;
+  for (BlockArgument argument : function.getArguments())
+    if (auto cache = dyn_cast<attn::KVCacheType>(argument.getType()))
+      caches.push_back({argument, cache});
+  for (auto [argument, cache] : caches) {
+    FailureOr<Layout> layout = layoutOf(function, cache, segmentLayout);
+    if (failed(layout))
+      return failure();
+    function.setArgAttr(argument.getArgNumber(), attn::AttnDialect::cacheAttr, TypeAttr::get(cache));
+    if (cache.isUniform()) {
+      becomePools(function, cache, *layout);
+      continue;
+    }
+    argument.setType(
+        RankedTensorType::get({ShapedType::kDynamic, layout->bytes}, IntegerType::get(function.getContext(), 8)));
+    if (failed(Splitting(argument, cache, std::move(*layout)).run()))
+      return failure();
+  }
+  function.setFunctionType(
+      FunctionType::get(function.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+  return success();
+}
+
 } // namespace
 
-LogicalResult rapt::splitCaches(ModuleOp module, CachePoolsOf poolsOf) {
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isDeclaration())
-      continue;
-    bool isSplit = false;
-    for (BlockArgument argument : function.getArguments()) {
-      auto cache = dyn_cast<attn::KVCacheType>(argument.getType());
-      if (!cache || cache.isUniform())
-        continue;
-      FailureOr<Layout> layout = layoutOf(function, cache, poolsOf);
-      if (failed(layout))
-        return failure();
-      isSplit = true;
-      const int64_t bytes = layout->bytes;
-      auto memory = RankedTensorType::get({ShapedType::kDynamic, bytes}, IntegerType::get(module.getContext(), 8));
-      argument.setType(memory);
-      if (failed(Splitting(argument, cache, std::move(*layout)).run()))
-        return failure();
-      function.setArgAttr(argument.getArgNumber(), attn::AttnDialect::cacheAttr, TypeAttr::get(cache));
-    }
-    if (!isSplit)
-      continue;
-    Block &body = function.getBody().front();
-    function.setFunctionType(
-        FunctionType::get(module.getContext(), body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
-  }
+LogicalResult rapt::materializeCaches(ModuleOp module, CacheLayoutOf layoutOf) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isDeclaration() && failed(materialize(function, layoutOf)))
+      return failure();
   return success();
+}
+
+LogicalResult rapt::verifyCacheMemory(func::FuncOp function) {
+  SmallVector<int64_t> blocks;
+  for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
+    if (isa<attn::KVCacheType>(type))
+      return function.emitOpError() << "takes " << type
+                                    << ", a cache without a layout: the laid-out stage promises the "
+                                    << "tensor of its blocks";
+    if (auto cache = function.getArgAttrOfType<TypeAttr>(unsigned(i), attn::AttnDialect::cacheAttr))
+      blocks.push_back(cast<attn::KVCacheType>(cache.getValue()).getBlock());
+  }
+  // A kernel may take memory as its caller laid it out.
+  const bool isKernel = attn::isKernelModule(function->getParentOfType<ModuleOp>());
+  auto verify = [&](auto op) -> WalkResult {
+    if (isKernel || !op.getLayout() || llvm::is_contained(blocks, op.getLayout()->getPositions()))
+      return WalkResult::advance();
+    return op.emitOpError() << "works on blocks of " << op.getLayout()->getPositions() << " positions, but '"
+                            << attn::AttnDialect::cacheAttr << "' of no argument of the function describes such";
+  };
+  return failure(function.walk([&](attn::KVAppendOp op) { return verify(op); }).wasInterrupted() ||
+                 function.walk([&](attn::KVViewOp op) { return verify(op); }).wasInterrupted());
 }

@@ -1,18 +1,22 @@
-//===- CacheParts.h - Caches whose layers, or keys and values, differ ------------*- C++ -*-===//
+//===- CacheMemory.h - Caches become memory ---------------------------------------*- C++ -*-===//
 #pragma once
 #include "dialect/Attn/AttnDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace rapt {
 
-/// The memory of a segment of a cache, tensors [blocks, layers, heads, ...]: one of keys and values, where they are
-/// equal, or one of each.
-using CachePools = llvm::SmallVector<mlir::RankedTensorType, 2>;
-using CachePoolsOf = llvm::function_ref<CachePools(const attn::KVSegment &, int64_t block)>;
+/// The layout of a segment of a cache, as a target chooses it. Channels and the block's positions are at most
+/// attn::kMostCacheExtent.
+using CacheLayoutOf = llvm::function_ref<attn::CacheLayoutInterface(const attn::KVSegment &, int64_t block)>;
 
-/// Caches that are not uniform become tensors of bytes [blocks, bytes of a block], with `attn.cache_parts` where a
-/// function begins and `attn.cache_join` where it ends; ops on them work on the pools of their segments. The layout
-/// pass of a target runs this, and knows the pools.
-mlir::LogicalResult splitCaches(mlir::ModuleOp module, CachePoolsOf poolsOf);
+/// Caches become memory in the layouts of a target, and ops on them say their layout. A uniform cache is one pool.
+/// Another is a tensor of bytes [blocks, bytes of a block], with `attn.cache_parts` where a function begins and
+/// `attn.cache_join` where it ends; ops on it work on the pools of their segments. An argument keeps its former type as
+/// `attn.cache`. The layout pass of a target runs this.
+mlir::LogicalResult materializeCaches(mlir::ModuleOp module, CacheLayoutOf layoutOf);
+
+/// Reports a cache that is no memory yet, and memory whose blocks `attn.cache` of no argument describes.
+mlir::LogicalResult verifyCacheMemory(mlir::func::FuncOp function);
 
 } // namespace rapt

@@ -18,14 +18,6 @@ class OpPassManager;
 
 namespace rapt {
 
-/// How a target keeps a cache, as the manifest describes it.
-struct CacheFormat {
-  std::string name;  ///< sequences of one format may be loaded where another library keeps that
-  std::string dtype; ///< "f32", "bf16", "f16" or "int8"
-  int64_t block = 0; ///< positions
-  int64_t bytes = 0; ///< of a block, all layers and heads
-};
-
 class Target {
 public:
   virtual ~Target() = default;
@@ -43,12 +35,9 @@ public:
   /// Sequences of a recurrence that share one read of its weight per time step: what its cost depends on.
   virtual int64_t recurrenceTile() const = 0;
 
-  /// The format of a pool [blocks, ...] of the stage laid-out or later, whose heads have `headDim` channels; none for a
-  /// tensor that is no pool.
-  virtual std::optional<CacheFormat> cacheFormat(mlir::ShapedType pool, int64_t headDim) const = 0;
-
-  /// The name of the layout of caches that are no pool: their layers, or keys and values, differ.
-  virtual llvm::StringRef cacheLayout() const = 0;
+  /// The name of the layout of caches of an element type, in the manifest and in saved sequences, which fit no other;
+  /// null for one whose element types differ.
+  virtual llvm::StringRef cacheLayout(mlir::Type element) const = 0;
 
   /// How the packer writes parameters in a layout of this target's own (another than `#attn.rows`); none for a layout
   /// that is not its own.

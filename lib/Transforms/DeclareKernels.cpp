@@ -166,6 +166,38 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     return success();
   }
 
+  StringAttr freshName() {
+    std::string name;
+    do
+      name = "dim" + std::to_string(nextDim++);
+    while (SymbolTable::lookupSymbolIn(getOperation(), name));
+    return StringAttr::get(&getContext(), name);
+  }
+
+  /// The extent of a cache is its number of blocks, which no other extent tells. A cache that a kernel gives back is in
+  /// the memory of an argument.
+  LogicalResult declareCache(func::FuncOp entry, const Array &array, ArrayRef<Array> arrays) {
+    auto dims = dyn_cast_or_null<ArrayAttr>(get(entry, array, attn::AttnDialect::dimsAttr));
+    if (dims && dims.size() != 1)
+      return entry.emitOpError() << "names " << dims.size() << " dims of " << array.value.getType()
+                                 << ", which has one: its blocks";
+    if (array.isResult) {
+      Attribute name = get(entry, array, attn::AttnDialect::nameAttr);
+      const auto *memory = llvm::find_if(arrays, [&](const Array &other) {
+        return !other.isResult && other.value.getType() == array.value.getType() &&
+               get(entry, other, attn::AttnDialect::nameAttr) == name;
+      });
+      if (memory == arrays.end())
+        return entry.emitOpError() << "gives back a cache under another name than its argument's: "
+                                   << attn::AttnDialect::nameAttr << " of both must be the same";
+      dims = cast<ArrayAttr>(get(entry, *memory, attn::AttnDialect::dimsAttr));
+    } else if (!dims) {
+      dims = ArrayAttr::get(&getContext(), {freshName()});
+    }
+    set(entry, array, attn::AttnDialect::dimsAttr, dims);
+    return declare(entry, cast<StringAttr>(dims[0]).getValue(), std::nullopt);
+  }
+
   /// The names of an array's extents that vary, declared.
   FailureOr<SmallVector<Attribute>> namesOf(func::FuncOp entry, const Array &array, Extents &extents,
                                             llvm::MapVector<unsigned, Dim> &dims) {
@@ -177,11 +209,8 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
         continue;
       auto [group, place] = extents.placeOf(array.value, i);
       Dim &dim = dims[group];
-      while (!dim.name) {
-        std::string name = "dim" + std::to_string(nextDim++);
-        if (!SymbolTable::lookupSymbolIn(getOperation(), name))
-          dim.name = b.getStringAttr(name);
-      }
+      if (!dim.name)
+        dim.name = freshName();
       std::optional<int64_t> size = extents.leastOf(group);
       if (failed(declare(entry, dim.name, size ? std::optional(*size - dim.more) : size)))
         return failure();
@@ -240,6 +269,11 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     if (failed(readDims(entry, arrays, extents, dims)))
       return failure();
     for (const Array &array : arrays) {
+      if (isa<attn::KVCacheType>(array.value.getType())) {
+        if (failed(declareCache(entry, array, arrays)))
+          return failure();
+        continue;
+      }
       auto type = dyn_cast<RankedTensorType>(array.value.getType());
       if (!type || type.hasStaticShape())
         continue;

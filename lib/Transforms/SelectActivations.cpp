@@ -15,7 +15,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNSELECTACTIVATIONS
@@ -38,15 +37,11 @@ Type withElement(Type type, Type element) {
 
 bool isEntry(Operation *function) { return function->hasAttr(attn::AttnDialect::entryAttr); }
 
-/// The operands of an op that have its first result's element type.
-SmallVector<OpOperand *> sameTyped(Operation *op) {
-  SmallVector<OpOperand *> operands;
-  if (op->hasTrait<OpTrait::SameOperandsAndResultType>() || isa<attn::ConcatOp>(op))
-    for (OpOperand &operand : op->getOpOperands())
-      operands.push_back(&operand);
-  else if (op->hasTrait<attn::KeepsElementType>())
-    operands.push_back(&op->getOpOperand(0));
-  return operands;
+/// Whether the element type of the first result tells those of operands.
+bool tellsOperands(Operation *op) {
+  return op->getNumResults() > 0 && llvm::any_of(attn::equalTypesOf(op), [&](const attn::EqualTypes &types) {
+           return types[0] == op->getResult(0) && types.size() > 1;
+         });
 }
 
 class Classes {
@@ -83,7 +78,7 @@ private:
     Operation *op = value.getDefiningOp();
     if (isa<scf::ForOp, func::CallOp>(op))
       return true;
-    return attn::isAttnOp(op) && !isa<attn::ParameterSliceOp, attn::KVViewOp, attn::RotaryTableOp, arith::ExtFOp>(op);
+    return attn::isAttnOp(op) && !isa<arith::ExtFOp>(op) && attn::elementSourceOf(value) != attn::ElementSource::given;
   }
 
   void add(Value value) {
@@ -117,57 +112,40 @@ private:
     if (!attn::isAttnOp(op) && !isa<scf::ForOp, scf::YieldOp, func::CallOp, func::ReturnOp, tensor::DimOp>(op))
       llvm::for_each(op->getOperands(), [&](Value operand) { keep(operand); }); // their types are their own
     if (attn::isAttnOp(op))
-      for (OpOperand *operand : sameTyped(op))
-        merge(operand->get(), op->getResult(0));
-    llvm::TypeSwitch<Operation *>(op)
-        .Case([&](scf::ForOp loop) {
-          for (auto [init, argument, yielded, result] :
-               llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults())) {
-            merge(argument, result);
-            merge(init, result);
-            merge(yielded, result);
-          }
-        })
-        .Case([&](func::CallOp call) { relateCall(call); })
-        .Case([&](attn::SplitHeadsOp split) {
-          for (Value head : split.getHeads())
-            merge(split.getInput(), head);
-        })
-        .Case([&](attn::RecurrenceOp cell) {
-          for (auto [i, state] : llvm::enumerate(cell.getStates()))
-            merge(cell.getInitial().empty() ? Value(cell.getGates()) : cell.getInitial()[i], state);
-          for (Value initial : cell.getInitial()) // all of one type
-            merge(initial, cell.getInitial()[0]);
-        })
-        .Case([&](attn::SelectRowsOp select) {
-          if (!isActivation(select.getInput())) // rows of a caller's array, which is not rounded as a whole
-            keep(select.getResult());
-        })
-        .Case([&](attn::KVAppendOp append) { merge(append.getKey(), append.getValue()); })
-        .Case([&](attn::UpdateRowsOp update) {
-          merge(update.getState(), update.getResult());
-          keep(update.getResult());
-        })
-        .Case([&](func::ReturnOp end) { relateReturn(end); });
-    if (auto channels = dyn_cast<attn::ChannelsOpInterface>(op))
-      for (OpOperand &operand : op->getOpOperands())
-        if (isa<BlockArgument>(operand.get()) && isMatrix(channels, operand))
-          keep(operand.get());
-    if (auto attention = dyn_cast<attn::AttentionOp>(op)) {
-      llvm::for_each(attention.getExtras(), [&](Value extra) { keep(extra); });
-      if (attention.getWeights()) {
-        merge(attention.getWeights(), attention.getNewWeights());
-        keep(attention.getWeights());
-      }
-      if (attention.getLse())
-        keep(attention.getLse());
-    }
+      relateTensors(op);
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      relateLoop(loop);
+    else if (auto call = dyn_cast<func::CallOp>(op))
+      relateCall(call);
+    else if (auto end = dyn_cast<func::ReturnOp>(op))
+      relateReturn(end);
   }
 
-  /// A matmul's weight, which a function got.
-  static bool isMatrix(attn::ChannelsOpInterface op, OpOperand &operand) {
-    std::optional<attn::WeightUse> use = op.getWeightUse(operand);
-    return use && use->contracted;
+  void relateTensors(Operation *op) {
+    for (const attn::EqualTypes &types : attn::equalTypesOf(op))
+      for (Value other : ArrayRef(types).drop_front())
+        merge(other, types[0]);
+    for (OpOperand &operand : op->getOpOperands())
+      if (attn::elementUseOf(operand) == attn::ElementUse::fixed)
+        keep(operand.get());
+    for (Value result : op->getResults())
+      if (attn::ElementSource source = attn::elementSourceOf(result);
+          source == attn::ElementSource::f32 || source == attn::ElementSource::updated)
+        keep(result);
+    // Rows of a caller's array are not rounded, as that would round the whole array.
+    auto rows = dyn_cast<attn::ChannelsOpInterface>(op);
+    if (rows && rows.getRowAccess() == attn::RowAccess::gather && attn::movesNumbers(op) &&
+        !isActivation(op->getOperand(0)))
+      keep(op->getResult(0));
+  }
+
+  void relateLoop(scf::ForOp loop) {
+    for (auto [init, argument, yielded, result] :
+         llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults())) {
+      merge(argument, result);
+      merge(init, result);
+      merge(yielded, result);
+    }
   }
 
   void relateCall(func::CallOp call) {
@@ -185,7 +163,7 @@ private:
     if (!isEntry(end->getParentOp()))
       return;
     for (Value value : end.getOperands())
-      if (Operation *op = value.getDefiningOp(); op && value.hasOneUse() && attn::isAttnOp(op) && sameTyped(op).empty())
+      if (Operation *op = value.getDefiningOp(); op && value.hasOneUse() && attn::isAttnOp(op) && !tellsOperands(op))
         keep(value);
   }
 
@@ -233,8 +211,10 @@ struct SelectActivations : rapt::impl::AttnSelectActivationsBase<SelectActivatio
   /// Makes operands fit whose own types were not chosen, as those that a caller gives.
   static void castOperands(Operation *op) {
     if (attn::isAttnOp(op))
-      for (OpOperand *operand : sameTyped(op))
-        castTo(*operand, op->getResult(0).getType());
+      for (const attn::EqualTypes &types : attn::equalTypesOf(op))
+        for (OpOperand &operand : op->getOpOperands())
+          if (llvm::is_contained(types, operand.get()))
+            castTo(operand, types[0].getType());
     if (isa<arith::TruncFOp>(op) && isa<RankedTensorType>(op->getResult(0).getType()))
       castTo(op->getOpOperand(0), withElement(op->getResult(0).getType(), Float32Type::get(op->getContext())));
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -247,11 +227,6 @@ struct SelectActivations : rapt::impl::AttnSelectActivationsBase<SelectActivatio
       auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
       for (auto [operand, argument] : llvm::zip(call->getOpOperands(), callee.getArguments()))
         castTo(operand, argument.getType());
-    } else if (auto cell = dyn_cast<attn::RecurrenceOp>(op)) {
-      for (auto [initial, state] : llvm::zip(cell.getInitialMutable(), cell.getStates()))
-        castTo(initial, state.getType());
-    } else if (auto append = dyn_cast<attn::KVAppendOp>(op)) {
-      castTo(append.getValueMutable(), append.getKey().getType());
     } else if (isa<func::ReturnOp>(op) && isEntry(op->getParentOp())) {
       auto function = cast<func::FuncOp>(op->getParentOp());
       for (auto [operand, type] : llvm::zip(op->getOpOperands(), function.getResultTypes()))

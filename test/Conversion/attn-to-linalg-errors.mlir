@@ -63,8 +63,8 @@ func.func @channels(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %v: tensor<?
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @two_caches(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
-  %keys, %v0 = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  %k1, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  %keys, %v0 = attn.kv_view %cache[%layer], %table {layout = #attn.cache_rows<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  %k1, %values = attn.kv_view %cache[%layer], %table {layout = #attn.cache_rows<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
   // expected-error@+1 {{'attn.attention' op has no neutral decomposition: keys and values are not of one cache}}
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
@@ -79,7 +79,7 @@ func.func @two_caches(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: 
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @cached_values(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: tensor<?x?xi32>, %keys: tensor<?x?x4x64xf32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
-  %k1, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  %k1, %values = attn.kv_view %cache[%layer], %table {layout = #attn.cache_rows<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
   // expected-error@+1 {{'attn.attention' op has no neutral decomposition: values are in a cache, and keys are not}}
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>

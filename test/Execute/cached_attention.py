@@ -9,7 +9,6 @@ import kernels
 
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(23)
-BLOCK = 64
 # name: the score region, and what it computes
 SCORES = {
     "plain": (None, lambda s, i, j: s),
@@ -20,8 +19,8 @@ SCORES = {
 }
 
 
-def entry(name, score, channels):
-    cache = f"!attn.kv_cache<1 x 1 x {channels}, block = {BLOCK}, f32>"
+def entry(name, score, channels, block):
+    cache = f"!attn.kv_cache<1 x 1 x {channels}, block = {block}, f32>"
     maps = ", ".join(f"affine_map<(b, h, g, i, j, c, d) -> ({m})>" for m in ("i, h, c", "b, j, h, c", "b, j, h, d", "i, h, d"))
     region = f"score {{\n^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):\n{score}\nattn.yield %r : f32\n}}" if score else ""
     return f"""func.func @{name}(%cache: {cache} {{attn.name = "cache", attn.dims = ["blocks"]}}, %q: tensor<?x1x{channels}xf32> {{attn.name = "q", attn.dims = ["queries"]}},
@@ -43,11 +42,13 @@ def entry(name, score, channels):
 
 HEAD = "".join(f"attn.dim @{dim} min 0 max 4096\n" for dim in ("queries", "rows", "most", "blocks"))
 
-def check(program, name, formula, channels):
-    stored = -(-channels // 32) * 32 if kernels.takes_panels(tools) else channels
+
+def check(program, name, formula, channels, block):
+    # Packed panels have 32 columns: channels of values, and positions of keys.
+    stored, positions = (-(-n // 32) * 32 if kernels.takes_panels(tools) else n for n in (channels, block))
     for queries in ((1, 1, 1), (3, 20, 1)):
         lengths = (700, 301, 33)  # of keys, the queries' own among them
-        most = -(-max(lengths) // BLOCK)
+        most = -(-max(lengths) // block)
         blocks = len(lengths) * most
         table = random.permutation(blocks).astype(np.int32).reshape(len(lengths), most)
         q = random.standard_normal((sum(queries), 1, channels)).astype(np.float32)
@@ -65,17 +66,18 @@ def check(program, name, formula, channels):
             expected[first:first + count, 0] = p / p.sum(1, keepdims=True) @ v
             first += count
         offsets = np.array([length - count for count, length in zip(queries, lengths)], np.int32)
-        cache = kernels.filled(program, np.full((blocks, 2, BLOCK, stored), np.nan, np.float32), keys, values, table)
+        cache = kernels.filled(program, np.full((blocks, 2, positions, stored), np.nan, np.float32), keys, values, table)
         arrays = [cache, q, np.cumsum((0,) + queries).astype(np.int32), offsets, table]
         for order, workers in ((kernels.backwards, 2), (kernels.threads(3), 3)):
             got, = program.compiled(name, arrays, [q.shape], (sum(queries), len(lengths), most, blocks), order, workers)
-            checks.near(f"{name} {queries} {channels}", got, expected, 1e-5)
+            checks.near(f"{name} {queries} {channels} {block}", got, expected, 1e-5)
 
-# The CPU's schedules take heads of whole panels alone.
-for channels, names in ((32, list(SCORES)), (80, ["plain", "scaled"]), (5, ["plain"])):
-    cache = f"!attn.kv_cache<1 x 1 x {channels}, block = {BLOCK}, f32>"
-    text = HEAD + kernels.fill_entry(cache, 1, channels) + "".join(entry(name, SCORES[name][0], channels) for name in names)
-    program = kernels.Program(tools, f"cached_{channels}", text)
+
+# The CPU's schedules take heads and blocks of whole panels alone.
+for channels, block, names in ((32, 64, list(SCORES)), (80, 64, ["plain", "scaled"]), (5, 64, ["plain"]), (32, 48, ["plain"]), (40, 7, ["plain"])):
+    cache = f"!attn.kv_cache<1 x 1 x {channels}, block = {block}, f32>"
+    text = HEAD + kernels.fill_entry(cache, 1, channels) + "".join(entry(name, SCORES[name][0], channels, block) for name in names)
+    program = kernels.Program(tools, f"cached_{channels}_{block}", text)
     for name in names:
-        check(program, name, SCORES[name][1], channels)
+        check(program, name, SCORES[name][1], channels, block)
 checks.finish()

@@ -349,3 +349,27 @@ func.func @two_sequences(%q: tensor<?x2x32xf32>, %k: tensor<?x2x32xf32>, %n: ten
   %o = attn.attention %q, %k, %k, %s kv_begin(%n : tensor<?xi32>) maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
   return %p, %o : tensor<?xi32>, tensor<?x2x32xf32>
 }
+
+// -----
+
+// A cache has one dim, its blocks, which a result in the same memory has, too.
+// CHECK: attn.dim @dim0 min 0
+// CHECK: func.func @cache(%{{.*}}: !attn.kv_cache<1 x 1 x 32, block = 64, f32> {attn.dims = ["dim0"], attn.name = "pool"})
+// CHECK-SAME: -> (!attn.kv_cache<1 x 1 x 32, block = 64, f32> {attn.dims = ["dim0"], attn.name = "pool"})
+func.func @cache(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32> {attn.name = "pool"}) -> (!attn.kv_cache<1 x 1 x 32, block = 64, f32> {attn.name = "pool"}) {
+  return %c : !attn.kv_cache<1 x 1 x 32, block = 64, f32>
+}
+
+// -----
+
+// expected-error@+1 {{gives back a cache under another name than its argument's: attn.name of both must be the same}}
+func.func @other_name(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>) -> !attn.kv_cache<1 x 1 x 32, block = 64, f32> {
+  return %c : !attn.kv_cache<1 x 1 x 32, block = 64, f32>
+}
+
+// -----
+
+// expected-error@+1 {{names 2 dims of '!attn.kv_cache<1 x 1 x 32, block = 64, f32>', which has one: its blocks}}
+func.func @two_dims(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32> {attn.dims = ["a", "b"]}) {
+  return
+}

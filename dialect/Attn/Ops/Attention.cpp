@@ -507,7 +507,7 @@ std::optional<WeightUse> AttentionOp::getWeightUse(OpOperand &operand) {
 
 /// The regions' tables take the types of the operands. Where padding made a row longer, its end is still the logical
 /// one.
-LogicalResult AttentionOp::keepChannels(ArrayRef<int64_t>) {
+LogicalResult AttentionOp::keepChannels(ArrayRef<int64_t>, Padding) {
   for (Region *region : {&getScore(), &getMask()}) {
     for (auto [i, extra] : llvm::enumerate(getExtras())) {
       if (region->empty() || !isTable(i))
@@ -533,4 +533,32 @@ bool AttentionOp::isPadded() {
   auto query = cast<RankedTensorType>(getQuery().getType());
   return getAdditive() &&
          cast<RankedTensorType>(getAdditive().getType()).getDimSize(0) != query.getDimSize(*dimOf(0, DQK));
+}
+
+bool SplitHeadsOp::movesNumbers() { return true; }
+
+SmallVector<EqualTypes> SplitHeadsOp::getEqualTypes() {
+  EqualTypes types(getHeads());
+  types.push_back(getInput());
+  return {types};
+}
+
+bool MergeHeadsOp::movesNumbers() { return true; }
+
+ElementUse AttentionOp::getElementUse(OpOperand &operand) {
+  if (&operand == &getQueryMutable() || operand.get() == getAdditive())
+    return ElementUse::computed;
+  return &operand == &getKeyMutable() || &operand == &getValueMutable() ? ElementUse::stored : ElementUse::fixed;
+}
+
+ElementSource AttentionOp::getElementSource(Value result) {
+  if (result == getResult())
+    return ElementSource::rounded;
+  return result == getLse() ? ElementSource::f32 : ElementSource::updated;
+}
+
+SmallVector<EqualTypes> AttentionOp::getEqualTypes() {
+  if (!getWeights())
+    return {};
+  return {EqualTypes{getNewWeights(), getWeights()}};
 }

@@ -8,7 +8,7 @@ include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_SplitHeadsOp : Attn_TensorOp<"split_heads", [Attn_KeepsElementType, Attn_HasChannels<["getChannelGroup"]>, Pure, SameOperandsAndResultElementType]> {
+def Attn_SplitHeadsOp : Attn_TensorOp<"split_heads", [Attn_HasElementTypes<["movesNumbers", "getEqualTypes"]>, Attn_KeepsElementType, Attn_HasChannels<["getChannelGroup"]>, Pure, SameOperandsAndResultElementType]> {
   let summary = "cuts the columns of an activation into heads";
   let description = [{
     The columns are the results' heads one after another: result i takes `heads(i) * head_dim` columns. A view. Heads of
@@ -29,7 +29,7 @@ def Attn_SplitHeadsOp : Attn_TensorOp<"split_heads", [Attn_KeepsElementType, Att
   let hasFolder = 1;
 }
 
-def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Attn_KeepsElementType, Attn_HasChannels<["getChannelGroup"]>, Pure, InferTypeOpAdaptor]> {
+def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Attn_HasElementTypes<["movesNumbers"]>, Attn_KeepsElementType, Attn_HasChannels<["getChannelGroup"]>, Pure, InferTypeOpAdaptor]> {
   let summary = "puts heads side by side in the columns of an activation";
   let description = [{
     The inverse of `attn.split_heads`. Heads get into groups, as grouped queries are, by the two:
@@ -54,6 +54,7 @@ def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Attn_KeepsElementType, Att
 }
 
 def Attn_AttentionOp : Attn_TensorOp<"attention", [
+    Attn_HasElementTypes<["getElementUse", "getElementSource", "getEqualTypes"]>,
     Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels", "isPadded"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
     AttrSizedResultSegments, InferTypeOpAdaptorBase<[{
       /// An extent that query, key and value leave dynamic may be a static one of the result.

@@ -114,3 +114,7 @@ std::optional<WeightUse> EmbeddingOp::getWeightUse(OpOperand &operand) {
 std::optional<unsigned> SelectRowsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 
 RowAccess SelectRowsOp::getRowAccess() { return RowAccess::gather; }
+
+ElementUse EmbeddingOp::getElementUse(OpOperand &) { return ElementUse::fixed; }
+bool SelectRowsOp::movesNumbers() { return true; }
+bool ColumnOp::movesNumbers() { return true; }

@@ -9,7 +9,7 @@ include "dialect/Attn/AttnTypes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Attn_HasChannels<["getWeightUse", "getRowAccess"]>, Pure, Attn_HasCosts, Attn_InfersShape]> {
+def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Attn_HasElementTypes<["getElementUse"]>, Attn_HasChannels<["getWeightUse", "getRowAccess"]>, Pure, Attn_HasCosts, Attn_InfersShape]> {
   let summary = "looks rows of a table up by id";
   let description = [{
     `result[i, :] = scale * table[ids[i], :]`, where there is a scale. An id outside the table is the caller's error: entries check ids before they run.
@@ -31,7 +31,7 @@ def Attn_EmbeddingOp : Attn_TensorOp<"embedding", [Attn_HasChannels<["getWeightU
                             [{ build($_builder, $_state, result, ids, table, /*scale=*/nullptr, /*layout=*/nullptr); }]>];
 }
 
-def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Attn_KeepsElementType, Attn_HasChannels<["getRowAccess"]>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
+def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Attn_HasElementTypes<["movesNumbers"]>, Attn_KeepsElementType, Attn_HasChannels<["getRowAccess"]>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
   let summary = "selects rows of an activation";
   let description = [{
     `result[i, :] = input[rows[i], :]`: the positions whose logits are wanted. With a layer, the input is [slots, layers, columns],
@@ -52,7 +52,7 @@ def Attn_SelectRowsOp : Attn_TensorOp<"select_rows", [Attn_KeepsElementType, Att
                             [{ build($_builder, $_state, result, input, /*layer=*/nullptr, rows); }]>];
 }
 
-def Attn_ColumnOp : Attn_TensorOp<"column", [Attn_KeepsElementType, Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
+def Attn_ColumnOp : Attn_TensorOp<"column", [Attn_HasElementTypes<["movesNumbers"]>, Attn_KeepsElementType, Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "one column of an activation";
   let description = [{
     `result[i] = input[i, column]`: the start of a span from a head that gives start and end.

@@ -197,6 +197,12 @@ std::optional<WeightUse> LinearOp::getWeightUse(OpOperand &operand) {
   return WeightUse{std::nullopt, getResult(), {}};
 }
 
+ElementUse LinearOp::getElementUse(OpOperand &operand) {
+  if (&operand == &getInputMutable())
+    return ElementUse::computed;
+  return &operand == &getWeightMutable() ? ElementUse::fixed : ElementUse::stored;
+}
+
 std::optional<unsigned> ActivationOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 RowAccess ActivationOp::getRowAccess() { return RowAccess::same; }
 

@@ -13,7 +13,7 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_ComputesElements, Attn_HasChannels<["getWeightUse"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects]> {
+def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_HasElementTypes<["getElementUse"]>, Attn_ComputesElements, Attn_HasChannels<["getWeightUse"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects]> {
   let summary = "a matmul with an epilogue";
   let description = [{
     `result[m, n] = epilogue(sum_k input[m, k] * weight[k, n], extra...)`. Sums are f32. The optional region maps the sum and

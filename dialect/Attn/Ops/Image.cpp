@@ -120,3 +120,10 @@ std::optional<WeightUse> ResizePositionsOp::getWeightUse(OpOperand &) { return W
 std::optional<unsigned> ImageTokensOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 
 std::optional<WeightUse> ImageTokensOp::getWeightUse(OpOperand &) { return WeightUse(); }
+
+bool PatchesOp::movesNumbers() { return getPixels().getType().getElementType() == getType().getElementType(); }
+ElementUse ResizePositionsOp::getElementUse(OpOperand &) { return ElementUse::fixed; }
+ElementUse ImageTokensOp::getElementUse(OpOperand &operand) {
+  return &operand == &getPatchesMutable() ? ElementUse::computed : ElementUse::fixed;
+}
+bool UnpackRowsOp::movesNumbers() { return true; }

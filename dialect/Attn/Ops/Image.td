@@ -6,7 +6,7 @@ include "dialect/Attn/AttnDialect.td"
 include "dialect/Attn/AttnInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_PatchesOp : Attn_TensorOp<"patches", [Attn_HasChannels<["isPadded"]>, Pure, Attn_MovesAll]> {
+def Attn_PatchesOp : Attn_TensorOp<"patches", [Attn_HasElementTypes<["movesNumbers"]>, Attn_HasChannels<["isPadded"]>, Pure, Attn_MovesAll]> {
   let summary = "square patches of images as rows";
   let description = [{
     Images [images, channels, height, width] are cut into patches of `size` x `size` pixels, which become rows: image by image, from left to
@@ -29,7 +29,7 @@ def Attn_PatchesOp : Attn_TensorOp<"patches", [Attn_HasChannels<["isPadded"]>, P
   let hasVerifier = 1;
 }
 
-def Attn_ResizePositionsOp : Attn_TensorOp<"resize_positions", [Attn_HasChannels<["getWeightUse"]>, Pure, Attn_MovesAll]> {
+def Attn_ResizePositionsOp : Attn_TensorOp<"resize_positions", [Attn_HasElementTypes<["getElementUse"]>, Attn_HasChannels<["getWeightUse"]>, Pure, Attn_MovesAll]> {
   let summary = "learned positions of a grid of patches, for a grid of another size";
   let description = [{
     The table's last `grid[0]` x `grid[1]` rows belong to the patches of a grid, those before to other tokens. The result has these as they
@@ -58,7 +58,7 @@ def Attn_ResizePositionsOp : Attn_TensorOp<"resize_positions", [Attn_HasChannels
   }];
 }
 
-def Attn_ImageTokensOp : Attn_TensorOp<"image_tokens", [Attn_HasChannels<["getWeightUse"]>, Pure, Attn_MovesAll]> {
+def Attn_ImageTokensOp : Attn_TensorOp<"image_tokens", [Attn_HasElementTypes<["getElementUse"]>, Attn_HasChannels<["getWeightUse"]>, Pure, Attn_MovesAll]> {
   let summary = "the tokens of images: learned ones, then patches, all with their positions";
   let description = [{
     Every image has as many tokens as there are `positions`: first the k `learned` ones (a class token), then its patches, of which `patches`
@@ -99,7 +99,7 @@ def Attn_EqualRowsOp : Attn_TensorOp<"equal_rows", [Pure, Attn_MovesAll]> {
   let hasVerifier = 1;
 }
 
-def Attn_UnpackRowsOp : Attn_TensorOp<"unpack_rows", [Attn_KeepsElementType, Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
+def Attn_UnpackRowsOp : Attn_TensorOp<"unpack_rows", [Attn_HasElementTypes<["movesNumbers"]>, Attn_KeepsElementType, Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "packed rows that are all of one length, as a dim of their own";
   let description = [{
     `result[r, t, ...] = input[r length + t, ...]`, where the result is [rows, length, columns] or has other dims before the columns.

@@ -15,12 +15,38 @@ static const KVSegment *segmentOf(Operation *op, KVCacheType cache, uint64_t seg
   return nullptr;
 }
 
-/// Only memory has its values apart, and no segments.
-static LogicalResult verifyMemory(Operation *op, Type cache, Value values, uint64_t segment) {
-  if (isa<KVCacheType>(cache) && values)
-    return op->emitOpError() << "has memory of values beside " << cache << ", which holds them";
-  if (!isa<KVCacheType>(cache) && segment)
-    return op->emitOpError() << "names segment " << int64_t(segment) << " of memory, which is of one";
+/// Whether a layout's memory of keys, or values, of `channels` with so many parts has the type `pool`.
+static bool isPool(RankedTensorType pool, CacheLayoutInterface layout, int64_t channels, int64_t parts) {
+  Type element = pool.getElementType();
+  if (pool.getRank() < 4 || pool.getDimSize(3) != parts ||
+      !(element.isF32() || element.isBF16() || element.isF16() || element.isSignlessInteger(8)))
+    return false;
+  return pool.getShape().drop_front(4) == ArrayRef(layout.getHeadShape(element, channels));
+}
+
+/// Memory alone has a layout, its values apart, and no segments. Heads have the layout's channels, `key` and `value`,
+/// with padding or without.
+template <typename Op> static LogicalResult verifyMemory(Op op, RankedTensorType memory, int64_t key, int64_t value) {
+  std::optional<CacheLayoutInterface> layout = op.getLayout();
+  if (!layout)
+    return op.emitOpError() << "works on memory, " << memory << ", without saying its layout";
+  if (op.getSegment())
+    return op.emitOpError() << "names segment " << int64_t(op.getSegment()) << " of memory, which is of one";
+  const int64_t keys = layout->getKeys(), values = layout->getValues(), parts = op.getValueCache() ? 1 : 2;
+  const bool isOne = op.getValueCache() || keys == values;
+  auto valuePool = cast<RankedTensorType>(op.getValuePool().getType());
+  if (!isOne || !isPool(memory, *layout, keys, parts) || !isPool(valuePool, *layout, values, parts)) {
+    InFlightDiagnostic error = op.emitOpError() << "has memory " << memory;
+    if (op.getValueCache())
+      error << " and " << valuePool;
+    return error << ", which does not lie as " << *layout << " says";
+  }
+  auto fits = [&](int64_t heads, int64_t channels) {
+    return heads == channels || heads == layout->getPadded(channels);
+  };
+  if (!fits(key, keys) || !fits(value, values))
+    return op.emitOpError() << "has keys of " << key << " and values of " << value << " channels, which do not fit "
+                            << *layout;
   return success();
 }
 
@@ -32,13 +58,22 @@ LogicalResult KVAppendOp::inferReturnTypes(MLIRContext *, std::optional<Location
   return success();
 }
 
-/// The segment of layers that an append or a view names; null where the op has materialized memory.
-template <typename Op> static FailureOr<const KVSegment *> verifiedSegment(Op op) {
-  if (failed(verifyMemory(op, op.getCache().getType(), op.getValueCache(), op.getSegment())))
-    return failure();
-  auto cache = dyn_cast<KVCacheType>(op.getCache().getType());
-  const KVSegment *segment = cache ? segmentOf(op, cache, op.getSegment()) : nullptr;
-  if (cache && !segment)
+/// The segment of layers that an append or a view names; null where the op works on memory.
+template <typename Op>
+static FailureOr<const KVSegment *> verifiedSegment(Op op, int64_t keyChannels, int64_t valueChannels) {
+  Type type = op.getCache().getType();
+  auto cache = dyn_cast<KVCacheType>(type);
+  if (!cache) {
+    if (failed(verifyMemory(op, cast<RankedTensorType>(type), keyChannels, valueChannels)))
+      return failure();
+    return static_cast<const KVSegment *>(nullptr);
+  }
+  if (op.getValueCache())
+    return op.emitOpError() << "has memory of values beside " << cache << ", which holds them";
+  if (op.getLayout())
+    return op.emitOpError() << "has a layout, but " << cache << " is no memory";
+  const KVSegment *segment = segmentOf(op, cache, op.getSegment());
+  if (!segment)
     return failure();
   return segment;
 }
@@ -49,7 +84,7 @@ LogicalResult KVAppendOp::verify() {
       key.getElementType() != value.getElementType())
     return emitOpError() << "needs keys and values [tokens, heads, channels] of the same tokens, heads and element "
                          << "type, found " << key << " and " << value;
-  FailureOr<const KVSegment *> found = verifiedSegment(*this);
+  FailureOr<const KVSegment *> found = verifiedSegment(*this, key.getDimSize(2), value.getDimSize(2));
   if (failed(found) || !*found)
     return LogicalResult(found);
   const KVSegment &segment = **found;
@@ -64,7 +99,7 @@ LogicalResult KVViewOp::verify() {
   if (keys.getRank() != 4 || values.getRank() != 4)
     return emitOpError() << "gives keys and values [rows, positions, heads, channels], found " << keys << " and "
                          << values;
-  FailureOr<const KVSegment *> found = verifiedSegment(*this);
+  FailureOr<const KVSegment *> found = verifiedSegment(*this, keys.getDimSize(3), values.getDimSize(3));
   if (failed(found) || !*found)
     return LogicalResult(found);
   const KVSegment &segment = **found;
@@ -123,13 +158,12 @@ void KVAppendOp::relateDims(DimRelations &dims) {
   dims.offsets(getRowBegin(), {getPast(), getTable()});
 }
 
-/// A cache in a target's layout does not tell how many positions a block has.
 void KVViewOp::relateDims(DimRelations &dims) {
   auto cache = dyn_cast<KVCacheType>(getCache().getType());
+  const int64_t positions = cache ? cache.getBlock() : getLayout()->getPositions();
   for (Value result : getResults()) {
     dims.equal(result, 0, getTable(), 0);
-    if (cache)
-      dims.equal(result, 1, dims.extent(getTable(), 1) * cache.getBlock());
+    dims.equal(result, 1, dims.extent(getTable(), 1) * positions);
   }
   for (unsigned dim : {0, 1, 2})
     dims.equal(getValues(), dim, getKeys(), dim);
@@ -155,3 +189,14 @@ std::optional<unsigned> KVAppendOp::getChannelsDim(Value tensor) {
 std::optional<unsigned> KVViewOp::getChannelsDim(Value tensor) {
   return tensor == getCache() ? std::nullopt : lastDim(tensor);
 }
+
+ElementUse KVAppendOp::getElementUse(OpOperand &operand) {
+  return &operand == &getKeyMutable() || &operand == &getValueMutable() ? ElementUse::computed : ElementUse::fixed;
+}
+
+ElementSource KVAppendOp::getElementSource(Value) { return ElementSource::updated; }
+
+SmallVector<EqualTypes> KVAppendOp::getEqualTypes() { return {EqualTypes{getKey(), getValue()}}; }
+
+ElementUse KVViewOp::getElementUse(OpOperand &) { return ElementUse::fixed; }
+ElementSource KVViewOp::getElementSource(Value) { return ElementSource::given; }

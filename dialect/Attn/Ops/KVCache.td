@@ -2,11 +2,12 @@
 #ifndef RAPT_ATTN_KVCACHE_TD
 #define RAPT_ATTN_KVCACHE_TD
 
+include "dialect/Attn/AttnAttrInterfaces.td"
 include "dialect/Attn/AttnInterfaces.td"
 include "dialect/Attn/AttnTypes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Attn_HasChannels<>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
+def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Attn_HasElementTypes<["getElementUse", "getElementSource", "getEqualTypes"]>, Attn_HasChannels<>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
   let summary = "writes keys and values of new tokens into the cache";
   let description = [{
     Token t of row r (`row_begin[r] <= t < row_begin[r + 1]`) is at position `p = past[r] + t - row_begin[r]`; its key and
@@ -14,7 +15,9 @@ def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Attn_HasChannels<>, Pure, Attn
     stores. Blocks written by a row belong to that row alone.
 
     `layer` counts within the segment of the cache that `segment` names, the first one without it. The number is in the op, as types of
-    keys and values depend on it: a loop over layers runs over those of one segment. Where a target keeps keys and values
+    keys and values depend on it: a loop over layers runs over those of one segment.
+
+    From the stage laid-out on the cache is memory of equal layers, which lies as `layout` says. Where a target keeps keys and values
     apart, the values' memory is an operand of its own, `values`.
 
     ```mlir
@@ -30,11 +33,11 @@ def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Attn_HasChannels<>, Pure, Attn
   let arguments = (ins AnyTypeOf<[Attn_KVCacheType, AnyRankedTensor]>:$cache, Index:$layer, Attn_RankedTensor:$key,
                        Attn_RankedTensor:$value, 1DTensorOf<[I32]>:$row_begin, 1DTensorOf<[I32]>:$past,
                        2DTensorOf<[I32]>:$table, Optional<AnyRankedTensor>:$value_cache,
-                       DefaultValuedAttr<I64Attr, "0">:$segment);
+                       OptionalAttr<Attn_CacheLayoutInterface>:$layout, DefaultValuedAttr<I64Attr, "0">:$segment);
   let results = (outs AnyTypeOf<[Attn_KVCacheType, AnyRankedTensor]>:$result, Optional<AnyRankedTensor>:$value_result);
   let builders = [OpBuilder<(ins "::mlir::Value":$cache, "::mlir::Value":$layer, "::mlir::Value":$key, "::mlir::Value":$value, "::mlir::Value":$row_begin,
                                  "::mlir::Value":$past, "::mlir::Value":$table), [{
-    build($_builder, $_state, cache, layer, key, value, row_begin, past, table, /*value_cache=*/::mlir::Value(), /*segment=*/0);
+    build($_builder, $_state, cache, layer, key, value, row_begin, past, table, /*value_cache=*/::mlir::Value(), /*layout=*/nullptr, /*segment=*/0);
   }]>];
   let assemblyFormat = [{
     $cache (`values` $value_cache^)? `[` $layer `]` (`segment` $segment^)? `,` $key `,` $value `rows` `(` $row_begin `,` $past `,` $table `)`
@@ -47,13 +50,13 @@ def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Attn_HasChannels<>, Pure, Attn
   let hasVerifier = 1;
 }
 
-def Attn_KVViewOp : Attn_TensorOp<"kv_view", [Attn_HasChannels<>, Pure]> {
+def Attn_KVViewOp : Attn_TensorOp<"kv_view", [Attn_HasElementTypes<["getElementUse", "getElementSource"]>, Attn_HasChannels<>, Pure]> {
   let summary = "keys and values of one layer, by row and position";
   let description = [{
     `keys[r, p, h, :]` is the key of position p of row r. Positions at or beyond the row's length are unspecified and
     must be masked. It is a view: `attn.attention` reads the blocks through the table, no copy is made. Its elements are
-    the cache's, and f32 where that stores i8. A cache in a target's layout does not tell block and channels apart, so the
-    results' types are not inferred. `layer`, `segment` and `values` are as in `attn.kv_append`.
+    the cache's, and f32 where that stores i8. A target may pad the channels, so the results' types are not inferred. `layer`, `segment`, `layout` and
+    `values` are as in `attn.kv_append`.
 
     ```mlir
     func.func @view(%cache: !attn.kv_cache<12 x 12 x 64, block = 64, f32>, %layer: index, %table: tensor<?x?xi32>)
@@ -65,10 +68,11 @@ def Attn_KVViewOp : Attn_TensorOp<"kv_view", [Attn_HasChannels<>, Pure]> {
     ```
   }];
   let arguments = (ins AnyTypeOf<[Attn_KVCacheType, AnyRankedTensor]>:$cache, Index:$layer, 2DTensorOf<[I32]>:$table,
-                       Optional<AnyRankedTensor>:$value_cache, DefaultValuedAttr<I64Attr, "0">:$segment);
+                       Optional<AnyRankedTensor>:$value_cache, OptionalAttr<Attn_CacheLayoutInterface>:$layout,
+                       DefaultValuedAttr<I64Attr, "0">:$segment);
   let results = (outs Attn_RankedTensor:$keys, Attn_RankedTensor:$values);
   let builders = [OpBuilder<(ins "::mlir::Type":$keys, "::mlir::Type":$values, "::mlir::Value":$cache, "::mlir::Value":$layer, "::mlir::Value":$table), [{
-    build($_builder, $_state, keys, values, cache, layer, table, /*value_cache=*/::mlir::Value(), /*segment=*/0);
+    build($_builder, $_state, keys, values, cache, layer, table, /*value_cache=*/::mlir::Value(), /*layout=*/nullptr, /*segment=*/0);
   }]>];
   let assemblyFormat = [{
     $cache (`values` $value_cache^)? `[` $layer `]` (`segment` $segment^)? `,` $table attr-dict

@@ -56,11 +56,19 @@ template <typename Op> static LogicalResult keepColumns(Op op, int64_t columns) 
 std::optional<unsigned> LayerNormOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 std::optional<WeightUse> LayerNormOp::getWeightUse(OpOperand &) { return WeightUse(); }
 RowAccess LayerNormOp::getRowAccess() { return RowAccess::same; }
-LogicalResult LayerNormOp::keepChannels(ArrayRef<int64_t> channels) { return keepColumns(*this, channels[0]); }
+LogicalResult LayerNormOp::keepChannels(ArrayRef<int64_t> channels, Padding) { return keepColumns(*this, channels[0]); }
 bool LayerNormOp::takesLeadingChannels() { return true; }
 
 std::optional<unsigned> RMSNormOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 std::optional<WeightUse> RMSNormOp::getWeightUse(OpOperand &) { return WeightUse(); }
 RowAccess RMSNormOp::getRowAccess() { return RowAccess::same; }
-LogicalResult RMSNormOp::keepChannels(ArrayRef<int64_t> channels) { return keepColumns(*this, channels[0]); }
+LogicalResult RMSNormOp::keepChannels(ArrayRef<int64_t> channels, Padding) { return keepColumns(*this, channels[0]); }
 bool RMSNormOp::takesLeadingChannels() { return true; }
+
+ElementUse LayerNormOp::getElementUse(OpOperand &operand) {
+  return &operand == &getInputMutable() ? ElementUse::computed : ElementUse::fixed;
+}
+
+ElementUse RMSNormOp::getElementUse(OpOperand &operand) {
+  return &operand == &getInputMutable() ? ElementUse::computed : ElementUse::fixed;
+}

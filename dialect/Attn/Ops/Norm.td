@@ -7,7 +7,7 @@ include "dialect/Attn/AttnInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_LayerNormOp : Attn_TensorOp<"layer_norm", [Attn_KeepsElementType, Attn_HasChannels<["getWeightUse", "getRowAccess", "keepChannels", "takesLeadingChannels"]>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>]> {
+def Attn_LayerNormOp : Attn_TensorOp<"layer_norm", [Attn_HasElementTypes<["getElementUse"]>, Attn_KeepsElementType, Attn_HasChannels<["getWeightUse", "getRowAccess", "keepChannels", "takesLeadingChannels"]>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>]> {
   let summary = "layer normalization";
   let description = [{
     `(x - mean) / sqrt(variance + epsilon) * weight + bias` over the last dim (Ba et al. 2016), the variance the mean of
@@ -30,7 +30,7 @@ def Attn_LayerNormOp : Attn_TensorOp<"layer_norm", [Attn_KeepsElementType, Attn_
   let hasVerifier = 1;
 }
 
-def Attn_RMSNormOp : Attn_TensorOp<"rms_norm", [Attn_KeepsElementType, Attn_HasChannels<["getWeightUse", "getRowAccess", "keepChannels", "takesLeadingChannels"]>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>]> {
+def Attn_RMSNormOp : Attn_TensorOp<"rms_norm", [Attn_HasElementTypes<["getElementUse"]>, Attn_KeepsElementType, Attn_HasChannels<["getWeightUse", "getRowAccess", "keepChannels", "takesLeadingChannels"]>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>]> {
   let summary = "root mean square normalization";
   let description = [{
     `x / sqrt(mean(x^2) + epsilon) * weight` over the last dim (Zhang and Sennrich 2019). `columns` as in `attn.layer_norm`.

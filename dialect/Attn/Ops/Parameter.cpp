@@ -203,3 +203,5 @@ LogicalResult ParameterSliceOp::verifySymbolUses(SymbolTableCollection &symbols)
 
 /// A parameter's shape is static.
 void ParameterSliceOp::relateDims(DimRelations &) {}
+
+ElementSource ParameterSliceOp::getElementSource(Value) { return ElementSource::given; }

@@ -79,7 +79,7 @@ def Attn_ParameterOp : Attn_Op<"parameter", [Attn_StaysInTiles, Attn_StaysInHost
   }];
 }
 
-def Attn_ParameterSliceOp : Attn_TensorOp<"parameter_slice", [Attn_StaysInTiles, Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Attn_ParameterSliceOp : Attn_TensorOp<"parameter_slice", [Attn_HasElementTypes<["getElementSource"]>, Attn_StaysInTiles, Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "reads a parameter, or one layer of a stacked one";
   let description = [{
     The result's type is that of the parameter that the symbol names, less the layers; it is checked, but not inferred. Tiles read

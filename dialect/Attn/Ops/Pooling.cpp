@@ -25,3 +25,5 @@ void PoolRowsOp::relateDims(DimRelations &dims) {
 }
 
 std::optional<unsigned> PoolRowsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+
+bool PoolRowsOp::movesNumbers() { return getKind() != PoolingKind::mean; }

@@ -7,7 +7,7 @@ include "dialect/Attn/AttnDialect.td"
 include "dialect/Attn/AttnInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_PoolRowsOp : Attn_TensorOp<"pool_rows", [Attn_KeepsElementType, Attn_HasChannels<>, Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
+def Attn_PoolRowsOp : Attn_TensorOp<"pool_rows", [Attn_HasElementTypes<["movesNumbers"]>, Attn_KeepsElementType, Attn_HasChannels<>, Pure, Attn_MovesAll, AllElementTypesMatch<["input", "result"]>]> {
   let summary = "one vector for each row of packed tokens";
   let description = [{
     Row r of the result is the `first` (a class token), the `last`, the `mean` or, column by column, the `max` of the tokens

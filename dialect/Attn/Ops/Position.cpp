@@ -91,3 +91,6 @@ std::optional<unsigned> RopeOp::getChannelsDim(Value tensor) {
 }
 
 bool SinusoidsOp::isPadded() { return getResult().getType().getDimSize(1) != int64_t(getFrequencies().size()); }
+
+/// Angles of far positions need more digits than 16 bits have.
+ElementSource RotaryTableOp::getElementSource(Value) { return ElementSource::f32; }

@@ -47,7 +47,7 @@ def Attn_SinusoidsOp : Attn_TensorOp<"sinusoids", [Attn_HasChannels<["isPadded"]
   let hasVerifier = 1;
 }
 
-def Attn_RotaryTableOp : Attn_TensorOp<"rotary_table", [Pure, Attn_MovesAll, AllTypesMatch<["cosines", "sines"]>]> {
+def Attn_RotaryTableOp : Attn_TensorOp<"rotary_table", [Attn_HasElementTypes<["getElementSource"]>, Pure, Attn_MovesAll, AllTypesMatch<["cosines", "sines"]>]> {
   let summary = "cosines and sines of rotary position embedding";
   let description = [{
     `cosines[t, i] = magnitude * cos(positions[t] * frequencies[i])`, sines alike: made once a step, for all layers that share

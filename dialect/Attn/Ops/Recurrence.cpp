@@ -173,9 +173,40 @@ std::optional<unsigned> UpdateRowsOp::getChannelsDim(Value tensor) { return last
 std::optional<unsigned> ConcatOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
 
 /// Columns are joined without the padding behind them.
-LogicalResult ConcatOp::keepChannels(ArrayRef<int64_t> channels) {
+LogicalResult ConcatOp::keepChannels(ArrayRef<int64_t> channels, Padding padded) {
   if (!getColumns())
     setColumns(channels);
+  setWidth(padded(llvm::sum_of(*getColumns())));
   return success();
 }
 bool ConcatOp::takesLeadingChannels() { return true; }
+
+ElementUse RecurrenceOp::getElementUse(OpOperand &operand) {
+  return &operand == &getWeightMutable() ? ElementUse::fixed : ElementUse::computed;
+}
+
+SmallVector<EqualTypes> RecurrenceOp::getEqualTypes() {
+  EqualTypes rows{getOutput(), getGates()}, states(getStates());
+  if (getInitial().empty()) {
+    llvm::append_range(rows, states);
+    return {rows};
+  }
+  llvm::append_range(states, getInitial());
+  return {rows, states};
+}
+
+ElementUse UpdateRowsOp::getElementUse(OpOperand &operand) {
+  return &operand == &getValuesMutable() ? ElementUse::computed : ElementUse::fixed;
+}
+
+ElementSource UpdateRowsOp::getElementSource(Value) { return ElementSource::updated; }
+
+SmallVector<EqualTypes> UpdateRowsOp::getEqualTypes() { return {EqualTypes{getResult(), getState()}}; }
+
+bool ConcatOp::movesNumbers() { return true; }
+
+SmallVector<EqualTypes> ConcatOp::getEqualTypes() {
+  EqualTypes types{getResult()};
+  llvm::append_range(types, getInputs());
+  return {types};
+}

@@ -9,7 +9,7 @@ include "dialect/Attn/AttnInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Attn_KeepsElementType, Attn_HasChannels<["getChannelGroup", "getWeightUse"]>, Pure, Attn_HasCosts, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Attn_HasElementTypes<["getElementUse", "getEqualTypes"]>, Attn_KeepsElementType, Attn_HasChannels<["getChannelGroup", "getWeightUse"]>, Pure, Attn_HasCosts, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
   let summary = "a recurrent layer: one cell over the tokens of each row";
   let description = [{
     Every row's state goes through the cell once per token, from the row's first token to its last, or with `reverse` from its last
@@ -54,7 +54,7 @@ def Attn_RecurrenceOp : Attn_TensorOp<"recurrence", [Attn_KeepsElementType, Attn
   }];
 }
 
-def Attn_UpdateRowsOp : Attn_TensorOp<"update_rows", [Attn_HasChannels<>, Pure, Attn_HasCosts, AllTypesMatch<["state", "result"]>]> {
+def Attn_UpdateRowsOp : Attn_TensorOp<"update_rows", [Attn_HasElementTypes<["getElementUse", "getElementSource", "getEqualTypes"]>, Attn_HasChannels<>, Pure, Attn_HasCosts, AllTypesMatch<["state", "result"]>]> {
   let summary = "writes rows of a state";
   let description = [{
     `result[rows[i], :] = values[i, :]`, other rows as in `state`: the inverse of `attn.select_rows`. No row is written twice. With a
@@ -76,7 +76,7 @@ def Attn_UpdateRowsOp : Attn_TensorOp<"update_rows", [Attn_HasChannels<>, Pure, 
   let hasVerifier = 1;
 }
 
-def Attn_ConcatOp : Attn_TensorOp<"concat", [Attn_KeepsElementType, Attn_HasChannels<["keepChannels", "takesLeadingChannels"]>, Pure, Attn_MovesAll, InferTypeOpAdaptor]> {
+def Attn_ConcatOp : Attn_TensorOp<"concat", [Attn_HasElementTypes<["movesNumbers", "getEqualTypes"]>, Attn_KeepsElementType, Attn_HasChannels<["keepChannels", "takesLeadingChannels"]>, Pure, Attn_MovesAll, InferTypeOpAdaptor]> {
   let summary = "puts activations side by side";
   let description = [{
     The columns of all inputs one after another, as of the two directions of a bidirectional layer. `columns`, set by a target's layout,

@@ -91,7 +91,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
   /// The state of a tile of queries after all keys: accumulators, max, sum.
   SmallVector<Value> attend(ImplicitLocOpBuilder &b, RewriterBase &rewriter, const AttentionOperands &o,
                             const QueryTile &tile) const {
-    KeyRange range = keyRange(b, o, cache, tile);
+    KeyRange range = keyRange(b, o, tile);
     attn::AttentionStateOp whole = stateOf(b, o, tile, range);
     auto readBlock = [&](ImplicitLocOpBuilder &b, attn::AttentionStateOp block, Value first, OpFoldResult size) {
       Value key = arith::AddIOp::create(b, range.from, first);

@@ -68,8 +68,7 @@ std::string neutral::notLegalBecause(const AttentionOperands &o, const CacheRead
     return "keys and values are not of one cache";
   if (!view && o.value && o.value.getDefiningOp<attn::KVViewOp>())
     return "values are in a cache, and keys are not";
-  if (view && (!cache || !cache->matches(view.getCache().getType(), channelsOf(view.getKeys())) ||
-               !cache->matches(view.getValuePool().getType(), channelsOf(view.getValues()))))
+  if (view && (!cache || !view.getLayout() || !cache->knows(*view.getLayout())))
     return "no layout of the cache is known";
   return "";
 }
@@ -147,12 +146,11 @@ AffineMap neutral::mapOfPart(ImplicitLocOpBuilder &b, const AttentionOperands &o
   return mapOf(b, dims.size(), results);
 }
 
-KeyRange neutral::keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &o, const CacheReader *cache,
-                           const QueryTile &tile) {
+KeyRange neutral::keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile) {
   attn::KVViewOp view = o.view();
   if (!view)
     return {tile.from, tile.to, o.tiles.keys};
-  const int64_t step = cache->blockOf(cast<RankedTensorType>(view.getCache().getType()), channelsOf(view.getKeys()));
+  const int64_t step = view.getLayout()->getPositions();
   Value block = arith::DivUIOp::create(b, tile.from, index(b, step));
   return {arith::MulIOp::create(b, block, index(b, step)), tile.to, step};
 }
@@ -216,7 +214,15 @@ KeyBlock neutral::keyBlock(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
   Value nth = arith::DivUIOp::create(b, first, index(b, range.step)),
         id = readIndex(b, view.getTable(), {tile.row, nth});
   auto read = [&](CacheReader::Part part, Value pool, int64_t channels, OpFoldResult count) {
-    Value whole = cache->read(b, pool, id, view.getLayer(), tile.keyHead, part, channels);
+    ArrayRef<int64_t> head = cast<RankedTensorType>(pool.getType()).getShape().drop_front(4);
+    const int64_t index = view.getValueCache() ? 0 : part;
+    SmallVector<OpFoldResult> offsets{id, view.getLayer(), tile.keyHead, b.getIndexAttr(index)},
+        sizes(4, b.getIndexAttr(1));
+    offsets.append(head.size(), b.getIndexAttr(0));
+    for (int64_t extent : head)
+      sizes.push_back(b.getIndexAttr(extent));
+    Value stored = extract(b, pool, offsets, sizes, head);
+    Value whole = cache->read(b, *view.getLayout(), stored, part, channels);
     return slice(b, whole, {b.getIndexAttr(0), b.getIndexAttr(0)}, {size, count});
   };
   const int64_t keyChannels = channelsOf(view.getKeys()), valueChannels = channelsOf(view.getValues());

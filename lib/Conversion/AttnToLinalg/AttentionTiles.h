@@ -65,8 +65,7 @@ struct KeyRange {
   Value from, to;
   int64_t step;
 };
-KeyRange keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const CacheReader *cache,
-                  const QueryTile &tile);
+KeyRange keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const QueryTile &tile);
 
 /// Keys or values [first, first + size) of the row, [size, channels]: of a plain tensor, or of what the view of a cache
 /// gives.

@@ -37,7 +37,7 @@ Value normalized(ImplicitLocOpBuilder &b, const Scores &scores, ValueRange state
 /// The tile's weights, [queries, 1, 1, keys].
 Value weighTile(ImplicitLocOpBuilder &b, const AttentionOperands &o, const CacheReader *cache, const QueryTile &tile,
                 Value dest) {
-  KeyRange range = keyRange(b, o, cache, tile);
+  KeyRange range = keyRange(b, o, tile);
   auto overBlocks =
       [&](ValueRange init,
           function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const Scores &, Value, OpFoldResult, ValueRange)>

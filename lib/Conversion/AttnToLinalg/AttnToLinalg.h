@@ -10,29 +10,27 @@
 
 namespace rapt {
 
-/// How a target lays the blocks of a cache out. Its pool is a tensor [blocks, layers, heads, ...] of keys and values,
-/// or of one of them.
+/// How code reads caches in a target's layout.
 class CacheReader {
 public:
   enum Part { Keys, Values };
   virtual ~CacheReader() = default;
 
-  /// Whether `pool`, whose heads have `channels`, has this layout.
-  virtual bool matches(mlir::Type pool, int64_t channels) const = 0;
-  /// Positions of a block.
-  virtual int64_t blockOf(mlir::RankedTensorType pool, int64_t channels) const = 0;
-  /// Keys or values of one head in a block, [positions, channels] of some float type.
-  virtual mlir::Value read(mlir::ImplicitLocOpBuilder &b, mlir::Value pool, mlir::Value block, mlir::Value layer,
-                           mlir::Value head, Part part, int64_t channels) const = 0;
+  /// Whether caches of a layout are read.
+  virtual bool knows(attn::CacheLayoutInterface layout) const = 0;
+  /// Keys of one head in a block, or values, [positions, channels] of some float type. `slice` is what the pool has of
+  /// them (CacheLayoutInterface::getHeadShape).
+  virtual mlir::Value read(mlir::ImplicitLocOpBuilder &b, attn::CacheLayoutInterface layout, mlir::Value slice,
+                           Part part, int64_t channels) const = 0;
 };
 
 /// The same, and how it is written.
 class CacheAccess : public CacheReader {
 public:
-  /// `slice`, the part of the pool that is one head in one block, [1, 1, 1, ...], with the key or value of one
-  /// position: a tensor [1, 1, channels] of f32.
-  virtual mlir::Value write(mlir::ImplicitLocOpBuilder &b, mlir::Value slice, Part part, mlir::Value position,
-                            mlir::Value row, int64_t channels) const = 0;
+  /// `slice`, what a pool has of one head in one block, [1, 1, 1, parts, ...], with the key or value of one position: a
+  /// tensor [1, 1, channels] of f32.
+  virtual mlir::Value write(mlir::ImplicitLocOpBuilder &b, attn::CacheLayoutInterface layout, mlir::Value slice,
+                            Part part, mlir::Value position, mlir::Value row) const = 0;
 };
 
 /// The decompositions of ops other than those on a cache; attention may read one by `cache`.

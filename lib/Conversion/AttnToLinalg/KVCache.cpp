@@ -19,12 +19,13 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
 
   LogicalResult matchAndRewrite(attn::KVAppendOp op, PatternRewriter &rewriter) const override {
     auto key = cast<RankedTensorType>(op.getKey().getType()), value = cast<RankedTensorType>(op.getValue().getType());
-    if (!cache || !cache->matches(op.getCache().getType(), key.getDimSize(2)) ||
-        !cache->matches(op.getValuePool().getType(), value.getDimSize(2)))
+    std::optional<attn::CacheLayoutInterface> layout = op.getLayout();
+    if (!cache || !layout || !cache->knows(*layout))
       return rewriter.notifyMatchFailure(op, "no layout of the cache is known");
+    if (key.getDimSize(2) != layout->getKeys() || value.getDimSize(2) != layout->getValues())
+      return rewriter.notifyMatchFailure(op, "keys and values have padding");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto pool = cast<RankedTensorType>(op.getCache().getType());
-    const int64_t block = cache->blockOf(pool, key.getDimSize(2));
+    const int64_t block = layout->getPositions();
     AffineExpr d0 = b.getAffineDimExpr(0);
     OpFoldResult most = affineOf(b, d0.ceilDiv(block) + 1, {extent(b, op.getKey(), 0)});
     SmallVector<OpFoldResult> tasks{extent(b, op.getPast(), 0), most, b.getIndexAttr(key.getDimSize(1))};
@@ -51,7 +52,7 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
           SmallVector<Insertion> insertions;
           SmallVector<Value> slices;
           for (Value dest : dests) {
-            SmallVector<OpFoldResult> offsets(pool.getRank(), b.getIndexAttr(0)), sizes = extents(b, dest);
+            SmallVector<OpFoldResult> sizes = extents(b, dest), offsets(sizes.size(), b.getIndexAttr(0));
             offsets[0] = blockId, offsets[1] = op.getLayer(), offsets[2] = head;
             std::fill_n(sizes.begin(), 3, b.getIndexAttr(1));
             slices.push_back(slice(b, dest, offsets, sizes));
@@ -61,10 +62,10 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
               loop(b, from, to, 1, slices, [&](ImplicitLocOpBuilder &b, Value token, ValueRange carried) {
                 Value place = arith::SubIOp::create(b, token, toToken);
                 SmallVector<Value> next(carried);
-                next.front() = cache->write(b, next.front(), CacheAccess::Keys, place,
-                                            rowOf(b, op.getKey(), token, head), key.getDimSize(2));
-                next.back() = cache->write(b, next.back(), CacheAccess::Values, place,
-                                           rowOf(b, op.getValue(), token, head), value.getDimSize(2));
+                next.front() = cache->write(b, *layout, next.front(), CacheAccess::Keys, place,
+                                            rowOf(b, op.getKey(), token, head));
+                next.back() = cache->write(b, *layout, next.back(), CacheAccess::Values, place,
+                                           rowOf(b, op.getValue(), token, head));
                 return next;
               });
           for (auto [insertion, tile] : llvm::zip_equal(insertions, written))

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
-#include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
@@ -124,18 +123,11 @@ public:
 
   int64_t recurrenceTile() const override { return cpu::recurrenceRows(); }
 
-  std::optional<CacheFormat> cacheFormat(ShapedType pool, int64_t headDim) const override {
-    std::optional<attn_cpu::CacheLayout> layout = attn_cpu::CacheLayout::of(pool, attn_cpu::padToPanel(headDim));
-    if (!layout)
-      return std::nullopt;
-    const std::string dtype = layout->dtype().str();
-    // Saved sequences have this name: it stays as long as the bytes do.
-    const char *how = layout->interleave() > 1 ? "-pairs" : layout->hasScales() ? "-scales" : "";
-    return CacheFormat{"kv-" + dtype + "-panel32" + how, dtype, layout->block,
-                       layout->bytes() * llvm::product_of(pool.getShape().slice(1, 3))};
+  StringRef cacheLayout(Type element) const override {
+    if (!element)
+      return "panel32";
+    return attn_cpu::interleaveOf(element) > 1 ? "panel32-pairs" : element.isInteger(8) ? "panel32-scales" : "panel32";
   }
-
-  StringRef cacheLayout() const override { return "panel32"; }
 
   std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface layout) const override {
     auto packed = dyn_cast<attn_cpu::PackedAttr>(layout);

@@ -31,16 +31,7 @@ public:
 
   int64_t recurrenceTile() const override { return 1; }
 
-  std::optional<CacheFormat> cacheFormat(ShapedType pool, int64_t headDim) const override {
-    if (!generic::rowCache().matches(pool, headDim))
-      return std::nullopt;
-    Type element = pool.getElementType();
-    const std::string dtype = attn::nameOfStorage(element).str();
-    return CacheFormat{"kv-" + dtype + "-rows", dtype, pool.getDimSize(4),
-                       llvm::product_of(pool.getShape().drop_front()) * element.getIntOrFloatBitWidth() / 8};
-  }
-
-  StringRef cacheLayout() const override { return "rows"; }
+  StringRef cacheLayout(Type) const override { return "rows"; }
 
   std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface) const override { return std::nullopt; }
 

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Analysis/Cost.h"
 #include "lib/Artifact/Rows.h"
+#include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
-#include "lib/Host/CacheParts.h"
+#include "lib/Host/CacheMemory.h"
 #include "lib/Target/Generic/Passes.h"
-#include "lib/Target/Generic/RowCache.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -47,6 +47,8 @@ RankedTensorType bytesOf(RankedTensorType stored) {
 
 /// Sets layout, physical type and offset; returns the end of the parameter in the weight file.
 FailureOr<int64_t> assign(attn::ParameterOp parameter, int64_t offset) {
+  if (parameter.getLayout())
+    return parameter.emitOpError("has a layout already");
   SmallVector<int64_t> shape(parameter.getSliceType().getShape());
   Type element = parameter.getSliceType().getElementType();
   int64_t columnGroup = 0;
@@ -190,9 +192,9 @@ void lowerPlain(attn::ParameterSliceOp slice) {
   slice.getValue().replaceAllUsesExcept(cut, cut.getDefiningOp());
 }
 
-Type inMemory(Type type) {
-  auto cache = dyn_cast<attn::KVCacheType>(type);
-  return cache ? Type(generic::RowCache::poolsOf(cache.getSegments()[0], cache.getBlock())[0]) : type;
+attn::CacheLayoutInterface cacheRowsOf(const attn::KVSegment &segment, int64_t block) {
+  return attn::CacheRowsAttr::get(segment.keys.element.getContext(), block, segment.keys.channels,
+                                  segment.values.channels);
 }
 
 struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
@@ -200,7 +202,7 @@ struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     ModuleOp module = getOperation();
-    if (failed(verifyTypes(module, Stage::Canonical)) || failed(splitCaches(module, generic::RowCache::poolsOf)))
+    if (failed(verifyTypes(module, Stage::Canonical)) || failed(materializeCaches(module, cacheRowsOf)))
       return signalPassFailure();
     SmallVector<attn::ParameterSliceOp> slices;
     module.walk([&](attn::ParameterSliceOp slice) { slices.push_back(slice); });
@@ -222,20 +224,8 @@ struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
       op.getResult().replaceAllUsesWith(roundedRows(b, op));
       op.erase();
     }
-    module.walk([](Operation *op) {
-      for (Value result : op->getResults())
-        result.setType(inMemory(result.getType()));
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          for (BlockArgument argument : block.getArguments())
-            argument.setType(inMemory(argument.getType()));
-    });
     for (auto function : module.getOps<func::FuncOp>())
       mergeCosts(function, /*fused=*/{});
-    for (auto function : module.getOps<func::FuncOp>())
-      if (!function.isDeclaration())
-        function.setFunctionType(FunctionType::get(&getContext(), function.getBody().front().getArgumentTypes(),
-                                                   function.getBody().front().getTerminator()->getOperandTypes()));
   }
 };
 

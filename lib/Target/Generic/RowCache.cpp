@@ -6,37 +6,15 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::neutral;
-using generic::kScaleBytes;
-using generic::RowCache;
 
-static bool hasScales(Type element) { return element.isInteger(8); }
-static int64_t columnsOf(Type element, int64_t channels) { return channels + (hasScales(element) ? kScaleBytes : 0); }
+namespace {
 
-SmallVector<RankedTensorType, 2> RowCache::poolsOf(const attn::KVSegment &segment, int64_t block) {
-  auto poolOf = [&](const attn::KVPart &part, int64_t parts) {
-    return RankedTensorType::get(
-        {ShapedType::kDynamic, segment.layers, segment.heads, parts, block, columnsOf(part.element, part.channels)},
-        part.element);
-  };
-  if (segment.isUniform())
-    return {poolOf(segment.keys, 2)};
-  return {poolOf(segment.keys, 1), poolOf(segment.values, 1)};
-}
+constexpr int64_t kScaleBytes = attn::CacheRowsAttr::kScaleBytes;
 
-/// Where keys or values are in a pool: a pool of one of them has no other.
-static int64_t placeOf(ShapedType pool, CacheReader::Part part) { return pool.getDimSize(3) == 1 ? 0 : part; }
-
-bool RowCache::matches(Type pool, int64_t channels) const {
-  auto type = dyn_cast<ShapedType>(pool); // a memref from the stage backend on
-  return type && type.hasRank() && type.getRank() == 6 && (type.getDimSize(3) == 1 || type.getDimSize(3) == 2) &&
-         !type.isDynamicDim(4) && (isa<FloatType>(type.getElementType()) || hasScales(type.getElementType())) &&
-         type.getDimSize(5) == columnsOf(type.getElementType(), channels);
-}
-
-int64_t RowCache::blockOf(RankedTensorType pool, int64_t) const { return pool.getDimSize(4); }
+bool hasScales(Type element) { return element.isInteger(8); }
 
 /// The scale that is behind the codes of row `row` of [rows, channels + 4].
-static Value scaleAt(ImplicitLocOpBuilder &b, Value rows, Value row, int64_t channels) {
+Value scaleAt(ImplicitLocOpBuilder &b, Value rows, Value row, int64_t channels) {
   Value bits = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
   for (int64_t i = 0; i < kScaleBytes; ++i) {
     Value byte = tensor::ExtractOp::create(b, rows, ValueRange{row, tile::index(b, channels + i)});
@@ -47,30 +25,36 @@ static Value scaleAt(ImplicitLocOpBuilder &b, Value rows, Value row, int64_t cha
   return arith::BitcastOp::create(b, b.getF32Type(), bits);
 }
 
-Value RowCache::read(ImplicitLocOpBuilder &b, Value pool, Value block, Value layer, Value head, Part part,
+class RowCache : public CacheAccess {
+public:
+  bool knows(attn::CacheLayoutInterface layout) const override { return isa<attn::CacheRowsAttr>(layout); }
+  Value read(ImplicitLocOpBuilder &b, attn::CacheLayoutInterface layout, Value slice, Part part,
+             int64_t channels) const override;
+  Value write(ImplicitLocOpBuilder &b, attn::CacheLayoutInterface layout, Value slice, Part part, Value position,
+              Value row) const override;
+};
+
+Value RowCache::read(ImplicitLocOpBuilder &b, attn::CacheLayoutInterface layout, Value slice, Part,
                      int64_t channels) const {
-  auto type = cast<RankedTensorType>(pool.getType());
-  const int64_t positions = type.getDimSize(4), columns = type.getDimSize(5);
-  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-  SmallVector<OpFoldResult> offsets{block, layer, head, b.getIndexAttr(placeOf(type, part)), zero, zero},
-      sizes{one, one, one, one, b.getIndexAttr(positions), b.getIndexAttr(columns)};
-  Value rows = extract(b, pool, offsets, sizes, {positions, columns});
-  if (!hasScales(type.getElementType()))
-    return rows;
-  Value init = emptyOf(b, {b.getIndexAttr(positions), b.getIndexAttr(channels)}, b.getF32Type());
+  if (!hasScales(getElementTypeOrSelf(slice.getType())))
+    return slice;
+  Value init = emptyOf(b, {b.getIndexAttr(layout.getPositions()), b.getIndexAttr(channels)}, b.getF32Type());
   return forEach(b, {}, init, [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
-    Value row = at(b, 0), code = tensor::ExtractOp::create(b, rows, ValueRange{row, at(b, 1)});
-    return arith::MulFOp::create(b, scaleAt(b, rows, row, channels), arith::SIToFPOp::create(b, b.getF32Type(), code));
+    Value row = at(b, 0), code = tensor::ExtractOp::create(b, slice, ValueRange{row, at(b, 1)});
+    return arith::MulFOp::create(b, scaleAt(b, slice, row, channels), arith::SIToFPOp::create(b, b.getF32Type(), code));
   });
 }
 
-Value RowCache::write(ImplicitLocOpBuilder &b, Value slice, Part part, Value position, Value row,
-                      int64_t channels) const {
+Value RowCache::write(ImplicitLocOpBuilder &b, attn::CacheLayoutInterface layout, Value slice, Part part,
+                      Value position, Value row) const {
   auto type = cast<RankedTensorType>(slice.getType());
   Type element = type.getElementType();
-  const int64_t columns = type.getDimSize(5);
+  const int64_t channels = part == Keys ? layout.getKeys() : layout.getValues();
+  const int64_t columns = layout.getHeadShape(element, channels)[1];
+  // A pool of keys or values alone has no other part.
+  const int64_t index = type.getDimSize(3) == 1 ? 0 : part;
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-  SmallVector<OpFoldResult> offsets{zero, zero, zero, b.getIndexAttr(placeOf(type, part)), position, zero},
+  SmallVector<OpFoldResult> offsets{zero, zero, zero, b.getIndexAttr(index), position, zero},
       sizes{one, one, one, one, one, b.getIndexAttr(columns)};
   Value dest = neutral::slice(b, slice, offsets, sizes), first = tile::index(b, 0);
   auto elementAt = [&](ImplicitLocOpBuilder &b, Value channel) {
@@ -101,7 +85,9 @@ Value RowCache::write(ImplicitLocOpBuilder &b, Value slice, Part part, Value pos
   return insert(b, written, slice, offsets, sizes);
 }
 
-const RowCache &generic::rowCache() {
+} // namespace
+
+const CacheAccess &generic::rowCache() {
   static const RowCache cache;
   return cache;
 }

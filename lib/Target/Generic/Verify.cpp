@@ -1,6 +1,7 @@
 //===- Verify.cpp - Contracts of the generic target's stages -----------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Conversion/Schedule.h"
+#include "lib/Host/CacheMemory.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -40,6 +41,8 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
       return op->emitOpError() << "has no layout, offset and stride, which the " << nameOf(stage) << " stage promises";
     if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::KVCacheType>))
       return op->emitOpError() << "gives a cache without a layout, which the " << nameOf(stage) << " stage promises";
+    if (auto function = dyn_cast<func::FuncOp>(op); function && failed(verifyCacheMemory(function)))
+      return failure();
     if (tiled && attn::isAttnOp(op) && !op->hasTrait<attn::StaysInTiles>())
       return op->emitOpError("is left whole: the tiled stage promises tiles");
     if (tiled && failed(verifyInGrid(op)))

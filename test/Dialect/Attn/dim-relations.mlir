@@ -254,16 +254,29 @@ func.func @kv_view(%table: tensor<?x?xi32>, %cache: !attn.kv_cache<12 x 2 x 64, 
   return %d0, %d1 : index, index
 }
 
-// A cache in the layout of a target is a tensor.
+// Memory of a cache tells the positions of its blocks by its layout.
+// CHECK-LABEL: @kv_view_memory
+// CHECK-SAME: %[[TABLE:[a-z0-9]+]]: tensor<?x?xi32>
+func.func @kv_view_memory(%table: tensor<?x?xi32>, %cache: tensor<?x1x2x2x48x64xf32>, %layer: index) -> index {
+  %c1 = arith.constant 1 : index
+  %k, %v = attn.kv_view %cache[%layer], %table {layout = #attn.cache_rows<positions = 48, keys = 64, values = 64>}
+    : tensor<?x1x2x2x48x64xf32>, tensor<?x?xi32> -> tensor<?x?x2x64xf32>
+  // CHECK: %[[BLOCKS:.*]] = tensor.dim %[[TABLE]], %c1
+  // CHECK: %[[D1:.*]] = arith.muli %[[BLOCKS]], %c48
+  // CHECK: return %[[D1]]
+  %d1 = tensor.dim %k, %c1 : tensor<?x?x2x64xf32>
+  return %d1 : index
+}
+
 // CHECK-LABEL: @kv_append
-// CHECK-SAME: %[[CACHE:[a-z0-9]+]]: tensor<?x1x2x2x128x32xf32>
-func.func @kv_append(%cache: tensor<?x1x2x2x128x32xf32>, %x: tensor<?x2x64xf32>, %begin: tensor<?xi32>, %past: tensor<?xi32>, %table: tensor<?x?xi32>, %layer: index) -> index {
+// CHECK-SAME: %[[CACHE:[a-z0-9]+]]: tensor<?x1x2x2x64x64xf32>
+func.func @kv_append(%cache: tensor<?x1x2x2x64x64xf32>, %x: tensor<?x2x64xf32>, %begin: tensor<?xi32>, %past: tensor<?xi32>, %table: tensor<?x?xi32>, %layer: index) -> index {
   %c0 = arith.constant 0 : index
-  %new = attn.kv_append %cache[%layer], %x, %x rows(%begin, %past, %table)
-    : tensor<?x1x2x2x128x32xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  %new = attn.kv_append %cache[%layer], %x, %x rows(%begin, %past, %table) {layout = #attn.cache_rows<positions = 64, keys = 64, values = 64>}
+    : tensor<?x1x2x2x64x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   // CHECK: %[[D:.*]] = tensor.dim %[[CACHE]], %c0
   // CHECK: return %[[D]]
-  %d = tensor.dim %new, %c0 : tensor<?x1x2x2x128x32xf32>
+  %d = tensor.dim %new, %c0 : tensor<?x1x2x2x64x64xf32>
   return %d : index
 }
 

@@ -128,7 +128,7 @@ func.func @values_beside(%cache: !attn.kv_cache<2 x 4 x 16, block = 64, f32>, %v
 
 func.func @segment_of_memory(%cache: tensor<?x8xf32>, %i: index, %k: tensor<?x2x16xf32>, %t: tensor<?xi32>, %table: tensor<?x?xi32>) {
   // expected-error@+1 {{'attn.kv_append' op names segment 1 of memory, which is of one}}
-  %0 = attn.kv_append %cache[%i] segment 1, %k, %k rows(%t, %t, %table)
+  %0 = attn.kv_append %cache[%i] segment 1, %k, %k rows(%t, %t, %table) {layout = #attn.cache_rows<positions = 8, keys = 16, values = 16>}
     : tensor<?x8xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return
 }
@@ -169,3 +169,63 @@ func.func @beyond(%cache: tensor<?x256xi8>, %part: tensor<?x64xf32>) -> tensor<?
 
 // expected-error@+1 {{attribute 'attn.cache' of argument 0 must be the type of a cache, found i8}}
 func.func private @type_of_argument(tensor<?x256xi8> {attn.cache = i8})
+
+// -----
+
+func.func @no_layout(%cache: tensor<?x1x2x2x8x16xf32>, %i: index, %table: tensor<?x?xi32>) {
+  // expected-error@+1 {{'attn.kv_view' op works on memory, 'tensor<?x1x2x2x8x16xf32>', without saying its layout}}
+  %k, %v = attn.kv_view %cache[%i], %table : tensor<?x1x2x2x8x16xf32>, tensor<?x?xi32> -> tensor<?x?x2x16xf32>
+  return
+}
+
+// -----
+
+func.func @layout_of_no_memory(%cache: !attn.kv_cache<1 x 2 x 16, block = 8, f32>, %i: index, %table: tensor<?x?xi32>) {
+  // expected-error@+1 {{'attn.kv_view' op has a layout, but '!attn.kv_cache<1 x 2 x 16, block = 8, f32>' is no memory}}
+  %k, %v = attn.kv_view %cache[%i], %table {layout = #attn.cache_rows<positions = 8, keys = 16, values = 16>}
+    : !attn.kv_cache<1 x 2 x 16, block = 8, f32>, tensor<?x?xi32> -> tensor<?x?x2x16xf32>
+  return
+}
+
+// -----
+
+// The same number of elements, laid out for blocks of 16 positions.
+func.func @other_layout(%cache: tensor<?x1x2x2x8x16xf32>, %i: index, %table: tensor<?x?xi32>) {
+  // expected-error@+1 {{'attn.kv_view' op has memory 'tensor<?x1x2x2x8x16xf32>', which does not lie as #attn.cache_rows<positions = 16, keys = 8, values = 8> says}}
+  %k, %v = attn.kv_view %cache[%i], %table {layout = #attn.cache_rows<positions = 16, keys = 8, values = 8>}
+    : tensor<?x1x2x2x8x16xf32>, tensor<?x?xi32> -> tensor<?x?x2x8xf32>
+  return
+}
+
+// -----
+
+// Keys and values that differ do not share memory.
+func.func @shared(%cache: tensor<?x1x2x2x8x16xf32>, %i: index, %table: tensor<?x?xi32>) {
+  // expected-error@+1 {{'attn.kv_view' op has memory 'tensor<?x1x2x2x8x16xf32>', which does not lie as #attn.cache_rows<positions = 8, keys = 16, values = 8> says}}
+  %k, %v = attn.kv_view %cache[%i], %table {layout = #attn.cache_rows<positions = 8, keys = 16, values = 8>}
+    : tensor<?x1x2x2x8x16xf32>, tensor<?x?xi32> -> tensor<?x?x2x16xf32>, tensor<?x?x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @apart(%keys: tensor<?x1x2x1x8x16xf32>, %values: tensor<?x1x2x1x8x16xf32>, %i: index, %table: tensor<?x?xi32>) {
+  // expected-error@+1 {{'attn.kv_view' op has memory 'tensor<?x1x2x1x8x16xf32>' and 'tensor<?x1x2x1x8x16xf32>', which does not lie as #attn.cache_rows<positions = 8, keys = 16, values = 8> says}}
+  %k, %v = attn.kv_view %keys values %values[%i], %table {layout = #attn.cache_rows<positions = 8, keys = 16, values = 8>}
+    : tensor<?x1x2x1x8x16xf32> values tensor<?x1x2x1x8x16xf32>, tensor<?x?xi32> -> tensor<?x?x2x16xf32>, tensor<?x?x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @channels(%cache: tensor<?x1x2x2x8x16xf32>, %i: index, %table: tensor<?x?xi32>) {
+  // expected-error@+1 {{'attn.kv_view' op has keys of 16 and values of 8 channels, which do not fit #attn.cache_rows<positions = 8, keys = 16, values = 16>}}
+  %k, %v = attn.kv_view %cache[%i], %table {layout = #attn.cache_rows<positions = 8, keys = 16, values = 16>}
+    : tensor<?x1x2x2x8x16xf32>, tensor<?x?xi32> -> tensor<?x?x2x16xf32>, tensor<?x?x2x8xf32>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{expected positions and channels from 1 to 2^27, found 134217729, 16 and 16}}
+#most = #attn.cache_rows<positions = 134217729, keys = 16, values = 16>

@@ -20,14 +20,14 @@ func.func @view(%cache: !attn.kv_cache<2 x 4 x 16, block = 32, bf16>, %layer: in
   return %k, %v : tensor<?x?x4x16xbf16>, tensor<?x?x4x16xbf16>
 }
 
-// A target's own form of the cache is a tensor.
+// In a target's memory the cache is a tensor with a layout.
 // CHECK-LABEL: @physical
-func.func @physical(%cache: tensor<?x2x2x4x1024xf32>, %layer: index, %k: tensor<?x4x16xf32>, %begin: tensor<?xi32>, %past: tensor<?xi32>,
-                    %table: tensor<?x?xi32>) -> tensor<?x2x2x4x1024xf32> {
-  // CHECK: attn.kv_append %{{.*}}[%{{.*}}], %{{.*}}, %{{.*}} rows({{.*}}) : tensor<?x2x2x4x1024xf32>
-  %0 = attn.kv_append %cache[%layer], %k, %k rows(%begin, %past, %table)
-    : tensor<?x2x2x4x1024xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
-  return %0 : tensor<?x2x2x4x1024xf32>
+func.func @physical(%cache: tensor<?x2x4x2x64x16xf32>, %layer: index, %k: tensor<?x4x16xf32>, %begin: tensor<?xi32>, %past: tensor<?xi32>,
+                    %table: tensor<?x?xi32>) -> tensor<?x2x4x2x64x16xf32> {
+  // CHECK: attn.kv_append %{{.*}}[%{{.*}}], %{{.*}}, %{{.*}} rows({{.*}}) {layout = #attn.cache_rows<positions = 64, keys = 16, values = 16>} : tensor<?x2x4x2x64x16xf32>
+  %0 = attn.kv_append %cache[%layer], %k, %k rows(%begin, %past, %table) {layout = #attn.cache_rows<positions = 64, keys = 16, values = 16>}
+    : tensor<?x2x4x2x64x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return %0 : tensor<?x2x4x2x64x16xf32>
 }
 
 // Segments of layers; a segment whose keys are as its values names them once, and the first segment has no number.
@@ -55,12 +55,12 @@ func.func private @short(!attn.kv_cache<[2 x 4 x (16 x f16, 16 x f16)], block = 
 // CHECK-LABEL: @parts
 func.func @parts(%cache: tensor<?x512xi8>, %layer: index, %k: tensor<?x1x16xf32>, %v: tensor<?x1x8xf32>, %t: tensor<?xi32>, %table: tensor<?x?xi32>)
     -> tensor<?x512xi8> {
-  // CHECK: attn.cache_parts %{{.*}} at [0, 320] : tensor<?x512xi8> -> tensor<?x16x8xbf16>, tensor<?x8x6xf32>
-  %0:2 = attn.cache_parts %cache at [0, 320] : tensor<?x512xi8> -> tensor<?x16x8xbf16>, tensor<?x8x6xf32>
-  // CHECK: %{{.*}}, %{{.*}} = attn.kv_append %{{.*}} values %{{.*}}[%{{.*}}], {{.*}} : tensor<?x16x8xbf16> values tensor<?x8x6xf32>, tensor<?x1x16xf32>
-  %1, %2 = attn.kv_append %0#0 values %0#1[%layer], %k, %v rows(%t, %t, %table)
-    : tensor<?x16x8xbf16> values tensor<?x8x6xf32>, tensor<?x1x16xf32>, tensor<?x1x8xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
-  // CHECK: attn.cache_join %{{.*}}, %{{.*}} into %{{.*}} at [0, 320] : tensor<?x16x8xbf16>, tensor<?x8x6xf32> into tensor<?x512xi8>
-  %3 = attn.cache_join %1, %2 into %cache at [0, 320] : tensor<?x16x8xbf16>, tensor<?x8x6xf32> into tensor<?x512xi8>
+  // CHECK: attn.cache_parts %{{.*}} at [0, 256] : tensor<?x512xi8> -> tensor<?x1x1x1x8x16xbf16>, tensor<?x1x1x1x8x8xf32>
+  %0:2 = attn.cache_parts %cache at [0, 256] : tensor<?x512xi8> -> tensor<?x1x1x1x8x16xbf16>, tensor<?x1x1x1x8x8xf32>
+  // CHECK: %{{.*}}, %{{.*}} = attn.kv_append %{{.*}} values %{{.*}}[%{{.*}}], {{.*}} {layout = #attn.cache_rows<positions = 8, keys = 16, values = 8>} : tensor<?x1x1x1x8x16xbf16> values tensor<?x1x1x1x8x8xf32>, tensor<?x1x16xf32>
+  %1, %2 = attn.kv_append %0#0 values %0#1[%layer], %k, %v rows(%t, %t, %table) {layout = #attn.cache_rows<positions = 8, keys = 16, values = 8>}
+    : tensor<?x1x1x1x8x16xbf16> values tensor<?x1x1x1x8x8xf32>, tensor<?x1x16xf32>, tensor<?x1x8xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  // CHECK: attn.cache_join %{{.*}}, %{{.*}} into %{{.*}} at [0, 256] : tensor<?x1x1x1x8x16xbf16>, tensor<?x1x1x1x8x8xf32> into tensor<?x512xi8>
+  %3 = attn.cache_join %1, %2 into %cache at [0, 256] : tensor<?x1x1x1x8x16xbf16>, tensor<?x1x1x1x8x8xf32> into tensor<?x512xi8>
   return %3 : tensor<?x512xi8>
 }

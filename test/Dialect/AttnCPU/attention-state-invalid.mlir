@@ -244,3 +244,12 @@ func.func @bf16_matmul(%x: tensor<?x64xf32>, %w: tensor<64x96xf32>) -> tensor<?x
   %y = attn.linear %x, %w {attn_cpu.bf16_matmul} : tensor<?x64xf32>, tensor<64x96xf32> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
 }
+
+// -----
+
+// Panels of bf16 are VNNI-packed.
+func.func @not_packed(%q: tensor<8x16xf32>, %k: tensor<2x16x32xbf16>, %v: tensor<1x32x64xbf16>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
+  // expected-error@+1 {{key 'tensor<2x16x32xbf16>', value 'tensor<1x32x64xbf16>' and acc 'tensor<8x32xf32>' do not fit query 'tensor<8x16xf32>'}}
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xbf16>, tensor<1x32x64xbf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  return
+}

@@ -1,14 +1,14 @@
 // RUN: rapt-opt %s | rapt-opt | FileCheck %s
 
 // CHECK-LABEL: @state
-func.func @state(%q: tensor<8x16xf32>, %k: tensor<2x16x32xbf16>, %v: tensor<1x64x32xbf16>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>,
+func.func @state(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf16>, %v: tensor<1x64x32xf16>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>,
                  %l: tensor<8xf32>) -> (tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>) {
-  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = attn_cpu.attention_state %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) init(%{{.*}}, %{{.*}}, %{{.*}}) : tensor<8x16xf32>, tensor<2x16x32xbf16>, tensor<1x64x32xbf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+  // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = attn_cpu.attention_state %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} at(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) init(%{{.*}}, %{{.*}}, %{{.*}}) : tensor<8x16xf32>, tensor<2x16x32xf16>, tensor<1x64x32xf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) init(%acc, %m, %l)
-    : tensor<8x16xf32>, tensor<2x16x32xbf16>, tensor<1x64x32xbf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+    : tensor<8x16xf32>, tensor<2x16x32xf16>, tensor<1x64x32xf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   // CHECK: attn_cpu.attention_state {{.*}} limit(%{{.*}}) init({{.*}}) : {{.*}} mask {
   %1:3 = attn_cpu.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) limit(%i) init(%0#0, %0#1, %0#2)
-    : tensor<8x16xf32>, tensor<2x16x32xbf16>, tensor<1x64x32xbf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
+    : tensor<8x16xf32>, tensor<2x16x32xf16>, tensor<1x64x32xf16>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
     mask {
     ^bb0(%b: index, %h: index, %x: index, %y: index):
       %2 = arith.cmpi sle, %y, %x : index

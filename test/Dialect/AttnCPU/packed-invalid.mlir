@@ -49,3 +49,18 @@ attn.parameter @w : tensor<2x64x32x!attn.quantized<u8 group 32 axis 1>> from [#a
 
 // expected-error@+1 {{expected the interleave factor 1, 2, 4 or 8, found 3}}
 #packed = #attn_cpu.packed<shape = [64, 48], interleave = 3>
+
+// -----
+
+// expected-error@+1 {{expected positions and channels from 1 to 2^27, found 0, 16 and 16}}
+#none = #attn_cpu.cache_panels<positions = 0, keys = 16, values = 16>
+
+// -----
+
+// Where keys and values of a head are packed, the lines of both are as many as the padded channels of one.
+func.func @other_lines(%cache: tensor<?x1x2x2x32x32xf32>, %i: index, %table: tensor<?x?xi32>) {
+  // expected-error@+1 {{has memory 'tensor<?x1x2x2x32x32xf32>', which does not lie as #attn_cpu.cache_panels<positions = 48, keys = 16, values = 16> says}}
+  %k, %v = attn.kv_view %cache[%i], %table {layout = #attn_cpu.cache_panels<positions = 48, keys = 16, values = 16>}
+    : tensor<?x1x2x2x32x32xf32>, tensor<?x?xi32> -> tensor<?x?x2x32xf32>
+  return
+}

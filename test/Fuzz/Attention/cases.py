@@ -138,7 +138,7 @@ def draw_extra(r, case):
 
 
 def draw_cache(r):
-    return {"type": r.choice(("f32", "bf16", "f16")), "block": r.choice((64, 64, 32)), "layers": r.choice((1, 2)), "layer": 0}
+    return {"type": r.choice(("f32", "bf16", "f16")), "block": r.choice((64, 64, 32, 48, 7)), "layers": r.choice((1, 2)), "layer": 0}
 
 
 def draw(seed, index):
@@ -147,7 +147,7 @@ def draw(seed, index):
     cache = draw_cache(r) if r.random() < 0.2 else None
     if cache:
         cache["layer"] = r.randrange(cache["layers"])
-    width = r.choice((32, 64, 96)) if cache else None
+    width = r.choice((32, 64, 64, 96, 80, 5)) if cache else None
     case = {"heads": {"hkv": r.choice((1, 1, 2, 3)), "g": r.choice((1, 1, 2, 3, 5))},
             "channels": {"dqk": width or r.choice(CHANNELS), "dv": width or r.choice(CHANNELS)},
             "types": {"k": "f32", "v": "f32"}, "cache": cache,

@@ -158,13 +158,23 @@ def plain_text(case, name, names):
 
 # ---- kernels with a cache --------------------------------------------------------------------------------------------
 
+def cache_type(case):
+    cache = case["cache"]
+    return f"!attn.kv_cache<{cache['layers']} x {case['heads']['hkv']} x {case['channels']['dqk']}, block = {cache['block']}, {cache['type']}>"
+
+
+def padded(n):
+    """To packed panels of 32."""
+    return -(-n // 32) * 32
+
+
 def pool_argument(case):
-    """The cache in memory (dialect/AttnCPU/CacheLayout.h), or by `rows` (lib/Target/Generic/RowCache.h)."""
+    """The cache in memory: `#attn_cpu.cache_panels`, or `#attn.cache_rows` with `rows`."""
     cache, channels = case["cache"], case["channels"]["dqk"]
     if cache.get("rows"):
         return Argument("pool", cache["type"], ["blocks", cache["layers"], case["heads"]["hkv"], 2, cache["block"], channels + 4 * (cache["type"] == "i8")])
-    columns = 64 if cache["type"] == "bf16" else 32
-    lines = cache["block"] * channels // columns + (cache["block"] * 4 // 32 if cache["type"] == "i8" else 0)
+    columns, block = 64 if cache["type"] == "bf16" else 32, padded(cache["block"])
+    lines = block * padded(channels) // columns + (block * 4 // 32 if cache["type"] == "i8" else 0)
     return Argument("pool", cache["type"], ["blocks", cache["layers"], case["heads"]["hkv"], 2, lines, columns])
 
 
@@ -216,7 +226,7 @@ def cached_text(case, name, names):
     pool, table, (values, made) = pool_argument(case), Argument("table", "i32", ["b", "slots"]), returned(case)
     arguments = [pool, table, *step_arguments(case)]
     types = {a.name: a.type(case, extents) for a in [*arguments, *made]}
-    types.update(cache=types["pool"], k=view_type(case, "?", extents), v=view_type(case, "?", extents))
+    types.update(pool=cache_type(case), cache=cache_type(case), k=view_type(case, "?", extents), v=view_type(case, "?", extents))
     show = ", ".join(f"%{a.name}: {types[a.name]} {a.attributes(case, names)}" for a in arguments)
     results = ", ".join(f"{types[a.name]} {a.attributes(case, names)}" for a in (pool, *made))
     return f"""func.func @{name}({show}) -> ({results}) attributes {{attn.entry}} {{
@@ -229,11 +239,11 @@ def cached_text(case, name, names):
 def cached_reference(case, name):
     """Both steps, with the cache as a value."""
     extents = step_extents(case, case["data"][0], 0)
-    table, cache = Argument("table", "i32", ["b", "slots"]), case["cache"]
+    table = Argument("table", "i32", ["b", "slots"])
     arguments = [table, *step_arguments(case, "0"), *step_arguments(case, "1")]
     values, outs = (sum(parts, []) for parts in zip(returned(case, "0"), returned(case, "1")))
     types = {a.name: a.type(case, extents) for a in [*arguments, *outs]}
-    kind = f"!attn.kv_cache<{cache['layers']} x {case['heads']['hkv']} x {case['channels']['dqk']}, block = {cache['block']}, {cache['type']}>"
+    kind = cache_type(case)
     types.update(cache=kind, k=view_type(case, "?", extents), v=view_type(case, "?", extents))
     show = ", ".join([f'%pool: {kind} {{attn.name = "pool"}}', *(f"%{a.name}: {types[a.name]} {a.attributes(case, False)}" for a in arguments)])
     results = ", ".join(f"{types[a.name]} {a.attributes(case, False)}" for a in outs)

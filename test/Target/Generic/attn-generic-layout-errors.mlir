@@ -19,3 +19,8 @@ attn.parameter @huge : tensor<4611686018427387904xf32> from [#attn.source<"huge"
 func.func @complex(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> attributes {attn.entry} {
   return %x : tensor<8xcomplex<f32>>
 }
+
+// -----
+
+// expected-error@+1 {{'attn.parameter' op has a layout already}}
+attn.parameter @w : tensor<2x32x32xf32> from [#attn.source<"w">] {layout = #attn_cpu.packed<shape = [32, 64], interleave = 1>, offset = 0 : i64, stride = 8192 : i64}

@@ -116,7 +116,7 @@ func.func @tied(%ids: tensor<?xi32>, %x: tensor<?x64xf32>) -> (tensor<?x64xf32>,
 // A cache is a tensor of its blocks: [blocks, layers, heads, keys and values, positions, channels]. In i8 a position's four bytes of scale
 // are behind its 20 codes.
 // CHECK-LABEL: func.func @cache
-// CHECK-SAME: (%{{.*}}: tensor<?x2x4x2x64x20xf32>, %{{.*}}: tensor<?x2x4x2x64x20xbf16>, %{{.*}}: tensor<?x2x4x2x32x24xi8>)
+// CHECK-SAME: (%{{.*}}: tensor<?x2x4x2x64x20xf32> {attn.cache = !attn.kv_cache<2 x 4 x 20, block = 64, f32>}, %{{.*}}: tensor<?x2x4x2x64x20xbf16> {attn.cache = !attn.kv_cache<2 x 4 x 20, block = 64, bf16>}, %{{.*}}: tensor<?x2x4x2x32x24xi8> {attn.cache = !attn.kv_cache<2 x 4 x 20, block = 32, i8>})
 // CHECK-SAME: -> (tensor<?x2x4x2x64x20xf32>, tensor<?x2x4x2x64x20xbf16>, tensor<?x2x4x2x32x24xi8>)
 func.func @cache(%c: !attn.kv_cache<2 x 4 x 20, block = 64, f32>, %b: !attn.kv_cache<2 x 4 x 20, block = 64, bf16>, %i: !attn.kv_cache<2 x 4 x 20, block = 32, i8>)
   -> (!attn.kv_cache<2 x 4 x 20, block = 64, f32>, !attn.kv_cache<2 x 4 x 20, block = 64, bf16>, !attn.kv_cache<2 x 4 x 20, block = 32, i8>) {

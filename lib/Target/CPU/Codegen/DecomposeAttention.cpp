@@ -136,7 +136,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto type = cast<RankedTensorType>(values.getType());
     OpFoldResult zero = b.getIndexAttr(0), height = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
-    OpFoldResult lines = affineOf(b, d0.floorDiv(attn_cpu::isVnniPacked(type) ? 2 : 1), {count});
+    OpFoldResult lines = affineOf(b, d0.floorDiv(attn_cpu::interleaveOf(type.getElementType())), {count});
     const int64_t width = type.getDimSize(2), extent = getConstantIntValue(lines).value_or(ShapedType::kDynamic);
     return loop(b, index(b, 0), index(b, panels * kPanel), kPanel, acc,
                 [&](ImplicitLocOpBuilder &b, Value column, Value carried) {

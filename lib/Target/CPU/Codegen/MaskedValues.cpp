@@ -57,7 +57,7 @@ Value hasNonFinite(ImplicitLocOpBuilder &b, Value tensor) {
 /// Channels [channel, channel + 32) of value `key` of a packed block.
 Value readValues(ImplicitLocOpBuilder &b, Value values, Value key, Value channel) {
   AffineExpr d0 = b.getAffineDimExpr(0);
-  const bool isInterleaved = attn_cpu::isVnniPacked(cast<RankedTensorType>(values.getType()));
+  const bool isInterleaved = attn_cpu::interleaveOf(getElementTypeOrSelf(values.getType())) > 1;
   Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)})),
         line = asValue(b, affineOf(b, d0.floorDiv(isInterleaved ? 2 : 1), {OpFoldResult(key)}));
   if (!isInterleaved)

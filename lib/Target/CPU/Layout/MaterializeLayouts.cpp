@@ -8,11 +8,10 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/AttnCPU/AttnCPU.h"
-#include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Analysis/DimRelations.h"
-#include "lib/Host/CacheParts.h"
+#include "lib/Host/CacheMemory.h"
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Passes.h"
 #include "lib/Target/CPU/Layout/ZeroPadding.h"
@@ -329,9 +328,10 @@ LogicalResult padOperands(attn::ChannelsOpInterface op) {
   auto linear = dyn_cast<attn::LinearOp>(op.getOperation());
   for (OpOperand &operand : op->getOpOperands()) {
     if (isComputedWeight(operand)) {
-      operand.set(cpu::packWeight(b, linear));
-      if (linear.getWeight().getType().getRank() == 3)
+      Value packed = cpu::packWeight(b, linear);
+      if (packed != operand.get())
         linear.setLayoutAttr(attn_cpu::PanelsAttr::of(b.getContext(), /*interleave=*/1));
+      operand.set(packed);
       continue;
     }
     if (!isMadeUpstream(operand.get()) && !readsCallersArray(operand))
@@ -351,11 +351,12 @@ LogicalResult padOperands(attn::ChannelsOpInterface op) {
 
 /// Ops read weights as their parameters lie: an op that can read one in a layout has the attribute `layout`.
 void setLayout(attn::ChannelsOpInterface op) {
-  if (!op->getInherentAttr("layout"))
+  auto isWeight = [&](OpOperand &operand) { return op.getWeightUse(operand).has_value(); };
+  if (!op->getInherentAttr("layout") || llvm::none_of(op->getOpOperands(), isWeight))
     return;
   attn_cpu::PanelsAttr layout;
   for (OpOperand &operand : op->getOpOperands()) {
-    auto slice = op.getWeightUse(operand) ? operand.get().getDefiningOp<attn::ParameterSliceOp>() : nullptr;
+    auto slice = isWeight(operand) ? operand.get().getDefiningOp<attn::ParameterSliceOp>() : nullptr;
     auto parameter =
         slice ? SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr()) : nullptr;
     if (parameter && isa<attn_cpu::PackedAttr>(*parameter.getLayout()))
@@ -367,9 +368,10 @@ void setLayout(attn::ChannelsOpInterface op) {
     op->removeAttr("layout");
 }
 
-/// The columns that a matmul's weight [k, n], or [n/32, k, 32], gives.
-int64_t columnsOf(RankedTensorType weight) {
-  return weight.getRank() == 3 ? weight.getDimSize(0) * kPanel : padToPanel(weight.getDimSize(1));
+/// The columns in memory that a matmul gives.
+int64_t columnsOf(attn::LinearOp op) {
+  RankedTensorType weight = op.getWeight().getType();
+  return op.getLayout() ? op.getLayout()->getColumns(weight) : padToPanel(weight.getDimSize(1));
 }
 
 /// Pads the types of one op's results; operands are done already.
@@ -391,10 +393,8 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
         if (auto type = cast<RankedTensorType>(operand.getType());
             type.getDimSize(*dim) != count && type.getDimSize(*dim) != padToPanel(count))
           return op->emitOpError() << "takes " << count << " columns that are padded in groups, as " << type;
-  if (failed(channels.keepChannels(before)))
+  if (failed(channels.keepChannels(before, padToPanel)))
     return failure();
-  if (auto concat = dyn_cast<attn::ConcatOp>(op))
-    concat.setWidth(padToPanel(llvm::sum_of(*concat.getColumns())));
   if (auto linear = dyn_cast<attn::LinearOp>(op)) {
     linear.setTransposed(false);
     // An entry's output has exact strides: the matmul stores its last panel narrow, but reads a residual by whole
@@ -402,7 +402,7 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
     const bool readsRows = llvm::any_of(linear.getExtras().getTypes(),
                                         [](Type type) { return cast<RankedTensorType>(type).getRank() != 1; });
     if (readsRows || linear->use_empty() || !llvm::all_of(linear->getUsers(), llvm::IsaPred<func::ReturnOp>))
-      linear.getResult().setType(withLast(linear.getResult().getType(), columnsOf(linear.getWeight().getType())));
+      linear.getResult().setType(withLast(linear.getResult().getType(), columnsOf(linear)));
     return success();
   }
   attn::DimRelations dims(op->getContext());
@@ -415,8 +415,6 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
     std::optional<unsigned> dim = channels.getChannelsDim(result);
     if (std::optional<int64_t> size = dim ? channelsInMemory(dims, result, *dim) : std::nullopt)
       result.setType(withDim(result.getType(), *dim, *size));
-    else if (auto cache = dyn_cast<attn::KVCacheType>(result.getType()))
-      result.setType(attn_cpu::CacheLayout::poolOf(cache));
   }
   return success();
 }
@@ -485,6 +483,8 @@ bool isState(func::FuncOp entry, BlockArgument argument) {
     return false;
   auto type = dyn_cast<RankedTensorType>(argument.getType());
   Attribute name = entry.getArgAttr(argument.getArgNumber(), attn::AttnDialect::nameAttr);
+  if (entry.getArgAttr(argument.getArgNumber(), attn::AttnDialect::cacheAttr))
+    return false;
   if (!name || !type || type.getRank() < 2 || !type.getElementType().isFloat())
     return false;
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
@@ -511,18 +511,8 @@ void cutOutputs(func::FuncOp entry, TypeRange declared, const LogicalTypes &logi
   }
 }
 
-/// A kernel's ops have their padding already. Its caches become pools as those of a model do, which pad the heads that
-/// they take.
-void retypeCaches(func::FuncOp kernel) {
-  auto toPool = [](Value value) {
-    if (auto cache = dyn_cast<attn::KVCacheType>(value.getType()))
-      value.setType(attn_cpu::CacheLayout::poolOf(cache));
-  };
-  kernel.walk([&](Block *block) {
-    llvm::for_each(block->getArguments(), toPool);
-    for (Operation &op : *block)
-      llvm::for_each(op.getResults(), toPool);
-  });
+/// A kernel's ops have their padding already, but for what they write into a cache, which pads the heads that it takes.
+void padAppended(func::FuncOp kernel) {
   kernel.walk([](attn::KVAppendOp append) {
     ImplicitLocOpBuilder b(append.getLoc(), append);
     for (OpOperand *operand : {&append.getKeyMutable(), &append.getValueMutable()})
@@ -531,18 +521,9 @@ void retypeCaches(func::FuncOp kernel) {
   });
 }
 
-/// Packed panels of keys fill the blocks of a cache.
-LogicalResult verifyCaches(ModuleOp module) {
-  WalkResult walk = module.walk([](func::FuncOp entry) {
-    for (Type type : entry.getArgumentTypes())
-      if (auto cache = dyn_cast<attn::KVCacheType>(type); cache && cache.getBlock() % kPanel != 0) {
-        entry.emitOpError() << "has a cache of blocks of " << cache.getBlock()
-                            << " positions, but the CPU's blocks have a multiple of " << kPanel;
-        return WalkResult::interrupt();
-      }
-    return WalkResult::advance();
-  });
-  return failure(walk.wasInterrupted());
+attn::CacheLayoutInterface cachePanelsOf(const attn::KVSegment &segment, int64_t block) {
+  return attn_cpu::CachePanelsAttr::get(segment.keys.element.getContext(), block, segment.keys.channels,
+                                        segment.values.channels);
 }
 
 struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLayouts> {
@@ -551,8 +532,7 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
       return signalPassFailure();
     ModuleOp module = getOperation();
     cpu::forgetCuts(module);
-    if (failed(verifyTypes(module, Stage::Canonical)) || failed(verifyCaches(module)) ||
-        failed(splitCaches(module, attn_cpu::CacheLayout::poolsOf)))
+    if (failed(verifyTypes(module, Stage::Canonical)) || failed(materializeCaches(module, cachePanelsOf)))
       return signalPassFailure();
     llvm::MapVector<StringAttr, LayoutConstraint> constraints;
     WalkResult walk = module.walk([&](attn::ParameterSliceOp slice) {
@@ -581,13 +561,11 @@ struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLa
       if (entry.isDeclaration())
         continue;
       for (BlockArgument argument : entry.getArguments())
-        if (auto cache = dyn_cast<attn::KVCacheType>(argument.getType()))
-          argument.setType(attn_cpu::CacheLayout::poolOf(cache));
-        else if (isState(entry, argument))
+        if (isState(entry, argument))
           argument.setType(
               withLast(argument.getType(), padToPanel(cast<RankedTensorType>(argument.getType()).getShape().back())));
       if (attn::isKernelModule(module))
-        retypeCaches(entry);
+        padAppended(entry);
       else if (failed(retypeBlock(entry.getBody().front(), counts, logical)))
         return signalPassFailure();
       if (entry->hasAttr(attn::AttnDialect::entryAttr))

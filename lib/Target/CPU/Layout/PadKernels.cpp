@@ -90,29 +90,43 @@ LogicalResult padRows(ImplicitLocOpBuilder &b, attn::ChannelsOpInterface op) {
     if (hasChannels)
       operand.set(pad(b, operand.get()));
   }
-  if (failed(op.keepChannels(channels)))
+  if (failed(op.keepChannels(channels, padToPanel)))
     return failure();
   widenResult(b, op, padToPanel(columnsOf(op->getResult(0))));
   return success();
 }
 
-/// Heads that fill no panel.
-LogicalResult padAttention(ImplicitLocOpBuilder &b, attn::AttentionOp op) {
-  for (Value tensor : {Value(op.getQuery()), Value(op.getKey()), Value(op.getValue()), Value(op.getResult())})
-    if (*op.getChannelsDim(tensor) + 1 != tensorOf(tensor).getRank()) {
-      op->setAttr(cpu::kNeutralAttr, b.getUnitAttr());
-      return success();
-    }
-  if (op.getKey().getDefiningOp<attn::KVViewOp>()) {
-    // The cache pads heads, the caller's queries have none: no schedule takes both.
-    if (columnsOf(op.getQuery()) % kPanel != 0 || columnsOf(op.getResult()) % kPanel != 0)
-      op->setAttr(cpu::kNeutralAttr, b.getUnitAttr());
-    return success();
+/// Whether a tensor is memory, to which nothing can be added.
+bool isMemory(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  return op && attn::isAttnOp(op) && attn::elementSourceOf(tensor) == attn::ElementSource::given;
+}
+
+/// Attention, whose heads may fill no panel.
+void padHeads(ImplicitLocOpBuilder &b, attn::ChannelsOpInterface op) {
+  SmallVector<OpOperand *> heads;
+  bool areLast = true, areWhole = true, readsMemory = false;
+  auto check = [&](Value tensor) {
+    std::optional<unsigned> dim = op.getChannelsDim(tensor);
+    if (!dim)
+      return false;
+    areLast &= *dim + 1 == tensorOf(tensor).getRank();
+    readsMemory |= isMemory(tensor);
+    areWhole &= isMemory(tensor) || tensorOf(tensor).getDimSize(*dim) % kPanel == 0;
+    return true;
+  };
+  for (OpOperand &operand : op->getOpOperands())
+    if (check(operand.get()))
+      heads.push_back(&operand);
+  llvm::for_each(op->getResults(), check);
+  // The cache pads heads, the caller's arrays do not: no schedule takes both.
+  if (!areLast || (readsMemory && !areWhole))
+    op->setAttr(cpu::kNeutralAttr, b.getUnitAttr());
+  else if (!areWhole) {
+    for (OpOperand *operand : heads)
+      operand->set(pad(b, operand->get()));
+    widenResult(b, op, padToPanel(columnsOf(op->getResult(0))));
   }
-  for (OpOperand *operand : {&op.getQueryMutable(), &op.getKeyMutable(), &op.getValueMutable()})
-    operand->set(pad(b, operand->get()));
-  widenResult(b, op, padToPanel(columnsOf(op.getResult())));
-  return success();
 }
 
 /// Whether the channels that `op` works on are known; told when they are not.
@@ -140,9 +154,9 @@ LogicalResult padOp(attn::ChannelsOpInterface op) {
         return type && llvm::is_contained(type.getShape(), 0);
       }))
     return success();
-  if (auto attention = dyn_cast<attn::AttentionOp>(op.getOperation()))
-    return padAttention(b, attention);
-  if (auto linear = dyn_cast<attn::LinearOp>(op.getOperation()))
+  if (isa<attn::ScoreAndMaskOpInterface>(op.getOperation()))
+    padHeads(b, op);
+  else if (auto linear = dyn_cast<attn::LinearOp>(op.getOperation()))
     padLinear(b, linear);
   else if (op.getRowAccess() != attn::RowAccess::other && tensorOf(op->getResult(0)).getElementType().isFloat())
     return padRows(b, op);

@@ -8,6 +8,7 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
+#include "lib/Host/CacheMemory.h"
 #include "lib/Target/CPU/Layout/ZeroPadding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -134,15 +135,6 @@ template <typename Norm> LogicalResult verifyNorm(Norm op) {
   return success();
 }
 
-LogicalResult verifyCaches(func::FuncOp function) {
-  for (Type type : function.getArgumentTypes())
-    if (isa<attn::KVCacheType>(type))
-      return function.emitOpError() << "takes " << type
-                                    << ", a cache without a layout: the laid-out stage promises the "
-                                    << "tensor of its blocks";
-  return success();
-}
-
 } // namespace
 
 LogicalResult cpu::verifyLayouts(ModuleOp module) {
@@ -156,7 +148,7 @@ LogicalResult cpu::verifyLayouts(ModuleOp module) {
   return failure(module
                      .walk([&](Operation *op) -> WalkResult {
                        if (auto function = dyn_cast<func::FuncOp>(op))
-                         return verifyCaches(function);
+                         return verifyCacheMemory(function);
                        if (auto slice = dyn_cast<attn::ParameterSliceOp>(op))
                          return verifyReaders(slice);
                        if (auto linear = dyn_cast<attn::LinearOp>(op); linear && !isKernel)

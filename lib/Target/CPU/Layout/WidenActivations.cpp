@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Iterators.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNWIDENACTIVATIONS
@@ -35,22 +34,10 @@ Type inF32(Type type) {
   return RankedTensorType::get(cast<RankedTensorType>(type).getShape(), Float32Type::get(type.getContext()));
 }
 
-/// Whether every number of the results is one of the first operand, in whatever place.
-bool isMove(Operation *op) {
-  if (auto pool = dyn_cast<attn::PoolRowsOp>(op))
-    return pool.getKind() != attn::PoolingKind::mean;
-  if (auto patches = dyn_cast<attn::PatchesOp>(op))
-    return patches.getPixels().getType().getElementType() == patches.getResult().getType().getElementType();
-  return isa<attn::SelectRowsOp, attn::ColumnOp, attn::UnpackRowsOp, attn::ConcatOp, attn::SplitHeadsOp,
-             attn::MergeHeadsOp>(op);
-}
-
-/// A tensor that an op updates in place, and which therefore keeps its type.
-bool isUpdated(Value tensor) {
+/// Whether some op updates a tensor, or does not read it as an activation; it keeps its type.
+bool isFixed(Value tensor) {
   return llvm::any_of(tensor.getUses(), [](OpOperand &use) {
-    if (auto attention = dyn_cast<attn::AttentionOp>(use.getOwner()))
-      return attention.getWeights() == use.get();
-    return isa<attn::UpdateRowsOp, attn::KVAppendOp>(use.getOwner()) && use.getOperandNumber() == 0;
+    return attn::isAttnOp(use.getOwner()) && attn::elementUseOf(use) == attn::ElementUse::fixed;
   });
 }
 
@@ -87,16 +74,10 @@ private:
     return made;
   }
 
-  void widen(MutableOperandRange operands) {
-    for (OpOperand &operand : operands)
-      operand.set(widened(operand.get(), operand.getOwner()));
-  }
-
-  /// Operands that the CPU's code widens itself: in f32 where they are so already.
-  void takeWide(MutableOperandRange operands) {
-    for (OpOperand &operand : operands)
-      if (auto known = inWide.find(operand.get()); known != inWide.end())
-        operand.set(known->second);
+  /// An operand that the CPU's code widens itself: in f32 where it is so already.
+  void takeWide(OpOperand &operand) {
+    if (auto known = inWide.find(operand.get()); known != inWide.end())
+      operand.set(known->second);
   }
 
   /// Gives `result` f32, and its users what it was rounded to.
@@ -115,63 +96,34 @@ private:
       inWide[rounded] = result;
   }
 
-  void widenResults(Operation *op, bool isRounded = false) {
-    for (Value result : op->getResults())
-      widenResult(result, isRounded);
-  }
-
   void runOp(Operation *op) {
-    llvm::TypeSwitch<Operation *>(op)
-        .Case<arith::ExtFOp, arith::TruncFOp>([&](auto cast) { runCast(cast); })
-        .Case([&](attn::LinearOp linear) { runLinear(linear); })
-        .Case([&](attn::AttentionOp attention) {
-          widen(attention.getQueryMutable());
-          takeWide(attention.getKeyMutable());
-          takeWide(attention.getValueMutable());
-          widen(attention.getAdditiveMutable());
-          widenResult(attention.getResult(), /*isRounded=*/false);
-        })
-        .Case([&](attn::KVAppendOp append) {
-          widen(append.getKeyMutable());
-          widen(append.getValueMutable());
-        })
-        .Case([&](attn::UpdateRowsOp update) { widen(update.getValuesMutable()); })
-        .Case([&](attn::RecurrenceOp recurrence) {
-          widen(recurrence.getGatesMutable());
-          widen(recurrence.getBiasMutable());
-          widen(recurrence.getInitialMutable());
-          widenResults(recurrence);
-        })
-        .Case<attn::LayerNormOp, attn::RMSNormOp>([&](auto norm) {
-          widen(norm.getInputMutable());
-          widenResults(norm);
-        })
-        .Case([&](attn::ImageTokensOp tokens) {
-          widen(tokens.getPatchesMutable());
-          widenResults(tokens);
-        })
-        .Case<attn::EmbeddingOp, attn::ResizePositionsOp, attn::SinusoidsOp, attn::RotaryTableOp>(
-            [&](auto op) { widenResults(op); })
-        .Case<attn::KVViewOp, attn::ParameterSliceOp>([](auto) {})
-        .Default([&](Operation *other) {
-          const bool moves = isMove(other);
-          for (OpOperand &operand : other->getOpOperands())
-            operand.set(widened(operand.get(), other));
-          widenResults(other, moves);
-        });
+    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+      return runCast(cast<CastOpInterface>(op));
+    for (OpOperand &operand : op->getOpOperands()) {
+      const attn::ElementUse use = attn::elementUseOf(operand);
+      if (use == attn::ElementUse::computed)
+        operand.set(widened(operand.get(), op));
+      else if (use == attn::ElementUse::stored)
+        takeWide(operand);
+    }
+    if (auto linear = dyn_cast<attn::LinearOp>(op))
+      return roundInEpilogue(linear);
+    for (Value result : op->getResults())
+      if (attn::ElementSource source = attn::elementSourceOf(result);
+          source == attn::ElementSource::rounded || source == attn::ElementSource::f32)
+        widenResult(result, /*isRounded=*/attn::movesNumbers(op));
   }
 
   void runCast(CastOpInterface op) {
-    takeWide(MutableOperandRange(op));
+    takeWide(op->getOpOperand(0));
     if (op->getOperand(0).getType() != op->getResult(0).getType())
       return;
     op->replaceAllUsesWith(op->getOperands());
     op->erase();
   }
 
-  void runLinear(attn::LinearOp op) {
-    widen(op.getInputMutable());
-    takeWide(op.getExtrasMutable());
+  /// A matmul gives f32 that its epilogue has rounded.
+  void roundInEpilogue(attn::LinearOp op) {
     if (!isNarrow(op.getType()))
       return;
     Operation *yield = &op.ensureEpilogue(b)->back();
@@ -182,12 +134,12 @@ private:
     widenResult(op.getResult(), /*isRounded=*/true);
   }
 
-  /// A loop carries f32, but for what it updates in place.
+  /// A loop carries f32, but for what is no activation or is updated in place.
   void runLoop(scf::ForOp loop) {
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     SmallVector<unsigned> carried;
     for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs())) {
-      if (!isNarrow(argument.getType()) || isUpdated(argument))
+      if (!isNarrow(argument.getType()) || isFixed(argument))
         continue;
       carried.push_back(i);
       loop.getInitArgsMutable()[i].set(widened(loop.getInitArgs()[i], loop));

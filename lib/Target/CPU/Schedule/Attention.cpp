@@ -61,21 +61,14 @@ bool mayRepeat(AttentionOp op) {
 
 bool mayTakeMatrix(AttentionOp op, const TargetInfo &target) { return attn_cpu::usesBf16Matmul(op) && target.amxBf16; }
 
-std::optional<attn_cpu::CacheLayout> layoutOf(Value memory, int64_t channels) {
-  auto pool = dyn_cast<RankedTensorType>(memory.getType());
-  if (!pool || !llvm::all_of(pool.getShape().drop_front(), [](int64_t extent) { return extent > 0; }))
-    return std::nullopt;
-  return attn_cpu::CacheLayout::of(pool, attn_cpu::padToPanel(channels));
-}
-
 /// The layouts of keys and values of a cache whose blocks are whole panels; none of anything else.
 std::optional<std::pair<attn_cpu::CacheLayout, attn_cpu::CacheLayout>> layoutsOf(AttentionOp op) {
   attn::KVViewOp view = viewOf(op);
   if (!view)
     return std::nullopt;
-  std::optional<attn_cpu::CacheLayout> keys = layoutOf(view.getCache(), channelsOf(op)),
-                                       values = layoutOf(view.getValuePool(), valueChannelsOf(op));
-  if (!keys || !values || keys->block != values->block || keys->block < kPanel || keys->block % kPanel != 0)
+  std::optional<attn_cpu::CacheLayout> keys = attn_cpu::CacheLayout::ofKeys(view),
+                                       values = attn_cpu::CacheLayout::ofValues(view);
+  if (!keys || !values || keys->block % kPanel != 0)
     return std::nullopt;
   return std::pair(*keys, *values);
 }

@@ -18,8 +18,8 @@ std::string whyNotTiled(attn::RecurrenceOp op);
 /// The k of a matmul's tiles: rows of the weight without the row that pads an odd depth of a VNNI-packed weight.
 int64_t depthOf(attn::LinearOp op);
 
-/// The quantized type of a parameter's slice in panels [n/32, k, 32]; null for any other value.
-attn::QuantizedType quantizedPanels(mlir::Value weight);
+/// The quantized type of a weight that an op reads in a layout; null for any other value.
+attn::QuantizedType quantizedPanels(std::optional<attn::WeightLayoutInterface> layout, mlir::Value weight);
 
 /// Positions of a block of the KV cache; 0 where attention has no cache.
 int64_t cacheBlockOf(attn::AttentionOp op);

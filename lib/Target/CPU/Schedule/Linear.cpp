@@ -76,18 +76,18 @@ bool readsBf16(attn::LinearOp op, const TargetInfo &target) {
 
 /// Whether tiles of many rows read a panel that was widened before.
 bool widensPanels(attn::LinearOp op, const TargetInfo &target) {
-  return hasVnniWeight(op) && !readsBf16(op, target) && !quantizedPanels(op.getWeight());
+  return hasVnniWeight(op) && !readsBf16(op, target) && !quantizedPanels(op.getLayout(), op.getWeight());
 }
 
 /// Whether AMX can multiply the op's tiles.
 bool mayTakeMatrix(attn::LinearOp op, const TargetInfo &target) {
-  if (attn::QuantizedType quantized = quantizedPanels(op.getWeight()))
+  if (attn::QuantizedType quantized = quantizedPanels(op.getLayout(), op.getWeight()))
     return target.amxInt8 && quantized.bits() == 8 && quantized.getGroup() == 0;
   return target.amxBf16 && op.getInput().getType().getElementType().isBF16();
 }
 
 int64_t groupsOf(attn::LinearOp op) {
-  attn::QuantizedType quantized = quantizedPanels(op.getWeight());
+  attn::QuantizedType quantized = quantizedPanels(op.getLayout(), op.getWeight());
   return quantized ? attn_cpu::QuantizedLayout(quantized, depthOf(op)).groups() : 1;
 }
 
@@ -136,7 +136,7 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
     return failure();
   if (!isBlocked)
     return success();
-  if (!op.getLayout() || quantizedPanels(op.getWeight()))
+  if (!op.getLayout() || quantizedPanels(op.getLayout(), op.getWeight()))
     return op.emitOpError("has a schedule with 'depth', but only packed panels of floats are taken in k blocks");
   const int64_t k = depthOf(op), depth = *schedule.depth;
   if (depth >= k || k % depth != 0 || (hasVnniWeight(op) && depth % 2 != 0))
@@ -149,9 +149,8 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
 
 } // namespace
 
-attn::QuantizedType cpu::quantizedPanels(Value weight) {
-  auto type = cast<RankedTensorType>(weight.getType());
-  return type.getRank() == 3 ? dyn_cast<attn::QuantizedType>(type.getElementType()) : attn::QuantizedType();
+attn::QuantizedType cpu::quantizedPanels(std::optional<attn::WeightLayoutInterface> layout, Value weight) {
+  return layout ? dyn_cast<attn::QuantizedType>(getElementTypeOrSelf(weight.getType())) : attn::QuantizedType();
 }
 
 int64_t cpu::depthOf(attn::LinearOp op) {
@@ -171,7 +170,7 @@ std::string cpu::whyNotTiled(attn::LinearOp op) {
 }
 
 LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
-  attn::QuantizedType quantized = quantizedPanels(op.getWeight());
+  attn::QuantizedType quantized = quantizedPanels(op.getLayout(), op.getWeight());
   const int64_t k = depthOf(op);
   LinearSchedule schedule;
   schedule.kernel = quantized ? chooseQuantizedKernel(op, target) : chooseKernel(target, hasVnniWeight(op));

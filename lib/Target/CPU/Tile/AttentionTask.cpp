@@ -56,8 +56,7 @@ static Value poolOf(const AttentionTask &task, CachePart part) {
 }
 
 static attn_cpu::CacheLayout layoutOf(const AttentionTask &task, CachePart part) {
-  return *attn_cpu::CacheLayout::of(cast<RankedTensorType>(poolOf(task, part).getType()),
-                                    part == Keys ? task.channels : task.valueChannels);
+  return part == Keys ? *attn_cpu::CacheLayout::ofKeys(task.view) : *attn_cpu::CacheLayout::ofValues(task.view);
 }
 
 /// The keys or values of the task's head in the sequence's block `nth` of the cache, [lines, columns]; not `isPart`:

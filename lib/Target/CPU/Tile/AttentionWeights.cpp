@@ -94,9 +94,7 @@ SmallVector<Value> Task::indicesOf(ImplicitLocOpBuilder &b, unsigned i, Value q,
 Value Task::key(ImplicitLocOpBuilder &b, Value kv, Value channel) {
   if (!view)
     return asFloat(b, tensor::ExtractOp::create(b, op.getKey(), indicesOf(b, 1, Value(), kv, channel)));
-  attn_cpu::CacheLayout layout =
-      *attn_cpu::CacheLayout::of(cast<RankedTensorType>(view.getCache().getType()),
-                                 cast<RankedTensorType>(op.getKey().getType()).getShape().back());
+  const attn_cpu::CacheLayout layout = *attn_cpu::CacheLayout::ofKeys(view);
   AffineExpr d0 = b.getAffineDimExpr(0);
   auto of = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(kv)})); };
   Value blockId = readIndex(b, view.getTable(), {sequence, of(d0.floorDiv(layout.block))});

@@ -175,7 +175,7 @@ Value CacheBlock::writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Va
   return loop(b, zero, index(b, layout.channels), kPanel, dest,
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
                 Value numbers = read(b, channel);
-                AffineExpr expr = d0.floorDiv(kPanel) * (layout.block / interleave) + d1.floorDiv(interleave);
+                AffineExpr expr = d0.floorDiv(kPanel) * (layout.paddedBlock() / interleave) + d1.floorDiv(interleave);
                 Value line = asValue(b, affineOf(b, expr, {OpFoldResult(channel), OpFoldResult(place)}));
                 Value at[] = {part, line, zero};
                 if (interleave == 1)
@@ -194,9 +194,9 @@ Value CacheBlock::writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Va
 Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value place, Value dest) const {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   auto of = [&](AffineExpr expr, ArrayRef<OpFoldResult> values) { return asValue(b, affineOf(b, expr, values)); };
-  const int64_t ofPanel = (part == Keys ? layout.channels : layout.block) / layout.interleave();
+  const int64_t ofPanel = (part == Keys ? layout.channels : layout.paddedBlock()) / layout.interleave();
   Value which = placeOf(b, part), zero = index(b, 0);
-  Value panels = index(b, (part == Keys ? layout.block : layout.channels) / kPanel);
+  Value panels = index(b, (part == Keys ? layout.paddedBlock() : layout.channels) / kPanel);
   Value first = part == Keys ? of(d0.floorDiv(kPanel), {OpFoldResult(place)}) : place;
   return loop(b, zero, panels, 1, dest, [&](ImplicitLocOpBuilder &b, Value panel, Value outer) {
     // A panel of keys has 32 positions in its lanes, a line of values one in all of them.

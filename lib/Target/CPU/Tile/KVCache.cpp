@@ -19,16 +19,15 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::KVAppendOp op, PatternRewriter &rewriter) const override {
-    auto cache = dyn_cast<RankedTensorType>(op.getCache().getType());
     auto key = cast<RankedTensorType>(op.getKey().getType()), value = cast<RankedTensorType>(op.getValue().getType());
-    if (!cache || !attn_cpu::CacheLayout::of(cache, key.getDimSize(2)) ||
-        !attn_cpu::CacheLayout::of(cast<RankedTensorType>(op.getValuePool().getType()), value.getDimSize(2)))
-      return rewriter.notifyMatchFailure(op, "the cache is not materialized");
+    std::optional<attn_cpu::CacheLayout> ofKeys = attn_cpu::CacheLayout::ofKeys(op),
+                                         ofValues = attn_cpu::CacheLayout::ofValues(op);
+    if (!ofKeys || !ofValues)
+      return rewriter.notifyMatchFailure(op, "the cache is not memory in panels");
+    if (key.getDimSize(2) != ofKeys->channels || value.getDimSize(2) != ofValues->channels)
+      return rewriter.notifyMatchFailure(op, "keys and values do not have the padding of the cache");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    const Layouts layouts{
-        *attn_cpu::CacheLayout::of(cache, key.getDimSize(2)),
-        *attn_cpu::CacheLayout::of(cast<RankedTensorType>(op.getValuePool().getType()), value.getDimSize(2)),
-        bool(op.getValueCache())};
+    const Layouts layouts{*ofKeys, *ofValues, bool(op.getValueCache())};
     SmallVector<Value> pools{op.getCache()};
     if (layouts.areApart)
       pools.push_back(op.getValueCache());

@@ -218,7 +218,7 @@ Value emitUnits(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostUnits
 
 /// A matmul whose weight's extents are static.
 Matmul describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, const cpu::LinearSchedule &schedule) {
-  attn::QuantizedType quantized = cpu::quantizedPanels(op.getWeight());
+  attn::QuantizedType quantized = cpu::quantizedPanels(op.getLayout(), op.getWeight());
   Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
   const int64_t k = cpu::depthOf(op);
   return {op,

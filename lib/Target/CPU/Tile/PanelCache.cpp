@@ -15,28 +15,14 @@ namespace {
 
 class PanelCache : public CacheReader {
 public:
-  bool matches(Type pool, int64_t channels) const override {
-    auto type = dyn_cast<RankedTensorType>(pool);
-    return type && CacheLayout::of(type, padToPanel(channels));
-  }
+  bool knows(attn::CacheLayoutInterface layout) const override { return isa<attn_cpu::CachePanelsAttr>(layout); }
 
-  int64_t blockOf(RankedTensorType pool, int64_t channels) const override {
-    return CacheLayout::of(pool, padToPanel(channels))->block;
-  }
-
-  Value read(ImplicitLocOpBuilder &b, Value pool, Value block, Value layer, Value head, Part part,
+  Value read(ImplicitLocOpBuilder &b, attn::CacheLayoutInterface attribute, Value slice, Part part,
              int64_t channels) const override {
-    auto type = cast<RankedTensorType>(pool.getType());
-    CacheLayout layout = *CacheLayout::of(type, padToPanel(channels));
-    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-    const int64_t lines = type.getDimSize(4), columns = type.getDimSize(5);
-    // A pool of keys or values alone has no other part.
-    OpFoldResult index = b.getIndexAttr(type.getDimSize(3) == 1 ? 0 : part);
-    Value stored = extract(b, pool, {block, layer, head, index, zero, zero},
-                           {one, one, one, one, b.getIndexAttr(lines), b.getIndexAttr(columns)}, {lines, columns});
+    const CacheLayout layout{getElementTypeOrSelf(slice.getType()), attribute.getPositions(), padToPanel(channels)};
     Value result = emptyOf(b, {b.getIndexAttr(layout.block), b.getIndexAttr(channels)}, b.getF32Type());
     return forEach(b, {}, result, [&](ImplicitLocOpBuilder &b, ValueRange) {
-      return element(b, layout, stored, part, at(b, 0), at(b, 1));
+      return element(b, layout, slice, part, at(b, 0), at(b, 1));
     });
   }
 
@@ -51,7 +37,7 @@ private:
     // beside the other.
     const int64_t interleave = layout.interleave();
     AffineExpr along = part == Keys ? c : p, across = part == Keys ? p : c;
-    const int64_t extent = part == Keys ? layout.channels : layout.block;
+    const int64_t extent = part == Keys ? layout.channels : layout.paddedBlock();
     Value line = place(across.floorDiv(kPanel) * (extent / interleave) + along.floorDiv(interleave));
     Value column = place(across % kPanel * interleave + along % interleave);
     Value stands = tensor::ExtractOp::create(b, stored, ValueRange{line, column});

@@ -16,8 +16,8 @@ using attn_cpu::kPanel;
 Value tile::bytesOf(ImplicitLocOpBuilder &b, Value slice) {
   auto op = slice.getDefiningOp<attn::ParameterSliceOp>();
   auto type = cast<RankedTensorType>(slice.getType());
-  auto bytes =
-      attn_cpu::QuantizedLayout(cpu::quantizedPanels(slice), type.getDimSize(1)).panelBytes(type.getDimSize(0));
+  auto bytes = attn_cpu::QuantizedLayout(cast<attn::QuantizedType>(type.getElementType()), type.getDimSize(1))
+                   .panelBytes(type.getDimSize(0));
   // After the slice, so that it is outside of grids.
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfter(op);

@@ -56,12 +56,11 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
       return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    auto table = cast<RankedTensorType>(op.getTable().getType());
-    Value bytes = cpu::quantizedPanels(op.getTable()) ? bytesOf(b, op.getTable()) : Value();
+    Value bytes = cpu::quantizedPanels(op.getLayout(), op.getTable()) ? bytesOf(b, op.getTable()) : Value();
     Value result =
         rowGrid(b, rowsLike(b, op.getResult(), op.getIds()), [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
           Value id = readIndex(b, op.getIds(), row);
-          if (table.getRank() == 2)
+          if (!op.getLayout())
             return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
               return scaled(b, op, readPanel(b, op.getTable(), {id, column}));
             });
@@ -85,18 +84,19 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
   /// panel; zero beyond the columns. `bytes` are those of a quantized table.
   static Value fromPanels(ImplicitLocOpBuilder &b, attn::EmbeddingOp op, Value bytes, Value id, Value dest) {
     Value table = op.getTable();
-    auto type = cast<RankedTensorType>(table.getType());
     AffineExpr d0 = b.getAffineDimExpr(0);
     Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(id)}));
-    int64_t k = attn_cpu::isVnniPacked(type) ? 2 : 1, columns = attn_cpu::depthOfPanels(type);
+    const int64_t k = attn_cpu::isInterleaved(op.getLayout()) ? 2 : 1,
+                  columns = op.getLayout()->getRows(cast<RankedTensorType>(table.getType()));
     Value lane = asValue(b, affineOf(b, d0 % kPanel * k, {OpFoldResult(id)}));
     dest = loop(
         b, index(b, 0), index(b, columns), 1, dest, [&](ImplicitLocOpBuilder &b, Value column, Value carried) -> Value {
           OpFoldResult at[] = {OpFoldResult(column), OpFoldResult(lane)};
           Value line = asValue(b, affineOf(b, d0.floorDiv(k), at)),
                 place = asValue(b, affineOf(b, d0 % k + b.getAffineDimExpr(1), at));
-          Value element = bytes ? readElement(b, bytes, cpu::quantizedPanels(table), columns, panel, column, lane)
-                                : Value(tensor::ExtractOp::create(b, table, ValueRange{panel, line, place}));
+          Value element =
+              bytes ? readElement(b, bytes, cpu::quantizedPanels(op.getLayout(), table), columns, panel, column, lane)
+                    : Value(tensor::ExtractOp::create(b, table, ValueRange{panel, line, place}));
           if (!element.getType().isF32())
             element = arith::ExtFOp::create(b, b.getF32Type(), element);
           return tensor::InsertOp::create(b, scaled(b, op, element), carried, column);

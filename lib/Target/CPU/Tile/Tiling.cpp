@@ -105,7 +105,8 @@ LogicalResult verifyQuantized(Operation *op) {
       continue;
     const bool isActivation = quantized.getCode() == attn::QuantizedCode::s8;
     if (isActivation ? !value.getDefiningOp<attn::QuantizeRowsOp>()
-                     : !value.getDefiningOp<attn::ParameterSliceOp>() || type.getRank() != 3 || !type.hasStaticShape())
+                     : !value.getDefiningOp<attn::ParameterSliceOp>() ||
+                           !op->getInherentAttr("layout").value_or(Attribute()) || !type.hasStaticShape())
       return op->emitOpError("has no tiled form: it reads ")
              << type << ", which is no " << (isActivation ? "result of attn.quantize_rows" : "parameter in panels");
   }

@@ -11,7 +11,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   // CHECK-LABEL: @stored
   func.func @stored(%cache: tensor<?x1x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>,
                     %past: tensor<?xi32>, %k: tensor<?x4x64xbf16>, %s: f32) -> (tensor<?x4x64xf32>, tensor<?x4x64xf32>) {
-    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
+    %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
     // CHECK: attn.attention {{.*}} {attn_cpu.bf16_matmul}
     %0 = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #ck, #cv, #o]
       : tensor<?x4x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x64xf32>
@@ -26,7 +26,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
   func.func @others(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>,
                     %past: tensor<?xi32>, %k: tensor<?x4x64xbf16>, %w: tensor<64xf32>, %s: f32)
       -> (tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32>) {
-    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+    %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     %0 = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #ck, #cv, #o]
       : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
     %1 = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>

@@ -15,13 +15,13 @@ func.func @step(%cache: !cache {attn.name = "cache", attn.dims = ["blocks"]}, %k
   %c2 = arith.constant 2 : index
   // CHECK: %[[L:.*]]:3 = scf.for {{.*}} iter_args(%[[K:.*]] = %[[P]]#0, %[[V:.*]] = %[[P]]#1, %[[S:.*]] = %[[P]]#2)
   %0 = scf.for %i = %c0 to %c2 step %c1 iter_args(%c = %cache) -> (!cache) {
-    // CHECK: %[[NK:.*]], %[[NV:.*]] = attn.kv_append %[[K]] values %[[V]][%{{.*}}], {{.*}} {attn.op = 5 : i64} : tensor<?x2x4x1x64x64xbf16> values tensor<?x2x4x1x64x32xf32>, tensor<?x4x64xf32>, tensor<?x4x32xf32>
+    // CHECK: %[[NK:.*]], %[[NV:.*]] = attn.kv_append %[[K]] values %[[V]][%{{.*}}], {{.*}} {attn.op = 5 : i64, layout = #attn_cpu.cache_panels<positions = 64, keys = 40, values = 32>} : tensor<?x2x4x1x64x64xbf16> values tensor<?x2x4x1x64x32xf32>, tensor<?x4x64xf32>, tensor<?x4x32xf32>
     %1 = attn.kv_append %c[%i], %k, %v rows(%begin, %past, %table) {attn.op = 5 : i64}
       : !cache, tensor<?x4x40xf32>, tensor<?x4x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
     // CHECK: scf.yield %[[NK]], %[[NV]], %[[S]]
     scf.yield %1 : !cache
   }
-  // CHECK: %[[NS:.*]] = attn.kv_append %[[L]]#2[%{{.*}}], {{.*}} : tensor<?x3x2x2x72x32xi8>, tensor<?x2x32xf32>
+  // CHECK: %[[NS:.*]] = attn.kv_append %[[L]]#2[%{{.*}}], {{.*}} {layout = #attn_cpu.cache_panels<positions = 64, keys = 16, values = 16>} : tensor<?x3x2x2x72x32xi8>, tensor<?x2x32xf32>
   %2 = attn.kv_append %0[%c2] segment 1, %s, %s rows(%begin, %past, %table)
     : !cache, tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   // CHECK: attn.kv_view %[[L]]#0 values %[[L]]#1[%{{.*}}], %{{.*}} -> tensor<?x?x4x64xbf16>, tensor<?x?x4x32xf32>
@@ -35,8 +35,16 @@ func.func @step(%cache: !cache {attn.name = "cache", attn.dims = ["blocks"]}, %k
 // -----
 
 // Near miss: a cache of one segment with keys as values is its pool.
-// CHECK-LABEL: func.func @uniform(%{{.*}}: tensor<?x2x4x2x64x32xf32>
+// CHECK-LABEL: func.func @uniform(%{{.*}}: tensor<?x2x4x2x64x32xf32> {attn.cache = !attn.kv_cache<2 x 4 x 16, block = 64, f32>}
 // CHECK-NOT: attn.cache_parts
 func.func @uniform(%cache: !attn.kv_cache<[2 x 4 x 16 x f32], block = 64>) -> !attn.kv_cache<2 x 4 x 16, block = 64, f32> {
   return %cache : !attn.kv_cache<2 x 4 x 16, block = 64, f32>
+}
+
+// -----
+
+// Panels are filled up where the positions of a block, or the channels of a head, do not fill them: 7 positions of 40 channels are 32 of 64.
+// CHECK-LABEL: func.func @filled(%{{.*}}: tensor<?x2x4x2x64x32xf32>
+func.func @filled(%cache: !attn.kv_cache<2 x 4 x 40, block = 7, f32>) -> !attn.kv_cache<2 x 4 x 40, block = 7, f32> {
+  return %cache : !attn.kv_cache<2 x 4 x 40, block = 7, f32>
 }

@@ -68,7 +68,7 @@ func.func @cache(%pool: tensor<?x1x1x2x64x64xbf16>, %i: index, %k: tensor<?x1x64
     -> tensor<?x1x1x2x64x64xbf16> {
   // CHECK: %[[K:.*]] = arith.extf
   // CHECK: attn.kv_append %[[POOL]][%{{.*}}], %[[K]], %[[K]] {{.*}} : tensor<?x1x1x2x64x64xbf16>, tensor<?x1x64xf32>, tensor<?x1x64xf32>
-  %new = attn.kv_append %pool[%i], %k, %k rows(%begin, %past, %table)
+  %new = attn.kv_append %pool[%i], %k, %k rows(%begin, %past, %table) {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>}
     : tensor<?x1x1x2x64x64xbf16>, tensor<?x1x64xf16>, tensor<?x1x64xf16>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %new : tensor<?x1x1x2x64x64xbf16>
 }

@@ -146,7 +146,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x6x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x6x64xf32> {
-    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+    %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     // expected-error@+1 {{has a schedule whose 'split_keys' must be a multiple of 64 and at most 65536, found 96}}
     %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 96, heads = 6>}
       : tensor<?x4x6x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x6x64xf32>
@@ -162,7 +162,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x6x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x6x64xf32> {
-    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+    %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     // expected-error@+1 {{has a schedule whose 'splits' must be from 1 to 1024, found 1025}}
     %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 1025, split_keys = 256, heads = 6>}
       : tensor<?x4x6x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x6x64xf32>
@@ -178,7 +178,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x6x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x6x64xf32> {
-    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+    %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     // expected-error@+1 {{has a schedule whose 'heads' must be at most 16 and divide the 6 query heads of a group, found 4}}
     %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 256, heads = 4>}
       : tensor<?x4x6x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x6x64xf32>
@@ -194,7 +194,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x6x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x6x64xf32> {
-    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+    %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     // expected-error@+1 {{has a schedule whose 'heads' must be 1, as the heads of a group differ in more than their queries, found 2}}
     %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 256, heads = 2>}
       : tensor<?x4x6x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x6x64xf32>
@@ -215,7 +215,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x6x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x6x64xf32> {
-    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+    %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     // expected-error@+1 {{has a schedule with 'packed_keys', which it needs only for keys that are not in a cache}}
     %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 256, heads = 6>}
       : tensor<?x4x6x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x6x64xf32>

@@ -88,7 +88,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 // CHECK: #attn.schedule<heads = 3, kernel = <chains = 4, columns = 32, {{.*}}matrix_rows = 16, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, keys = 128, queries = [32, 16], rest_rows = 256, split_keys = 256, splits = 16, task_keys = 1024, task_queries = 256, wide_queries = 14>
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @cache(%cache: tensor<?x1x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x3x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x3x64xf32> {
-    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
+    %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
     %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn_cpu.bf16_matmul}
       : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
     return %o : tensor<?x4x3x64xf32>

@@ -88,3 +88,15 @@ module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedul
 // expected-error@+1 {{has a schedule whose 'apart_bytes' must be from 1 to 4096, found 4097}}
 module attributes {attn.target = {target = "cpu"}, attn.schedule = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 4097>>} {
 }
+
+// -----
+
+// The type of the cache in a model's entry, from which the manifest is written, is that of the memory.
+module attributes {attn.model = {family = "any"}, attn.target = {target = "cpu"}} {
+func.func @step(%c: tensor<?x1x1x2x64x32xf32> {attn.name = "cache", attn.cache = !attn.kv_cache<1 x 1 x 32, block = 32, f32>}, %l: index, %k: tensor<?x1x32xf32>, %r: tensor<?xi32>, %t: tensor<?x?xi32>) {
+  // expected-error@+1 {{works on blocks of 64 positions, but 'attn.cache' of no argument of the function describes such}}
+  %n = attn.kv_append %c[%l], %k, %k rows(%r, %r, %t) {layout = #attn_cpu.cache_panels<positions = 64, keys = 32, values = 32>}
+    : tensor<?x1x1x2x64x32xf32>, tensor<?x1x32xf32>, tensor<?x1x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return
+}
+}

@@ -47,7 +47,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<16x64xf32>
     // CHECK-NOT: tensor<1x64xf32>
     // CHECK: attn_cpu.attention_state {{.*}}, one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>
-    %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
+    %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
     %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.bf16_matmul}
       : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
     return %o : tensor<?x4x3x64xf32>

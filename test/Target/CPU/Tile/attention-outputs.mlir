@@ -43,7 +43,7 @@ func.func @splits(%cache: tensor<?x2x4x2x64x32xf32>, %layer: index, %table: tens
     -> (tensor<?x4x3x32xf32>, tensor<?x4x3xf32>) {
   // CHECK: attn_cpu.attention_merge {{.*}} {scored}
   // CHECK: tensor.insert %{{.*}} into %{{.*}}[%{{.*}}, %c0{{.*}}, %{{.*}}] : tensor<?x1x3xf32>
-  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x32xf32>
+  %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 32, values = 32>} : tensor<?x2x4x2x64x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x32xf32>
   %o, %lse = attn.attention %q, %keys, %values, %s q_begin(%r : tensor<?xi32>) q_offset(%p : tensor<?xi32>) log_sum_exp maps [#q, #k, #v, #o]
     : tensor<?x4x3x32xf32>, tensor<?x?x4x32xf32>, tensor<?x?x4x32xf32> -> tensor<?x4x3x32xf32>
   return %o, %lse : tensor<?x4x3x32xf32>, tensor<?x4x3xf32>

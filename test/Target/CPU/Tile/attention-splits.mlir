@@ -19,7 +19,7 @@ func.func @pairs(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %table: tens
   // CHECK: attn_cpu.attention_state {{.*}}, one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>
   // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 1)
   // CHECK: attn_cpu.attention_merge {{.*}} : tensor<?x3x64xf32>
-  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
+  %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
   return %o : tensor<?x4x3x64xf32>
@@ -42,7 +42,7 @@ func.func @codes(%cache: tensor<?x2x4x2x136x32xi8>, %layer: index, %table: tenso
   // CHECK: attn_cpu.attention_state
   // CHECK-NOT: one_position
   // CHECK: scf.forall {{.*}} in (%{{.*}}, 4, 3)
-  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x136x32xi8>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x136x32xi8>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<?x4x3x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x3x64xf32>
     score {

@@ -60,8 +60,18 @@ func.func @cache(%cache: !attn.kv_cache<1 x 4 x 64, block = 64, f32>, %layer: in
 
 func.func @append(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>, %l: index, %k: tensor<?x1x32xf32>, %r: tensor<?xi32>, %t: tensor<?x?xi32>)
     -> !attn.kv_cache<1 x 1 x 32, block = 64, f32> {
-  // expected-error@+1 {{has no tiled form: the cache is not materialized}}
+  // expected-error@+1 {{has no tiled form: the cache is not memory in panels}}
   %n = attn.kv_append %c[%l], %k, %k rows(%r, %r, %t)
     : !attn.kv_cache<1 x 1 x 32, block = 64, f32>, tensor<?x1x32xf32>, tensor<?x1x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %n : !attn.kv_cache<1 x 1 x 32, block = 64, f32>
+}
+
+// -----
+
+// The pool has whole panels of each head: 64 channels.
+func.func @narrow(%c: tensor<?x1x1x2x128x32xf32>, %l: index, %k: tensor<?x1x40xf32>, %r: tensor<?xi32>, %t: tensor<?x?xi32>) -> tensor<?x1x1x2x128x32xf32> {
+  // expected-error@+1 {{has no tiled form: keys and values do not have the padding of the cache}}
+  %n = attn.kv_append %c[%l], %k, %k rows(%r, %r, %t) {layout = #attn_cpu.cache_panels<positions = 64, keys = 40, values = 40>}
+    : tensor<?x1x1x2x128x32xf32>, tensor<?x1x40xf32>, tensor<?x1x40xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return %n : tensor<?x1x1x2x128x32xf32>
 }

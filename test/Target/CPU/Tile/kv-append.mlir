@@ -38,7 +38,7 @@ func.func @halves(%cache: tensor<?x2x4x2x128x32xf16>, %layer: index, %k: tensor<
   // CHECK: vector.transfer_read %[[V]]
   // CHECK: vector.transfer_write {{.*}} vector<32xf16>, tensor<2x128x32xf16>
   // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]]
-  %0 = attn.kv_append %cache[%layer], %k, %v rows(%begin, %past, %table)
+  %0 = attn.kv_append %cache[%layer], %k, %v rows(%begin, %past, %table) {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>}
     : tensor<?x2x4x2x128x32xf16>, tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %0 : tensor<?x2x4x2x128x32xf16>
 }
@@ -58,7 +58,7 @@ func.func @pairs(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %k: tensor<?
   // CHECK: vector.transfer_read %[[V]]
   // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<32xi32>
   // CHECK: vector.transfer_write {{.*}} vector<64xbf16>, tensor<2x64x64xbf16>
-  %0 = attn.kv_append %cache[%layer], %k, %v rows(%begin, %past, %table)
+  %0 = attn.kv_append %cache[%layer], %k, %v rows(%begin, %past, %table) {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>}
     : tensor<?x2x4x2x64x64xbf16>, tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %0 : tensor<?x2x4x2x64x64xbf16>
 }
@@ -74,7 +74,7 @@ func.func @codes(%cache: tensor<?x2x4x2x136x32xi8>, %layer: index, %k: tensor<?x
   // CHECK: math.roundeven
   // CHECK: vector.transfer_write {{.*}} vector<32xi8>, tensor<64xi8>
   // CHECK: arith.select {{.*}} : vector<16xi1>, vector<16xi8>
-  %0 = attn.kv_append %cache[%layer], %k, %v rows(%begin, %past, %table)
+  %0 = attn.kv_append %cache[%layer], %k, %v rows(%begin, %past, %table) {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>}
     : tensor<?x2x4x2x136x32xi8>, tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %0 : tensor<?x2x4x2x136x32xi8>
 }
@@ -94,7 +94,7 @@ func.func @apart(%keys: tensor<?x2x4x1x136x32xi8>, %values: tensor<?x2x4x1x32x64
   // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[SCALED]]#1) -> (tensor<1x32x64xbf16>)
   // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[KO]]
   // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[VO]]
-  %0, %1 = attn.kv_append %keys values %values[%layer], %k, %v rows(%begin, %past, %table)
+  %0, %1 = attn.kv_append %keys values %values[%layer], %k, %v rows(%begin, %past, %table) {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 32>}
     : tensor<?x2x4x1x136x32xi8> values tensor<?x2x4x1x32x64xbf16>, tensor<?x4x64xf32>, tensor<?x4x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
   return %0, %1 : tensor<?x2x4x1x136x32xi8>, tensor<?x2x4x1x32x64xbf16>
 }

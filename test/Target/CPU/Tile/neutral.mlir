@@ -42,7 +42,7 @@ func.func @concat(%x: tensor<?x50xf32>) -> tensor<?x100xf32> {
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 // CHECK: its neutral decomposition is compiled, since its matmuls are bf16 dot products, and its cache is not bf16
 func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
-  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.bf16_matmul}
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %o : tensor<?x4x64xf32>
@@ -137,7 +137,7 @@ func.func @marked(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32) -
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 // CHECK: its neutral decomposition is compiled, since head dimensions of a cache are not padded
 func.func @unpadded_cache(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x40xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x40xf32> {
-  %keys, %values = attn.kv_view %cache[%layer], %table : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x40xf32>
+  %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 40, values = 40>} : tensor<?x2x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x40xf32>
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<?x4x40xf32>, tensor<?x?x4x40xf32>, tensor<?x?x4x40xf32> -> tensor<?x4x40xf32>
   return %o : tensor<?x4x40xf32>
