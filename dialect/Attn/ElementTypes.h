@@ -22,8 +22,8 @@ enum class ElementSource {
 /// Tensors of an op that have one element type, first the one that tells it.
 using EqualTypes = llvm::SmallVector<mlir::Value>;
 
-/// The facts of ElementTypesOpInterface about an op; an op without it computes with all operands and rounds all results,
-/// and its traits tell which have one type.
+/// The facts of ElementTypesOpInterface about an op; an op without it computes with all operands and rounds all
+/// results, and its traits tell which have one type.
 ElementUse elementUseOf(mlir::OpOperand &operand);
 ElementSource elementSourceOf(mlir::Value result);
 bool movesNumbers(mlir::Operation *op);

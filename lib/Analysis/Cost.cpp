@@ -25,8 +25,7 @@ struct Cost {
 /// follow from the arguments' values.
 class EntryModel : public attn::CostModel {
 public:
-  EntryModel(FunctionOpInterface entry, int64_t recurrenceTile)
-      : entry(entry), recurrenceTile(recurrenceTile), b(entry.getContext()) {}
+  explicit EntryModel(FunctionOpInterface entry) : entry(entry), b(entry.getContext()) {}
   EntryCosts run();
 
   Polynomial dim(Value tensor, unsigned i) override { return shapes.dim(tensor, i); }
@@ -50,7 +49,6 @@ private:
   DictionaryAttr describe(Operation *op, const Cost &cost);
 
   FunctionOpInterface entry;
-  int64_t recurrenceTile;
   Builder b;
   Shapes shapes;
   SmallVector<Attribute> counts;
@@ -168,7 +166,7 @@ Polynomial EntryModel::timeSteps(Value offsets) {
   std::string rows = inputName(offsets);
   if (rows.empty())
     return Polynomial::unknown();
-  return count("steps", {text(b, "queries", rows), b.getNamedAttr("rows", b.getI64IntegerAttr(recurrenceTile))});
+  return count("steps", {text(b, "queries", rows), b.getNamedAttr("rows", b.getI64IntegerAttr(1))});
 }
 
 void EntryModel::compute(const Polynomial &flops, Type dtype) {
@@ -284,6 +282,4 @@ EntryCosts EntryModel::run() {
 
 } // namespace
 
-EntryCosts rapt::costsOf(FunctionOpInterface entry, int64_t recurrenceTile) {
-  return EntryModel(entry, recurrenceTile).run();
-}
+EntryCosts rapt::costsOf(FunctionOpInterface entry) { return EntryModel(entry).run(); }

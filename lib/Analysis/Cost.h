@@ -14,8 +14,11 @@ struct EntryCosts {
   llvm::SmallVector<mlir::Attribute> moves;        ///< the attn.moves of each op
 };
 
-/// `recurrenceTile`: sequences of a recurrence that share one read of its weight per time step.
-EntryCosts costsOf(mlir::FunctionOpInterface entry, int64_t recurrenceTile);
+EntryCosts costsOf(mlir::FunctionOpInterface entry);
+
+/// Sets how many sequences of each recurrence share one read of its weight per time step, as its schedule says: 1 until
+/// then. All recurrences of the entry are given.
+void setRowsOfSteps(mlir::FunctionOpInterface entry, llvm::ArrayRef<std::pair<mlir::Operation *, int64_t>> recurrences);
 
 /// An op that the dispatch of another one, the root, computes.
 struct FusedOp {

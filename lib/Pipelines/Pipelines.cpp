@@ -37,9 +37,7 @@ static void addTarget(OpPassManager &passes, const PipelineOptions &options) {
   for (const std::string &capability : options.capabilities.list())
     target.capabilities.push_back(capability);
   passes.addPass(createAttnSetTarget(target));
-  AttnAnnotateCostsOptions costs;
-  costs.recurrenceTile = options.target->recurrenceTile();
-  passes.addPass(createAttnAnnotateCosts(costs));
+  passes.addPass(createAttnAnnotateCosts());
 }
 
 void rapt::addContract(OpPassManager &passes, Stage stage, const Target &target) {

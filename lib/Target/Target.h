@@ -32,9 +32,6 @@ public:
   /// one of emulatedUnits(), or empty.
   virtual TargetInfo capabilities(const host::Machine &machine, llvm::StringRef emulated) const = 0;
 
-  /// Sequences of a recurrence that share one read of its weight per time step: what its cost depends on.
-  virtual int64_t recurrenceTile() const = 0;
-
   /// The name of the layout of caches of an element type, in the manifest and in saved sequences, which fit no other;
   /// null for one whose element types differ.
   virtual llvm::StringRef cacheLayout(mlir::Type element) const = 0;

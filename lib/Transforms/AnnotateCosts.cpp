@@ -16,7 +16,6 @@ using namespace rapt;
 
 namespace {
 struct AnnotateCosts : rapt::impl::AttnAnnotateCostsBase<AnnotateCosts> {
-  using AttnAnnotateCostsBase::AttnAnnotateCostsBase;
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
@@ -24,7 +23,7 @@ struct AnnotateCosts : rapt::impl::AttnAnnotateCostsBase<AnnotateCosts> {
     for (auto entry : getOperation().getOps<func::FuncOp>()) {
       if (!entry->hasAttr(attn::AttnDialect::entryAttr))
         continue;
-      EntryCosts costs = costsOf(entry, recurrenceTile);
+      EntryCosts costs = costsOf(entry);
       for (auto [i, op, moves] : llvm::enumerate(costs.operations, costs.moves)) {
         op->setAttr(attn::AttnDialect::opAttr, b.getI64IntegerAttr(i));
         op->setAttr(attn::AttnDialect::movesAttr, moves);

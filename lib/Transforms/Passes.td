@@ -269,7 +269,6 @@ def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"recurrenceTile", "recurrence-tile", "int64_t", "8", "Sequences of a recurrence that share one read of its weight per time step">];
 }
 
 def AttnDefineArithmetic : Pass<"attn-define-arithmetic"> {

@@ -121,8 +121,6 @@ public:
     return info;
   }
 
-  int64_t recurrenceTile() const override { return cpu::recurrenceRows(); }
-
   StringRef cacheLayout(Type element) const override {
     if (!element)
       return "panel32";

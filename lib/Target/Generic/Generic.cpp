@@ -29,8 +29,6 @@ public:
   /// No pass asks what the machine can do, so text of a stage is for every machine.
   TargetInfo capabilities(const host::Machine &, StringRef) const override { return {}; }
 
-  int64_t recurrenceTile() const override { return 1; }
-
   StringRef cacheLayout(Type) const override { return "rows"; }
 
   std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface) const override { return std::nullopt; }

@@ -33,6 +33,8 @@ bool allowsGroups(attn::AttentionOp op);
 LinearSchedule chooseLinear(attn::LinearOp op, const TargetInfo &target);
 AttentionSchedule chooseAttention(attn::AttentionOp op, const TargetInfo &target);
 RecurrenceSchedule chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target);
+/// Sets in the costs of entries how many sequences share a read of a recurrence's weight, as the schedules say.
+void setRowsOfSteps(mlir::Operation *module);
 /// The micro-kernel of vector code; `widensVnni` where it may widen a VNNI-packed panel.
 MicroKernel chooseKernel(const TargetInfo &target, bool widensVnni);
 

@@ -2,7 +2,9 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
+#include "lib/Analysis/Cost.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
+#include "lib/Target/CPU/Schedule/Fields.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -10,11 +12,9 @@ using namespace rapt::cpu;
 
 /// Sequences of a tile, which share one read of the weight per time step. With fewer, reading the weight from L3 takes
 /// longer than the matmul.
-constexpr int64_t kRows = 8;
+constexpr int64_t kSequences = 8;
 /// The limit of sequences of a tile: code is unrolled over them.
 constexpr int64_t kMostRows = 32;
-
-int64_t cpu::recurrenceRows() { return kRows; }
 
 static bool hasVnniWeight(attn::RecurrenceOp op) { return attn_cpu::isInterleaved(op.getLayout()); }
 
@@ -25,7 +25,7 @@ std::string cpu::whyNotTiled(attn::RecurrenceOp op) {
 }
 
 RecurrenceSchedule cpu::chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target) {
-  return {kRows, chooseKernel(target, hasVnniWeight(op))};
+  return {kSequences, chooseKernel(target, hasVnniWeight(op))};
 }
 
 LogicalResult cpu::verifyRecurrence(attn::RecurrenceOp op, const RecurrenceSchedule &schedule,
@@ -33,4 +33,16 @@ LogicalResult cpu::verifyRecurrence(attn::RecurrenceOp op, const RecurrenceSched
   if (failed(verifyMost(op, "rows", schedule.rows, kMostRows)))
     return failure();
   return verifyKernel(op, schedule.kernel, {.vnni = hasVnniWeight(op)}, target);
+}
+
+void cpu::setRowsOfSteps(Operation *module) {
+  module->walk([](FunctionOpInterface entry) {
+    SmallVector<std::pair<Operation *, int64_t>> recurrences;
+    entry.walk([&](attn::RecurrenceOp op) {
+      const bool isTiled = op->hasAttr(attn::AttnDialect::scheduleAttr);
+      recurrences.emplace_back(op, isTiled ? scheduleOf<RecurrenceSchedule>(op).rows : 1);
+    });
+    if (!recurrences.empty())
+      rapt::setRowsOfSteps(entry, recurrences);
+  });
 }

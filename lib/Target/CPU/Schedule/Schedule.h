@@ -116,7 +116,4 @@ struct ElementwiseSchedule {
   template <typename Visitor> void visit(Visitor &&v) { v("rows", rows); }
 };
 
-/// Sequences of a recurrence's tile in the CPU's schedule, on which the op's cost depends.
-int64_t recurrenceRows();
-
 } // namespace rapt::cpu

@@ -59,6 +59,7 @@ struct SetSchedule : rapt::impl::AttnCPUScheduleBase<SetSchedule> {
       if (ScheduleAttr schedule = choose(op, target))
         op->setAttr(attn::AttnDialect::scheduleAttr, schedule);
     });
+    setRowsOfSteps(getOperation());
     MLIRContext *context = &getContext();
     const NamedAttribute entries[] = {{kCopies, attributeOf(context, kCopy)},
                                       {kElementwise, attributeOf(context, kElementwiseTile)},

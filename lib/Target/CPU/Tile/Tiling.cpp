@@ -1,6 +1,7 @@
 //===- Tiling.cpp - attn-cpu-tile: tiles attn ops -------------------------------------===//
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include "dialect/AttnCPU/AttnCPU.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/PanelCache.h"
@@ -146,6 +147,7 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
       return signalPassFailure();
     if (failed(cpu::verifySchedules(getOperation())) || failed(cpu::verifyFusions(getOperation())))
       return signalPassFailure();
+    cpu::setRowsOfSteps(getOperation());
     markForLoops(getOperation());
     // Dead ops go first: the patterns must not count their operands as used.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
