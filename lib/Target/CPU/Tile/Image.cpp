@@ -22,7 +22,7 @@ struct TilePatches : OpRewritePattern<attn::PatchesOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::PatchesOp op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getResult()))
+    if (!fillsPanels(op.getResult()))
       return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value size = index(b, op.getSize());
@@ -80,7 +80,7 @@ struct TileResizePositions : OpRewritePattern<attn::ResizePositionsOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::ResizePositionsOp op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getResult()))
+    if (!fillsPanels(op.getResult()))
       return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -163,7 +163,7 @@ struct TileImageTokens : OpRewritePattern<attn::ImageTokensOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::ImageTokensOp op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getResult()))
+    if (!fillsPanels(op.getResult()))
       return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -215,7 +215,7 @@ struct TileUnpackRows : OpRewritePattern<attn::UnpackRowsOp> {
 
   LogicalResult matchAndRewrite(attn::UnpackRowsOp op, PatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    if (type.getRank() == 3 && !isPadded(op.getInput()))
+    if (type.getRank() == 3 && !fillsPanels(op.getInput()))
       return refuseColumns(rewriter, op, op.getInput());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     int64_t columns = type.getShape().back();

@@ -32,7 +32,7 @@ Value tile::inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
       });
     });
   }
-  if (!isa<BlockArgument>(input) || !isReadOnly(input) || !rowsAlias(op, type) || !isPadded(input))
+  if (!isa<BlockArgument>(input) || !isReadOnly(input) || !rowsAlias(op, type) || !fillsPanels(input))
     return input;
   int64_t columns = type.getDimSize(1);
   Value apart = emptyApart(b, type, {extent(b, input, 0), b.getIndexAttr(columns)});

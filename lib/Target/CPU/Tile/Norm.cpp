@@ -93,7 +93,7 @@ template <typename Op> struct TileNorm : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getInput()))
+    if (!fillsPanels(op.getInput()))
       return refuseColumns(rewriter, op, op.getInput());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getInput().getType());

@@ -30,7 +30,7 @@ struct TileElementwise : attn::ElementwisePattern {
   using ElementwisePattern::ElementwisePattern;
 
   LogicalResult matchAndRewrite(attn::EpilogueOpInterface op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op->getResult(0)))
+    if (!fillsPanels(op->getResult(0)))
       return refuseColumns(rewriter, op, op->getResult(0));
     ImplicitLocOpBuilder b(op->getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -52,7 +52,7 @@ struct TileEmbedding : OpRewritePattern<attn::EmbeddingOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::EmbeddingOp op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getResult()))
+    if (!fillsPanels(op.getResult()))
       return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -114,7 +114,7 @@ struct TileSelectRows : OpRewritePattern<attn::SelectRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::SelectRowsOp op, PatternRewriter &rewriter) const override {
-    if (!isPadded(op.getResult()))
+    if (!fillsPanels(op.getResult()))
       return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -143,7 +143,7 @@ struct TileCastRows : OpRewritePattern<attn_cpu::CastRowsOp> {
       rewriter.replaceOp(op, op.getInput());
       return success();
     }
-    if (!isPadded(op.getResult()))
+    if (!fillsPanels(op.getResult()))
       return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     RankedTensorType type = op.getResult().getType();

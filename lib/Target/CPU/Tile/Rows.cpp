@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace rapt;
 using attn_cpu::kPanel;
 
-bool tile::isPadded(Value value) {
+bool tile::fillsPanels(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return type.getRank() == 2 && !type.isDynamicDim(1) && type.getDimSize(1) % kPanel == 0;
 }

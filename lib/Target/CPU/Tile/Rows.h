@@ -10,10 +10,10 @@ namespace rapt::tile {
 /// only reads.
 bool isReadOnly(Value value);
 
-/// Whether a tensor is [rows, static multiple of 32].
-bool isPadded(Value value);
+/// Whether the rows of a tensor [rows, columns] fill whole panels: a static multiple of 32 columns.
+bool fillsPanels(Value value);
 
-/// The match failure of an op that has a tensor that is not padded; it names the tensor's type.
+/// The match failure of an op that has a tensor whose rows fill no panels; it names the type.
 mlir::LogicalResult refuseColumns(mlir::PatternRewriter &rewriter, mlir::Operation *op, Value value);
 
 /// Whether `op` may overwrite the value: it reads it once, and nothing in its block reads it later. False for memory of

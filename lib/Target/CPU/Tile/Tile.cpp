@@ -49,7 +49,7 @@ std::pair<OpFoldResult, Value> tile::shareRows(ImplicitLocOpBuilder &b, OpFoldRe
 }
 
 /// Whether a panel that begins within the last dim ends there too.
-static bool isPadded(Value tensor) {
+static bool endsWithPanel(Value tensor) {
   int64_t columns = cast<RankedTensorType>(tensor.getType()).getShape().back();
   return ShapedType::isDynamic(columns) || columns % attn_cpu::kPanel == 0;
 }
@@ -58,7 +58,8 @@ Value tile::readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices)
   Type element = getElementTypeOrSelf(tensor.getType());
   auto type = VectorType::get({attn_cpu::kPanel}, element);
   Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
-  Value panel = vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{isPadded(tensor)});
+  Value panel =
+      vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{endsWithPanel(tensor)});
   if (element.isF32())
     return panel;
   return arith::ExtFOp::create(b, VectorType::get({attn_cpu::kPanel}, b.getF32Type()), panel);
@@ -68,7 +69,7 @@ Value tile::writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, Value
   Type element = getElementTypeOrSelf(tensor.getType());
   if (getElementTypeOrSelf(panel.getType()).isF32() && (element.isBF16() || element.isF16()))
     panel = arith::TruncFOp::create(b, cast<VectorType>(panel.getType()).clone(element), panel);
-  return vector::TransferWriteOp::create(b, panel, tensor, indices, ArrayRef<bool>{isPadded(tensor)}).getResult();
+  return vector::TransferWriteOp::create(b, panel, tensor, indices, ArrayRef<bool>{endsWithPanel(tensor)}).getResult();
 }
 
 std::pair<Value, Value> tile::readInterleaved(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices,
