@@ -10,6 +10,7 @@
 #include "lib/Conversion/AttnToLinalg/AttnToLinalg.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Host/CacheMemory.h"
+#include "lib/Host/WeightOffsets.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -38,7 +39,7 @@ artifact::Quantization inFile(attn::QuantizedType type) {
 }
 
 /// The bytes of a quantized matrix, [rows, groups along the columns, bytes of a group].
-RankedTensorType bytesOf(RankedTensorType stored) {
+RankedTensorType inWeightFile(RankedTensorType stored) {
   const artifact::Quantization file = inFile(cast<attn::QuantizedType>(stored.getElementType()));
   const int64_t columns = stored.getDimSize(1);
   return RankedTensorType::get({stored.getDimSize(0), file.groups(columns), file.rowGroupBytes(columns)},
@@ -68,17 +69,8 @@ FailureOr<int64_t> assign(attn::ParameterOp parameter, int64_t offset) {
     shape.back() = shape.back() / group * artifact::padRow(group);
   }
   auto stored = RankedTensorType::get(shape, element);
-  const int64_t bytes = isa<attn::QuantizedType>(element)
-                            ? bytesOf(stored).getNumElements()
-                            : stored.getNumElements() * element.getIntOrFloatBitWidth() / 8;
-  const int64_t stride = llvm::alignTo(bytes, 64), layers = parameter.getLayers().value_or(1);
-  if (parameter.getLayers())
-    shape.insert(shape.begin(), layers);
-  parameter.setType(RankedTensorType::get(shape, element));
-  parameter.setLayoutAttr(rows);
-  parameter.setOffset(offset);
-  parameter.setStride(stride);
-  return offset + stride * layers;
+  return appendToWeights(parameter, rows, stored, isa<attn::QuantizedType>(element) ? inWeightFile(stored) : stored,
+                         offset);
 }
 
 /// An element of a quantized matrix: row `row` of the sums, column `column`. The weight file has the columns as rows
@@ -146,7 +138,7 @@ LogicalResult lowerQuantized(attn::ParameterSliceOp slice) {
   b.setInsertionPointAfter(slice);
   SmallVector<Operation *> users(slice->getUsers());
   RankedTensorType stored = parameterOf(slice).getSliceType();
-  auto bytes = attn::ParameterSliceOp::create(b, bytesOf(stored), slice.getParameterAttr(), slice.getLayer());
+  auto bytes = attn::ParameterSliceOp::create(b, inWeightFile(stored), slice.getParameterAttr(), slice.getLayer());
   QuantizedMatrix matrix{bytes.getValue(), type, shape[0], stored.getDimSize(1)};
   for (Operation *user : users) {
     b.setInsertionPoint(user);

@@ -24,3 +24,9 @@ func.func @complex(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> attribu
 
 // expected-error@+1 {{'attn.parameter' op has a layout already}}
 attn.parameter @w : tensor<2x32x32xf32> from [#attn.source<"w">] {layout = #attn_cpu.packed<shape = [32, 64], interleave = 1>, offset = 0 : i64, stride = 8192 : i64}
+
+// -----
+
+// Rows of one element are padded to 32.
+// expected-error@+1 {{has no layout: the weight file would have more bytes than 64 bits hold}}
+attn.parameter @padded : tensor<1099511627776x131072x1xf32> from [#attn.source<"padded">]

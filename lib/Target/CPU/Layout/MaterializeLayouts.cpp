@@ -12,8 +12,10 @@
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Analysis/DimRelations.h"
 #include "lib/Host/CacheMemory.h"
+#include "lib/Host/WeightOffsets.h"
 #include "lib/Target/CPU/Layout/Columns.h"
 #include "lib/Target/CPU/Layout/Passes.h"
+#include "lib/Target/CPU/Layout/VerifyLayouts.h"
 #include "lib/Target/CPU/Layout/ZeroPadding.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -125,13 +127,6 @@ Stored panelsOf(attn::ParameterOp parameter, const LayoutConstraint &constraint)
   return {layout, layout.getStored(element)};
 }
 
-int64_t bytesOf(RankedTensorType stored) {
-  auto quantized = dyn_cast<attn::QuantizedType>(stored.getElementType());
-  if (!quantized)
-    return stored.getNumElements() * stored.getElementTypeBitWidth() / 8;
-  return attn_cpu::QuantizedLayout(quantized, stored.getDimSize(1)).panelBytes(stored.getDimSize(0)).getNumElements();
-}
-
 /// Sets layout, physical type and offset; returns the end of the parameter in the weight file.
 FailureOr<int64_t> assign(attn::ParameterOp parameter, const LayoutConstraint &constraint, int64_t offset) {
   auto [layout, stored] =
@@ -140,15 +135,7 @@ FailureOr<int64_t> assign(attn::ParameterOp parameter, const LayoutConstraint &c
     return failure();
   if (constraint.transposed)
     parameter.transposeSources();
-  const int64_t stride = llvm::alignTo(bytesOf(stored), 64), layers = parameter.getLayers().value_or(1);
-  SmallVector<int64_t> shape(stored.getShape());
-  if (parameter.getLayers())
-    shape.insert(shape.begin(), layers);
-  parameter.setType(RankedTensorType::get(shape, stored.getElementType()));
-  parameter.setLayoutAttr(layout);
-  parameter.setOffset(offset);
-  parameter.setStride(stride);
-  return offset + stride * layers;
+  return appendToWeights(parameter, layout, stored, cpu::inWeightFile(stored), offset);
 }
 
 RankedTensorType withDim(Type type, unsigned dim, int64_t size) {

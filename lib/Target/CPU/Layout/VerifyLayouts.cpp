@@ -9,6 +9,7 @@
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Host/CacheMemory.h"
+#include "lib/Host/WeightOffsets.h"
 #include "lib/Target/CPU/Layout/ZeroPadding.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -22,23 +23,6 @@ namespace {
 attn::ParameterOp parameterOf(Value value) {
   auto slice = value.getDefiningOp<attn::ParameterSliceOp>();
   return slice ? SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(slice, slice.getParameterAttr()) : nullptr;
-}
-
-/// Bytes of one layer in the weight file; none where a number of 64 bits does not hold them.
-std::optional<int64_t> bytesOf(RankedTensorType layer) {
-  SmallVector<int64_t> shape(layer.getShape());
-  int64_t bytes = 1;
-  if (auto quantized = dyn_cast<attn::QuantizedType>(layer.getElementType()))
-    shape.assign(attn_cpu::QuantizedLayout(quantized, shape[1]).panelBytes(shape[0]).getShape());
-  else
-    bytes = layer.getElementTypeBitWidth() / 8;
-  for (int64_t extent : shape) {
-    std::optional<int64_t> more = llvm::checkedMul(bytes, extent);
-    if (!more)
-      return std::nullopt;
-    bytes = *more;
-  }
-  return bytes;
 }
 
 /// Whether the padding behind rows, or behind each of their groups of columns, fills whole panels and no more.
@@ -60,7 +44,7 @@ LogicalResult verifyParameter(attn::ParameterOp op) {
   if (rows && !fillsPanels(rows, layer))
     return op.emitOpError() << "has rows of " << layer.getShape().back() << " columns in the layout " << rows
                             << ": the laid-out stage promises padding to multiples of " << kPanel;
-  const std::optional<int64_t> bytes = bytesOf(layer);
+  const std::optional<int64_t> bytes = bytesOf(cpu::inWeightFile(layer));
   const auto offset = static_cast<int64_t>(*op.getOffset()), stride = static_cast<int64_t>(*op.getStride());
   if (offset < 0 || offset % 64 != 0 || !bytes || stride % 64 != 0 || stride < *bytes)
     return op.emitOpError() << "has offset " << offset << " and stride " << stride
@@ -136,6 +120,11 @@ template <typename Norm> LogicalResult verifyNorm(Norm op) {
 }
 
 } // namespace
+
+RankedTensorType cpu::inWeightFile(RankedTensorType layer) {
+  auto quantized = dyn_cast<attn::QuantizedType>(layer.getElementType());
+  return quantized ? attn_cpu::QuantizedLayout(quantized, layer.getDimSize(1)).panelBytes(layer.getDimSize(0)) : layer;
+}
 
 LogicalResult cpu::verifyLayouts(ModuleOp module) {
   for (auto parameter : module.getOps<attn::ParameterOp>())

@@ -83,3 +83,10 @@ func.func @wide(%x: tensor<?x2xf32>) -> tensor<?x4611686018427387904xf32> {
 
 // expected-error@+1 {{has no layout: expected extents from 1 to 2^40, found [4611686018427387904]}}
 attn.parameter @huge : tensor<4611686018427387904xf32> from [#attn.source<"huge">]
+
+// -----
+
+// Each is small enough, all of them are not.
+attn.parameter @first : tensor<1099511627776x32768x1xf32> from [#attn.source<"first">]
+// expected-error@+1 {{has no layout: the weight file would have more bytes than 64 bits hold}}
+attn.parameter @second : tensor<1099511627776x32768x1xf32> from [#attn.source<"second">]
