@@ -12,7 +12,7 @@ class Check {
 public:
   Check(const std::vector<artifact::Section> &sections, const artifact::Manifest::Model &model)
       : sections(sections), model(model) {}
-  std::vector<std::string> run();
+  driver::TokenizerCheck run();
 
 private:
   std::string_view content(std::string_view name) const;
@@ -23,6 +23,7 @@ private:
   const std::vector<artifact::Section> &sections;
   const artifact::Manifest::Model &model;
   std::vector<std::string> warnings;
+  bool isReadable = true;
 };
 
 std::string_view Check::content(std::string_view name) const {
@@ -35,6 +36,7 @@ std::string_view Check::content(std::string_view name) const {
 void Check::hold(const TokenizerFiles &files, const std::string &prefix, const char *file, int64_t rows, bool writes) {
   Expected<std::unique_ptr<Tokenizer>> tokenizer = Tokenizer::create(files);
   if (!tokenizer) {
+    isReadable = false;
     warnings.push_back(prefix + tokenizer.error().message + "; the model will take and give ids only");
     return;
   }
@@ -54,7 +56,7 @@ void Check::hold(const TokenizerFiles &files, const std::string &prefix, const c
                          " of the configuration; it may belong to another model");
 }
 
-std::vector<std::string> Check::run() {
+driver::TokenizerCheck Check::run() {
   if (std::string_view generation = content("generation_config.json"); !generation.empty())
     if (auto config = readGenerationConfig(generation); !config)
       warnings.push_back(config.error().message + "; rapt-run will refuse to generate");
@@ -66,7 +68,7 @@ std::vector<std::string> Check::run() {
                        content("merges.txt"),
                        content("vocab.txt")};
   if (files.tokenizerJson.empty() && (files.vocabulary.empty() || files.merges.empty()) && files.wordPieces.empty())
-    return warnings;
+    return {warnings};
   const char *file = !files.tokenizerJson.empty() ? "tokenizer.json"
                      : !files.vocabulary.empty()  ? "vocab.json"
                                                   : "vocab.txt";
@@ -80,12 +82,12 @@ std::vector<std::string> Check::run() {
     hold(target, "target_", "tokenizer.json", model.vocabulary, true);
   else if (!target.tokenizerJson.empty())
     warnings.push_back("target_tokenizer.json: is not used: the model has one vocabulary");
-  return warnings;
+  return {warnings, isReadable};
 }
 
 } // namespace
 
-std::vector<std::string> driver::checkTokenizer(const std::vector<artifact::Section> &sections,
-                                                const artifact::Manifest::Model &model) {
+driver::TokenizerCheck driver::checkTokenizer(const std::vector<artifact::Section> &sections,
+                                              const artifact::Manifest::Model &model) {
   return Check(sections, model).run();
 }

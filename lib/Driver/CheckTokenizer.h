@@ -5,9 +5,13 @@
 
 namespace rapt::driver {
 
-/// Reads the tokenizers among the side files and holds them against the model. Each line of the result is a warning:
-/// the model is compiled, but text may not work. More rows than tokens is normal.
-std::vector<std::string> checkTokenizer(const std::vector<artifact::Section> &sections,
-                                        const artifact::Manifest::Model &model);
+/// How the tokenizers among the side files fit the model, which is compiled all the same.
+struct TokenizerCheck {
+  std::vector<std::string> warnings; ///< lines
+  bool isReadable = true;            ///< false where a tokenizer is there that cannot be read
+};
+
+/// Reads the tokenizers and holds them against the model. More rows than tokens is normal.
+TokenizerCheck checkTokenizer(const std::vector<artifact::Section> &sections, const artifact::Manifest::Model &model);
 
 } // namespace rapt::driver

@@ -94,6 +94,7 @@ private:
   Phases &phases;
   ExitStatus status = Success;
   Emit emit = Emit::Library;
+  bool hasReadableTokenizer = true; ///< where it has one
   Plugins plugins;
   std::vector<CodeVariant> variants; ///< best first
   std::vector<std::unique_ptr<Lowering>> lowerings;
@@ -443,9 +444,12 @@ bool Compilation::lowerAndWrite() {
   phases.enter("opening weights");
   if (emit >= Emit::Object && !openWeights())
     return false;
-  if (manifest.model)
-    for (const std::string &warning : checkTokenizer(input.sections, *manifest.model))
+  if (manifest.model) {
+    const TokenizerCheck tokenizer = checkTokenizer(input.sections, *manifest.model);
+    for (const std::string &warning : tokenizer.warnings)
       tell("warning", shownPath(options.input) + "/" + warning);
+    hasReadableTokenizer = tokenizer.isReadable;
+  }
   if (!lowerAll())
     return false;
   if (manifest.entries.empty())
@@ -597,7 +601,7 @@ bool Compilation::writeArtifact() {
   auto has = [&](const char *name) {
     return llvm::any_of(input.sections, [&](const artifact::Section &section) { return section.name == name; });
   };
-  const bool takesText = hasTokenizer(has, manifest.model->sourceVocabulary != 0);
+  const bool takesText = hasReadableTokenizer && hasTokenizer(has, manifest.model->sourceVocabulary != 0);
   phases.endProgress();
   const double packing = phases.secondsIn(packingPhase);
   const Costs costs{phases.elapsed() - packing, packing};
