@@ -11,7 +11,7 @@ struct Ending {
   std::string errors; // what it wrote to the standard error
 };
 
-/// Runs `work` in a copy of this process, whose exit status it returns. It is killed after `seconds`.
+/// Runs `work` in a copy of this process, whose exit status it returns. It is killed after `seconds` of processor time.
 Ending runApart(unsigned seconds, llvm::function_ref<int()> work);
 
 } // namespace survive

@@ -80,8 +80,9 @@ std::string messageIn(StringRef errors) {
 
 /// The fault in a line; empty where there is none.
 std::string faultOf(const Ending &ending) {
+  const bool hangs = ending.signal == SIGXCPU || ending.signal == SIGALRM;
   if (ending.signal)
-    return std::string(ending.signal == SIGALRM ? "hangs" : strsignal(ending.signal)) + ": " + messageIn(ending.errors);
+    return std::string(hangs ? "hangs" : strsignal(ending.signal)) + ": " + messageIn(ending.errors);
   if (ending.status == NoMessage)
     return "fails without a message: " + messageIn(ending.errors);
   if (ending.status != Passed && ending.status != Refused && ending.status != MadeInvalid &&
