@@ -14,8 +14,8 @@ enum class ElementUse {
 /// Where the element type of a result comes from.
 enum class ElementSource {
   rounded, ///< The op computes in f32 and rounds: the type may be chosen.
-  f32,     ///< The same, but the numbers need f32.
-  updated, ///< A tensor of the operands that is updated in place.
+  f32,     ///< The same, but the numbers need f32: they are cast where they meet another type.
+  updated, ///< A tensor of the operands that is updated in place, or log-sum-exp: what has its type stays f32.
   given    ///< A parameter or memory.
 };
 

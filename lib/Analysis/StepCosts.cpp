@@ -31,13 +31,20 @@ public:
     }
     for (const NamedAttrList &count : counts)
       if (is(count, "kind", found->get("kind")) && is(count, "queries", found->get("queries")) &&
-          is(count, "rows", wanted))
+          is(count, "rows", wanted) && isa_and_present<StringAttr>(count.get("name")))
         return cast<StringAttr>(count.get("name"));
     NamedAttrList other(*found);
-    other.set("name", b.getStringAttr("count" + Twine(counts.size())));
+    size_t number = counts.size();
+    auto isTaken = [&](const NamedAttrList &count) {
+      return is(count, "name", b.getStringAttr("count" + Twine(number)));
+    };
+    while (llvm::any_of(counts, isTaken))
+      ++number;
+    StringAttr fresh = b.getStringAttr("count" + Twine(number));
+    other.set("name", fresh);
     other.set("rows", wanted);
     counts.push_back(other);
-    return cast<StringAttr>(other.get("name"));
+    return fresh;
   }
 
   ArrayAttr list() {
@@ -73,8 +80,9 @@ void rapt::setRowsOfSteps(FunctionOpInterface entry, ArrayRef<std::pair<Operatio
     replacer.addReplacement(
         [&, rows = rows](StringAttr name) -> std::optional<Attribute> { return counts.withRows(name, rows); });
     NamedAttrList costs(cast<DictionaryAttr>(ops[number.getInt()]));
-    if (Attribute weights = costs.get("weights"))
-      costs.set("weights", replacer.replace(weights));
+    for (StringRef polynomial : {"flops", "weights", "cache", "activations"})
+      if (Attribute terms = costs.get(polynomial))
+        costs.set(polynomial, replacer.replace(terms));
     ops[number.getInt()] = costs.getDictionary(b.getContext());
   }
   NamedAttrList all(facts);

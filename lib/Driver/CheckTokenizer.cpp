@@ -67,10 +67,10 @@ driver::TokenizerCheck Check::run() {
                        content("vocab.json"),
                        content("merges.txt"),
                        content("vocab.txt")};
-  if (files.tokenizerJson.empty() && (files.vocabulary.empty() || files.merges.empty()) && files.wordPieces.empty())
+  if (files.tokenizerJson.empty() && files.vocabulary.empty() && files.merges.empty() && files.wordPieces.empty())
     return {warnings};
   const char *file = !files.tokenizerJson.empty() ? "tokenizer.json"
-                     : !files.vocabulary.empty()  ? "vocab.json"
+                     : files.wordPieces.empty()   ? "vocab.json"
                                                   : "vocab.txt";
   const bool isSeparate = model.sourceVocabulary != 0;
   hold(files, "", file, isSeparate ? model.sourceVocabulary : model.vocabulary, !isSeparate);

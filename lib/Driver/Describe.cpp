@@ -4,6 +4,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;
@@ -98,6 +99,17 @@ struct CacheBuffer {
   attn::KVCacheType type;
 };
 
+/// Bytes of a block in memory [blocks, ...]; none of what is no such memory.
+std::optional<int64_t> bytesOfBlock(ShapedType memory) {
+  if (!memory || !memory.hasRank() || memory.getRank() < 2 || !memory.getElementType().isIntOrFloat() ||
+      memory.getElementTypeBitWidth() % 8 != 0)
+    return std::nullopt;
+  std::optional<int64_t> bytes = memory.getElementTypeBitWidth() / 8;
+  for (int64_t extent : memory.getShape().drop_front())
+    bytes = bytes && extent > 0 ? llvm::checkedMul(*bytes, extent) : std::nullopt;
+  return bytes;
+}
+
 /// The buffer of kind "cache", at any stage.
 CacheBuffer cacheOf(Operation *entry) {
   auto typeOf = [](Attribute attribute) {
@@ -120,9 +132,9 @@ CacheBuffer cacheOf(Operation *entry) {
   return {};
 }
 
-/// A cache of a type in memory [blocks, ...]. Its layout's name tells what differs between layers, or keys and values,
-/// so that a sequence's saved state fits no other.
-artifact::Manifest::Cache describeCache(attn::KVCacheType type, ShapedType memory, const Target &target) {
+/// A cache of a type, whose blocks have so many bytes. Its layout's name tells what differs between layers, or keys and
+/// values, so that a sequence's saved state fits no other.
+artifact::Manifest::Cache describeCache(attn::KVCacheType type, int64_t blockBytes, const Target &target) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   artifact::Manifest::Cache cache;
@@ -131,8 +143,7 @@ artifact::Manifest::Cache describeCache(attn::KVCacheType type, ShapedType memor
       type.isUniform() ? cache.dtype : llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, 16);
   cache.layout = "kv-" + segments + "-" + target.cacheLayout(type.isUniform() ? type.getElementType() : Type()).str();
   cache.block = type.getBlock();
-  cache.blockBytes =
-      llvm::product_of(memory.getShape().drop_front()) * memory.getElementType().getIntOrFloatBitWidth() / 8;
+  cache.blockBytes = blockBytes;
   cache.bytesPerToken = cache.blockBytes / cache.block;
   if (type.isUniform())
     return cache;
@@ -252,8 +263,9 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   manifest.maxPositions = number("positions");
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr)) {
-      if (auto [memory, type] = cacheOf(&op); memory && type)
-        manifest.cache = describeCache(type, memory, target);
+      const auto [memory, type] = cacheOf(&op);
+      if (std::optional<int64_t> bytes = type ? bytesOfBlock(memory) : std::nullopt)
+        manifest.cache = describeCache(type, *bytes, target);
     }
 }
 

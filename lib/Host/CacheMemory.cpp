@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Host/CacheMemory.h"
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Host/WeightOffsets.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -26,31 +27,28 @@ struct Layout {
   int64_t bytes = 0;              ///< of a block
 };
 
-/// Whether the elements of a segment, with some padding of each head, can be counted.
-bool isBounded(const attn::KVSegment &segment, int64_t block) {
-  constexpr int64_t padding = 64, most = int64_t(1) << 56;
-  if (std::max({block, segment.keys.channels, segment.values.channels}) > attn::kMostCacheExtent)
-    return false;
-  std::optional<int64_t> elements = 1;
-  for (int64_t factor :
-       {segment.layers, segment.heads, block, std::max(segment.keys.channels, segment.values.channels), padding})
-    elements = elements ? llvm::checkedMul(*elements, factor) : std::nullopt;
-  return elements && *elements <= most;
+/// Bytes of a block's part in a pool; none for more than a block may have.
+std::optional<int64_t> bytesOfBlock(RankedTensorType pool) {
+  constexpr int64_t most = int64_t(1) << 56;
+  std::optional<int64_t> bytes = bytesOf(RankedTensorType::get(pool.getShape().drop_front(), pool.getElementType()));
+  return bytes && *bytes <= most ? bytes : std::nullopt;
 }
 
 FailureOr<Layout> layoutOf(Operation *op, attn::KVCacheType cache, CacheLayoutOf segmentLayout) {
   Layout layout;
+  auto tooLarge = [&] { return op->emitOpError() << "has a cache whose blocks are too large: " << cache; };
   for (const attn::KVSegment &segment : cache.getSegments()) {
-    if (!isBounded(segment, cache.getBlock()) || layout.bytes > std::numeric_limits<int64_t>::max() / 2)
-      return op->emitOpError() << "has a cache whose blocks are too large: " << cache;
+    if (std::max({cache.getBlock(), segment.keys.channels, segment.values.channels}) > attn::kMostCacheExtent)
+      return tooLarge();
     layout.first.push_back(int64_t(layout.types.size()));
     layout.segments.push_back(segmentLayout(segment, cache.getBlock()));
     for (RankedTensorType pool : attn::poolsOf(layout.segments.back(), segment)) {
+      const std::optional<int64_t> bytes = bytesOfBlock(pool);
+      if (!bytes || layout.bytes > std::numeric_limits<int64_t>::max() / 2)
+        return tooLarge();
       layout.types.push_back(pool);
       layout.at.push_back(layout.bytes);
-      const int64_t bytes =
-          llvm::product_of(pool.getShape().drop_front()) * pool.getElementType().getIntOrFloatBitWidth() / 8;
-      layout.bytes = int64_t(llvm::alignTo(layout.bytes + bytes, kAlignment));
+      layout.bytes = int64_t(llvm::alignTo(layout.bytes + *bytes, kAlignment));
     }
   }
   return layout;

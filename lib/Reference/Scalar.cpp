@@ -405,8 +405,8 @@ template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Regi
     if (auto extract = dyn_cast<tensor::ExtractOp>(op); extract && isa<linalg::LinalgOp>(region.getParentOp())) {
       const Value<S> *outside = captured(extract.getTensor());
       assert(outside && "no op of a region makes a tensor");
-      const unsigned tensor = addSlot(extract.getTensor());
-      program.slots[tensor].table = std::get<TensorRef<S>>(*outside).get();
+      const auto tensor = unsigned(program.slots.size());
+      program.slots.emplace_back().table = std::get<TensorRef<S>>(*outside).get();
       SmallVector<unsigned> indices;
       for (mlir::Value index : extract.getIndices()) {
         FailureOr<unsigned> at = findSlot(&op, index);
@@ -417,6 +417,8 @@ template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Regi
       program.addExtract(tensor, indices, addSlot(extract));
       continue;
     }
+    if (isa<RankedTensorType>(op.getResult(0).getType()))
+      return op.emitOpError("makes a tensor in a region, which is not evaluated");
     FailureOr<Instruction<S>> instruction = isa<attn::LookupOp>(op) ? Instruction<S>{lookUp<S>} : instructionOf<S>(&op);
     if (failed(instruction))
       return failure();

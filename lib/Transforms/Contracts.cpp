@@ -69,9 +69,11 @@ LogicalResult verifyNoParts(Operation *op, Stage stage) {
 
 /// A layout is of one target, and the first stages of none. A bare kernel alone may say how its caller packs a weight.
 LogicalResult verifyNoLayout(Operation *op, Stage stage) {
-  auto layout = dyn_cast_or_null<attn::WeightLayoutInterface>(op->getAttr("layout"));
-  if (layout && !attn::isKernelModule(op->getParentOfType<ModuleOp>()))
-    return op->emitOpError() << "reads a weight in the layout " << layout << ": the " << nameOf(stage)
+  Attribute layout = op->getAttr("layout");
+  if (isa_and_present<attn::WeightLayoutInterface, attn::CacheLayoutInterface>(layout) &&
+      !attn::isKernelModule(op->getParentOfType<ModuleOp>()))
+    return op->emitOpError() << (isa<attn::CacheLayoutInterface>(layout) ? "works on a cache" : "reads a weight")
+                             << " in the layout " << layout << ": the " << nameOf(stage)
                              << " stage promises logical shapes";
   auto parameter = dyn_cast<attn::ParameterOp>(op);
   if (parameter && (parameter.getLayout() || parameter.getOffset() || parameter.getStride()))

@@ -10,6 +10,7 @@
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -166,31 +167,58 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     return success();
   }
 
+  static llvm::StringSet<> namesOfDims(ModuleOp module) {
+    llvm::StringSet<> names;
+    for (auto function : module.getOps<func::FuncOp>())
+      for (ArrayAttr arrays : {function.getArgAttrsAttr(), function.getResAttrsAttr()})
+        for (Attribute array : arrays ? arrays.getValue() : ArrayRef<Attribute>())
+          if (auto dims = cast<DictionaryAttr>(array).getAs<ArrayAttr>(attn::AttnDialect::dimsAttr))
+            for (auto name : dims.getAsRange<StringAttr>())
+              names.insert(name.getValue());
+    return names;
+  }
+
   StringAttr freshName() {
     std::string name;
     do
       name = "dim" + std::to_string(nextDim++);
-    while (SymbolTable::lookupSymbolIn(getOperation(), name));
+    while (SymbolTable::lookupSymbolIn(getOperation(), name) || named.contains(name));
     return StringAttr::get(&getContext(), name);
+  }
+
+  /// The argument in whose memory a cache is; null where it may be in that of several.
+  static BlockArgument memoryOf(Value cache) {
+    if (auto argument = dyn_cast<BlockArgument>(cache)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      return loop ? memoryOf(loop.getTiedLoopInit(argument)->get()) : argument;
+    }
+    if (auto append = cache.getDefiningOp<attn::KVAppendOp>())
+      return memoryOf(append.getCache());
+    auto loop = cache.getDefiningOp<scf::ForOp>();
+    if (!loop)
+      return {};
+    const unsigned i = cast<OpResult>(cache).getResultNumber();
+    BlockArgument before = memoryOf(loop.getInitArgs()[i]);
+    return before == memoryOf(loop.getYieldedValues()[i]) ? before : BlockArgument();
   }
 
   /// The extent of a cache is its number of blocks, which no other extent tells. A cache that a kernel gives back is in
   /// the memory of an argument.
-  LogicalResult declareCache(func::FuncOp entry, const Array &array, ArrayRef<Array> arrays) {
+  LogicalResult declareCache(func::FuncOp entry, const Array &array) {
     auto dims = dyn_cast_or_null<ArrayAttr>(get(entry, array, attn::AttnDialect::dimsAttr));
-    if (dims && dims.size() != 1)
-      return entry.emitOpError() << "names " << dims.size() << " dims of " << array.value.getType()
-                                 << ", which has one: its blocks";
+    if (dims && (dims.size() != 1 || cast<StringAttr>(dims[0]).getValue().ends_with("+1")))
+      return entry.emitOpError() << "names the dims of " << array.value.getType() << " " << dims
+                                 << ": it has one, its blocks";
     if (array.isResult) {
-      Attribute name = get(entry, array, attn::AttnDialect::nameAttr);
-      const auto *memory = llvm::find_if(arrays, [&](const Array &other) {
-        return !other.isResult && other.value.getType() == array.value.getType() &&
-               get(entry, other, attn::AttnDialect::nameAttr) == name;
-      });
-      if (memory == arrays.end())
-        return entry.emitOpError() << "gives back a cache under another name than its argument's: "
+      BlockArgument memory = memoryOf(array.value);
+      if (!memory || entry.getArgAttr(memory.getArgNumber(), attn::AttnDialect::nameAttr) !=
+                         get(entry, array, attn::AttnDialect::nameAttr))
+        return entry.emitOpError() << "gives back a cache under another name than that of the argument that it was: "
                                    << attn::AttnDialect::nameAttr << " of both must be the same";
-      dims = cast<ArrayAttr>(get(entry, *memory, attn::AttnDialect::dimsAttr));
+      Attribute own = entry.getArgAttr(memory.getArgNumber(), attn::AttnDialect::dimsAttr);
+      if (dims && dims != own)
+        return entry.emitOpError() << "names the dims of " << array.value.getType() << " " << own << " and " << dims;
+      dims = cast<ArrayAttr>(own);
     } else if (!dims) {
       dims = ArrayAttr::get(&getContext(), {freshName()});
     }
@@ -270,7 +298,7 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
       return failure();
     for (const Array &array : arrays) {
       if (isa<attn::KVCacheType>(array.value.getType())) {
-        if (failed(declareCache(entry, array, arrays)))
+        if (failed(declareCache(entry, array)))
           return failure();
         continue;
       }
@@ -292,6 +320,7 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     if (!attn::isKernelModule(module))
       return;
     nextDim = 0;
+    named = namesOfDims(module);
     auto isEntry = [](func::FuncOp function) { return function->hasAttr(attn::AttnDialect::entryAttr); };
     if (llvm::none_of(module.getOps<func::FuncOp>(), isEntry))
       for (auto function : module.getOps<func::FuncOp>())
@@ -310,6 +339,7 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
   }
 
   unsigned nextDim = 0;
+  llvm::StringSet<> named; ///< dims that the text names
 };
 
 } // namespace

@@ -1,8 +1,9 @@
 //===- SelectActivations.cpp - The element type of activations ---------------------------===//
 //
 // Values that must have one type are one class: what a loop carries or a call passes, operands
-// and result of an op that gives the type it takes. A class that is updated in place, or
-// whose elements a region or an op of another dialect reads, stays f32. Arguments and results of entries stay, too.
+// and result of an op that gives the type it takes. A class that is updated in place, that an op reads as
+// a weight, or whose elements a region or an op of another dialect reads, stays f32. Arguments and results of entries
+// stay, too.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
@@ -78,7 +79,10 @@ private:
     Operation *op = value.getDefiningOp();
     if (isa<scf::ForOp, func::CallOp>(op))
       return true;
-    return attn::isAttnOp(op) && !isa<arith::ExtFOp>(op) && attn::elementSourceOf(value) != attn::ElementSource::given;
+    if (!attn::isAttnOp(op) || isa<arith::ExtFOp>(op))
+      return false;
+    const attn::ElementSource source = attn::elementSourceOf(value);
+    return source == attn::ElementSource::rounded || source == attn::ElementSource::updated;
   }
 
   void add(Value value) {
@@ -129,8 +133,7 @@ private:
       if (attn::elementUseOf(operand) == attn::ElementUse::fixed)
         keep(operand.get());
     for (Value result : op->getResults())
-      if (attn::ElementSource source = attn::elementSourceOf(result);
-          source == attn::ElementSource::f32 || source == attn::ElementSource::updated)
+      if (attn::elementSourceOf(result) == attn::ElementSource::updated)
         keep(result);
     // Rows of a caller's array are not rounded, as that would round the whole array.
     auto rows = dyn_cast<attn::ChannelsOpInterface>(op);

@@ -1,6 +1,6 @@
 // Faults at which the evaluator stops, each with one error at the op: extents that only the run shows, and ops of later stages.
 // REQUIRES: compiler
-// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names both beyond element cast layout segment positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
+// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names both beyond element inside cast layout segment positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
 
 func.func @weights_keys() {
   %w = tensor.empty() : tensor<2x1x1x4xf32>
@@ -165,6 +165,22 @@ func.func @element() {
     %v = tensor.extract %x[%i, %j] : tensor<8x4xf32>
     linalg.yield %v : f32
   } -> tensor<9xf32>
+  return
+}
+func.func @inside() {
+  %x = tensor.empty() : tensor<8xf32>
+  %e = tensor.empty() : tensor<8xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<8xf32>) {
+  ^bb0(%old: f32):
+    %i = linalg.index 0 : index
+    %v = tensor.extract %x[%i] : tensor<8xf32>
+    // CHECK: error: 'arith.addf' op makes a tensor in a region, which is not evaluated
+    // CHECK: inside: status 1
+    %s = arith.addf %x, %x : tensor<8xf32>
+    %w = tensor.extract %s[%i] : tensor<8xf32>
+    %y = arith.addf %v, %w : f32
+    linalg.yield %y : f32
+  } -> tensor<8xf32>
   return
 }
 func.func @cast() {

@@ -362,14 +362,54 @@ func.func @cache(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32> {attn.name = "p
 
 // -----
 
-// expected-error@+1 {{gives back a cache under another name than its argument's: attn.name of both must be the same}}
+// expected-error@+1 {{gives back a cache under another name than that of the argument that it was: attn.name of both must be the same}}
 func.func @other_name(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>) -> !attn.kv_cache<1 x 1 x 32, block = 64, f32> {
   return %c : !attn.kv_cache<1 x 1 x 32, block = 64, f32>
 }
 
 // -----
 
-// expected-error@+1 {{names 2 dims of '!attn.kv_cache<1 x 1 x 32, block = 64, f32>', which has one: its blocks}}
+// expected-error@+1 {{names the dims of '!attn.kv_cache<1 x 1 x 32, block = 64, f32>' ["a", "b"]: it has one, its blocks}}
 func.func @two_dims(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32> {attn.dims = ["a", "b"]}) {
+  return
+}
+
+// -----
+
+!cache = !attn.kv_cache<1 x 1 x 32, block = 64, f32>
+// The memory of the second argument holds as many blocks as it has itself.
+// expected-error@+1 {{gives back a cache under another name than that of the argument that it was: attn.name of both must be the same}}
+func.func @other_memory(%c: !cache {attn.name = "from"}, %d: !cache {attn.name = "to"}) -> (!cache {attn.name = "to"}) {
+  return %c : !cache
+}
+
+// -----
+
+!cache = !attn.kv_cache<1 x 1 x 32, block = 64, f32>
+// A loop that exchanges two caches gives back neither's memory.
+// expected-error@+1 {{gives back a cache under another name than that of the argument that it was}}
+func.func @exchanged(%c: !cache {attn.name = "a"}, %d: !cache {attn.name = "b"}) -> (!cache {attn.name = "a"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %0:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%x = %c, %y = %d) -> (!cache, !cache) {
+    scf.yield %y, %x : !cache, !cache
+  }
+  return %0#0 : !cache
+}
+
+// -----
+
+!cache = !attn.kv_cache<1 x 1 x 32, block = 64, f32>
+// expected-error@+1 {{names the dims of '!attn.kv_cache<1 x 1 x 32, block = 64, f32>' ["blocks"] and ["other"]}}
+func.func @other_dims(%c: !cache {attn.name = "a", attn.dims = ["blocks"]}) -> (!cache {attn.name = "a", attn.dims = ["other"]}) {
+  return %c : !cache
+}
+
+// -----
+
+// A name that the text gives later is not taken for a dim without one.
+// CHECK: func.func @taken(%{{.*}}: tensor<?x32xf32> {attn.dims = ["dim1"]{{.*}}}, %{{.*}}: tensor<?x32xf32> {attn.dims = ["dim0"]
+func.func @taken(%x: tensor<?x32xf32>, %y: tensor<?x32xf32> {attn.dims = ["dim0"]}) {
   return
 }

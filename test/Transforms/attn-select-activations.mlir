@@ -110,3 +110,28 @@ func.func @arithmetic(%x: tensor<?x64xf32> {attn.name = "x"}, %w: tensor<64x64xf
   %y = arith.mulf %b, %b : tensor<?x64xf32>
   return %y, %z : tensor<?x64xf32>, tensor<?x64xf16>
 }
+
+// -----
+
+// A rotary table stays f32 and is cast where it meets an activation; a weight that a matmul computes stays f32.
+// CHECK-LABEL: func.func @table
+// CHECK: %[[COS:.*]], %{{.*}} = attn.rotary_table {{.*}} -> tensor<?x8xf32>
+// CHECK: %[[A:.*]] = attn.linear {{.*}} -> tensor<?x8xbf16>
+// CHECK: %[[CAST:.*]] = arith.truncf %[[COS]] : tensor<?x8xf32> to tensor<?x8xbf16>
+// CHECK: arith.mulf %[[A]], %[[CAST]] : tensor<?x8xbf16>
+func.func @table(%x: tensor<?x8xf32> {attn.name = "x"}, %w: tensor<8x8xf32>, %p: tensor<?xi32>) -> tensor<?x8xf32> attributes {attn.entry} {
+  %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.5, 0.25, 0.1, 0.05, 0.01, 0.005, 0.001] : tensor<?xi32> -> tensor<?x8xf32>
+  %a = attn.linear %x, %w : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %b = arith.mulf %a, %cos : tensor<?x8xf32>
+  %d = attn.linear %b, %w : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  return %d : tensor<?x8xf32>
+}
+// CHECK-LABEL: func.func @weight
+// CHECK: %[[W:.*]] = attn.linear {{.*}} -> tensor<32x32xf32>
+// CHECK: attn.linear %{{.*}}, %[[W]] : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xbf16>
+func.func @weight(%x: tensor<32x32xf32> {attn.name = "x"}, %w: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {attn.entry} {
+  %a = attn.linear %x, %w : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+  %b = attn.linear %x, %a : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+  %c = attn.linear %b, %w : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+  return %c : tensor<32x32xf32>
+}

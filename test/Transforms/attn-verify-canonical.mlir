@@ -243,3 +243,13 @@ func.func @refused(%x: f32) -> f32 {
   %y = math.erfc %x : f32
   return %y : f32
 }
+
+// -----
+
+module attributes {attn.model = {family = "any"}} {
+func.func @cache(%c: tensor<?x1x1x2x64x32xf32>, %l: index, %t: tensor<?x?xi32>) -> tensor<?x?x1x32xf32> {
+  // expected-error@+1 {{'attn.kv_view' op works on a cache in the layout #attn.cache_rows<positions = 64, keys = 32, values = 32>: the canonical stage promises logical shapes}}
+  %k, %v = attn.kv_view %c[%l], %t {layout = #attn.cache_rows<positions = 64, keys = 32, values = 32>} : tensor<?x1x1x2x64x32xf32>, tensor<?x?xi32> -> tensor<?x?x1x32xf32>
+  return %k : tensor<?x?x1x32xf32>
+}
+}

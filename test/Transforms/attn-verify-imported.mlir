@@ -189,3 +189,13 @@ func.func @while(%x: tensor<8xf32>, %c: i1) -> tensor<8xf32> {
   }
   return %y : tensor<8xf32>
 }
+
+// -----
+
+module attributes {attn.model = {family = "any"}} {
+func.func @cache(%c: tensor<?x1x1x2x64x32xf32>, %l: index, %t: tensor<?x?xi32>) -> tensor<?x?x1x32xf32> {
+  // expected-error@+1 {{'attn.kv_view' op works on a cache in the layout #attn.cache_rows<positions = 64, keys = 32, values = 32>: the imported stage promises logical shapes}}
+  %k, %v = attn.kv_view %c[%l], %t {layout = #attn.cache_rows<positions = 64, keys = 32, values = 32>} : tensor<?x1x1x2x64x32xf32>, tensor<?x?xi32> -> tensor<?x?x1x32xf32>
+  return %k : tensor<?x?x1x32xf32>
+}
+}

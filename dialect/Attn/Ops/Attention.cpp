@@ -546,7 +546,8 @@ SmallVector<EqualTypes> SplitHeadsOp::getEqualTypes() {
 bool MergeHeadsOp::movesNumbers() { return true; }
 
 ElementUse AttentionOp::getElementUse(OpOperand &operand) {
-  if (&operand == &getQueryMutable() || operand.get() == getAdditive())
+  auto isAdditive = [&](OpOperand &other) { return &operand == &other; };
+  if (&operand == &getQueryMutable() || llvm::any_of(getAdditiveMutable(), isAdditive))
     return ElementUse::computed;
   return &operand == &getKeyMutable() || &operand == &getValueMutable() ? ElementUse::stored : ElementUse::fixed;
 }
@@ -554,7 +555,7 @@ ElementUse AttentionOp::getElementUse(OpOperand &operand) {
 ElementSource AttentionOp::getElementSource(Value result) {
   if (result == getResult())
     return ElementSource::rounded;
-  return result == getLse() ? ElementSource::f32 : ElementSource::updated;
+  return ElementSource::updated;
 }
 
 SmallVector<EqualTypes> AttentionOp::getEqualTypes() {

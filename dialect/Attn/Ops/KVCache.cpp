@@ -18,7 +18,7 @@ static const KVSegment *segmentOf(Operation *op, KVCacheType cache, uint64_t seg
 /// Whether a layout's memory of keys, or values, of `channels` with so many parts has the type `pool`.
 static bool isPool(RankedTensorType pool, CacheLayoutInterface layout, int64_t channels, int64_t parts) {
   Type element = pool.getElementType();
-  if (pool.getRank() < 4 || pool.getDimSize(3) != parts ||
+  if (pool.getRank() < 4 || pool.getDimSize(3) != parts || pool.getDimSize(1) <= 0 || pool.getDimSize(2) <= 0 ||
       !(element.isF32() || element.isBF16() || element.isF16() || element.isSignlessInteger(8)))
     return false;
   return pool.getShape().drop_front(4) == ArrayRef(layout.getHeadShape(element, channels));
@@ -26,7 +26,8 @@ static bool isPool(RankedTensorType pool, CacheLayoutInterface layout, int64_t c
 
 /// Memory alone has a layout, its values apart, and no segments. Heads have the layout's channels, `key` and `value`,
 /// with padding or without.
-template <typename Op> static LogicalResult verifyMemory(Op op, RankedTensorType memory, int64_t key, int64_t value) {
+template <typename Op>
+static LogicalResult verifyMemory(Op op, RankedTensorType memory, RankedTensorType key, RankedTensorType value) {
   std::optional<CacheLayoutInterface> layout = op.getLayout();
   if (!layout)
     return op.emitOpError() << "works on memory, " << memory << ", without saying its layout";
@@ -35,18 +36,24 @@ template <typename Op> static LogicalResult verifyMemory(Op op, RankedTensorType
   const int64_t keys = layout->getKeys(), values = layout->getValues(), parts = op.getValueCache() ? 1 : 2;
   const bool isOne = op.getValueCache() || keys == values;
   auto valuePool = cast<RankedTensorType>(op.getValuePool().getType());
-  if (!isOne || !isPool(memory, *layout, keys, parts) || !isPool(valuePool, *layout, values, parts)) {
+  if (!isOne || !isPool(memory, *layout, keys, parts) || !isPool(valuePool, *layout, values, parts) ||
+      memory.getShape().take_front(3) != valuePool.getShape().take_front(3)) {
     InFlightDiagnostic error = op.emitOpError() << "has memory " << memory;
     if (op.getValueCache())
       error << " and " << valuePool;
     return error << ", which does not lie as " << *layout << " says";
   }
-  auto fits = [&](int64_t heads, int64_t channels) {
-    return heads == channels || heads == layout->getPadded(channels);
+  auto fits = [&](RankedTensorType type, RankedTensorType pool, int64_t channels) {
+    const int64_t heads = type.getDimSize(type.getRank() - 2), own = type.getShape().back();
+    return heads == pool.getDimSize(2) && (own == channels || own == layout->getPadded(channels));
   };
-  if (!fits(key, keys) || !fits(value, values))
-    return op.emitOpError() << "has keys of " << key << " and values of " << value << " channels, which do not fit "
-                            << *layout;
+  if (!fits(key, memory, keys) || !fits(value, valuePool, values)) {
+    InFlightDiagnostic error = op.emitOpError()
+                               << "has keys " << key << " and values " << value << ", which do not fit " << memory;
+    if (op.getValueCache())
+      error << " and " << valuePool;
+    return error << " in the layout " << *layout;
+  }
   return success();
 }
 
@@ -60,11 +67,11 @@ LogicalResult KVAppendOp::inferReturnTypes(MLIRContext *, std::optional<Location
 
 /// The segment of layers that an append or a view names; null where the op works on memory.
 template <typename Op>
-static FailureOr<const KVSegment *> verifiedSegment(Op op, int64_t keyChannels, int64_t valueChannels) {
+static FailureOr<const KVSegment *> verifiedSegment(Op op, RankedTensorType key, RankedTensorType value) {
   Type type = op.getCache().getType();
   auto cache = dyn_cast<KVCacheType>(type);
   if (!cache) {
-    if (failed(verifyMemory(op, cast<RankedTensorType>(type), keyChannels, valueChannels)))
+    if (failed(verifyMemory(op, cast<RankedTensorType>(type), key, value)))
       return failure();
     return static_cast<const KVSegment *>(nullptr);
   }
@@ -84,7 +91,7 @@ LogicalResult KVAppendOp::verify() {
       key.getElementType() != value.getElementType())
     return emitOpError() << "needs keys and values [tokens, heads, channels] of the same tokens, heads and element "
                          << "type, found " << key << " and " << value;
-  FailureOr<const KVSegment *> found = verifiedSegment(*this, key.getDimSize(2), value.getDimSize(2));
+  FailureOr<const KVSegment *> found = verifiedSegment(*this, key, value);
   if (failed(found) || !*found)
     return LogicalResult(found);
   const KVSegment &segment = **found;
@@ -99,9 +106,16 @@ LogicalResult KVViewOp::verify() {
   if (keys.getRank() != 4 || values.getRank() != 4)
     return emitOpError() << "gives keys and values [rows, positions, heads, channels], found " << keys << " and "
                          << values;
-  FailureOr<const KVSegment *> found = verifiedSegment(*this, keys.getDimSize(3), values.getDimSize(3));
-  if (failed(found) || !*found)
-    return LogicalResult(found);
+  FailureOr<const KVSegment *> found = verifiedSegment(*this, keys, values);
+  if (failed(found))
+    return failure();
+  if (!*found) {
+    for (auto [type, pool] : {std::pair(keys, getCache()), std::pair(values, getValuePool())})
+      if (Type element = getElementTypeOrSelf(pool.getType());
+          type.getElementType() != KVPart{1, element}.viewElement())
+        return emitOpError() << "result " << type << " does not fit " << pool.getType();
+    return success();
+  }
   const KVSegment &segment = **found;
   for (auto [type, part] : {std::pair(keys, segment.keys), std::pair(values, segment.values)})
     if (type.getDimSize(2) != segment.heads || type.getDimSize(3) != part.channels ||

@@ -216,8 +216,12 @@ struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
       op.getResult().replaceAllUsesWith(roundedRows(b, op));
       op.erase();
     }
-    for (auto function : module.getOps<func::FuncOp>())
+    for (auto function : module.getOps<func::FuncOp>()) {
       mergeCosts(function, /*fused=*/{});
+      if (!function.isDeclaration())
+        function.setFunctionType(FunctionType::get(&getContext(), function.getBody().front().getArgumentTypes(),
+                                                   function.getBody().front().getTerminator()->getOperandTypes()));
+    }
   }
 };
 

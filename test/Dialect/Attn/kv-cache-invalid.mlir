@@ -219,7 +219,7 @@ func.func @apart(%keys: tensor<?x1x2x1x8x16xf32>, %values: tensor<?x1x2x1x8x16xf
 // -----
 
 func.func @channels(%cache: tensor<?x1x2x2x8x16xf32>, %i: index, %table: tensor<?x?xi32>) {
-  // expected-error@+1 {{'attn.kv_view' op has keys of 16 and values of 8 channels, which do not fit #attn.cache_rows<positions = 8, keys = 16, values = 16>}}
+  // expected-error@+1 {{'attn.kv_view' op has keys 'tensor<?x?x2x16xf32>' and values 'tensor<?x?x2x8xf32>', which do not fit 'tensor<?x1x2x2x8x16xf32>' in the layout #attn.cache_rows<positions = 8, keys = 16, values = 16>}}
   %k, %v = attn.kv_view %cache[%i], %table {layout = #attn.cache_rows<positions = 8, keys = 16, values = 16>}
     : tensor<?x1x2x2x8x16xf32>, tensor<?x?xi32> -> tensor<?x?x2x16xf32>, tensor<?x?x2x8xf32>
   return
@@ -229,3 +229,31 @@ func.func @channels(%cache: tensor<?x1x2x2x8x16xf32>, %i: index, %table: tensor<
 
 // expected-error@+1 {{expected positions and channels from 1 to 2^27, found 134217729, 16 and 16}}
 #most = #attn.cache_rows<positions = 134217729, keys = 16, values = 16>
+
+// -----
+
+// A pool has as many heads as are written to it.
+func.func @heads_of_memory(%cache: tensor<?x1x1x2x8x16xf32>, %i: index, %k: tensor<?x7x16xf32>, %t: tensor<?xi32>, %table: tensor<?x?xi32>) {
+  // expected-error@+1 {{'attn.kv_append' op has keys 'tensor<?x7x16xf32>' and values 'tensor<?x7x16xf32>', which do not fit 'tensor<?x1x1x2x8x16xf32>'}}
+  %0 = attn.kv_append %cache[%i], %k, %k rows(%t, %t, %table) {layout = #attn.cache_rows<positions = 8, keys = 16, values = 16>}
+    : tensor<?x1x1x2x8x16xf32>, tensor<?x7x16xf32>, tensor<?x7x16xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return
+}
+
+// -----
+
+func.func @dynamic_heads(%cache: tensor<?x1x?x2x8x16xf32>, %i: index, %table: tensor<?x?xi32>) {
+  // expected-error@+1 {{has memory 'tensor<?x1x?x2x8x16xf32>', which does not lie as}}
+  %k, %v = attn.kv_view %cache[%i], %table {layout = #attn.cache_rows<positions = 8, keys = 16, values = 16>}
+    : tensor<?x1x?x2x8x16xf32>, tensor<?x?xi32> -> tensor<?x?x?x16xf32>
+  return
+}
+
+// -----
+
+func.func @other_element(%cache: tensor<?x1x2x2x8x16xf32>, %i: index, %table: tensor<?x?xi32>) {
+  // expected-error@+1 {{result 'tensor<?x?x2x16xbf16>' does not fit 'tensor<?x1x2x2x8x16xf32>'}}
+  %k, %v = attn.kv_view %cache[%i], %table {layout = #attn.cache_rows<positions = 8, keys = 16, values = 16>}
+    : tensor<?x1x2x2x8x16xf32>, tensor<?x?xi32> -> tensor<?x?x2x16xbf16>
+  return
+}

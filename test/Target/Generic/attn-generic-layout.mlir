@@ -147,3 +147,13 @@ func.func @segments(%c: !attn.kv_cache<[1 x 2 x (5 x bf16, 3 x i8), 2 x 1 x 3 x 
   -> !attn.kv_cache<[1 x 2 x (5 x bf16, 3 x i8), 2 x 1 x 3 x f32], block = 16> {
   return %c : !attn.kv_cache<[1 x 2 x (5 x bf16, 3 x i8), 2 x 1 x 3 x f32], block = 16>
 }
+
+// -----
+
+// A function that gives back quantized rows gives back floats.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: -> tensor<?x64xf32>
+func.func @rows(%x: tensor<?x64xf32>) -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>> {
+  %q = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
+  return %q : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
+}

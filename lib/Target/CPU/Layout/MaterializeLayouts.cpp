@@ -502,9 +502,10 @@ void cutOutputs(func::FuncOp entry, TypeRange declared, const LogicalTypes &logi
 void padAppended(func::FuncOp kernel) {
   kernel.walk([](attn::KVAppendOp append) {
     ImplicitLocOpBuilder b(append.getLoc(), append);
-    for (OpOperand *operand : {&append.getKeyMutable(), &append.getValueMutable()})
-      operand->set(cpu::padTo(b, operand->get(),
-                              padToPanel(cast<RankedTensorType>(operand->get().getType()).getShape().back())));
+    for (OpOperand *operand : {&append.getKeyMutable(), &append.getValueMutable()}) {
+      const int64_t channels = cast<RankedTensorType>(operand->get().getType()).getShape().back();
+      operand->set(cpu::padTo(b, operand->get(), append.getLayout()->getPadded(channels)));
+    }
   });
 }
 

@@ -151,7 +151,7 @@ std::string cpu::whyNotTiled(AttentionOp op) {
   if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0))
     return "head dimensions of a cache are not padded";
   if (view && !layoutsOf(op))
-    return "keys and values are not of one materialized cache";
+    return "blocks of the cache do not fill panels";
   return "";
 }
 
@@ -209,7 +209,7 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
     schedule.restRows = kRestRows;
   if (std::optional<int64_t> groups = splitGroupsOf(op)) {
     schedule.splits = kSplits;
-    schedule.splitKeys = kSplitBlocks * block;
+    schedule.splitKeys = std::clamp<int64_t>(kMostTaskKeys / block, 1, kSplitBlocks) * block;
     schedule.heads = *groups > 1 && *groups <= kHeads && allowsGroups(op) ? *groups : 1;
   }
   return schedule;

@@ -89,3 +89,27 @@ func.func @f32(%q: tensor<?x2x32xf32>, %k: tensor<?x2x32xbf16>, %scale: f32, %w:
   %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf16> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
+
+// -----
+
+// The vector of an additive similarity is widened; an extra operand that is the same tensor is read as it is.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv)>
+// CHECK-LABEL: func.func @twice
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<64xbf16>
+// CHECK: %[[WIDE:.*]] = arith.extf %[[W]] : tensor<64xbf16> to tensor<64xf32>
+// CHECK: attn.attention {{.*}} extras(%[[W]] : tensor<64xbf16>) additive(%[[WIDE]] : tensor<64xf32>)
+func.func @twice(%q: tensor<64x4x64xf32>, %w: tensor<64xbf16>, %scale: f32) -> tensor<64x4x64xf32> {
+  %o = attn.attention %q, %q, %q, %scale extras(%w : tensor<64xbf16>) additive(%w : tensor<64xbf16>) maps [#q, #k, #v, #o, #t]
+    : tensor<64x4x64xf32>, tensor<64x4x64xf32>, tensor<64x4x64xf32> -> tensor<64x4x64xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %e: bf16):
+      %y = arith.extf %e : bf16 to f32
+      %r = arith.addf %s, %y : f32
+      attn.yield %r : f32
+    }
+  return %o : tensor<64x4x64xf32>
+}

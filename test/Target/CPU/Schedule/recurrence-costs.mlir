@@ -30,3 +30,20 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return %y, %z : tensor<?x64xf32>, tensor<?x20xf32>
   }
 }
+
+// -----
+
+// The weight of a kernel is an array of the caller, whose bytes count with the activations. Counts without a name, as text may have them, serve nobody; a fresh
+// count takes a name that no other has.
+// CHECK: counts = [{kind = "steps", name = "count0", queries = "begin", rows = 8 : i64}, {kind = "steps", queries = "begin", rows = 1 : i64}, {kind = "steps", name = "count3", queries = "end", rows = 2 : i64}, {kind = "steps", name = "count4", queries = "begin", rows = 1 : i64}]
+// CHECK-SAME: ops = [{activations = {{\[\[}}8192, "count0"]], op = "recurrence"}, {activations = {{\[\[}}1600, "count4"]], op = "recurrence"}]
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @kernel(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>, %u: tensor<?x20xf32>, %v: tensor<20x20xf32>, %begin: tensor<?xi32>) -> (tensor<?x64xf32>, tensor<?x20xf32>) attributes {
+      attn.costs = {counts = [{kind = "steps", name = "count0", queries = "begin", rows = 1 : i64}, {kind = "steps", queries = "begin", rows = 1 : i64},
+                              {kind = "steps", name = "count3", queries = "end", rows = 2 : i64}],
+                    ops = [{activations = [[8192, "count0"]], op = "recurrence"}, {activations = [[1600, "count0"]], op = "recurrence"}]}} {
+    %y, %h = attn.recurrence rnn_tanh %x, %w rows(%begin) {attn.op = 0 : i64, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32>, tensor<?xi32>
+    %z, %i = attn.recurrence rnn_tanh %u, %v rows(%begin) {attn.op = 1 : i64} : tensor<?x20xf32>, tensor<20x20xf32>, tensor<?xi32>
+    return %y, %z : tensor<?x64xf32>, tensor<?x20xf32>
+  }
+}
