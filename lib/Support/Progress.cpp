@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -23,7 +24,8 @@ constexpr std::string_view erase = "\r\033[K";
 
 std::mutex output;                     ///< of the terminal
 std::atomic<bool> isDrawn = false;     ///< set under `output`; a signal handler reads it
-std::atomic<bool> isForbidden = false; ///< set by a signal handler
+std::atomic<bool> isForbidden = false; ///< set by a signal handler, before it looks at isDrawing
+std::atomic<bool> isDrawing = false;   ///< set by the thread that draws, before it looks at isForbidden
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -153,14 +155,18 @@ void Progress::draw() {
     rate.add(shown.seconds, shown.done);
     shown.bytesPerSecond = rate.perSecond();
   }
-  if (isForbidden || shown.phase.empty() || (isAutomatic && !isInForeground()))
+  if (shown.phase.empty() || (isAutomatic && !isInForeground()))
     return;
   const std::string line = formatProgress(shown, terminalColumns());
   if (isDrawn && line == drawn)
     return;
   drawn = line;
-  isDrawn = true;
-  writeAll("\r" + line + "\033[K");
+  isDrawing = true;
+  if (!isForbidden) {
+    isDrawn = true;
+    writeAll("\r" + line + "\033[K");
+  }
+  isDrawing = false;
 }
 
 void Progress::end() {
@@ -178,6 +184,10 @@ void Progress::end() {
 void Progress::eraseForSignal() {
   const int kept = errno;
   isForbidden = true;
+  // The thread that draws takes no signals, so this waits for another; not for long, as a terminal may be stopped.
+  constexpr timespec millisecond = {0, 1'000'000};
+  for (int i = 0; i < 200 && isDrawing; ++i)
+    nanosleep(&millisecond, nullptr);
   if (isDrawn.exchange(false))
     writeAll(erase);
   errno = kept;
