@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Host/Passes.h"
+#include "lib/Host/ResultStores.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -92,21 +93,15 @@ public:
     return success();
   }
 
-  /// Writes the parts of what argument `argument` becomes.
-  LogicalResult store(ImplicitLocOpBuilder &b, attn::CacheJoinOp op, size_t argument) const {
+  /// Adds to `stores` the parts of what argument `argument` becomes.
+  LogicalResult store(host::ResultStores &stores, attn::CacheJoinOp op, size_t argument) const {
     for (auto [part, at] : llvm::zip_equal(op.getParts(), op.getAt())) {
       Value view = views.lookup({argument, at});
       if (!view || cast<MemRefType>(view.getType()).getShape() != cast<RankedTensorType>(part.getType()).getShape())
         return op.emitOpError("joins other parts than those that its entry begins with");
-      store(b, part, view);
+      stores.add(part, view);
     }
     return success();
-  }
-
-  static void store(ImplicitLocOpBuilder &b, Value tensor, Value target) {
-    auto store = bufferization::MaterializeInDestinationOp::create(b, TypeRange(), tensor, target);
-    store.setRestrict(true);
-    store.setWritable(true);
   }
 
 private:
@@ -219,6 +214,7 @@ LogicalResult lowerEntry(func::FuncOp entry) {
     if (failed(caches.lower(parts, isWritable)))
       return failure();
   b.setInsertionPoint(terminator);
+  host::ResultStores stores;
   for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
     Value target =
         inPlace[i] ? memory[*inPlace[i]] : Value(body.addArgument(memoryOf(value.getType()), entry.getLoc()));
@@ -231,10 +227,11 @@ LogicalResult lowerEntry(func::FuncOp entry) {
     }
     auto join = value.getDefiningOp<attn::CacheJoinOp>();
     if (!join || !inPlace[i])
-      CacheParts::store(b, terminator.getOperand(i), target);
-    else if (failed(caches.store(b, join, *inPlace[i])))
+      stores.add(terminator.getOperand(i), target);
+    else if (failed(caches.store(stores, join, *inPlace[i])))
       return failure();
   }
+  stores.emit(b);
   func::ReturnOp::create(b, Value(arith::ConstantOp::create(b, b.getI32IntegerAttr(0))));
   terminator.erase();
   for (auto join : llvm::make_early_inc_range(body.getOps<attn::CacheJoinOp>()))

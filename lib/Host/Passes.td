@@ -45,6 +45,7 @@ def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
     An entry `(tensors) -> tensors` becomes `(env, weights, workspace, memrefs of inputs, memrefs of outputs) -> i32`. A result with
     the name of an argument updates that argument in place. `attn.parameter_slice` becomes a view of the weights at the
     parameter's offset. Weights and inputs are read-only. Loops that fill an empty tensor for an output write to the caller's memory instead.
+    A result is stored before another one overwrites the argument that it reads, or is copied first.
 
     ```mlir
     attn.dim @n min 0 max 64

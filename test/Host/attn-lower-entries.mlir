@@ -25,6 +25,31 @@ func.func @step(%state: tensor<4xf32> {attn.name = "state"}, %x: tensor<?xf32> {
   return %state, %w : tensor<4xf32>, tensor<64xf32>
 }
 
+// A result that is an argument is stored before the argument is overwritten.
+// CHECK-LABEL: func.func @old(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<4xf32> {attn.name = "a"}, %[[OUT:[a-z0-9]+]]: memref<4xf32> {attn.name = "out"}
+func.func @old(%a: tensor<4xf32> {attn.name = "a"}) -> (tensor<4xf32> {attn.name = "a"}, tensor<4xf32> {attn.name = "out"}) attributes {attn.entry} {
+  // CHECK: %[[NEW:.*]] = math.tanh
+  // CHECK-NOT: bufferization.alloc_tensor
+  // CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[OUT]]
+  // CHECK: bufferization.materialize_in_destination %[[NEW]] in restrict writable %[[A]]
+  %0 = math.tanh %a : tensor<4xf32>
+  return %0, %a : tensor<4xf32>, tensor<4xf32>
+}
+
+// Two results that exchange the memory of two arguments: no order is right, so one is copied.
+// CHECK-LABEL: func.func @exchange(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<4xf32> {attn.name = "a"}, %[[B:[a-z0-9]+]]: memref<4xf32> {attn.name = "b"}) -> i32
+func.func @exchange(%a: tensor<4xf32> {attn.name = "a"}, %b: tensor<4xf32> {attn.name = "b"})
+    -> (tensor<4xf32> {attn.name = "a"}, tensor<4xf32> {attn.name = "b"}) attributes {attn.entry} {
+  // CHECK: %[[TA:.*]] = bufferization.to_tensor %[[A]]
+  // CHECK: %[[TB:.*]] = bufferization.to_tensor %[[B]]
+  // CHECK: %[[COPY:.*]] = bufferization.alloc_tensor() copy(%[[TA]])
+  // CHECK: bufferization.materialize_in_destination %[[TB]] in restrict writable %[[A]]
+  // CHECK: bufferization.materialize_in_destination %[[COPY]] in restrict writable %[[B]]
+  return %b, %a : tensor<4xf32>, tensor<4xf32>
+}
+
 // An output that loops fill is made in the caller's memory.
 // CHECK-LABEL: func.func @made_in_place(
 // CHECK-SAME: %[[Y:[a-z0-9]+]]: memref<?x4xf32> {attn.dims = ["n"], attn.name = "y"}) -> i32
