@@ -16,7 +16,8 @@ Value argumentBehind(Value memory) {
   return memory;
 }
 
-/// Whether two arguments, or views of them, share elements. Two views of one argument are parts of a cache, which are apart.
+/// Whether two arguments, or views of them, share elements. Two views of one argument are parts of a cache, which are
+/// apart.
 bool overlap(Value one, Value other) {
   if (one == other)
     return true;
