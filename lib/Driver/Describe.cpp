@@ -1,6 +1,7 @@
 //===- Describe.cpp - From the IR to manifest and packer ------------------------------------===//
 #include "lib/Driver/Describe.h"
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Host/CacheMemory.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -98,17 +99,6 @@ struct CacheBuffer {
   ShapedType memory; ///< null without a cache
   attn::KVCacheType type;
 };
-
-/// Bytes of a block in memory [blocks, ...]; none of what is no such memory.
-std::optional<int64_t> bytesOfBlock(ShapedType memory) {
-  if (!memory || !memory.hasRank() || memory.getRank() < 2 || !memory.getElementType().isIntOrFloat() ||
-      memory.getElementTypeBitWidth() % 8 != 0)
-    return std::nullopt;
-  std::optional<int64_t> bytes = memory.getElementTypeBitWidth() / 8;
-  for (int64_t extent : memory.getShape().drop_front())
-    bytes = bytes && extent > 0 ? llvm::checkedMul(*bytes, extent) : std::nullopt;
-  return bytes;
-}
 
 /// The buffer of kind "cache", at any stage.
 CacheBuffer cacheOf(Operation *entry) {
@@ -264,7 +254,7 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr)) {
       const auto [memory, type] = cacheOf(&op);
-      if (std::optional<int64_t> bytes = type ? bytesOfBlock(memory) : std::nullopt)
+      if (std::optional<int64_t> bytes = type && memory ? bytesOfCacheBlock(memory) : std::nullopt)
         manifest.cache = describeCache(type, *bytes, target);
     }
 }

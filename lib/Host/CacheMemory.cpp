@@ -27,13 +27,6 @@ struct Layout {
   int64_t bytes = 0;              ///< of a block
 };
 
-/// Bytes of a block's part in a pool; none for more than a block may have.
-std::optional<int64_t> bytesOfBlock(RankedTensorType pool) {
-  constexpr int64_t most = int64_t(1) << 56;
-  std::optional<int64_t> bytes = bytesOf(RankedTensorType::get(pool.getShape().drop_front(), pool.getElementType()));
-  return bytes && *bytes <= most ? bytes : std::nullopt;
-}
-
 FailureOr<Layout> layoutOf(Operation *op, attn::KVCacheType cache, CacheLayoutOf segmentLayout) {
   Layout layout;
   auto tooLarge = [&] { return op->emitOpError() << "has a cache whose blocks are too large: " << cache; };
@@ -43,7 +36,7 @@ FailureOr<Layout> layoutOf(Operation *op, attn::KVCacheType cache, CacheLayoutOf
     layout.first.push_back(int64_t(layout.types.size()));
     layout.segments.push_back(segmentLayout(segment, cache.getBlock()));
     for (RankedTensorType pool : attn::poolsOf(layout.segments.back(), segment)) {
-      const std::optional<int64_t> bytes = bytesOfBlock(pool);
+      const std::optional<int64_t> bytes = bytesOfCacheBlock(pool);
       if (!bytes || layout.bytes > std::numeric_limits<int64_t>::max() / 2)
         return tooLarge();
       layout.types.push_back(pool);
@@ -244,6 +237,18 @@ LogicalResult rapt::materializeCaches(ModuleOp module, CacheLayoutOf layoutOf) {
   return success();
 }
 
+std::optional<int64_t> rapt::bytesOfCacheBlock(ShapedType memory) {
+  constexpr int64_t most = int64_t(1) << 56;
+  if (!memory.hasRank() || memory.getRank() < 2 || !memory.getElementType().isIntOrFloat() ||
+      memory.getElementTypeBitWidth() % 8 != 0)
+    return std::nullopt;
+  const ArrayRef<int64_t> shape = memory.getShape().drop_front();
+  std::optional<int64_t> bytes = bytesOf(RankedTensorType::get(shape, memory.getElementType()));
+  if (llvm::any_of(shape, [](int64_t extent) { return extent <= 0; })) // kDynamic is negative
+    return std::nullopt;
+  return bytes && *bytes <= most ? bytes : std::nullopt;
+}
+
 LogicalResult rapt::verifyCacheMemory(func::FuncOp function) {
   SmallVector<int64_t> blocks;
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
@@ -251,8 +256,14 @@ LogicalResult rapt::verifyCacheMemory(func::FuncOp function) {
       return function.emitOpError() << "takes " << type
                                     << ", a cache without a layout: the laid-out stage promises the "
                                     << "tensor of its blocks";
-    if (auto cache = function.getArgAttrOfType<TypeAttr>(unsigned(i), attn::AttnDialect::cacheAttr))
-      blocks.push_back(cast<attn::KVCacheType>(cache.getValue()).getBlock());
+    auto cache = function.getArgAttrOfType<TypeAttr>(unsigned(i), attn::AttnDialect::cacheAttr);
+    if (!cache)
+      continue;
+    auto memory = dyn_cast<ShapedType>(type);
+    if (!memory || !bytesOfCacheBlock(memory))
+      return function.emitOpError() << "has '" << attn::AttnDialect::cacheAttr << "' of argument " << i << ", of type "
+                                    << type << ", which is no memory of blocks: a tensor [blocks, extents of a block]";
+    blocks.push_back(cast<attn::KVCacheType>(cache.getValue()).getBlock());
   }
   // A kernel may take memory as its caller laid it out.
   const bool isKernel = attn::isKernelModule(function->getParentOfType<ModuleOp>());

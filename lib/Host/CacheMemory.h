@@ -16,6 +16,9 @@ using CacheLayoutOf = llvm::function_ref<attn::CacheLayoutInterface(const attn::
 /// `attn.cache`. The layout pass of a target runs this.
 mlir::LogicalResult materializeCaches(mlir::ModuleOp module, CacheLayoutOf layoutOf);
 
+/// Bytes of a block in memory [blocks, extents of a block]; none of what is no such memory, or has blocks too large.
+std::optional<int64_t> bytesOfCacheBlock(mlir::ShapedType memory);
+
 /// Reports a cache that is no memory yet, and memory whose blocks `attn.cache` of no argument describes.
 mlir::LogicalResult verifyCacheMemory(mlir::func::FuncOp function);
 

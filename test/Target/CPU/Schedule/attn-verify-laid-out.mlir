@@ -100,3 +100,12 @@ func.func @step(%c: tensor<?x1x1x2x64x32xf32> {attn.name = "cache", attn.cache =
   return
 }
 }
+
+// -----
+
+module attributes {attn.model = {family = "any"}, attn.target = {target = "cpu"}} {
+// expected-error@+1 {{has 'attn.cache' of argument 0, of type 'tensor<4xf32>', which is no memory of blocks: a tensor [blocks, extents of a block]}}
+func.func @step(%c: tensor<4xf32> {attn.name = "cache", attn.cache = !attn.kv_cache<1 x 1 x 32, block = 32, f32>}) {
+  return
+}
+}
