@@ -7,7 +7,7 @@ using namespace rapt;
 
 static bool isInteger(Value value) { return value.getType().isIntOrIndex(); }
 
-IntegerRanges::IntegerRanges(Region &region, unsigned first) {
+IntegerRanges::IntegerRanges(Region &region, unsigned first, ArrayRef<Value> bounded, int64_t most) {
   auto between = [](int64_t least, int64_t most) {
     return ConstantIntRanges::fromSigned(APInt(64, least, /*isSigned=*/true), APInt(64, most, /*isSigned=*/true));
   };
@@ -17,6 +17,8 @@ IntegerRanges::IntegerRanges(Region &region, unsigned first) {
     ranges.try_emplace(block.getArgument(first + i), between(0, INT32_MAX));
   for (unsigned i : {2, 3})
     ranges.try_emplace(block.getArgument(first + i), between(0, kPositionEnd - 1));
+  for (Value value : bounded)
+    ranges.try_emplace(value, between(-most, most));
   for (Operation &op : block) {
     auto inferable = dyn_cast<InferIntRangeInterface>(op);
     if (!inferable || !llvm::all_of(op.getOperands(), isInteger) || !llvm::all_of(op.getResults(), isInteger))

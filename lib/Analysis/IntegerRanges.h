@@ -11,10 +11,11 @@ namespace rapt {
 inline constexpr int64_t kPositionEnd = (int64_t(1) << 31) - 64;
 
 /// The ranges of the indices and integers that a region of attention computes, inferred from those of its arguments b,
-/// h, q and kv; b is argument `first`. An index has 64 bits.
+/// h, q and kv; b is argument `first`. An index has 64 bits. Indices and integers of 64 bits that are `bounded` are
+/// taken to be from -most to most.
 class IntegerRanges {
 public:
-  IntegerRanges(mlir::Region &region, unsigned first);
+  IntegerRanges(mlir::Region &region, unsigned first, llvm::ArrayRef<mlir::Value> bounded = {}, int64_t most = 0);
 
   /// The range of an index or integer; the whole range of the type where nothing is known.
   mlir::ConstantIntRanges of(mlir::Value value) const;

@@ -93,6 +93,10 @@ bool isMadeIn(Value value, BlockArgument argument) {
     if (!result)
       return false;
     Operation *op = result.getOwner();
+    if (auto choice = dyn_cast<scf::IfOp>(op)) {
+      auto isMade = [&](scf::YieldOp yield) { return isMadeIn(yield.getOperand(result.getResultNumber()), argument); };
+      return isMade(choice.thenYield()) && isMade(choice.elseYield());
+    }
     if (auto grid = dyn_cast<scf::ForallOp>(op))
       value = grid.getOutputs()[result.getResultNumber()];
     else if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -129,7 +133,9 @@ Value beginningOf(Value value) {
       continue;
     }
     auto result = cast<OpResult>(value);
-    if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
+    if (auto choice = dyn_cast<scf::IfOp>(result.getOwner()))
+      value = choice.thenYield().getOperand(result.getResultNumber());
+    else if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
       value = loop.getInitArgs()[result.getResultNumber()];
     else if (auto grid = dyn_cast<scf::ForallOp>(result.getOwner()))
       value = grid.getOutputs()[result.getResultNumber()];

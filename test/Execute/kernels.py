@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -145,7 +146,9 @@ class Program:
         scratch, beyond = aligned((scratch_of(extents, ctypes.c_int64(workers)),), np.int8)
         env = Env(None, parallel_for, workers)
         pointers = [ctypes.c_void_p(array.ctypes.data) for array, _ in buffers]
+        start = time.perf_counter()
         status = run(ctypes.byref(env), *pointers, extents, ctypes.c_void_p(scratch.ctypes.data))
+        self.seconds = time.perf_counter() - start  # of the last call
         assert status == 0, f"{entry} returned {status}"
         for array, guard in buffers + [(scratch, beyond)]:
             same = np.isnan(guard) if np.issubdtype(guard.dtype, np.floating) else guard == untouched(guard.dtype)

@@ -4,8 +4,10 @@
 // of them KV blocks one after another. A block becomes scores, softmax and the sums of values.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Analysis/Mask.h"
 #include "lib/Conversion/AttnToLinalg/OnlineSoftmax.h"
 #include "lib/Conversion/AttnToLinalg/Patterns.h"
+#include "lib/Conversion/MaskIntervals.h"
 #include "lib/Conversion/Schedule.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
@@ -46,6 +48,63 @@ SmallVector<Value> decompose(ImplicitLocOpBuilder &b, attn::AttentionStateOp op)
   Scores scores = scoresOf(b, ScoreTile::of(op));
   Softmax softmax = advance(b, scores, op.getMax(), op.getSum());
   return {addValues(b, op.getValue(), scores.shape[0], softmax, op.getAcc()), softmax.maximum, softmax.sum};
+}
+
+/// Whether the elements of extra operand `i` have intervals.
+bool hasIntervals(attn::AttentionStateOp op, unsigned i) {
+  return !op.isTable(i) && getElementTypeOrSelf(op.getExtras()[i].getType()).isInteger();
+}
+
+/// The least and the largest element of an extra operand, which has those of the op's queries and keys alone.
+Interval rangeOf(ImplicitLocOpBuilder &b, Value extra) {
+  Value zero = index(b, 0), one = index(b, 1);
+  std::function<SmallVector<Value>(ImplicitLocOpBuilder &, SmallVector<Value>, ValueRange)> over =
+      [&](ImplicitLocOpBuilder &b, SmallVector<Value> at, ValueRange carried) -> SmallVector<Value> {
+    if (int64_t(at.size()) == cast<RankedTensorType>(extra.getType()).getRank()) {
+      Value element = tensor::ExtractOp::create(b, extra, at);
+      element = arith::IndexCastOp::create(b, b.getIndexType(), element);
+      return {arith::MinSIOp::create(b, carried[0], element), arith::MaxSIOp::create(b, carried[1], element)};
+    }
+    auto rows = scf::ForOp::create(b, zero, asValue(b, extent(b, extra, int64_t(at.size()))), one, carried);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(rows.getBody());
+    at.push_back(rows.getInductionVar());
+    scf::YieldOp::create(b, over(b, at, rows.getRegionIterArgs()));
+    return SmallVector<Value>(rows.getResults());
+  };
+  Value seeds[] = {index(b, std::numeric_limits<int64_t>::max()), index(b, std::numeric_limits<int64_t>::min())};
+  SmallVector<Value> both = over(b, {}, seeds);
+  return {both[0], both[1]};
+}
+
+/// What the mask keeps of the op's queries and keys; all of it is told as kept where bounds of a loop do it.
+Kept keptOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
+  Region &mask = op.getMask();
+  const Kept all{int64_t(1), int64_t(0)};
+  if (mask.empty() || analyzeMask(mask).exact)
+    return all;
+  SmallVector<bool> known(4, true);
+  for (unsigned i = 0; i < op.getExtras().size(); ++i)
+    known.push_back(hasIntervals(op, i));
+  if (!mayTellKept(mask, known))
+    return all;
+  auto between = [&](Value first, OpFoldResult count) {
+    Value last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, asValue(b, count)), index(b, 1));
+    return Interval{first, last};
+  };
+  SmallVector<MaskArgument> arguments{{Interval{op.getB(), op.getB()}},
+                                      {Interval{op.getH(), op.getH()}},
+                                      {between(op.getQ(), extent(b, op.getQuery(), 0))},
+                                      {between(op.getKv(), extent(b, op.getKey(), 0))}};
+  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+    MaskArgument argument;
+    if (op.isTable(i))
+      argument.table = extra;
+    else if (hasIntervals(op, i) && !mask.getArgument(4 + i).use_empty())
+      argument.interval = rangeOf(b, extra);
+    arguments.push_back(argument);
+  }
+  return keptBy(mask, arguments, &b);
 }
 
 /// A KV block has all queries of the op, so it works on the state that the loop carries, not on a part of it.
@@ -188,7 +247,9 @@ SmallVector<Value> neutral::overKeys(RewriterBase &rewriter, attn::AttentionStat
     hook(b, block, loop.getInductionVar(), extent(b, block.getKey(), 0));
     eraseDead(rewriter, before);
   }
-  rewriter.replaceOp(block, decompose(b, block));
+  // A block of which the mask drops all keys changes nothing.
+  rewriter.replaceOp(block, where(b, keptOf(b, block).some, block.getDpsInits(),
+                                  [&](ImplicitLocOpBuilder &b) { return decompose(b, block); }));
   return SmallVector<Value>(loop.getResults());
 }
 

@@ -26,6 +26,7 @@
 #include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Tile/AttentionBlocks.h"
+#include "lib/Target/CPU/Tile/KeptKeys.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"
 #include <limits>
@@ -40,7 +41,8 @@ namespace {
 
 /// The fields of a task that all tasks share.
 AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
-  AttentionTask task{op, analyzeMask(op.getMask()), view};
+  AttentionTask task{op, analyzeMask(op.getMask()), tellsBlocks(op, Reads::Matrices), tellsBlocks(op, Reads::Vectors),
+                     view};
   task.channels = channels, task.valueChannels = valueChannels;
   task.schedule = cpu::scheduleOf<cpu::AttentionSchedule>(op);
   task.block = view ? cpu::cacheBlockOf(op) : *task.schedule.packedKeys;
@@ -160,6 +162,28 @@ SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task,
 /// Blocks of keys that all tiles of a task use while they are in L2.
 int64_t blocksOfTask(const AttentionTask &task) { return task.schedule.taskKeys / task.block; }
 
+/// The states of all tiles of a task after blocks [begin, end), which every tile uses while they are in L2.
+SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value begin,
+                              Value end, ValueRange states, Value dest) {
+  AttentionTask some = task;
+  if (needsWidening(task))
+    some.widened = widenKeys(b, task, begin, end, blocksOfTask(task));
+  auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
+    Value last;
+    if (task.repeatsQueries() && m == task.schedule.queries.back())
+      last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
+    QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query), last);
+    if (prefetches(task, m))
+      tile.prefetched = prefetchedBy(b, task, m, first, count, query, dest);
+    KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
+    for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
+      *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
+    SmallVector<Value> state = update(b, some, tile, m, range, stateOf(b, task, carried, m, at));
+    return withState(b, task, carried, m, at, state);
+  };
+  return overTiles(b, task, count, states, body);
+}
+
 /// Computes queries [first, first + count) of the sequence into `dests`, the task's slices of the results.
 SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count,
                             ValueRange dests) {
@@ -174,25 +198,15 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
   // Few queries convert one block at a time, which they read from L1.
   if (needsWidening(task))
     most = arith::SelectOp::create(b, isTiled(b, task, count), most, index(b, 1));
+  if (task.tellsTasks) { // a task without queries reads no operand's elements
+    Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
+    all.end = arith::SelectOp::create(b, isEmpty, all.from, all.end);
+  }
   states = loop(b, all.from, all.end, most, states, [&](ImplicitLocOpBuilder &b, Value begin, ValueRange carried) {
     Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, begin, most), all.end);
-    AttentionTask some = task;
-    if (needsWidening(task))
-      some.widened = widenKeys(b, task, begin, end, blocksOfTask(task));
-    auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
-      Value last;
-      if (task.repeatsQueries() && m == task.schedule.queries.back())
-        last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
-      QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query), last);
-      if (prefetches(task, m))
-        tile.prefetched = prefetchedBy(b, task, m, first, count, query, dests[0]);
-      KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
-      for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
-        *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
-      SmallVector<Value> state = update(b, some, tile, m, range, stateOf(b, task, carried, m, at));
-      return withState(b, task, carried, m, at, state);
-    };
-    return overTiles(b, task, count, carried, body);
+    return whereKept(b, task, {first, count, begin, end}, Reads::Vectors, carried, [&](ImplicitLocOpBuilder &b) {
+      return overBlocks(b, task, first, count, begin, end, carried, dests[0]);
+    });
   });
   auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
     SmallVector<Value> state = stateOf(b, task, states, m, at),

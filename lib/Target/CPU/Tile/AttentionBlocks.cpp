@@ -3,6 +3,7 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
+#include "lib/Target/CPU/Tile/KeptKeys.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
@@ -62,35 +63,79 @@ static std::pair<Value, Value> prefetchShare(ImplicitLocOpBuilder &b, Value from
   return {begin, end};
 }
 
-/// The state (acc, max, sum) after blocks [from, to), in KV blocks of `blocks` blocks. With `limit` they are masked, at
-/// least from the key `limit` on, and the last KV block may have fewer blocks.
+/// The state (acc, max, sum) after the KV block of `count` blocks from `nth` on. With `limit` it is masked, at least
+/// from the key `limit` on. `share` is the part of the prefetched matrices that it prefetches.
+static SmallVector<Value> onBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, Value nth,
+                                   OpFoldResult count, Value limit, std::pair<Value, Value> share, ValueRange state) {
+  auto [keys, values] = keyTiles(b, task, nth, count);
+  Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
+  AttentionOp op = task.op;
+  auto step = attn_cpu::AttentionStateOp::create(
+      b, state.getTypes()[0], state.getTypes()[1], state.getTypes()[2], tile.query, keys, values, op.getScale(),
+      task.sequence, task.head, tile.position, firstKey, limit, tile.extras.tensors, op.getAdditive(), tile.prefetched,
+      share.first, share.second, state[0], state[1], state[2],
+      tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup,
+      task.usesBf16Matmul(extentOf(tile.query, 0)));
+  cpu::withKernel(step, task.schedule.kernel);
+  if (op.getScore().empty() && isNatural(op))
+    addNaturalScore(b, op, step.getScore(), tile.extras);
+  else
+    cloneRegion(op.getScore(), step.getScore(), tile.extras, 5);
+  if (limit)
+    cloneRegion(op.getMask(), step.getMask(), tile.extras, 4);
+  return SmallVector<Value>(step->getResults());
+}
+
+/// The state after blocks [from, to), in KV blocks of `blocks` blocks. With `limit` they are masked, and the last KV
+/// block may have fewer blocks.
 static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
                                      Value from, Value to, int64_t blocks, Value limit, ValueRange init) {
-  const bool masked = bool(limit);
   return loop(b, from, to, blocks, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
     OpFoldResult count = b.getIndexAttr(blocks);
-    if (masked && blocks > 1)
+    if (limit && blocks > 1)
       count =
           affineMin(b, {affineOf(b, b.getAffineDimExpr(0) - b.getAffineDimExpr(1), {OpFoldResult(to), nth}), count});
-    auto [keys, values] = keyTiles(b, task, nth, count);
     std::pair<Value, Value> share =
         tile.prefetched.empty() ? std::pair<Value, Value>() : prefetchShare(b, from, to, blocks, nth);
-    Value firstKey = arith::MulIOp::create(b, nth, index(b, task.block));
-    AttentionOp op = task.op;
-    auto step = attn_cpu::AttentionStateOp::create(
-        b, init.getTypes()[0], init.getTypes()[1], init.getTypes()[2], tile.query, keys, values, op.getScale(),
-        task.sequence, task.head, tile.position, firstKey, limit, tile.extras.tensors, op.getAdditive(),
-        tile.prefetched, share.first, share.second, state[0], state[1], state[2],
-        tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup,
-        task.usesBf16Matmul(extentOf(tile.query, 0)));
-    cpu::withKernel(step, task.schedule.kernel);
-    if (op.getScore().empty() && isNatural(op))
-      addNaturalScore(b, op, step.getScore(), tile.extras);
-    else
-      cloneRegion(op.getScore(), step.getScore(), tile.extras, 5);
-    if (masked)
-      cloneRegion(op.getMask(), step.getMask(), tile.extras, 4);
-    return SmallVector<Value>(step->getResults());
+    return onBlocks(b, task, tile, nth, count, limit, share, state);
+  });
+}
+
+/// Sizes of KV blocks, in blocks: of those without a mask, and of masked ones.
+struct Widths {
+  int64_t whole, masked;
+};
+
+/// The state of `m` queries after the blocks of `range`, of which those are skipped that the mask drops, and those have
+/// no mask that it keeps, by its intervals. `hasWhole`: code without a mask is made.
+static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
+                                         int64_t m, const KeyBlocks &range, Widths widths, bool hasWhole,
+                                         ValueRange init) {
+  const int64_t each = hasWhole ? widths.whole : widths.masked;
+  // A group's queries are one position in several heads.
+  Value queries = index(b, tile.isGroup ? 1 : m);
+  return loop(b, range.from, range.end, each, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
+    Value next = arith::AddIOp::create(b, nth, index(b, each)), end = arith::MinSIOp::create(b, next, range.end);
+    const Kept kept = keptKeys(b, task, {tile.inSequence, queries, nth, end}, Reads::Matrices);
+    auto masked = [&](ImplicitLocOpBuilder &b) {
+      return overBlocks(b, task, tile, nth, end, widths.masked, range.keyEnd, state);
+    };
+    return where(b, kept.some, state, [&](ImplicitLocOpBuilder &b) {
+      if (!hasWhole || isNumber(kept.all, 0))
+        return masked(b);
+      Value keyEnd = arith::MulIOp::create(b, next, index(b, task.block));
+      Value isFull = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, keyEnd, range.keyEnd);
+      isFull = arith::AndIOp::create(b, isFull, asBool(b, kept.all));
+      auto choice = scf::IfOp::create(b, state.getTypes(), isFull, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(choice.thenBlock());
+      std::pair<Value, Value> share =
+          tile.prefetched.empty() ? std::pair<Value, Value>() : prefetchShare(b, range.from, range.end, each, nth);
+      scf::YieldOp::create(b, onBlocks(b, task, tile, nth, b.getIndexAttr(each), Value(), share, state));
+      b.setInsertionPointToStart(choice.elseBlock());
+      scf::YieldOp::create(b, masked(b));
+      return SmallVector<Value>(choice.getResults());
+    });
   });
 }
 
@@ -180,7 +225,7 @@ QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, in
         return readPanel(b, tile, {r, c});
       });
   }
-  return {query, sliceExtras(b, task, inSequence, m), arith::AddIOp::create(b, task.offset, inSequence)};
+  return {query, sliceExtras(b, task, inSequence, m), inSequence, arith::AddIOp::create(b, task.offset, inSequence)};
 }
 
 SmallVector<Value> tile::emptyState(ImplicitLocOpBuilder &b, ValueRange dest) {
@@ -239,6 +284,8 @@ SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &ta
                              ? task.schedule.keys / task.block
                              : 1,
                 masked = hasContiguousBlocks(task) && !task.schedule.kernel.takesMatrix(m) ? blocks : 1;
+  if (task.tellsBlocks)
+    return overToldBlocks(b, task, tile, m, range, {blocks, masked}, task.view || isWide, init);
   if (task.bounds.exact && (task.view || isWide)) {
     if (task.bounds.lower)
       state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, range.keyEnd, state);
@@ -256,5 +303,6 @@ QueryTile tile::groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, in
   SmallVector<OpFoldResult> offsets, sizes;
   tileOf(b, task, 0, task.firstQuery, 1, Value(), 0, offsets, sizes);
   sizes[*op.dimOf(0, AttentionOp::G)] = b.getIndexAttr(m);
-  return {extract(b, op.getQuery(), offsets, sizes, {m, task.channels}), {}, task.offset, /*isGroup=*/true};
+  return {
+      extract(b, op.getQuery(), offsets, sizes, {m, task.channels}), {}, index(b, 0), task.offset, /*isGroup=*/true};
 }

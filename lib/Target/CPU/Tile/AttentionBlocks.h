@@ -8,6 +8,7 @@ namespace rapt::tile {
 struct QueryTile {
   Value query;
   AttentionExtras extras;
+  Value inSequence;                         ///< the first query, counted from that of the sequence
   Value position;                           ///< absolute, of the first query
   bool isGroup = false;                     ///< the queries are one position in the heads of a group
   llvm::SmallVector<Value> prefetched = {}; ///< matrices read (even positions) and written (odd) after it

@@ -9,6 +9,7 @@
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/CacheLayout.h"
 #include "lib/Target/CPU/Tile/AttentionBlocks.h"
+#include "lib/Target/CPU/Tile/KeptKeys.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -69,9 +70,12 @@ struct SplitAttention {
       return update(b, task, tile, heads, range, state);
     return loop(b, range.from, range.end, 1, state, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
       Value next = arith::AddIOp::create(b, nth, index(b, 1));
-      AttentionTask wide = task;
-      wide.widened = widenKeys(b, task, nth, next, 1);
-      return update(b, wide, tile, heads, within(b, range, nth, next), carried);
+      return whereKept(b, task, {tile.inSequence, index(b, 1), nth, next}, Reads::Vectors, carried,
+                       [&](ImplicitLocOpBuilder &b) {
+                         AttentionTask wide = task;
+                         wide.widened = widenKeys(b, task, nth, next, 1);
+                         return update(b, wide, tile, heads, within(b, range, nth, next), carried);
+                       });
     });
   }
 

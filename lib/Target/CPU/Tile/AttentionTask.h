@@ -23,9 +23,10 @@ struct WidenedKeys {
 struct AttentionTask {
   attn::AttentionOp op;
   MaskBounds bounds;
-  attn::KVViewOp view;      ///< null where keys and values are plain tensors
-  PackedKeys packed = {};   ///< null where keys are in a cache
-  WidenedKeys widened = {}; ///< null where matmuls read keys in place
+  bool tellsBlocks, tellsTasks; ///< whether blocks of a tile, and of a task, are skipped by intervals of the mask
+  attn::KVViewOp view;          ///< null where keys and values are plain tensors
+  PackedKeys packed = {};       ///< null where keys are in a cache
+  WidenedKeys widened = {};     ///< null where matmuls read keys in place
   int64_t channels = 0, valueChannels = 0, block = 0;
   Value sequence = {}, kvHead = {}, group = {}, head = {};
   Value firstQuery = {}; ///< of the sequence, in the dim q

@@ -1,0 +1,51 @@
+//===- MaskIntervals.h - Which keys of a block a mask keeps, by intervals ----------*- C++ -*-===//
+//
+// A mask region is evaluated once for a rectangle of queries and keys instead of once for each of
+// its elements: every index and integer becomes the interval of its values, every i1 the pair (true
+// for all elements, true for some). A block of which no element is kept is skipped; a block of which
+// all are kept needs no mask. Sound for every region, exact where comparisons of q and kv with
+// numbers are joined by `and`, `or` and `not`.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Conversion/Tensors.h"
+#include <optional>
+
+namespace rapt::tile {
+
+/// A number where it is known while code is made; else an index, or an i1, for which the number is 0 or 1.
+using Scalar = std::variant<int64_t, Value>;
+
+/// No element is below `low` or above `high`. Of an i1: whether all elements, and whether some, are true.
+struct Interval {
+  Scalar low, high;
+};
+
+/// What is known of an argument of a mask region at a rectangle.
+struct MaskArgument {
+  std::optional<Interval> interval; ///< of an element
+  Value table = {};                 ///< an extra operand that the region reads whole
+};
+
+/// i1: whether the mask keeps some element, and whether it keeps all.
+struct Kept {
+  Scalar some, all;
+};
+
+/// What the mask region keeps of a rectangle whose b, h, q, kv and elements of extra operands are `arguments`. Code is
+/// made at `b`; without code, every argument is a number and nothing from outside of the region is known.
+Kept keptBy(mlir::Region &mask, llvm::ArrayRef<MaskArgument> arguments, ImplicitLocOpBuilder *b);
+
+/// Whether keptBy can tell anything of a block where it knows the intervals of the arguments that are `known`.
+bool mayTellKept(mlir::Region &mask, llvm::ArrayRef<bool> known);
+
+/// A scalar as an index, or as an i1.
+Value asIndex(ImplicitLocOpBuilder &b, Scalar scalar);
+Value asBool(ImplicitLocOpBuilder &b, Scalar scalar);
+inline bool isNumber(Scalar scalar, int64_t number) { return scalar == Scalar(number); }
+
+/// What `body` gives where `condition` is true, else `otherwise`.
+llvm::SmallVector<Value> where(ImplicitLocOpBuilder &b, Scalar condition, ValueRange otherwise,
+                               llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &)> body);
+
+} // namespace rapt::tile

@@ -1,0 +1,28 @@
+//===- KeptKeys.h - Blocks of keys that the mask of attention drops or keeps -------*- C++ -*-===//
+#pragma once
+#include "lib/Conversion/MaskIntervals.h"
+#include "lib/Target/CPU/Tile/AttentionTask.h"
+
+namespace rapt::tile {
+
+/// `queries` of a task's sequence from `query` on, counted from its first, and its blocks of keys [from, end).
+struct Rectangle {
+  Value query, queries, from, end;
+};
+
+/// The extra operands that are read to tell what a mask keeps of a rectangle: those with elements of queries or of
+/// keys, or also matrices (queries, keys).
+enum class Reads { Vectors, Matrices };
+
+/// Whether keptKeys tells blocks apart: the mask's bounds are not all of it, and its region has intervals.
+bool tellsBlocks(attn::AttentionOp op, Reads reads);
+
+/// What the op's mask keeps of a rectangle.
+Kept keptKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rectangle &rectangle, Reads reads);
+
+/// What `body` makes of `state` where the mask keeps some key of a rectangle, else `state`.
+llvm::SmallVector<Value> whereKept(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rectangle &rectangle,
+                                   Reads reads, ValueRange state,
+                                   llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &)> body);
+
+} // namespace rapt::tile
