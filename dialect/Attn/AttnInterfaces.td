@@ -120,6 +120,8 @@ def Attn_EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
 
 /// Element types of activations and results. An op computes in f32 and rounds a result of 16 bits once.
 defvar Attn_Floats = [F32, BF16, F16];
+/// Elements of extra operands beside floats.
+defvar Attn_Integers = [I1, I8, I32, I64];
 def Attn_RankedTensor : RankedTensorOf<Attn_Floats>;
 def Attn_Matrix : 2DTensorOf<Attn_Floats>;
 def Attn_Vector : 1DTensorOf<Attn_Floats>;

@@ -62,7 +62,7 @@ constexpr HwcapBits hwcaps[] = {{"bf16", "26", "0x4000"},      {"complxnum", "16
 std::string cType(const std::string &dtype) {
   if (dtype == "f32")
     return "float";
-  if (dtype == "i32" || dtype == "i64")
+  if (dtype == "i8" || dtype == "i32" || dtype == "i64")
     return "int" + dtype.substr(1) + "_t";
   return "uint16_t"; // bf16 and f16
 }
@@ -87,7 +87,8 @@ std::string describeBuffer(const json::Value &buffer) {
   std::string note = kind == "cache" ? "read and written" : kind == "input" ? "read" : "written";
   if (dtype == "bf16" || dtype == "f16")
     note += ", " + dtype;
-  return " *   " + text(buffer, "name") + shapeText(buffer) + ": " + note + "\n";
+  const std::string shape = shapeText(buffer);
+  return " *   " + text(buffer, "name") + shape + ": " + note + (shape.empty() ? ", one element" : "") + "\n";
 }
 
 std::string describeDims(const json::Value &entry) {

@@ -366,11 +366,12 @@ private:
       return std::nullopt;
     ImplicitLocOpBuilder &b = scalars.builder();
     SmallVector<Value> indices;
-    for (auto [index, extent] : llvm::zip_equal(op.getIndices(), cast<RankedTensorType>(table.getType()).getShape())) {
+    for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
       MaybeInterval x = of(index);
       if (!x || x->low != x->high)
         return std::nullopt;
-      indices.push_back(asIndex(b, scalars.larger(Scalar(0), scalars.smaller(x->low, Scalar(extent - 1)))));
+      const Scalar last(asValue(b, affineOf(b, b.getAffineDimExpr(0) - 1, {extent(b, table, int64_t(dim))})));
+      indices.push_back(asIndex(b, scalars.larger(Scalar(0), scalars.smaller(x->low, last))));
     }
     intervals.erase(op.getResult());
     return fromOutside(tensor::ExtractOp::create(b, table, indices));

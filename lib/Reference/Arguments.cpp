@@ -58,6 +58,8 @@ std::string shapeText(ArrayRef<int64_t> shape) {
 
 std::vector<int64_t> integersOf(const NpyTensor &tensor) {
   switch (tensor.type) {
+  case NpyType::I8:
+    return elementsAs<int8_t, int64_t>(tensor);
   case NpyType::I32:
     return elementsAs<int32_t, int64_t>(tensor);
   case NpyType::I64:

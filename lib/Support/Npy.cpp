@@ -19,7 +19,7 @@ struct TypeName {
 constexpr TypeName types[] = {{NpyType::F32, 4, "f32", "<f4"},   {NpyType::F64, 8, "f64", "<f8"},
                               {NpyType::I32, 4, "i32", "<i4"},   {NpyType::I64, 8, "i64", "<i8"},
                               {NpyType::Bool, 1, "bool", "|b1"}, {NpyType::F16, 2, "f16", "<f2"},
-                              {NpyType::U16, 2, "u16", "<u2"}};
+                              {NpyType::U16, 2, "u16", "<u2"},   {NpyType::I8, 1, "i8", "|i1"}};
 
 const TypeName &entry(NpyType type) { return types[size_t(type)]; }
 
@@ -81,14 +81,14 @@ Expected<NpyType> readType(const InputFile &file, std::string_view header) {
   for (const TypeName &t : types)
     if (description.substr(0, 5) == "'" + std::string(t.description) + "'")
       return t.type;
-  return wrong(file.path(), "its element type is not little-endian f16, f32, f64, u16, i32, i64 or bool");
+  return wrong(file.path(), "its element type is not little-endian f16, f32, f64, u16, i8, i32, i64 or bool");
 }
 
 } // namespace
 
 size_t sizeOf(NpyType type) { return entry(type).bytes; }
 bool isFloat(NpyType type) { return type == NpyType::F16 || type == NpyType::F32 || type == NpyType::F64; }
-bool isInteger(NpyType type) { return type == NpyType::I32 || type == NpyType::I64 || type == NpyType::Bool; }
+bool isInteger(NpyType type) { return !isFloat(type) && type != NpyType::U16; }
 const char *nameOf(NpyType type) { return entry(type).name; }
 
 Expected<NpyTensor> readNpy(const std::string &path) {

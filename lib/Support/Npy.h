@@ -14,7 +14,7 @@
 namespace rapt {
 
 /// U16 has the bits of bf16 or f16, as kernels take them.
-enum class NpyType : uint8_t { F32, F64, I32, I64, Bool, F16, U16 };
+enum class NpyType : uint8_t { F32, F64, I32, I64, Bool, F16, U16, I8 };
 
 /// Bytes of an element, and "f32", ... for messages.
 size_t sizeOf(NpyType type);

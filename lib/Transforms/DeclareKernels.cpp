@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Transforms/Extents.h"
+#include "lib/Transforms/KernelArguments.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -47,13 +48,11 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     if (isa<attn::KVCacheType>(array.value.getType()))
       return success();
     auto tensor = dyn_cast<RankedTensorType>(array.value.getType());
-    Type element = tensor ? tensor.getElementType() : Type();
-    if (element &&
-        (element.isF32() || element.isBF16() || element.isF16() || element.isInteger(32) || element.isInteger(64)))
+    if (tensor && isKernelElement(tensor.getElementType()))
       return success();
     return entry.emitOpError() << "has " << array.value.getType() << " as "
                                << (array.isResult ? "result " : "argument ") << array.index
-                               << ": a kernel works on tensors of f32, bf16, f16, i32 or i64";
+                               << ": a kernel works on scalars and tensors of f32, bf16, f16, i1, i8, i32 or i64";
   }
 
   /// A name for each array that has none.
@@ -147,8 +146,19 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     return success();
   }
 
-  /// Sees that there is a declaration of the dim, whose size may be known.
-  LogicalResult declare(func::FuncOp entry, StringRef name, std::optional<int64_t> size) {
+  /// The groups of extents of tables, which attn.lookup reads at some element whatever its indices are.
+  static llvm::SmallSet<unsigned, 8> groupsOfTables(ModuleOp module, Extents &extents) {
+    llvm::SmallSet<unsigned, 8> groups;
+    module.walk([&](attn::ScoreAndMaskOpInterface op) {
+      for (auto [i, extra] : llvm::enumerate(op.getExtras()))
+        for (int64_t dim = 0; op.isTable(i) && dim < cast<RankedTensorType>(extra.getType()).getRank(); ++dim)
+          groups.insert(extents.placeOf(extra, dim).group);
+    });
+    return groups;
+  }
+
+  /// Sees that there is a declaration of the dim, which is at least `least`, and whose size may be known.
+  LogicalResult declare(func::FuncOp entry, StringRef name, std::optional<int64_t> size, int64_t least = 0) {
     ModuleOp module = getOperation();
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     auto declared = dyn_cast_or_null<attn::DimOp>(SymbolTable::lookupSymbolIn(module, name));
@@ -158,11 +168,14 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     if (declared && size && !(isSize(declared.getMin()) && isSize(declared.getMax())))
       return declared.emitOpError() << "is always " << *size << " in '" << entry.getSymName()
                                     << "', which its bounds must say";
+    if (declared && int64_t(declared.getMin()) < least)
+      return declared.emitOpError() << "is an extent of a table in '" << entry.getSymName() << "', so its least must be "
+                                    << least << ", found " << declared.getMin();
     if (!declared) {
       // Behind the dims before it: their order is that of the C function's array.
       for (auto other : module.getOps<attn::DimOp>())
         b.setInsertionPointAfter(other);
-      attn::DimOp::create(b, entry.getLoc(), name, size.value_or(0), size.value_or(kMostDefault));
+      attn::DimOp::create(b, entry.getLoc(), name, size.value_or(least), size.value_or(kMostDefault));
     }
     return success();
   }
@@ -240,7 +253,8 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
       if (!dim.name)
         dim.name = freshName();
       std::optional<int64_t> size = extents.leastOf(group);
-      if (failed(declare(entry, dim.name, size ? std::optional(*size - dim.more) : size)))
+      const int64_t least = ofTables.contains(group) ? 1 - std::min<int64_t>(1, dim.more) : 0;
+      if (failed(declare(entry, dim.name, size ? std::optional(*size - dim.more) : size, least)))
         return failure();
       if (dim.more + place > 1)
         return entry.emitOpError() << "has " << describe(entry, array, i) << ", which is '" << dim.name.getValue()
@@ -326,11 +340,15 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
       for (auto function : module.getOps<func::FuncOp>())
         if (function.isPublic() && !function.isDeclaration() && SymbolTable::symbolKnownUseEmpty(function, module))
           function->setAttr(attn::AttnDialect::entryAttr, UnitAttr::get(&getContext()));
+    for (auto function : module.getOps<func::FuncOp>())
+      if (isEntry(function) && !function.isDeclaration() && failed(passArgumentsInMemory(function)))
+        return signalPassFailure();
     Extents extents(module);
     if (Operation *op = extents.getContradiction()) {
       op->emitOpError("needs arrays that no caller has: it would give one extent two sizes, or one below 0");
       return signalPassFailure();
     }
+    ofTables = groupsOfTables(module, extents);
     if (failed(checkOps(module, extents)))
       return signalPassFailure();
     for (auto function : module.getOps<func::FuncOp>())
@@ -339,6 +357,7 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
   }
 
   unsigned nextDim = 0;
+  llvm::SmallSet<unsigned, 8> ofTables; ///< groups of extents
   llvm::StringSet<> named; ///< dims that the text names
 };
 

@@ -222,24 +222,35 @@ def AttnDeclareKernels : Pass<"attn-declare-kernels", "::mlir::ModuleOp"> {
     results without `attn.name` are named (`arg0`, `out`), dynamic extents without `attn.dims` too (`dim0`), and dims without an
     `attn.dim` are declared with the bounds of 32 bits. Extents that the ops force to be equal get one name, offsets of packed rows
     that of the rows and `+1`; two names for one are an error. So is a result with an extent that follows from no argument's.
+    Dims of tables are at least 1. A caller gives a scalar as an array of one element (an index as i64), and truth values as bytes.
 
     ```mlir
-    func.func @add(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
+    func.func @scale(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>, %factor: f32) -> tensor<?x64xf32> {
       %z = arith.addf %x, %y : tensor<?x64xf32>
-      return %z : tensor<?x64xf32>
+      %c0 = arith.constant 0 : index
+      %n = tensor.dim %x, %c0 : tensor<?x64xf32>
+      %factors = tensor.splat %factor[%n] : tensor<?x64xf32>
+      %scaled = arith.mulf %z, %factors : tensor<?x64xf32>
+      return %scaled : tensor<?x64xf32>
     }
     ```
     becomes
     ```mlir
     attn.dim @dim0 min 0 max 2147483647
-    func.func @add(%x: tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "arg0"}, %y: tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "arg1"})
-        -> (tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "out"}) attributes {attn.entry} {
+    func.func @scale(%x: tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "arg0"}, %y: tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "arg1"},
+                     %memory: tensor<f32> {attn.name = "arg2"}) -> (tensor<?x64xf32> {attn.dims = ["dim0"], attn.name = "out"}) attributes {attn.entry} {
+      %factor = tensor.extract %memory[] : tensor<f32>
       %z = arith.addf %x, %y : tensor<?x64xf32>
-      return %z : tensor<?x64xf32>
+      %c0 = arith.constant 0 : index
+      %n = tensor.dim %x, %c0 : tensor<?x64xf32>
+      %factors = tensor.splat %factor[%n] : tensor<?x64xf32>
+      %scaled = arith.mulf %z, %factors : tensor<?x64xf32>
+      return %scaled : tensor<?x64xf32>
     }
     ```
   }];
-  let dependentDialects = ["::rapt::attn::AttnDialect"]; // a function without ops of it has dims, too
+  // A function without ops of attn has dims, too.
+  let dependentDialects = ["::rapt::attn::AttnDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AttnAnnotateCosts : Pass<"attn-annotate-costs", "::mlir::ModuleOp"> {

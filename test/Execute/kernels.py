@@ -54,7 +54,7 @@ def threads(workers):
     return run
 
 
-TYPES = {"f32": np.float32, "bf16": np.uint16, "f16": np.float16, "i32": np.int32}  # of arrays, by elements
+TYPES = {"f32": np.float32, "bf16": np.uint16, "f16": np.float16, "i1": np.bool_, "i8": np.int8, "i32": np.int32, "i64": np.int64}  # of arrays, by elements
 
 
 def untouched(dtype):
@@ -154,7 +154,7 @@ class Program:
             same = np.isnan(guard) if np.issubdtype(guard.dtype, np.floating) else guard == untouched(guard.dtype)
             assert same.all(), f"{entry} wrote beyond a buffer {array.shape}"
         for i, given in enumerate(inputs):
-            assert i in in_place or np.array_equal(given.view(np.uint8), buffers[i][0].view(np.uint8)), f"{entry} wrote to input {i}"
+            assert i in in_place or given.tobytes() == buffers[i][0].tobytes(), f"{entry} wrote to input {i}"
         return [array for array, _ in buffers[len(inputs):]] + [buffers[i][0] for i in in_place]
 
     def reference(self, entry, named, outputs):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Attention that no schedule of the CPU takes, by its neutral decomposition, against the reference in float64: transposed queries and
-results, dims of one element behind the channels, and extra operands of f16 and bf16. Lengths of 0 and 1, primes, and more queries than a tile; the same bits with any number
+results, dims of one element behind the channels, and, with schedules of their own, extra operands of f16 and bf16. Lengths of 0 and 1, primes, and more queries than a tile; the same bits with any number
 of workers."""
 
 import numpy as np

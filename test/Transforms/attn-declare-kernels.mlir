@@ -140,8 +140,8 @@ func.func @many(%x: tensor<?x64xf32> {attn.dims = ["m", "n"]}) -> tensor<?x64xf3
 
 // -----
 
-// expected-error@+1 {{has 'f32' as argument 0: a kernel works on tensors of f32, bf16, f16, i32 or i64}}
-func.func @scalar(%x: f32, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
+// expected-error@+1 {{has 'i16' as argument 0: a kernel works on scalars and tensors of f32, bf16, f16, i1, i8, i32 or i64}}
+func.func @short_integer(%x: i16, %y: tensor<?x64xf32>) -> tensor<?x64xf32> {
   return %y : tensor<?x64xf32>
 }
 
@@ -412,4 +412,85 @@ func.func @other_dims(%c: !cache {attn.name = "a", attn.dims = ["blocks"]}) -> (
 // CHECK: func.func @taken(%{{.*}}: tensor<?x32xf32> {attn.dims = ["dim1"]{{.*}}}, %{{.*}}: tensor<?x32xf32> {attn.dims = ["dim0"]
 func.func @taken(%x: tensor<?x32xf32>, %y: tensor<?x32xf32> {attn.dims = ["dim0"]}) {
   return
+}
+
+// -----
+
+// A caller gives scalars as arrays of one element, an index as i64, and truth values as bytes.
+// CHECK-LABEL: func.func @scalars(
+// CHECK-SAME: %[[X:.*]]: tensor<?xf32>{{.*}}, %[[F:.*]]: tensor<f32> {attn.name = "factor"}, %[[N:.*]]: tensor<i64> {attn.name = "n"}, %[[K:.*]]: tensor<?xi8> {attn.dims = ["dim0"], attn.name = "keep"})
+// CHECK-SAME: -> (tensor<?xf32> {attn.dims = ["dim0"], attn.name = "out0"}, tensor<?xi8> {attn.dims = ["dim0"], attn.name = "out1"}, tensor<i64> {attn.name = "out2"})
+func.func @scalars(%x: tensor<?xf32>, %factor: f32 {attn.name = "factor"}, %n: index {attn.name = "n"}, %keep: tensor<?xi1> {attn.name = "keep"}) -> (tensor<?xf32>, tensor<?xi1>, index) {
+  // CHECK: %[[TRUTHS:.*]] = arith.cmpi ne, %[[K]], %{{.*}} : tensor<?xi8>
+  // CHECK: %[[LOADED:.*]] = tensor.extract %[[N]][] : tensor<i64>
+  // CHECK: %[[INDEX:.*]] = arith.index_cast %[[LOADED]] : i64 to index
+  // CHECK: %[[FACTOR:.*]] = tensor.extract %[[F]][] : tensor<f32>
+  // CHECK: tensor.splat %[[FACTOR]]
+  %c0 = arith.constant 0 : index
+  %d = tensor.dim %x, %c0 : tensor<?xf32>
+  %factors = tensor.splat %factor[%d] : tensor<?xf32>
+  %y = arith.mulf %x, %factors : tensor<?xf32>
+  %z = arith.select %keep, %y, %x : tensor<?xi1>, tensor<?xf32>
+  // CHECK: %[[TWICE:.*]] = arith.addi %[[INDEX]], %[[INDEX]] : index
+  %twice = arith.addi %n, %n : index
+  // CHECK: %[[BYTES:.*]] = arith.extui %[[TRUTHS]] : tensor<?xi1> to tensor<?xi8>
+  // CHECK: return %{{.*}}, %[[BYTES]], %{{.*}} : tensor<?xf32>, tensor<?xi8>, tensor<i64>
+  return %z, %keep, %twice : tensor<?xf32>, tensor<?xi1>, index
+}
+
+// -----
+
+// An extra operand of i1 is read as bytes by the regions, and extents of tables are at least 1.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dv)>
+#m = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+// CHECK: attn.dim @dim2 min 1 max
+// CHECK-LABEL: func.func @listed(
+// CHECK-SAME: %[[LISTED:arg[0-9]+]]: tensor<?x?xi8> {{.*}}, %[[TABLE:arg[0-9]+]]: tensor<?xi8> {attn.dims = ["dim2"]
+func.func @listed(%x: tensor<?x32xf32>, %y: tensor<?x32xf32>, %listed: tensor<?x?xi1>, %table: tensor<?xi1>) -> tensor<?x32xf32> {
+  %scale = arith.constant 1.0 : f32
+  // CHECK: extras(%[[LISTED]], %[[TABLE]] : tensor<?x?xi8>, tensor<?xi8>)
+  // CHECK: ^bb0({{.*}}, %[[E:.*]]: i8, %[[T:.*]]: tensor<?xi8>):
+  // CHECK: %[[TRUTH:.*]] = arith.cmpi ne, %[[E]], %{{.*}} : i8
+  // CHECK: %[[ELEMENT:.*]] = attn.lookup %[[T]][%{{.*}}] : tensor<?xi8> -> i8
+  // CHECK: %[[OTHER:.*]] = arith.cmpi ne, %[[ELEMENT]], %{{.*}} : i8
+  // CHECK: arith.andi %[[TRUTH]], %[[OTHER]] : i1
+  %o = attn.attention %x, %y, %y, %scale extras(%listed, %table : tensor<?x?xi1>, tensor<?xi1>) maps [#q, #k, #v, #o, #m, #t]
+    : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32> mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %e: i1, %t: tensor<?xi1>):
+      %f = attn.lookup %t[%j] : tensor<?xi1> -> i1
+      %keep = arith.andi %e, %f : i1
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x32xf32>
+}
+
+// -----
+
+// expected-error@+1 {{is an extent of a table in 'short', so its least must be 1, found 0}}
+attn.dim @n min 0 max 64
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, dv)>
+#t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+func.func @short(%x: tensor<?x32xf32>, %table: tensor<?xf32> {attn.dims = ["n"]}) -> tensor<?x32xf32> {
+  %scale = arith.constant 1.0 : f32
+  %o = attn.attention %x, %x, %x, %scale extras(%table : tensor<?xf32>) maps [#q, #k, #v, #o, #t]
+    : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32>
+  return %o : tensor<?x32xf32>
+}
+
+// -----
+
+// expected-error@+1 {{is a kernel with scalars, or arrays of i1, and another function calls it: the two need functions of their own}}
+func.func @called(%x: tensor<4xf32>, %s: f32) -> tensor<4xf32> attributes {attn.entry} {
+  return %x : tensor<4xf32>
+}
+func.func @calls(%x: tensor<4xf32>, %s: f32) -> tensor<4xf32> attributes {attn.entry} {
+  %0 = call @called(%x, %s) : (tensor<4xf32>, f32) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
 }

@@ -115,7 +115,8 @@ LogicalResult LookupOp::verify() {
     return emitOpError("reads tables that are arguments of its region");
   if (table.getRank() < 1 || table.getRank() > 3 || table.getRank() != static_cast<int64_t>(getIndices().size()))
     return emitOpError() << "has " << getIndices().size() << " indices for " << table << "; a table has 1 to 3 dims";
-  if (table.getElementType().isInteger(32) != getResult().getType().isInteger(32))
+  const Type element = table.getElementType();
+  if (getResult().getType() != (isa<FloatType>(element) ? Type(Float32Type::get(getContext())) : element))
     return emitOpError() << "reads " << table.getElementType() << " as " << getResult().getType();
   return success();
 }

@@ -69,7 +69,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     value channel). Query head h is `hkv * G + g`. Scores are f32 and natural: `s = scale * sum_dqk query * key`.
 
     The optional region `score(s, b, h, q, kv, extras...)` maps a score, `mask(b, h, q, kv, extras...)` says which keys
-    count; extras are elements of the extra operands at their maps. An extra operand of static shape whose map is empty is a
+    count; extras are elements of the extra operands at their maps. An extra operand with dims whose map is empty is a
     table: the regions get the tensor and read it with `attn.lookup`. A masked element takes no part, whatever its score.
     A row with no key gives 0. Indices are absolute. Regions may use scalars from outside, but no tensors: those are
     extra operands.
@@ -125,7 +125,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
   let arguments = (ins Attn_RankedTensor:$query, Attn_RankedTensor:$key, Attn_RankedTensor:$value, F32:$scale,
                        Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
                        Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
-                       Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<Attn_Vector>:$additive,
+                       Variadic<RankedTensorOf<!listconcat(Attn_Floats, Attn_Integers)>>:$extras, Optional<Attn_Vector>:$additive,
                        Optional<Attn_RankedTensor>:$weights, Optional<Index>:$layer, OptionalAttr<DenseI64ArrayAttr>:$heads,
                        AffineMapArrayAttr:$maps, UnitAttr:$log_sum_exp);
   let results = (outs Attn_RankedTensor:$result, Optional<RankedTensorOf<[F32]>>:$lse, Optional<Attn_RankedTensor>:$new_weights);
@@ -170,8 +170,8 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
 def Attn_LookupOp : Attn_Op<"lookup", [Attn_StaysInTiles, Pure]> {
   let summary = "reads a table in a score or mask region";
   let description = [{
-    The element of a table (an extra operand with an empty map) at indices that may depend on anything, as f32 or i32. An index
-    beyond an end of its dim reads the element at that end. T5's relative positions:
+    The element of a table (an extra operand with an empty map) at indices that may depend on anything. A float is read as f32, an
+    integer as it is. An index beyond an end of its dim reads the element at that end. T5's relative positions:
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -196,8 +196,8 @@ def Attn_LookupOp : Attn_Op<"lookup", [Attn_StaysInTiles, Pure]> {
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<!listconcat(Attn_Floats, [I32])>:$table, Variadic<Index>:$indices);
-  let results = (outs AnyTypeOf<[F32, I32]>:$result);
+  let arguments = (ins RankedTensorOf<!listconcat(Attn_Floats, Attn_Integers)>:$table, Variadic<Index>:$indices);
+  let results = (outs AnyTypeOf<!listconcat([F32], Attn_Integers)>:$result);
   let assemblyFormat = "$table `[` $indices `]` attr-dict `:` type($table) `->` type($result)";
   let hasVerifier = 1;
 }

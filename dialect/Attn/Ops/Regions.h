@@ -30,14 +30,13 @@ inline bool isTableWith(mlir::AffineMap map, mlir::Value operand) {
   return map.getNumResults() == 0 && llvm::cast<mlir::RankedTensorType>(operand.getType()).getRank() != 0;
 }
 
-/// Tables have a static shape, elements that 32 bits can count, and are read by attn.lookup alone.
+/// Tables of static shape have elements that 32 bits can count. All are read by attn.lookup alone.
 inline mlir::LogicalResult verifyTable(mlir::Operation *op, mlir::BlockArgument argument) {
   auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
   int64_t elements = 1;
   for (int64_t extent : type.getShape())
-    if (extent <= 0 || llvm::MulOverflow(elements, extent, elements) || elements > INT32_MAX)
-      return op->emitOpError() << "has a table " << type << ", but a table has a static shape of 1 to " << INT32_MAX
-                               << " elements";
+    if (!mlir::ShapedType::isDynamic(extent) && (extent <= 0 || llvm::MulOverflow(elements, extent, elements) || elements > INT32_MAX))
+      return op->emitOpError() << "has a table " << type << ", but a table has 1 to " << INT32_MAX << " elements";
   for (mlir::Operation *user : argument.getUsers())
     if (!llvm::isa<LookupOp>(user))
       return user->emitOpError("uses a table, which only attn.lookup reads");

@@ -368,11 +368,11 @@ func.func @table_element(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xf32>) 
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 #t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
-func.func @table_dynamic(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x?xf32>) {
-  // expected-error@+1 {{has a table 'tensor<4x?xf32>', but a table has a static shape of 1 to 2147483647 elements}}
-  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x?xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
+func.func @table_empty(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x0xf32>) {
+  // expected-error@+1 {{has a table 'tensor<4x0xf32>', but a table has 1 to 2147483647 elements}}
+  %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x0xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
     score {
-    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<4x?xf32>):
+    ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<4x0xf32>):
       attn.yield %x : f32
     }
   return
@@ -386,7 +386,7 @@ func.func @table_dynamic(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x?xf32>) {
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 #t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
 func.func @table_huge(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<65536x65536xf32>) {
-  // expected-error@+1 {{a static shape of 1 to 2147483647 elements}}
+  // expected-error@+1 {{but a table has 1 to 2147483647 elements}}
   %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<65536x65536xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
     score {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<65536x65536xf32>):

@@ -36,39 +36,61 @@ Value toInteger(ImplicitLocOpBuilder &b, Value value, Type type) {
   return from < to ? Value(arith::ExtSIOp::create(b, type, value)) : arith::TruncIOp::create(b, type, value);
 }
 
-/// attn.lookup whose indices are scalars or vectors. Indices are clamped to the table, which is read as one row; its
-/// number of elements fits 32 bits.
+/// A number, or an extent, with the type of `like`: an index, an integer or a vector of integers.
+Value numberLike(ImplicitLocOpBuilder &b, Value like, OpFoldResult number) {
+  Type element = getElementTypeOrSelf(like.getType());
+  auto vector = dyn_cast<VectorType>(like.getType());
+  if (auto value = dyn_cast<Value>(number)) {
+    if (!element.isIndex())
+      value = arith::IndexCastOp::create(b, element, value);
+    return vector ? splat(b, value) : value;
+  }
+  TypedAttr scalar = b.getIntegerAttr(element, *getConstantIntValue(number));
+  if (vector)
+    scalar = DenseElementsAttr::get(vector, scalar);
+  return arith::ConstantOp::create(b, scalar);
+}
+
+/// attn.lookup whose indices are scalars or vectors. Indices are clamped to the table, which is read as one row. The
+/// elements of a table of static shape are counted in 32 bits.
 Value lookUp(ImplicitLocOpBuilder &b, Value table, ArrayRef<Value> indices) {
   auto type = cast<RankedTensorType>(table.getType());
   const bool some = llvm::any_of(indices, isVector);
-  auto number = [&](Value like, int64_t value) -> Value {
-    TypedAttr scalar = b.getIntegerAttr(getElementTypeOrSelf(like.getType()), value);
-    if (auto vector = dyn_cast<VectorType>(like.getType()))
-      scalar = DenseElementsAttr::get(vector, scalar);
-    return arith::ConstantOp::create(b, scalar);
-  };
+  const Type counts = type.hasStaticShape() ? b.getI32Type() : b.getI64Type();
+  AffineExpr d0 = b.getAffineDimExpr(0);
   Value at;
-  for (auto [index, extent] : llvm::zip_equal(indices, type.getShape())) {
-    Value clamped = arith::MaxSIOp::create(b, index, number(index, 0));
-    clamped = toInteger(b, arith::MinSIOp::create(b, clamped, number(index, extent - 1)), b.getI32Type());
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    OpFoldResult extent = tile::extent(b, table, int64_t(dim)), last = tile::affineOf(b, d0 - 1, {extent});
+    // A dynamic extent may be beyond the type of the index' lanes.
+    Value clamped = index;
+    if (type.isDynamicDim(dim))
+      clamped = toInteger(b, clamped, b.getI64Type());
+    clamped = arith::MaxSIOp::create(b, clamped, numberLike(b, clamped, b.getIndexAttr(0)));
+    clamped = toInteger(b, arith::MinSIOp::create(b, clamped, numberLike(b, clamped, last)), counts);
     if (some)
       clamped = splat(b, clamped);
     if (at)
-      clamped = arith::AddIOp::create(b, arith::MulIOp::create(b, at, number(at, extent)), clamped);
+      clamped = arith::AddIOp::create(b, arith::MulIOp::create(b, at, numberLike(b, at, extent)), clamped);
     at = clamped;
   }
   if (type.getRank() > 1) {
     SmallVector<ReassociationIndices> all(1);
     llvm::append_range(all[0], llvm::seq<int64_t>(0, type.getRank()));
-    auto flat = RankedTensorType::get({type.getNumElements()}, type.getElementType());
-    table = tensor::CollapseShapeOp::create(b, flat, table, all);
+    table = tensor::CollapseShapeOp::create(b, table, all);
   }
+  auto widened = [&](Value element) -> Value { // floats are read as f32
+    Type from = type.getElementType();
+    if (!isa<FloatType>(from) || from.isF32())
+      return element;
+    Type to = isVector(element) ? Type(panelOf(b.getF32Type())) : b.getF32Type();
+    return arith::ExtFOp::create(b, to, element);
+  };
   if (!some)
-    return tensor::ExtractOp::create(b, table, Value(arith::IndexCastOp::create(b, b.getIndexType(), at)));
+    return widened(tensor::ExtractOp::create(b, table, Value(arith::IndexCastOp::create(b, b.getIndexType(), at))));
   VectorType panel = panelOf(type.getElementType());
   Value every = arith::ConstantOp::create(b, DenseElementsAttr::get(panelOf(b.getI1Type()), true));
   Value none = arith::ConstantOp::create(b, b.getZeroAttr(panel));
-  return vector::GatherOp::create(b, panel, table, ValueRange{index(b, 0)}, at, every, none);
+  return widened(vector::GatherOp::create(b, panel, table, ValueRange{index(b, 0)}, at, every, none));
 }
 
 /// Rewrites the ops of a score or mask region for 32 keys.

@@ -126,9 +126,8 @@ LogicalResult verifySplits(AttentionOp op, const AttentionSchedule &schedule, in
 
 std::string cpu::whyNotTiled(AttentionOp op) {
   for (Value extra : op.getExtras())
-    if (Type element = getElementTypeOrSelf(extra.getType());
-        !element.isF32() && !element.isInteger(32) && !element.isInteger(64))
-      return "extra operands are f32, i32 or i64";
+    if (getElementTypeOrSelf(extra.getType()).isInteger(1))
+      return "an extra operand of i1 has vectors of bits"; // in memory an element is a byte
   if (op->hasAttr(cpu::kNeutralAttr))
     return "channels that fill no panel cannot be padded";
   if (op.getWeights() && !op.getWeights().getType().getElementType().isF32())

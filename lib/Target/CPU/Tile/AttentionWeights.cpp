@@ -122,7 +122,7 @@ Value Task::inlined(ImplicitLocOpBuilder &b, Region &region, Value similarity, V
     Value table = mapping.lookupOrDefault(lookup.getTable());
     SmallVector<Value> indices;
     for (auto [i, at] : llvm::enumerate(lookup.getIndices())) {
-      Value last = index(b, cast<RankedTensorType>(table.getType()).getDimSize(i) - 1);
+      Value last = asValue(b, affineOf(b, b.getAffineDimExpr(0) - 1, {extent(b, table, i)}));
       Value bounded = arith::MaxSIOp::create(b, mapping.lookupOrDefault(at), index(b, 0));
       indices.push_back(arith::MinSIOp::create(b, bounded, last));
     }

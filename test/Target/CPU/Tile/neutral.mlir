@@ -59,9 +59,9 @@ func.func @not_pairs(%cache: tensor<?x2x4x2x128x32xf32>, %layer: index, %table: 
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 #x = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q)>
-// CHECK: its neutral decomposition is compiled, since extra operands are f32, i32 or i64
-func.func @extra(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32, %e: tensor<?xf16>) -> tensor<?x4x32xf32> {
-  %o = attn.attention %q, %k, %k, %scale extras(%e : tensor<?xf16>) maps [#q, #k, #v, #o, #x] {attn.schedule = #attention}
+// CHECK: its neutral decomposition is compiled, since an extra operand of i1 has vectors of bits
+func.func @extra(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %scale: f32, %e: tensor<?xi1>) -> tensor<?x4x32xf32> {
+  %o = attn.attention %q, %k, %k, %scale extras(%e : tensor<?xi1>) maps [#q, #k, #v, #o, #x] {attn.schedule = #attention}
     : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
   return %o : tensor<?x4x32xf32>
 }
