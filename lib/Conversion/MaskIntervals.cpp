@@ -1,4 +1,4 @@
-//===- MaskIntervals.cpp - Which keys of a block a mask keeps, by intervals ----------------===//
+//===- MaskIntervals.cpp - Intervals of a mask tell which keys of a block it keeps ----------------===//
 #include "lib/Conversion/MaskIntervals.h"
 #include "lib/Analysis/IntegerRanges.h"
 #include "mlir/IR/Matchers.h"
@@ -68,7 +68,7 @@ public:
     const auto predicate = isStrict ? arith::CmpIPredicate::slt : arith::CmpIPredicate::sle;
     return known(b->createOrFold<arith::CmpIOp>(predicate, asIndex(*b, x), asIndex(*b, y)));
   }
-  /// Of two indices.
+  /// Index `x` where the condition is true, else `y`.
   Scalar choose(Scalar condition, Scalar x, Scalar y) {
     if (const int64_t *number = std::get_if<int64_t>(&condition))
       return *number ? x : y;
@@ -214,7 +214,7 @@ private:
 
   Interval negated(const Interval &x) { return {scalars.negate(x.high), scalars.negate(x.low)}; }
 
-  /// Of two i1.
+  /// Whether two i1 differ.
   Interval differ(const Interval &x, const Interval &y) {
     const Interval notX = negated(x), notY = negated(y);
     return {scalars.either(scalars.both(x.low, notY.low), scalars.both(notX.low, y.low)),
@@ -233,7 +233,7 @@ private:
             return std::nullopt;
           return Interval{scalars.sub(x[0].low, x[1].high), scalars.sub(x[0].high, x[1].low)};
         })
-        .Case([&](arith::MulIOp) -> MaybeInterval { return isExact(op) ? product(x[0], x[1]) : MaybeInterval(); })
+        .Case([&](arith::MulIOp) -> MaybeInterval { return isExact(op) ? multiplied(x[0], x[1]) : MaybeInterval(); })
         .Case([&](arith::MinSIOp) -> MaybeInterval {
           return Interval{scalars.smaller(x[0].low, x[1].low), scalars.smaller(x[0].high, x[1].high)};
         })
@@ -256,7 +256,7 @@ private:
         .Default([](Operation *) { return MaybeInterval(); });
   }
 
-  MaybeInterval product(const Interval &x, const Interval &y) {
+  MaybeInterval multiplied(const Interval &x, const Interval &y) {
     for (auto [factor, other] : {std::pair(x, y), std::pair(y, x)})
       if (const int64_t *number = std::get_if<int64_t>(&factor.low); number && tile::isNumber(factor.high, *number)) {
         Interval scaled{scalars.mul(other.low, Scalar(*number)), scalars.mul(other.high, Scalar(*number))};

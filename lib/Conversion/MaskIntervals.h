@@ -1,4 +1,4 @@
-//===- MaskIntervals.h - Which keys of a block a mask keeps, by intervals ----------*- C++ -*-===//
+//===- MaskIntervals.h - Intervals of a mask tell which keys of a block it keeps ----------*- C++ -*-===//
 //
 // A mask region is evaluated once for a rectangle of queries and keys instead of once for each of
 // its elements: every index and integer becomes the interval of its values, every i1 the pair (true
@@ -16,12 +16,12 @@ namespace rapt::tile {
 /// A number where it is known while code is made; else an index, or an i1, for which the number is 0 or 1.
 using Scalar = std::variant<int64_t, Value>;
 
-/// No element is below `low` or above `high`. Of an i1: whether all elements, and whether some, are true.
+/// No element is below `low` or above `high`. An i1 has whether all elements are true, and whether some are.
 struct Interval {
   Scalar low, high;
 };
 
-/// What is known of an argument of a mask region at a rectangle.
+/// An argument of a mask region at a rectangle, as far as it is known.
 struct MaskArgument {
   std::optional<Interval> interval; ///< of an element
   Value table = {};                 ///< an extra operand that the region reads whole
@@ -32,8 +32,8 @@ struct Kept {
   Scalar some, all;
 };
 
-/// What the mask region keeps of a rectangle whose b, h, q, kv and elements of extra operands are `arguments`. Code is
-/// made at `b`; without code, every argument is a number and nothing from outside of the region is known.
+/// The answer of a mask region for a rectangle whose b, h, q, kv and elements of extra operands are `arguments`. Code
+/// is made at `b`; without code, every argument is a number and nothing from outside of the region is known.
 Kept keptBy(mlir::Region &mask, llvm::ArrayRef<MaskArgument> arguments, ImplicitLocOpBuilder *b);
 
 /// Whether keptBy can tell anything of a block where it knows the intervals of the arguments that are `known`.
@@ -44,7 +44,7 @@ Value asIndex(ImplicitLocOpBuilder &b, Scalar scalar);
 Value asBool(ImplicitLocOpBuilder &b, Scalar scalar);
 inline bool isNumber(Scalar scalar, int64_t number) { return scalar == Scalar(number); }
 
-/// What `body` gives where `condition` is true, else `otherwise`.
+/// The values that `body` gives where `condition` is true, else `otherwise`.
 llvm::SmallVector<Value> where(ImplicitLocOpBuilder &b, Scalar condition, ValueRange otherwise,
                                llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &)> body);
 

@@ -140,8 +140,9 @@ bool Compilation::prepare() {
     (*found)->variants.push_back(&variant);
   }
   // The modules for other CPUs would say the same.
-  if (!options.remarks.empty())
-    if (Status shown = showRemarks(first().context, options.remarks); !shown)
+  if (const std::string category = options.remarks.empty() && options.verbose ? "mask" : options.remarks;
+      !category.empty())
+    if (Status shown = showRemarks(first().context, category); !shown)
       return fail(WrongUsage, shown.error().message);
   if (!StringRef(options.prefix).empty() && artifact::prefixOf(options.prefix) != options.prefix)
     return fail(WrongUsage, "--prefix=" + options.prefix + " is no C identifier");

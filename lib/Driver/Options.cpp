@@ -212,7 +212,8 @@ constexpr Option table[] = {
      addLibrary<&Options::passPlugins>},
     {{"run-passes", "", "STAGE:PASS,...", "run these passes at the stage imported, canonical, ...; may be repeated"},
      addRunPasses},
-    {{"remarks", "", "CATEGORY", "CATEGORY or CATEGORY:REGEX: say what a kind of rules did and why not, as fusion"},
+    {{"remarks", "", "CATEGORY",
+      "CATEGORY or CATEGORY:REGEX: fusion: what rules did and why not; mask: the blocks that attention visits"},
      setText<&Options::remarks>},
     {{"dump-dir", "", "DIR", "write the IR after every stage there"}, setDumpDirectory},
     {{"save-temps", "", nullptr, "keep the text of every stage", true}, setFlag<&Options::saveTemps>},
@@ -299,8 +300,9 @@ Status check(Options &o) {
     return usage("--quantize-zero-point is for --quantize=w4; 8 bits are symmetric");
   if (!o.fault.empty() && !isFault(o.fault))
     return Error{invalidValue(o.fault, "--inject-fault", "KIND@PLACE")};
-  if (!o.remarks.empty() && o.remarks.substr(0, o.remarks.find(':')) != "fusion")
-    return Error{invalidValue(o.remarks, "--remarks", "fusion or fusion:REGEX")};
+  const std::string category = o.remarks.substr(0, o.remarks.find(':'));
+  if (!category.empty() && category != "fusion" && category != "mask")
+    return Error{invalidValue(o.remarks, "--remarks", "fusion or mask, or one with :REGEX behind")};
   if (o.embedWeights && o.noWeights)
     return usage("--no-weights and --embed-weights exclude each other");
   if (o.embedWeights && o.emit != "so" && o.emit != "a" && o.emit != "obj")

@@ -1,4 +1,4 @@
-//===- Remarks.cpp - Remarks of the fusion rules ---------------------------------------------===//
+//===- Remarks.cpp - Remarks of passes ---------------------------------------------===//
 #include "lib/Driver/Remarks.h"
 #include "lib/Driver/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
@@ -15,9 +15,11 @@ public:
   explicit Lines(StringRef expression) : filter(expression) {}
 
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
-    const bool isPassed = remark.getRemarkType() == llvm::remarks::Type::Passed;
-    std::string line = shown(remark.getLocation());
-    line += remark.getRemarkName().str() + (isPassed ? ": fused: " : ": not fused: ");
+    const llvm::remarks::Type type = remark.getRemarkType();
+    std::string line = shown(remark.getLocation()) + remark.getRemarkName().str();
+    line += type == llvm::remarks::Type::Passed   ? ": fused: "
+            : type == llvm::remarks::Type::Missed ? ": not fused: "
+                                                  : ": ";
     for (const remark::detail::Remark::Arg &arg : remark.getArgs())
       line += arg.val;
     if (filter.match(line))
@@ -38,7 +40,7 @@ Status driver::showRemarks(MLIRContext &context, const std::string &option) {
   if (!llvm::Regex(expression).isValid(problem))
     return Error{"--remarks=" + option + " has an invalid regular expression: " + problem};
   remark::RemarkCategories categories;
-  categories.passed = categories.missed = category.str();
+  categories.passed = categories.missed = categories.analysis = category.str();
   if (failed(remark::enableOptimizationRemarks(context, std::make_unique<Lines>(expression),
                                                std::make_unique<remark::RemarkEmittingPolicyAll>(), categories)))
     return Error{"--remarks=" + option + ": remarks cannot be had"};

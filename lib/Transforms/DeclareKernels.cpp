@@ -169,8 +169,8 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
       return declared.emitOpError() << "is always " << *size << " in '" << entry.getSymName()
                                     << "', which its bounds must say";
     if (declared && int64_t(declared.getMin()) < least)
-      return declared.emitOpError() << "is an extent of a table in '" << entry.getSymName() << "', so its least must be "
-                                    << least << ", found " << declared.getMin();
+      return declared.emitOpError() << "is an extent of a table in '" << entry.getSymName()
+                                    << "', so its least must be " << least << ", found " << declared.getMin();
     if (!declared) {
       // Behind the dims before it: their order is that of the C function's array.
       for (auto other : module.getOps<attn::DimOp>())
@@ -358,7 +358,7 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
 
   unsigned nextDim = 0;
   llvm::SmallSet<unsigned, 8> ofTables; ///< groups of extents
-  llvm::StringSet<> named; ///< dims that the text names
+  llvm::StringSet<> named;              ///< dims that the text names
 };
 
 } // namespace

@@ -146,3 +146,28 @@ func.func @inside(%x: tensor<64x80xf32>) -> tensor<64x80xf32> {
   return %0 : tensor<64x80xf32>
 }
 }
+
+// -----
+
+// Near miss: a choice of which both sides are in the place of the carried tensor.
+module attributes {attn.schedule = #attn.schedule<linalg = <columns = 64, rows = 8>>} {
+// CHECK-LABEL: @chosen_in_place
+func.func @chosen_in_place(%x: tensor<?x80xf32>, %n: index, %some: i1) -> tensor<?x80xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  // CHECK: scf.if
+  // CHECK-NOT: linalg.copy
+  // CHECK: return
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?x80xf32>) {
+    %chosen = scf.if %some -> (tensor<?x80xf32>) {
+      %s = linalg.fill ins(%f0 : f32) outs(%a : tensor<?x80xf32>) -> tensor<?x80xf32>
+      scf.yield %s : tensor<?x80xf32>
+    } else {
+      scf.yield %a : tensor<?x80xf32>
+    }
+    scf.yield %chosen : tensor<?x80xf32>
+  }
+  return %0 : tensor<?x80xf32>
+}
+}

@@ -485,6 +485,7 @@ def program():
     error("program", "layer_outside", {"i": np.array(0)}, "parameter 'rounded': no value was given")
     error("program", "layer_outside", {"i": np.array(0)}, "the given tensor is f32 [2, 5], but f32 or f64 [3, 5] is needed", {"rounded": rounded[:2]})
     error("program", "stack", {"x": normal(10, 5)}, "dim 'rows' is 10, but must be within 1..9", parameters)
+    error("program", "undeclared", {"x": normal(4)}, "names dim 'none' of argument 0, which is not declared")
     error("program", "stack", {}, "'stack' needs an input 'x' of type 'tensor<?x5xf32>'")
     error("program", "stack", {"x": normal(4, 6)}, "x: is f32 [4, 6], but floats [?, 5] are needed")
     error("program", "stack", {"x": x, "z": x}, "'stack' has no input 'z'; it has x")

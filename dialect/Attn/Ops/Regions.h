@@ -35,7 +35,8 @@ inline mlir::LogicalResult verifyTable(mlir::Operation *op, mlir::BlockArgument 
   auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
   int64_t elements = 1;
   for (int64_t extent : type.getShape())
-    if (!mlir::ShapedType::isDynamic(extent) && (extent <= 0 || llvm::MulOverflow(elements, extent, elements) || elements > INT32_MAX))
+    if (!mlir::ShapedType::isDynamic(extent) &&
+        (extent <= 0 || llvm::MulOverflow(elements, extent, elements) || elements > INT32_MAX))
       return op->emitOpError() << "has a table " << type << ", but a table has 1 to " << INT32_MAX << " elements";
   for (mlir::Operation *user : argument.getUsers())
     if (!llvm::isa<LookupOp>(user))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Conversion/AttnToLinalg/Patterns.h"
+#include "lib/Conversion/MaskReport.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -23,6 +24,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     AttentionOperands o(op);
     if (std::string reason = notLegalBecause(o, cache); !reason.empty())
       return rewriter.notifyMatchFailure(op, reason);
+    remarkMask(op, o.tiles.queries, o.tiles.keys);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     OpFoldResult queries = o.extentOf(b, Dim::Q);
     SmallVector<OpFoldResult> shape;

@@ -77,7 +77,7 @@ Interval rangeOf(ImplicitLocOpBuilder &b, Value extra) {
   return {both[0], both[1]};
 }
 
-/// What the mask keeps of the op's queries and keys; all of it is told as kept where bounds of a loop do it.
+/// The share of the op's queries and keys that the mask keeps; all of it where the bounds of a loop leave the rest out.
 Kept keptOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
   Region &mask = op.getMask();
   const Kept all{int64_t(1), int64_t(0)};

@@ -15,6 +15,9 @@ func.func private @layer(%x: tensor<?x5xf32>, %i: index) -> tensor<?x5xf32> {
   }
   return %0 : tensor<?x5xf32>
 }
+func.func @undeclared(%x: tensor<?xf32> {attn.name = "x", attn.dims = ["none"]}) -> (tensor<?xf32> {attn.name = "y"}) {
+  return %x : tensor<?xf32>
+}
 func.func @stack(%x: tensor<?x5xf32> {attn.name = "x", attn.dims = ["rows"]}) -> (tensor<?x3xf32> {attn.name = "y"}, index {attn.name = "twice"}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -11,8 +11,8 @@ using namespace rapt::tile;
 
 namespace {
 
-/// What a formula keeps of key j for query i of head h, where the element of the extra operand of queries is `of[i]`,
-/// and that of keys `of[j]`.
+/// Whether a formula keeps of key j for query i of head h, where the element of the extra operand of queries is
+/// `of[i]`, and that of keys `of[j]`.
 using Formula = bool (*)(int64_t h, int64_t i, int64_t j, ArrayRef<int64_t> of);
 
 constexpr int64_t kPositions = 96, kQueries = 7, kKeys = 8;
@@ -39,7 +39,7 @@ Interval rangeOf(ArrayRef<int64_t> numbers) {
   return {*std::min_element(numbers.begin(), numbers.end()), *std::max_element(numbers.begin(), numbers.end())};
 }
 
-/// Of all blocks: those that the mask drops or keeps whole, and those of which the intervals told that.
+/// The blocks that the mask drops or keeps whole, and those of which the intervals told that.
 struct Counts {
   int dropped = 0, toldDropped = 0, whole = 0, toldWhole = 0;
 };

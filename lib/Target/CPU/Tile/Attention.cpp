@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Conversion/MaskReport.h"
 #include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Schedule/Fusions.h"
@@ -292,6 +293,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     // Arguments of a kernel have exact strides: its tiles are padded as they are read.
     channels = attn_cpu::padToPanel(channels), valueChannels = attn_cpu::padToPanel(valueChannels);
     AttentionTask prototype = taskOf(op, view, channels, valueChannels);
+    remarkMask(op, prototype.schedule.queries.front(), prototype.schedule.keys);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto extentOf = [&](AttentionOp::Dim dim) -> OpFoldResult {

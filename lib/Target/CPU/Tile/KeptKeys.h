@@ -17,10 +17,10 @@ enum class Reads { Vectors, Matrices };
 /// Whether keptKeys tells blocks apart: the mask's bounds are not all of it, and its region has intervals.
 bool tellsBlocks(attn::AttentionOp op, Reads reads);
 
-/// What the op's mask keeps of a rectangle.
+/// The answer of the op's mask for a rectangle.
 Kept keptKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rectangle &rectangle, Reads reads);
 
-/// What `body` makes of `state` where the mask keeps some key of a rectangle, else `state`.
+/// The state that `body` makes of `state` where the mask keeps some key of a rectangle, else `state`.
 llvm::SmallVector<Value> whereKept(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rectangle &rectangle,
                                    Reads reads, ValueRange state,
                                    llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &)> body);

@@ -1,0 +1,108 @@
+// RUN: rapt-opt %s --attn-cpu-schedule --attn-cpu-tile --split-input-file --remarks-filter=mask 2>%t.remarks | FileCheck %s
+// RUN: FileCheck --check-prefix=REMARK %s < %t.remarks
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#of_query = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q)>
+#of_key = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv)>
+
+// Blocks of other documents: the least and the largest id of a task's queries and keys tell those of all tiles, then those of a tile and a
+// KV block tell one that is skipped, one without a mask, and one with it.
+// CHECK-LABEL: @documents
+// REMARK: Mask="a region: 100 % of blocks of 14 queries and 128 keys are visited at 8192 keys, and fewer where operands tell so"
+func.func @documents(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %d: tensor<?xi32>, %e: tensor<?xi32>, %s: f32) -> tensor<?x4x32xf32> {
+  // CHECK: scf.forall
+  // CHECK: scf.for %[[BEGIN:[a-z0-9]+]] =
+  // CHECK: vector.transfer_read %{{.*}} : tensor<?xi32>, vector<32xi32>
+  // CHECK: %[[LEAST:.*]] = vector.reduction <minsi>, %{{.*}} : vector<32xi32> into i32
+  // CHECK: %[[MOST:.*]] = vector.reduction <maxsi>, %{{.*}} : vector<32xi32> into i32
+  // CHECK: scf.if %{{.*}} -> (tensor<252x32xf32>, tensor<252xf32>, tensor<252xf32>) {
+  // CHECK: vector.reduction <minsi>
+  // CHECK: vector.reduction <maxsi>
+  // CHECK: scf.if %{{.*}} -> (tensor<14x32xf32>, tensor<14xf32>, tensor<14xf32>) {
+  // CHECK: scf.if %{{.*}}
+  // CHECK: attn_cpu.attention_state
+  // CHECK-NOT: mask {
+  // CHECK: } else {
+  // CHECK: attn_cpu.attention_state {{.*}} limit
+  // CHECK: mask {
+  %o = attn.attention %q, %k, %k, %s extras(%d, %e : tensor<?xi32>, tensor<?xi32>) maps [#q, #k, #v, #o, #of_query, #of_key]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32> mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %x: i32, %y: i32):
+      %keep = arith.cmpi eq, %x, %y : i32
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x4x32xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// Near miss: a causal mask is all bounds, which the loops over blocks have.
+// CHECK-LABEL: @causal
+// CHECK-NOT: scf.if
+// CHECK: return
+// REMARK: Mask="causal: 52 % of blocks of 14 queries and 128 keys are visited at 8192 keys"
+func.func @causal(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %s: f32) -> tensor<?x4x32xf32> {
+  %o = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32> mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %keep = arith.cmpi sle, %j, %i : index
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x4x32xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#of_key = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv)>
+
+// Near miss: floats have no intervals, so every block is masked.
+// CHECK-LABEL: @floats
+// CHECK-NOT: scf.if
+// CHECK: return
+// REMARK: Mask="a region: 100 % of blocks of 14 queries and 128 keys are visited at 8192 keys"
+func.func @floats(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %e: tensor<?xf32>, %s: f32) -> tensor<?x4x32xf32> {
+  %o = attn.attention %q, %k, %k, %s extras(%e : tensor<?xf32>) maps [#q, #k, #v, #o, #of_key]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32> mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %x: f32):
+      %keep = arith.cmpf ogt, %x, %s : f32
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x4x32xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// A number from outside is taken to be within 61 bits, and nothing is skipped where it is not.
+// CHECK-LABEL: @window
+// CHECK-SAME: %[[W:[a-z0-9]+]]: index
+// CHECK-DAG: arith.cmpi sge, %[[W]], %c-2305843009213693952
+// CHECK-DAG: arith.cmpi sle, %[[W]], %c2305843009213693952
+// CHECK: scf.if
+// REMARK: Mask="a region: 100 % of blocks of 14 queries and 128 keys are visited at 8192 keys, and fewer where operands tell so"
+func.func @window(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %w: index, %s: f32) -> tensor<?x4x32xf32> {
+  %o = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32> mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %last = arith.addi %j, %w : index
+      %keep = arith.cmpi sgt, %last, %i : index
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x4x32xf32>
+}
