@@ -5,11 +5,16 @@
 using namespace mlir;
 namespace rapt::reference {
 
+/// How many rows of the last dim there are.
+template <typename S> static int64_t rowsOf(const Tensor<S> &input) {
+  return llvm::product_of(llvm::ArrayRef(input.shape).drop_back());
+}
+
 template <typename S>
 Result<S> evaluate(attn::LayerNormOp op, const Tensor<S> &input, const Tensor<S> &weight, const Tensor<S> &bias) {
-  int64_t width = input.dim(1), columns = op.getColumns().value_or(width);
+  const int64_t width = input.shape.back(), columns = op.getColumns().value_or(width), rows = rowsOf(input);
   Tensor<S> result = input;
-  for (int64_t r = 0; r < input.dim(0); ++r) {
+  for (int64_t r = 0; r < rows; ++r) {
     const S *x = input.floats.data() + r * width;
     S sum = 0, squares = 0;
     for (int64_t c = 0; c < columns; ++c)
@@ -25,9 +30,9 @@ Result<S> evaluate(attn::LayerNormOp op, const Tensor<S> &input, const Tensor<S>
 }
 
 template <typename S> Result<S> evaluate(attn::RMSNormOp op, const Tensor<S> &input, const Tensor<S> &weight) {
-  int64_t width = input.dim(1), columns = op.getColumns().value_or(width);
+  const int64_t width = input.shape.back(), columns = op.getColumns().value_or(width), rows = rowsOf(input);
   Tensor<S> result = input;
-  for (int64_t r = 0; r < input.dim(0); ++r) {
+  for (int64_t r = 0; r < rows; ++r) {
     const S *x = input.floats.data() + r * width;
     S squares = 0;
     for (int64_t c = 0; c < columns; ++c)

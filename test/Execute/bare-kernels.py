@@ -238,23 +238,28 @@ linear("half", 64, 7, storage="f16", bias=True)
 # ---- rows ------------------------------------------------------------------------------------------------------------
 
 
-def norm(name, columns, kind):
-    x, w = f"tensor<?x{columns}xf32>", f"tensor<{columns}xf32>"
+def norm(name, columns, kind, leading=("?",), counted=None):
+    """`leading`: the extents of all dims but the last. The first `counted` columns count."""
+    x, w = f"tensor<{'x'.join(map(str, leading))}x{columns}xf32>", f"tensor<{columns}xf32>"
+    counted = counted or columns
     layer = kind == "layer_norm"
     text = f"""func.func @{name}(%x: {x}, %w: {w}{f', %b: {w}' if layer else ''}) -> {x} {{
-  %0 = attn.{kind} %x, %w{', %b' if layer else ''} epsilon 1.0e-5 : {x}, {w}
+  %0 = attn.{kind} %x, %w{', %b' if layer else ''} epsilon 1.0e-5{f' columns {counted}' if counted < columns else ''} : {x}, {w}
   return %0 : {x}
 }}
 """
 
     def run(library, env):
-        for rows in (0, 1, 5, 131):
-            xs, ws, bs = normal(rows, columns) + np.float32(0.5), normal(columns), normal(columns)
-            found = call(library, name, [xs, ws] + [bs] * layer, (rows, columns), [rows], env)
-            a = xs.astype(np.float64)
+        for rows in (0, 1, 5, 131) if "?" in leading else (1,):
+            shape = [rows if extent == "?" else extent for extent in leading] + [columns]
+            xs, ws, bs = normal(*shape) + np.float32(0.5), normal(columns), normal(columns)
+            xs[..., counted:], ws[counted:], bs[counted:] = 0, 0, 0
+            found = call(library, name, [xs, ws] + [bs] * layer, shape, [rows] * leading.count("?"), env)
+            a = xs.astype(np.float64)[..., :counted]
             if layer:
                 a = a - a.mean(-1, keepdims=True)
             root = np.sqrt((a * a).mean(-1, keepdims=True) + 1e-5)
+            a = np.concatenate([a, np.zeros((*shape[:-1], columns - counted))], -1)
             expected = a / root * ws + (bs if layer else 0)
             # The mean is one of sums of |x|; what it is wrong by, 1 / root enlarges.
             error = 4 * np.sqrt(columns) * UNIT * np.abs(xs).max(initial=0) / root + 8 * UNIT * np.abs(a) / root
@@ -265,6 +270,14 @@ def norm(name, columns, kind):
 for width in (1, 33, 768):
     norm(f"layer{width}", width, "layer_norm")
     norm(f"rms{width}", width, "rms_norm")
+for kind in ("layer_norm", "rms_norm"):
+    short = kind[:-5]
+    norm(f"{short}heads20", 20, kind, ("?", 3))
+    norm(f"{short}heads80", 80, kind, (2, "?", 3))
+    norm(f"{short}heads64", 64, kind, ("?", "?"))
+    norm(f"{short}heads96", 96, kind, ("?", 5), counted=80)
+    norm(f"{short}deep20", 20, kind, (2, "?", 3), counted=17)
+    norm(f"{short}static", 128, kind, (2, 3, 1))
 
 
 def elementwise(name, columns, line, formula, operands):

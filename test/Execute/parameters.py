@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Parameters of rank 0 to 4, made by transforms from several tensors of a checkpoint and read by ops of linalg, tensor, arith and attn: a mixture of
-experts, a table of attention, matmuls. By the CPU's target and the generic one against the reference in float64, which is compared with numpy."""
+experts, a table of attention, norms of heads, matmuls. By the CPU's target and the generic one against the reference in float64, which is compared with numpy."""
 
 import subprocess
 from pathlib import Path
@@ -27,6 +27,9 @@ attn.parameter @damping layers {LAYERS} : tensor<{LAYERS}xf32> from [#attn.sourc
 // Heads interleaved with those of something else, as query_key_value of GPT-NeoX.
 attn.parameter @query : tensor<{WIDTH}x{WIDTH}xf32>
   from [#attn.source<"qkv" : {3 * WIDTH}x{WIDTH}, reshape<{HEADS}x3x{CHANNELS}x{WIDTH}>, slice<dim = 1, 0 to 1>, reshape<{WIDTH}x{WIDTH}>>]
+// Weight and bias of the norms of each head.
+attn.parameter @norm : tensor<{CHANNELS}xf32> from [#attn.source<"norm">]
+attn.parameter @shift : tensor<{CHANNELS}xf32> from [#attn.source<"shift">]
 attn.parameter @keys : tensor<{KEYS}x{HEADS}x{CHANNELS}xf32> from concat<dim = 0> [#attn.source<"first" : {KEYS - 9}x{HEADS}x{CHANNELS}>, #attn.source<"last" : 9x{HEADS}x{CHANNELS}>]
 attn.parameter @table : tensor<{HEADS}x{KEYS}xf32> from [#attn.source<"table" : {KEYS}x{HEADS}, transpose<1, 0>, cast<bf16>>]
 func.func @embed(%x: tensor<?x{WIDTH}xf32> {{attn.name = "x", attn.dims = ["tokens"]}})
@@ -74,7 +77,11 @@ func.func @embed(%x: tensor<?x{WIDTH}xf32> {{attn.name = "x", attn.dims = ["toke
   %keys = attn.parameter_slice @keys : tensor<{KEYS}x{HEADS}x{CHANNELS}xf32>
   %table = attn.parameter_slice @table : tensor<{HEADS}x{KEYS}xf32>
   %q = attn.linear %y, %query transposed : tensor<?x{WIDTH}xf32>, tensor<{WIDTH}x{WIDTH}xf32> -> tensor<?x{WIDTH}xf32>
-  %heads = attn.split_heads %q : tensor<?x{WIDTH}xf32> -> tensor<?x{HEADS}x{CHANNELS}xf32>
+  %norm = attn.parameter_slice @norm : tensor<{CHANNELS}xf32>
+  %shift = attn.parameter_slice @shift : tensor<{CHANNELS}xf32>
+  %split = attn.split_heads %q : tensor<?x{WIDTH}xf32> -> tensor<?x{HEADS}x{CHANNELS}xf32>
+  %rms = attn.rms_norm %split, %norm epsilon 1.0e-3 : tensor<?x{HEADS}x{CHANNELS}xf32>, tensor<{CHANNELS}xf32>
+  %heads = attn.layer_norm %rms, %norm, %shift epsilon 1.0e-3 : tensor<?x{HEADS}x{CHANNELS}xf32>, tensor<{CHANNELS}xf32>
   %scale = arith.constant 0.5 : f32
   %z = attn.attention %heads, %keys, %keys, %scale extras(%table : tensor<{HEADS}x{KEYS}xf32>)
     maps [affine_map<(b, h, g, m, n, k, v) -> (m, h, k)>, affine_map<(b, h, g, m, n, k, v) -> (n, h, k)>, affine_map<(b, h, g, m, n, k, v) -> (n, h, v)>,
@@ -106,6 +113,8 @@ def by_numpy(weights, x):
     table = weights["table"].view(np.uint32)
     table = ((table + 0x7FFF + (table >> 16 & 1)) & 0xFFFF0000).view(np.float32).astype(np.float64).T
     heads = (x @ query.T).reshape(-1, HEADS, CHANNELS)
+    heads = heads / np.sqrt((heads ** 2).mean(-1, keepdims=True) + 1e-3) * w["norm"]
+    heads = (heads - heads.mean(-1, keepdims=True)) / np.sqrt(heads.var(-1, keepdims=True) + 1e-3) * w["norm"] + w["shift"]
     scores = 0.5 * np.einsum("mhc,nhc->mhn", heads, keys) + table
     powers = np.exp(scores - scores.max(-1, keepdims=True, initial=-np.inf))
     return x, np.einsum("mhn,nhc->mhc", powers / powers.sum(-1, keepdims=True), keys)
@@ -115,7 +124,7 @@ scratch = Path(tools.scratch)
 text, directory = scratch / "model.mlir", scratch / "weights"
 text.write_text(MODEL)
 normal = lambda *shape: random.standard_normal(shape).astype(np.float32)
-weights = {"qkv": normal(3 * WIDTH, WIDTH) / 4, "first": normal(KEYS - 9, HEADS, CHANNELS), "last": normal(9, HEADS, CHANNELS), "table": normal(KEYS, HEADS)}
+weights = {"qkv": normal(3 * WIDTH, WIDTH) / 4, "first": normal(KEYS - 9, HEADS, CHANNELS), "last": normal(9, HEADS, CHANNELS), "table": normal(KEYS, HEADS), "norm": normal(CHANNELS), "shift": normal(CHANNELS)}
 for i in range(LAYERS):
     weights |= {f"{i}.up.{e}": normal(INNER, WIDTH) / 4 for e in range(EXPERTS)} | {f"{i}.gate.{e}": normal(1) for e in range(EXPERTS)}
     weights |= {f"{i}.down": normal(INNER, EXPERTS, 2 * WIDTH), f"{i}.damping": normal()}

@@ -140,12 +140,12 @@ def norm():
         x, w, b = normal(rows, 13) + 3, normal(13), normal(13)
 
         def layer(columns, epsilon):
-            part, y = x[:, :columns].astype(np.float64), np.zeros((rows, 13))
+            part, y = x[:, :columns].astype(np.float64), np.zeros((len(x), 13))
             y[:, :columns] = (part - part.mean(1, keepdims=True)) / np.sqrt(part.var(1, keepdims=True) + epsilon) * w[:columns] + b[:columns]
             return y
 
         def rms(columns, epsilon):
-            part, y = x[:, :columns].astype(np.float64), np.zeros((rows, 13))
+            part, y = x[:, :columns].astype(np.float64), np.zeros((len(x), 13))
             y[:, :columns] = part / np.sqrt((part ** 2).mean(1, keepdims=True) + epsilon) * w[:columns]
             return y
 
@@ -153,6 +153,11 @@ def norm():
         case(f"layer_norm columns {rows}", "norm", "layer_columns", {"x": x, "w": w, "b": b}, {"result0": layer(11, 1e-5)})
         case(f"rms_norm {rows}", "norm", "rms", {"x": x, "w": w}, {"result0": rms(13, 1e-2)})
         case(f"rms_norm columns {rows}", "norm", "rms_columns", {"x": x, "w": w}, {"result0": rms(7, 1e-6)})
+        # All dims but the last are rows.
+        x = normal(6 * rows, 13) + 3
+        heads, deep = x.reshape(-1, 3, 13), x.reshape(2, -1, 3, 13)
+        case(f"layer_norm of heads {rows}", "norm", "layer_heads", {"x": heads, "w": w, "b": b}, {"result0": layer(11, 1e-5).reshape(heads.shape)})
+        case(f"rms_norm of heads {rows}", "norm", "rms_heads", {"x": deep, "w": w}, {"result0": rms(7, 1e-6).reshape(deep.shape)})
 
 
 def position():

@@ -9,15 +9,16 @@ using namespace rapt::attn;
 namespace {
 LogicalResult verifyNorm(Operation *op, RankedTensorType input, RankedTensorType weight, APFloat epsilon,
                          std::optional<uint64_t> columns) {
-  if (input.getRank() != 2 || input.isDynamicDim(1))
-    return op->emitOpError() << "needs an input of rank 2 with static columns, found " << input;
-  if (weight.getRank() != 1 || weight.getDimSize(0) != input.getDimSize(1))
+  if (input.getRank() < 2 || ShapedType::isDynamic(input.getShape().back()))
+    return op->emitOpError() << "needs an input of at least two dims, the last one static, found " << input;
+  const int64_t width = input.getShape().back();
+  if (weight.getRank() != 1 || weight.getDimSize(0) != width)
     return op->emitOpError() << "weight " << weight << " does not fit input " << input;
   double value = epsilon.convertToDouble();
   if (!(value > 0) || !std::isfinite(value))
     return op->emitOpError() << "needs a positive finite epsilon, found " << value;
-  if (columns && (*columns < 1 || static_cast<int64_t>(*columns) > input.getDimSize(1)))
-    return op->emitOpError() << "columns must be within 1.." << input.getDimSize(1) << ", found " << *columns;
+  if (columns && (*columns < 1 || static_cast<int64_t>(*columns) > width))
+    return op->emitOpError() << "columns must be within 1.." << width << ", found " << *columns;
   return success();
 }
 } // namespace
@@ -35,18 +36,17 @@ LogicalResult RMSNormOp::verify() {
 void LayerNormOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getInput());
   for (Value vector : {getWeight(), getBias()})
-    dims.equal(vector, 0, getInput(), 1);
+    dims.equal(vector, 0, getInput(), *lastDim(getInput()));
 }
 
 void RMSNormOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getInput());
-  dims.equal(getWeight(), 0, getInput(), 1);
+  dims.equal(getWeight(), 0, getInput(), *lastDim(getInput()));
 }
 
 /// The mean is over the channels that count.
 template <typename Op> static LogicalResult keepColumns(Op op, int64_t columns) {
-  auto input = cast<RankedTensorType>(op.getInput().getType());
-  if (columns == input.getDimSize(1))
+  if (columns == cast<RankedTensorType>(op.getInput().getType()).getShape().back())
     return success();
   if (!op.getColumns())
     op.setColumns(columns);

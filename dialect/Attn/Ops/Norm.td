@@ -10,8 +10,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Attn_LayerNormOp : Attn_TensorOp<"layer_norm", [Attn_HasElementTypes<["getElementUse"]>, Attn_KeepsElementType, Attn_HasChannels<["getWeightUse", "getRowAccess", "keepChannels", "takesLeadingChannels"]>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>]> {
   let summary = "layer normalization";
   let description = [{
-    `(x - mean) / sqrt(variance + epsilon) * weight + bias` over the last dim (Ba et al. 2016), the variance the mean of
-    squared deviations. `columns`, when present, says how many leading columns count: the rest are zero padding and stay
+    `(x - mean) / sqrt(variance + epsilon) * weight + bias` over the last dim of a tensor of any rank from 2 on
+    (Ba et al. 2016). The variance is the mean of squared deviations. `columns`, when present, says how many leading columns count: the rest are zero padding and stay
     zero because weight and bias are zero there.
 
     ```mlir
@@ -33,7 +33,8 @@ def Attn_LayerNormOp : Attn_TensorOp<"layer_norm", [Attn_HasElementTypes<["getEl
 def Attn_RMSNormOp : Attn_TensorOp<"rms_norm", [Attn_HasElementTypes<["getElementUse"]>, Attn_KeepsElementType, Attn_HasChannels<["getWeightUse", "getRowAccess", "keepChannels", "takesLeadingChannels"]>, Pure, Attn_MovesAll, AllTypesMatch<["input", "result"]>]> {
   let summary = "root mean square normalization";
   let description = [{
-    `x / sqrt(mean(x^2) + epsilon) * weight` over the last dim (Zhang and Sennrich 2019). `columns` as in `attn.layer_norm`.
+    `x / sqrt(mean(x^2) + epsilon) * weight` over the last dim of a tensor of any rank from 2 on (Zhang and Sennrich 2019).
+    Heads [tokens, heads, channels] are normalized one by one. `columns` as in `attn.layer_norm`.
 
     ```mlir
     func.func @norm(%x: tensor<?x2048xf32>, %w: tensor<2048xf32>) -> tensor<?x2048xf32> {

@@ -8,13 +8,22 @@ using namespace rapt::neutral;
 
 namespace {
 
-/// Sums over the columns of each row, [rows].
+/// The map of `rank` dims to all but the last.
+AffineMap rowsMap(ImplicitLocOpBuilder &b, unsigned rank) {
+  return b.getMultiDimIdentityMap(rank).dropResult(rank - 1);
+}
+
+/// Sums over the last dim.
 Value sumColumns(ImplicitLocOpBuilder &b, ValueRange inputs, ArrayRef<AffineMap> maps,
                  function_ref<Value(ImplicitLocOpBuilder &, ValueRange)> term) {
-  Value zeros = filled(b, 0, emptyOf(b, {extent(b, inputs[0], 0)}, b.getF32Type()));
+  SmallVector<OpFoldResult> rows = extents(b, inputs[0]);
+  rows.pop_back();
+  Value zeros = filled(b, 0, emptyOf(b, rows, b.getF32Type()));
   SmallVector<AffineMap> all(maps);
-  all.push_back(mapOf(b, 2, {0}));
-  return generic(b, inputs, zeros, all, {Loop::Parallel, Loop::Reduction}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+  all.push_back(rowsMap(b, rows.size() + 1));
+  SmallVector<Loop> loops(rows.size(), Loop::Parallel);
+  loops.push_back(Loop::Reduction);
+  return generic(b, inputs, zeros, all, loops, [&](ImplicitLocOpBuilder &b, ValueRange x) {
     return Value(arith::AddFOp::create(b, x.back(), term(b, x.drop_back())));
   });
 }
@@ -26,39 +35,44 @@ template <typename Op> struct DecomposeNorm : OpRewritePattern<Op> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     constexpr bool isLayerNorm = std::is_same_v<Op, attn::LayerNormOp>;
     Value input = op.getInput(), counted = input;
-    OpFoldResult rows = extent(b, input, 0);
-    const int64_t width = cast<RankedTensorType>(input.getType()).getDimSize(1),
-                  columns = op.getColumns().value_or(width);
-    if (columns != width) // weight and bias are zero in the others
-      counted = slice(b, input, {b.getIndexAttr(0), b.getIndexAttr(0)}, {rows, b.getIndexAttr(columns)});
-    AffineMap both = b.getMultiDimIdentityMap(2), row = mapOf(b, 2, {0}), column = mapOf(b, 2, {1});
+    auto type = cast<RankedTensorType>(input.getType());
+    const int64_t rank = type.getRank(), width = type.getShape().back(), columns = op.getColumns().value_or(width);
+    SmallVector<OpFoldResult> all = extents(b, input), rows = all;
+    rows.pop_back();
+    if (columns != width) { // weight and bias are zero in the others
+      SmallVector<OpFoldResult> leading = rows;
+      leading.push_back(b.getIndexAttr(columns));
+      counted = slice(b, input, SmallVector<OpFoldResult>(rank, b.getIndexAttr(0)), leading);
+    }
+    AffineMap element = b.getMultiDimIdentityMap(rank), row = rowsMap(b, rank), column = mapOf(b, rank, {rank - 1});
     Value count = number(b, static_cast<double>(columns)), mean;
     if (isLayerNorm)
       mean = forEach(
-          b, {sumColumns(b, {counted}, {both}, [](ImplicitLocOpBuilder &b, ValueRange x) { return widened(b, x[0]); })},
-          emptyOf(b, {rows}, b.getF32Type()),
+          b,
+          {sumColumns(b, {counted}, {element}, [](ImplicitLocOpBuilder &b, ValueRange x) { return widened(b, x[0]); })},
+          emptyOf(b, rows, b.getF32Type()),
           [&](ImplicitLocOpBuilder &b, ValueRange x) { return Value(arith::DivFOp::create(b, x[0], count)); });
     auto deviation = [&](ImplicitLocOpBuilder &b, Value x, Value mean) {
       return mean ? Value(arith::SubFOp::create(b, widened(b, x), mean)) : widened(b, x);
     };
     SmallVector<Value> inputs{counted};
-    SmallVector<AffineMap> maps{both};
+    SmallVector<AffineMap> maps{element};
     if (mean)
       inputs.push_back(mean), maps.push_back(row);
     Value squares = sumColumns(b, inputs, maps, [&](ImplicitLocOpBuilder &b, ValueRange x) {
       Value d = deviation(b, x[0], mean ? x[1] : Value());
       return Value(arith::MulFOp::create(b, d, d));
     });
-    Value init = emptyFor(b, op.getResult(), {rows, b.getIndexAttr(width)});
-    inputs = {input, squares, op.getWeight()}, maps = {both, row, column};
+    Value init = emptyFor(b, op.getResult(), all);
+    inputs = {input, squares, op.getWeight()}, maps = {element, row, column};
     if (mean)
       inputs.push_back(mean), maps.push_back(row);
     if constexpr (isLayerNorm)
       inputs.push_back(op.getBias()), maps.push_back(column);
-    maps.push_back(both);
+    maps.push_back(element);
     Value epsilon = number(b, op.getEpsilon().convertToDouble());
-    Value result =
-        generic(b, inputs, init, maps, {Loop::Parallel, Loop::Parallel}, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+    Value result = generic(
+        b, inputs, init, maps, SmallVector<Loop>(rank, Loop::Parallel), [&](ImplicitLocOpBuilder &b, ValueRange x) {
           Value variance = arith::AddFOp::create(b, arith::DivFOp::create(b, x[1], count), epsilon);
           Value y =
               arith::DivFOp::create(b, deviation(b, x[0], mean ? x[3] : Value()), math::SqrtOp::create(b, variance));

@@ -40,3 +40,20 @@ func.func @rms(%x: tensor<?x64xf32>, %w: tensor<64xf32>) -> tensor<?x64xf32> {
   %0 = attn.rms_norm %x, %w epsilon 1.0e-6 columns 40 : tensor<?x64xf32>, tensor<64xf32>
   return %0 : tensor<?x64xf32>
 }
+
+// -----
+
+// CHECK-DAG: #[[$ALL:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-DAG: #[[$ROWS:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #[[$COLUMN:.*]] = affine_map<(d0, d1, d2) -> (d2)>
+
+// All dims but the last are rows.
+// CHECK-LABEL: @heads
+// CHECK-SAME: %[[X:.*]]: tensor<?x3x20xf32>, %[[W:.*]]: tensor<20xf32>
+func.func @heads(%x: tensor<?x3x20xf32>, %w: tensor<20xf32>) -> tensor<?x3x20xf32> {
+  // CHECK: %[[COUNTED:.*]] = tensor.extract_slice %[[X]][0, 0, 0] [%{{.*}}, 3, 17] [1, 1, 1]
+  // CHECK: %[[SQUARES:.*]] = linalg.generic {indexing_maps = [#[[$ALL]], #[[$ROWS]]], iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[COUNTED]] :
+  // CHECK: linalg.generic {indexing_maps = [#[[$ALL]], #[[$ROWS]], #[[$COLUMN]], #[[$ALL]]], iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[X]], %[[SQUARES]], %[[W]] :
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-6 columns 17 : tensor<?x3x20xf32>, tensor<20xf32>
+  return %0 : tensor<?x3x20xf32>
+}

@@ -161,7 +161,7 @@ func.func @linear(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>) -> (index, index) {
 // One op's result is the next one's operand: dims go all the way.
 // CHECK-LABEL: @elementwise
 // CHECK-SAME: %[[X:.*]]: tensor<?x64xf32>
-func.func @elementwise(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %cos: tensor<?x16xf32>) -> index {
+func.func @elementwise(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %head: tensor<32xf32>, %cos: tensor<?x16xf32>) -> index {
   %c0 = arith.constant 0 : index
   %1 = attn.activation gelu %x : tensor<?x64xf32>
   %2 = attn.glu silu %1, %x : tensor<?x64xf32>
@@ -172,7 +172,9 @@ func.func @elementwise(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %cos: tensor<?x
   %5 = attn.rms_norm %4, %w epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32>
   %6 = attn.split_heads %5 : tensor<?x64xf32> -> tensor<?x2x32xf32>
   %7 = attn.rope %6, %cos, %cos : tensor<?x2x32xf32>, tensor<?x16xf32>
-  %8 = attn.merge_heads %7 : tensor<?x2x32xf32> -> tensor<?x64xf32>
+  %norm = attn.rms_norm %7, %head epsilon 1.0e-5 : tensor<?x2x32xf32>, tensor<32xf32>
+  %heads = attn.layer_norm %norm, %head, %head epsilon 1.0e-5 : tensor<?x2x32xf32>, tensor<32xf32>
+  %8 = attn.merge_heads %heads : tensor<?x2x32xf32> -> tensor<?x64xf32>
   %9 = attn.quantize_rows %8 : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
   // CHECK: %[[D:.*]] = tensor.dim %[[X]], %c0
   // CHECK: return %[[D]]

@@ -1,24 +1,24 @@
 // RUN: rapt-opt --split-input-file --verify-diagnostics %s
 
-func.func @rank(%x: tensor<?x4x16xf32>, %w: tensor<16xf32>) {
-  // expected-error@+1 {{'attn.rms_norm' op needs an input of rank 2 with static columns, found 'tensor<?x4x16xf32>'}}
-  %0 = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x4x16xf32>, tensor<16xf32>
+func.func @rank(%x: tensor<16xf32>, %w: tensor<16xf32>) {
+  // expected-error@+1 {{'attn.rms_norm' op needs an input of at least two dims, the last one static, found 'tensor<16xf32>'}}
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<16xf32>, tensor<16xf32>
   return
 }
 
 // -----
 
-func.func @dynamic(%x: tensor<?x?xf32>, %w: tensor<16xf32>) {
-  // expected-error@+1 {{'attn.layer_norm' op needs an input of rank 2 with static columns, found 'tensor<?x?xf32>'}}
-  %0 = attn.layer_norm %x, %w, %w epsilon 1.0e-6 : tensor<?x?xf32>, tensor<16xf32>
+func.func @dynamic(%x: tensor<?x4x?xf32>, %w: tensor<16xf32>) {
+  // expected-error@+1 {{'attn.layer_norm' op needs an input of at least two dims, the last one static, found 'tensor<?x4x?xf32>'}}
+  %0 = attn.layer_norm %x, %w, %w epsilon 1.0e-6 : tensor<?x4x?xf32>, tensor<16xf32>
   return
 }
 
 // -----
 
-func.func @weight(%x: tensor<?x64xf32>, %w: tensor<63xf32>) {
-  // expected-error@+1 {{weight 'tensor<63xf32>' does not fit input 'tensor<?x64xf32>'}}
-  %0 = attn.layer_norm %x, %w, %w epsilon 1.0e-6 : tensor<?x64xf32>, tensor<63xf32>
+func.func @weight(%x: tensor<?x63x64xf32>, %w: tensor<63xf32>) {
+  // expected-error@+1 {{weight 'tensor<63xf32>' does not fit input 'tensor<?x63x64xf32>'}}
+  %0 = attn.layer_norm %x, %w, %w epsilon 1.0e-6 : tensor<?x63x64xf32>, tensor<63xf32>
   return
 }
 
@@ -40,8 +40,8 @@ func.func @epsilon_nan(%x: tensor<?x64xf32>, %w: tensor<64xf32>) {
 
 // -----
 
-func.func @columns(%x: tensor<?x64xf32>, %w: tensor<64xf32>) {
+func.func @columns(%x: tensor<?x128x64xf32>, %w: tensor<64xf32>) {
   // expected-error@+1 {{columns must be within 1..64, found 65}}
-  %0 = attn.layer_norm %x, %w, %w epsilon 1.0e-5 columns 65 : tensor<?x64xf32>, tensor<64xf32>
+  %0 = attn.layer_norm %x, %w, %w epsilon 1.0e-5 columns 65 : tensor<?x128x64xf32>, tensor<64xf32>
   return
 }

@@ -93,19 +93,22 @@ template <typename Op> struct TileNorm : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    if (!fillsPanels(op.getInput()))
-      return refuseColumns(rewriter, op, op.getInput());
+    int64_t width = cast<RankedTensorType>(op.getInput().getType()).getShape().back(),
+            columns = op.getColumns().value_or(width);
+    if (width % kPanel != 0)
+      return rewriter.notifyMatchFailure(op, [&](Diagnostic &reason) {
+        reason << "it needs columns of a multiple of " << kPanel << ", found " << op.getInput().getType();
+      });
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    int64_t width = type.getDimSize(1), columns = op.getColumns().value_or(width);
     Value overwritten = isReadLastBy(op, op.getInput()) ? Value(op.getInput()) : Value();
-    RowResult result(b, op.getResult(), extent(b, op.getInput(), 0), overwritten);
+    SmallVector<OpFoldResult> rows = extents(b, op.getInput());
+    rows.pop_back();
+    RowResult result(b, op.getResult(), rows, overwritten);
     const bool inPlace = overwritten && result.hasF32();
-    auto made = rowGrid(b, result.getDestinations(), [&](ImplicitLocOpBuilder &b, Value number, ValueRange dests) {
-      OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+    auto made = rowGrid(b, result.getDestinations(), [&](ImplicitLocOpBuilder &b, ValueRange at, ValueRange dests) {
       Row row{dests[0], width, columns};
       if (!inPlace)
-        row.tensor = extract(b, op.getInput(), {OpFoldResult(number), zero}, {one, b.getIndexAttr(width)}, {width});
+        row.tensor = rowOf(b, op.getInput(), at);
       Finish finish = prepare(op, b, row);
       return forPanels(b, width, dests, [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) {
         return finish(b, readPanel(b, inPlace ? carried[0] : row.tensor, column), column);

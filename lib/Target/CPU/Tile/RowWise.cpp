@@ -35,11 +35,11 @@ struct TileElementwise : attn::ElementwisePattern {
     ImplicitLocOpBuilder b(op->getLoc(), rewriter);
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     RowResult result(b, op->getResult(0), extent(b, op->getOperand(0), 0));
-    auto made = rowGrid(b, result.getDestinations(), [&](ImplicitLocOpBuilder &b, Value row, ValueRange dests) {
+    auto made = rowGrid(b, result.getDestinations(), [&](ImplicitLocOpBuilder &b, ValueRange at, ValueRange dests) {
       return forPanels(b, type.getDimSize(1), dests, [&](ImplicitLocOpBuilder &b, Value column, ValueRange) {
         SmallVector<Value> panels;
         for (Value operand : op->getOperands())
-          panels.push_back(readPanel(b, operand, {row, column}));
+          panels.push_back(readPanel(b, operand, {at[0], column}));
         return op.emitScalar(b, b.getLoc(), panels);
       });
     });

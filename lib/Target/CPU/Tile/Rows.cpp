@@ -91,9 +91,10 @@ Value tile::fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, int64_t
   return grid(b, tasks, dest, body)[0];
 }
 
-tile::RowResult::RowResult(ImplicitLocOpBuilder &b, Value result, OpFoldResult rows, Value overwritten)
+tile::RowResult::RowResult(ImplicitLocOpBuilder &b, Value result, OFRs rows, Value overwritten)
     : castRows(cpu::fusedCastOf(result)) {
-  SmallVector<OpFoldResult> extents{rows, b.getIndexAttr(cast<RankedTensorType>(result.getType()).getDimSize(1))};
+  SmallVector<OpFoldResult> extents(rows);
+  extents.push_back(b.getIndexAttr(cast<RankedTensorType>(result.getType()).getShape().back()));
   if (!castRows || !result.hasOneUse())
     destinations.push_back(overwritten ? overwritten : destination(b, result, extents));
   if (castRows)
@@ -110,19 +111,32 @@ void tile::RowResult::replace(RewriterBase &rewriter, Operation *op, ValueRange 
     rewriter.eraseOp(op);
 }
 
+/// Where the row at `at` is.
+static tile::Insertion placeOfRow(ImplicitLocOpBuilder &b, Value tensor, ValueRange at) {
+  tile::Insertion place{{}, getAsOpFoldResult(at), SmallVector<OpFoldResult>(at.size(), b.getIndexAttr(1))};
+  place.offsets.push_back(b.getIndexAttr(0));
+  place.sizes.push_back(b.getIndexAttr(cast<RankedTensorType>(tensor.getType()).getShape().back()));
+  return place;
+}
+
+Value tile::rowOf(ImplicitLocOpBuilder &b, Value tensor, ValueRange at) {
+  Insertion place = placeOfRow(b, tensor, at);
+  return extract(b, tensor, place.offsets, place.sizes, cast<RankedTensorType>(tensor.getType()).getShape().back());
+}
+
 SmallVector<Value>
 tile::rowGrid(ImplicitLocOpBuilder &b, ValueRange inits,
-              function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, Value row, ValueRange dests)> body) {
-  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-  return grid(b, {extent(b, inits[0], 0)}, inits, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+              function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange at, ValueRange dests)> body) {
+  SmallVector<OpFoldResult> tasks = extents(b, inits[0]);
+  tasks.pop_back();
+  return grid(b, tasks, inits, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
     SmallVector<Insertion> insertions;
     SmallVector<Value> rows;
     for (Value dest : dests) {
-      int64_t columns = cast<RankedTensorType>(dest.getType()).getDimSize(1);
-      insertions.push_back({{}, {OpFoldResult(ids[0]), zero}, {one, b.getIndexAttr(columns)}});
-      rows.push_back(extract(b, dest, insertions.back().offsets, insertions.back().sizes, {columns}));
+      insertions.push_back(placeOfRow(b, dest, ids));
+      rows.push_back(rowOf(b, dest, ids));
     }
-    for (auto [insertion, row] : llvm::zip_equal(insertions, body(b, ids[0], rows)))
+    for (auto [insertion, row] : llvm::zip_equal(insertions, body(b, ids, rows)))
       insertion.tile = row;
     return insertions;
   });
@@ -130,8 +144,8 @@ tile::rowGrid(ImplicitLocOpBuilder &b, ValueRange inits,
 
 Value tile::rowGrid(ImplicitLocOpBuilder &b, Value init,
                     function_ref<Value(ImplicitLocOpBuilder &, Value row, Value dest)> body) {
-  auto one = [&](ImplicitLocOpBuilder &b, Value row, ValueRange dests) {
-    return SmallVector<Value>{body(b, row, dests[0])};
+  auto one = [&](ImplicitLocOpBuilder &b, ValueRange at, ValueRange dests) {
+    return SmallVector<Value>{body(b, at[0], dests[0])};
   };
   return rowGrid(b, ValueRange(init), one)[0];
 }

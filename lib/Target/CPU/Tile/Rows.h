@@ -35,9 +35,9 @@ Value fillRest(ImplicitLocOpBuilder &b, Value begin, unsigned dim, int64_t each,
 /// (lib/Target/CPU/Schedule/Fusions.h), or in both, in this order.
 class RowResult {
 public:
-  /// Destinations of `rows` rows of `result`, whose columns are static. Rows in f32 overwrite `overwritten` where it is
-  /// given.
-  RowResult(ImplicitLocOpBuilder &b, Value result, OpFoldResult rows, Value overwritten = {});
+  /// Destinations of the rows of `result`, whose columns are static; `rows` has its other extents. Rows in f32
+  /// overwrite `overwritten` where it is given.
+  RowResult(ImplicitLocOpBuilder &b, Value result, OFRs rows, Value overwritten = {});
 
   ValueRange getDestinations() const { return destinations; }
   bool hasF32() const { return destinations.size() > (castRows ? 1 : 0); }
@@ -49,11 +49,15 @@ private:
   llvm::SmallVector<Value, 2> destinations;
 };
 
-/// A grid over the rows of `inits`, whose columns are static; `body` fills a row of each.
+/// The row of a tensor at the indices `at` of all dims but the last, which is static.
+Value rowOf(ImplicitLocOpBuilder &b, Value tensor, ValueRange at);
+
+/// A grid over the rows of `inits`, along all dims but the last, which is static. `body` fills the row of each at the
+/// indices `at`.
 llvm::SmallVector<Value>
 rowGrid(ImplicitLocOpBuilder &b, ValueRange inits,
-        llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, Value row, ValueRange dests)> body);
-/// rowGrid with one result.
+        llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange at, ValueRange dests)> body);
+/// rowGrid over the rows of a matrix.
 Value rowGrid(ImplicitLocOpBuilder &b, Value init,
               llvm::function_ref<Value(ImplicitLocOpBuilder &, Value row, Value dest)> body);
 

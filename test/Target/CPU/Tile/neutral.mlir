@@ -11,7 +11,7 @@ func.func @not_packed(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x6
 
 // -----
 
-// CHECK: its neutral decomposition is compiled, since it needs two dims, the last one a static multiple of 32, found 'tensor<?x50xf32>'
+// CHECK: its neutral decomposition is compiled, since it needs columns of a multiple of 32, found 'tensor<?x50xf32>'
 func.func @not_padded(%x: tensor<?x50xf32>, %w: tensor<50xf32>) -> tensor<?x50xf32> {
   %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x50xf32>, tensor<50xf32>
   return %y : tensor<?x50xf32>

@@ -38,3 +38,17 @@ func.func @padded(%x: tensor<?x64xf32>, %w: tensor<64xf32>, %b: tensor<64xf32>) 
   %0 = attn.layer_norm %x, %w, %b epsilon 1.0e-5 columns 40 : tensor<?x64xf32>, tensor<64xf32>
   return %0 : tensor<?x64xf32>
 }
+
+// -----
+
+// A task for each token and head. Heads of the columns of a matrix are overwritten where they are.
+// CHECK-LABEL: @heads
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x4x64xf32>
+func.func @heads(%x: tensor<?x4x64xf32>, %w: tensor<64xf32>) -> tensor<?x4x64xf32> {
+  // CHECK-NOT: tensor.empty
+  // CHECK: scf.forall (%[[T:.*]], %[[H:.*]]) in (%{{.*}}, 4) shared_outs(%[[OUT:.*]] = %[[X]])
+  // CHECK: tensor.extract_slice %[[OUT]][%[[T]], %[[H]], 0] [1, 1, 64] [1, 1, 1] : tensor<?x4x64xf32> to tensor<64xf32>
+  // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[OUT]][%[[T]], %[[H]], 0] [1, 1, 64]
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-5 : tensor<?x4x64xf32>, tensor<64xf32>
+  return %0 : tensor<?x4x64xf32>
+}
