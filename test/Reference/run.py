@@ -327,6 +327,16 @@ def attention():
           "extent of dim b is 2, but the result has no dim b; expected 1")
     error("attention", "short_vector", {"q": normal(2, 1, 1, 32), "k": normal(3, 1, 32), "vector": normal(20)}, "additive vector has 20 elements for 32 channels")
 
+    # A table, read beyond its ends, and without an element.
+    table, few = normal(3, 5), {"q": normal(4, 1, 1, 8), "k": normal(7, 1, 8)}
+    read = table[np.minimum(np.arange(4), 2)][:, np.minimum(np.arange(7), 4)].astype(np.float64)
+    case("attention table (A30)", "attention", "table", {**few, "table": table},
+         {"result0": attend(few["q"], few["k"], few["k"], 0.5, lambda s, h, i, j: s + read[i, j])})
+    for shape in ((0, 5), (3, 0)):
+        error("attention", "table", {**few, "table": normal(*shape)}, "'attn.attention' op extra operand 0 is a table without elements")
+    error("attention", "table_of_state", {"q": normal(5, 8), "k": normal(7, 8), "table": normal(0), "acc": normal(5, 8), "max": normal(5)},
+          "'attn.attention_state' op extra operand 0 is a table without elements")
+
     past = (4, 0, 9, 0)
     paged_k, paged_v = normal(4, 11, 2, 5), normal(4, 11, 2, 7)
     causal = lambda h, i, j: (j <= i) & (i - j < 4)
@@ -344,7 +354,7 @@ def attention():
     extra = rows(lambda b, at: attend(q[at], k[b], v[b], 0.5, lambda s, h, i, j: s + bias[b, i].astype(np.float64),
                                       lambda h, i, j: keep[b, i] & (j <= last[qb[b] + i])))
     extras = {"q": q, "k": k, "v": v, "q_begin": qb, "bias": bias, "keep": keep, "last": last}
-    case("attention extras (A8, A9, A29)", "attention", "extras", extras, {"result0": extra})
+    case("attention extras (A8, A9, A11, A29)", "attention", "extras", extras, {"result0": extra})
     error("attention", "extras", {**extras, "bias": bias[:, :4]}, "extra operand 0 has no element at query 4 of row 3")
     x = normal(5, 31)
     case("heads", "attention", "heads", {"x": x}, {"result0": x[:, :15], "result1": x[:, 15:25], "result2": x[:, 25:].reshape(5, 2, 3)})
