@@ -6,13 +6,13 @@
 
 namespace rapt {
 
-/// Positions of queries and keys are at least 0 and below this (docs/Semantics.md). The difference of two positions
+/// Positions of queries and keys are at least 0 and below this (A15). The difference of two positions
 /// fits 32 bits, and a scalar may be clamped to 32 bits before it is compared with a position.
 inline constexpr int64_t kPositionEnd = (int64_t(1) << 31) - 64;
 
 /// The ranges of the indices and integers that a region of attention computes, inferred from those of its arguments b,
-/// h, q and kv; b is argument `first`. An index has 64 bits. Indices and integers of 64 bits that are `bounded` are
-/// taken to be from -most to most.
+/// h, q and kv; b is argument `first`. An index has 64 bits (A16). Indices and integers of 64 bits that are `bounded`
+/// are taken to be from -most to most.
 class IntegerRanges {
 public:
   IntegerRanges(mlir::Region &region, unsigned first, llvm::ArrayRef<mlir::Value> bounded = {}, int64_t most = 0);

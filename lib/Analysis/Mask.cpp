@@ -67,9 +67,9 @@ private:
 
 /// Adds the constraint kv * d + q * -d + c >= 0, d = 1 or -1, to the bounds; any other constraint makes them inexact.
 void addConstraint(Linear form, MaskBounds &bounds) {
-  if (form.kv == 1 && form.q == -1) { // kv >= q - c
+  if (form.kv == 1 && form.q == -1) { // kv >= q - c: a window (A32)
     bounds.lower = bounds.lower ? std::max(*bounds.lower, -form.constant) : -form.constant;
-  } else if (form.kv == -1 && form.q == 1) { // kv <= q + c
+  } else if (form.kv == -1 && form.q == 1) { // kv <= q + c: causal (A31)
     int64_t upper = form.constant + 1;
     bounds.upper = bounds.upper ? std::min(*bounds.upper, upper) : upper;
   } else {

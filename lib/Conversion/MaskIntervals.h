@@ -2,7 +2,7 @@
 //
 // A mask region is evaluated once for a rectangle of queries and keys instead of once for each of
 // its elements: every index and integer becomes the interval of its values, every i1 the pair (true
-// for all elements, true for some). A block of which no element is kept is skipped; a block of which
+// for all elements, true for some). A block of which no element is kept is skipped (A23); a block of which
 // all are kept needs no mask. Sound for every region, exact where comparisons of q and kv with
 // numbers are joined by `and`, `or` and `not`.
 //

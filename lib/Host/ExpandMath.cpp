@@ -72,7 +72,7 @@ struct Emitter : host::Elementwise {
     return limits(x, y, -126, 0x1.fffffep6);
   }
 
-  /// exp2 of x <= 0: nothing overflows, -127 and less gives 0, and what would be below 2^-126 is something below it.
+  /// exp2 of x <= 0 (A20): nothing overflows, -127 and less gives 0, what would be below 2^-126 is something below it.
   /// Adding 1.5 * 2^23 + 127 rounds to an integer and leaves its power of two's exponent in the low bits. NaN stays.
   Value exp2OfNonpositive(Value x, bool isCoarse) {
     constexpr double rounder = 0x1.8p23 + 127;

@@ -105,7 +105,7 @@ private:
   const AttentionOperands<S> &o;
 };
 
-/// The attention of one query: `score(j)` for each key that is kept, then the weighted sum of values.
+/// The attention of one query (A5): `score(j)` for each key that is kept, then the weighted sum of values.
 template <typename S> class Row {
 public:
   Row(Op op, const AttentionOperands<S> &o, const int64_t *extents) : op(op), o(o), extents(extents) {
@@ -157,7 +157,7 @@ public:
   }
 
 private:
-  /// Offset of the operand's element at channel 0 and key j. q and kv are packed unless its map has b.
+  /// Offset of the operand's element at channel 0 and key j. q and kv are packed unless its map has b (A29).
   int64_t at(const Strides &s, bool packed, int64_t j) const {
     return b * s[Op::B] + hkv * s[Op::HKV] + g * s[Op::G] + (packed ? packedQ : q) * s[Op::Q] +
            (packed ? firstKV + j : j) * s[Op::KV];
@@ -191,7 +191,7 @@ private:
   }
 
   void bind(ScalarProgram<S> &program, unsigned first, int64_t j) {
-    for (int64_t index : {b, hkv * extents[Op::G] + g, absoluteQ, j})
+    for (int64_t index : {b, hkv * extents[Op::G] + g, absoluteQ, j}) // A2, A14
       program.argument(first++).i = index;
     for (auto [i, extra] : llvm::enumerate(o.extras)) {
       int64_t offset = at(extras[i], !op.dimOf(4 + i, Op::B), j);
@@ -214,7 +214,7 @@ private:
   S max = 0, sum = 0;
 };
 
-/// Keys of row b, checked against the extent of the dim kv.
+/// Keys of row b (A27), checked against the extent of the dim kv.
 template <typename S>
 FailureOr<int64_t> keysOf(Op op, const AttentionOperands<S> &o, int64_t extent, int64_t b, int64_t queries) {
   int64_t first = o.kvBegin ? o.kvBegin->ints[b] : 0, keys = extent;
@@ -230,7 +230,7 @@ FailureOr<int64_t> keysOf(Op op, const AttentionOperands<S> &o, int64_t extent, 
   if (o.kvBegin && keys > o.kvBegin->ints[b + 1] - first)
     return op.emitOpError() << "row " << b << " has " << keys << " keys from " << first
                             << " on, but kv_begin ends it at " << o.kvBegin->ints[b + 1];
-  constexpr int64_t end = (int64_t(1) << 31) - 64; // so that differences have 32 bits in compiled programs
+  constexpr int64_t end = (int64_t(1) << 31) - 64; // so that differences have 32 bits in compiled programs (A15)
   if (int64_t offset = o.qOffset ? o.qOffset->ints[b] : 0; queries > 0 && (offset < 0 || offset + queries > end))
     return op.emitOpError() << "row " << b << " has " << queries << " queries from position " << offset
                             << " on, but positions are 0 to " << end - 1;
@@ -251,7 +251,7 @@ public:
       return failure();
     Row<S> row(op, o, shapes.extents);
     for (row.b = 0; row.b < shapes.extents[Op::B]; ++row.b) {
-      int64_t firstQ = o.qBegin ? o.qBegin->ints[row.b] : 0;
+      int64_t firstQ = o.qBegin ? o.qBegin->ints[row.b] : 0; // A26
       int64_t queries = o.qBegin ? o.qBegin->ints[row.b + 1] - firstQ : shapes.extents[Op::Q];
       FailureOr<int64_t> keys = keysOf(op, o, shapes.extents[Op::KV], row.b, queries);
       if (failed(keys))
@@ -292,7 +292,7 @@ private:
       Result<S> lse = makeTensor<S>(op, withoutChannels);
       if (failed(lse))
         return failure();
-      // Queries behind the last row have no keys.
+      // Queries behind the last row have no keys (A28).
       std::fill(lse->floats.begin(), lse->floats.end(), -std::numeric_limits<S>::infinity());
       results.lse = std::move(*lse);
       int64_t stride = 1;

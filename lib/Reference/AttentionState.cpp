@@ -33,7 +33,7 @@ static std::optional<Slot<S>> extraAt(attn::AttentionStateOp op, unsigned i, con
 
 namespace {
 
-/// The keys that one query of attention_state sees.
+/// The keys that one query of attention_state sees, and their scores (A8).
 template <typename S> class StateRow {
 public:
   StateRow(attn::AttentionStateOp op, const AttentionStateOperands<S> &o) : op(op), o(o) {
@@ -104,7 +104,7 @@ static LogicalResult verifyExtents(attn::AttentionStateOp op, const AttentionSta
   return success();
 }
 
-/// Gives the sums of query `m` the maximum `max`, which is no less than theirs.
+/// Gives the sums of query `m` the maximum `max`, which is no less than theirs (A35, A37).
 template <typename S> static void raise(AttentionState<S> &state, int64_t m, S max) {
   S alpha = std::exp(std::max(std::numeric_limits<S>::lowest(), state.max.floats[m]) - max);
   state.max.floats[m] = max;

@@ -362,6 +362,15 @@ template <typename S> LogicalResult Evaluator<S>::runRecurrence(attn::Recurrence
   return success();
 }
 
+/// Checks that each table has an element to read (A30).
+template <typename S>
+static LogicalResult verifyTables(attn::ScoreAndMaskOpInterface op, ArrayRef<const Tensor<S> *> extras) {
+  for (auto [i, extra] : llvm::enumerate(extras))
+    if (op.isTable(i) && llvm::is_contained(extra->shape, 0))
+      return op->emitOpError() << "extra operand " << i << " is a table without elements";
+  return success();
+}
+
 template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp op, Frame &frame) {
   std::optional<ScalarProgram<S>> score, mask;
   AttentionOperands<S> operands{&tensor(frame, op.getQuery()), &tensor(frame, op.getKey()),
@@ -375,7 +384,7 @@ template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp
   operands.weights = optionalTensor(frame, op.getWeights());
   if (op.getLayer())
     operands.layer = integer(frame, op.getLayer());
-  if (failed(compile(op.getScore(), frame, score, operands.score)) ||
+  if (failed(verifyTables<S>(op, operands.extras)) || failed(compile(op.getScore(), frame, score, operands.score)) ||
       failed(compile(op.getMask(), frame, mask, operands.mask)))
     return failure();
   FailureOr<AttentionResults<S>> results = evaluate<S>(op, operands);
@@ -394,7 +403,7 @@ template <typename S> LogicalResult Evaluator<S>::runAttentionState(attn::Attent
                                      integer(frame, op.getQ()),     integer(frame, op.getKv())};
   operands.extras = tensors(frame, op.getExtras());
   operands.additive = optionalTensor(frame, op.getAdditive());
-  if (failed(compile(op.getScore(), frame, score, operands.score)) ||
+  if (failed(verifyTables<S>(op, operands.extras)) || failed(compile(op.getScore(), frame, score, operands.score)) ||
       failed(compile(op.getMask(), frame, mask, operands.mask)))
     return failure();
   AttentionState<S> state{tensor(frame, op.getAcc()), tensor(frame, op.getMax()), tensor(frame, op.getSum())};

@@ -5,7 +5,7 @@
 
 namespace rapt::reference {
 
-/// query . key, or v . tanh(query + key).
+/// query . key, or v . tanh(query + key) (A6).
 template <typename S>
 S similarity(const Tensor<S> *v, int64_t channels, const S *query, int64_t queryStride, const S *key,
              int64_t keyStride) {

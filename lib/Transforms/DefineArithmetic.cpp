@@ -2,7 +2,7 @@
 //
 // A processor stops the program at a division by zero, also in a lane that nobody asked for.
 // Operands are replaced where an op would have no result, and its result then by the one that
-// docs/Semantics.md names. Operands that are constants need no such care.
+// docs/Semantics.md names (A16). Operands that are constants need no such care.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Transforms/Passes.h"

@@ -89,7 +89,7 @@ for name, (heads, dqk, dv, masked, scored) in CASES.items():
                 first = got
                 checks.near(f"{name} {queries} {keys}", got, expected, 3e-6)
             else:
-                checks.equal(f"{name} {queries} {keys}, {workers} workers", got, first)
+                checks.equal(f"{name} {queries} {keys}, {workers} workers (A24)", got, first)
 for queries, keys in LENGTHS:
     qb, kb = (np.concatenate([[0], np.cumsum(n)]).astype(np.int32) for n in (queries, keys))
     named = {"w": random.standard_normal((qb[-1], 3, 4, 141)), "q": random.standard_normal((qb[-1], 2, 3, 33)), "k": random.standard_normal((kb[-1], 2, 33)),

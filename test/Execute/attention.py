@@ -67,7 +67,7 @@ CASES = {
     "wide": (1, 1, 128, 40, [], None, WINDOW, True),
     "additive": (2, 1, 32, 32, [("(hkv, q, kv)", "2x?x?xf32", "normal")], ADD, None, False),
     "bias_columns": (2, 1, 32, 32, [("(kv, q)", "?x?xf32", "normal")], ADD, None, False),
-    "bias_rows": (1, 2, 33, 7, [("(b, q, kv)", "?x?x?xf32", "padded")], ADD, keep(CAUSAL), False),
+    "A29_bias_rows": (1, 2, 33, 7, [("(b, q, kv)", "?x?x?xf32", "padded")], ADD, keep(CAUSAL), False),
     "key_lists": (2, 1, 16, 32, [("(kv)", "?xi32", "coin"), ("(q)", "?xi32", "position")], None,
              keep("%z = arith.constant 0 : i32\n      %k0 = arith.cmpi ne, %e0, %z : i32",
                   "%p = arith.index_cast %j : index to i32\n      %k1 = arith.cmpi sle, %p, %e1 : i32"), False),
@@ -75,7 +75,7 @@ CASES = {
     "alibi_table": (2, 2, 48, 32, [("()", "4xf32", "slope")], SLOPE.replace("SLOPE", "attn.lookup %e0[%h] : tensor<4xf32> -> f32"), keep(CAUSAL), True),
     "relative": (3, 2, 64, 64, [("()", "6x32xf32", "normal")], BUCKET.replace("HEADS", "6"), None, False),
     "relative_causal": (2, 1, 24, 24, [("()", "2x32xf32", "normal")], BUCKET.replace("HEADS", "2"), keep(CAUSAL), True),
-    "buckets_first": (2, 1, 32, 32, [("()", "33x2xf32", "normal")],
+    "A30_buckets_first": (2, 1, 32, 32, [("()", "33x2xf32", "normal")],
                       "\n      %d = arith.subi %j, %i : index\n      %x = attn.lookup %e0[%d, %h] : tensor<33x2xf32> -> f32"
                       "\n      %y = arith.addf %s, %x : f32\n      attn.yield %y : f32", None, False),
     "exponential": (1, 1, 32, 32, [], "\n      %t = math.tanh %s : f32\n      %x = math.exp %t : f32\n      %c = math.cos %x : f32\n      attn.yield %c : f32", WINDOW, False),

@@ -19,20 +19,20 @@ CAUSAL = "%keep = arith.cmpi sle, %j, %i : index"
 # A run: (extents of b, q and kv, values of the offsets and lengths)
 CASES = {
     # Keys are q_offset and the queries.
-    "offsets": (PLAIN, {}, ["q_offset"], None, None, [((2, 2, 16), [[3, 10]]), ((2, 64, 80), [[3, 10]]), ((1, 1, 40), [[33]])]),
-    "packed_offsets": (ONE, {}, ["q_begin", "q_offset"], None, CAUSAL, [((2, 6, 16), [[0, 1, 6], [1, 10]]), ((3, 40, 90), [[0, 0, 33, 40], [70, 2, 83]])]),
+    "A27_offsets": (PLAIN, {}, ["q_offset"], None, None, [((2, 2, 16), [[3, 10]]), ((2, 64, 80), [[3, 10]]), ((1, 1, 40), [[33]])]),
+    "A26_A31_packed_offsets": (ONE, {}, ["q_begin", "q_offset"], None, CAUSAL, [((2, 6, 16), [[0, 1, 6], [1, 10]]), ((3, 40, 90), [[0, 0, 33, 40], [70, 2, 83]])]),
     # Results behind the last sequence are 0.
-    "rest": (ONE, {}, ["q_begin"], None, None, [((2, 20, 5), [[0, 3, 7]]), ((3, 700, 2), [[0, 0, 20, 20]]), ((0, 5, 3), [[0]]), ((1, 5, 3), [[0, 5]])]),
-    "rest_of_heads": ({**ONE, "q": "hkv q dqk", "o": "hkv q dv"}, {"q": 300}, ["q_begin"], None, CAUSAL, [((1, 300, 40), [[0, 33]])]),
+    "A28_rest": (ONE, {}, ["q_begin"], None, None, [((2, 20, 5), [[0, 3, 7]]), ((3, 700, 2), [[0, 0, 20, 20]]), ((0, 5, 3), [[0]]), ((1, 5, 3), [[0, 5]])]),
+    "A31_rest_of_heads": ({**ONE, "q": "hkv q dqk", "o": "hkv q dv"}, {"q": 300}, ["q_begin"], None, CAUSAL, [((1, 300, 40), [[0, 33]])]),
     # Keys, values, or both are those of all sequences.
     "own_values": ({**PLAIN, "k": ONE["k"]}, {}, [], None, None, [((3, 2, 40), [])]),
     "own_keys": ({**PLAIN, "v": ONE["v"]}, {}, [], None, None, [((3, 2, 40), [])]),
-    "own_lengths": ({**PLAIN, "k": ONE["k"]}, {}, ["kv_length"], None, None, [((2, 15, 100), [[3, 100]]), ((2, 1, 64), [[64, 0]])]),
+    "A27_own_lengths": ({**PLAIN, "k": ONE["k"]}, {}, ["kv_length"], None, None, [((2, 15, 100), [[3, 100]]), ((2, 1, 64), [[64, 0]])]),
     "shared": ({**PLAIN, "k": ONE["k"], "v": ONE["v"]}, {}, ["kv_length"], None, None,
                [((2, 2, 16), [[3, 8]]), ((2, 2, 16), [[8, 3]]), ((2, 2, 64), [[0, 64]]), ((3, 20, 200), [[33, 0, 199]]), ((0, 2, 5), [[]])]),
     "group_of_one": (GROUPED, {"g": 1}, [], None, None, [((2, 3, 5), [])]),
     # A slice of one head leaves unit extents on both sides of the dims that stay.
-    "heads_last": (ONE, {}, [], "q kv hkv", None, [((1, n, k), []) for n in (1, 2, 13, 14) for k in (1, 33)]),
+    "A1_heads_last": (ONE, {}, [], "q kv hkv", None, [((1, n, k), []) for n in (1, 2, 13, 14) for k in (1, 33)]),
     "keys_first": (ONE, {}, [], "kv hkv q", None, [((1, n, 33), []) for n in (1, 13, 15)]),
     "of_keys": (PLAIN, {}, [], "kv b hkv", None, [((2, 3, 33), [])]),
     "one_query": (ONE, {"q": 1}, [], "kv q hkv", None, [((1, 1, 33), [])]),

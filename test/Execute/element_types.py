@@ -134,7 +134,7 @@ for q, k, v, o in TYPES:
     loose = {"tolerance": 2e-2, "is_counted": False} if k == v == "bf16" else {}
     for heads, group, dqk, dv in ((2, 3, 33, 20), (1, 1, 1, 1), (1, 2, 64, 32))[:3 if q == "bf16" == k else 1]:
         name = f"{q}_{k}_{v}_{o}_{dqk}"
-        add(f"attention_{name}", {"q": (q, T, heads, group, dqk), "k": (k, "more", heads, dqk), "v": (v, "more", heads, dv)}, {"o": (o, T, heads, group, dv)},
+        add(f"A21_attention_{name}", {"q": (q, T, heads, group, dqk), "k": (k, "more", heads, dqk), "v": (v, "more", heads, dv)}, {"o": (o, T, heads, group, dv)},
             f"{HALF}  %o = attn.attention %q, %k, %v, %half {MAPS} : {{q}}, {{k}}, {{v}} -> {{o}} {CAUSAL}", *[({"tokens": m, "more": n}, {}) for m, n in ((1, 1), (37, 131))], **loose)
     if "f32" in (q, k) and o != "f32":
         continue

@@ -45,9 +45,9 @@ CASES = {
     "global": ({}, constants(w=40, g=5) + CAUSAL + NEAR + "%first = arith.cmpi slt, %j, %g : index\n" + joined("ori", "near", "first", to="some") + joined("andi", "causal", "some"),
                lambda i, j, h, e: (j <= i) & ((i - j < 40) | (j < 5))),
     "documents": ({"of_query": ("(q)", "?xi32"), "of_key": ("(kv)", "?xi32")}, "%keep = arith.cmpi eq, %of_query, %of_key : i32\n", lambda i, j, h, e: e["of_query"][:, None] == e["of_key"]),
-    "documents_i64": ({"of_query": ("(q)", "?xi64"), "of_key": ("(kv)", "?xi64")}, CAUSAL + "%same = arith.cmpi eq, %of_query, %of_key : i64\n" + joined("andi", "causal", "same"),
+    "A40_documents_i64": ({"of_query": ("(q)", "?xi64"), "of_key": ("(kv)", "?xi64")}, CAUSAL + "%same = arith.cmpi eq, %of_query, %of_key : i64\n" + joined("andi", "causal", "same"),
                       lambda i, j, h, e: (j <= i) & (e["of_query"][:, None] == e["of_key"])),
-    "kinds_i8": ({"kinds": ("(kv)", "?xi8")}, constants("i8", three=3) + "%keep = arith.cmpi slt, %kinds, %three : i8\n", lambda i, j, h, e: (e["kinds"] < 3) & (i == i)),
+    "A40_kinds_i8": ({"kinds": ("(kv)", "?xi8")}, constants("i8", three=3) + "%keep = arith.cmpi slt, %kinds, %three : i8\n", lambda i, j, h, e: (e["kinds"] < 3) & (i == i)),
     "lengths": ({"lengths": ("(q)", "?xi32")}, "%n = arith.index_cast %lengths : i32 to index\n%keep = arith.cmpi slt, %j, %n : index\n", lambda i, j, h, e: j < e["lengths"][:, None]),
     # A key is kept where the query is in its tree's part that begins with it.
     "tree": ({"begin": ("(kv)", "?xi32"), "end": ("(kv)", "?xi32"), "place": ("(q)", "?xi32")}, "%l = arith.cmpi sle, %begin, %place : i32\n%r = arith.cmpi slt, %place, %end : i32\n" + joined("andi", "l", "r"),

@@ -264,7 +264,7 @@ def attention():
     q, k, v = normal(9, 2, 3, 5), normal(13, 2, 5), normal(13, 2, 7)
     rows = lambda f: np.concatenate([f(b, slice(qb[b], qb[b + 1])) for b in range(len(lengths))])
     documents = {"q": q, "k": k, "v": v, "q_begin": qb, "kv_begin": kb}
-    case("attention documents", "attention", "documents", documents,
+    case("attention documents (A5)", "attention", "documents", documents,
          {"result0": rows(lambda b, at: attend(q[at], k[kb[b]:kb[b + 1]], v[kb[b]:kb[b + 1]], 0.5))})
     vector = normal(5)
 
@@ -274,7 +274,7 @@ def attention():
         p = np.exp(0.5 * sums) * (np.arange(sums.shape[1])[None, :, None, None] != 2)
         return np.einsum("ijhg,jhd->ihgd", p, v[own]) / np.maximum(p.sum(1), 1e-300)[..., None]
 
-    case("attention additive", "attention", "additive", {**documents, "vector": vector}, {"result0": rows(bahdanau)})
+    case("attention additive (A6)", "attention", "additive", {**documents, "vector": vector}, {"result0": rows(bahdanau)})
     eye = np.eye(13)
 
     def look(b, at):
@@ -286,9 +286,9 @@ def attention():
     looked = before.astype(np.float64)
     looked[:, 1] = rows(look)
     weights = {**{name: documents[name] for name in ("q", "k", "q_begin", "kv_begin")}, "w": before}
-    case("attention_weights", "attention", "weights", {**weights, "layer": np.array(1)}, {"result0": looked})
+    case("attention_weights (A33)", "attention", "weights", {**weights, "layer": np.array(1)}, {"result0": looked})
     for outside in (-1, 3):
-        case(f"attention_weights of layer {outside}", "attention", "weights", {**weights, "layer": np.array(outside)}, {"result0": before})
+        case(f"attention_weights of layer {outside} (A34)", "attention", "weights", {**weights, "layer": np.array(outside)}, {"result0": before})
     # Every result at once: log-sum-exp of queries that see no key, of scores that are -infinity, and of tokens of no sequence.
     shorter = qb.copy()
     shorter[-1] -= 2
@@ -303,7 +303,7 @@ def attention():
         out[at] = attend(*looks(b), v[kb[b]:kb[b + 1]], 0.5, falls, counts)
         own = np.repeat(eye[:keys[b], None, :], 2, 1)
         every[at, 2] = attend(*looks(b), own, 0.5, falls, counts).reshape(-1, 6, 13)[:, [0, 4, 5]]
-    case("attention's results", "attention", "outputs", {**documents, "q_begin": shorter, "w": before, "layer": np.array(2)},
+    case("attention's results (A12, A28)", "attention", "outputs", {**documents, "q_begin": shorter, "w": before, "layer": np.array(2)},
          {"result0": out, "result1": lse, "result2": every})
     error("attention", "weights", {**weights, "w": before[1:], "layer": np.array(1)}, "'attn.attention' op has 9 queries for weights of 8")
     error("attention", "weights", {**weights, "k": normal(20, 2, 5), "kv_begin": kb + ints(0, 0, 0, 0, 7), "layer": np.array(0)},
@@ -317,20 +317,30 @@ def attention():
     expected = [attend(dense_q[b].transpose(2, 0, 1, 3), dense_k[b].transpose(1, 0, 2)[:used[b]], dense_v[b].transpose(2, 0, 1)[:used[b]], scale,
                        lambda s, h, i, j: 2 * np.tanh(s / 2) + (j - i) * float(slope.reshape(-1)[h])) for b in range(3)]
     dense = {"q": dense_q, "k": dense_k, "v": dense_v, "slope": slope, "scale": np.array(scale, np.float32)}
-    case("attention dense", "attention", "dense", {**dense, "kv_length": ints(*used)}, {"result0": np.stack(expected)})
+    case("attention dense (A2, A7, A27)", "attention", "dense", {**dense, "kv_length": ints(*used)}, {"result0": np.stack(expected)})
     error("attention", "dense", {**dense, "kv_length": ints(6, 7, 1)}, "row 1 has 7 keys from 0 on, but the extent of dim kv is 6")
     error("attention", "dense", {**dense, "kv_length": ints(6, -1, 1)}, "row 1 has -1 keys")
     empty = {**dense, "q": dense_q[:, :, :, :0], "k": dense_k[:, :, :0], "v": dense_v[..., :0], "kv_length": ints(0, 0, 0)}
     case("attention empty", "attention", "dense", empty, {"result0": np.zeros((3, 0, 2, 3, 7))})
-    case("attention no keys", "attention", "dense", {**empty, "q": dense_q}, {"result0": np.zeros((3, 4, 2, 3, 7))})
+    case("attention no keys (A11)", "attention", "dense", {**empty, "q": dense_q}, {"result0": np.zeros((3, 4, 2, 3, 7))})
 
     lengths_of = {"q": normal(3, 1, 1, 5), "k": normal(9, 1, 5), "v": normal(9, 1, 7), "q_begin": ints(0, 1, 3), "kv_begin": ints(0, 4, 9)}
     used_of = [attend(lengths_of["q"][at], lengths_of["k"][first:end], lengths_of["v"][first:end], 0.5) for at, first, end in ((slice(0, 1), 0, 4), (slice(1, 3), 4, 6))]
-    case("attention lengths", "attention", "lengths", {**lengths_of, "kv_length": ints(4, 2)}, {"result0": np.concatenate(used_of)})
+    case("attention lengths (A27)", "attention", "lengths", {**lengths_of, "kv_length": ints(4, 2)}, {"result0": np.concatenate(used_of)})
     error("attention", "lengths", {**lengths_of, "kv_length": ints(5, 2)}, "row 0 has 5 keys from 0 on, but kv_begin ends it at 4")
     error("attention", "one_result", {"q": normal(2, 1, 1, 5), "k": normal(3, 1, 5), "kv_length": ints(3, 2)},
           "extent of dim b is 2, but the result has no dim b; expected 1")
     error("attention", "short_vector", {"q": normal(2, 1, 1, 32), "k": normal(3, 1, 32), "vector": normal(20)}, "additive vector has 20 elements for 32 channels")
+
+    # A table, read beyond its ends, and without an element.
+    table, few = normal(3, 5), {"q": normal(4, 1, 1, 8), "k": normal(7, 1, 8)}
+    read = table[np.minimum(np.arange(4), 2)][:, np.minimum(np.arange(7), 4)].astype(np.float64)
+    case("attention table (A30)", "attention", "table", {**few, "table": table},
+         {"result0": attend(few["q"], few["k"], few["k"], 0.5, lambda s, h, i, j: s + read[i, j])})
+    for shape in ((0, 5), (3, 0)):
+        error("attention", "table", {**few, "table": normal(*shape)}, "'attn.attention' op extra operand 0 is a table without elements")
+    error("attention", "table_of_state", {"q": normal(5, 8), "k": normal(7, 8), "table": normal(0), "acc": normal(5, 8), "max": normal(5)},
+          "'attn.attention_state' op extra operand 0 is a table without elements")
 
     past = (4, 0, 9, 0)
     paged_k, paged_v = normal(4, 11, 2, 5), normal(4, 11, 2, 7)
@@ -339,7 +349,7 @@ def attention():
     for b in range(4):  # what no query may read
         paged_k[b, past[b] + lengths[b]:] = paged_v[b, past[b] + lengths[b]:] = np.nan
         paged_k[b, :max(0, past[b] - 3)] = paged_v[b, :max(0, past[b] - 3)] = np.nan
-    case("attention window", "attention", "window", {"q": q, "k": paged_k, "v": paged_v, "q_begin": qb, "past": ints(*past)}, {"result0": cached})
+    case("attention window (A9, A14, A31, A32)", "attention", "window", {"q": q, "k": paged_k, "v": paged_v, "q_begin": qb, "past": ints(*past)}, {"result0": cached})
     error("attention", "window", {"q": q, "k": paged_k, "v": paged_v, "q_begin": qb, "past": ints(-1, 0, 9, 0)}, "row 0 has 3 queries from position -1 on, but positions are 0 to 2147483583")
 
     bias, keep, last = normal(4, 5, 6), random.rand(4, 5, 6) < 0.6, random.randint(-1, 6, 9).astype(np.int32)
@@ -349,7 +359,7 @@ def attention():
     extra = rows(lambda b, at: attend(q[at], k[b], v[b], 0.5, lambda s, h, i, j: s + bias[b, i].astype(np.float64),
                                       lambda h, i, j: keep[b, i] & (j <= last[qb[b] + i])))
     extras = {"q": q, "k": k, "v": v, "q_begin": qb, "bias": bias, "keep": keep, "last": last}
-    case("attention extras", "attention", "extras", extras, {"result0": extra})
+    case("attention extras (A8, A9, A11, A29)", "attention", "extras", extras, {"result0": extra})
     error("attention", "extras", {**extras, "bias": bias[:, :4]}, "extra operand 0 has no element at query 4 of row 3")
     x = normal(5, 31)
     case("heads", "attention", "heads", {"x": x}, {"result0": x[:, :15], "result1": x[:, 15:25], "result2": x[:, 25:].reshape(5, 2, 3)})
@@ -371,7 +381,7 @@ def attention_state():
         p, alpha = np.exp(s - new[:, None]), np.exp(peak.astype(np.float64) - new)
         inputs = {"q": q, "k0": k[:64], "v0": v[:64], "k1": k[64:], "v1": v[64:], "first": np.array(first), "bias": bias, "ids": ids,
                   "acc": acc, "max": peak, "sum": total}
-        case(f"attention_state {first}", "attention", "state", inputs,
+        case(f"attention_state {first} (A35)", "attention", "state", inputs,
              {"new_acc": acc * alpha[:, None] + p @ v, "new_max": new, "new_sum": total * alpha + p.sum(1)})
     error("attention", "state", {**inputs, "v1": v[65:]}, "'attn.attention_state' op has 32 keys for 31 values")
     error("attention", "state", {**inputs, "ids": ids[1:]}, "extra operand 1 has no element at query 0 and key 31")
@@ -388,7 +398,7 @@ def attention_merge():
         wide = {name: x.astype(np.float64) for name, x in state.items()}
         peak = np.maximum(wide["max"], wide["maxs"].max(0, initial=float(floor)))
         alpha, beta = np.exp(wide["max"] - peak), np.exp(wide["maxs"] - peak)
-        case(f"attention_merge {parts} {queries}", "attention", "merge", state, {
+        case(f"attention_merge {parts} {queries} (A36, A37, A38)", "attention", "merge", state, {
             "new_acc": wide["acc"] * alpha[:, None] + (wide["accs"] * beta[:, :, None]).sum(0), "new_max": peak,
             "new_sum": wide["sum"] * alpha + (wide["sums"] * beta).sum(0)})
     error("attention", "merge", {**state, "maxs": normal(3, 0)}, "'attn.attention_merge' op has not one max and one sum for each part and query")

@@ -124,7 +124,7 @@ LogicalResult LookupOp::verify() {
 namespace {
 constexpr const char *dimNames[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv"};
 
-/// Maps hold the dims of their operand: a key has no query position, a result has every dim that is not summed over.
+/// Maps hold the dims of their operand (A1): a key has no query position, a result every dim that is not summed over.
 LogicalResult verifyMaps(AttentionOp op) {
   using Dims = SmallVector<AttentionOp::Dim>;
   struct Rule {
@@ -181,7 +181,7 @@ public:
     return success();
   }
 
-  /// The extent of b that offsets and lengths tell, and the dims that need the extent 1. `keys`: key and value.
+  /// The extent of b that offsets and lengths tell (A25), and the dims of extent 1 (A3, A4). `keys`: key and value.
   LogicalResult finish(ValueRange keys) {
     for (auto [i, operand] : llvm::enumerate(keys))
       if (std::optional<unsigned> group = op.dimOf(1 + i, AttentionOp::G))
@@ -223,7 +223,7 @@ private:
 };
 } // namespace
 
-/// The vector of additive attention has an element for each of the query's channels.
+/// The vector of additive attention has an element for each of the query's channels (A6).
 static LogicalResult verifyAdditive(AttentionOp op, int64_t channels) {
   if (!op.getAdditive())
     return success();
@@ -277,7 +277,7 @@ RankedTensorType AttentionOp::getLseType(Type result, ArrayAttr maps) {
   return RankedTensorType::get(shape, Float32Type::get(type.getContext()));
 }
 
-/// Checks the results beside the first, of which the op says whether it has them.
+/// Checks the results beside the first (A12, A33), of which the op says whether it has them.
 static LogicalResult verifyOutputs(AttentionOp op, const StaticExtents &extents) {
   if (op->getNumResults() > 1 && extents[AttentionOp::DV] == 0)
     return op.emitOpError("has values without channels: it gives no log-sum-exp and no weights");

@@ -66,35 +66,38 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
   let description = [{
     `maps` are those of query, key, value, result and the extra operands: projected permutations of
     (b, hkv, g, q, kv, dqk, dv) = (row, key/value head, query head of its group, query, key position, query/key channel,
-    value channel). Query head h is `hkv * G + g`. Scores are f32 and natural: `s = scale * sum_dqk query * key`.
+    value channel) (A1). Query head h is `hkv * G + g` (A2). Scores are f32 (A21) and natural (A7): `s = scale * sum_dqk query * key` (A5). Numbers of rules are those of docs/Semantics.md.
 
     The optional region `score(s, b, h, q, kv, extras...)` maps a score, `mask(b, h, q, kv, extras...)` says which keys
-    count; extras are elements of the extra operands at their maps. An extra operand with dims whose map is empty is a
-    table: the regions get the tensor and read it with `attn.lookup`. A masked element takes no part, whatever its score.
-    A row with no key gives 0. Indices are absolute. Regions may use scalars from outside, but no tensors: those are
-    extra operands.
+    count (A8); extras are elements of the extra operands at their maps (A29, A40). An extra operand with dims whose map is empty is a
+    table (A30): the regions get the tensor and read it with `attn.lookup`. A masked element takes no part, whatever its score (A9); another one does (A10, A18).
+    A row with no key gives 0 (A11). Indices are absolute (A14), below 2^31 (A15), and computed with as 64-bit integers (A16). Regions may use scalars from outside, but no tensors: those are
+    extra operands (A17). Causal masks are aligned by `q_offset` (A31); a window of w keys has the query's own among them (A32).
 
-    Keys and values have no groups: g is in neither's map, or has the extent 1 there. A dim b, hkv or g that the result does not have,
-    but for the b of packed queries, has the extent 1.
+    Keys and values have no groups: g is in neither's map, or has the extent 1 there (A3). A dim b, hkv or g that the result does not have,
+    but for the b of packed queries, has the extent 1 (A4).
 
-    With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key. Where
+    With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key (A6). Where
     a target's layout pads channels, v may be left as it was.
 
-    - `q_begin` (rows + 1 offsets): queries of all rows are packed in the dim q, and b is not in their map.
+    - `q_begin` (rows + 1 offsets): queries of all rows are packed in the dim q, and b is not in their map (A25, A26). Queries of no row give 0 (A28).
     - `q_offset`: absolute position of a row's first query; 0 without it.
     - `kv_begin` (rows + 1 offsets): keys of all rows are packed in the dim kv.
     - `kv_length`: keys of a row, at most `kv_begin[b+1] - kv_begin[b]` if there is `kv_begin`. Without it: `kv_begin[b+1] - kv_begin[b]`, or with q_offset `q_offset[b] + queries of b`,
-      or the extent of the dim kv.
+      or the extent of the dim kv (A27).
 
     Two more results are there on request; `attn-request-attention-outputs` asks for them, and one that nothing reads is dropped.
 
     - With `log_sum_exp`: the natural logarithm of each query's sum of e^score over its keys, in f32, with the dims of the result but dv;
-      -infinity where a query has no key.
+      -infinity where a query has no key (A12).
     - With `weights(%w[%layer] heads [...])`: `%w`, [tokens, layers, heads, keys], with the probabilities that the values are mixed
       with, of `heads` (query heads) in the layer: `new[t, layer, i, j]` is that of key j of the row of t for head `heads[i]`, 0 of keys
-      that the row does not have or the mask excludes. Where nothing reads `%w` afterwards it is updated in place. A layer outside of
-      the tensor changes nothing, so that a loop over all layers keeps those that are asked for. A row has at most as many keys as the
+      that the row does not have or the mask excludes (A33). Where nothing reads `%w` afterwards it is updated in place. A layer outside of
+      the tensor changes nothing, so that a loop over all layers keeps those that are asked for (A34). A row has at most as many keys as the
       last dim, and queries are packed: b is in neither the query's map nor the result's.
+
+    Compiled programs compute scores without a region in base 2 (A19), take the smallest exponentials as 0 (A20), skip blocks of keys that the mask excludes (A23), and
+    give the same bits with any number of threads (A24). By bf16 dot products they round the scaled query and the probabilities (A22).
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -171,7 +174,7 @@ def Attn_LookupOp : Attn_Op<"lookup", [Attn_StaysInTiles, Pure]> {
   let summary = "reads a table in a score or mask region";
   let description = [{
     The element of a table (an extra operand with an empty map) at indices that may depend on anything. A float is read as f32, an
-    integer as it is. An index beyond an end of its dim reads the element at that end. T5's relative positions:
+    integer as it is (A40). An index beyond an end of its dim reads the element at that end (A30). T5's relative positions:
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>

@@ -1,8 +1,8 @@
 //===- AttentionState.cpp - Attention by tiles and by parts ---------------------===//
 //
-// The iteration space of attention_state is (queries, keys). Any tile of it is the op again,
+// The iteration space of attention_state is (queries, keys). Any tile is the op again (A39),
 // on slices: a tile of keys goes on from the state of those before it, a part of the keys
-// starts from the empty state and is merged.
+// starts from the empty state and is merged (A38).
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
@@ -201,7 +201,7 @@ FailureOr<TilingResult> AttentionStateOp::generateResultTileValue(OpBuilder &b, 
   return tiled;
 }
 
-/// The empty state of each part: [parts, m, dv], [parts, m], [parts, m].
+/// The empty state (A36) of each part: [parts, m, dv], [parts, m], [parts, m].
 FailureOr<SmallVector<Value>>
 AttentionStateOp::generateInitialTensorForPartialReduction(OpBuilder &b, Location loc, OFRs sizes,
                                                            const llvm::SetVector<unsigned> &) {

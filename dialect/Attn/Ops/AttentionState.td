@@ -32,15 +32,15 @@ def Attn_AttentionStateOp : Attn_StateOp<"attention_state", [
   let description = [{
     The state of online softmax (Milakov and Gimelshein 2018) for m queries of one head, taken over n keys: with scores s (score and
     mask regions applied), `max' = max(max, max s)`, `sum' = sum * exp(max - max') + sum exp(s - max')`,
-    `acc' = acc * exp(max - max') + exp(s - max') . value`. The attention of all keys seen is `acc / sum`, and 0 where sum is 0.
-    Any state may come before; that of no keys is (0, the lowest finite number, 0).
+    `acc' = acc * exp(max - max') + exp(s - max') . value` (A35). The attention of all keys seen is `acc / sum`, and 0 where sum is 0 (A36).
+    Any state may come before (A37); that of no keys is (0, the lowest finite number, 0), so that no difference is that of infinities (A13).
 
     query is [m, d], key [n, d], value [n, dv], acc [m, dv]; max and sum are [m]. `at(b, h, q, kv)` are the row, the head, and the absolute positions of the
     first query and key. The maps of extra operands are projected permutations of (q, kv), both counted from the first query and key, with 0
     for other dims, whose extent is 1; an empty map of a tensor that has dims is a table's. With `additive`, a vector of d elements, similarity is that of
     `attn.attention`.
 
-    The op is tiled over (q, kv). Queries are parallel; keys are a reduction, which goes one tile after another through the state, or by parts at the same
+    The op is tiled over (q, kv) (A39). Queries are parallel; keys are a reduction, which goes one tile after another through the state, or by parts at the same
     time, each from the empty state, merged by `attn.attention_merge` into the state before.
 
     ```mlir
@@ -77,9 +77,9 @@ def Attn_AttentionMergeOp : Attn_StateOp<"attention_merge"> {
   let summary = "merges states of online softmax over disjoint keys";
   let description = [{
     Takes the states of P parts, `partial_acc` [P, M, DV], `partial_max` [P, M] and `partial_sum` [P, M], into the state (acc, max, sum):
-    with `M' = max(max, max_p partial_max)`, `sum' = sum * exp(max - M') + sum_p partial_sum * exp(partial_max - M')`, and acc' alike. That
+    with `M' = max(max, max_p partial_max)`, `sum' = sum * exp(max - M') + sum_p partial_sum * exp(partial_max - M')`, and acc' alike (A37). That
     is the state after the keys of all parts and those of the initial state. A part without keys, (0, the lowest finite number, 0),
-    changes nothing; neither does P = 0. The parts are taken in order.
+    changes nothing; neither does P = 0 (A38). The parts are taken in order.
 
     ```mlir
     func.func @merge(%accs: tensor<4x8x64xf32>, %ms: tensor<4x8xf32>, %ls: tensor<4x8xf32>, %acc: tensor<8x64xf32>,

@@ -7,7 +7,7 @@
 namespace rapt::attn {
 
 /// Checks a region that computes one element: one block that yields a `result`, and nothing read from outside but
-/// scalars (a tensor is an operand of `op`, so that it is tiled with it). `name` is the region's.
+/// scalars (A17: a tensor is an operand of `op`, so that it is tiled with it). `name` is the region's.
 inline mlir::LogicalResult verifyElementRegion(mlir::Operation *op, mlir::Region &region, llvm::StringRef name,
                                                mlir::Type result) {
   if (!region.hasOneBlock())
@@ -30,7 +30,7 @@ inline bool isTableWith(mlir::AffineMap map, mlir::Value operand) {
   return map.getNumResults() == 0 && llvm::cast<mlir::RankedTensorType>(operand.getType()).getRank() != 0;
 }
 
-/// Tables of static shape have elements that 32 bits can count. All are read by attn.lookup alone.
+/// Tables (A30) of static shape have elements that 32 bits can count. All are read by attn.lookup alone.
 inline mlir::LogicalResult verifyTable(mlir::Operation *op, mlir::BlockArgument argument) {
   auto type = llvm::cast<mlir::RankedTensorType>(argument.getType());
   int64_t elements = 1;

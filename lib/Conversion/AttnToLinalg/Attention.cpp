@@ -1,7 +1,7 @@
 //===- Attention.cpp - Attention by online softmax over blocks of keys -------------------===//
 //
 // A task is a tile of queries of one row and head: attn.attention_state over the keys that
-// they may see, tiled over KV blocks. Memory is that of a tile, whatever the lengths.
+// they may see, tiled over KV blocks (A39). Memory is that of a tile, whatever the lengths.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
@@ -43,7 +43,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
       rewriter.replaceOp(op, results);
       return success();
     }
-    if (o.qBegin) // queries behind the last row's give 0
+    if (o.qBegin) // queries behind the last row's give 0 (A28)
       init = filled(b, 0, init);
     SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), o.extentOf(b, Dim::G),
                                       affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {queries})};
@@ -70,7 +70,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     return success();
   }
 
-  /// The state of the tile's queries after the keys that they may see, from that of no keys.
+  /// The state of the tile's queries after the keys that they may see, from that of no keys (A36).
   attn::AttentionStateOp stateOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile,
                                  const KeyRange &range) const {
     Value count = arith::MaxSIOp::create(b, arith::SubIOp::create(b, range.to, range.from), index(b, 0));
@@ -106,9 +106,9 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     return state;
   }
 
-  /// The tile's result from its state.
+  /// The tile's result from its state, rounded once (A21).
   static Value normalized(ImplicitLocOpBuilder &b, const AttentionOperands &o, ValueRange state, Value dest) {
-    // A query without keys gives 0, and so does one whose scores are all -infinity.
+    // A query without keys gives 0, and so does one whose scores are all -infinity (A11).
     AffineMap both = b.getMultiDimIdentityMap(2);
     return generic(b, {state[0], state[2]}, dest,
                    {both, mapOf(b, 2, {0}), mapOfPart(b, o, AttentionOperands::Result, {Dim::Q, Dim::DV})},
@@ -119,7 +119,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
                    });
   }
 
-  /// maximum + log(sum) of a tile of queries; -infinity where no key counts.
+  /// maximum + log(sum) of a tile of queries; -infinity where no key counts (A12).
   static Value logSumExp(ImplicitLocOpBuilder &b, const AttentionOperands &o, ValueRange state, Value dest) {
     SmallVector<int64_t> place;
     for (AffineExpr expr : o.maps[AttentionOperands::Result].getResults())

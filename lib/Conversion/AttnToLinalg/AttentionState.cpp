@@ -43,7 +43,7 @@ Value addValues(ImplicitLocOpBuilder &b, Value values, OpFoldResult queries, con
   return combined(b, ofBlock, softmax.decay, acc);
 }
 
-/// The state after the op's keys, all at once.
+/// The state after the op's keys, all at once (A35).
 SmallVector<Value> decompose(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
   Scores scores = scoresOf(b, ScoreTile::of(op));
   Softmax softmax = advance(b, scores, op.getMax(), op.getSum());

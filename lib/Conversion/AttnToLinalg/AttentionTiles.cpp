@@ -32,7 +32,7 @@ std::optional<unsigned> AttentionOperands::placeOf(unsigned i, Dim dim) const {
 }
 
 OpFoldResult AttentionOperands::extentOf(ImplicitLocOpBuilder &b, Dim dim) const {
-  if (dim == Dim::B) { // operands of offsets tell it, too
+  if (dim == Dim::B) { // operands of offsets tell it, too (A25)
     for (Value begin : {qBegin, kvBegin})
       if (begin)
         return affineOf(b, b.getAffineDimExpr(0) - 1, {extent(b, begin, 0)});
@@ -78,9 +78,9 @@ QueryTile neutral::queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &o
   QueryTile tile{.row = row, .keyHead = keyHead, .group = group};
   Value zero = index(b, 0), groups = asValue(b, o.extentOf(b, Dim::G)),
         next = arith::AddIOp::create(b, row, index(b, 1));
-  tile.head = arith::AddIOp::create(b, arith::MulIOp::create(b, keyHead, groups), group);
+  tile.head = arith::AddIOp::create(b, arith::MulIOp::create(b, keyHead, groups), group); // A2
   Value queries = asValue(b, o.extentOf(b, Dim::Q)), begin = zero;
-  if (o.qBegin) {
+  if (o.qBegin) { // A26
     begin = readIndex(b, o.qBegin, row);
     queries = arith::SubIOp::create(b, readIndex(b, o.qBegin, next), begin);
   }
@@ -94,11 +94,11 @@ QueryTile neutral::queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &o
   tile.size = isOnly ? OpFoldResult(b.getIndexAttr(*count))
                      : affineMin(b, {b.getIndexAttr(o.tiles.queries), OpFoldResult(rest)});
   Value offset = o.qOffset ? readIndex(b, o.qOffset, row) : zero;
-  tile.position = arith::AddIOp::create(b, offset, tile.inRow);
+  tile.position = arith::AddIOp::create(b, offset, tile.inRow); // A14
 
   tile.firstKey = o.kvBegin ? readIndex(b, o.kvBegin, row) : zero;
   Value keys;
-  if (o.kvLength)
+  if (o.kvLength) // A27
     keys = readIndex(b, o.kvLength, row);
   else if (o.kvBegin)
     keys = arith::SubIOp::create(b, readIndex(b, o.kvBegin, next), tile.firstKey);
@@ -234,7 +234,7 @@ KeyBlock neutral::keyBlock(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
 }
 
 /// The part of an extra operand that the tile and the keys from `first` on see. With b in its map an extra counts
-/// within the row, else where queries and keys are packed.
+/// within the row, else where queries and keys are packed (A29).
 static Value extraOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, unsigned i,
                      Value first, OpFoldResult size) {
   const bool isOfRow = o.placeOf(i, Dim::B).has_value();

@@ -34,7 +34,7 @@ Value normalized(ImplicitLocOpBuilder &b, const Scores &scores, ValueRange state
   });
 }
 
-/// The tile's weights, [queries, 1, 1, keys].
+/// The tile's weights, [queries, 1, 1, keys] (A33).
 Value weighTile(ImplicitLocOpBuilder &b, const AttentionOperands &o, const CacheReader *cache, const QueryTile &tile,
                 Value dest) {
   KeyRange range = keyRange(b, o, tile);
@@ -74,7 +74,7 @@ Value neutral::weigh(ImplicitLocOpBuilder &b, AttentionOperands o, const CacheRe
   o.value = {};
   Value weights = o.op.getWeights();
   ArrayRef<int64_t> asked = *o.op.getHeads();
-  // A layer that the tensor does not have changes nothing.
+  // A layer that the tensor does not have changes nothing (A34).
   Value layers = asValue(b, extent(b, weights, 1));
   Value isInside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, o.op.getLayer(), layers);
   Value rows = asValue(b, o.extentOf(b, Dim::B));

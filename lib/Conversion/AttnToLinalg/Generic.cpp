@@ -92,7 +92,7 @@ Value neutral::slice(ImplicitLocOpBuilder &b, Value tensor, OFRs offsets, OFRs s
   return tensor::ExtractSliceOp::create(b, tensor, offsets, sizes, strides);
 }
 
-/// The element of the table at indices that end at those of its dims.
+/// The element of the table at indices that end at those of its dims (A30), a float in f32 (A40).
 static Value lookUp(ImplicitLocOpBuilder &b, attn::LookupOp op, Value table) {
   SmallVector<Value> indices;
   for (auto [i, value] : llvm::enumerate(op.getIndices()))

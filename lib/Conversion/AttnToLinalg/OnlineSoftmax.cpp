@@ -1,7 +1,7 @@
 //===- OnlineSoftmax.cpp - Scores of a tile, and the state of online softmax --------------===//
 //
 // Scores that do not count are told apart, not made -infinity: a value behind one is never
-// used, be it NaN. The maximum starts from the lowest finite number.
+// used, be it NaN (A9). The maximum starts from the lowest finite number (A13).
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/OnlineSoftmax.h"
@@ -33,7 +33,7 @@ static Value transposed(ImplicitLocOpBuilder &b, Value keys) {
                  [](ImplicitLocOpBuilder &b, ValueRange x) { return widened(b, x[0]); });
 }
 
-/// query . key, or v . tanh(query + key), [queries, keys].
+/// query . key, or v . tanh(query + key), [queries, keys] (A6).
 static Value similarities(ImplicitLocOpBuilder &b, const ScoreTile &tile, OFRs shape) {
   SmallVector<Value> inputs{tile.query, tile.key};
   SmallVector<AffineMap> maps{mapOf(b, 3, {0, 2}), mapOf(b, 3, {1, 2})};
@@ -86,7 +86,7 @@ Scores neutral::scoresOf(ImplicitLocOpBuilder &b, const ScoreTile &tile) {
         unsigned next = 1;
         for (unsigned i = 0; i < tile.extras.size(); ++i)
           arguments.push_back(tile.isTable(i) ? tile.extras[i] : x[next++]);
-        SmallVector<Value> made{arith::MulFOp::create(b, x[0], tile.scale)};
+        SmallVector<Value> made{arith::MulFOp::create(b, x[0], tile.scale)}; // then the score, then the mask (A8)
         if (!tile.score->empty()) {
           SmallVector<Value> all{made[0]};
           llvm::append_range(all, arguments);

@@ -333,7 +333,7 @@ func.func @mask_blocks(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: ten
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
-func.func @score_capture(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32, %t: tensor<?xf32>) {
+func.func @score_capture_A17(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32, %t: tensor<?xf32>) {
   // expected-error@+1 {{score region reads a 'tensor<?xf32>' from outside: it must be an extra operand}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     score {

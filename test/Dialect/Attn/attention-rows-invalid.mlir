@@ -1,6 +1,6 @@
 // RUN: rapt-opt --split-input-file --verify-diagnostics %s
 
-// Groups that key and value may not have, and extents of dims that the result leaves out.
+// Groups that key and value may not have (A3), and extents of dims that the result leaves out (A4).
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, g, dqk)>
@@ -79,7 +79,7 @@ func.func @groups_of_an_extra(%q: tensor<?x2x16xf32>, %e: tensor<2x3xf32>, %s: f
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @lengths_and_offsets(%q: tensor<?x2x16xf32>, %b: tensor<3xi32>, %n: tensor<3xi32>, %s: f32) {
+func.func @lengths_and_offsets_A25(%q: tensor<?x2x16xf32>, %b: tensor<3xi32>, %n: tensor<3xi32>, %s: f32) {
   // expected-error@+1 {{extent of dim b is both 2 and 3}}
   %0 = attn.attention %q, %q, %q, %s q_begin(%b : tensor<3xi32>) kv_length(%n : tensor<3xi32>) maps [#q, #k, #v, #o] : tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32> -> tensor<?x2x16xf32>
   return
@@ -91,7 +91,7 @@ func.func @lengths_and_offsets(%q: tensor<?x2x16xf32>, %b: tensor<3xi32>, %n: te
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @no_offset(%q: tensor<?x2x16xf32>, %b: tensor<0xi32>, %s: f32) {
+func.func @no_offset_A25(%q: tensor<?x2x16xf32>, %b: tensor<0xi32>, %s: f32) {
   // expected-error@+1 {{q_begin is empty, but needs one offset more than the extent of dim b}}
   %0 = attn.attention %q, %q, %q, %s q_begin(%b : tensor<0xi32>) maps [#q, #k, #v, #o] : tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32> -> tensor<?x2x16xf32>
   return

@@ -4,7 +4,7 @@
 // RUN: not rapt-opt %s --pass-pipeline='builtin.module(transform-preload-library{transform-library-paths=%S/Inputs/state-schedules.mlir},transform-interpreter{entry-point=lanes})' 2>&1 | FileCheck %s --check-prefix=LANES
 
 // Queries in tiles of 3, for each the keys in blocks of 64, one after another through acc, max and sum. Positions of the
-// queries and keys move with the tile, and so do the slices of the bias.
+// queries and keys move with the tile (A39), and so do the slices of the bias.
 // SERIAL: #[[$ADD:.*]] = affine_map<()[s0, s1] -> (s0 + s1)>
 // SERIAL-LABEL: @state
 // SERIAL-SAME: %[[AT:[a-z0-9]+]]: index, %[[BIAS:[a-z0-9]+]]: tensor<128x6xf32>
@@ -28,7 +28,7 @@
 // GRID-SAME: tensor<3x5xf32>, tensor<128x5xf32>, tensor<128x64xf32>, tensor<3x64xf32>
 // GRID-COUNT-3: tensor.parallel_insert_slice
 
-// Parts start from the empty state; the initial one comes in at the merge.
+// Parts start from the empty state (A36); the initial one comes in at the merge.
 // PARTS-LABEL: @state
 // PARTS-SAME: %[[ACC0:[a-z0-9]*]]: tensor<6x64xf32>, %[[MAX0:[a-z0-9]*]]: tensor<6xf32>, %[[SUM0:[a-z0-9]*]]: tensor<6xf32>
 // PARTS-DAG: arith.constant dense<0.000000e+00> : tensor<2x6x64xf32>

@@ -209,3 +209,28 @@ func.func @short_vector(%q: tensor<?x1x1x32xf32> {attn.name = "q"}, %w: tensor<2
     : tensor<?x1x1x32xf32>, tensor<?x1x32xf32>, tensor<?x1x32xf32> -> tensor<?x1x1x32xf32>
   return %0 : tensor<?x1x1x32xf32>
 }
+func.func @table(%q: tensor<?x1x1x8xf32> {attn.name = "q"}, %k: tensor<?x1x8xf32> {attn.name = "k"}, %t: tensor<?x?xf32> {attn.name = "table"}) -> tensor<?x1x1x8xf32> {
+  %scale = arith.constant 0.5 : f32
+  %0 = attn.attention %q, %k, %k, %scale extras(%t : tensor<?x?xf32>) maps [#qp, #kp, #vp, #op, affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>]
+    : tensor<?x1x1x8xf32>, tensor<?x1x8xf32>, tensor<?x1x8xf32> -> tensor<?x1x1x8xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %all: tensor<?x?xf32>):
+      %x = attn.lookup %all[%i, %j] : tensor<?x?xf32> -> f32
+      %y = arith.addf %s, %x : f32
+      attn.yield %y : f32
+    }
+  return %0 : tensor<?x1x1x8xf32>
+}
+func.func @table_of_state(%q: tensor<5x8xf32> {attn.name = "q"}, %k: tensor<?x8xf32> {attn.name = "k"}, %t: tensor<?xf32> {attn.name = "table"},
+                          %acc: tensor<5x8xf32> {attn.name = "acc"}, %max: tensor<5xf32> {attn.name = "max"}) -> tensor<5x8xf32> {
+  %scale = arith.constant 0.5 : f32
+  %c0 = arith.constant 0 : index
+  %0:3 = attn.attention_state %q, %k, %k, %scale at(%c0, %c0, %c0, %c0) extras(%t : tensor<?xf32>) maps [affine_map<(q, kv) -> ()>] init(%acc, %max, %max)
+    : tensor<5x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<5x8xf32>, tensor<5xf32>, tensor<5xf32>
+    score {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %all: tensor<?xf32>):
+      %x = attn.lookup %all[%j] : tensor<?xf32> -> f32
+      attn.yield %x : f32
+    }
+  return %0#0 : tensor<5x8xf32>
+}

@@ -88,7 +88,7 @@ struct Case {
 };
 
 /// Joined comparisons of q and kv with numbers, and of elements: nothing is missed.
-TEST(MaskIntervals, AreExactForComparisons) {
+TEST(MaskIntervals, AreExactForComparisons_A23) {
   const Case cases[] = {
       {"causal", "%keep = arith.cmpi sge, %i, %j : index\n",
        [](int64_t, int64_t i, int64_t j, ArrayRef<int64_t>) { return j <= i; }},

@@ -156,7 +156,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
 
   static MicroKernel kernelIn(attn_cpu::AttentionStateOp op) { return scheduleOf<MicroKernel>(op); }
 
-  /// The factor of the query. Without a score region it includes log2 e, so that scores are in base-2 units.
+  /// The factor of the query. Without a score region it includes log2 e: scores are in base-2 units (A7, A19).
   static Value factorOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
     if (!op.getScore().empty())
       return op.getScale();
@@ -228,7 +228,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     return arith::ShRUIOp::create(b, part, index(b, 16));
   }
 
-  /// The scaled query, computed before the loops over KV blocks; in bf16 where matmuls are bf16 dot products.
+  /// The scaled query, computed before the loops over KV blocks; in bf16 where matmuls are bf16 dot products (A22).
   static Value scaledQuery(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
     RankedTensorType type = op.getQuery().getType();
     Type element = op.getBf16Matmul() ? Type(b.getBF16Type()) : b.getF32Type();

@@ -1,6 +1,6 @@
 //===- MaskedValues.cpp - Keeps NaN values of masked keys out of results -------------------===//
 //
-// Unused positions of a cache block hold old data, NaN included, and 0 times NaN is NaN.
+// Unused positions of a cache block hold old data, NaN included, and 0 times NaN is NaN (A9).
 // Checking the result of the matmul is cheaper than checking its values: the result has fewer
 // elements, and it is in L1.
 //
@@ -68,7 +68,7 @@ Value readValues(ImplicitLocOpBuilder &b, Value values, Value key, Value channel
   return arith::SelectOp::create(b, isOdd, odd, even);
 }
 
-/// Adds `probability` times value `key` to row r of `acc`, or nothing where `isKept` is false.
+/// Adds `probability` times value `key` to row r of `acc`, or nothing where `isKept` is false (A9, A10).
 Value addValue(ImplicitLocOpBuilder &b, Value acc, Value r, Value probability, Value isKept, Value values, Value key) {
   if (!probability.getType().isF32())
     probability = arith::ExtFOp::create(b, b.getF32Type(), probability);

@@ -31,7 +31,7 @@ constexpr double kCoarseExp2OfFraction[] = {0.9999252557754517, 0.69583320617675
 constexpr int64_t kExp2Lanes = 16;
 
 /// exp2 of 16 elements that are not above zero: vreduceps subtracts floor(x), a polynomial takes the fraction, and
-/// vscalefps multiplies by 2^floor(x). Results below 2^-126 are 0; NaN stays NaN.
+/// vscalefps multiplies by 2^floor(x). Results below 2^-126 are 0 (A20); NaN stays NaN.
 Value exp2ByScaledReduce(ImplicitLocOpBuilder &b, Value x, bool isCoarse) {
   constexpr int32_t floorWithoutExceptions = 9, currentRounding = 4;
   auto constant = [&](Type type, int64_t value) -> Value {

@@ -25,7 +25,7 @@ Value cpu::castToBf16(ImplicitLocOpBuilder &b, Value numbers) {
   return arith::TruncFOp::create(b, panelOf(b.getBF16Type()), numbers);
 }
 
-// Only differences are multiplied by log2 e: the largest floats times it are infinite.
+// Only differences are multiplied by log2 e: the largest floats times it are infinite (A18).
 Value cpu::expOf(ImplicitLocOpBuilder &b, Value difference, ScoreUnit unit, bool isCastToBf16) {
   if (unit == ScoreUnit::Natural) {
     Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e));
@@ -108,8 +108,8 @@ Value belowMax(ImplicitLocOpBuilder &b, Value score, Value factor, Value max, co
   return vector::FMAOp::create(b, below, splat(b, factor), ofRow(block.distance));
 }
 
-/// Adds 32 probabilities to `sum` in the precision in which they are stored; with `sumsByDot`, by a dot product of bf16
-/// probabilities with ones.
+/// Adds 32 probabilities to `sum` as they are stored (A22); with `sumsByDot`, by a dot product of bf16 probabilities
+/// with ones.
 Value addProbabilities(ImplicitLocOpBuilder &b, Value sum, Value stored, bool sumsByDot) {
   auto type = cast<VectorType>(stored.getType());
   if (sumsByDot) {

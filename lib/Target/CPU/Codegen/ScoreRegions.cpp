@@ -51,8 +51,8 @@ Value numberLike(ImplicitLocOpBuilder &b, Value like, OpFoldResult number) {
   return arith::ConstantOp::create(b, scalar);
 }
 
-/// attn.lookup whose indices are scalars or vectors. Indices are clamped to the table, which is read as one row. The
-/// elements of a table of static shape are counted in 32 bits.
+/// attn.lookup whose indices are scalars or vectors. Indices are clamped to the table (A30), which is read as one row.
+/// The elements of a table of static shape are counted in 32 bits.
 Value lookUp(ImplicitLocOpBuilder &b, Value table, ArrayRef<Value> indices) {
   auto type = cast<RankedTensorType>(table.getType());
   const bool some = llvm::any_of(indices, isVector);
@@ -78,7 +78,7 @@ Value lookUp(ImplicitLocOpBuilder &b, Value table, ArrayRef<Value> indices) {
     llvm::append_range(all[0], llvm::seq<int64_t>(0, type.getRank()));
     table = tensor::CollapseShapeOp::create(b, table, all);
   }
-  auto widened = [&](Value element) -> Value { // floats are read as f32
+  auto widened = [&](Value element) -> Value { // floats are read as f32 (A40)
     Type from = type.getElementType();
     if (!isa<FloatType>(from) || from.isF32())
       return element;

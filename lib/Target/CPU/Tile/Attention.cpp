@@ -5,7 +5,7 @@
 //
 // A task iterates over groups of KV blocks that fit L2. All tiles of its queries use a group
 // before the next one; the state of online softmax of all queries is in scratch buffers. KV
-// blocks that the mask excludes are skipped. KV blocks that it keeps whole have no mask. While
+// blocks that the mask excludes are skipped (A23). KV blocks that it keeps whole have no mask. While
 // a tile computes, it prefetches the next tile's queries and its own output rows. Where the
 // queries are no multiple of a tile, the last tile begins earlier and computes some queries
 // again; fewer queries than a tile are tiles of one query.
@@ -252,7 +252,7 @@ SmallVector<Value> destinationsOf(ImplicitLocOpBuilder &b, AttentionOp op, attn_
   return dests;
 }
 
-/// Fills results of tokens of no sequence with 0, and their log-sum-exp with -infinity.
+/// Fills results of tokens of no sequence with 0, and their log-sum-exp with -infinity (A28).
 void fillRests(ImplicitLocOpBuilder &b, AttentionOp op, int64_t each, SmallVector<Value> &dests) {
   const unsigned q = *op.dimOf(3, AttentionOp::Q);
   dests[0] = fillRest(b, op.getQBegin(), q, each, dests[0]);

@@ -15,7 +15,7 @@ using namespace rapt::tile;
 using attn::AttentionOp;
 using attn_cpu::kPanel;
 
-/// The initial running max: finite, so that a masked score minus it is -infinity and not NaN.
+/// The initial running max: finite, so that a masked score minus it is -infinity and not NaN (A13).
 static constexpr float kFloor = std::numeric_limits<float>::lowest();
 
 /// Clones a region of attn.attention into attn_cpu.attention_state; elements of extra operands that depend neither on q
@@ -36,7 +36,7 @@ static void cloneRegion(Region &from, Region &to, const AttentionExtras &extras,
   }
 }
 
-/// Adds a score region that returns the score, which keeps scores in natural units.
+/// Adds a score region that returns the score, which keeps scores in natural units (A7).
 static void addNaturalScore(ImplicitLocOpBuilder &b, AttentionOp op, Region &to, const AttentionExtras &extras) {
   SmallVector<Type> types{b.getF32Type()};
   types.append(4, b.getIndexType());
@@ -141,8 +141,8 @@ static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const Attentio
 
 Value tile::normalize(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange state, Value count, Value dest) {
   Value acc = state[0], sum = state[2];
-  // A score region may return -infinity for all keys, which leaves the sum 0. acc is then 0 times the values: NaN where
-  // a value is NaN or infinite. Masked keys add nothing to acc.
+  // A score region may return -infinity for all keys, which leaves the sum 0 (A11). acc is then 0 times the values: NaN
+  // where a value is NaN or infinite. Masked keys add nothing to acc.
   AttentionOp op = task.op;
   const bool scored = isNatural(op);
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0)),

@@ -2,7 +2,7 @@
 //
 // In decode a sequence has one query and a long cache. The grid is (sequence, key/value head,
 // tile of its query heads, split). The heads of a group are one tile, so that each key is
-// read once. The splits of a sequence depend on its length, never on the number of threads. A
+// read once. The splits of a sequence depend on its length, never on the number of threads (A24). A
 // second grid combines the states of the splits.
 //
 //===----------------------------------------------------------------------===//
