@@ -1,6 +1,6 @@
 // Faults at which the evaluator stops, each with one error at the op: extents that only the run shows, and ops of later stages.
 // REQUIRES: compiler
-// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names both beyond element inside cast layout segment positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
+// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names undeclared both beyond element inside cast layout segment positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
 
 func.func @weights_keys() {
   %w = tensor.empty() : tensor<2x1x1x4xf32>
@@ -137,6 +137,11 @@ attn.dim @n min 0 max 64
 // CHECK: error: 'func.func' op names 2 dims of argument 0, which has 1
 // CHECK: names: status 1
 func.func @names(%c: !attn.kv_cache<2 x 1 x 4, block = 32, f32> {attn.name = "cache", attn.dims = ["n", "n"]}) {
+  return
+}
+// CHECK: error: 'func.func' op names dim 'u' of argument 0, which is not declared
+// CHECK: undeclared: status 1
+func.func @undeclared(%c: !attn.kv_cache<2 x 1 x 4, block = 32, f32> {attn.name = "cache", attn.dims = ["u"]}) {
   return
 }
 // CHECK: error: 'func.func' op dim 'n' is both 4 and 3
