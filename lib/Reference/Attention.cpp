@@ -55,6 +55,9 @@ public:
     if (o.additive && o.additive->dim(0) != extents[Op::DQK])
       return op.emitOpError() << "additive vector has " << o.additive->dim(0) << " elements for " << extents[Op::DQK]
                               << " channels";
+    if (o.sink && o.sink->dim(0) != extents[Op::HKV] * extents[Op::G])
+      return op.emitOpError() << "has " << o.sink->dim(0) << " sinks for " << extents[Op::HKV] * extents[Op::G]
+                              << " query heads";
     if (o.qBegin && failed(checkOffsets(op, "q_begin", *o.qBegin, extents[Op::Q])))
       return failure();
     if (o.kvBegin && failed(checkOffsets(op, "kv_begin", *o.kvBegin, extents[Op::KV])))
@@ -119,11 +122,12 @@ public:
   int64_t b = 0, hkv = 0, g = 0, q = 0; ///< q within the row
   int64_t packedQ = 0, absoluteQ = 0, firstKV = 0, keys = 0;
 
-  /// e^(score - maximum) of each key that is kept, for the methods behind.
+  /// e^(score - maximum) of each key that is kept, for the methods behind. A sink is a score of no key (A41).
   LogicalResult prepare() {
     probabilities.assign(keys, S(0));
     kept.assign(keys, false);
-    max = std::numeric_limits<S>::lowest(), sum = 0;
+    const S sink = o.sink ? o.sink->floats[hkv * extents[Op::G] + g] : -std::numeric_limits<S>::infinity();
+    max = std::max(std::numeric_limits<S>::lowest(), sink);
     for (int64_t j = 0; j < keys; ++j) {
       if (failed(keep(j)))
         return failure();
@@ -132,6 +136,7 @@ public:
       probabilities[j] = score(j);
       max = std::max(max, probabilities[j]);
     }
+    sum = o.sink ? std::exp(sink - max) : S(0);
     for (int64_t j = 0; j < keys; ++j)
       if (kept[j])
         sum += probabilities[j] = std::exp(probabilities[j] - max);

@@ -381,6 +381,7 @@ template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp
   operands.kvLength = optionalTensor(frame, op.getKvLength());
   operands.extras = tensors(frame, op.getExtras());
   operands.additive = optionalTensor(frame, op.getAdditive());
+  operands.sink = optionalTensor(frame, op.getSink());
   operands.weights = optionalTensor(frame, op.getWeights());
   if (op.getLayer())
     operands.layer = integer(frame, op.getLayer());

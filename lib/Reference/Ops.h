@@ -73,6 +73,7 @@ template <typename S> struct AttentionOperands {
   const Tensor<S> *qBegin = nullptr, *qOffset = nullptr, *kvBegin = nullptr, *kvLength = nullptr; ///< null: absent
   llvm::SmallVector<const Tensor<S> *> extras;
   const Tensor<S> *additive = nullptr;                ///< null: the similarity is the dot product
+  const Tensor<S> *sink = nullptr;                    ///< null: the denominator has the keys alone
   ScalarProgram<S> *score = nullptr, *mask = nullptr; ///< null without a region
   const Tensor<S> *weights = nullptr;                 ///< null without weights, of which `layer` is updated
   int64_t layer = 0;

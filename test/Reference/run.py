@@ -365,6 +365,29 @@ def attention():
     case("heads", "attention", "heads", {"x": x}, {"result0": x[:, :15], "result1": x[:, 15:25], "result2": x[:, 25:].reshape(5, 2, 3)})
 
 
+def attention_sinks():
+    """A sink is the score of a key whose value is 0: beside keys, alone, far from all scores, and -infinity. One of NaN makes results of its head NaN."""
+    lengths, keys, rest = (3, 0, 1, 5, 2), (2, 4, 0, 7, 1), 2
+    qb, kb = (np.cumsum((0,) + counts).astype(np.int32) for counts in (lengths, keys))
+    q, k, v, sinks = normal(qb[-1] + rest, 2, 3, 5), normal(kb[-1], 2, 5), normal(kb[-1], 2, 7), np.array([0.3, -np.inf, 40, -800, 800, np.nan], np.float32)
+    out, lse, weights = np.zeros((len(q), 6, 7)), np.full((len(q), 6), -np.inf), np.ones((len(q), 6, 13))
+    for b, h in np.ndindex(len(lengths), 6):
+        own, sink = slice(kb[b], kb[b + 1]), bf16(sinks).astype(np.float64)[h]
+        for i in range(qb[b], qb[b + 1]):
+            s = 0.5 * k[own, h // 3].astype(np.float64) @ q[i, h // 3, h % 3].astype(np.float64)
+            kept = np.arange(keys[b]) != 1
+            scores = np.append(s[kept], sink)
+            top = scores.max()
+            total = 0 if np.isneginf(top) else np.exp(scores - top).sum()
+            lse[i, h] = top + np.log(total) if total else -np.inf
+            p = np.where(kept, np.exp(s - top) / total if total else 0, 0)
+            weights[i, h] = np.append(p, np.zeros(13 - keys[b]))
+            out[i, h] = p @ v[own, h // 3].astype(np.float64) if not np.isnan(sink) else np.nan
+    given = {"q": q, "k": k, "v": v, "q_begin": qb, "kv_begin": kb, "sink": sinks, "w": np.ones((len(q), 1, 6, 13), np.float32)}
+    case("attention sinks (A41, A42, A43)", "attention", "sinks", given, {"result0": out.reshape(-1, 2, 3, 7), "result1": lse.reshape(-1, 2, 3), "result2": weights[:, None]})
+    error("attention", "sinks", {**given, "sink": sinks[1:]}, "'attn.attention' op has 5 sinks for 6 query heads")
+
+
 def attention_state():
     q, k, v = normal(5, 7), normal(96, 7) , normal(96, 32)
     bias, ids = normal(32, 1, 5), random.randint(0, 5, 32).astype(np.int32)
@@ -678,7 +701,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--work")
     options = parser.parse_args()
-    for make in (embedding, pooling, image, norm, position, feedforward, attention, attention_state, attention_merge, kvcache, recurrence, upstream, program, decoder):
+    for make in (embedding, pooling, image, norm, position, feedforward, attention, attention_state, attention_merge, kvcache, recurrence, upstream, program, decoder, attention_sinks):
         make()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = options.work or WORK.name

@@ -235,6 +235,25 @@ static LogicalResult verifyAdditive(AttentionOp op, int64_t channels) {
   return success();
 }
 
+/// Sinks have an element for each query head.
+static LogicalResult verifySink(AttentionOp op, const StaticExtents &extents) {
+  if (!op.getSink())
+    return success();
+  const int64_t size = cast<RankedTensorType>(op.getSink().getType()).getDimSize(0);
+  int64_t heads = 1;
+  for (AttentionOp::Dim dim : {AttentionOp::HKV, AttentionOp::G}) {
+    const int64_t extent = op.isSingle(dim) ? 1 : extents[dim];
+    if (extent < 0 || ShapedType::isDynamic(size))
+      return success();
+    if (llvm::MulOverflow(heads, extent, heads))
+      return op.emitOpError("has more query heads than can be counted");
+  }
+  if (size != heads)
+    return op.emitOpError() << "needs a sink for each of its " << heads << " query heads, found "
+                            << op.getSink().getType();
+  return success();
+}
+
 LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
   int64_t extents[NumDims];
@@ -344,7 +363,7 @@ LogicalResult AttentionOp::verify() {
   if (extents[DQK] == 0)
     return emitOpError() << "needs queries and keys of 1 channel or more, found " << getQuery().getType() << " and "
                          << getKey().getType();
-  if (failed(verifyAdditive(*this, extents[DQK])))
+  if (failed(verifyAdditive(*this, extents[DQK])) || failed(verifySink(*this, extents)))
     return failure();
   return verifyOutputs(*this, extents);
 }
@@ -364,10 +383,10 @@ AttentionOp AttentionOp::replaceOutputs(RewriterBase &rewriter, bool logSumExp, 
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(*this);
   Type lse = logSumExp ? getLseType(getResult().getType(), getMaps()) : RankedTensorType();
-  auto made =
-      AttentionOp::create(rewriter, getLoc(), getResult().getType(), lse, weights ? weights.getType() : Type(),
-                          getQuery(), getKey(), getValue(), getScale(), getQBegin(), getQOffset(), getKvBegin(),
-                          getKvLength(), getExtras(), getAdditive(), weights, layer, heads, getMaps(), logSumExp);
+  auto made = AttentionOp::create(rewriter, getLoc(), getResult().getType(), lse, weights ? weights.getType() : Type(),
+                                  getQuery(), getKey(), getValue(), getScale(), getQBegin(), getQOffset(), getKvBegin(),
+                                  getKvLength(), getExtras(), getAdditive(), getSink(), weights, layer, heads,
+                                  getMaps(), logSumExp);
   made->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   rewriter.inlineRegionBefore(getScore(), made.getScore(), made.getScore().end());
   rewriter.inlineRegionBefore(getMask(), made.getMask(), made.getMask().end());
@@ -430,6 +449,10 @@ static void relateIterationDims(AttentionOp op, DimRelations &dims, ValueRange o
       dims.equal(dims.getSymbol(first[dim]).value, *dims.getSymbol(first[dim]).dim, dims.number(1));
   if (op.getQBegin() && op.getKvBegin())
     dims.equal(op.getQBegin(), op.getKvBegin());
+  if (op.getSink()) {
+    AffineExpr heads = first[AttentionOp::HKV], groups = first[AttentionOp::G];
+    dims.equal(op.getSink(), 0, heads && groups ? heads * groups : heads ? heads : groups ? groups : dims.number(1));
+  }
 }
 
 void AttentionOp::relateDims(DimRelations &dims) {
@@ -468,6 +491,8 @@ void AttentionOp::addCosts(CostModel &model) {
   model.move(value, attended.keys * keyHeads * valueChannels * model.elementBytes(value));
   for (Value extra : getExtras())
     model.move(extra);
+  if (Value sink = getSink())
+    model.move(sink);
   model.move(getResult());
   if (Value lse = getLse())
     model.move(lse);
@@ -547,10 +572,12 @@ SmallVector<EqualTypes> SplitHeadsOp::getEqualTypes() {
 bool MergeHeadsOp::movesNumbers() { return true; }
 
 ElementUse AttentionOp::getElementUse(OpOperand &operand) {
-  auto isAdditive = [&](OpOperand &other) { return &operand == &other; };
-  if (&operand == &getQueryMutable() || llvm::any_of(getAdditiveMutable(), isAdditive))
+  auto isOperand = [&](OpOperand &other) { return &operand == &other; };
+  if (&operand == &getQueryMutable() || llvm::any_of(getAdditiveMutable(), isOperand))
     return ElementUse::computed;
-  return &operand == &getKeyMutable() || &operand == &getValueMutable() ? ElementUse::stored : ElementUse::fixed;
+  const bool isStored =
+      &operand == &getKeyMutable() || &operand == &getValueMutable() || llvm::any_of(getSinkMutable(), isOperand);
+  return isStored ? ElementUse::stored : ElementUse::fixed;
 }
 
 ElementSource AttentionOp::getElementSource(Value result) {

@@ -80,6 +80,10 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key (A6). Where
     a target's layout pads channels, v may be left as it was.
 
+    With `sink`, a vector of one logit for each query head, in the order of `h`, the denominator of the softmax has the term e^sink besides
+    (Xiao et al. 2023; gpt-oss) (A41). So probabilities sum to less than 1. A sink of -infinity is none, one of NaN or +infinity makes its head's
+    results NaN (A43).
+
     - `q_begin` (rows + 1 offsets): queries of all rows are packed in the dim q, and b is not in their map (A25, A26). Queries of no row give 0 (A28).
     - `q_offset`: absolute position of a row's first query; 0 without it.
     - `kv_begin` (rows + 1 offsets): keys of all rows are packed in the dim kv.
@@ -88,8 +92,8 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
 
     Two more results are there on request; `attn-request-attention-outputs` asks for them, and one that nothing reads is dropped.
 
-    - With `log_sum_exp`: the natural logarithm of each query's sum of e^score over its keys, in f32, with the dims of the result but dv;
-      -infinity where a query has no key (A12).
+    - With `log_sum_exp`: the natural logarithm of each query's sum of e^score over its keys (A12), and e^sink (A42), in f32, with the dims of the result but dv;
+      -infinity where a query has neither key nor sink.
     - With `weights(%w[%layer] heads [...])`: `%w`, [tokens, layers, heads, keys], with the probabilities that the values are mixed
       with, of `heads` (query heads) in the layer: `new[t, layer, i, j]` is that of key j of the row of t for head `heads[i]`, 0 of keys
       that the row does not have or the mask excludes (A33). Where nothing reads `%w` afterwards it is updated in place. A layer outside of
@@ -123,13 +127,19 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
         }
       return %o : tensor<?x12x64xf32>
     }
+    func.func @sinks(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>, %sinks: tensor<12xbf16>) -> tensor<?x12x64xf32> {
+      %scale = arith.constant 0.125 : f32
+      %o = attn.attention %q, %k, %v, %scale sink(%sinks : tensor<12xbf16>) maps [#q, #k, #v, #o]
+        : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+      return %o : tensor<?x12x64xf32>
+    }
     ```
   }];
   let arguments = (ins Attn_RankedTensor:$query, Attn_RankedTensor:$key, Attn_RankedTensor:$value, F32:$scale,
                        Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
                        Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
                        Variadic<RankedTensorOf<!listconcat(Attn_Floats, Attn_Integers)>>:$extras, Optional<Attn_Vector>:$additive,
-                       Optional<Attn_RankedTensor>:$weights, Optional<Index>:$layer, OptionalAttr<DenseI64ArrayAttr>:$heads,
+                       Optional<Attn_Vector>:$sink, Optional<Attn_RankedTensor>:$weights, Optional<Index>:$layer, OptionalAttr<DenseI64ArrayAttr>:$heads,
                        AffineMapArrayAttr:$maps, UnitAttr:$log_sum_exp);
   let results = (outs Attn_RankedTensor:$result, Optional<RankedTensorOf<[F32]>>:$lse, Optional<Attn_RankedTensor>:$new_weights);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
@@ -138,6 +148,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     (`q_begin` `(` $q_begin^ `:` type($q_begin) `)`)? (`q_offset` `(` $q_offset^ `:` type($q_offset) `)`)?
     (`kv_begin` `(` $kv_begin^ `:` type($kv_begin) `)`)? (`kv_length` `(` $kv_length^ `:` type($kv_length) `)`)?
     (`extras` `(` $extras^ `:` type($extras) `)`)? (`additive` `(` $additive^ `:` type($additive) `)`)?
+    (`sink` `(` $sink^ `:` type($sink) `)`)?
     (`weights` `(` $weights^ `[` $layer `]` `heads` $heads `:` type($weights) `)`)? custom<OutputsAndMaps>($log_sum_exp, $maps) attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result)
     custom<OutputsAndRegions>(type($lse), type($new_weights), $score, $mask,
@@ -150,8 +161,8 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
                                  "::mlir::Value":$kvBegin, "::mlir::Value":$kvLength, "::mlir::ValueRange":$extras,
                                  "::mlir::ArrayAttr":$maps),
                             [{ build($_builder, $_state, result, /*lse=*/nullptr, /*new_weights=*/nullptr, query, key, value, scale,
-                                     qBegin, qOffset, kvBegin, kvLength, extras, /*additive=*/nullptr, /*weights=*/nullptr,
-                                     /*layer=*/nullptr, /*heads=*/nullptr, maps); }]>];
+                                     qBegin, qOffset, kvBegin, kvLength, extras, /*additive=*/nullptr, /*sink=*/nullptr,
+                                     /*weights=*/nullptr, /*layer=*/nullptr, /*heads=*/nullptr, maps); }]>];
   let extraClassDeclaration = [{
     /// The iteration dims in the order of the maps.
     enum Dim { B, HKV, G, Q, KV, DQK, DV, NumDims };

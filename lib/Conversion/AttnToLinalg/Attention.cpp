@@ -70,7 +70,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     return success();
   }
 
-  /// The state of the tile's queries after the keys that they may see, from that of no keys (A36).
+  /// The state of the tile's queries after the keys that they may see, from that of no keys (A36) or of a sink.
   attn::AttentionStateOp stateOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile,
                                  const KeyRange &range) const {
     Value count = arith::MaxSIOp::create(b, arith::SubIOp::create(b, range.to, range.from), index(b, 0));
@@ -78,10 +78,11 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
           values = keyRows(b, o, tile, AttentionOperands::Value_, range.from, count);
     ScoreTile scores = scoreTile(b, o, tile, keys, range.from, count);
     Value acc = filled(b, 0, emptyOf(b, {tile.size, o.extentOf(b, Dim::DV)}, b.getF32Type()));
-    auto state = attn::AttentionStateOp::create(
-        b, scores.query, keys, values, scores.scale, scores.b, scores.h, scores.q, scores.kv, scores.extras,
-        scores.additive, acc, lowest(b, tile.size), zeros(b, tile.size),
-        scores.extras.empty() ? nullptr : b.getAffineMapArrayAttr(scores.extraMaps));
+    SmallVector<Value> sums = initialSums(b, o, tile);
+    auto state =
+        attn::AttentionStateOp::create(b, scores.query, keys, values, scores.scale, scores.b, scores.h, scores.q,
+                                       scores.kv, scores.extras, scores.additive, acc, sums[0], sums[1],
+                                       scores.extras.empty() ? nullptr : b.getAffineMapArrayAttr(scores.extraMaps));
     IRMapping mapping;
     o.score->cloneInto(&state.getScore(), mapping);
     o.mask->cloneInto(&state.getMask(), mapping);
@@ -119,7 +120,7 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
                    });
   }
 
-  /// maximum + log(sum) of a tile of queries; -infinity where no key counts (A12).
+  /// maximum + log(sum) of a tile of queries; -infinity where the sum is 0 (A12).
   static Value logSumExp(ImplicitLocOpBuilder &b, const AttentionOperands &o, ValueRange state, Value dest) {
     SmallVector<int64_t> place;
     for (AffineExpr expr : o.maps[AttentionOperands::Result].getResults())

@@ -1,5 +1,6 @@
 //===- AttentionTiles.cpp - Tiles of queries and blocks of keys of attention -------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -9,8 +10,8 @@ using Dim = AttentionOperands::Dim;
 AttentionOperands::AttentionOperands(attn::AttentionOp op)
     : op(op), query(op.getQuery()), key(op.getKey()), value(op.getValue()), scale(op.getScale()),
       qBegin(op.getQBegin()), qOffset(op.getQOffset()), kvBegin(op.getKvBegin()), kvLength(op.getKvLength()),
-      additive(op.getAdditive()), extras(op.getExtras()), score(&op.getScore()), mask(&op.getMask()),
-      tiles(AttentionTiles::of(op)) {
+      additive(op.getAdditive()), sink(op.getSink()), extras(op.getExtras()), score(&op.getScore()),
+      mask(&op.getMask()), tiles(AttentionTiles::of(op)) {
   for (unsigned i = 0; i < op.getMaps().size(); ++i)
     maps.push_back(op.getMap(i));
 }
@@ -285,4 +286,14 @@ ScoreTile neutral::scoreTile(ImplicitLocOpBuilder &b, const AttentionOperands &o
                                        : mapOfPart(b, o, operand, {Dim::Q, Dim::KV}));
   }
   return result;
+}
+
+SmallVector<Value> neutral::initialSums(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile) {
+  Value maximum = lowest(b, tile.size), sum = zeros(b, tile.size);
+  if (!o.sink)
+    return {maximum, sum};
+  Value sink = widened(b, tensor::ExtractOp::create(b, o.sink, tile.head));
+  auto fill = [&](Value number, Value dest) { return linalg::FillOp::create(b, number, dest).getResult(0); };
+  Value first = arith::MaxNumFOp::create(b, sink, number(b, std::numeric_limits<float>::lowest()));
+  return {fill(first, maximum), fill(math::ExpOp::create(b, arith::SubFOp::create(b, sink, first)), sum)};
 }

@@ -16,7 +16,7 @@ struct AttentionOperands {
 
   attn::AttentionOp op;
   /// Null where there is none; the value also where none is read.
-  Value query, key, value, scale, qBegin, qOffset, kvBegin, kvLength, additive;
+  Value query, key, value, scale, qBegin, qOffset, kvBegin, kvLength, additive, sink;
   llvm::SmallVector<Value> extras;
   llvm::SmallVector<AffineMap> maps; ///< query, key, value, result, extras
   mlir::Region *score, *mask;
@@ -81,6 +81,9 @@ KeyBlock keyBlock(ImplicitLocOpBuilder &b, const AttentionOperands &operands, co
 /// The tile with the keys [first, first + size) of its row, which are `key`.
 ScoreTile scoreTile(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const QueryTile &tile, Value key,
                     Value first, OpFoldResult size);
+
+/// The running max and running sum of a tile's queries before any key: those of its head's sink (A42), or of nothing.
+llvm::SmallVector<Value> initialSums(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const QueryTile &tile);
 
 /// The attention weights that the op updates, with those of its heads and layer in them.
 Value weigh(ImplicitLocOpBuilder &b, AttentionOperands operands, const CacheReader *cache);

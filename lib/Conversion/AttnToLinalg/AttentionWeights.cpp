@@ -51,8 +51,7 @@ Value weighTile(ImplicitLocOpBuilder &b, const AttentionOperands &o, const Cache
                       return body(b, scores, first, size, carried);
                     });
       };
-  SmallVector<Value> init{lowest(b, tile.size), zeros(b, tile.size)};
-  SmallVector<Value> state = overBlocks(init,
+  SmallVector<Value> state = overBlocks(initialSums(b, o, tile),
                                         [&](ImplicitLocOpBuilder &b, const Scores &scores, Value, OpFoldResult,
                                             ValueRange carried) -> SmallVector<Value> {
                                           Softmax softmax = advance(b, scores, carried[0], carried[1]);

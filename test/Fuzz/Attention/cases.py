@@ -3,6 +3,7 @@
 A case has
 - maps: {"q" | "k" | "v" | "o": [dims]}; heads: {"hkv", "g"}; channels: {"dqk", "dv"}; static: those of b, q, kv, hkv, g whose extents are in the types
 - types: {"q" | "k" | "v" | "o": element}, of a cache the query's is that of new keys and values, too; begins: those of "q", "kv" that are packed; offset, length: whether there is q_offset, kv_length
+- sink: the element type of the sinks, or None
 - extras: [{"map", "type", "table": extents or None}]; score, mask: trees or None (trees.py); additive, named, scale
 - cache: None, or {"type", "block", "layers", "layer"}: keys and values then come from a cache, in two steps
 - data: [{"seed", "q": queries of each sequence, "q_slack", "kv": the extent of keys or those of each sequence, "kv_slack", "offset", "length", "past",
@@ -175,6 +176,8 @@ def draw(seed, index):
     own = randoms.Random(f"types {seed} {index}")  # so that other draws stay what they were
     narrow = own.random() < 0.3
     case["types"].update({side: own.choice(("f32", "bf16", "f16")) if narrow else "f32" for side in "qo"})
+    own = randoms.Random(f"sink {seed} {index}")
+    case["sink"] = own.choice(("f32", "f32", "bf16", "f16")) if own.random() < 0.25 else None
     case["lse"], case["weights"] = r.random() < 0.3, draw_weights(r, case) if r.random() < 0.2 else None
     return case
 
@@ -309,7 +312,7 @@ def smaller(case):
         if case[name]:
             yield changed(case, **{name: None})
     yield from smaller_data(case)
-    for name, plain in (("lse", False), ("weights", None), ("additive", False), ("length", False), ("offset", False), ("scale", 1.0), ("types", dict.fromkeys("kvqo", "f32")), ("named", True)):
+    for name, plain in (("lse", False), ("weights", None), ("sink", None), ("additive", False), ("length", False), ("offset", False), ("scale", 1.0), ("types", dict.fromkeys("kvqo", "f32")), ("named", True)):
         if case.get(name, plain) != plain and not (case["cache"] and name in ("offset", "types")):
             yield changed(case, **{name: plain})
     for side in case["begins"]:

@@ -8,7 +8,7 @@ import trees
 ALL = f"affine_map<({', '.join(cases.DIMS)}) -> "
 NAMES = {"b": "rows", "q": "queries", "kv": "keys", "hkv": "heads", "g": "groups"}
 LONGEST = {"q": "longest_queries", "kv": "longest_keys"}
-DECLARED = [*NAMES.values(), *LONGEST.values(), "blocks", "slots"]
+DECLARED = [*NAMES.values(), *LONGEST.values(), "blocks", "slots", "sinks"]
 HEAD = "".join(f"attn.dim @{name} min 0 max 65536\n" for name in DECLARED)
 SCALAR = {"f32": np.float32, "i32": np.int32, "i64": np.int64, "bf16": np.uint16, "f16": np.float16, "i8": np.int8}
 
@@ -48,6 +48,7 @@ def quoted(names):
 def extents_of(case, data):
     extents = {**cases.packed_extents(case, data), **case["heads"], **case["channels"]}
     extents["longest_q"] = max(data["q"], default=0) if "q" in case["begins"] else extents["q"]
+    extents["sinks"] = case["heads"]["hkv"] * case["heads"]["g"]
     extents["longest_kv"] = max((n for _, n in cases.keys_of(case, data)), default=0) if "kv" in case["begins"] else extents["kv"]
     return extents
 
@@ -66,17 +67,27 @@ def arguments_of(case):
 
 
 def shared_arguments(case):
-    """The extra operands, and the vector of additive similarity."""
+    """The extra operands, the vector of additive similarity, and the sinks."""
     found = []
     for n, extra in enumerate(case["extras"]):
         within = case["begins"] if "b" in extra["map"] else ()
         found.append(Argument(f"x{n}", extra["type"], extra["table"] or extra["map"], within=within))
     if case["additive"]:
         found.append(Argument("w", case["types"]["q"], ["dqk"]))
+    if case.get("sink"):
+        found.append(Argument("sink", case["sink"], [sinks_dim(case)]))
     if case.get("weights"):
         asked = case["weights"]
         found.append(Argument("p", "f32", ["q", asked["layers"], len(asked["heads"]), asked["keys"]]))
     return found
+
+
+def sinks_dim(case):
+    """The number of query heads, or the dim that it is where extents of heads are dynamic."""
+    used = {dim for map_ in case["maps"].values() for dim in map_}
+    dynamic = [dim for dim in ("hkv", "g") if dim in used and dim not in case["static"]]
+    known = [case["heads"][dim] for dim in ("hkv", "g") if dim in used and dim in case["static"]]
+    return int(np.prod(known)) if not dynamic else dynamic[0] if len(dynamic) == 1 and known in ([], [1]) else "sinks"
 
 
 def results_of(case, step=""):
@@ -113,6 +124,8 @@ def attention(case, types, operands, step=""):
         lines.append(f"    extras({', '.join(operands[x] for x in extras)} : {', '.join(types[x] for x in extras)})")
     if case["additive"]:
         lines.append(f"    additive({operands['w']} : {types['w']})")
+    if case.get("sink"):
+        lines.append(f"    sink({operands['sink']} : {types['sink']})")
     if case.get("weights"):
         lines.append(f"    weights({operands['p']}[%slot] heads {case['weights']['heads']} : {types['p']})")
     if case.get("lse"):
@@ -327,6 +340,15 @@ def values_of(random, argument, shape, infinite):
     return x.astype(np.float32)
 
 
+def sinks_of(data, argument, shape):
+    """Sinks as a kernel gets them: as large as scores, far from all of them, and none; by a stream of their own."""
+    random = np.random.default_rng([data["seed"], 1])
+    x = random.standard_normal(shape) * random.choice((1, 5))
+    special = random.choice((-np.inf, 60, -60, 1e30, -1e30, np.nan, np.inf), shape, p=(0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05))
+    with np.errstate(over="ignore"):
+        return rounded(np.where(random.random(shape) < 0.3, special, x).astype(np.float32), argument.element)
+
+
 def plain_arrays(case, data):
     """{name: array} as the reference gets them; integers of offsets and lengths among them."""
     random, extents, found = np.random.default_rng(data["seed"]), extents_of(case, data), {}
@@ -337,6 +359,8 @@ def plain_arrays(case, data):
             found[name] = np.cumsum([0, *side]).astype(np.int32)
         elif name in ("at", "len"):
             found[name] = np.array(data["offset" if name == "at" else "length"], np.int32).reshape(shape)
+        elif name == "sink":
+            found[name] = sinks_of(data, argument, shape)
         else:
             found[name] = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
     found["q"] *= np.float32(data["amplify"])
@@ -371,6 +395,8 @@ def step_arrays(case, data):
                 found["qb"] = np.cumsum([0, *lengths]).astype(np.int32)
             elif argument.name == "at":
                 found["at"] = np.array(offsets, np.int32).reshape(shape)
+            elif argument.name == "sink":
+                found["sink"] = sinks_of(data, argument, shape)
             else:
                 found[argument.name] = values_of(random, argument, shape, not data["poison"])
         found["q"] *= np.float32(data["amplify"])

@@ -35,6 +35,23 @@ func.func @additive(%q: tensor<?x2x3x5xf32> {attn.name = "q"}, %k: tensor<?x2x5x
     }
   return %0 : tensor<?x2x3x7xf32>
 }
+// Sinks of bf16, one for each query head; h counts them. Key 1 is masked.
+func.func @sinks(%q: tensor<?x2x3x5xf32> {attn.name = "q"}, %k: tensor<?x2x5xf32> {attn.name = "k"}, %v: tensor<?x2x7xf32> {attn.name = "v"},
+                 %qb: tensor<?xi32> {attn.name = "q_begin"}, %kb: tensor<?xi32> {attn.name = "kv_begin"}, %sink: tensor<?xbf16> {attn.name = "sink"},
+                 %w: tensor<?x1x6x13xf32> {attn.name = "w"}) -> (tensor<?x2x3x7xf32>, tensor<?x2x3xf32>, tensor<?x1x6x13xf32>) {
+  %scale = arith.constant 0.5 : f32
+  %layer = arith.constant 0 : index
+  %0:3 = attn.attention %q, %k, %v, %scale q_begin(%qb : tensor<?xi32>) kv_begin(%kb : tensor<?xi32>) sink(%sink : tensor<?xbf16>)
+    weights(%w[%layer] heads [0, 1, 2, 3, 4, 5] : tensor<?x1x6x13xf32>) log_sum_exp maps [#qp, #kp, #vp, #op]
+    : tensor<?x2x3x5xf32>, tensor<?x2x5xf32>, tensor<?x2x7xf32> -> tensor<?x2x3x7xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %one = arith.constant 1 : index
+      %keep = arith.cmpi ne, %j, %one : index
+      attn.yield %keep : i1
+    }
+  return %0#0, %0#1, %0#2 : tensor<?x2x3x7xf32>, tensor<?x2x3xf32>, tensor<?x1x6x13xf32>
+}
 // Dense rows whose numbers of keys differ; values transposed; ALiBi-like bias by head and a soft cap.
 func.func @dense(%q: tensor<?x2x3x?x5xf32> {attn.name = "q"}, %k: tensor<?x2x?x5xf32> {attn.name = "k"}, %v: tensor<?x2x7x?xf32> {attn.name = "v"},
                  %kl: tensor<?xi32> {attn.name = "kv_length"}, %slope: tensor<2x3xf32> {attn.name = "slope"}, %scale: f32 {attn.name = "scale"})

@@ -190,9 +190,10 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
                             ValueRange dests) {
   // Queries that the last tile computes again have a second state.
   SmallVector<Value> states = stateBuffers(b, task, task.schedule.taskQueries);
+  const SinkState sink = sinkState(b, task.op, task.head);
   states =
       overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value, ValueRange carried) {
-        return withState(b, task, carried, m, at, emptyState(b, stateOf(b, task, carried, m, at)));
+        return withState(b, task, carried, m, at, initialState(b, sink, stateOf(b, task, carried, m, at)));
       });
   KeyBlocks all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
   Value most = index(b, blocksOfTask(task));

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include <limits>
+#include <numbers>
 
 using namespace mlir;
 using namespace rapt;
@@ -151,7 +152,8 @@ Value tile::normalize(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueR
   Value zeros = scored ? Value(arith::ConstantOp::create(b, b.getZeroAttr(panel))) : Value();
   return loop(b, index(b, 0), count, 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
     Value total = tensor::ExtractOp::create(b, sum, r);
-    Value some = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, total, f0);
+    // A sum of NaN, which a sink may make alone (A43), makes the result NaN.
+    Value some = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, total, f0);
     Value factor = arith::DivFOp::create(b, f1, arith::SelectOp::create(b, some, total, f1));
     Value factors = vector::BroadcastOp::create(b, panel, factor);
     Value isNone = scored ? Value(arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, total, f0)) : Value();
@@ -228,11 +230,43 @@ QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, in
   return {query, sliceExtras(b, task, inSequence, m), inSequence, arith::AddIOp::create(b, task.offset, inSequence)};
 }
 
-SmallVector<Value> tile::emptyState(ImplicitLocOpBuilder &b, ValueRange dest) {
-  auto fill = [&](float value, Value dest) -> Value {
-    return linalg::FillOp::create(b, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(value))), dest).getResult(0);
+SmallVector<Value> tile::emptyState(ImplicitLocOpBuilder &b, ValueRange dest) { return initialState(b, {}, dest); }
+
+SinkState tile::sinkState(ImplicitLocOpBuilder &b, AttentionOp op, Value head) {
+  if (!op.getSink())
+    return {};
+  Value sink = tensor::ExtractOp::create(b, op.getSink(), head);
+  if (!sink.getType().isF32())
+    sink = arith::ExtFOp::create(b, b.getF32Type(), sink);
+  if (!isNatural(op)) // scores are in base-2 units
+    sink = arith::MulFOp::create(b, sink, arith::ConstantOp::create(b, b.getF32FloatAttr(std::numbers::log2e)));
+  Value max = arith::MaxNumFOp::create(b, sink, arith::ConstantOp::create(b, b.getF32FloatAttr(kFloor)));
+  Value below = arith::SubFOp::create(b, sink, max);
+  return {max, isNatural(op) ? Value(math::ExpOp::create(b, below)) : Value(math::Exp2Op::create(b, below))};
+}
+
+SmallVector<Value> tile::initialState(ImplicitLocOpBuilder &b, SinkState sink, ValueRange dest) {
+  auto fill = [&](Value value, float number, Value dest) -> Value {
+    if (!value)
+      value = arith::ConstantOp::create(b, b.getF32FloatAttr(number));
+    return linalg::FillOp::create(b, value, dest).getResult(0);
   };
-  return {fill(0, dest[0]), fill(kFloor, dest[1]), fill(0, dest[2])};
+  return {fill({}, 0, dest[0]), fill(sink.max, kFloor, dest[1]), fill(sink.sum, 0, dest[2])};
+}
+
+SmallVector<Value> tile::initialGroupState(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange dest) {
+  AttentionOp op = task.op;
+  if (!op.getSink())
+    return emptyState(b, dest);
+  Value acc =
+      linalg::FillOp::create(b, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(0))), dest[0]).getResult(0);
+  SmallVector<Value> sums = loop(b, index(b, 0), index(b, extentOf(dest[1], 0)), 1, dest.drop_front(),
+                                 [&](ImplicitLocOpBuilder &b, Value row, ValueRange carried) {
+                                   SinkState sink = sinkState(b, op, arith::AddIOp::create(b, task.head, row));
+                                   return SmallVector<Value>{tensor::InsertOp::create(b, sink.max, carried[0], row),
+                                                             tensor::InsertOp::create(b, sink.sum, carried[1], row)};
+                                 });
+  return {acc, sums[0], sums[1]};
 }
 
 SmallVector<Value> tile::stateBuffers(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {

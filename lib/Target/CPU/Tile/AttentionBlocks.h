@@ -33,8 +33,17 @@ QueryTile groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t 
 
 /// Buffers for the state (acc, max, sum) of `m` queries.
 llvm::SmallVector<Value> stateBuffers(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
-/// The initial state (acc, max, sum) in the buffers `dest`.
+/// The state (acc, max, sum) of no keys in the buffers `dest`.
 llvm::SmallVector<Value> emptyState(ImplicitLocOpBuilder &b, ValueRange dest);
+/// The running max and running sum before the keys of query head `head`: those of its sink. Null where the op has none.
+struct SinkState {
+  Value max, sum;
+};
+SinkState sinkState(ImplicitLocOpBuilder &b, attn::AttentionOp op, Value head);
+/// `emptyState` with the state of a sink, of all queries.
+llvm::SmallVector<Value> initialState(ImplicitLocOpBuilder &b, SinkState sink, ValueRange dest);
+/// The same where each query of a tile is of the next head of a group, from the task's on.
+llvm::SmallVector<Value> initialGroupState(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange dest);
 
 /// The KV blocks of `count` queries from the absolute position `q` on.
 KeyBlocks blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, Value count);

@@ -3,7 +3,7 @@
 // In decode a sequence has one query and a long cache. The grid is (sequence, key/value head,
 // tile of its query heads, split). The heads of a group are one tile, so that each key is
 // read once. The splits of a sequence depend on its length, never on the number of threads (A24). A
-// second grid combines the states of the splits.
+// second grid combines the states of the splits, from that of the sinks: each counts once (A41).
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
@@ -165,7 +165,7 @@ struct SplitAttention {
         Insertion at = sliceOf(b, i, ids, index(b, 0), parts);
         slices.push_back(extract(b, partial[i], at.offsets, at.sizes, shapeOf(i)));
       }
-      SmallVector<Value> state = emptyState(b, stateBuffers(b, task, heads));
+      SmallVector<Value> state = initialGroupState(b, task, stateBuffers(b, task, heads));
       AttentionOp op = task.op;
       auto combined = attn_cpu::AttentionMergeOp::create(b, state[0].getType(), state[1].getType(), state[2].getType(),
                                                          slices[0], slices[1], slices[2], state[0], state[1], state[2],

@@ -175,14 +175,19 @@ overKeys(ImplicitLocOpBuilder &b, Value from, Value to, Value q, Value dest, Val
 
 /// Writes the probabilities of query `q` of the sequence to dest[q, :].
 Value weightsOfQuery(ImplicitLocOpBuilder &b, Task &task, Value q, Value dest, int64_t most) {
-  Value zero = index(b, 0), f0 = real(b, 0), end = task.keyCount;
+  Value zero = index(b, 0), f0 = real(b, 0), end = task.keyCount, first = real(b, kFloor), sink;
+  if (task.op.getSink()) {
+    sink = asFloat(b, tensor::ExtractOp::create(b, task.op.getSink(), task.head));
+    first = arith::MaxNumFOp::create(b, sink, first);
+  }
   auto above = [&](Value x, Value y) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, y); };
   auto [scored, maximum] =
-      overKeys(b, zero, end, q, dest, real(b, kFloor), [&](ImplicitLocOpBuilder &b, Value kv, Value, Value carried) {
+      overKeys(b, zero, end, q, dest, first, [&](ImplicitLocOpBuilder &b, Value kv, Value, Value carried) {
         Value score = task.score(b, q, kv);
         return std::pair<Value, Value>(score, arith::SelectOp::create(b, above(score, carried), score, carried));
       });
-  auto [raised, sum] = overKeys(b, zero, end, q, scored, f0,
+  Value ofSink = sink ? Value(math::ExpOp::create(b, Value(arith::SubFOp::create(b, sink, maximum)))) : f0;
+  auto [raised, sum] = overKeys(b, zero, end, q, scored, ofSink,
                                 [&, top = maximum](ImplicitLocOpBuilder &b, Value, Value score, Value carried) {
                                   Value power = math::ExpOp::create(b, Value(arith::SubFOp::create(b, score, top)));
                                   return std::pair<Value, Value>(power, arith::AddFOp::create(b, carried, power));

@@ -52,3 +52,27 @@ func.func @learned(%x: tensor<?x20xf32>) -> (tensor<?x4x5xf32> {attn.name = "y"}
   return %y : tensor<?x4x5xf32>
 }
 }
+
+// -----
+
+// Sinks are read by the number of a head: rows of parameters are padded, and the op gets as many elements as it has heads.
+module attributes {attn.model = {family = "any"}} {
+attn.parameter @query : tensor<20x20xf32> from [#attn.source<"query">]
+attn.parameter @sinks : tensor<4xbf16> from [#attn.source<"sinks">]
+// CHECK-LABEL: @sinks_of_heads
+// CHECK: %[[S:.*]] = attn.parameter_slice @sinks : tensor<32xbf16>
+// CHECK: %[[OWN:.*]] = tensor.extract_slice %[[S]][0] [4] [1] : tensor<32xbf16> to tensor<4xbf16>
+// CHECK: attn.attention {{.*}} sink(%[[OWN]] : tensor<4xbf16>)
+func.func @sinks_of_heads(%x: tensor<?x20xf32>) -> (tensor<?x4x5xf32> {attn.name = "y"}) attributes {attn.entry} {
+  %s = attn.parameter_slice @sinks : tensor<4xbf16>
+  %w = attn.parameter_slice @query : tensor<20x20xf32>
+  %rows = attn.linear %x, %w : tensor<?x20xf32>, tensor<20x20xf32> -> tensor<?x20xf32>
+  %q = attn.split_heads %rows : tensor<?x20xf32> -> tensor<?x4x5xf32>
+  %scale = arith.constant 0.5 : f32
+  %y = attn.attention %q, %q, %q, %scale sink(%s : tensor<4xbf16>)
+    maps [affine_map<(b, h, g, m, n, k, v) -> (m, h, k)>, affine_map<(b, h, g, m, n, k, v) -> (n, h, k)>, affine_map<(b, h, g, m, n, k, v) -> (n, h, v)>,
+          affine_map<(b, h, g, m, n, k, v) -> (m, h, v)>]
+    : tensor<?x4x5xf32>, tensor<?x4x5xf32>, tensor<?x4x5xf32> -> tensor<?x4x5xf32>
+  return %y : tensor<?x4x5xf32>
+}
+}

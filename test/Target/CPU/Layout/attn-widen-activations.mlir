@@ -113,3 +113,20 @@ func.func @twice(%q: tensor<64x4x64xf32>, %w: tensor<64xbf16>, %scale: f32) -> t
     }
   return %o : tensor<64x4x64xf32>
 }
+
+// -----
+
+// Sinks are read as they are: each is one number for all of a task's queries.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// CHECK-LABEL: func.func @sinks
+// CHECK-SAME: %[[SINK:[a-z0-9]+]]: tensor<4xf16>
+// CHECK-NOT: arith.extf %[[SINK]]
+// CHECK: attn.attention {{.*}} sink(%[[SINK]] : tensor<4xf16>)
+func.func @sinks(%sink: tensor<4xf16>, %q: tensor<64x4x64xbf16>, %scale: f32) -> tensor<64x4x64xbf16> {
+  %o = attn.attention %q, %q, %q, %scale sink(%sink : tensor<4xf16>) maps [#q, #k, #v, #o]
+    : tensor<64x4x64xbf16>, tensor<64x4x64xbf16>, tensor<64x4x64xbf16> -> tensor<64x4x64xbf16>
+  return %o : tensor<64x4x64xbf16>
+}
