@@ -54,8 +54,10 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
       QueryTile tile = queryTile(b, o, ids[0], ids[1], ids[2], ids[3]);
       SmallVector<OpFoldResult> offsets, sizes;
       placeQueries(b, o, tile, AttentionOperands::Result, offsets, sizes);
+      // A use that is there before: where the mask drops all keys, nothing else may read the tile's first query.
+      Value dest = slice(b, dests[0], offsets, sizes);
       SmallVector<Value> state = attend(b, rewriter, o, tile);
-      SmallVector<Insertion> parts{{normalized(b, o, state, slice(b, dests[0], offsets, sizes)), offsets, sizes}};
+      SmallVector<Insertion> parts{{normalized(b, o, state, dest), offsets, sizes}};
       if (dests.size() > 1) {
         const unsigned channels = *o.placeOf(AttentionOperands::Result, Dim::DV);
         offsets.erase(offsets.begin() + channels);
