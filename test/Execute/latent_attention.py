@@ -35,7 +35,7 @@ class Sizes:
         return normal(count, self.latent + self.rotated)
 
     def formula(self, q, rows, upkeys, upvalues):
-        """Of queries that are the last tokens of `rows`: keys and values of each head, then plain attention."""
+        """The result for queries that are the last tokens of `rows`, by keys and values of each head and plain attention."""
         q, rows, upkeys, upvalues = (x.astype(np.float64) for x in (q, rows, upkeys, upvalues))
         latent, count = rows[:, :self.latent], len(rows)
         keys = np.empty((count, self.heads, self.plain + self.rotated))
