@@ -88,7 +88,8 @@ std::string describeBuffer(const json::Value &buffer) {
   if (dtype == "bf16" || dtype == "f16")
     note += ", " + dtype;
   const std::string shape = shapeText(buffer);
-  return " *   " + text(buffer, "name") + shape + ": " + note + (shape.empty() ? ", one element" : "") + "\n";
+  return " *   " + text(buffer, "name") + shape + ": " + note +
+         (shape.empty() && buffer.find("dtype") ? ", one element" : "") + "\n";
 }
 
 std::string describeDims(const json::Value &entry) {

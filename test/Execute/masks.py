@@ -64,6 +64,8 @@ CASES = {
     "choice": ({"late": ("(q)", "?xi1")}, constants(w=20) + CAUSAL + NEAR + joined("andi", "causal", "near", to="window") + "%keep = arith.select %late, %window, %causal : i1\n",
                lambda i, j, h, e: (j <= i) & (~e["late"][:, None] | (i - j < 20))),
     "unequal": ({}, constants(w=64) + CAUSAL + NEAR + joined("xori", "causal", "near"), lambda i, j, h, e: (j <= i) ^ (i - j < 64)),
+    "never": ({}, "%keep = arith.constant false\n", lambda i, j, h, e: (j < 0) & (i == i)),
+    "always": ({}, "%keep = arith.constant true\n", lambda i, j, h, e: (j == j) & (i == i)),
     "none": ({}, "%zero = arith.constant 0 : index\n%keep = arith.cmpi slt, %j, %zero : index\n", lambda i, j, h, e: (j < 0) & (i == i)),
 }
 # Extra operands that a score region adds: bf16, f16, i8, and a table of bf16.

@@ -4,7 +4,7 @@ A case has
 - maps: {"q" | "k" | "v" | "o": [dims]}; heads: {"hkv", "g"}; channels: {"dqk", "dv"}; static: those of b, q, kv, hkv, g whose extents are in the types
 - types: {"q" | "k" | "v" | "o": element}, of a cache the query's is that of new keys and values, too; begins: those of "q", "kv" that are packed; offset, length: whether there is q_offset, kv_length
 - sink: the element type of the sinks, or None
-- extras: [{"map", "type", "table": extents or None}]; score, mask: trees or None (trees.py); additive, named, scale
+- extras: [{"map", "type", "table": extents or None, "stored": the element in memory, "dynamic": the table's extents}]; score, mask: trees or None (trees.py); additive, named, scale
 - cache: None, or {"type", "block", "layers", "layer"}: keys and values then come from a cache, in two steps
 - data: [{"seed", "q": queries of each sequence, "q_slack", "kv": the extent of keys or those of each sequence, "kv_slack", "offset", "length", "past",
   "amplify", "poison", "stale"}], one for each call; "stale": what no sequence has is NaN
@@ -176,6 +176,11 @@ def draw(seed, index):
     own = randoms.Random(f"types {seed} {index}")  # so that other draws stay what they were
     narrow = own.random() < 0.3
     case["types"].update({side: own.choice(("f32", "bf16", "f16")) if narrow else "f32" for side in "qo"})
+    own = randoms.Random(f"elements {seed} {index}")
+    for extra in case["extras"]:  # trees see f32 and i32, which regions cast to
+        if own.random() < 0.4:
+            extra["stored"] = own.choice({"f32": ("bf16", "f16"), "i32": ("i8", "i8", "i1")}.get(extra["type"], (extra["type"],)))
+        extra["dynamic"] = bool(extra["table"]) and own.random() < 0.4
     own = randoms.Random(f"sink {seed} {index}")
     case["sink"] = own.choice(("f32", "f32", "bf16", "f16")) if own.random() < 0.25 else None
     case["lse"], case["weights"] = r.random() < 0.3, draw_weights(r, case) if r.random() < 0.2 else None
@@ -338,6 +343,11 @@ def smaller(case):
                 yield changed(case, channels={**case["channels"], dim: less})
     yield from smaller_maps(case)
     for n, extra in enumerate(case["extras"]):
+        for name in ("stored", "dynamic"):
+            if extra.get(name):
+                extras = copy.deepcopy(case["extras"])
+                del extras[n][name]
+                yield changed(case, extras=extras)
         for dim in extra["map"]:
             extras = copy.deepcopy(case["extras"])
             extras[n]["map"].remove(dim)

@@ -9,8 +9,9 @@ ALL = f"affine_map<({', '.join(cases.DIMS)}) -> "
 NAMES = {"b": "rows", "q": "queries", "kv": "keys", "hkv": "heads", "g": "groups"}
 LONGEST = {"q": "longest_queries", "kv": "longest_keys"}
 DECLARED = [*NAMES.values(), *LONGEST.values(), "blocks", "slots", "sinks"]
-HEAD = "".join(f"attn.dim @{name} min 0 max 65536\n" for name in DECLARED)
-SCALAR = {"f32": np.float32, "i32": np.int32, "i64": np.int64, "bf16": np.uint16, "f16": np.float16, "i8": np.int8}
+TABLES = [f"table{n}_{i}" for n in range(3) for i in range(3)]  # extents of tables
+HEAD = "".join(f"attn.dim @{name} min 0 max 65536\n" for name in DECLARED) + "".join(f"attn.dim @{name} min 1 max 65536\n" for name in TABLES)
+SCALAR = {"f32": np.float32, "i32": np.int32, "i64": np.int64, "bf16": np.uint16, "f16": np.float16, "i8": np.int8, "i1": np.bool_}
 
 
 class Argument:
@@ -48,6 +49,8 @@ def quoted(names):
 def extents_of(case, data):
     extents = {**cases.packed_extents(case, data), **case["heads"], **case["channels"]}
     extents["longest_q"] = max(data["q"], default=0) if "q" in case["begins"] else extents["q"]
+    for n, extra in enumerate(case["extras"]):
+        extents.update({f"table{n}_{i}": extent for i, extent in enumerate(extra["table"] or [])})
     extents["sinks"] = case["heads"]["hkv"] * case["heads"]["g"]
     extents["longest_kv"] = max((n for _, n in cases.keys_of(case, data)), default=0) if "kv" in case["begins"] else extents["kv"]
     return extents
@@ -71,7 +74,8 @@ def shared_arguments(case):
     found = []
     for n, extra in enumerate(case["extras"]):
         within = case["begins"] if "b" in extra["map"] else ()
-        found.append(Argument(f"x{n}", extra["type"], extra["table"] or extra["map"], within=within))
+        table = [f"table{n}_{i}" for i in range(len(extra["table"]))] if extra["table"] and extra.get("dynamic") else extra["table"]
+        found.append(Argument(f"x{n}", extra.get("stored", extra["type"]), table or extra["map"], within=within))
     if case["additive"]:
         found.append(Argument("w", case["types"]["q"], ["dqk"]))
     if case.get("sink"):
@@ -109,7 +113,11 @@ def step_or_plain(case, step):
 
 def element_types(case):
     """The types of the regions' arguments for the extra operands."""
-    return ["tensor<" + "x".join(map(str, [*extra["table"], extra["type"]])) + ">" if extra["table"] else extra["type"] for extra in case["extras"]]
+    def seen(extra):
+        element = extra.get("stored", extra["type"])
+        extents = ["?" if extra.get("dynamic") else str(extent) for extent in extra["table"] or []]
+        return "tensor<" + "x".join([*extents, element]) + ">" if extents else element
+    return [seen(extra) for extra in case["extras"]]
 
 
 def attention(case, types, operands, step=""):
@@ -280,8 +288,8 @@ def reference_text(case, name="f"):
 
 def to_bf16(x):
     """The bits of bf16, to the nearest, ties to even; NaN stays one."""
-    whole = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
-    return np.where(np.isnan(x), 0x7FC0, (whole + 0x7FFF + ((whole >> 16) & 1)) >> 16).astype(np.uint16)
+    whole = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)  # a vector of a scalar
+    return np.where(np.isnan(x), 0x7FC0, (whole + 0x7FFF + ((whole >> 16) & 1)) >> 16).astype(np.uint16).reshape(np.shape(x))
 
 
 def stored(x, element):
@@ -291,7 +299,9 @@ def stored(x, element):
 
 def widened(x, element):
     """The numbers of a kernel's array, in f32."""
-    return (x.astype(np.uint32) << 16).view(np.float32) if element == "bf16" else x.astype(np.float32)
+    if element != "bf16":
+        return x.astype(np.float32)
+    return (np.atleast_1d(x).astype(np.uint32) << 16).view(np.float32).reshape(np.shape(x))
 
 
 def rounded(x, element):
@@ -331,9 +341,11 @@ def poisoned(random, map_, array):
 def values_of(random, argument, shape, infinite):
     """Values of an operand; `infinite`: biases may mask keys."""
     kind = argument.element
-    if argument.name.startswith("x") and kind != "f32":
-        wide = random.random() < 0.2
-        return random.integers(-(1 << 31), 1 << 31, shape) if wide else random.integers(-2, 7, shape)
+    if kind == "i1":
+        return random.integers(0, 2, shape)
+    if argument.name.startswith("x") and kind in ("i8", "i32", "i64"):
+        wide, bits = random.random() < 0.2, 7 if kind == "i8" else 31
+        return random.integers(-(1 << bits), 1 << bits, shape) if wide else random.integers(-2, 7, shape)
     x = random.standard_normal(shape)
     if argument.name.startswith("x") and random.random() < 0.1 and infinite:
         x = np.where(random.random(shape) < 0.2, -np.inf, x)

@@ -64,6 +64,12 @@ class Printer:
         self.lines.append(f"%{len(self.lines)} = {text}")
         return f"%{len(self.lines) - 1}"
 
+    def widened(self, value, element, kind):
+        """An element as the type that the tree has for it."""
+        if element == kind:
+            return value
+        return self.line(f"arith.{'extf' if kind == 'f32' else 'extui' if element == 'i1' else 'extsi'} {value} : {element} to {kind}")
+
     def value(self, tree):
         key = repr(tree)
         if key not in self.known:
@@ -75,12 +81,14 @@ class Printer:
         if name in ("s", "b", "h", "i", "j"):
             return "%" + name
         if name == "extra":
-            return f"%e{tree[2]}"
+            return self.widened(f"%e{tree[2]}", self.extras[tree[2]], kind)
         if name == "const":
             return self.line(f"arith.constant {literal(tree[2], kind)} : {kind}" if kind != "i1" else f"arith.constant {str(bool(tree[2])).lower()}")
         values = [self.value(tree[n]) for n in children(tree)]
         if name == "lookup":
-            return self.line(f"attn.lookup %e{tree[2]}[{', '.join(values)}] : {self.extras[tree[2]]} -> {kind}")
+            table = self.extras[tree[2]]
+            element = "f32" if kind == "f32" else table[:-1].rsplit("x", 1)[1]
+            return self.widened(self.line(f"attn.lookup %e{tree[2]}[{', '.join(values)}] : {table} -> {element}"), element, kind)
         if name == "cmpi":
             return self.line(f"arith.cmpi {tree[2]}, {', '.join(values)} : {tree[3][1]}")
         if name == "cast":
