@@ -124,9 +124,11 @@ static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const Attentio
     return where(b, kept.some, state, [&](ImplicitLocOpBuilder &b) {
       if (!hasWhole || isNumber(kept.all, 0))
         return masked(b);
+      // A KV block that goes on behind the range, or behind the last key, is masked.
       Value keyEnd = arith::MulIOp::create(b, next, index(b, task.block));
       Value isFull = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, keyEnd, range.keyEnd);
-      isFull = arith::AndIOp::create(b, isFull, asBool(b, kept.all));
+      Value isWithin = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, next, range.end);
+      isFull = arith::AndIOp::create(b, arith::AndIOp::create(b, isFull, isWithin), asBool(b, kept.all));
       auto choice = scf::IfOp::create(b, state.getTypes(), isFull, /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(choice.thenBlock());
