@@ -326,6 +326,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       fillRests(b, op, *prototype.schedule.restRows, dests);
     if (!view)
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys);
+    prototype.summaries = summarizeMatrices(b, prototype, rows, queries, keys);
     // Sequences of one query over a cache have split-KV grids.
     const std::optional<int64_t> splits = cpu::splitGroupsOf(op);
     Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));

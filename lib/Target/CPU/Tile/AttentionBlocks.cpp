@@ -107,6 +107,20 @@ struct Widths {
   int64_t whole, masked;
 };
 
+/// The blocks of [from, end) from the first to the last of which the mask keeps some key for `queries` of a tile.
+static std::pair<Value, Value> keptBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
+                                          Value queries, Value from, Value end) {
+  Value none[] = {end, from};
+  SmallVector<Value> range = loop(b, from, end, 1, none, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
+    Value next = arith::AddIOp::create(b, nth, index(b, 1));
+    Value some = asBool(b, keptKeys(b, task, {tile.inSequence, queries, nth, next}, Reads::Matrices).some);
+    Value first = arith::MinSIOp::create(b, carried[0], nth);
+    return SmallVector<Value>{arith::SelectOp::create(b, some, first, carried[0]),
+                              arith::SelectOp::create(b, some, next, carried[1])};
+  });
+  return {range[0], range[1]};
+}
+
 /// The state of `m` queries after the blocks of `range`, of which those are skipped that the mask drops, and those have
 /// no mask that it keeps, by its intervals. `hasWhole`: code without a mask is made.
 static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
@@ -119,7 +133,9 @@ static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const Attentio
     Value next = arith::AddIOp::create(b, nth, index(b, each)), end = arith::MinSIOp::create(b, next, range.end);
     const Kept kept = keptKeys(b, task, {tile.inSequence, queries, nth, end}, Reads::Matrices);
     auto masked = [&](ImplicitLocOpBuilder &b) {
-      return overBlocks(b, task, tile, nth, end, widths.masked, range.keyEnd, state);
+      // Blocks at both ends of a KV block of which no key is kept change no bit of its state.
+      auto [from, to] = each > 1 ? keptBlocks(b, task, tile, queries, nth, end) : std::pair(nth, end);
+      return overBlocks(b, task, tile, from, to, widths.masked, range.keyEnd, state);
     };
     return where(b, kept.some, state, [&](ImplicitLocOpBuilder &b) {
       if (!hasWhole || isNumber(kept.all, 0))

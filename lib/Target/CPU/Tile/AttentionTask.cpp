@@ -243,9 +243,8 @@ static Value packValuePanels(ImplicitLocOpBuilder &b, AttentionTask task, Value 
               });
 }
 
-/// The most keys of a sequence.
-static OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
-                             OpFoldResult queryExtent, OpFoldResult keyExtent) {
+OpFoldResult tile::mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                            OpFoldResult queryExtent, OpFoldResult keyExtent) {
   AttentionOp op = prototype.op;
   if (!op.getKvLength() && !op.getQOffset())
     return longestSequence(b, op.getKvBegin(), rows, keyExtent);

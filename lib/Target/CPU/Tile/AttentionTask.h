@@ -35,6 +35,7 @@ struct AttentionTask {
   Value keyCount = {};
   Value firstBlock = {}; ///< of the sequence, in packed keys
   cpu::AttentionSchedule schedule = {};
+  llvm::SmallVector<Value> summaries = {}; ///< of matrices that the mask reads (KeptKeys.h)
 
   /// Whether a tile of the last size repeats the last query where it has fewer queries.
   bool repeatsQueries() const { return schedule.queries.back() > 1; }
@@ -53,6 +54,10 @@ Value locateSequence(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult 
 
 /// The length of the longest sequence of the offsets `begin`, [rows + 1]; `extent` where `begin` is null.
 OpFoldResult longestSequence(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent);
+
+/// The most keys of a sequence. `rows`, `queryExtent` and `keyExtent` are the extents of b, q and kv.
+OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                      OpFoldResult queryExtent, OpFoldResult keyExtent);
 
 /// Packs the keys and values of an op without a cache: each task of a grid packs 32 keys of all heads, which are
 /// adjacent in the input. `rows`, `heads`, `queryExtent` and `keyExtent` are the extents of b, hkv, q and kv. Sequences

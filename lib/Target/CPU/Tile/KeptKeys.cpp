@@ -1,8 +1,9 @@
 //===- KeptKeys.cpp - Blocks of keys that the mask of attention drops or keeps -------------===//
 //
 // The least and the largest element of an integer operand along a block's keys are read when the
-// block is reached: a vector for 32 keys, next to the 14 x 32 scores of a tile. A summary made
-// before would be memory of its own, and another dispatch.
+// block is reached: a vector for 32 keys, next to the 14 x 32 scores of a tile. A matrix (queries,
+// keys) that several heads read is summarized once before: 14 x 32 elements become two. Tiles of
+// the summary begin with each sequence, as those of the tasks do.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/KeptKeys.h"
@@ -16,13 +17,44 @@ using attn_cpu::kPanel;
 
 namespace {
 
+/// Tiles of a summary that a task makes along the keys: 4,096 elements of 14 rows of a matrix are read by one.
+constexpr int64_t kStripKeys = 4096;
+
+bool isMatrix(AttentionOp op, unsigned i) {
+  return op.dimOf(4 + i, AttentionOp::Q) && op.dimOf(4 + i, AttentionOp::KV);
+}
+
+/// Whether all sequences read the same elements of extra operand `i`.
+bool sharesSequences(AttentionOp op, unsigned i) {
+  return !op.dimOf(4 + i, AttentionOp::B) && !op.getQBegin() && !op.getKvBegin();
+}
+
+/// Whether a matrix is summarized once for several heads or sequences. One that each has for itself is read once
+/// anyhow.
+bool hasSummary(AttentionOp op, unsigned i) {
+  auto differs = [&](AttentionOp::Dim dim) {
+    std::optional<unsigned> position = op.dimOf(0, dim);
+    return position && cast<RankedTensorType>(op.getQuery().getType()).getDimSize(*position) != 1;
+  };
+  return isMatrix(op, i) && ((!op.dimOf(4 + i, AttentionOp::HKV) && differs(AttentionOp::HKV)) ||
+                             (!op.dimOf(4 + i, AttentionOp::G) && differs(AttentionOp::G)) ||
+                             (sharesSequences(op, i) && differs(AttentionOp::B)));
+}
+
 /// Whether the elements of extra operand `i` have intervals.
 bool isRead(AttentionOp op, unsigned i, Reads reads) {
   auto type = cast<RankedTensorType>(op.getExtras()[i].getType());
   if (op.isTable(i) || !type.getElementType().isInteger() || llvm::is_contained(type.getShape(), 0))
     return false;
-  const bool isMatrix = op.dimOf(4 + i, AttentionOp::Q) && op.dimOf(4 + i, AttentionOp::KV);
-  return !isMatrix || reads == Reads::Matrices;
+  return !isMatrix(op, i) || reads == Reads::Matrices || hasSummary(op, i);
+}
+
+Scalar asNumber(ImplicitLocOpBuilder &b, Value element) {
+  return Value(arith::IndexCastOp::create(b, b.getIndexType(), element));
+}
+
+SmallVector<Value> merged(ImplicitLocOpBuilder &b, ValueRange range, Value least, Value largest) {
+  return {arith::MinSIOp::create(b, range[0], least), arith::MaxSIOp::create(b, range[1], largest)};
 }
 
 /// Elements of an extra operand.
@@ -44,12 +76,10 @@ public:
   }
 
   /// The least and the largest.
-  Interval range(ImplicitLocOpBuilder &b) const {
+  SmallVector<Value> range(ImplicitLocOpBuilder &b) const {
     Value first = tensor::ExtractOp::create(b, extra, begin);
-    if (!queryDim && !keyDim) {
-      Scalar only = asNumber(b, first);
-      return {only, only};
-    }
+    if (!queryDim && !keyDim)
+      return {first, first};
     Value seed = keyDim ? Value(vector::BroadcastOp::create(b, panel(), first)) : first;
     SmallVector<Value> both{seed, seed};
     Value zero = index(b, 0), rows = queryDim ? queries : index(b, 1);
@@ -63,15 +93,11 @@ public:
     if (keyDim)
       both = {vector::ReductionOp::create(b, vector::CombiningKind::MINSI, both[0]),
               vector::ReductionOp::create(b, vector::CombiningKind::MAXSI, both[1])};
-    return {asNumber(b, both[0]), asNumber(b, both[1])};
+    return both;
   }
 
 private:
   VectorType panel() const { return VectorType::get({kPanel}, getElementTypeOrSelf(extra.getType())); }
-
-  static Scalar asNumber(ImplicitLocOpBuilder &b, Value element) {
-    return Value(arith::IndexCastOp::create(b, b.getIndexType(), element));
-  }
 
   SmallVector<Value> at(ImplicitLocOpBuilder &b, Value row, Value key) const {
     SmallVector<Value> indices(begin);
@@ -89,13 +115,138 @@ private:
   }
 
   static SmallVector<Value> merged(ImplicitLocOpBuilder &b, ValueRange range, Value x) {
-    return {arith::MinSIOp::create(b, range[0], x), arith::MaxSIOp::create(b, range[1], x)};
+    return ::merged(b, range, x, x);
   }
 
   Value extra, queries, keys;
   SmallVector<Value> begin; ///< indices of the first element
   std::optional<unsigned> queryDim, keyDim;
 };
+
+/// The summary of the matrix that is an op's extra operand `i`.
+struct Summary {
+  AttentionOp op;
+  unsigned i;
+  int64_t queries, keys; ///< of a tile
+
+  Summary(const AttentionTask &task, unsigned i)
+      : op(task.op), i(i), queries(task.schedule.queries.front()), keys(task.block) {}
+
+  Value matrix() const { return AttentionOp(op).getExtras()[i]; }
+  OpFoldResult extentOf(ImplicitLocOpBuilder &b, AttentionOp::Dim dim) const {
+    std::optional<unsigned> position = AttentionOp(op).dimOf(4 + i, dim);
+    return position ? extent(b, matrix(), *position) : OpFoldResult(b.getIndexAttr(1));
+  }
+
+  /// The first tile of the task's sequence: behind those that earlier queries fill, and one for each earlier sequence,
+  /// which may end in one.
+  Value firstTile(ImplicitLocOpBuilder &b, const AttentionTask &task) const {
+    if (sharesSequences(op, i))
+      return index(b, 0);
+    Value before = AttentionOp(op).getQBegin()
+                       ? task.firstQuery
+                       : Value(arith::MulIOp::create(b, task.sequence, asValue(b, extentOf(b, AttentionOp::Q))));
+    return arith::AddIOp::create(b, arith::DivUIOp::create(b, before, index(b, queries)), task.sequence);
+  }
+
+  /// Indices of the heads of `task`, where the matrix has them.
+  SmallVector<Value> heads(ImplicitLocOpBuilder &b, const AttentionTask &task) const {
+    return {AttentionOp(op).dimOf(4 + i, AttentionOp::HKV) ? task.kvHead : index(b, 0),
+            AttentionOp(op).dimOf(4 + i, AttentionOp::G) ? task.group : index(b, 0)};
+  }
+
+  /// The least and the largest element of each of the `count` blocks from `from` on of the `rows` queries from `query`
+  /// on, into `dest`, [count, 2].
+  Value ofBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, Value query, Value rows, Value from, Value count,
+                 Value dest) const {
+    return loop(b, index(b, 0), count, 1, dest, [&](ImplicitLocOpBuilder &b, Value nth, Value carried) -> Value {
+      AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+      Value key = asValue(b, affineOf(b, (d0 + d1) * keys, {OpFoldResult(from), OpFoldResult(nth)}));
+      SmallVector<Value> both = Elements(b, task, i, query, rows, key, index(b, keys)).range(b);
+      for (auto [place, element] : llvm::enumerate(both))
+        carried = tensor::InsertOp::create(b, element, carried, ValueRange{nth, index(b, int64_t(place))});
+      return carried;
+    });
+  }
+
+  Value make(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows, OpFoldResult queryExtent,
+             OpFoldResult keyExtent) const {
+    AttentionOp attention = op;
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), two = b.getIndexAttr(2);
+    OpFoldResult most = mostKeys(b, prototype, rows, queryExtent, keyExtent);
+    const bool isShared = sharesSequences(op, i);
+    if (isShared)
+      rows = one;
+    OpFoldResult all = attention.getQBegin() ? queryExtent : affineOf(b, d0 * d1, {rows, queryExtent}),
+                 tiles = affineOf(b, d0.floorDiv(queries) + d1, {all, rows}),
+                 blocks = affineOf(b, d0.ceilDiv(keys), {extentOf(b, AttentionOp::KV)}),
+                 keyHeads = extentOf(b, AttentionOp::HKV), groups = extentOf(b, AttentionOp::G);
+    Value dest = tensor::EmptyOp::create(b, SmallVector<OpFoldResult>{keyHeads, groups, tiles, blocks, two},
+                                         getElementTypeOrSelf(matrix().getType()));
+    const int64_t strip = std::max<int64_t>(kStripKeys / keys, 1);
+    OpFoldResult longest = longestSequence(b, attention.getQBegin(), rows, queryExtent);
+    SmallVector<OpFoldResult> extents{rows, keyHeads, groups, affineOf(b, d0.ceilDiv(queries), {longest}),
+                                      affineOf(b, d0.ceilDiv(strip * keys), {most})};
+    auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      AttentionTask task = prototype;
+      task.sequence = ids[0], task.kvHead = ids[1], task.group = ids[2];
+      Value queryCount = locateSequence(b, task, queryExtent, keyExtent);
+      if (isShared)
+        task.keyCount = asValue(b, most);
+      Value query = arith::MulIOp::create(b, ids[3], index(b, queries)),
+            left = arith::SubIOp::create(b, queryCount, query), from = arith::MulIOp::create(b, ids[4], index(b, strip)),
+            end = asValue(b, affineOf(b, d0.ceilDiv(keys), {OpFoldResult(task.keyCount)}));
+      // A task beyond its sequence's queries or keys has no tiles: its slice begins at the first and is empty.
+      Value hasQueries = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, index(b, 0)),
+            hasKeys = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, from, end),
+            some = arith::AndIOp::create(b, hasQueries, hasKeys);
+      auto orNone = [&](Value value) -> Value { return arith::SelectOp::create(b, some, value, index(b, 0)); };
+      Value count = orNone(arith::MinSIOp::create(b, arith::SubIOp::create(b, end, from), index(b, strip))),
+            tile = orNone(arith::AddIOp::create(b, firstTile(b, task), ids[3]));
+      from = orNone(from);
+      Insertion out;
+      out.offsets = {ids[1], ids[2], tile, from, zero};
+      out.sizes = {one, one, one, count, two};
+      Value slice = extract(b, dests[0], out.offsets, out.sizes, {ShapedType::kDynamic, 2});
+      out.tile = ofBlocks(b, task, query, arith::MinSIOp::create(b, left, index(b, queries)), from, count, slice);
+      return SmallVector<Insertion>{out};
+    };
+    return grid(b, extents, dest, body)[0];
+  }
+
+  /// The least and the largest element of a rectangle, or of more: of the summary's tiles that it is in.
+  SmallVector<Value> range(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rectangle &rectangle) const {
+    Value first = firstTile(b, task), one = index(b, 1);
+    auto tileOfQuery = [&](Value query) -> Value {
+      return arith::AddIOp::create(b, first, arith::DivUIOp::create(b, query, index(b, queries)).getResult());
+    };
+    Value last =
+        arith::SubIOp::create(b, arith::AddIOp::create(b, rectangle.query, rectangle.queries), one).getResult();
+    Value from = tileOfQuery(rectangle.query), end = arith::AddIOp::create(b, tileOfQuery(last), one);
+    auto read = [&](ImplicitLocOpBuilder &b, Value tile, Value block, int64_t place) -> Value {
+      SmallVector<Value> indices = heads(b, task);
+      indices.append({tile, block, index(b, place)});
+      return tensor::ExtractOp::create(b, task.summaries[i], indices);
+    };
+    SmallVector<Value> both{read(b, from, rectangle.from, 0), read(b, from, rectangle.from, 1)};
+    return loop(b, from, end, 1, both, [&](ImplicitLocOpBuilder &b, Value tile, ValueRange carried) {
+      return loop(b, rectangle.from, rectangle.end, 1, carried,
+                  [&](ImplicitLocOpBuilder &b, Value block, ValueRange inner) {
+                    return merged(b, inner, read(b, tile, block, 0), read(b, tile, block, 1));
+                  });
+    });
+  }
+};
+
+/// The least and the largest element of extra operand `i` in a rectangle.
+Interval rangeOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, const Rectangle &rectangle, Value key,
+                 Value keys) {
+  SmallVector<Value> both = task.summaries[i]
+                                ? Summary(task, i).range(b, task, rectangle)
+                                : Elements(b, task, i, rectangle.query, rectangle.queries, key, keys).range(b);
+  return {asNumber(b, both[0]), asNumber(b, both[1])};
+}
 
 Interval between(ImplicitLocOpBuilder &b, Value first, Value count) {
   Value last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
@@ -111,6 +262,16 @@ bool tile::tellsBlocks(AttentionOp op, Reads reads) {
   for (unsigned i = 0; i < op.getExtras().size(); ++i)
     known.push_back(isRead(op, i, reads));
   return mayTellKept(op.getMask(), known);
+}
+
+SmallVector<Value> tile::summarizeMatrices(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows,
+                                           OpFoldResult queryExtent, OpFoldResult keyExtent) {
+  AttentionOp op = task.op;
+  SmallVector<Value> summaries(op.getExtras().size());
+  for (unsigned i = 0; task.tellsBlocks && i < summaries.size(); ++i)
+    if (isRead(op, i, Reads::Matrices) && hasSummary(op, i) && !op.getMask().getArgument(4 + i).use_empty())
+      summaries[i] = Summary(task, i).make(b, task, rows, queryExtent, keyExtent);
+  return summaries;
 }
 
 Kept tile::keptKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rectangle &rectangle, Reads reads) {
@@ -129,7 +290,7 @@ Kept tile::keptKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, const Re
     if (op.isTable(i))
       argument.table = extra;
     else if (isUsed && isRead(op, i, reads))
-      argument.interval = Elements(b, task, i, rectangle.query, rectangle.queries, key, keys).range(b);
+      argument.interval = rangeOf(b, task, i, rectangle, key, keys);
     arguments.push_back(argument);
   }
   return keptBy(mask, arguments, &b);
