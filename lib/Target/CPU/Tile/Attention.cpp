@@ -294,7 +294,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     // Arguments of a kernel have exact strides: its tiles are padded as they are read.
     channels = attn_cpu::padToPanel(channels), valueChannels = attn_cpu::padToPanel(valueChannels);
     AttentionTask prototype = taskOf(op, view, channels, valueChannels);
-    remarkMask(op, prototype.schedule.queries.front(), prototype.schedule.keys);
+    remarkMask(op, prototype.schedule.queries.front(), prototype.schedule.keys, summarizedMatrices(op));
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto extentOf = [&](AttentionOp::Dim dim) -> OpFoldResult {

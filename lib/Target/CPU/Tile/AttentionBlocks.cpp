@@ -145,15 +145,12 @@ static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const Attentio
       Value isFull = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, keyEnd, range.keyEnd);
       Value isWithin = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, next, range.end);
       isFull = arith::AndIOp::create(b, arith::AndIOp::create(b, isFull, isWithin), asBool(b, kept.all));
-      auto choice = scf::IfOp::create(b, state.getTypes(), isFull, /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(choice.thenBlock());
-      std::pair<Value, Value> share =
-          tile.prefetched.empty() ? std::pair<Value, Value>() : prefetchShare(b, range.from, range.end, each, nth);
-      scf::YieldOp::create(b, onBlocks(b, task, tile, nth, b.getIndexAttr(each), Value(), share, state));
-      b.setInsertionPointToStart(choice.elseBlock());
-      scf::YieldOp::create(b, masked(b));
-      return SmallVector<Value>(choice.getResults());
+      auto whole = [&](ImplicitLocOpBuilder &b) {
+        std::pair<Value, Value> share =
+            tile.prefetched.empty() ? std::pair<Value, Value>() : prefetchShare(b, range.from, range.end, each, nth);
+        return onBlocks(b, task, tile, nth, b.getIndexAttr(each), Value(), share, state);
+      };
+      return where(b, isFull, state.getTypes(), whole, masked);
     });
   });
 }

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/KeptKeys.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Tile/AttentionBlocks.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -155,6 +156,16 @@ struct Summary {
             AttentionOp(op).dimOf(4 + i, AttentionOp::G) ? task.group : index(b, 0)};
   }
 
+  /// The blocks of a tile: those that the mask's bounds leave to its queries, or all. Sequences that share a tile have
+  /// bounds of their own.
+  std::pair<Value, Value> blocksOfTile(ImplicitLocOpBuilder &b, const AttentionTask &task, Value query) const {
+    AttentionTask bounded = task;
+    if (sharesSequences(op, i) && AttentionOp(op).getQOffset())
+      bounded.bounds = {};
+    KeyBlocks range = blocksOf(b, bounded, arith::AddIOp::create(b, task.offset, query).getResult(), index(b, queries));
+    return {range.from, range.end};
+  }
+
   /// The least and the largest element of each of the `count` blocks from `from` on of the `rows` queries from `query`
   /// on, into `dest`, [count, 2].
   Value ofBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, Value query, Value rows, Value from, Value count,
@@ -195,14 +206,17 @@ struct Summary {
       if (isShared)
         task.keyCount = asValue(b, most);
       Value query = arith::MulIOp::create(b, ids[3], index(b, queries)),
-            left = arith::SubIOp::create(b, queryCount, query), from = arith::MulIOp::create(b, ids[4], index(b, strip)),
-            end = asValue(b, affineOf(b, d0.ceilDiv(keys), {OpFoldResult(task.keyCount)}));
+            left = arith::SubIOp::create(b, queryCount, query),
+            from = arith::MulIOp::create(b, ids[4], index(b, strip)),
+            end = arith::AddIOp::create(b, from, index(b, strip));
+      auto [firstBlock, endBlock] = blocksOfTile(b, task, query);
+      from = arith::MaxSIOp::create(b, from, firstBlock), end = arith::MinSIOp::create(b, end, endBlock);
       // A task beyond its sequence's queries or keys has no tiles: its slice begins at the first and is empty.
       Value hasQueries = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, index(b, 0)),
             hasKeys = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, from, end),
             some = arith::AndIOp::create(b, hasQueries, hasKeys);
       auto orNone = [&](Value value) -> Value { return arith::SelectOp::create(b, some, value, index(b, 0)); };
-      Value count = orNone(arith::MinSIOp::create(b, arith::SubIOp::create(b, end, from), index(b, strip))),
+      Value count = orNone(arith::SubIOp::create(b, end, from)),
             tile = orNone(arith::AddIOp::create(b, firstTile(b, task), ids[3]));
       from = orNone(from);
       Insertion out;
@@ -215,27 +229,35 @@ struct Summary {
     return grid(b, extents, dest, body)[0];
   }
 
-  /// The least and the largest element of a rectangle, or of more: of the summary's tiles that it is in.
+  /// The least and the largest element of a rectangle, or of more: of the summary's tiles that it is in. Elements that
+  /// the mask's bounds leave out are not among them: the mask's region drops those whatever they are.
   SmallVector<Value> range(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rectangle &rectangle) const {
-    Value first = firstTile(b, task), one = index(b, 1);
-    auto tileOfQuery = [&](Value query) -> Value {
-      return arith::AddIOp::create(b, first, arith::DivUIOp::create(b, query, index(b, queries)).getResult());
+    auto tileOfQuery = [&](Value query) -> Value { return arith::DivUIOp::create(b, query, index(b, queries)); };
+    Value one = index(b, 1), first = firstTile(b, task),
+          last = arith::SubIOp::create(b, arith::AddIOp::create(b, rectangle.query, rectangle.queries), one),
+          end = arith::AddIOp::create(b, tileOfQuery(last), one);
+    auto element = cast<IntegerType>(getElementTypeOrSelf(matrix().getType()));
+    auto constant = [&](const APInt &number) -> Value {
+      return arith::ConstantOp::create(b, b.getIntegerAttr(element, number));
     };
-    Value last =
-        arith::SubIOp::create(b, arith::AddIOp::create(b, rectangle.query, rectangle.queries), one).getResult();
-    Value from = tileOfQuery(rectangle.query), end = arith::AddIOp::create(b, tileOfQuery(last), one);
-    auto read = [&](ImplicitLocOpBuilder &b, Value tile, Value block, int64_t place) -> Value {
+    Value seeds[] = {constant(APInt::getSignedMaxValue(element.getWidth())),
+                     constant(APInt::getSignedMinValue(element.getWidth()))};
+    auto body = [&](ImplicitLocOpBuilder &b, Value tile, ValueRange carried) {
+      auto [from, to] = blocksOfTile(b, task, arith::MulIOp::create(b, tile, index(b, queries)));
+      from = arith::MaxSIOp::create(b, from, rectangle.from), to = arith::MinSIOp::create(b, to, rectangle.end);
       SmallVector<Value> indices = heads(b, task);
-      indices.append({tile, block, index(b, place)});
-      return tensor::ExtractOp::create(b, task.summaries[i], indices);
+      indices.push_back(arith::AddIOp::create(b, first, tile));
+      return loop(b, from, to, 1, carried, [&](ImplicitLocOpBuilder &b, Value block, ValueRange inner) {
+        auto read = [&](int64_t place) -> Value {
+          SmallVector<Value> at(indices);
+          at.append({block, index(b, place)});
+          return tensor::ExtractOp::create(b, task.summaries[i], at);
+        };
+        Value least = read(0), largest = read(1);
+        return merged(b, inner, least, largest);
+      });
     };
-    SmallVector<Value> both{read(b, from, rectangle.from, 0), read(b, from, rectangle.from, 1)};
-    return loop(b, from, end, 1, both, [&](ImplicitLocOpBuilder &b, Value tile, ValueRange carried) {
-      return loop(b, rectangle.from, rectangle.end, 1, carried,
-                  [&](ImplicitLocOpBuilder &b, Value block, ValueRange inner) {
-                    return merged(b, inner, read(b, tile, block, 0), read(b, tile, block, 1));
-                  });
-    });
+    return loop(b, tileOfQuery(rectangle.query), end, 1, seeds, body);
   }
 };
 
@@ -246,11 +268,6 @@ Interval rangeOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i,
                                 ? Summary(task, i).range(b, task, rectangle)
                                 : Elements(b, task, i, rectangle.query, rectangle.queries, key, keys).range(b);
   return {asNumber(b, both[0]), asNumber(b, both[1])};
-}
-
-Interval between(ImplicitLocOpBuilder &b, Value first, Value count) {
-  Value last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
-  return {first, last};
 }
 
 } // namespace
@@ -264,13 +281,20 @@ bool tile::tellsBlocks(AttentionOp op, Reads reads) {
   return mayTellKept(op.getMask(), known);
 }
 
+SmallVector<unsigned> tile::summarizedMatrices(AttentionOp op) {
+  if (!tellsBlocks(op, Reads::Matrices))
+    return {};
+  return llvm::filter_to_vector(llvm::seq<unsigned>(0, op.getExtras().size()), [&](unsigned i) {
+    return isRead(op, i, Reads::Matrices) && hasSummary(op, i) && !op.getMask().getArgument(4 + i).use_empty();
+  });
+}
+
 SmallVector<Value> tile::summarizeMatrices(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows,
                                            OpFoldResult queryExtent, OpFoldResult keyExtent) {
   AttentionOp op = task.op;
   SmallVector<Value> summaries(op.getExtras().size());
-  for (unsigned i = 0; task.tellsBlocks && i < summaries.size(); ++i)
-    if (isRead(op, i, Reads::Matrices) && hasSummary(op, i) && !op.getMask().getArgument(4 + i).use_empty())
-      summaries[i] = Summary(task, i).make(b, task, rows, queryExtent, keyExtent);
+  for (unsigned i : summarizedMatrices(op))
+    summaries[i] = Summary(task, i).make(b, task, rows, queryExtent, keyExtent);
   return summaries;
 }
 
@@ -279,21 +303,13 @@ Kept tile::keptKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, const Re
   Value key = arith::MulIOp::create(b, rectangle.from, index(b, task.block)),
         end = arith::MulIOp::create(b, rectangle.end, index(b, task.block)), keys = arith::SubIOp::create(b, end, key);
   Value position = arith::AddIOp::create(b, task.offset, rectangle.query);
-  SmallVector<MaskArgument> arguments{{Interval{task.sequence, task.sequence}},
-                                      {Interval{task.head, task.head}},
-                                      {between(b, position, rectangle.queries)},
-                                      {between(b, key, keys)}};
-  Region &mask = op.getMask();
-  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-    MaskArgument argument;
-    const bool isUsed = !mask.getArgument(4 + i).use_empty();
-    if (op.isTable(i))
-      argument.table = extra;
-    else if (isUsed && isRead(op, i, reads))
-      argument.interval = rangeOf(b, task, i, rectangle, key, keys);
-    arguments.push_back(argument);
-  }
-  return keptBy(mask, arguments, &b);
+  const Interval indices[] = {{task.sequence, task.sequence},
+                              {task.head, task.head},
+                              between(b, position, rectangle.queries),
+                              between(b, key, keys)};
+  return keptBy(b, op.getMask(), indices, op.getExtras(), [&](unsigned i) {
+    return isRead(op, i, reads) ? std::optional(rangeOf(b, task, i, rectangle, key, keys)) : std::nullopt;
+  });
 }
 
 SmallVector<Value> tile::whereKept(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rectangle &rectangle,

@@ -17,6 +17,9 @@ enum class Reads { Vectors, Matrices };
 /// Whether keptKeys tells blocks apart: the mask's bounds are not all of it, and its region has intervals.
 bool tellsBlocks(attn::AttentionOp op, Reads reads);
 
+/// The extra operands that have summaries.
+llvm::SmallVector<unsigned> summarizedMatrices(attn::AttentionOp op);
+
 /// The summaries of the op's extra operands: the least and the largest element of each matrix (queries, keys) for
 /// each tile of queries and block of keys, [key heads, groups, tiles, blocks, 2]. Null for other operands, and for a
 /// matrix that each head and sequence has for itself. `rows`, `queryExtent` and `keyExtent` are the extents of b, q and
