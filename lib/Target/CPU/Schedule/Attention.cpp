@@ -30,8 +30,8 @@ constexpr int64_t kWideQueries = 14;
 constexpr int64_t kKeys = 128;
 /// Elements of keys and values that all tiles of a task use while they are in L2: 256 KiB in f32.
 constexpr int64_t kTaskElements = 1 << 16;
-/// Keys of a packed block without a cache: one panel, or two where keys are VNNI-packed.
-constexpr int64_t kPackedKeys = 32, kVnniPackedKeys = 64;
+/// Keys of a packed block without a cache: one panel, so that masked blocks end close to what a mask keeps; two for AMX.
+constexpr int64_t kPackedKeys = 32, kMatrixPackedKeys = 64;
 /// Rows of a task that fills those behind the last sequence with zeros.
 constexpr int64_t kRestRows = 256;
 /// Least blocks of a split, so that reading them takes much longer than combining their state. Most splits of a
@@ -199,7 +199,7 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   schedule.wideQueries = kWideQueries;
   int64_t block = cacheBlockOf(op);
   if (!block)
-    schedule.packedKeys = block = attn_cpu::usesBf16Matmul(op) ? kVnniPackedKeys : kPackedKeys;
+    schedule.packedKeys = block = mayTakeMatrix(op, target) ? kMatrixPackedKeys : kPackedKeys;
   const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(valueChannelsOf(op)),
                 elements = kTaskElements * (attn_cpu::usesBf16Matmul(op) ? 2 : 1);
   schedule.keys = std::max(kKeys / block, int64_t(1)) * block;
