@@ -108,16 +108,17 @@ bool AttentionOp::isSingle(Dim dim) {
 
 LogicalResult LookupOp::verify() {
   if (!isa<ScoreAndMaskOpInterface>((*this)->getParentOp()))
-    return emitOpError() << "reads tables in score and mask regions, but is in '" << (*this)->getParentOp()->getName()
-                         << "'";
+    return emitOpError() << "A30: reads tables in score and mask regions, but is in '"
+                         << (*this)->getParentOp()->getName() << "'";
   RankedTensorType table = getTable().getType();
   if (!isa<BlockArgument>(getTable()))
-    return emitOpError("reads tables that are arguments of its region");
+    return emitOpError("A30: reads tables that are arguments of its region");
   if (table.getRank() < 1 || table.getRank() > 3 || table.getRank() != static_cast<int64_t>(getIndices().size()))
-    return emitOpError() << "has " << getIndices().size() << " indices for " << table << "; a table has 1 to 3 dims";
+    return emitOpError() << "A30: has " << getIndices().size() << " indices for " << table
+                         << "; a table has 1 to 3 dims";
   const Type element = table.getElementType();
   if (getResult().getType() != (isa<FloatType>(element) ? Type(Float32Type::get(getContext())) : element))
-    return emitOpError() << "reads " << table.getElementType() << " as " << getResult().getType();
+    return emitOpError() << "A40: reads " << table.getElementType() << " as " << getResult().getType();
   return success();
 }
 
@@ -142,21 +143,21 @@ LogicalResult verifyMaps(AttentionOp op) {
     const Rule &rule = rules[std::min<unsigned>(i, 4)];
     for (AttentionOp::Dim dim : rule.needed)
       if (!op.dimOf(i, dim))
-        return op.emitOpError() << rule.name << " map must have the dim " << dimNames[dim];
+        return op.emitOpError() << "A1: " << rule.name << " map must have the dim " << dimNames[dim];
     for (AttentionOp::Dim dim : rule.banned)
       if (op.dimOf(i, dim))
-        return op.emitOpError() << rule.name << " map must leave the dim " << dimNames[dim] << " out";
+        return op.emitOpError() << "A1: " << rule.name << " map must leave the dim " << dimNames[dim] << " out";
   }
   if (op.getQBegin() && (op.dimOf(0, AttentionOp::B) || op.dimOf(3, AttentionOp::B)))
-    return op.emitOpError("has q_begin, so the maps of query and result must leave b out");
+    return op.emitOpError("A26: has q_begin, so the maps of query and result must leave b out");
   if (op.getKvBegin() && (op.dimOf(1, AttentionOp::B) || op.dimOf(2, AttentionOp::B)))
-    return op.emitOpError("has kv_begin, so the maps of key and value must leave b out");
+    return op.emitOpError("A27: has kv_begin, so the maps of key and value must leave b out");
   for (AttentionOp::Dim dim : {AttentionOp::B, AttentionOp::HKV, AttentionOp::G}) {
     bool present = op.dimOf(0, dim) || op.dimOf(1, dim) || op.dimOf(2, dim);
     bool packed = dim == AttentionOp::B && op.getQBegin();
     if (!packed && present != op.dimOf(3, dim).has_value())
-      return op.emitOpError() << "result map must " << (present ? "have" : "leave out") << " the dim " << dimNames[dim]
-                              << ", as query, key and value " << (present ? "have it" : "do");
+      return op.emitOpError() << "A4: result map must " << (present ? "have" : "leave out") << " the dim "
+                              << dimNames[dim] << ", as query, key and value " << (present ? "have it" : "do");
   }
   return success();
 }
@@ -172,10 +173,16 @@ public:
 
   /// Those of the operand that has map `i`.
   LogicalResult take(unsigned i, RankedTensorType type) {
+    static constexpr const char *names[] = {"the query", "the key", "the value", "the result"};
+    const std::string name = i < 4 ? names[i] : "extra operand " + std::to_string(i - 4);
     for (auto [expr, size] : llvm::zip(op.getMap(i).getResults(), type.getShape())) {
       auto dim = static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition());
+      if (ShapedType::isDynamic(size))
+        continue;
+      if (failed(isCounted(dim, size)))
+        return failure();
       bool isPacked = (dim == AttentionOp::Q && op.getQBegin()) || (dim == AttentionOp::KV && op.getKvBegin());
-      if (!ShapedType::isDynamic(size) && !isPacked && failed(agree(dim, size)))
+      if (!isPacked && failed(agree(dim, size, "in " + name)))
         return failure();
     }
     return success();
@@ -186,7 +193,7 @@ public:
     for (auto [i, operand] : llvm::enumerate(keys))
       if (std::optional<unsigned> group = op.dimOf(1 + i, AttentionOp::G))
         if (auto type = cast<RankedTensorType>(operand.getType()); type.getDimSize(*group) != 1)
-          return op.emitOpError() << (i == 0 ? "key " : "value ") << type
+          return op.emitOpError() << "A3: " << (i == 0 ? "key " : "value ") << type
                                   << (type.isDynamicDim(*group) ? " may have" : " has")
                                   << " more than one element of the dim g; heads with keys and values of their own are "
                                      "the dim hkv";
@@ -199,27 +206,61 @@ public:
       if (ShapedType::isDynamic(size))
         continue;
       if (size < more)
-        return op.emitOpError() << name << " is empty, but needs one offset more than the extent of dim b";
-      if (failed(agree(AttentionOp::B, size - more)))
+        return op.emitOpError() << "A25: " << name << " is empty, but needs one offset more than the extent of dim b";
+      if (failed(agree(AttentionOp::B, size - more, (more ? "by the offsets " : "by ") + std::string(name))))
         return failure();
     }
     for (Dim dim : {AttentionOp::B, AttentionOp::HKV, AttentionOp::G})
       if (extents[dim] != -1 && extents[dim] != 1 && op.isSingle(dim))
-        return op.emitOpError() << "extent of dim " << dimNames[dim] << " is " << extents[dim]
+        return op.emitOpError() << "A4: extent of dim " << dimNames[dim] << " is " << extents[dim]
                                 << ", but the result has no dim " << dimNames[dim] << "; expected 1";
+    int64_t heads = std::max<int64_t>(extents[AttentionOp::HKV], 1);
+    if (llvm::MulOverflow(heads, std::max<int64_t>(extents[AttentionOp::G], 1), heads) || heads > INT32_MAX)
+      return op.emitOpError() << "A15: has " << extents[AttentionOp::HKV] << " times " << extents[AttentionOp::G]
+                              << " query heads, but heads are below 2^31";
     return success();
   }
 
 private:
-  LogicalResult agree(Dim dim, int64_t size) {
-    if (extents[dim] != -1 && extents[dim] != size)
-      return op.emitOpError() << "extent of dim " << dimNames[dim] << " is both " << extents[dim] << " and " << size;
-    extents[dim] = size;
-    return success();
+  /// Whether 32 bits count what the dim counts (A15).
+  LogicalResult isCounted(Dim dim, int64_t size) {
+    const bool isPosition = dim == AttentionOp::Q || dim == AttentionOp::KV;
+    if (dim == AttentionOp::DQK || dim == AttentionOp::DV || size <= INT32_MAX - (isPosition ? 63 : 0))
+      return success();
+    return op.emitOpError() << "A15: dim " << dimNames[dim] << " has " << size << " elements, but "
+                            << (isPosition ? "positions are 0 to 2^31 - 65" : "sequences and heads are below 2^31");
+  }
+
+  /// `where` tells what has the extent: "in the key".
+  LogicalResult agree(Dim dim, int64_t size, std::string where) {
+    if (extents[dim] == -1) {
+      extents[dim] = size;
+      sources[dim] = std::move(where);
+      return success();
+    }
+    if (extents[dim] == size)
+      return success();
+    const auto [most, least] = std::pair(std::max(size, extents[dim]), std::min(size, extents[dim]));
+    const bool areHeads = dim == AttentionOp::HKV && (sources[dim] == "in the query") && least > 0;
+    InFlightDiagnostic error = op.emitOpError();
+    error << (areHeads                ? "A2"
+              : dim == AttentionOp::B ? "A25"
+                                      : "A1")
+          << ": dim " << dimNames[dim] << " has " << extents[dim] << (extents[dim] == 1 ? " element " : " elements ")
+          << sources[dim] << " and " << size << " " << where;
+    if (areHeads && most % least == 0)
+      error << "; query heads are hkv g, so give the query a dim hkv of " << least << " and a dim g of " << most / least
+            << ", by attn.split_heads";
+    else if (areHeads)
+      error << "; query heads are hkv g, and " << most << " is no multiple of " << least;
+    else
+      error << "; give all operands one extent";
+    return error;
   }
 
   AttentionOp op;
   int64_t extents[AttentionOp::NumDims];
+  std::string sources[AttentionOp::NumDims]; ///< what told the extent
 };
 } // namespace
 
@@ -230,12 +271,13 @@ static LogicalResult verifyAdditive(AttentionOp op, int64_t channels) {
   // A target's layout may pad the heads, with zeros, and not the vector.
   int64_t size = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
   if (ShapedType::isDynamic(size) || ShapedType::isDynamic(channels) || size > channels)
-    return op.emitOpError() << "needs an additive vector with an element for each of the static channels dqk, found "
-                            << op.getAdditive().getType() << " for " << op.getQuery().getType();
+    return op.emitOpError()
+           << "A6: needs an additive vector with an element for each of the static channels dqk, found "
+           << op.getAdditive().getType() << " for " << op.getQuery().getType();
   return success();
 }
 
-/// Sinks have an element for each query head.
+/// Sinks have an element for each query head (A41).
 static LogicalResult verifySink(AttentionOp op, const StaticExtents &extents) {
   if (!op.getSink())
     return success();
@@ -245,11 +287,10 @@ static LogicalResult verifySink(AttentionOp op, const StaticExtents &extents) {
     const int64_t extent = op.isSingle(dim) ? 1 : extents[dim];
     if (extent < 0 || ShapedType::isDynamic(size))
       return success();
-    if (llvm::MulOverflow(heads, extent, heads))
-      return op.emitOpError("has more query heads than can be counted");
+    heads *= extent; // below 2^31
   }
   if (size != heads)
-    return op.emitOpError() << "needs a sink for each of its " << heads << " query heads, found "
+    return op.emitOpError() << "A41: needs a sink for each of its " << heads << " query heads, found "
                             << op.getSink().getType();
   return success();
 }
@@ -296,47 +337,58 @@ RankedTensorType AttentionOp::getLseType(Type result, ArrayAttr maps) {
   return RankedTensorType::get(shape, Float32Type::get(type.getContext()));
 }
 
+/// Whether each sequence has all keys of the dim kv (A27).
+static bool hasAllKeys(AttentionOp op) { return !op.getKvLength() && !op.getKvBegin() && !op.getQOffset(); }
+
 /// Checks the results beside the first (A12, A33), of which the op says whether it has them.
 static LogicalResult verifyOutputs(AttentionOp op, const StaticExtents &extents) {
   if (op->getNumResults() > 1 && extents[AttentionOp::DV] == 0)
-    return op.emitOpError("has values without channels: it gives no log-sum-exp and no weights");
+    return op.emitOpError("A12: has values without channels: it gives no log-sum-exp and no weights");
   if (bool(op.getLse()) != op.getLogSumExp())
-    return op.emitOpError() << (op.getLse() ? "gives a log-sum-exp without 'log_sum_exp'"
-                                            : "has 'log_sum_exp', but no result for it");
+    return op.emitOpError() << (op.getLse() ? "A12: gives a log-sum-exp without 'log_sum_exp'"
+                                            : "A12: has 'log_sum_exp', but no result for it");
   if (op.getLse())
     if (RankedTensorType expected = AttentionOp::getLseType(op.getResult().getType(), op.getMaps());
         op.getLse().getType() != expected)
-      return op.emitOpError() << "gives the log-sum-exp " << op.getLse().getType() << ", expected " << expected
+      return op.emitOpError() << "A12: gives the log-sum-exp " << op.getLse().getType() << ", expected " << expected
                               << ": the result's dims without dv";
   const bool has = bool(op.getWeights());
   if (bool(op.getLayer()) != has || op.getHeads().has_value() != has || bool(op.getNewWeights()) != has)
-    return op.emitOpError("needs weights, their layer and their heads, and gives the weights: all of them, or none");
+    return op.emitOpError(
+        "A33: needs weights, their layer and their heads, and gives the weights: all of them, or none");
   if (!has)
     return success();
   if (op.getNewWeights().getType() != op.getWeights().getType())
-    return op.emitOpError() << "gives the weights " << op.getNewWeights().getType() << " for "
+    return op.emitOpError() << "A33: gives the weights " << op.getNewWeights().getType() << " for "
                             << op.getWeights().getType();
   if (op.dimOf(0, AttentionOp::B) || op.dimOf(3, AttentionOp::B))
-    return op.emitOpError("has weights, so queries are packed: the maps of query and result must leave b out");
+    return op.emitOpError("A33: has weights, so queries are packed: the maps of query and result must leave b out");
   RankedTensorType weights = op.getWeights().getType();
   if (weights.getRank() != 4 || ShapedType::isDynamic(weights.getDimSize(1)) ||
       ShapedType::isDynamic(weights.getDimSize(2)) || ShapedType::isDynamic(weights.getDimSize(3)))
-    return op.emitOpError() << "updates weights [tokens, layers, heads, keys], nothing but tokens dynamic, found "
+    return op.emitOpError() << "A33: updates weights [tokens, layers, heads, keys], nothing but tokens dynamic, found "
                             << weights;
   ArrayRef<int64_t> heads = *op.getHeads();
   if (heads.empty() || int64_t(heads.size()) != weights.getDimSize(2))
-    return op.emitOpError() << "names " << heads.size() << " heads for the weights " << weights;
+    return op.emitOpError() << "A33: names " << heads.size() << " heads for the weights " << weights;
+  const int64_t queries = op.getQuery().getType().getDimSize(*op.dimOf(0, AttentionOp::Q));
+  if (!ShapedType::isDynamic(queries) && !weights.isDynamicDim(0) && queries != weights.getDimSize(0))
+    return op.emitOpError() << "A33: updates weights of " << weights.getDimSize(0) << " tokens, but has " << queries
+                            << " queries";
+  if (const int64_t keys = extents[AttentionOp::KV]; keys > weights.getDimSize(3) && hasAllKeys(op))
+    return op.emitOpError() << "A34: has " << keys << " keys, but the weights " << weights << " end at "
+                            << weights.getDimSize(3) << "; make their last dim as large";
   // Heads are known while the program is compiled: no task checks one.
   int64_t all = 1;
   for (AttentionOp::Dim dim : {AttentionOp::HKV, AttentionOp::G}) {
     if (op.dimOf(3, dim) && extents[dim] < 0)
-      return op.emitOpError() << "updates weights of heads, but the extent of dim " << dimNames[dim]
+      return op.emitOpError() << "A33: updates weights of heads, but the extent of dim " << dimNames[dim]
                               << " is dynamic; expected a number";
     all *= op.dimOf(3, dim) ? extents[dim] : 1;
   }
   for (int64_t head : heads)
     if (head < 0 || head >= all)
-      return op.emitOpError() << "names head " << head << " of " << all;
+      return op.emitOpError() << "A33: names head " << head << " of " << all << "; heads count from 0";
   return success();
 }
 
@@ -344,24 +396,24 @@ LogicalResult AttentionOp::verify() {
   SmallVector<Value> operands = {getQuery(), getKey(), getValue(), getResult()};
   llvm::append_range(operands, getExtras());
   if (getMaps().size() != operands.size())
-    return emitOpError() << "needs a map for query, key, value, result and each extra operand: " << operands.size()
+    return emitOpError() << "A1: needs a map for query, key, value, result and each extra operand: " << operands.size()
                          << ", found " << getMaps().size();
   StaticExtents extents(*this);
   for (auto [i, operand] : llvm::enumerate(operands)) {
     AffineMap map = getMap(i);
     auto type = cast<RankedTensorType>(operand.getType());
     if (map.getNumDims() != NumDims || map.getNumSymbols() != 0 || !map.isProjectedPermutation())
-      return emitOpError() << "map " << i << " must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)";
+      return emitOpError() << "A1: map " << i << " must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)";
     bool isTable = i >= 4 && this->isTable(i - 4);
     if (map.getNumResults() != type.getRank() && !isTable)
-      return emitOpError() << "map " << i << " has " << map.getNumResults() << " results for " << type;
+      return emitOpError() << "A1: map " << i << " has " << map.getNumResults() << " results for " << type;
     if (failed(extents.take(i, type)))
       return failure();
   }
   if (failed(verifyMaps(*this)) || failed(extents.finish({getKey(), getValue()})))
     return failure();
   if (extents[DQK] == 0)
-    return emitOpError() << "needs queries and keys of 1 channel or more, found " << getQuery().getType() << " and "
+    return emitOpError() << "A6: needs queries and keys of 1 channel or more, found " << getQuery().getType() << " and "
                          << getKey().getType();
   if (failed(verifyAdditive(*this, extents[DQK])) || failed(verifySink(*this, extents)))
     return failure();

@@ -53,6 +53,14 @@ def Attn_MergeHeadsOp : Attn_TensorOp<"merge_heads", [Attn_HasElementTypes<["mov
   let hasFolder = 1;
 }
 
+/// A type under a name that messages say, with the number of its rule.
+class Attn_Named<Type type, string words> : Type<type.predicate, words, type.cppType>;
+def Attn_SequenceNumbers : Attn_Named<1DTensorOf<[I32]>, "offsets or lengths of sequences, a 1D tensor of i32 (A25)">;
+def Attn_Extra : Attn_Named<RankedTensorOf<!listconcat(Attn_Floats, Attn_Integers)>,
+                            "an extra operand, a tensor of f32, bf16, f16, i1, i8, i32 or i64 (A40)">;
+def Attn_AdditiveVector : Attn_Named<Attn_Vector, "the vector of additive similarity, a 1D tensor of f32, bf16 or f16 (A6)">;
+def Attn_Sinks : Attn_Named<Attn_Vector, "a logit for each query head, a 1D tensor of f32, bf16 or f16 (A41)">;
+
 def Attn_AttentionOp : Attn_TensorOp<"attention", [
     Attn_HasElementTypes<["getElementUse", "getElementSource", "getEqualTypes"]>,
     Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels", "isPadded"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
@@ -72,7 +80,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     count (A8); extras are elements of the extra operands at their maps (A29, A40). An extra operand with dims whose map is empty is a
     table (A30): the regions get the tensor and read it with `attn.lookup`. A masked element takes no part, whatever its score (A9); another one does (A10, A18).
     A row with no key gives 0 (A11). Indices are absolute (A14), below 2^31 (A15), and computed with as 64-bit integers (A16). Regions may use scalars from outside, but no tensors: those are
-    extra operands (A17). Causal masks are aligned by `q_offset` (A31); a window of w keys has the query's own among them (A32).
+    extra operands (A17). Their ops are scalar arithmetic and `attn.lookup`, without side effects, calls, loops or branches (A44). Causal masks are aligned by `q_offset` (A31); a window of w keys has the query's own among them (A32).
 
     Keys and values have no groups: g is in neither's map, or has the extent 1 there (A3). A dim b, hkv or g that the result does not have,
     but for the b of packed queries, has the extent 1 (A4).
@@ -136,10 +144,10 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     ```
   }];
   let arguments = (ins Attn_RankedTensor:$query, Attn_RankedTensor:$key, Attn_RankedTensor:$value, F32:$scale,
-                       Optional<1DTensorOf<[I32]>>:$q_begin, Optional<1DTensorOf<[I32]>>:$q_offset,
-                       Optional<1DTensorOf<[I32]>>:$kv_begin, Optional<1DTensorOf<[I32]>>:$kv_length,
-                       Variadic<RankedTensorOf<!listconcat(Attn_Floats, Attn_Integers)>>:$extras, Optional<Attn_Vector>:$additive,
-                       Optional<Attn_Vector>:$sink, Optional<Attn_RankedTensor>:$weights, Optional<Index>:$layer, OptionalAttr<DenseI64ArrayAttr>:$heads,
+                       Optional<Attn_SequenceNumbers>:$q_begin, Optional<Attn_SequenceNumbers>:$q_offset,
+                       Optional<Attn_SequenceNumbers>:$kv_begin, Optional<Attn_SequenceNumbers>:$kv_length,
+                       Variadic<Attn_Extra>:$extras, Optional<Attn_AdditiveVector>:$additive,
+                       Optional<Attn_Sinks>:$sink, Optional<Attn_RankedTensor>:$weights, Optional<Index>:$layer, OptionalAttr<DenseI64ArrayAttr>:$heads,
                        AffineMapArrayAttr:$maps, UnitAttr:$log_sum_exp);
   let results = (outs Attn_RankedTensor:$result, Optional<RankedTensorOf<[F32]>>:$lse, Optional<Attn_RankedTensor>:$new_weights);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
