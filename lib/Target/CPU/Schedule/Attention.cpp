@@ -51,6 +51,10 @@ attn::KVViewOp viewOf(AttentionOp op) { return op.getKey().getDefiningOp<attn::K
 
 int64_t extentOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(tensor.getType()).getDimSize(dim); }
 int64_t channelsOf(AttentionOp op) { return extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK)); }
+/// Channels of a second pair; 0 without one.
+int64_t secondChannelsOf(AttentionOp op) {
+  return op.getSecondQuery() ? extentOf(op.getSecondQuery(), *op.dimOf(op.getSecondMap(), AttentionOp::DQK)) : 0;
+}
 int64_t valueChannelsOf(AttentionOp op) { return extentOf(op.getValue(), *op.dimOf(2, AttentionOp::DV)); }
 
 /// Whether a tile may repeat queries: no extra operand has elements per query.
@@ -137,7 +141,19 @@ std::string cpu::whyNotTiled(AttentionOp op) {
   };
   if (!order(0, AttentionOp::Q, AttentionOp::DQK) || !order(3, AttentionOp::Q, AttentionOp::DV))
     return "query or result is transposed";
+  auto isLast = [&](unsigned i, AttentionOp::Dim dim) { return *op.dimOf(i, dim) + 1 == op.getMap(i).getNumResults(); };
+  bool areLast = isLast(0, AttentionOp::DQK) && isLast(1, AttentionOp::DQK) && isLast(2, AttentionOp::DV) &&
+                 isLast(3, AttentionOp::DV);
+  if (op.getSecondQuery())
+    areLast &= isLast(op.getSecondMap(), AttentionOp::DQK) && isLast(op.getSecondMap() + 1, AttentionOp::DQK);
+  if (!areLast)
+    return "channels are not the last dim";
   attn::KVViewOp view = viewOf(op);
+  auto isOfCache = [](Value tensor) { return tensor && tensor.getDefiningOp<attn::KVViewOp>(); };
+  if (!view && isOfCache(op.getValue()))
+    return "values are in a cache, and keys are not";
+  if (op.getSecondKey() && (view || isOfCache(op.getSecondKey())))
+    return "keys of a second pair are in a cache";
   auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
   if (view && (op.getValue() != view.getValues() || !cache))
     return "keys and values are not of one materialized cache";
@@ -145,7 +161,8 @@ std::string cpu::whyNotTiled(AttentionOp op) {
       !(cache.getElementType().isBF16() && getElementTypeOrSelf(view.getValuePool().getType()).isBF16()))
     return "its matmuls are bf16 dot products, and its cache is not bf16";
   const int64_t channels = channelsOf(op), valueChannels = valueChannelsOf(op);
-  if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
+  if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels) ||
+      ShapedType::isDynamic(secondChannelsOf(op)))
     return "head dimensions are dynamic";
   if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0))
     return "head dimensions of a cache are not padded";
@@ -200,7 +217,8 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   int64_t block = cacheBlockOf(op);
   if (!block)
     schedule.packedKeys = block = attn_cpu::usesBf16Matmul(op) ? kVnniPackedKeys : kPackedKeys;
-  const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(valueChannelsOf(op)),
+  const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(secondChannelsOf(op)) +
+                           attn_cpu::padToPanel(valueChannelsOf(op)),
                 elements = kTaskElements * (attn_cpu::usesBf16Matmul(op) ? 2 : 1);
   schedule.keys = std::max(kKeys / block, int64_t(1)) * block;
   schedule.taskKeys = std::max(elements / block / std::max<int64_t>(channels, kPanel), int64_t(1)) * block;

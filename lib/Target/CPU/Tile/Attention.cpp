@@ -293,15 +293,22 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
     // Arguments of a kernel have exact strides: its tiles are padded as they are read.
     channels = attn_cpu::padToPanel(channels), valueChannels = attn_cpu::padToPanel(valueChannels);
+    if (Value second = op.getSecondQuery())
+      channels += attn_cpu::padToPanel(
+          cast<RankedTensorType>(second.getType()).getDimSize(*op.dimOf(op.getSecondMap(), AttentionOp::DQK)));
     AttentionTask prototype = taskOf(op, view, channels, valueChannels);
     remarkMask(op, prototype.schedule.queries.front(), prototype.schedule.keys);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto extentOf = [&](AttentionOp::Dim dim) -> OpFoldResult {
-      for (auto [i, operand] : llvm::enumerate(SmallVector<Value>{op.getQuery(), op.getKey(), op.getValue()}))
-        if (std::optional<unsigned> position = op.dimOf(i, dim);
-            position && !(view && cast<RankedTensorType>(operand.getType()).isDynamicDim(*position) && i > 0))
-          return extent(b, operand, *position);
+      SmallVector<unsigned> operands{0, 1, 2};
+      if (op.getSecondQuery())
+        operands.append({op.getSecondMap(), op.getSecondMap() + 1});
+      for (unsigned i : operands)
+        if (std::optional<unsigned> position = op.dimOf(i, dim))
+          if (Value operand = op.getMapped(i);
+              !(view && cast<RankedTensorType>(operand.getType()).isDynamicDim(*position) && i > 0))
+            return extent(b, operand, *position);
       return b.getIndexAttr(1);
     };
     OpFoldResult rows = op.getQBegin() ? affineOf(b, d0 - 1, {extent(b, op.getQBegin(), 0)}) : extentOf(AttentionOp::B);

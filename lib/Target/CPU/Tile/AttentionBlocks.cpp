@@ -197,38 +197,46 @@ Value tile::extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &slic
 }
 
 /// Copies `m` queries; `read` gives 32 channels of one.
-static Value copyQueries(ImplicitLocOpBuilder &b, int64_t m, int64_t channels,
-                         function_ref<Value(ImplicitLocOpBuilder &, Value r, Value c)> read) {
-  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, channels}, b.getF32Type());
-  return loop(b, index(b, 0), index(b, m), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-    return loop(
-        b, index(b, 0), index(b, channels), kPanel, carried,
-        [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return writePanel(b, read(b, r, c), inner, {r, c}); });
+static Value copyQueries(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m,
+                         function_ref<Value(ImplicitLocOpBuilder &, unsigned i, Value r)> rowOf) {
+  AttentionOp op = task.op;
+  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, task.channels}, b.getF32Type());
+  return loop(b, index(b, 0), index(b, m), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value row) {
+    auto copy = [&](unsigned i, int64_t from, int64_t to) {
+      Value query = rowOf(b, i, r);
+      row = loop(b, index(b, from), index(b, to), kPanel, row, [&](ImplicitLocOpBuilder &b, Value c, Value carried) {
+        Value channel = from == 0 ? c : Value(arith::SubIOp::create(b, c, index(b, from)));
+        return writePanel(b, readPanel(b, query, {index(b, 0), channel}), carried, {r, c});
+      });
+    };
+    copy(0, 0, task.firstChannels());
+    if (op.getSecondQuery())
+      copy(op.getSecondMap(), task.firstChannels(), task.channels);
+    return row;
   });
 }
 
-Value tile::queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence) {
+/// Rows of operand `i`, the query or the second query.
+static Value rowsOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, int64_t m, Value inSequence) {
   AttentionOp op = task.op;
   SmallVector<OpFoldResult> offsets, sizes;
-  tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inSequence), m, Value(), 0, offsets, sizes);
-  return extract(b, op.getQuery(), offsets, sizes, {m, extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))});
+  tileOf(b, task, i, arith::AddIOp::create(b, task.firstQuery, inSequence), m, Value(), 0, offsets, sizes);
+  Value query = op.getMapped(i);
+  return extract(b, query, offsets, sizes, {m, extentOf(query, *op.dimOf(i, AttentionOp::DQK))});
+}
+
+Value tile::queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence) {
+  return rowsOf(b, task, 0, m, inSequence);
 }
 
 QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence, Value last) {
-  Value query;
-  if (last) {
-    query = copyQueries(b, m, task.channels, [&](ImplicitLocOpBuilder &b, Value r, Value c) {
-      Value there = arith::MinSIOp::create(b, arith::AddIOp::create(b, inSequence, r), last);
-      return readPanel(b, queryRows(b, task, 1, there), {index(b, 0), c});
+  Value query = last ? Value() : queryRows(b, task, m, inSequence);
+  // Channels are padded with zeros, and those of a second pair are behind the first's.
+  if (last || extentOf(query, 1) != task.channels)
+    query = copyQueries(b, task, m, [&](ImplicitLocOpBuilder &b, unsigned i, Value r) {
+      Value there = arith::AddIOp::create(b, inSequence, r);
+      return rowsOf(b, task, i, 1, last ? Value(arith::MinSIOp::create(b, there, last)) : there);
     });
-  } else {
-    query = queryRows(b, task, m, inSequence);
-    // Channels are padded with zeros.
-    if (extentOf(query, 1) != task.channels)
-      query = copyQueries(b, m, task.channels, [tile = query](ImplicitLocOpBuilder &b, Value r, Value c) {
-        return readPanel(b, tile, {r, c});
-      });
-  }
   return {query, sliceExtras(b, task, inSequence, m), inSequence, arith::AddIOp::create(b, task.offset, inSequence)};
 }
 

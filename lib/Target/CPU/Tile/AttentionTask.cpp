@@ -34,14 +34,18 @@ void tile::tileOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i
       break;
     case AttentionOp::DQK:
     case AttentionOp::DV: {
-      Value operands[] = {op.getQuery(), op.getKey(), op.getValue(), op.getResult()};
-      size = b.getIndexAttr(cast<RankedTensorType>(operands[i].getType()).getDimSize(offsets.size()));
+      size = b.getIndexAttr(cast<RankedTensorType>(op.getMapped(i).getType()).getDimSize(offsets.size()));
       break;
     }
     }
     offsets.push_back(offset);
     sizes.push_back(size);
   }
+}
+
+int64_t AttentionTask::firstChannels() const {
+  attn::AttentionOp attention = op;
+  return attn_cpu::padToPanel(attention.getQuery().getType().getDimSize(*attention.dimOf(0, AttentionOp::DQK)));
 }
 
 /// Whether keys and values have a pool each.
@@ -138,7 +142,8 @@ bool tile::hasContiguousBlocks(const AttentionTask &task) { return !task.view ||
 
 /// Whether the keys and values of all sequences begin at the same element, so that one packed copy serves them.
 static bool sharesKeys(AttentionOp op) {
-  return !op.getKvBegin() && !op.dimOf(1, AttentionOp::B) && !op.dimOf(2, AttentionOp::B);
+  const bool isOfSequence = op.getSecondKey() && op.dimOf(op.getSecondMap() + 1, AttentionOp::B);
+  return !op.getKvBegin() && !op.dimOf(1, AttentionOp::B) && !op.dimOf(2, AttentionOp::B) && !isOfSequence;
 }
 
 Value tile::locateSequence(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult queryExtent,
@@ -174,8 +179,8 @@ Value tile::locateSequence(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldR
   return queryCount;
 }
 
-/// Channels [channel, channel + 32) of key (i = 1) or value (i = 2) `nth` of the sequence; those of the last one beyond
-/// its end.
+/// Channels [channel, channel + 32) of operand `i`, keys or values, at key `nth` of the sequence; those of the last key
+/// beyond its end.
 static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, Value nth, Value channel) {
   AttentionOp op = task.op;
   Value last = arith::SubIOp::create(b, task.keyCount, index(b, 1));
@@ -187,30 +192,41 @@ static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigne
     unsigned dim = cast<AffineDimExpr>(expr).getPosition();
     indices.push_back(dim == AttentionOp::DQK || dim == AttentionOp::DV ? channel : asValue(b, offset));
   }
-  return readPanel(b, i == 1 ? op.getKey() : op.getValue(), indices);
+  return readPanel(b, op.getMapped(i), indices);
 }
 
-/// Packs 32 keys from `first` on into `dest`, [1, 1, channels, 32] or, VNNI-packed, [1, 1, channels/2, 64].
-static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
+/// Packs `channels` channels of 32 keys of operand `i`, from `first` on, into `dest`, [1, 1, channels, 32] or,
+/// VNNI-packed, [1, 1, channels/2, 64], from `place` on.
+static Value packChannels(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, int64_t channels,
+                          int64_t place, Value first, Value dest) {
   Value zero = index(b, 0);
   return loop(b, zero, index(b, kPanel), kTransposed, dest, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
     Value from = arith::AddIOp::create(b, first, lane);
     Value column = asValue(b, affineOf(b, b.getAffineDimExpr(0) * task.interleave(), {OpFoldResult(lane)}));
-    return loop(b, zero, index(b, task.channels), kPanel, outer,
-                [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
-                  auto read = [&](int64_t i) {
-                    return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
-                  };
-                  auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
-                    Value line = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(task.interleave()) + nth,
-                                                     {OpFoldResult(channel)}));
-                    return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, column},
-                                                           ArrayRef<bool>{true})
-                        .getResult();
-                  };
-                  return writeTransposed(b, task.interleave() > 1, read, write, inner);
-                });
+    return loop(b, zero, index(b, channels), kPanel, outer, [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
+      auto read = [&](int64_t key) {
+        return readKey(b, task, i, arith::AddIOp::create(b, from, index(b, key)), channel);
+      };
+      auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
+        Value line = asValue(
+            b, affineOf(b, (b.getAffineDimExpr(0) + place).floorDiv(task.interleave()) + nth, {OpFoldResult(channel)}));
+        return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, column},
+                                               ArrayRef<bool>{true})
+            .getResult();
+      };
+      return writeTransposed(b, task.interleave() > 1, read, write, inner);
+    });
   });
+}
+
+/// Packs 32 keys from `first` on into `dest`, those of a second pair behind those of the first.
+static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
+  AttentionOp op = task.op;
+  const int64_t channels = task.firstChannels();
+  dest = packChannels(b, task, 1, channels, 0, first, dest);
+  if (!op.getSecondKey())
+    return dest;
+  return packChannels(b, task, op.getSecondMap() + 1, task.channels - channels, channels, first, dest);
 }
 
 /// Packs 32 values of `heads` heads from `first` on into `dest`, [heads, value channels/32, 32, 32] or, VNNI-packed,

@@ -27,7 +27,8 @@ struct AttentionTask {
   attn::KVViewOp view;          ///< null where keys and values are plain tensors
   PackedKeys packed = {};       ///< null where keys are in a cache
   WidenedKeys widened = {};     ///< null where matmuls read keys in place
-  int64_t channels = 0, valueChannels = 0, block = 0;
+  int64_t channels = 0, valueChannels = 0,
+          block = 0; ///< channels of queries and keys: of both pairs where there are two
   Value sequence = {}, kvHead = {}, group = {}, head = {};
   Value firstQuery = {}; ///< of the sequence, in the dim q
   Value offset = {};     ///< absolute position of the sequence's first query
@@ -36,6 +37,8 @@ struct AttentionTask {
   Value firstBlock = {}; ///< of the sequence, in packed keys
   cpu::AttentionSchedule schedule = {};
 
+  /// Channels of the first pair, behind which those of a second one are (A45).
+  int64_t firstChannels() const;
   /// Whether a tile of the last size repeats the last query where it has fewer queries.
   bool repeatsQueries() const { return schedule.queries.back() > 1; }
   /// Interleave factor of packed keys and values: 1 for f32, 2 for bf16.

@@ -119,7 +119,7 @@ func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4
 // CHECK-LABEL: @narrow
 func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
   %scale = arith.constant 0.125 : f32
-  // CHECK: vector.transfer_read {{.*}} : tensor<6x20xf32>, vector<32xf32>
+  // CHECK: vector.transfer_read {{.*}} : tensor<1x20xf32>, vector<32xf32>
   // CHECK: attn_cpu.attention_state {{.*}} : tensor<6x32xf32>
   // CHECK: vector.transfer_write {{.*}} : vector<32xf32>, tensor<6x20xf32>
   %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention} : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
