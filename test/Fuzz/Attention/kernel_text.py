@@ -330,12 +330,30 @@ def unused_keys(case, data, map_, array):
         np.moveaxis(row, [d for d in map_ if d != "b"].index("kv"), 0)[~used[b]] = rest
 
 
-def poisoned(random, map_, array):
-    """Some keys or values are NaN, most often late ones, which a causal mask hides from most queries."""
+def poisoned(random, map_, array, poison):
+    """Some keys or values get `poison`, most often late ones, which a causal mask hides from most queries."""
     keys = along(array, map_, "kv")
     if len(keys) and array.size:
         place = max(random.integers(0, len(keys)), random.integers(0, len(keys)))
-        keys[place] = np.nan
+        poison(keys[place])
+
+
+def poison(own, elements, infinite):
+    """All elements of keys or values become NaN, or infinite, or those of one channel do. Compiled programs without a region take scores
+    of -infinity in another way (A19), so keys are NaN there."""
+    special = own.choice((np.nan, np.nan, np.inf, -np.inf)) if infinite else np.nan
+    if own.random() < 0.5:
+        elements[...] = special
+    else:
+        elements[..., own.integers(0, elements.shape[-1])] = special
+
+
+def poisoned_extras(own, arguments, found):
+    """Some elements of what is added to scores are NaN or infinite; few enough that most scores stay numbers."""
+    for argument in arguments:
+        array = found[argument.name]
+        if argument.name.startswith("x") and argument.element in ("f32", "bf16", "f16") and array.size >= 16 and own.random() < 0.5:
+            array.reshape(-1)[own.integers(0, array.size, own.integers(1, 4))] = own.choice((np.nan, np.inf, -np.inf))
 
 
 def values_of(random, argument, shape, infinite):
@@ -376,9 +394,12 @@ def plain_arrays(case, data):
         else:
             found[name] = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
     found["q"] *= np.float32(data["amplify"])
+    own = np.random.default_rng([data["seed"], 2])
+    if data["poison"]:
+        poisoned_extras(own, arguments_of(case), found)
     for name in "kv":
         if data["poison"] and random.random() < 0.7:
-            poisoned(random, case["maps"][name], found[name])
+            poisoned(random, case["maps"][name], found[name], lambda elements: poison(own, elements, name == "v" or case["score"]))
         unused_keys(case, data, case["maps"][name], found[name])
     if "q" in case["begins"]:
         along(found["q"], case["maps"]["q"], "q")[sum(data["q"]):] = np.nan
@@ -410,10 +431,14 @@ def step_arrays(case, data):
             elif argument.name == "sink":
                 found["sink"] = sinks_of(data, argument, shape)
             else:
-                found[argument.name] = values_of(random, argument, shape, not data["poison"])
+                found[argument.name] = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
         found["q"] *= np.float32(data["amplify"])
-        if data["poison"] and sum(lengths) and random.random() < 0.5:
-            found["nv"][random.integers(0, sum(lengths))] = np.nan
+        own = np.random.default_rng([data["seed"], 2, len(steps)])
+        if data["poison"]:
+            poisoned_extras(own, step_arguments(case), found)
+        for name in ("nk", "nv"):
+            if data["poison"] and sum(lengths) and own.random() < 0.5:
+                poison(own, found[name][own.integers(0, sum(lengths))], name == "nv" or case["score"])
         for name in ("q", "nk", "nv"):
             along(found[name], case["maps"]["q"] if name == "q" else ["q"], "q")[sum(lengths):] = np.nan
         steps.append(found)
