@@ -38,8 +38,8 @@ struct MicroKernel {
   std::optional<int64_t> lineSteps;     ///< steps of k per prefetched line of other matrices; absent: no prefetch
   Prefetch prefetch;
 
-  /// Whether AMX multiplies tiles of `m` rows.
-  bool takesMatrix(int64_t m) const { return matrixRows && m % *matrixRows == 0; }
+  /// Whether AMX multiplies tiles of `m` rows; it does not where `m` is dynamic.
+  bool takesMatrix(int64_t m) const { return matrixRows && m > 0 && m % *matrixRows == 0; }
 
   template <typename Visitor> void visit(Visitor &&v) {
     v("rows", rows), v("columns", columns), v("vnni_rows", vnniRows), v("group_rows", groupRows),
@@ -70,7 +70,8 @@ struct LinearSchedule {
 /// attn.attention: a grid of tasks over blocks of queries, which iterate over KV blocks. Sequences of one query use
 /// split-KV where `splits`, `splitKeys` and `heads` are present.
 struct AttentionSchedule {
-  Sizes queries;           ///< queries of a task's tiles, largest first; a last one above 1 may repeat queries
+  Sizes queries;           ///< queries of a task's tiles, largest first; a last one above 1 may repeat queries, one of 1
+                           ///< stands for tiles of as many queries as are left
   int64_t taskQueries = 0; ///< most queries of a task
   int64_t wideQueries = 0; ///< least queries of tiles with a loop of their own for unmasked KV blocks
   int64_t keys = 0;        ///< keys of a KV block where keys are contiguous

@@ -92,6 +92,8 @@ bool AttentionTask::usesBf16Matmul(int64_t m) const {
   return interleave() > 1 && (!schedule.kernel.matrixRows || schedule.kernel.takesMatrix(m));
 }
 
+int64_t AttentionTask::mostQueriesLeft() const { return std::min<int64_t>(schedule.queries.front(), 16); }
+
 /// Keys and values of `count` consecutive blocks. The tensor.concat of several is never copied: matmuls read its parts.
 static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
                                           int64_t count) {
@@ -354,6 +356,8 @@ std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionT
           part(values, 1, task.block / interleave, {task.valueChannels / kPanel, 0, width})};
 }
 
+int64_t tile::staticOr(OpFoldResult size) { return getConstantIntValue(size).value_or(ShapedType::kDynamic); }
+
 /// A slice of an extra operand. An operand without elements has no valid slice; an empty tensor stands for it.
 static Value sliceOrEmpty(ImplicitLocOpBuilder &b, Value extra, OFRs offsets, OFRs sizes, SmallVector<int64_t> shape) {
   auto type = cast<RankedTensorType>(extra.getType());
@@ -363,7 +367,8 @@ static Value sliceOrEmpty(ImplicitLocOpBuilder &b, Value extra, OFRs offsets, OF
   return tensor::EmptyOp::create(b, shape, type.getElementType());
 }
 
-AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inSequence, int64_t m) {
+AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inSequence,
+                                  OpFoldResult rows) {
   AttentionOp op = task.op;
   AttentionExtras extras;
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
@@ -378,7 +383,7 @@ AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &
     Value q = packed ? Value(arith::AddIOp::create(b, task.firstQuery, inSequence)) : inSequence;
     Value kv = packed ? task.firstKey : index(b, 0);
     SmallVector<OpFoldResult> offsets, sizes;
-    tileOf(b, task, 4 + i, q, m, kv, 1, offsets, sizes);
+    tileOf(b, task, 4 + i, q, 1, kv, 1, offsets, sizes);
     // Dims before q and kv are dropped. Later dims stay with extent 1 and index 0: a type of lower rank would not say
     // which dims are missing.
     SmallVector<int64_t> shape;
@@ -388,9 +393,11 @@ AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &
       const bool isQuery = dim == AttentionOp::Q, isKey = dim == AttentionOp::KV;
       if (isKey)
         sizes[position] = task.keyCount;
+      if (isQuery)
+        sizes[position] = rows;
       if (!isQuery && !isKey && dims.empty())
         continue;
-      shape.push_back(isQuery ? m : isKey ? ShapedType::kDynamic : 1);
+      shape.push_back(isQuery ? staticOr(rows) : isKey ? ShapedType::kDynamic : 1);
       dims.push_back(isQuery || isKey ? b.getAffineDimExpr(isKey) : b.getAffineConstantExpr(0));
     }
     if (dims.empty()) {

@@ -38,6 +38,8 @@ struct AttentionTask {
 
   /// Whether a tile of the last size repeats the last query where it has fewer queries.
   bool repeatsQueries() const { return schedule.queries.back() > 1; }
+  /// Most queries of a tile that has as many as are left.
+  int64_t mostQueriesLeft() const;
   /// Interleave factor of packed keys and values: 1 for f32, 2 for bf16.
   int64_t interleave() const { return attn_cpu::usesBf16Matmul(attn::AttentionOp(op)) ? 2 : 1; }
   /// Whether the matmuls of a tile of `m` queries are bf16 dot products.
@@ -78,6 +80,9 @@ bool hasContiguousBlocks(const AttentionTask &task);
 /// matmuls accept.
 std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, OpFoldResult count);
 
+/// The extent of a type for `size`.
+int64_t staticOr(OpFoldResult size);
+
 /// The extra operands of a tile of queries.
 struct AttentionExtras {
   /// Slices of one sequence and head with dims of q and kv, and whole tables: operands of attention_state.
@@ -87,8 +92,8 @@ struct AttentionExtras {
   llvm::SmallVector<Value> elements;
 };
 
-/// Slices for queries [inSequence, inSequence + m) of the sequence and all of its keys. Without b in its map, an extra
+/// Slices for queries [inSequence, inSequence + rows) of the sequence and all of its keys. Without b in its map, an extra
 /// operand's q and kv are packed as those of query and key.
-AttentionExtras sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inSequence, int64_t m);
+AttentionExtras sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inSequence, OpFoldResult rows);
 
 } // namespace rapt::tile
