@@ -181,7 +181,7 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
         return memref::SubViewOp::create(b, matrix, offsets, sizes, strides).getResult();
       };
       const TileMatmul part{matmul.op, rowsOf(matmul.a), matmul.w, rowsOf(matmul.dest)};
-      const int64_t chains = std::min(kernel.chains.value_or(1), most / rows);
+      const int64_t chains = std::clamp<int64_t>(kernel.chains.value_or(1) / rows, 1, most / rows);
       for (int64_t column = 0; column < columns; column += kernel.columns)
         MicroKernelTile{part, kind, fromZero, 0, rows, column, kernel, chains}.emit(b);
     };
