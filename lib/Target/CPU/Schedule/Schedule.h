@@ -77,6 +77,7 @@ struct AttentionSchedule {
   int64_t keys = 0;        ///< keys of a KV block where keys are contiguous
   int64_t taskKeys = 0;    ///< keys that all tiles of a task use while the keys are in L2
   std::optional<int64_t> packedKeys; ///< without a cache: keys of a packed block
+  std::optional<int64_t> fewQueries; ///< without a cache and AMX: most queries whose task packs the keys that it reads
   std::optional<int64_t> restRows;   ///< with packed sequences: rows of a task that fills rows behind the last sequence
   std::optional<int64_t> splits;     ///< with a cache: most splits of a sequence with one query
   std::optional<int64_t> splitKeys;  ///< with a cache: least keys of a split
@@ -85,7 +86,8 @@ struct AttentionSchedule {
 
   template <typename Visitor> void visit(Visitor &&v) {
     v("queries", queries), v("task_queries", taskQueries), v("wide_queries", wideQueries), v("keys", keys),
-        v("task_keys", taskKeys), v("packed_keys", packedKeys), v("rest_rows", restRows), v("splits", splits),
+        v("task_keys", taskKeys), v("packed_keys", packedKeys), v("few_queries", fewQueries),
+        v("rest_rows", restRows), v("splits", splits),
         v("split_keys", splitKeys), v("heads", heads), v("kernel", kernel);
   }
 };

@@ -41,6 +41,9 @@ using attn_cpu::kPanel;
 
 namespace {
 
+/// Most query heads of a group whose tasks pack the same keys each.
+constexpr int64_t kFewGroups = 2;
+
 /// The fields of a task that all tasks share.
 AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
   AttentionTask task{op, analyzeMask(op.getMask()), tellsBlocks(op, Reads::Matrices), tellsBlocks(op, Reads::Vectors),
@@ -146,12 +149,13 @@ SmallVector<Value> overQueriesLeft(ImplicitLocOpBuilder &b, const AttentionTask 
 }
 
 /// Iterates over the `count` queries of a task in tiles. Where AMX multiplies them, the last tile of a size begins
-/// earlier. Vectors take full tiles, and tiles of as many queries as are left: one, or two after full ones.
+/// earlier. Vectors take full tiles, and tiles of as many queries as are left: one, or two after full ones. Where tasks
+/// pack keys all tiles are such, which keeps code short.
 SmallVector<Value> overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count, ValueRange init,
                              TileBody body) {
   Value zero = index(b, 0), from = zero; // `count` once a size of AMX has taken the queries
   SmallVector<Value> state(init);
-  for (int64_t m : ArrayRef(task.schedule.queries).drop_back()) {
+  for (int64_t m : task.packsKeys ? ArrayRef<int64_t>() : ArrayRef(task.schedule.queries).drop_back()) {
     Value left = arith::SubIOp::create(b, count, from), end, last = count;
     if (task.schedule.kernel.takesMatrix(m)) {
       Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, left, index(b, m));
@@ -231,7 +235,8 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
   Value most = index(b, blocksOfTask(task));
   // Few queries convert one block at a time, which they read from L1.
   if (needsWidening(task))
-    most = arith::SelectOp::create(b, isTiled(b, task, count), most, index(b, 1));
+    most = arith::SelectOp::create(b, isTiled(b, task, count), most,
+                                   index(b, task.view ? 1 : task.schedule.keys / task.block));
   if (task.tellsTasks) { // a task without queries reads no operand's elements
     Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
     all.end = arith::SelectOp::create(b, isEmpty, all.from, all.end);
@@ -312,6 +317,22 @@ void replace(PatternRewriter &rewriter, AttentionOp op, attn_cpu::CastRowsOp cas
   rewriter.eraseOp(op);
 }
 
+/// Whether sequences have few queries, so that their tasks pack the keys that they read: known when compiled, by
+/// `isFew` when the code runs, or neither where tasks would pack the same keys many times.
+struct Few {
+  bool isAlways = false;
+  Value isFew = {};
+};
+Few fewOf(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult groups, OpFoldResult rows,
+          OpFoldResult longest) {
+  const std::optional<int64_t> most = task.schedule.fewQueries, groupCount = getConstantIntValue(groups);
+  if (!most || !groupCount || *groupCount > kFewGroups || (sharesKeys(task.op) && getConstantIntValue(rows) != 1))
+    return {};
+  if (std::optional<int64_t> count = getConstantIntValue(longest))
+    return {*count <= *most};
+  return {false, arith::CmpIOp::create(b, arith::CmpIPredicate::ule, asValue(b, longest), index(b, *most))};
+}
+
 struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -356,17 +377,21 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     }
     if (op.getQBegin() && !coverAllRows(op.getQBegin()))
       fillRests(b, op, *prototype.schedule.restRows, dests);
-    if (!view)
-      prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys);
+    const Few few = fewOf(b, prototype, groups, rows, longest);
+    if (!view && !few.isAlways)
+      prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys, few.isFew);
     // Sequences of one query over a cache have split-KV grids.
     const std::optional<int64_t> splits = cpu::splitGroupsOf(op);
     Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));
     OpFoldResult here =
         splits ? OpFoldResult(arith::SelectOp::create(b, isDecode, index(b, 0), asValue(b, rows)).getResult()) : rows;
-    SmallVector<OpFoldResult> extents{here, extentOf(AttentionOp::HKV), groups, tasks};
-    SmallVector<Value> results =
-        grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+    if (few.isFew)
+      here = arith::SelectOp::create(b, few.isFew, index(b, 0), asValue(b, rows)).getResult();
+    auto attendIn = [&](OpFoldResult sequences, bool packsKeys, ValueRange dests) {
+      SmallVector<OpFoldResult> extents{sequences, extentOf(AttentionOp::HKV), groups, tasks};
+      return grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
           AttentionTask task = prototype;
+          task.packsKeys = packsKeys;
           task.sequence = ids[0], task.kvHead = ids[1], task.group = ids[2];
           Value groupCount = asValue(b, groups);
           task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
@@ -380,6 +405,14 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
 
           return attend(b, task, first, count, dests);
         });
+    };
+    SmallVector<Value> results(dests);
+    if (!few.isAlways)
+      results = attendIn(here, /*packsKeys=*/false, results);
+    if (few.isFew)
+      here = arith::SelectOp::create(b, few.isFew, asValue(b, rows), index(b, 0)).getResult();
+    if (few.isAlways || few.isFew)
+      results = attendIn(here, /*packsKeys=*/true, results);
     if (splits)
       results = attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), *splits, queries, keys, isDecode, results);
     if (op.getWeights())
