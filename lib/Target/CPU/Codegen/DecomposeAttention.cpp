@@ -308,27 +308,27 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     Value factors = factorsOf(b, op);
     int64_t channels = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
     AffineExpr d0 = b.getAffineDimExpr(0);
-    return overRows(
-        b, keys, scores, [&](ImplicitLocOpBuilder &b, Value r, Value column, Value carried) {
-          Value nth = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)}));
-          Value none = arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type())));
-          Value sum = loop(
-              b, index(b, 0), index(b, channels), 1, none, [&](ImplicitLocOpBuilder &b, Value c, Value sum) -> Value {
-                Value q = splat(b, tensor::ExtractOp::create(b, op.getQuery(), ValueRange{r, c}));
-                Value v = splat(b, tensor::ExtractOp::create(b, op.getAdditive(), c));
-                Value x = arith::AddFOp::create(b, q, readPanel(b, op.getKey(), {nth, c, index(b, 0)}));
-                return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, v, math::TanhOp::create(b, x)));
-              });
-          return writePanel(b, arith::MulFOp::create(b, sum, factors), carried, {r, column});
-        });
+    return overRows(b, keys, scores, [&](ImplicitLocOpBuilder &b, Value r, Value column, Value carried) {
+      Value nth = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)}));
+      Value none = arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type())));
+      Value sum =
+          loop(b, index(b, 0), index(b, channels), 1, none, [&](ImplicitLocOpBuilder &b, Value c, Value sum) -> Value {
+            Value q = splat(b, tensor::ExtractOp::create(b, op.getQuery(), ValueRange{r, c}));
+            Value v = splat(b, tensor::ExtractOp::create(b, op.getAdditive(), c));
+            Value x = arith::AddFOp::create(b, q, readPanel(b, op.getKey(), {nth, c, index(b, 0)}));
+            return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, v, math::TanhOp::create(b, x)));
+          });
+      return writePanel(b, arith::MulFOp::create(b, sum, factors), carried, {r, column});
+    });
   }
 
   static Value overRows(ImplicitLocOpBuilder &b, Value columns, Value init,
                         function_ref<Value(ImplicitLocOpBuilder &, Value r, Value c, Value carried)> body) {
-    return loop(b, index(b, 0), asValue(b, extent(b, init, 0)), 1, init, [&](ImplicitLocOpBuilder &b, Value r, Value outer) {
-      return loop(b, index(b, 0), columns, kPanel, outer,
-                  [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return body(b, r, c, inner); });
-    });
+    return loop(b, index(b, 0), asValue(b, extent(b, init, 0)), 1, init,
+                [&](ImplicitLocOpBuilder &b, Value r, Value outer) {
+                  return loop(b, index(b, 0), columns, kPanel, outer,
+                              [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return body(b, r, c, inner); });
+                });
   }
 };
 

@@ -175,9 +175,9 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
       auto rowsOf = [&](Value matrix) {
         auto type = cast<MemRefType>(matrix.getType());
         SmallVector<OpFoldResult> offsets{first, b.getIndexAttr(0)}, strides(2, b.getIndexAttr(1)),
-            sizes{b.getIndexAttr(rows),
-                  type.isDynamicDim(1) ? OpFoldResult(memref::DimOp::create(b, matrix, 1).getResult())
-                                       : b.getIndexAttr(type.getDimSize(1))};
+            sizes{b.getIndexAttr(rows), type.isDynamicDim(1)
+                                            ? OpFoldResult(memref::DimOp::create(b, matrix, 1).getResult())
+                                            : b.getIndexAttr(type.getDimSize(1))};
         return memref::SubViewOp::create(b, matrix, offsets, sizes, strides).getResult();
       };
       const TileMatmul part{matmul.op, rowsOf(matmul.a), matmul.w, rowsOf(matmul.dest)};

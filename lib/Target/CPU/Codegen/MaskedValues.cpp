@@ -26,8 +26,7 @@ Value zeros(ImplicitLocOpBuilder &b) { return arith::ConstantOp::create(b, b.get
 /// chain.
 Value hasNonFinite(ImplicitLocOpBuilder &b, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  const int64_t columns = type.getDimSize(1),
-                step = !type.isDynamicDim(0) && type.getDimSize(0) % 2 == 0 ? 2 : 1,
+  const int64_t columns = type.getDimSize(1), step = !type.isDynamicDim(0) && type.getDimSize(0) % 2 == 0 ? 2 : 1,
                 width = columns <= 4 * kPanel ? columns : kPanel;
   SmallVector<Value> sums(step * width / kPanel, zeros(b));
   sums = loop(b, index(b, 0), asValue(b, extent(b, tensor, 0)), step, sums,

@@ -27,7 +27,8 @@ mlir::Value expOf(mlir::ImplicitLocOpBuilder &b, mlir::Value difference, ScoreUn
 mlir::FailureOr<int64_t> boundOf(mlir::Value tensor);
 
 /// An empty tensor with a row of `columns` elements for each query of `op`: the first rows of a buffer of static size.
-mlir::Value emptyRows(mlir::ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, int64_t columns, mlir::Type element);
+mlir::Value emptyRows(mlir::ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, int64_t columns,
+                      mlir::Type element);
 
 /// The state of M queries after a KV block.
 struct Softmax {

@@ -84,8 +84,7 @@ OpFoldResult ownRows(ImplicitLocOpBuilder &b, const AttentionTask &task, const R
 }
 
 /// Writes the normalized results of a tile to `dest`, the task's slice of the result. The task has `count` queries.
-Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, Rows rows, Value count, ValueRange state,
-             Value dest) {
+Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, Rows rows, Value count, ValueRange state, Value dest) {
   rows.count = ownRows(b, task, rows, count);
   SmallVector<OpFoldResult> offsets, sizes;
   sliceOfRows(b, task, rows, offsets, sizes);
@@ -139,8 +138,8 @@ SmallVector<Value> overQueriesLeft(ImplicitLocOpBuilder &b, const AttentionTask 
                                    ValueRange init, TileBody body) {
   const int64_t most = task.mostQueriesLeft();
   Value left = arith::SubIOp::create(b, count, from);
-  Value tiles = asValue(b, affineMax(b, {affineOf(b, b.getAffineDimExpr(0).ceilDiv(most), {OpFoldResult(left)}),
-                                         b.getIndexAttr(1)}));
+  Value tiles = asValue(
+      b, affineMax(b, {affineOf(b, b.getAffineDimExpr(0).ceilDiv(most), {OpFoldResult(left)}), b.getIndexAttr(1)}));
   Value each = arith::MaxSIOp::create(b, arith::CeilDivUIOp::create(b, left, tiles), index(b, 1));
   return loop(b, from, count, each, init, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
     OpFoldResult rest = arith::SubIOp::create(b, count, at).getResult();
@@ -165,7 +164,8 @@ SmallVector<Value> overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task,
       AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
       // A rest of fewer than m queries, and the last full tile with it, are left.
       Value full = asValue(b, affineOf(b, (d0.floorDiv(m) - (d0 % m).ceilDiv(m)) * m, {OpFoldResult(left)}));
-      end = asValue(b, affineOf(b, d0 + d1, {OpFoldResult(from), affineMax(b, {OpFoldResult(full), b.getIndexAttr(0)})}));
+      end =
+          asValue(b, affineOf(b, d0 + d1, {OpFoldResult(from), affineMax(b, {OpFoldResult(full), b.getIndexAttr(0)})}));
     }
     state = loop(b, from, end, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
       Value first = last == count ? at : arith::MinSIOp::create(b, at, last).getResult();
@@ -227,10 +227,9 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
   // Queries that the last tile computes again have a second state.
   SmallVector<Value> states = stateBuffers(b, task, task.schedule.taskQueries);
   const SinkState sink = sinkState(b, task.op, task.head);
-  states =
-      overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
-        return withState(b, task, carried, rows, initialState(b, sink, stateOf(b, task, carried, rows)));
-      });
+  states = overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
+    return withState(b, task, carried, rows, initialState(b, sink, stateOf(b, task, carried, rows)));
+  });
   KeyBlocks all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
   Value most = index(b, blocksOfTask(task));
   // Few queries convert one block at a time, which they read from L1.
@@ -248,8 +247,7 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
     });
   });
   auto body = [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
-    SmallVector<Value> state = stateOf(b, task, states, rows),
-                       made{finish(b, task, rows, count, state, carried[0])};
+    SmallVector<Value> state = stateOf(b, task, states, rows), made{finish(b, task, rows, count, state, carried[0])};
     if (carried.size() > 1)
       made.push_back(finishLse(b, task, rows, count, state, carried[1]));
     return made;
@@ -390,21 +388,21 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     auto attendIn = [&](OpFoldResult sequences, bool packsKeys, ValueRange dests) {
       SmallVector<OpFoldResult> extents{sequences, extentOf(AttentionOp::HKV), groups, tasks};
       return grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-          AttentionTask task = prototype;
-          task.packsKeys = packsKeys;
-          task.sequence = ids[0], task.kvHead = ids[1], task.group = ids[2];
-          Value groupCount = asValue(b, groups);
-          task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
-          Value queryCount = locateSequence(b, task, queries, keys);
-          Value first = arith::MulIOp::create(b, ids[3], taskQueries);
-          Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
-          Value count = arith::MinSIOp::create(b, left, taskQueries);
-          // A task beyond its sequence's queries writes nothing: its slices begin at the first query and are empty.
-          Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
-          first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
+        AttentionTask task = prototype;
+        task.packsKeys = packsKeys;
+        task.sequence = ids[0], task.kvHead = ids[1], task.group = ids[2];
+        Value groupCount = asValue(b, groups);
+        task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
+        Value queryCount = locateSequence(b, task, queries, keys);
+        Value first = arith::MulIOp::create(b, ids[3], taskQueries);
+        Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
+        Value count = arith::MinSIOp::create(b, left, taskQueries);
+        // A task beyond its sequence's queries writes nothing: its slices begin at the first query and are empty.
+        Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
+        first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
 
-          return attend(b, task, first, count, dests);
-        });
+        return attend(b, task, first, count, dests);
+      });
     };
     SmallVector<Value> results(dests);
     if (!few.isAlways)

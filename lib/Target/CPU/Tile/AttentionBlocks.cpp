@@ -107,8 +107,8 @@ struct Widths {
   int64_t whole, masked;
 };
 
-/// The state of a tile's queries after the blocks of `range`, of which those are skipped that the mask drops, and those have
-/// no mask that it keeps, by its intervals. `hasWhole`: code without a mask is made.
+/// The state of a tile's queries after the blocks of `range`, of which those are skipped that the mask drops, and those
+/// have no mask that it keeps, by its intervals. `hasWhole`: code without a mask is made.
 static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
                                          const KeyBlocks &range, Widths widths, bool hasWhole, ValueRange init) {
   const int64_t each = hasWhole ? widths.whole : widths.masked;
@@ -200,8 +200,8 @@ static Value copyQueries(ImplicitLocOpBuilder &b, OpFoldResult rows, int64_t mos
                          function_ref<Value(ImplicitLocOpBuilder &, Value r, Value c)> read) {
   const int64_t m = staticOr(rows);
   OpFoldResult zero = b.getIndexAttr(0);
-  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{ShapedType::isDynamic(m) ? most : m, channels},
-                                       b.getF32Type());
+  Value dest =
+      tensor::EmptyOp::create(b, ArrayRef<int64_t>{ShapedType::isDynamic(m) ? most : m, channels}, b.getF32Type());
   if (ShapedType::isDynamic(m))
     dest = extract(b, dest, {zero, zero}, {rows, b.getIndexAttr(channels)}, {m, channels});
   return loop(b, index(b, 0), asValue(b, rows), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
@@ -232,10 +232,9 @@ QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, Op
     query = queryRows(b, task, rows, inSequence);
     // Channels are padded with zeros.
     if (extentOf(query, 1) != task.channels)
-      query = copyQueries(b, rows, task.mostQueriesLeft(), task.channels,
-                          [tile = query](ImplicitLocOpBuilder &b, Value r, Value c) {
-                            return readPanel(b, tile, {r, c});
-                          });
+      query =
+          copyQueries(b, rows, task.mostQueriesLeft(), task.channels,
+                      [tile = query](ImplicitLocOpBuilder &b, Value r, Value c) { return readPanel(b, tile, {r, c}); });
   }
   return {query, sliceExtras(b, task, inSequence, rows), inSequence, arith::AddIOp::create(b, task.offset, inSequence)};
 }
@@ -263,10 +262,9 @@ static Value fillRows(ImplicitLocOpBuilder &b, Value value, Value dest) {
                 if (type.getRank() == 1)
                   return tensor::InsertOp::create(b, value, outer, r);
                 Value panel = vector::BroadcastOp::create(b, VectorType::get({kPanel}, b.getF32Type()), value);
-                return loop(b, index(b, 0), index(b, type.getDimSize(1)), kPanel, outer,
-                            [&](ImplicitLocOpBuilder &b, Value c, Value inner) {
-                              return writePanel(b, panel, inner, {r, c});
-                            });
+                return loop(
+                    b, index(b, 0), index(b, type.getDimSize(1)), kPanel, outer,
+                    [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return writePanel(b, panel, inner, {r, c}); });
               });
 }
 

@@ -111,8 +111,7 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
 bool tile::needsWidening(const AttentionTask &task) {
   if (!task.view)
     return task.packsKeys;
-  return task.interleave() == 1 &&
-         !(layoutOf(task, Keys).element.isF32() && layoutOf(task, Values).element.isF32());
+  return task.interleave() == 1 && !(layoutOf(task, Keys).element.isF32() && layoutOf(task, Values).element.isF32());
 }
 
 bool tile::readsInRegisters(const AttentionTask &task) {
@@ -226,8 +225,7 @@ static Value packValuePanels(ImplicitLocOpBuilder &b, AttentionTask task, Value 
   return loop(
       b, zero, index(b, kPanel), task.interleave(), dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
         Value from = arith::AddIOp::create(b, first, place);
-        Value line =
-            asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(task.interleave()), {OpFoldResult(place)}));
+        Value line = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(task.interleave()), {OpFoldResult(place)}));
         return loop(b, zero, heads, 1, outer, [&](ImplicitLocOpBuilder &b, Value head, Value ofRow) {
           task.kvHead = head;
           return packValueLine(b, task, from, head, line, ofRow);
@@ -248,17 +246,15 @@ static WidenedKeys packBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task
   Value count = asValue(b, affineOf(b, (d1 - d0) * panels, {OpFoldResult(from), OpFoldResult(to)}));
   SmallVector<Value> packed =
       loop(b, index(b, 0), count, 1, buffers, [&](ImplicitLocOpBuilder &b, Value panel, ValueRange carried) {
-        Value first = asValue(
-            b, affineOf(b, d0 * task.block + d1 * kPanel, {OpFoldResult(from), OpFoldResult(panel)}));
+        Value first = asValue(b, affineOf(b, d0 * task.block + d1 * kPanel, {OpFoldResult(from), OpFoldResult(panel)}));
         Value keys = packKeyPanel(b, task, first, panel, carried[0]);
-        Value values = loop(b, index(b, 0), index(b, lines), 1, carried[1],
-                            [&](ImplicitLocOpBuilder &b, Value nth, Value inner) {
-                              Value place = asValue(b, affineOf(b, d0 + d1 * task.interleave(),
-                                                                {OpFoldResult(first), OpFoldResult(nth)}));
-                              Value line = asValue(
-                                  b, affineOf(b, d0 * lines + d1, {OpFoldResult(panel), OpFoldResult(nth)}));
-                              return packValueLine(b, task, place, {}, line, inner);
-                            });
+        Value values =
+            loop(b, index(b, 0), index(b, lines), 1, carried[1], [&](ImplicitLocOpBuilder &b, Value nth, Value inner) {
+              Value place =
+                  asValue(b, affineOf(b, d0 + d1 * task.interleave(), {OpFoldResult(first), OpFoldResult(nth)}));
+              Value line = asValue(b, affineOf(b, d0 * lines + d1, {OpFoldResult(panel), OpFoldResult(nth)}));
+              return packValueLine(b, task, place, {}, line, inner);
+            });
         return SmallVector<Value>{keys, values};
       });
   return {packed[0], packed[1], from};
@@ -380,7 +376,7 @@ std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionT
   const int64_t interleave = task.view ? 1 : task.interleave(), width = kPanel * interleave;
   // Converted blocks begin with block widened.first, packed ones with firstBlock.
   OpFoldResult first = isApart ? affineOf(b, d0 - d1, {OpFoldResult(nth), OpFoldResult(task.widened.first)})
-                                 : affineOf(b, d0 + d1, {OpFoldResult(nth), OpFoldResult(task.firstBlock)});
+                               : affineOf(b, d0 + d1, {OpFoldResult(nth), OpFoldResult(task.firstBlock)});
   // A block has `each` elements of dim `dim`. Packed keys have a leading dim of heads.
   auto part = [&](Value from, unsigned dim, int64_t each, SmallVector<int64_t> shape) -> Value {
     SmallVector<OpFoldResult> offsets(3, b.getIndexAttr(0)), sizes;

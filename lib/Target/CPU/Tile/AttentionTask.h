@@ -60,7 +60,8 @@ OpFoldResult longestSequence(ImplicitLocOpBuilder &b, Value begin, OpFoldResult 
 /// Packs the keys and values of an op without a cache: each task of a grid packs 32 keys of all heads, which are
 /// adjacent in the input. `rows`, `heads`, `queryExtent` and `keyExtent` are the extents of b, hkv, q and kv. Sequences
 /// that read the same keys and values share one packed copy, which is as long as the longest needs. Keys beyond a
-/// sequence's number repeat its last key. Where `isUnused`, if it is given, tasks pack keys themselves, and none are packed.
+/// sequence's number repeat its last key. Where `isUnused`, if it is given, tasks pack keys themselves, and none are
+/// packed.
 PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult heads,
                     OpFoldResult queryExtent, OpFoldResult keyExtent, Value isUnused);
 
@@ -97,8 +98,8 @@ struct AttentionExtras {
   llvm::SmallVector<Value> elements;
 };
 
-/// Slices for queries [inSequence, inSequence + rows) of the sequence and all of its keys. Without b in its map, an extra
-/// operand's q and kv are packed as those of query and key.
+/// Slices for queries [inSequence, inSequence + rows) of the sequence and all of its keys. Without b in its map, an
+/// extra operand's q and kv are packed as those of query and key.
 AttentionExtras sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inSequence, OpFoldResult rows);
 
 } // namespace rapt::tile
