@@ -32,6 +32,9 @@ constexpr int64_t kKeys = 128;
 constexpr int64_t kTaskElements = 1 << 16;
 /// Keys of a packed block without a cache: one panel, or two where keys are VNNI-packed.
 constexpr int64_t kPackedKeys = 32, kVnniPackedKeys = 64;
+/// Most queries of a task that packs the keys it reads. More queries share one packed copy: full tiles read it, which
+/// are faster than tiles of as many queries as are left, and several tasks.
+constexpr int64_t kFewQueries = 4 * 14;
 /// Rows of a task that fills those behind the last sequence with zeros.
 constexpr int64_t kRestRows = 256;
 /// Least blocks of a split, so that reading them takes much longer than combining their state. Most splits of a
@@ -217,6 +220,8 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   int64_t block = cacheBlockOf(op);
   if (!block)
     schedule.packedKeys = block = attn_cpu::usesBf16Matmul(op) ? kVnniPackedKeys : kPackedKeys;
+  if (!cacheBlockOf(op) && !schedule.kernel.matrixRows)
+    schedule.fewQueries = kFewQueries;
   const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(secondChannelsOf(op)) +
                            attn_cpu::padToPanel(valueChannelsOf(op)),
                 elements = kTaskElements * (attn_cpu::usesBf16Matmul(op) ? 2 : 1);
@@ -239,6 +244,10 @@ LogicalResult cpu::verifyAttention(AttentionOp op, const AttentionSchedule &sche
   const int64_t ofCache = cacheBlockOf(op);
   if (failed(verifyPresence(op, "packed_keys", schedule.packedKeys.has_value(), ofCache == 0,
                             "for keys that are not in a cache")) ||
+      (schedule.fewQueries &&
+       failed(verifyPresence(op, "few_queries", true, ofCache == 0 && !schedule.kernel.matrixRows,
+                             "for keys that are not in a cache, without AMX"))) ||
+      failed(verifyMost(op, "few_queries", schedule.fewQueries.value_or(1), schedule.taskQueries)) ||
       failed(
           verifyPresence(op, "rest_rows", schedule.restRows.has_value(), bool(op.getQBegin()), "for packed queries")))
     return failure();
