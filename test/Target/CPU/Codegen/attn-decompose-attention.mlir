@@ -459,7 +459,7 @@ func.func @natural(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
 // -----
 
 #kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
-// A tile of as many queries as are left has buffers of the most queries, and loops over those that it has.
+// A tile of as many queries as are left has buffers of the most queries, and partial results of 16.
 // CHECK-LABEL: @queries_left
 func.func @queries_left(%q: tensor<40x64xf32>, %n: index, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<?x64xf32>,
                         %m: tensor<?xf32>, %l: tensor<?xf32>) -> tensor<?x64xf32> {
@@ -470,7 +470,7 @@ func.func @queries_left(%q: tensor<40x64xf32>, %n: index, %k: tensor<2x64x32xf32
   // CHECK: %[[MOST:.*]] = tensor.empty() : tensor<14x64xf32>
   // CHECK: tensor.extract_slice %[[MOST]][0, 0] [%[[LEFT]], 64]
   // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<?x64xf32>, tensor<64x32xf32>, tensor<?x32xf32>
-  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[LEFT]]
+  // CHECK: scf.for {{.*}} -> (tensor<16x16xf32>)
   %0:3 = attn_cpu.attention_state %rows, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<?x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
   return %0#0 : tensor<?x64xf32>
