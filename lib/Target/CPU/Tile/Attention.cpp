@@ -11,7 +11,8 @@
 // and their matmuls have a dynamic number of rows. With AMX the last tile begins earlier and
 // computes some queries again.
 //
-// Keys without a cache are packed first, by a grid of their own. A task converts 16-bit or
+// Keys without a cache are packed first, by a grid of their own. Few queries read keys and values
+// once: their tasks pack the blocks that they use next. A task converts 16-bit or
 // int8 KV blocks to f32 once and reuses them for all its queries. Matmuls by bf16 dot products
 // read VNNI-packed keys in place instead. AMX takes two tiles of 16 queries at a time.
 // Fewer than 16 queries are padded to a tile, whose last query repeats, where extra operands
@@ -276,6 +277,26 @@ SmallVector<Insertion> attend(ImplicitLocOpBuilder &b, const AttentionTask &task
   return made;
 }
 
+/// A grid of `extents` (sequences, key/value heads, query heads of a group, tasks of a sequence) whose tasks compute
+/// `taskQueries` queries each into `dests`. `queries` and `keys` are the extents of q and kv.
+SmallVector<Value> attendAll(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OFRs extents,
+                             OpFoldResult queries, OpFoldResult keys, Value taskQueries, ValueRange dests) {
+  return grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+    AttentionTask task = prototype;
+    task.sequence = ids[0], task.kvHead = ids[1], task.group = ids[2];
+    Value groupCount = asValue(b, extents[2]);
+    task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
+    Value queryCount = locateSequence(b, task, queries, keys);
+    Value first = arith::MulIOp::create(b, ids[3], taskQueries);
+    Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
+    Value count = arith::MinSIOp::create(b, left, taskQueries);
+    // A task beyond its sequence's queries writes nothing: its slices begin at the first query and are empty.
+    Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
+    first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
+    return attend(b, task, first, count, dests);
+  });
+}
+
 /// The destinations of the result and, where the op has it, of log-sum-exp.
 SmallVector<Value> destinationsOf(ImplicitLocOpBuilder &b, AttentionOp op, attn_cpu::CastRowsOp castRows,
                                   SmallVector<OpFoldResult> extents) {
@@ -392,32 +413,15 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
         splits ? OpFoldResult(arith::SelectOp::create(b, isDecode, index(b, 0), asValue(b, rows)).getResult()) : rows;
     if (few.isFew)
       here = arith::SelectOp::create(b, few.isFew, index(b, 0), asValue(b, rows)).getResult();
-    auto attendIn = [&](OpFoldResult sequences, bool packsKeys, ValueRange dests) {
-      SmallVector<OpFoldResult> extents{sequences, extentOf(AttentionOp::HKV), groups, tasks};
-      return grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-        AttentionTask task = prototype;
-        task.packsKeys = packsKeys;
-        task.sequence = ids[0], task.kvHead = ids[1], task.group = ids[2];
-        Value groupCount = asValue(b, groups);
-        task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
-        Value queryCount = locateSequence(b, task, queries, keys);
-        Value first = arith::MulIOp::create(b, ids[3], taskQueries);
-        Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
-        Value count = arith::MinSIOp::create(b, left, taskQueries);
-        // A task beyond its sequence's queries writes nothing: its slices begin at the first query and are empty.
-        Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
-        first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
-
-        return attend(b, task, first, count, dests);
-      });
-    };
     SmallVector<Value> results(dests);
+    SmallVector<OpFoldResult> extents{here, extentOf(AttentionOp::HKV), groups, tasks};
     if (!few.isAlways)
-      results = attendIn(here, /*packsKeys=*/false, results);
+      results = attendAll(b, prototype, extents, queries, keys, taskQueries, results);
     if (few.isFew)
-      here = arith::SelectOp::create(b, few.isFew, asValue(b, rows), index(b, 0)).getResult();
-    if (few.isAlways || few.isFew)
-      results = attendIn(here, /*packsKeys=*/true, results);
+      extents[0] = arith::SelectOp::create(b, few.isFew, asValue(b, rows), index(b, 0)).getResult();
+    prototype.packsKeys = few.isAlways || few.isFew;
+    if (prototype.packsKeys)
+      results = attendAll(b, prototype, extents, queries, keys, taskQueries, results);
     if (splits)
       results = attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), *splits, queries, keys, isDecode, results);
     if (op.getWeights())
