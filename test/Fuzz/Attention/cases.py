@@ -138,6 +138,16 @@ def draw_extra(r, case):
     return {"map": dims, "type": r.choice(("f32", "f32", "f32", "i32", "i32", "i64")), "table": None}
 
 
+def add_matrix(r, case):
+    """A list of the keys of each query that the mask reads."""
+    used = {dim for map_ in case["maps"].values() for dim in map_} | ({"b"} if case["begins"] else set())
+    dims = ["q", "kv"] + [dim for dim in ("b", "hkv", "g") if dim in used and r.random() < 0.25]
+    r.shuffle(dims)
+    listed = trees.compare("ne", ["extra", "i32", len(case["extras"])], trees.const(0, "i32"))
+    case["extras"].append({"map": dims, "type": "i32", "table": None, "stored": r.choice(("i1", "i1", "i8", "i32")), "dynamic": False})
+    case["mask"] = trees.op(r.choice(("andi", "andi", "ori", "xori")), case["mask"], listed) if case["mask"] else listed
+
+
 def draw_cache(r):
     return {"type": r.choice(("f32", "bf16", "f16")), "block": r.choice((64, 64, 32, 48, 7)), "layers": r.choice((1, 2)), "layer": 0}
 
@@ -181,6 +191,9 @@ def draw(seed, index):
         if own.random() < 0.4:
             extra["stored"] = own.choice({"f32": ("bf16", "f16"), "i32": ("i8", "i8", "i1")}.get(extra["type"], (extra["type"],)))
         extra["dynamic"] = bool(extra["table"]) and own.random() < 0.4
+    own = randoms.Random(f"matrix {seed} {index}")
+    if own.random() < 0.2:
+        add_matrix(own, case)
     own = randoms.Random(f"sink {seed} {index}")
     case["sink"] = own.choice(("f32", "f32", "bf16", "f16")) if own.random() < 0.25 else None
     case["lse"], case["weights"] = r.random() < 0.3, draw_weights(r, case) if r.random() < 0.2 else None

@@ -370,6 +370,21 @@ def values_of(random, argument, shape, infinite):
     return x.astype(np.float32)
 
 
+def in_blocks(case, data, argument, array):
+    """Integers of an extra operand, often the same ones in blocks of queries and keys, so that a mask drops or keeps whole blocks; by a
+    stream of their own."""
+    extras = {f"x{n}": extra for n, extra in enumerate(case["extras"])}
+    extra = extras.get(argument.name)
+    if not extra or not set(extra["map"]) & {"q", "kv"} or argument.element not in ("i1", "i8", "i32", "i64"):
+        return array
+    random = np.random.default_rng([data["seed"], 2, int(argument.name[1:])])
+    for axis, dim in enumerate(extra["map"]):
+        if dim in ("q", "kv") and random.random() < 0.7:
+            size = random.choice((14, 32, 64, 90))
+            array = np.take(array, np.arange(array.shape[axis]) // size * size, axis)
+    return array
+
+
 def sinks_of(data, argument, shape):
     """Sinks as a kernel gets them: as large as scores, far from all of them, and none; by a stream of their own."""
     random = np.random.default_rng([data["seed"], 1])
@@ -392,7 +407,7 @@ def plain_arrays(case, data):
         elif name == "sink":
             found[name] = sinks_of(data, argument, shape)
         else:
-            found[name] = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
+            found[name] = in_blocks(case, data, argument, rounded(values_of(random, argument, shape, not data["poison"]), argument.element))
     found["q"] *= np.float32(data["amplify"])
     own = np.random.default_rng([data["seed"], 2])
     if data["poison"]:
@@ -431,7 +446,8 @@ def step_arrays(case, data):
             elif argument.name == "sink":
                 found["sink"] = sinks_of(data, argument, shape)
             else:
-                found[argument.name] = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
+                x = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
+                found[argument.name] = in_blocks(case, data, argument, x) if argument.name.startswith("x") else x
         found["q"] *= np.float32(data["amplify"])
         own = np.random.default_rng([data["seed"], 2, len(steps)])
         if data["poison"]:

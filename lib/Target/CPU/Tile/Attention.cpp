@@ -369,7 +369,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       channels += attn_cpu::padToPanel(
           cast<RankedTensorType>(second.getType()).getDimSize(*op.dimOf(op.getSecondMap(), AttentionOp::DQK)));
     AttentionTask prototype = taskOf(op, view, channels, valueChannels);
-    remarkMask(op, prototype.schedule.queries.front(), prototype.schedule.keys);
+    remarkMask(op, prototype.schedule.queries.front(), prototype.schedule.keys, summarizedMatrices(op));
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto extentOf = [&](AttentionOp::Dim dim) -> OpFoldResult {
@@ -406,6 +406,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     const Few few = fewOf(b, prototype, groups, rows, longest);
     if (!view && !few.isAlways)
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys, few.isFew);
+    prototype.summaries = summarizeMatrices(b, prototype, rows, queries, keys);
     // Sequences of one query over a cache have split-KV grids.
     const std::optional<int64_t> splits = cpu::splitGroupsOf(op);
     Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));

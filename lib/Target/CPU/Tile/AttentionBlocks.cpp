@@ -107,6 +107,20 @@ struct Widths {
   int64_t whole, masked;
 };
 
+/// The blocks of [from, end) from the first to the last of which the mask keeps some key for `queries` of a tile.
+static std::pair<Value, Value> keptBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
+                                          Value queries, Value from, Value end) {
+  Value none[] = {end, from};
+  SmallVector<Value> range = loop(b, from, end, 1, none, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
+    Value next = arith::AddIOp::create(b, nth, index(b, 1));
+    Value some = asBool(b, keptKeys(b, task, {tile.inSequence, queries, nth, next}, Reads::Matrices).some);
+    Value first = arith::MinSIOp::create(b, carried[0], nth);
+    return SmallVector<Value>{arith::SelectOp::create(b, some, first, carried[0]),
+                              arith::SelectOp::create(b, some, next, carried[1])};
+  });
+  return {range[0], range[1]};
+}
+
 /// The state of a tile's queries after the blocks of `range`, of which those are skipped that the mask drops, and those
 /// have no mask that it keeps, by its intervals. `hasWhole`: code without a mask is made.
 static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
@@ -118,7 +132,9 @@ static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const Attentio
     Value next = arith::AddIOp::create(b, nth, index(b, each)), end = arith::MinSIOp::create(b, next, range.end);
     const Kept kept = keptKeys(b, task, {tile.inSequence, queries, nth, end}, Reads::Matrices);
     auto masked = [&](ImplicitLocOpBuilder &b) {
-      return overBlocks(b, task, tile, nth, end, widths.masked, range.keyEnd, state);
+      // Blocks at both ends of a KV block of which no key is kept change no bit of its state.
+      auto [from, to] = each > 1 ? keptBlocks(b, task, tile, queries, nth, end) : std::pair(nth, end);
+      return overBlocks(b, task, tile, from, to, widths.masked, range.keyEnd, state);
     };
     return where(b, kept.some, state, [&](ImplicitLocOpBuilder &b) {
       if (!hasWhole || isNumber(kept.all, 0))
@@ -128,15 +144,12 @@ static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const Attentio
       Value isFull = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, keyEnd, range.keyEnd);
       Value isWithin = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, next, range.end);
       isFull = arith::AndIOp::create(b, arith::AndIOp::create(b, isFull, isWithin), asBool(b, kept.all));
-      auto choice = scf::IfOp::create(b, state.getTypes(), isFull, /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(choice.thenBlock());
-      std::pair<Value, Value> share =
-          tile.prefetched.empty() ? std::pair<Value, Value>() : prefetchShare(b, range.from, range.end, each, nth);
-      scf::YieldOp::create(b, onBlocks(b, task, tile, nth, b.getIndexAttr(each), Value(), share, state));
-      b.setInsertionPointToStart(choice.elseBlock());
-      scf::YieldOp::create(b, masked(b));
-      return SmallVector<Value>(choice.getResults());
+      auto whole = [&](ImplicitLocOpBuilder &b) {
+        std::pair<Value, Value> share =
+            tile.prefetched.empty() ? std::pair<Value, Value>() : prefetchShare(b, range.from, range.end, each, nth);
+        return onBlocks(b, task, tile, nth, b.getIndexAttr(each), Value(), share, state);
+      };
+      return where(b, isFull, state.getTypes(), whole, masked);
     });
   });
 }

@@ -295,9 +295,8 @@ WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
   return {wide[0], wide[1], from};
 }
 
-/// The most keys of a sequence.
-static OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
-                             OpFoldResult queryExtent, OpFoldResult keyExtent) {
+OpFoldResult tile::mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                            OpFoldResult queryExtent, OpFoldResult keyExtent) {
   AttentionOp op = prototype.op;
   if (!op.getKvLength() && !op.getQOffset())
     return longestSequence(b, op.getKvBegin(), rows, keyExtent);

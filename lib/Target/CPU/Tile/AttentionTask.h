@@ -37,6 +37,7 @@ struct AttentionTask {
   Value keyCount = {};
   Value firstBlock = {}; ///< of the sequence, in packed keys
   cpu::AttentionSchedule schedule = {};
+  llvm::SmallVector<Value> summaries = {}; ///< of matrices that the mask reads (KeptKeys.h)
 
   /// Channels of the first pair, behind which those of a second one are (A45).
   int64_t firstChannels() const;
@@ -59,6 +60,10 @@ Value locateSequence(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult 
 
 /// The length of the longest sequence of the offsets `begin`, [rows + 1]; `extent` where `begin` is null.
 OpFoldResult longestSequence(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent);
+
+/// The most keys of a sequence. `rows`, `queryExtent` and `keyExtent` are the extents of b, q and kv.
+OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                      OpFoldResult queryExtent, OpFoldResult keyExtent);
 
 /// Packs the keys and values of an op without a cache: each task of a grid packs 32 keys of all heads, which are
 /// adjacent in the input. `rows`, `heads`, `queryExtent` and `keyExtent` are the extents of b, hkv, q and kv. Sequences
