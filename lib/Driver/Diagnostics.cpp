@@ -53,6 +53,8 @@ std::string driver::inPlainWords(const std::string &message) {
     text = part[1].str() + "cannot read " + part[4].str() + " of the " + (isType ? "type '" : "attribute '") +
            wordsOf(part[2]) + "'" + part[5].str();
   }
+  if (text == "integer constant out of range for attribute") // A16
+    text = "the integer does not fit its type; an index has 64 bits with the sign, so at most 2^63 - 1 (A16)";
   while (qualified.match(text, &part))
     text = part[1].str() + "the " + wordsOf(part[5]) + part[6].str();
   return text;

@@ -39,7 +39,7 @@ LogicalResult verifyUnpadded(Operation *op, Stage stage) {
   auto channels = dyn_cast<attn::ChannelsOpInterface>(op);
   auto unpack = dyn_cast<attn::UnpackRowsOp>(op);
   if (auto attention = dyn_cast<attn::AttentionOp>(op); attention && attention.isPadded())
-    return op->emitOpError() << "has the additive vector " << attention.getAdditive().getType() << " for queries "
+    return op->emitOpError() << "A6: has the additive vector " << attention.getAdditive().getType() << " for queries "
                              << attention.getQuery().getType() << ": the " << nameOf(stage)
                              << " stage promises an element for each channel";
   if ((channels && channels.isPadded()) ||
@@ -48,12 +48,15 @@ LogicalResult verifyUnpadded(Operation *op, Stage stage) {
   return success();
 }
 
+/// The number of the rule about ops in regions of attention, before a message about one.
+StringRef ruleOf(Operation *op) { return isa<attn::ScoreAndMaskOpInterface>(op->getParentOp()) ? "A44: " : ""; }
+
 /// Scalar ops are those that the reference evaluates and every target compiles.
 LogicalResult verifyScalarOp(Operation *op, Stage stage) {
   if (isa<arith::ConstantOp>(op) || attn::isScalarOp(op))
     return success();
   InFlightDiagnostic error = op->emitOpError();
-  error << "is not a scalar op of the " << nameOf(stage) << " stage";
+  error << ruleOf(op) << "is not a scalar op of the " << nameOf(stage) << " stage";
   if (StringRef instead = attn::insteadOf(op); !instead.empty())
     error << "; use " << instead;
   return error;
@@ -115,9 +118,10 @@ LogicalResult verifyImportedOp(Operation *op) {
           tensor::ExtractOp, tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp, tensor::SplatOp,
           tensor::YieldOp>(op))
     return success();
-  return op->emitOpError(
-      "is not of the imported stage (attn, func, scf.for, arith, math, structured ops of linalg, and "
-      "slices, shapes and elements of tensor)");
+  return op->emitOpError()
+         << ruleOf(op)
+         << "is not of the imported stage (attn, func, scf.for, arith, math, structured ops of linalg, and "
+            "slices, shapes and elements of tensor)";
 }
 
 struct VerifyImported : rapt::impl::AttnVerifyImportedBase<VerifyImported> {

@@ -8,7 +8,7 @@
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @short(%q: tensor<?x4x32xf32>, %s: f32, %v: tensor<20xf32>) -> tensor<?x4x32xf32> {
-  // expected-error@+1 {{'attn.attention' op has the additive vector 'tensor<20xf32>' for queries 'tensor<?x4x32xf32>': the imported stage promises an element for each channel}}
+  // expected-error@+1 {{'attn.attention' op A6: has the additive vector 'tensor<20xf32>' for queries 'tensor<?x4x32xf32>': the imported stage promises an element for each channel}}
   %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<20xf32>) maps [#q, #k, #v, #o] : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
   return %0 : tensor<?x4x32xf32>
 }
@@ -20,7 +20,7 @@ func.func @short(%q: tensor<?x4x32xf32>, %s: f32, %v: tensor<20xf32>) -> tensor<
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @weights(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x4x32xf32>, %s: f32, %v: tensor<31xf32>) -> tensor<?x1x1x64xf32> {
-  // expected-error@+1 {{'attn.attention' op has the additive vector 'tensor<31xf32>' for queries 'tensor<?x4x32xf32>': the imported stage promises an element for each channel}}
+  // expected-error@+1 {{'attn.attention' op A6: has the additive vector 'tensor<31xf32>' for queries 'tensor<?x4x32xf32>': the imported stage promises an element for each channel}}
   %o, %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<31xf32>) weights(%w[%l] heads [3] : tensor<?x1x1x64xf32>) maps [#q, #k, #v, #o] : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
   return %0 : tensor<?x1x1x64xf32>
 }

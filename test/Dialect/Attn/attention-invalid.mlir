@@ -5,7 +5,7 @@
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @count(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{'attn.attention' op needs a map for query, key, value, result and each extra operand: 4, found 3}}
+  // expected-error@+1 {{'attn.attention' op A1: needs a map for query, key, value, result and each extra operand: 4, found 3}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -17,7 +17,7 @@ func.func @count(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @sum(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{map 0 must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)}}
+  // expected-error@+1 {{A1: map 0 must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -29,7 +29,7 @@ func.func @sum(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @dims(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{map 0 must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)}}
+  // expected-error@+1 {{A1: map 0 must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -41,7 +41,7 @@ func.func @dims(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @rank(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{map 1 has 2 results for 'tensor<?x2x16xf32>'}}
+  // expected-error@+1 {{A1: map 1 has 2 results for 'tensor<?x2x16xf32>'}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -53,7 +53,7 @@ func.func @rank(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @extent(%q: tensor<?x2x3x16xf32>, %k: tensor<?x4x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{extent of dim hkv is both 2 and 4}}
+  // expected-error@+1 {{A2: dim hkv has 2 elements in the query and 4 in the key; query heads are hkv g, so give the query a dim hkv of 2 and a dim g of 2, by attn.split_heads}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x4x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -65,7 +65,7 @@ func.func @extent(%q: tensor<?x2x3x16xf32>, %k: tensor<?x4x16xf32>, %v: tensor<?
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @channels(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x8xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{extent of dim dqk is both 16 and 8}}
+  // expected-error@+1 {{A1: dim dqk has 16 elements in the query and 8 in the key; give all operands one extent}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -77,7 +77,7 @@ func.func @channels(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x8xf32>, %v: tensor<
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @query_needs(%q: tensor<?x2x3x1xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{query map must have the dim dqk}}
+  // expected-error@+1 {{A1: query map must have the dim dqk}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x1xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -89,7 +89,7 @@ func.func @query_needs(%q: tensor<?x2x3x1xf32>, %k: tensor<?x2x16xf32>, %v: tens
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @key_needs(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{key map must have the dim kv}}
+  // expected-error@+1 {{A1: key map must have the dim kv}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -101,7 +101,7 @@ func.func @key_needs(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tenso
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, g)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @value_needs(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x3xf32>, %s: f32) {
-  // expected-error@+1 {{value map must have the dim dv}}
+  // expected-error@+1 {{A1: value map must have the dim dv}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x3xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -113,7 +113,7 @@ func.func @value_needs(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: ten
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, hkv, g, dv)>
 func.func @result_needs(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{result map must have the dim q}}
+  // expected-error@+1 {{A1: result map must have the dim q}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -125,7 +125,7 @@ func.func @result_needs(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: te
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @query_bans(%q: tensor<?x2x3x16x?xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{query map must leave the dim kv out}}
+  // expected-error@+1 {{A1: query map must leave the dim kv out}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16x?xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -137,7 +137,7 @@ func.func @query_bans(%q: tensor<?x2x3x16x?xf32>, %k: tensor<?x2x16xf32>, %v: te
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @key_bans(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16x?xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{key map must leave the dim q out}}
+  // expected-error@+1 {{A1: key map must leave the dim q out}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16x?xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -149,7 +149,7 @@ func.func @key_bans(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16x?xf32>, %v: tens
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv, dqk)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @value_bans(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8x16xf32>, %s: f32) {
-  // expected-error@+1 {{value map must leave the dim dqk out}}
+  // expected-error@+1 {{A1: value map must leave the dim dqk out}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8x16xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -161,7 +161,7 @@ func.func @value_bans(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tens
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv, kv)>
 func.func @result_bans(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{result map must leave the dim kv out}}
+  // expected-error@+1 {{A1: result map must leave the dim kv out}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8x?xf32>
   return
 }
@@ -174,7 +174,7 @@ func.func @result_bans(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: ten
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 #e = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (dqk)>
 func.func @extra_bans(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32, %e: tensor<16xf32>) {
-  // expected-error@+1 {{extra operand's map must leave the dim dqk out}}
+  // expected-error@+1 {{A1: extra operand's map must leave the dim dqk out}}
   %0 = attn.attention %q, %k, %v, %s extras(%e : tensor<16xf32>) maps [#q, #k, #v, #o, #e] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @extra_bans(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tens
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, g, dv)>
 func.func @q_begin(%q: tensor<?x?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32, %n: tensor<?xi32>) {
-  // expected-error@+1 {{has q_begin, so the maps of query and result must leave b out}}
+  // expected-error@+1 {{A26: has q_begin, so the maps of query and result must leave b out}}
   %0 = attn.attention %q, %k, %v, %s q_begin(%n : tensor<?xi32>) maps [#q, #k, #v, #o] : tensor<?x?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x?x2x3x8xf32>
   return
 }
@@ -198,7 +198,7 @@ func.func @q_begin(%q: tensor<?x?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tenso
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @kv_begin(%q: tensor<?x2x3x16xf32>, %k: tensor<?x?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32, %n: tensor<?xi32>) {
-  // expected-error@+1 {{has kv_begin, so the maps of key and value must leave b out}}
+  // expected-error@+1 {{A27: has kv_begin, so the maps of key and value must leave b out}}
   %0 = attn.attention %q, %k, %v, %s kv_begin(%n : tensor<?xi32>) maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
   return
 }
@@ -210,7 +210,7 @@ func.func @kv_begin(%q: tensor<?x2x3x16xf32>, %k: tensor<?x?x2x16xf32>, %v: tens
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @result_lacks(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{result map must have the dim g, as query, key and value have it}}
+  // expected-error@+1 {{A4: result map must have the dim g, as query, key and value have it}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x8xf32>
   return
 }
@@ -222,7 +222,7 @@ func.func @result_lacks(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: te
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, g, dv)>
 func.func @result_adds(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{result map must leave out the dim b, as query, key and value do}}
+  // expected-error@+1 {{A4: result map must leave out the dim b, as query, key and value do}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x?x2x3x8xf32>
   return
 }
@@ -234,7 +234,7 @@ func.func @result_adds(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: ten
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @score_arguments(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand, or a table whole)}}
+  // expected-error@+1 {{A5: score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand, or a table whole): ('f32', 'index', 'index', 'index', 'index'), found ('index', 'index', 'index', 'index')}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     score {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -251,7 +251,7 @@ func.func @score_arguments(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v:
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @mask_arguments(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{mask region must take (b, h, q, kv: index, and one element of each extra operand, or a table whole)}}
+  // expected-error@+1 {{A5: mask region must take (b, h, q, kv: index, and one element of each extra operand, or a table whole): ('index', 'index', 'index', 'index'), found ('index', 'index', 'index', 'index', 'f32')}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index, %e: f32):
@@ -268,7 +268,7 @@ func.func @mask_arguments(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: 
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @score_yield(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{score region must yield 'f32'}}
+  // expected-error@+1 {{A5: score region must yield 'f32'}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     score {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index):
@@ -284,7 +284,7 @@ func.func @score_yield(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: ten
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @mask_yield(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{mask region must yield 'i1'}}
+  // expected-error@+1 {{A5: mask region must yield 'i1'}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -315,7 +315,7 @@ func.func @mask_empty(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tens
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @mask_blocks(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32) {
-  // expected-error@+1 {{mask region must have one block}}
+  // expected-error@+1 {{A44: mask region must have one block}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -334,7 +334,7 @@ func.func @mask_blocks(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: ten
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @score_capture_A17(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor<?x2x8xf32>, %s: f32, %t: tensor<?xf32>) {
-  // expected-error@+1 {{score region reads a 'tensor<?xf32>' from outside: it must be an extra operand}}
+  // expected-error@+1 {{A17: score region reads a 'tensor<?xf32>' from outside: it must be an extra operand}}
   %0 = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] : tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x8xf32> -> tensor<?x2x3x8xf32>
     score {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index):
@@ -352,7 +352,7 @@ func.func @score_capture_A17(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 #t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
 func.func @table_element(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xf32>) {
-  // expected-error@+1 {{or a table whole)}}
+  // expected-error@+1 {{A5: score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand, or a table whole): ('f32', 'index', 'index', 'index', 'index', 'tensor<4x32xf32>'), found ('f32', 'index', 'index', 'index', 'index', 'f32')}}
   %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x32xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
     score {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: f32):
@@ -369,7 +369,7 @@ func.func @table_element(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xf32>) 
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 #t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
 func.func @table_empty(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x0xf32>) {
-  // expected-error@+1 {{has a table 'tensor<4x0xf32>', but a table has 1 to 2147483647 elements}}
+  // expected-error@+1 {{A30: has a table 'tensor<4x0xf32>', but a table has 1 to 2147483647 elements}}
   %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x0xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
     score {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<4x0xf32>):
@@ -386,7 +386,7 @@ func.func @table_empty(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x0xf32>) {
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 #t = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
 func.func @table_huge(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<65536x65536xf32>) {
-  // expected-error@+1 {{but a table has 1 to 2147483647 elements}}
+  // expected-error@+1 {{A30: has a table 'tensor<65536x65536xf32>', but a table has 1 to 2147483647 elements}}
   %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<65536x65536xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
     score {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<65536x65536xf32>):
@@ -425,7 +425,7 @@ func.func @lookup_indices(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xf32>)
   %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x32xf32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
     score {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<4x32xf32>):
-      // expected-error@+1 {{has 1 indices for 'tensor<4x32xf32>'; a table has 1 to 3 dims}}
+      // expected-error@+1 {{A30: has 1 indices for 'tensor<4x32xf32>'; a table has 1 to 3 dims}}
       %d = attn.lookup %e[%h] : tensor<4x32xf32> -> f32
       attn.yield %x : f32
     }
@@ -443,7 +443,7 @@ func.func @lookup_type(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xi32>) {
   %0 = attn.attention %q, %q, %q, %s extras(%t : tensor<4x32xi32>) maps [#q, #k, #v, #o, #t] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
     score {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: tensor<4x32xi32>):
-      // expected-error@+1 {{reads 'i32' as 'f32'}}
+      // expected-error@+1 {{A40: reads 'i32' as 'f32'}}
       %d = attn.lookup %e[%h, %j] : tensor<4x32xi32> -> f32
       attn.yield %x : f32
     }
@@ -457,7 +457,7 @@ func.func @lookup_type(%q: tensor<?x4x16xf32>, %s: f32, %t: tensor<4x32xi32>) {
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @additive(%q: tensor<?x4x16xf32>, %s: f32, %v: tensor<17xf32>) {
-  // expected-error@+1 {{needs an additive vector with an element for each of the static channels dqk, found 'tensor<17xf32>' for 'tensor<?x4x16xf32>'}}
+  // expected-error@+1 {{A6: needs an additive vector with an element for each of the static channels dqk, found 'tensor<17xf32>' for 'tensor<?x4x16xf32>'}}
   %0 = attn.attention %q, %q, %q, %s additive(%v : tensor<17xf32>) maps [#q, #k, #v, #o] : tensor<?x4x16xf32>, tensor<?x4x16xf32>, tensor<?x4x16xf32> -> tensor<?x4x16xf32>
   return
 }
@@ -473,7 +473,7 @@ func.func @lookup_local(%q: tensor<?x4x16xf32>, %s: f32) {
     score {
     ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index):
       %e = tensor.empty() : tensor<4xf32>
-      // expected-error@+1 {{reads tables that are arguments of its region}}
+      // expected-error@+1 {{A30: reads tables that are arguments of its region}}
       %d = attn.lookup %e[%h] : tensor<4xf32> -> f32
       attn.yield %d : f32
     }
@@ -488,7 +488,7 @@ func.func @lookup_local(%q: tensor<?x4x16xf32>, %s: f32) {
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 func.func @noChannels(%q: tensor<?x1x0xf32>, %v: tensor<?x1x8xf32>, %s: f32) {
-  // expected-error@+1 {{'attn.attention' op needs queries and keys of 1 channel or more, found 'tensor<?x1x0xf32>' and 'tensor<?x1x0xf32>'}}
+  // expected-error@+1 {{'attn.attention' op A6: needs queries and keys of 1 channel or more, found 'tensor<?x1x0xf32>' and 'tensor<?x1x0xf32>'}}
   %0 = attn.attention %q, %q, %v, %s maps [#q, #k, #v, #o] : tensor<?x1x0xf32>, tensor<?x1x0xf32>, tensor<?x1x8xf32> -> tensor<?x1x8xf32>
   return
 }

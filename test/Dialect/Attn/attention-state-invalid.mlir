@@ -49,7 +49,7 @@ func.func @sum(%q: tensor<8x16xf32>, %k: tensor<64x16xf32>, %v: tensor<64x32xf32
 // -----
 
 func.func @mask(%q: tensor<8x16xf32>, %k: tensor<64x16xf32>, %v: tensor<64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
-  // expected-error@+1 {{mask region must yield 'i1'}}
+  // expected-error@+1 {{A5: mask region must yield 'i1'}}
   %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<64x16xf32>, tensor<64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -61,7 +61,7 @@ func.func @mask(%q: tensor<8x16xf32>, %k: tensor<64x16xf32>, %v: tensor<64x32xf3
 // -----
 
 func.func @score(%q: tensor<8x16xf32>, %k: tensor<64x16xf32>, %v: tensor<64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
-  // expected-error@+1 {{score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand, or a table whole)}}
+  // expected-error@+1 {{A5: score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand, or a table whole): ('f32', 'index', 'index', 'index', 'index'), found ('index', 'index', 'index', 'index')}}
   %0:3 = attn.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<64x16xf32>, tensor<64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
     score {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -169,7 +169,7 @@ func.func @merge_rows(%as: tensor<4x8x32xf32>, %ms: tensor<4x8xf32>, %ls: tensor
 // -----
 
 func.func @lookup_parent(%t: tensor<4xf32>, %i: index) {
-  // expected-error@+1 {{reads tables in score and mask regions, but is in 'func.func'}}
+  // expected-error@+1 {{A30: reads tables in score and mask regions, but is in 'func.func'}}
   %d = attn.lookup %t[%i] : tensor<4xf32> -> f32
   return
 }

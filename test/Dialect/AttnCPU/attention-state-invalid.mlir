@@ -65,7 +65,7 @@ func.func @sum(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32
 // -----
 
 func.func @mask(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
-  // expected-error@+1 {{mask region must yield 'i1'}}
+  // expected-error@+1 {{A5: mask region must yield 'i1'}}
   %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -77,7 +77,7 @@ func.func @mask(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x3
 // -----
 
 func.func @score(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %at: index, %a: tensor<8x32xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) {
-  // expected-error@+1 {{score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand, or a table whole)}}
+  // expected-error@+1 {{A5: score region must take (s: f32, b, h, q, kv: index, and one element of each extra operand, or a table whole): ('f32', 'index', 'index', 'index', 'index'), found ('index', 'index', 'index', 'index')}}
   %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%at, %at, %at, %at) init(%a, %m, %l) : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
     score {
     ^bb0(%b: index, %h: index, %i: index, %j: index):

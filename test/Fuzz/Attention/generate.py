@@ -5,7 +5,7 @@
     generate.py ... --seed N --only INDEX        one of them, which is printed and reduced where it fails
 
 Every case follows from the seed and its index. A kernel that fails is reduced: parts are left out, and numbers made smaller, as long as it
-fails in the same way. Prints what failed with the command that repeats it, and counts; exit status 1 if a kernel failed or too many were
+fails in the same way, and written to DIR. Prints what failed with the command that repeats it, and counts; exit status 1 if a kernel failed or too many were
 refused."""
 
 import argparse
@@ -112,9 +112,14 @@ def report(options, index, outcome):
     print(f"  again: {Path(__file__).name} --seed {options.seed} --only {index}", flush=True)
 
 
-def report_reduced(index, case, outcome):
-    print(f"  reduced: {outcome.why.strip()}\n  data: {json.dumps(case['data'])}")
-    print("\n".join("  | " + line for line in kernel_text.compiled_text(case, f"k{index}").splitlines()), flush=True)
+def report_reduced(options, index, case, outcome):
+    text = kernel_text.compiled_text(case, f"k{index}")
+    file = Path(options.scratch) / f"reduced{index}.mlir"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    dims = [line for line in kernel_text.HEAD.splitlines() if f'"{line.split()[1][1:]}' in text]
+    file.write_text("\n".join([f"// {outcome.why.strip()}", f"// {json.dumps(case['data'])}", *dims, text]))
+    print(f"  reduced: {outcome.why.strip()}\n  data: {json.dumps(case['data'])}\n  file: {file}")
+    print("\n".join("  | " + line for line in text.splitlines()), flush=True)
 
 
 def main():
@@ -138,7 +143,7 @@ def main():
                     report(options, index, outcome)
                     failures.append((index, outcome))
     for index, outcome in failures[:options.reduce]:
-        report_reduced(index, *reduce(options, index, case_of(options.seed, index), outcome))
+        report_reduced(options, index, *reduce(options, index, case_of(options.seed, index), outcome))
     for message, number in refusals.most_common():
         print(f"refused {number}: {message}")
     print(f"generated: {len(indices)} attention kernels, {counts['passed']} right, {counts['refused']} refused, {counts['failed']} wrong; "

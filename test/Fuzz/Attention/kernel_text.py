@@ -24,7 +24,7 @@ class Argument:
     def is_static(self, case, dim):
         if dim == "b" and case["named"] and cases.has_one_sequence(case):  # a dim with a name would have to be declared as 1
             return True
-        return isinstance(dim, int) or dim in ("dqk", "dv") or (dim in case["static"] and dim not in self.within)
+        return isinstance(dim, int) or dim in ("dqk", "dqk2", "dv") or (dim in case["static"] and dim not in self.within)
 
     def shape(self, extents):
         sizes = [dim if isinstance(dim, int) else extents[("longest_" if dim in self.within else "") + dim] for dim in self.dims]
@@ -51,6 +51,7 @@ def extents_of(case, data):
     extents["longest_q"] = max(data["q"], default=0) if "q" in case["begins"] else extents["q"]
     for n, extra in enumerate(case["extras"]):
         extents.update({f"table{n}_{i}": extent for i, extent in enumerate(extra["table"] or [])})
+    extents["dqk2"] = case["second"]["channels"] if case.get("second") else 0
     extents["sinks"] = case["heads"]["hkv"] * case["heads"]["g"]
     extents["longest_kv"] = max((n for _, n in cases.keys_of(case, data)), default=0) if "kv" in case["begins"] else extents["kv"]
     return extents
@@ -80,6 +81,8 @@ def shared_arguments(case):
         found.append(Argument("w", case["types"]["q"], ["dqk"]))
     if case.get("sink"):
         found.append(Argument("sink", case["sink"], [sinks_dim(case)]))
+    if case.get("second"):
+        found += [Argument(name, case["second"]["types"][name], map_) for name, map_ in case["second"]["maps"].items()]
     if case.get("weights"):
         asked = case["weights"]
         found.append(Argument("p", "f32", ["q", asked["layers"], len(asked["heads"]), asked["keys"]]))
@@ -134,11 +137,15 @@ def attention(case, types, operands, step=""):
         lines.append(f"    additive({operands['w']} : {types['w']})")
     if case.get("sink"):
         lines.append(f"    sink({operands['sink']} : {types['sink']})")
+    if case.get("second"):
+        lines.append(f"    second({operands['q2']}, {operands['k2']} : {types['q2']}, {types['k2']})")
     if case.get("weights"):
         lines.append(f"    weights({operands['p']}[%slot] heads {case['weights']['heads']} : {types['p']})")
     if case.get("lse"):
         lines.append("    log_sum_exp")
     maps = [case["maps"][side] for side in "qkvo"] + [extra["map"] for extra in case["extras"]]
+    if case.get("second"):
+        maps += [["dqk" if dim == "dqk2" else dim for dim in map_] for map_ in case["second"]["maps"].values()]
     lines.append("    maps [" + ", ".join(f"{ALL}({', '.join(map_)})>" for map_ in maps) + "]")
     lines.append(f"    : {types['q']}, {types['k']}, {types['v']} -> {types['o']}")
     seen = element_types(case)
@@ -330,12 +337,30 @@ def unused_keys(case, data, map_, array):
         np.moveaxis(row, [d for d in map_ if d != "b"].index("kv"), 0)[~used[b]] = rest
 
 
-def poisoned(random, map_, array):
-    """Some keys or values are NaN, most often late ones, which a causal mask hides from most queries."""
+def poisoned(random, map_, array, poison):
+    """Some keys or values get `poison`, most often late ones, which a causal mask hides from most queries."""
     keys = along(array, map_, "kv")
     if len(keys) and array.size:
         place = max(random.integers(0, len(keys)), random.integers(0, len(keys)))
-        keys[place] = np.nan
+        poison(keys[place])
+
+
+def poison(own, elements, infinite):
+    """All elements of keys or values become NaN, or infinite, or those of one channel do. Compiled programs without a region take scores
+    of -infinity in another way (A19), so keys are NaN there."""
+    special = own.choice((np.nan, np.nan, np.inf, -np.inf)) if infinite else np.nan
+    if own.random() < 0.5:
+        elements[...] = special
+    else:
+        elements[..., own.integers(0, elements.shape[-1])] = special
+
+
+def poisoned_extras(own, arguments, found):
+    """Some elements of what is added to scores are NaN or infinite; few enough that most scores stay numbers."""
+    for argument in arguments:
+        array = found[argument.name]
+        if argument.name.startswith("x") and argument.element in ("f32", "bf16", "f16") and array.size >= 16 and own.random() < 0.5:
+            array.reshape(-1)[own.integers(0, array.size, own.integers(1, 4))] = own.choice((np.nan, np.inf, -np.inf))
 
 
 def values_of(random, argument, shape, infinite):
@@ -391,12 +416,16 @@ def plain_arrays(case, data):
         else:
             found[name] = in_blocks(case, data, argument, rounded(values_of(random, argument, shape, not data["poison"]), argument.element))
     found["q"] *= np.float32(data["amplify"])
-    for name in "kv":
-        if data["poison"] and random.random() < 0.7:
-            poisoned(random, case["maps"][name], found[name])
-        unused_keys(case, data, case["maps"][name], found[name])
-    if "q" in case["begins"]:
-        along(found["q"], case["maps"]["q"], "q")[sum(data["q"]):] = np.nan
+    own = np.random.default_rng([data["seed"], 2])
+    if data["poison"]:
+        poisoned_extras(own, arguments_of(case), found)
+    maps = {**case["maps"], **(case["second"]["maps"] if case.get("second") else {})}
+    for name in [name for name in ("k", "v", "k2") if name in maps]:
+        if data["poison"] and (random if name != "k2" else own).random() < 0.7:
+            poisoned(random if name != "k2" else own, maps[name], found[name], lambda elements: poison(own, elements, name == "v" or case["score"]))
+        unused_keys(case, data, maps[name], found[name])
+    for name in [name for name in ("q", "q2") if name in maps and "q" in case["begins"]]:
+        along(found[name], maps[name], "q")[sum(data["q"]):] = np.nan
     return found
 
 
@@ -425,11 +454,15 @@ def step_arrays(case, data):
             elif argument.name == "sink":
                 found["sink"] = sinks_of(data, argument, shape)
             else:
-                x = values_of(random, argument, shape, not data["poison"])
-                found[argument.name] = in_blocks(case, data, argument, rounded(x, argument.element)) if argument.name.startswith("x") else x
+                x = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
+                found[argument.name] = in_blocks(case, data, argument, x) if argument.name.startswith("x") else x
         found["q"] *= np.float32(data["amplify"])
-        if data["poison"] and sum(lengths) and random.random() < 0.5:
-            found["nv"][random.integers(0, sum(lengths))] = np.nan
+        own = np.random.default_rng([data["seed"], 2, len(steps)])
+        if data["poison"]:
+            poisoned_extras(own, step_arguments(case), found)
+        for name in ("nk", "nv"):
+            if data["poison"] and sum(lengths) and own.random() < 0.5:
+                poison(own, found[name][own.integers(0, sum(lengths))], name == "nv" or case["score"])
         for name in ("q", "nk", "nv"):
             along(found[name], case["maps"]["q"] if name == "q" else ["q"], "q")[sum(lengths):] = np.nan
         steps.append(found)

@@ -99,6 +99,8 @@ class Printer:
 def literal(value, kind):
     if kind != "f32":
         return str(value)
+    if math.isnan(value):
+        return "0x7FC00000"
     if math.isinf(value):
         return "0x7F800000" if value > 0 else "0xFF800000"
     return f"{value:.9e}"
@@ -128,7 +130,7 @@ def error(tree, score, magnitude, extras):
     if name == "s":
         return score, magnitude
     if name == "const":  # what is huge is exact, and nothing is added to it
-        return 0.0, 0.0 if abs(tree[2]) > 1e20 else abs(tree[2])
+        return 0.0, abs(tree[2]) if abs(tree[2]) <= 1e20 else 0.0
     if name in ("extra", "lookup"):
         return 0.0, extras[tree[2]]
     if name == "cast":
@@ -238,7 +240,7 @@ class Drawer:
         for _ in range(r.randint(1, 3)):
             tree = r.choice(steps)(tree)
         if r.random() < 0.25:
-            special = const(r.choice((-math.inf, -1e9, -8e29, 2.4e38, 3e38, -1e4)), "f32")
+            special = const(r.choice((-math.inf, -1e9, -8e29, 2.4e38, 3e38, -1e4, math.inf, math.nan)), "f32")
             tree = ["arith.select", "f32", self.mask(), special, tree]
         return tree
 
