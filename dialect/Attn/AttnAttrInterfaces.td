@@ -53,7 +53,11 @@ def Attn_CacheLayoutInterface : AttrInterface<"CacheLayoutInterface"> {
     InterfaceMethod<"Channels of a value, without padding.", "int64_t", "getValues">,
     InterfaceMethod<"Channels of a key or value of `channels` with padding.", "int64_t", "getPadded", (ins "int64_t":$channels)>,
     InterfaceMethod<"The extents of keys, or values, of `channels` of one head in a block.",
-      "::llvm::SmallVector<int64_t>", "getHeadShape", (ins "::mlir::Type":$element, "int64_t":$channels)>
+      "::llvm::SmallVector<int64_t>", "getHeadShape", (ins "::mlir::Type":$element, "int64_t":$channels)>,
+    InterfaceMethod<"Which element of one head's keys, or values, is channel c of position p in the block: an expression in C.",
+      "std::string", "getElementAt", (ins "::mlir::Type":$element, "int64_t":$channels, "bool":$areValues)>,
+    InterfaceMethod<"At which byte of one head's keys, or values, the f32 scale of position p is, alike; empty where there are none.",
+      "std::string", "getScaleAt", (ins "::mlir::Type":$element, "int64_t":$channels)>
   ];
 }
 

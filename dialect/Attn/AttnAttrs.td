@@ -62,7 +62,7 @@ def Attn_RowsAttr : Attn_Attr<"Rows", "rows", [DeclareAttrInterfaceMethods<Attn_
   let genVerifyDecl = 1;
 }
 
-def Attn_CacheRowsAttr : Attn_Attr<"CacheRows", "cache_rows", [DeclareAttrInterfaceMethods<Attn_CacheLayoutInterface, ["getPadded", "getHeadShape"]>]> {
+def Attn_CacheRowsAttr : Attn_Attr<"CacheRows", "cache_rows", [DeclareAttrInterfaceMethods<Attn_CacheLayoutInterface, ["getPadded", "getHeadShape", "getElementAt", "getScaleAt"]>]> {
   let summary = "a cache by rows";
   let description = [{
     A pool is [blocks, layers, heads, parts, positions, channels]. In i8 the scale of a position (f32, its bytes from the lowest on) is behind its quantized values.

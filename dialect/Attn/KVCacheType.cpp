@@ -49,6 +49,16 @@ SmallVector<int64_t> CacheRowsAttr::getHeadShape(Type element, int64_t channels)
   return {getPositions(), channels + (element.isInteger(8) ? kScaleBytes : 0)};
 }
 
+std::string CacheRowsAttr::getElementAt(Type element, int64_t channels, bool) const {
+  return "p * " + std::to_string(getHeadShape(element, channels)[1]) + " + c";
+}
+
+std::string CacheRowsAttr::getScaleAt(Type element, int64_t channels) const {
+  if (!element.isInteger(8))
+    return {};
+  return "p * " + std::to_string(getHeadShape(element, channels)[1]) + " + " + std::to_string(channels);
+}
+
 LogicalResult KVCacheType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<KVSegment> segments,
                                   int64_t block) {
   if (segments.empty())

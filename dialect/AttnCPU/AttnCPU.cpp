@@ -45,6 +45,27 @@ SmallVector<int64_t> CachePanelsAttr::getHeadShape(Type element, int64_t channel
   return {layout.lines(), layout.columns()};
 }
 
+std::string CachePanelsAttr::getElementAt(Type element, int64_t channels, bool areValues) const {
+  const CacheLayout layout{element, getPositions(), padToPanel(channels)};
+  const int64_t interleave = layout.interleave();
+  // Columns of panels are positions of keys, and channels of values.
+  const std::string column = areValues ? "c" : "p", row = areValues ? "p" : "c", width = std::to_string(kPanel),
+                    by = std::to_string(interleave);
+  const int64_t rows = (areValues ? layout.paddedBlock() : layout.channels) / interleave;
+  const std::string panel = column + " / " + width + " * " + std::to_string(rows), lane = column + " % " + width;
+  if (interleave == 1)
+    return "(" + panel + " + " + row + ") * " + width + " + " + lane;
+  return "(" + panel + " + " + row + " / " + by + ") * " + std::to_string(layout.columns()) + " + " + lane + " * " +
+         by + " + " + row + " % " + by;
+}
+
+std::string CachePanelsAttr::getScaleAt(Type element, int64_t channels) const {
+  const CacheLayout layout{element, getPositions(), padToPanel(channels)};
+  if (!layout.hasScales())
+    return {};
+  return std::to_string(layout.elementLines() * layout.columns()) + " + p * " + std::to_string(layout.scaleBytes());
+}
+
 static LogicalResult verifyFusedInto(Operation *op, Attribute value) {
   std::optional<Root> expected;
   if (isa<attn::LinearOp>(op))

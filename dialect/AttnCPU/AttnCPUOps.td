@@ -86,7 +86,7 @@ def AttnCPU_PackedAttr : AttrDef<AttnCPU_Dialect, "Packed", [DeclareAttrInterfac
 }
 
 def AttnCPU_CachePanelsAttr : AttrDef<AttnCPU_Dialect, "CachePanels", [
-    DeclareAttrInterfaceMethods<Attn_CacheLayoutInterface, ["getPadded", "getHeadShape"]>]> {
+    DeclareAttrInterfaceMethods<Attn_CacheLayoutInterface, ["getPadded", "getHeadShape", "getElementAt", "getScaleAt"]>]> {
   let mnemonic = "cache_panels";
   let summary = "a cache in packed panels";
   let description = [{

@@ -5,6 +5,11 @@
 
 namespace rapt::attn_cpu {
 
+/// The layout of a segment of a cache.
+inline attn::CacheLayoutInterface cachePanelsOf(const attn::KVSegment &segment, int64_t block) {
+  return CachePanelsAttr::get(segment.keys.element.getContext(), block, segment.keys.channels, segment.values.channels);
+}
+
 /// Where keys, or values, of one head lie in a block: `#attn_cpu.cache_panels` for an element type.
 struct CacheLayout {
   mlir::Type element;

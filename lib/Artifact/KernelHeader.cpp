@@ -87,6 +87,12 @@ std::string describeBuffer(const json::Value &buffer) {
   std::string note = kind == "cache" ? "read and written" : kind == "input" ? "read" : "written";
   if (dtype == "bf16" || dtype == "f16")
     note += ", " + dtype;
+  if (const json::Value *pages = buffer.find("pages")) {
+    std::string lines = " *   " + text(buffer, "name") + "[" + text(buffer, "blocks") + "]: " + note + ", ";
+    for (const json::Value &line : *pages->asArray())
+      lines += (lines.back() == ' ' ? "" : " *     ") + *line.asString() + "\n";
+    return lines;
+  }
   const std::string shape = shapeText(buffer);
   return " *   " + text(buffer, "name") + shape + ": " + note +
          (shape.empty() && buffer.find("dtype") ? ", one element" : "") + "\n";

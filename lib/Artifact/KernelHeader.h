@@ -5,8 +5,8 @@
 namespace rapt::artifact {
 
 /// NAME.h of kernels without weights: for every entry NAME(env, inputs..., outputs..., dims, scratch), NAME_scratch and
-/// NAME_supported. C99 that includes nothing of Rapt; the last asks the compiler's CPU test, and Linux for the state of
-/// tiles, since the object itself contains no such code.
+/// NAME_supported, and how the pages of caches lie in memory. C99 that includes nothing of Rapt; the last asks the
+/// compiler's CPU test, and Linux for the state of tiles, since the object itself contains no such code.
 std::string writeKernelHeader(const Manifest &manifest);
 
 /// Whether C or C++ keeps `name` for itself, so that no function or parameter can have it.

@@ -410,7 +410,7 @@ bool Compilation::lowerAll() {
     return false;
   phases.enter("describing entries");
   const artifact::Manifest common = manifest;
-  if (Status described = describeEntries(module(), manifest); !described)
+  if (Status described = describeEntries(module(), *targetNamed(options.target), manifest); !described)
     return failOf(described, Bug);
   for (const auto &lowering : llvm::drop_begin(lowerings)) {
     artifact::Manifest other = common;
@@ -420,7 +420,7 @@ bool Compilation::lowerAll() {
       return failInternally(parameters.error().message);
     other.parameters = std::move(*parameters);
     describeModel(*lowering->module, *targetNamed(options.target), other);
-    if (Status described = describeEntries(*lowering->module, other); !described)
+    if (Status described = describeEntries(*lowering->module, *targetNamed(options.target), other); !described)
       return failOf(described, Bug);
     if (artifact::writeManifest(other) != artifact::writeManifest(manifest))
       return failInternally("weights or entries for " + lowering->variants.front()->machine.name +

@@ -1,6 +1,7 @@
 //===- Describe.cpp - From the IR to manifest and packer ------------------------------------===//
 #include "lib/Driver/Describe.h"
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Driver/CachePages.h"
 #include "lib/Host/CacheMemory.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -150,11 +151,29 @@ std::string typeName(Type type) {
   return text;
 }
 
-/// One element of an entry's "buffers".
-Expected<json::Value> describeBuffer(DictionaryAttr buffer) {
+/// Adds how the pages of a kernel's cache lie in memory.
+void addPages(DictionaryAttr buffer, const Target &target, json::Object &described) {
+  auto type = buffer.getAs<TypeAttr>(attn::AttnDialect::cacheAttr);
+  auto cache = type ? dyn_cast<attn::KVCacheType>(type.getValue()) : attn::KVCacheType();
+  auto memory = dyn_cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
+  auto dims = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
+  if (!cache || !memory || !dims || dims.size() != 1)
+    return;
+  json::Array lines;
+  for (std::string &line : driver::describePages(cache, memory, target))
+    lines.emplace_back(std::move(line));
+  described.emplace_back("blocks", json::Value(cast<StringAttr>(dims[0]).str()));
+  described.emplace_back("pages", json::Value(std::move(lines)));
+}
+
+/// One element of an entry's "buffers". `pages`: the target that lays a kernel's cache out; the runtime holds a
+/// model's.
+Expected<json::Value> describeBuffer(DictionaryAttr buffer, const Target *pages) {
   StringRef name = cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue();
   StringRef kind = cast<StringAttr>(buffer.get("kind")).getValue();
   json::Object result{{"name", json::Value(name.str())}, {"kind", json::Value(kind.str())}};
+  if (pages)
+    addPages(buffer, *pages, result);
   if (kind == "input" || kind == "output" || (kind == "cache" && !isCache(buffer))) {
     auto type = cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
     auto dims = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
@@ -259,7 +278,7 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
     }
 }
 
-Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
+Status driver::describeEntries(ModuleOp module, const Target &target, artifact::Manifest &manifest) {
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     auto list = function->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr);
     if (!function->hasAttr(attn::AttnDialect::entryAttr) || !list)
@@ -274,7 +293,7 @@ Status driver::describeEntries(ModuleOp module, artifact::Manifest &manifest) {
       bounds.emplace_back(json::Array{json::Value(int64_t(dim.getMin())), json::Value(int64_t(dim.getMax()))});
     }
     for (auto buffer : list.getAsRange<DictionaryAttr>()) {
-      Expected<json::Value> described = describeBuffer(buffer);
+      Expected<json::Value> described = describeBuffer(buffer, manifest.model ? nullptr : &target);
       if (!described)
         return Error{"entry '" + function.getSymName().str() + "': " + described.error().message};
       buffers.push_back(std::move(*described));

@@ -19,7 +19,8 @@ Expected<std::vector<artifact::Parameter>> describeParameters(mlir::ModuleOp mod
 /// entries' argument.
 void describeModel(mlir::ModuleOp module, const Target &target, artifact::Manifest &manifest);
 
-/// Adds the entries of a module at stage llvm-dialect. An error is a fault of the passes.
-Status describeEntries(mlir::ModuleOp module, artifact::Manifest &manifest);
+/// Adds the entries of a module at stage llvm-dialect, of kernels with the layout of their caches. An error is a fault
+/// of the passes.
+Status describeEntries(mlir::ModuleOp module, const Target &target, artifact::Manifest &manifest);
 
 } // namespace rapt::driver

@@ -17,46 +17,17 @@ using namespace rapt;
 
 namespace {
 
-constexpr int64_t kAlignment = 64;
-
-/// Where the parts of a cache lie in a block.
-struct Layout {
-  SmallVector<attn::CacheLayoutInterface> segments;
-  SmallVector<Type> types;
-  SmallVector<int64_t> at, first; ///< offset of each part; first part of each segment
-  int64_t bytes = 0;              ///< of a block
-};
-
-FailureOr<Layout> layoutOf(Operation *op, attn::KVCacheType cache, CacheLayoutOf segmentLayout) {
-  Layout layout;
-  auto tooLarge = [&] { return op->emitOpError() << "has a cache whose blocks are too large: " << cache; };
-  for (const attn::KVSegment &segment : cache.getSegments()) {
-    if (std::max({cache.getBlock(), segment.keys.channels, segment.values.channels}) > attn::kMostCacheExtent)
-      return tooLarge();
-    layout.first.push_back(int64_t(layout.types.size()));
-    layout.segments.push_back(segmentLayout(segment, cache.getBlock()));
-    for (RankedTensorType pool : attn::poolsOf(layout.segments.back(), segment)) {
-      const std::optional<int64_t> bytes = bytesOfCacheBlock(pool);
-      if (!bytes || layout.bytes > std::numeric_limits<int64_t>::max() / 2)
-        return tooLarge();
-      layout.types.push_back(pool);
-      layout.at.push_back(layout.bytes);
-      layout.bytes = int64_t(llvm::alignTo(layout.bytes + *bytes, kAlignment));
-    }
-  }
-  return layout;
-}
-
 /// Replaces one cache in a function.
 class Splitting {
 public:
-  Splitting(BlockArgument cache, attn::KVCacheType type, Layout layout)
+  Splitting(BlockArgument cache, attn::KVCacheType type, CacheParts layout)
       : cache(cache), type(type), layout(std::move(layout)) {}
 
   LogicalResult run() {
     Block &body = *cache.getOwner();
     auto b = ImplicitLocOpBuilder::atBlockBegin(cache.getLoc(), &body);
-    auto parts = attn::CachePartsOp::create(b, layout.types, cache, layout.at);
+    const SmallVector<Type> pools(layout.pools.begin(), layout.pools.end());
+    auto parts = attn::CachePartsOp::create(b, pools, cache, layout.at);
     known[cache] = llvm::to_vector(ValueRange(parts.getParts()));
     if (failed(split(body)))
       return failure();
@@ -78,7 +49,7 @@ private:
   std::pair<unsigned, std::optional<unsigned>> poolsOf(uint64_t segment) const {
     const auto first = unsigned(layout.first[segment]);
     const auto next =
-        segment + 1 < layout.first.size() ? unsigned(layout.first[segment + 1]) : unsigned(layout.types.size());
+        segment + 1 < layout.first.size() ? unsigned(layout.first[segment + 1]) : unsigned(layout.pools.size());
     return {first, next - first > 1 ? std::optional(first + 1) : std::nullopt};
   }
 
@@ -178,13 +149,13 @@ private:
 
   BlockArgument cache;
   attn::KVCacheType type;
-  Layout layout;
+  CacheParts layout;
   llvm::DenseMap<Value, Parts> known;
   SmallVector<Operation *> dead;
 };
 
 /// Uniform caches of a type become their pools.
-void becomePools(func::FuncOp function, attn::KVCacheType type, const Layout &layout) {
+void becomePools(func::FuncOp function, attn::KVCacheType type, const CacheParts &layout) {
   auto takeLayout = [&](auto op) {
     if (op.getCache().getType() == type)
       op.setLayoutAttr(layout.segments.front());
@@ -193,7 +164,7 @@ void becomePools(func::FuncOp function, attn::KVCacheType type, const Layout &la
   function.walk([&](attn::KVViewOp op) { takeLayout(op); });
   auto become = [&](Value value) {
     if (value.getType() == type)
-      value.setType(layout.types.front());
+      value.setType(layout.pools.front());
   };
   function.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), become);
@@ -210,9 +181,9 @@ LogicalResult materialize(func::FuncOp function, CacheLayoutOf segmentLayout) {
     if (auto cache = dyn_cast<attn::KVCacheType>(argument.getType()))
       caches.push_back({argument, cache});
   for (auto [argument, cache] : caches) {
-    FailureOr<Layout> layout = layoutOf(function, cache, segmentLayout);
-    if (failed(layout))
-      return failure();
+    std::optional<CacheParts> layout = partsOfCache(cache, segmentLayout);
+    if (!layout)
+      return function.emitOpError() << "has a cache whose blocks are too large: " << cache;
     function.setArgAttr(argument.getArgNumber(), attn::AttnDialect::cacheAttr, TypeAttr::get(cache));
     if (cache.isUniform()) {
       becomePools(function, cache, *layout);
@@ -229,6 +200,26 @@ LogicalResult materialize(func::FuncOp function, CacheLayoutOf segmentLayout) {
 }
 
 } // namespace
+
+std::optional<CacheParts> rapt::partsOfCache(attn::KVCacheType cache, CacheLayoutOf layoutOf) {
+  constexpr int64_t alignment = 64;
+  CacheParts parts;
+  for (const attn::KVSegment &segment : cache.getSegments()) {
+    if (std::max({cache.getBlock(), segment.keys.channels, segment.values.channels}) > attn::kMostCacheExtent)
+      return std::nullopt;
+    parts.first.push_back(int64_t(parts.pools.size()));
+    parts.segments.push_back(layoutOf(segment, cache.getBlock()));
+    for (RankedTensorType pool : attn::poolsOf(parts.segments.back(), segment)) {
+      const std::optional<int64_t> bytes = bytesOfCacheBlock(pool);
+      if (!bytes || parts.bytes > std::numeric_limits<int64_t>::max() / 2)
+        return std::nullopt;
+      parts.pools.push_back(pool);
+      parts.at.push_back(parts.bytes);
+      parts.bytes = int64_t(llvm::alignTo(parts.bytes + *bytes, alignment));
+    }
+  }
+  return parts;
+}
 
 LogicalResult rapt::materializeCaches(ModuleOp module, CacheLayoutOf layoutOf) {
   for (auto function : module.getOps<func::FuncOp>())

@@ -10,6 +10,17 @@ namespace rapt {
 /// attn::kMostCacheExtent.
 using CacheLayoutOf = llvm::function_ref<attn::CacheLayoutInterface(const attn::KVSegment &, int64_t block)>;
 
+/// Where the parts of a cache whose layers, or keys and values, differ lie in a block.
+struct CacheParts {
+  llvm::SmallVector<attn::CacheLayoutInterface> segments;
+  llvm::SmallVector<mlir::RankedTensorType> pools; ///< [blocks, layers, heads, parts, ...]
+  llvm::SmallVector<int64_t> at, first;            ///< byte of each part; first part of each segment
+  int64_t bytes = 0;                               ///< of a block
+};
+
+/// The parts of a cache; none where its blocks are too large. A uniform one has one part.
+std::optional<CacheParts> partsOfCache(attn::KVCacheType cache, CacheLayoutOf layoutOf);
+
 /// Caches become memory in the layouts of a target, and ops on them say their layout. A uniform cache is one pool.
 /// Another is a tensor of bytes [blocks, bytes of a block], with `attn.cache_parts` where a function begins and
 /// `attn.cache_join` where it ends; ops on it work on the pools of their segments. An argument keeps its former type as

@@ -36,6 +36,9 @@ public:
   /// null for one whose element types differ.
   virtual llvm::StringRef cacheLayout(mlir::Type element) const = 0;
 
+  /// How equal layers of a cache lie in memory, for the header of kernels.
+  virtual attn::CacheLayoutInterface layoutOfCache(const attn::KVSegment &segment, int64_t block) const = 0;
+
   /// How the packer writes parameters in a layout of this target's own (another than `#attn.rows`); none for a layout
   /// that is not its own.
   virtual std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface layout) const = 0;

@@ -4,7 +4,7 @@
 // tensors would share a buffer, which bufferization resolves by copies.
 //
 //===----------------------------------------------------------------------===//
-#include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
@@ -125,6 +125,10 @@ public:
     if (!element)
       return "panel32";
     return attn_cpu::interleaveOf(element) > 1 ? "panel32-pairs" : element.isInteger(8) ? "panel32-scales" : "panel32";
+  }
+
+  attn::CacheLayoutInterface layoutOfCache(const attn::KVSegment &segment, int64_t block) const override {
+    return attn_cpu::cachePanelsOf(segment, block);
   }
 
   std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface layout) const override {

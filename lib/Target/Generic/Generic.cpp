@@ -31,6 +31,10 @@ public:
 
   StringRef cacheLayout(Type) const override { return "rows"; }
 
+  attn::CacheLayoutInterface layoutOfCache(const attn::KVSegment &segment, int64_t block) const override {
+    return generic::cacheRowsOf(segment, block);
+  }
+
   std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface) const override { return std::nullopt; }
 
   void addPasses(OpPassManager &passes, Stage stage) const override {

@@ -12,6 +12,7 @@
 #include "lib/Host/CacheMemory.h"
 #include "lib/Host/WeightOffsets.h"
 #include "lib/Target/Generic/Passes.h"
+#include "lib/Target/Generic/RowCache.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -184,17 +185,12 @@ void lowerPlain(attn::ParameterSliceOp slice) {
   slice.getValue().replaceAllUsesExcept(cut, cut.getDefiningOp());
 }
 
-attn::CacheLayoutInterface cacheRowsOf(const attn::KVSegment &segment, int64_t block) {
-  return attn::CacheRowsAttr::get(segment.keys.element.getContext(), block, segment.keys.channels,
-                                  segment.values.channels);
-}
-
 struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     ModuleOp module = getOperation();
-    if (failed(verifyTypes(module, Stage::Canonical)) || failed(materializeCaches(module, cacheRowsOf)))
+    if (failed(verifyTypes(module, Stage::Canonical)) || failed(materializeCaches(module, rapt::generic::cacheRowsOf)))
       return signalPassFailure();
     SmallVector<attn::ParameterSliceOp> slices;
     module.walk([&](attn::ParameterSliceOp slice) { slices.push_back(slice); });

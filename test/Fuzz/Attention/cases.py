@@ -5,7 +5,7 @@ A case has
 - types: {"q" | "k" | "v" | "o": element}, of a cache the query's is that of new keys and values, too; begins: those of "q", "kv" that are packed; offset, length: whether there is q_offset, kv_length
 - sink: the element type of the sinks, or None; second: {"maps", "types": {"q2" | "k2": ...}, "channels"} of a second pair, or None
 - extras: [{"map", "type", "table": extents or None, "stored": the element in memory, "dynamic": the table's extents}]; score, mask: trees or None (trees.py); additive, named, scale
-- cache: None, or {"type", "block", "layers", "layer"}: keys and values then come from a cache, in two steps
+- cache: None, or {"block", "layers", "layer"}: keys and values then come from a cache of their types, in two steps
 - data: [{"seed", "q": queries of each sequence, "q_slack", "kv": the extent of keys or those of each sequence, "kv_slack", "offset", "length", "past",
   "amplify", "poison", "stale"}], one for each call; "stale": what no sequence has is NaN
 """
@@ -17,6 +17,7 @@ import trees
 
 DIMS = ("b", "hkv", "g", "q", "kv", "dqk", "dv")
 LENGTHS = (0, 1, 1, 2, 3, 5, 7, 13, 14, 15, 17, 28, 31, 32, 33, 47, 63, 64, 65, 97, 127, 128, 129, 131, 191, 193, 251, 256, 257, 300)
+HEADS = (5, 32, 40, 64, 72, 80, 96, 128, 192)  # channels of a cache's heads
 CHANNELS = (1, 2, 7, 16, 31, 32, 32, 33, 40, 64, 64, 80, 128)
 MOST = 60000  # similarities (a query with a key) in a call
 
@@ -149,7 +150,7 @@ def add_matrix(r, case):
 
 
 def draw_cache(r):
-    return {"type": r.choice(("f32", "bf16", "f16")), "block": r.choice((64, 64, 32, 48, 7)), "layers": r.choice((1, 2)), "layer": 0}
+    return {"types": r.choice(("f32", "bf16", "f16")), "block": r.choice((64, 64, 32, 48, 7)), "layers": r.choice((1, 2)), "layer": 0}
 
 
 def draw(seed, index):
@@ -166,7 +167,7 @@ def draw(seed, index):
             "additive": r.random() < 0.08, "named": r.random() < 0.5, "scale": r.choice((0.125, 0.25, 1.0, 0.3, 0.0, -0.5))}
     if cache:
         case["begins"], case["offset"], case["length"] = ["q"], True, False
-        view = "f32" if cache["type"] == "i8" else cache["type"]
+        view = cache.pop("types")
         case["types"] = {"k": view, "v": view}
     elif r.random() < 0.2:
         case["types"] = {side: r.choice(("f32", "bf16", "f16")) for side in ("k", "v")}
@@ -191,6 +192,10 @@ def draw(seed, index):
         if own.random() < 0.4:
             extra["stored"] = own.choice({"f32": ("bf16", "f16"), "i32": ("i8", "i8", "i1")}.get(extra["type"], (extra["type"],)))
         extra["dynamic"] = bool(extra["table"]) and own.random() < 0.4
+    own = randoms.Random(f"cache {seed} {index}")
+    if cache and own.random() < 0.6:  # keys and values of sizes and types of their own
+        case["channels"] = {"dqk": own.choice(HEADS), "dv": own.choice(HEADS)}
+        case["types"]["v"] = own.choice((case["types"]["k"], case["types"]["k"], "f32", "bf16", "f16"))
     own = randoms.Random(f"matrix {seed} {index}")
     if own.random() < 0.2:
         add_matrix(own, case)
@@ -361,8 +366,9 @@ def smaller(case):
     if case["cache"]:
         if case["channels"] != {"dqk": 32, "dv": 32}:
             yield changed(case, channels={"dqk": 32, "dv": 32})
-        if case["cache"]["type"] != "f32":
-            yield changed(case, cache={**case["cache"], "type": "f32"}, types={**case["types"], "k": "f32", "v": "f32"})
+        for types in ({"k": "f32", "v": "f32"}, {"v": case["types"]["k"]}):
+            if case["types"] != {**case["types"], **types}:
+                yield changed(case, types={**case["types"], **types})
         if (case["types"]["q"], case["types"]["o"]) != ("f32", "f32"):
             yield changed(case, types={**case["types"], "q": "f32", "o": "f32"})
         if case["cache"]["layers"] > 1:

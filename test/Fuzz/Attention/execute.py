@@ -78,9 +78,9 @@ class Call:
         size = self.scratch(dims, ctypes.c_int64(workers))
         assert size >= 0, f"{size} bytes of scratch for {given}"
         placed = []
-        for _, values, shape, element, _ in arrays:
+        for name, values, shape, element, _ in arrays:
             dtype = text.SCALAR[element]
-            placed.append(Memory(shape, dtype, at_end, np.dtype(dtype).itemsize))
+            placed.append(Memory(shape, dtype, at_end, 64 if name == "pool" else np.dtype(dtype).itemsize))
             if values is not None:
                 placed[-1].array[...] = values
         scratch = Memory((size,), np.uint8, at_end, 64)
@@ -115,14 +115,12 @@ def widened(case, results):
 def cached_call(case, data, call, executor, at_end):
     """Both steps. The cache holds keys and values of other sequences before, and one bits where it is stale."""
     steps, table, blocks = text.step_arrays(case, data)
-    pool = text.pool_argument(case)
-    shape, dtype = pool.shape({"blocks": blocks}), np.dtype(text.SCALAR[pool.element])
-    cache = np.frombuffer((b"\xff" if data["stale"] else b"\0") * (int(np.prod(shape)) * dtype.itemsize), dtype).reshape(shape)
+    cache = np.full((blocks, call.header["pages"]), -1 if data["stale"] else 0, np.int8)
     found = []
     for arrays in steps:
         extents = {**text.step_extents(case, data, blocks), "q": arrays["nk"].shape[0]}
         own = [(a.name, text.stored(arrays[a.name], a.element), arrays[a.name].shape, a.element, a.name == "p") for a in text.step_arguments(case)]
-        results = call([("pool", cache, cache.shape, pool.element, True), ("table", table, table.shape, "i32", False), *own,
+        results = call([("pool", cache, cache.shape, "i8", True), ("table", table, table.shape, "i32", False), *own,
                         *made_arrays(case, extents)], executor, at_end)
         cache = results.pop("pool")
         found.append(widened(case, results))
@@ -250,11 +248,12 @@ def difference(got, right, allowed, special, isLog):
 # ---- the compiler ----------------------------------------------------------------------------------------------------
 
 def read_header(header):
-    """{function: {"arrays": [extents of each], "dims": names}}"""
+    """{function: {"arrays": [extents of each], "dims": names, "pages": bytes of a block of its cache}}"""
     found = {}
     for comment, name in re.findall(r"/\*((?:(?!\*/).)*)\*/\s*int32_t (\w+)\(const rapt_env", header, re.DOTALL):
         arrays = [re.findall(r"\[([^\]]+)\]", line) for line in re.findall(r"^ \*   \w+((?:\[[^\]]+\])*): (?:read|written|updated)", comment, re.MULTILINE)]
-        found[name] = {"arrays": arrays, "dims": re.findall(r"dims\[\d+\]: (\w+)", comment)}
+        pages = re.search(r"pages of (\d+) bytes", comment)
+        found[name] = {"arrays": arrays, "dims": re.findall(r"dims\[\d+\]: (\w+)", comment), "pages": int(pages[1]) if pages else 0}
     return found
 
 

@@ -52,17 +52,9 @@ def mode_of(index):
     return TILES if number % 25 == 19 else DOT if number % 10 == 9 else AVX2 if number % 4 == 3 else GENERIC if number % 3 == 1 else NATIVE
 
 
-def case_of(seed, index):
-    """The case, with the cache as the processor's code lays it out."""
-    case = cases.draw(seed, index)
-    if case["cache"] and mode_of(index) is GENERIC:
-        case["cache"]["rows"] = True
-    return case
-
-
 def check_batch(job):
     options, indices = job
-    batch = {f"k{index}": case_of(options.seed, index) for index in indices}
+    batch = {f"k{index}": cases.draw(options.seed, index) for index in indices}
     folder = Path(options.scratch) / f"batch{indices[0]}"
     outcomes = execute.check(options, mode_of(indices[0]), batch, folder)
     shutil.rmtree(folder, ignore_errors=True)
@@ -143,7 +135,7 @@ def main():
                     report(options, index, outcome)
                     failures.append((index, outcome))
     for index, outcome in failures[:options.reduce]:
-        report_reduced(options, index, *reduce(options, index, case_of(options.seed, index), outcome))
+        report_reduced(options, index, *reduce(options, index, cases.draw(options.seed, index), outcome))
     for message, number in refusals.most_common():
         print(f"refused {number}: {message}")
     print(f"generated: {len(indices)} attention kernels, {counts['passed']} right, {counts['refused']} refused, {counts['failed']} wrong; "

@@ -187,23 +187,15 @@ def plain_text(case, name, names):
 # ---- kernels with a cache --------------------------------------------------------------------------------------------
 
 def cache_type(case):
-    cache = case["cache"]
-    return f"!attn.kv_cache<{cache['layers']} x {case['heads']['hkv']} x {case['channels']['dqk']}, block = {cache['block']}, {cache['type']}>"
+    cache, heads, (dqk, dv), types = case["cache"], case["heads"]["hkv"], case["channels"].values(), case["types"]
+    if (dqk, types["k"]) == (dv, types["v"]):
+        return f"!attn.kv_cache<{cache['layers']} x {heads} x {dqk}, block = {cache['block']}, {types['k']}>"
+    return f"!attn.kv_cache<[{cache['layers']} x {heads} x ({dqk} x {types['k']}, {dv} x {types['v']})], block = {cache['block']}>"
 
 
-def padded(n):
-    """To packed panels of 32."""
-    return -(-n // 32) * 32
-
-
-def pool_argument(case):
-    """The cache in memory: `#attn_cpu.cache_panels`, or `#attn.cache_rows` with `rows`."""
-    cache, channels = case["cache"], case["channels"]["dqk"]
-    if cache.get("rows"):
-        return Argument("pool", cache["type"], ["blocks", cache["layers"], case["heads"]["hkv"], 2, cache["block"], channels + 4 * (cache["type"] == "i8")])
-    columns, block = 64 if cache["type"] == "bf16" else 32, padded(cache["block"])
-    lines = block * padded(channels) // columns + (block * 4 // 32 if cache["type"] == "i8" else 0)
-    return Argument("pool", cache["type"], ["blocks", cache["layers"], case["heads"]["hkv"], 2, lines, columns])
+def pool_argument():
+    """The cache in memory, whose header tells the bytes of a block."""
+    return Argument("pool", "i8", ["blocks"])
 
 
 def step_arguments(case, step=""):
@@ -230,7 +222,7 @@ def slots_of(case, data):
 def append(case, cache, types, step, made):
     return f"""  %{made} = attn.kv_append {cache}[%layer], %nk{step}, %nv{step} rows(%qb{step}, %at{step}, %table)
     : {types['cache']}, {types['nk' + step]}, {types['nv' + step]}, {types['qb' + step]}, {types['at' + step]}, {types['table']}
-  %keys{step}, %values{step} = attn.kv_view %{made}[%layer], %table : {types['cache']}, {types['table']} -> {types['k']}
+  %keys{step}, %values{step} = attn.kv_view %{made}[%layer], %table : {types['cache']}, {types['table']} -> {types['k']}, {types['v']}
 """
 
 
@@ -243,18 +235,19 @@ def step_text(case, types, step, cache, made):
     return append(case, cache, types, step, made) + attention(case, named, operands, step)
 
 
-def view_type(case, kv, extents):
+def view_types(case, extents):
+    """Keys and values as the cache shows them."""
     rows = str(extents["b"]) if "b" in case["static"] else "?"
-    return f"tensor<{rows}x{kv}x{case['heads']['hkv']}x{case['channels']['dqk']}x{case['types']['k']}>"
+    return {side: f"tensor<{rows}x?x{case['heads']['hkv']}x{case['channels'][dim]}x{case['types'][side]}>" for side, dim in (("k", "dqk"), ("v", "dv"))}
 
 
 def cached_text(case, name, names):
     """A step of a kernel with a cache in memory, which it updates in place."""
     extents = step_extents(case, case["data"][0], 0)
-    pool, table, (values, made) = pool_argument(case), Argument("table", "i32", ["b", "slots"]), returned(case)
+    pool, table, (values, made) = pool_argument(), Argument("table", "i32", ["b", "slots"]), returned(case)
     arguments = [pool, table, *step_arguments(case)]
     types = {a.name: a.type(case, extents) for a in [*arguments, *made]}
-    types.update(pool=cache_type(case), cache=cache_type(case), k=view_type(case, "?", extents), v=view_type(case, "?", extents))
+    types.update(pool=cache_type(case), cache=cache_type(case), **view_types(case, extents))
     show = ", ".join(f"%{a.name}: {types[a.name]} {a.attributes(case, names)}" for a in arguments)
     results = ", ".join(f"{types[a.name]} {a.attributes(case, names)}" for a in (pool, *made))
     return f"""func.func @{name}({show}) -> ({results}) attributes {{attn.entry}} {{
@@ -272,7 +265,7 @@ def cached_reference(case, name):
     values, outs = (sum(parts, []) for parts in zip(returned(case, "0"), returned(case, "1")))
     types = {a.name: a.type(case, extents) for a in [*arguments, *outs]}
     kind = cache_type(case)
-    types.update(cache=kind, k=view_type(case, "?", extents), v=view_type(case, "?", extents))
+    types.update(cache=kind, **view_types(case, extents))
     show = ", ".join([f'%pool: {kind} {{attn.name = "pool"}}', *(f"%{a.name}: {types[a.name]} {a.attributes(case, False)}" for a in arguments)])
     results = ", ".join(f"{types[a.name]} {a.attributes(case, False)}" for a in outs)
     return f"""func.func @{name}({show}) -> ({results}) attributes {{attn.entry}} {{

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/AttnCPU/AttnCPU.h"
+#include "dialect/AttnCPU/CacheLayout.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "dialect/AttnCPU/QuantizedLayout.h"
 #include "lib/Analysis/DimRelations.h"
@@ -509,18 +509,13 @@ void padAppended(func::FuncOp kernel) {
   });
 }
 
-attn::CacheLayoutInterface cachePanelsOf(const attn::KVSegment &segment, int64_t block) {
-  return attn_cpu::CachePanelsAttr::get(segment.keys.element.getContext(), block, segment.keys.channels,
-                                        segment.values.channels);
-}
-
 struct MaterializeLayouts : rapt::impl::AttnMaterializeLayoutsBase<MaterializeLayouts> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     ModuleOp module = getOperation();
     cpu::forgetCuts(module);
-    if (failed(verifyTypes(module, Stage::Canonical)) || failed(materializeCaches(module, cachePanelsOf)))
+    if (failed(verifyTypes(module, Stage::Canonical)) || failed(materializeCaches(module, attn_cpu::cachePanelsOf)))
       return signalPassFailure();
     llvm::MapVector<StringAttr, LayoutConstraint> constraints;
     WalkResult walk = module.walk([&](attn::ParameterSliceOp slice) {
