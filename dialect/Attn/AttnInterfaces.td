@@ -41,8 +41,10 @@ def Attn_ChannelsOpInterface : OpInterface<"ChannelsOpInterface"> {
     pad with zeros behind them, how the op reads weights, and how it goes from rows to rows. Layouts of a target ask it.
   }];
   let methods = [
-    InterfaceMethod<"The dim of an operand or result that has channels; none of one that is read by element, or is a matmul's weight.",
-      "::std::optional<unsigned>", "getChannelsDim", (ins "::mlir::Value":$tensor)>,
+    InterfaceMethod<"The dim of an operand that has channels; none of one that is read by element, or is a matmul's weight.",
+      "::std::optional<unsigned>", "getChannelsDim", (ins "::mlir::OpOperand &":$operand)>,
+    InterfaceMethod<"The dim of a result that has channels, if one has.",
+      "::std::optional<unsigned>", "getResultChannelsDim", (ins "::mlir::Value":$result), "", "return ::rapt::attn::lastDim(result);">,
     InterfaceMethod<[{Channels of a group, where the channels of an operand or result come in groups that are padded each: heads
       side by side, or the gates of a recurrence. 0 without groups.}],
       "int64_t", "getChannelGroup", (ins "::mlir::Value":$tensor), "", "return 0;">,

@@ -1,5 +1,6 @@
 //===- Channels.h - Channels, rows and weights of an op ------------------------------*- C++ -*-===//
 #pragma once
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 #include <optional>
 
@@ -22,5 +23,13 @@ struct WeightUse {
   /// Values whose channels the weight's columns, and the elements of the contracted dim, belong to; they may be null.
   mlir::Value columns, depth;
 };
+
+/// The last dim of a tensor of floats or quantized values; none of any other.
+inline std::optional<unsigned> lastDim(mlir::Value tensor) {
+  auto type = llvm::dyn_cast_or_null<mlir::RankedTensorType>(tensor ? tensor.getType() : mlir::Type());
+  return type && type.getRank() > 0 && !type.getElementType().isIntOrIndex() ? std::optional(type.getRank() - 1)
+                                                                             : std::nullopt;
+}
+inline std::optional<unsigned> lastDim(mlir::OpOperand &operand) { return lastDim(operand.get()); }
 
 } // namespace rapt::attn

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/Elementwise.h"
-#include "dialect/Attn/Ops/LastDim.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -52,7 +51,7 @@ template <typename Op> struct Scalar : EpilogueOpInterface::ExternalModel<Scalar
 };
 
 template <typename Op> struct Channels : ChannelsOpInterface::ExternalModel<Channels<Op>, Op> {
-  std::optional<unsigned> getChannelsDim(Operation *, Value tensor) const { return lastDim(tensor); }
+  std::optional<unsigned> getChannelsDim(Operation *, OpOperand &operand) const { return lastDim(operand); }
   RowAccess getRowAccess(Operation *) const { return RowAccess::same; }
 };
 

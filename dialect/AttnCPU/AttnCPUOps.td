@@ -114,8 +114,8 @@ def AttnCPU_PanelMatmulOp : AttnCPU_Op<"panel_matmul",
     [DestinationStyleOpInterface, AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "a matmul of attention on one packed panel, with prefetches";
   let description = [{
-    `dest[m, n] += sum_k rows[m, k] * panel[k, n]`. A VNNI-packed panel is [k/2, 64], as for `attn_cpu.vnni_matmul`. A dynamic k is a multiple of 4. Works on tensors and,
-    bufferized, on memory.
+    `dest[m, n] += sum_k rows[m, k] * panel[k, n]`. A VNNI-packed panel is [k/2, 64], as for `attn_cpu.vnni_matmul`. m may be dynamic, and a dynamic k is a multiple of 4.
+    Works on tensors and, bufferized, on memory.
 
     Steps over k prefetch rows [from, to) of each matrix of `prefetch`, whose `rows` are the two bounds of each matrix. With `write` the lines are prefetched for writing.
 

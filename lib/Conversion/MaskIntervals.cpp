@@ -394,6 +394,24 @@ Kept tile::keptBy(Region &mask, ArrayRef<MaskArgument> arguments, ImplicitLocOpB
   return Evaluation(mask, b).run(arguments);
 }
 
+Kept tile::keptBy(ImplicitLocOpBuilder &b, Region &mask, ArrayRef<Interval> indices, ValueRange extras,
+                  function_ref<std::optional<Interval>(unsigned)> rangeOf) {
+  SmallVector<MaskArgument> arguments;
+  for (const Interval &interval : indices)
+    arguments.push_back({interval});
+  for (auto [i, extra] : llvm::enumerate(extras)) {
+    BlockArgument argument = mask.getArgument(4 + i);
+    const bool isTable = isa<RankedTensorType>(argument.getType());
+    arguments.push_back({isTable || argument.use_empty() ? std::nullopt : rangeOf(i), isTable ? extra : Value()});
+  }
+  return keptBy(mask, arguments, &b);
+}
+
+Interval tile::between(ImplicitLocOpBuilder &b, Value first, Value count) {
+  Value last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
+  return {first, last};
+}
+
 bool tile::mayTellKept(Region &mask, ArrayRef<bool> known) {
   if (mask.empty())
     return false;
@@ -425,15 +443,20 @@ Value tile::asBool(ImplicitLocOpBuilder &b, Scalar scalar) {
   return number ? Value(arith::ConstantOp::create(b, b.getBoolAttr(*number))) : std::get<Value>(scalar);
 }
 
-SmallVector<Value> tile::where(ImplicitLocOpBuilder &b, Scalar condition, ValueRange otherwise,
-                               function_ref<SmallVector<Value>(ImplicitLocOpBuilder &)> body) {
+SmallVector<Value> tile::where(ImplicitLocOpBuilder &b, Scalar condition, TypeRange types, ValuesBody body,
+                               ValuesBody otherwise) {
   if (const int64_t *number = std::get_if<int64_t>(&condition))
-    return *number ? body(b) : SmallVector<Value>(otherwise);
-  auto choice = scf::IfOp::create(b, otherwise.getTypes(), std::get<Value>(condition), /*withElseRegion=*/true);
+    return *number ? body(b) : otherwise(b);
+  auto choice = scf::IfOp::create(b, types, std::get<Value>(condition), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(choice.thenBlock());
   scf::YieldOp::create(b, body(b));
   b.setInsertionPointToStart(choice.elseBlock());
-  scf::YieldOp::create(b, otherwise);
+  scf::YieldOp::create(b, otherwise(b));
   return SmallVector<Value>(choice.getResults());
+}
+
+SmallVector<Value> tile::where(ImplicitLocOpBuilder &b, Scalar condition, ValueRange otherwise, ValuesBody body) {
+  return where(b, condition, otherwise.getTypes(), body,
+               [&](ImplicitLocOpBuilder &) { return SmallVector<Value>(otherwise); });
 }

@@ -36,6 +36,14 @@ struct Kept {
 /// is made at `b`; without code, every argument is a number and nothing from outside of the region is known.
 Kept keptBy(mlir::Region &mask, llvm::ArrayRef<MaskArgument> arguments, ImplicitLocOpBuilder *b);
 
+/// keptBy with code, for a rectangle of the positions `indices` of b, h, q and kv; `rangeOf` gives the interval of the
+/// elements of extra operand `i`, which the region reads.
+Kept keptBy(ImplicitLocOpBuilder &b, mlir::Region &mask, llvm::ArrayRef<Interval> indices, ValueRange extras,
+            llvm::function_ref<std::optional<Interval>(unsigned i)> rangeOf);
+
+/// The interval of `count` positions from `first` on.
+Interval between(ImplicitLocOpBuilder &b, Value first, Value count);
+
 /// Whether keptBy can tell anything of a block where it knows the intervals of the arguments that are `known`.
 bool mayTellKept(mlir::Region &mask, llvm::ArrayRef<bool> known);
 
@@ -44,8 +52,12 @@ Value asIndex(ImplicitLocOpBuilder &b, Scalar scalar);
 Value asBool(ImplicitLocOpBuilder &b, Scalar scalar);
 inline bool isNumber(Scalar scalar, int64_t number) { return scalar == Scalar(number); }
 
+using ValuesBody = llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &)>;
+
+/// The values of `types` that `body` gives where `condition` is true, else those of `otherwise`.
+llvm::SmallVector<Value> where(ImplicitLocOpBuilder &b, Scalar condition, mlir::TypeRange types, ValuesBody body,
+                               ValuesBody otherwise);
 /// The values that `body` gives where `condition` is true, else `otherwise`.
-llvm::SmallVector<Value> where(ImplicitLocOpBuilder &b, Scalar condition, ValueRange otherwise,
-                               llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &)> body);
+llvm::SmallVector<Value> where(ImplicitLocOpBuilder &b, Scalar condition, ValueRange otherwise, ValuesBody body);
 
 } // namespace rapt::tile

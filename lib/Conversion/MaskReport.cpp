@@ -65,10 +65,14 @@ std::string rapt::describeMask(Region &mask, int64_t queries, int64_t keys) {
   return text;
 }
 
-void rapt::remarkMask(attn::AttentionOp op, int64_t queries, int64_t keys) {
+void rapt::remarkMask(attn::AttentionOp op, int64_t queries, int64_t keys, ArrayRef<unsigned> summarized) {
   if (!op->getContext()->getRemarkEngine())
     return;
   // Counting takes milliseconds, so it waits until somebody is there to hear it.
-  if (auto heard = remark::analysis(op.getLoc(), remark::RemarkOpts::name("mask").category(kMaskCategory)))
-    heard << remark::detail::Remark::Arg("Mask", describeMask(op.getMask(), queries, keys));
+  if (auto heard = remark::analysis(op.getLoc(), remark::RemarkOpts::name("mask").category(kMaskCategory))) {
+    std::string text = describeMask(op.getMask(), queries, keys);
+    for (unsigned i : summarized)
+      text += "; heads share a summary of extra operand " + std::to_string(i);
+    heard << remark::detail::Remark::Arg("Mask", text);
+  }
 }

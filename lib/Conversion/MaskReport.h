@@ -12,7 +12,7 @@ inline constexpr llvm::StringLiteral kMaskCategory = "mask";
 /// outside, tell at run time count as visited.
 std::string describeMask(mlir::Region &mask, int64_t queries, int64_t keys);
 
-/// Tells it of an op, where remarks are heard.
-void remarkMask(attn::AttentionOp op, int64_t queries, int64_t keys);
+/// Tells it of an op, where remarks are heard, and which extra operands have summaries that heads share.
+void remarkMask(attn::AttentionOp op, int64_t queries, int64_t keys, llvm::ArrayRef<unsigned> summarized = {});
 
 } // namespace rapt

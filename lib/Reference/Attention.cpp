@@ -27,11 +27,14 @@ Strides stridesOf(Op op, unsigned operand, ArrayRef<int64_t> shape) {
   return strides;
 }
 
+/// Extents: of the dims, and of a second pair's channels.
+constexpr unsigned kSecondChannels = Op::NumDims, kExtents = kSecondChannels + 1;
+
 /// Finds the extents of all dims, on which every operand must agree. The extents of q and kv are those of the operands
 /// whose maps leave b out, where rows are packed.
 template <typename S> class Shapes {
 public:
-  Shapes(Op op, const AttentionOperands<S> &o) : op(op), o(o) { std::fill_n(extents, Op::NumDims, -1); }
+  Shapes(Op op, const AttentionOperands<S> &o) : op(op), o(o) { std::fill_n(extents, kExtents, -1); }
 
   LogicalResult run() {
     const Tensor<S> *first[] = {o.query, o.key, o.value};
@@ -40,6 +43,10 @@ public:
         return failure();
     for (auto [i, extra] : llvm::enumerate(o.extras))
       if (failed(take(4 + i, *extra)))
+        return failure();
+    const Tensor<S> *second[] = {o.secondQuery, o.secondKey};
+    for (unsigned i = 0; i < 2 && o.secondQuery; ++i)
+      if (failed(take(op.getSecondMap() + i, *second[i])))
         return failure();
     if (failed(rowsOf("q_begin", o.qBegin, 1)) || failed(rowsOf("q_offset", o.qOffset, 0)) ||
         failed(rowsOf("kv_begin", o.kvBegin, 1)) || failed(rowsOf("kv_length", o.kvLength, 0)))
@@ -65,10 +72,10 @@ public:
     return success();
   }
 
-  int64_t extents[Op::NumDims];
+  int64_t extents[kExtents];
 
 private:
-  static constexpr const char *names[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv"};
+  static constexpr const char *names[] = {"b", "hkv", "g", "q", "kv", "dqk", "dv", "dqk of the second pair"};
 
   LogicalResult agree(unsigned dim, int64_t size) {
     if (extents[dim] >= 0 && extents[dim] != size)
@@ -90,6 +97,8 @@ private:
   LogicalResult take(unsigned operand, const Tensor<S> &tensor) {
     for (auto [expr, size] : llvm::zip(op.getMap(operand).getResults(), tensor.shape)) {
       unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+      if (dim == Op::DQK && operand >= op.getSecondMap())
+        dim = kSecondChannels; // A46
       // With b in its map, an extra's q counts within a row where the query's is packed: each access is checked.
       bool within = op.dimOf(operand, Op::B) && ((dim == Op::Q && o.qBegin) || (dim == Op::KV && o.kvBegin));
       if (!within && failed(agree(dim, size)))
@@ -117,6 +126,10 @@ public:
     value = stridesOf(op, 2, o.value->shape);
     for (auto [i, extra] : llvm::enumerate(o.extras))
       extras.push_back(stridesOf(op, 4 + i, extra->shape));
+    if (o.secondQuery) {
+      secondQuery = stridesOf(op, op.getSecondMap(), o.secondQuery->shape);
+      secondKey = stridesOf(op, op.getSecondMap() + 1, o.secondKey->shape);
+    }
   }
 
   int64_t b = 0, hkv = 0, g = 0, q = 0; ///< q within the row
@@ -170,7 +183,13 @@ private:
 
   S score(int64_t j) {
     const S *x = o.query->floats.data() + at(query, true, j), *y = o.key->floats.data() + at(key, true, j);
-    S s = o.scale * similarity(o.additive, extents[Op::DQK], x, query[Op::DQK], y, key[Op::DQK]);
+    S s = similarity(o.additive, extents[Op::DQK], x, query[Op::DQK], y, key[Op::DQK]);
+    if (o.secondQuery) { // A45
+      x = o.secondQuery->floats.data() + at(secondQuery, true, j),
+      y = o.secondKey->floats.data() + at(secondKey, true, j);
+      s += similarity<S>(nullptr, extents[kSecondChannels], x, secondQuery[Op::DQK], y, secondKey[Op::DQK]);
+    }
+    s *= o.scale;
     if (!o.score)
       return s;
     o.score->argument(0).f = s;
@@ -212,7 +231,7 @@ private:
   Op op;
   const AttentionOperands<S> &o;
   const int64_t *extents;
-  Strides query, key, value;
+  Strides query, key, value, secondQuery, secondKey;
   SmallVector<Strides> extras;
   std::vector<S> probabilities;
   std::vector<bool> kept;

@@ -382,6 +382,8 @@ template <typename S> LogicalResult Evaluator<S>::runAttention(attn::AttentionOp
   operands.extras = tensors(frame, op.getExtras());
   operands.additive = optionalTensor(frame, op.getAdditive());
   operands.sink = optionalTensor(frame, op.getSink());
+  operands.secondQuery = optionalTensor(frame, op.getSecondQuery());
+  operands.secondKey = optionalTensor(frame, op.getSecondKey());
   operands.weights = optionalTensor(frame, op.getWeights());
   if (op.getLayer())
     operands.layer = integer(frame, op.getLayer());

@@ -72,10 +72,11 @@ template <typename S> struct AttentionOperands {
   S scale;
   const Tensor<S> *qBegin = nullptr, *qOffset = nullptr, *kvBegin = nullptr, *kvLength = nullptr; ///< null: absent
   llvm::SmallVector<const Tensor<S> *> extras;
-  const Tensor<S> *additive = nullptr;                ///< null: the similarity is the dot product
-  const Tensor<S> *sink = nullptr;                    ///< null: the denominator has the keys alone
-  ScalarProgram<S> *score = nullptr, *mask = nullptr; ///< null without a region
-  const Tensor<S> *weights = nullptr;                 ///< null without weights, of which `layer` is updated
+  const Tensor<S> *additive = nullptr;                          ///< null: the similarity is the dot product
+  const Tensor<S> *sink = nullptr;                              ///< null: the denominator has the keys alone
+  const Tensor<S> *secondQuery = nullptr, *secondKey = nullptr; ///< null without a second pair
+  ScalarProgram<S> *score = nullptr, *mask = nullptr;           ///< null without a region
+  const Tensor<S> *weights = nullptr;                           ///< null without weights, of which `layer` is updated
   int64_t layer = 0;
 };
 /// The results that the op has.

@@ -32,7 +32,7 @@ bool isTable(OpOperand &use) {
     return true;
   auto op = dyn_cast<attn::ChannelsOpInterface>(use.getOwner());
   std::optional<attn::WeightUse> weight = op ? op.getWeightUse(use) : std::nullopt;
-  return weight && !weight->contracted && !op.getChannelsDim(use.get());
+  return weight && !weight->contracted && !op.getChannelsDim(use);
 }
 
 /// Parameters that are stored as matrices. Norms and biases are read as f32 vectors, tables of attention by element;

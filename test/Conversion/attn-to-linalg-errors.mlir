@@ -62,10 +62,10 @@ func.func @channels(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %v: tensor<?
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @two_caches(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
+func.func @two_caches(%cache: tensor<?x2x4x2x64x64xf32>, %other: tensor<?x2x4x2x32x64xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
   %keys, %v0 = attn.kv_view %cache[%layer], %table {layout = #attn.cache_rows<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  %k1, %values = attn.kv_view %cache[%layer], %table {layout = #attn.cache_rows<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  // expected-error@+1 {{'attn.attention' op has no neutral decomposition: keys and values are not of one cache}}
+  %k1, %values = attn.kv_view %other[%layer], %table {layout = #attn.cache_rows<positions = 32, keys = 64, values = 64>} : tensor<?x2x4x2x32x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
+  // expected-error@+1 {{'attn.attention' op has no neutral decomposition: keys and values are in caches of different blocks}}
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %o : tensor<?x4x64xf32>
@@ -76,11 +76,11 @@ func.func @two_caches(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: 
 #tiles = #attn.schedule<keys = 24, queries = 8>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
-#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, b, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-func.func @cached_values(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: tensor<?x?xi32>, %keys: tensor<?x?x4x64xf32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
+func.func @exchanged(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: tensor<?x?xi32>, %keys: tensor<?x?x4x64xf32>, %q: tensor<?x4x64xf32>, %begin: tensor<?xi32>, %scale: f32) -> tensor<?x4x64xf32> {
   %k1, %values = attn.kv_view %cache[%layer], %table {layout = #attn.cache_rows<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x64x64xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
-  // expected-error@+1 {{'attn.attention' op has no neutral decomposition: values are in a cache, and keys are not}}
+  // expected-error@+1 {{'attn.attention' op has no neutral decomposition: the map of keys or values of a cache is not (b, kv, hkv, channels)}}
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #tiles}
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %o : tensor<?x4x64xf32>

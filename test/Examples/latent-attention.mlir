@@ -21,16 +21,15 @@ func.func @expanded(%q: !queries {attn.name = "q"}, %rows: !rows {attn.name = "r
   %rotated = tensor.extract_slice %rows[0, 512] [%tokens, 64] [1, 1] : !rows to !rotated
   %allkeys = attn.linear %latent, %upkeys : !latents, !up -> tensor<?x2048xf32>
   %allvalues = attn.linear %latent, %upvalues : !latents, !up -> tensor<?x2048xf32>
-  %left = attn.split_heads %allkeys : tensor<?x2048xf32> -> !heads
+  %k = attn.split_heads %allkeys : tensor<?x2048xf32> -> !heads
   %v = attn.split_heads %allvalues : tensor<?x2048xf32> -> !heads
-  %copies = tensor.empty(%tokens) : tensor<?x16x64xf32>
-  %right = linalg.broadcast ins(%rotated : !rotated) outs(%copies : tensor<?x16x64xf32>) dimensions = [1]
-  %empty = tensor.empty(%tokens) : !queries
-  %half = tensor.insert_slice %left into %empty[0, 0, 0] [%tokens, 16, 128] [1, 1, 1] : !heads into !queries
-  %k = tensor.insert_slice %right into %half[0, 0, 128] [%tokens, 16, 64] [1, 1, 1] : tensor<?x16x64xf32> into !queries
+  %plain = tensor.extract_slice %q[0, 0, 0] [%tokens, 16, 128] [1, 1, 1] : !queries to !heads
+  %positioned = tensor.extract_slice %q[0, 0, 128] [%tokens, 16, 64] [1, 1, 1] : !queries to tensor<?x16x64xf32>
   %scale = arith.constant 0.0721687824 : f32
-  %o = attn.attention %q, %k, %v, %scale maps [affine_map<(b, h, g, i, j, c, d) -> (i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, d)>, affine_map<(b, h, g, i, j, c, d) -> (i, h, d)>]
-    : !queries, !queries, !heads -> !heads mask {
+  %o = attn.attention %plain, %k, %v, %scale second(%positioned, %rotated : tensor<?x16x64xf32>, !rotated)
+    maps [affine_map<(b, h, g, i, j, c, d) -> (i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, h, d)>, affine_map<(b, h, g, i, j, c, d) -> (i, h, d)>,
+          affine_map<(b, h, g, i, j, c, d) -> (i, h, c)>, affine_map<(b, h, g, i, j, c, d) -> (j, c)>]
+    : !heads, !heads, !heads -> !heads mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index):
     %keep = arith.cmpi sle, %j, %i : index
     attn.yield %keep : i1

@@ -31,6 +31,7 @@ def joined(op, *names, to="keep"):
 CAUSAL = "%causal = arith.cmpi sle, %j, %i : index\n"
 APART = "%apart = arith.subi %i, %j : index\n"
 NEAR = APART + "%near = arith.cmpi slt, %apart, %w : index\n"
+LISTED = "%true = arith.constant true\n%keep = arith.andi %blocks, %true : i1\n"
 # name: extras {name: (map, type)}, mask; numpy's mask from i [queries, 1], j [keys], h and the extras of the call.
 CASES = {
     "causal": ({}, CAUSAL + joined("andi", "causal", "causal"), lambda i, j, h, e: j <= i),
@@ -53,6 +54,15 @@ CASES = {
     "tree": ({"begin": ("(kv)", "?xi32"), "end": ("(kv)", "?xi32"), "place": ("(q)", "?xi32")}, "%l = arith.cmpi sle, %begin, %place : i32\n%r = arith.cmpi slt, %place, %end : i32\n" + joined("andi", "l", "r"),
              lambda i, j, h, e: (e["begin"] <= e["place"][:, None]) & (e["place"][:, None] < e["end"])),
     "listed_i1": ({"listed": ("(q, kv)", "?x?xi1")}, "%true = arith.constant true\n%keep = arith.andi %listed, %true : i1\n", lambda i, j, h, e: e["listed"]),
+    # Lists whose blocks are kept whole, or not at all: the heads share a summary. A window and a choice read parts of it.
+    "blocks_i1": ({"blocks": ("(q, kv)", "?x?xi1")}, LISTED, lambda i, j, h, e: e["blocks"]),
+    "blocks_in_window": ({"blocks": ("(kv, q)", "?x?xi1")}, constants(w=150) + CAUSAL + NEAR + joined("andi", "causal", "near", "blocks"), lambda i, j, h, e: (j <= i) & (i - j < 150) & e["blocks"].T),
+    "blocks_beside_prefix": ({"blocks": ("(q, kv)", "?x?xi1")}, constants(p=70) + CAUSAL + "%early = arith.cmpi slt, %j, %p : index\n%keep = arith.select %early, %causal, %blocks : i1\n",
+                             lambda i, j, h, e: np.where(j < 70, j <= i, e["blocks"])),
+    "causal_i1": ({"before": ("(q, kv)", "?x?xi1")}, LISTED.replace("blocks", "before"), lambda i, j, h, e: e["before"]),
+    "tree_i1": ({"ancestors": ("(q, kv)", "?x?xi1")}, LISTED.replace("blocks", "ancestors"), lambda i, j, h, e: e["ancestors"]),
+    "levels_i32": ({"ranks": ("(q, kv)", "?x?xi32")}, constants("i32", two=2) + "%keep = arith.cmpi sgt, %ranks, %two : i32\n", lambda i, j, h, e: e["ranks"] > 2),
+    "blocks_of_heads": ({"blocks_of": ("(hkv, q, kv)", f"{HEADS}x?x?xi1")}, LISTED.replace("%blocks", "%blocks_of"), lambda i, j, h, e: e["blocks_of"][h // GROUPS]),
     "listed_of_heads": ({"listed": ("(hkv, kv, q)", f"{HEADS}x?x?xi8")}, constants("i8", zero=0) + CAUSAL + "%l = arith.cmpi ne, %listed, %zero : i8\n" + joined("andi", "causal", "l"),
                         lambda i, j, h, e: (j <= i) & (e["listed"][h // GROUPS].T != 0)),
     "windows_of_heads": ({"windows": ("()", "?xi32")}, CAUSAL + "%n = attn.lookup %windows[%h] : tensor<?xi32> -> i32\n%w = arith.index_cast %n : i32 to index\n" + NEAR + joined("andi", "causal", "near"),
@@ -128,7 +138,13 @@ def extras_of(name, queries, first, keys):
     blocks = spread.random((queries // 20 + 1, keys // 50 + 1)) < 0.3
     listed = blocks[np.arange(queries)[:, None] // 20, np.arange(keys)[None] // 50] & (spread.random((queries, keys)) < 0.9)
     begin = spread.integers(0, keys, keys)
+    i, j = np.arange(queries)[:, None], np.arange(keys)
+    whole = spread.random((HEADS, queries // 28 + 1, keys // 64 + 1)) < 0.4
+    whole = np.repeat(np.repeat(whole, 28, axis=1), 64, axis=2)[:, :queries, :keys]
+    branch = (first + i) // 30 * 30  # a key is an ancestor within its branch, and in every third one before
     return {
+        "blocks": whole[0], "blocks_of": whole, "before": j <= first + i, "ancestors": (j <= first + i) & ((j >= branch) | (j // 30 % 3 == 0)),
+        "ranks": np.where(whole[0], 3 + j % 5, -(j % 4)).astype(np.int32),
         "prefix": np.array(77, np.int32), "of_query": documents(queries, first, np.int64 if "64" in name else np.int32), "of_key": documents(keys, 0, np.int64 if "64" in name else np.int32),
         "kinds": np.repeat(spread.integers(-5, 8, keys // 40 + 1), 40)[:keys].astype(np.int8), "lengths": spread.integers(0, keys + 1, queries).astype(np.int32),
         "begin": np.sort(begin).astype(np.int32), "end": (np.sort(begin) + spread.integers(0, 90, keys)).astype(np.int32), "place": (first + np.arange(queries)).astype(np.int32),
@@ -163,6 +179,8 @@ def case(program, name, tolerance, shape, is_static, refer):
     k, v = (random.standard_normal((keys + behind, HEADS, SIZE)).astype(np.float32) for _ in "kv")
     i, j = first + np.arange(queries)[:, None], np.arange(keys)
     values = {x: drawn[x] for x in wanted}
+    if "blocks_in_window" == name:
+        values["blocks"] = drawn["blocks"].T
     if name == "listed_of_heads":
         values["listed"] = np.stack([drawn["listed"].T, ~drawn["listed"].astype(bool).T]).astype(np.int8)
     seen = {**values, **({"listed": drawn["listed"] != 0} if name == "listed_i1" else {})}
@@ -206,7 +224,7 @@ def run(label, names=CASES, options=(), mark=None, tolerance=2e-5, shapes=SHAPES
             case(program, name, tolerance, shape, keys is not None, refer=label == "f32" and shape[0] in (1, 37))
 
 
-own, some = tools.options, ("window", "prefix", "documents", "tree", "listed_of_heads", "none")
+own, some = tools.options, ("window", "prefix", "documents", "tree", "listed_of_heads", "none", "blocks_i1", "blocks_in_window", "blocks_of_heads")
 if kernels.takes_panels(tools):
     run("f32")
     run("static", (*some, "chunks", "listed_i1"), shapes=SHAPES[4:5], keys=(SHAPES[4][0], SHAPES[4][2]))

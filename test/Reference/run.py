@@ -365,6 +365,19 @@ def attention():
     case("heads", "attention", "heads", {"x": x}, {"result0": x[:, :15], "result1": x[:, 15:25], "result2": x[:, 25:].reshape(5, 2, 3)})
 
 
+def attention_pair():
+    """The similarity of a second pair is added to that of the first, before the scale and the score region; its key has no heads."""
+    q, k, v, q2, k2 = normal(6, 2, 3, 5), normal(9, 2, 5), normal(9, 2, 4), bf16(normal(2, 6, 3, 7)), normal(9, 7)
+    s = np.einsum("ihgc,jhc->hgij", q.astype(np.float64), k) + np.einsum("higc,jc->hgij", q2.astype(np.float64), k2)
+    s = np.tanh(np.float64(np.float32(0.4)) * s)
+    p = np.exp(s - s.max(-1, keepdims=True))
+    out = np.einsum("hgij,jhc->ihgc", p / p.sum(-1, keepdims=True), v)
+    given = {"q": q, "k": k, "v": v, "q2": q2, "k2": k2}
+    case("attention with a second pair (A45, A46)", "attention", "pair", given, {"result0": out})
+    error("attention", "pair", {**given, "k2": k2[:, 1:]}, "'attn.attention' op extent of dim dqk of the second pair is both 7 and 6")
+    error("attention", "pair", {**given, "k2": k2[1:]}, "'attn.attention' op extent of dim kv is both 9 and 8")
+
+
 def attention_sinks():
     """A sink is the score of a key whose value is 0: beside keys, alone, far from all scores, and -infinity. One of NaN makes results of its head NaN."""
     lengths, keys, rest = (3, 0, 1, 5, 2), (2, 4, 0, 7, 1), 2
@@ -701,7 +714,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--work")
     options = parser.parse_args()
-    for make in (embedding, pooling, image, norm, position, feedforward, attention, attention_state, attention_merge, kvcache, recurrence, upstream, program, decoder, attention_sinks):
+    for make in (embedding, pooling, image, norm, position, feedforward, attention, attention_state, attention_merge, kvcache, recurrence, upstream, program, decoder, attention_sinks, attention_pair):
         make()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = options.work or WORK.name

@@ -1,6 +1,5 @@
 //===- Attention.cpp - Attention and its heads --------------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/Ops/LastDim.h"
 #include "dialect/Attn/Ops/Regions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
@@ -138,9 +137,12 @@ LogicalResult verifyMaps(AttentionOp op) {
       {"value", {AttentionOp::KV, AttentionOp::DV}, {AttentionOp::Q, AttentionOp::DQK}},
       {"result", {AttentionOp::Q, AttentionOp::DV}, {AttentionOp::KV, AttentionOp::DQK}},
       {"extra operand's", {}, {AttentionOp::DQK, AttentionOp::DV}},
+      {"second query", {AttentionOp::Q, AttentionOp::DQK}, {AttentionOp::KV, AttentionOp::DV}},
+      {"second key", {AttentionOp::KV, AttentionOp::DQK}, {AttentionOp::Q, AttentionOp::DV}},
   };
+  const unsigned second = op.getSecondMap();
   for (unsigned i = 0; i < op.getMaps().size(); ++i) {
-    const Rule &rule = rules[std::min<unsigned>(i, 4)];
+    const Rule &rule = rules[i >= second ? 5 + i - second : std::min<unsigned>(i, 4)];
     for (AttentionOp::Dim dim : rule.needed)
       if (!op.dimOf(i, dim))
         return op.emitOpError() << "A1: " << rule.name << " map must have the dim " << dimNames[dim];
@@ -148,12 +150,16 @@ LogicalResult verifyMaps(AttentionOp op) {
       if (op.dimOf(i, dim))
         return op.emitOpError() << "A1: " << rule.name << " map must leave the dim " << dimNames[dim] << " out";
   }
-  if (op.getQBegin() && (op.dimOf(0, AttentionOp::B) || op.dimOf(3, AttentionOp::B)))
+  const bool isPair = bool(op.getSecondQuery());
+  auto anyHas = [&](AttentionOp::Dim dim, std::initializer_list<unsigned> maps) {
+    return llvm::any_of(maps, [&](unsigned i) { return op.dimOf(i, dim).has_value(); });
+  };
+  if (op.getQBegin() && (anyHas(AttentionOp::B, {0, 3}) || (isPair && anyHas(AttentionOp::B, {second}))))
     return op.emitOpError("A26: has q_begin, so the maps of query and result must leave b out");
-  if (op.getKvBegin() && (op.dimOf(1, AttentionOp::B) || op.dimOf(2, AttentionOp::B)))
+  if (op.getKvBegin() && (anyHas(AttentionOp::B, {1, 2}) || (isPair && anyHas(AttentionOp::B, {second + 1}))))
     return op.emitOpError("A27: has kv_begin, so the maps of key and value must leave b out");
   for (AttentionOp::Dim dim : {AttentionOp::B, AttentionOp::HKV, AttentionOp::G}) {
-    bool present = op.dimOf(0, dim) || op.dimOf(1, dim) || op.dimOf(2, dim);
+    bool present = anyHas(dim, {0, 1, 2}) || (isPair && anyHas(dim, {second, second + 1}));
     bool packed = dim == AttentionOp::B && op.getQBegin();
     if (!packed && present != op.dimOf(3, dim).has_value())
       return op.emitOpError() << "A4: result map must " << (present ? "have" : "leave out") << " the dim "
@@ -167,34 +173,42 @@ class StaticExtents {
 public:
   using Dim = AttentionOp::Dim;
 
-  explicit StaticExtents(AttentionOp op) : op(op) { std::fill_n(extents, AttentionOp::NumDims, -1); }
+  explicit StaticExtents(AttentionOp op) : op(op) { std::fill_n(extents, kSecondChannels + 1, -1); }
 
   int64_t operator[](Dim dim) const { return extents[dim]; }
+  int64_t secondChannels() const { return extents[kSecondChannels]; }
 
   /// Those of the operand that has map `i`.
   LogicalResult take(unsigned i, RankedTensorType type) {
     static constexpr const char *names[] = {"the query", "the key", "the value", "the result"};
-    const std::string name = i < 4 ? names[i] : "extra operand " + std::to_string(i - 4);
+    const std::string name = i >= op.getSecondMap() ? (i == op.getSecondMap() ? "the second query" : "the second key")
+                             : i < 4                ? names[i]
+                                                    : "extra operand " + std::to_string(i - 4);
     for (auto [expr, size] : llvm::zip(op.getMap(i).getResults(), type.getShape())) {
-      auto dim = static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition());
+      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
       if (ShapedType::isDynamic(size))
         continue;
       if (failed(isCounted(dim, size)))
         return failure();
       bool isPacked = (dim == AttentionOp::Q && op.getQBegin()) || (dim == AttentionOp::KV && op.getKvBegin());
+      if (dim == AttentionOp::DQK && i >= op.getSecondMap())
+        dim = kSecondChannels; // A46
       if (!isPacked && failed(agree(dim, size, "in " + name)))
         return failure();
     }
     return success();
   }
 
-  /// The extent of b that offsets and lengths tell (A25), and the dims of extent 1 (A3, A4). `keys`: key and value.
-  LogicalResult finish(ValueRange keys) {
-    for (auto [i, operand] : llvm::enumerate(keys))
-      if (std::optional<unsigned> group = op.dimOf(1 + i, AttentionOp::G))
+  /// The extent of b that offsets and lengths tell (A25), and the dims of extent 1 (A3, A4).
+  LogicalResult finish() {
+    const std::tuple<const char *, Value, unsigned> keys[] = {
+        {"key ", op.getKey(), 1},
+        {"value ", op.getValue(), 2},
+        {"second key ", op.getSecondKey(), op.getSecondMap() + 1}};
+    for (auto [name, operand, map] : keys)
+      if (std::optional<unsigned> group = operand ? op.dimOf(map, AttentionOp::G) : std::nullopt)
         if (auto type = cast<RankedTensorType>(operand.getType()); type.getDimSize(*group) != 1)
-          return op.emitOpError() << "A3: " << (i == 0 ? "key " : "value ") << type
-                                  << (type.isDynamicDim(*group) ? " may have" : " has")
+          return op.emitOpError() << "A3: " << name << type << (type.isDynamicDim(*group) ? " may have" : " has")
                                   << " more than one element of the dim g; heads with keys and values of their own are "
                                      "the dim hkv";
     const std::tuple<const char *, Value, int64_t> perRow[] = {{"q_begin", op.getQBegin(), 1},
@@ -222,17 +236,22 @@ public:
   }
 
 private:
+  static constexpr unsigned kSecondChannels = AttentionOp::NumDims;
+
+  static StringRef nameOf(unsigned dim) { return dim == kSecondChannels ? "dqk of the second pair" : dimNames[dim]; }
+
   /// Whether 32 bits count what the dim counts (A15).
-  LogicalResult isCounted(Dim dim, int64_t size) {
+  LogicalResult isCounted(unsigned dim, int64_t size) {
     const bool isPosition = dim == AttentionOp::Q || dim == AttentionOp::KV;
-    if (dim == AttentionOp::DQK || dim == AttentionOp::DV || size <= INT32_MAX - (isPosition ? 63 : 0))
+    if (dim == AttentionOp::DQK || dim == AttentionOp::DV || dim == kSecondChannels ||
+        size <= INT32_MAX - (isPosition ? 63 : 0))
       return success();
-    return op.emitOpError() << "A15: dim " << dimNames[dim] << " has " << size << " elements, but "
+    return op.emitOpError() << "A15: dim " << nameOf(dim) << " has " << size << " elements, but "
                             << (isPosition ? "positions are 0 to 2^31 - 65" : "sequences and heads are below 2^31");
   }
 
   /// `where` tells what has the extent: "in the key".
-  LogicalResult agree(Dim dim, int64_t size, std::string where) {
+  LogicalResult agree(unsigned dim, int64_t size, std::string where) {
     if (extents[dim] == -1) {
       extents[dim] = size;
       sources[dim] = std::move(where);
@@ -243,10 +262,11 @@ private:
     const auto [most, least] = std::pair(std::max(size, extents[dim]), std::min(size, extents[dim]));
     const bool areHeads = dim == AttentionOp::HKV && (sources[dim] == "in the query") && least > 0;
     InFlightDiagnostic error = op.emitOpError();
-    error << (areHeads                ? "A2"
-              : dim == AttentionOp::B ? "A25"
-                                      : "A1")
-          << ": dim " << dimNames[dim] << " has " << extents[dim] << (extents[dim] == 1 ? " element " : " elements ")
+    error << (areHeads                 ? "A2"
+              : dim == AttentionOp::B  ? "A25"
+              : dim == kSecondChannels ? "A46"
+                                       : "A1")
+          << ": dim " << nameOf(dim) << " has " << extents[dim] << (extents[dim] == 1 ? " element " : " elements ")
           << sources[dim] << " and " << size << " " << where;
     if (areHeads && most % least == 0)
       error << "; query heads are hkv g, so give the query a dim hkv of " << least << " and a dim g of " << most / least
@@ -259,8 +279,8 @@ private:
   }
 
   AttentionOp op;
-  int64_t extents[AttentionOp::NumDims];
-  std::string sources[AttentionOp::NumDims]; ///< what told the extent
+  int64_t extents[kSecondChannels + 1];
+  std::string sources[kSecondChannels + 1]; ///< what told the extent
 };
 } // namespace
 
@@ -274,6 +294,18 @@ static LogicalResult verifyAdditive(AttentionOp op, int64_t channels) {
     return op.emitOpError()
            << "A6: needs an additive vector with an element for each of the static channels dqk, found "
            << op.getAdditive().getType() << " for " << op.getQuery().getType();
+  return success();
+}
+
+/// A second pair is whole, and of dot products (A45).
+static LogicalResult verifySecondPair(AttentionOp op, int64_t channels) {
+  if (!op.getSecondQuery())
+    return success();
+  if (op.getAdditive())
+    return op.emitOpError("A45: has an additive vector and a second pair, whose similarity is the dot product");
+  if (channels == 0)
+    return op.emitOpError() << "A46: needs a second pair of 1 channel or more, found " << op.getSecondQuery().getType()
+                            << " and " << op.getSecondKey().getType();
   return success();
 }
 
@@ -302,7 +334,15 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<
   auto mapOf = [&](unsigned i) {
     return i < adaptor.getMaps().size() ? cast<AffineMapAttr>(adaptor.getMaps()[i]).getValue() : AffineMap();
   };
-  for (auto [i, operand] : llvm::enumerate(ValueRange{adaptor.getQuery(), adaptor.getKey(), adaptor.getValue()})) {
+  const unsigned second = 4 + adaptor.getExtras().size();
+  const std::pair<unsigned, Value> operands[] = {{0, adaptor.getQuery()},
+                                                 {1, adaptor.getKey()},
+                                                 {2, adaptor.getValue()},
+                                                 {second, adaptor.getSecondQuery()},
+                                                 {second + 1, adaptor.getSecondKey()}};
+  for (auto [i, operand] : operands) {
+    if (!operand)
+      continue;
     auto type = cast<RankedTensorType>(operand.getType());
     AffineMap map = mapOf(i);
     if (!map || map.getNumDims() != NumDims || !map.isProjectedPermutation() || map.getNumResults() != type.getRank())
@@ -392,30 +432,50 @@ static LogicalResult verifyOutputs(AttentionOp op, const StaticExtents &extents)
   return success();
 }
 
+Value AttentionOp::getMapped(unsigned i) {
+  if (i >= getSecondMap())
+    return i == getSecondMap() ? getSecondQuery() : getSecondKey();
+  const Value first[] = {getQuery(), getKey(), getValue(), getResult()};
+  return i < 4 ? first[i] : getExtras()[i - 4];
+}
+
+/// The operands and the result that have maps, in the order of these.
+static SmallVector<Value> mappedOperands(AttentionOp op) {
+  SmallVector<Value> operands{op.getQuery(), op.getKey(), op.getValue(), op.getResult()};
+  llvm::append_range(operands, op.getExtras());
+  if (op.getSecondQuery())
+    operands.append({op.getSecondQuery(), op.getSecondKey()});
+  return operands;
+}
+
 LogicalResult AttentionOp::verify() {
-  SmallVector<Value> operands = {getQuery(), getKey(), getValue(), getResult()};
-  llvm::append_range(operands, getExtras());
+  if (bool(getSecondQuery()) != bool(getSecondKey()))
+    return emitOpError("A45: needs a second query and a second key, or neither of them");
+  SmallVector<Value> operands = mappedOperands(*this);
   if (getMaps().size() != operands.size())
-    return emitOpError() << "A1: needs a map for query, key, value, result and each extra operand: " << operands.size()
-                         << ", found " << getMaps().size();
+    return emitOpError() << "A1: needs a map for query, key, value, result"
+                         << (getSecondQuery() ? ", each extra operand and the second pair: "
+                                              : " and each extra operand: ")
+                         << operands.size() << ", found " << getMaps().size();
   StaticExtents extents(*this);
   for (auto [i, operand] : llvm::enumerate(operands)) {
     AffineMap map = getMap(i);
     auto type = cast<RankedTensorType>(operand.getType());
     if (map.getNumDims() != NumDims || map.getNumSymbols() != 0 || !map.isProjectedPermutation())
       return emitOpError() << "A1: map " << i << " must be a projected permutation of (b, hkv, g, q, kv, dqk, dv)";
-    bool isTable = i >= 4 && this->isTable(i - 4);
+    bool isTable = i >= 4 && i < getSecondMap() && this->isTable(i - 4);
     if (map.getNumResults() != type.getRank() && !isTable)
       return emitOpError() << "A1: map " << i << " has " << map.getNumResults() << " results for " << type;
     if (failed(extents.take(i, type)))
       return failure();
   }
-  if (failed(verifyMaps(*this)) || failed(extents.finish({getKey(), getValue()})))
+  if (failed(verifyMaps(*this)) || failed(extents.finish()))
     return failure();
   if (extents[DQK] == 0)
     return emitOpError() << "A6: needs queries and keys of 1 channel or more, found " << getQuery().getType() << " and "
                          << getKey().getType();
-  if (failed(verifyAdditive(*this, extents[DQK])) || failed(verifySink(*this, extents)))
+  if (failed(verifyAdditive(*this, extents[DQK])) || failed(verifySecondPair(*this, extents.secondChannels())) ||
+      failed(verifySink(*this, extents)))
     return failure();
   return verifyOutputs(*this, extents);
 }
@@ -437,8 +497,8 @@ AttentionOp AttentionOp::replaceOutputs(RewriterBase &rewriter, bool logSumExp, 
   Type lse = logSumExp ? getLseType(getResult().getType(), getMaps()) : RankedTensorType();
   auto made = AttentionOp::create(rewriter, getLoc(), getResult().getType(), lse, weights ? weights.getType() : Type(),
                                   getQuery(), getKey(), getValue(), getScale(), getQBegin(), getQOffset(), getKvBegin(),
-                                  getKvLength(), getExtras(), getAdditive(), getSink(), weights, layer, heads,
-                                  getMaps(), logSumExp);
+                                  getKvLength(), getExtras(), getAdditive(), getSink(), getSecondQuery(),
+                                  getSecondKey(), weights, layer, heads, getMaps(), logSumExp);
   made->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   rewriter.inlineRegionBefore(getScore(), made.getScore(), made.getScore().end());
   rewriter.inlineRegionBefore(getMask(), made.getMask(), made.getMask().end());
@@ -466,7 +526,8 @@ void MergeHeadsOp::relateDims(DimRelations &dims) {
 
 /// Each iteration dim has one extent, in whatever operand. `operands`: those that have maps, in their order.
 static void relateIterationDims(AttentionOp op, DimRelations &dims, ValueRange operands) {
-  AffineExpr first[AttentionOp::NumDims];
+  constexpr unsigned secondChannels = AttentionOp::NumDims;
+  AffineExpr first[secondChannels + 1];
   auto see = [&](unsigned dim, Value value, unsigned i) {
     if (first[dim])
       dims.equal(value, i, first[dim]);
@@ -480,6 +541,8 @@ static void relateIterationDims(AttentionOp op, DimRelations &dims, ValueRange o
       // Beside its row, a query or key is counted within the row, not in the packed dim.
       bool isWithinRow =
           hasRows && ((dim == AttentionOp::Q && op.getQBegin()) || (dim == AttentionOp::KV && op.getKvBegin()));
+      if (dim == AttentionOp::DQK && i >= op.getSecondMap())
+        dim = secondChannels;
       if (!isWithinRow)
         see(dim, operand, position);
     }
@@ -508,9 +571,7 @@ static void relateIterationDims(AttentionOp op, DimRelations &dims, ValueRange o
 }
 
 void AttentionOp::relateDims(DimRelations &dims) {
-  SmallVector<Value> operands{getQuery(), getKey(), getValue(), getResult()};
-  llvm::append_range(operands, getExtras());
-  relateIterationDims(*this, dims, operands);
+  relateIterationDims(*this, dims, mappedOperands(*this));
   if (Value lse = getLse()) {
     unsigned next = 0;
     for (unsigned i = 0; i < getMap(3).getNumResults(); ++i)
@@ -528,19 +589,32 @@ void AttentionOp::addCosts(CostModel &model) {
     std::optional<unsigned> i = dimOf(map, dim);
     return i ? model.dim(operand, *i) : Polynomial(1);
   };
-  Value query = getQuery(), key = getKey(), value = getValue();
-  Polynomial heads = extent(HKV, 0, query) * extent(G, 0, query), keyHeads = extent(HKV, 1, key),
-             channels = extent(DQK, 0, query), valueChannels = extent(DV, 2, value);
+  Value query = getQuery(), key = getKey(), value = getValue(), secondQuery = getSecondQuery(),
+        secondKey = getSecondKey();
+  const unsigned second = getSecondMap();
+  // A second pair may be alone in having a dim.
+  auto extentOfQueries = [&](Dim dim) {
+    return secondQuery && !dimOf(0, dim) ? extent(dim, second, secondQuery) : extent(dim, 0, query);
+  };
+  Polynomial heads = extentOfQueries(HKV) * extentOfQueries(G), keyHeads = extent(HKV, 1, key),
+             channels = extent(DQK, 0, query), valueChannels = extent(DV, 2, value), allChannels = channels;
+  if (secondQuery)
+    allChannels = channels + extent(DQK, second, secondQuery);
   CostModel::AttendedKeys attended =
       model.attendedKeys({getQBegin(), getQOffset(), getKvBegin(), getKvLength(), getMask(), extent(B, 0, query),
                           extent(Q, 0, query), extent(KV, 1, key)});
   // Keys and values of different types are f32 where they are multiplied.
   Type ofKeys = getElementTypeOrSelf(key.getType());
-  model.compute(attended.twicePairs * heads * (channels + valueChannels),
+  model.compute(attended.twicePairs * heads * (allChannels + valueChannels),
                 ofKeys == getElementTypeOrSelf(value.getType()) ? ofKeys : Float32Type::get(getContext()));
   model.move(query);
   model.move(key, attended.keys * keyHeads * channels * model.elementBytes(key));
   model.move(value, attended.keys * keyHeads * valueChannels * model.elementBytes(value));
+  if (secondQuery) {
+    model.move(secondQuery);
+    model.move(secondKey, attended.keys * extent(HKV, second + 1, secondKey) * extent(DQK, second + 1, secondKey) *
+                              model.elementBytes(secondKey));
+  }
   for (Value extra : getExtras())
     model.move(extra);
   if (Value sink = getSink())
@@ -549,29 +623,39 @@ void AttentionOp::addCosts(CostModel &model) {
   if (Value lse = getLse())
     model.move(lse);
   if (Value weights = getNewWeights()) { // scores are computed again, and one layer is written
-    model.compute(attended.twicePairs * Polynomial(int64_t(getHeads()->size())) * channels,
+    model.compute(attended.twicePairs * Polynomial(int64_t(getHeads()->size())) * allChannels,
                   getElementTypeOrSelf(key.getType()));
     model.move(weights,
                model.dim(weights, 0) * model.dim(weights, 2) * model.dim(weights, 3) * model.elementBytes(weights));
   }
 }
 
-std::optional<unsigned> SplitHeadsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> SplitHeadsOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 
 int64_t SplitHeadsOp::getChannelGroup(Value tensor) {
   return tensor == getInput() ? cast<RankedTensorType>(getHeads()[0].getType()).getShape().back() : 0;
 }
 
-std::optional<unsigned> MergeHeadsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> MergeHeadsOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 
 int64_t MergeHeadsOp::getChannelGroup(Value tensor) {
   return tensor == getResult() ? getInput().getType().getShape().back() : 0;
 }
 
-std::optional<unsigned> AttentionOp::getChannelsDim(Value tensor) {
-  if (tensor == getQuery() || tensor == getKey())
-    return dimOf(tensor == getQuery() ? 0 : 1, DQK);
-  return tensor == getValue() || tensor == getResult() ? dimOf(tensor == getValue() ? 2 : 3, DV) : std::nullopt;
+std::optional<unsigned> AttentionOp::getChannelsDim(OpOperand &operand) {
+  const std::tuple<MutableOperandRange, unsigned, Dim> heads[] = {{getQueryMutable(), 0, DQK},
+                                                                  {getKeyMutable(), 1, DQK},
+                                                                  {getValueMutable(), 2, DV},
+                                                                  {getSecondQueryMutable(), getSecondMap(), DQK},
+                                                                  {getSecondKeyMutable(), getSecondMap() + 1, DQK}};
+  for (auto [operands, map, dim] : heads)
+    if (llvm::any_of(operands, [&](OpOperand &other) { return &other == &operand; }))
+      return dimOf(map, dim);
+  return std::nullopt;
+}
+
+std::optional<unsigned> AttentionOp::getResultChannelsDim(Value result) {
+  return result == getResult() ? dimOf(3, DV) : std::nullopt;
 }
 
 /// Tables and the vector of an additive similarity may be weights, which are read by element.
@@ -625,10 +709,11 @@ bool MergeHeadsOp::movesNumbers() { return true; }
 
 ElementUse AttentionOp::getElementUse(OpOperand &operand) {
   auto isOperand = [&](OpOperand &other) { return &operand == &other; };
-  if (&operand == &getQueryMutable() || llvm::any_of(getAdditiveMutable(), isOperand))
+  if (&operand == &getQueryMutable() || llvm::any_of(getAdditiveMutable(), isOperand) ||
+      llvm::any_of(getSecondQueryMutable(), isOperand))
     return ElementUse::computed;
-  const bool isStored =
-      &operand == &getKeyMutable() || &operand == &getValueMutable() || llvm::any_of(getSinkMutable(), isOperand);
+  const bool isStored = &operand == &getKeyMutable() || &operand == &getValueMutable() ||
+                        llvm::any_of(getSinkMutable(), isOperand) || llvm::any_of(getSecondKeyMutable(), isOperand);
   return isStored ? ElementUse::stored : ElementUse::fixed;
 }
 

@@ -63,7 +63,7 @@ def Attn_Sinks : Attn_Named<Attn_Vector, "a logit for each query head, a 1D tens
 
 def Attn_AttentionOp : Attn_TensorOp<"attention", [
     Attn_HasElementTypes<["getElementUse", "getElementSource", "getEqualTypes"]>,
-    Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getWeightUse", "keepChannels", "isPadded"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
+    Attn_ComputesElements, Attn_ScoreAndMaskOpInterface, Attn_HasChannels<["getResultChannelsDim", "getWeightUse", "keepChannels", "isPadded"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects, AttrSizedOperandSegments,
     AttrSizedResultSegments, InferTypeOpAdaptorBase<[{
       /// An extent that query, key and value leave dynamic may be a static one of the result.
       static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange types) {
@@ -72,7 +72,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     }]>]> {
   let summary = "softmax(scale * similarity(query, key)) . value";
   let description = [{
-    `maps` are those of query, key, value, result and the extra operands: projected permutations of
+    `maps` are those of query, key, value, result, the extra operands and a second pair: projected permutations of
     (b, hkv, g, q, kv, dqk, dv) = (row, key/value head, query head of its group, query, key position, query/key channel,
     value channel) (A1). Query head h is `hkv * G + g` (A2). Scores are f32 (A21) and natural (A7): `s = scale * sum_dqk query * key` (A5). Numbers of rules are those of docs/Semantics.md.
 
@@ -87,6 +87,10 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
 
     With `additive`, a vector v of dqk elements, similarity is v . tanh(query + key) (Bahdanau et al. 2015) in place of query . key (A6). Where
     a target's layout pads channels, v may be left as it was.
+
+    With `second(query, key)`, a second pair, the similarity is query . key + second query . second key, without a concatenation: decoupled rotary
+    positions of latent attention (DeepSeek-AI 2024) (A45). The last two maps are the pair's. Its dqk is an extent of its own; b, hkv, g, q and kv are
+    those of the op. So one key of rotated channels serves all heads where its map leaves hkv out (A46).
 
     With `sink`, a vector of one logit for each query head, in the order of `h`, the denominator of the softmax has the term e^sink besides
     (Xiao et al. 2023; gpt-oss) (A41). So probabilities sum to less than 1. A sink of -infinity is none, one of NaN or +infinity makes its head's
@@ -141,13 +145,22 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
         : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
       return %o : tensor<?x12x64xf32>
     }
+    #shared = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>
+    func.func @decoupled(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?x12x64xf32>, %rotated: tensor<?x12x32xf32>,
+                         %position: tensor<?x32xf32>) -> tensor<?x12x64xf32> {
+      %scale = arith.constant 0.1 : f32
+      %o = attn.attention %q, %k, %v, %scale second(%rotated, %position : tensor<?x12x32xf32>, tensor<?x32xf32>)
+        maps [#q, #k, #v, #o, #q, #shared] : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+      return %o : tensor<?x12x64xf32>
+    }
     ```
   }];
   let arguments = (ins Attn_RankedTensor:$query, Attn_RankedTensor:$key, Attn_RankedTensor:$value, F32:$scale,
                        Optional<Attn_SequenceNumbers>:$q_begin, Optional<Attn_SequenceNumbers>:$q_offset,
                        Optional<Attn_SequenceNumbers>:$kv_begin, Optional<Attn_SequenceNumbers>:$kv_length,
                        Variadic<Attn_Extra>:$extras, Optional<Attn_AdditiveVector>:$additive,
-                       Optional<Attn_Sinks>:$sink, Optional<Attn_RankedTensor>:$weights, Optional<Index>:$layer, OptionalAttr<DenseI64ArrayAttr>:$heads,
+                       Optional<Attn_Sinks>:$sink, Optional<Attn_RankedTensor>:$second_query, Optional<Attn_RankedTensor>:$second_key,
+                       Optional<Attn_RankedTensor>:$weights, Optional<Index>:$layer, OptionalAttr<DenseI64ArrayAttr>:$heads,
                        AffineMapArrayAttr:$maps, UnitAttr:$log_sum_exp);
   let results = (outs Attn_RankedTensor:$result, Optional<RankedTensorOf<[F32]>>:$lse, Optional<Attn_RankedTensor>:$new_weights);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
@@ -156,7 +169,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     (`q_begin` `(` $q_begin^ `:` type($q_begin) `)`)? (`q_offset` `(` $q_offset^ `:` type($q_offset) `)`)?
     (`kv_begin` `(` $kv_begin^ `:` type($kv_begin) `)`)? (`kv_length` `(` $kv_length^ `:` type($kv_length) `)`)?
     (`extras` `(` $extras^ `:` type($extras) `)`)? (`additive` `(` $additive^ `:` type($additive) `)`)?
-    (`sink` `(` $sink^ `:` type($sink) `)`)?
+    (`sink` `(` $sink^ `:` type($sink) `)`)? (`second` `(` $second_query^ `,` $second_key `:` type($second_query) `,` type($second_key) `)`)?
     (`weights` `(` $weights^ `[` $layer `]` `heads` $heads `:` type($weights) `)`)? custom<OutputsAndMaps>($log_sum_exp, $maps) attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result)
     custom<OutputsAndRegions>(type($lse), type($new_weights), $score, $mask,
@@ -170,12 +183,17 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
                                  "::mlir::ArrayAttr":$maps),
                             [{ build($_builder, $_state, result, /*lse=*/nullptr, /*new_weights=*/nullptr, query, key, value, scale,
                                      qBegin, qOffset, kvBegin, kvLength, extras, /*additive=*/nullptr, /*sink=*/nullptr,
-                                     /*weights=*/nullptr, /*layer=*/nullptr, /*heads=*/nullptr, maps); }]>];
+                                     /*second_query=*/nullptr, /*second_key=*/nullptr, /*weights=*/nullptr, /*layer=*/nullptr, /*heads=*/nullptr, maps); }]>];
   let extraClassDeclaration = [{
     /// The iteration dims in the order of the maps.
     enum Dim { B, HKV, G, Q, KV, DQK, DV, NumDims };
     ::mlir::AffineMap getMap(unsigned i) { return ::llvm::cast<::mlir::AffineMapAttr>(getMaps()[i]).getValue(); }
-    /// Position of iteration dim `dim` among the dims of operand i, or none.
+    /// The operand, or the result, that has map i.
+    ::mlir::Value getMapped(unsigned i);
+    /// The number of the second query's map, behind those of the extra operands; the second key's is the next.
+    unsigned getSecondMap() { return 4 + getExtras().size(); }
+    /// Position of iteration dim `dim` among the dims of operand i, or none. In the maps of a second pair `DQK` is the
+    /// pair's own dim.
     std::optional<unsigned> dimOf(unsigned i, Dim dim);
     /// Whether extra operand i is a table.
     bool isTable(unsigned i);

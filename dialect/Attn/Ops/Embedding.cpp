@@ -1,6 +1,5 @@
 //===- Embedding.cpp - Table look-ups ----------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/Ops/LastDim.h"
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -97,8 +96,8 @@ void SelectRowsOp::addCosts(CostModel &model) {
   model.move(getResult());
 }
 
-std::optional<unsigned> EmbeddingOp::getChannelsDim(Value tensor) {
-  return tensor == getTable() && getLayout() ? std::nullopt : lastDim(tensor);
+std::optional<unsigned> EmbeddingOp::getChannelsDim(OpOperand &operand) {
+  return &operand == &getTableMutable() && getLayout() ? std::nullopt : lastDim(operand);
 }
 
 RowAccess EmbeddingOp::getRowAccess() { return RowAccess::gather; }
@@ -111,7 +110,7 @@ std::optional<WeightUse> EmbeddingOp::getWeightUse(OpOperand &operand) {
   return WeightUse{quantized ? std::optional<unsigned>(1) : std::nullopt, {}, {}};
 }
 
-std::optional<unsigned> SelectRowsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> SelectRowsOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 
 RowAccess SelectRowsOp::getRowAccess() { return RowAccess::gather; }
 

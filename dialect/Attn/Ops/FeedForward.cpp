@@ -1,6 +1,5 @@
 //===- FeedForward.cpp - Matmuls, activations, gates ----------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/Ops/LastDim.h"
 #include "dialect/Attn/Ops/Regions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -187,8 +186,8 @@ void LinearOp::addCosts(CostModel &model) {
   model.moveAll(*this);
 }
 
-std::optional<unsigned> LinearOp::getChannelsDim(Value tensor) {
-  return tensor == getWeight() ? std::nullopt : lastDim(tensor);
+std::optional<unsigned> LinearOp::getChannelsDim(OpOperand &operand) {
+  return &operand == &getWeightMutable() ? std::nullopt : lastDim(operand);
 }
 
 std::optional<WeightUse> LinearOp::getWeightUse(OpOperand &operand) {
@@ -203,8 +202,8 @@ ElementUse LinearOp::getElementUse(OpOperand &operand) {
   return &operand == &getWeightMutable() ? ElementUse::fixed : ElementUse::stored;
 }
 
-std::optional<unsigned> ActivationOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> ActivationOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 RowAccess ActivationOp::getRowAccess() { return RowAccess::same; }
 
-std::optional<unsigned> GLUOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> GLUOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 RowAccess GLUOp::getRowAccess() { return RowAccess::same; }

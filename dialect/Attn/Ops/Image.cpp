@@ -1,6 +1,5 @@
 //===- Image.cpp - Images as rows of tokens -----------------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/Ops/LastDim.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
@@ -109,15 +108,13 @@ bool PatchesOp::isPadded() {
   return getResult().getType().getDimSize(1) != size * size * getPixels().getType().getDimSize(1);
 }
 
-std::optional<unsigned> PatchesOp::getChannelsDim(Value tensor) {
-  return tensor == getResult() ? lastDim(tensor) : std::nullopt;
-}
+std::optional<unsigned> PatchesOp::getChannelsDim(OpOperand &) { return std::nullopt; }
 
-std::optional<unsigned> ResizePositionsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> ResizePositionsOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 
 std::optional<WeightUse> ResizePositionsOp::getWeightUse(OpOperand &) { return WeightUse(); }
 
-std::optional<unsigned> ImageTokensOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> ImageTokensOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 
 std::optional<WeightUse> ImageTokensOp::getWeightUse(OpOperand &) { return WeightUse(); }
 

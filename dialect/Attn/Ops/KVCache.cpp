@@ -1,6 +1,5 @@
 //===- KVCache.cpp - Keys and values of past positions ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/Ops/LastDim.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
@@ -196,13 +195,13 @@ void KVAppendOp::addCosts(CostModel &model) {
   model.move(getValue());
 }
 
-std::optional<unsigned> KVAppendOp::getChannelsDim(Value tensor) {
-  return tensor == getKey() || tensor == getValue() ? lastDim(tensor) : std::nullopt;
+std::optional<unsigned> KVAppendOp::getChannelsDim(OpOperand &operand) {
+  return &operand == &getKeyMutable() || &operand == &getValueMutable() ? lastDim(operand) : std::nullopt;
 }
 
-std::optional<unsigned> KVViewOp::getChannelsDim(Value tensor) {
-  return tensor == getCache() ? std::nullopt : lastDim(tensor);
-}
+std::optional<unsigned> KVAppendOp::getResultChannelsDim(Value) { return std::nullopt; }
+
+std::optional<unsigned> KVViewOp::getChannelsDim(OpOperand &) { return std::nullopt; }
 
 ElementUse KVAppendOp::getElementUse(OpOperand &operand) {
   return &operand == &getKeyMutable() || &operand == &getValueMutable() ? ElementUse::computed : ElementUse::fixed;

@@ -7,7 +7,7 @@ include "dialect/Attn/AttnInterfaces.td"
 include "dialect/Attn/AttnTypes.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Attn_HasElementTypes<["getElementUse", "getElementSource", "getEqualTypes"]>, Attn_HasChannels<>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
+def Attn_KVAppendOp : Attn_TensorOp<"kv_append", [Attn_HasElementTypes<["getElementUse", "getElementSource", "getEqualTypes"]>, Attn_HasChannels<["getResultChannelsDim"]>, Pure, Attn_HasCosts, InferTypeOpAdaptor]> {
   let summary = "writes keys and values of new tokens into the cache";
   let description = [{
     Token t of row r (`row_begin[r] <= t < row_begin[r + 1]`) is at position `p = past[r] + t - row_begin[r]`; its key and

@@ -1,6 +1,5 @@
 //===- Norm.cpp - Normalization over the last dim ----------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/Ops/LastDim.h"
 #include <cmath>
 
 using namespace mlir;
@@ -53,13 +52,13 @@ template <typename Op> static LogicalResult keepColumns(Op op, int64_t columns) 
   return success();
 }
 
-std::optional<unsigned> LayerNormOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> LayerNormOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 std::optional<WeightUse> LayerNormOp::getWeightUse(OpOperand &) { return WeightUse(); }
 RowAccess LayerNormOp::getRowAccess() { return RowAccess::same; }
 LogicalResult LayerNormOp::keepChannels(ArrayRef<int64_t> channels, Padding) { return keepColumns(*this, channels[0]); }
 bool LayerNormOp::takesLeadingChannels() { return true; }
 
-std::optional<unsigned> RMSNormOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> RMSNormOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 std::optional<WeightUse> RMSNormOp::getWeightUse(OpOperand &) { return WeightUse(); }
 RowAccess RMSNormOp::getRowAccess() { return RowAccess::same; }
 LogicalResult RMSNormOp::keepChannels(ArrayRef<int64_t> channels, Padding) { return keepColumns(*this, channels[0]); }

@@ -1,6 +1,5 @@
 //===- Pooling.cpp - One vector for a row of tokens ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/Ops/LastDim.h"
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -24,6 +23,6 @@ void PoolRowsOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), 1, getInput(), 1);
 }
 
-std::optional<unsigned> PoolRowsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> PoolRowsOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 
 bool PoolRowsOp::movesNumbers() { return getKind() != PoolingKind::mean; }

@@ -1,6 +1,5 @@
 //===- Position.cpp - Positions and rotary embedding ---------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/Ops/LastDim.h"
 #include <cmath>
 
 using namespace mlir;
@@ -83,11 +82,11 @@ void RopeOp::relateDims(DimRelations &dims) {
   dims.equal(getSines(), getCosines());
 }
 
-std::optional<unsigned> SinusoidsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> SinusoidsOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 
 /// The tables have pairs of channels, which stay as many as the frequencies are.
-std::optional<unsigned> RopeOp::getChannelsDim(Value tensor) {
-  return tensor == getInput() || tensor == getResult() ? lastDim(tensor) : std::nullopt;
+std::optional<unsigned> RopeOp::getChannelsDim(OpOperand &operand) {
+  return &operand == &getInputMutable() ? lastDim(operand) : std::nullopt;
 }
 
 bool SinusoidsOp::isPadded() { return getResult().getType().getDimSize(1) != int64_t(getFrequencies().size()); }

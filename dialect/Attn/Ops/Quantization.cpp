@@ -1,6 +1,5 @@
 //===- Quantization.cpp - Quantization of rows -----------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/Ops/LastDim.h"
 
 using namespace mlir;
 using namespace rapt::attn;
@@ -41,6 +40,6 @@ LogicalResult QuantizeRowsOp::verify() {
 
 void QuantizeRowsOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getInput()); }
 
-std::optional<unsigned> QuantizeRowsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> QuantizeRowsOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 
 RowAccess QuantizeRowsOp::getRowAccess() { return RowAccess::same; }

@@ -1,6 +1,5 @@
 //===- Recurrence.cpp - Recurrent cells over rows of tokens -------------------------===//
 #include "dialect/Attn/AttnOps.h"
-#include "dialect/Attn/Ops/LastDim.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -153,8 +152,8 @@ void UpdateRowsOp::addCosts(CostModel &model) {
   model.move(getResult(), model.bytes(getValues()));
 }
 
-std::optional<unsigned> RecurrenceOp::getChannelsDim(Value tensor) {
-  return tensor == getWeight() ? std::nullopt : lastDim(tensor);
+std::optional<unsigned> RecurrenceOp::getChannelsDim(OpOperand &operand) {
+  return &operand == &getWeightMutable() ? std::nullopt : lastDim(operand);
 }
 
 /// The parts of the gates, and of what is added to them.
@@ -168,9 +167,9 @@ std::optional<WeightUse> RecurrenceOp::getWeightUse(OpOperand &operand) {
   return operand.get() == getBias() ? std::optional(WeightUse{std::nullopt, getGates(), {}}) : std::nullopt;
 }
 
-std::optional<unsigned> UpdateRowsOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> UpdateRowsOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 
-std::optional<unsigned> ConcatOp::getChannelsDim(Value tensor) { return lastDim(tensor); }
+std::optional<unsigned> ConcatOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 
 /// Columns are joined without the padding behind them.
 LogicalResult ConcatOp::keepChannels(ArrayRef<int64_t> channels, Padding padded) {

@@ -79,6 +79,10 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
     Value keys = keyRows(b, o, tile, AttentionOperands::Key, range.from, count),
           values = keyRows(b, o, tile, AttentionOperands::Value_, range.from, count);
     ScoreTile scores = scoreTile(b, o, tile, keys, range.from, count);
+    // Keys of both pairs are joined block by block.
+    if (o.secondKey)
+      keys = emptyOf(b, {OpFoldResult(count), extent(b, scores.query, 1)},
+                     cast<RankedTensorType>(scores.query.getType()).getElementType());
     Value acc = filled(b, 0, emptyOf(b, {tile.size, o.extentOf(b, Dim::DV)}, b.getF32Type()));
     SmallVector<Value> sums = initialSums(b, o, tile);
     auto state =

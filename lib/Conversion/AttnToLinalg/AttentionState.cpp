@@ -88,23 +88,13 @@ Kept keptOf(ImplicitLocOpBuilder &b, attn::AttentionStateOp op) {
     known.push_back(hasIntervals(op, i));
   if (!mayTellKept(mask, known))
     return all;
-  auto between = [&](Value first, OpFoldResult count) {
-    Value last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, asValue(b, count)), index(b, 1));
-    return Interval{first, last};
-  };
-  SmallVector<MaskArgument> arguments{{Interval{op.getB(), op.getB()}},
-                                      {Interval{op.getH(), op.getH()}},
-                                      {between(op.getQ(), extent(b, op.getQuery(), 0))},
-                                      {between(op.getKv(), extent(b, op.getKey(), 0))}};
-  for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
-    MaskArgument argument;
-    if (op.isTable(i))
-      argument.table = extra;
-    else if (hasIntervals(op, i) && !mask.getArgument(4 + i).use_empty())
-      argument.interval = rangeOf(b, extra);
-    arguments.push_back(argument);
-  }
-  return keptBy(mask, arguments, &b);
+  const Interval indices[] = {{op.getB(), op.getB()},
+                              {op.getH(), op.getH()},
+                              between(b, op.getQ(), asValue(b, extent(b, op.getQuery(), 0))),
+                              between(b, op.getKv(), asValue(b, extent(b, op.getKey(), 0)))};
+  return keptBy(b, mask, indices, op.getExtras(), [&](unsigned i) {
+    return hasIntervals(op, i) ? std::optional(rangeOf(b, op.getExtras()[i])) : std::nullopt;
+  });
 }
 
 /// A KV block has all queries of the op, so it works on the state that the loop carries, not on a part of it.

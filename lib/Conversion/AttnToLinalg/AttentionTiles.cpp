@@ -10,13 +10,15 @@ using Dim = AttentionOperands::Dim;
 AttentionOperands::AttentionOperands(attn::AttentionOp op)
     : op(op), query(op.getQuery()), key(op.getKey()), value(op.getValue()), scale(op.getScale()),
       qBegin(op.getQBegin()), qOffset(op.getQOffset()), kvBegin(op.getKvBegin()), kvLength(op.getKvLength()),
-      additive(op.getAdditive()), sink(op.getSink()), extras(op.getExtras()), score(&op.getScore()),
-      mask(&op.getMask()), tiles(AttentionTiles::of(op)) {
+      additive(op.getAdditive()), sink(op.getSink()), secondQuery(op.getSecondQuery()), secondKey(op.getSecondKey()),
+      extras(op.getExtras()), score(&op.getScore()), mask(&op.getMask()), tiles(AttentionTiles::of(op)) {
   for (unsigned i = 0; i < op.getMaps().size(); ++i)
     maps.push_back(op.getMap(i));
 }
 
 Value AttentionOperands::operand(unsigned i) const {
+  if (i >= second())
+    return i == second() ? secondQuery : secondKey;
   return i == Query ? query : i == Key ? key : i == Value_ ? value : i == Result ? Value() : extras[i - FirstExtra];
 }
 
@@ -41,8 +43,12 @@ OpFoldResult AttentionOperands::extentOf(ImplicitLocOpBuilder &b, Dim dim) const
       if (ofRow)
         return extent(b, ofRow, 0);
   }
+  // Keys and values have no groups (A3), and a second pair has channels of its own (A46).
+  auto tells = [&](unsigned i) {
+    return !(dim == Dim::G && (i == Key || i == Value_ || i == second() + 1)) && !(dim == Dim::DQK && i >= second());
+  };
   for (unsigned i = 0; i < maps.size(); ++i)
-    if (Value tensor = operand(i); tensor && !(i == Key && dim == Dim::G) && !(i == Value_ && dim == Dim::G))
+    if (Value tensor = operand(i); tensor && tells(i))
       if (std::optional<unsigned> place = placeOf(i, dim))
         return extent(b, tensor, *place);
   // Nothing but the result may give a number of heads.
@@ -54,23 +60,38 @@ OpFoldResult AttentionOperands::extentOf(ImplicitLocOpBuilder &b, Dim dim) const
   return b.getIndexAttr(1);
 }
 
-attn::KVViewOp AttentionOperands::view() const { return key.getDefiningOp<attn::KVViewOp>(); }
+/// The view of a cache that makes a tensor, or null.
+static attn::KVViewOp viewOf(Value tensor) {
+  return tensor ? tensor.getDefiningOp<attn::KVViewOp>() : attn::KVViewOp();
+}
 
-/// The channels of a view's keys or values.
-static int64_t channelsOf(Value view) { return cast<RankedTensorType>(view.getType()).getDimSize(3); }
+SmallVector<attn::KVViewOp> AttentionOperands::views() const {
+  SmallVector<attn::KVViewOp> made;
+  for (Value tensor : {key, value, secondKey})
+    if (attn::KVViewOp view = viewOf(tensor))
+      made.push_back(view);
+  return made;
+}
 
 std::string neutral::notLegalBecause(const AttentionOperands &o, const CacheReader *cache) {
   if (o.value)
     if (std::optional<unsigned> place = o.placeOf(AttentionOperands::Value_, Dim::DV);
         !place || cast<RankedTensorType>(o.value.getType()).isDynamicDim(*place))
       return "the number of the value's channels is not static";
-  attn::KVViewOp view = o.view();
-  if (view && o.value && o.value.getDefiningOp<attn::KVViewOp>() != view)
-    return "keys and values are not of one cache";
-  if (!view && o.value && o.value.getDefiningOp<attn::KVViewOp>())
-    return "values are in a cache, and keys are not";
-  if (view && (!cache || !view.getLayout() || !cache->knows(*view.getLayout())))
-    return "no layout of the cache is known";
+  SmallVector<attn::KVViewOp> views = o.views();
+  for (attn::KVViewOp view : views)
+    if (view.getLayout() && views.front().getLayout() &&
+        view.getLayout()->getPositions() != views.front().getLayout()->getPositions())
+      return "keys and values are in caches of different blocks";
+  // A block of a cache is [positions, channels] of one sequence and head.
+  for (unsigned i : {unsigned(AttentionOperands::Key), unsigned(AttentionOperands::Value_), o.second() + 1})
+    if (i < o.maps.size() && viewOf(o.operand(i)) &&
+        (o.placeOf(i, Dim::B) != 0 || o.placeOf(i, Dim::KV) != 1 ||
+         o.placeOf(i, i == AttentionOperands::Value_ ? Dim::DV : Dim::DQK) != 3))
+      return "the map of keys or values of a cache is not (b, kv, hkv, channels)";
+  for (attn::KVViewOp view : views)
+    if (!cache || !view.getLayout() || !cache->knows(*view.getLayout()))
+      return "no layout of the cache is known";
   return "";
 }
 
@@ -148,10 +169,10 @@ AffineMap neutral::mapOfPart(ImplicitLocOpBuilder &b, const AttentionOperands &o
 }
 
 KeyRange neutral::keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile) {
-  attn::KVViewOp view = o.view();
-  if (!view)
+  SmallVector<attn::KVViewOp> views = o.views();
+  if (views.empty())
     return {tile.from, tile.to, o.tiles.keys};
-  const int64_t step = view.getLayout()->getPositions();
+  const int64_t step = views.front().getLayout()->getPositions();
   Value block = arith::DivUIOp::create(b, tile.from, index(b, step));
   return {arith::MulIOp::create(b, block, index(b, step)), tile.to, step};
 }
@@ -206,32 +227,72 @@ Value neutral::keyRows(ImplicitLocOpBuilder &b, const AttentionOperands &o, cons
   return matrixOf(b, o.operand(i), offsets, sizes, row, column);
 }
 
+/// The columns of two matrices with the same rows, those of the second behind those of the first; `second` may be null.
+/// Matrices of different element types become f32.
+static Value joined(ImplicitLocOpBuilder &b, Value first, Value second) {
+  if (!second)
+    return first;
+  auto elementOf = [](Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); };
+  const Type element = elementOf(first) == elementOf(second) ? elementOf(first) : Type(b.getF32Type());
+  OpFoldResult rows = extent(b, first, 0), zero = b.getIndexAttr(0);
+  OpFoldResult columns =
+      affineOf(b, b.getAffineDimExpr(0) + b.getAffineDimExpr(1), {extent(b, first, 1), extent(b, second, 1)});
+  Value dest = emptyOf(b, {rows, columns}, element);
+  OpFoldResult at = zero;
+  for (Value part : {first, second}) {
+    SmallVector<OpFoldResult> offsets{zero, at}, sizes{rows, extent(b, part, 1)};
+    Value tile = slice(b, dest, offsets, sizes);
+    tile = forEach(b, {part}, tile, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+      return x[0].getType() == element ? x[0] : widened(b, x[0]);
+    });
+    dest = insert(b, tile, dest, offsets, sizes);
+    at = sizes[1];
+  }
+  return dest;
+}
+
+/// The numbers of a KV block in the block tables that have been read.
+using BlockNumbers = llvm::SmallDenseMap<Value, Value, 2>;
+
+/// Rows of operand i, keys or values, of a KV block: of a plain tensor, or of a cache's block.
+static Value blockRows(ImplicitLocOpBuilder &b, const AttentionOperands &o, const CacheReader *cache,
+                       const QueryTile &tile, const KeyRange &range, unsigned i, Value first, OpFoldResult size,
+                       BlockNumbers &numbers) {
+  if (!o.operand(i))
+    return {};
+  attn::KVViewOp view = viewOf(o.operand(i));
+  if (!view)
+    return keyRows(b, o, tile, i, first, size);
+  const auto part = o.operand(i) == view.getKeys() ? CacheReader::Keys : CacheReader::Values;
+  Value &number = numbers[view.getTable()];
+  if (!number) {
+    Value nth = arith::DivUIOp::create(b, first, index(b, range.step));
+    number = readIndex(b, view.getTable(), {tile.row, nth});
+  }
+  Value pool = part == CacheReader::Keys ? view.getCache() : view.getValuePool();
+  ArrayRef<int64_t> head = cast<RankedTensorType>(pool.getType()).getShape().drop_front(4);
+  // A key of no head of its own is that of the only one.
+  Value keyHead = o.placeOf(i, Dim::HKV) ? tile.keyHead : index(b, 0);
+  SmallVector<OpFoldResult> offsets{number, view.getLayer(), keyHead, b.getIndexAttr(view.getValueCache() ? 0 : part)},
+      sizes(4, b.getIndexAttr(1));
+  offsets.append(head.size(), b.getIndexAttr(0));
+  for (int64_t extent : head)
+    sizes.push_back(b.getIndexAttr(extent));
+  Value stored = extract(b, pool, offsets, sizes, head);
+  const int64_t channels = cast<RankedTensorType>(o.operand(i).getType()).getDimSize(3);
+  Value whole = cache->read(b, *view.getLayout(), stored, part, channels);
+  OpFoldResult count = i == AttentionOperands::Key && o.additive ? extent(b, o.additive, 0) : b.getIndexAttr(channels);
+  return slice(b, whole, {b.getIndexAttr(0), b.getIndexAttr(0)}, {size, count});
+}
+
 KeyBlock neutral::keyBlock(ImplicitLocOpBuilder &b, const AttentionOperands &o, const CacheReader *cache,
                            const QueryTile &tile, const KeyRange &range, Value first, OpFoldResult size) {
-  attn::KVViewOp view = o.view();
-  if (!view)
-    return {keyRows(b, o, tile, AttentionOperands::Key, first, size),
-            o.value ? keyRows(b, o, tile, AttentionOperands::Value_, first, size) : Value()};
-  Value nth = arith::DivUIOp::create(b, first, index(b, range.step)),
-        id = readIndex(b, view.getTable(), {tile.row, nth});
-  auto read = [&](CacheReader::Part part, Value pool, int64_t channels, OpFoldResult count) {
-    ArrayRef<int64_t> head = cast<RankedTensorType>(pool.getType()).getShape().drop_front(4);
-    const int64_t index = view.getValueCache() ? 0 : part;
-    SmallVector<OpFoldResult> offsets{id, view.getLayer(), tile.keyHead, b.getIndexAttr(index)},
-        sizes(4, b.getIndexAttr(1));
-    offsets.append(head.size(), b.getIndexAttr(0));
-    for (int64_t extent : head)
-      sizes.push_back(b.getIndexAttr(extent));
-    Value stored = extract(b, pool, offsets, sizes, head);
-    Value whole = cache->read(b, *view.getLayout(), stored, part, channels);
-    return slice(b, whole, {b.getIndexAttr(0), b.getIndexAttr(0)}, {size, count});
-  };
-  const int64_t keyChannels = channelsOf(view.getKeys()), valueChannels = channelsOf(view.getValues());
-  Value keys = read(CacheReader::Keys, view.getCache(), keyChannels,
-                    o.additive ? extent(b, o.additive, 0) : b.getIndexAttr(keyChannels));
-  if (!o.value)
-    return {keys, Value()};
-  return {keys, read(CacheReader::Values, view.getValuePool(), valueChannels, b.getIndexAttr(valueChannels))};
+  BlockNumbers numbers;
+  auto rows = [&](unsigned i) { return blockRows(b, o, cache, tile, range, i, first, size, numbers); };
+  Value keys = rows(AttentionOperands::Key);
+  if (o.secondKey)
+    keys = joined(b, keys, rows(o.second() + 1));
+  return {keys, rows(AttentionOperands::Value_)};
 }
 
 /// The part of an extra operand that the tile and the keys from `first` on see. With b in its map an extra counts
@@ -268,14 +329,20 @@ static Value extraOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const 
   return slice(b, o.operand(i), offsets, sizes);
 }
 
+/// The tile's rows of a query, [queries, channels].
+static Value queryRows(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, unsigned i) {
+  SmallVector<OpFoldResult> offsets, sizes;
+  placeQueries(b, o, tile, i, offsets, sizes);
+  const unsigned row = *o.placeOf(i, Dim::Q), column = *o.placeOf(i, Dim::DQK);
+  sizes[column] = channelsOf(b, o, i, column);
+  return matrixOf(b, o.operand(i), offsets, sizes, row, column);
+}
+
 ScoreTile neutral::scoreTile(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, Value key,
                              Value first, OpFoldResult size) {
-  SmallVector<OpFoldResult> offsets, sizes;
-  placeQueries(b, o, tile, AttentionOperands::Query, offsets, sizes);
-  const unsigned row = *o.placeOf(AttentionOperands::Query, Dim::Q),
-                 column = *o.placeOf(AttentionOperands::Query, Dim::DQK);
-  sizes[column] = channelsOf(b, o, AttentionOperands::Query, column);
-  ScoreTile result{.query = matrixOf(b, o.query, offsets, sizes, row, column), .key = key, .scale = o.scale};
+  Value second = o.secondQuery ? queryRows(b, o, tile, o.second()) : Value();
+  ScoreTile result{
+      .query = joined(b, queryRows(b, o, tile, AttentionOperands::Query), second), .key = key, .scale = o.scale};
   result.b = tile.row, result.h = tile.head, result.q = tile.position, result.kv = first;
   result.additive = o.additive, result.score = o.score, result.mask = o.mask;
   for (unsigned i = 0; i < o.extras.size(); ++i) {

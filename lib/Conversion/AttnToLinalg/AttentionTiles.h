@@ -16,21 +16,23 @@ struct AttentionOperands {
 
   attn::AttentionOp op;
   /// Null where there is none; the value also where none is read.
-  Value query, key, value, scale, qBegin, qOffset, kvBegin, kvLength, additive, sink;
+  Value query, key, value, scale, qBegin, qOffset, kvBegin, kvLength, additive, sink, secondQuery, secondKey;
   llvm::SmallVector<Value> extras;
-  llvm::SmallVector<AffineMap> maps; ///< query, key, value, result, extras
+  llvm::SmallVector<AffineMap> maps; ///< query, key, value, result, extras, second query, second key
   mlir::Region *score, *mask;
   AttentionTiles tiles; ///< queries of a task, and keys of a block that is not a cache's
 
   /// The tensor with map `i`, but the result; null where none is read.
   Value operand(unsigned i) const;
   bool isTable(unsigned extra) const;
+  /// The number of the second query's map; the second key's is the next.
+  unsigned second() const { return FirstExtra + extras.size(); }
   /// The place of a dim in operand i.
   std::optional<unsigned> placeOf(unsigned i, Dim dim) const;
   /// The extent of a dim by the first operand that has it; 1 without one.
   OpFoldResult extentOf(ImplicitLocOpBuilder &b, Dim dim) const;
-  /// The cache that keys and values are in, or null.
-  attn::KVViewOp view() const;
+  /// The views of caches that keys, values and second keys are of; none where they are plain tensors.
+  llvm::SmallVector<attn::KVViewOp> views() const;
 };
 
 /// A tile of queries of one row and head.
@@ -71,7 +73,8 @@ KeyRange keyRange(ImplicitLocOpBuilder &b, const AttentionOperands &operands, co
 /// gives.
 Value keyRows(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const QueryTile &tile, unsigned operand,
               Value first, OpFoldResult size);
-/// Keys and values of a KV block, which is within one block of a cache; values null where the operands have none.
+/// Keys and values of a KV block, which is within one block of a cache; values null where the operands have none. A
+/// second pair's channels are behind those of the first, as scoreTile has them in its query (A45).
 struct KeyBlock {
   Value keys, values;
 };

@@ -117,7 +117,7 @@ func.func @channels(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x3x8xf32>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @unasked(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: tensor<?x4x2x64xf32>, %l: index) {
   // expected-error@+1 {{A12: gives a log-sum-exp without 'log_sum_exp'}}
-  %0:2 = "attn.attention"(%q, %k, %k, %s, %w, %l) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1>, resultSegmentSizes = array<i32: 1, 1, 0>, heads = array<i64: 0, 5>}> ({}, {})
+  %0:2 = "attn.attention"(%q, %k, %k, %s, %w, %l) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1>, resultSegmentSizes = array<i32: 1, 1, 0>, heads = array<i64: 0, 5>}> ({}, {})
     : (tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, f32, tensor<?x4x2x64xf32>, index) -> (tensor<?x2x3x16xf32>, tensor<?x4x2x64xf32>)
   return
 }
@@ -130,7 +130,7 @@ func.func @unasked(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @missing(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: tensor<?x4x2x64xf32>, %l: index) {
   // expected-error@+1 {{A12: has 'log_sum_exp', but no result for it}}
-  %0 = "attn.attention"(%q, %k, %k, %s) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>, log_sum_exp}> ({}, {})
+  %0 = "attn.attention"(%q, %k, %k, %s) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>, log_sum_exp}> ({}, {})
     : (tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, f32) -> (tensor<?x2x3x16xf32>)
   return
 }
@@ -143,7 +143,7 @@ func.func @missing(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @lse_type(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: tensor<?x4x2x64xf32>, %l: index) {
   // expected-error@+1 {{A12: gives the log-sum-exp 'tensor<7x2x3xf32>', expected 'tensor<?x2x3xf32>': the result's dims without dv}}
-  %0:2 = "attn.attention"(%q, %k, %k, %s) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0>, log_sum_exp}> ({}, {})
+  %0:2 = "attn.attention"(%q, %k, %k, %s) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0>, log_sum_exp}> ({}, {})
     : (tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, f32) -> (tensor<?x2x3x16xf32>, tensor<7x2x3xf32>)
   return
 }
@@ -156,7 +156,7 @@ func.func @lse_type(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @layer(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: tensor<?x4x2x64xf32>, %l: index) {
   // expected-error@+1 {{A33: needs weights, their layer and their heads, and gives the weights: all of them, or none}}
-  %0:2 = "attn.attention"(%q, %k, %k, %s, %w) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0>, resultSegmentSizes = array<i32: 1, 0, 1>, heads = array<i64: 0, 5>}> ({}, {})
+  %0:2 = "attn.attention"(%q, %k, %k, %s, %w) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0>, resultSegmentSizes = array<i32: 1, 0, 1>, heads = array<i64: 0, 5>}> ({}, {})
     : (tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, f32, tensor<?x4x2x64xf32>) -> (tensor<?x2x3x16xf32>, tensor<?x4x2x64xf32>)
   return
 }
@@ -169,7 +169,7 @@ func.func @layer(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: 
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @heads(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: tensor<?x4x2x64xf32>, %l: index) {
   // expected-error@+1 {{A33: needs weights, their layer and their heads, and gives the weights: all of them, or none}}
-  %0:2 = "attn.attention"(%q, %k, %k, %s, %w, %l) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1>, resultSegmentSizes = array<i32: 1, 0, 1>}> ({}, {})
+  %0:2 = "attn.attention"(%q, %k, %k, %s, %w, %l) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1>, resultSegmentSizes = array<i32: 1, 0, 1>}> ({}, {})
     : (tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, f32, tensor<?x4x2x64xf32>, index) -> (tensor<?x2x3x16xf32>, tensor<?x4x2x64xf32>)
   return
 }
@@ -182,7 +182,7 @@ func.func @heads(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: 
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @unused_heads(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: tensor<?x4x2x64xf32>, %l: index) {
   // expected-error@+1 {{A33: needs weights, their layer and their heads, and gives the weights: all of them, or none}}
-  %0 = "attn.attention"(%q, %k, %k, %s) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>, heads = array<i64: 0, 5>}> ({}, {})
+  %0 = "attn.attention"(%q, %k, %k, %s) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>, heads = array<i64: 0, 5>}> ({}, {})
     : (tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, f32) -> (tensor<?x2x3x16xf32>)
   return
 }
@@ -195,7 +195,7 @@ func.func @unused_heads(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f3
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @weights_type(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: tensor<?x4x2x64xf32>, %l: index) {
   // expected-error@+1 {{A33: gives the weights 'tensor<9x4x2x64xf32>' for 'tensor<?x4x2x64xf32>'}}
-  %0:2 = "attn.attention"(%q, %k, %k, %s, %w, %l) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1>, resultSegmentSizes = array<i32: 1, 0, 1>, heads = array<i64: 0, 5>}> ({}, {})
+  %0:2 = "attn.attention"(%q, %k, %k, %s, %w, %l) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1>, resultSegmentSizes = array<i32: 1, 0, 1>, heads = array<i64: 0, 5>}> ({}, {})
     : (tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, f32, tensor<?x4x2x64xf32>, index) -> (tensor<?x2x3x16xf32>, tensor<9x4x2x64xf32>)
   return
 }

@@ -3,7 +3,7 @@
 A case has
 - maps: {"q" | "k" | "v" | "o": [dims]}; heads: {"hkv", "g"}; channels: {"dqk", "dv"}; static: those of b, q, kv, hkv, g whose extents are in the types
 - types: {"q" | "k" | "v" | "o": element}, of a cache the query's is that of new keys and values, too; begins: those of "q", "kv" that are packed; offset, length: whether there is q_offset, kv_length
-- sink: the element type of the sinks, or None
+- sink: the element type of the sinks, or None; second: {"maps", "types": {"q2" | "k2": ...}, "channels"} of a second pair, or None
 - extras: [{"map", "type", "table": extents or None, "stored": the element in memory, "dynamic": the table's extents}]; score, mask: trees or None (trees.py); additive, named, scale
 - cache: None, or {"block", "layers", "layer"}: keys and values then come from a cache of their types, in two steps
 - data: [{"seed", "q": queries of each sequence, "q_slack", "kv": the extent of keys or those of each sequence, "kv_slack", "offset", "length", "past",
@@ -139,6 +139,16 @@ def draw_extra(r, case):
     return {"map": dims, "type": r.choice(("f32", "f32", "f32", "i32", "i32", "i64")), "table": None}
 
 
+def add_matrix(r, case):
+    """A list of the keys of each query that the mask reads."""
+    used = {dim for map_ in case["maps"].values() for dim in map_} | ({"b"} if case["begins"] else set())
+    dims = ["q", "kv"] + [dim for dim in ("b", "hkv", "g") if dim in used and r.random() < 0.25]
+    r.shuffle(dims)
+    listed = trees.compare("ne", ["extra", "i32", len(case["extras"])], trees.const(0, "i32"))
+    case["extras"].append({"map": dims, "type": "i32", "table": None, "stored": r.choice(("i1", "i1", "i8", "i32")), "dynamic": False})
+    case["mask"] = trees.op(r.choice(("andi", "andi", "ori", "xori")), case["mask"], listed) if case["mask"] else listed
+
+
 def draw_cache(r):
     return {"types": r.choice(("f32", "bf16", "f16")), "block": r.choice((64, 64, 32, 48, 7)), "layers": r.choice((1, 2)), "layer": 0}
 
@@ -186,10 +196,26 @@ def draw(seed, index):
     if cache and own.random() < 0.6:  # keys and values of sizes and types of their own
         case["channels"] = {"dqk": own.choice(HEADS), "dv": own.choice(HEADS)}
         case["types"]["v"] = own.choice((case["types"]["k"], case["types"]["k"], "f32", "bf16", "f16"))
+    own = randoms.Random(f"matrix {seed} {index}")
+    if own.random() < 0.2:
+        add_matrix(own, case)
     own = randoms.Random(f"sink {seed} {index}")
     case["sink"] = own.choice(("f32", "f32", "bf16", "f16")) if own.random() < 0.25 else None
+    own = randoms.Random(f"second {seed} {index}")
+    case["second"] = draw_second(own, case) if own.random() < 0.2 and not case["cache"] and not case["additive"] else None
     case["lse"], case["weights"] = r.random() < 0.3, draw_weights(r, case) if r.random() < 0.2 else None
     return case
+
+
+def draw_second(r, case):
+    """A second pair, with dims that other operands have."""
+    used = {dim for map_ in case["maps"].values() for dim in map_}
+    several = {dim: 0.6 * (dim in used) for dim in ("hkv", "g")}
+    b_of = lambda side: 0.5 * ("b" in used and side not in case["begins"])
+    maps = {"q2": draw_map(r, ("q", "dqk2"), {"b": b_of("q"), **several}), "k2": draw_map(r, ("kv", "dqk2"), {"b": b_of("kv"), "hkv": several["hkv"]})}
+    narrow = r.random() < 0.4
+    types = {"q2": r.choice(("f32", "bf16", "f16")) if narrow else case["types"]["q"], "k2": r.choice(("f32", "bf16", "f16")) if narrow else case["types"]["k"]}
+    return {"maps": maps, "types": types, "channels": r.choice(CHANNELS)}
 
 
 def draw_weights(r, case):
@@ -217,6 +243,10 @@ def repaired(case):
     used = {dim for map_ in case["maps"].values() for dim in map_}
     for dim in ("hkv", "g"):
         case["heads"][dim] = case["heads"][dim] if dim in used else 1
+    if case.get("second"):
+        packed = {"q2": "q" in case["begins"], "k2": "kv" in case["begins"]}
+        for name, map_ in case["second"]["maps"].items():
+            case["second"]["maps"][name] = [dim for dim in map_ if dim in used | {"q", "kv", "dqk2"} and not (dim == "b" and packed[name])]
     for data in case["data"]:
         if "b" not in used and "q" not in case["begins"]:
             for name in ("q", "offset", "length", "past"):
@@ -322,7 +352,7 @@ def smaller(case):
         if case[name]:
             yield changed(case, **{name: None})
     yield from smaller_data(case)
-    for name, plain in (("lse", False), ("weights", None), ("sink", None), ("additive", False), ("length", False), ("offset", False), ("scale", 1.0), ("types", dict.fromkeys("kvqo", "f32")), ("named", True)):
+    for name, plain in (("lse", False), ("weights", None), ("sink", None), ("second", None), ("additive", False), ("length", False), ("offset", False), ("scale", 1.0), ("types", dict.fromkeys("kvqo", "f32")), ("named", True)):
         if case.get(name, plain) != plain and not (case["cache"] and name in ("offset", "types")):
             yield changed(case, **{name: plain})
     for side in case["begins"]:

@@ -183,6 +183,9 @@ def tolerance(case, arrays, keys, pairs):
     largest = lambda x: np.sqrt(np.nansum(np.where(np.isfinite(x), x, 0).astype(np.float64) ** 2, -1)).max(initial=0)
     slack = abs(case["scale"]) * (np.abs(arrays["w"]).sum() * (2 + finite(q).max(initial=0) + finite(k).max(initial=0)) if case["additive"]
                                   else largest(q) * largest(k))
+    if case.get("second"):
+        channels += case["second"]["channels"]
+        slack += abs(case["scale"]) * largest(arrays["q2"]) * largest(arrays["k2"])
     error = (6 * channels ** 0.5 + 8) * trees.ROUNDING * slack + (2.0 ** -8 * slack if pairs else 0)
     if case["score"]:
         extras = [finite(arrays[f"x{n}"]).max(initial=0) for n in range(len(case["extras"]))]
@@ -213,7 +216,7 @@ def neighbor(case, result):
 
 def compare(case, found, expected, mode):
     """The first difference between the results, or None."""
-    pairs = mode.pairs and case["types"]["k"] == case["types"]["v"] == "bf16"
+    pairs = mode.pairs and case["types"]["k"] == case["types"]["v"] == "bf16" and (not case.get("second") or case["second"]["types"]["k2"] == "bf16")
     special = case["score"] and any(node[0] == "const" and node[1] == "f32" and not abs(node[2]) <= 1e20 for node in trees.nodes(case["score"]))
     for n, data in enumerate(case["data"]):
         for step, (arrays, keys) in enumerate(expected_arrays(case, data)):

@@ -170,8 +170,11 @@ def one_head(case, arrays, sequence, hkv, g):
     """(result [queries, dv], log-sum-exp [queries], probabilities [queries, keys]) of a head of a sequence."""
     at = {"b": sequence.b, "hkv": hkv, "g": g, "q": sequence.q, "kv": sequence.kv}
     sides = {}
-    for side, dims in (("q", ("q", "dqk")), ("k", ("kv", "dqk")), ("v", ("kv", "dv"))):
-        map_ = case["maps"][side]
+    second = case["second"]["maps"] if case.get("second") else {}
+    for side, map_ in {**case["maps"], **second}.items():
+        if side == "o":
+            continue
+        dims = {"q": ("q", "dqk"), "k": ("kv", "dqk"), "v": ("kv", "dv"), "q2": ("q", "dqk2"), "k2": ("kv", "dqk2")}[side]
         left = [dim for dim in map_ if dim in dims]
         sides[side] = ordered(taken(arrays[side], map_, {d: i for d, i in at.items() if d in map_}), left, dims).astype(np.float64)
     q, k, v = (sides[side] for side in "qkv")
@@ -179,6 +182,8 @@ def one_head(case, arrays, sequence, hkv, g):
         similarity = (np.tanh(q[:, None, :] + k[None, :, :]) * arrays["w"].astype(np.float64)).sum(-1)
     else:
         similarity = (q[:, None, :] * k[None, :, :]).sum(-1)
+    if second:
+        similarity = similarity + (sides["q2"][:, None, :] * sides["k2"][None, :, :]).sum(-1)
     heads = case["heads"]
     given = {"s": np.float64(np.float32(case["scale"])) * similarity, "b": np.int64(sequence.b), "h": np.int64(hkv * heads["g"] + g),
              "i": sequence.position + np.arange(sequence.queries, dtype=np.int64)[:, None], "j": np.arange(sequence.keys, dtype=np.int64)[None, :],
@@ -309,7 +314,7 @@ def parts_of(case):
     """Names of what the case has."""
     found = {"cache" if case["cache"] else "", *("packed " + side for side in case["begins"]), *case["types"].values(),
              *("extra " + extra.get("stored", extra["type"]) for extra in case["extras"]), *("table" for extra in case["extras"] if extra["table"])}
-    for name in ("additive", "sink", "lse", "weights", "score", "mask"):
+    for name in ("additive", "sink", "second", "lse", "weights", "score", "mask"):
         found |= {name} if case.get(name) else set()
     for name in ("offset", "length"):
         found |= {name} if case[name] and not case["cache"] else set()
@@ -320,7 +325,7 @@ def parts_of(case):
 
 
 ALL_PARTS = {"cache", "packed q", "packed kv", "f32", "bf16", "f16", *("extra " + kind for kind in ("f32", "bf16", "f16", "i1", "i8", "i32", "i64")), "table", "additive",
-             "sink", "lse", "weights", "score", "mask", "offset", "length", "groups", "poison", "stale"}
+             "sink", "second", "lse", "weights", "score", "mask", "offset", "length", "groups", "poison", "stale"}
 
 
 def main():

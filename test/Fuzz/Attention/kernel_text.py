@@ -24,7 +24,7 @@ class Argument:
     def is_static(self, case, dim):
         if dim == "b" and case["named"] and cases.has_one_sequence(case):  # a dim with a name would have to be declared as 1
             return True
-        return isinstance(dim, int) or dim in ("dqk", "dv") or (dim in case["static"] and dim not in self.within)
+        return isinstance(dim, int) or dim in ("dqk", "dqk2", "dv") or (dim in case["static"] and dim not in self.within)
 
     def shape(self, extents):
         sizes = [dim if isinstance(dim, int) else extents[("longest_" if dim in self.within else "") + dim] for dim in self.dims]
@@ -51,6 +51,7 @@ def extents_of(case, data):
     extents["longest_q"] = max(data["q"], default=0) if "q" in case["begins"] else extents["q"]
     for n, extra in enumerate(case["extras"]):
         extents.update({f"table{n}_{i}": extent for i, extent in enumerate(extra["table"] or [])})
+    extents["dqk2"] = case["second"]["channels"] if case.get("second") else 0
     extents["sinks"] = case["heads"]["hkv"] * case["heads"]["g"]
     extents["longest_kv"] = max((n for _, n in cases.keys_of(case, data)), default=0) if "kv" in case["begins"] else extents["kv"]
     return extents
@@ -80,6 +81,8 @@ def shared_arguments(case):
         found.append(Argument("w", case["types"]["q"], ["dqk"]))
     if case.get("sink"):
         found.append(Argument("sink", case["sink"], [sinks_dim(case)]))
+    if case.get("second"):
+        found += [Argument(name, case["second"]["types"][name], map_) for name, map_ in case["second"]["maps"].items()]
     if case.get("weights"):
         asked = case["weights"]
         found.append(Argument("p", "f32", ["q", asked["layers"], len(asked["heads"]), asked["keys"]]))
@@ -134,11 +137,15 @@ def attention(case, types, operands, step=""):
         lines.append(f"    additive({operands['w']} : {types['w']})")
     if case.get("sink"):
         lines.append(f"    sink({operands['sink']} : {types['sink']})")
+    if case.get("second"):
+        lines.append(f"    second({operands['q2']}, {operands['k2']} : {types['q2']}, {types['k2']})")
     if case.get("weights"):
         lines.append(f"    weights({operands['p']}[%slot] heads {case['weights']['heads']} : {types['p']})")
     if case.get("lse"):
         lines.append("    log_sum_exp")
     maps = [case["maps"][side] for side in "qkvo"] + [extra["map"] for extra in case["extras"]]
+    if case.get("second"):
+        maps += [["dqk" if dim == "dqk2" else dim for dim in map_] for map_ in case["second"]["maps"].values()]
     lines.append("    maps [" + ", ".join(f"{ALL}({', '.join(map_)})>" for map_ in maps) + "]")
     lines.append(f"    : {types['q']}, {types['k']}, {types['v']} -> {types['o']}")
     seen = element_types(case)
@@ -363,6 +370,21 @@ def values_of(random, argument, shape, infinite):
     return x.astype(np.float32)
 
 
+def in_blocks(case, data, argument, array):
+    """Integers of an extra operand, often the same ones in blocks of queries and keys, so that a mask drops or keeps whole blocks; by a
+    stream of their own."""
+    extras = {f"x{n}": extra for n, extra in enumerate(case["extras"])}
+    extra = extras.get(argument.name)
+    if not extra or not set(extra["map"]) & {"q", "kv"} or argument.element not in ("i1", "i8", "i32", "i64"):
+        return array
+    random = np.random.default_rng([data["seed"], 2, int(argument.name[1:])])
+    for axis, dim in enumerate(extra["map"]):
+        if dim in ("q", "kv") and random.random() < 0.7:
+            size = random.choice((14, 32, 64, 90))
+            array = np.take(array, np.arange(array.shape[axis]) // size * size, axis)
+    return array
+
+
 def sinks_of(data, argument, shape):
     """Sinks as a kernel gets them: as large as scores, far from all of them, and none; by a stream of their own."""
     random = np.random.default_rng([data["seed"], 1])
@@ -385,17 +407,18 @@ def plain_arrays(case, data):
         elif name == "sink":
             found[name] = sinks_of(data, argument, shape)
         else:
-            found[name] = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
+            found[name] = in_blocks(case, data, argument, rounded(values_of(random, argument, shape, not data["poison"]), argument.element))
     found["q"] *= np.float32(data["amplify"])
     own = np.random.default_rng([data["seed"], 2])
     if data["poison"]:
         poisoned_extras(own, arguments_of(case), found)
-    for name in "kv":
-        if data["poison"] and random.random() < 0.7:
-            poisoned(random, case["maps"][name], found[name], lambda elements: poison(own, elements, name == "v" or case["score"]))
-        unused_keys(case, data, case["maps"][name], found[name])
-    if "q" in case["begins"]:
-        along(found["q"], case["maps"]["q"], "q")[sum(data["q"]):] = np.nan
+    maps = {**case["maps"], **(case["second"]["maps"] if case.get("second") else {})}
+    for name in [name for name in ("k", "v", "k2") if name in maps]:
+        if data["poison"] and (random if name != "k2" else own).random() < 0.7:
+            poisoned(random if name != "k2" else own, maps[name], found[name], lambda elements: poison(own, elements, name == "v" or case["score"]))
+        unused_keys(case, data, maps[name], found[name])
+    for name in [name for name in ("q", "q2") if name in maps and "q" in case["begins"]]:
+        along(found[name], maps[name], "q")[sum(data["q"]):] = np.nan
     return found
 
 
@@ -424,7 +447,8 @@ def step_arrays(case, data):
             elif argument.name == "sink":
                 found["sink"] = sinks_of(data, argument, shape)
             else:
-                found[argument.name] = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
+                x = rounded(values_of(random, argument, shape, not data["poison"]), argument.element)
+                found[argument.name] = in_blocks(case, data, argument, x) if argument.name.startswith("x") else x
         found["q"] *= np.float32(data["amplify"])
         own = np.random.default_rng([data["seed"], 2, len(steps)])
         if data["poison"]:

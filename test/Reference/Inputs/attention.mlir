@@ -251,3 +251,17 @@ func.func @table_of_state(%q: tensor<5x8xf32> {attn.name = "q"}, %k: tensor<?x8x
     }
   return %0#0 : tensor<5x8xf32>
 }
+
+func.func @pair(%q: tensor<?x2x3x?xf32> {attn.name = "q"}, %k: tensor<?x2x?xf32> {attn.name = "k"}, %v: tensor<?x2x4xf32> {attn.name = "v"},
+                %q2: tensor<2x?x3x?xbf16> {attn.name = "q2"}, %k2: tensor<?x?xf32> {attn.name = "k2"}) -> tensor<?x2x3x4xf32> {
+  %scale = arith.constant 0.4 : f32
+  %0 = attn.attention %q, %k, %v, %scale second(%q2, %k2 : tensor<2x?x3x?xbf16>, tensor<?x?xf32>)
+    maps [affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>,
+          affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q, g, dqk)>, affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, dqk)>]
+    : tensor<?x2x3x?xf32>, tensor<?x2x?xf32>, tensor<?x2x4xf32> -> tensor<?x2x3x4xf32> score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    %t = math.tanh %s : f32
+    attn.yield %t : f32
+  }
+  return %0 : tensor<?x2x3x4xf32>
+}

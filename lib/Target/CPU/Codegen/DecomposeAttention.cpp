@@ -20,7 +20,6 @@
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include <numbers>
 
@@ -37,8 +36,8 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// The number of keys of a KV block, and a static bound of it.
-struct KeyCount {
+/// A number of keys or queries, and a static bound of it.
+struct Count {
   Value count;
   int64_t most;
 };
@@ -50,25 +49,21 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   /// Scores that splitQueries has computed before the op.
   const ScoresOfOps &computed;
 
-  static FailureOr<KeyCount> countKeys(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
-    auto type = cast<RankedTensorType>(op.getKey().getType());
-    FailureOr<int64_t> most = type.getDimSize(0);
-    if (type.isDynamicDim(0))
-      most = ValueBoundsConstraintSet::computeConstantBound(presburger::BoundType::UB, {op.getKey(), 0},
-                                                            /*stopCondition=*/nullptr, /*closedUB=*/true);
+  static FailureOr<Count> countKeys(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
+    FailureOr<int64_t> most = boundOf(op.getKey());
     if (failed(most))
       return failure();
     OpFoldResult panels = extent(b, op.getKey(), 0);
-    return KeyCount{asValue(b, affineOf(b, b.getAffineDimExpr(0) * kPanel, {panels})), *most * kPanel};
+    return Count{asValue(b, affineOf(b, b.getAffineDimExpr(0) * kPanel, {panels})), *most * kPanel};
   }
 
   LogicalResult matchAndRewrite(attn_cpu::AttentionStateOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    FailureOr<KeyCount> keys = countKeys(b, op);
-    auto isStatic = [](Value tile) { return cast<RankedTensorType>(tile.getType()).hasStaticShape(); };
-    if (failed(keys) || !isStatic(op.getQuery()) || !isStatic(op.getAcc()))
-      return op.emitOpError("needs a query and an accumulator of static shape and a bounded number of keys");
-    const int64_t m = op.getQuery().getType().getDimSize(0);
+    FailureOr<Count> keys = countKeys(b, op);
+    FailureOr<int64_t> queries = boundOf(op.getQuery());
+    if (failed(keys) || failed(queries))
+      return op.emitOpError("needs bounded numbers of queries and keys");
+    const int64_t m = *queries;
     if (m < 1 || m > kLanes)
       return op.emitOpError() << "has " << m << " queries; tiles of a CPU program have at least 1 and at most "
                               << kLanes;
@@ -76,7 +71,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     bool masked = !op.getMask().empty() || op.getLimit();
     Value scores = computed.lookup(op), factor;
     if (!scores) {
-      scores = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, keys->most}, f32);
+      scores = emptyRows(b, op, keys->most, f32);
       if (scalesScores(op))
         factor = factorOf(b, op);
       scores = op.getAdditive() ? additiveScores(b, op, keys->count, scores)
@@ -88,7 +83,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
       return failure();
     Value acc = softmax->acc, weighted = acc;
     if (masked) // starts from zero, so that withoutMaskedValues can replace all of it
-      weighted = tensor::EmptyOp::create(b, op.getAcc().getType().getShape(), f32);
+      weighted = emptyRows(b, op, op.getAcc().getType().getDimSize(1), f32);
     bool fromZero = masked;
     forEachPart(op.getValue(), 1, visible(b, op, keys->count), [&](Value values, int64_t first, OpFoldResult count) {
       weighted = addValues(b, op, softmax->probabilities, first, values, count, weighted, fromZero);
@@ -111,7 +106,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   /// Multiplies each row of `acc` by its factor and adds the row of `weighted`.
   static Value rescaledSum(ImplicitLocOpBuilder &b, Value acc, Value factors, Value weighted) {
     auto type = cast<RankedTensorType>(acc.getType());
-    return loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, acc,
+    return loop(b, index(b, 0), asValue(b, extent(b, acc, 0)), 1, acc,
                 [&](ImplicitLocOpBuilder &b, Value r, Value outer) {
                   Value factor = splat(b, tensor::ExtractOp::create(b, factors, r));
                   return loop(b, index(b, 0), index(b, type.getDimSize(1)), kPanel, outer,
@@ -135,7 +130,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     }
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto type = cast<RankedTensorType>(values.getType());
-    OpFoldResult zero = b.getIndexAttr(0), height = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel);
+    OpFoldResult zero = b.getIndexAttr(0), height = extent(b, op.getQuery(), 0), panel = b.getIndexAttr(kPanel);
     OpFoldResult lines = affineOf(b, d0.floorDiv(attn_cpu::interleaveOf(type.getElementType())), {count});
     const int64_t width = type.getDimSize(2), extent = getConstantIntValue(lines).value_or(ShapedType::kDynamic);
     return loop(b, index(b, 0), index(b, panels * kPanel), kPanel, acc,
@@ -237,8 +232,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
          loop && loop.isDefinedOutsideOfLoop(op.getQuery()) && loop.isDefinedOutsideOfLoop(op.getScale());
          loop = loop->getParentOfType<scf::ForOp>())
       b.setInsertionPoint(loop);
-    return overRows(b, type.getDimSize(0), index(b, type.getDimSize(1)),
-                    tensor::EmptyOp::create(b, type.getShape(), element),
+    return overRows(b, index(b, type.getDimSize(1)), emptyRows(b, op, type.getDimSize(1), element),
                     [&](ImplicitLocOpBuilder &b, Value r, Value c, Value carried) {
                       Value x = arith::MulFOp::create(b, readPanel(b, op.getQuery(), {r, c}), factorsOf(b, op));
                       return writePanel(b, op.getBf16Matmul() ? castToBf16(b, x) : x, carried, {r, c});
@@ -264,7 +258,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   /// Slices columns [first, first + count) of a tile.
   static Value columnsOf(ImplicitLocOpBuilder &b, Value tile, int64_t first, OpFoldResult count) {
     int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
-    return extract(b, tile, {b.getIndexAttr(0), b.getIndexAttr(first)}, {b.getIndexAttr(rows), count},
+    return extract(b, tile, {b.getIndexAttr(0), b.getIndexAttr(first)}, {extent(b, tile, 0), count},
                    {rows, getConstantIntValue(count).value_or(ShapedType::kDynamic)});
   }
 
@@ -296,7 +290,7 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
                            int64_t first, OpFoldResult count, Value scores) {
     int64_t m = cast<RankedTensorType>(query.getType()).getDimSize(0),
             panels = cast<RankedTensorType>(scores.getType()).getDimSize(1) / kPanel;
-    OpFoldResult rows = b.getIndexAttr(m), panel = b.getIndexAttr(kPanel), zero = b.getIndexAttr(0);
+    OpFoldResult rows = extent(b, query, 0), panel = b.getIndexAttr(kPanel), zero = b.getIndexAttr(0);
     AffineExpr d0 = b.getAffineDimExpr(0);
     return loop(b, index(b, 0), asValue(b, count), kPanel, scores,
                 [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
@@ -313,29 +307,28 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   static Value additiveScores(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value keys, Value scores) {
     Value factors = factorsOf(b, op);
     int64_t channels = cast<RankedTensorType>(op.getAdditive().getType()).getDimSize(0);
-    auto type = cast<RankedTensorType>(scores.getType());
     AffineExpr d0 = b.getAffineDimExpr(0);
-    return overRows(
-        b, type.getDimSize(0), keys, scores, [&](ImplicitLocOpBuilder &b, Value r, Value column, Value carried) {
-          Value nth = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)}));
-          Value none = arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type())));
-          Value sum = loop(
-              b, index(b, 0), index(b, channels), 1, none, [&](ImplicitLocOpBuilder &b, Value c, Value sum) -> Value {
-                Value q = splat(b, tensor::ExtractOp::create(b, op.getQuery(), ValueRange{r, c}));
-                Value v = splat(b, tensor::ExtractOp::create(b, op.getAdditive(), c));
-                Value x = arith::AddFOp::create(b, q, readPanel(b, op.getKey(), {nth, c, index(b, 0)}));
-                return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, v, math::TanhOp::create(b, x)));
-              });
-          return writePanel(b, arith::MulFOp::create(b, sum, factors), carried, {r, column});
-        });
+    return overRows(b, keys, scores, [&](ImplicitLocOpBuilder &b, Value r, Value column, Value carried) {
+      Value nth = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(column)}));
+      Value none = arith::ConstantOp::create(b, b.getZeroAttr(panelOf(b.getF32Type())));
+      Value sum =
+          loop(b, index(b, 0), index(b, channels), 1, none, [&](ImplicitLocOpBuilder &b, Value c, Value sum) -> Value {
+            Value q = splat(b, tensor::ExtractOp::create(b, op.getQuery(), ValueRange{r, c}));
+            Value v = splat(b, tensor::ExtractOp::create(b, op.getAdditive(), c));
+            Value x = arith::AddFOp::create(b, q, readPanel(b, op.getKey(), {nth, c, index(b, 0)}));
+            return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, v, math::TanhOp::create(b, x)));
+          });
+      return writePanel(b, arith::MulFOp::create(b, sum, factors), carried, {r, column});
+    });
   }
 
-  static Value overRows(ImplicitLocOpBuilder &b, int64_t m, Value columns, Value init,
+  static Value overRows(ImplicitLocOpBuilder &b, Value columns, Value init,
                         function_ref<Value(ImplicitLocOpBuilder &, Value r, Value c, Value carried)> body) {
-    return loop(b, index(b, 0), index(b, m), 1, init, [&](ImplicitLocOpBuilder &b, Value r, Value outer) {
-      return loop(b, index(b, 0), columns, kPanel, outer,
-                  [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return body(b, r, c, inner); });
-    });
+    return loop(b, index(b, 0), asValue(b, extent(b, init, 0)), 1, init,
+                [&](ImplicitLocOpBuilder &b, Value r, Value outer) {
+                  return loop(b, index(b, 0), columns, kPanel, outer,
+                              [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return body(b, r, c, inner); });
+                });
   }
 };
 

@@ -42,7 +42,12 @@ Value cpu::reduceRows(ImplicitLocOpBuilder &b, SmallVector<Value> rows, Combine 
 }
 
 Value cpu::readLanes(ImplicitLocOpBuilder &b, Value tensor) {
-  int64_t count = cast<RankedTensorType>(tensor.getType()).getDimSize(0);
+  auto shape = cast<RankedTensorType>(tensor.getType());
+  if (shape.isDynamicDim(0)) {
+    Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    return vector::TransferReadOp::create(b, lanesOf(b), tensor, ValueRange{index(b, 0)}, f0, ArrayRef<bool>{false});
+  }
+  int64_t count = shape.getDimSize(0);
   auto type = VectorType::get({count}, b.getF32Type());
   Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   Value read = vector::TransferReadOp::create(b, type, tensor, ValueRange{index(b, 0)}, f0, ArrayRef<bool>{true});
@@ -53,7 +58,11 @@ Value cpu::readLanes(ImplicitLocOpBuilder &b, Value tensor) {
 }
 
 Value cpu::writeLanes(ImplicitLocOpBuilder &b, Value lanes, Value tensor) {
-  int64_t count = cast<RankedTensorType>(tensor.getType()).getDimSize(0);
+  auto shape = cast<RankedTensorType>(tensor.getType());
+  if (shape.isDynamicDim(0))
+    return vector::TransferWriteOp::create(b, lanes, tensor, ValueRange{index(b, 0)}, ArrayRef<bool>{false})
+        .getResult();
+  int64_t count = shape.getDimSize(0);
   if (count < kLanes)
     lanes = vector::ExtractStridedSliceOp::create(b, lanes, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{count},
                                                   ArrayRef<int64_t>{1});

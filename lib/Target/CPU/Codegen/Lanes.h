@@ -18,7 +18,8 @@ mlir::Value fold(mlir::ImplicitLocOpBuilder &b, mlir::Value panel, Combine combi
 /// the last vector repeat others.
 mlir::Value reduceRows(mlir::ImplicitLocOpBuilder &b, llvm::SmallVector<mlir::Value> rows, Combine combine);
 
-/// Reads a tensor of at most 16 elements into 16 lanes; lanes beyond its end repeat others.
+/// Reads a tensor of at most 16 elements into 16 lanes; lanes beyond its end repeat others, or are 0 where its extent
+/// is dynamic.
 mlir::Value readLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value tensor);
 /// Writes the first lanes into a tensor of at most 16 elements.
 mlir::Value writeLanes(mlir::ImplicitLocOpBuilder &b, mlir::Value lanes, mlir::Value tensor);

@@ -151,14 +151,57 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
   static void multiplyByVectors(ImplicitLocOpBuilder &b, const TileMatmul &matmul, MatmulStep kind,
                                 const cpu::MicroKernel &kernel, bool fromZero) {
     auto a = cast<MemRefType>(matmul.a.getType()), w = cast<MemRefType>(matmul.w.getType());
-    const int64_t m = a.getDimSize(0), width = kind == MatmulStep::Single ? kPanel : 2 * kPanel;
+    const int64_t m = a.getDimSize(0), width = kind == MatmulStep::Single ? kPanel : 2 * kPanel,
+                  most = kind == MatmulStep::Vnni ? *kernel.vnniRows : kernel.rows;
+    if (a.isDynamicDim(0))
+      return multiplyInParts(b, matmul, kind, kernel, fromZero, llvm::bit_floor<uint64_t>(most));
     // Rows are split evenly: 7 and 7 rather than 12 and 2.
-    const int64_t parts = llvm::divideCeil(m, kind == MatmulStep::Vnni ? *kernel.vnniRows : kernel.rows);
+    const int64_t parts = llvm::divideCeil(m, most);
     for (int64_t column = 0; column < w.getDimSize(1) / width * kPanel; column += kernel.columns)
       for (int64_t part = 0; part < parts; ++part) {
         int64_t row = m * part / parts, end = m * (part + 1) / parts;
         MicroKernelTile{matmul, kind, fromZero, row, end - row, column, kernel}.emit(b);
       }
+  }
+
+  /// A matmul of a dynamic number of rows, in parts of `most` rows, a power of 2, and of each lower power of 2 at most
+  /// once. Parts of few rows have several accumulator chains.
+  static void multiplyInParts(ImplicitLocOpBuilder &b, const TileMatmul &matmul, MatmulStep kind,
+                              const cpu::MicroKernel &kernel, bool fromZero, int64_t most) {
+    const int64_t width = kind == MatmulStep::Single ? kPanel : 2 * kPanel,
+                  columns = cast<MemRefType>(matmul.w.getType()).getDimSize(1) / width * kPanel;
+    Value m = memref::DimOp::create(b, matmul.a, 0);
+    auto multiply = [&](Value first, int64_t rows) {
+      auto rowsOf = [&](Value matrix) {
+        auto type = cast<MemRefType>(matrix.getType());
+        SmallVector<OpFoldResult> offsets{first, b.getIndexAttr(0)}, strides(2, b.getIndexAttr(1)),
+            sizes{b.getIndexAttr(rows), type.isDynamicDim(1)
+                                            ? OpFoldResult(memref::DimOp::create(b, matrix, 1).getResult())
+                                            : b.getIndexAttr(type.getDimSize(1))};
+        return memref::SubViewOp::create(b, matrix, offsets, sizes, strides).getResult();
+      };
+      const TileMatmul part{matmul.op, rowsOf(matmul.a), matmul.w, rowsOf(matmul.dest)};
+      const int64_t chains = std::clamp<int64_t>(kernel.chains.value_or(1) / rows, 1, most / rows);
+      for (int64_t column = 0; column < columns; column += kernel.columns)
+        MicroKernelTile{part, kind, fromZero, 0, rows, column, kernel, chains}.emit(b);
+    };
+    // The rows that parts of more than `rows` rows take.
+    auto before = [&](int64_t rows) {
+      return asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(rows) * rows, {OpFoldResult(m)}));
+    };
+    auto each = scf::ForOp::create(b, index(b, 0), before(most), index(b, most));
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(each.getBody());
+      multiply(each.getInductionVar(), most);
+    }
+    for (int64_t rows = most / 2; rows > 0; rows /= 2) {
+      Value from = before(2 * rows), to = before(rows);
+      auto some = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, from, to));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(some.thenBlock());
+      multiply(from, rows);
+    }
   }
 };
 

@@ -26,10 +26,10 @@ Value zeros(ImplicitLocOpBuilder &b) { return arith::ConstantOp::create(b, b.get
 /// chain.
 Value hasNonFinite(ImplicitLocOpBuilder &b, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  const int64_t columns = type.getDimSize(1), step = type.getDimSize(0) % 2 == 0 ? 2 : 1,
+  const int64_t columns = type.getDimSize(1), step = !type.isDynamicDim(0) && type.getDimSize(0) % 2 == 0 ? 2 : 1,
                 width = columns <= 4 * kPanel ? columns : kPanel;
   SmallVector<Value> sums(step * width / kPanel, zeros(b));
-  sums = loop(b, index(b, 0), index(b, type.getDimSize(0)), step, sums,
+  sums = loop(b, index(b, 0), asValue(b, extent(b, tensor, 0)), step, sums,
               [&](ImplicitLocOpBuilder &b, Value row, ValueRange outer) {
                 return loop(b, index(b, 0), index(b, columns), width, outer,
                             [&](ImplicitLocOpBuilder &b, Value column, ValueRange inner) {
@@ -131,7 +131,7 @@ FailureOr<Value> cpu::withoutMaskedValues(ImplicitLocOpBuilder &b, attn_cpu::Att
     });
     return acc;
   };
-  Value acc = loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, weightedValues, body);
+  Value acc = loop(b, index(b, 0), asValue(b, extent(b, op.getQuery(), 0)), 1, weightedValues, body);
   scf::YieldOp::create(b, acc);
   if (failed(status))
     return failure();

@@ -226,8 +226,6 @@ struct Emitter : MicroKernelTile {
 
   void emit(ImplicitLocOpBuilder &b) const {
     int64_t k = depthOf(a), steps = k / rowsOfStep();
-    const int64_t most = std::max<int64_t>(kernel.chains.value_or(1) / rowsOfStep(), 1),
-                  chains = rows == 1 && steps % most == 0 ? most : 1;
     bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
     Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, w, 0));
     MatmulPrefetch prefetch(op, kernel.prefetch, a, w, row, rows, column, 2 * lanes, rowsOfStep());
@@ -235,10 +233,13 @@ struct Emitter : MicroKernelTile {
         prefetch.isUseful(/*isWidened=*/kind != MatmulStep::Dot && !getElementTypeOrSelf(w.getType()).isF32());
     bool isGrouped = !prefetched.empty() && rows > 1 && row == 0 && column == 0 && kernel.lineSteps &&
                      steps % *kernel.lineSteps == 0;
-    SmallVector<Value> sums = isGrouped ? groupedLoop(b, count, isUseful ? &prefetch : nullptr)
-                              : isUseful && isStatic && prefetch.hasChunks() && steps % MatmulPrefetch::kChunk == 0
-                                  ? chunkedLoop(b, steps, prefetch)
-                                  : plainLoop(b, count, chains, isUseful ? &prefetch : nullptr);
+    const bool isChunked =
+        !isGrouped && isUseful && isStatic && prefetch.hasChunks() && steps % MatmulPrefetch::kChunk == 0;
+    const int64_t most = std::max<int64_t>(this->chains / rowsOfStep(), 1),
+                  chains = !isGrouped && !isChunked && steps % most == 0 ? most : 1;
+    SmallVector<Value> sums = isGrouped   ? groupedLoop(b, count, isUseful ? &prefetch : nullptr)
+                              : isChunked ? chunkedLoop(b, steps, prefetch)
+                                          : plainLoop(b, count, chains, isUseful ? &prefetch : nullptr);
     for (int64_t stride = chains / 2; stride > 0; stride /= 2)
       for (int64_t i = 0; i < stride * rows * 2; ++i)
         sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * 2]);

@@ -39,6 +39,7 @@ struct MicroKernelTile : TileMatmul {
   bool fromZero;
   int64_t row, rows, column;
   const MicroKernel &kernel;
+  int64_t chains = rows == 1 ? kernel.chains.value_or(1) : 1; ///< most accumulator chains
   int64_t lanes = kernel.columns / 2;
 
   /// Emits the loop over k, whose carried values are the accumulators, on buffers.

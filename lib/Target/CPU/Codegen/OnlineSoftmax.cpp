@@ -8,6 +8,7 @@
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/TargetInfo/TargetInfo.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include <numbers>
 
 using namespace mlir;
@@ -41,6 +42,23 @@ Value cpu::expOf(ImplicitLocOpBuilder &b, Value difference, ScoreUnit unit, bool
   return exp2;
 }
 
+FailureOr<int64_t> cpu::boundOf(Value tensor) {
+  if (auto type = cast<RankedTensorType>(tensor.getType()); !type.isDynamicDim(0))
+    return type.getDimSize(0);
+  return ValueBoundsConstraintSet::computeConstantBound(presburger::BoundType::UB, {tensor, 0},
+                                                        /*stopCondition=*/nullptr, /*closedUB=*/true);
+}
+
+Value cpu::emptyRows(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, int64_t columns, Type element) {
+  OpFoldResult rows = extent(b, op.getQuery(), 0), zero = b.getIndexAttr(0);
+  const int64_t m = op.getQuery().getType().getDimSize(0);
+  if (!ShapedType::isDynamic(m))
+    return tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, columns}, element);
+  // Buffers of a task have static sizes.
+  Value most = tensor::EmptyOp::create(b, ArrayRef<int64_t>{*boundOf(op.getQuery()), columns}, element);
+  return extract(b, most, {zero, zero}, {rows, b.getIndexAttr(columns)}, {m, columns});
+}
+
 namespace {
 
 /// Writes a vector of 16 lanes as row r of `dest`.
@@ -57,7 +75,9 @@ FailureOr<std::pair<Value, Value>> blockMax(ImplicitLocOpBuilder &b, attn_cpu::A
   bool rewrites = tile.masked || !op.getScore().empty();
   Value floor = arith::ConstantOp::create(
       b, DenseElementsAttr::get(panelOf(b.getF32Type()), -std::numeric_limits<float>::infinity()));
-  Value largest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{type.getDimSize(0), kLanes}, b.getF32Type());
+  // Lanes of rows that a tile does not have are never written back.
+  const int64_t most = type.isDynamicDim(0) ? kLanes : type.getDimSize(0);
+  Value largest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{most, kLanes}, b.getF32Type());
   LogicalResult status = success();
   auto body = [&](ImplicitLocOpBuilder &b, Value r, ValueRange outer) {
     SmallVector<Value> inits{floor};
@@ -86,7 +106,7 @@ FailureOr<std::pair<Value, Value>> blockMax(ImplicitLocOpBuilder &b, attn_cpu::A
   SmallVector<Value> inits{largest};
   if (rewrites)
     inits.push_back(scores);
-  SmallVector<Value> results = loop(b, index(b, 0), index(b, type.getDimSize(0)), 1, inits, body);
+  SmallVector<Value> results = loop(b, index(b, 0), asValue(b, extent(b, scores, 0)), 1, inits, body);
   if (failed(status))
     return failure();
   return std::make_pair(results[0], rewrites ? results[1] : scores);
@@ -137,7 +157,8 @@ Value reduceAll(ImplicitLocOpBuilder &b, Value partial, Combine combine) {
 // at a time, so that few registers are live.
 FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, const Scores &scores) {
   auto type = cast<RankedTensorType>(scores.tile.getType());
-  int64_t m = type.getDimSize(0), channels = op.getAcc().getType().getDimSize(1);
+  int64_t channels = op.getAcc().getType().getDimSize(1);
+  Value m = asValue(b, extent(b, scores.tile, 0));
   auto found = blockMax(b, op, scores);
   if (failed(found))
     return failure();
@@ -154,7 +175,7 @@ FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionSt
   // Probabilities in bf16 have a buffer of their own; f32 probabilities overwrite the scores.
   Value target = finished;
   if (op.getBf16Matmul())
-    target = tensor::EmptyOp::create(b, type.getShape(), b.getBF16Type());
+    target = emptyRows(b, op, type.getDimSize(1), b.getBF16Type());
   // One dot product replaces six instructions, which pays even where its throughput is low.
   const TargetInfo info = TargetInfo::of(op);
   const bool sumsByDot = op.getBf16Matmul() && (info.bf16Dot || info.bf16Cast);
@@ -173,7 +194,7 @@ FailureOr<Softmax> cpu::softmaxOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionSt
   if (!scores.masked)
     inits.push_back(op.getAcc());
   SmallVector<Value> rows =
-      loop(b, index(b, 0), index(b, m), 1, inits, [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
+      loop(b, index(b, 0), m, 1, inits, [&](ImplicitLocOpBuilder &b, Value r, ValueRange carried) {
         Value newMax = splat(b, tensor::ExtractOp::create(b, maxBuffer, r)),
               factor = splat(b, tensor::ExtractOp::create(b, alphaBuffer, r)),
               none = arith::ConstantOp::create(b, b.getZeroAttr(sumsByDot ? lanesOf(b) : panelOf(b.getF32Type())));

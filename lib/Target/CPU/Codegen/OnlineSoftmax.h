@@ -23,6 +23,13 @@ enum class ScoreUnit { Natural, Base2 };
 /// The exponential of a difference of scores that is not above zero; `isCastToBf16` where the result becomes bf16.
 mlir::Value expOf(mlir::ImplicitLocOpBuilder &b, mlir::Value difference, ScoreUnit unit, bool isCastToBf16 = false);
 
+/// The least static bound of dim 0 of `tensor`.
+mlir::FailureOr<int64_t> boundOf(mlir::Value tensor);
+
+/// An empty tensor with a row of `columns` elements for each query of `op`: the first rows of a buffer of static size.
+mlir::Value emptyRows(mlir::ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, int64_t columns,
+                      mlir::Type element);
+
 /// The state of M queries after a KV block.
 struct Softmax {
   mlir::Value probabilities; ///< [M, most keys]; bf16 where matmuls are bf16 dot products

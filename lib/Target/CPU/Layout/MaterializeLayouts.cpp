@@ -205,9 +205,9 @@ ChannelCounts countChannels(ModuleOp module) {
   ChannelCounts counts;
   module.walk([&](attn::ChannelsOpInterface op) {
     SmallVector<int64_t> &channels = counts[op];
-    for (Value operand : op->getOperands()) {
+    for (OpOperand &operand : op->getOpOperands()) {
       std::optional<unsigned> dim = op.getChannelsDim(operand);
-      channels.push_back(dim ? cast<RankedTensorType>(operand.getType()).getDimSize(*dim) : 0);
+      channels.push_back(dim ? cast<RankedTensorType>(operand.get().getType()).getDimSize(*dim) : 0);
     }
   });
   return counts;
@@ -324,7 +324,7 @@ LogicalResult padOperands(attn::ChannelsOpInterface op) {
     if (!isMadeUpstream(operand.get()) && !readsCallersArray(operand))
       continue;
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-    std::optional<unsigned> dim = type ? op.getChannelsDim(operand.get()) : std::nullopt;
+    std::optional<unsigned> dim = type ? op.getChannelsDim(operand) : std::nullopt;
     if (!dim || type.isDynamicDim(*dim) || type.getDimSize(*dim) % kPanel == 0)
       continue;
     int64_t group = cpu::paddedGroup(operand.get());
@@ -375,9 +375,9 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
     return failure();
   ArrayRef<int64_t> before = counts.find(op)->second;
   if (channels.takesLeadingChannels())
-    for (auto [operand, count] : llvm::zip_equal(op->getOperands(), before))
+    for (auto [operand, count] : llvm::zip_equal(op->getOpOperands(), before))
       if (std::optional<unsigned> dim = channels.getChannelsDim(operand))
-        if (auto type = cast<RankedTensorType>(operand.getType());
+        if (auto type = cast<RankedTensorType>(operand.get().getType());
             type.getDimSize(*dim) != count && type.getDimSize(*dim) != padToPanel(count))
           return op->emitOpError() << "takes " << count << " columns that are padded in groups, as " << type;
   if (failed(channels.keepChannels(before, padToPanel)))
@@ -395,11 +395,11 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   attn::DimRelations dims(op->getContext());
   relateDims(op, dims);
   for (OpOperand &operand : op->getOpOperands())
-    if (std::optional<unsigned> dim = channels.getChannelsDim(operand.get()))
+    if (std::optional<unsigned> dim = channels.getChannelsDim(operand))
       if (std::optional<int64_t> size = channelsInMemory(dims, operand.get(), *dim))
         padConstant(operand, *size);
   for (Value result : op->getResults()) {
-    std::optional<unsigned> dim = channels.getChannelsDim(result);
+    std::optional<unsigned> dim = channels.getResultChannelsDim(result);
     if (std::optional<int64_t> size = dim ? channelsInMemory(dims, result, *dim) : std::nullopt)
       result.setType(withDim(result.getType(), *dim, *size));
   }

@@ -85,7 +85,7 @@ void padLinear(ImplicitLocOpBuilder &b, attn::LinearOp op) {
 LogicalResult padRows(ImplicitLocOpBuilder &b, attn::ChannelsOpInterface op) {
   SmallVector<int64_t> channels;
   for (OpOperand &operand : op->getOpOperands()) {
-    bool hasChannels = op.getChannelsDim(operand.get()).has_value();
+    bool hasChannels = op.getChannelsDim(operand).has_value();
     channels.push_back(hasChannels ? columnsOf(operand.get()) : 0);
     if (hasChannels)
       operand.set(pad(b, operand.get()));
@@ -106,8 +106,7 @@ bool isMemory(Value tensor) {
 void padHeads(ImplicitLocOpBuilder &b, attn::ChannelsOpInterface op) {
   SmallVector<OpOperand *> heads;
   bool areLast = true, areWhole = true, readsMemory = false;
-  auto check = [&](Value tensor) {
-    std::optional<unsigned> dim = op.getChannelsDim(tensor);
+  auto check = [&](Value tensor, std::optional<unsigned> dim) {
     if (!dim)
       return false;
     areLast &= *dim + 1 == tensorOf(tensor).getRank();
@@ -116,9 +115,10 @@ void padHeads(ImplicitLocOpBuilder &b, attn::ChannelsOpInterface op) {
     return true;
   };
   for (OpOperand &operand : op->getOpOperands())
-    if (check(operand.get()))
+    if (check(operand.get(), op.getChannelsDim(operand)))
       heads.push_back(&operand);
-  llvm::for_each(op->getResults(), check);
+  for (Value result : op->getResults())
+    check(result, op.getResultChannelsDim(result));
   // The cache pads heads, the caller's arrays do not: no schedule takes both.
   if (!areLast || (readsMemory && !areWhole))
     op->setAttr(cpu::kNeutralAttr, b.getUnitAttr());
@@ -131,11 +131,12 @@ void padHeads(ImplicitLocOpBuilder &b, attn::ChannelsOpInterface op) {
 
 /// Whether the channels that `op` works on are known; told when they are not.
 LogicalResult checkChannels(attn::ChannelsOpInterface op) {
-  auto isUnknown = [&](Value tensor) {
-    std::optional<unsigned> dim = op.getChannelsDim(tensor);
+  auto isUnknown = [&](Value tensor, std::optional<unsigned> dim) {
     return dim && tensorOf(tensor).isDynamicDim(*dim);
   };
-  if (llvm::any_of(op->getOperands(), isUnknown) || llvm::any_of(op->getResults(), isUnknown))
+  if (llvm::any_of(op->getOpOperands(),
+                   [&](OpOperand &operand) { return isUnknown(operand.get(), op.getChannelsDim(operand)); }) ||
+      llvm::any_of(op->getResults(), [&](Value result) { return isUnknown(result, op.getResultChannelsDim(result)); }))
     return op->emitOpError("has a last extent '?': the columns of a kernel's arrays must be numbers");
   return success();
 }

@@ -30,8 +30,11 @@ constexpr int64_t kWideQueries = 14;
 constexpr int64_t kKeys = 128;
 /// Elements of keys and values that all tiles of a task use while they are in L2: 256 KiB in f32.
 constexpr int64_t kTaskElements = 1 << 16;
-/// Keys of a packed block without a cache: one panel, or two where keys are VNNI-packed.
-constexpr int64_t kPackedKeys = 32, kVnniPackedKeys = 64;
+/// Keys of a packed block without a cache: one panel, so that masked blocks end close to what a mask keeps; two for AMX.
+constexpr int64_t kPackedKeys = 32, kMatrixPackedKeys = 64;
+/// Most queries of a task that packs the keys it reads. More queries share one packed copy: full tiles read it, which
+/// are faster than tiles of as many queries as are left, and several tasks.
+constexpr int64_t kFewQueries = 4 * 14;
 /// Rows of a task that fills those behind the last sequence with zeros.
 constexpr int64_t kRestRows = 256;
 /// Least blocks of a split, so that reading them takes much longer than combining their state. Most splits of a
@@ -51,6 +54,10 @@ attn::KVViewOp viewOf(AttentionOp op) { return op.getKey().getDefiningOp<attn::K
 
 int64_t extentOf(Value tensor, unsigned dim) { return cast<RankedTensorType>(tensor.getType()).getDimSize(dim); }
 int64_t channelsOf(AttentionOp op) { return extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK)); }
+/// Channels of a second pair; 0 without one.
+int64_t secondChannelsOf(AttentionOp op) {
+  return op.getSecondQuery() ? extentOf(op.getSecondQuery(), *op.dimOf(op.getSecondMap(), AttentionOp::DQK)) : 0;
+}
 int64_t valueChannelsOf(AttentionOp op) { return extentOf(op.getValue(), *op.dimOf(2, AttentionOp::DV)); }
 
 /// Whether a tile may repeat queries: no extra operand has elements per query.
@@ -137,7 +144,19 @@ std::string cpu::whyNotTiled(AttentionOp op) {
   };
   if (!order(0, AttentionOp::Q, AttentionOp::DQK) || !order(3, AttentionOp::Q, AttentionOp::DV))
     return "query or result is transposed";
+  auto isLast = [&](unsigned i, AttentionOp::Dim dim) { return *op.dimOf(i, dim) + 1 == op.getMap(i).getNumResults(); };
+  bool areLast = isLast(0, AttentionOp::DQK) && isLast(1, AttentionOp::DQK) && isLast(2, AttentionOp::DV) &&
+                 isLast(3, AttentionOp::DV);
+  if (op.getSecondQuery())
+    areLast &= isLast(op.getSecondMap(), AttentionOp::DQK) && isLast(op.getSecondMap() + 1, AttentionOp::DQK);
+  if (!areLast)
+    return "channels are not the last dim";
   attn::KVViewOp view = viewOf(op);
+  auto isOfCache = [](Value tensor) { return tensor && tensor.getDefiningOp<attn::KVViewOp>(); };
+  if (!view && isOfCache(op.getValue()))
+    return "values are in a cache, and keys are not";
+  if (op.getSecondKey() && (view || isOfCache(op.getSecondKey())))
+    return "keys of a second pair are in a cache";
   auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
   if (view && (op.getValue() != view.getValues() || !cache))
     return "keys and values are not of one materialized cache";
@@ -145,7 +164,8 @@ std::string cpu::whyNotTiled(AttentionOp op) {
       !(cache.getElementType().isBF16() && getElementTypeOrSelf(view.getValuePool().getType()).isBF16()))
     return "its matmuls are bf16 dot products, and its cache is not bf16";
   const int64_t channels = channelsOf(op), valueChannels = valueChannelsOf(op);
-  if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels))
+  if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels) ||
+      ShapedType::isDynamic(secondChannelsOf(op)))
     return "head dimensions are dynamic";
   if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0))
     return "head dimensions of a cache are not padded";
@@ -199,8 +219,11 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   schedule.wideQueries = kWideQueries;
   int64_t block = cacheBlockOf(op);
   if (!block)
-    schedule.packedKeys = block = attn_cpu::usesBf16Matmul(op) ? kVnniPackedKeys : kPackedKeys;
-  const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(valueChannelsOf(op)),
+    schedule.packedKeys = block = mayTakeMatrix(op, target) ? kMatrixPackedKeys : kPackedKeys;
+  if (!cacheBlockOf(op) && !schedule.kernel.matrixRows)
+    schedule.fewQueries = kFewQueries;
+  const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(secondChannelsOf(op)) +
+                           attn_cpu::padToPanel(valueChannelsOf(op)),
                 elements = kTaskElements * (attn_cpu::usesBf16Matmul(op) ? 2 : 1);
   schedule.keys = std::max(kKeys / block, int64_t(1)) * block;
   schedule.taskKeys = std::max(elements / block / std::max<int64_t>(channels, kPanel), int64_t(1)) * block;
@@ -221,6 +244,10 @@ LogicalResult cpu::verifyAttention(AttentionOp op, const AttentionSchedule &sche
   const int64_t ofCache = cacheBlockOf(op);
   if (failed(verifyPresence(op, "packed_keys", schedule.packedKeys.has_value(), ofCache == 0,
                             "for keys that are not in a cache")) ||
+      (schedule.fewQueries &&
+       failed(verifyPresence(op, "few_queries", true, ofCache == 0 && !schedule.kernel.matrixRows,
+                             "for keys that are not in a cache, without AMX"))) ||
+      failed(verifyMost(op, "few_queries", schedule.fewQueries.value_or(1), schedule.taskQueries)) ||
       failed(
           verifyPresence(op, "rest_rows", schedule.restRows.has_value(), bool(op.getQBegin()), "for packed queries")))
     return failure();

@@ -38,8 +38,8 @@ struct MicroKernel {
   std::optional<int64_t> lineSteps;     ///< steps of k per prefetched line of other matrices; absent: no prefetch
   Prefetch prefetch;
 
-  /// Whether AMX multiplies tiles of `m` rows.
-  bool takesMatrix(int64_t m) const { return matrixRows && m % *matrixRows == 0; }
+  /// Whether AMX multiplies tiles of `m` rows; it does not where `m` is dynamic.
+  bool takesMatrix(int64_t m) const { return matrixRows && m > 0 && m % *matrixRows == 0; }
 
   template <typename Visitor> void visit(Visitor &&v) {
     v("rows", rows), v("columns", columns), v("vnni_rows", vnniRows), v("group_rows", groupRows),
@@ -70,12 +70,14 @@ struct LinearSchedule {
 /// attn.attention: a grid of tasks over blocks of queries, which iterate over KV blocks. Sequences of one query use
 /// split-KV where `splits`, `splitKeys` and `heads` are present.
 struct AttentionSchedule {
-  Sizes queries;           ///< queries of a task's tiles, largest first; a last one above 1 may repeat queries
-  int64_t taskQueries = 0; ///< most queries of a task
-  int64_t wideQueries = 0; ///< least queries of tiles with a loop of their own for unmasked KV blocks
-  int64_t keys = 0;        ///< keys of a KV block where keys are contiguous
-  int64_t taskKeys = 0;    ///< keys that all tiles of a task use while the keys are in L2
+  Sizes queries; ///< queries of a task's tiles, largest first; a last one above 1 may repeat queries, one of 1
+                 ///< stands for tiles of as many queries as are left
+  int64_t taskQueries = 0;           ///< most queries of a task
+  int64_t wideQueries = 0;           ///< least queries of tiles with a loop of their own for unmasked KV blocks
+  int64_t keys = 0;                  ///< keys of a KV block where keys are contiguous
+  int64_t taskKeys = 0;              ///< keys that all tiles of a task use while the keys are in L2
   std::optional<int64_t> packedKeys; ///< without a cache: keys of a packed block
+  std::optional<int64_t> fewQueries; ///< without a cache and AMX: most queries whose task packs the keys that it reads
   std::optional<int64_t> restRows;   ///< with packed sequences: rows of a task that fills rows behind the last sequence
   std::optional<int64_t> splits;     ///< with a cache: most splits of a sequence with one query
   std::optional<int64_t> splitKeys;  ///< with a cache: least keys of a split
@@ -84,8 +86,8 @@ struct AttentionSchedule {
 
   template <typename Visitor> void visit(Visitor &&v) {
     v("queries", queries), v("task_queries", taskQueries), v("wide_queries", wideQueries), v("keys", keys),
-        v("task_keys", taskKeys), v("packed_keys", packedKeys), v("rest_rows", restRows), v("splits", splits),
-        v("split_keys", splitKeys), v("heads", heads), v("kernel", kernel);
+        v("task_keys", taskKeys), v("packed_keys", packedKeys), v("few_queries", fewQueries), v("rest_rows", restRows),
+        v("splits", splits), v("split_keys", splitKeys), v("heads", heads), v("kernel", kernel);
   }
 };
 

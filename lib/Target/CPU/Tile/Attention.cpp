@@ -7,10 +7,12 @@
 // before the next one; the state of online softmax of all queries is in scratch buffers. KV
 // blocks that the mask excludes are skipped (A23). KV blocks that it keeps whole have no mask. While
 // a tile computes, it prefetches the next tile's queries and its own output rows. Where the
-// queries are no multiple of a tile, the last tile begins earlier and computes some queries
-// again; fewer queries than a tile are tiles of one query.
+// queries are no multiple of a tile, the last one or two tiles have as many queries as are left,
+// and their matmuls have a dynamic number of rows. With AMX the last tile begins earlier and
+// computes some queries again.
 //
-// Keys without a cache are packed first, by a grid of their own. A task converts 16-bit or
+// Keys without a cache are packed first, by a grid of their own. Few queries read keys and values
+// once: their tasks pack the blocks that they use next. A task converts 16-bit or
 // int8 KV blocks to f32 once and reuses them for all its queries. Matmuls by bf16 dot products
 // read VNNI-packed keys in place instead. AMX takes two tiles of 16 queries at a time.
 // Fewer than 16 queries are padded to a tile, whose last query repeats, where extra operands
@@ -40,6 +42,9 @@ using attn_cpu::kPanel;
 
 namespace {
 
+/// Most query heads of a group whose tasks pack the same keys each.
+constexpr int64_t kFewGroups = 2;
+
 /// The fields of a task that all tasks share.
 AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
   AttentionTask task{op, analyzeMask(op.getMask()), tellsBlocks(op, Reads::Matrices), tellsBlocks(op, Reads::Vectors),
@@ -50,61 +55,68 @@ AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int6
   return task;
 }
 
-/// Offsets and sizes of `m` rows from row `r` on in the slice of the result that a task owns.
-void sliceOfRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r,
+/// Queries of a task that are one tile. Where the tile has as many as are left, their number is dynamic.
+struct Rows {
+  OpFoldResult count;
+  Value at;    ///< the offset of their state
+  Value first; ///< the first of them, counted from the task's first query
+
+  int64_t size() const { return staticOr(count); }
+};
+
+/// Offsets and sizes of `rows` in the slice of the result that a task owns.
+void sliceOfRows(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rows &rows,
                  SmallVector<OpFoldResult> &offsets, SmallVector<OpFoldResult> &sizes) {
   AttentionOp op = task.op;
   SmallVector<OpFoldResult> unused;
-  tileOf(b, task, 3, r, m, Value(), 0, unused, sizes);
+  tileOf(b, task, 3, rows.first, 1, Value(), 0, unused, sizes);
   offsets.assign(sizes.size(), b.getIndexAttr(0));
-  offsets[*op.dimOf(3, AttentionOp::Q)] = r;
+  offsets[*op.dimOf(3, AttentionOp::Q)] = rows.first;
+  sizes[*op.dimOf(3, AttentionOp::Q)] = rows.count;
 }
 
 int64_t resultWidth(AttentionOp op) { return op.getResult().getType().getDimSize(*op.dimOf(3, AttentionOp::DV)); }
 
-/// Writes the normalized results of a tile to `dest`, the task's slice of the result, from row `r` on. The task has
-/// `count` queries.
-Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value count, ValueRange state,
-             Value dest) {
-  AttentionOp op = task.op;
+/// The queries of a tile that are not repeated. The task has `count` queries.
+OpFoldResult ownRows(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rows &rows, Value count) {
+  if (!task.repeatsQueries() || rows.size() != task.schedule.queries.back())
+    return rows.count;
+  return arith::MinSIOp::create(b, asValue(b, rows.count), count).getResult();
+}
+
+/// Writes the normalized results of a tile to `dest`, the task's slice of the result. The task has `count` queries.
+Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, Rows rows, Value count, ValueRange state, Value dest) {
+  rows.count = ownRows(b, task, rows, count);
   SmallVector<OpFoldResult> offsets, sizes;
-  sliceOfRows(b, task, m, r, offsets, sizes);
-  int64_t rows = m;
-  Value own = index(b, m);
-  if (task.repeatsQueries() && m == task.schedule.queries.back()) {
-    own = arith::MinSIOp::create(b, own, count);
-    sizes[*op.dimOf(3, AttentionOp::Q)] = own;
-    rows = ShapedType::kDynamic;
-  }
-  Value tile = extract(b, dest, offsets, sizes, {rows, resultWidth(op)});
-  return insert(b, normalize(b, task, state, own, tile), dest, offsets, sizes);
+  sliceOfRows(b, task, rows, offsets, sizes);
+  Value tile = extract(b, dest, offsets, sizes, {rows.size(), resultWidth(task.op)});
+  return insert(b, normalize(b, task, state, asValue(b, rows.count), tile), dest, offsets, sizes);
 }
 
 /// Writes the log-sum-exp of a tile to `dest`, the task's slice of log-sum-exp, as `finish` does.
-Value finishLse(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value r, Value count, ValueRange state,
+Value finishLse(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rows &rows, Value count, ValueRange state,
                 Value dest) {
-  Value own = index(b, m);
-  if (task.repeatsQueries() && m == task.schedule.queries.back())
-    own = arith::MinSIOp::create(b, own, count);
+  Value own = asValue(b, ownRows(b, task, rows, count));
   AttentionOp op = task.op;
   const unsigned q = *op.dimOf(3, AttentionOp::Q);
   return logSumExp(b, state, own, dest, [&](ImplicitLocOpBuilder &b, Value row) {
     SmallVector<Value> at(cast<RankedTensorType>(dest.getType()).getRank(), index(b, 0));
-    at[q] = arith::AddIOp::create(b, r, row);
+    at[q] = arith::AddIOp::create(b, rows.first, row);
     return at;
   });
 }
 
-/// The matrices that a tile of `m` queries from `query` on prefetches: the next tile's queries, or those of the last
-/// tile again, and the tile's own rows of `dest`. The task has `count` queries from `first` on.
-SmallVector<Value> prefetchedBy(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value first, Value count,
-                                Value query, Value dest) {
+/// The matrices that a tile prefetches: the next tile's queries, or those of the last tile again, and the tile's own
+/// rows of `dest`. The task has `count` queries from `first` on.
+SmallVector<Value> prefetchedBy(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rows &rows, Value first,
+                                Value count, Value dest) {
+  const int64_t m = rows.size();
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-  Value next = asValue(b, affineOf(b, d0 + d1 + m, {OpFoldResult(first), OpFoldResult(query)})),
+  Value next = asValue(b, affineOf(b, d0 + d1 + m, {OpFoldResult(first), OpFoldResult(rows.first)})),
         last = asValue(b, affineOf(b, d0 + d1 - m, {OpFoldResult(first), OpFoldResult(count)}));
   SmallVector<OpFoldResult> offsets, sizes;
-  sliceOfRows(b, task, m, query, offsets, sizes);
-  return {queryRows(b, task, m, arith::MinSIOp::create(b, next, last)),
+  sliceOfRows(b, task, rows, offsets, sizes);
+  return {queryRows(b, task, rows.count, arith::MinSIOp::create(b, next, last)),
           extract(b, dest, offsets, sizes, {m, resultWidth(task.op)})};
 }
 
@@ -119,45 +131,70 @@ Value isTiled(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::uge, count, index(b, task.schedule.queries.front()));
 }
 
-/// Iterates over the `count` queries of a task in tiles. `body` gets the number of queries of a tile, the offset of its
-/// state and its first query.
-SmallVector<Value>
-overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count, ValueRange init,
-          function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, int64_t m, Value at, Value query, ValueRange)> body) {
-  Value zero = index(b, 0), left = count; // 0 once a size has taken them
-  SmallVector<Value> state(init);
-  for (int64_t m : ArrayRef(task.schedule.queries).drop_back()) {
-    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, left, index(b, m));
-    Value tiled = arith::SelectOp::create(b, some, left, zero);
-    left = arith::SelectOp::create(b, some, zero, left);
-    Value last = arith::SubIOp::create(b, count, index(b, m));
-    state = loop(b, zero, tiled, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
-      return body(b, m, at, arith::MinSIOp::create(b, at, last), carried);
-    });
-  }
-  int64_t m = task.schedule.queries.back();
-  return loop(b, zero, left, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
-    Value query = at;
-    if (m > 1) {
-      Value last = arith::MaxSIOp::create(b, arith::SubIOp::create(b, count, index(b, m)), zero);
-      query = arith::MinSIOp::create(b, at, last);
-    }
-    return body(b, m, at, query, carried);
+using TileBody = function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const Rows &, ValueRange)>;
+
+/// Iterates over the queries of a task from `from` to `count` in tiles of as many as are left. Tiles are balanced: 15
+/// queries are 8 and 7.
+SmallVector<Value> overQueriesLeft(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value count,
+                                   ValueRange init, TileBody body) {
+  const int64_t most = task.mostQueriesLeft();
+  Value left = arith::SubIOp::create(b, count, from);
+  Value tiles = asValue(
+      b, affineMax(b, {affineOf(b, b.getAffineDimExpr(0).ceilDiv(most), {OpFoldResult(left)}), b.getIndexAttr(1)}));
+  Value each = arith::MaxSIOp::create(b, arith::CeilDivUIOp::create(b, left, tiles), index(b, 1));
+  return loop(b, from, count, each, init, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
+    OpFoldResult rest = arith::SubIOp::create(b, count, at).getResult();
+    return body(b, {affineMin(b, {rest, OpFoldResult(each), b.getIndexAttr(most)}), at, at}, carried);
   });
 }
 
-/// Slices rows [r, r + m) of each tensor of a state.
-SmallVector<Value> stateOf(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, int64_t m, Value r) {
-  OpFoldResult zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), width = b.getIndexAttr(task.valueChannels);
-  return {extract(b, states[0], {OpFoldResult(r), zero}, {rows, width}, {m, task.valueChannels}),
-          extract(b, states[1], {OpFoldResult(r)}, {rows}, {m}), extract(b, states[2], {OpFoldResult(r)}, {rows}, {m})};
+/// Iterates over the `count` queries of a task in tiles. Where AMX multiplies them, the last tile of a size begins
+/// earlier. Vectors take full tiles, and tiles of as many queries as are left: one, or two after full ones. Where tasks
+/// pack keys all tiles are such, which keeps code short.
+SmallVector<Value> overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count, ValueRange init,
+                             TileBody body) {
+  Value zero = index(b, 0), from = zero; // `count` once a size of AMX has taken the queries
+  SmallVector<Value> state(init);
+  for (int64_t m : task.packsKeys ? ArrayRef<int64_t>() : ArrayRef(task.schedule.queries).drop_back()) {
+    Value left = arith::SubIOp::create(b, count, from), end, last = count;
+    if (task.schedule.kernel.takesMatrix(m)) {
+      Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, left, index(b, m));
+      end = arith::SelectOp::create(b, some, count, from);
+      last = arith::SubIOp::create(b, count, index(b, m));
+    } else {
+      AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+      // A rest of fewer than m queries, and the last full tile with it, are left.
+      Value full = asValue(b, affineOf(b, (d0.floorDiv(m) - (d0 % m).ceilDiv(m)) * m, {OpFoldResult(left)}));
+      end =
+          asValue(b, affineOf(b, d0 + d1, {OpFoldResult(from), affineMax(b, {OpFoldResult(full), b.getIndexAttr(0)})}));
+    }
+    state = loop(b, from, end, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
+      Value first = last == count ? at : arith::MinSIOp::create(b, at, last).getResult();
+      return body(b, {b.getIndexAttr(m), at, first}, carried);
+    });
+    from = end;
+  }
+  const int64_t m = task.schedule.queries.back();
+  if (!task.repeatsQueries())
+    return overQueriesLeft(b, task, from, count, state, body);
+  return loop(b, from, count, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
+    Value last = arith::MaxSIOp::create(b, arith::SubIOp::create(b, count, index(b, m)), zero);
+    return body(b, {b.getIndexAttr(m), at, arith::MinSIOp::create(b, at, last)}, carried);
+  });
 }
-SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, int64_t m, Value r,
+
+/// Slices the rows of a tile from each tensor of a state.
+SmallVector<Value> stateOf(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, const Rows &rows) {
+  OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(task.valueChannels), r = rows.at;
+  const int64_t m = rows.size();
+  return {extract(b, states[0], {r, zero}, {rows.count, width}, {m, task.valueChannels}),
+          extract(b, states[1], {r}, {rows.count}, {m}), extract(b, states[2], {r}, {rows.count}, {m})};
+}
+SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, const Rows &rows,
                              ValueRange state) {
-  OpFoldResult zero = b.getIndexAttr(0), rows = b.getIndexAttr(m), width = b.getIndexAttr(task.valueChannels);
-  return {insert(b, state[0], states[0], {OpFoldResult(r), zero}, {rows, width}),
-          insert(b, state[1], states[1], {OpFoldResult(r)}, {rows}),
-          insert(b, state[2], states[2], {OpFoldResult(r)}, {rows})};
+  OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(task.valueChannels), r = rows.at;
+  return {insert(b, state[0], states[0], {r, zero}, {rows.count, width}),
+          insert(b, state[1], states[1], {r}, {rows.count}), insert(b, state[2], states[2], {r}, {rows.count})};
 }
 
 /// Blocks of keys that all tiles of a task use while they are in L2.
@@ -169,18 +206,18 @@ SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task
   AttentionTask some = task;
   if (needsWidening(task))
     some.widened = widenKeys(b, task, begin, end, blocksOfTask(task));
-  auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
+  auto body = [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
     Value last;
-    if (task.repeatsQueries() && m == task.schedule.queries.back())
+    if (task.repeatsQueries() && rows.size() == task.schedule.queries.back())
       last = arith::SubIOp::create(b, arith::AddIOp::create(b, first, count), index(b, 1));
-    QueryTile tile = queryTile(b, task, m, arith::AddIOp::create(b, first, query), last);
-    if (prefetches(task, m))
-      tile.prefetched = prefetchedBy(b, task, m, first, count, query, dest);
-    KeyBlocks range = blocksOf(b, task, tile.position, index(b, m));
+    QueryTile tile = queryTile(b, task, rows.count, arith::AddIOp::create(b, first, rows.first), last);
+    if (prefetches(task, rows.size()))
+      tile.prefetched = prefetchedBy(b, task, rows, first, count, dest);
+    KeyBlocks range = blocksOf(b, task, tile.position, asValue(b, rows.count));
     for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
       *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
-    SmallVector<Value> state = update(b, some, tile, m, range, stateOf(b, task, carried, m, at));
-    return withState(b, task, carried, m, at, state);
+    SmallVector<Value> state = update(b, some, tile, range, stateOf(b, task, carried, rows));
+    return withState(b, task, carried, rows, state);
   };
   return overTiles(b, task, count, states, body);
 }
@@ -191,15 +228,15 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
   // Queries that the last tile computes again have a second state.
   SmallVector<Value> states = stateBuffers(b, task, task.schedule.taskQueries);
   const SinkState sink = sinkState(b, task.op, task.head);
-  states =
-      overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value, ValueRange carried) {
-        return withState(b, task, carried, m, at, initialState(b, sink, stateOf(b, task, carried, m, at)));
-      });
+  states = overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
+    return withState(b, task, carried, rows, initialState(b, sink, stateOf(b, task, carried, rows)));
+  });
   KeyBlocks all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
   Value most = index(b, blocksOfTask(task));
   // Few queries convert one block at a time, which they read from L1.
   if (needsWidening(task))
-    most = arith::SelectOp::create(b, isTiled(b, task, count), most, index(b, 1));
+    most = arith::SelectOp::create(b, isTiled(b, task, count), most,
+                                   index(b, task.view ? 1 : task.schedule.keys / task.block));
   if (task.tellsTasks) { // a task without queries reads no operand's elements
     Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
     all.end = arith::SelectOp::create(b, isEmpty, all.from, all.end);
@@ -210,11 +247,10 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
       return overBlocks(b, task, first, count, begin, end, carried, dests[0]);
     });
   });
-  auto body = [&](ImplicitLocOpBuilder &b, int64_t m, Value at, Value query, ValueRange carried) {
-    SmallVector<Value> state = stateOf(b, task, states, m, at),
-                       made{finish(b, task, m, query, count, state, carried[0])};
+  auto body = [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
+    SmallVector<Value> state = stateOf(b, task, states, rows), made{finish(b, task, rows, count, state, carried[0])};
     if (carried.size() > 1)
-      made.push_back(finishLse(b, task, m, query, count, state, carried[1]));
+      made.push_back(finishLse(b, task, rows, count, state, carried[1]));
     return made;
   };
   return overTiles(b, task, count, dests, body);
@@ -239,6 +275,26 @@ SmallVector<Insertion> attend(ImplicitLocOpBuilder &b, const AttentionTask &task
   for (auto [insertion, tile] : llvm::zip_equal(made, overKeys(b, task, first, count, slices)))
     insertion.tile = tile;
   return made;
+}
+
+/// A grid of `extents` (sequences, key/value heads, query heads of a group, tasks of a sequence) whose tasks compute
+/// `taskQueries` queries each into `dests`. `queries` and `keys` are the extents of q and kv.
+SmallVector<Value> attendAll(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OFRs extents,
+                             OpFoldResult queries, OpFoldResult keys, Value taskQueries, ValueRange dests) {
+  return grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+    AttentionTask task = prototype;
+    task.sequence = ids[0], task.kvHead = ids[1], task.group = ids[2];
+    Value groupCount = asValue(b, extents[2]);
+    task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
+    Value queryCount = locateSequence(b, task, queries, keys);
+    Value first = arith::MulIOp::create(b, ids[3], taskQueries);
+    Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
+    Value count = arith::MinSIOp::create(b, left, taskQueries);
+    // A task beyond its sequence's queries writes nothing: its slices begin at the first query and are empty.
+    Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
+    first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
+    return attend(b, task, first, count, dests);
+  });
 }
 
 /// The destinations of the result and, where the op has it, of log-sum-exp.
@@ -280,6 +336,22 @@ void replace(PatternRewriter &rewriter, AttentionOp op, attn_cpu::CastRowsOp cas
   rewriter.eraseOp(op);
 }
 
+/// Whether sequences have few queries, so that their tasks pack the keys that they read: known when compiled, by
+/// `isFew` when the code runs, or neither where tasks would pack the same keys many times.
+struct Few {
+  bool isAlways = false;
+  Value isFew = {};
+};
+Few fewOf(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult groups, OpFoldResult rows,
+          OpFoldResult longest) {
+  const std::optional<int64_t> most = task.schedule.fewQueries, groupCount = getConstantIntValue(groups);
+  if (!most || !groupCount || *groupCount > kFewGroups || (sharesKeys(task.op) && getConstantIntValue(rows) != 1))
+    return {};
+  if (std::optional<int64_t> count = getConstantIntValue(longest))
+    return {*count <= *most};
+  return {false, arith::CmpIOp::create(b, arith::CmpIPredicate::ule, asValue(b, longest), index(b, *most))};
+}
+
 struct TileAttention : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -293,15 +365,22 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     auto view = op.getKey().getDefiningOp<attn::KVViewOp>();
     // Arguments of a kernel have exact strides: its tiles are padded as they are read.
     channels = attn_cpu::padToPanel(channels), valueChannels = attn_cpu::padToPanel(valueChannels);
+    if (Value second = op.getSecondQuery())
+      channels += attn_cpu::padToPanel(
+          cast<RankedTensorType>(second.getType()).getDimSize(*op.dimOf(op.getSecondMap(), AttentionOp::DQK)));
     AttentionTask prototype = taskOf(op, view, channels, valueChannels);
-    remarkMask(op, prototype.schedule.queries.front(), prototype.schedule.keys);
+    remarkMask(op, prototype.schedule.queries.front(), prototype.schedule.keys, summarizedMatrices(op));
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     AffineExpr d0 = b.getAffineDimExpr(0);
     auto extentOf = [&](AttentionOp::Dim dim) -> OpFoldResult {
-      for (auto [i, operand] : llvm::enumerate(SmallVector<Value>{op.getQuery(), op.getKey(), op.getValue()}))
-        if (std::optional<unsigned> position = op.dimOf(i, dim);
-            position && !(view && cast<RankedTensorType>(operand.getType()).isDynamicDim(*position) && i > 0))
-          return extent(b, operand, *position);
+      SmallVector<unsigned> operands{0, 1, 2};
+      if (op.getSecondQuery())
+        operands.append({op.getSecondMap(), op.getSecondMap() + 1});
+      for (unsigned i : operands)
+        if (std::optional<unsigned> position = op.dimOf(i, dim))
+          if (Value operand = op.getMapped(i);
+              !(view && cast<RankedTensorType>(operand.getType()).isDynamicDim(*position) && i > 0))
+            return extent(b, operand, *position);
       return b.getIndexAttr(1);
     };
     OpFoldResult rows = op.getQBegin() ? affineOf(b, d0 - 1, {extent(b, op.getQBegin(), 0)}) : extentOf(AttentionOp::B);
@@ -324,30 +403,26 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     }
     if (op.getQBegin() && !coverAllRows(op.getQBegin()))
       fillRests(b, op, *prototype.schedule.restRows, dests);
-    if (!view)
-      prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys);
+    const Few few = fewOf(b, prototype, groups, rows, longest);
+    if (!view && !few.isAlways)
+      prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys, few.isFew);
+    prototype.summaries = summarizeMatrices(b, prototype, rows, queries, keys);
     // Sequences of one query over a cache have split-KV grids.
     const std::optional<int64_t> splits = cpu::splitGroupsOf(op);
     Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));
     OpFoldResult here =
         splits ? OpFoldResult(arith::SelectOp::create(b, isDecode, index(b, 0), asValue(b, rows)).getResult()) : rows;
+    if (few.isFew)
+      here = arith::SelectOp::create(b, few.isFew, index(b, 0), asValue(b, rows)).getResult();
+    SmallVector<Value> results(dests);
     SmallVector<OpFoldResult> extents{here, extentOf(AttentionOp::HKV), groups, tasks};
-    SmallVector<Value> results =
-        grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-          AttentionTask task = prototype;
-          task.sequence = ids[0], task.kvHead = ids[1], task.group = ids[2];
-          Value groupCount = asValue(b, groups);
-          task.head = arith::AddIOp::create(b, arith::MulIOp::create(b, task.kvHead, groupCount), task.group);
-          Value queryCount = locateSequence(b, task, queries, keys);
-          Value first = arith::MulIOp::create(b, ids[3], taskQueries);
-          Value left = arith::MaxSIOp::create(b, arith::SubIOp::create(b, queryCount, first), index(b, 0));
-          Value count = arith::MinSIOp::create(b, left, taskQueries);
-          // A task beyond its sequence's queries writes nothing: its slices begin at the first query and are empty.
-          Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
-          first = arith::SelectOp::create(b, isEmpty, index(b, 0), first);
-
-          return attend(b, task, first, count, dests);
-        });
+    if (!few.isAlways)
+      results = attendAll(b, prototype, extents, queries, keys, taskQueries, results);
+    if (few.isFew)
+      extents[0] = arith::SelectOp::create(b, few.isFew, asValue(b, rows), index(b, 0)).getResult();
+    prototype.packsKeys = few.isAlways || few.isFew;
+    if (prototype.packsKeys)
+      results = attendAll(b, prototype, extents, queries, keys, taskQueries, results);
     if (splits)
       results = attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), *splits, queries, keys, isDecode, results);
     if (op.getWeights())

@@ -107,19 +107,34 @@ struct Widths {
   int64_t whole, masked;
 };
 
-/// The state of `m` queries after the blocks of `range`, of which those are skipped that the mask drops, and those have
-/// no mask that it keeps, by its intervals. `hasWhole`: code without a mask is made.
+/// The blocks of [from, end) from the first to the last of which the mask keeps some key for `queries` of a tile.
+static std::pair<Value, Value> keptBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
+                                          Value queries, Value from, Value end) {
+  Value none[] = {end, from};
+  SmallVector<Value> range = loop(b, from, end, 1, none, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
+    Value next = arith::AddIOp::create(b, nth, index(b, 1));
+    Value some = asBool(b, keptKeys(b, task, {tile.inSequence, queries, nth, next}, Reads::Matrices).some);
+    Value first = arith::MinSIOp::create(b, carried[0], nth);
+    return SmallVector<Value>{arith::SelectOp::create(b, some, first, carried[0]),
+                              arith::SelectOp::create(b, some, next, carried[1])};
+  });
+  return {range[0], range[1]};
+}
+
+/// The state of a tile's queries after the blocks of `range`, of which those are skipped that the mask drops, and those
+/// have no mask that it keeps, by its intervals. `hasWhole`: code without a mask is made.
 static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
-                                         int64_t m, const KeyBlocks &range, Widths widths, bool hasWhole,
-                                         ValueRange init) {
+                                         const KeyBlocks &range, Widths widths, bool hasWhole, ValueRange init) {
   const int64_t each = hasWhole ? widths.whole : widths.masked;
   // A group's queries are one position in several heads.
-  Value queries = index(b, tile.isGroup ? 1 : m);
+  Value queries = tile.isGroup ? index(b, 1) : asValue(b, extent(b, tile.query, 0));
   return loop(b, range.from, range.end, each, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
     Value next = arith::AddIOp::create(b, nth, index(b, each)), end = arith::MinSIOp::create(b, next, range.end);
     const Kept kept = keptKeys(b, task, {tile.inSequence, queries, nth, end}, Reads::Matrices);
     auto masked = [&](ImplicitLocOpBuilder &b) {
-      return overBlocks(b, task, tile, nth, end, widths.masked, range.keyEnd, state);
+      // Blocks at both ends of a KV block of which no key is kept change no bit of its state.
+      auto [from, to] = each > 1 ? keptBlocks(b, task, tile, queries, nth, end) : std::pair(nth, end);
+      return overBlocks(b, task, tile, from, to, widths.masked, range.keyEnd, state);
     };
     return where(b, kept.some, state, [&](ImplicitLocOpBuilder &b) {
       if (!hasWhole || isNumber(kept.all, 0))
@@ -129,15 +144,12 @@ static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const Attentio
       Value isFull = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, keyEnd, range.keyEnd);
       Value isWithin = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, next, range.end);
       isFull = arith::AndIOp::create(b, arith::AndIOp::create(b, isFull, isWithin), asBool(b, kept.all));
-      auto choice = scf::IfOp::create(b, state.getTypes(), isFull, /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(choice.thenBlock());
-      std::pair<Value, Value> share =
-          tile.prefetched.empty() ? std::pair<Value, Value>() : prefetchShare(b, range.from, range.end, each, nth);
-      scf::YieldOp::create(b, onBlocks(b, task, tile, nth, b.getIndexAttr(each), Value(), share, state));
-      b.setInsertionPointToStart(choice.elseBlock());
-      scf::YieldOp::create(b, masked(b));
-      return SmallVector<Value>(choice.getResults());
+      auto whole = [&](ImplicitLocOpBuilder &b) {
+        std::pair<Value, Value> share =
+            tile.prefetched.empty() ? std::pair<Value, Value>() : prefetchShare(b, range.from, range.end, each, nth);
+        return onBlocks(b, task, tile, nth, b.getIndexAttr(each), Value(), share, state);
+      };
+      return where(b, isFull, state.getTypes(), whole, masked);
     });
   });
 }
@@ -196,40 +208,58 @@ Value tile::extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &slic
   return extract(b, lse, slice.offsets, slice.sizes, shape);
 }
 
-/// Copies `m` queries; `read` gives 32 channels of one.
-static Value copyQueries(ImplicitLocOpBuilder &b, int64_t m, int64_t channels,
-                         function_ref<Value(ImplicitLocOpBuilder &, Value r, Value c)> read) {
-  Value dest = tensor::EmptyOp::create(b, ArrayRef<int64_t>{m, channels}, b.getF32Type());
-  return loop(b, index(b, 0), index(b, m), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-    return loop(
-        b, index(b, 0), index(b, channels), kPanel, carried,
-        [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return writePanel(b, read(b, r, c), inner, {r, c}); });
+/// Copies `rows` queries, a number or at most `most`, with the channels of a second pair behind those of the first.
+/// `rowOf` gives row r of operand i, the query or the second query.
+static Value copyQueries(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, int64_t most,
+                         function_ref<Value(ImplicitLocOpBuilder &, unsigned i, Value r)> rowOf) {
+  AttentionOp op = task.op;
+  const int64_t m = staticOr(rows);
+  OpFoldResult zero = b.getIndexAttr(0);
+  Value dest =
+      tensor::EmptyOp::create(b, ArrayRef<int64_t>{ShapedType::isDynamic(m) ? most : m, task.channels}, b.getF32Type());
+  dest = loop(b, index(b, 0), asValue(b, rows), 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value row) {
+    auto copy = [&](unsigned i, int64_t from, int64_t to) {
+      Value query = rowOf(b, i, r);
+      row = loop(b, index(b, from), index(b, to), kPanel, row, [&](ImplicitLocOpBuilder &b, Value c, Value carried) {
+        Value channel = from == 0 ? c : Value(arith::SubIOp::create(b, c, index(b, from)));
+        return writePanel(b, readPanel(b, query, {index(b, 0), channel}), carried, {r, c});
+      });
+    };
+    copy(0, 0, task.firstChannels());
+    if (op.getSecondQuery())
+      copy(op.getSecondMap(), task.firstChannels(), task.channels);
+    return row;
   });
+  if (!ShapedType::isDynamic(m))
+    return dest;
+  return extract(b, dest, {zero, zero}, {rows, b.getIndexAttr(task.channels)}, {m, task.channels});
 }
 
-Value tile::queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence) {
+/// Rows of operand `i`, the query or the second query.
+static Value rowsOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, OpFoldResult rows,
+                    Value inSequence) {
   AttentionOp op = task.op;
   SmallVector<OpFoldResult> offsets, sizes;
-  tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inSequence), m, Value(), 0, offsets, sizes);
-  return extract(b, op.getQuery(), offsets, sizes, {m, extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::DQK))});
+  tileOf(b, task, i, arith::AddIOp::create(b, task.firstQuery, inSequence), 1, Value(), 0, offsets, sizes);
+  sizes[*op.dimOf(i, AttentionOp::Q)] = rows;
+  Value query = op.getMapped(i);
+  return extract(b, query, offsets, sizes, {staticOr(rows), extentOf(query, *op.dimOf(i, AttentionOp::DQK))});
 }
 
-QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence, Value last) {
-  Value query;
-  if (last) {
-    query = copyQueries(b, m, task.channels, [&](ImplicitLocOpBuilder &b, Value r, Value c) {
-      Value there = arith::MinSIOp::create(b, arith::AddIOp::create(b, inSequence, r), last);
-      return readPanel(b, queryRows(b, task, 1, there), {index(b, 0), c});
+Value tile::queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, Value inSequence) {
+  return rowsOf(b, task, 0, rows, inSequence);
+}
+
+QueryTile tile::queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, Value inSequence,
+                          Value last) {
+  Value query = last ? Value() : queryRows(b, task, rows, inSequence);
+  // Channels are padded with zeros, and those of a second pair are behind the first's.
+  if (last || extentOf(query, 1) != task.channels)
+    query = copyQueries(b, task, rows, task.mostQueriesLeft(), [&](ImplicitLocOpBuilder &b, unsigned i, Value r) {
+      Value there = arith::AddIOp::create(b, inSequence, r);
+      return rowsOf(b, task, i, b.getIndexAttr(1), last ? Value(arith::MinSIOp::create(b, there, last)) : there);
     });
-  } else {
-    query = queryRows(b, task, m, inSequence);
-    // Channels are padded with zeros.
-    if (extentOf(query, 1) != task.channels)
-      query = copyQueries(b, m, task.channels, [tile = query](ImplicitLocOpBuilder &b, Value r, Value c) {
-        return readPanel(b, tile, {r, c});
-      });
-  }
-  return {query, sliceExtras(b, task, inSequence, m), inSequence, arith::AddIOp::create(b, task.offset, inSequence)};
+  return {query, sliceExtras(b, task, inSequence, rows), inSequence, arith::AddIOp::create(b, task.offset, inSequence)};
 }
 
 SmallVector<Value> tile::emptyState(ImplicitLocOpBuilder &b, ValueRange dest) { return initialState(b, {}, dest); }
@@ -247,10 +277,26 @@ SinkState tile::sinkState(ImplicitLocOpBuilder &b, AttentionOp op, Value head) {
   return {max, isNatural(op) ? Value(math::ExpOp::create(b, below)) : Value(math::Exp2Op::create(b, below))};
 }
 
+/// Fills a state of a dynamic number of queries; upstream vectorizes fills of static shape alone.
+static Value fillRows(ImplicitLocOpBuilder &b, Value value, Value dest) {
+  auto type = cast<RankedTensorType>(dest.getType());
+  return loop(b, index(b, 0), asValue(b, extent(b, dest, 0)), 1, dest,
+              [&](ImplicitLocOpBuilder &b, Value r, Value outer) -> Value {
+                if (type.getRank() == 1)
+                  return tensor::InsertOp::create(b, value, outer, r);
+                Value panel = vector::BroadcastOp::create(b, VectorType::get({kPanel}, b.getF32Type()), value);
+                return loop(
+                    b, index(b, 0), index(b, type.getDimSize(1)), kPanel, outer,
+                    [&](ImplicitLocOpBuilder &b, Value c, Value inner) { return writePanel(b, panel, inner, {r, c}); });
+              });
+}
+
 SmallVector<Value> tile::initialState(ImplicitLocOpBuilder &b, SinkState sink, ValueRange dest) {
   auto fill = [&](Value value, float number, Value dest) -> Value {
     if (!value)
       value = arith::ConstantOp::create(b, b.getF32FloatAttr(number));
+    if (cast<RankedTensorType>(dest.getType()).isDynamicDim(0))
+      return fillRows(b, value, dest);
     return linalg::FillOp::create(b, value, dest).getResult(0);
   };
   return {fill({}, 0, dest[0]), fill(sink.max, kFloor, dest[1]), fill(sink.sum, 0, dest[2])};
@@ -311,17 +357,18 @@ KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Val
 // Contiguous keys use wide KV blocks: the per-block cost (max, rescale) does not depend on the width. Blocks to which
 // not all queries attend, and a rest, are masked, even where the mask excludes nothing. Masked KV blocks of a paged
 // cache, or of AMX, are one block wide.
-SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
+SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
                                 const KeyBlocks &range, ValueRange init) {
   SmallVector<Value> state(init);
   Value maskedFrom = range.from;
+  const int64_t m = extentOf(tile.query, 0);
   const bool isWide = m >= task.schedule.wideQueries;
   const int64_t blocks = hasContiguousBlocks(task) || (isWide && task.usesBf16Matmul(m))
                              ? task.schedule.keys / task.block
                              : 1,
                 masked = hasContiguousBlocks(task) && !task.schedule.kernel.takesMatrix(m) ? blocks : 1;
   if (task.tellsBlocks)
-    return overToldBlocks(b, task, tile, m, range, {blocks, masked}, task.view || isWide, init);
+    return overToldBlocks(b, task, tile, range, {blocks, masked}, task.view || isWide, init);
   if (task.bounds.exact && (task.view || isWide)) {
     if (task.bounds.lower)
       state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, range.keyEnd, state);

@@ -21,11 +21,12 @@ struct KeyBlocks {
   Value keyEnd; ///< no query attends to keys from here on; in block `end` - 1 or behind it
 };
 
-/// Queries [inSequence, inSequence + m) of the sequence in place, [m, channels].
-Value queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence);
+/// Queries [inSequence, inSequence + rows) of the sequence in place, [rows, channels].
+Value queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, Value inSequence);
 
-/// Queries [inSequence, inSequence + m) of the sequence as a tile; queries beyond `last`, where it is given, repeat it.
-QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m, Value inSequence,
+/// Queries [inSequence, inSequence + rows) of the sequence as a tile; queries beyond `last`, where it is given, repeat
+/// it. A dynamic number of rows is at most task.mostQueriesLeft().
+QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, Value inSequence,
                     Value last = Value());
 
 /// The sequence's first query in all `m` heads of its group.
@@ -48,8 +49,8 @@ llvm::SmallVector<Value> initialGroupState(ImplicitLocOpBuilder &b, const Attent
 /// The KV blocks of `count` queries from the absolute position `q` on.
 KeyBlocks blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, Value count);
 
-/// The state of `m` queries after iterating over the KV blocks of `range`.
-llvm::SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile, int64_t m,
+/// The state of a tile's queries after iterating over the KV blocks of `range`.
+llvm::SmallVector<Value> update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
                                 const KeyBlocks &range, ValueRange init);
 
 /// Writes acc / sum of a state's first `count` queries to rows of `dest`; 0 where the sum is 0.

@@ -59,7 +59,7 @@ struct SplitAttention {
   }
 
   QueryTile query(ImplicitLocOpBuilder &b, const AttentionTask &task) const {
-    return heads > 1 ? groupTile(b, task, heads) : queryTile(b, task, 1, index(b, 0));
+    return heads > 1 ? groupTile(b, task, heads) : queryTile(b, task, b.getIndexAttr(1), index(b, 0));
   }
 
   /// The state after the KV blocks of `range`. Blocks that matmuls cannot read are converted to f32 one by one.
@@ -67,14 +67,14 @@ struct SplitAttention {
     QueryTile tile = query(b, task);
     SmallVector<Value> state = emptyState(b, stateBuffers(b, task, heads));
     if (!needsWidening(task) || readsInRegisters(task))
-      return update(b, task, tile, heads, range, state);
+      return update(b, task, tile, range, state);
     return loop(b, range.from, range.end, 1, state, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
       Value next = arith::AddIOp::create(b, nth, index(b, 1));
       return whereKept(b, task, {tile.inSequence, index(b, 1), nth, next}, Reads::Vectors, carried,
                        [&](ImplicitLocOpBuilder &b) {
                          AttentionTask wide = task;
                          wide.widened = widenKeys(b, task, nth, next, 1);
-                         return update(b, wide, tile, heads, within(b, range, nth, next), carried);
+                         return update(b, wide, tile, within(b, range, nth, next), carried);
                        });
     });
   }

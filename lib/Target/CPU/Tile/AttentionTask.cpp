@@ -34,14 +34,18 @@ void tile::tileOf(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i
       break;
     case AttentionOp::DQK:
     case AttentionOp::DV: {
-      Value operands[] = {op.getQuery(), op.getKey(), op.getValue(), op.getResult()};
-      size = b.getIndexAttr(cast<RankedTensorType>(operands[i].getType()).getDimSize(offsets.size()));
+      size = b.getIndexAttr(cast<RankedTensorType>(op.getMapped(i).getType()).getDimSize(offsets.size()));
       break;
     }
     }
     offsets.push_back(offset);
     sizes.push_back(size);
   }
+}
+
+int64_t AttentionTask::firstChannels() const {
+  attn::AttentionOp attention = op;
+  return attn_cpu::padToPanel(attention.getQuery().getType().getDimSize(*attention.dimOf(0, AttentionOp::DQK)));
 }
 
 /// Whether keys and values have a pool each.
@@ -92,6 +96,8 @@ bool AttentionTask::usesBf16Matmul(int64_t m) const {
   return interleave() > 1 && (!schedule.kernel.matrixRows || schedule.kernel.takesMatrix(m));
 }
 
+int64_t AttentionTask::mostQueriesLeft() const { return std::min<int64_t>(schedule.queries.front(), 16); }
+
 /// Keys and values of `count` consecutive blocks. The tensor.concat of several is never copied: matmuls read its parts.
 static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth,
                                           int64_t count) {
@@ -107,8 +113,9 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
 }
 
 bool tile::needsWidening(const AttentionTask &task) {
-  return task.view && task.interleave() == 1 &&
-         !(layoutOf(task, Keys).element.isF32() && layoutOf(task, Values).element.isF32());
+  if (!task.view)
+    return task.packsKeys;
+  return task.interleave() == 1 && !(layoutOf(task, Keys).element.isF32() && layoutOf(task, Values).element.isF32());
 }
 
 bool tile::readsInRegisters(const AttentionTask &task) {
@@ -116,29 +123,11 @@ bool tile::readsInRegisters(const AttentionTask &task) {
   return !layoutOf(task, Keys).hasScales() && !layoutOf(task, Values).hasScales() && !op.getAdditive();
 }
 
-WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
-  CacheBlock ofKeys(layoutOf(task, Keys), areApart(task)), ofValues(layoutOf(task, Values), areApart(task));
-  const int64_t positions = most * task.block;
-  auto makeBuffer = [&](int64_t panels, int64_t lines) -> Value {
-    return tensor::EmptyOp::create(b, ArrayRef<int64_t>{panels, lines, kPanel}, b.getF32Type());
-  };
-  Value buffers[] = {makeBuffer(positions / kPanel, task.channels), makeBuffer(task.valueChannels / kPanel, positions)};
-  SmallVector<Value> wide =
-      loop(b, from, to, 1, buffers, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) -> SmallVector<Value> {
-        Value keys = cacheBlock(b, task, nth, Keys, /*isPart=*/false),
-              values = areApart(task) ? cacheBlock(b, task, nth, Values, /*isPart=*/false) : keys;
-        Value place = asValue(b, affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * task.block,
-                                          {OpFoldResult(nth), OpFoldResult(from)}));
-        return {ofKeys.widen(b, Keys, keys, place, carried[0]), ofValues.widen(b, Values, values, place, carried[1])};
-      });
-  return {wide[0], wide[1], from};
-}
-
 bool tile::hasContiguousBlocks(const AttentionTask &task) { return !task.view || task.widened.keys; }
 
-/// Whether the keys and values of all sequences begin at the same element, so that one packed copy serves them.
-static bool sharesKeys(AttentionOp op) {
-  return !op.getKvBegin() && !op.dimOf(1, AttentionOp::B) && !op.dimOf(2, AttentionOp::B);
+bool tile::sharesKeys(AttentionOp op) {
+  const bool isOfSequence = op.getSecondKey() && op.dimOf(op.getSecondMap() + 1, AttentionOp::B);
+  return !op.getKvBegin() && !op.dimOf(1, AttentionOp::B) && !op.dimOf(2, AttentionOp::B) && !isOfSequence;
 }
 
 Value tile::locateSequence(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult queryExtent,
@@ -174,8 +163,8 @@ Value tile::locateSequence(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldR
   return queryCount;
 }
 
-/// Channels [channel, channel + 32) of key (i = 1) or value (i = 2) `nth` of the sequence; those of the last one beyond
-/// its end.
+/// Channels [channel, channel + 32) of operand `i`, keys or values, at key `nth` of the sequence; those of the last key
+/// beyond its end.
 static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, Value nth, Value channel) {
   AttentionOp op = task.op;
   Value last = arith::SubIOp::create(b, task.keyCount, index(b, 1));
@@ -187,65 +176,127 @@ static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigne
     unsigned dim = cast<AffineDimExpr>(expr).getPosition();
     indices.push_back(dim == AttentionOp::DQK || dim == AttentionOp::DV ? channel : asValue(b, offset));
   }
-  return readPanel(b, i == 1 ? op.getKey() : op.getValue(), indices);
+  return readPanel(b, op.getMapped(i), indices);
 }
 
-/// Packs 32 keys from `first` on into `dest`, [1, 1, channels, 32] or, VNNI-packed, [1, 1, channels/2, 64].
-static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value dest) {
+/// Packs `channels` channels of 32 keys of operand `i`, from `first` on, into panel `panel` of `dest`, whose last dims
+/// are [channels, 32] or, VNNI-packed, [channels/2, 64], from `place` on.
+static Value packChannels(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, int64_t channels,
+                          int64_t place, Value first, ArrayRef<Value> panel, Value dest) {
   Value zero = index(b, 0);
   return loop(b, zero, index(b, kPanel), kTransposed, dest, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
     Value from = arith::AddIOp::create(b, first, lane);
     Value column = asValue(b, affineOf(b, b.getAffineDimExpr(0) * task.interleave(), {OpFoldResult(lane)}));
-    return loop(b, zero, index(b, task.channels), kPanel, outer,
-                [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
-                  auto read = [&](int64_t i) {
-                    return readKey(b, task, 1, arith::AddIOp::create(b, from, index(b, i)), channel);
-                  };
-                  auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
-                    Value line = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(task.interleave()) + nth,
-                                                     {OpFoldResult(channel)}));
-                    return vector::TransferWriteOp::create(b, keys, dest, ValueRange{zero, zero, line, column},
-                                                           ArrayRef<bool>{true})
-                        .getResult();
-                  };
-                  return writeTransposed(b, task.interleave() > 1, read, write, inner);
-                });
+    return loop(b, zero, index(b, channels), kPanel, outer, [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
+      auto read = [&](int64_t key) {
+        return readKey(b, task, i, arith::AddIOp::create(b, from, index(b, key)), channel);
+      };
+      auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
+        Value line = asValue(
+            b, affineOf(b, (b.getAffineDimExpr(0) + place).floorDiv(task.interleave()) + nth, {OpFoldResult(channel)}));
+        SmallVector<Value> at(panel);
+        at.append({line, column});
+        return vector::TransferWriteOp::create(b, keys, dest, at, ArrayRef<bool>{true}).getResult();
+      };
+      return writeTransposed(b, task.interleave() > 1, read, write, inner);
+    });
   });
+}
+
+/// Packs 32 keys from `first` on into panel `panel` of `dest`, those of a second pair behind those of the first.
+static Value packKeyPanel(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, ArrayRef<Value> panel,
+                          Value dest) {
+  AttentionOp op = task.op;
+  const int64_t channels = task.firstChannels();
+  dest = packChannels(b, task, 1, channels, 0, first, panel, dest);
+  if (!op.getSecondKey())
+    return dest;
+  return packChannels(b, task, op.getSecondMap() + 1, task.channels - channels, channels, first, panel, dest);
+}
+
+/// Packs value `from` of the task's head, or two where values are VNNI-packed, into line `line` of each panel of
+/// `dest`, whose last dims are [value channels/32, lines, 32 or 64]; `head` has the index of a dim before them.
+static Value packValueLine(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, ArrayRef<Value> head,
+                           Value line, Value dest) {
+  return loop(b, index(b, 0), index(b, task.valueChannels), kPanel, dest,
+              [&](ImplicitLocOpBuilder &b, Value channel, Value inner) -> Value {
+                SmallVector<Value> at(head);
+                at.append({asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(kPanel), {OpFoldResult(channel)})),
+                           line, index(b, 0)});
+                Value values = readKey(b, task, 2, from, channel);
+                if (task.interleave() == 1)
+                  return writePanel(b, values, inner, at);
+                Value next = readKey(b, task, 2, arith::AddIOp::create(b, from, index(b, 1)), channel);
+                return vector::TransferWriteOp::create(b, castInterleaved(b, values, next), inner, at,
+                                                       ArrayRef<bool>{true})
+                    .getResult();
+              });
 }
 
 /// Packs 32 values of `heads` heads from `first` on into `dest`, [heads, value channels/32, 32, 32] or, VNNI-packed,
 /// [heads, value channels/32, 16, 64].
 static Value packValuePanels(ImplicitLocOpBuilder &b, AttentionTask task, Value first, Value heads, Value dest) {
   Value zero = index(b, 0);
-  AffineExpr d0 = b.getAffineDimExpr(0);
-  auto write = [&](ImplicitLocOpBuilder &b, Value place, Value channel, Value dest) -> Value {
-    Value from = arith::AddIOp::create(b, first, place);
-    Value panel = asValue(b, affineOf(b, d0.floorDiv(kPanel), {OpFoldResult(channel)}));
-    Value values = readKey(b, task, 2, from, channel);
-    if (task.interleave() == 1)
-      return writePanel(b, values, dest, {task.kvHead, panel, place, zero});
-    Value next = readKey(b, task, 2, arith::AddIOp::create(b, from, index(b, 1)), channel);
-    Value interleaved = castInterleaved(b, values, next);
-    Value line = asValue(b, affineOf(b, d0.floorDiv(2), {OpFoldResult(place)}));
-    return vector::TransferWriteOp::create(b, interleaved, dest, ValueRange{task.kvHead, panel, line, zero},
-                                           ArrayRef<bool>{true})
-        .getResult();
-  };
-  return loop(b, zero, index(b, kPanel), task.interleave(), dest,
-              [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
-                return loop(b, zero, heads, 1, outer, [&](ImplicitLocOpBuilder &b, Value head, Value ofRow) {
-                  task.kvHead = head;
-                  return loop(b, zero, index(b, task.valueChannels), kPanel, ofRow,
-                              [&](ImplicitLocOpBuilder &b, Value channel, Value inner) {
-                                return write(b, place, channel, inner);
-                              });
-                });
-              });
+  return loop(
+      b, zero, index(b, kPanel), task.interleave(), dest, [&](ImplicitLocOpBuilder &b, Value place, Value outer) {
+        Value from = arith::AddIOp::create(b, first, place);
+        Value line = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(task.interleave()), {OpFoldResult(place)}));
+        return loop(b, zero, heads, 1, outer, [&](ImplicitLocOpBuilder &b, Value head, Value ofRow) {
+          task.kvHead = head;
+          return packValueLine(b, task, from, head, line, ofRow);
+        });
+      });
 }
 
-/// The most keys of a sequence.
-static OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
-                             OpFoldResult queryExtent, OpFoldResult keyExtent) {
+/// Packs blocks [from, to) of the task's keys and values, at most `most`, as tile::packKeys does.
+static WidenedKeys packBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
+  const int64_t panels = task.block / kPanel, lines = kPanel / task.interleave(), width = kPanel * task.interleave();
+  Type element = task.interleave() > 1 ? Type(b.getBF16Type()) : b.getF32Type();
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  auto makeBuffer = [&](int64_t matrices, int64_t height) -> Value {
+    return tensor::EmptyOp::create(b, ArrayRef<int64_t>{matrices, height, width}, element);
+  };
+  Value buffers[] = {makeBuffer(most * panels, task.channels / task.interleave()),
+                     makeBuffer(task.valueChannels / kPanel, most * panels * lines)};
+  Value count = asValue(b, affineOf(b, (d1 - d0) * panels, {OpFoldResult(from), OpFoldResult(to)}));
+  SmallVector<Value> packed =
+      loop(b, index(b, 0), count, 1, buffers, [&](ImplicitLocOpBuilder &b, Value panel, ValueRange carried) {
+        Value first = asValue(b, affineOf(b, d0 * task.block + d1 * kPanel, {OpFoldResult(from), OpFoldResult(panel)}));
+        Value keys = packKeyPanel(b, task, first, panel, carried[0]);
+        Value values =
+            loop(b, index(b, 0), index(b, lines), 1, carried[1], [&](ImplicitLocOpBuilder &b, Value nth, Value inner) {
+              Value place =
+                  asValue(b, affineOf(b, d0 + d1 * task.interleave(), {OpFoldResult(first), OpFoldResult(nth)}));
+              Value line = asValue(b, affineOf(b, d0 * lines + d1, {OpFoldResult(panel), OpFoldResult(nth)}));
+              return packValueLine(b, task, place, {}, line, inner);
+            });
+        return SmallVector<Value>{keys, values};
+      });
+  return {packed[0], packed[1], from};
+}
+
+WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
+  if (!task.view)
+    return packBlocks(b, task, from, to, most);
+  CacheBlock ofKeys(layoutOf(task, Keys), areApart(task)), ofValues(layoutOf(task, Values), areApart(task));
+  const int64_t positions = most * task.block;
+  auto makeBuffer = [&](int64_t panels, int64_t lines) -> Value {
+    return tensor::EmptyOp::create(b, ArrayRef<int64_t>{panels, lines, kPanel}, b.getF32Type());
+  };
+  Value buffers[] = {makeBuffer(positions / kPanel, task.channels), makeBuffer(task.valueChannels / kPanel, positions)};
+  SmallVector<Value> wide =
+      loop(b, from, to, 1, buffers, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) -> SmallVector<Value> {
+        Value keys = cacheBlock(b, task, nth, Keys, /*isPart=*/false),
+              values = areApart(task) ? cacheBlock(b, task, nth, Values, /*isPart=*/false) : keys;
+        Value place = asValue(b, affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * task.block,
+                                          {OpFoldResult(nth), OpFoldResult(from)}));
+        return {ofKeys.widen(b, Keys, keys, place, carried[0]), ofValues.widen(b, Values, values, place, carried[1])};
+      });
+  return {wide[0], wide[1], from};
+}
+
+OpFoldResult tile::mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                            OpFoldResult queryExtent, OpFoldResult keyExtent) {
   AttentionOp op = prototype.op;
   if (!op.getKvLength() && !op.getQOffset())
     return longestSequence(b, op.getKvBegin(), rows, keyExtent);
@@ -259,7 +310,7 @@ static OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &proto
 }
 
 PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
-                          OpFoldResult heads, OpFoldResult queryExtent, OpFoldResult keyExtent) {
+                          OpFoldResult heads, OpFoldResult queryExtent, OpFoldResult keyExtent, Value isUnused) {
   AttentionOp op = prototype.op;
   const int64_t block = prototype.block, panels = block / kPanel, valuePanels = prototype.valueChannels / kPanel,
                 interleave = prototype.interleave(), keyLines = prototype.channels / interleave;
@@ -279,6 +330,8 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
   Value dests[] = {makeBuffer(affineOf(b, d0 * panels, {blocks}), lines),
                    makeBuffer(b.getIndexAttr(valuePanels), affineOf(b, d0 * (block / interleave), {blocks}))};
   SmallVector<OpFoldResult> extents{rows, affineOf(b, d0.ceilDiv(block) * panels, {most})};
+  if (isUnused)
+    extents[0] = arith::SelectOp::create(b, isUnused, index(b, 0), asValue(b, rows)).getResult();
   SmallVector<Value> results = grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
     AttentionTask task = prototype;
     task.sequence = ids[0], task.kvHead = task.group = index(b, 0);
@@ -306,7 +359,8 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
       task.kvHead = head;
       SmallVector<OpFoldResult> offsets{head, zero, zero, zero}, sizes{one, one, lines, width};
       Value ofHead = extract(b, carried, offsets, sizes, {1, 1, keyLines, kPanel * interleave});
-      return insert(b, packKeyPanel(b, task, first, ofHead), carried, offsets, sizes);
+      Value origin[] = {index(b, 0), index(b, 0)};
+      return insert(b, packKeyPanel(b, task, first, origin, ofHead), carried, offsets, sizes);
     });
     Value values = sliceOf(1, {ShapedType::kDynamic, valuePanels, kPanel / interleave, kPanel * interleave});
     insertions[1].tile = packValuePanels(b, task, first, count, values);
@@ -332,10 +386,11 @@ std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionT
   if (!hasContiguousBlocks(task))
     return cacheTiles(b, task, nth, *getConstantIntValue(count));
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  const bool isApart = bool(task.widened.keys);
   const int64_t interleave = task.view ? 1 : task.interleave(), width = kPanel * interleave;
   // Converted blocks begin with block widened.first, packed ones with firstBlock.
-  OpFoldResult first = task.view ? affineOf(b, d0 - d1, {OpFoldResult(nth), OpFoldResult(task.widened.first)})
-                                 : affineOf(b, d0 + d1, {OpFoldResult(nth), OpFoldResult(task.firstBlock)});
+  OpFoldResult first = isApart ? affineOf(b, d0 - d1, {OpFoldResult(nth), OpFoldResult(task.widened.first)})
+                               : affineOf(b, d0 + d1, {OpFoldResult(nth), OpFoldResult(task.firstBlock)});
   // A block has `each` elements of dim `dim`. Packed keys have a leading dim of heads.
   auto part = [&](Value from, unsigned dim, int64_t each, SmallVector<int64_t> shape) -> Value {
     SmallVector<OpFoldResult> offsets(3, b.getIndexAttr(0)), sizes;
@@ -344,15 +399,17 @@ std::pair<Value, Value> tile::keyTiles(ImplicitLocOpBuilder &b, const AttentionT
     offsets[dim] = affineOf(b, d0 * each, {first});
     sizes[dim] = affineOf(b, d0 * each, {count});
     shape[dim] = getConstantIntValue(sizes[dim]).value_or(ShapedType::kDynamic);
-    if (!task.view)
+    if (!isApart)
       offsets.insert(offsets.begin(), OpFoldResult(task.kvHead)), sizes.insert(sizes.begin(), b.getIndexAttr(1));
     return extract(b, from, offsets, sizes, shape);
   };
-  Value keys = task.view ? task.widened.keys : task.packed.keys,
-        values = task.view ? task.widened.values : task.packed.values;
+  Value keys = isApart ? task.widened.keys : task.packed.keys,
+        values = isApart ? task.widened.values : task.packed.values;
   return {part(keys, 0, task.block / kPanel, {0, task.channels / interleave, width}),
           part(values, 1, task.block / interleave, {task.valueChannels / kPanel, 0, width})};
 }
+
+int64_t tile::staticOr(OpFoldResult size) { return getConstantIntValue(size).value_or(ShapedType::kDynamic); }
 
 /// A slice of an extra operand. An operand without elements has no valid slice; an empty tensor stands for it.
 static Value sliceOrEmpty(ImplicitLocOpBuilder &b, Value extra, OFRs offsets, OFRs sizes, SmallVector<int64_t> shape) {
@@ -363,7 +420,8 @@ static Value sliceOrEmpty(ImplicitLocOpBuilder &b, Value extra, OFRs offsets, OF
   return tensor::EmptyOp::create(b, shape, type.getElementType());
 }
 
-AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inSequence, int64_t m) {
+AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inSequence,
+                                  OpFoldResult rows) {
   AttentionOp op = task.op;
   AttentionExtras extras;
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
@@ -378,7 +436,7 @@ AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &
     Value q = packed ? Value(arith::AddIOp::create(b, task.firstQuery, inSequence)) : inSequence;
     Value kv = packed ? task.firstKey : index(b, 0);
     SmallVector<OpFoldResult> offsets, sizes;
-    tileOf(b, task, 4 + i, q, m, kv, 1, offsets, sizes);
+    tileOf(b, task, 4 + i, q, 1, kv, 1, offsets, sizes);
     // Dims before q and kv are dropped. Later dims stay with extent 1 and index 0: a type of lower rank would not say
     // which dims are missing.
     SmallVector<int64_t> shape;
@@ -388,9 +446,11 @@ AttentionExtras tile::sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &
       const bool isQuery = dim == AttentionOp::Q, isKey = dim == AttentionOp::KV;
       if (isKey)
         sizes[position] = task.keyCount;
+      if (isQuery)
+        sizes[position] = rows;
       if (!isQuery && !isKey && dims.empty())
         continue;
-      shape.push_back(isQuery ? m : isKey ? ShapedType::kDynamic : 1);
+      shape.push_back(isQuery ? staticOr(rows) : isKey ? ShapedType::kDynamic : 1);
       dims.push_back(isQuery || isKey ? b.getAffineDimExpr(isKey) : b.getAffineConstantExpr(0));
     }
     if (dims.empty()) {

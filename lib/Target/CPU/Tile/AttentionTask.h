@@ -14,8 +14,8 @@ struct PackedKeys {
   Value keys, values;
 };
 
-/// Blocks of a cache, converted to f32, from the sequence's block `first` on: keys [all/32, channels, 32], values
-/// [channels/32, all, 32].
+/// Blocks that a task has converted, from the sequence's block `first` on: keys [all/32, channels, 32], values
+/// [channels/32, all, 32]. Those of a cache are f32; without a cache they are as packed keys are.
 struct WidenedKeys {
   Value keys, values, first;
 };
@@ -27,7 +27,9 @@ struct AttentionTask {
   attn::KVViewOp view;          ///< null where keys and values are plain tensors
   PackedKeys packed = {};       ///< null where keys are in a cache
   WidenedKeys widened = {};     ///< null where matmuls read keys in place
-  int64_t channels = 0, valueChannels = 0, block = 0;
+  bool packsKeys = false;       ///< without a cache: few queries, whose task packs the keys that it reads
+  int64_t channels = 0;         ///< of queries and keys: of both pairs where there are two
+  int64_t valueChannels = 0, block = 0;
   Value sequence = {}, kvHead = {}, group = {}, head = {};
   Value firstQuery = {}; ///< of the sequence, in the dim q
   Value offset = {};     ///< absolute position of the sequence's first query
@@ -35,9 +37,14 @@ struct AttentionTask {
   Value keyCount = {};
   Value firstBlock = {}; ///< of the sequence, in packed keys
   cpu::AttentionSchedule schedule = {};
+  llvm::SmallVector<Value> summaries = {}; ///< of matrices that the mask reads (KeptKeys.h)
 
+  /// Channels of the first pair, behind which those of a second one are (A45).
+  int64_t firstChannels() const;
   /// Whether a tile of the last size repeats the last query where it has fewer queries.
   bool repeatsQueries() const { return schedule.queries.back() > 1; }
+  /// Most queries of a tile that has as many as are left.
+  int64_t mostQueriesLeft() const;
   /// Interleave factor of packed keys and values: 1 for f32, 2 for bf16.
   int64_t interleave() const { return attn_cpu::usesBf16Matmul(attn::AttentionOp(op)) ? 2 : 1; }
   /// Whether the matmuls of a tile of `m` queries are bf16 dot products.
@@ -54,20 +61,29 @@ Value locateSequence(ImplicitLocOpBuilder &b, AttentionTask &task, OpFoldResult 
 /// The length of the longest sequence of the offsets `begin`, [rows + 1]; `extent` where `begin` is null.
 OpFoldResult longestSequence(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent);
 
+/// The most keys of a sequence. `rows`, `queryExtent` and `keyExtent` are the extents of b, q and kv.
+OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
+                      OpFoldResult queryExtent, OpFoldResult keyExtent);
+
 /// Packs the keys and values of an op without a cache: each task of a grid packs 32 keys of all heads, which are
 /// adjacent in the input. `rows`, `heads`, `queryExtent` and `keyExtent` are the extents of b, hkv, q and kv. Sequences
 /// that read the same keys and values share one packed copy, which is as long as the longest needs. Keys beyond a
-/// sequence's number repeat its last key.
+/// sequence's number repeat its last key. Where `isUnused`, if it is given, tasks pack keys themselves, and none are
+/// packed.
 PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult heads,
-                    OpFoldResult queryExtent, OpFoldResult keyExtent);
+                    OpFoldResult queryExtent, OpFoldResult keyExtent, Value isUnused);
 
-/// Whether the cache's storage type must be converted to f32 before matmuls.
+/// Whether the keys and values of all sequences begin at the same element, so that one packed copy serves them.
+bool sharesKeys(attn::AttentionOp op);
+
+/// Whether keys and values must be converted before matmuls: to f32, as the cache's storage type is another, or to
+/// packed panels, by a task that packs the keys it reads.
 bool needsWidening(const AttentionTask &task);
 
 /// Whether matmuls of few rows convert the cache in registers, so that they read keys once and in place.
 bool readsInRegisters(const AttentionTask &task);
 
-/// Converts blocks [from, to) of the sequence, at most `most`, to f32.
+/// Converts blocks [from, to) of the sequence, at most `most`.
 WidenedKeys widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most);
 
 /// Whether consecutive blocks of a sequence are contiguous, so that several of them are one KV block.
@@ -78,6 +94,9 @@ bool hasContiguousBlocks(const AttentionTask &task);
 /// matmuls accept.
 std::pair<Value, Value> keyTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value nth, OpFoldResult count);
 
+/// The extent of a type for `size`.
+int64_t staticOr(OpFoldResult size);
+
 /// The extra operands of a tile of queries.
 struct AttentionExtras {
   /// Slices of one sequence and head with dims of q and kv, and whole tables: operands of attention_state.
@@ -87,8 +106,8 @@ struct AttentionExtras {
   llvm::SmallVector<Value> elements;
 };
 
-/// Slices for queries [inSequence, inSequence + m) of the sequence and all of its keys. Without b in its map, an extra
-/// operand's q and kv are packed as those of query and key.
-AttentionExtras sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inSequence, int64_t m);
+/// Slices for queries [inSequence, inSequence + rows) of the sequence and all of its keys. Without b in its map, an
+/// extra operand's q and kv are packed as those of query and key.
+AttentionExtras sliceExtras(ImplicitLocOpBuilder &b, const AttentionTask &task, Value inSequence, OpFoldResult rows);
 
 } // namespace rapt::tile

@@ -42,6 +42,7 @@ struct Task {
   /// Indices of operand `i` for query `q` and key `kv` of the sequence, at `channel`.
   SmallVector<Value> indicesOf(ImplicitLocOpBuilder &b, unsigned i, Value q, Value kv, Value channel);
   Value key(ImplicitLocOpBuilder &b, Value kv, Value channel);
+  Value similarity(ImplicitLocOpBuilder &b, Value q, Value kv);
   Value score(ImplicitLocOpBuilder &b, Value q, Value kv);
   /// Whether the mask keeps a key; null without one.
   Value kept(ImplicitLocOpBuilder &b, Value q, Value kv) {
@@ -132,8 +133,7 @@ Value Task::inlined(ImplicitLocOpBuilder &b, Region &region, Value similarity, V
   return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
 }
 
-/// The score of a key, -infinity where it is masked.
-Value Task::score(ImplicitLocOpBuilder &b, Value q, Value kv) {
+Value Task::similarity(ImplicitLocOpBuilder &b, Value q, Value kv) {
   auto query = cast<RankedTensorType>(op.getQuery().getType());
   int64_t channels = query.getDimSize(*op.dimOf(0, W::DQK));
   if (op.getAdditive())
@@ -150,7 +150,23 @@ Value Task::score(ImplicitLocOpBuilder &b, Value q, Value kv) {
                        term = arith::MulFOp::create(b, x, y);
                      return arith::AddFOp::create(b, carried, term);
                    });
-  Value score = arith::MulFOp::create(b, op.getScale(), sum);
+  if (!op.getSecondQuery())
+    return sum;
+  const unsigned second = op.getSecondMap();
+  const int64_t more = cast<RankedTensorType>(op.getSecondQuery().getType()).getDimSize(*op.dimOf(second, W::DQK));
+  return loop(b, index(b, 0), index(b, more), 1, sum,
+              [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
+                auto read = [&](Value tensor, unsigned i) {
+                  return asFloat(b, tensor::ExtractOp::create(b, tensor, indicesOf(b, i, q, kv, channel)));
+                };
+                Value x = read(op.getSecondQuery(), second), y = read(op.getSecondKey(), second + 1);
+                return arith::AddFOp::create(b, carried, Value(arith::MulFOp::create(b, x, y)));
+              });
+}
+
+/// The score of a key, -infinity where it is masked.
+Value Task::score(ImplicitLocOpBuilder &b, Value q, Value kv) {
+  Value score = arith::MulFOp::create(b, op.getScale(), similarity(b, q, kv));
   if (!op.getScore().empty())
     score = inlined(b, op.getScore(), score, q, kv);
   Value isKept = kept(b, q, kv);

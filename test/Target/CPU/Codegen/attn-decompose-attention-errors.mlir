@@ -30,7 +30,7 @@ func.func @too_many_queries(%q: tensor<17x64xf32>, %k: tensor<2x64x32xf32>, %v: 
 #kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
 func.func @any_number_of_keys(%q: tensor<8x64xf32>, %k: tensor<?x64x32xf32>, %v: tensor<2x?x32xf32>, %scale: f32, %i: index,
                               %acc: tensor<8x64xf32>, %m: tensor<8xf32>, %l: tensor<8xf32>) -> tensor<8x64xf32> {
-  // expected-error @+1 {{needs a query and an accumulator of static shape and a bounded number of keys}}
+  // expected-error @+1 {{needs bounded numbers of queries and keys}}
   %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
     : tensor<8x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>, tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
   return %0#0 : tensor<8x64xf32>

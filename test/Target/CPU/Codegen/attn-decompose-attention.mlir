@@ -455,3 +455,23 @@ func.func @natural(%q: tensor<1x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x3
     : tensor<4x1x32xf32>, tensor<4x1xf32>, tensor<4x1xf32>, tensor<1x32xf32>, tensor<1xf32>, tensor<1xf32>
   return %1#0 : tensor<1x32xf32>
 }
+
+// -----
+
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// A tile of as many queries as are left has buffers of the most queries, and partial results of 16.
+// CHECK-LABEL: @queries_left
+func.func @queries_left(%q: tensor<40x64xf32>, %n: index, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %i: index, %acc: tensor<?x64xf32>,
+                        %m: tensor<?xf32>, %l: tensor<?xf32>) -> tensor<?x64xf32> {
+  // CHECK: %[[LEFT:.*]] = affine.min
+  %left = affine.min affine_map<()[s0] -> (s0, 14)>()[%n]
+  %scale = arith.constant 0.125 : f32
+  %rows = tensor.extract_slice %q[%i, 0] [%left, 64] [1, 1] : tensor<40x64xf32> to tensor<?x64xf32>
+  // CHECK: %[[MOST:.*]] = tensor.empty() : tensor<14x64xf32>
+  // CHECK: tensor.extract_slice %[[MOST]][0, 0] [%[[LEFT]], 64]
+  // CHECK: attn_cpu.panel_matmul {{.*}} : tensor<?x64xf32>, tensor<64x32xf32>, tensor<?x32xf32>
+  // CHECK: scf.for {{.*}} -> (tensor<16x16xf32>)
+  %0:3 = attn_cpu.attention_state %rows, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel}
+    : tensor<?x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
+  return %0#0 : tensor<?x64xf32>
+}

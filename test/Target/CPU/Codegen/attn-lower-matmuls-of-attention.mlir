@@ -51,3 +51,30 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return
   }
 }
+
+// -----
+
+#kernel = #attn.schedule<chains = 4, columns = 32, line_steps = 2, rows = 14>
+// A dynamic number of rows: parts of 8 rows, then at most one of 4, 2 and 1, with up to 4 accumulator chains.
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @rows_left
+  func.func @rows_left(%a: memref<?x64xf32>, %b: memref<64x32xf32>, %c: memref<?x32xf32>) {
+    // CHECK: %[[ROWS:.*]] = memref.dim %arg0
+    // CHECK: scf.for %{{.*}} = %c0{{.*}} to %{{.*}} step %c8
+    // CHECK: memref.subview %arg0[{{.*}}] [8, 64]
+    // CHECK-COUNT-16: vector.fma
+    // CHECK: scf.if
+    // CHECK: memref.subview %arg0[{{.*}}] [4, 64]
+    // CHECK-COUNT-8: vector.fma
+    // CHECK: scf.if
+    // CHECK: memref.subview %arg0[{{.*}}] [2, 64]
+    // CHECK-COUNT-8: vector.fma
+    // CHECK: scf.if
+    // CHECK: memref.subview %arg0[{{.*}}] [1, 64]
+    // CHECK-COUNT-8: vector.fma
+    // CHECK-NOT: vector.fma
+    // CHECK: return
+    attn_cpu.panel_matmul %a, %b, %c {attn.schedule = #kernel} : memref<?x64xf32>, memref<64x32xf32>, memref<?x32xf32>
+    return
+  }
+}

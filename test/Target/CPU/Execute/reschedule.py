@@ -49,7 +49,8 @@ def edited(text, variant):
     if "queries" in schedule:
         block = schedule["packed_keys"][0] if "packed_keys" in schedule else schedule["split_keys"][0] // 4
         put(schedule, queries=queries, task_queries=task_queries, wide_queries=min(queries[0], 3), keys=block * blocks, task_keys=block * task_blocks,
-            split_keys=block, splits=splits, rest_rows=5)
+            split_keys=block, splits=splits, rest_rows=5,
+            few_queries=min(task_queries, 30))
         if variant in ("ones", "threes"):
             put(schedule, heads=1)
     elif "task_rows" in schedule:

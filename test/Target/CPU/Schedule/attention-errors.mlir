@@ -244,3 +244,31 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return %o : tensor<?x12x64xf32>
   }
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @f(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
+    // expected-error@+1 {{has a schedule whose 'few_queries' must be from 1 to 252, found 253}}
+    %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<few_queries = 253, kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+    return %o : tensor<?x12x64xf32>
+  }
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @f(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
+    // expected-error@+1 {{has a schedule with 'few_queries', which it needs only for keys that are not in a cache, without AMX}}
+    %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn_cpu.bf16_matmul, attn.schedule = #attn.schedule<few_queries = 32, kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [32, 16], task_keys = 512, task_queries = 256, wide_queries = 14>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+    return %o : tensor<?x12x64xf32>
+  }
+}

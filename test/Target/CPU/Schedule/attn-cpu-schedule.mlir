@@ -64,12 +64,12 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-// Keys without a cache are packed first. Fewer than 14 queries are tiles of one query.
+// Keys without a cache are packed first, or by the task of at most 56 queries. Where fewer than 14 queries are left, they are one tile.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-// CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14>
+// CHECK: #attn.schedule<few_queries = 56, kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @plain(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>

@@ -15,7 +15,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     // CHECK: vector.transfer_write {{.*}} : vector<32xbf16>, tensor<1x1x32x64xbf16>
     // CHECK: vector.transfer_write {{.*}} : vector<64xbf16>, tensor<?x2x16x64xbf16>
     // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<6x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>, tensor<2x{{[0-9?]+}}x64xbf16>
-    // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<1x64xf32>
+    // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<?x64xf32>
     %o = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.bf16_matmul} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
@@ -69,7 +69,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
   func.func @bias(%q: tensor<?x12x64xf32>, %e: tensor<?x?xf32>, %s: f32) -> tensor<?x12x64xf32> {
     // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<32x64xf32>
     // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<16x64xf32>
-    // CHECK: attn_cpu.attention_state {{.*}} {attn.schedule = #{{[a-z0-9]+}}} : tensor<1x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>
+    // CHECK: attn_cpu.attention_state {{.*}} {attn.schedule = #{{[a-z0-9]+}}} : tensor<?x64xf32>, tensor<{{[0-9?]+}}x32x64xbf16>
     %o = attn.attention %q, %q, %q, %s extras(%e : tensor<?x?xf32>) maps [#q, #k, #v, #o, #e] {attn.schedule = #attention, attn_cpu.bf16_matmul}
       : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
       score {

@@ -106,3 +106,61 @@ func.func @window(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %w: index, %s:
     }
   return %o : tensor<?x4x32xf32>
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#of_both = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv)>
+
+// A matrix that the heads share has a summary: a grid of its own reads it once, and the tiles read two elements for 14 x 32.
+// CHECK-LABEL: @list
+// REMARK: Mask="a region: 100 % of blocks of 14 queries and 128 keys are visited at 8192 keys, and fewer where operands tell so; heads share a summary of extra operand 0"
+func.func @list(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %e: tensor<?x?xi8>, %s: f32) -> tensor<?x4x32xf32> {
+  // CHECK: %[[SUMMARY:.*]] = scf.forall {{.*}} -> (tensor<1x1x?x?x2xi8>) {
+  // CHECK: vector.transfer_read %{{.*}} : tensor<?x?xi8>, vector<32xi8>
+  // CHECK: vector.reduction <minsi>, %{{.*}} : vector<32xi8> into i8
+  // CHECK: vector.reduction <maxsi>, %{{.*}} : vector<32xi8> into i8
+  // CHECK: scf.forall
+  // CHECK-NOT: vector.reduction
+  // CHECK: tensor.extract %[[SUMMARY]]
+  // CHECK: scf.if
+  // CHECK-NOT: vector.reduction
+  // CHECK: return
+  %o = attn.attention %q, %k, %k, %s extras(%e : tensor<?x?xi8>) maps [#q, #k, #v, #o, #of_both]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32> mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %x: i8):
+      %zero = arith.constant 0 : i8
+      %keep = arith.cmpi ne, %x, %zero : i8
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x4x32xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#of_head = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q, kv)>
+
+// Near miss: each head reads a matrix of its own, once.
+// CHECK-LABEL: @list_of_head
+// CHECK-NOT: x2xi8>
+// CHECK: vector.reduction <minsi>, %{{.*}} : vector<32xi8> into i8
+// CHECK-NOT: x2xi8>
+// CHECK: return
+// REMARK: Mask="a region: 100 % of blocks of 14 queries and 128 keys are visited at 8192 keys, and fewer where operands tell so"
+func.func @list_of_head(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %e: tensor<4x?x?xi8>, %s: f32) -> tensor<?x4x32xf32> {
+  %o = attn.attention %q, %k, %k, %s extras(%e : tensor<4x?x?xi8>) maps [#q, #k, #v, #o, #of_head]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32> mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %x: i8):
+      %zero = arith.constant 0 : i8
+      %keep = arith.cmpi ne, %x, %zero : i8
+      attn.yield %keep : i1
+    }
+  return %o : tensor<?x4x32xf32>
+}

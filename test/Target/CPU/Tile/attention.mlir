@@ -58,7 +58,7 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
 func.func @window(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1x64xf32>) -> tensor<?x1x64xf32> {
   %scale = arith.constant 0.125 : f32
   // CHECK-COUNT-3: -> (tensor<6x64xf32>, tensor<6xf32>, tensor<6xf32>)
-  // CHECK: -> (tensor<1x64xf32>, tensor<1xf32>, tensor<1xf32>)
+  // CHECK: -> (tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>)
   %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?x1x64xf32> -> tensor<?x1x64xf32>
     mask {
@@ -119,7 +119,7 @@ func.func @extras(%q: tensor<?x4x64xf32>, %slope: tensor<4xf32>, %bias: tensor<4
 // CHECK-LABEL: @narrow
 func.func @narrow(%q: tensor<?x4x20xf32>) -> tensor<?x4x20xf32> {
   %scale = arith.constant 0.125 : f32
-  // CHECK: vector.transfer_read {{.*}} : tensor<6x20xf32>, vector<32xf32>
+  // CHECK: vector.transfer_read {{.*}} : tensor<1x20xf32>, vector<32xf32>
   // CHECK: attn_cpu.attention_state {{.*}} : tensor<6x32xf32>
   // CHECK: vector.transfer_write {{.*}} : vector<32xf32>, tensor<6x20xf32>
   %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention} : tensor<?x4x20xf32>, tensor<?x4x20xf32>, tensor<?x4x20xf32> -> tensor<?x4x20xf32>
@@ -145,7 +145,7 @@ func.func @heads_last(%q: tensor<?x4x64xf32>, %bias: tensor<?x?x4xf32>, %keys: t
   // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<6x?x1xf32>
   // CHECK: tensor.extract_slice %{{.*}} : tensor<1x?x1x4xf32> to tensor<?x1x1xf32>
   // CHECK: attn_cpu.attention_state {{.*}} maps [#[[$BIAS]], #[[$KEYS]]]
-  // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<1x?x1xf32>
+  // CHECK: tensor.extract_slice %{{.*}} : tensor<?x?x4xf32> to tensor<?x?x1xf32>
   %o = attn.attention %q, %q, %q, %scale extras(%bias, %keys : tensor<?x?x4xf32>, tensor<1x?x1x4xf32>) maps [#q, #k, #v, #o, #bias, #keys] {attn.schedule = #attention}
     : tensor<?x4x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x64xf32>
     score {

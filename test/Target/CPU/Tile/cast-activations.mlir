@@ -79,6 +79,8 @@ func.func @epilogue(%x: tensor<?x64xbf16>, %v: tensor<2x32x64xbf16>, %b: tensor<
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 // CHECK-LABEL: @attention
 func.func @attention(%q: tensor<?x2x32xf32>, %k: tensor<?x2x32xf32>, %v: tensor<?x2x32xf32>, %w: tensor<1x32x64xbf16>) -> tensor<?x32xf32> {
+  // CHECK: scf.forall {{.*}} -> (tensor<?x2x32xbf16>)
+  // CHECK: arith.truncf
   // CHECK: %[[HEADS:.*]] = scf.forall {{.*}} -> (tensor<?x2x32xbf16>)
   // CHECK: arith.truncf
   // CHECK: tensor.collapse_shape %[[HEADS]] {{.*}} into tensor<?x64xbf16>
