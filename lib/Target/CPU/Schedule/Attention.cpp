@@ -30,7 +30,8 @@ constexpr int64_t kWideQueries = 14;
 constexpr int64_t kKeys = 128;
 /// Elements of keys and values that all tiles of a task use while they are in L2: 256 KiB in f32.
 constexpr int64_t kTaskElements = 1 << 16;
-/// Keys of a packed block without a cache: one panel, so that masked blocks end close to what a mask keeps; two for AMX.
+/// Keys of a packed block without a cache: one panel, so that masked blocks end close to what a mask keeps; two for
+/// AMX.
 constexpr int64_t kPackedKeys = 32, kMatrixPackedKeys = 64;
 /// Most queries of a task that packs the keys it reads. More queries share one packed copy: full tiles read it, which
 /// are faster than tiles of as many queries as are left, and several tasks.

@@ -18,7 +18,7 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// Tiles of a summary that a task makes along the keys: 4,096 elements of 14 rows of a matrix are read by one.
+/// Keys that a task of a summary reads for one tile of queries: enough work for a task, and many tasks for few queries.
 constexpr int64_t kStripKeys = 4096;
 
 bool isMatrix(AttentionOp op, unsigned i) {
