@@ -76,9 +76,9 @@ static int check(const rapt_env *env, int64_t queries, int64_t keys) {
   return distance < 1e-6;
 }
 
-/* The memory of a thread beside the arguments does not depend on the lengths: it holds the state of a task's queries, and
- * a few hundred keys and values, which a task of few queries packs for itself. The memory that all share is a copy of
- * the keys and values in packed panels. */
+/* The memory of a thread beside the arguments does not depend on the lengths: it holds the state of a task's queries,
+ * and a few hundred keys and values, which a task of few queries packs for itself. The memory that all share is a copy
+ * of the keys and values in packed panels. */
 static int check_scratch(void) {
   static const int64_t lengths[] = {4096, 16384, 65536};
   int64_t dims[] = {300, 300}, thread = attention_scratch(dims, 2) - attention_scratch(dims, 1);
