@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tasks share the rows of a matmul whose residual is updated in place, each row by one task: a token's logits have the same bits in prompts of any length.
+"""Tasks share the rows of a matmul whose residual is updated in place, each row by one task: a token's logits are the same in prompts of any length, but for the
+last bits, as tiles of attention depend on the length. A row that two tasks compute is wrong by much more.
 The k of these matmuls is so deep that a task has few rows, which are no multiple of a tile's before they are rounded."""
 
 import argparse
@@ -31,7 +32,8 @@ for mode in ("w4",):
     subprocess.run([args.raptc, args.model, "--random-weights=12", f"--quantize={mode}", "-o", library], check=True, capture_output=True)
     whole = logits(library, len(ids))
     for length in (60, 289, 337):
-        differ = np.flatnonzero((logits(library, length) != whole[:length]).any(axis=-1))
+        apart = np.abs(logits(library, length) - whole[:length]).max(axis=-1)
+        differ = np.flatnonzero(~(apart <= 1e-5 * np.abs(whole).max()))
         failed += len(differ)
         print(f"{'FAIL' if len(differ) else 'PASS'} {mode}, {length} tokens: {len(differ)} rows differ {differ[:8]}")
 raise SystemExit(failed > 0)
