@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <new>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -117,18 +118,34 @@ volatile sig_atomic_t isGrowingStack = 0;
   isGrowingStack = 0;
 }
 
-/// When threads crash at the same time, one of them prints the message and ends the process.
-void onCrash(int number) {
+/// Waits for good unless this thread is the first that reports: one message is printed, which ends the process. A
+/// thread that crashes while it reports ends the process at once.
+void becomeReporter() {
   static std::atomic_flag taken;
-  static thread_local bool here = false;
-  if (isGrowingStack)
-    reportNoMemory();
-  if (here) // what is below crashed itself
+  static thread_local bool isReporting = false;
+  if (isReporting)
     _exit(Bug);
-  here = true;
+  isReporting = true;
   while (taken.test_and_set())
     pause();
   TemporaryFile::discardAll();
+}
+
+/// Whether no memory is left that a thread's arena would fit into: where the allocator cannot make one, it ends in
+/// SIGSEGV.
+bool isMemoryGone() {
+  constexpr size_t size = 8 << 20;
+  void *probe = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED)
+    return true;
+  munmap(probe, size);
+  return false;
+}
+
+void onCrash(int number) {
+  if (isGrowingStack || (number == SIGSEGV && isMemoryGone()))
+    reportNoMemory();
+  becomeReporter();
   Line line;
   line << "raptc: error: internal error: " << nameOf(number);
   if (current && !current->doing.empty())
@@ -143,7 +160,7 @@ void onCrash(int number) {
 } // namespace
 
 void driver::reportNoMemory() {
-  TemporaryFile::discardAll();
+  becomeReporter();
   Line line;
   line << "raptc: error: out of memory";
   if (current && !current->doing.empty())

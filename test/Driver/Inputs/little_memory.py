@@ -1,8 +1,6 @@
 """little_memory.py COMMAND...: the command with less and less of an address space ends with 0, or with 1 and one line about memory; never as a bug."""
 
-import os
 import resource
-import shutil
 import subprocess
 import sys
 
@@ -19,13 +17,6 @@ while run([sys.argv[1], "--version"], least).returncode != 0:  # the program its
 told = 0
 for most in range(least, least + (1 << 30), STEP):
     done = run(sys.argv[1:], most)
-    for _ in range(3):  # a known fault: a thread that finds no memory may die of a signal while another one reports that there is none
-        if done.returncode != 1 or "out of memory" not in done.stderr or "SIGSEGV" not in done.stderr:
-            break
-        for name in os.listdir(os.environ["TMPDIR"]):
-            path = os.path.join(os.environ["TMPDIR"], name)
-            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
-        done = run(sys.argv[1:], most)
     if done.returncode == 0:
         break
     lines = done.stderr.splitlines()
