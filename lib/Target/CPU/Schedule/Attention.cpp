@@ -36,6 +36,8 @@ constexpr int64_t kPackedKeys = 32, kMatrixPackedKeys = 64;
 /// Most queries of a task that packs the keys it reads. More queries share one packed copy: full tiles read it, which
 /// are faster than tiles of as many queries as are left, and several tasks.
 constexpr int64_t kFewQueries = 4 * 14;
+/// Most query heads of a group whose tasks pack the same keys each.
+constexpr int64_t kFewGroups = 2;
 /// Rows of a task that fills those behind the last sequence with zeros.
 constexpr int64_t kRestRows = 256;
 /// Least blocks of a split, so that reading them takes much longer than combining their state. Most splits of a
@@ -180,15 +182,21 @@ int64_t cpu::cacheBlockOf(AttentionOp op) {
   return layouts ? layouts->first.block : 0;
 }
 
-std::optional<int64_t> cpu::splitGroupsOf(AttentionOp op) {
-  attn::KVViewOp view = viewOf(op);
-  if (!view || !op.getQBegin())
-    return std::nullopt;
-  if (std::optional<unsigned> group = op.dimOf(0, AttentionOp::G)) {
-    const int64_t groups = extentOf(op.getQuery(), *group);
-    return ShapedType::isDynamic(groups) ? std::nullopt : std::optional(groups);
-  }
+/// Query heads of a key/value head; none where their number is dynamic.
+static std::optional<int64_t> groupsOf(AttentionOp op) {
+  SmallVector<unsigned> queries{0};
+  if (op.getSecondQuery())
+    queries.push_back(op.getSecondMap());
+  for (unsigned i : queries)
+    if (std::optional<unsigned> group = op.dimOf(i, AttentionOp::G)) {
+      const int64_t groups = extentOf(op.getMapped(i), *group);
+      return ShapedType::isDynamic(groups) ? std::nullopt : std::optional(groups);
+    }
   return 1;
+}
+
+std::optional<int64_t> cpu::splitGroupsOf(AttentionOp op) {
+  return viewOf(op) && op.getQBegin() ? groupsOf(op) : std::nullopt;
 }
 
 bool cpu::allowsGroups(AttentionOp op) {
@@ -221,7 +229,8 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   int64_t block = cacheBlockOf(op);
   if (!block)
     schedule.packedKeys = block = mayTakeMatrix(op, target) ? kMatrixPackedKeys : kPackedKeys;
-  if (!cacheBlockOf(op) && !schedule.kernel.matrixRows)
+  const std::optional<int64_t> groups = groupsOf(op);
+  if (!cacheBlockOf(op) && !schedule.kernel.matrixRows && groups && *groups <= kFewGroups)
     schedule.fewQueries = kFewQueries;
   const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(secondChannelsOf(op)) +
                            attn_cpu::padToPanel(valueChannelsOf(op)),
@@ -230,7 +239,7 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   schedule.taskKeys = std::max(elements / block / std::max<int64_t>(channels, kPanel), int64_t(1)) * block;
   if (op.getQBegin())
     schedule.restRows = kRestRows;
-  if (std::optional<int64_t> groups = splitGroupsOf(op)) {
+  if (splitGroupsOf(op)) {
     schedule.splits = kSplits;
     schedule.splitKeys = std::clamp<int64_t>(kMostTaskKeys / block, 1, kSplitBlocks) * block;
     schedule.heads = *groups > 1 && *groups <= kHeads && allowsGroups(op) ? *groups : 1;

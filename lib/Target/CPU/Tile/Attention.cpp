@@ -42,9 +42,6 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// Most query heads of a group whose tasks pack the same keys each.
-constexpr int64_t kFewGroups = 2;
-
 /// The fields of a task that all tasks share.
 AttentionTask taskOf(AttentionOp op, attn::KVViewOp view, int64_t channels, int64_t valueChannels) {
   AttentionTask task{op, analyzeMask(op.getMask()), tellsBlocks(op, Reads::Matrices), tellsBlocks(op, Reads::Vectors),
@@ -342,10 +339,9 @@ struct Few {
   bool isAlways = false;
   Value isFew = {};
 };
-Few fewOf(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult groups, OpFoldResult rows,
-          OpFoldResult longest) {
-  const std::optional<int64_t> most = task.schedule.fewQueries, groupCount = getConstantIntValue(groups);
-  if (!most || !groupCount || *groupCount > kFewGroups || (sharesKeys(task.op) && getConstantIntValue(rows) != 1))
+Few fewOf(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult longest) {
+  const std::optional<int64_t> most = task.schedule.fewQueries;
+  if (!most || (sharesKeys(task.op) && getConstantIntValue(rows) != 1))
     return {};
   if (std::optional<int64_t> count = getConstantIntValue(longest))
     return {*count <= *most};
@@ -403,7 +399,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     }
     if (op.getQBegin() && !coverAllRows(op.getQBegin()))
       fillRests(b, op, *prototype.schedule.restRows, dests);
-    const Few few = fewOf(b, prototype, groups, rows, longest);
+    const Few few = fewOf(b, prototype, rows, longest);
     if (!view && !few.isAlways)
       prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys, few.isFew);
     prototype.summaries = summarizeMatrices(b, prototype, rows, queries, keys);
