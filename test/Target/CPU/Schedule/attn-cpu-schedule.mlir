@@ -79,6 +79,24 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
+// Three query heads would pack the same keys each, so no task of few queries does; two may.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
+// CHECK: #attn.schedule<few_queries = 56, kernel
+// CHECK: #attn.schedule<kernel = {{.*}}, packed_keys = 32,
+// CHECK: @groups
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @groups(%two: tensor<?x4x2x64xf32>, %three: tensor<?x4x3x64xf32>, %k: tensor<?x4x64xf32>, %s: f32) -> (tensor<?x4x2x64xf32>, tensor<?x4x3x64xf32>) {
+    %x = attn.attention %two, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x4x2x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x2x64xf32>
+    %y = attn.attention %three, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x4x3x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x3x64xf32>
+    return %x, %y : tensor<?x4x2x64xf32>, tensor<?x4x3x64xf32>
+  }
+}
+
+// -----
+
 // KV blocks and splits are multiples of a cache's blocks. The three heads of a group share a tile of a split. AMX takes 32 queries as two tiles
 // of 16; fewer than 16 queries are padded to a tile.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>

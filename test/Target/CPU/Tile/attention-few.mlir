@@ -55,13 +55,13 @@ func.func @always(%q: tensor<5x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
 
 // -----
 
-#attention = #attn.schedule<few_queries = 12, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 
-// Three query heads would pack the same keys: they read one packed copy.
+// Without few_queries, the three query heads of a key head read one packed copy.
 // CHECK-LABEL: @groups
 func.func @groups(%q: tensor<5x4x3x64xf32>, %k: tensor<?x4x64xf32>, %v: tensor<?x4x64xf32>) -> tensor<5x4x3x64xf32> {
   %scale = arith.constant 0.125 : f32
