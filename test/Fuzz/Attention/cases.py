@@ -229,10 +229,11 @@ def draw_weights(r, case):
 
 
 def most_keys(case):
-    """The most keys of a sequence in any call."""
+    """The most keys of a sequence in any call. A static extent of keys counts in a call without sequences, too: weights that are shorter are refused (A34)."""
     if case["cache"]:
         return max((past + n for data in case["data"] for past, n in zip(data["past"], data["q"])), default=0)
-    return max((count for data in case["data"] for _, count in keys_of(case, data)), default=0)
+    static = 0 if case["begins"].count("kv") or case["length"] or case["offset"] or "kv" not in case["static"] else case["data"][0]["kv"]
+    return max((count for data in case["data"] for _, count in keys_of(case, data)), default=static)
 
 
 # ---- reducing --------------------------------------------------------------------------------------------------------
