@@ -193,18 +193,18 @@ TEST(Pool, AThreadIsNotWokenOnTheCallersProcessor) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       return;
     }
-    places.beside += !CPU_ISSET(sched_getcpu(), &places.caller);
     if (places.rounds++ == 0)
       EXPECT_EQ(sched_setaffinity(0, sizeof places.caller, &places.caller), 0);
+    else
+      places.beside += !CPU_ISSET(sched_getcpu(), &places.caller);
   };
+  // The thread has bound itself to the caller's processor, so that only the pool can move it away. On a busy machine
+  // it may still spin there when the next round begins, hence the number of rounds.
   rapt_executor executor = rapt_pool_executor(pool);
-  for (int round = 0; round < 1000 && places.rounds < 3; ++round) {
+  for (int round = 0; round < 1000 && places.beside < 2; ++round) {
     executor.parallel_for(executor.user, body, &places, 2);
-    if (places.rounds == 1)
-      places.beside = 0;
     std::this_thread::sleep_for(std::chrono::milliseconds(2)); // it falls asleep
   }
-  EXPECT_GE(places.rounds, 3);
   EXPECT_GE(places.beside, 2);
   sched_setaffinity(0, sizeof before, &before);
   rapt_pool_free(pool);
