@@ -46,13 +46,13 @@ LogicalResult AttentionStateOp::verify() {
     return emitOpError() << "key " << key << ", value " << value << " and acc " << acc << " do not fit query " << query;
   if (failed(verifyRowsOfState(*this, query.getDimSize(0))))
     return failure();
-  if (getOnePosition() && !getExtras().empty())
-    return emitOpError("has queries at one position, and extra operands");
+  if (int64_t rows = query.getDimSize(0); ShapedType::isStatic(rows) && rows % int64_t(getHeads()) != 0)
+    return emitOpError() << "has " << rows << " rows, which are no multiple of its " << getHeads() << " heads";
   if (getBf16Matmul() && (!isVnniPacked(key) || !isVnniPacked(value) || getAdditive()))
     return emitOpError()
            << "has 'bf16_matmul', which needs VNNI-packed keys and values and no additive similarity, found " << key
            << " and " << value;
-  if (failed(verifyStateExtras(*this, query.getDimSize(0), /*keys=*/ShapedType::kDynamic)))
+  if (failed(verifyStateExtras(*this, getQueries(), /*keys=*/ShapedType::kDynamic)))
     return failure();
   if (getAdditive()) {
     auto additive = cast<RankedTensorType>(getAdditive().getType());
@@ -70,6 +70,11 @@ LogicalResult AttentionStateOp::verify() {
 
 void AttentionStateOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<FoldCastsIntoState<AttentionStateOp>>(context);
+}
+
+int64_t AttentionStateOp::getQueries() {
+  const int64_t rows = getQuery().getType().getDimSize(0);
+  return ShapedType::isDynamic(rows) ? rows : rows / int64_t(getHeads());
 }
 
 bool AttentionStateOp::isTable(unsigned i) { return isTableWith(getExtraMap(i), getExtras()[i]); }

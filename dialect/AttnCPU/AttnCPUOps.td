@@ -230,7 +230,7 @@ def AttnCPU_AttentionStateOp : AttnCPU_StateOp<"attention_state", [
     - Keys and values in bf16 are VNNI-packed, [B/32, D/2, 64] and [DV/32, B/2, 64].
     - `at(b, h, q, kv)` are the sequence, the head, and the absolute positions of the first query and the first key.
     - Keys at or beyond `limit` are masked: the last panel may have more keys than the sequence.
-    - With `one_position` all queries are at `q`: they are the heads of a group. There are no extra operands then.
+    - With `heads` above 1 the query has rows of several query heads of a group: M / `heads` queries, each of which has `heads` consecutive rows.
     - With `bf16_matmul` keys and values are bf16, and the scaled query and the probabilities are cast to bf16.
     - Without a score region max is in base-2 units. Only this op and `attn_cpu.attention_merge` read it.
 
@@ -257,7 +257,7 @@ def AttnCPU_AttentionStateOp : AttnCPU_StateOp<"attention_state", [
                        Variadic<RankedTensorOf<[AnyType]>>:$extras, Optional<1DTensorOf<[F32]>>:$additive,
                        Variadic<RankedTensorOf<[AnyFloat]>>:$prefetched, Optional<Index>:$from, Optional<Index>:$to,
                        RankedTensorOf<[F32]>:$acc, 1DTensorOf<[F32]>:$max, 1DTensorOf<[F32]>:$sum, OptionalAttr<AffineMapArrayAttr>:$extra_maps,
-                       UnitAttr:$one_position, UnitAttr:$bf16_matmul);
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$heads, UnitAttr:$bf16_matmul);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $scale `at` `(` $b `,` $h `,` $q `,` $kv `)` (`limit` `(` $limit^ `)`)?
@@ -273,6 +273,8 @@ def AttnCPU_AttentionStateOp : AttnCPU_StateOp<"attention_state", [
       return ::llvm::cast<::mlir::AffineMapAttr>((*getExtraMaps())[i]).getValue();
     }
     bool isTable(unsigned i);
+    /// The number of queries, or kDynamic.
+    int64_t getQueries();
   }];
 }
 

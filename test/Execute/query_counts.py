@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Attention of 1 to 31 queries and of some more, compiled, against the formula in float64: tiles have as many queries as are left, and a task of few
-queries packs the keys that it reads. Counts are dynamic and static, of one sequence and of packed ones, with masks, extra operands of queries, log-sum-exp,
+queries packs the keys that it reads, all of them or a split. Counts are dynamic and static, of one sequence and of packed ones, with masks, extra operands of queries, log-sum-exp,
 groups of query heads, channels that fill no panel, keys of 16 bits, and NaN in keys that the mask drops. One call runs twice with other workers: same bits."""
 
 import numpy as np
@@ -113,7 +113,7 @@ def shapes(case, count):
 
 
 def one(program, name, case, count, dims, same=False):
-    keys = int(random.integers(1, 300)) + (count if CASES[case][8] in (CAUSAL, WINDOW) else 0)
+    keys = int(random.integers(1, random.choice((300, 1900)))) + (count if CASES[case][8] in (CAUSAL, WINDOW) else 0)
     behind = 5
     first = keys - count if CASES[case][8] else 0
     q, k, v, extras = drawn(case, count, keys + behind, first)
@@ -129,7 +129,7 @@ def one(program, name, case, count, dims, same=False):
 
 def many(program, name, case, queries):
     """Packed sequences."""
-    keys = [int(random.integers(0, 150)) for _ in queries]
+    keys = [int(random.integers(0, random.choice((150, 1500)))) for _ in queries]
     offsets = [np.cumsum((0, *lengths)).astype(np.int32) for lengths in (queries, keys)]
     q, k, v, extras = drawn(case, sum(queries), sum(keys), 0)
     outs, lses = [], []

@@ -185,9 +185,9 @@ func.func @merge_rows(%as: tensor<4x8x32xf32>, %ms: tensor<4x8xf32>, %ls: tensor
 
 // -----
 
-func.func @one_position(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %e: tensor<?xf32>) {
-  // expected-error@+1 {{has queries at one position, and extra operands}}
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%e : tensor<?xf32>) maps [affine_map<(q, kv) -> (kv)>] init(%acc, %m, %m) {one_position}
+func.func @heads(%q: tensor<8x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %s: f32, %i: index, %acc: tensor<8x32xf32>, %m: tensor<8xf32>, %e: tensor<?xf32>) {
+  // expected-error@+1 {{has 8 rows, which are no multiple of its 3 heads}}
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %s at(%i, %i, %i, %i) extras(%e : tensor<?xf32>) maps [affine_map<(q, kv) -> (kv)>] init(%acc, %m, %m) {heads = 3 : i64}
     : tensor<8x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<8x32xf32>, tensor<8xf32>, tensor<8xf32>
   return
 }

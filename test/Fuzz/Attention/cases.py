@@ -69,6 +69,9 @@ def draw_data(r, case, rows=None):
     limit = min(300, most / max(1, max(queries, default=1)))
     data = {"seed": r.getrandbits(32), "q": queries, "q_slack": r.choice((0, 0, 0, 1, 17)), "kv_slack": r.choice((0, 0, 0, 1, 40)),
             "amplify": r.choice((1, 1, 1, 0.01, 1 if case["cache"] else 6)), "poison": r.random() < 0.4, "stale": r.random() < 0.7}
+    if max(queries, default=1) <= 14 and not case["cache"] and r.random() < 0.3:  # keys of several splits
+        length = lambda limit: r.choice([n for n in (*LENGTHS, *3 * (512, 513, 545, 1100, 1900)) if n <= limit])
+        limit = max(limit, most / max(1, max(queries, default=1)))
     data["kv"] = [length(limit) for _ in range(rows)] if "kv" in case["begins"] else length(limit)
     return complete(r, case, data)
 

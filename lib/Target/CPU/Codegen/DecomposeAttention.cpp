@@ -388,9 +388,7 @@ attn_cpu::AttentionStateOp sliceQueries(ImplicitLocOpBuilder &b, attn_cpu::Atten
     return extract(b, tensor, offsets, sizes, shape);
   };
   Value acc = rows(op.getAcc()), max = rows(op.getMax()), sum = rows(op.getSum()), query = rows(op.getQuery()),
-        position = op.getQ();
-  if (!op.getOnePosition())
-    position = asValue(b, affineOf(b, b.getAffineDimExpr(0) + first, {OpFoldResult(position)}));
+        position = asValue(b, affineOf(b, b.getAffineDimExpr(0) + first, {OpFoldResult(op.getQ())}));
   SmallVector<Value> extras;
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
     std::optional<unsigned> dim = op.getExtraMap(i).getResultPosition(b.getAffineDimExpr(0));
@@ -399,7 +397,7 @@ attn_cpu::AttentionStateOp sliceQueries(ImplicitLocOpBuilder &b, attn_cpu::Atten
   auto step = attn_cpu::AttentionStateOp::create(b, query, op.getKey(), op.getValue(), op.getScale(), op.getB(),
                                                  op.getH(), position, op.getKv(), op.getLimit(), extras,
                                                  op.getAdditive(), ValueRange(), Value(), Value(), acc, max, sum,
-                                                 op.getExtraMapsAttr(), op.getOnePosition(), op.getBf16Matmul());
+                                                 op.getExtraMapsAttr(), /*heads=*/1, op.getBf16Matmul());
   step->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   IRMapping mapping;
   op.getScore().cloneInto(&step.getScore(), mapping);
@@ -451,7 +449,7 @@ struct DecomposeAttention : rapt::impl::AttnDecomposeAttentionBase<DecomposeAtte
     SmallVector<attn_cpu::AttentionStateOp> wide;
     getOperation()->walk([&](attn_cpu::AttentionStateOp op) {
       RankedTensorType query = op.getQuery().getType();
-      if (op.getBf16Matmul() && query.hasStaticShape() && query.getDimSize(0) > kLanes &&
+      if (op.getBf16Matmul() && op.getHeads() == 1 && query.hasStaticShape() && query.getDimSize(0) > kLanes &&
           query.getDimSize(0) % kLanes == 0 && op.getKey().getType().hasStaticShape() &&
           op.getValue().getType().hasStaticShape())
         wide.push_back(op);

@@ -199,8 +199,9 @@ FailureOr<Value> applyRegion(ImplicitLocOpBuilder &b, Region &region, unsigned f
   return splat(b, lanes.mapping.lookupOrDefault(block.back().getOperand(0)));
 }
 
-/// The region arguments for the extra operands at query r of the tile and 32 keys from `key` on: elements, or a table.
-SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value r, Value key) {
+/// The region arguments for the extra operands at query `nth` of the tile and 32 keys from `key` on: elements, or a
+/// table.
+SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value nth, Value key) {
   SmallVector<Value> values;
   for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
     if (op.isTable(i)) {
@@ -214,7 +215,7 @@ SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateO
     for (auto [place, expr] : llvm::enumerate(map.getResults())) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
       const bool isKey = dim && dim.getPosition() == 1;
-      indices.push_back(isKey ? key : dim ? r : index(b, 0));
+      indices.push_back(isKey ? key : dim ? nth : index(b, 0));
       if (isKey)
         along = AffineMap::get(map.getNumResults(), 0, b.getAffineDimExpr(place));
     }
@@ -232,7 +233,14 @@ SmallVector<Value> readExtras(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateO
 } // namespace
 
 namespace {
-/// The region arguments for query r of the tile and 32 keys from `column` on.
+/// The query of row r.
+Value queryOf(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value r) {
+  if (op.getQueries() == 1)
+    return index(b, 0);
+  return op.getHeads() == 1 ? r : Value(arith::DivUIOp::create(b, r, index(b, int64_t(op.getHeads()))));
+}
+
+/// The region arguments for row r of the tile and 32 keys from `column` on.
 struct Elements {
   SmallVector<Value> arguments; ///< b, h, q, kv, extras
   Value kv;                     ///< a vector of i32: positions fit 32 bits
@@ -244,9 +252,9 @@ Elements elementsAt(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Valu
   Value steps = arith::ConstantOp::create(
       b, DenseIntElementsAttr::get(panelOf(i32), llvm::to_vector(llvm::seq<int32_t>(0, kPanel))));
   Value kv = arith::AddIOp::create(b, splat(b, toInteger(b, key, i32)), steps);
-  Value q = op.getOnePosition() ? op.getQ() : Value(arith::AddIOp::create(b, op.getQ(), r));
+  Value nth = queryOf(b, op, r), q = arith::AddIOp::create(b, op.getQ(), nth);
   Elements elements{{op.getB(), op.getH(), q, kv}, kv};
-  llvm::append_range(elements.arguments, readExtras(b, op, r, key));
+  llvm::append_range(elements.arguments, readExtras(b, op, nth, key));
   return elements;
 }
 

@@ -33,16 +33,17 @@ constexpr int64_t kTaskElements = 1 << 16;
 /// Keys of a packed block without a cache: one panel, so that masked blocks end close to what a mask keeps; two for
 /// AMX.
 constexpr int64_t kPackedKeys = 32, kMatrixPackedKeys = 64;
-/// Most queries of a task that packs the keys it reads. More queries share one packed copy: full tiles read it, which
-/// are faster than tiles of as many queries as are left, and several tasks.
-constexpr int64_t kFewQueries = 4 * 14;
-/// Most query heads of a group whose tasks pack the same keys each.
-constexpr int64_t kFewGroups = 2;
 /// Rows of a task that fills those behind the last sequence with zeros.
 constexpr int64_t kRestRows = 256;
-/// Least blocks of a split, so that reading them takes much longer than combining their state. Most splits of a
-/// sequence, so that the buffer of their states is bounded.
-constexpr int64_t kSplitBlocks = 4, kSplits = 16;
+/// Least blocks of a cache, or keys, of a split, so that reading them takes much longer than combining their state.
+/// Most splits of a sequence, so that the buffer of their states is bounded; without a cache more tasks than
+/// kSplitTasks have fewer splits.
+constexpr int64_t kSplitBlocks = 4, kSplitKeys = 512, kSplits = 16, kSplitTasks = 1024;
+/// Most rows of the queries of a sequence that has splits, whose tasks pack the keys that they read. More queries share
+/// one packed copy: full tiles read it, which are faster than tiles of as many queries as are left, and several tasks.
+constexpr int64_t kSplitRows = 4 * 14;
+/// Most query heads of a group whose tasks pack the same keys each, where they are no rows of one tile.
+constexpr int64_t kSplitGroups = 2;
 /// Steps of k per prefetched line of the next queries and of the result.
 constexpr int64_t kLineSteps = 2;
 /// Most query heads of a group in one tile.
@@ -51,7 +52,7 @@ constexpr int64_t kHeads = 14;
 /// Limits of the lowering: softmax has one query per lane of a vector of 16, and AMX takes several such tiles; buffers
 /// of a task have static sizes.
 constexpr int64_t kMostTiles = 4, kMostQueries = 16, kMostMatrixQueries = 64, kMostTaskQueries = 1024, kMostKeys = 1024,
-                  kMostTaskKeys = 1 << 16, kMostSplits = 1024;
+                  kMostTaskKeys = 1 << 16, kMostSplits = 1024, kMostSplitTasks = 1 << 16;
 
 attn::KVViewOp viewOf(AttentionOp op) { return op.getKey().getDefiningOp<attn::KVViewOp>(); }
 
@@ -112,16 +113,26 @@ LogicalResult verifyKeys(AttentionOp op, StringRef name, int64_t keys, int64_t b
 }
 
 LogicalResult verifySplits(AttentionOp op, const AttentionSchedule &schedule, int64_t block) {
-  const std::optional<int64_t> groups = splitGroupsOf(op);
-  constexpr llvm::StringLiteral when = "for packed queries over a cache";
-  if (failed(verifyPresence(op, "splits", schedule.splits.has_value(), groups.has_value(), when)) ||
-      failed(verifyPresence(op, "split_keys", schedule.splitKeys.has_value(), groups.has_value(), when)) ||
-      failed(verifyPresence(op, "heads", schedule.heads.has_value(), groups.has_value(), when)))
+  const std::optional<int64_t> groups = queryHeadsOf(op);
+  // Without a cache and AMX a schedule may do without splits.
+  const bool isOptional = !viewOf(op) && groups && !schedule.kernel.matrixRows,
+             areNeeded = isOptional ? schedule.splits.has_value() : viewOf(op) && op.getQBegin() && groups;
+  const StringRef when = "for packed queries over a cache, and for keys that are not in a cache, without AMX";
+  auto verify = [&](StringRef name, std::optional<int64_t> value, bool isNeeded) {
+    return verifyPresence(op, name, value.has_value(), isNeeded, when);
+  };
+  if (failed(verify("splits", schedule.splits, areNeeded)) ||
+      failed(verify("split_keys", schedule.splitKeys, areNeeded)) ||
+      failed(verify("split_queries", schedule.splitQueries, areNeeded)) ||
+      failed(verify("split_tasks", schedule.splitTasks, areNeeded && !viewOf(op))) ||
+      failed(verify("heads", schedule.heads, areNeeded)))
     return failure();
-  if (!groups)
+  if (!areNeeded)
     return success();
   if (failed(verifyMost(op, "splits", *schedule.splits, kMostSplits)) ||
-      failed(verifyKeys(op, "split_keys", *schedule.splitKeys, block, kMostTaskKeys)))
+      failed(verifyKeys(op, "split_keys", *schedule.splitKeys, block, kMostTaskKeys)) ||
+      failed(verifyMost(op, "split_queries", *schedule.splitQueries, kMostTaskQueries)) ||
+      failed(verifyMost(op, "split_tasks", schedule.splitTasks.value_or(1), kMostSplitTasks)))
     return failure();
   if (*schedule.heads > kMostQueries || *groups % *schedule.heads != 0)
     return faultOf(op, "heads") << "be at most " << kMostQueries << " and divide the " << *groups
@@ -182,8 +193,7 @@ int64_t cpu::cacheBlockOf(AttentionOp op) {
   return layouts ? layouts->first.block : 0;
 }
 
-/// Query heads of a key/value head; none where their number is dynamic.
-static std::optional<int64_t> groupsOf(AttentionOp op) {
+std::optional<int64_t> cpu::queryHeadsOf(AttentionOp op) {
   SmallVector<unsigned> queries{0};
   if (op.getSecondQuery())
     queries.push_back(op.getSecondMap());
@@ -195,22 +205,40 @@ static std::optional<int64_t> groupsOf(AttentionOp op) {
   return 1;
 }
 
-std::optional<int64_t> cpu::splitGroupsOf(AttentionOp op) {
-  return viewOf(op) && op.getQBegin() ? groupsOf(op) : std::nullopt;
-}
-
 bool cpu::allowsGroups(AttentionOp op) {
-  if (!op.getExtras().empty() || op.getAdditive())
+  if (op.getAdditive() || !op.dimOf(0, AttentionOp::G) || !op.dimOf(3, AttentionOp::G))
     return false;
-  for (unsigned i : {0u, 3u}) {
-    std::optional<unsigned> group = op.dimOf(i, AttentionOp::G);
-    if (!group || *group > *op.dimOf(i, i == 0 ? AttentionOp::DQK : AttentionOp::DV))
+  for (unsigned i = 0; i < op.getExtras().size(); ++i)
+    if (op.dimOf(4 + i, AttentionOp::G))
       return false;
-  }
   auto isUsed = [](Region &region, unsigned argument) {
     return !region.empty() && !region.getArgument(argument).use_empty();
   };
   return !isUsed(op.getScore(), 2) && !isUsed(op.getMask(), 1);
+}
+
+/// Chooses split-KV grids for sequences of few queries. `block` is the number of keys of a block.
+static void chooseSplits(AttentionOp op, int64_t block, AttentionSchedule &schedule) {
+  const std::optional<int64_t> groups = queryHeadsOf(op);
+  if (!groups)
+    return;
+  const int64_t heads = *groups <= kHeads && allowsGroups(op) ? *groups : 1;
+  if (viewOf(op)) {
+    if (!op.getQBegin())
+      return;
+    schedule.splits = kSplits, schedule.splitQueries = 1;
+    schedule.splitKeys = std::clamp<int64_t>(kMostTaskKeys / block, 1, kSplitBlocks) * block;
+  } else {
+    const int64_t queries = extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::Q));
+    const bool areMany = ShapedType::isStatic(queries) && queries * heads > kSplitRows;
+    if (schedule.kernel.matrixRows || areMany || (heads != *groups && *groups > kSplitGroups))
+      return;
+    // Tokens that attend to one another have as few keys as queries.
+    const bool areFew = op.getQuery() == op.getKey() || (op.getQBegin() && op.getQBegin() == op.getKvBegin());
+    schedule.splits = areFew ? 1 : kSplits, schedule.splitQueries = std::max<int64_t>(kSplitRows / heads, 1);
+    schedule.splitKeys = kSplitKeys, schedule.splitTasks = kSplitTasks;
+  }
+  schedule.heads = heads;
 }
 
 AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target) {
@@ -229,9 +257,6 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   int64_t block = cacheBlockOf(op);
   if (!block)
     schedule.packedKeys = block = mayTakeMatrix(op, target) ? kMatrixPackedKeys : kPackedKeys;
-  const std::optional<int64_t> groups = groupsOf(op);
-  if (!cacheBlockOf(op) && !schedule.kernel.matrixRows && groups && *groups <= kFewGroups)
-    schedule.fewQueries = kFewQueries;
   const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(secondChannelsOf(op)) +
                            attn_cpu::padToPanel(valueChannelsOf(op)),
                 elements = kTaskElements * (attn_cpu::usesBf16Matmul(op) ? 2 : 1);
@@ -239,11 +264,7 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   schedule.taskKeys = std::max(elements / block / std::max<int64_t>(channels, kPanel), int64_t(1)) * block;
   if (op.getQBegin())
     schedule.restRows = kRestRows;
-  if (splitGroupsOf(op)) {
-    schedule.splits = kSplits;
-    schedule.splitKeys = std::clamp<int64_t>(kMostTaskKeys / block, 1, kSplitBlocks) * block;
-    schedule.heads = *groups > 1 && *groups <= kHeads && allowsGroups(op) ? *groups : 1;
-  }
+  chooseSplits(op, block, schedule);
   return schedule;
 }
 
@@ -254,10 +275,6 @@ LogicalResult cpu::verifyAttention(AttentionOp op, const AttentionSchedule &sche
   const int64_t ofCache = cacheBlockOf(op);
   if (failed(verifyPresence(op, "packed_keys", schedule.packedKeys.has_value(), ofCache == 0,
                             "for keys that are not in a cache")) ||
-      (schedule.fewQueries &&
-       failed(verifyPresence(op, "few_queries", true, ofCache == 0 && !schedule.kernel.matrixRows,
-                             "for keys that are not in a cache, without AMX"))) ||
-      failed(verifyMost(op, "few_queries", schedule.fewQueries.value_or(1), schedule.taskQueries)) ||
       failed(
           verifyPresence(op, "rest_rows", schedule.restRows.has_value(), bool(op.getQBegin()), "for packed queries")))
     return failure();

@@ -23,10 +23,9 @@ attn::QuantizedType quantizedPanels(std::optional<attn::WeightLayoutInterface> l
 
 /// Positions of a block of the KV cache; 0 where attention has no cache.
 int64_t cacheBlockOf(attn::AttentionOp op);
-/// The query heads of a key/value head where attention has a split-KV grid, whose tiles are heads of such a group;
-/// nullopt where it has none.
-std::optional<int64_t> splitGroupsOf(attn::AttentionOp op);
-/// Whether the heads of a group can be one tile: they differ in their queries alone.
+/// The query heads of a key/value head; nullopt where their number is dynamic.
+std::optional<int64_t> queryHeadsOf(attn::AttentionOp op);
+/// Whether the heads of a group can be rows of one tile: they differ in their queries alone.
 bool allowsGroups(attn::AttentionOp op);
 
 /// Schedules that are fast on the target, for ops that are tiled.

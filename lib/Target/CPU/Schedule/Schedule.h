@@ -67,8 +67,8 @@ struct LinearSchedule {
   }
 };
 
-/// attn.attention: a grid of tasks over blocks of queries, which iterate over KV blocks. Sequences of one query use
-/// split-KV where `splits`, `splitKeys` and `heads` are present.
+/// attn.attention: a grid of tasks over blocks of queries, which iterate over KV blocks. Where `splits`, `splitKeys`
+/// and `heads` are present, sequences of few queries use split-KV.
 struct AttentionSchedule {
   Sizes queries; ///< queries of a task's tiles, largest first; a last one above 1 may repeat queries, one of 1
                  ///< stands for tiles of as many queries as are left
@@ -77,17 +77,19 @@ struct AttentionSchedule {
   int64_t keys = 0;                  ///< keys of a KV block where keys are contiguous
   int64_t taskKeys = 0;              ///< keys that all tiles of a task use while the keys are in L2
   std::optional<int64_t> packedKeys; ///< without a cache: keys of a packed block
-  std::optional<int64_t> fewQueries; ///< without a cache and AMX: most queries whose task packs the keys that it reads
   std::optional<int64_t> restRows;   ///< with packed sequences: rows of a task that fills rows behind the last sequence
-  std::optional<int64_t> splits;     ///< with a cache: most splits of a sequence with one query
-  std::optional<int64_t> splitKeys;  ///< with a cache: least keys of a split
-  std::optional<int64_t> heads;      ///< with a cache: query heads of a group that are one tile of a split
+  std::optional<int64_t> splits;     ///< most splits of a sequence
+  std::optional<int64_t> splitKeys;  ///< least keys of a split
+  std::optional<int64_t> splitQueries; ///< most queries of a sequence that has splits
+  std::optional<int64_t> splitTasks;   ///< without a cache: more tasks than these have fewer splits each, at least one
+  std::optional<int64_t> heads;        ///< query heads of a group that are rows of one tile of a split
   MicroKernel kernel;
 
   template <typename Visitor> void visit(Visitor &&v) {
     v("queries", queries), v("task_queries", taskQueries), v("wide_queries", wideQueries), v("keys", keys),
-        v("task_keys", taskKeys), v("packed_keys", packedKeys), v("few_queries", fewQueries), v("rest_rows", restRows),
-        v("splits", splits), v("split_keys", splitKeys), v("heads", heads), v("kernel", kernel);
+        v("task_keys", taskKeys), v("packed_keys", packedKeys), v("rest_rows", restRows), v("splits", splits),
+        v("split_keys", splitKeys), v("split_queries", splitQueries), v("split_tasks", splitTasks), v("heads", heads),
+        v("kernel", kernel);
   }
 };
 

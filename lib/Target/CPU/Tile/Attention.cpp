@@ -11,8 +11,8 @@
 // and their matmuls have a dynamic number of rows. With AMX the last tile begins earlier and
 // computes some queries again.
 //
-// Keys without a cache are packed first, by a grid of their own. Few queries read keys and values
-// once: their tasks pack the blocks that they use next. A task converts 16-bit or
+// Keys without a cache are packed first, by a grid of their own. Few queries have grids of their
+// own (AttentionSplits.cpp). A task converts 16-bit or
 // int8 KV blocks to f32 once and reuses them for all its queries. Matmuls by bf16 dot products
 // read VNNI-packed keys in place instead. AMX takes two tiles of 16 queries at a time.
 // Fewer than 16 queries are padded to a tile, whose last query repeats, where extra operands
@@ -130,29 +130,13 @@ Value isTiled(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count) {
 
 using TileBody = function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, const Rows &, ValueRange)>;
 
-/// Iterates over the queries of a task from `from` to `count` in tiles of as many as are left. Tiles are balanced: 15
-/// queries are 8 and 7.
-SmallVector<Value> overQueriesLeft(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value count,
-                                   ValueRange init, TileBody body) {
-  const int64_t most = task.mostQueriesLeft();
-  Value left = arith::SubIOp::create(b, count, from);
-  Value tiles = asValue(
-      b, affineMax(b, {affineOf(b, b.getAffineDimExpr(0).ceilDiv(most), {OpFoldResult(left)}), b.getIndexAttr(1)}));
-  Value each = arith::MaxSIOp::create(b, arith::CeilDivUIOp::create(b, left, tiles), index(b, 1));
-  return loop(b, from, count, each, init, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
-    OpFoldResult rest = arith::SubIOp::create(b, count, at).getResult();
-    return body(b, {affineMin(b, {rest, OpFoldResult(each), b.getIndexAttr(most)}), at, at}, carried);
-  });
-}
-
 /// Iterates over the `count` queries of a task in tiles. Where AMX multiplies them, the last tile of a size begins
-/// earlier. Vectors take full tiles, and tiles of as many queries as are left: one, or two after full ones. Where tasks
-/// pack keys all tiles are such, which keeps code short.
+/// earlier. Vectors take full tiles, and tiles of as many queries as are left: one, or two after full ones.
 SmallVector<Value> overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task, Value count, ValueRange init,
                              TileBody body) {
   Value zero = index(b, 0), from = zero; // `count` once a size of AMX has taken the queries
   SmallVector<Value> state(init);
-  for (int64_t m : task.packsKeys ? ArrayRef<int64_t>() : ArrayRef(task.schedule.queries).drop_back()) {
+  for (int64_t m : ArrayRef(task.schedule.queries).drop_back()) {
     Value left = arith::SubIOp::create(b, count, from), end, last = count;
     if (task.schedule.kernel.takesMatrix(m)) {
       Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, left, index(b, m));
@@ -173,7 +157,10 @@ SmallVector<Value> overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task,
   }
   const int64_t m = task.schedule.queries.back();
   if (!task.repeatsQueries())
-    return overQueriesLeft(b, task, from, count, state, body);
+    return overQueriesLeft(b, from, count, task.mostQueriesLeft(), state,
+                           [&](ImplicitLocOpBuilder &b, OpFoldResult rows, Value first, ValueRange carried) {
+                             return body(b, {rows, first, first}, carried);
+                           });
   return loop(b, from, count, m, state, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
     Value last = arith::MaxSIOp::create(b, arith::SubIOp::create(b, count, index(b, m)), zero);
     return body(b, {b.getIndexAttr(m), at, arith::MinSIOp::create(b, at, last)}, carried);
@@ -194,15 +181,12 @@ SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task,
           insert(b, state[1], states[1], {r}, {rows.count}), insert(b, state[2], states[2], {r}, {rows.count})};
 }
 
-/// Blocks of keys that all tiles of a task use while they are in L2.
-int64_t blocksOfTask(const AttentionTask &task) { return task.schedule.taskKeys / task.block; }
-
 /// The states of all tiles of a task after blocks [begin, end), which every tile uses while they are in L2.
 SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value begin,
                               Value end, ValueRange states, Value dest) {
   AttentionTask some = task;
   if (needsWidening(task))
-    some.widened = widenKeys(b, task, begin, end, blocksOfTask(task));
+    some.widened = widenKeys(b, task, begin, end, task.blocksOfTask());
   auto body = [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
     Value last;
     if (task.repeatsQueries() && rows.size() == task.schedule.queries.back())
@@ -229,11 +213,10 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
     return withState(b, task, carried, rows, initialState(b, sink, stateOf(b, task, carried, rows)));
   });
   KeyBlocks all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
-  Value most = index(b, blocksOfTask(task));
+  Value most = index(b, task.blocksOfTask());
   // Few queries convert one block at a time, which they read from L1.
   if (needsWidening(task))
-    most = arith::SelectOp::create(b, isTiled(b, task, count), most,
-                                   index(b, task.view ? 1 : task.schedule.keys / task.block));
+    most = arith::SelectOp::create(b, isTiled(b, task, count), most, index(b, 1));
   if (task.tellsTasks) { // a task without queries reads no operand's elements
     Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, index(b, 0));
     all.end = arith::SelectOp::create(b, isEmpty, all.from, all.end);
@@ -257,18 +240,14 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
 SmallVector<Insertion> attend(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count,
                               ValueRange dests) {
   AttentionOp op = task.op;
-  Insertion out;
-  SmallVector<int64_t> shape;
-  tileOf(b, task, 3, arith::AddIOp::create(b, task.firstQuery, first), 1, Value(), 0, out.offsets, out.sizes);
-  out.sizes[*op.dimOf(3, AttentionOp::Q)] = count;
-  for (OpFoldResult size : out.sizes)
-    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  SmallVector<Insertion> made{out};
-  SmallVector<Value> slices{extract(b, dests[0], out.offsets, out.sizes, shape)};
-  if (dests.size() > 1) {
-    made.push_back(withoutChannels(op, out));
-    slices.push_back(extractLse(b, dests[1], made[1]));
-  }
+  SmallVector<Insertion> made(1);
+  tileOf(b, task, 3, arith::AddIOp::create(b, task.firstQuery, first), 1, Value(), 0, made[0].offsets, made[0].sizes);
+  made[0].sizes[*op.dimOf(3, AttentionOp::Q)] = count;
+  if (dests.size() > 1)
+    made.push_back(withoutChannels(op, made[0]));
+  SmallVector<Value> slices;
+  for (auto [dest, insertion] : llvm::zip_equal(dests, made))
+    slices.push_back(extractSlice(b, dest, insertion));
   for (auto [insertion, tile] : llvm::zip_equal(made, overKeys(b, task, first, count, slices)))
     insertion.tile = tile;
   return made;
@@ -333,19 +312,29 @@ void replace(PatternRewriter &rewriter, AttentionOp op, attn_cpu::CastRowsOp cas
   rewriter.eraseOp(op);
 }
 
-/// Whether sequences have few queries, so that their tasks pack the keys that they read: known when compiled, by
-/// `isFew` when the code runs, or neither where tasks would pack the same keys many times.
-struct Few {
-  bool isAlways = false;
-  Value isFew = {};
-};
-Few fewOf(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult longest) {
-  const std::optional<int64_t> most = task.schedule.fewQueries;
-  if (!most || (sharesKeys(task.op) && getConstantIntValue(rows) != 1))
-    return {};
-  if (std::optional<int64_t> count = getConstantIntValue(longest))
-    return {*count <= *most};
-  return {false, arith::CmpIOp::create(b, arith::CmpIPredicate::ule, asValue(b, longest), index(b, *most))};
+/// Whether a number is at most `most`: known when compiled, or when the code runs.
+OpFoldResult isAtMost(ImplicitLocOpBuilder &b, OpFoldResult number, int64_t most) {
+  if (std::optional<int64_t> known = getConstantIntValue(number))
+    return b.getBoolAttr(*known <= most);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, asValue(b, number), index(b, most)).getResult();
+}
+
+/// `rows` where `condition` is `wanted`, else 0.
+OpFoldResult rowsWhere(ImplicitLocOpBuilder &b, OpFoldResult condition, bool wanted, OpFoldResult rows) {
+  if (std::optional<int64_t> known = getConstantIntValue(condition))
+    return (*known != 0) == wanted ? rows : OpFoldResult(b.getIndexAttr(0));
+  Value some = asValue(b, rows), none = index(b, 0);
+  return arith::SelectOp::create(b, cast<Value>(condition), wanted ? some : none, wanted ? none : some).getResult();
+}
+
+/// Whether split-KV computes sequences of few queries. `rows` is the extent of b, `longest` the most queries of a
+/// sequence.
+OpFoldResult usesSplits(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult longest) {
+  // Each task of several sequences with the same keys would pack these.
+  const bool packsOften = !task.view && sharesKeys(task.op) && getConstantIntValue(rows) != 1;
+  if (!task.schedule.splits || packsOften)
+    return b.getBoolAttr(false);
+  return isAtMost(b, longest, *task.schedule.splitQueries);
 }
 
 struct TileAttention : OpRewritePattern<AttentionOp> {
@@ -380,8 +369,8 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
       return b.getIndexAttr(1);
     };
     OpFoldResult rows = op.getQBegin() ? affineOf(b, d0 - 1, {extent(b, op.getQBegin(), 0)}) : extentOf(AttentionOp::B);
-    OpFoldResult groups = extentOf(AttentionOp::G), queries = extentOf(AttentionOp::Q),
-                 keys = extentOf(AttentionOp::KV);
+    OpFoldResult keyHeads = extentOf(AttentionOp::HKV), groups = extentOf(AttentionOp::G),
+                 queries = extentOf(AttentionOp::Q), keys = extentOf(AttentionOp::KV);
     OpFoldResult longest = longestSequence(b, op.getQBegin(), rows, queries);
     auto share = shareRows(b, longest, prototype.schedule.taskQueries, prototype.schedule.queries.front());
     OpFoldResult tasks = share.first;
@@ -399,28 +388,18 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
     }
     if (op.getQBegin() && !coverAllRows(op.getQBegin()))
       fillRests(b, op, *prototype.schedule.restRows, dests);
-    const Few few = fewOf(b, prototype, rows, longest);
-    if (!view && !few.isAlways)
-      prototype.packed = packKeys(b, prototype, rows, extentOf(AttentionOp::HKV), queries, keys, few.isFew);
+    // Sequences of few queries have split-KV grids. Those of all others are one.
+    const OpFoldResult areSplit = usesSplits(b, prototype, rows, longest),
+                       splitRows = rowsWhere(b, areSplit, true, rows), otherRows = rowsWhere(b, areSplit, false, rows);
+    auto isNone = [](OpFoldResult rows) { return getConstantIntValue(rows) == 0; };
+    if (!view && !isNone(otherRows))
+      prototype.packed = packKeys(b, prototype, rows, keyHeads, queries, keys, dyn_cast<Value>(areSplit));
     prototype.summaries = summarizeMatrices(b, prototype, rows, queries, keys);
-    // Sequences of one query over a cache have split-KV grids.
-    const std::optional<int64_t> splits = cpu::splitGroupsOf(op);
-    Value isDecode = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, longest), index(b, 1));
-    OpFoldResult here =
-        splits ? OpFoldResult(arith::SelectOp::create(b, isDecode, index(b, 0), asValue(b, rows)).getResult()) : rows;
-    if (few.isFew)
-      here = arith::SelectOp::create(b, few.isFew, index(b, 0), asValue(b, rows)).getResult();
     SmallVector<Value> results(dests);
-    SmallVector<OpFoldResult> extents{here, extentOf(AttentionOp::HKV), groups, tasks};
-    if (!few.isAlways)
-      results = attendAll(b, prototype, extents, queries, keys, taskQueries, results);
-    if (few.isFew)
-      extents[0] = arith::SelectOp::create(b, few.isFew, asValue(b, rows), index(b, 0)).getResult();
-    prototype.packsKeys = few.isAlways || few.isFew;
-    if (prototype.packsKeys)
-      results = attendAll(b, prototype, extents, queries, keys, taskQueries, results);
-    if (splits)
-      results = attendSplit(b, prototype, rows, extentOf(AttentionOp::HKV), *splits, queries, keys, isDecode, results);
+    if (!isNone(otherRows))
+      results = attendAll(b, prototype, {otherRows, keyHeads, groups, tasks}, queries, keys, taskQueries, results);
+    if (!isNone(splitRows))
+      results = attendSplit(b, prototype, rows, keyHeads, queries, keys, splitRows, results);
     if (op.getWeights())
       results.push_back(updateWeights(b, op));
     replace(rewriter, op, castRows, results);

@@ -75,7 +75,7 @@ static SmallVector<Value> onBlocks(ImplicitLocOpBuilder &b, const AttentionTask 
       b, state.getTypes()[0], state.getTypes()[1], state.getTypes()[2], tile.query, keys, values, op.getScale(),
       task.sequence, task.head, tile.position, firstKey, limit, tile.extras.tensors, op.getAdditive(), tile.prefetched,
       share.first, share.second, state[0], state[1], state[2],
-      tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.isGroup,
+      tile.extras.tensors.empty() ? nullptr : b.getAffineMapArrayAttr(tile.extras.maps), tile.heads,
       task.usesBf16Matmul(extentOf(tile.query, 0)));
   cpu::withKernel(step, task.schedule.kernel);
   if (op.getScore().empty() && isNatural(op))
@@ -126,8 +126,7 @@ static std::pair<Value, Value> keptBlocks(ImplicitLocOpBuilder &b, const Attenti
 static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
                                          const KeyBlocks &range, Widths widths, bool hasWhole, ValueRange init) {
   const int64_t each = hasWhole ? widths.whole : widths.masked;
-  // A group's queries are one position in several heads.
-  Value queries = tile.isGroup ? index(b, 1) : asValue(b, extent(b, tile.query, 0));
+  Value queries = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(tile.heads), {extent(b, tile.query, 0)}));
   return loop(b, range.from, range.end, each, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
     Value next = arith::AddIOp::create(b, nth, index(b, each)), end = arith::MinSIOp::create(b, next, range.end);
     const Kept kept = keptKeys(b, task, {tile.inSequence, queries, nth, end}, Reads::Matrices);
@@ -201,11 +200,11 @@ Insertion tile::withoutChannels(AttentionOp op, Insertion of) {
   return of;
 }
 
-Value tile::extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &slice) {
+Value tile::extractSlice(ImplicitLocOpBuilder &b, Value result, const Insertion &slice) {
   SmallVector<int64_t> shape;
   for (OpFoldResult size : slice.sizes)
     shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  return extract(b, lse, slice.offsets, slice.sizes, shape);
+  return extract(b, result, slice.offsets, slice.sizes, shape);
 }
 
 /// Copies `rows` queries, a number or at most `most`, with the channels of a second pair behind those of the first.
@@ -302,21 +301,6 @@ SmallVector<Value> tile::initialState(ImplicitLocOpBuilder &b, SinkState sink, V
   return {fill({}, 0, dest[0]), fill(sink.max, kFloor, dest[1]), fill(sink.sum, 0, dest[2])};
 }
 
-SmallVector<Value> tile::initialGroupState(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange dest) {
-  AttentionOp op = task.op;
-  if (!op.getSink())
-    return emptyState(b, dest);
-  Value acc =
-      linalg::FillOp::create(b, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(0))), dest[0]).getResult(0);
-  SmallVector<Value> sums = loop(b, index(b, 0), index(b, extentOf(dest[1], 0)), 1, dest.drop_front(),
-                                 [&](ImplicitLocOpBuilder &b, Value row, ValueRange carried) {
-                                   SinkState sink = sinkState(b, op, arith::AddIOp::create(b, task.head, row));
-                                   return SmallVector<Value>{tensor::InsertOp::create(b, sink.max, carried[0], row),
-                                                             tensor::InsertOp::create(b, sink.sum, carried[1], row)};
-                                 });
-  return {acc, sums[0], sums[1]};
-}
-
 SmallVector<Value> tile::stateBuffers(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
   SmallVector<Value> buffers;
   for (SmallVector<int64_t> shape : {SmallVector<int64_t>{m, task.valueChannels}, {m}, {m}})
@@ -381,11 +365,45 @@ SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &ta
   return overBlocks(b, task, tile, maskedFrom, range.end, masked, range.keyEnd, state);
 }
 
-QueryTile tile::groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m) {
+int64_t tile::queriesOfTile(const AttentionTask &task, int64_t heads) {
+  return std::max<int64_t>(task.mostQueriesLeft() / heads, 1);
+}
+
+QueryTile tile::groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult count, Value inSequence,
+                          int64_t heads) {
   AttentionOp op = task.op;
-  SmallVector<OpFoldResult> offsets, sizes;
-  tileOf(b, task, 0, task.firstQuery, 1, Value(), 0, offsets, sizes);
-  sizes[*op.dimOf(0, AttentionOp::G)] = b.getIndexAttr(m);
-  return {
-      extract(b, op.getQuery(), offsets, sizes, {m, task.channels}), {}, index(b, 0), task.offset, /*isGroup=*/true};
+  Value query;
+  const unsigned group = *op.dimOf(0, AttentionOp::G), channels = *op.dimOf(0, AttentionOp::DQK);
+  const bool isInPlace = getConstantIntValue(count) == 1 && group < channels && !op.getSecondQuery() &&
+                         extentOf(op.getQuery(), channels) == task.channels;
+  if (isInPlace) {
+    SmallVector<OpFoldResult> offsets, sizes;
+    tileOf(b, task, 0, arith::AddIOp::create(b, task.firstQuery, inSequence), 1, Value(), 0, offsets, sizes);
+    sizes[group] = b.getIndexAttr(heads);
+    query = extract(b, op.getQuery(), offsets, sizes, {heads, task.channels});
+  } else {
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    OpFoldResult rows = affineOf(b, d0 * heads, {count});
+    auto rowOf = [&](ImplicitLocOpBuilder &b, unsigned i, Value r) {
+      AttentionTask ofHead = task;
+      ofHead.group = asValue(b, affineOf(b, d0 + d1 % heads, {OpFoldResult(task.group), OpFoldResult(r)}));
+      Value nth = asValue(b, affineOf(b, d0 + d1.floorDiv(heads), {OpFoldResult(inSequence), OpFoldResult(r)}));
+      return rowsOf(b, ofHead, i, b.getIndexAttr(1), nth);
+    };
+    query = copyQueries(b, task, rows, heads * queriesOfTile(task, heads), rowOf);
+  }
+  return {query, sliceExtras(b, task, inSequence, count), inSequence, arith::AddIOp::create(b, task.offset, inSequence),
+          heads};
+}
+
+SmallVector<Value> tile::overQueriesLeft(ImplicitLocOpBuilder &b, Value from, Value end, int64_t most, ValueRange init,
+                                         QueriesBody body) {
+  Value left = arith::SubIOp::create(b, end, from);
+  Value tiles = asValue(
+      b, affineMax(b, {affineOf(b, b.getAffineDimExpr(0).ceilDiv(most), {OpFoldResult(left)}), b.getIndexAttr(1)}));
+  Value each = arith::MaxSIOp::create(b, arith::CeilDivUIOp::create(b, left, tiles), index(b, 1));
+  return loop(b, from, end, each, init, [&](ImplicitLocOpBuilder &b, Value at, ValueRange carried) {
+    OpFoldResult rest = arith::SubIOp::create(b, end, at).getResult();
+    return body(b, affineMin(b, {rest, OpFoldResult(each), b.getIndexAttr(most)}), at, carried);
+  });
 }

@@ -10,7 +10,7 @@ struct QueryTile {
   AttentionExtras extras;
   Value inSequence;                         ///< the first query, counted from that of the sequence
   Value position;                           ///< absolute, of the first query
-  bool isGroup = false;                     ///< the queries are one position in the heads of a group
+  int64_t heads = 1;                        ///< rows of each query: heads of a group
   llvm::SmallVector<Value> prefetched = {}; ///< matrices read (even positions) and written (odd) after it
 };
 
@@ -29,8 +29,18 @@ Value queryRows(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult
 QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, Value inSequence,
                     Value last = Value());
 
-/// The sequence's first query in all `m` heads of its group.
-QueryTile groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
+/// Queries [inSequence, inSequence + count) of the sequence in `heads` heads of a group from the task's on: `heads`
+/// rows of each query. Their number is at most queriesOfTile.
+QueryTile groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult count, Value inSequence,
+                    int64_t heads);
+/// Most queries of a tile that has `heads` rows of each.
+int64_t queriesOfTile(const AttentionTask &task, int64_t heads);
+
+using QueriesBody =
+    llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, OpFoldResult count, Value first, ValueRange)>;
+/// Iterates over queries [from, end) in tiles of at most `most`. Tiles are balanced: 15 queries are 8 and 7.
+llvm::SmallVector<Value> overQueriesLeft(ImplicitLocOpBuilder &b, Value from, Value end, int64_t most, ValueRange init,
+                                         QueriesBody body);
 
 /// Buffers for the state (acc, max, sum) of `m` queries.
 llvm::SmallVector<Value> stateBuffers(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
@@ -43,8 +53,6 @@ struct SinkState {
 SinkState sinkState(ImplicitLocOpBuilder &b, attn::AttentionOp op, Value head);
 /// `emptyState` with the state of a sink, of all queries.
 llvm::SmallVector<Value> initialState(ImplicitLocOpBuilder &b, SinkState sink, ValueRange dest);
-/// The same where each query of a tile is of the next head of a group, from the task's on.
-llvm::SmallVector<Value> initialGroupState(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange dest);
 
 /// The KV blocks of `count` queries from the absolute position `q` on.
 KeyBlocks blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, Value count);
@@ -65,15 +73,15 @@ Value logSumExp(ImplicitLocOpBuilder &b, ValueRange state, Value count, Value de
 
 /// The slice of log-sum-exp that belongs to the slice `of` of the result: it lacks the dim dv.
 Insertion withoutChannels(attn::AttentionOp op, Insertion of);
-/// Extracts a slice of log-sum-exp.
-Value extractLse(ImplicitLocOpBuilder &b, Value lse, const Insertion &slice);
+/// Extracts a slice of a result.
+Value extractSlice(ImplicitLocOpBuilder &b, Value result, const Insertion &slice);
 
-/// Split-KV attention: where every sequence has one query (`isDecode`), fills `results`, which the general grid has
-/// left alone: the op's result, and log-sum-exp where the op has it. `rows` and `keyHeads` are extents, `groups` the
-/// query heads of a key/value head.
-llvm::SmallVector<Value> attendSplit(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
-                                     OpFoldResult keyHeads, int64_t groups, OpFoldResult queries, OpFoldResult keys,
-                                     Value isDecode, ValueRange results);
+/// Split-KV attention of the first `activeRows` sequences, all or none, each of at most `split_queries` queries: fills
+/// `results`, which other grids have left alone: the op's result, and log-sum-exp where the op has it. `rows`,
+/// `keyHeads`, `queries` and `keys` are the extents of b, hkv, q and kv.
+llvm::SmallVector<Value> attendSplit(ImplicitLocOpBuilder &b, AttentionTask prototype, OpFoldResult rows,
+                                     OpFoldResult keyHeads, OpFoldResult queries, OpFoldResult keys,
+                                     OpFoldResult activeRows, ValueRange results);
 
 /// The attention probabilities that the op returns, updated for its heads and layer.
 Value updateWeights(ImplicitLocOpBuilder &b, attn::AttentionOp op);

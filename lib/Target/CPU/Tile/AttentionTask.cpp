@@ -113,9 +113,8 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
 }
 
 bool tile::needsWidening(const AttentionTask &task) {
-  if (!task.view)
-    return task.packsKeys;
-  return task.interleave() == 1 && !(layoutOf(task, Keys).element.isF32() && layoutOf(task, Values).element.isF32());
+  return task.view && task.interleave() == 1 &&
+         !(layoutOf(task, Keys).element.isF32() && layoutOf(task, Values).element.isF32());
 }
 
 bool tile::readsInRegisters(const AttentionTask &task) {

@@ -27,7 +27,6 @@ struct AttentionTask {
   attn::KVViewOp view;          ///< null where keys and values are plain tensors
   PackedKeys packed = {};       ///< null where keys are in a cache
   WidenedKeys widened = {};     ///< null where matmuls read keys in place
-  bool packsKeys = false;       ///< without a cache: few queries, whose task packs the keys that it reads
   int64_t channels = 0;         ///< of queries and keys: of both pairs where there are two
   int64_t valueChannels = 0, block = 0;
   Value sequence = {}, kvHead = {}, group = {}, head = {};
@@ -45,6 +44,8 @@ struct AttentionTask {
   bool repeatsQueries() const { return schedule.queries.back() > 1; }
   /// Most queries of a tile that has as many as are left.
   int64_t mostQueriesLeft() const;
+  /// Blocks of keys that all tiles of a task use while they are in L2.
+  int64_t blocksOfTask() const { return schedule.taskKeys / block; }
   /// Interleave factor of packed keys and values: 1 for f32, 2 for bf16.
   int64_t interleave() const { return attn_cpu::usesBf16Matmul(attn::AttentionOp(op)) ? 2 : 1; }
   /// Whether the matmuls of a tile of `m` queries are bf16 dot products.
@@ -76,8 +77,7 @@ PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldRe
 /// Whether the keys and values of all sequences begin at the same element, so that one packed copy serves them.
 bool sharesKeys(attn::AttentionOp op);
 
-/// Whether keys and values must be converted before matmuls: to f32, as the cache's storage type is another, or to
-/// packed panels, by a task that packs the keys it reads.
+/// Whether a cache must be converted to f32 before matmuls, as its storage type is another.
 bool needsWidening(const AttentionTask &task);
 
 /// Whether matmuls of few rows convert the cache in registers, so that they read keys once and in place.

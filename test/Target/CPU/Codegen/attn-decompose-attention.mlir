@@ -162,7 +162,7 @@ func.func @blocks(%q: tensor<8x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64
 // -----
 
 #kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
-// Without bf16_matmul, VNNI-packed keys and values are widened in registers. With one_position all rows have the same position.
+// Without bf16_matmul, VNNI-packed keys and values are widened in registers. With as many heads as rows they have one position.
 // CHECK-LABEL: @group
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: index
 func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: tensor<2x32x64xbf16>, %scale: f32,
@@ -171,11 +171,34 @@ func.func @group(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x32x64xbf16>, %v: 
   // CHECK: scf.for %[[ROW:[a-z0-9]+]] =
   // CHECK-NOT: arith.addi %[[Q]], %[[ROW]]
   // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<4x64xf32>, tensor<32x64xbf16>, tensor<4x32xf32>
-  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, one_position}
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) init(%acc, %m, %l) {attn.schedule = #kernel, heads = 4 : i64}
     : tensor<4x64xf32>, tensor<2x32x64xbf16>, tensor<2x32x64xbf16>, tensor<4x64xf32>, tensor<4xf32>, tensor<4xf32>
     mask {
     ^bb0(%b: index, %h: index, %x: index, %y: index):
       %keep = arith.cmpi sle, %y, %x : index
+      attn.yield %keep : i1
+    }
+  return %0#0 : tensor<4x64xf32>
+}
+
+// -----
+
+#kernel = #attn.schedule<columns = 16, rows = 6, vnni_rows = 5>
+// With two heads, two rows have the position of a query and read its element of an extra operand.
+// CHECK-LABEL: @two_heads
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: index
+func.func @two_heads(%i: index, %q: tensor<4x64xf32>, %k: tensor<2x64x32xf32>, %v: tensor<2x64x32xf32>, %scale: f32, %ends: tensor<2xi32>,
+                     %acc: tensor<4x64xf32>, %m: tensor<4xf32>, %l: tensor<4xf32>) -> tensor<4x64xf32> {
+  // CHECK: scf.for %[[ROW:[a-z0-9]+]] =
+  // CHECK: %[[NTH:.*]] = arith.divui %[[ROW]], %c2
+  // CHECK: %[[POSITION:.*]] = arith.addi %[[Q]], %[[NTH]] : index
+  // CHECK: tensor.extract %{{.*}}[%[[NTH]]] : tensor<2xi32>
+  %0:3 = attn_cpu.attention_state %q, %k, %v, %scale at(%i, %i, %i, %i) extras(%ends : tensor<2xi32>) maps [affine_map<(q, kv) -> (q)>] init(%acc, %m, %l) {attn.schedule = #kernel, heads = 2 : i64}
+    : tensor<4x64xf32>, tensor<2x64x32xf32>, tensor<2x64x32xf32>, tensor<4x64xf32>, tensor<4xf32>, tensor<4xf32>
+    mask {
+    ^bb0(%b: index, %h: index, %x: index, %y: index, %end: i32):
+      %0 = arith.index_cast %end : i32 to index
+      %keep = arith.cmpi sle, %y, %0 : index
       attn.yield %keep : i1
     }
   return %0#0 : tensor<4x64xf32>

@@ -50,7 +50,7 @@ def edited(text, variant):
         block = schedule["packed_keys"][0] if "packed_keys" in schedule else schedule["split_keys"][0] // 4
         put(schedule, queries=queries, task_queries=task_queries, wide_queries=min(queries[0], 3), keys=block * blocks, task_keys=block * task_blocks,
             split_keys=block, splits=splits, rest_rows=5,
-            few_queries=min(task_queries, 30))
+            split_queries={"ones": 1, "threes": 3}.get(variant, 9), split_tasks=3 * splits)
         if variant in ("ones", "threes"):
             put(schedule, heads=1)
     elif "task_rows" in schedule:

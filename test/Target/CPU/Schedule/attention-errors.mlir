@@ -132,7 +132,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
-    // expected-error@+1 {{has a schedule with 'splits', which it needs only for packed queries over a cache}}
+    // expected-error@+1 {{has a schedule without 'split_keys', which it needs for packed queries over a cache, and for keys that are not in a cache, without AMX}}
     %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, splits = 4>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
@@ -148,7 +148,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
   func.func @f(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x6x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x6x64xf32> {
     %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     // expected-error@+1 {{has a schedule whose 'split_keys' must be a multiple of 64 and at most 65536, found 96}}
-    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 96, heads = 6>}
+    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 96, split_queries = 1, heads = 6>}
       : tensor<?x4x6x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x6x64xf32>
     return %o : tensor<?x4x6x64xf32>
   }
@@ -164,7 +164,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
   func.func @f(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x6x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x6x64xf32> {
     %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     // expected-error@+1 {{has a schedule whose 'splits' must be from 1 to 1024, found 1025}}
-    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 1025, split_keys = 256, heads = 6>}
+    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 1025, split_keys = 256, split_queries = 1, heads = 6>}
       : tensor<?x4x6x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x6x64xf32>
     return %o : tensor<?x4x6x64xf32>
   }
@@ -180,7 +180,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
   func.func @f(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x6x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x6x64xf32> {
     %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     // expected-error@+1 {{has a schedule whose 'heads' must be at most 16 and divide the 6 query heads of a group, found 4}}
-    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 256, heads = 4>}
+    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 256, split_queries = 1, heads = 4>}
       : tensor<?x4x6x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x6x64xf32>
     return %o : tensor<?x4x6x64xf32>
   }
@@ -196,7 +196,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
   func.func @f(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x6x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x6x64xf32> {
     %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     // expected-error@+1 {{has a schedule whose 'heads' must be 1, as the heads of a group differ in more than their queries, found 2}}
-    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 256, heads = 2>}
+    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 256, split_queries = 1, heads = 2>}
       : tensor<?x4x6x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x6x64xf32>
       mask {
       ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -217,7 +217,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
   func.func @f(%cache: tensor<?x1x4x2x128x32xf32>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x6x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x6x64xf32> {
     %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x128x32xf32>, tensor<?x?xi32> -> tensor<?x?x4x64xf32>
     // expected-error@+1 {{has a schedule with 'packed_keys', which it needs only for keys that are not in a cache}}
-    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 256, heads = 6>}
+    %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) kv_length(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, rest_rows = 256, splits = 16, split_keys = 256, split_queries = 1, heads = 6>}
       : tensor<?x4x6x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x6x64xf32>
     return %o : tensor<?x4x6x64xf32>
   }
@@ -253,8 +253,22 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
-    // expected-error@+1 {{has a schedule whose 'few_queries' must be from 1 to 252, found 253}}
-    %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<few_queries = 253, kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+    // expected-error@+1 {{has a schedule whose 'split_queries' must be from 1 to 1024, found 1025}}
+    %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<heads = 1, kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], split_keys = 512, split_queries = 1025, split_tasks = 64, splits = 16, task_keys = 512, task_queries = 252, wide_queries = 14>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+    return %o : tensor<?x12x64xf32>
+  }
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @f(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
+    // expected-error@+1 {{has a schedule whose 'split_tasks' must be from 1 to 65536, found 65537}}
+    %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<heads = 1, kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], split_keys = 512, split_queries = 14, split_tasks = 65537, splits = 16, task_keys = 512, task_queries = 252, wide_queries = 14>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
 }
@@ -267,8 +281,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
-    // expected-error@+1 {{has a schedule with 'few_queries', which it needs only for keys that are not in a cache, without AMX}}
-    %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn_cpu.bf16_matmul, attn.schedule = #attn.schedule<few_queries = 32, kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [32, 16], task_keys = 512, task_queries = 256, wide_queries = 14>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+    // expected-error@+1 {{has a schedule with 'splits', which it needs only for packed queries over a cache, and for keys that are not in a cache, without AMX}}
+    %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn_cpu.bf16_matmul, attn.schedule = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [32, 16], splits = 4, task_keys = 512, task_queries = 256, wide_queries = 14>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
 }

@@ -64,12 +64,12 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-// Keys without a cache are packed first, or by the task of at most 56 queries. Where fewer than 14 queries are left, they are one tile.
+// Keys without a cache are packed first, or by the tasks of few queries. Tokens that attend to one another have as few keys, and one split.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-// CHECK: #attn.schedule<few_queries = 56, kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14>
+// CHECK: #attn.schedule<heads = 1, kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], {{.*}}, splits = 1, task_keys = 512, task_queries = 252, wide_queries = 14>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @plain(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
@@ -79,19 +79,34 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-// Three query heads would pack the same keys each, so no task of few queries does; two may.
+// The tiles of splits have all heads of a group as rows. Three heads that differ in more than their queries would pack the same keys each, so that they have
+// no splits; two may.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
-// CHECK: #attn.schedule<few_queries = 56, kernel
+// CHECK: #attn.schedule<heads = 3, kernel = {{.*}}, packed_keys = 32, {{.*}} split_keys
+// CHECK: #attn.schedule<heads = 1, kernel = {{.*}}, packed_keys = 32, {{.*}} split_keys
 // CHECK: #attn.schedule<kernel = {{.*}}, packed_keys = 32,
+// CHECK-NOT: split_keys
 // CHECK: @groups
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
-  func.func @groups(%two: tensor<?x4x2x64xf32>, %three: tensor<?x4x3x64xf32>, %k: tensor<?x4x64xf32>, %s: f32) -> (tensor<?x4x2x64xf32>, tensor<?x4x3x64xf32>) {
-    %x = attn.attention %two, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x4x2x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x2x64xf32>
-    %y = attn.attention %three, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x4x3x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x3x64xf32>
-    return %x, %y : tensor<?x4x2x64xf32>, tensor<?x4x3x64xf32>
+  func.func @groups(%two: tensor<?x4x2x64xf32>, %three: tensor<?x4x3x64xf32>, %k: tensor<?x4x64xf32>, %s: f32)
+      -> (tensor<?x4x3x64xf32>, tensor<?x4x2x64xf32>, tensor<?x4x3x64xf32>) {
+    %x = attn.attention %three, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x4x3x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x3x64xf32>
+    %y = attn.attention %two, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x4x2x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x2x64xf32>
+      mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %0 = arith.cmpi ule, %h, %j : index
+        attn.yield %0 : i1
+      }
+    %z = attn.attention %three, %k, %k, %s maps [#q, #k, #v, #o] : tensor<?x4x3x64xf32>, tensor<?x4x64xf32>, tensor<?x4x64xf32> -> tensor<?x4x3x64xf32>
+      mask {
+      ^bb0(%b: index, %h: index, %i: index, %j: index):
+        %0 = arith.cmpi ule, %h, %j : index
+        attn.yield %0 : i1
+      }
+    return %x, %y, %z : tensor<?x4x3x64xf32>, tensor<?x4x2x64xf32>, tensor<?x4x3x64xf32>
   }
 }
 
@@ -103,7 +118,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
-// CHECK: #attn.schedule<heads = 3, kernel = <chains = 4, columns = 32, {{.*}}matrix_rows = 16, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, keys = 128, queries = [32, 16], rest_rows = 256, split_keys = 256, splits = 16, task_keys = 1024, task_queries = 256, wide_queries = 14>
+// CHECK: #attn.schedule<heads = 3, kernel = <chains = 4, columns = 32, {{.*}}matrix_rows = 16, {{.*}} rows = 14, {{.*}}, vnni_rows = 13>, keys = 128, queries = [32, 16], rest_rows = 256, split_keys = 256, split_queries = 1, splits = 16, task_keys = 1024, task_queries = 256, wide_queries = 14>
 module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @cache(%cache: tensor<?x1x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x4x3x64xf32>, %begin: tensor<?xi32>, %s: f32) -> tensor<?x4x3x64xf32> {
     %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>

@@ -23,7 +23,7 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#attention = #attn.schedule<heads = 3, kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, queries = [32, 16], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 64, wide_queries = 14>
+#attention = #attn.schedule<heads = 3, kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, queries = [32, 16], rest_rows = 5, split_keys = 128, split_queries = 1, splits = 3, task_keys = 256, task_queries = 64, wide_queries = 14>
 
 // AMX takes tiles of 32 or 16 queries, of which the last one may repeat, and no single queries. Blocks of a bf16 cache are read in place, two per KV
 // block; sequences of one query convert them to f32 in registers.
@@ -46,7 +46,7 @@ module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_regi
     // CHECK: vector.transfer_read {{.*}} : tensor<1x64xf32>, vector<32xf32>
     // CHECK: attn_cpu.attention_state {{.*}}, bf16_matmul} : tensor<16x64xf32>
     // CHECK-NOT: tensor<1x64xf32>
-    // CHECK: attn_cpu.attention_state {{.*}}, one_position} : tensor<3x64xf32>, tensor<2x32x64xbf16>
+    // CHECK: attn_cpu.attention_state {{.*}}, heads = 3 : i64} : tensor<3x64xf32>, tensor<2x32x64xbf16>
     %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
     %o = attn.attention %q, %keys, %values, %s q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention, attn_cpu.bf16_matmul}
       : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#attention = #attn.schedule<heads = 3, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
+#attention = #attn.schedule<heads = 3, kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 128, queries = [6, 1], rest_rows = 5, split_keys = 128, split_queries = 1, splits = 3, task_keys = 256, task_queries = 12, wide_queries = 6>
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
@@ -26,12 +26,14 @@ func.func @splits(%cache: tensor<?x2x4x2x64x64xbf16>, %layer: index, %table: ten
   // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 1, %{{.*}})
   // CHECK-NOT: tensor.extract %arg7
   // CHECK: linalg.fill ins(%[[EMPTY:.*]] : f32) outs(%{{.*}} : tensor<3xf32>)
-  // CHECK: attn_cpu.attention_state {{.*}}, one_position}
+  // CHECK: attn_cpu.attention_state {{.*}}, heads = 3 : i64}
   // CHECK: scf.forall (%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) in (%{{.*}}, 4, 1)
-  // CHECK: %[[SINKS:.*]]:2 = scf.for %[[ROW:[^ ]*]] =
+  // CHECK: scf.for %[[ROW:[^ ]*]] = %c0{{.*}} to %c3
   // CHECK: %[[HEAD:.*]] = arith.addi %{{.*}}, %[[ROW]] : index
   // CHECK: tensor.extract %arg7[%[[HEAD]]] : tensor<12xbf16>
-  // CHECK: attn_cpu.attention_merge {{.*}}, %[[SINKS]]#0, %[[SINKS]]#1
+  // CHECK: %[[SINK_MAX:.*]] = linalg.fill {{.*}} : tensor<1xf32>
+  // CHECK: %[[SINK_SUM:.*]] = linalg.fill {{.*}} : tensor<1xf32>
+  // CHECK: attn_cpu.attention_merge {{.*}}, %[[SINK_MAX]], %[[SINK_SUM]]
   %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x2x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
   %o = attn.attention %q, %keys, %values, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) sink(%sink : tensor<12xbf16>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
     : tensor<?x4x3x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x4x3x64xf32>
