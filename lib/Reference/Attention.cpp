@@ -300,31 +300,30 @@ public:
 
 private:
   LogicalResult makeResults() {
-    SmallVector<int64_t> shape, withoutChannels;
-    for (AffineExpr expr : op.getMap(3).getResults()) {
-      unsigned dim = cast<AffineDimExpr>(expr).getPosition();
-      shape.push_back(shapes.extents[dim]);
-      if (dim != Op::DV)
-        withoutChannels.push_back(shapes.extents[dim]);
-    }
+    auto shapeOf = [&](AffineMap map) {
+      return llvm::map_to_vector(map.getResults(), [&](AffineExpr expr) {
+        return int64_t(shapes.extents[cast<AffineDimExpr>(expr).getPosition()]);
+      });
+    };
+    SmallVector<int64_t> shape = shapeOf(op.getMap(3));
     Result<S> result = makeTensor<S>(op, shape);
     if (failed(result))
       return failure();
     results.result = std::move(*result);
     out = stridesOf(op, 3, shape);
-    if (op.getLogSumExp()) {
-      Result<S> lse = makeTensor<S>(op, withoutChannels);
+    if (std::optional<AffineMap> lseMap = op.getLseMap()) {
+      Result<S> lse = makeTensor<S>(op, shapeOf(*lseMap));
       if (failed(lse))
         return failure();
       // Queries behind the last row have no keys (A28).
       std::fill(lse->floats.begin(), lse->floats.end(), -std::numeric_limits<S>::infinity());
       results.lse = std::move(*lse);
       int64_t stride = 1;
-      for (AffineExpr expr : llvm::reverse(op.getMap(3).getResults()))
-        if (unsigned dim = cast<AffineDimExpr>(expr).getPosition(); dim != Op::DV) {
-          lseOut[dim] = stride;
-          stride *= shapes.extents[dim];
-        }
+      for (AffineExpr expr : llvm::reverse(lseMap->getResults())) {
+        const unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+        lseOut[dim] = stride;
+        stride *= shapes.extents[dim];
+      }
     }
     if (o.weights) {
       if (o.weights->dim(0) != shapes.extents[Op::Q])

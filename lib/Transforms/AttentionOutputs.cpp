@@ -211,7 +211,7 @@ Value AttentionOutput::record(AttentionOp attention, Value output, Value layer) 
 Value AttentionOutput::recordWeights(AttentionOp attention, Value weights, Value layer) {
   Value slot = find(attention.getLoc(), layer, /*missing=*/-1);
   return attention
-      .replaceOutputs(rewriter, attention.getLogSumExp(), weights, slot, rewriter.getDenseI64ArrayAttr(heads))
+      .replaceOutputs(rewriter, attention.getLseMapAttr(), weights, slot, rewriter.getDenseI64ArrayAttr(heads))
       .getNewWeights();
 }
 
@@ -219,12 +219,10 @@ Value AttentionOutput::recordWeights(AttentionOp attention, Value weights, Value
 Value AttentionOutput::flattenHeads(AttentionOp attention) {
   Value lse = attention.getLse();
   Location loc = attention.getLoc();
-  // The dims of q, hkv and g in the result, whose channels log-sum-exp does not have.
-  const unsigned channels = *attention.dimOf(3, AttentionOp::DV);
   SmallVector<int64_t> permutation;
   for (AttentionOp::Dim dim : {AttentionOp::Q, AttentionOp::HKV, AttentionOp::G})
-    if (std::optional<unsigned> own = attention.dimOf(3, dim))
-      permutation.push_back(*own - (*own > channels));
+    if (std::optional<unsigned> own = attention.dimOfLse(dim))
+      permutation.push_back(*own);
   if (!llvm::is_sorted(permutation)) {
     SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(rewriter, loc, lse), permuted;
     for (int64_t dim : permutation)
@@ -240,8 +238,8 @@ Value AttentionOutput::flattenHeads(AttentionOp attention) {
 /// A layer that is not asked for writes no rows.
 Value AttentionOutput::recordLogSumExp(AttentionOp attention, Value output, Value layer) {
   if (!attention.getLse())
-    attention = attention.replaceOutputs(rewriter, /*logSumExp=*/true, attention.getWeights(), attention.getLayer(),
-                                         attention.getHeadsAttr());
+    attention = attention.replaceOutputs(rewriter, AttentionOp::getDefaultLseMap(attention.getMaps()),
+                                         attention.getWeights(), attention.getLayer(), attention.getHeadsAttr());
   Location loc = attention.getLoc();
   rewriter.setInsertionPointAfter(attention);
   Value slot = find(loc, layer, /*missing=*/layers.size());
@@ -359,8 +357,8 @@ AttentionOp AttentionOutput::findSingle() {
 
 LogicalResult AttentionOutput::runOnSingle(AttentionOp attention) {
   if (!attention.getLse())
-    attention = attention.replaceOutputs(rewriter, /*logSumExp=*/true, attention.getWeights(), attention.getLayer(),
-                                         attention.getHeadsAttr());
+    attention = attention.replaceOutputs(rewriter, AttentionOp::getDefaultLseMap(attention.getMaps()),
+                                         attention.getWeights(), attention.getLayer(), attention.getHeadsAttr());
   SmallVector<Attribute> dims;
   RankedTensorType type = attention.getLse().getType();
   for (int64_t i = 0; i < type.getRank(); ++i) {

@@ -54,32 +54,43 @@ inline void printNamedRegions(mlir::OpAsmPrinter &printer, mlir::Operation *, ml
   }
 }
 
-/// custom<OutputsAndMaps>($log_sum_exp, $maps): `log_sum_exp`, where it is asked for, and `maps [...]`.
-inline mlir::ParseResult parseOutputsAndMaps(mlir::OpAsmParser &parser, mlir::UnitAttr &logSumExp,
+/// custom<OutputsAndMaps>($lse_map, $maps): `log_sum_exp`, where it is asked for, with its map where that is not the
+/// result's without dv, and `maps [...]`.
+inline mlir::ParseResult parseOutputsAndMaps(mlir::OpAsmParser &parser, mlir::AffineMapAttr &lseMap,
                                              mlir::ArrayAttr &maps) {
-  if (mlir::succeeded(parser.parseOptionalKeyword("log_sum_exp")))
-    logSumExp = parser.getBuilder().getUnitAttr();
-  return mlir::failure(parser.parseKeyword("maps") || parser.parseAttribute(maps));
+  const bool has = mlir::succeeded(parser.parseOptionalKeyword("log_sum_exp"));
+  if (has && mlir::succeeded(parser.parseOptionalLParen()) && (parser.parseAttribute(lseMap) || parser.parseRParen()))
+    return mlir::failure();
+  const llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword("maps") || parser.parseAttribute(maps))
+    return mlir::failure();
+  if (has && !lseMap && !(lseMap = AttentionOp::getDefaultLseMap(maps)))
+    return parser.emitError(loc, "no log-sum-exp by these maps: the fourth must be the result's");
+  return mlir::success();
 }
-inline void printOutputsAndMaps(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::UnitAttr logSumExp,
+inline void printOutputsAndMaps(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::AffineMapAttr lseMap,
                                 mlir::ArrayAttr maps) {
-  printer << (logSumExp ? "log_sum_exp maps " : "maps ") << maps;
+  if (lseMap)
+    printer << "log_sum_exp";
+  if (lseMap && lseMap != AttentionOp::getDefaultLseMap(maps))
+    printer << '(' << lseMap << ')';
+  printer << (lseMap ? " maps " : "maps ") << maps;
 }
 
 /// custom<OutputsAndRegions>(type($lse), type($new_weights), $score, $mask, ref(...)...): the types of the results
 /// beside the first follow from it and from the operand, and are not printed.
 inline mlir::ParseResult parseOutputsAndRegions(mlir::OpAsmParser &parser, mlir::Type &lse, mlir::Type &newWeights,
                                                 mlir::Region &score, mlir::Region &mask, mlir::Type result,
-                                                mlir::Type weights, mlir::ArrayAttr maps, mlir::UnitAttr logSumExp) {
+                                                mlir::Type weights, mlir::ArrayAttr maps, mlir::AffineMapAttr lseMap) {
   newWeights = weights;
-  if (logSumExp && !(lse = AttentionOp::getLseType(result, maps)))
-    return parser.emitError(parser.getCurrentLocation(), "no log-sum-exp of ")
-           << result << " by the maps: the fourth must be the result's";
+  if (lseMap && !(lse = AttentionOp::getLseType(result, maps, lseMap)))
+    return parser.emitError(parser.getCurrentLocation(), "A12: no log-sum-exp of ")
+           << result << " by the map " << lseMap << ": it must have the result's dims but dv";
   return parseNamedRegions(parser, score, mask);
 }
 inline void printOutputsAndRegions(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Type, mlir::Type,
                                    mlir::Region &score, mlir::Region &mask, mlir::Type, mlir::Type, mlir::ArrayAttr,
-                                   mlir::UnitAttr) {
+                                   mlir::AffineMapAttr) {
   printNamedRegions(printer, op, score, mask);
 }
 

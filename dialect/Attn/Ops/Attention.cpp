@@ -358,23 +358,63 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<
   for (AffineExpr expr : map.getResults())
     shape.push_back(extents[cast<AffineDimExpr>(expr).getPosition()]);
   types.push_back(RankedTensorType::get(shape, Float32Type::get(context)));
-  if (adaptor.getLogSumExp())
-    types.push_back(getLseType(types.front(), adaptor.getMaps()));
+  if (AffineMapAttr lseMap = adaptor.getLseMapAttr()) {
+    types.push_back(getLseType(types.front(), adaptor.getMaps(), lseMap));
+    if (!types.back())
+      return emitOptionalError(loc, "A12: log-sum-exp must have the result's dims but dv");
+  }
   if (adaptor.getWeights())
     types.push_back(adaptor.getWeights().getType());
   return success();
 }
 
-RankedTensorType AttentionOp::getLseType(Type result, ArrayAttr maps) {
-  auto type = dyn_cast<RankedTensorType>(result);
+static AffineMapAttr resultMapOf(ArrayAttr maps) {
   auto map = maps && maps.size() > 3 ? dyn_cast<AffineMapAttr>(maps[3]) : AffineMapAttr();
-  if (!type || !map || !map.getValue().isProjectedPermutation() || map.getValue().getNumResults() != type.getRank())
+  return map && map.getValue().getNumDims() == AttentionOp::NumDims && map.getValue().isProjectedPermutation()
+             ? map
+             : AffineMapAttr();
+}
+
+AffineMapAttr AttentionOp::getDefaultLseMap(ArrayAttr maps) {
+  AffineMapAttr of = resultMapOf(maps);
+  if (!of)
     return {};
-  SmallVector<int64_t> shape;
-  for (auto [expr, size] : llvm::zip_equal(map.getValue().getResults(), type.getShape()))
-    if (cast<AffineDimExpr>(expr).getPosition() != DV)
-      shape.push_back(size);
-  return RankedTensorType::get(shape, Float32Type::get(type.getContext()));
+  auto isChannels = [&](AffineExpr expr) { return cast<AffineDimExpr>(expr).getPosition() == DV; };
+  SmallVector<AffineExpr> dims(of.getValue().getResults());
+  llvm::erase_if(dims, isChannels);
+  return AffineMapAttr::get(AffineMap::get(NumDims, 0, dims, of.getContext()));
+}
+
+/// The dim of the result for each dim of log-sum-exp; none where the maps do not fit.
+static std::optional<SmallVector<int64_t>> lseDimsOf(ArrayAttr maps, AffineMapAttr lseMap) {
+  AffineMapAttr of = resultMapOf(maps), all = AttentionOp::getDefaultLseMap(maps);
+  if (!of || !lseMap || lseMap.getValue().getNumDims() != AttentionOp::NumDims ||
+      !lseMap.getValue().isProjectedPermutation() ||
+      lseMap.getValue().getNumResults() != all.getValue().getNumResults())
+    return std::nullopt;
+  SmallVector<int64_t> dims;
+  for (AffineExpr expr : lseMap.getValue().getResults()) {
+    std::optional<unsigned> place = of.getValue().getResultPosition(expr);
+    if (!place || !all.getValue().getResultPosition(expr))
+      return std::nullopt;
+    dims.push_back(*place);
+  }
+  return dims;
+}
+
+RankedTensorType AttentionOp::getLseType(Type result, ArrayAttr maps, AffineMapAttr lseMap) {
+  auto type = dyn_cast<RankedTensorType>(result);
+  std::optional<SmallVector<int64_t>> dims = lseDimsOf(maps, lseMap);
+  if (!type || !dims || resultMapOf(maps).getValue().getNumResults() != type.getRank())
+    return {};
+  return RankedTensorType::get(llvm::map_to_vector(*dims, [&](int64_t dim) { return type.getDimSize(dim); }),
+                               Float32Type::get(type.getContext()));
+}
+
+SmallVector<int64_t> AttentionOp::getLseDims() { return *lseDimsOf(getMaps(), getLseMapAttr()); }
+
+std::optional<unsigned> AttentionOp::dimOfLse(Dim dim) {
+  return getLseMap()->getResultPosition(getAffineDimExpr(dim, getContext()));
 }
 
 /// Whether each sequence has all keys of the dim kv (A27).
@@ -384,11 +424,11 @@ static bool hasAllKeys(AttentionOp op) { return !op.getKvLength() && !op.getKvBe
 static LogicalResult verifyOutputs(AttentionOp op, const StaticExtents &extents) {
   if (op->getNumResults() > 1 && extents[AttentionOp::DV] == 0)
     return op.emitOpError("A12: has values without channels: it gives no log-sum-exp and no weights");
-  if (bool(op.getLse()) != op.getLogSumExp())
+  if (bool(op.getLse()) != op.getLseMap().has_value())
     return op.emitOpError() << (op.getLse() ? "A12: gives a log-sum-exp without 'log_sum_exp'"
                                             : "A12: has 'log_sum_exp', but no result for it");
   if (op.getLse())
-    if (RankedTensorType expected = AttentionOp::getLseType(op.getResult().getType(), op.getMaps());
+    if (RankedTensorType expected = AttentionOp::getLseType(op.getResult().getType(), op.getMaps(), op.getLseMapAttr());
         op.getLse().getType() != expected)
       return op.emitOpError() << "A12: gives the log-sum-exp " << op.getLse().getType() << ", expected " << expected
                               << ": the result's dims without dv";
@@ -483,22 +523,22 @@ LogicalResult AttentionOp::verify() {
 LogicalResult AttentionOp::canonicalize(AttentionOp op, PatternRewriter &rewriter) {
   const bool keepsLse = op.getLse() && !op.getLse().use_empty(),
              keepsWeights = op.getNewWeights() && !op.getNewWeights().use_empty();
-  if (keepsLse == op.getLogSumExp() && keepsWeights == bool(op.getWeights()))
+  if (keepsLse == op.getLseMap().has_value() && keepsWeights == bool(op.getWeights()))
     return failure();
-  op.replaceOutputs(rewriter, keepsLse, keepsWeights ? op.getWeights() : Value(),
+  op.replaceOutputs(rewriter, keepsLse ? op.getLseMapAttr() : AffineMapAttr(), keepsWeights ? op.getWeights() : Value(),
                     keepsWeights ? op.getLayer() : Value(), keepsWeights ? op.getHeadsAttr() : DenseI64ArrayAttr());
   return success();
 }
 
-AttentionOp AttentionOp::replaceOutputs(RewriterBase &rewriter, bool logSumExp, Value weights, Value layer,
+AttentionOp AttentionOp::replaceOutputs(RewriterBase &rewriter, AffineMapAttr lseMap, Value weights, Value layer,
                                         DenseI64ArrayAttr heads) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(*this);
-  Type lse = logSumExp ? getLseType(getResult().getType(), getMaps()) : RankedTensorType();
+  Type lse = lseMap ? getLseType(getResult().getType(), getMaps(), lseMap) : RankedTensorType();
   auto made = AttentionOp::create(rewriter, getLoc(), getResult().getType(), lse, weights ? weights.getType() : Type(),
                                   getQuery(), getKey(), getValue(), getScale(), getQBegin(), getQOffset(), getKvBegin(),
                                   getKvLength(), getExtras(), getAdditive(), getSink(), getSecondQuery(),
-                                  getSecondKey(), weights, layer, heads, getMaps(), logSumExp);
+                                  getSecondKey(), weights, layer, heads, getMaps(), lseMap);
   made->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   rewriter.inlineRegionBefore(getScore(), made.getScore(), made.getScore().end());
   rewriter.inlineRegionBefore(getMask(), made.getMask(), made.getMask().end());
@@ -572,12 +612,9 @@ static void relateIterationDims(AttentionOp op, DimRelations &dims, ValueRange o
 
 void AttentionOp::relateDims(DimRelations &dims) {
   relateIterationDims(*this, dims, mappedOperands(*this));
-  if (Value lse = getLse()) {
-    unsigned next = 0;
-    for (unsigned i = 0; i < getMap(3).getNumResults(); ++i)
-      if (i != *dimOf(3, DV))
-        dims.equal(lse, next++, getResult(), i);
-  }
+  if (Value lse = getLse())
+    for (auto [i, dim] : llvm::enumerate(getLseDims()))
+      dims.equal(lse, i, getResult(), dim);
   if (Value weights = getWeights()) {
     dims.equal(getNewWeights(), weights);
     dims.equal(weights, 0, getQuery(), *dimOf(0, Q));

@@ -104,8 +104,8 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
 
     Two more results are there on request; `attn-request-attention-outputs` asks for them, and one that nothing reads is dropped.
 
-    - With `log_sum_exp`: the natural logarithm of each query's sum of e^score over its keys (A12), and e^sink (A42), in f32, with the dims of the result but dv;
-      -infinity where a query has neither key nor sink.
+    - With `log_sum_exp`: the natural logarithm of each query's sum of e^score over its keys (A12), and e^sink (A42), in f32;
+      -infinity where a query has neither key nor sink. Its dims are those of the result but dv, in this order or in that of a map: `log_sum_exp(affine_map<...>)`.
     - With `weights(%w[%layer] heads [...])`: `%w`, [tokens, layers, heads, keys], with the probabilities that the values are mixed
       with, of `heads` (query heads) in the layer: `new[t, layer, i, j]` is that of key j of the row of t for head `heads[i]`, 0 of keys
       that the row does not have or the mask excludes (A33). Where nothing reads `%w` afterwards it is updated in place. A layer outside of
@@ -161,7 +161,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
                        Variadic<Attn_Extra>:$extras, Optional<Attn_AdditiveVector>:$additive,
                        Optional<Attn_Sinks>:$sink, Optional<Attn_RankedTensor>:$second_query, Optional<Attn_RankedTensor>:$second_key,
                        Optional<Attn_RankedTensor>:$weights, Optional<Index>:$layer, OptionalAttr<DenseI64ArrayAttr>:$heads,
-                       AffineMapArrayAttr:$maps, UnitAttr:$log_sum_exp);
+                       AffineMapArrayAttr:$maps, OptionalAttr<AffineMapAttr>:$lse_map);
   let results = (outs Attn_RankedTensor:$result, Optional<RankedTensorOf<[F32]>>:$lse, Optional<Attn_RankedTensor>:$new_weights);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
@@ -170,10 +170,10 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     (`kv_begin` `(` $kv_begin^ `:` type($kv_begin) `)`)? (`kv_length` `(` $kv_length^ `:` type($kv_length) `)`)?
     (`extras` `(` $extras^ `:` type($extras) `)`)? (`additive` `(` $additive^ `:` type($additive) `)`)?
     (`sink` `(` $sink^ `:` type($sink) `)`)? (`second` `(` $second_query^ `,` $second_key `:` type($second_query) `,` type($second_key) `)`)?
-    (`weights` `(` $weights^ `[` $layer `]` `heads` $heads `:` type($weights) `)`)? custom<OutputsAndMaps>($log_sum_exp, $maps) attr-dict
+    (`weights` `(` $weights^ `[` $layer `]` `heads` $heads `:` type($weights) `)`)? custom<OutputsAndMaps>($lse_map, $maps) attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result)
     custom<OutputsAndRegions>(type($lse), type($new_weights), $score, $mask,
-                              ref(type($result)), ref(type($weights)), ref($maps), ref($log_sum_exp))
+                              ref(type($result)), ref(type($weights)), ref($maps), ref($lse_map))
   }];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;
@@ -183,7 +183,8 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
                                  "::mlir::ArrayAttr":$maps),
                             [{ build($_builder, $_state, result, /*lse=*/nullptr, /*new_weights=*/nullptr, query, key, value, scale,
                                      qBegin, qOffset, kvBegin, kvLength, extras, /*additive=*/nullptr, /*sink=*/nullptr,
-                                     /*second_query=*/nullptr, /*second_key=*/nullptr, /*weights=*/nullptr, /*layer=*/nullptr, /*heads=*/nullptr, maps); }]>];
+                                     /*second_query=*/nullptr, /*second_key=*/nullptr, /*weights=*/nullptr, /*layer=*/nullptr, /*heads=*/nullptr, maps,
+                                     /*lse_map=*/nullptr); }]>];
   let extraClassDeclaration = [{
     /// The iteration dims in the order of the maps.
     enum Dim { B, HKV, G, Q, KV, DQK, DV, NumDims };
@@ -199,11 +200,18 @@ def Attn_AttentionOp : Attn_TensorOp<"attention", [
     bool isTable(unsigned i);
     /// Whether all of dim b, hkv or g would have the same result, so that its extent must be 1.
     bool isSingle(Dim dim);
-    /// The type of log-sum-exp beside a result: its dims but dv. Null where `maps` do not fit.
-    static ::mlir::RankedTensorType getLseType(::mlir::Type result, ::mlir::ArrayAttr maps);
-    /// Replaces the op by one with these results beside the first; `weights`, `layer` and `heads` are null without weights.
-    AttentionOp replaceOutputs(::mlir::RewriterBase &rewriter, bool logSumExp, ::mlir::Value weights, ::mlir::Value layer,
-                               ::mlir::DenseI64ArrayAttr heads);
+    /// The map of log-sum-exp that is not written: the result's without dv. Null where `maps` do not fit.
+    static ::mlir::AffineMapAttr getDefaultLseMap(::mlir::ArrayAttr maps);
+    /// The type of log-sum-exp beside a result. Null where the maps do not fit.
+    static ::mlir::RankedTensorType getLseType(::mlir::Type result, ::mlir::ArrayAttr maps, ::mlir::AffineMapAttr lseMap);
+    /// The dim of the result for each dim of log-sum-exp.
+    ::llvm::SmallVector<int64_t> getLseDims();
+    /// Position of iteration dim `dim` among the dims of log-sum-exp, or none.
+    std::optional<unsigned> dimOfLse(Dim dim);
+    /// Replaces the op by one with these results beside the first; `lseMap` is null without log-sum-exp, and `weights`,
+    /// `layer` and `heads` are null without weights.
+    AttentionOp replaceOutputs(::mlir::RewriterBase &rewriter, ::mlir::AffineMapAttr lseMap, ::mlir::Value weights,
+                               ::mlir::Value layer, ::mlir::DenseI64ArrayAttr heads);
   }];
 }
 

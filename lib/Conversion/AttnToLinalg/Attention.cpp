@@ -32,8 +32,8 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
       shape.push_back(o.extentOf(b, static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition())));
     Value init = emptyFor(b, op.getResult(), shape), lse;
     if (op.getLse()) {
-      shape.erase(shape.begin() + *op.dimOf(AttentionOperands::Result, Dim::DV));
-      lse = emptyFor(b, op.getLse(), shape);
+      SmallVector<OpFoldResult> ofLse = llvm::map_to_vector(op.getLseDims(), [&](int64_t dim) { return shape[dim]; });
+      lse = emptyFor(b, op.getLse(), ofLse);
     }
     SmallVector<Value> results{init};
     if (llvm::is_contained(op.getResult().getType().getShape(), 0)) { // no queries, so nothing else to compute
@@ -59,10 +59,10 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
       SmallVector<Value> state = attend(b, rewriter, o, tile);
       SmallVector<Insertion> parts{{normalized(b, o, state, dest), offsets, sizes}};
       if (dests.size() > 1) {
-        const unsigned channels = *o.placeOf(AttentionOperands::Result, Dim::DV);
-        offsets.erase(offsets.begin() + channels);
-        sizes.erase(sizes.begin() + channels);
-        parts.push_back({logSumExp(b, o, state, slice(b, dests[1], offsets, sizes)), offsets, sizes});
+        SmallVector<OpFoldResult> at, extents;
+        for (int64_t dim : attn::AttentionOp(o.op).getLseDims())
+          at.push_back(offsets[dim]), extents.push_back(sizes[dim]);
+        parts.push_back({logSumExp(b, o, state, slice(b, dests[1], at, extents)), at, extents});
       }
       return parts;
     });
@@ -129,9 +129,8 @@ struct DecomposeAttention : OpRewritePattern<attn::AttentionOp> {
   /// maximum + log(sum) of a tile of queries; -infinity where the sum is 0 (A12).
   static Value logSumExp(ImplicitLocOpBuilder &b, const AttentionOperands &o, ValueRange state, Value dest) {
     SmallVector<int64_t> place;
-    for (AffineExpr expr : o.maps[AttentionOperands::Result].getResults())
-      if (auto dim = static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition()); dim != Dim::DV)
-        place.push_back(dim == Dim::Q ? 0 : -1);
+    for (AffineExpr expr : attn::AttentionOp(o.op).getLseMap()->getResults())
+      place.push_back(static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition()) == Dim::Q ? 0 : -1);
     AffineMap each = b.getMultiDimIdentityMap(1);
     return generic(b, {state[1], state[2]}, dest, {each, each, mapOf(b, 1, place)}, Loop::Parallel,
                    [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {

@@ -81,6 +81,24 @@ func.func @log_sum_exp(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %r: tenso
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
+// Log-sum-exp by a map of its own.
+// CHECK-LABEL: @mapped
+func.func @mapped(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %s: f32) -> tensor<4x?xf32> {
+  // CHECK: scf.forall ({{.*}}) in ({{.*}}) shared_outs(%{{.*}} = %{{.*}}, %[[LSE:.*]] = %{{.*}}) -> (tensor<?x4x32xf32>, tensor<4x?xf32>)
+  // CHECK: tensor.extract_slice %[[LSE]][%{{.*}}, %{{.*}}] [1, %{{.*}}]
+  // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<1x?xf32>)
+  %o, %lse = attn.attention %q, %k, %k, %s log_sum_exp(affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q)>) maps [#q, #k, #v, #o]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+  return %lse : tensor<4x?xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
 // Near miss: no queries have no log-sum-exp, and change no weights.
 // CHECK-LABEL: @no_queries
 // CHECK-SAME: %[[W:.*]]: tensor<?x1x1x64xf32>

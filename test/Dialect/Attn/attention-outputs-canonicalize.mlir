@@ -38,3 +38,13 @@ func.func @read(%q: tensor<?x2x32xf32>, %s: f32) -> tensor<?x2xf32> {
     : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
   return %lse : tensor<?x2xf32>
 }
+
+// A map of its own stays where the weights go.
+// CHECK-LABEL: @mapped
+func.func @mapped(%w: tensor<?x4x2x64xf32>, %l: index, %q: tensor<?x2x32xf32>, %s: f32) -> tensor<2x?xf32> {
+  // CHECK: %{{.*}}, %[[LSE:.*]] = attn.attention {{.*}}, %{{[^ ]*}} log_sum_exp(#{{.*}}) maps
+  // CHECK: return %[[LSE]] : tensor<2x?xf32>
+  %o, %lse, %new = attn.attention %q, %q, %q, %s weights(%w[%l] heads [0, 1] : tensor<?x4x2x64xf32>) log_sum_exp(affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q)>) maps [#q, #k, #v, #o]
+    : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+  return %lse : tensor<2x?xf32>
+}

@@ -130,7 +130,7 @@ func.func @unasked(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @missing(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: tensor<?x4x2x64xf32>, %l: index) {
   // expected-error@+1 {{A12: has 'log_sum_exp', but no result for it}}
-  %0 = "attn.attention"(%q, %k, %k, %s) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>, log_sum_exp}> ({}, {})
+  %0 = "attn.attention"(%q, %k, %k, %s) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0>, lse_map = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g)>}> ({}, {})
     : (tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, f32) -> (tensor<?x2x3x16xf32>)
   return
 }
@@ -143,7 +143,7 @@ func.func @missing(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
 func.func @lse_type(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f32, %w: tensor<?x4x2x64xf32>, %l: index) {
   // expected-error@+1 {{A12: gives the log-sum-exp 'tensor<7x2x3xf32>', expected 'tensor<?x2x3xf32>': the result's dims without dv}}
-  %0:2 = "attn.attention"(%q, %k, %k, %s) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0>, log_sum_exp}> ({}, {})
+  %0:2 = "attn.attention"(%q, %k, %k, %s) <{maps = [#q, #k, #v, #o], operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1, 0>, lse_map = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g)>}> ({}, {})
     : (tensor<?x2x3x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32>, f32) -> (tensor<?x2x3x16xf32>, tensor<7x2x3xf32>)
   return
 }
@@ -206,8 +206,8 @@ func.func @weights_type(%q: tensor<?x2x3x16xf32>, %k: tensor<?x2x16xf32>, %s: f3
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 func.func @unmapped(%q: tensor<?x2x16xf32>, %s: f32) {
+  // expected-error@+1 {{no log-sum-exp by these maps: the fourth must be the result's}}
   %o, %lse = attn.attention %q, %q, %q, %s log_sum_exp maps [#q, #k, #v] : tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32> -> tensor<?x2x16xf32>
-  // expected-error@+1 {{no log-sum-exp of 'tensor<?x2x16xf32>' by the maps: the fourth must be the result's}}
   return
 }
 
@@ -244,5 +244,44 @@ func.func @tokens_A33(%q: tensor<5x2x16xf32>, %k: tensor<?x2x16xf32>, %v: tensor
 func.func @keys_A34(%q: tensor<?x2x16xf32>, %k: tensor<65x2x16xf32>, %v: tensor<65x2x8xf32>, %s: f32, %w: tensor<?x4x1x64xf32>, %l: index) {
   // expected-error@+1 {{A34: has 65 keys, but the weights 'tensor<?x4x1x64xf32>' end at 64; make their last dim as large}}
   %o, %new = attn.attention %q, %k, %v, %s weights(%w[%l] heads [1] : tensor<?x4x1x64xf32>) maps [#q, #k, #v, #o] : tensor<?x2x16xf32>, tensor<65x2x16xf32>, tensor<65x2x8xf32> -> tensor<?x2x8xf32>
+  return
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// A dim of channels is not among those of log-sum-exp.
+func.func @lse_channels(%q: tensor<?x2x16xf32>, %s: f32) {
+  %o, %lse = attn.attention %q, %q, %q, %s log_sum_exp(affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>) maps [#q, #k, #v, #o] : tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32> -> tensor<?x2x16xf32>
+  // expected-error@+1 {{A12: no log-sum-exp of 'tensor<?x2x16xf32>' by the map}}
+  return
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// Each other dim of the result is.
+func.func @lse_few(%q: tensor<?x2x16xf32>, %s: f32) {
+  %o, %lse = attn.attention %q, %q, %q, %s log_sum_exp(affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q)>) maps [#q, #k, #v, #o] : tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32> -> tensor<?x2x16xf32>
+  // expected-error@+1 {{A12: no log-sum-exp of 'tensor<?x2x16xf32>' by the map}}
+  return
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// And no dim that the result lacks.
+func.func @lse_keys(%q: tensor<?x2x16xf32>, %s: f32) {
+  %o, %lse = attn.attention %q, %q, %q, %s log_sum_exp(affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv)>) maps [#q, #k, #v, #o] : tensor<?x2x16xf32>, tensor<?x2x16xf32>, tensor<?x2x16xf32> -> tensor<?x2x16xf32>
+  // expected-error@+1 {{A12: no log-sum-exp of 'tensor<?x2x16xf32>' by the map}}
   return
 }

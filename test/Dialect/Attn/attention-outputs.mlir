@@ -46,11 +46,24 @@ func.func @everything(%w: tensor<?x1x1x64xf32>, %l: index, %q: tensor<?x2x3x16xf
   return %lse, %0 : tensor<?x2x3xf32>, tensor<?x1x1x64xf32>
 }
 
-// Log-sum-exp has the dims of the result in its order, wherever dv is among them. Queries need not be packed for it.
+// Without a map log-sum-exp has the dims of the result in its order, wherever dv is among them. Queries need not be packed for it.
 // CHECK-LABEL: @log_sum_exp
 func.func @log_sum_exp(%q: tensor<3x?x2x16xf32>, %k: tensor<3x?x2x16xf32>, %s: f32) -> tensor<3x2x?xf32> {
   // CHECK: %{{.*}}, %[[LSE:.*]] = attn.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} log_sum_exp maps
   // CHECK: return %[[LSE]] : tensor<3x2x?xf32>
   %o, %lse = attn.attention %q, %k, %k, %s log_sum_exp maps [#bq, #c, #cv, #bo] : tensor<3x?x2x16xf32>, tensor<3x?x2x16xf32>, tensor<3x?x2x16xf32> -> tensor<3x16x2x?xf32>
   return %lse : tensor<3x2x?xf32>
+}
+
+// Its own map has the same dims in another order. A map that changes nothing is not printed.
+// CHECK-LABEL: @mapped
+func.func @mapped(%q: tensor<3x?x2x16xf32>, %k: tensor<3x?x2x16xf32>, %s: f32) -> (tensor<?x3x2xf32>, tensor<3x2x?xf32>) {
+  // CHECK: %{{.*}}, %[[LSE:.*]] = attn.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} log_sum_exp(#[[$LSE:.*]]) maps [#
+  %o, %lse = attn.attention %q, %k, %k, %s log_sum_exp(affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, b, hkv)>) maps [#bq, #c, #cv, #bo]
+    : tensor<3x?x2x16xf32>, tensor<3x?x2x16xf32>, tensor<3x?x2x16xf32> -> tensor<3x16x2x?xf32>
+  // CHECK: %{{.*}}, %[[SAME:.*]] = attn.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} log_sum_exp maps [#
+  %o2, %lse2 = attn.attention %q, %k, %k, %s log_sum_exp(affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, hkv, q)>) maps [#bq, #c, #cv, #bo]
+    : tensor<3x?x2x16xf32>, tensor<3x?x2x16xf32>, tensor<3x?x2x16xf32> -> tensor<3x16x2x?xf32>
+  // CHECK: return %[[LSE]], %[[SAME]] : tensor<?x3x2xf32>, tensor<3x2x?xf32>
+  return %lse, %lse2 : tensor<?x3x2xf32>, tensor<3x2x?xf32>
 }

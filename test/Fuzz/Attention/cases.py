@@ -206,8 +206,14 @@ def draw(seed, index):
     case["sink"] = own.choice(("f32", "f32", "bf16", "f16")) if own.random() < 0.25 else None
     own = randoms.Random(f"second {seed} {index}")
     case["second"] = draw_second(own, case) if own.random() < 0.2 and not case["cache"] and not case["additive"] else None
-    case["lse"], case["weights"] = r.random() < 0.3, draw_weights(r, case) if r.random() < 0.2 else None
+    case["lse"], case["weights"] = r.random() < 0.3 and own.choice(("same", "reversed")), draw_weights(r, case) if r.random() < 0.2 else None
     return case
+
+
+def lse_map(case):
+    """The dims of log-sum-exp: those of the result but dv, perhaps in another order."""
+    dims = [dim for dim in case["maps"]["o"] if dim != "dv"]
+    return dims[::-1] if case.get("lse") == "reversed" else dims
 
 
 def draw_second(r, case):

@@ -219,7 +219,7 @@ def attention(case, arrays, sequences, extents):
     """{name: result} of the op by its formulas, in float64."""
     heads, map_ = case["heads"], case["maps"]["o"]
     result = np.zeros([extents[dim] for dim in map_])
-    lse_map = [dim for dim in map_ if dim != "dv"]
+    lse_map = cases.lse_map(case)
     lse = np.full([extents[dim] for dim in lse_map], -np.inf)
     asked, new = case.get("weights"), None
     if asked:

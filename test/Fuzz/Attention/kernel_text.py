@@ -101,7 +101,7 @@ def results_of(case, step=""):
     """The results of the op that are arrays of their own, in order; the weights are an argument's array."""
     found = [Argument("o" + step, case["types"]["o"], case["maps"]["o"])]
     if case.get("lse"):
-        found.append(Argument("lse" + step, "f32", [dim for dim in case["maps"]["o"] if dim != "dv"]))
+        found.append(Argument("lse" + step, "f32", cases.lse_map(case)))
     return found
 
 
@@ -142,7 +142,7 @@ def attention(case, types, operands, step=""):
     if case.get("weights"):
         lines.append(f"    weights({operands['p']}[%slot] heads {case['weights']['heads']} : {types['p']})")
     if case.get("lse"):
-        lines.append("    log_sum_exp")
+        lines.append("    log_sum_exp" + (f"({ALL}({', '.join(cases.lse_map(case))})>)" if case["lse"] == "reversed" else ""))
     maps = [case["maps"][side] for side in "qkvo"] + [extra["map"] for extra in case["extras"]]
     if case.get("second"):
         maps += [["dqk" if dim == "dqk2" else dim for dim in map_] for map_ in case["second"]["maps"].values()]

@@ -94,8 +94,7 @@ Value finish(ImplicitLocOpBuilder &b, const AttentionTask &task, Rows rows, Valu
 Value finishLse(ImplicitLocOpBuilder &b, const AttentionTask &task, const Rows &rows, Value count, ValueRange state,
                 Value dest) {
   Value own = asValue(b, ownRows(b, task, rows, count));
-  AttentionOp op = task.op;
-  const unsigned q = *op.dimOf(3, AttentionOp::Q);
+  const unsigned q = *AttentionOp(task.op).dimOfLse(AttentionOp::Q);
   return logSumExp(b, state, own, dest, [&](ImplicitLocOpBuilder &b, Value row) {
     SmallVector<Value> at(cast<RankedTensorType>(dest.getType()).getRank(), index(b, 0));
     at[q] = arith::AddIOp::create(b, rows.first, row);
@@ -244,7 +243,7 @@ SmallVector<Insertion> attend(ImplicitLocOpBuilder &b, const AttentionTask &task
   tileOf(b, task, 3, arith::AddIOp::create(b, task.firstQuery, first), 1, Value(), 0, made[0].offsets, made[0].sizes);
   made[0].sizes[*op.dimOf(3, AttentionOp::Q)] = count;
   if (dests.size() > 1)
-    made.push_back(withoutChannels(op, made[0]));
+    made.push_back(sliceOfLse(op, made[0]));
   SmallVector<Value> slices;
   for (auto [dest, insertion] : llvm::zip_equal(dests, made))
     slices.push_back(extractSlice(b, dest, insertion));
@@ -279,7 +278,7 @@ SmallVector<Value> destinationsOf(ImplicitLocOpBuilder &b, AttentionOp op, attn_
   SmallVector<Value> dests{
       destination(b, op.getResult(), extents, castRows ? castRows.getResult().getType().getElementType() : Type())};
   if (op.getLse()) {
-    extents.erase(extents.begin() + *op.dimOf(3, AttentionOp::DV));
+    extents = llvm::map_to_vector(op.getLseDims(), [&](int64_t dim) { return extents[dim]; });
     dests.push_back(empty(b, op.getLse().getType(), extents));
   }
   return dests;
@@ -290,7 +289,7 @@ void fillRests(ImplicitLocOpBuilder &b, AttentionOp op, int64_t each, SmallVecto
   const unsigned q = *op.dimOf(3, AttentionOp::Q);
   dests[0] = fillRest(b, op.getQBegin(), q, each, dests[0]);
   if (dests.size() > 1)
-    dests[1] = fillRest(b, op.getQBegin(), q, each, dests[1],
+    dests[1] = fillRest(b, op.getQBegin(), *op.dimOfLse(AttentionOp::Q), each, dests[1],
                         arith::ConstantOp::create(b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
 }
 

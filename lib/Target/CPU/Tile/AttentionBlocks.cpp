@@ -193,11 +193,11 @@ Value tile::logSumExp(ImplicitLocOpBuilder &b, ValueRange state, Value count, Va
   });
 }
 
-Insertion tile::withoutChannels(AttentionOp op, Insertion of) {
-  const unsigned channels = *op.dimOf(3, AttentionOp::DV);
-  of.offsets.erase(of.offsets.begin() + channels);
-  of.sizes.erase(of.sizes.begin() + channels);
-  return of;
+Insertion tile::sliceOfLse(AttentionOp op, const Insertion &of) {
+  Insertion slice;
+  for (int64_t dim : op.getLseDims())
+    slice.offsets.push_back(of.offsets[dim]), slice.sizes.push_back(of.sizes[dim]);
+  return slice;
 }
 
 Value tile::extractSlice(ImplicitLocOpBuilder &b, Value result, const Insertion &slice) {

@@ -71,8 +71,8 @@ bool isNatural(attn::AttentionOp op);
 Value logSumExp(ImplicitLocOpBuilder &b, ValueRange state, Value count, Value dest,
                 llvm::function_ref<llvm::SmallVector<Value>(ImplicitLocOpBuilder &, Value row)> at);
 
-/// The slice of log-sum-exp that belongs to the slice `of` of the result: it lacks the dim dv.
-Insertion withoutChannels(attn::AttentionOp op, Insertion of);
+/// The slice of log-sum-exp that belongs to the slice `of` of the result.
+Insertion sliceOfLse(attn::AttentionOp op, const Insertion &of);
 /// Extracts a slice of a result.
 Value extractSlice(ImplicitLocOpBuilder &b, Value result, const Insertion &slice);
 

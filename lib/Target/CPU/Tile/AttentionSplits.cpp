@@ -254,7 +254,7 @@ struct SplitAttention {
         made[0].sizes[*group] = b.getIndexAttr(heads);
       made[0].sizes[*op.dimOf(3, AttentionOp::Q)] = getAsOpFoldResult(found);
       if (dests.size() > 1)
-        made.push_back(withoutChannels(op, made[0]));
+        made.push_back(sliceOfLse(op, made[0]));
       SmallVector<Value> slices;
       for (auto [i, dest] : llvm::enumerate(dests))
         slices.push_back(extractSlice(b, dest, made[i]));
@@ -302,7 +302,7 @@ struct SplitAttention {
     SmallVector<Value> written{insert(b, tile, dests[0], out.offsets, out.sizes)};
     if (dests.size() > 1)
       written.push_back(logSumExp(b, combined.getResults(), index(b, 1), dests[1], [&](ImplicitLocOpBuilder &b, Value) {
-        return llvm::map_to_vector(withoutChannels(op, out).offsets, [&](OpFoldResult at) { return asValue(b, at); });
+        return llvm::map_to_vector(sliceOfLse(op, out).offsets, [&](OpFoldResult at) { return asValue(b, at); });
       }));
     return written;
   }

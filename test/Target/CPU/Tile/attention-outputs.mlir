@@ -30,6 +30,18 @@ func.func @log_sum_exp(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %r: tenso
   return %o, %lse : tensor<?x4x32xf32>, tensor<?x4xf32>
 }
 
+// Its own map has heads before queries.
+// CHECK-LABEL: @mapped
+func.func @mapped(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %r: tensor<?xi32>, %s: f32) -> tensor<4x?xf32> {
+  // CHECK: %[[REST:.*]] = scf.forall {{.*}} -> (tensor<4x?xf32>)
+  // CHECK: scf.forall ({{.*}}) in ({{.*}}) shared_outs(%{{.*}} = %{{.*}}, %[[LSE:.*]] = %[[REST]]) -> (tensor<?x4x32xf32>, tensor<4x?xf32>)
+  // CHECK: tensor.extract_slice %[[LSE]][%{{.*}}, %{{.*}}] [1, %{{.*}}] [1, 1] : tensor<4x?xf32> to tensor<1x?xf32>
+  // CHECK: tensor.insert %{{.*}} into %{{.*}}[%c0{{.*}}, %{{.*}}] : tensor<1x?xf32>
+  %o, %lse = attn.attention %q, %k, %k, %s q_begin(%r : tensor<?xi32>) kv_begin(%r : tensor<?xi32>) log_sum_exp(affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q)>) maps [#q, #k, #v, #o]
+    : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32>
+  return %lse : tensor<4x?xf32>
+}
+
 // -----
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
