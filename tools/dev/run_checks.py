@@ -160,8 +160,8 @@ def lit(build, jobs, filters):
 
 
 def fuzz(build, jobs):
-    """Builds the fuzz targets, instrumented, below the build folder and runs each of them: 5 seconds, or 10 minutes with --full,
-    where the compiler is instrumented too. The 5 seconds are those of one seed; --full goes on from the inputs it kept."""
+    """Builds the fuzz targets, instrumented, below the build folder and runs each of them: 3 seconds, or 10 minutes with --full,
+    where the compiler is instrumented too. The 3 seconds are those of one seed; --full goes on from the inputs it kept."""
     tally, isFull = Tally(), os.environ.get("RAPT_FULL") == "1"
     folders = {preset: build / preset for preset in ("fuzz", *(("fuzz-compiler",) if isFull else ()))}
     for preset, folder in folders.items():

@@ -44,12 +44,13 @@ def passes_of(build):
 
 
 def texts_of(options, name):
-    """The texts of a model's stages as raptc emits them, for each set of options that it accepts."""
+    """The texts of a model's stages as raptc emits them, for each set of options that it accepts; with a small count, every second stage, the first for
+    one model and the second for the next."""
     if name == FOREIGN.stem:
         yield "imported", FOREIGN
         return
     for number, flags in enumerate(OPTIONS[:1] if options.count < 10 else OPTIONS):
-        for stage in STAGES:
+        for stage in STAGES if options.count >= 10 else STAGES[list(MODELS).index(name) % 2::2]:
             text = Path(options.scratch) / f"{name}{number}.{stage}.mlir"
             made = run([options.build / "bin/raptc", MODELS[name], *flags, f"--emit={stage}", "-o", text])
             if made.returncode == 0:
