@@ -11,12 +11,11 @@
 // and their matmuls have a dynamic number of rows. With AMX the last tile begins earlier and
 // computes some queries again.
 //
-// Keys without a cache are packed first, by a grid of their own. Few queries have grids of their
-// own (AttentionSplits.cpp). A task converts 16-bit or
-// int8 KV blocks to f32 once and reuses them for all its queries. Matmuls by bf16 dot products
-// read VNNI-packed keys in place instead. AMX takes two tiles of 16 queries at a time.
-// Fewer than 16 queries are padded to a tile, whose last query repeats, where extra operands
-// allow it.
+// Keys without a cache are packed first, by a grid of their own. Few queries have split-KV grids
+// instead (AttentionSplits.cpp). A task converts 16-bit or int8 KV blocks to f32 once and reuses
+// them for all its queries. Matmuls by bf16 dot products read VNNI-packed keys in place instead.
+// AMX takes two tiles of 16 queries at a time. Fewer than 16 queries are padded to a tile, whose
+// last query repeats, where extra operands allow it.
 //
 // Log-sum-exp needs the running max in natural units, which a score region that returns the
 // score keeps. Attention weights have a grid of their own (AttentionWeights.cpp).

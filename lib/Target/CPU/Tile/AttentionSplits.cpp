@@ -25,7 +25,7 @@ struct SplitAttention {
   AttentionTask prototype;
   OpFoldResult rows, keyHeads, queries, keys;
   int64_t groups, heads; ///< query heads of a key/value head, and of a tile
-  int64_t most;          ///< queries of a sequence
+  int64_t most;          ///< most queries of a sequence
 
   /// Sets the task's sequence, key/value head and query heads from the first three of `ids`. Returns the sequence's
   /// number of queries.
@@ -135,13 +135,14 @@ struct SplitAttention {
     };
     if (task.view && (!needsWidening(task) || readsInRegisters(task)))
       return onTiles(b, task, range.from, range.end, state);
-    // A tile reads converted blocks from L1. Full tiles read more of them from L2, which takes fewer iterations.
-    const int64_t few = task.view ? 1 : task.schedule.keys / task.block, full = task.schedule.queries.front() / 2,
-                  all = most * heads < full ? few : std::max(few, task.blocksOfTask());
+    // Few rows read converted blocks from L1. From half a tile on they read more packed ones from L2, which takes fewer
+    // iterations.
+    const int64_t few = task.view ? 1 : task.schedule.keys / task.block, half = task.schedule.queries.front() / 2,
+                  all = task.view || most * heads < half ? few : std::max(few, task.blocksOfTask());
     Value each = index(b, few);
     if (all > few) {
-      Value isFull = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rowsOf(b, count)), index(b, full));
-      each = arith::SelectOp::create(b, isFull, index(b, all), each);
+      Value isHalf = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rowsOf(b, count)), index(b, half));
+      each = arith::SelectOp::create(b, isHalf, index(b, all), each);
     }
     return loop(b, range.from, range.end, each, state, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
       Value next = arith::AddIOp::create(b, nth, each);
@@ -194,14 +195,14 @@ struct SplitAttention {
     return grid(b, {activeRows, keyHeads, tiles, splits}, dests, body);
   }
 
-  /// The slice of partial tensor `i` of a task's sequence, head and tile: `count` splits from `split` on, `rows` rows
-  /// from `row` on.
-  Insertion sliceOf(ImplicitLocOpBuilder &b, unsigned i, ValueRange ids, std::array<OpFoldResult, 2> split,
-                    std::array<OpFoldResult, 2> row) const {
+  /// The slice of partial tensor `i` of a task's sequence, head and tile. `splits` and `rows` are the first and the
+  /// number of them.
+  Insertion sliceOf(ImplicitLocOpBuilder &b, unsigned i, ValueRange ids, std::array<OpFoldResult, 2> splits,
+                    std::array<OpFoldResult, 2> rows) const {
     OpFoldResult one = b.getIndexAttr(1);
     Insertion at;
-    at.offsets = withChannels(b, i, {ids[0], ids[1], ids[2], split[0], row[0]}, 0);
-    at.sizes = withChannels(b, i, {one, one, one, split[1], row[1]}, prototype.valueChannels);
+    at.offsets = withChannels(b, i, {ids[0], ids[1], ids[2], splits[0], rows[0]}, 0);
+    at.sizes = withChannels(b, i, {one, one, one, splits[1], rows[1]}, prototype.valueChannels);
     return at;
   }
 
