@@ -78,14 +78,15 @@ static int check(const rapt_env *env, int64_t queries, int64_t keys) {
 
 /* The memory of a thread beside the arguments does not depend on the lengths: it holds the state of a task's queries,
  * and a few hundred keys and values, which a task of few queries packs for itself. The memory that all share is a copy
- * of the keys and values in packed panels. */
+ * of the keys and values in packed panels, and the states of at most 16 splits of 56 queries, whatever the lengths. */
 static int check_scratch(void) {
   static const int64_t lengths[] = {4096, 16384, 65536};
+  const int64_t states = 8 * 16 * 56 * (64 + 2) * (int64_t)sizeof(float);
   int64_t dims[] = {300, 300}, thread = attention_scratch(dims, 2) - attention_scratch(dims, 1);
   for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
     dims[0] = dims[1] = lengths[i];
     const int64_t copies = 2 * (lengths[i] + 64) * 8 * 64 * (int64_t)sizeof(float), one = attention_scratch(dims, 1);
-    if (attention_scratch(dims, 3) != one + 2 * thread || one - thread > copies + 128)
+    if (attention_scratch(dims, 3) != one + 2 * thread || one - thread > copies + states + 128)
       return 0;
   }
   return thread <= 1 << 19;
