@@ -227,7 +227,6 @@ def tools(description):
     for name in ("--raptc", "--reference", "--clang", "--scratch"):
         parser.add_argument(name, required=True)
     parser.add_argument("--options", nargs="*", default=[], help="for raptc, without the leading dashes")
-    parser.add_argument("--all", action="store_true", help="cases, too, that `tools/dev/check --full` alone runs")
     parsed = parser.parse_args()
     parsed.options = ["--" + option for option in parsed.options]
     return parsed

@@ -227,9 +227,8 @@ def run(label, names=CASES, options=(), mark=None, tolerance=2e-5, shapes=SHAPES
 own, some = tools.options, ("window", "prefix", "documents", "tree", "listed_of_heads", "none", "blocks_i1", "blocks_in_window", "blocks_of_heads")
 if kernels.takes_panels(tools):
     run("f32")
-    if tools.all:
-        run("static", (*some, "chunks", "listed_i1"), shapes=SHAPES[4:5], keys=(SHAPES[4][0], SHAPES[4][2]))
+    run("static", (*some, "chunks", "listed_i1"), shapes=SHAPES[4:5], keys=(SHAPES[4][0], SHAPES[4][2]))
     run("bf16", some, processor.DOT if processor.HAS_DOT else ["--mcpu=native", "--emulate=bf16"], "attn_cpu.bf16_matmul", 2e-2)
 else:
-    run("generic", CASES if tools.all else some, shapes=SHAPES[:5])
+    run("generic", shapes=SHAPES[:5])
 checks.finish()
