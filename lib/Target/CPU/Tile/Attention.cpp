@@ -165,20 +165,6 @@ SmallVector<Value> overTiles(ImplicitLocOpBuilder &b, const AttentionTask &task,
   });
 }
 
-/// Slices the rows of a tile from each tensor of a state.
-SmallVector<Value> stateOf(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, const Rows &rows) {
-  OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(task.valueChannels), r = rows.at;
-  const int64_t m = rows.size();
-  return {extract(b, states[0], {r, zero}, {rows.count, width}, {m, task.valueChannels}),
-          extract(b, states[1], {r}, {rows.count}, {m}), extract(b, states[2], {r}, {rows.count}, {m})};
-}
-SmallVector<Value> withState(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange states, const Rows &rows,
-                             ValueRange state) {
-  OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(task.valueChannels), r = rows.at;
-  return {insert(b, state[0], states[0], {r, zero}, {rows.count, width}),
-          insert(b, state[1], states[1], {r}, {rows.count}), insert(b, state[2], states[2], {r}, {rows.count})};
-}
-
 /// The states of all tiles of a task after blocks [begin, end), which every tile uses while they are in L2.
 SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, Value first, Value count, Value begin,
                               Value end, ValueRange states, Value dest) {
@@ -195,8 +181,8 @@ SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task
     KeyBlocks range = blocksOf(b, task, tile.position, asValue(b, rows.count));
     for (Value *bound : {&range.from, &range.wholeFrom, &range.wholeEnd, &range.end})
       *bound = arith::MinSIOp::create(b, arith::MaxSIOp::create(b, *bound, begin), end);
-    SmallVector<Value> state = update(b, some, tile, range, stateOf(b, task, carried, rows));
-    return withState(b, task, carried, rows, state);
+    SmallVector<Value> state = update(b, some, tile, range, rowsOfState(b, carried, rows.at, rows.count));
+    return withRowsOfState(b, carried, rows.at, rows.count, state);
   };
   return overTiles(b, task, count, states, body);
 }
@@ -208,7 +194,8 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
   SmallVector<Value> states = stateBuffers(b, task, task.schedule.taskQueries);
   const SinkState sink = sinkState(b, task.op, task.head);
   states = overTiles(b, task, count, states, [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
-    return withState(b, task, carried, rows, initialState(b, sink, stateOf(b, task, carried, rows)));
+    return withRowsOfState(b, carried, rows.at, rows.count,
+                           initialState(b, sink, rowsOfState(b, carried, rows.at, rows.count)));
   });
   KeyBlocks all = blocksOf(b, task, arith::AddIOp::create(b, task.offset, first), count);
   Value most = index(b, task.blocksOfTask());
@@ -226,7 +213,8 @@ SmallVector<Value> overKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
     });
   });
   auto body = [&](ImplicitLocOpBuilder &b, const Rows &rows, ValueRange carried) {
-    SmallVector<Value> state = stateOf(b, task, states, rows), made{finish(b, task, rows, count, state, carried[0])};
+    SmallVector<Value> state = rowsOfState(b, states, rows.at, rows.count),
+                       made{finish(b, task, rows, count, state, carried[0])};
     if (carried.size() > 1)
       made.push_back(finishLse(b, task, rows, count, state, carried[1]));
     return made;

@@ -126,7 +126,7 @@ static std::pair<Value, Value> keptBlocks(ImplicitLocOpBuilder &b, const Attenti
 static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
                                          const KeyBlocks &range, Widths widths, bool hasWhole, ValueRange init) {
   const int64_t each = hasWhole ? widths.whole : widths.masked;
-  Value queries = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(tile.heads), {extent(b, tile.query, 0)}));
+  Value queries = queriesOf(b, tile);
   return loop(b, range.from, range.end, each, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
     Value next = arith::AddIOp::create(b, nth, index(b, each)), end = arith::MinSIOp::create(b, next, range.end);
     const Kept kept = keptKeys(b, task, {tile.inSequence, queries, nth, end}, Reads::Matrices);
@@ -151,6 +151,10 @@ static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const Attentio
       return where(b, isFull, state.getTypes(), whole, masked);
     });
   });
+}
+
+Value tile::queriesOf(ImplicitLocOpBuilder &b, const QueryTile &tile) {
+  return asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(tile.heads), {extent(b, tile.query, 0)}));
 }
 
 Value tile::normalize(ImplicitLocOpBuilder &b, const AttentionTask &task, ValueRange state, Value count, Value dest) {
@@ -306,6 +310,30 @@ SmallVector<Value> tile::stateBuffers(ImplicitLocOpBuilder &b, const AttentionTa
   for (SmallVector<int64_t> shape : {SmallVector<int64_t>{m, task.valueChannels}, {m}, {m}})
     buffers.push_back(tensor::EmptyOp::create(b, shape, b.getF32Type()));
   return buffers;
+}
+
+/// Offsets and sizes of rows [at, at + count) of a tensor of a state.
+static Insertion rowsOf(ImplicitLocOpBuilder &b, Value tensor, OpFoldResult at, OpFoldResult count) {
+  Insertion rows;
+  rows.offsets = {at}, rows.sizes = {count};
+  if (auto type = cast<RankedTensorType>(tensor.getType()); type.getRank() == 2)
+    rows.offsets.push_back(b.getIndexAttr(0)), rows.sizes.push_back(b.getIndexAttr(type.getDimSize(1)));
+  return rows;
+}
+
+SmallVector<Value> tile::rowsOfState(ImplicitLocOpBuilder &b, ValueRange state, OpFoldResult at, OpFoldResult count) {
+  return llvm::map_to_vector(state,
+                             [&](Value tensor) { return extractSlice(b, tensor, rowsOf(b, tensor, at, count)); });
+}
+
+SmallVector<Value> tile::withRowsOfState(ImplicitLocOpBuilder &b, ValueRange state, OpFoldResult at, OpFoldResult count,
+                                         ValueRange part) {
+  SmallVector<Value> whole;
+  for (auto [tensor, rows] : llvm::zip_equal(state, part)) {
+    Insertion place = rowsOf(b, tensor, at, count);
+    whole.push_back(insert(b, rows, tensor, place.offsets, place.sizes));
+  }
+  return whole;
 }
 
 KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Value q, Value count) {

@@ -33,6 +33,8 @@ QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldRe
 /// rows of each query. Their number is at most queriesOfTile.
 QueryTile groupTile(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult count, Value inSequence,
                     int64_t heads);
+/// The number of a tile's queries.
+Value queriesOf(ImplicitLocOpBuilder &b, const QueryTile &tile);
 /// Most queries of a tile that has `heads` rows of each.
 int64_t queriesOfTile(const AttentionTask &task, int64_t heads);
 
@@ -44,6 +46,10 @@ llvm::SmallVector<Value> overQueriesLeft(ImplicitLocOpBuilder &b, Value from, Va
 
 /// Buffers for the state (acc, max, sum) of `m` queries.
 llvm::SmallVector<Value> stateBuffers(ImplicitLocOpBuilder &b, const AttentionTask &task, int64_t m);
+/// Rows [at, at + count) of each tensor of a state, and the state in which `part` replaces them.
+llvm::SmallVector<Value> rowsOfState(ImplicitLocOpBuilder &b, ValueRange state, OpFoldResult at, OpFoldResult count);
+llvm::SmallVector<Value> withRowsOfState(ImplicitLocOpBuilder &b, ValueRange state, OpFoldResult at, OpFoldResult count,
+                                         ValueRange part);
 /// The state (acc, max, sum) of no keys in the buffers `dest`.
 llvm::SmallVector<Value> emptyState(ImplicitLocOpBuilder &b, ValueRange dest);
 /// The running max and running sum before the keys of query head `head`: those of its sink. Null where the op has none.

@@ -61,11 +61,13 @@ struct SplitAttention {
     return blocksOf(b, task, task.offset, most == 1 ? index(b, 1) : arith::MaxSIOp::create(b, count, index(b, 1)));
   }
 
+  static Value countOf(ImplicitLocOpBuilder &b, const KeyBlocks &range) {
+    return arith::MaxSIOp::create(b, arith::SubIOp::create(b, range.end, range.from), index(b, 0));
+  }
   /// Blocks per split of a sequence that attends to `range`.
   Value splitSize(ImplicitLocOpBuilder &b, const KeyBlocks &range) const {
-    Value blocks = arith::MaxSIOp::create(b, arith::SubIOp::create(b, range.end, range.from), index(b, 0));
-    return arith::MaxSIOp::create(b, arith::CeilDivUIOp::create(b, blocks, asValue(b, maxSplits(b))),
-                                  index(b, minBlocks()));
+    Value share = arith::CeilDivUIOp::create(b, countOf(b, range), asValue(b, maxSplits(b)));
+    return arith::MaxSIOp::create(b, share, index(b, minBlocks()));
   }
   /// Most splits of a sequence.
   OpFoldResult maxSplits(ImplicitLocOpBuilder &b) const {
@@ -81,8 +83,7 @@ struct SplitAttention {
   }
   int64_t minBlocks() const { return *prototype.schedule.splitKeys / prototype.block; }
   Value splitsOf(ImplicitLocOpBuilder &b, const KeyBlocks &range) const {
-    Value blocks = arith::MaxSIOp::create(b, arith::SubIOp::create(b, range.end, range.from), index(b, 0));
-    return arith::CeilDivUIOp::create(b, blocks, splitSize(b, range));
+    return arith::CeilDivUIOp::create(b, countOf(b, range), splitSize(b, range));
   }
 
   /// The most splits of the first `activeRows` sequences.
@@ -109,16 +110,8 @@ struct SplitAttention {
     return overQueriesLeft(b, index(b, 0), asValue(b, count), each, states,
                            [&](ImplicitLocOpBuilder &b, OpFoldResult queries, Value first, ValueRange carried) {
                              OpFoldResult row = rowsOf(b, OpFoldResult(first)), height = rowsOf(b, queries);
-                             SmallVector<Value> slices, next;
-                             for (unsigned i = 0; i < 3; ++i)
-                               slices.push_back(extract(b, carried[i], withChannels(b, i, {row}, 0),
-                                                        withChannels(b, i, {height}, prototype.valueChannels),
-                                                        shapeOf(i, {ShapedType::kDynamic})));
-                             SmallVector<Value> state = body(b, tileOf(b, queries, first), slices);
-                             for (unsigned i = 0; i < 3; ++i)
-                               next.push_back(insert(b, state[i], carried[i], withChannels(b, i, {row}, 0),
-                                                     withChannels(b, i, {height}, prototype.valueChannels)));
-                             return next;
+                             SmallVector<Value> part = rowsOfState(b, carried, row, height);
+                             return withRowsOfState(b, carried, row, height, body(b, tileOf(b, queries, first), part));
                            });
   }
 
@@ -129,8 +122,8 @@ struct SplitAttention {
     SmallVector<Value> state = emptyState(b, dest);
     auto onTiles = [&](ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, ValueRange state) {
       return overTiles(b, task, count, state, [&](ImplicitLocOpBuilder &b, const QueryTile &tile, ValueRange carried) {
-        Value queries = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(heads), {extent(b, tile.query, 0)}));
-        return update(b, task, tile, within(b, blocksOf(b, task, tile.position, queries), from, to), carried);
+        return update(b, task, tile, within(b, blocksOf(b, task, tile.position, queriesOf(b, tile)), from, to),
+                      carried);
       });
     };
     if (task.view && (!needsWidening(task) || readsInRegisters(task)))
@@ -227,9 +220,7 @@ struct SplitAttention {
           OpFoldResult rowCount = rowsOf(b, queryCount);
           SmallVector<Value> buffers = stateBuffers(b, task, heads * most);
           if (most > 1)
-            for (auto [i, buffer] : llvm::enumerate(buffers))
-              buffer = extract(b, buffer, withChannels(b, i, {zero}, 0),
-                               withChannels(b, i, {rowCount}, task.valueChannels), shapeOf(i, {ShapedType::kDynamic}));
+            buffers = rowsOfState(b, buffers, zero, rowCount);
           SmallVector<Value> state = attend(b, task, queryCount, range, buffers), next;
           for (unsigned i = 0; i < 3; ++i)
             next.push_back(insert(b, state[i], carried[i], withChannels(b, i, {nth, zero}, 0),
