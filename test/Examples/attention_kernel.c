@@ -78,7 +78,7 @@ static int check(const rapt_env *env, int64_t queries, int64_t keys) {
 
 /* The memory of a thread beside the arguments does not depend on the lengths: it holds the state of a task's queries,
  * and a few hundred keys and values, which a task of few queries packs for itself. The memory that all share is a copy
- * of the keys and values in packed panels, and the states of at most 16 splits of 56 queries, whatever the lengths. */
+ * of the keys and values in packed panels, or, for few queries, the states of at most 16 splits of 56 queries. */
 static int check_scratch(void) {
   static const int64_t lengths[] = {4096, 16384, 65536};
   const int64_t states = 8 * 16 * 56 * (64 + 2) * (int64_t)sizeof(float);
@@ -86,7 +86,10 @@ static int check_scratch(void) {
   for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
     dims[0] = dims[1] = lengths[i];
     const int64_t copies = 2 * (lengths[i] + 64) * 8 * 64 * (int64_t)sizeof(float), one = attention_scratch(dims, 1);
-    if (attention_scratch(dims, 3) != one + 2 * thread || one - thread > copies + states + 128)
+    if (attention_scratch(dims, 3) != one + 2 * thread || one - thread > copies + 128)
+      return 0;
+    dims[0] = 8;
+    if (attention_scratch(dims, 1) - thread > states + 128)
       return 0;
   }
   return thread <= 1 << 19;

@@ -144,6 +144,7 @@ class Program:
             buffers[-1][0][...] = array
         buffers += [aligned(*shape) if len(shape) == 2 and isinstance(shape[0], tuple) else aligned(shape, np.float32) for shape in outputs]
         scratch, beyond = aligned((scratch_of(extents, ctypes.c_int64(workers)),), np.int8)
+        self.scratch = scratch  # of the last call
         env = Env(None, parallel_for, workers)
         pointers = [ctypes.c_void_p(array.ctypes.data) for array, _ in buffers]
         start = time.perf_counter()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Attention of 1 to 31 queries and of some more, compiled, against the formula in float64: tiles have as many queries as are left, and a task of few
 queries packs the keys that it reads, all of them or a split. Counts are dynamic and static, of one sequence and of packed ones, with masks, extra operands of queries, log-sum-exp,
-groups of query heads, channels that fill no panel, keys of 16 bits, and NaN in keys that the mask drops. One call runs twice with other workers: same bits."""
+groups of query heads, channels that fill no panel, keys of 16 bits, and NaN in keys that the mask drops. One call runs twice with other workers: same bits.
+Scratch is no larger than a call's dims need, and a call writes no more of it than its number of keys needs."""
 
 import numpy as np
 
@@ -158,4 +159,22 @@ for case in CASES:
     many(program, f"packed_{case}", case, [253, 29, 1, 0, 13])
     for count in STATIC if case in ("plain", "bias", "dot") else STATIC[1:2]:
         one(program, f"{case}_{count}", case, count, lambda queries, keys: (0, keys, 1))
+
+
+def memory(queries, keys, extent):
+    """The size of scratch, and the bytes that a call of case plain with `keys` of `extent` keys writes to it."""
+    q, k, v, _ = drawn("plain", queries, extent, 0)
+    program.compiled("plain", [q, k, v, np.array([0], np.int32), np.array([keys], np.int32)], shapes("plain", queries), (queries, extent, 1))
+    return program.scratch.size, int((program.scratch != kernels.untouched(np.int8)).sum())
+
+
+# A call has memory for packed keys or for states of splits, whichever it uses, and writes as much as its length needs.
+if kernels.takes_panels(tools):
+    EXTENT, BYTES_PER_KEY, STATES, OTHER = 40000, 2 * (32 + 32) * 4, 2 * 16 * 56 * (32 + 2) * 4, 1 << 20
+    for queries, keys in ((8, EXTENT), (8, 100), (57, EXTENT), (57, 100)):
+        size, written = memory(queries, keys, EXTENT)
+        most = OTHER + (STATES if queries == 8 else BYTES_PER_KEY * EXTENT)
+        checks.near(f"{size} bytes of scratch for {queries} queries", np.float64(max(size, most)), np.float64(most), 0)
+        most = OTHER + (STATES if queries == 8 else BYTES_PER_KEY * keys)
+        checks.near(f"{written} bytes of scratch written for {queries} queries and {keys} keys", np.float64(max(written, most)), np.float64(most), 0)
 checks.finish()

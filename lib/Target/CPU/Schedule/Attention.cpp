@@ -41,6 +41,7 @@ constexpr int64_t kRestRows = 256;
 constexpr int64_t kSplitBlocks = 4, kSplitKeys = 512, kSplits = 16, kSplitTasks = 1024;
 /// Most rows of the queries of a sequence that has splits, whose tasks pack the keys that they read. More queries share
 /// one packed copy: full tiles read it, which are faster than tiles of as many queries as are left, and several tasks.
+/// With AMX they are fewer than the rows of its tile, which AMX would pad.
 constexpr int64_t kSplitRows = 4 * 14;
 /// Most query heads of a group whose tasks pack the same keys each, where they are no rows of one tile.
 constexpr int64_t kSplitGroups = 2;
@@ -114,10 +115,10 @@ LogicalResult verifyKeys(AttentionOp op, StringRef name, int64_t keys, int64_t b
 
 LogicalResult verifySplits(AttentionOp op, const AttentionSchedule &schedule, int64_t block) {
   const std::optional<int64_t> groups = queryHeadsOf(op);
-  // Without a cache and AMX a schedule may do without splits.
-  const bool isOptional = !viewOf(op) && groups && !schedule.kernel.matrixRows,
+  // Without a cache a schedule may do without splits.
+  const bool isOptional = !viewOf(op) && groups,
              areNeeded = isOptional ? schedule.splits.has_value() : viewOf(op) && op.getQBegin() && groups;
-  const StringRef when = "for packed queries over a cache, and for keys that are not in a cache, without AMX";
+  const StringRef when = "for packed queries over a cache, and for keys that are not in a cache";
   auto verify = [&](StringRef name, std::optional<int64_t> value, bool isNeeded) {
     return verifyPresence(op, name, value.has_value(), isNeeded, when);
   };
@@ -229,13 +230,14 @@ static void chooseSplits(AttentionOp op, int64_t block, AttentionSchedule &sched
     schedule.splits = kSplits, schedule.splitQueries = 1;
     schedule.splitKeys = std::clamp<int64_t>(kMostTaskKeys / block, 1, kSplitBlocks) * block;
   } else {
-    const int64_t queries = extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::Q));
-    const bool areMany = ShapedType::isStatic(queries) && queries * heads > kSplitRows;
-    if (schedule.kernel.matrixRows || areMany || (heads != *groups && *groups > kSplitGroups))
+    const int64_t queries = extentOf(op.getQuery(), *op.dimOf(0, AttentionOp::Q)),
+                  rows = schedule.kernel.matrixRows ? *schedule.kernel.matrixRows - 1 : kSplitRows;
+    const bool areMany = ShapedType::isStatic(queries) && queries * heads > rows;
+    if (areMany || (heads != *groups && *groups > kSplitGroups))
       return;
     // Tokens that attend to one another have as few keys as queries.
     const bool areFew = op.getQuery() == op.getKey() || (op.getQBegin() && op.getQBegin() == op.getKvBegin());
-    schedule.splits = areFew ? 1 : kSplits, schedule.splitQueries = std::max<int64_t>(kSplitRows / heads, 1);
+    schedule.splits = areFew ? 1 : kSplits, schedule.splitQueries = std::max<int64_t>(rows / heads, 1);
     schedule.splitKeys = kSplitKeys, schedule.splitTasks = kSplitTasks;
   }
   schedule.heads = heads;

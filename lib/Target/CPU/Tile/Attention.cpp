@@ -379,7 +379,7 @@ struct TileAttention : OpRewritePattern<AttentionOp> {
                        splitRows = rowsWhere(b, areSplit, true, rows), otherRows = rowsWhere(b, areSplit, false, rows);
     auto isNone = [](OpFoldResult rows) { return getConstantIntValue(rows) == 0; };
     if (!view && !isNone(otherRows))
-      prototype.packed = packKeys(b, prototype, rows, keyHeads, queries, keys, dyn_cast<Value>(areSplit));
+      prototype.packed = packKeys(b, prototype, rows, keyHeads, queries, keys, otherRows);
     prototype.summaries = summarizeMatrices(b, prototype, rows, queries, keys);
     SmallVector<Value> results(dests);
     if (!isNone(otherRows))

@@ -170,9 +170,10 @@ struct SplitAttention {
     auto makeBuffer = [&](SmallVector<OpFoldResult> extents) -> Value {
       return tensor::EmptyOp::create(b, extents, b.getF32Type());
     };
-    Value dests[] = {makeBuffer({rows, keyHeads, tiles, bound, count, channels}),
-                     makeBuffer({rows, keyHeads, tiles, bound, count}),
-                     makeBuffer({rows, keyHeads, tiles, bound, count})};
+    const OpFoldResult held = rowsInMemory(prototype.op, rows, activeRows);
+    Value dests[] = {makeBuffer({held, keyHeads, tiles, bound, count, channels}),
+                     makeBuffer({held, keyHeads, tiles, bound, count}),
+                     makeBuffer({held, keyHeads, tiles, bound, count})};
     auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       AttentionTask task = prototype;
       Value found = locate(b, task, ids);

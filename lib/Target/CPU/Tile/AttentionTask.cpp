@@ -309,7 +309,8 @@ OpFoldResult tile::mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &protot
 }
 
 PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
-                          OpFoldResult heads, OpFoldResult queryExtent, OpFoldResult keyExtent, Value isUnused) {
+                          OpFoldResult heads, OpFoldResult queryExtent, OpFoldResult keyExtent,
+                          OpFoldResult activeRows) {
   AttentionOp op = prototype.op;
   const int64_t block = prototype.block, panels = block / kPanel, valuePanels = prototype.valueChannels / kPanel,
                 interleave = prototype.interleave(), keyLines = prototype.channels / interleave;
@@ -320,7 +321,8 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
   const bool isShared = sharesKeys(op);
   OpFoldResult most = mostKeys(b, prototype, rows, queryExtent, keyExtent);
   if (isShared)
-    rows = one;
+    activeRows = affineMin(b, {activeRows, one}), rows = one;
+  rows = rowsInMemory(op, rows, activeRows);
   OpFoldResult all = op.getKvBegin() ? keyExtent : affineOf(b, d0 * d1, {rows, keyExtent});
   OpFoldResult blocks = affineOf(b, d0.floorDiv(block) + d1, {all, rows});
   auto makeBuffer = [&](OpFoldResult panels, OpFoldResult lines) -> Value {
@@ -328,9 +330,7 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
   };
   Value dests[] = {makeBuffer(affineOf(b, d0 * panels, {blocks}), lines),
                    makeBuffer(b.getIndexAttr(valuePanels), affineOf(b, d0 * (block / interleave), {blocks}))};
-  SmallVector<OpFoldResult> extents{rows, affineOf(b, d0.ceilDiv(block) * panels, {most})};
-  if (isUnused)
-    extents[0] = arith::SelectOp::create(b, isUnused, index(b, 0), asValue(b, rows)).getResult();
+  SmallVector<OpFoldResult> extents{activeRows, affineOf(b, d0.ceilDiv(block) * panels, {most})};
   SmallVector<Value> results = grid(b, extents, dests, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
     AttentionTask task = prototype;
     task.sequence = ids[0], task.kvHead = task.group = index(b, 0);
@@ -366,6 +366,10 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
     return insertions;
   });
   return {results[0], results[1]};
+}
+
+OpFoldResult tile::rowsInMemory(AttentionOp op, OpFoldResult rows, OpFoldResult activeRows) {
+  return op.getQBegin() ? rows : activeRows; // packed queries have lengths that are data
 }
 
 OpFoldResult tile::longestSequence(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent) {

@@ -132,7 +132,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
-    // expected-error@+1 {{has a schedule without 'split_keys', which it needs for packed queries over a cache, and for keys that are not in a cache, without AMX}}
+    // expected-error@+1 {{has a schedule without 'split_keys', which it needs for packed queries over a cache, and for keys that are not in a cache}}
     %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 512, task_queries = 252, wide_queries = 14, splits = 4>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
@@ -275,14 +275,15 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
-#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-module attributes {attn.target = {amx_bf16, vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
-  func.func @f(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
-    // expected-error@+1 {{has a schedule with 'splits', which it needs only for packed queries over a cache, and for keys that are not in a cache, without AMX}}
-    %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn_cpu.bf16_matmul, attn.schedule = #attn.schedule<kernel = <columns = 32, matrix_rows = 16, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 64, queries = [32, 16], splits = 4, task_keys = 512, task_queries = 256, wide_queries = 14>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
-    return %o : tensor<?x12x64xf32>
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dv)>
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @f(%cache: tensor<?x1x4x2x64x64xbf16>, %layer: index, %table: tensor<?x?xi32>, %q: tensor<?x?x4x64xf32>, %s: f32) -> tensor<?x?x4x64xf32> {
+    %keys, %values = attn.kv_view %cache[%layer], %table {layout = #attn_cpu.cache_panels<positions = 64, keys = 64, values = 64>} : tensor<?x1x4x2x64x64xbf16>, tensor<?x?xi32> -> tensor<?x?x4x64xbf16>
+    // expected-error@+1 {{has a schedule with 'splits', which it needs only for packed queries over a cache, and for keys that are not in a cache}}
+    %o = attn.attention %q, %keys, %values, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, queries = [14, 1], splits = 4, task_keys = 512, task_queries = 252, wide_queries = 14>} : tensor<?x?x4x64xf32>, tensor<?x?x4x64xbf16>, tensor<?x?x4x64xbf16> -> tensor<?x?x4x64xf32>
+    return %o : tensor<?x?x4x64xf32>
   }
 }
