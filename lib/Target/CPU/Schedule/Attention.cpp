@@ -41,7 +41,7 @@ constexpr int64_t kRestRows = 256;
 constexpr int64_t kSplitBlocks = 4, kSplitKeys = 512, kSplits = 16, kSplitTasks = 1024;
 /// Most rows of the queries of a sequence that has splits, whose tasks pack the keys that they read. More queries share
 /// one packed copy: full tiles read it, which are faster than tiles of as many queries as are left, and several tasks.
-/// With AMX they are fewer than the rows of its tile, which AMX would pad.
+/// With AMX the most rows are those that fill no AMX tile.
 constexpr int64_t kSplitRows = 4 * 14;
 /// Most query heads of a group whose tasks pack the same keys each, where they are no rows of one tile.
 constexpr int64_t kSplitGroups = 2;

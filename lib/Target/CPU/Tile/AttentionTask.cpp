@@ -369,7 +369,7 @@ PackedKeys tile::packKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototyp
 }
 
 OpFoldResult tile::rowsInMemory(AttentionOp op, OpFoldResult rows, OpFoldResult activeRows) {
-  return op.getQBegin() ? rows : activeRows; // packed queries have lengths that are data
+  return op.getQBegin() ? rows : activeRows;
 }
 
 OpFoldResult tile::longestSequence(ImplicitLocOpBuilder &b, Value begin, OpFoldResult rows, OpFoldResult extent) {

@@ -70,11 +70,12 @@ OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, O
 /// adjacent in the input. `rows`, `heads`, `queryExtent` and `keyExtent` are the extents of b, hkv, q and kv. Sequences
 /// that read the same keys and values share one packed copy, which is as long as the longest needs. Keys beyond a
 /// sequence's number repeat its last key. `activeRows` is `rows`, or 0 where tasks pack keys themselves: then none are
-/// packed, and a call whose dims tell this has no memory for them.
+/// packed.
 PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult heads,
                     OpFoldResult queryExtent, OpFoldResult keyExtent, OpFoldResult activeRows);
 
-/// The extent of b in a buffer that only `activeRows` of `rows` sequences use: `activeRows` where dims tell it.
+/// The number of sequences that a buffer has memory for, of which `activeRows` of `rows` use it: `activeRows` where
+/// dims tell it. Packed queries have lengths that are data, so that their buffers have memory for all.
 OpFoldResult rowsInMemory(attn::AttentionOp op, OpFoldResult rows, OpFoldResult activeRows);
 
 /// Whether the keys and values of all sequences begin at the same element, so that one packed copy serves them.

@@ -132,8 +132,8 @@ func.func @shared(%q: tensor<2x3x4x64xf32>, %k: tensor<?x4x64xf32>) -> tensor<2x
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dv)>
 
-// One of two paths runs: many queries read keys that a grid of its own packs. The other path has memory for no sequence. More sequences have fewer splits, at least one. Chunks of keys are longer for
-// full tiles.
+// One of two paths runs: many queries read keys that a grid of its own packs. The other path has memory for no sequence. More sequences have fewer
+// splits, at least one. Chunks of keys are longer for full tiles.
 // CHECK-LABEL: @few_or_many
 func.func @few_or_many(%q: tensor<?x?x4x64xf32>, %k: tensor<?x?x4x64xf32>, %v: tensor<?x?x4x64xf32>) -> tensor<?x?x4x64xf32> {
   %scale = arith.constant 0.125 : f32
