@@ -62,6 +62,10 @@ def processor_features():
 
 config.available_features.add(platform.machine())
 config.available_features.update(processor_features())
+ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
+if os.access(ptxas, os.X_OK):
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 if os.path.exists("/dev/nvidia0"):
     config.available_features.add("cuda")
 if os.path.isdir(os.path.join(shared, "tokenizer-vectors")):

@@ -1,0 +1,63 @@
+//===- Control.cpp - Branches and ends ---------------------------------------------===//
+#include "test/Simulator/PTX/Decode.h"
+#include "test/Simulator/PTX/Values.h"
+using namespace rapt::ptx;
+
+namespace {
+
+Outcome branch(Execution &e) {
+  e.warp.go(e.lanes, e.operand(0).index);
+  return Outcome::Jumped;
+}
+
+Outcome leave(Execution &e) {
+  e.warp.exit(e.lanes);
+  return Outcome::Jumped;
+}
+
+Outcome trap(Execution &e) {
+  e.report(FindingKind::Misuse, unsigned(__builtin_ctz(e.lanes)), "the kernel traps");
+  return Outcome::Stopped;
+}
+
+Outcome nothing(Execution &) { return Outcome::Next; }
+
+/// setmaxnreg: a warpgroup's own number of registers.
+Outcome setRegisters(Execution &e) {
+  uint64_t count = e.operand(0).value;
+  if (count % 8 || count < 24 || count > 256)
+    e.report(FindingKind::Misuse, wholeWarp, "the number of registers must be a multiple of 8 from 24 to 256");
+  return Outcome::Next;
+}
+
+} // namespace
+
+bool rapt::ptx::decodeControl(const Kernel &, Suffixes &suffixes, Instruction &instruction) {
+  std::string_view root = suffixes.root();
+  size_t operands = instruction.operands.size();
+  if (root == "bra") {
+    suffixes.take("uni");
+    instruction.execute = branch;
+    return operands == 1 && instruction.operands[0].kind == Operand::Kind::Label;
+  }
+  if (root == "ret" || root == "exit") {
+    suffixes.take("uni");
+    instruction.execute = leave;
+    return operands == 0;
+  }
+  if (root == "trap" || root == "brkpt") {
+    instruction.execute = trap;
+    return operands == 0;
+  }
+  if (root == "nanosleep" || root == "griddepcontrol") {
+    suffixes.takeOneOf({"u32", "launch_dependents", "wait"});
+    instruction.execute = nothing;
+    return true;
+  }
+  if (root == "setmaxnreg" && suffixes.takeOneOf({"inc", "dec"})) {
+    instruction.isConvergent = true;
+    instruction.execute = setRegisters;
+    return suffixes.take("sync") && suffixes.take("aligned") && suffixes.take("u32") && operands == 1;
+  }
+  return false;
+}

@@ -1,0 +1,108 @@
+//===- Shadow.h - Who wrote and read each byte of a memory -------------------===//
+#pragma once
+#include "test/Simulator/PTX/Clock.h"
+#include "test/Simulator/PTX/Findings.h"
+#include <unordered_map>
+
+namespace rapt::ptx {
+
+/// Moments that a thread's next access comes after.
+struct Accessor {
+  Moment moment;                             ///< of this access
+  uint32_t block = 0;                        ///< thread block, in the order of a launch
+  uint32_t line = 0;                         ///< of the instruction
+  uint32_t syncedEpoch = 0;                  ///< epochs of its own warp below this one are known to all its lanes
+  const Knowledge *warp = nullptr;           ///< what the warp knows
+  const Knowledge *lane = nullptr;           ///< what this lane knows beyond it, or null
+  const std::vector<bool> *blocks = nullptr; ///< thread blocks whose writes were acquired, or null
+  bool isAsync = false;                      ///< by the asynchronous proxy
+  bool isAtomic = false;
+};
+
+/// A write, which the bytes that it wrote name.
+struct Write {
+  Moment moment;
+  uint32_t block = 0;
+  uint32_t line = 0;
+  bool isAsync = false, isAtomic = false;
+  bool isInFlight = false; ///< an asynchronous operation nobody has waited for
+};
+
+/// A problem that an access has.
+struct Conflict {
+  FindingKind kind;
+  uint64_t offset;
+  std::string text;
+};
+
+/// Accesses of all launches of a simulator; memories share it.
+class AccessLog {
+public:
+  AccessLog() { beginLaunch(); }
+
+  /// Everything before is ordered before everything after.
+  void beginLaunch();
+
+  uint32_t addWrite(const Accessor &by, bool isInFlight);
+  Write &write(uint32_t id) { return writes[id - firstWrite]; }
+  bool isOld(uint32_t writeId) const { return writeId < firstWrite; }
+
+  /// The set of reads `set` and one by `by`. An asynchronous read that nobody has waited for has an epoch that is
+  /// reached with its wait.
+  uint32_t addRead(uint32_t set, const Accessor &by);
+
+  /// The thread whose read conflicts with a write by `by` of bytes that were read by `set`; empty: none.
+  std::string conflictOfReads(uint32_t set, const Accessor &by) const;
+
+private:
+  struct Read {
+    Moment moment;
+    LaneMask lanes;
+    uint32_t block, line;
+    bool isAtomic;
+  };
+  struct ReadSet {
+    std::vector<Read> reads;
+    bool hasOtherBlocks = false;
+  };
+  struct Step {
+    uint32_t set, line, epoch, actorAndLane, block;
+    bool operator==(const Step &) const = default;
+  };
+  struct HashStep {
+    size_t operator()(const Step &step) const;
+  };
+  std::vector<Write> writes;
+  uint32_t firstWrite = 1;
+  std::vector<ReadSet> sets;
+  uint32_t firstSet = 1;
+  std::unordered_map<Step, uint32_t, HashStep> steps;
+};
+
+/// True if `by` comes after the moment: the same thread, or a barrier between.
+bool isOrdered(const Accessor &by, const Moment &moment, uint32_t block, bool needsProxyFence);
+
+/// The state of each byte of one memory.
+class Shadow {
+public:
+  Shadow(AccessLog &log, uint64_t size) : log(log), bytes(size) {}
+
+  void resize(uint64_t size) { bytes.resize(size); }
+  /// Sets bytes from outside of a launch.
+  void initialize(uint64_t offset, uint64_t size);
+  /// Notes a read; the first problem, if there is one.
+  std::optional<Conflict> read(uint64_t offset, uint64_t size, const Accessor &by);
+  /// Notes a write named `id`; the first problem, if there is one.
+  std::optional<Conflict> write(uint64_t offset, uint64_t size, const Accessor &by, uint32_t id);
+
+private:
+  struct Byte {
+    uint32_t write = 0; ///< 0: never written
+    uint32_t reads = 0;
+  };
+  std::optional<Conflict> checkWrite(const Byte &byte, uint64_t offset, const Accessor &by, bool isRead) const;
+  AccessLog &log;
+  std::vector<Byte> bytes;
+};
+
+} // namespace rapt::ptx
