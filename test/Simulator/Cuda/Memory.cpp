@@ -1,0 +1,144 @@
+//===- Memory.cpp - Memory, streams, graphs and events ------------------------===//
+#include "test/Simulator/Cuda/State.h"
+#include <cstdlib>
+#include <cstring>
+using namespace rapt;
+using namespace rapt::runtime::cuda;
+
+#define EXPORT extern "C" __attribute__((visibility("default"))) Result
+
+namespace {
+
+std::span<const std::byte> bytesAt(const void *memory, size_t bytes) {
+  return {static_cast<const std::byte *>(memory), bytes};
+}
+
+Result resultOf(bool isInside) { return isInside ? Success : InvalidValue; }
+
+} // namespace
+
+EXPORT cuMemAlloc_v2(Address *address, size_t bytes) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  if (state.current.empty())
+    return InvalidContext;
+  if (bytes == 0)
+    return InvalidValue;
+  if (bytes > state.memory || state.simulator.global().allocatedBytes() > state.memory - bytes)
+    return OutOfMemory;
+  *address = state.simulator.global().allocate(bytes);
+  return Success;
+}
+EXPORT cuMemFree_v2(Address address) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  return resultOf(address == 0 || state.simulator.global().free(address));
+}
+EXPORT cuMemGetInfo_v2(size_t *free, size_t *total) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  *total = state.memory;
+  *free = state.memory - state.simulator.global().allocatedBytes();
+  return Success;
+}
+EXPORT cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
+  *memory = malloc(bytes);
+  return *memory ? Success : OutOfMemory;
+}
+EXPORT cuMemFreeHost(void *memory) {
+  free(memory);
+  return Success;
+}
+
+EXPORT cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream stream) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  return state.issue(
+      stream, [&state, to, from, bytes] { return resultOf(state.simulator.global().write(to, bytesAt(from, bytes))); });
+}
+EXPORT cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream stream) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  return state.issue(stream, [&state, to, from, bytes] {
+    return resultOf(state.simulator.global().read(from, {static_cast<std::byte *>(to), bytes}));
+  });
+}
+EXPORT cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, Stream stream) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  return state.issue(stream, [&state, to, from, bytes] {
+    std::vector<std::byte> copy(bytes);
+    return resultOf(state.simulator.global().read(from, copy) && state.simulator.global().write(to, copy));
+  });
+}
+EXPORT cuMemsetD8Async(Address to, unsigned char value, size_t bytes, Stream stream) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  return state.issue(stream, [&state, to, value, bytes] {
+    return resultOf(state.simulator.global().write(to, std::vector<std::byte>(bytes, std::byte(value))));
+  });
+}
+
+//===- Streams, graphs, events --------------------------------------------------===//
+
+EXPORT cuStreamCreate(Stream *stream, unsigned) {
+  *stream = new StreamHandle;
+  return Success;
+}
+EXPORT cuStreamDestroy_v2(Stream stream) {
+  delete stream;
+  return Success;
+}
+EXPORT cuStreamSynchronize(Stream stream) {
+  State &state = State::get();
+  StreamHandle &target = stream ? *stream : state.defaultStream;
+  return target.isCapturing ? NotSupported : target.failure;
+}
+EXPORT cuStreamBeginCapture_v2(Stream stream, int) {
+  if (!stream || stream->isCapturing)
+    return InvalidValue;
+  stream->isCapturing = true;
+  return Success;
+}
+EXPORT cuStreamEndCapture(Stream stream, Graph *graph) {
+  if (!stream || !stream->isCapturing)
+    return InvalidValue;
+  stream->isCapturing = false;
+  *graph = new GraphHandle{std::move(stream->captured)};
+  stream->captured.clear();
+  return Success;
+}
+EXPORT cuGraphInstantiateWithFlags(GraphExec *executable, Graph graph, uint64_t) {
+  *executable = new GraphExecHandle{graph->work};
+  return Success;
+}
+EXPORT cuGraphLaunch(GraphExec executable, Stream stream) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  Result result = Success;
+  for (const Work &work : executable->work)
+    result = state.issue(stream, work);
+  return result;
+}
+EXPORT cuGraphDestroy(Graph graph) {
+  delete graph;
+  return Success;
+}
+EXPORT cuGraphExecDestroy(GraphExec executable) {
+  delete executable;
+  return Success;
+}
+EXPORT cuEventCreate(Event *event, unsigned) {
+  *event = new EventHandle;
+  return Success;
+}
+EXPORT cuEventDestroy_v2(Event event) {
+  delete event;
+  return Success;
+}
+EXPORT cuEventRecord(Event, Stream) { return Success; }
+EXPORT cuEventSynchronize(Event) { return Success; }
+EXPORT cuEventElapsedTime(float *milliseconds, Event, Event) {
+  *milliseconds = 0.001f;
+  return Success;
+}

@@ -1,0 +1,51 @@
+//===- State.cpp - Objects of the simulated driver ----------------------------===//
+#include "test/Simulator/Cuda/State.h"
+#include "lib/Support/CommandLine.h"
+#include <cstdio>
+#include <cstdlib>
+using namespace rapt;
+using namespace rapt::runtime::cuda;
+
+namespace {
+
+uint64_t setting(const char *name, uint64_t otherwise) {
+  const char *text = getenv(name);
+  return uint64_t(text ? parseWholeNumber(text, 0, INT64_MAX).value_or(int64_t(otherwise)) : int64_t(otherwise));
+}
+
+} // namespace
+
+State::State()
+    : memory(setting("RAPT_SIMULATED_MEMORY", uint64_t(1) << 30)), devices(setting("RAPT_SIMULATED_DEVICES", 1)),
+      arch(setting("RAPT_SIMULATED_ARCH", 90)), version(setting("RAPT_SIMULATED_DRIVER", 12040)),
+      seed(setting("RAPT_SIMULATED_SEED", 0)) {
+  const char *mode = getenv("RAPT_SIMULATED_ASYNC");
+  async = mode && std::string_view(mode) == "lazy" ? ptx::AsyncMode::Lazy : ptx::AsyncMode::Eager;
+}
+
+State &State::get() {
+  static State state;
+  return state;
+}
+
+Result State::issue(Stream stream, Work work) {
+  StreamHandle &target = stream ? *stream : defaultStream;
+  if (target.isCapturing) {
+    target.captured.push_back(std::move(work));
+    return Success;
+  }
+  if (target.failure == Success)
+    target.failure = work();
+  return target.failure;
+}
+
+Result State::run(const FunctionHandle &function, const ptx::LaunchOptions &options) {
+  ptx::Findings findings;
+  Status status = simulator.launch(*function.module->loaded, function.kernel->name, options, findings);
+  for (const ptx::Finding &finding : findings.all())
+    fprintf(stderr, "%s: kernel %s: %s\n", std::string(nameOf(finding.kind)).c_str(), function.kernel->name.c_str(),
+            finding.text.c_str());
+  if (!status)
+    fprintf(stderr, "kernel %s: %s\n", function.kernel->name.c_str(), status.error().message.c_str());
+  return !status ? InvalidValue : findings.empty() ? Success : LaunchFailed;
+}
