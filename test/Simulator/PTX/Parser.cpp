@@ -194,9 +194,12 @@ private:
     scopes = {Scope()};
     openScopes = {0};
     registerNames.clear();
+    branchTables.clear();
     fixups.clear();
     while (problem.empty() && !openScopes.empty())
       parseStatement();
+    if (!problem.empty())
+      return;
     addReturn();
     resolveLabels();
     layOut();
@@ -260,11 +263,26 @@ private:
     } else if (std::optional<Space> space = takeSpace()) {
       parseVariable(*space, kernel.variables);
     } else if (peek().kind == Token::Kind::Word && tokens[position + 1].is(":")) {
-      scopes[openScopes.back()].labels.push_back({take().text, uint32_t(kernel.instructions.size())});
+      std::string_view label = take().text;
       expect(":");
+      if (takeIf(".branchtargets"))
+        parseBranchTargets(label);
+      else
+        scopes[openScopes.back()].labels.push_back({label, uint32_t(kernel.instructions.size())});
     } else if (!takeIf(";")) {
       parseInstruction();
     }
+  }
+
+  /// The labels that brx.idx chooses from.
+  void parseBranchTargets(std::string_view table) {
+    Operand &targets = branchTables[table];
+    targets = Operand();
+    targets.kind = Operand::Kind::Vector;
+    do
+      targets.elements.push_back(parseSingle());
+    while (problem.empty() && takeIf(","));
+    expect(";");
   }
 
   void parseRegisters() {
@@ -324,9 +342,11 @@ private:
     }
     if (!problem.empty())
       return;
-    for (size_t operand = 0; operand < instruction.operands.size(); ++operand)
-      if (instruction.operands[operand].kind == Operand::Kind::Label)
-        fixups.push_back({kernel.instructions.size(), operand, openScopes.back()});
+    for (Operand &operand : instruction.operands)
+      if (auto table = branchTables.find(operand.name); table != branchTables.end())
+        operand = table->second;
+    if (std::ranges::any_of(instruction.operands, hasLabel))
+      fixups.push_back({kernel.instructions.size(), openScopes.back()});
     if (Status status = decode(kernel, instruction); !status)
       return failAt(instruction.line, "'" + instruction.opcode + "' " + status.error().message);
     kernel.instructions.push_back(std::move(instruction));
@@ -450,24 +470,35 @@ private:
     kernel.instructions.push_back(std::move(instruction));
   }
 
+  /// An instruction with labels, and the scope that it is in.
   struct Fixup {
-    size_t instruction, operand, scope;
+    size_t instruction, scope;
   };
 
+  static bool hasLabel(const Operand &operand) {
+    return operand.kind == Operand::Kind::Label || std::ranges::any_of(operand.elements, hasLabel);
+  }
+
   void resolveLabels() {
-    for (const Fixup &fixup : fixups) {
-      Instruction &instruction = kernel.instructions[fixup.instruction];
-      Operand &operand = instruction.operands[fixup.operand];
-      for (size_t scope = fixup.scope; operand.index == noIndex; scope = scopes[scope].parent) {
-        for (const auto &[name, index] : scopes[scope].labels)
-          if (name == operand.name)
-            operand.index = index;
-        if (scope == 0)
-          break;
-      }
-      if (operand.index == noIndex)
-        failAt(instruction.line, "unknown name '" + operand.name + "'");
+    for (const Fixup &fixup : fixups)
+      for (Operand &operand : kernel.instructions[fixup.instruction].operands)
+        resolve(operand, fixup);
+  }
+
+  void resolve(Operand &operand, const Fixup &fixup) {
+    for (Operand &element : operand.elements)
+      resolve(element, fixup);
+    if (operand.kind != Operand::Kind::Label)
+      return;
+    for (size_t scope = fixup.scope; operand.index == noIndex; scope = scopes[scope].parent) {
+      for (const auto &[name, index] : scopes[scope].labels)
+        if (name == operand.name)
+          operand.index = index;
+      if (scope == 0)
+        break;
     }
+    if (operand.index == noIndex)
+      failAt(kernel.instructions[fixup.instruction].line, "unknown name '" + operand.name + "'");
   }
 
   /// Gives shared and local variables their offsets; what is dynamic comes last.
@@ -497,6 +528,7 @@ private:
   std::vector<size_t> openScopes;
   std::map<std::pair<size_t, std::string_view>, uint32_t> registerNames;
   std::vector<std::unique_ptr<std::string>> names;
+  std::map<std::string_view, Operand> branchTables;
   std::vector<Fixup> fixups;
 };
 

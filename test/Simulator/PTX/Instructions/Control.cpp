@@ -10,6 +10,23 @@ Outcome branch(Execution &e) {
   return Outcome::Jumped;
 }
 
+/// brx.idx: lanes go to the label that their index chooses.
+Outcome branchByIndex(Execution &e) {
+  Lanes<uint32_t> indices = read<uint32_t>(e, e.operand(0));
+  const std::vector<Operand> &targets = e.operand(1).elements;
+  bool isInside = true;
+  forEachLane(e.lanes, [&](unsigned lane) {
+    if (indices[lane] < targets.size())
+      return;
+    e.report(FindingKind::OutOfBounds, lane, "index " + std::to_string(indices[lane]) + " of " + std::to_string(targets.size()) + " labels");
+    isInside = false;
+  });
+  if (!isInside)
+    return Outcome::Stopped;
+  forEachLane(e.lanes, [&](unsigned lane) { e.warp.go(LaneMask(1) << lane, targets[indices[lane]].index); });
+  return Outcome::Jumped;
+}
+
 Outcome leave(Execution &e) {
   e.warp.exit(e.lanes);
   return Outcome::Jumped;
@@ -39,6 +56,12 @@ bool rapt::ptx::decodeControl(const Kernel &, Suffixes &suffixes, Instruction &i
     suffixes.take("uni");
     instruction.execute = branch;
     return operands == 1 && instruction.operands[0].kind == Operand::Kind::Label;
+  }
+  if (root == "brx") {
+    bool isByIndex = suffixes.take("idx");
+    suffixes.take("uni");
+    instruction.execute = branchByIndex;
+    return isByIndex && operands == 2 && instruction.operands[1].kind == Operand::Kind::Vector;
   }
   if (root == "ret" || root == "exit") {
     suffixes.take("uni");
