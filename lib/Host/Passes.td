@@ -194,6 +194,31 @@ def AttnExpandMath : Pass<"attn-expand-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def AttnLowerVectors : Pass<"attn-lower-vectors"> {
+  let summary = "prepares vector code for its conversion to the llvm dialect";
+  let description = [{
+    Transfers of several dims are unrolled into transfers of one dim. These become loads and stores, masked where they may leave the buffer. Slices, transposes
+    and interleaves become shuffles, reductions of several dims become those of one. `memref.subview` becomes arithmetic on offsets. All patterns run in one traversal.
+
+    ```mlir
+    func.func @copy(%x: memref<2x16xf32>, %v: vector<2x16xf32>, %i: index) {
+      vector.transfer_write %v, %x[%i, %i] {in_bounds = [true, true]} : vector<2x16xf32>, memref<2x16xf32>
+      return
+    }
+    ```
+    becomes
+    ```
+    %0 = vector.extract %v[0] : vector<16xf32> from vector<2x16xf32>
+    vector.store %0, %x[%i, %i] : memref<2x16xf32>, vector<16xf32>
+    %1 = affine.apply affine_map<()[s0] -> (s0 + 1)>()[%i]
+    %2 = vector.extract %v[1] : vector<16xf32> from vector<2x16xf32>
+    vector.store %2, %x[%1, %i] : memref<2x16xf32>, vector<16xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
   let summary = "converts everything to the llvm dialect";
   let description = [{

@@ -111,12 +111,14 @@ Softmax neutral::advance(ImplicitLocOpBuilder &b, const Scores &scores, Value ma
   SmallVector<AffineMap> maps(inputs.size(), both), reduced(maps), whole(maps);
   reduced.push_back(row);
   OpFoldResult queries = scores.shape[0];
-  Value ofBlock =
-      generic(b, inputs, lowest(b, queries), reduced, {Loop::Parallel, Loop::Reduction},
-              [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-                Value larger = arith::MaxNumFOp::create(b, x.back(), x[0]);
-                return scores.kept ? Value(arith::SelectOp::create(b, isKept(b, x[1]), larger, x.back())) : larger;
-              });
+  Value ofBlock = generic(b, inputs, lowest(b, queries), reduced, {Loop::Parallel, Loop::Reduction},
+                          [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                            Value score = x[0];
+                            if (scores.kept)
+                              score = arith::SelectOp::create(b, isKept(b, x[1]), score,
+                                                              number(b, std::numeric_limits<float>::lowest()));
+                            return arith::MaxNumFOp::create(b, x.back(), score);
+                          });
   Softmax result;
   auto largerOf = [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
     return arith::MaxNumFOp::create(b, x[0], x[1]);
@@ -135,11 +137,12 @@ Softmax neutral::advance(ImplicitLocOpBuilder &b, const Scores &scores, Value ma
         Value p = math::ExpOp::create(b, arith::SubFOp::create(b, x[0], x[scores.kept ? 2 : 1]));
         return scores.kept ? Value(arith::SelectOp::create(b, isKept(b, x[1]), p, number(b, -1))) : p;
       });
-  Value ofBlockSum = generic(b, {result.probabilities}, zeros(b, queries), {both, row},
-                             {Loop::Parallel, Loop::Reduction}, [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-                               Value isOut = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x[0], number(b, 0));
-                               return arith::SelectOp::create(b, isOut, x[1], arith::AddFOp::create(b, x[1], x[0]));
-                             });
+  Value ofBlockSum =
+      generic(b, {result.probabilities}, zeros(b, queries), {both, row}, {Loop::Parallel, Loop::Reduction},
+              [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
+                Value isOut = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x[0], number(b, 0));
+                return arith::AddFOp::create(b, x[1], arith::SelectOp::create(b, isOut, number(b, 0), x[0]));
+              });
   result.sum = forEach(b, {result.decay, ofBlockSum}, sum, [](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
     return arith::AddFOp::create(b, arith::MulFOp::create(b, x[2], x[0]), x[1]);
   });

@@ -1,7 +1,7 @@
 //===- Generic.cpp - The generic target --------------------------------------------------===//
 //
-// The neutral decompositions, and MLIR's own passes behind them: right on every shape, and
-// unhurried. Other targets are compared with it, and new ones may begin from it.
+// The neutral decompositions, and vectors without schedules for machines behind them: right
+// on every shape. Other targets are compared with it, and new ones may begin from it.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/Passes.h"
@@ -26,7 +26,8 @@ class GenericTarget : public Target {
 public:
   StringRef name() const override { return "generic"; }
 
-  /// No pass asks what the machine can do, so text of a stage is for every machine.
+  /// Vectors have the default width, which LLVM splits where registers are narrower: text of a stage is for every
+  /// machine.
   TargetInfo capabilities(const host::Machine &, StringRef) const override { return {}; }
 
   StringRef cacheLayout(Type) const override { return "rows"; }
@@ -52,7 +53,7 @@ public:
       addBackend(passes);
     } else if (stage == Stage::LLVMDialect) {
       passes.addPass(createAttnExpandMath());
-      passes.addPass(memref::createExpandStridedMetadataPass());
+      passes.addPass(createAttnLowerVectors());
       passes.addPass(createSCFToControlFlowPass());
       passes.addPass(createLowerAffinePass());
       passes.addPass(createAttnToLLVM());
@@ -89,8 +90,10 @@ private:
     passes.addPass(createCanonicalizerPass());
     passes.addPass(createAttnOutlineParallel());
     passes.addPass(createAttnPlanMemory());
+    passes.addPass(createAttnGenericVectorize());
     passes.addPass(createAttnLinalgToLoops());
     passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
   }
 };
 

@@ -61,6 +61,51 @@ def AttnGenericSchedule : Pass<"attn-generic-schedule", "::mlir::ModuleOp"> {
   }];
 }
 
+def AttnGenericVectorize : Pass<"attn-generic-vectorize"> {
+  let summary = "vectorizes linalg ops on buffers";
+  let description = [{
+    A linalg op on buffers whose operands are contiguous along one loop becomes loops over vectors; the module's capabilities (`attn.target`) give their lanes. The points that whole
+    vectors leave become scalar loops, so nothing is masked.
+    - An op whose result is contiguous along a parallel loop takes vectors along it. With a reduction, 4 rows of two vectors are a micro-kernel tile, whose sums stay in registers over
+      the loops of the reduction. Rows that are left are computed one at a time.
+    - A reduction along contiguous elements has a vector of partial sums for each row, where its body is one op with a neutral element on the result.
+
+    An op stays as it is where its body reads a buffer, where an operand is transposed, and where its elements are smaller than bytes: `attn-linalg-to-loops` lowers it. Vectors and
+    tiles do not depend on the number of threads.
+
+    ```mlir
+    func.func @add(%x: memref<64xf32>, %y: memref<64xf32>) {
+      linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : memref<64xf32>) outs(%y : memref<64xf32>) {
+      ^bb0(%a: f32, %b: f32):
+        %0 = arith.addf %a, %b : f32
+        linalg.yield %0 : f32
+      }
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @add(%x: memref<64xf32>, %y: memref<64xf32>) {
+      %none = ub.poison : f32
+      %c0 = arith.constant 0 : index
+      %c64 = arith.constant 64 : index
+      %c8 = arith.constant 8 : index
+      scf.for %i = %c0 to %c64 step %c8 {
+        %xs = memref.subview %x[%i] [8] [1] : memref<64xf32> to memref<8xf32, strided<[1], offset: ?>>
+        %ys = memref.subview %y[%i] [8] [1] : memref<64xf32> to memref<8xf32, strided<[1], offset: ?>>
+        %a = vector.transfer_read %xs[%c0], %none {in_bounds = [true]} : memref<8xf32, strided<[1], offset: ?>>, vector<8xf32>
+        %b = vector.transfer_read %ys[%c0], %none {in_bounds = [true]} : memref<8xf32, strided<[1], offset: ?>>, vector<8xf32>
+        %0 = arith.addf %a, %b : vector<8xf32>
+        vector.transfer_write %0, %ys[%c0] {in_bounds = [true]} : vector<8xf32>, memref<8xf32, strided<[1], offset: ?>>
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def AttnVerifyGeneric : Pass<"attn-verify-generic", "::mlir::ModuleOp"> {
   let summary = "checks the contracts of the generic target's stages `laid-out` and `tiled`";
   let description = [{

@@ -49,8 +49,9 @@ func.func @causal(%q: tensor<?x3x20xf32>, %k: tensor<?x3x20xf32>, %v: tensor<?x3
   // CHECK: arith.extui %[[KEPT]] : i1 to i8
   // CHECK: %[[LARGEST:.*]] = linalg.generic {indexing_maps = [#[[$BOTH]], #[[$BOTH]], #[[$ROW]]], iterator_types = ["parallel", "reduction"]} ins(%[[MASKED]]#0, %[[MASKED]]#1 :
   // CHECK: ^bb0(%[[SCORE:.*]]: f32, %{{.*}}: i8, %[[MOST:.*]]: f32):
-  // CHECK: %[[LARGER:.*]] = arith.maxnumf %[[MOST]], %[[SCORE]]
-  // CHECK: arith.select %{{.*}}, %[[LARGER]], %[[MOST]]
+  // CHECK: %[[LOWEST:.*]] = arith.constant -3.4
+  // CHECK: %[[COUNTED:.*]] = arith.select %{{.*}}, %[[SCORE]], %[[LOWEST]]
+  // CHECK: arith.maxnumf %[[MOST]], %[[COUNTED]]
   // CHECK: %[[NEWMAX:.*]] = linalg.generic {{.*}} ins(%[[LARGEST]], %[[MAX]] :
   // CHECK: %[[DECAY:.*]] = linalg.generic {{.*}} ins(%[[MAX]], %[[NEWMAX]] :
   // CHECK: %[[P:.*]] = linalg.generic {{.*}} ins(%[[MASKED]]#0, %[[MASKED]]#1, %[[NEWMAX]] :

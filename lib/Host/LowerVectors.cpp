@@ -1,5 +1,5 @@
 //===- LowerVectors.cpp - Prepares vector code for the llvm dialect ---------------------------===//
-#include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -14,7 +14,7 @@
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNLOWERVECTORS
-#include "lib/Target/CPU/Codegen/Passes.h.inc"
+#include "lib/Host/Passes.h.inc"
 } // namespace rapt
 
 using namespace mlir;
@@ -36,6 +36,8 @@ struct LowerVectors : rapt::impl::AttnLowerVectorsBase<LowerVectors> {
     vector::populateVectorInterleaveLoweringPatterns(patterns);
     vector::populateVectorMaskMaterializationPatterns(patterns, /*force32BitVectorIndices=*/true);
     vector::populateVectorMaskOpLoweringPatterns(patterns);
+    vector::populateVectorMultiReductionLoweringPatterns(patterns,
+                                                         vector::VectorMultiReductionLowering::InnerReduction);
     vector::populateVectorRankReducingFMAPattern(patterns);
     vector::populateVectorShapeCastLoweringPatterns(patterns);
     vector::populateVectorStepLoweringPatterns(patterns);
