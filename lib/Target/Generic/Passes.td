@@ -70,7 +70,7 @@ def AttnGenericVectorize : Pass<"attn-generic-vectorize"> {
       the loops of the reduction. Rows that are left are computed one at a time.
     - A reduction along contiguous elements has a vector of partial sums for each row, where its body is one op with a neutral element on the result.
 
-    An op stays as it is where its body reads a buffer, where an operand is transposed, and where its elements are smaller than bytes: `attn-linalg-to-loops` lowers it. Vectors and
+    An op stays as it is where its body reads a buffer, where an operand is transposed, and where its elements are not of 8, 16, 32 or 64 bits: `attn-linalg-to-loops` lowers it. Vectors and
     tiles do not depend on the number of threads.
 
     ```mlir

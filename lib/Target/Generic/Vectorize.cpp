@@ -33,9 +33,12 @@ constexpr int64_t kRows = 4, kVectors = 2;
 /// f32 elements of a vector, of NEON and of AVX-512.
 constexpr int64_t kLeastLanes = 4, kMostLanes = 16;
 
-/// Whether vectors of the elements lie in memory as the elements do: those of i1 and i4 are packed.
+/// Whether vectors of the elements lie in memory as the elements do: those of i1, i4 and i24 are packed.
 bool isWholeBytes(Type type) {
-  return type.isIndex() || (type.isIntOrFloat() && type.getIntOrFloatBitWidth() % 8 == 0);
+  if (!type.isIntOrFloat())
+    return type.isIndex();
+  const unsigned width = type.getIntOrFloatBitWidth();
+  return width >= 8 && llvm::isPowerOf2_32(width);
 }
 
 /// Whether the body is arithmetic on elements alone: a read of a tensor at an index that is computed would become a

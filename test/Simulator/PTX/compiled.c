@@ -47,20 +47,50 @@ KERNEL branches(i64 *out, const i64 *in, i64 unused, i64 n, i64 m, i64 k) {
   for (int i = 0; i < 40; ++i) {
     u64 pick = (u64)table[i & 15] >> (i & 31) & 15;
     switch (pick) {
-    case 0: sum += table[1]; break;
-    case 1: sum ^= table[2]; break;
-    case 2: sum -= i; break;
-    case 3: sum *= 3; break;
-    case 4: sum = ~sum; break;
-    case 5: if (sum & 1) continue; sum >>= 1; break;
-    case 6: table[pick + 3] = sum; break;
-    case 7: sum = (i64)((u64)sum << 5 | (u64)sum >> 59); break;
-    case 8: sum += __builtin_popcountll((u64)sum); break;
-    case 9: sum += __builtin_clzll((u64)sum | 1); break;
-    case 10: sum += (i8)sum; break;
-    case 11: sum += (i16)(sum >> 3); break;
-    case 12: sum = (i64)__builtin_bswap64((u64)sum); break;
-    default: sum += table[pick]; break;
+    case 0:
+      sum += table[1];
+      break;
+    case 1:
+      sum ^= table[2];
+      break;
+    case 2:
+      sum -= i;
+      break;
+    case 3:
+      sum *= 3;
+      break;
+    case 4:
+      sum = ~sum;
+      break;
+    case 5:
+      if (sum & 1)
+        continue;
+      sum >>= 1;
+      break;
+    case 6:
+      table[pick + 3] = sum;
+      break;
+    case 7:
+      sum = (i64)((u64)sum << 5 | (u64)sum >> 59);
+      break;
+    case 8:
+      sum += __builtin_popcountll((u64)sum);
+      break;
+    case 9:
+      sum += __builtin_clzll((u64)sum | 1);
+      break;
+    case 10:
+      sum += (i8)sum;
+      break;
+    case 11:
+      sum += (i16)(sum >> 3);
+      break;
+    case 12:
+      sum = (i64)__builtin_bswap64((u64)sum);
+      break;
+    default:
+      sum += table[pick];
+      break;
     }
     table[i * 7 & 15] += sum;
   }
@@ -90,9 +120,18 @@ KERNEL conversions(i64 *out, const float *in, i64 unused, i64 n, i64 m, i64 k) {
   __bf16 b = (__bf16)(x * 3);
   double d = (double)x * 1.0000001;
   _Float16 h2 = h * h + h;
-  union { _Float16 f; unsigned short u; } half = {h2};
-  union { __bf16 f; unsigned short u; } brain = {b};
-  union { double f; u64 u; } wide = {d};
+  union {
+    _Float16 f;
+    unsigned short u;
+  } half = {h2};
+  union {
+    __bf16 f;
+    unsigned short u;
+  } brain = {b};
+  union {
+    double f;
+    u64 u;
+  } wide = {d};
   i64 sum = (int)x + (i64)d + (i64)(float)(int)x * 5 + (i16)(int)h + (u32)(x < 0 ? -x : x);
   sum ^= (i64)half.u << 13 ^ (i64)brain.u << 29 ^ (i64)wide.u;
   out[at] = sum + (x > 1.5f) + 2 * (x <= -0.25f) + 4 * (x != x) + 8 * !(x < 0.5f);
@@ -102,7 +141,10 @@ KERNEL conversions(i64 *out, const float *in, i64 unused, i64 n, i64 m, i64 k) {
 INLINE float exp2of(float x) {
   float whole = (float)(int)(x - 0.5f), f = x - whole;
   float p = 1 + f * (0.6931472f + f * (0.2402265f + f * (0.0555041f + f * 0.0096181f)));
-  union { u32 u; float f; } scale = {(u32)((int)whole + 127) << 23};
+  union {
+    u32 u;
+    float f;
+  } scale = {(u32)((int)whole + 127) << 23};
   return p * scale.f;
 }
 KERNEL softmax(float *out, const float *in, i64 unused, i64 n, i64 m, i64 k) {

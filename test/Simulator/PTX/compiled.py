@@ -21,7 +21,7 @@ def main():
     args.scratch.mkdir(parents=True, exist_ok=True)
     library, ptx = args.scratch / "host.so", args.scratch / "device.ptx"
     common = [args.clang, "-ffp-contract=off", "-w", args.source]
-    subprocess.run([*common, "-O1", "-ffloat16-excess-precision=none", "-shared", "-fPIC", "--rtlib=compiler-rt", "-o", library], check=True)
+    subprocess.run([*common, "-O1", "-Xclang", "-ffloat16-excess-precision=none", "-shared", "-fPIC", "--rtlib=compiler-rt", "-o", library], check=True)
     device = ["--target=nvptx64-nvidia-cuda", "-nogpulib", "-ffreestanding", "-S", "-o", ptx]
     subprocess.run([*common, *device, *("-" + option for option in args.options)], check=True)
     host = ctypes.CDLL(str(library.resolve()))

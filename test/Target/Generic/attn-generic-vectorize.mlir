@@ -92,11 +92,11 @@ func.func @indices(%y: memref<?xindex>) {
 
 // -----
 
-// Near misses: a transpose, a body that reads a buffer, elements smaller than bytes, fewer columns than a vector has, a sum whose body has another use of it.
+// Near misses: a transpose, a body that reads a buffer, elements of one bit and of 24 bits, fewer columns than a vector has, a sum whose body has another use of it.
 // CHECK-LABEL: @stay
-func.func @stay(%x: memref<16x32xf32>, %y: memref<32x16xf32>, %p: memref<32x16xindex>, %t: memref<64xf32>, %b: memref<32x16xi1>, %c: memref<32x4xf32>, %s: memref<32xf32>) {
+func.func @stay(%x: memref<16x32xf32>, %y: memref<32x16xf32>, %p: memref<32x16xindex>, %t: memref<64xf32>, %b: memref<32x16xi1>, %c: memref<32x4xf32>, %s: memref<32xf32>, %n: memref<32x16xi24>) {
   // CHECK-NOT: vector
-  // CHECK-COUNT-5: linalg.
+  // CHECK-COUNT-6: linalg.
   // CHECK-NOT: vector
   // CHECK: return
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
@@ -115,6 +115,11 @@ func.func @stay(%x: memref<16x32xf32>, %y: memref<32x16xf32>, %p: memref<32x16xi
   ^bb0(%a: i1, %o: f32):
     %0 = arith.uitofp %a : i1 to f32
     linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} outs(%n : memref<32x16xi24>) {
+  ^bb0(%o: i24):
+    %0 = arith.addi %o, %o : i24
+    linalg.yield %0 : i24
   }
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} outs(%c : memref<32x4xf32>) {
   ^bb0(%o: f32):

@@ -18,7 +18,8 @@ Outcome branchByIndex(Execution &e) {
   forEachLane(e.lanes, [&](unsigned lane) {
     if (indices[lane] < targets.size())
       return;
-    e.report(FindingKind::OutOfBounds, lane, "index " + std::to_string(indices[lane]) + " of " + std::to_string(targets.size()) + " labels");
+    e.report(FindingKind::OutOfBounds, lane,
+             "index " + std::to_string(indices[lane]) + " of " + std::to_string(targets.size()) + " labels");
     isInside = false;
   });
   if (!isInside)
