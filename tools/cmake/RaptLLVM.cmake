@@ -20,7 +20,7 @@ endfunction()
 rapt_import_library(zstd::libzstd_shared libzstd.so.1)
 
 add_library(RaptLLVM INTERFACE)
-llvm_map_components_to_libnames(components AArch64 Passes SupportLSP X86)
+llvm_map_components_to_libnames(components AArch64 NVPTX Passes SupportLSP X86)
 target_link_libraries(RaptLLVM INTERFACE ${components})
 
 # Debian's archives of MLIR depend on the shared library of LLVM.
@@ -37,8 +37,8 @@ add_library(RaptMLIR INTERFACE)
 target_link_libraries(RaptMLIR INTERFACE
   MLIRAMXDialect MLIRAMXTransforms MLIRAffineToStandard MLIRArithToLLVM MLIRArithTransforms
   MLIRArithValueBoundsOpInterfaceImpl MLIRBufferizationTransforms MLIRBuiltinToLLVMIRTranslation
-  MLIRControlFlowToLLVM MLIRFuncInlinerExtension MLIRFuncToLLVM MLIRIndexToLLVM MLIRLLVMToLLVMIRTranslation
-  MLIRLinalgTransformOps MLIRLinalgTransforms MLIRMathToLLVM MLIRMemRefToLLVM MLIRMemRefTransforms MLIRParser
+  MLIRControlFlowToLLVM MLIRFuncInlinerExtension MLIRFuncToLLVM MLIRGPUToLLVMIRTranslation MLIRGPUTransforms MLIRIndexToLLVM MLIRLLVMToLLVMIRTranslation
+  MLIRLinalgTransformOps MLIRLinalgTransforms MLIRMathToLLVM MLIRMemRefToLLVM MLIRMemRefTransforms MLIRNVVMTarget MLIRNVVMToLLVMIRTranslation MLIRParser
   MLIRReconcileUnrealizedCasts MLIRSCFToControlFlow MLIRSCFTransforms MLIRTargetLLVMIRExport MLIRTensorInferTypeOpInterfaceImpl MLIRTensorTransforms
   MLIRTransformDialectTransforms MLIRTransforms MLIRUBToLLVM MLIRVectorToLLVMPass MLIRVectorToSCF MLIRVectorTransforms
   RaptLLVM)
