@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -75,6 +76,7 @@ private:
   func::FuncOp makeKernel(func::FuncOp task) {
     symbols.remove(task);
     task->moveBefore(kernels.getBody(), kernels.getBody()->end());
+    task.walk([&](memref::GetGlobalOp use) { copyConstant(use.getName()); });
     ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockEnd(task.getLoc(), kernels.getBody());
     const bool usesWorker = !task.getArguments().back().use_empty();
     SmallVector<Type> types(task.getArgumentTypes().drop_back(3));
@@ -102,6 +104,13 @@ private:
     return kernel;
   }
 
+  /// Tables that tasks read are in the memory of the device, too.
+  void copyConstant(StringRef name) {
+    auto global = symbols.lookup<memref::GlobalOp>(name);
+    if (global && !kernels.lookupSymbol(name))
+      OpBuilder::atBlockBegin(kernels.getBody()).clone(*global);
+  }
+
   SymbolTable symbols;
   gpu::GPUModuleOp kernels;
   llvm::StringMap<func::FuncOp> made;  ///< by the name of the task
@@ -121,6 +130,9 @@ struct OutlineKernels : rapt::impl::AttnCUDAOutlineKernelsBase<OutlineKernels> {
     for (attn_host::ParallelForOp dispatch : dispatches)
       if (failed(outliner.outline(dispatch)))
         return signalPassFailure();
+    for (auto global : llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
+      if (SymbolTable::symbolKnownUseEmpty(global, module.getBody()->getParentOp()) && global.isPrivate())
+        global.erase();
   }
 };
 
