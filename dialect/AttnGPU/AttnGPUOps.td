@@ -113,8 +113,8 @@ def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]
 def AttnGPU_ReduceRowsOp : AttnGPU_Op<"reduce_rows", [OptionalTypesMatchWith<"init has the result's type", "result", "init", "$_self">]> {
   let summary = "the maximum or the sum of each row";
   let description = [{
-    Each thread combines its elements of a row in the order of their columns, first with `init`; then the lanes that share the row combine theirs by butterfly shuffles. With `partial` they do not: each lane keeps the value of
-    its own elements, which `attn_gpu.reduce_lanes` combines later. Maxima are not defined for NaN.
+    Each thread combines its elements of a row in the order of their columns, then the lanes that share the row combine theirs by butterfly shuffles, and at last `init`. With `partial` there are no shuffles: each lane combines its
+    own `init` and elements, and `attn_gpu.reduce_lanes` combines the lanes' values later. Maxima are not defined for NaN.
 
     ```mlir
     func.func @maxima(%s: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, %m: !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>) {
