@@ -42,6 +42,8 @@ class Runner:
         file = self.args.scratch / f"{name}-{len(self.compiled)}.ptx"
         command = [self.args.opt, "-", "--attn-gpu-to-llvm", "--gpu-module-to-binary=format=isa"]
         file.write_text(ptx_of(subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout))
+        if re.search(r"\.extern \.func|\.local|\bcall\b", file.read_text()):
+            raise ValueError(f"{name} calls functions or uses local memory")
         if self.args.ptxas:
             chip = re.search(r'chip = "(\w+)"', text)[1]
             done = subprocess.run([self.args.ptxas, f"-arch={chip}", "-v", file, "-o", "/dev/null"], capture_output=True, text=True, check=True)

@@ -40,6 +40,8 @@ void cuda::addCodegenPasses(OpPassManager &manager) {
   kernels.addPass(createCSEPass());
   kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createConvertNVVMToLLVMPass());
+  // Before the next pass, which makes calls of libdevice of arith's maxima.
+  kernels.addPass(createArithToLLVMConversionPass(ArithToLLVMConversionPassOptions{kIndexBits}));
   ConvertGpuOpsToNVVMOpsOptions options;
   options.indexBitwidth = kIndexBits;
   kernels.addPass(createConvertGpuOpsToNVVMOps(options));
