@@ -111,6 +111,35 @@ def softmax_sm80(runner):
         runner.check(f"transposed output of {keys} keys, {kind}, {modes}", s[:, :keys], np.asarray(o, np.float64).T, 0)
 
 
+def matmul_sm90a(runner):
+    """A ring of three stages that is filled several times, and extents that are multiples of no tile."""
+    random = np.random.default_rng(3)
+    for (m, n, k), kind in (((128, 128, 64), "bf16"), ((200, 136, 456), "bf16"), ((128, 256, 520), "f16")):
+        encode, decode = (bf16, unbf16) if kind == "bf16" else (lambda x: x.astype(np.float16), lambda x: x.astype(np.float32))
+        a, b = encode(random.standard_normal((m, k))), encode(random.standard_normal((n, k)))
+        wanted = decode(a).astype(np.float64) @ decode(b).astype(np.float64).T
+        file = runner.compile("matmul-sm90a", [] if kind == "bf16" else [("bf16", "f16")])
+        arguments = ["map=a:box=64,128:swizzle=128", "map=b:box=64,128:swizzle=128", "map=o:box=64,64:swizzle=128", f"u32={k}"]
+        for modes in ORDERS:
+            (found,) = runner.run(file, "matmul", {"a": a, "b": b}, {"o": ("u16", (m, n))}, arguments, modes,
+                                  grid=f"{-(-m // 128)},{-(-n // 128)}", threads=384, shared=131120)
+            found = unbf16(found) if kind == "bf16" else found.view(np.float16)
+            runner.check(f"matmul {m}x{n}x{k}, {kind}, {modes}", found, wanted, 5e-3 if kind == "bf16" else 6e-4)
+
+
+def softmax_sm90a(runner):
+    random = np.random.default_rng(4)
+    for keys, modes in itertools.product((128, 77), ORDERS):
+        q, k, v = (bf16(random.standard_normal((keys, 128)) * scale) for scale in (0.1, 1, 1))
+        scores = np.where(np.tri(keys, dtype=bool), unbf16(q).astype(np.float64) @ unbf16(k).T, -np.inf)
+        p = np.exp2(scores - scores.max(1, keepdims=True))
+        wanted = p @ unbf16(v) / p.sum(1, keepdims=True)
+        arguments = [*(f"map={name}:box=64,128:swizzle=128" for name in "qkv"), "o", f"u32={keys}"]
+        (found,) = runner.run(runner.compile("softmax-sm90a", []), "softmax", {"q": q, "k": k, "v": v}, {"o": ("u16", (keys, 128))}, arguments,
+                              modes, threads=256, shared=98312)
+        runner.check(f"softmax of {keys} keys, {modes}", unbf16(found), wanted, 2e-2)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--opt", required=True)
@@ -122,7 +151,7 @@ def main():
     args = parser.parse_args()
     args.scratch.mkdir(parents=True, exist_ok=True)
     runner = Runner(args)
-    for check in {"sm80": (matmul_sm80, softmax_sm80)}[args.chip]:
+    for check in {"sm80": (matmul_sm80, softmax_sm80), "sm90a": (matmul_sm90a, softmax_sm90a)}[args.chip]:
         check(runner)
     print(f"{runner.count} checks: {runner.count - runner.wrong} right, {runner.wrong} wrong")
     return runner.wrong != 0
