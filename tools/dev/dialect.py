@@ -2,7 +2,7 @@
 
 import re
 
-OP = re.compile(r'^def Attn((?:CPU|Host)?)_(\w+) : Attn(?:CPU|Host)?_(?:State|Tensor)?Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
+OP = re.compile(r'^def Attn((?:CPU|GPU|Host)?)_(\w+) : Attn(?:CPU|GPU|Host)?_(?:State|Tensor|NamedBarrier|GlobalFragment)?Op<"([\w.]+)"(.*?)(?=^def |\Z)', re.DOTALL | re.MULTILINE)
 
 
 def ops(checkout):

@@ -8,6 +8,7 @@
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/CUDA/Architecture.h"
+#include "lib/Target/CUDA/Codegen/Passes.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
@@ -16,13 +17,8 @@
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVM/NVVM/Target.h"
-#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -100,16 +96,11 @@ public:
     passes.addPass(createAttnCUDAEmbedCode());
   }
 
-  void registerDialects(DialectRegistry &registry) const override {
-    registry.insert<gpu::GPUDialect, NVVM::NVVMDialect>();
-    NVVM::registerNVVMTargetInterfaceExternalModels(registry);
-    registerGPUDialectTranslation(registry);
-    registerNVVMDialectTranslation(registry);
-  }
+  void registerDialects(DialectRegistry &registry) const override { cuda::registerCodegenDialects(registry); }
 
   void registerPasses() const override {
     registerCUDAPasses();
-    registerGpuModuleToBinaryPass();
+    cuda::registerCodegenPasses();
   }
 
 private:

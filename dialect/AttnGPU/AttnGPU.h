@@ -1,0 +1,17 @@
+//===- AttnGPU.h - The dialect of NVIDIA GPUs -----------------------------------*- C++ -*-===//
+#pragma once
+#include "dialect/AttnGPU/Layout.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialect/AttnGPU/AttnGPUDialect.h.inc"
+#include "dialect/AttnGPU/AttnGPUEnums.h.inc"
+#include "dialect/AttnGPU/AttnGPUInterfaces.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/AttnGPU/AttnGPUAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialect/AttnGPU/AttnGPUTypes.h.inc"
+#define GET_OP_CLASSES
+#include "dialect/AttnGPU/AttnGPUOps.h.inc"

@@ -1,0 +1,376 @@
+//===- AttnGPUMemoryOps.td - Tiles, copies and barriers ---------------*- tablegen -*-===//
+#ifndef RAPT_ATTNGPU_MEMORYOPS_TD
+#define RAPT_ATTNGPU_MEMORYOPS_TD
+
+include "dialect/AttnGPU/AttnGPUTypes.td"
+include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class AttnGPU_Op<string mnemonic, list<Trait> traits = []> : Op<AttnGPU_Dialect, mnemonic, traits>;
+
+def AttnGPU_GlobalPointer : LLVM_PointerInAddressSpace<1>;
+def AttnGPU_MapPointer : LLVM_PointerInAddressSpace<0>;
+class AttnGPU_CountAttr<int least, int most> : ConfinedAttr<I32Attr, [IntMinValue<least>, IntMaxValue<most>]>;
+
+def AttnGPU_SharedOp : AttnGPU_Op<"shared", [Pure]> {
+  let summary = "a tile or mbarrier in shared memory";
+  let description = [{
+    `offset` is in bytes from the start of the kernel's dynamic shared memory, a multiple of the tile's alignment (8 rows of a box), or of 8 for an mbarrier.
+
+    ```mlir
+    func.func @stage(%offset: index) -> !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>> {
+      %t = attn_gpu.shared %offset : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
+      return %t : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
+    }
+    ```
+  }];
+  let arguments = (ins Index:$offset);
+  let results = (outs AnyTypeOf<[AttnGPU_TileType, AttnGPU_MBarrierType]>:$result);
+  let assemblyFormat = "$offset attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def AttnGPU_SubtileOp : AttnGPU_Op<"subtile", [Pure]> {
+  let summary = "part of a tile";
+  let description = [{
+    The rows from `row` on and the columns from `column` on, multiples of 8 rows and of the columns of a box. The result has the pitch of the tile.
+
+    ```mlir
+    func.func @queries(%q: !attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>>, %row: index, %column: index) {
+      %t = attn_gpu.subtile %q[%row, %column] : !attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>> -> !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>, pitch = 128>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_TileType:$tile, Index:$row, Index:$column);
+  let results = (outs AttnGPU_TileType:$result);
+  let assemblyFormat = "$tile `[` $row `,` $column `]` attr-dict `:` type($tile) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def AttnGPU_LoadMatrixOp : AttnGPU_Op<"load_matrix"> {
+  let summary = "loads an operand of mma from shared memory";
+  let description = [{
+    The fragment's element (i, j) is the tile's at (row + i, column + j), with `transpose` at (row + j, column + i). A second operand [k, n] is loaded from a tile [n, k] with `transpose` (keys), and from a tile
+    [k, n] without (values). `row` is a multiple of 8 and `column` one of 16. Lowers to `ldmatrix` of four, or of two, matrices 8x8.
+
+    ```mlir
+    func.func @keys(%t: !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, %n: index, %k: index) {
+      %b = attn_gpu.load_matrix %t[%n, %k] transpose : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>> -> !attn_gpu.fragment<16x64xbf16, #attn_gpu.mma<b>>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_TileType:$tile, Index:$row, Index:$column, UnitAttr:$transpose);
+  let results = (outs AttnGPU_FragmentType:$result);
+  let assemblyFormat = "$tile `[` $row `,` $column `]` (`transpose` $transpose^)? attr-dict `:` type($tile) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def AttnGPU_StoreMatrixOp : AttnGPU_Op<"store_matrix"> {
+  let summary = "stores accumulators to shared memory";
+  let description = [{
+    Rounds the elements to the tile's element type and writes element (i, j) to the tile's (row + i, column + j). `row` is a multiple of 8 and `column` one of 16. Lowers to `stmatrix` from sm_90 on, else to
+    stores of two elements.
+
+    ```mlir
+    func.func @output(%o: !attn_gpu.fragment<64x64xf32, #attn_gpu.wgmma<acc>>, %t: !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, %i: index) {
+      attn_gpu.store_matrix %o, %t[%i, %i] : !attn_gpu.fragment<64x64xf32, #attn_gpu.wgmma<acc>>, !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_FragmentType:$fragment, AttnGPU_TileType:$tile, Index:$row, Index:$column);
+  let assemblyFormat = "$fragment `,` $tile `[` $row `,` $column `]` attr-dict `:` type($fragment) `,` type($tile)";
+  let hasVerifier = 1;
+}
+
+def AttnGPU_CopyAsyncOp : AttnGPU_Op<"copy_async"> {
+  let summary = "copies a tile from global memory by cp.async";
+  let description = [{
+    The tile's element (i, j) is the matrix's at (row + i, column + j). `stride` is the number of elements between rows of the matrix. `bounds` are the extents of the matrix, of rows alone or of rows and columns: elements
+    beyond them are zero. Rows begin at multiples of 16 bytes. `count` threads copy the tile, each of which gives its number among them: 16 bytes at a time, neighbors along a row.
+
+    ```mlir
+    func.func @keys(%k: !llvm.ptr<1>, %t: !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, %i: index, %n: index, %stride: index, %thread: index) {
+      attn_gpu.copy_async %k[%i, %i] stride %stride bounds(%n) to %t thread %thread of 128 : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
+      attn_gpu.copy_commit
+      attn_gpu.copy_wait 0
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_GlobalPointer:$source, Index:$row, Index:$column, Index:$stride, Variadic<Index>:$bounds, AttnGPU_TileType:$tile,
+                       Index:$thread, AttnGPU_CountAttr<1, 1024>:$count);
+  let assemblyFormat = [{
+    $source `[` $row `,` $column `]` `stride` $stride (`bounds` `(` $bounds^ `)`)? `to` $tile `thread` $thread `of` $count attr-dict `:` type($tile)
+  }];
+  let hasVerifier = 1;
+}
+
+def AttnGPU_CopyCommitOp : AttnGPU_Op<"copy_commit"> {
+  let summary = "ends a group of the thread's asynchronous copies";
+  let description = [{
+    ```mlir
+    func.func @f() {
+      attn_gpu.copy_commit
+      return
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def AttnGPU_CopyWaitOp : AttnGPU_Op<"copy_wait"> {
+  let summary = "waits until at most so many groups of the thread's copies are under way";
+  let description = [{
+    A barrier must follow before other threads read what was copied.
+
+    ```mlir
+    func.func @f() {
+      attn_gpu.copy_wait 1
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_CountAttr<0, 31>:$groups);
+  let assemblyFormat = "$groups attr-dict";
+}
+
+def AttnGPU_CopyArriveOp : AttnGPU_Op<"copy_arrive"> {
+  let summary = "arrives on an mbarrier when the thread's asynchronous copies are complete";
+  let description = [{
+    Each thread's arrival is one of those that the mbarrier counts.
+
+    ```mlir
+    func.func @f(%b: !attn_gpu.mbarrier) {
+      attn_gpu.copy_arrive %b
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_MBarrierType:$barrier);
+  let assemblyFormat = "$barrier attr-dict";
+}
+
+def AttnGPU_LoadTileOp : AttnGPU_Op<"load_tile"> {
+  let summary = "copies a tile from global memory by TMA";
+  let description = [{
+    One thread executes it. `map` is a tensor map in global or parameter memory, whose box is the tile's rows of one box of the swizzle; `coordinates` are those of the first element, columns first, then rows. A tile of several
+    boxes is as many copies. Elements outside of the tensor are zero. The bytes count on `barrier` (`attn_gpu.mbarrier_expect`), also those outside.
+
+    ```mlir
+    func.func @keys(%map: !llvm.ptr, %t: !attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>>, %full: !attn_gpu.mbarrier, %i: i32) {
+      attn_gpu.mbarrier_expect %full bytes 16384
+      attn_gpu.load_tile %map[%i, %i] to %t arrive %full : !attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_MapPointer:$map, Variadic<I32>:$coordinates, AttnGPU_TileType:$tile, AttnGPU_MBarrierType:$barrier);
+  let assemblyFormat = "$map `[` $coordinates `]` `to` $tile `arrive` $barrier attr-dict `:` type($tile)";
+  let hasVerifier = 1;
+}
+
+def AttnGPU_StoreTileOp : AttnGPU_Op<"store_tile"> {
+  let summary = "copies a tile to global memory by TMA";
+  let description = [{
+    The reverse of `attn_gpu.load_tile`, executed by one thread. Elements outside of the tensor are not written. `attn_gpu.fence_async` and a barrier precede it where other threads wrote the tile. The copies are in the thread's current
+    group: `attn_gpu.store_commit` ends it.
+
+    ```mlir
+    func.func @output(%map: !llvm.ptr, %t: !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, %i: i32) {
+      attn_gpu.fence_async
+      attn_gpu.store_tile %t to %map[%i, %i] : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
+      attn_gpu.store_commit
+      attn_gpu.store_wait 0
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_TileType:$tile, AttnGPU_MapPointer:$map, Variadic<I32>:$coordinates);
+  let assemblyFormat = "$tile `to` $map `[` $coordinates `]` attr-dict `:` type($tile)";
+  let hasVerifier = 1;
+}
+
+def AttnGPU_StoreCommitOp : AttnGPU_Op<"store_commit"> {
+  let summary = "ends a group of the thread's stores by TMA";
+  let description = [{
+    ```mlir
+    func.func @f() {
+      attn_gpu.store_commit
+      return
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def AttnGPU_StoreWaitOp : AttnGPU_Op<"store_wait"> {
+  let summary = "waits until at most so many groups of the thread's stores by TMA are under way";
+  let description = [{
+    With `read`, until shared memory has been read: it may then be written again.
+
+    ```mlir
+    func.func @f() {
+      attn_gpu.store_wait 0 read
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_CountAttr<0, 31>:$groups, UnitAttr:$read);
+  let assemblyFormat = "$groups (`read` $read^)? attr-dict";
+}
+
+def AttnGPU_FenceAsyncOp : AttnGPU_Op<"fence_async"> {
+  let summary = "orders the thread's writes of shared memory before accesses by TMA and wgmma";
+  let description = [{
+    ```mlir
+    func.func @f() {
+      attn_gpu.fence_async
+      return
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def AttnGPU_MBarrierInitOp : AttnGPU_Op<"mbarrier_init"> {
+  let summary = "initializes an mbarrier for a number of arrivals";
+  let description = [{
+    One thread executes it, `attn_gpu.mbarrier_fence` after the last one, and a barrier of the block follows.
+
+    ```mlir
+    func.func @f(%b: !attn_gpu.mbarrier) {
+      attn_gpu.mbarrier_init %b arrivals 1
+      attn_gpu.mbarrier_fence
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_MBarrierType:$barrier, AttnGPU_CountAttr<1, 1048575>:$arrivals);
+  let assemblyFormat = "$barrier `arrivals` $arrivals attr-dict";
+}
+
+def AttnGPU_MBarrierFenceOp : AttnGPU_Op<"mbarrier_fence"> {
+  let summary = "makes initialized mbarriers visible to TMA";
+  let description = [{
+    ```mlir
+    func.func @f() {
+      attn_gpu.mbarrier_fence
+      return
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def AttnGPU_MBarrierArriveOp : AttnGPU_Op<"mbarrier_arrive"> {
+  let summary = "arrives on an mbarrier, once for each thread that executes it";
+  let description = [{
+    ```mlir
+    func.func @f(%b: !attn_gpu.mbarrier) {
+      attn_gpu.mbarrier_arrive %b
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_MBarrierType:$barrier);
+  let assemblyFormat = "$barrier attr-dict";
+}
+
+def AttnGPU_MBarrierExpectOp : AttnGPU_Op<"mbarrier_expect"> {
+  let summary = "arrives on an mbarrier, whose phase also waits for so many bytes of copies";
+  let description = [{
+    ```mlir
+    func.func @f(%b: !attn_gpu.mbarrier) {
+      attn_gpu.mbarrier_expect %b bytes 8192
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_MBarrierType:$barrier, AttnGPU_CountAttr<0, 1048575>:$bytes);
+  let assemblyFormat = "$barrier `bytes` $bytes attr-dict";
+}
+
+def AttnGPU_MBarrierWaitOp : AttnGPU_Op<"mbarrier_wait"> {
+  let summary = "waits until the phase of a parity is complete";
+  let description = [{
+    The first phase has parity 0. A wait for parity 1 on an mbarrier in its first phase returns at once.
+
+    ```mlir
+    func.func @f(%b: !attn_gpu.mbarrier, %parity: i32) {
+      attn_gpu.mbarrier_wait %b parity %parity
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_MBarrierType:$barrier, I32:$parity);
+  let assemblyFormat = "$barrier `parity` $parity attr-dict";
+}
+
+class AttnGPU_NamedBarrierOp<string mnemonic> : AttnGPU_Op<mnemonic> {
+  let arguments = (ins I32:$id, AttnGPU_CountAttr<32, 1024>:$threads);
+  let assemblyFormat = "$id `threads` $threads attr-dict";
+  let hasVerifier = 1;
+}
+
+def AttnGPU_BarrierSyncOp : AttnGPU_NamedBarrierOp<"barrier_sync"> {
+  let summary = "waits until so many threads of the block have come to a named barrier";
+  let description = [{
+    `id` is from 0 to 15; all threads of a warp execute it. Barrier 0 is that of `gpu.barrier`.
+
+    ```mlir
+    func.func @f(%id: i32) {
+      attn_gpu.barrier_sync %id threads 256
+      return
+    }
+    ```
+  }];
+}
+
+def AttnGPU_BarrierArriveOp : AttnGPU_NamedBarrierOp<"barrier_arrive"> {
+  let summary = "counts on a named barrier without waiting";
+  let description = [{
+    ```mlir
+    func.func @f(%id: i32) {
+      attn_gpu.barrier_arrive %id threads 256
+      return
+    }
+    ```
+  }];
+}
+
+def AttnGPU_SetRegistersOp : AttnGPU_Op<"set_registers"> {
+  let summary = "sets the number of registers of each thread of the warpgroup";
+  let description = [{
+    `registers` is a multiple of 8 from 24 to 256. Without `increase` the number gets smaller. The kernel needs the number of its threads as attribute (`nvvm.reqntid`), else ptxas ignores the instruction.
+
+    ```mlir
+    func.func @f() {
+      attn_gpu.set_registers 240 increase
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_CountAttr<24, 256>:$registers, UnitAttr:$increase);
+  let assemblyFormat = "$registers (`increase` $increase^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def AttnGPU_ElectOp : AttnGPU_Op<"elect"> {
+  let summary = "whether the thread is the one that the warp elects";
+  let description = [{
+    ```mlir
+    func.func @f() -> i1 {
+      %one = attn_gpu.elect
+      return %one : i1
+    }
+    ```
+  }];
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+#endif

@@ -1,0 +1,214 @@
+//===- Fragments.cpp - Computations on fragments in registers -----------------------------===//
+#include "lib/Target/CUDA/Codegen/Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::attn_gpu;
+using namespace rapt::cuda;
+
+namespace {
+
+struct LowerFill : OpConversionPattern<FillOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(FillOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
+      return failure();
+    const SmallVector<Value> values(types.size(), adaptor.getValue());
+    rewriter.replaceOpWithMultiple(op, {values});
+    return success();
+  }
+};
+
+/// For each value of a thread: how far it is from the first one, and the number of its row's value.
+struct Elements {
+  SmallVector<Coordinates> distances;
+  SmallVector<int64_t> rows;
+
+  explicit Elements(Type type) {
+    if (auto vector = dyn_cast<RowVectorType>(type)) {
+      for (int64_t row : vector.getDistances()) {
+        rows.push_back(int64_t(rows.size()));
+        distances.push_back({row, 0});
+      }
+      return;
+    }
+    auto fragment = cast<FragmentType>(type);
+    const SmallVector<int64_t> held =
+        RowVectorType::get(type.getContext(), fragment.getRows(), fragment.getLayout()).getDistances();
+    for (int64_t index = 0; index < fragment.getElements(); ++index) {
+      distances.push_back(fragment.getDistance(index));
+      rows.push_back(llvm::find(held, distances.back().row) - held.begin());
+    }
+  }
+};
+
+FragmentLayoutInterface layoutOf(Type type) {
+  if (auto vector = dyn_cast<RowVectorType>(type))
+    return vector.getLayout();
+  return cast<FragmentType>(type).getLayout();
+}
+
+struct LowerMap : OpConversionPattern<MapOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(MapOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    const Type type = op.getResultTypes()[0];
+    const Elements elements(type);
+    Ints ints(rewriter, op.getLoc());
+    Block &body = op.getBody().front();
+    const Origin origin = originOf(layoutOf(type), ints);
+    SmallVector<SmallVector<Value>> results(op.getNumResults());
+    for (size_t i = 0; i < elements.rows.size(); ++i) {
+      IRMapping mapping;
+      unsigned argument = 0;
+      for (auto [operand, values] : llvm::zip_equal(op.getOperands(), adaptor.getOperands()))
+        mapping.map(body.getArgument(argument++), values[operand.getType() == type ? i : elements.rows[i]]);
+      mapIndices(body.getArguments().drop_front(argument), origin, elements.distances[i], ints, mapping);
+      for (Operation &inner : body.without_terminator())
+        rewriter.clone(inner, mapping);
+      for (auto [values, yielded] : llvm::zip_equal(results, body.getTerminator()->getOperands()))
+        values.push_back(mapping.lookupOrDefault(yielded));
+    }
+    rewriter.replaceOpWithMultiple(op, std::move(results));
+    return success();
+  }
+
+private:
+  static void mapIndices(Block::BlockArgListType arguments, Origin origin, Coordinates distance, Ints ints,
+                         IRMapping &mapping) {
+    mapping.map(arguments[0], ints.index(ints.add(origin.row, ints.constant(distance.row))));
+    if (arguments.size() > 1)
+      mapping.map(arguments[1], ints.index(ints.add(origin.column, ints.constant(distance.column))));
+  }
+};
+
+Value combine(OpBuilder &builder, Location loc, Reduction reduction, Value a, Value b) {
+  if (reduction == Reduction::add)
+    return arith::AddFOp::create(builder, loc, a, b);
+  return arith::MaxNumFOp::create(builder, loc, a, b, arith::FastMathFlags::nnan);
+}
+
+/// Combines the values of the lanes that share a row: those whose numbers differ in fields that move no row.
+Value combineLanes(OpBuilder &builder, Location loc, Reduction reduction, FragmentLayoutInterface layout, Value value) {
+  Ints ints(builder, loc);
+  for (const LayoutField &field : layout.getAtom().ofThread)
+    for (unsigned bit = field.shift; field.step.row == 0 && bit < field.shift + field.bits; ++bit) {
+      const Value other =
+          NVVM::ShflOp::create(builder, loc, value.getType(), ints.constant(-1), value,
+                               ints.constant(int64_t(1) << bit), ints.constant(31), NVVM::ShflKind::bfly, UnitAttr());
+      value = combine(builder, loc, reduction, value, other);
+    }
+  return value;
+}
+
+struct LowerReduceRows : OpConversionPattern<ReduceRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(ReduceRowsOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const Elements elements(op.getFragment().getType());
+    SmallVector<Value> rows(op.getResult().getType().getDistances().size());
+    auto include = [&](int64_t row, Value value) {
+      rows[row] = rows[row] ? combine(rewriter, op.getLoc(), op.getReduction(), rows[row], value) : value;
+    };
+    // A partial value counts once in the end, the value of a row in each of its lanes.
+    if (op.getPartial())
+      llvm::copy(adaptor.getInit(), rows.begin());
+    for (auto [value, row] : llvm::zip_equal(adaptor.getFragment(), elements.rows))
+      include(row, value);
+    if (!op.getPartial()) {
+      for (Value &row : rows)
+        row = combineLanes(rewriter, op.getLoc(), op.getReduction(), op.getResult().getType().getLayout(), row);
+      for (auto [row, init] : llvm::enumerate(adaptor.getInit()))
+        include(int64_t(row), init);
+    }
+    rewriter.replaceOpWithMultiple(op, {rows});
+    return success();
+  }
+};
+
+struct LowerReduceLanes : OpConversionPattern<ReduceLanesOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(ReduceLanesOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> rows;
+    for (Value row : adaptor.getValues())
+      rows.push_back(combineLanes(rewriter, op.getLoc(), op.getReduction(), op.getResult().getType().getLayout(), row));
+    rewriter.replaceOpWithMultiple(op, {rows});
+    return success();
+  }
+};
+
+struct LowerPack : OpConversionPattern<PackOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(PackOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const FragmentType type = op.getResult().getType();
+    const auto indices = relabel(op.getFragment().getType(), type);
+    if (!indices)
+      return rewriter.notifyMatchFailure(op, "other threads hold the elements");
+    SmallVector<Value> registers;
+    for (size_t i = 0; i < indices->size(); i += 2) {
+      const Value pair = roundPair(rewriter, op.getLoc(), type.getElementType(), adaptor.getFragment()[(*indices)[i]],
+                                   adaptor.getFragment()[(*indices)[i + 1]]);
+      registers.push_back(LLVM::BitcastOp::create(rewriter, op.getLoc(), rewriter.getI32Type(), pair));
+    }
+    rewriter.replaceOpWithMultiple(op, {registers});
+    return success();
+  }
+};
+
+struct LowerMma : OpConversionPattern<MmaOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(MmaOp op, OneToNOpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    const FragmentType a = op.getA().getType();
+    const int64_t m = a.getRows() / 16, k = a.getColumns() / 16, n = op.getB().getType().getColumns() / 8;
+    SmallVector<Value> acc = llvm::to_vector(adaptor.getAcc());
+    const SmallVector<Value> left = operands(rewriter, op, adaptor.getA()),
+                             right = operands(rewriter, op, adaptor.getB());
+    for (int64_t depth = 0; depth < k; ++depth)
+      for (int64_t column = 0; column < n; ++column)
+        for (int64_t row = 0; row < m; ++row)
+          multiply(rewriter, op, ArrayRef(left).slice((row * k + depth) * 4, 4),
+                   ArrayRef(right).slice((depth * n + column) * 2, 2),
+                   MutableArrayRef(acc).slice((row * n + column) * 4, 4));
+    rewriter.replaceOpWithMultiple(op, {acc});
+    return success();
+  }
+
+private:
+  /// The instruction's operands: pairs of bf16 as i32, of f16 as vectors.
+  static SmallVector<Value> operands(OpBuilder &builder, MmaOp op, ValueRange registers) {
+    SmallVector<Value> values = llvm::to_vector(registers);
+    if (const Type element = op.getA().getType().getElementType(); element.isF16())
+      for (Value &value : values)
+        value = LLVM::BitcastOp::create(builder, op.getLoc(), VectorType::get(2, element), value);
+    return values;
+  }
+
+  static void multiply(OpBuilder &builder, MmaOp op, ArrayRef<Value> a, ArrayRef<Value> b, MutableArrayRef<Value> acc) {
+    const auto kind = op.getA().getType().getElementType().isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+    const auto type =
+        LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(4, builder.getF32Type()));
+    Value sum =
+        NVVM::MmaOp::create(builder, op.getLoc(), type, ValueRange(a), ValueRange(b), ValueRange(ArrayRef<Value>(acc)),
+                            ArrayRef<int64_t>{16, 8, 16}, std::nullopt, std::nullopt, std::array{kind, kind},
+                            std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+    for (int64_t i = 0; i < 4; ++i)
+      acc[i] = LLVM::ExtractValueOp::create(builder, op.getLoc(), sum, i);
+  }
+};
+
+} // namespace
+
+void cuda::populateFragments(const TypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<LowerFill, LowerMap, LowerReduceRows, LowerReduceLanes, LowerPack, LowerMma>(converter,
+                                                                                            patterns.getContext());
+}

@@ -1,0 +1,224 @@
+//===- GlobalFragments.cpp - Fragments from and to global memory ---------------------------===//
+#include "lib/Target/CUDA/Codegen/Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::attn_gpu;
+using namespace rapt::cuda;
+
+namespace {
+
+/// The elements of a thread in global memory.
+class GlobalAccess {
+public:
+  GlobalAccess(OpBuilder &builder, Location loc, FragmentType fragment, Value pointer, Value row, Value column,
+               Value stride, ValueRange bounds, Type element)
+      : builder(builder), loc(loc), ints(builder, loc), fragment(fragment), bounds(llvm::to_vector(bounds)),
+        element(element) {
+    const Origin origin = originOf(fragment.getLayout(), ints);
+    firstRow = add(row, ints.index(origin.row));
+    firstColumn = add(column, ints.index(origin.column));
+    pitch = arith::MulIOp::create(builder, loc, ints.wide(stride), wideConstant(elementBytes()));
+    Value offset = arith::MulIOp::create(builder, loc, ints.wide(firstRow), pitch);
+    const Value inRow = arith::MulIOp::create(builder, loc, ints.wide(firstColumn), wideConstant(elementBytes()));
+    first = gep(pointer, arith::AddIOp::create(builder, loc, offset, inRow));
+  }
+
+  /// The numbers of a thread's elements, by the row that they are in.
+  llvm::MapVector<int64_t, SmallVector<int64_t>> rows() const {
+    llvm::MapVector<int64_t, SmallVector<int64_t>> result;
+    for (int64_t index = 0; index < fragment.getElements(); ++index)
+      result[fragment.getDistance(index).row].push_back(index);
+    return result;
+  }
+
+  /// Whether elements `index` and `index` + 1 are accessed at once.
+  bool isPair(int64_t index) const {
+    return bounds.size() < 2 && index % 2 == 0 &&
+           fragment.getDistance(index + 1) == fragment.getDistance(index) + Coordinates{0, 1};
+  }
+
+  Value address(int64_t index) {
+    const Coordinates distance = fragment.getDistance(index);
+    Value row = first;
+    if (distance.row)
+      row = gep(first, arith::MulIOp::create(builder, loc, pitch, wideConstant(distance.row)));
+    return advance(builder, loc, row, Value(), distance.column * elementBytes());
+  }
+
+  /// Whether a row is inside of its bound; null where it always is.
+  Value isRowInside(int64_t distance) { return bounds.empty() ? Value() : isBelow(firstRow, distance, bounds[0]); }
+  Value isColumnInside(int64_t index) {
+    return bounds.size() < 2 ? Value() : isBelow(firstColumn, fragment.getDistance(index).column, bounds[1]);
+  }
+  unsigned alignment(bool ofPair) const { return unsigned(elementBytes()) * (ofPair ? 2 : 1); }
+
+private:
+  int64_t elementBytes() const { return element.getIntOrFloatBitWidth() / 8; }
+  Value add(Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
+  Value wideConstant(int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  }
+  Value gep(Value pointer, Value bytes) {
+    return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer,
+                               ArrayRef<LLVM::GEPArg>{bytes});
+  }
+  Value isBelow(Value value, int64_t distance, Value bound) {
+    const Value at = add(value, arith::ConstantIndexOp::create(builder, loc, distance));
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, at, bound);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  Ints ints;
+  FragmentType fragment;
+  SmallVector<Value> bounds;
+  Type element;
+  Value firstRow, firstColumn, pitch, first;
+};
+
+/// `emit` under a condition, or without one where it is null.
+void emitIf(OpBuilder &builder, Location loc, Value condition, llvm::function_ref<void()> emit) {
+  if (!condition)
+    return emit();
+  auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  emit();
+}
+
+/// The values of `emit` under a condition, else zeros.
+SmallVector<Value> emitOrZero(OpBuilder &builder, Location loc, Value condition, Type type, size_t count,
+                              llvm::function_ref<SmallVector<Value>()> emit) {
+  if (!condition)
+    return emit();
+  auto branch = scf::IfOp::create(builder, loc, SmallVector<Type>(count, type), condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, emit());
+  builder.setInsertionPointToStart(branch.elseBlock());
+  const Value zero = arith::ConstantOp::create(builder, loc, builder.getFloatAttr(type, 0.0));
+  scf::YieldOp::create(builder, loc, SmallVector<Value>(count, zero));
+  return SmallVector<Value>(branch.getResults());
+}
+
+struct LowerStoreFragment : OpConversionPattern<StoreFragmentOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(StoreFragmentOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const Location loc = op.getLoc();
+    GlobalAccess access(rewriter, loc, op.getFragment().getType(), adaptor.getDest().front(), adaptor.getRow().front(),
+                        adaptor.getColumn().front(), adaptor.getStride().front(), flatten(adaptor.getBounds()),
+                        op.getElement());
+    return store(op, adaptor.getFragment(), access, rewriter);
+  }
+
+private:
+  static LogicalResult store(StoreFragmentOp op, ValueRange elements, GlobalAccess &access,
+                             ConversionPatternRewriter &rewriter) {
+    const Location loc = op.getLoc();
+    const Type element = op.getElement();
+    for (const auto &[row, indices] : access.rows())
+      emitIf(rewriter, loc, access.isRowInside(row), [&, &indices = indices] {
+        for (size_t i = 0; i < indices.size(); ++i) {
+          const int64_t index = indices[i];
+          if (access.isPair(index)) {
+            ++i;
+            LLVM::StoreOp::create(rewriter, loc, pairOf(rewriter, loc, element, elements.slice(index, 2)),
+                                  access.address(index), access.alignment(true));
+            continue;
+          }
+          emitIf(rewriter, loc, access.isColumnInside(index), [&] {
+            const Value value = element.isF32()
+                                    ? elements[index]
+                                    : Value(arith::TruncFOp::create(rewriter, loc, element, elements[index]));
+            LLVM::StoreOp::create(rewriter, loc, value, access.address(index), access.alignment(false));
+          });
+        }
+      });
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  static Value pairOf(OpBuilder &builder, Location loc, Type element, ValueRange values) {
+    if (!element.isF32())
+      return roundPair(builder, loc, element, values[0], values[1]);
+    Value pair = LLVM::PoisonOp::create(builder, loc, VectorType::get(2, element));
+    for (int64_t i = 0; i < 2; ++i)
+      pair = LLVM::InsertElementOp::create(builder, loc, pair, values[i], Ints(builder, loc).constant(i));
+    return pair;
+  }
+};
+
+struct LowerLoadFragment : OpConversionPattern<LoadFragmentOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(LoadFragmentOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const FragmentType type = op.getFragment().getType();
+    GlobalAccess access(rewriter, op.getLoc(), type, adaptor.getSource(), adaptor.getRow(), adaptor.getColumn(),
+                        adaptor.getStride(), adaptor.getBounds(), op.getElement());
+    SmallVector<Value> elements(type.getElements());
+    for (const auto &[row, indices] : access.rows()) {
+      const SmallVector<Value> loaded =
+          emitOrZero(rewriter, op.getLoc(), access.isRowInside(row), op.getElement(), indices.size(),
+                     [&, &indices = indices] { return loadRow(op, indices, access, rewriter); });
+      for (auto [index, value] : llvm::zip_equal(indices, loaded))
+        elements[index] = value;
+    }
+    rewriter.replaceOpWithMultiple(op, {registersOf(op, elements, rewriter)});
+    return success();
+  }
+
+private:
+  static SmallVector<Value> loadRow(LoadFragmentOp op, ArrayRef<int64_t> indices, GlobalAccess &access,
+                                    OpBuilder &builder) {
+    const Location loc = op.getLoc();
+    const Type element = op.getElement();
+    SmallVector<Value> values;
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const int64_t index = indices[i];
+      if (access.isPair(index)) {
+        ++i;
+        const Value pair = LLVM::LoadOp::create(builder, loc, VectorType::get(2, element), access.address(index),
+                                                access.alignment(true));
+        for (int64_t half = 0; half < 2; ++half)
+          values.push_back(LLVM::ExtractElementOp::create(builder, loc, pair, Ints(builder, loc).constant(half)));
+        continue;
+      }
+      values.push_back(emitOrZero(builder, loc, access.isColumnInside(index), element, 1, [&] {
+        return SmallVector<Value>{
+            LLVM::LoadOp::create(builder, loc, element, access.address(index), access.alignment(false))};
+      })[0]);
+    }
+    return values;
+  }
+
+  static SmallVector<Value> registersOf(LoadFragmentOp op, ArrayRef<Value> elements, OpBuilder &builder) {
+    const Location loc = op.getLoc();
+    SmallVector<Value> registers;
+    if (!op.getFragment().getType().getLayout().isPacked()) {
+      for (Value value : elements)
+        registers.push_back(
+            op.getElement().isF32() ? value : Value(arith::ExtFOp::create(builder, loc, builder.getF32Type(), value)));
+      return registers;
+    }
+    for (size_t i = 0; i < elements.size(); i += 2) {
+      Value pair = LLVM::PoisonOp::create(builder, loc, VectorType::get(2, op.getElement()));
+      for (int64_t half = 0; half < 2; ++half)
+        pair = LLVM::InsertElementOp::create(builder, loc, pair, elements[i + half], Ints(builder, loc).constant(half));
+      registers.push_back(LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), pair));
+    }
+    return registers;
+  }
+};
+
+} // namespace
+
+void cuda::populateGlobalFragments(const TypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<LowerStoreFragment, LowerLoadFragment>(converter, patterns.getContext());
+}
