@@ -23,7 +23,7 @@ DeviceArguments::~DeviceArguments() {
 
 rapt_status DeviceArguments::place(const ManifestEntry &entry, const int64_t *dims, const Report &report) {
   const size_t count = entry.buffers.size();
-  if (count > places.size() && (!places.allocate(memory, count) || !addresses.allocate(memory, count)))
+  if (count > slots.size() && (!slots.allocate(memory, count) || !addresses.allocate(memory, count)))
     return report.fail(RAPT_NOMEM, "no memory for %zu buffers", count);
   uint64_t end = 0;
   for (BufferKind kind : {BufferKind::Input, BufferKind::Output}) {
@@ -35,7 +35,7 @@ rapt_status DeviceArguments::place(const ManifestEntry &entry, const int64_t *di
       for (const ManifestExtent &e : buffer.shape)
         if (!multiply(bytes, uint64_t(extentOf(e, dims)), bytes) || bytes > largest)
           return report.fail(RAPT_NOMEM, "%s is larger than any memory", buffer.name.c_str());
-      places[i] = {end, bytes};
+      slots[i] = {end, bytes};
       end += (bytes + alignment - 1) / alignment * alignment;
     }
     (kind == BufferKind::Input ? inputBytes : outputBytes) = kind == BufferKind::Input ? end : end - inputBytes;
@@ -68,13 +68,13 @@ void *const *DeviceArguments::send(const ManifestEntry &entry, void *const *buff
   stream.waitForMark(); // the inputs of the run before have been copied
   for (size_t i = 0; i < entry.buffers.size(); ++i) {
     const ManifestBuffer &buffer = entry.buffers[i];
-    addresses[i] = isCopied(buffer) ? reinterpret_cast<void *>(staged + places[i].offset) : buffers[i];
-    if (buffer.kind != BufferKind::Input || !places[i].bytes)
+    addresses[i] = isCopied(buffer) ? reinterpret_cast<void *>(staged + slots[i].offset) : buffers[i];
+    if (buffer.kind != BufferKind::Input || !slots[i].bytes)
       continue;
     if (viaPinned)
-      memcpy(pinned + places[i].offset, buffers[i], places[i].bytes);
+      memcpy(pinned + slots[i].offset, buffers[i], slots[i].bytes);
     else
-      stream.copyIn(staged + places[i].offset, buffers[i], places[i].bytes);
+      stream.copyIn(staged + slots[i].offset, buffers[i], slots[i].bytes);
   }
   if (viaPinned)
     stream.copyIn(staged, pinned, inputBytes);
@@ -90,16 +90,16 @@ void DeviceArguments::receive(const ManifestEntry &entry, void *const *buffers) 
   const bool viaPinned = isPinned(outputBytes);
   auto forEach = [&](auto copy) {
     for (size_t i = 0; i < entry.buffers.size(); ++i)
-      if (entry.buffers[i].kind == BufferKind::Output && places[i].bytes)
-        copy(buffers[i], places[i]);
+      if (entry.buffers[i].kind == BufferKind::Output && slots[i].bytes)
+        copy(buffers[i], slots[i]);
   };
   if (viaPinned)
     stream.copyOut(pinned, staged + inputBytes, outputBytes);
   else
-    forEach([&](void *to, const Place &from) { stream.copyOut(to, staged + from.offset, from.bytes); });
+    forEach([&](void *to, const Slot &from) { stream.copyOut(to, staged + from.offset, from.bytes); });
   stream.wait();
   if (viaPinned && !stream.hasFailed())
-    forEach([&](void *to, const Place &from) { memcpy(to, pinned + (from.offset - inputBytes), from.bytes); });
+    forEach([&](void *to, const Slot &from) { memcpy(to, pinned + (from.offset - inputBytes), from.bytes); });
 }
 
 } // namespace rapt::runtime

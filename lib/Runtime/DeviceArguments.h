@@ -27,7 +27,7 @@ public:
   void receive(const ManifestEntry &entry, void *const *buffers);
 
 private:
-  struct Place {
+  struct Slot {
     uint64_t offset, bytes; ///< in the GPU's memory
   };
   rapt_status place(const ManifestEntry &entry, const int64_t *dims, const Report &report);
@@ -36,7 +36,7 @@ private:
 
   DeviceStream &stream;
   Allocator memory;
-  Array<Place> places;
+  Array<Slot> slots;
   Array<void *> addresses;
   uint64_t inputBytes = 0, outputBytes = 0; ///< of this run; outputs lie behind inputs
   cuda::Address staged = 0;

@@ -15,15 +15,6 @@ constexpr uint64_t mostBytes = uint64_t(1) << 20; ///< of a buffer or a table; w
 constexpr size_t mostMemory = size_t(64) << 20;   ///< of a context
 const ManifestEntry *currentEntry = nullptr;
 
-int64_t extentOf(const ManifestExtent &extent, const int64_t *dims) {
-  if (extent.dim < 0)
-    return extent.plus;
-  int64_t size = dims[extent.dim] / extent.divisor;
-  if (extent.other >= 0)
-    size *= dims[extent.other] / extent.otherDivisor;
-  return size + extent.plus;
-}
-
 /// Bytes of an input or output for these dims; 0 where it would be too large to touch.
 uint64_t bytesOf(const ManifestBuffer &buffer, const int64_t *dims) {
   uint64_t bytes = buffer.dtype == "i64" || buffer.dtype == "f64" ? 8 : 4;

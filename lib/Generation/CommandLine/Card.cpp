@@ -39,6 +39,11 @@ std::vector<Variant> variantsOf(const json::Value &manifest) {
   return variants;
 }
 
+/// The GPUs that run the code, as a line; empty of code for CPUs.
+std::string gpuLine(const rapt_module_info &i) {
+  return *i.target_gpus ? "GPU: runs only on NVIDIA GPUs of " + std::string(i.target_gpus) + "\n" : "";
+}
+
 /// How weights are quantized, as a line; empty if they are not.
 std::string quantizationLine(const json::Value &manifest) {
   const json::Value *found = manifest.find("quantization");
@@ -135,7 +140,7 @@ int printCard(const Options &options) {
   if (!options.json) {
     card = modelLine(info) + "\n" +
            targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu, options.verbose) + "\n" +
-           quantizationLine(*manifest) + filesLine(options, info) + "\n";
+           gpuLine(info) + quantizationLine(*manifest) + filesLine(options, info) + "\n";
     if (info.max_positions)
       card += "limits: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens and " +
               grouped(info.max_rows) + " sequences per step" +

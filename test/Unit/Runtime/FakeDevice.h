@@ -36,7 +36,7 @@ DeviceArtifact adderOnDevice();
 rapt_module *deviceModule();
 rapt_module *counterModule();
 
-/// What the entries do wrong, or beside their work. Reset by the test that sets it.
+/// Faults of the entries, and what they do beside their work. Reset by the test that sets it.
 struct DeviceFaults {
   bool readsBeyondMemory = false;
   bool startsForeignKernel = false;

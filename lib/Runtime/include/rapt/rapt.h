@@ -50,9 +50,8 @@ RAPT_API const char *rapt_status_name(rapt_status status);
 
 /*===-- Hooks -------------------------------------------------------------------===*/
 
-/** Allocates the memory of a context. `alignment` is a power of two up to 4096; `device` is 0, the host: memory of GPUs
- * is the driver's. alloc returns NULL when there is none. Called by the context's thread only; never in rapt_step once
- * the context is warm. */
+/** Allocates a context's memory on the host; that of GPUs is the driver's. `alignment` is a power of two up to 4096,
+ * `device` 0. alloc returns NULL when there is none. Called by the context's thread only; never in a warm rapt_step. */
 typedef struct rapt_allocator {
   size_t size;
   void *user;
@@ -100,8 +99,7 @@ typedef struct rapt_module_options {
 } rapt_module_options;
 
 /** Opens a compiled model. The processor is checked before any code of it can run. Starts no thread. Code for GPUs and
- * the weights are loaded into the GPU's memory, once for all contexts; UNSUPPORTED where there is no driver, no GPU, or
- * one of another architecture: no such code runs on the CPU instead. */
+ * its weights go into the GPU's memory; UNSUPPORTED without a driver or a fitting GPU, as no CPU runs it instead. */
 RAPT_API rapt_status rapt_module_open(const char *path, const rapt_module_options *options, rapt_module **module,
                                       char *message, size_t message_size);
 /** The same for a model linked into the program: `artifact` is the PREFIX_module of its header. */
@@ -113,7 +111,6 @@ RAPT_API void rapt_module_release(rapt_module *module);
 
 /** The manifest's JSON and size in bytes; lives as long as the module. */
 RAPT_API const char *rapt_module_manifest(const rapt_module *module, size_t *bytes);
-
 /** A file of the model's directory kept in the weight file ("tokenizer.json", ...). NULL and 0 bytes where there is
  * none. Lives as long as the module. */
 RAPT_API const void *rapt_module_section(const rapt_module *module, const char *name, size_t *bytes);
@@ -136,9 +133,8 @@ typedef struct rapt_module_info {
   int64_t start_token;       /**< That the sequences of an encoder-decoder begin with; -1: none. */
   int64_t source_vocabulary; /**< Ids of an encoder-decoder's sources, where they have a vocabulary of their own: their
                                   text is of tokenizer.json, the target's of target_tokenizer.json. 0: `vocabulary`. */
-  const char *target_gpus;   /**< What code for GPUs runs on, "sm_90a, sm_80 or newer"; "" for CPUs. */
+  const char *target_gpus;   /**< The GPUs that code for GPUs runs on, "sm_90a, sm_80 or newer"; "" for CPUs. */
 } rapt_module_info;
-
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
 
@@ -157,17 +153,13 @@ RAPT_API rapt_executor rapt_pool_executor(rapt_pool *pool);
 
 /*===-- Contexts ----------------------------------------------------------------===*/
 
-/* On a GPU a context has a stream, and its cache and workspace are the GPU's memory. Code for GPUs uses neither pool
- * nor executor. A call waits for its kernels where it reads what they computed: one that asks for no logits may return
- * while they run, and the next call that waits tells of their failure. */
-
 typedef struct rapt_context_options {
   size_t size;
   int64_t cache_tokens;    /**< Over all sequences and their sources, rounded up to the block; 0: one sequence of the
                                 model's positions, with as long a source where it has one. */
   int64_t max_step_tokens; /**< rapt_step works in parts of this size; 0: 512 or fewer. Bounds the workspace. */
   int64_t max_step_rows;   /**< Sequences of one part; 0: min(the model's bound, blocks of the cache). */
-  rapt_pool *pool;         /**< At most one of pool and executor; none: the caller's thread alone. */
+  rapt_pool *pool;         /**< At most one of pool and executor; none: the caller's thread. Unused by code for GPUs. */
   const rapt_executor *executor;   /**< Copied. */
   const rapt_allocator *allocator; /**< Copied. */
   rapt_log_fn log;
@@ -263,7 +255,8 @@ typedef struct rapt_chunk {
 } rapt_chunk;
 
 /** Appends each chunk's tokens to its sequence. Lengths mix freely. On any failure and when canceled, every sequence
- * is as before, and what was written to `output` is undefined. */
+ * is as before, and what was written to `output` is undefined. On a GPU a step without logits may return before its
+ * kernels are done; the next call that reads what they computed tells of their failure. */
 RAPT_API rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
                                size_t message_size);
 
