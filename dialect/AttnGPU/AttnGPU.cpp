@@ -10,7 +10,7 @@ using namespace rapt::attn_gpu;
 
 namespace {
 
-// What a thread's registers and a block's shared memory hold at most.
+// Bounds that a thread's registers and a block's shared memory set.
 constexpr int64_t kMaxElements = 512, kMaxExtent = 65536, kMaxSharedBytes = 227 * 1024;
 
 /// custom<Tile>($rows, $columns, $element): "64x128xbf16".

@@ -13,6 +13,12 @@ def AttnGPU_GlobalPointer : LLVM_PointerInAddressSpace<1>;
 def AttnGPU_MapPointer : LLVM_PointerInAddressSpace<0>;
 class AttnGPU_CountAttr<int least, int most> : ConfinedAttr<I32Attr, [IntMinValue<least>, IntMaxValue<most>]>;
 
+class AttnGPU_NamedBarrierOp<string mnemonic> : AttnGPU_Op<mnemonic> {
+  let arguments = (ins I32:$id, AttnGPU_CountAttr<32, 1024>:$threads);
+  let assemblyFormat = "$id `threads` $threads attr-dict";
+  let hasVerifier = 1;
+}
+
 def AttnGPU_SharedOp : AttnGPU_Op<"shared", [Pure]> {
   let summary = "a tile or mbarrier in shared memory";
   let description = [{
@@ -308,12 +314,6 @@ def AttnGPU_MBarrierWaitOp : AttnGPU_Op<"mbarrier_wait"> {
   }];
   let arguments = (ins AttnGPU_MBarrierType:$barrier, I32:$parity);
   let assemblyFormat = "$barrier `parity` $parity attr-dict";
-}
-
-class AttnGPU_NamedBarrierOp<string mnemonic> : AttnGPU_Op<mnemonic> {
-  let arguments = (ins I32:$id, AttnGPU_CountAttr<32, 1024>:$threads);
-  let assemblyFormat = "$id `threads` $threads attr-dict";
-  let hasVerifier = 1;
 }
 
 def AttnGPU_BarrierSyncOp : AttnGPU_NamedBarrierOp<"barrier_sync"> {

@@ -114,10 +114,10 @@ def AttnGPU_ReduceRowsOp : AttnGPU_Op<"reduce_rows", [OptionalTypesMatchWith<"in
   let summary = "the maximum or the sum of each row";
   let description = [{
     Each thread combines its elements of a row in the order of their columns, then the lanes that share the row combine theirs by butterfly shuffles, and at last `init`. With `partial` there are no shuffles: each lane combines its
-    own `init` and elements, and `attn_gpu.reduce_lanes` combines the lanes' values later. Maxima are not defined for NaN.
+    own `init` and elements, and `attn_gpu.reduce_lanes` combines the lanes' values later. The result of `max` is not defined for NaN.
 
     ```mlir
-    func.func @maxima(%s: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, %m: !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>) {
+    func.func @max(%s: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, %m: !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>) {
       %0 = attn_gpu.reduce_rows max %s init %m : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>> -> !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>
       return
     }

@@ -27,7 +27,7 @@ def AttnGPU_Dialect : Dialect {
 def AttnGPU_FragmentLayoutInterface : AttrInterface<"FragmentLayoutInterface"> {
   let cppNamespace = "::rapt::attn_gpu";
   let description = [{
-    Which thread holds which element of a fragment, as fields of bits: see LayoutAtom. A fragment is a grid of atoms, row by row. The elements of a thread are numbered atom by atom.
+    Fields of bits that tell the thread and the register of each element of a fragment: see LayoutAtom. A fragment is a grid of atoms, row by row. The elements of a thread are numbered atom by atom.
   }];
   let methods = [
     InterfaceMethod<"The smallest fragment of the layout.", "const ::rapt::attn_gpu::LayoutAtom &", "getAtom">,
