@@ -10,7 +10,7 @@ using namespace rapt::attn_gpu;
 
 namespace {
 
-// What a thread's registers and a block's shared memory hold at most.
+// Bounds that a thread's registers and a block's shared memory set.
 constexpr int64_t kMaxElements = 512, kMaxExtent = 65536, kMaxSharedBytes = 227 * 1024;
 
 /// custom<Tile>($rows, $columns, $element): "64x128xbf16".
@@ -30,15 +30,18 @@ void printTile(AsmPrinter &printer, int64_t rows, int64_t columns, Type element)
   printer << rows << 'x' << columns << 'x' << element;
 }
 
-/// custom<Pitch>($pitch, ref($rows)): nothing where the pitch is the number of rows.
-ParseResult parsePitch(AsmParser &parser, int64_t &pitch, int64_t rows) {
+/// custom<Swizzle>($swizzle, $pitch, ref($rows)): no pitch where it is the number of rows.
+ParseResult parseSwizzle(AsmParser &parser, SwizzleAttr &swizzle, int64_t &pitch, int64_t rows) {
   pitch = rows;
+  if (parser.parseAttribute(swizzle))
+    return failure();
   if (failed(parser.parseOptionalComma()))
     return success();
   return failure(parser.parseKeyword("pitch") || parser.parseEqual() || parser.parseInteger(pitch));
 }
 
-void printPitch(AsmPrinter &printer, int64_t pitch, int64_t rows) {
+void printSwizzle(AsmPrinter &printer, SwizzleAttr swizzle, int64_t pitch, int64_t rows) {
+  printer << swizzle;
   if (pitch != rows)
     printer << ", pitch = " << pitch;
 }

@@ -13,6 +13,12 @@ def AttnGPU_GlobalPointer : LLVM_PointerInAddressSpace<1>;
 def AttnGPU_MapPointer : LLVM_PointerInAddressSpace<0>;
 class AttnGPU_CountAttr<int least, int most> : ConfinedAttr<I32Attr, [IntMinValue<least>, IntMaxValue<most>]>;
 
+class AttnGPU_NamedBarrierOp<string mnemonic> : AttnGPU_Op<mnemonic> {
+  let arguments = (ins I32:$id, AttnGPU_CountAttr<32, 1024>:$threads);
+  let assemblyFormat = "$id `threads` $threads attr-dict";
+  let hasVerifier = 1;
+}
+
 def AttnGPU_SharedOp : AttnGPU_Op<"shared", [Pure]> {
   let summary = "a tile or mbarrier in shared memory";
   let description = [{
@@ -27,7 +33,7 @@ def AttnGPU_SharedOp : AttnGPU_Op<"shared", [Pure]> {
   }];
   let arguments = (ins Index:$offset);
   let results = (outs AnyTypeOf<[AttnGPU_TileType, AttnGPU_MBarrierType]>:$result);
-  let assemblyFormat = "$offset attr-dict `:` type($result)";
+  let assemblyFormat = "$offset attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -45,7 +51,7 @@ def AttnGPU_SubtileOp : AttnGPU_Op<"subtile", [Pure]> {
   }];
   let arguments = (ins AttnGPU_TileType:$tile, Index:$row, Index:$column);
   let results = (outs AttnGPU_TileType:$result);
-  let assemblyFormat = "$tile `[` $row `,` $column `]` attr-dict `:` type($tile) `->` type($result)";
+  let assemblyFormat = "$tile `[` $row `,` $column `]` attr-dict `:` qualified(type($tile)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -64,7 +70,7 @@ def AttnGPU_LoadMatrixOp : AttnGPU_Op<"load_matrix"> {
   }];
   let arguments = (ins AttnGPU_TileType:$tile, Index:$row, Index:$column, UnitAttr:$transpose);
   let results = (outs AttnGPU_FragmentType:$result);
-  let assemblyFormat = "$tile `[` $row `,` $column `]` (`transpose` $transpose^)? attr-dict `:` type($tile) `->` type($result)";
+  let assemblyFormat = "$tile `[` $row `,` $column `]` (`transpose` $transpose^)? attr-dict `:` qualified(type($tile)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -82,7 +88,7 @@ def AttnGPU_StoreMatrixOp : AttnGPU_Op<"store_matrix"> {
     ```
   }];
   let arguments = (ins AttnGPU_FragmentType:$fragment, AttnGPU_TileType:$tile, Index:$row, Index:$column);
-  let assemblyFormat = "$fragment `,` $tile `[` $row `,` $column `]` attr-dict `:` type($fragment) `,` type($tile)";
+  let assemblyFormat = "$fragment `,` $tile `[` $row `,` $column `]` attr-dict `:` qualified(type($fragment)) `,` qualified(type($tile))";
   let hasVerifier = 1;
 }
 
@@ -104,7 +110,7 @@ def AttnGPU_CopyAsyncOp : AttnGPU_Op<"copy_async"> {
   let arguments = (ins AttnGPU_GlobalPointer:$source, Index:$row, Index:$column, Index:$stride, Variadic<Index>:$bounds, AttnGPU_TileType:$tile,
                        Index:$thread, AttnGPU_CountAttr<1, 1024>:$count);
   let assemblyFormat = [{
-    $source `[` $row `,` $column `]` `stride` $stride (`bounds` `(` $bounds^ `)`)? `to` $tile `thread` $thread `of` $count attr-dict `:` type($tile)
+    $source `[` $row `,` $column `]` `stride` $stride (`bounds` `(` $bounds^ `)`)? `to` $tile `thread` $thread `of` $count attr-dict `:` qualified(type($tile))
   }];
   let hasVerifier = 1;
 }
@@ -169,7 +175,7 @@ def AttnGPU_LoadTileOp : AttnGPU_Op<"load_tile"> {
     ```
   }];
   let arguments = (ins AttnGPU_MapPointer:$map, Variadic<I32>:$coordinates, AttnGPU_TileType:$tile, AttnGPU_MBarrierType:$barrier);
-  let assemblyFormat = "$map `[` $coordinates `]` `to` $tile `arrive` $barrier attr-dict `:` type($tile)";
+  let assemblyFormat = "$map `[` $coordinates `]` `to` $tile `arrive` $barrier attr-dict `:` qualified(type($tile))";
   let hasVerifier = 1;
 }
 
@@ -190,7 +196,7 @@ def AttnGPU_StoreTileOp : AttnGPU_Op<"store_tile"> {
     ```
   }];
   let arguments = (ins AttnGPU_TileType:$tile, AttnGPU_MapPointer:$map, Variadic<I32>:$coordinates);
-  let assemblyFormat = "$tile `to` $map `[` $coordinates `]` attr-dict `:` type($tile)";
+  let assemblyFormat = "$tile `to` $map `[` $coordinates `]` attr-dict `:` qualified(type($tile))";
   let hasVerifier = 1;
 }
 
@@ -308,12 +314,6 @@ def AttnGPU_MBarrierWaitOp : AttnGPU_Op<"mbarrier_wait"> {
   }];
   let arguments = (ins AttnGPU_MBarrierType:$barrier, I32:$parity);
   let assemblyFormat = "$barrier `parity` $parity attr-dict";
-}
-
-class AttnGPU_NamedBarrierOp<string mnemonic> : AttnGPU_Op<mnemonic> {
-  let arguments = (ins I32:$id, AttnGPU_CountAttr<32, 1024>:$threads);
-  let assemblyFormat = "$id `threads` $threads attr-dict";
-  let hasVerifier = 1;
 }
 
 def AttnGPU_BarrierSyncOp : AttnGPU_NamedBarrierOp<"barrier_sync"> {

@@ -19,7 +19,7 @@ def AttnGPU_FillOp : AttnGPU_Op<"fill", [Pure]> {
   }];
   let arguments = (ins F32:$value);
   let results = (outs AttnGPU_Values:$result);
-  let assemblyFormat = "$value attr-dict `:` type($result)";
+  let assemblyFormat = "$value attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -43,7 +43,7 @@ def AttnGPU_LoadFragmentOp : AttnGPU_GlobalFragmentOp<"load_fragment"> {
   let arguments = (ins AttnGPU_GlobalPointer:$source, Index:$row, Index:$column, Index:$stride, Variadic<Index>:$bounds, TypeAttrOf<AnyFloat>:$element);
   let results = (outs AttnGPU_FragmentType:$fragment);
   let assemblyFormat = [{
-    $source `[` $row `,` $column `]` `stride` $stride (`bounds` `(` $bounds^ `)`)? `of` $element attr-dict `:` type($fragment)
+    $source `[` $row `,` $column `]` `stride` $stride (`bounds` `(` $bounds^ `)`)? `of` $element attr-dict `:` qualified(type($fragment))
   }];
 }
 
@@ -62,7 +62,7 @@ def AttnGPU_StoreFragmentOp : AttnGPU_GlobalFragmentOp<"store_fragment"> {
   let arguments = (ins AttnGPU_FragmentType:$fragment, AttnGPU_GlobalPointer:$dest, Index:$row, Index:$column, Index:$stride, Variadic<Index>:$bounds,
                        TypeAttrOf<AnyFloat>:$element);
   let assemblyFormat = [{
-    $fragment `,` $dest `[` $row `,` $column `]` `stride` $stride (`bounds` `(` $bounds^ `)`)? `of` $element attr-dict `:` type($fragment)
+    $fragment `,` $dest `[` $row `,` $column `]` `stride` $stride (`bounds` `(` $bounds^ `)`)? `of` $element attr-dict `:` qualified(type($fragment))
   }];
 }
 
@@ -88,7 +88,7 @@ def AttnGPU_MapOp : AttnGPU_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let arguments = (ins Variadic<AttnGPU_Values>:$operands);
   let results = (outs Variadic<AttnGPU_Values>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` ($operands^ `:` type($operands))? `)` `->` type($results) $body attr-dict";
+  let assemblyFormat = "`(` ($operands^ `:` qualified(type($operands)))? `)` `->` qualified(type($results)) $body attr-dict";
   let hasVerifier = 1;
 }
 
@@ -107,17 +107,17 @@ def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]
     ```
   }];
   let arguments = (ins Variadic<F32>:$values);
-  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let assemblyFormat = "$values attr-dict `:` qualified(type($values))";
 }
 
 def AttnGPU_ReduceRowsOp : AttnGPU_Op<"reduce_rows", [OptionalTypesMatchWith<"init has the result's type", "result", "init", "$_self">]> {
   let summary = "the maximum or the sum of each row";
   let description = [{
     Each thread combines its elements of a row in the order of their columns, then the lanes that share the row combine theirs by butterfly shuffles, and at last `init`. With `partial` there are no shuffles: each lane combines its
-    own `init` and elements, and `attn_gpu.reduce_lanes` combines the lanes' values later. Maxima are not defined for NaN.
+    own `init` and elements, and `attn_gpu.reduce_lanes` combines the lanes' values later. The result of `max` is not defined for NaN.
 
     ```mlir
-    func.func @maxima(%s: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, %m: !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>) {
+    func.func @max(%s: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, %m: !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>) {
       %0 = attn_gpu.reduce_rows max %s init %m : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>> -> !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>
       return
     }
@@ -125,7 +125,7 @@ def AttnGPU_ReduceRowsOp : AttnGPU_Op<"reduce_rows", [OptionalTypesMatchWith<"in
   }];
   let arguments = (ins AttnGPU_Reduction:$reduction, AttnGPU_FragmentType:$fragment, Optional<AttnGPU_RowVectorType>:$init, UnitAttr:$partial);
   let results = (outs AttnGPU_RowVectorType:$result);
-  let assemblyFormat = "$reduction $fragment (`init` $init^)? (`partial` $partial^)? attr-dict `:` type($fragment) `->` type($result)";
+  let assemblyFormat = "$reduction $fragment (`init` $init^)? (`partial` $partial^)? attr-dict `:` qualified(type($fragment)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -141,7 +141,7 @@ def AttnGPU_ReduceLanesOp : AttnGPU_Op<"reduce_lanes", [SameOperandsAndResultTyp
   }];
   let arguments = (ins AttnGPU_Reduction:$reduction, AttnGPU_RowVectorType:$values);
   let results = (outs AttnGPU_RowVectorType:$result);
-  let assemblyFormat = "$reduction $values attr-dict `:` type($result)";
+  let assemblyFormat = "$reduction $values attr-dict `:` qualified(type($result))";
 }
 
 def AttnGPU_PackOp : AttnGPU_Op<"pack", [Pure]> {
@@ -158,7 +158,7 @@ def AttnGPU_PackOp : AttnGPU_Op<"pack", [Pure]> {
   }];
   let arguments = (ins AttnGPU_FragmentType:$fragment);
   let results = (outs AttnGPU_FragmentType:$result);
-  let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($result)";
+  let assemblyFormat = "$fragment attr-dict `:` qualified(type($fragment)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -176,7 +176,7 @@ def AttnGPU_MmaOp : AttnGPU_Op<"mma", [AllTypesMatch<["acc", "result"]>]> {
   }];
   let arguments = (ins AttnGPU_FragmentType:$a, AttnGPU_FragmentType:$b, AttnGPU_FragmentType:$acc);
   let results = (outs AttnGPU_FragmentType:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -194,7 +194,7 @@ def AttnGPU_WgmmaOp : AttnGPU_Op<"wgmma", [OptionalTypesMatchWith<"acc has the r
       attn_gpu.wgmma_fence
       %0 = attn_gpu.wgmma %q, %k transpose : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, !attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>> -> !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>
       attn_gpu.wgmma_commit
-      %s = attn_gpu.wgmma_wait 0 (%0 : !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>)
+      %s = attn_gpu.wgmma_wait 0(%0 : !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>)
       return
     }
     ```
@@ -202,7 +202,7 @@ def AttnGPU_WgmmaOp : AttnGPU_Op<"wgmma", [OptionalTypesMatchWith<"acc has the r
   let arguments = (ins AnyTypeOf<[AttnGPU_FragmentType, AttnGPU_TileType]>:$a, AttnGPU_TileType:$b, Optional<AttnGPU_FragmentType>:$acc, UnitAttr:$transpose);
   let results = (outs AttnGPU_FragmentType:$result);
   let assemblyFormat = [{
-    $a `,` $b (`,` $acc^)? (`transpose` $transpose^)? attr-dict `:` type($a) `,` type($b) `->` type($result)
+    $a `,` $b (`,` $acc^)? (`transpose` $transpose^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($result))
   }];
   let hasVerifier = 1;
 }
@@ -214,14 +214,14 @@ def AttnGPU_WgmmaFenceOp : AttnGPU_Op<"wgmma_fence", [InferTypeOpAdaptor]> {
 
     ```mlir
     func.func @f(%p: !attn_gpu.fragment<64x64xbf16, #attn_gpu.wgmma<a>>, %o: !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>) {
-      %0:2 = attn_gpu.wgmma_fence (%p, %o : !attn_gpu.fragment<64x64xbf16, #attn_gpu.wgmma<a>>, !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>)
+      %0:2 = attn_gpu.wgmma_fence(%p, %o : !attn_gpu.fragment<64x64xbf16, #attn_gpu.wgmma<a>>, !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>)
       return
     }
     ```
   }];
   let arguments = (ins Variadic<AttnGPU_FragmentType>:$fragments);
   let results = (outs Variadic<AttnGPU_FragmentType>:$results);
-  let assemblyFormat = "(`(` $fragments^ `:` type($fragments) `)`)? attr-dict";
+  let assemblyFormat = "(`(` $fragments^ `:` qualified(type($fragments)) `)`)? attr-dict";
 }
 
 def AttnGPU_WgmmaCommitOp : AttnGPU_Op<"wgmma_commit"> {
@@ -244,14 +244,14 @@ def AttnGPU_WgmmaWaitOp : AttnGPU_Op<"wgmma_wait", [InferTypeOpAdaptor]> {
 
     ```mlir
     func.func @f(%s: !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>) {
-      %0 = attn_gpu.wgmma_wait 1 (%s : !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>)
+      %0 = attn_gpu.wgmma_wait 1(%s : !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>)
       return
     }
     ```
   }];
   let arguments = (ins AttnGPU_CountAttr<0, 7>:$groups, Variadic<AttnGPU_FragmentType>:$fragments);
   let results = (outs Variadic<AttnGPU_FragmentType>:$results);
-  let assemblyFormat = "$groups (`(` $fragments^ `:` type($fragments) `)`)? attr-dict";
+  let assemblyFormat = "$groups (`(` $fragments^ `:` qualified(type($fragments)) `)`)? attr-dict";
 }
 
 #endif

@@ -27,7 +27,7 @@ def AttnGPU_Dialect : Dialect {
 def AttnGPU_FragmentLayoutInterface : AttrInterface<"FragmentLayoutInterface"> {
   let cppNamespace = "::rapt::attn_gpu";
   let description = [{
-    Which thread holds which element of a fragment, as fields of bits: see LayoutAtom. A fragment is a grid of atoms, row by row. The elements of a thread are numbered atom by atom.
+    Fields of bits that tell the thread and the register of each element of a fragment: see LayoutAtom. A fragment is a grid of atoms, row by row. The elements of a thread are numbered atom by atom.
   }];
   let methods = [
     InterfaceMethod<"The smallest fragment of the layout.", "const ::rapt::attn_gpu::LayoutAtom &", "getAtom">,
@@ -141,7 +141,7 @@ def AttnGPU_TileType : AttnGPU_Type<"Tile", "tile"> {
     Examples: `!attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>>`, `!attn_gpu.tile<64x128xbf16, #attn_gpu.swizzle<128>, pitch = 192>`
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType, "SwizzleAttr":$swizzle, "int64_t":$pitch);
-  let assemblyFormat = "`<` custom<Tile>($rows, $columns, $elementType) `,` $swizzle custom<Pitch>($pitch, ref($rows)) `>`";
+  let assemblyFormat = "`<` custom<Tile>($rows, $columns, $elementType) `,` custom<Swizzle>($swizzle, $pitch, ref($rows)) `>`";
   let genVerifyDecl = 1;
   let builders = [TypeBuilder<(ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType, "int64_t":$swizzle), [{
     return $_get($_ctxt, rows, columns, elementType, SwizzleAttr::get($_ctxt, swizzle), rows);

@@ -1,4 +1,4 @@
-//===- Layout.h - Which thread holds which element of a fragment ----------------*- C++ -*-===//
+//===- Layout.h - Threads and registers of the elements of a fragment -----------*- C++ -*-===//
 #pragma once
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"

@@ -53,7 +53,7 @@ class Runner:
         self.compiled[key] = file
         return file
 
-    def run(self, file, kernel, inputs, outputs, arguments, modes, grid="1", threads=128, shared=65536):
+    def run(self, file, kernel, inputs, outputs, arguments, modes, grid="1", threads=128, shared=65536, stderr=None):
         """The arrays that a kernel writes; a fault of the simulator is an error."""
         command = [self.args.tool, file, "--kernel", kernel, "--grid", grid, "--threads", threads, "--shared", shared, *modes]
         for name, array in inputs.items():
@@ -63,8 +63,21 @@ class Runner:
             command += ["--empty", f"{name}={kind}:{','.join(map(str, shape))}", "--output", f"{name}={self.args.scratch / name}.npy"]
         for argument in arguments:
             command += ["--arg", argument]
-        subprocess.run(list(map(str, command)), check=True)
+        subprocess.run(list(map(str, command)), check=True, stderr=stderr)
         return [np.load(self.args.scratch / f"{name}.npy") for name in outputs]
+
+    def expect_fault(self, fault, name, removed, *arguments, **options):
+        """A kernel without one of its waits or fences is wrong, and the simulator says so."""
+        file = self.compile(name, [removed])
+        self.count += 1
+        try:
+            self.run(file, *arguments, stderr=subprocess.PIPE, **options)
+            found = "no fault"
+        except subprocess.CalledProcessError as error:
+            found = error.stderr.decode()
+        if fault not in found:
+            self.wrong += 1
+            print(f"{name} without '{removed[0].strip()}': expected '{fault}', found {found[:300]}")
 
     def check(self, name, found, wanted, tolerance):
         self.count += 1
@@ -90,6 +103,9 @@ def matmul_sm80(runner):
             (found,) = runner.run(file, "matmul", {"a": a, "b": b}, {"o": ("f32", (m, n))}, ["a", "b", "o", f"u32={m}", f"u32={n}", f"u32={k}"],
                                   modes, grid=f"{-(-m // 64)},{-(-n // 64)}")
             runner.check(f"matmul {m}x{n}x{k}, swizzle {swizzle}, {modes}", found, wanted, 1e-5)
+    case = ("matmul", {"a": a, "b": b}, {"o": ("f32", (m, n))}, ["a", "b", "o", f"u32={m}", f"u32={n}", f"u32={k}"], ORDERS[1])
+    runner.expect_fault("missing wait", "matmul-sm80", ("copy_wait 1", "copy_wait 2"), *case, grid="2,2")
+    runner.expect_fault("race", "matmul-sm80", ("      nvvm.barrier\n      scf.yield", "      scf.yield"), *case, grid="2,2")
 
 
 def softmax_sm80(runner):
@@ -114,30 +130,37 @@ def softmax_sm80(runner):
 def matmul_sm90a(runner):
     """A ring of three stages that is filled several times, and extents that are multiples of no tile."""
     random = np.random.default_rng(3)
-    for (m, n, k), kind in (((128, 128, 64), "bf16"), ((200, 136, 456), "bf16"), ((128, 256, 520), "f16")):
+    for (m, n, k), kind, swizzle in (((128, 128, 64), "bf16", 64), ((200, 136, 200), "bf16", 32), ((128, 256, 520), "f16", 128), ((200, 136, 456), "bf16", 128)):
         encode, decode = (bf16, unbf16) if kind == "bf16" else (lambda x: x.astype(np.float16), lambda x: x.astype(np.float32))
         a, b = encode(random.standard_normal((m, k))), encode(random.standard_normal((n, k)))
         wanted = decode(a).astype(np.float64) @ decode(b).astype(np.float64).T
-        file = runner.compile("matmul-sm90a", [] if kind == "bf16" else [("bf16", "f16")])
-        arguments = ["map=a:box=64,128:swizzle=128", "map=b:box=64,128:swizzle=128", "map=o:box=64,64:swizzle=128", f"u32={k}"]
+        file = runner.compile("matmul-sm90a", [("bf16", kind), ("swizzle<128>", f"swizzle<{swizzle}>")])
+        arguments = [*(f"map={name}:box={swizzle // 2},{rows}:swizzle={swizzle}" for name, rows in (("a", 128), ("b", 128), ("o", 64))), f"u32={k}"]
         for modes in ORDERS:
             (found,) = runner.run(file, "matmul", {"a": a, "b": b}, {"o": ("u16", (m, n))}, arguments, modes,
                                   grid=f"{-(-m // 128)},{-(-n // 128)}", threads=384, shared=131120)
             found = unbf16(found) if kind == "bf16" else found.view(np.float16)
-            runner.check(f"matmul {m}x{n}x{k}, {kind}, {modes}", found, wanted, 5e-3 if kind == "bf16" else 6e-4)
+            runner.check(f"matmul {m}x{n}x{k}, {kind}, swizzle {swizzle}, {modes}", found, wanted, 5e-3 if kind == "bf16" else 6e-4)
+    case = ("matmul", {"a": a, "b": b}, {"o": ("u16", (m, n))}, arguments, ORDERS[1])
+    options = {"grid": "1,2", "threads": 384, "shared": 131120}
+    for fault, removed in (("missing wait", ("attn_gpu.mbarrier_wait %full parity %parity\n", "\n")), ("missing fence", ("attn_gpu.fence_async\n", "\n")),
+                           ("race", ("attn_gpu.barrier_sync %group threads 128\n", "\n")), ("deadlock", ("attn_gpu.mbarrier_arrive %empty\n", "\n")),
+                           ("race", ("%isLater = arith.cmpi ugt, %i, %c0", "%isLater = arith.cmpi uge, %i, %c0"))):
+        runner.expect_fault(fault, "matmul-sm90a", removed, *case, **options)
 
 
 def softmax_sm90a(runner):
     random = np.random.default_rng(4)
-    for keys, modes in itertools.product((128, 77), ORDERS):
+    for (keys, swizzle), modes in itertools.product(((128, 128), (77, 128), (77, 64), (128, 32)), ORDERS):
         q, k, v = (bf16(random.standard_normal((keys, 128)) * scale) for scale in (0.1, 1, 1))
         scores = np.where(np.tri(keys, dtype=bool), unbf16(q).astype(np.float64) @ unbf16(k).T, -np.inf)
         p = np.exp2(scores - scores.max(1, keepdims=True))
         wanted = p @ unbf16(v) / p.sum(1, keepdims=True)
-        arguments = [*(f"map={name}:box=64,128:swizzle=128" for name in "qkv"), "o", f"u32={keys}"]
-        (found,) = runner.run(runner.compile("softmax-sm90a", []), "softmax", {"q": q, "k": k, "v": v}, {"o": ("u16", (keys, 128))}, arguments,
+        arguments = [*(f"map={name}:box={swizzle // 2},128:swizzle={swizzle}" for name in "qkv"), "o", f"u32={keys}"]
+        file = runner.compile("softmax-sm90a", [("swizzle<128>", f"swizzle<{swizzle}>")])
+        (found,) = runner.run(file, "softmax", {"q": q, "k": k, "v": v}, {"o": ("u16", (keys, 128))}, arguments,
                               modes, threads=256, shared=98312)
-        runner.check(f"softmax of {keys} keys, {modes}", unbf16(found), wanted, 2e-2)
+        runner.check(f"softmax of {keys} keys, swizzle {swizzle}, {modes}", unbf16(found), wanted, 2e-2)
 
 
 def main():

@@ -150,9 +150,7 @@ struct LowerPack : OpConversionPattern<PackOp> {
   LogicalResult matchAndRewrite(PackOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     const FragmentType type = op.getResult().getType();
-    const auto indices = relabel(op.getFragment().getType(), type);
-    if (!indices)
-      return rewriter.notifyMatchFailure(op, "other threads hold the elements");
+    const auto indices = relabel(op.getFragment().getType(), type); // there, as the verifier says
     SmallVector<Value> registers;
     for (size_t i = 0; i < indices->size(); i += 2) {
       const Value pair = roundPair(rewriter, op.getLoc(), type.getElementType(), adaptor.getFragment()[(*indices)[i]],
@@ -184,7 +182,7 @@ struct LowerMma : OpConversionPattern<MmaOp> {
   }
 
 private:
-  /// The instruction's operands: pairs of bf16 as i32, of f16 as vectors.
+  /// The instruction's operands: two bf16 as i32, two f16 as a vector.
   static SmallVector<Value> operands(OpBuilder &builder, MmaOp op, ValueRange registers) {
     SmallVector<Value> values = llvm::to_vector(registers);
     if (const Type element = op.getA().getType().getElementType(); element.isF16())

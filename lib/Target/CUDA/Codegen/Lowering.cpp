@@ -1,4 +1,4 @@
-//===- Lowering.cpp - What the patterns that lower attn_gpu share -------------------------===//
+//===- Lowering.cpp - Helpers of the patterns that lower attn_gpu -------------------------===//
 #include "lib/Target/CUDA/Codegen/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

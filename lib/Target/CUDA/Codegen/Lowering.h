@@ -1,4 +1,4 @@
-//===- Lowering.h - What the patterns that lower attn_gpu share ------------------*- C++ -*-===//
+//===- Lowering.h - Helpers of the patterns that lower attn_gpu ------------------*- C++ -*-===//
 #pragma once
 #include "dialect/AttnGPU/AttnGPU.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

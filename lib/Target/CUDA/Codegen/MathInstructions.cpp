@@ -28,7 +28,7 @@ template <typename Op> struct LowerMath : OpRewritePattern<Op> {
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     if (!isApproximate(op))
-      return rewriter.notifyMatchFailure(op, "not of f32 with fastmath<afn>");
+      return failure();
     rewriter.replaceOp(op, instruction(op, rewriter));
     return success();
   }

@@ -13,7 +13,7 @@ namespace rapt {
 } // namespace rapt
 
 namespace rapt::cuda {
-/// What the passes need beside their own dialects: upstream's, and the translation of gpu.module to PTX.
+/// The dialects of the passes, and the translation of gpu.module to PTX.
 void registerCodegenDialects(mlir::DialectRegistry &registry);
 /// The passes, upstream's that follow them, and the pipeline attn-gpu-to-llvm.
 void registerCodegenPasses();

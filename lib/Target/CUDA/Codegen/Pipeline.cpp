@@ -40,7 +40,7 @@ void cuda::addCodegenPasses(OpPassManager &manager) {
   kernels.addPass(createCSEPass());
   kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createConvertNVVMToLLVMPass());
-  // Before the next pass, which makes calls of libdevice of arith's maxima.
+  // Before the next pass, which lowers arith.maxnumf to calls of libdevice.
   kernels.addPass(createArithToLLVMConversionPass(ArithToLLVMConversionPassOptions{kIndexBits}));
   ConvertGpuOpsToNVVMOpsOptions options;
   options.indexBitwidth = kIndexBits;

@@ -88,7 +88,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
       %lane = arith.remui %t, %i32 : i32
       %isLeader = arith.cmpi eq, %lane, %i0 : i32
       %zero = attn_gpu.fill %f0 : !acc
-      %start = attn_gpu.wgmma_fence (%zero : !acc)
+      %start = attn_gpu.wgmma_fence(%zero : !acc)
       %sums = scf.for %i = %c0 to %tiles step %c1 iter_args(%sum = %start) -> (!acc) {
         %s = arith.remui %i, %c3 : index
         %round = arith.divui %i, %c3 : index
@@ -120,7 +120,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
         }
         scf.yield %next : !acc
       }
-      %done = attn_gpu.wgmma_wait 0 (%sums : !acc)
+      %done = attn_gpu.wgmma_wait 0(%sums : !acc)
       %place = arith.muli %nth, %c16384 : index
       %offset = arith.addi %outs, %place : index
       %out = attn_gpu.shared %offset : !out

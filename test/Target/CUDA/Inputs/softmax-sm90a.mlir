@@ -57,7 +57,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
     scf.if %isOther {
       attn_gpu.barrier_arrive %i1 threads 256
     }
-    %scores = attn_gpu.wgmma_wait 0 (%issued : !acc)
+    %scores = attn_gpu.wgmma_wait 0(%issued : !acc)
     %masked = attn_gpu.map(%scores : !acc) -> !acc {
     ^bb0(%x: f32, %i: index, %j: index):
       %row = arith.addi %i, %first : index
@@ -76,10 +76,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
     }
     %l = attn_gpu.reduce_rows add %e : !acc -> !row
     %packed = attn_gpu.pack %e : !acc -> !p
-    %p = attn_gpu.wgmma_fence (%packed : !p)
+    %p = attn_gpu.wgmma_fence(%packed : !p)
     %sums = attn_gpu.wgmma %p, %tileV : !p, !tile -> !acc
     attn_gpu.wgmma_commit
-    %values = attn_gpu.wgmma_wait 0 (%sums : !acc)
+    %values = attn_gpu.wgmma_wait 0(%sums : !acc)
     %out = attn_gpu.map(%values, %l : !acc, !row) -> !acc {
     ^bb0(%x: f32, %sum: f32, %i: index, %j: index):
       %y = arith.divf %x, %sum fastmath<afn> : f32

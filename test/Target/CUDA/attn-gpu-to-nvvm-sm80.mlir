@@ -1,0 +1,214 @@
+// RUN: rapt-opt %s --pass-pipeline='builtin.module(gpu.module(attn-gpu-to-nvvm,canonicalize,cse))' | FileCheck %s
+
+!tile = !attn_gpu.tile<64x128xbf16, #attn_gpu.swizzle<128>>
+!a = !attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<a>>
+!b = !attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<b>>
+!acc = !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>
+!row = !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>
+
+gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
+  // CHECK: llvm.mlir.global external @attn_gpu_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+
+  // The chunk of 16 bytes that a lane reads is combined with its row; what is known is part of the address' constant.
+  // CHECK-LABEL: llvm.func @matrices
+  llvm.func @matrices() {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c80 = arith.constant 80 : index
+    %f0 = arith.constant 0.0 : f32
+    %t = attn_gpu.shared %c0 : !tile
+    // CHECK: %[[SHARED:.*]] = llvm.mlir.addressof @attn_gpu_shared
+    // CHECK: %[[CHUNK:.*]] = arith.xori %{{.*}}, %c32_i32 : i32
+    // CHECK: %[[OFFSET:.*]] = arith.addi %{{.*}}, %[[CHUNK]] : i32
+    // CHECK: %[[LANE:.*]] = llvm.getelementptr %[[SHARED]][%[[OFFSET]]] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+    // CHECK: %[[AT:.*]] = llvm.getelementptr %[[LANE]][10240]
+    // CHECK: %[[A:.*]] = nvvm.ldmatrix %[[AT]] {{.*}}layout = #nvvm.mma_layout<row>, num = 4 : i32
+    // CHECK: %[[A0:.*]] = llvm.extractvalue %[[A]][0]
+    %a = attn_gpu.load_matrix %t[%c16, %c80] : !tile -> !a
+    // CHECK: %[[K:.*]] = nvvm.ldmatrix %{{.*}}layout = #nvvm.mma_layout<row>, num = 4 : i32
+    // CHECK: %[[K0:.*]] = llvm.extractvalue %[[K]][0]
+    // CHECK: %[[K1:.*]] = llvm.extractvalue %[[K]][1]
+    %keys = attn_gpu.load_matrix %t[%c0, %c0] transpose : !tile -> !b
+    // CHECK: nvvm.ldmatrix %{{.*}}layout = #nvvm.mma_layout<col>, num = 4 : i32
+    %values = attn_gpu.load_matrix %t[%c0, %c0] : !tile -> !b
+    %zero = attn_gpu.fill %f0 : !acc
+    // CHECK: nvvm.mma.sync A[%[[A0]], %{{.*}}] B[%[[K0]], %[[K1]]] C[%[[ZERO:.*]], %[[ZERO]], %[[ZERO]], %[[ZERO]]] {{.*}}multiplicandAPtxType = #nvvm.mma_type<bf16>
+    // CHECK: nvvm.mma.sync
+    %s = attn_gpu.mma %a, %keys, %zero : !a, !b -> !acc
+    // CHECK-COUNT-2: nvvm.mma.sync
+    %u = attn_gpu.mma %a, %values, %s : !a, !b -> !acc
+    // CHECK-NOT: nvvm.stmatrix
+    // CHECK-COUNT-4: llvm.store %{{.*}} {alignment = 4 : i64} : vector<2xbf16>, !llvm.ptr<3>
+    attn_gpu.store_matrix %u, %t[%c0, %c0] : !acc, !tile
+    llvm.return
+  }
+
+  // Bytes beyond the bounds of rows and columns are not read.
+  // CHECK-LABEL: llvm.func @copies
+  // CHECK-SAME: %[[SOURCE:.*]]: !llvm.ptr<1>, %[[N:.*]]: i32
+  llvm.func @copies(%p: !llvm.ptr<1>, %n: i32) {
+    %c0 = arith.constant 0 : index
+    %rows = arith.index_cast %n : i32 to index
+    %x = nvvm.read.ptx.sreg.tid.x : i32
+    %thread = arith.index_cast %x : i32 to index
+    %t = attn_gpu.shared %c0 : !tile
+    // CHECK: %[[LEFT:.*]] = arith.minsi %{{.*}}, %c8 : index
+    // CHECK: %[[ELEMENTS:.*]] = arith.index_cast %[[LEFT]] : index to i32
+    // CHECK: %[[BYTES:.*]] = arith.muli %[[ELEMENTS]], %c2_i32 : i32
+    // CHECK: %[[SIZE:.*]] = arith.select %{{.*}}, %[[BYTES]], %c0_i32 : i32
+    // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[SIZE]]
+    // CHECK-COUNT-7: nvvm.cp.async.shared.global
+    attn_gpu.copy_async %p[%c0, %c0] stride %rows bounds(%rows, %rows) to %t thread %thread of 128 : !tile
+    // CHECK: nvvm.cp.async.shared.global %{{[^,]*}}, %{{[^,]*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+    // CHECK-COUNT-7: nvvm.cp.async.shared.global
+    attn_gpu.copy_async %p[%c0, %c0] stride %rows to %t thread %thread of 128 : !tile
+    // CHECK: nvvm.cp.async.commit.group
+    attn_gpu.copy_commit
+    // CHECK: nvvm.cp.async.wait.group 1
+    attn_gpu.copy_wait 1
+    %b = attn_gpu.shared %c0 : !attn_gpu.mbarrier
+    // CHECK: nvvm.cp.async.mbarrier.arrive %{{.*}} {noinc = true}
+    attn_gpu.copy_arrive %b
+    llvm.return
+  }
+
+  // A part of a tile that begins at a row and a box of columns.
+  // CHECK-LABEL: llvm.func @parts
+  llvm.func @parts(%i: i32) {
+    %c0 = arith.constant 0 : index
+    %c8 = arith.constant 8 : index
+    %c64 = arith.constant 64 : index
+    %row = arith.index_cast %i : i32 to index
+    %t = attn_gpu.shared %c0 : !tile
+    // CHECK: %[[BY:.*]] = llvm.getelementptr %{{.*}}[9216]
+    %p = attn_gpu.subtile %t[%c8, %c64] : !tile -> !attn_gpu.tile<8x64xbf16, #attn_gpu.swizzle<128>, pitch = 64>
+    // CHECK: arith.muli %{{.*}}, %c128_i32 : i32
+    %q = attn_gpu.subtile %t[%row, %row] : !tile -> !attn_gpu.tile<16x64xbf16, #attn_gpu.swizzle<128>, pitch = 64>
+    // CHECK: nvvm.ldmatrix %{{.*}}num = 2 : i32
+    %b = attn_gpu.load_matrix %p[%c0, %c0] transpose : !attn_gpu.tile<8x64xbf16, #attn_gpu.swizzle<128>, pitch = 64> -> !attn_gpu.fragment<16x8xbf16, #attn_gpu.mma<b>>
+    %a = attn_gpu.load_matrix %q[%c0, %c0] : !attn_gpu.tile<16x64xbf16, #attn_gpu.swizzle<128>, pitch = 64> -> !a
+    llvm.return
+  }
+
+  // The region is there once for each of a thread's elements, with their rows and columns.
+  // CHECK-LABEL: llvm.func @elements
+  // CHECK-SAME: %[[SOURCE:.*]]: !llvm.ptr<1>, %[[X:.*]]: f32
+  llvm.func @elements(%p: !llvm.ptr<1>, %x: f32) {
+    %c0 = arith.constant 0 : index
+    %c64 = arith.constant 64 : index
+    // CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<2xf32>
+    %f = attn_gpu.load_fragment %p[%c0, %c0] stride %c64 of f32 : !acc
+    %v = attn_gpu.fill %x : !row
+    // CHECK-COUNT-8: arith.cmpi sle
+    // CHECK-NOT: arith.cmpi sle
+    %e = attn_gpu.map(%f, %v : !acc, !row) -> !acc {
+    ^bb0(%y: f32, %max: f32, %i: index, %j: index):
+      %isSeen = arith.cmpi sle, %j, %i : index
+      %kept = arith.select %isSeen, %y, %max : f32
+      attn_gpu.yield %kept : f32
+    }
+    // The lanes that share a row come last, then what the maximum starts from.
+    // CHECK-COUNT-6: arith.maxnumf
+    // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c1_i32, %c31_i32
+    // CHECK: arith.maxnumf
+    // CHECK: nvvm.shfl.sync bfly %{{.*}}, %{{.*}}, %c2_i32, %c31_i32
+    // CHECK: arith.maxnumf
+    // CHECK-COUNT-2: nvvm.shfl.sync
+    // CHECK: arith.maxnumf %{{.*}}, %[[X]] fastmath<nnan>
+    // CHECK: arith.maxnumf %{{.*}}, %[[X]] fastmath<nnan>
+    %m = attn_gpu.reduce_rows max %e init %v : !acc -> !row
+    // CHECK: arith.addf %[[X]],
+    // CHECK-NOT: nvvm.shfl.sync
+    // CHECK: llvm.store
+    %l = attn_gpu.reduce_rows add %e init %v partial : !acc -> !row
+    %o = attn_gpu.map(%e, %m, %l : !acc, !row, !row) -> !acc {
+    ^bb0(%y: f32, %max: f32, %sum: f32, %i: index, %j: index):
+      %less = arith.subf %y, %max : f32
+      %z = arith.mulf %less, %sum : f32
+      attn_gpu.yield %z : f32
+    }
+    attn_gpu.store_fragment %o, %p[%c0, %c0] stride %c64 of f32 : !acc
+    llvm.return
+  }
+
+  // Rows and columns beyond the bounds are neither read nor written.
+  // CHECK-LABEL: llvm.func @bounds
+  llvm.func @bounds(%p: !llvm.ptr<1>, %n: i32) {
+    %c0 = arith.constant 0 : index
+    %bound = arith.index_cast %n : i32 to index
+    // CHECK: %[[INSIDE:.*]] = arith.cmpi slt
+    // CHECK: scf.if %[[INSIDE]] -> (bf16, bf16, bf16, bf16)
+    // CHECK-COUNT-2: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> vector<2xbf16>
+    %a = attn_gpu.load_fragment %p[%c0, %c0] stride %bound bounds(%bound) of bf16 : !a
+    // CHECK: scf.if
+    // CHECK: scf.if
+    // CHECK: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<1> -> bf16
+    // CHECK: arith.extf
+    %f = attn_gpu.load_fragment %p[%c0, %c0] stride %bound bounds(%bound, %bound) of bf16 : !acc
+    %b = attn_gpu.load_fragment %p[%c0, %c0] stride %bound of bf16 : !b
+    // CHECK: nvvm.mma.sync
+    %s = attn_gpu.mma %a, %b, %f : !a, !b -> !acc
+    // CHECK: scf.if
+    // CHECK: nvvm.convert.f32x2.to.bf16x2
+    // CHECK: llvm.store %{{.*}} {alignment = 4 : i64} : vector<2xbf16>, !llvm.ptr<1>
+    attn_gpu.store_fragment %s, %p[%c0, %c0] stride %bound bounds(%bound) of bf16 : !acc
+    // CHECK: scf.if
+    // CHECK: scf.if
+    // CHECK: arith.truncf %{{.*}} : f32 to f16
+    // CHECK: llvm.store %{{.*}} {alignment = 2 : i64} : f16, !llvm.ptr<1>
+    attn_gpu.store_fragment %s, %p[%c0, %c0] stride %bound bounds(%bound, %bound) of f16 : !acc
+    llvm.return
+  }
+
+  // A loop carries registers. Probabilities become an operand by rounding pairs, no data moves.
+  // CHECK-LABEL: llvm.func @carried
+  llvm.func @carried(%p: !llvm.ptr<1>, %x: f32, %n: i32) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %count = arith.index_cast %n : i32 to index
+    %zero = attn_gpu.fill %x : !acc
+    %rows = attn_gpu.fill %x : !row
+    // CHECK: %[[LOOP:.*]]:10 = scf.for {{.*}} -> (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32)
+    %s:2 = scf.for %i = %c0 to %count step %c1 iter_args(%f = %zero, %v = %rows) -> (!acc, !row) {
+      %twice = attn_gpu.map(%f, %v : !acc, !row) -> !acc {
+      ^bb0(%y: f32, %r: f32, %row: index, %column: index):
+        %z = arith.addf %y, %r : f32
+        attn_gpu.yield %z : f32
+      }
+      // CHECK: nvvm.shfl.sync
+      %next = attn_gpu.reduce_lanes add %v : !row
+      scf.yield %twice, %next : !acc, !row
+    }
+    // CHECK: nvvm.convert.f32x2.to.f16x2 %[[LOOP]]#1, %[[LOOP]]#0 {rnd = #nvvm.fp_rnd_mode<rn>} : vector<2xf16>
+    // CHECK-COUNT-3: nvvm.convert.f32x2.to.f16x2
+    %a = attn_gpu.pack %s#0 : !acc -> !attn_gpu.fragment<16x16xf16, #attn_gpu.mma<a>>
+    %b = attn_gpu.load_fragment %p[%c0, %c0] stride %c64 of f16 : !attn_gpu.fragment<16x8xf16, #attn_gpu.mma<b>>
+    %z = attn_gpu.fill %x : !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
+    // CHECK: nvvm.mma.sync {{.*}} : (vector<2xf16>, vector<2xf16>, f32)
+    %o = attn_gpu.mma %a, %b, %z : !attn_gpu.fragment<16x16xf16, #attn_gpu.mma<a>>, !attn_gpu.fragment<16x8xf16, #attn_gpu.mma<b>> -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
+    llvm.return
+  }
+
+  // CHECK-LABEL: llvm.func @math
+  llvm.func @math(%x: f32, %p: !llvm.ptr<1>) {
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
+    %0 = math.exp2 %x fastmath<afn> : f32
+    // CHECK: arith.mulf %{{.*}}, %cst
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f"
+    %1 = math.exp %0 fastmath<afn> : f32
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
+    %2 = math.log2 %1 fastmath<afn> : f32
+    // CHECK: llvm.inline_asm asm_dialect = att "tanh.approx.f32 $0, $1;", "=f,f"
+    %3 = math.tanh %2 fastmath<afn> : f32
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.div.approx.ftz.f"
+    %4 = arith.divf %3, %x fastmath<afn> : f32
+    // Others stay what they are.
+    // CHECK: math.exp2
+    // CHECK: arith.divf
+    %5 = math.exp2 %4 : f32
+    %6 = arith.divf %5, %x : f32
+    llvm.store %6, %p : f32, !llvm.ptr<1>
+    llvm.return
+  }
+}
