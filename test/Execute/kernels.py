@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import passed
+import processor  # asks the system for the state of tiles, which code for --mcpu=native may use
 
 TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 PARALLEL_FOR = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, TASK, ctypes.c_void_p, ctypes.c_int64)
