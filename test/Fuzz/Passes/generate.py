@@ -27,7 +27,7 @@ MODELS = {
     "elements": SOURCE / "test/Fuzz/Passes/Inputs/elements.mlir",  # tensors of index and of odd integers
 }
 FOREIGN = SOURCE / "test/Fuzz/Passes/Inputs/foreign.mlir"  # valid MLIR of element types that no stage has
-OPTIONS = [["--mcpu=x86-64-v3"], ["--mcpu=x86-64-v4", "--dtype=bf16", "--emulate=amx"], ["--mcpu=x86-64-v4", "--quantize=w8a8"], ["--target=generic"]]
+OPTIONS = [["--mcpu=x86-64-v3"], ["--mcpu=x86-64-v4", "--dtype=bf16", "--emulate=amx"], ["--mcpu=x86-64-v4", "--quantize=w8a8"], ["--target=generic"], ["--target=cuda"]]
 STAGES = ["imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect"]
 LARGE = {"tiled": 2, "backend": 8, "llvm-dialect": 8}  # has so many times fewer mutants
 WITH_OPTIONS = ["attn-select-storage{dtype=bf16}", "attn-quantize-weights{mode=w4}"]
@@ -40,7 +40,8 @@ def passes_of(build):
     defined = {name for file in (SOURCE / "lib").rglob("Passes.td") for name in re.findall(r': Pass<"([\w-]+)"', file.read_text(encoding="utf-8"))}
     if missing := defined - set(found):
         sys.exit(f"rapt-opt does not list {', '.join(sorted(missing))}")
-    return sorted(set(found)) + WITH_OPTIONS
+    of_kernels = {name for file in (SOURCE / "lib").rglob("Passes.td") for name in re.findall(r': Pass<"([\w-]+)", "::mlir::gpu::GPUModuleOp"', file.read_text(encoding="utf-8"))}
+    return sorted(f"gpu.module({name})" if name in of_kernels else name for name in set(found)) + WITH_OPTIONS
 
 
 def texts_of(options, name):
