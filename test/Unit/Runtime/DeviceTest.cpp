@@ -1,6 +1,6 @@
 // Code for GPUs on the simulated driver: answers, sequences and states are those of a CPU.
 #include "FakeDevice.h"
-#include "lib/Runtime/CudaDriver.h"
+#include "lib/Runtime/Context.h"
 #include "rapt/rapt_profile.h"
 #include <cstring>
 #include <random>
@@ -227,6 +227,54 @@ TEST_F(Device, EntriesOnTensors) {
     }
   }
   rapt_module_release(module);
+}
+
+TEST_F(Device, WeightsOfSeveralPieces) {
+  const rapt_device_code *code = deviceModule()->artifact->device_code;
+  Message message;
+  const Report report(message.text, message.size);
+  std::unique_ptr<rapt::runtime::Device> device;
+  ASSERT_EQ(rapt::runtime::Device::open(*code, 0, "x.so", device, report), RAPT_OK) << message.text;
+  std::vector<uint32_t> weights((20 << 20) / 4 + 5), back(weights.size());
+  for (size_t i = 0; i < weights.size(); ++i)
+    weights[i] = uint32_t(i * 2654435761u);
+  const size_t bytes = weights.size() * sizeof weights[0];
+  ASSERT_EQ(device->upload(weights.data(), bytes, report), RAPT_OK) << message.text;
+  std::unique_ptr<rapt::runtime::DeviceStream> stream;
+  ASSERT_EQ(rapt::runtime::DeviceStream::make(*device, stream, report), RAPT_OK);
+  stream->copyOut(back.data(), device->weights(), bytes);
+  stream->wait();
+  EXPECT_EQ(stream->tell(report), RAPT_OK) << message.text;
+  EXPECT_EQ(weights, back);
+}
+
+TEST_F(Device, BlocksAreZeroedCopiedAndKept) {
+  Message message;
+  std::unique_ptr<rapt::runtime::DeviceStream> stream;
+  ASSERT_EQ(rapt::runtime::DeviceStream::make(*deviceModule()->device, stream, Report(message.text, message.size)),
+            RAPT_OK);
+  rapt::runtime::BlockPool pool;
+  rapt::runtime::Allocator memory;
+  ASSERT_TRUE(pool.allocate(memory, stream.get(), 3, 64, "blocks"));
+  auto first = [&](int32_t block) {
+    int64_t values[8] = {-1};
+    pool.read(values, block);
+    stream->wait();
+    return values[0];
+  };
+  const int64_t sevens[8] = {7};
+  const int32_t a = pool.take(), b = pool.take();
+  EXPECT_EQ(first(a), 0);
+  pool.write(a, sevens);
+  pool.copy(b, a);
+  EXPECT_EQ(first(b), 7);
+  pool.drop(a);
+  EXPECT_EQ(first(pool.take(/*isFilled=*/true)), 7) << "a block that is filled next is left as it is";
+  pool.drop(a);
+  EXPECT_EQ(first(pool.take()), 0);
+  ASSERT_TRUE(pool.reserve(memory, 9));
+  EXPECT_EQ(first(b), 7);
+  EXPECT_FALSE(stream->hasFailed());
 }
 
 TEST_F(Device, APoolIsOfNoUse) {
