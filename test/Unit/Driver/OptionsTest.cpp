@@ -51,7 +51,7 @@ TEST(Options, UsageErrorsSayWhatToWrite) {
         std::string::npos);
   EXPECT_NE(failure({"a", "--mcpu=a,b,a"}).find("names a twice"), std::string::npos);
   EXPECT_NE(failure({"a", "--mcpu=a,b", "-S"}).find("give one --mcpu, not 2"), std::string::npos);
-  EXPECT_NE(failure({"a", "--target=cuda"}).find("invalid value 'cuda' for --target; expected cpu or generic"),
+  EXPECT_NE(failure({"a", "--target=gpu"}).find("invalid value 'gpu' for --target; expected cpu, cuda or generic"),
             std::string::npos);
   EXPECT_NE(failure({"a", "--quantize=w2"}).find("invalid value 'w2' for --quantize; expected none, w8a8, w8 or w4"),
             std::string::npos);
