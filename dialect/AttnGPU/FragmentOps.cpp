@@ -41,7 +41,8 @@ LogicalResult StoreFragmentOp::verify() {
   return verifyAccess(*this, getBounds().size(), getElement(), getFragment().getType());
 }
 
-/// Whether a map of values of type `result` takes an operand: of the same type, or for fragments the values of its rows.
+/// Whether a map of values of type `result` takes an operand: of the same type, or for fragments the values of its
+/// rows.
 static bool isOperandOf(Type operand, Type result) {
   if (operand == result)
     return true;

@@ -32,3 +32,19 @@ LogicalResult ParallelForOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "task '" << getTask() << "' must take the captures, then begin, end and worker";
   return success();
 }
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getKernelAttr());
+  if (!kernel || getKernel().getNestedReferences().size() != 1)
+    return emitOpError() << "names " << getKernel() << ", which is no function of a nested module";
+  if (TypeRange(kernel.getArgumentTypes()) != TypeRange(getCaptures()))
+    return emitOpError() << "kernel " << getKernel() << " must take the captures";
+  auto attribute = kernel->getAttrOfType<DictionaryAttr>(AttnHostDialect::kernelAttr);
+  for (StringRef name : {"threads", "shared"}) {
+    auto number = attribute ? attribute.getAs<IntegerAttr>(name) : IntegerAttr();
+    if (!number || number.getInt() < 0 || number.getInt() > INT32_MAX)
+      return emitOpError() << "kernel " << getKernel() << " has no " << AttnHostDialect::kernelAttr << " with '" << name
+                           << "', a number of 31 bits";
+  }
+  return success();
+}

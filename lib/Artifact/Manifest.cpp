@@ -72,6 +72,12 @@ Value targetValue(const Manifest &m) {
   }
   if (!variants.empty())
     target.emplace_back("variants", Value(std::move(variants)));
+  if (m.device) {
+    Array images;
+    for (const Manifest::Device::Image &image : m.device->images)
+      images.emplace_back(Object{{"arch", text(image.arch)}, {"form", text(image.form)}});
+    target.emplace_back("device", Value(Object{{"kind", text(m.device->kind)}, {"images", Value(std::move(images))}}));
+  }
   return Value(std::move(target));
 }
 
@@ -100,6 +106,8 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 }
 
 uint32_t abiMinorOf(const Manifest &manifest) {
+  if (manifest.device)
+    return 4;
   if (manifest.variants.size() > 1)
     return 3;
   if (manifest.model && manifest.model->sourceVocabulary)

@@ -28,6 +28,15 @@ struct Manifest {
   Id interfaceId, contentId;  ///< an all-zero content id: the weights were not packed, any content fits
   std::string arch = "x86_64";
   std::vector<Variant> variants; ///< at least one, in the order of the table's entries, best first
+  /// The code of a device that runs the dispatches.
+  struct Device {
+    std::string kind; ///< "cuda"
+    struct Image {
+      std::string arch, form; ///< "sm_80"; "ptx" or "cubin"
+    };
+    std::vector<Image> images; ///< in the order of rapt_device_code
+  };
+  std::optional<Device> device; ///< none for code of CPUs
   int64_t maxTokens = 0, maxRows = 0, maxPositions = 0;
   std::string weightsFile; ///< empty: no weights, or weights inside
   bool weightsInside = false;

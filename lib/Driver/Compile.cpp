@@ -108,6 +108,20 @@ private:
   artifact::Manifest manifest;
 };
 
+/// The architecture of the device that code is made for; empty for targets without a device.
+Expected<std::string> chooseArchitecture(const Target &target, const Options &options) {
+  llvm::ArrayRef<llvm::StringRef> known = target.architectures();
+  if (options.gpuArchitectures.empty())
+    return known.empty() ? std::string() : known.front().str();
+  const std::string &asked = options.gpuArchitectures.front();
+  if (known.empty())
+    return Error{"--gpu-arch=" + asked + " is for GPUs, but the target is " + options.target};
+  if (!llvm::is_contained(known, asked))
+    return Error{
+        invalidValue(asked, "--gpu-arch", listChoices(std::vector<std::string_view>(known.begin(), known.end())))};
+  return asked;
+}
+
 /// Everything that can be wrong about the command line alone.
 bool Compilation::prepare() {
   phases.enter("setting up");
@@ -127,8 +141,11 @@ bool Compilation::prepare() {
                                 ? "--emulate: the target " + options.target + " emulates no instructions"
                                 : invalidValue(options.emulate, "--emulate",
                                                listChoices(std::vector<std::string_view>(units.begin(), units.end()))));
+  Expected<std::string> architecture = chooseArchitecture(target, options);
+  if (!architecture)
+    return fail(WrongUsage, architecture.error().message);
   for (host::Machine &machine : *machines) {
-    TargetInfo capabilities = target.capabilities(machine, options.emulate);
+    TargetInfo capabilities = target.capabilities(machine, options.emulate, *architecture);
     capabilities.target = options.target; // as text of a target's stage has it
     variants.push_back({machine, std::move(capabilities)});
   }
@@ -313,6 +330,11 @@ bool Compilation::describe() {
   manifest.arch = variants.front().machine.arch();
   for (const CodeVariant &variant : variants)
     manifest.variants.push_back({variant.machine.name, variant.machine.features});
+  const Target &target = *targetNamed(options.target);
+  if (!target.device().empty()) {
+    Expected<std::string> architecture = chooseArchitecture(target, options);
+    manifest.device = {target.device().str(), {{*architecture, "ptx"}}};
+  }
   describeModel(module(), *targetNamed(options.target), manifest);
   if (!manifest.model && variants.size() > 1)
     return fail(WrongUsage, shownPath(options.input) +

@@ -51,6 +51,8 @@ std::string codeOptions(const Options &options, const host::Machine &machine, St
   text += " --mcpu=" + machine.name;
   if (!options.attributes.empty())
     text += " --mattr=" + options.attributes;
+  if (!options.gpuArchitectures.empty())
+    text += " --gpu-arch=" + options.gpuArchitectures.front();
   if (options.dtype != "auto")
     text += " --dtype=" + options.dtype;
   if (options.quantize != "none")
@@ -224,8 +226,24 @@ MaybeFailure Lowering::lowerTo(Stage stage) {
   return std::nullopt;
 }
 
+/// Puts device code into the host program, once.
+MaybeFailure Lowering::embedDeviceCode() {
+  std::lock_guard<std::mutex> hold(translating);
+  if (std::exchange(hasDeviceCode, true))
+    return std::nullopt;
+  PassManager passes(&context, ModuleOp::getOperationName());
+  targetNamed(options.target)->addEmission(passes);
+  if (passes.empty())
+    return std::nullopt;
+  const Phases::Step timed(phases, phaseFor("code generation for the device", *variants.front()));
+  return succeeded(passes.run(*module)) ? std::nullopt
+                                        : MaybeFailure(internalFailure("cannot generate code for the device"));
+}
+
 MaybeFailure Lowering::emit(const CodeVariant &variant, const host::Exports &exports, host::Output output,
                             std::string &code) {
+  if (MaybeFailure failure = embedDeviceCode())
+    return failure;
   auto translate = [&] {
     const Phases::Step timed(phases, phaseFor("translation to LLVM IR", variant));
     std::lock_guard<std::mutex> hold(translating);

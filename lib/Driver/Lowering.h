@@ -58,6 +58,7 @@ private:
   MaybeFailure runPasses(Stage to);
   /// Runs the passes of --run-passes for the stage of the module, and checks what the stage promises.
   MaybeFailure runUserPasses();
+  MaybeFailure embedDeviceCode();
   Failure failPasses(Stage to);
   PipelineOptions pipelineOptions() const;
   std::string phaseFor(const std::string &name, const CodeVariant &variant) const;
@@ -73,7 +74,8 @@ private:
   bool hasBegun = false;         ///< the passes of --run-passes for that stage have run
   InputKind kind = InputKind::HuggingFace;
   Step step;
-  std::mutex translating; ///< the context is for one thread at a time
+  bool hasDeviceCode = false; ///< the host program has it
+  std::mutex translating;     ///< the context is for one thread at a time
 };
 
 /// Appends the passes of --run-passes for a stage. Fails for a text that is no pipeline, with a line that says why.

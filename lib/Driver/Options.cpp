@@ -118,6 +118,12 @@ std::string setAttentionOutputs(Options &options, const std::string &value) {
   return {};
 }
 
+/// A
+std::string setGpuArchitecture(Options &options, const std::string &value) {
+  options.gpuArchitectures = {value};
+  return value.empty() ? "an architecture of GPUs, such as sm_80" : "";
+}
+
 /// A,B,...
 std::string setCpus(Options &options, const std::string &value) {
   options.cpus.clear();
@@ -170,6 +176,7 @@ constexpr Option table[] = {
     {{"mcpu", "march", "A[,B,...]",
       "native, x86-64-v3 or another CPU; of several the best is taken at load; help lists them"},
      setCpus},
+    {{"gpu-arch", "", "A", "with --target=cuda: sm_80 (default), sm_86, sm_89, sm_90 or sm_90a"}, setGpuArchitecture},
     {{"mtune", "", "A", "refused, as --mcpu says it", true}, refuseTuning},
     {{"O", "", "LEVEL", "as clang's: code is always optimized", true, true}, setLevel},
     {{"fPIC", "fpic", nullptr, "as clang's: code always is position-independent", true}, setNothing},

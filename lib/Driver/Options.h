@@ -21,9 +21,10 @@ struct Options {
   std::string target{kTargets[0]};
   std::string triple, attributes, dtype = "auto", cacheDtype = "auto", activations, quantize = "none", weights,
                                   saveWeights, prefix, dumpDirectory, remarks, progress = "auto";
-  std::vector<std::string> cpus; ///< one variant of the code for each; empty: the default of the triple
-  std::string emulate;           ///< matrix instructions of the target, or empty
-  std::string fault;             ///< KIND@PLACE, see FaultInjection.h
+  std::vector<std::string> cpus;             ///< one variant of the code for each; empty: the default of the triple
+  std::vector<std::string> gpuArchitectures; ///< empty: the default of the target
+  std::string emulate;                       ///< matrix instructions of the target, or empty
+  std::string fault;                         ///< KIND@PLACE, see FaultInjection.h
   /// --mcpu=help instead of names.
   bool listCpus = false;
   int64_t maxSequenceLength = 0, maxBatch = 64;

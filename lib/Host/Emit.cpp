@@ -1,6 +1,7 @@
 //===- Emit.cpp - From the llvm dialect to machine code of the host program--------------------===//
 #include "lib/Host/Emit.h"
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Host/LowerDispatches.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/IRBuilder.h"
@@ -100,13 +101,18 @@ void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<s
     inside->setAlignment(llvm::Align(RAPT_WEIGHTS_ALIGNMENT));
     weights = inside;
   }
-  llvm::StructType *type = llvm::StructType::get(i64, i32, i32, pointer, i64, pointer, i64, pointer, i64);
-  llvm::Constant *fields[] = {
+  llvm::SmallVector<llvm::Type *> types{i64, i32, i32, pointer, i64, pointer, i64, pointer, i64};
+  llvm::SmallVector<llvm::Constant *> fields{
       llvm::ConstantInt::get(i64, RAPT_ARTIFACT_MAGIC),   llvm::ConstantInt::get(i32, RAPT_ABI_MAJOR),
       llvm::ConstantInt::get(i32, table.abiMinor),        manifest,
       llvm::ConstantInt::get(i64, table.manifest.size()), list,
       llvm::ConstantInt::get(i64, rows.size()),           weights,
       llvm::ConstantInt::get(i64, table.weights.size())};
+  if (llvm::GlobalVariable *code = module.getNamedGlobal(kDeviceCode)) {
+    types.push_back(pointer);
+    fields.push_back(code);
+  }
+  llvm::StructType *type = llvm::StructType::get(module.getContext(), types);
   auto *global = new llvm::GlobalVariable(module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
                                           llvm::ConstantStruct::get(type, fields), table.prefix + "_module");
   global->setVisibility(llvm::GlobalValue::DefaultVisibility);

@@ -1,6 +1,7 @@
 //===- EmitEntries.cpp - The C signature of entries ------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Analysis/ElementSize.h"
+#include "lib/Host/LowerDispatches.h"
 #include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -214,18 +215,45 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     return global;
   }
 
-  /// The caller's environment, or the serial one where it, or its parallel_for, is NULL.
-  Value chooseEnvironment(ImplicitLocOpBuilder &b, Value given, Type environment) {
+  /// An environment without a device, for callers of a device's kernels that give none: a constant of type rapt_env.
+  LLVM::GlobalOp emptyEnvironment() {
+    constexpr StringLiteral name = "empty_environment";
+    if (auto made = getOperation().lookupSymbol<LLVM::GlobalOp>(name))
+      return made;
+    auto b = ImplicitLocOpBuilder::atBlockEnd(getOperation().getLoc(), getOperation().getBody());
+    auto global = LLVM::GlobalOp::create(b, environmentType(), /*isConstant=*/true, LLVM::Linkage::Internal, name,
+                                         Attribute(), /*align=*/8);
+    b.createBlock(&global.getInitializer());
+    LLVM::ReturnOp::create(b, LLVM::ZeroOp::create(b, environmentType()));
+    return global;
+  }
+
+  LLVM::LLVMStructType environmentType() {
+    Type pointer = LLVM::LLVMPointerType::get(&getContext()), i64 = IntegerType::get(&getContext(), 64);
+    return LLVM::LLVMStructType::getLiteral(&getContext(), {pointer, pointer, i64, pointer});
+  }
+
+  bool isForDevice() { return getOperation().lookupSymbol(host::kDeviceCode) != nullptr; }
+
+  /// The caller's environment, or the serial one where it, or its parallel_for, is NULL. Sets `usable`, for a kernel of
+  /// a device, to whether the environment has a launch.
+  Value chooseEnvironment(ImplicitLocOpBuilder &b, Value given, Value &usable) {
     Type pointer = given.getType();
-    Value null = LLVM::ZeroOp::create(b, pointer),
-          serial = LLVM::AddressOfOp::create(b, pointer, serialEnvironment().getSymName());
+    LLVM::GlobalOp standIn = isForDevice() ? emptyEnvironment() : serialEnvironment();
+    Value null = LLVM::ZeroOp::create(b, pointer), other = LLVM::AddressOfOp::create(b, pointer, standIn.getSymName());
     auto unlessNull = [&](Value tested, Value value) -> Value {
       Value isNull = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::eq, tested, null);
-      return LLVM::SelectOp::create(b, isNull, serial, value);
+      return LLVM::SelectOp::create(b, isNull, other, value);
+    };
+    auto load = [&](Value env, int32_t field) -> Value {
+      Value address = LLVM::GEPOp::create(b, pointer, environmentType(), env, ArrayRef<LLVM::GEPArg>{0, field});
+      return LLVM::LoadOp::create(b, pointer, address);
     };
     Value env = unlessNull(given, given);
-    Value run = LLVM::GEPOp::create(b, pointer, environment, env, ArrayRef<LLVM::GEPArg>{0, 1});
-    return unlessNull(LLVM::LoadOp::create(b, pointer, run), env);
+    if (!isForDevice())
+      return unlessNull(load(env, 1), env);
+    usable = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, load(env, 3), null);
+    return env;
   }
 
   /// The dims of a kernel's function: those that its arrays have, in the order of their declarations.
@@ -265,12 +293,12 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     Value dimsArray = wrapper.getArgument(types.size() - 2), scratch = wrapper.getArgument(types.size() - 1);
 
     b.setInsertionPointToStart(start);
-    auto environment = LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, i64});
-    Value env = chooseEnvironment(b, wrapper.getArgument(0), environment);
-    Value workers =
-        LLVM::LoadOp::create(b, i64, LLVM::GEPOp::create(b, pointer, environment, env, ArrayRef<LLVM::GEPArg>{0, 2}));
+    Value usable, env = chooseEnvironment(b, wrapper.getArgument(0), usable);
+    Value workers = LLVM::LoadOp::create(
+        b, i64, LLVM::GEPOp::create(b, pointer, environmentType(), env, ArrayRef<LLVM::GEPArg>{0, 2}));
     Value bytes = LLVM::CallOp::create(b, scratchSize, ValueRange{dimsArray, workers}).getResult();
-    LLVM::CondBrOp::create(b, LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::slt, bytes, constant(b, 0)), wrong, run);
+    Value good = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::sge, bytes, constant(b, 0));
+    LLVM::CondBrOp::create(b, isForDevice() ? both(b, good, usable) : good, run, wrong);
     b.setInsertionPointToStart(wrong);
     LLVM::ReturnOp::create(b, Value(LLVM::ConstantOp::create(b, i32, -1)));
 

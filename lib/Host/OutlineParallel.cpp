@@ -5,10 +5,12 @@
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace rapt {
@@ -20,6 +22,24 @@ using namespace mlir;
 using namespace rapt;
 
 namespace {
+
+/// Whether a task can have `value` without capturing it: constants, and views of them.
+bool isConstant(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  return matchPattern(value, m_Constant()) || isa<memref::GetGlobalOp>(op) ||
+         (isa<ViewLikeOpInterface>(op) && op->getNumRegions() == 0 && llvm::all_of(op->getOperands(), isConstant));
+}
+
+/// Copies a constant, and what it is a view of, into a task.
+void cloneConstant(Value constant, OpBuilder &task, IRMapping &mapping) {
+  if (mapping.contains(constant))
+    return;
+  for (Value operand : constant.getDefiningOp()->getOperands())
+    cloneConstant(operand, task, mapping);
+  task.clone(*constant.getDefiningOp(), mapping);
+}
 
 /// Outlines the body of one forall as the task `name`, and replaces the forall by an attn_host.parallel_for with the
 /// number `dispatch`, if any.
@@ -39,7 +59,7 @@ LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, 
   used.insert(extents.begin(), extents.end());
   SmallVector<Value> captures, constants;
   for (Value value : used)
-    (matchPattern(value, m_Constant()) ? constants : captures).push_back(value);
+    (isConstant(value) ? constants : captures).push_back(value);
 
   Type index = b.getIndexType();
   SmallVector<Type> types(ValueRange(captures).getTypes());
@@ -53,7 +73,7 @@ LogicalResult outline(scf::ForallOp forall, func::FuncOp entry, StringRef name, 
   for (auto [i, capture] : llvm::enumerate(captures))
     mapping.map(capture, block->getArgument(i));
   for (Value constant : constants)
-    t.clone(*constant.getDefiningOp(), mapping);
+    cloneConstant(constant, t, mapping);
   unsigned first = captures.size();
   Value one = arith::ConstantIndexOp::create(t, 1);
   auto loop = scf::ForOp::create(t, block->getArgument(first), block->getArgument(first + 1), one);

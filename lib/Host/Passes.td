@@ -37,6 +37,7 @@ def AttnVerifyLLVMDialect : Pass<"attn-verify-llvm-dialect", "::mlir::ModuleOp">
     ```
     stays as it is.
   }];
+  let options = [ListOption<"dialects", "dialects", "std::string", "Dialects of device code">];
 }
 
 def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
@@ -71,6 +72,41 @@ def AttnLowerEntries : Pass<"attn-lower-entries", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def AttnHostCodeToTasks : Pass<"attn-host-code-to-tasks", "::mlir::ModuleOp"> {
+  let summary = "host code that touches buffers becomes parallel loops of one iteration";
+  let description = [{
+    For targets whose buffers are in the memory of a device, which the host program cannot touch: ops of an entry outside of `scf.forall` that read or write buffers
+    become the body of one that runs once. A loop of the host program stays if it holds a grid. A value that the host program reads from a buffer is an error.
+
+    ```mlir
+    func.func @f(%env: !llvm.ptr, %x: memref<8xi32>, %n: index) attributes {attn.entry} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant 0 : i32
+      scf.for %i = %c0 to %n step %c1 {
+        memref.store %zero, %x[%i] : memref<8xi32>
+      }
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%env: !llvm.ptr, %x: memref<8xi32>, %n: index) attributes {attn.entry} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant 0 : i32
+      scf.forall (%task) in (1) {
+        scf.for %i = %c0 to %n step %c1 {
+          memref.store %zero, %x[%i] : memref<8xi32>
+        }
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
 def AttnOutlineParallel : Pass<"attn-outline-parallel", "::mlir::ModuleOp"> {
@@ -115,7 +151,7 @@ def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
   let description = [{
     Allocations move out of loops. Those of an entry become views of its workspace argument. Buffers with the same dynamic
     extents are proportional to each other, so a static best fit by size and live range gives their offsets; groups with different extents follow one another.
-    Scratch buffers of a task become `memref.alloca` up to 16 KiB in total, else views of its worker's slice of the workspace. The function
+    Scratch buffers of a task become `memref.alloca` up to `stack` bytes in total, else views of its worker's slice of the workspace. The function
     `ENTRY.workspace(dims..., workers) -> bytes` is added. An allocation whose size depends on a loop is an error.
 
     ```mlir
@@ -151,6 +187,7 @@ def AttnPlanMemory : Pass<"attn-plan-memory", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [Option<"stack", "stack", "int64_t", "16384", "Bytes of scratch that a task may have on its stack">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"];
 }
 
@@ -223,7 +260,8 @@ def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
   let summary = "converts everything to the llvm dialect";
   let description = [{
     Converts bufferized code of vectors, memrefs and control flow. `attn_host.parallel_for` becomes a closure on the stack and a call of the executor in `rapt_env`, whose nonzero
-    status returns from the entry at once. The dialects of a target's instructions (`dialects`) convert by their own interfaces. Vectors of bf16 are loaded and
+    status returns from the entry at once. `attn_host.launch` becomes such a call of `launch` with a `rapt_kernel`, a constant that names the external `rapt.device_code`.
+    A kernel takes one parameter, a struct of the captures by value. The dialects of a target's instructions (`dialects`) convert by their own interfaces. Vectors of bf16 are loaded and
     stored as integers.
 
     ```mlir
@@ -248,7 +286,8 @@ def AttnToLLVM : Pass<"attn-to-llvm", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [ListOption<"dialects", "dialects", "std::string", "Dialects of the target's instructions">];
+  let options = [ListOption<"dialects", "dialects", "std::string", "Dialects of the target's instructions">,
+                 ListOption<"kept", "kept", "std::string", "Dialects whose ops stay as they are">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect", "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
 }
 

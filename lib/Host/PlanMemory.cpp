@@ -4,7 +4,7 @@
 // only at run time, but buffers with the same dynamic extents are proportional to
 // each other: such a group is an arena in which a static best fit by size and live
 // range assigns offsets, counted in units of one size. Arenas are adjacent. A
-// task's scratch is on its stack up to 16 KiB, else in a slice of the workspace of
+// task's scratch is on its stack up to a limit, else in a slice of the workspace of
 // its worker. `ENTRY.workspace` tells the size from the dims.
 //
 //===----------------------------------------------------------------------===//
@@ -34,7 +34,7 @@ using namespace rapt;
 
 namespace {
 
-constexpr int64_t kAlignment = 64, kStackLimit = 16 << 10;
+constexpr int64_t kAlignment = 64;
 
 /// Bytes of a type with every dynamic extent 1; none where the type has no size or its static extents overflow.
 std::optional<int64_t> staticFactor(MemRefType type) {
@@ -123,7 +123,7 @@ FailureOr<memref::AllocOp> hoistToStart(memref::AllocOp alloc, Operation *point)
 
 /// A task's scratch: on the stack, or at `base` + worker * bytes of the workspace, which it then takes as two more
 /// captures. Returns the bytes of workspace one worker needs.
-FailureOr<int64_t> planTask(func::FuncOp task) {
+FailureOr<int64_t> planTask(func::FuncOp task, int64_t stack) {
   struct Scratch {
     memref::AllocOp alloc;
     int64_t bytes;
@@ -146,7 +146,7 @@ FailureOr<int64_t> planTask(func::FuncOp task) {
     return 0;
   Block &block = task.getBody().front();
   ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockBegin(task.getLoc(), &block);
-  if (total <= kStackLimit) {
+  if (total <= stack) {
     for (auto [alloc, bytes] : buffers) {
       MemRefType type = alloc.getType();
       const bool isStatic = type.hasStaticShape();
@@ -282,6 +282,7 @@ void findLiveRange(Buffer &buffer, const DenseMap<Operation *, std::pair<unsigne
 }
 
 struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
+  using AttnPlanMemoryBase::AttnPlanMemoryBase;
   LogicalResult planEntry(func::FuncOp entry, const llvm::StringMap<int64_t> &scratch) {
     auto bytes = MemRefType::get({ShapedType::kDynamic}, IntegerType::get(&getContext(), 8));
     if (entry.isExternal() || entry.getNumArguments() < 3 || entry.getArgument(2).getType() != bytes)
@@ -419,7 +420,7 @@ struct PlanMemory : rapt::impl::AttnPlanMemoryBase<PlanMemory> {
         entries.push_back(function);
         continue;
       }
-      FailureOr<int64_t> bytes = planTask(function);
+      FailureOr<int64_t> bytes = planTask(function, stack);
       if (failed(bytes))
         return signalPassFailure();
       scratch[function.getSymName()] = *bytes;

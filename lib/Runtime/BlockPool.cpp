@@ -3,12 +3,14 @@
 
 namespace rapt::runtime {
 
-bool BlockPool::allocate(const Allocator &memory, int64_t blocks, int64_t bytes) {
+bool BlockPool::allocate(const Allocator &memory, DeviceStream *on, int64_t blocks, int64_t bytes, const char *name) {
   uint64_t total;
-  if (!multiply(uint64_t(blocks), uint64_t(bytes), total) || !cache.allocate(memory, total, true) ||
+  if (!multiply(uint64_t(blocks), uint64_t(bytes), total) || !cache.allocate(memory, on, total, name, true) ||
       !freeBlocks.allocate(memory, blocks) || !uses.allocate(memory, blocks, true) ||
       !written.allocate(memory, blocks, true))
     return false;
+  stream = on;
+  what = name;
   blockBytes = bytes;
   free = blocks;
   for (int64_t i = 0; i < blocks; ++i) // the lowest is taken first
@@ -21,9 +23,9 @@ bool BlockPool::reserve(const Allocator &memory, int64_t wanted) {
     return true;
   int64_t before = size(), after = 2 * before > before + wanted - free ? 2 * before : before + wanted - free;
   BlockPool more;
-  if (after > INT32_MAX || !more.allocate(memory, after, blockBytes))
+  if (after > INT32_MAX || !more.allocate(memory, stream, after, blockBytes, what))
     return false;
-  memcpy(more.cache.data(), cache.data(), size_t(before * blockBytes));
+  more.cache.copyFrom(cache, 0, 0, uint64_t(before * blockBytes));
   memcpy(more.uses.data(), uses.data(), size_t(before) * sizeof(int32_t));
   memcpy(more.written.data(), written.data(), size_t(before));
   memcpy(more.freeBlocks.data() + after - before, freeBlocks.data(), size_t(free) * sizeof(int32_t));
@@ -41,7 +43,7 @@ int32_t BlockPool::take(bool isFilled) {
   int32_t block = freeBlocks[--free];
   uses[block] = 1;
   if (written[block] && !isFilled)
-    memset(at(block), 0, blockBytes);
+    cache.clear(offsetOf(block), uint64_t(blockBytes));
   written[block] = 1;
   return block;
 }

@@ -149,24 +149,39 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
   const Limits &l = c.limits;
   if (!c.entry.code)
     return RAPT_OK;
-  bool enough = c.blocks.allocate(c.memory, l.blocks, l.blockBytes) && c.tokens.allocate(c.memory, l.tokens) &&
-                c.rowBegin.allocate(c.memory, l.rows + 1) && c.past.allocate(c.memory, l.rows) &&
-                c.blockTable.allocate(c.memory, l.rows * l.table) && c.want.allocate(c.memory, l.tokens) &&
-                c.logits.allocate(c.memory, l.vocabulary) && c.pieces.allocate(c.memory, l.rows) &&
-                c.workspace.allocate(c.memory, plan.memory.workspace);
+  bool enough = c.blocks.allocate(c.memory, c.stream.get(), l.blocks, l.blockBytes, "the cache") &&
+                c.tokens.allocate(c.memory, l.tokens) && c.rowBegin.allocate(c.memory, l.rows + 1) &&
+                c.past.allocate(c.memory, l.rows) && c.blockTable.allocate(c.memory, l.rows * l.table) &&
+                c.want.allocate(c.memory, l.tokens) && c.logits.allocate(c.memory, l.vocabulary) &&
+                c.pieces.allocate(c.memory, l.rows) &&
+                c.workspace.allocate(c.memory, c.stream.get(), plan.memory.workspace, "the workspace");
   if (c.encode.code)
     enough = enough && c.sourceLength.allocate(c.memory, l.rows) && c.sourceTable.allocate(c.memory, l.rows * l.table);
   if (enough && c.isRecurrent()) {
-    enough = c.states.allocate(c.memory, firstSlots(l), l.stateBytes) && c.stateSlot.allocate(c.memory, l.rows) &&
-             c.stateTarget.allocate(c.memory, l.rows);
+    enough = c.states.allocate(c.memory, c.stream.get(), firstSlots(l), l.stateBytes, "the states") &&
+             c.stateSlot.allocate(c.memory, l.rows) && c.stateTarget.allocate(c.memory, l.rows);
     if (enough)
       c.states.take(); // slot 0
   }
-  if (enough)
+  rapt_status status = RAPT_OK;
+  if (!enough)
+    status = report.fail(RAPT_NOMEM, "no memory for a context: %llu bytes of cache for %lld tokens, %llu of workspace",
+                         (unsigned long long)plan.memory.cache, (long long)(l.blocks * l.block),
+                         (unsigned long long)plan.memory.workspace);
+  return c.execution.cause(status, report);
+}
+
+/// The stream of a context of code for GPUs.
+rapt_status openStream(rapt_context &c, const Report &report) {
+  if (!c.module->device)
     return RAPT_OK;
-  return report.fail(RAPT_NOMEM, "no memory for a context: %llu bytes of cache for %lld tokens, %llu of workspace",
-                     (unsigned long long)plan.memory.cache, (long long)(l.blocks * l.block),
-                     (unsigned long long)plan.memory.workspace);
+  if (rapt_status status = DeviceStream::make(*c.module->device, c.stream, report))
+    return status;
+  c.arguments.reset(new (std::nothrow) DeviceArguments(*c.stream, c.memory));
+  if (!c.arguments)
+    return report.fail(RAPT_NOMEM, "no memory for a context");
+  c.execution.useDevice(*c.stream, *c.arguments);
+  return RAPT_OK;
 }
 
 void tell(const rapt_context &c, const Plan &plan) {
@@ -177,6 +192,10 @@ void tell(const rapt_context &c, const Plan &plan) {
            (long long)(c.limits.blocks * c.limits.block), (long long)c.limits.blocks,
            (unsigned long long)plan.memory.cache, (unsigned long long)plan.memory.workspace,
            (long long)c.execution.workers());
+  if (c.stream)
+    snprintf(line, sizeof line, "cache: %lld tokens in %lld blocks, %llu bytes; workspace: %llu bytes; on the GPU",
+             (long long)(c.limits.blocks * c.limits.block), (long long)c.limits.blocks,
+             (unsigned long long)plan.memory.cache, (unsigned long long)plan.memory.workspace);
   c.log(c.user, line);
 }
 
@@ -198,7 +217,19 @@ rapt_context::~rapt_context() {
   for (size_t i = 0; i < slots.size(); ++i)
     if (slots[i].table)
       memory.release(slots[i].table, tableBytes());
-  rapt_module_release(module);
+}
+
+const void *rapt_context::weights() const {
+  if (module->device)
+    return reinterpret_cast<const void *>(module->device->weights());
+  return module->weights.present() ? module->weights.data() : nullptr;
+}
+
+rapt_status rapt_context::reserveWorkspace(int64_t need, const Report &report) {
+  if (need >= 0 &&
+      (uint64_t(need) <= workspace.size() || workspace.allocate(memory, stream.get(), uint64_t(need), "the workspace")))
+    return RAPT_OK;
+  return report.fail(RAPT_NOMEM, "no memory for %lld bytes of workspace", (long long)need);
 }
 
 extern "C" {
@@ -216,7 +247,7 @@ rapt_status rapt_context_memory(const rapt_module *module, const rapt_context_op
   Plan plan;
   rapt_status status = options.read(given, report);
   if (!status)
-    status = execution.choose(options.pool, options.executor, report);
+    status = execution.choose(options.pool, options.executor, module->device != nullptr, report);
   if (!status)
     status = plan.make(*module, options, execution.workers(), report);
   if (status)
@@ -242,8 +273,10 @@ rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *gi
     return report.fail(RAPT_NOMEM, "no memory for a context");
   auto *made = new (place) rapt_context;
   made->memory = memory;
+  rapt_module_retain(module);
+  made->module = module;
   Plan plan;
-  rapt_status status = made->execution.choose(options.pool, options.executor, report);
+  rapt_status status = made->execution.choose(options.pool, options.executor, module->device != nullptr, report);
   if (!status)
     status = plan.make(*module, options, made->execution.workers(), report);
   made->entry = plan.entry;
@@ -253,13 +286,13 @@ rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *gi
   made->progress = options.progress;
   made->user = options.user;
   if (!status)
+    status = openStream(*made, report);
+  if (!status)
     status = allocateAll(*made, plan, report);
   if (status) {
     rapt_context_free(made);
     return status;
   }
-  rapt_module_retain(module);
-  made->module = module;
   tell(*made, plan);
   *context = made;
   return RAPT_OK;
@@ -269,7 +302,9 @@ void rapt_context_free(rapt_context *context) {
   if (!context)
     return;
   Allocator memory = context->memory;
+  rapt_module *module = context->module;
   context->~rapt_context();
+  rapt_module_release(module); // the context's memory may be that of the module's GPU
   memory.release(context, sizeof(rapt_context));
 }
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Runtime/CallerStruct.h"
+#include "lib/Runtime/DeviceArguments.h"
 #include "lib/Runtime/Execution.h"
 #include "lib/Runtime/Memory.h"
 #include "lib/Runtime/Module.h"
@@ -60,7 +61,8 @@ inline constexpr int mostAttentionMaps = 4; ///< of an entry
 /// An entry of the artifact, with the roles of its buffers and dims.
 struct Entry {
   const rapt_artifact_entry *code = nullptr;
-  int buffers = 0, extents = 0; ///< how many of `roles` and `dims` it has
+  const ManifestEntry *manifest = nullptr; ///< of the same entry
+  int buffers = 0, extents = 0;            ///< how many of `roles` and `dims` it has
   Role roles[roleCount]{};
   Dim dims[dimCount]{};
   int64_t columns = 0;    ///< of a token of encode's output, whose rows may be padded
@@ -127,7 +129,8 @@ struct Sequence {
 /// The blocks that are free, shared, or hold old values. Recurrent states are blocks of a pool of their own.
 class BlockPool {
 public:
-  bool allocate(const Allocator &memory, int64_t blocks, int64_t blockBytes);
+  /// Blocks in the memory of a stream's GPU, or without one in the host's; `what` they are for.
+  bool allocate(const Allocator &memory, DeviceStream *stream, int64_t blocks, int64_t blockBytes, const char *what);
   /// Grows until `wanted` blocks are free. False when there is no memory; nothing changes then.
   bool reserve(const Allocator &memory, int64_t wanted);
   int64_t size() const { return int64_t(uses.size()); }
@@ -138,11 +141,18 @@ public:
   int32_t take(bool isFilled = false);
   void share(int32_t block) { ++uses[block]; }
   void drop(int32_t block);
-  char *data() { return cache.data(); }
-  char *at(int32_t block) { return cache.data() + int64_t(block) * blockBytes; }
+  void *data() { return cache.data(); }
+  void copy(int32_t to, int32_t from) { cache.copyFrom(cache, offsetOf(to), offsetOf(from), uint64_t(blockBytes)); }
+  void write(int32_t block, const void *from) { cache.write(offsetOf(block), from, uint64_t(blockBytes)); }
+  /// The bytes of a GPU's block are there once the stream has been waited for.
+  void read(void *to, int32_t block) { cache.read(to, offsetOf(block), uint64_t(blockBytes)); }
 
 private:
-  Array<char> cache;
+  uint64_t offsetOf(int32_t block) const { return uint64_t(block) * uint64_t(blockBytes); }
+
+  DeviceStream *stream = nullptr;
+  const char *what = "";
+  CodeMemory cache;
   Array<int32_t> freeBlocks, uses;
   Array<uint8_t> written; ///< held values once: must be zeroed, as 0 * NaN would spread into masked rows
   int64_t free = 0, blockBytes = 0;
@@ -169,6 +179,8 @@ struct rapt_context {
   void *user = nullptr;
   pid_t owner = getpid();
   mutable std::atomic<bool> busy{false};
+  std::unique_ptr<rapt::runtime::DeviceStream> stream;       ///< of code for GPUs, null otherwise
+  std::unique_ptr<rapt::runtime::DeviceArguments> arguments; ///< the same
 
   rapt::runtime::BlockPool blocks;
   rapt::runtime::BlockPool states; ///< slot 0 stays zero: the state of a new sequence
@@ -176,7 +188,7 @@ struct rapt_context {
   uint64_t steps = 0;
 
   // Arguments of the entry, allocated once for the largest part of a step.
-  rapt::runtime::Array<char> workspace;
+  rapt::runtime::CodeMemory workspace;
   rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, want, sourceLength, sourceTable, stateSlot,
       stateTarget;
   rapt::runtime::Array<int32_t> inputIds; ///< of sources, which may be longer than a part of a step
@@ -189,7 +201,10 @@ struct rapt_context {
   rapt::runtime::Profile profile; ///< of the calls since rapt_profile_start
 
   ~rapt_context();
-  const void *weights() const { return module->weights.present() ? module->weights.data() : nullptr; }
+  /// Where compiled code finds them.
+  const void *weights() const;
+  /// At least `need` bytes of workspace.
+  rapt_status reserveWorkspace(int64_t need, const rapt::runtime::Report &report);
   rapt::runtime::Sequence *find(rapt_sequence sequence);
   /// Ends all use of a sequence's blocks from entry `from` on.
   void dropBlocks(rapt::runtime::Sequence &sequence, int64_t from);
@@ -243,7 +258,7 @@ template <typename Body> rapt_status runCall(rapt_context *context, const Report
   Use use(context, report);
   if (use.status)
     return use.status;
-  rapt_status status = body();
+  rapt_status status = context->execution.cause(body(), report);
   if (status && context->execution.takeCancel() && status != RAPT_CANCELLED)
     return report.fail(RAPT_CANCELLED, "canceled");
   return status;

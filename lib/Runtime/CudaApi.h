@@ -25,6 +25,7 @@ enum : Result {
   NoBinaryForGpu = 209,
   InvalidPtx = 218,
   NotFound = 500,
+  IllegalAddress = 700, ///< first and last of the failures that a running kernel causes
   LaunchFailed = 719,
   NotSupported = 801
 };
@@ -43,6 +44,10 @@ using GraphExec = struct GraphExecHandle *;
 enum Attribute : int { MultiprocessorCount = 16, CapabilityMajor = 75, CapabilityMinor = 76, MostSharedBytes = 97 };
 /// CUfunction_attribute
 enum FunctionAttribute : int { MostDynamicSharedBytes = 8 };
+/// CUjit_option: the buffer for the compiler's errors and its size
+enum JitOption : int { JitErrors = 5, JitErrorsBytes = 6 };
+/// CU_EVENT_DISABLE_TIMING
+inline constexpr unsigned withoutTime = 2;
 /// CU_STREAM_NON_BLOCKING, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 inline constexpr unsigned nonBlocking = 1;
 inline constexpr int captureOfThread = 1;

@@ -121,9 +121,8 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
   }
   c.rowBegin[rows] = int32_t(tokens);
   const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, l.blocks, table, c.states.size()};
-  int64_t need = c.encode.workspace(dims, c.execution.workers());
-  if (need < 0 || (uint64_t(need) > c.workspace.size() && !c.workspace.allocate(c.memory, uint64_t(need))))
-    return report.fail(RAPT_NOMEM, "no memory for %lld bytes of workspace", ll(need));
+  if (rapt_status status = c.reserveWorkspace(c.encode.workspace(dims, c.execution.workers()), report))
+    return status;
   void *buffers[roleCount] = {};
   auto put = [&](Role role, const void *data) { buffers[int(role)] = const_cast<void *>(data); };
   put(Role::Weights, c.weights());

@@ -218,6 +218,7 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, u
     dims[extents++] = Dim(known);
   }
   code = &module.entries[index];
+  manifest = &entry;
   if (has(Role::State) && (stateBytes = bytesOfSlot(entry)) == 0)
     return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a state that is not [slots, ...]", name, model);
   return RAPT_OK;
@@ -238,7 +239,7 @@ rapt_status Entry::run(Execution &execution, void *const (&given)[roleCount], co
     orderedBuffers[i] = given[int(roles[i])];
   for (int i = 0; i < extents; ++i)
     orderedDims[i] = values[int(dims[i])];
-  return execution.run(code->run, orderedBuffers, orderedDims, report);
+  return execution.run(*manifest, code->run, orderedBuffers, orderedDims, report);
 }
 
 rapt_status allocateMaps(rapt_context &context, const Entry &entry, MapBuffers &maps, int64_t tokens,

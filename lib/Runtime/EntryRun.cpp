@@ -10,8 +10,6 @@ using ll = long long;
 // Limits of a group where no dim bounds it: images, and elements of their inputs.
 constexpr int64_t imagesTogether = 8, numbersTogether = int64_t(1) << 23;
 
-size_t bytesOf(const ManifestBuffer &buffer) { return buffer.dtype == "i64" ? 8 : 4; }
-
 /// Whether the dims from `first` on are dense.
 bool isDenseFrom(const rapt_tensor &t, int first) {
   int64_t dense = 1;
@@ -264,7 +262,7 @@ rapt_status EntryRun::stage(int64_t first, int64_t rows) {
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].form == Form::None)
       continue;
-    uint64_t bytes = bytesOf(entry.buffers[i]);
+    uint64_t bytes = elementBytes(entry.buffers[i]);
     for (const ManifestExtent &e : entry.buffers[i].shape)
       if (!multiply(bytes, uint64_t(extent(e)), bytes) || bytes > (uint64_t(1) << 46))
         return report.fail(RAPT_NOMEM, "%s is larger than any memory", entry.buffers[i].name.c_str());
@@ -320,7 +318,7 @@ rapt_status EntryRun::fill(size_t i, int64_t first, int64_t rows) {
   }
   int64_t leading = buffer.shape.empty() ? 1 : extent(buffer.shape[0]), width = inner(i);
   if (!slots[i].tensor) {
-    memset(memory, 0, size_t(leading * width) * bytesOf(buffer));
+    memset(memory, 0, size_t(leading * width) * elementBytes(buffer));
     return RAPT_OK;
   }
   if (slots[i].form == Form::Whole)
@@ -359,9 +357,8 @@ void EntryRun::empty(size_t i, int64_t first, int64_t rows) {
 rapt_status EntryRun::runGroup(int64_t first, int64_t rows) {
   if (rapt_status status = stage(first, rows))
     return status;
-  int64_t need = code.workspace(dims.data(), c.execution.workers());
-  if (need < 0 || (uint64_t(need) > c.workspace.size() && !c.workspace.allocate(c.memory, uint64_t(need))))
-    return report.fail(RAPT_NOMEM, "no memory for %lld bytes of workspace", ll(need));
+  if (rapt_status status = c.reserveWorkspace(code.workspace(dims.data(), c.execution.workers()), report))
+    return status;
   Array<void *> buffers;
   if (!buffers.allocate(c.memory, slots.size()))
     return report.fail(RAPT_NOMEM, "no memory for %zu buffers", slots.size());
@@ -369,7 +366,7 @@ rapt_status EntryRun::runGroup(int64_t first, int64_t rows) {
     buffers[i] = entry.buffers[i].kind == BufferKind::Weights ? const_cast<void *>(c.weights())
                  : slots[i].form == Form::None                ? c.workspace.data()
                                                               : c.staging.data() + slots[i].offset;
-  if (rapt_status status = c.execution.run(code.run, buffers.data(), dims.data(), report))
+  if (rapt_status status = c.execution.run(entry, code.run, buffers.data(), dims.data(), report))
     return status;
   for (size_t i = 0; i < slots.size(); ++i)
     if (entry.buffers[i].kind == BufferKind::Output)

@@ -45,10 +45,7 @@ private:
   rapt_status solve(int dim, int64_t value, const char *from);
   rapt_status readLengths();
   rapt_status checkDims() const;
-  int64_t extent(const ManifestExtent &e) const {
-    const int64_t other = e.other < 0 ? 1 : dims[e.other] / e.otherDivisor;
-    return e.plus + (e.dim < 0 ? 0 : dims[e.dim] / e.divisor * other);
-  }
+  int64_t extent(const ManifestExtent &e) const { return extentOf(e, dims.data()); }
   int callerShape(size_t buffer, Shape &shape) const;
   /// Elements of a buffer behind its first extent.
   int64_t inner(size_t buffer) const;

@@ -1,12 +1,14 @@
 #include "lib/Runtime/Execution.h"
 #include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/Cpu.h"
+#include "lib/Runtime/DeviceArguments.h"
 #include "lib/Runtime/Profile.h"
 
 namespace rapt::runtime {
 
 static constexpr int64_t maxWorkers = 4096;
-static constexpr int32_t stopped = 1; // what parallel_for returns to compiled code that has to stop
+static constexpr int64_t deviceWorkers = 4096; ///< slices of scratch memory on a GPU (artifact.h)
+static constexpr int32_t stopped = 1;          // what parallel_for and launch return to compiled code that has to stop
 
 struct Execution::Dispatch {
   Execution *execution;
@@ -14,7 +16,7 @@ struct Execution::Dispatch {
   void *closure;
 };
 
-rapt_status Execution::choose(rapt_pool *pool, const rapt_executor *given, const Report &report) {
+rapt_status Execution::choose(rapt_pool *pool, const rapt_executor *given, bool isForDevice, const Report &report) {
   if (pool && given)
     return report.fail(RAPT_INVALID, "both a pool and an executor are given");
   if (pool)
@@ -24,7 +26,12 @@ rapt_status Execution::choose(rapt_pool *pool, const rapt_executor *given, const
       return status;
     if (!executor.workers || !executor.parallel_for)
       return report.fail(RAPT_INVALID, "the executor's workers or parallel_for is NULL");
-  } else
+  }
+  if (isForDevice) {
+    executor = {};
+    workerCount = deviceWorkers;
+  }
+  if (!executor.workers)
     return RAPT_OK;
   workerCount = executor.workers(executor.user);
   if (workerCount < 1 || workerCount > maxWorkers)
@@ -64,13 +71,54 @@ int32_t Execution::parallelFor(void *user, rapt_task_fn body, void *closure, int
   return self.isCanceled() || self.badWorker.load(std::memory_order_relaxed) >= 0 ? stopped : 0;
 }
 
-rapt_status Execution::run(rapt_entry_fn entry, void *const *buffers, const int64_t *dims, const Report &report) {
-  rapt_env env{this, parallelFor, workerCount};
+int32_t Execution::launch(void *user, const rapt_kernel *kernel, const void *arguments, int64_t blocks) {
+  auto &self = *static_cast<Execution *>(user);
+  if (self.isCanceled())
+    return stopped;
+  self.stream->launch(kernel, arguments, blocks);
+  return self.stream->hasFailed() ? stopped : 0;
+}
+
+rapt_status Execution::runOnDevice(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers,
+                                   const int64_t *dims, const Report &report) {
+  DeviceScope scope(stream->device);
+  rapt_env env{this, parallelFor, workerCount, launch};
+  rapt_status status = RAPT_OK;
+  int32_t result = stopped;
+  if (void *const *sent = arguments->send(entry, buffers, dims, status, report))
+    result = code(&env, sent, dims);
+  if (result == 0)
+    arguments->receive(entry, buffers);
+  if (status)
+    return status;
+  if (stream->hasFailed())
+    return stream->tell(report);
+  if ((status = checkCancel(report)))
+    return status;
+  return result ? report.fail(RAPT_BUG, "the compiled entry returned %d", result) : RAPT_OK;
+}
+
+rapt_status Execution::wait(const Report &report) {
+  if (!stream)
+    return RAPT_OK;
+  stream->wait();
+  return stream->tell(report);
+}
+
+rapt_status Execution::cause(rapt_status status, const Report &report) {
+  return status && stream && stream->hasFailed() ? stream->tell(report) : status;
+}
+
+rapt_status Execution::run(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
+                           const Report &report) {
+  if (stream)
+    return runOnDevice(entry, code, buffers, dims, report);
+  rapt_env env{this, parallelFor, workerCount, nullptr};
   int32_t result;
   {
     DefaultFloatingPoint scope;
-    double begin = profile ? profile->enter(entry, dims) : 0;
-    result = entry(&env, buffers, dims);
+    double begin = profile ? profile->enter(code, dims) : 0;
+    result = code(&env, buffers, dims);
     if (profile)
       profile->leave(Profile::now() - begin, buffers, dims);
   }

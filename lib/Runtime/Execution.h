@@ -6,13 +6,19 @@
 
 namespace rapt::runtime {
 
+class DeviceArguments;
+class DeviceStream;
 class Profile;
+struct ManifestEntry;
 
 /// The rapt_env of one context: calls the executor, and checks cancels, worker ids and floating-point state.
 class Execution {
 public:
-  /// Neither a pool nor an executor: the caller's thread runs everything.
-  rapt_status choose(rapt_pool *pool, const rapt_executor *executor, const Report &report);
+  /// Neither a pool nor an executor: the caller's thread runs everything. Both are checked, but of no use, for code for
+  /// GPUs.
+  rapt_status choose(rapt_pool *pool, const rapt_executor *executor, bool isForDevice, const Report &report);
+  /// From now on entries start kernels on a GPU.
+  void useDevice(DeviceStream &on, DeviceArguments &with) { stream = &on, arguments = &with; }
   int64_t workers() const { return workerCount; }
 
   /// Async-signal-safe.
@@ -26,16 +32,26 @@ public:
   }
 
   /// Runs an entry. RAPT_CANCELLED when it was canceled, RAPT_INVALID when the executor broke its contract.
-  rapt_status run(rapt_entry_fn entry, void *const *buffers, const int64_t *dims, const Report &report);
+  rapt_status run(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
+                  const Report &report);
+  /// Waits for a GPU's work.
+  rapt_status wait(const Report &report);
+  /// A call's outcome, in whose message a GPU's failure is told where that is the cause.
+  rapt_status cause(rapt_status status, const Report &report);
 
   Profile *profile = nullptr; ///< that is told of every dispatch; none: nothing is timed
 
 private:
   struct Dispatch;
   static int32_t parallelFor(void *user, rapt_task_fn body, void *closure, int64_t count);
+  static int32_t launch(void *user, const rapt_kernel *kernel, const void *arguments, int64_t blocks);
+  rapt_status runOnDevice(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
+                          const Report &report);
   static void guardedTask(void *closure, int64_t begin, int64_t end, int64_t worker);
 
   rapt_executor executor{};
+  DeviceStream *stream = nullptr; ///< null for code for CPUs
+  DeviceArguments *arguments = nullptr;
   int64_t workerCount = 1;
   std::atomic<int> canceled{0};
   std::atomic<int64_t> badWorker{-1};

@@ -37,6 +37,15 @@ struct ManifestBuffer {
   bool optional; ///< zeros where a caller leaves it out
 };
 
+/// The value of an extent for these dims.
+inline int64_t extentOf(const ManifestExtent &e, const int64_t *dims) {
+  const int64_t other = e.other < 0 ? 1 : dims[e.other] / e.otherDivisor;
+  return e.plus + (e.dim < 0 ? 0 : dims[e.dim] / e.divisor * other);
+}
+
+/// Bytes of an element of an input or output.
+inline uint64_t elementBytes(const ManifestBuffer &buffer) { return buffer.dtype == "i64" ? 8 : 4; }
+
 struct ManifestDim {
   std::string name;
   int64_t least, most;
@@ -102,6 +111,12 @@ struct ManifestVariant {
   std::vector<std::string> features; ///< LLVM's names
 };
 
+/// Code for one kind of GPU.
+struct ManifestImage {
+  std::string arch;   ///< "sm_90a"
+  bool isMachineCode; ///< PTX otherwise
+};
+
 struct Manifest {
   std::string version, name;
   int64_t abiMajor, abiMinor;
@@ -113,6 +128,8 @@ struct Manifest {
   Id interfaceId, contentId;
   std::string arch;
   std::vector<ManifestVariant> variants; ///< at least one, best first
+  std::vector<ManifestImage> images;     ///< of code for GPUs, best first; none: code for CPUs
+  std::string gpus;                      ///< "sm_90a, sm_80 or newer": what the images run on
   int64_t maxTokens, maxRows, maxPositions;
   bool hasWeights, hasCache;
   bool weightsInside;      ///< a part of the library

@@ -1,4 +1,5 @@
 // The one file of the runtime that knows the JSON library, whose exceptions end here.
+#include "lib/Runtime/Device.h"
 #include "lib/Runtime/Manifest.h"
 #include "rapt/rapt.h"
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr size_t maxDepth = 16;
 constexpr size_t maxBytes = size_t(16) << 20;
-constexpr size_t maxVariants = 256;
+constexpr size_t maxVariants = 256, maxImages = 64;
 constexpr int64_t maxNumber = int64_t(1) << 40;
 constexpr int64_t mostCost = int64_t(1) << 52; ///< of a term of an op's cost
 
@@ -191,9 +192,31 @@ ManifestVariant readVariant(const Json &variant) {
   return result;
 }
 
+/// The code for GPUs, if any, that the code of the variants starts.
+void readDevice(const Json &target, Manifest &m) {
+  const Json *device = memberOrNull(target, "device");
+  if (!device)
+    return;
+  if (text(*device, "kind") != "cuda")
+    wrong("device kind \"" + text(*device, "kind") + "\" is unknown");
+  for (const Json &item : list(*device, "images")) {
+    const std::string &arch = text(item, "arch"), &form = text(item, "form");
+    GpuArch parsed;
+    if (!GpuArch::parse(arch.c_str(), parsed))
+      wrong("GPU architecture \"" + arch.substr(0, 40) + "\" is not like \"sm_80\" or \"sm_90a\"");
+    if (form != "ptx" && form != "cubin")
+      wrong("form of code \"" + form.substr(0, 40) + "\" is unknown");
+    m.images.push_back({arch, form == "cubin"});
+    m.gpus += (m.gpus.empty() ? "" : ", ") + arch + (form == "ptx" && !parsed.isExact ? " or newer" : "");
+  }
+  if (m.images.empty() || m.images.size() > maxImages)
+    wrong("has " + std::to_string(m.images.size()) + " \"images\", not 1 to " + std::to_string(maxImages));
+}
+
 /// An only variant stands in the target itself.
 void readTarget(const Json &target, Manifest &m) {
   m.arch = text(target, "arch");
+  readDevice(target, m);
   if (!target.find("variants"))
     return m.variants.push_back(readVariant(target));
   for (const Json &variant : list(target, "variants"))

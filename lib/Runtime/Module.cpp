@@ -15,6 +15,7 @@
 using namespace rapt::runtime;
 
 rapt_module::~rapt_module() {
+  device.reset();
   if (library)
     dlclose(library);
   free(manifestText);
@@ -39,6 +40,8 @@ rapt_status checkOptions(const rapt_module_options &options, const Report &repor
     return report.fail(RAPT_INVALID, "module option flags 0x%x are unknown", options.flags & ~allFlags);
   if (!!options.weights_path + !!options.weights_fd + !!options.weights_data > 1)
     return report.fail(RAPT_INVALID, "more than one of weights_path, weights_fd and weights_data is given");
+  if (options.device < 0)
+    return report.fail(RAPT_INVALID, "device is %d; the first is 0", options.device);
   return RAPT_OK;
 }
 
@@ -53,6 +56,19 @@ rapt_status checkTable(const rapt_artifact &artifact, const char *file, const Re
   if (!artifact.manifest || !artifact.entries)
     return report.fail(RAPT_BAD_FILE, "%s: its table has no manifest or no entries", file);
   return RAPT_OK;
+}
+
+/// Whether the table has the code for GPUs that the manifest tells of, and no other.
+rapt_status checkDeviceCode(const rapt_module &module, const char *file, const Report &report) {
+  const auto &images = module.manifest->images;
+  const rapt_artifact &artifact = *module.artifact;
+  const rapt_device_code *code = artifact.abi_minor >= 4 ? artifact.device_code : nullptr;
+  bool isSame = code ? code->image_count == images.size() && code->images : images.empty();
+  for (size_t i = 0; code && isSame && i < images.size(); ++i)
+    isSame = code->images[i].arch && images[i].arch == code->images[i].arch &&
+             code->images[i].form == uint32_t(images[i].isMachineCode);
+  return isSame ? RAPT_OK
+                : report.fail(RAPT_BAD_FILE, "%s: the code for GPUs in its manifest and in its table differ", file);
 }
 
 /// Sets module.entries.
@@ -70,7 +86,7 @@ rapt_status checkEntries(rapt_module &module, const char *file, const Report &re
                          name.c_str(), entry.name ? entry.name : "nothing");
   }
   module.entries = module.artifact->entries + entries.size() * size_t(module.variant);
-  return RAPT_OK;
+  return checkDeviceCode(module, file, report);
 }
 
 /// Parses module.manifestText and chooses what this machine runs of it.
@@ -80,6 +96,8 @@ rapt_status readManifest(rapt_module &module, const char *file, const rapt_modul
   if (rapt_status status = parseManifest(module.manifestText, module.manifestBytes, file, &manifest, report))
     return status;
   module.manifest.reset(manifest);
+  if (options.device && manifest->images.empty())
+    return report.fail(RAPT_INVALID, "%s: device is %d, but its code is for CPUs", file, options.device);
   if (!(options.flags & RAPT_INSPECT))
     return chooseVariant(*manifest, file, options.variant, module.variant, report);
   chooseVariant(*manifest, file, options.variant, module.variant, Report(nullptr, 0));
@@ -125,6 +143,19 @@ rapt_status openWeights(rapt_module &module, const rapt_module_options &options,
   return status ? status : module.weights.take(file, manifest, options.flags, name, report);
 }
 
+/// The weights, and the GPU of code for one, whose absence is told before weights are read.
+rapt_status openData(rapt_module &module, const rapt_module_options &options, const char *file, const char *home,
+                     const Report &report) {
+  const bool isForDevice = !module.manifest->images.empty();
+  if (isForDevice)
+    if (rapt_status status = Device::open(*module.artifact->device_code, options.device, file, module.device, report))
+      return status;
+  rapt_status status = openWeights(module, options, home, report);
+  if (status || !isForDevice || !module.manifest->hasWeights)
+    return status;
+  return module.device->upload(module.weights.data(), module.manifest->weightsBytes, report);
+}
+
 rapt_status loadLibrary(rapt_module &module, const char *path, const Report &report) {
   module.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!module.library) {
@@ -158,7 +189,7 @@ rapt_status openFile(rapt_module &module, const char *path, const rapt_module_op
   if (status || inspect)
     return status;
   status = loadLibrary(module, real, report);
-  return status ? status : openWeights(module, options, real, report);
+  return status ? status : openData(module, options, real, real, report);
 }
 
 /// The real path of the library or program that holds `address`; empty when unknown.
@@ -195,7 +226,7 @@ rapt_status openTable(rapt_module &module, const rapt_artifact &artifact, const 
     return status;
   char home[PATH_MAX];
   findHome(&artifact, home);
-  return openWeights(module, options, home, report);
+  return openData(module, options, name, home, report);
 }
 
 /// Makes a module and lets `fill` open it; gives it out only when that succeeds.
@@ -298,6 +329,7 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.target_cpu = module->variant < 0 ? "" : m.variants[module->variant].cpu.c_str();
   all.start_token = m.startToken;
   all.source_vocabulary = m.sourceVocabulary;
+  all.target_gpus = m.gpus.c_str();
   all.size = size;
   memcpy(info, &all, size < sizeof all ? size : sizeof all);
   return RAPT_OK;

@@ -1,5 +1,6 @@
 //===- Module.h - Code and weights ---------------------------------------------===//
 #pragma once
+#include "lib/Runtime/Device.h"
 #include "lib/Runtime/Manifest.h"
 #include "lib/Runtime/Weights.h"
 #include <atomic>
@@ -17,6 +18,7 @@ struct rapt_module {
   int variant = -1;        ///< index into the manifest's; -1: only inspected, and this machine can run none
   void *library = nullptr; ///< from dlopen, null when linked in
   rapt::runtime::Weights weights;
+  std::unique_ptr<rapt::runtime::Device> device; ///< of code for GPUs; null otherwise, and when only inspected
   ~rapt_module();
 
   /// Index of an entry in both manifest and artifact, -1 when there is none.

@@ -11,6 +11,9 @@ double Profile::now() {
 }
 
 rapt_status Profile::start(const rapt_module &module, const Allocator &memory, const Report &report) {
+  if (module.device)
+    return report.fail(RAPT_UNSUPPORTED, "%s has code for GPUs, whose kernels are not timed",
+                       module.manifest->name.c_str());
   manifest = module.manifest.get();
   code = module.entries;
   current = -1;

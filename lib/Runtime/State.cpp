@@ -76,14 +76,14 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
 /// Copies blocks into the state; returns the offset behind them.
 char *saveBlocks(rapt_context &c, const int32_t *table, int64_t count, char *to) {
   for (int64_t i = 0; i < count; ++i, to += c.limits.blockBytes)
-    memcpy(to, c.blocks.at(table[i]), c.limits.blockBytes);
+    c.blocks.read(to, table[i]);
   return to;
 }
 
 /// Takes blocks and fills them from the state; returns the offset behind the bytes read.
 const char *loadBlocks(rapt_context &c, int32_t *table, int64_t count, const char *from) {
   for (int64_t i = 0; i < count; ++i, from += c.limits.blockBytes)
-    memcpy(c.blocks.at(table[i] = c.blocks.take(/*isFilled=*/true)), from, c.limits.blockBytes);
+    c.blocks.write(table[i] = c.blocks.take(/*isFilled=*/true), from);
   return from;
 }
 
@@ -140,8 +140,10 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
   char *to = saveBlocks(*context, s->table, s->blockCount, blocks);
   to = saveBlocks(*context, s->sourceTable, s->sourceBlocks, to);
   if (l.stateBytes)
-    memcpy(to, context->states.at(s->state), size_t(l.stateBytes));
+    context->states.read(to, s->state);
   to += l.stateBytes;
+  if (rapt_status status = context->execution.wait(report))
+    return status;
   header.checksum = XXH3_64bits_withSeed(blocks, size_t(to - blocks), headerSeed(header));
   memcpy(buffer, &header, sizeof header);
   return RAPT_OK;
@@ -175,22 +177,26 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
                        ull(header.length), (long long)need, (long long)context->blocks.available(),
                        (long long)l.blocks);
   if (context->isRecurrent() && !context->states.reserve(context->memory, 1))
-    return report.fail(RAPT_NOMEM, "no memory for a sequence's state");
+    return context->execution.cause(report.fail(RAPT_NOMEM, "no memory for a sequence's state"), report);
   if ((status = context->newSequence(*sequence, report)))
     return status;
   Sequence &s = *context->find(*sequence);
   if (context->isRecurrent())
-    memcpy(context->states.at(s.state = context->states.take()),
-           static_cast<const char *>(state) + bytes - l.stateBytes, size_t(l.stateBytes));
+    context->states.write(s.state = context->states.take(/*isFilled=*/true),
+                          static_cast<const char *>(state) + bytes - l.stateBytes);
   s.length = int64_t(header.length);
   s.blockCount = ownBlocks(*context, header);
   blocks = loadBlocks(*context, s.table, s.blockCount, blocks);
-  if (header.sourceLength == noSource)
-    return RAPT_OK;
-  s.hasSource = true;
-  s.sourceLength = int64_t(header.sourceLength);
-  s.sourceBlocks = sourceBlocks(*context, header);
-  loadBlocks(*context, s.sourceTable, s.sourceBlocks, blocks);
-  return RAPT_OK;
+  if (header.sourceLength != noSource) {
+    s.hasSource = true;
+    s.sourceLength = int64_t(header.sourceLength);
+    s.sourceBlocks = sourceBlocks(*context, header);
+    loadBlocks(*context, s.sourceTable, s.sourceBlocks, blocks);
+  }
+  if ((status = context->execution.wait(report))) { // for copies to a GPU
+    context->endSequence(s);
+    *sequence = 0;
+  }
+  return status;
 }
 }

@@ -142,7 +142,7 @@ void Step::takeBlocks(size_t i) {
   if (copiesLast(s)) {
     s.replaced = s.table[s.blockCount - 1]; // held until the step succeeds
     int32_t copy = c.blocks.take(/*isFilled=*/true);
-    memcpy(c.blocks.at(copy), c.blocks.at(s.replaced), l.blockBytes);
+    c.blocks.copy(copy, s.replaced);
     s.table[s.blockCount - 1] = copy;
   }
   // An entry writes all tokens of a layer before it reads any, when the chunk is one part.
@@ -283,9 +283,8 @@ rapt_status Step::runPart() {
     table = std::max(table, c.blocksFor(sequence(p.chunk).length + p.begin + p.count));
   }
   const int64_t dims[dimCount] = {tokens, int64_t(rows), wanted, table, l.blocks, fillSources(), c.states.size()};
-  int64_t need = c.entry.workspace(dims, c.execution.workers());
-  if (need < 0 || (uint64_t(need) > c.workspace.size() && !c.workspace.allocate(c.memory, uint64_t(need))))
-    return report.fail(RAPT_NOMEM, "no memory for %lld bytes of workspace", ll(need));
+  if (rapt_status status = c.reserveWorkspace(c.entry.workspace(dims, c.execution.workers()), report))
+    return status;
   bool staged = wanted && !direct;
   if (staged && !c.staged.data() && !c.staged.allocate(c.memory, l.wanted * l.vocabulary))
     return report.fail(RAPT_NOMEM, "no memory for %lld rows of logits", ll(l.wanted));

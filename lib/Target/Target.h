@@ -28,9 +28,16 @@ public:
   /// The names of the matrix instructions that this target can emulate by other code, for tests.
   virtual llvm::ArrayRef<llvm::StringRef> emulatedUnits() const { return {}; }
 
+  /// The kind of device that runs the dispatches, as the manifest names it; empty for the CPU of the host program.
+  virtual llvm::StringRef device() const { return {}; }
+
+  /// The architectures of the device, as --gpu-arch names them; the first is the default.
+  virtual llvm::ArrayRef<llvm::StringRef> architectures() const { return {}; }
+
   /// The capabilities of a machine that the passes of this target may use, as if it had the instructions `emulated`:
-  /// one of emulatedUnits(), or empty.
-  virtual TargetInfo capabilities(const host::Machine &machine, llvm::StringRef emulated) const = 0;
+  /// one of emulatedUnits(), or empty. `architecture` is one of architectures(), or empty where there are none.
+  virtual TargetInfo capabilities(const host::Machine &machine, llvm::StringRef emulated,
+                                  llvm::StringRef architecture) const = 0;
 
   /// The name of the layout of caches of an element type, in the manifest and in saved sequences, which fit no other;
   /// null for one whose element types differ.
@@ -48,6 +55,10 @@ public:
 
   /// Appends the pass that checks what `stage`, one behind canonical, promises, if there is one.
   virtual void addContract(mlir::OpPassManager &passes, Stage stage) const = 0;
+
+  /// Appends the passes that compile device code of the stage llvm-dialect and put it into the host program, which is
+  /// all that is left then.
+  virtual void addEmission(mlir::OpPassManager &) const {}
 
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
   virtual void registerPasses() const = 0;

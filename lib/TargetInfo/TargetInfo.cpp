@@ -51,7 +51,8 @@ DictionaryAttr TargetInfo::toAttr(MLIRContext *context) const {
   Builder builder(context);
   SmallVector<NamedAttribute> fields{builder.getNamedAttr(targetName, builder.getStringAttr(target))};
   for (const Number &number : numbers)
-    fields.push_back(builder.getNamedAttr(number.name, builder.getI64IntegerAttr(this->*number.field)));
+    if (this->*number.field != 0)
+      fields.push_back(builder.getNamedAttr(number.name, builder.getI64IntegerAttr(this->*number.field)));
   for (const Flag &flag : flags)
     if (this->*flag.field)
       fields.push_back(builder.getNamedAttr(flag.name, builder.getUnitAttr()));
@@ -74,7 +75,8 @@ std::string TargetInfo::differenceFrom(const TargetInfo &other) const {
 std::vector<std::string> TargetInfo::list() const {
   std::vector<std::string> texts;
   for (const Number &number : numbers)
-    texts.push_back((number.name + "=" + Twine(this->*number.field)).str());
+    if (this->*number.field != 0)
+      texts.push_back((number.name + "=" + Twine(this->*number.field)).str());
   for (const Flag &flag : flags)
     if (this->*flag.field)
       texts.push_back(flag.name.str());

@@ -88,8 +88,8 @@ llvm.func @forward(%env: !llvm.ptr, %p: !llvm.ptr, %a: !llvm.ptr, %o: i64, %s: i
 // CHECK: %[[CHOSEN:.*]] = llvm.select %{{.*}}, %[[SERIAL]], %[[ENV]]
 // CHECK: %[[USED:.*]] = llvm.select %{{.*}}, %[[SERIAL]], %[[CHOSEN]]
 // CHECK: %[[BYTES:.*]] = llvm.call @scale_scratch(%[[DIMS]]
-// CHECK: %[[BAD:.*]] = llvm.icmp "slt" %[[BYTES]]
-// CHECK: llvm.cond_br %[[BAD]]
+// CHECK: %[[GOOD:.*]] = llvm.icmp "sge" %[[BYTES]]
+// CHECK: llvm.cond_br %[[GOOD]]
 // CHECK: %[[STATUS:.*]] = llvm.mlir.constant(-1 : i32)
 // CHECK: llvm.return %[[STATUS]]
 // CHECK: llvm.call @scale.body(%[[USED]], %[[SCRATCH]], {{.*}}%[[SCRATCH]], {{.*}}%[[X]], %[[X]], {{.*}}%[[Y]], %[[Y]]

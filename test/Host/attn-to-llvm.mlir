@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-to-llvm --reconcile-unrealized-casts | FileCheck %s
+// RUN: rapt-opt %s --attn-to-llvm=kept=gpu --reconcile-unrealized-casts | FileCheck %s
 
 // The closure is in the first block, not in the loop; a non-zero answer leaves the entry.
 // CHECK-LABEL: llvm.func @run
@@ -31,5 +31,37 @@ func.func @copy(%x: memref<4xbf16>, %y: memref<4xbf16>, %z: memref<4xf32>, %i: i
   %1 = vector.load %z[%i] : memref<4xf32>, vector<4xf32>
   return %1 : vector<4xf32>
 }
+
+// A launch hands over a constant that describes the kernel, and a struct of the captures; its failure ends the entry.
+// CHECK-LABEL: llvm.func @launching
+// CHECK: %[[ARGUMENTS:.*]] = llvm.alloca {{.*}} x !llvm.struct<(f32, i64)>
+// CHECK: llvm.store %{{.*}} : f32
+// CHECK: llvm.store %{{.*}} : i64
+// CHECK: llvm.getelementptr %{{.*}}[0, 3]
+// CHECK: %[[KERNEL:.*]] = llvm.mlir.addressof @scale.kernel
+// CHECK: %[[STATUS:.*]] = llvm.call %{{.*}}(%{{.*}}, %[[KERNEL]], %[[ARGUMENTS]], %{{.*}})
+// CHECK: llvm.icmp "ne" %[[STATUS]]
+gpu.module @kernels {
+  func.func @other() attributes {attn_host.kernel = {shared = 0 : i64, threads = 32 : i64}} {
+    return
+  }
+  func.func @scale(%x: f32, %n: index) attributes {attn_host.kernel = {shared = 64 : i64, threads = 128 : i64}} {
+    return
+  }
+}
+func.func @launching(%env: !llvm.ptr, %x: f32, %n: index) -> i32 {
+  %s = arith.constant 0 : i32
+  attn_host.launch @kernels::@scale(%x, %n) blocks %n env %env : (f32, index), !llvm.ptr
+  return %s : i32
+}
 // CHECK: llvm.func internal @task.thunk(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK: llvm.call @task
+// CHECK: llvm.mlir.global external constant @rapt.device_code()
+// CHECK: llvm.mlir.global internal constant @scale.name("scale\00")
+// CHECK: llvm.mlir.global internal constant @scale.kernel()
+// CHECK: llvm.mlir.addressof @rapt.device_code
+// CHECK: llvm.mlir.addressof @scale.name
+// CHECK: llvm.mlir.constant(1 : i32) : i32
+// CHECK: llvm.mlir.constant(128 : i32) : i32
+// CHECK: llvm.mlir.constant(64 : i32) : i32
+// CHECK: llvm.mlir.constant(16 : i32) : i32

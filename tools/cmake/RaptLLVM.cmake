@@ -2,7 +2,6 @@
 # for relocations, with the archives 5 ms, and the tests start more than two thousand.
 #
 #   RaptMLIR    what our code includes of MLIR, and LLVM with the targets that raptc knows
-#   RaptNVPTX   what the code generator for NVIDIA GPUs needs besides
 
 find_package(MLIR REQUIRED CONFIG PATHS /usr/lib/llvm-${RAPT_LLVM_VERSION})
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
@@ -21,9 +20,8 @@ endfunction()
 rapt_import_library(zstd::libzstd_shared libzstd.so.1)
 
 add_library(RaptLLVM INTERFACE)
-llvm_map_components_to_libnames(components AArch64 Passes SupportLSP X86)
+llvm_map_components_to_libnames(components AArch64 NVPTX Passes SupportLSP X86)
 target_link_libraries(RaptLLVM INTERFACE ${components})
-llvm_map_components_to_libnames(nvptx NVPTX)
 
 # Debian's archives of MLIR depend on the shared library of LLVM.
 get_directory_property(archives IMPORTED_TARGETS)
@@ -39,14 +37,11 @@ add_library(RaptMLIR INTERFACE)
 target_link_libraries(RaptMLIR INTERFACE
   MLIRAMXDialect MLIRAMXTransforms MLIRAffineToStandard MLIRArithToLLVM MLIRArithTransforms
   MLIRArithValueBoundsOpInterfaceImpl MLIRBufferizationTransforms MLIRBuiltinToLLVMIRTranslation
-  MLIRControlFlowToLLVM MLIRFuncInlinerExtension MLIRFuncToLLVM MLIRIndexToLLVM MLIRLLVMToLLVMIRTranslation
-  MLIRLinalgTransformOps MLIRLinalgTransforms MLIRMathToLLVM MLIRMemRefToLLVM MLIRMemRefTransforms MLIRParser
+  MLIRControlFlowToLLVM MLIRFuncInlinerExtension MLIRFuncToLLVM MLIRGPUToLLVMIRTranslation MLIRGPUToNVVMTransforms MLIRGPUTransforms MLIRIndexToLLVM MLIRLLVMToLLVMIRTranslation
+  MLIRLinalgTransformOps MLIRLinalgTransforms MLIRMathToLLVM MLIRMemRefToLLVM MLIRMemRefTransforms MLIRNVVMTarget MLIRNVVMToLLVM MLIRNVVMToLLVMIRTranslation MLIRParser
   MLIRReconcileUnrealizedCasts MLIRSCFToControlFlow MLIRSCFTransforms MLIRTargetLLVMIRExport MLIRTensorInferTypeOpInterfaceImpl MLIRTensorTransforms
   MLIRTransformDialectTransforms MLIRTransforms MLIRUBToLLVM MLIRVectorToLLVMPass MLIRVectorToSCF MLIRVectorTransforms
   RaptLLVM)
-add_library(RaptNVPTX INTERFACE)
-target_link_libraries(RaptNVPTX INTERFACE
-  MLIRGPUDialect MLIRGPUToLLVMIRTranslation MLIRGPUToNVVMTransforms MLIRGPUTransforms MLIRNVVMDialect MLIRNVVMTarget MLIRNVVMToLLVM MLIRNVVMToLLVMIRTranslation ${nvptx} RaptMLIR)
 # rapt_export_symbols(TOOL): plugins find the symbols of MLIR, of our dialect and of LLVM's basic libraries in the tool.
 # With those of LLVM's code generators as well, raptc would be 16 MB larger and start 0.5 ms later.
 set(kept LLVMBinaryFormat LLVMBitstreamReader LLVMCore LLVMDemangle LLVMRemarks LLVMSupport LLVMTargetParser)

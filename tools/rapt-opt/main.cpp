@@ -2,7 +2,6 @@
 #include "lib/Driver/IRFile.h"
 #include "lib/Driver/Plugins.h"
 #include "lib/InitAll.h"
-#include "lib/Target/CUDA/Codegen/Passes.h"
 #include "mlir/Dialect/Linalg/TransformOps/DialectExtension.h"
 #include "mlir/Dialect/Transform/Transforms/Passes.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -32,8 +31,6 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   rapt::registerAllDialects(registry);
   rapt::registerAllPasses();
-  rapt::cuda::registerCodegenDialects(registry);
-  rapt::cuda::registerCodegenPasses();
   // Schedules written as transform scripts, which try tilings before a pass has them.
   linalg::registerTransformDialectExtension(registry);
   transform::registerTransformPasses();

@@ -98,7 +98,7 @@ public:
     return units;
   }
 
-  TargetInfo capabilities(const host::Machine &machine, StringRef emulated) const override {
+  TargetInfo capabilities(const host::Machine &machine, StringRef emulated, StringRef) const override {
     TargetInfo info;
     info.vectorBytes = machine.vectorBytes();
     const bool isWide = info.vectorBytes == 64;

@@ -8,6 +8,7 @@
 #include "lib/Host/Passes.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
+#include "lib/Target/Generic/Stages.h"
 #include "lib/Target/Target.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -28,7 +29,7 @@ public:
 
   /// Vectors have the default width, which LLVM splits where registers are narrower: text of a stage is for every
   /// machine.
-  TargetInfo capabilities(const host::Machine &, StringRef) const override { return {}; }
+  TargetInfo capabilities(const host::Machine &, StringRef, StringRef) const override { return {}; }
 
   StringRef cacheLayout(Type) const override { return "rows"; }
 
@@ -43,14 +44,13 @@ public:
       passes.addPass(createAttnGenericLayout());
       passes.addPass(createAttnGenericSchedule());
     } else if (stage == Stage::Tiled) {
-      passes.addPass(createAttnToLinalg(&generic::rowCache()));
-      passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
-      passes.addPass(createCanonicalizerPass());
-      passes.addPass(createAttnTileLinalg());
-      passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
-      passes.addPass(createCanonicalizerPass());
+      generic::addTiles(passes);
     } else if (stage == Stage::Backend) {
-      addBackend(passes);
+      generic::addBuffers(passes);
+      passes.addPass(createAttnOutlineParallel());
+      passes.addPass(createAttnPlanMemory());
+      passes.addPass(createAttnGenericVectorize());
+      generic::addLoops(passes);
     } else if (stage == Stage::LLVMDialect) {
       passes.addPass(createAttnExpandMath());
       passes.addPass(createAttnLowerVectors());
@@ -78,26 +78,34 @@ public:
 
   void registerDialects(DialectRegistry &) const override {}
   void registerPasses() const override { registerGenericPasses(); }
-
-private:
-  static void addBackend(OpPassManager &passes) {
-    passes.addPass(createAttnLowerEntries());
-    passes.addPass(createCanonicalizerPass());
-    passes.addPass(bufferization::createOneShotBufferizePass());
-    passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass()); // buffers are as large as dims say
-    passes.addPass(createCanonicalizerPass());
-    passes.addPass(createCSEPass());
-    passes.addPass(createCanonicalizerPass());
-    passes.addPass(createAttnOutlineParallel());
-    passes.addPass(createAttnPlanMemory());
-    passes.addPass(createAttnGenericVectorize());
-    passes.addPass(createAttnLinalgToLoops());
-    passes.addPass(createCanonicalizerPass());
-    passes.addPass(createCSEPass());
-  }
 };
 
 } // namespace
+
+void generic::addTiles(OpPassManager &passes) {
+  passes.addPass(createAttnToLinalg(&generic::rowCache()));
+  passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createAttnTileLinalg());
+  passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+  passes.addPass(createCanonicalizerPass());
+}
+
+void generic::addBuffers(OpPassManager &passes) {
+  passes.addPass(createAttnLowerEntries());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(bufferization::createOneShotBufferizePass());
+  passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass()); // buffers are as large as dims say
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createCanonicalizerPass());
+}
+
+void generic::addLoops(OpPassManager &passes) {
+  passes.addPass(createAttnLinalgToLoops());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
 
 namespace rapt::generic {
 const Target &target() {

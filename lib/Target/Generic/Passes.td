@@ -59,6 +59,10 @@ def AttnGenericSchedule : Pass<"attn-generic-schedule", "::mlir::ModuleOp"> {
         %o = attn.attention ... {attn.schedule = #attn.schedule<keys = 64, queries = 16>} ...
     ```
   }];
+  let options = [Option<"queries", "queries", "int64_t", "16", "Queries of a tile">,
+                 Option<"keys", "keys", "int64_t", "64", "Keys of a KV block">,
+                 Option<"rows", "rows", "int64_t", "16", "Points of a linalg op's tile along its last parallel loop but one">,
+                 Option<"columns", "columns", "int64_t", "256", "Points along its last parallel loop">];
 }
 
 def AttnGenericVectorize : Pass<"attn-generic-vectorize"> {

@@ -13,18 +13,14 @@ using namespace rapt;
 
 namespace {
 
-/// Queries of a tile, and keys of a KV block: their scores stay in a first-level cache.
-constexpr neutral::AttentionTiles kAttention{16, 64};
-/// Points of a tile of a linalg op: enough work for a task.
-constexpr neutral::LinalgTiles kLinalg{16, 256};
-
 struct GenericSchedule : rapt::impl::AttnGenericScheduleBase<GenericSchedule> {
+  using AttnGenericScheduleBase::AttnGenericScheduleBase;
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
     MLIRContext *context = &getContext();
-    getOperation()->setAttr(attn::AttnDialect::scheduleAttr, kLinalg.toAttr(context));
-    attn::ScheduleAttr attention = kAttention.toAttr(context);
+    getOperation()->setAttr(attn::AttnDialect::scheduleAttr, neutral::LinalgTiles{rows, columns}.toAttr(context));
+    attn::ScheduleAttr attention = neutral::AttentionTiles{queries, keys}.toAttr(context);
     getOperation()->walk([&](Operation *op) {
       if (neutral::hasAttentionTiles(op))
         op->setAttr(attn::AttnDialect::scheduleAttr, attention);

@@ -16,7 +16,40 @@ extern "C" {
 
 #define RAPT_ARTIFACT_MAGIC UINT64_C(0x0054524154504152) /* "RAPTART\0" */
 #define RAPT_ABI_MAJOR 1
-#define RAPT_ABI_MINOR 3
+#define RAPT_ABI_MINOR 4
+
+/* Code for a device, since ABI 1.4. Entries of such an artifact run on the host: they compute arguments and start
+ * kernels. All buffers that they get are addresses of the device's memory, which the host never reads. */
+typedef struct rapt_device_image {
+  const char *arch; /* "sm_80"; with code for this architecture alone "sm_90a" */
+  const void *bytes;
+  uint64_t size;
+  /* 0: PTX, NUL-terminated, which the driver compiles: for `arch` and newer. 1: machine code (cubin): for the major
+   * architecture of `arch`, from its minor one on. A name that ends in 'a': for exactly that one. */
+  uint32_t form;
+  uint32_t reserved;
+} rapt_device_image;
+
+typedef struct rapt_device_code {
+  uint32_t device; /* a number of DLPack: 2 is CUDA */
+  uint32_t image_count;
+  const rapt_device_image *images; /* of the same kernels, best first */
+  uint64_t kernel_count;
+} rapt_device_code;
+
+typedef struct rapt_kernel {
+  const rapt_device_code *code;
+  const char *name;
+  uint32_t index;          /* below kernel_count */
+  uint32_t threads;        /* of a thread block */
+  uint32_t shared_bytes;   /* dynamic shared memory of a thread block */
+  uint32_t argument_bytes; /* of the kernel's only parameter, a struct by value */
+} rapt_kernel;
+
+/* Starts `blocks` thread blocks (grid x) and returns without waiting; 0 blocks: nothing is started. The launches of an
+ * entry run in order. Returns 0, or non-zero when the run is canceled or a kernel cannot be started: then the entry
+ * returns that value at once. `arguments` may change after the call. */
+typedef int32_t (*rapt_launch_fn)(void *user, const rapt_kernel *kernel, const void *arguments, int64_t blocks);
 
 #ifndef RAPT_ENV /* headers of kernels define these too */
 #define RAPT_ENV
@@ -31,15 +64,17 @@ typedef void (*rapt_task_fn)(void *closure, int64_t begin, int64_t end, int64_t 
 typedef int32_t (*rapt_parallel_for_fn)(void *user, rapt_task_fn body, void *closure, int64_t count);
 
 typedef struct rapt_env {
-  void *user; /* handed back to parallel_for */
+  void *user; /* handed back to parallel_for and launch */
   rapt_parallel_for_fn parallel_for;
-  int64_t workers; /* >= 1 */
+  /* >= 1. For a device: slices of scratch memory that the runtime gives, 4096, however many processors there are. */
+  int64_t workers;
+  rapt_launch_fn launch; /* since ABI 1.4; read by code for devices, which has no use for parallel_for */
 } rapt_env;
 #endif
 
 /* An entry. `buffers` and `dims` are in the order in which the manifest's entry lists them. Buffers are
- * aligned to 64 bytes (outputs at least to their elements), dense and row-major. Returns 0 or what parallel_for
- * returned. */
+ * aligned to 64 bytes (outputs at least to their elements), dense and row-major. Returns 0 or what parallel_for or
+ * launch returned. */
 typedef int32_t (*rapt_entry_fn)(const rapt_env *env, void *const *buffers, const int64_t *dims);
 
 /* Bytes of workspace the entry needs for these dims and this many workers (a multiple of 64). */
@@ -63,6 +98,8 @@ typedef struct rapt_artifact {
   /* Since ABI 1.1, to be read only where abi_minor says so: the bytes of a whole weight file, aligned to 4096. */
   const void *weights;
   uint64_t weights_size; /* 0: the weights are a file */
+  /* Since ABI 1.4, to be read only where abi_minor says so. NULL: code for CPUs. */
+  const rapt_device_code *device_code;
 } rapt_artifact;
 
 /* The weight file: this header, then sections, each aligned to 4096 bytes. Section 0 is "weights", the bytes that

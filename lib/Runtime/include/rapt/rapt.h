@@ -50,8 +50,9 @@ RAPT_API const char *rapt_status_name(rapt_status status);
 
 /*===-- Hooks -------------------------------------------------------------------===*/
 
-/** Allocates the memory of a context. `alignment` is a power of two up to 4096; `device` is 0, the host. alloc returns
- * NULL when there is none. Called by the context's thread only; never in rapt_step once the context is warm. */
+/** Allocates the memory of a context. `alignment` is a power of two up to 4096; `device` is 0, the host: memory of GPUs
+ * is the driver's. alloc returns NULL when there is none. Called by the context's thread only; never in rapt_step once
+ * the context is warm. */
 typedef struct rapt_allocator {
   size_t size;
   void *user;
@@ -95,9 +96,12 @@ typedef struct rapt_module_options {
   const void *weights_data; /**< The whole weight file, aligned to 64 bytes, outliving the module. */
   size_t weights_bytes;
   const char *variant; /**< Code for this CPU, of those in the library; NULL: the best that this machine can run. */
+  int32_t device;      /**< Code for GPUs: the number of the GPU, as CUDA counts them. Code for CPUs: 0. */
 } rapt_module_options;
 
-/** Opens a compiled model. The processor is checked before any code of it can run. Starts no thread. */
+/** Opens a compiled model. The processor is checked before any code of it can run. Starts no thread. Code for GPUs and
+ * the weights are loaded into the GPU's memory, once for all contexts; UNSUPPORTED where there is no driver, no GPU, or
+ * one of another architecture: no such code runs on the CPU instead. */
 RAPT_API rapt_status rapt_module_open(const char *path, const rapt_module_options *options, rapt_module **module,
                                       char *message, size_t message_size);
 /** The same for a model linked into the program: `artifact` is the PREFIX_module of its header. */
@@ -132,6 +136,7 @@ typedef struct rapt_module_info {
   int64_t start_token;       /**< That the sequences of an encoder-decoder begin with; -1: none. */
   int64_t source_vocabulary; /**< Ids of an encoder-decoder's sources, where they have a vocabulary of their own: their
                                   text is of tokenizer.json, the target's of target_tokenizer.json. 0: `vocabulary`. */
+  const char *target_gpus;   /**< What code for GPUs runs on, "sm_90a, sm_80 or newer"; "" for CPUs. */
 } rapt_module_info;
 
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
@@ -151,6 +156,10 @@ RAPT_API int64_t rapt_pool_threads(const rapt_pool *pool);
 RAPT_API rapt_executor rapt_pool_executor(rapt_pool *pool);
 
 /*===-- Contexts ----------------------------------------------------------------===*/
+
+/* On a GPU a context has a stream, and its cache and workspace are the GPU's memory. Code for GPUs uses neither pool
+ * nor executor. A call waits for its kernels where it reads what they computed: one that asks for no logits may return
+ * while they run, and the next call that waits tells of their failure. */
 
 typedef struct rapt_context_options {
   size_t size;

@@ -30,7 +30,7 @@ typedef enum rapt_status {
   RAPT_TOO_LONG = 7,     /**< A sequence would exceed the model's or the context's positions. */
   RAPT_BUSY = 8,         /**< The object is in use by another thread. */
   RAPT_CANCELLED = 9,    /**< The caller canceled; sequences are as before the call. */
-  RAPT_IO = 10,          /**< The operating system failed to read or write. */
+  RAPT_IO = 10,          /**< The operating system or a device failed to read or write. */
   RAPT_FORKED = 11,      /**< The object belongs to the parent process and may only be destroyed here. */
   RAPT_UNSUPPORTED = 12, /**< Understood, but this version or this model cannot do it. */
   RAPT_BUG = 13          /**< A fault of Rapt itself; please report it. */

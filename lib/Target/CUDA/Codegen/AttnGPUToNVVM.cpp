@@ -1,6 +1,7 @@
 //===- AttnGPUToNVVM.cpp - Lowers attn_gpu to nvvm and llvm -------------------------------===//
 #include "lib/Target/CUDA/Codegen/Lowering.h"
 #include "lib/Target/CUDA/Codegen/Passes.h"
+#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -43,6 +44,8 @@ public:
 struct AttnGPUToNVVM : rapt::impl::AttnGPUToNVVMBase<AttnGPUToNVVM> {
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
+    if (failed(checkStage(*this, module, Stage::Backend)))
+      return signalPassFailure();
     if (failed(declareShared(module)))
       return signalPassFailure();
     RegisterConverter converter;

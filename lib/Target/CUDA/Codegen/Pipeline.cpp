@@ -50,6 +50,6 @@ void cuda::addCodegenPasses(OpPassManager &manager) {
 
 void cuda::registerCodegenPasses() {
   registerCUDACodegenPasses();
-  registerPass([] { return createGpuModuleToBinaryPass(); });
+  registerGpuModuleToBinaryPass();
   PassPipelineRegistration<>("attn-gpu-to-llvm", "lowers kernels of attn_gpu to the LLVM dialect", addCodegenPasses);
 }

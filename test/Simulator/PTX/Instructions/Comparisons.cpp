@@ -141,12 +141,27 @@ Outcome setValue(Execution &e) {
   return Outcome::Next;
 }
 
+/// The lanes of `lanes` in which an operand has a value.
+LaneMask written(const Execution &e, const Operand &operand, LaneMask lanes) {
+  return operand.kind == Operand::Kind::Register ? lanes & e.warp.valid[operand.index] : lanes;
+}
+
+/// selp. LLVM selects between a value and a register that nobody writes where the latter is never chosen, or where it
+/// does not matter. Such a result has no value, which is reported where it is used.
 template <typename T> Outcome select(Execution &e) {
-  Lanes<T> a = read<T>(e, e.operand(1)), b = read<T>(e, e.operand(2));
-  LaneMask condition = readPredicate(e, e.operand(3));
+  const LaneMask lanes = e.lanes, condition = readPredicate(e, e.operand(3));
+  const LaneMask first = written(e, e.operand(1), lanes & condition),
+                 second = written(e, e.operand(2), lanes & ~condition);
+  e.lanes = first;
+  Lanes<T> a = read<T>(e, e.operand(1));
+  e.lanes = second;
+  Lanes<T> b = read<T>(e, e.operand(2));
+  e.lanes = lanes;
   for (unsigned lane = 0; lane < warpSize; ++lane)
     a[lane] = condition >> lane & 1 ? a[lane] : b[lane];
   write(e, e.operand(0), a);
+  if (const LaneMask missing = lanes & ~(first | second))
+    e.warp.valid[e.operand(0).index] &= ~missing;
   return Outcome::Next;
 }
 

@@ -1,0 +1,105 @@
+#include "lib/Runtime/DeviceArguments.h"
+#include <algorithm>
+
+namespace rapt::runtime {
+
+namespace {
+
+constexpr uint64_t alignment = 256; ///< of a buffer, as the driver's own allocations
+constexpr uint64_t largest = uint64_t(1) << 46;
+/// Larger inputs, and larger outputs, are copied from and to where they are.
+constexpr uint64_t mostPinned = uint64_t(4) << 20;
+
+bool isCopied(const ManifestBuffer &buffer) {
+  return buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;
+}
+
+} // namespace
+
+DeviceArguments::~DeviceArguments() {
+  stream.release(staged);
+  stream.releasePinned(pinned);
+}
+
+rapt_status DeviceArguments::place(const ManifestEntry &entry, const int64_t *dims, const Report &report) {
+  const size_t count = entry.buffers.size();
+  if (count > places.size() && (!places.allocate(memory, count) || !addresses.allocate(memory, count)))
+    return report.fail(RAPT_NOMEM, "no memory for %zu buffers", count);
+  uint64_t end = 0;
+  for (BufferKind kind : {BufferKind::Input, BufferKind::Output}) {
+    for (size_t i = 0; i < count; ++i) {
+      const ManifestBuffer &buffer = entry.buffers[i];
+      if (buffer.kind != kind)
+        continue;
+      uint64_t bytes = elementBytes(buffer);
+      for (const ManifestExtent &e : buffer.shape)
+        if (!multiply(bytes, uint64_t(extentOf(e, dims)), bytes) || bytes > largest)
+          return report.fail(RAPT_NOMEM, "%s is larger than any memory", buffer.name.c_str());
+      places[i] = {end, bytes};
+      end += (bytes + alignment - 1) / alignment * alignment;
+    }
+    (kind == BufferKind::Input ? inputBytes : outputBytes) = kind == BufferKind::Input ? end : end - inputBytes;
+  }
+  return RAPT_OK;
+}
+
+/// Memory for the arguments of this run. False with a failure of the stream.
+bool DeviceArguments::makeRoom() {
+  if (const uint64_t all = inputBytes + outputBytes; all > stagedBytes || !staged) {
+    stream.release(staged);
+    staged = stream.allocate(all, "tensors");
+    stagedBytes = staged ? all : 0;
+  }
+  auto wanted = [](uint64_t bytes) { return bytes <= mostPinned ? bytes : 0; };
+  if (const uint64_t most = std::max(wanted(inputBytes), wanted(outputBytes)); most > pinnedBytes) {
+    stream.releasePinned(pinned);
+    pinned = static_cast<char *>(stream.allocatePinned(most));
+    pinnedBytes = pinned ? most : 0;
+  }
+  return !stream.hasFailed();
+}
+
+void *const *DeviceArguments::send(const ManifestEntry &entry, void *const *buffers, const int64_t *dims,
+                                   rapt_status &status, const Report &report) {
+  status = place(entry, dims, report);
+  if (status || !makeRoom())
+    return nullptr;
+  const bool viaPinned = isPinned(inputBytes);
+  stream.waitForMark(); // the inputs of the run before have been copied
+  for (size_t i = 0; i < entry.buffers.size(); ++i) {
+    const ManifestBuffer &buffer = entry.buffers[i];
+    addresses[i] = isCopied(buffer) ? reinterpret_cast<void *>(staged + places[i].offset) : buffers[i];
+    if (buffer.kind != BufferKind::Input || !places[i].bytes)
+      continue;
+    if (viaPinned)
+      memcpy(pinned + places[i].offset, buffers[i], places[i].bytes);
+    else
+      stream.copyIn(staged + places[i].offset, buffers[i], places[i].bytes);
+  }
+  if (viaPinned)
+    stream.copyIn(staged, pinned, inputBytes);
+  else
+    stream.wait(); // the caller's memory is its own again when the call returns
+  stream.mark();
+  return stream.hasFailed() ? nullptr : addresses.data();
+}
+
+void DeviceArguments::receive(const ManifestEntry &entry, void *const *buffers) {
+  if (!outputBytes)
+    return;
+  const bool viaPinned = isPinned(outputBytes);
+  auto forEach = [&](auto copy) {
+    for (size_t i = 0; i < entry.buffers.size(); ++i)
+      if (entry.buffers[i].kind == BufferKind::Output && places[i].bytes)
+        copy(buffers[i], places[i]);
+  };
+  if (viaPinned)
+    stream.copyOut(pinned, staged + inputBytes, outputBytes);
+  else
+    forEach([&](void *to, const Place &from) { stream.copyOut(to, staged + from.offset, from.bytes); });
+  stream.wait();
+  if (viaPinned && !stream.hasFailed())
+    forEach([&](void *to, const Place &from) { memcpy(to, pinned + (from.offset - inputBytes), from.bytes); });
+}
+
+} // namespace rapt::runtime

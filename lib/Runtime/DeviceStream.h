@@ -1,0 +1,111 @@
+//===- DeviceStream.h - Operations on a GPU in their order -----------------------===//
+#pragma once
+#include "lib/Runtime/Device.h"
+#include "lib/Runtime/Memory.h"
+#include <cstring>
+
+namespace rapt::runtime {
+
+/// A stream: operations run one after the other, while the host goes on. The first failure is kept, and until it is
+/// told the operations after it do nothing. Used by the thread that holds the context alone.
+class DeviceStream {
+public:
+  static rapt_status make(const Device &device, std::unique_ptr<DeviceStream> &stream, const Report &report);
+  DeviceStream(const DeviceStream &) = delete;
+  DeviceStream &operator=(const DeviceStream &) = delete;
+  ~DeviceStream();
+
+  /// 0 when there is no memory; `what` is what it is for.
+  cuda::Address allocate(uint64_t bytes, const char *what);
+  /// Waits for operations that may use the memory.
+  void release(cuda::Address memory);
+  /// Pinned memory of the host, which the GPU copies without help of the processor.
+  void *allocatePinned(uint64_t bytes);
+  void releasePinned(void *memory);
+
+  void clear(cuda::Address to, uint64_t bytes);
+  void copy(cuda::Address to, cuda::Address from, uint64_t bytes);
+  /// `from` may change once `mark` is reached or after `wait`.
+  void copyIn(cuda::Address to, const void *from, uint64_t bytes);
+  void copyOut(void *to, cuda::Address from, uint64_t bytes);
+  void launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks);
+
+  /// Notes how far the stream is, in mark 0 or 1.
+  void mark(int which = 0);
+  void waitForMark(int which = 0);
+  /// Waits for all operations.
+  void wait();
+
+  bool hasFailed() const { return failure != RAPT_OK; }
+  /// Reports the failure and forgets it.
+  rapt_status tell(const Report &report);
+
+  const Device &device;
+
+private:
+  explicit DeviceStream(const Device &device) : device(device) {}
+  /// Keeps a failure; `what` says what was to be done.
+  [[gnu::format(printf, 3, 4)]] void check(cuda::Result result, const char *what, ...);
+  /// Runs an operation inside the device's context unless one failed before.
+  template <typename Operation> void attempt(const char *what, Operation operation) {
+    if (failure)
+      return;
+    DeviceScope scope(device);
+    check(scope.result ? scope.result : operation(), "%s", what);
+  }
+
+  cuda::Stream stream = nullptr;
+  cuda::Event marks[2] = {};
+  bool isMarked[2] = {};
+  rapt_status failure = RAPT_OK;
+  char text[256] = "";
+};
+
+/// Memory that compiled code works on: the host's, or that of a stream's GPU, of which the host knows the address
+/// alone.
+class CodeMemory {
+public:
+  CodeMemory() = default;
+  CodeMemory(const CodeMemory &) = delete;
+  CodeMemory &operator=(const CodeMemory &) = delete;
+  ~CodeMemory() { release(); }
+
+  /// Replaces the content. Without a stream the memory is the host's. False when there is no memory; a stream tells
+  /// why.
+  [[nodiscard]] bool allocate(const Allocator &from, DeviceStream *stream, uint64_t bytes, const char *what,
+                              bool zeroed = false);
+  void swap(CodeMemory &other);
+  uint64_t size() const { return stream ? bytes : host.size(); }
+  void *data() { return stream ? reinterpret_cast<void *>(address) : host.data(); }
+
+  void clear(uint64_t offset, uint64_t count) {
+    if (stream)
+      return stream->clear(address + offset, count);
+    memset(host.data() + offset, 0, count);
+  }
+  /// Copies `count` bytes at `offset` of `from` to offset `to`.
+  void copyFrom(CodeMemory &from, uint64_t to, uint64_t offset, uint64_t count) {
+    if (stream)
+      return stream->copy(address + to, from.address + offset, count);
+    memcpy(host.data() + to, from.host.data() + offset, count);
+  }
+  void write(uint64_t offset, const void *from, uint64_t count) {
+    if (stream)
+      return stream->copyIn(address + offset, from, count);
+    memcpy(host.data() + offset, from, count);
+  }
+  void read(void *to, uint64_t offset, uint64_t count) {
+    if (stream)
+      return stream->copyOut(to, address + offset, count);
+    memcpy(to, host.data() + offset, count);
+  }
+
+private:
+  void release();
+  Array<char> host;
+  DeviceStream *stream = nullptr;
+  cuda::Address address = 0;
+  uint64_t bytes = 0;
+};
+
+} // namespace rapt::runtime

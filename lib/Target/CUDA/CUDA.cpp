@@ -1,0 +1,132 @@
+//===- CUDA.cpp - The target of NVIDIA GPUs ----------------------------------------------===//
+//
+// The host program is that of every target; its dispatches are launches of kernels. An op
+// without a schedule of its own takes the neutral decomposition, a point of its tiles to a
+// thread.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Conversion/Passes.h"
+#include "lib/Host/Passes.h"
+#include "lib/Target/CUDA/Architecture.h"
+#include "lib/Target/CUDA/Codegen/Passes.h"
+#include "lib/Target/CUDA/Passes.h"
+#include "lib/Target/Generic/Passes.h"
+#include "lib/Target/Generic/RowCache.h"
+#include "lib/Target/Generic/Stages.h"
+#include "lib/Target/Target.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace rapt;
+
+namespace {
+
+/// Dialects of device code in the host program's module.
+const std::string kDeviceDialects[] = {"gpu", "nvvm"};
+constexpr int64_t kStack = 4096; ///< bytes of a thread's scratch in its local memory
+
+class CUDATarget : public Target {
+public:
+  StringRef name() const override { return "cuda"; }
+  StringRef device() const override { return "cuda"; }
+  ArrayRef<StringRef> architectures() const override { return cuda::architectures(); }
+
+  TargetInfo capabilities(const host::Machine &, StringRef, StringRef architecture) const override {
+    return cuda::capabilitiesOf(architecture);
+  }
+
+  StringRef cacheLayout(Type) const override { return "rows"; }
+
+  attn::CacheLayoutInterface layoutOfCache(const attn::KVSegment &segment, int64_t block) const override {
+    return generic::cacheRowsOf(segment, block);
+  }
+
+  std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface) const override { return std::nullopt; }
+
+  void addPasses(OpPassManager &passes, Stage stage) const override {
+    if (stage == Stage::LaidOut) {
+      passes.addPass(createAttnGenericLayout());
+      AttnGenericScheduleOptions tiles;
+      tiles.queries = tiles.rows = tiles.columns = 1;
+      tiles.keys = 8; // their scores, and the keys, are in local memory
+      passes.addPass(createAttnGenericSchedule(tiles));
+    } else if (stage == Stage::Tiled) {
+      generic::addTiles(passes);
+    } else if (stage == Stage::Backend) {
+      generic::addBuffers(passes);
+      passes.addPass(createAttnHostCodeToTasks());
+      passes.addPass(createAttnOutlineParallel());
+      AttnPlanMemoryOptions memory;
+      memory.stack = kStack;
+      passes.addPass(createAttnPlanMemory(memory));
+      generic::addLoops(passes);
+      passes.addPass(createAttnCUDAOutlineKernels());
+      passes.addPass(createCanonicalizerPass());
+    } else if (stage == Stage::LLVMDialect) {
+      addLLVMDialect(passes);
+    }
+  }
+
+  void addContract(OpPassManager &passes, Stage stage) const override {
+    if (stage == Stage::LaidOut || stage == Stage::Tiled) {
+      AttnVerifyGenericOptions contract;
+      contract.tiled = stage == Stage::Tiled;
+      passes.addPass(createAttnVerifyGeneric(contract));
+    } else if (stage == Stage::Backend) {
+      AttnVerifyBackendOptions contract;
+      contract.dialects.assign(std::begin(kDeviceDialects), std::end(kDeviceDialects));
+      passes.addPass(createAttnVerifyBackend(contract));
+    } else {
+      AttnVerifyLLVMDialectOptions contract;
+      contract.dialects.assign(std::begin(kDeviceDialects), std::end(kDeviceDialects));
+      passes.addPass(createAttnVerifyLLVMDialect(contract));
+    }
+  }
+
+  void addEmission(OpPassManager &passes) const override {
+    passes.addPass(createAttnCUDAAttachTarget());
+    GpuModuleToBinaryPassOptions binary;
+    binary.compilationTarget = "isa";
+    passes.addPass(createGpuModuleToBinaryPass(binary));
+    passes.addPass(createAttnCUDAEmbedCode());
+  }
+
+  void registerDialects(DialectRegistry &registry) const override { cuda::registerCodegenDialects(registry); }
+
+  void registerPasses() const override {
+    registerCUDAPasses();
+    cuda::registerCodegenPasses();
+  }
+
+private:
+  static void addLLVMDialect(OpPassManager &passes) {
+    passes.addPass(createAttnExpandMath());
+    passes.addPass(createAttnLowerVectors());
+    passes.addPass(createSCFToControlFlowPass());
+    passes.addPass(createLowerAffinePass());
+    AttnToLLVMOptions conversion;
+    conversion.kept.assign(std::begin(kDeviceDialects), std::end(kDeviceDialects));
+    passes.addPass(createAttnToLLVM(conversion));
+    passes.addPass(createReconcileUnrealizedCastsPass());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+    passes.addPass(createAttnCUDALowerKernels());
+    passes.addPass(createAttnEmitEntries());
+  }
+};
+
+} // namespace
+
+namespace rapt::cuda {
+const Target &target() {
+  static const CUDATarget target;
+  return target;
+}
+} // namespace rapt::cuda

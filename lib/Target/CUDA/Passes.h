@@ -1,0 +1,9 @@
+//===- Passes.h - Passes of the CUDA target --------------------------------------*- C++ -*-===//
+#pragma once
+#include "mlir/Pass/Pass.h"
+
+namespace rapt {
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "lib/Target/CUDA/Passes.h.inc"
+} // namespace rapt

@@ -1,0 +1,121 @@
+//===- Passes.td - The CUDA target ------------------------------------*- tablegen -*-===//
+#ifndef RAPT_TARGET_CUDA_PASSES_TD
+#define RAPT_TARGET_CUDA_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "tasks become kernels of a GPU module";
+  let description = [{
+    Moves every task into a `gpu.module`, and replaces `attn_host.parallel_for` by `attn_host.launch` of a kernel in which each thread
+    runs the iterations whose number is its own plus a multiple of the number of threads. There are as many threads as iterations. A task that has scratch in the workspace
+    has at most 4,096 of them (`RAPT_DEVICE_WORKERS`), which is the number of slices.
+
+    ```mlir
+    func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
+      attn_host.parallel_for @f.task0(%x) count %n env %env : (memref<?xf32>), !llvm.ptr
+      return
+    }
+    func.func private @f.task0(%x: memref<?xf32>, %begin: index, %end: index, %worker: index) {
+      return
+    }
+    ```
+    becomes
+    ```
+    gpu.module @kernels {
+      func.func private @f.task0(%x: memref<?xf32>, %begin: index, %end: index, %worker: index) {
+        return
+      }
+      func.func @f_task0(%x: memref<?xf32>, %count: index) attributes {attn_host.kernel = {shared = 0 : i64, threads = 128 : i64}} {
+        ...
+        scf.for %i = %thread to %count step %threads {
+          %next = arith.addi %i, %c1 : index
+          func.call @f.task0(%x, %i, %next, %thread) : (memref<?xf32>, index, index, index) -> ()
+        }
+        return
+      }
+    }
+    func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
+      %c128 = arith.constant 128 : index
+      %0 = arith.ceildivsi %n, %c128 : index
+      %blocks = arith.maxsi %0, %c0 : index
+      attn_host.launch @kernels::@f_task0(%x, %n) blocks %blocks env %env : (memref<?xf32>, index), !llvm.ptr
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect", "::rapt::attn_host::AttnHostDialect"];
+}
+
+def AttnCUDALowerKernels : Pass<"attn-cuda-lower-kernels", "::mlir::ModuleOp"> {
+  let summary = "kernels take one struct by value";
+  let description = [{
+    A kernel (`attn_host.kernel`) in the llvm dialect takes its arguments as one struct in the memory of kernel parameters, of at most 4,096 bytes. Functions that kernels
+    call become local and are inlined.
+
+    ```mlir
+    gpu.module @kernels {
+      llvm.func @k(%x: !llvm.ptr, %n: i64) attributes {attn_host.kernel = {shared = 0 : i64, threads = 128 : i64}} {
+        llvm.return
+      }
+    }
+    ```
+    becomes
+    ```
+    gpu.module @kernels {
+      llvm.func @k(%arguments: !llvm.ptr {llvm.align = 8 : i64, llvm.byval = !llvm.struct<(ptr, i64)>}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
+        %0 = llvm.getelementptr %arguments[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, i64)>
+        %x = llvm.load %0 : !llvm.ptr -> !llvm.ptr
+        ...
+        llvm.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+def AttnCUDAAttachTarget : Pass<"attn-cuda-attach-target", "::mlir::ModuleOp"> {
+  let summary = "GPU modules get the architecture of attn.target";
+  let description = [{
+    Sets the target of every `gpu.module`, for which `gpu-module-to-binary` compiles it. An architecture that is not known is an error: LLVM would abort.
+
+    ```mlir
+    module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, device_exact}} {
+      gpu.module @kernels {
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, device_exact}} {
+      gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx80">] {
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+def AttnCUDAEmbedCode : Pass<"attn-cuda-embed-code", "::mlir::ModuleOp"> {
+  let summary = "compiled device code becomes constants of the host program";
+  let description = [{
+    The objects of a `gpu.binary` become bytes of the host program, and `rapt.device_code` a constant of type `rapt_device_code` that lists them
+    (lib/Runtime/include/rapt/artifact.h).
+
+    ```mlir
+    llvm.mlir.global external constant @rapt.device_code() : !llvm.struct<(i32, i32, ptr, i64)>
+    gpu.binary @kernels [#gpu.object<#nvvm.target<chip = "sm_80">, assembly = ".version 8.0">]
+    ```
+    becomes
+    ```
+    llvm.mlir.global internal constant @rapt.device_code() : !llvm.struct<(i32, i32, ptr, i64)> { ... }
+    llvm.mlir.global internal constant @rapt.device_image0(".version 8.0\00")
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif

@@ -1,0 +1,55 @@
+// RUN: rapt-opt %s --split-input-file --verify-diagnostics
+
+func.func @missing(%env: !llvm.ptr, %n: index) {
+  // expected-error@+1 {{'attn_host.launch' op names @kernels::@scale, which is no function of a nested module}}
+  attn_host.launch @kernels::@scale() blocks %n env %env : (), !llvm.ptr
+  return
+}
+
+// -----
+
+func.func private @host(%n: index)
+func.func @not_nested(%env: !llvm.ptr, %n: index) {
+  // expected-error@+1 {{'attn_host.launch' op names @host, which is no function of a nested module}}
+  attn_host.launch @host(%n) blocks %n env %env : (index), !llvm.ptr
+  return
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @scale(%x: memref<?xf32>) attributes {attn_host.kernel = {shared = 0 : i64, threads = 128 : i64}} {
+    return
+  }
+}
+func.func @captures(%env: !llvm.ptr, %n: index) {
+  // expected-error@+1 {{'attn_host.launch' op kernel @kernels::@scale must take the captures}}
+  attn_host.launch @kernels::@scale(%n) blocks %n env %env : (index), !llvm.ptr
+  return
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @plain() {
+    return
+  }
+}
+func.func @no_kernel(%env: !llvm.ptr, %n: index) {
+  // expected-error@+1 {{'attn_host.launch' op kernel @kernels::@plain has no attn_host.kernel with 'threads', a number of 31 bits}}
+  attn_host.launch @kernels::@plain() blocks %n env %env : (), !llvm.ptr
+  return
+}
+
+// -----
+
+gpu.module @kernels {
+  func.func @negative() attributes {attn_host.kernel = {shared = -1 : i64, threads = 128 : i64}} {
+    return
+  }
+}
+func.func @negative_size(%env: !llvm.ptr, %n: index) {
+  // expected-error@+1 {{has no attn_host.kernel with 'shared', a number of 31 bits}}
+  attn_host.launch @kernels::@negative() blocks %n env %env : (), !llvm.ptr
+  return
+}

@@ -1,0 +1,21 @@
+// RUN: rapt-opt %s --attn-cuda-lower-kernels | FileCheck %s
+
+gpu.module @kernels {
+  // CHECK: llvm.func internal @helper(%{{.*}}: i64) attributes {always_inline}
+  llvm.func @helper(%x: i64) {
+    llvm.return
+  }
+  // CHECK: llvm.func @k(%[[ARGUMENTS:.*]]: !llvm.ptr {llvm.align = 8 : i64, llvm.byval = !llvm.struct<(f32, ptr, i64)>}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 96, 1, 1>}
+  // CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[ARGUMENTS]][0, 2]
+  // CHECK: %[[N:.*]] = llvm.load %[[PLACE]] : !llvm.ptr -> i64
+  // CHECK: llvm.call @helper(%[[N]])
+  llvm.func @k(%s: f32, %x: !llvm.ptr, %n: i64) attributes {attn_host.kernel = {shared = 0 : i64, threads = 96 : i64}} {
+    llvm.call @helper(%n) : (i64) -> ()
+    llvm.return
+  }
+}
+// The host program's functions stay.
+// CHECK: llvm.func @host(%{{.*}}: i64) {
+llvm.func @host(%x: i64) {
+  llvm.return
+}

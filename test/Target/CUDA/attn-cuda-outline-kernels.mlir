@@ -1,0 +1,67 @@
+// RUN: rapt-opt %s --attn-cuda-outline-kernels --split-input-file | FileCheck %s
+
+// A thread takes every iteration whose number is its own plus a multiple of the number of threads. Two dispatches of one task share its kernel; dots are no part of
+// names in PTX.
+// CHECK: gpu.module @kernels {
+// CHECK: func.func private @f.task0
+// CHECK: func.func @f_task0(%[[X:.*]]: memref<?xf32>, %[[COUNT:.*]]: index) attributes {attn_host.kernel = {shared = 0 : i64, threads = [[$THREADS:.*]] : i64}}
+// CHECK-DAG: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.tid.x"()
+// CHECK-DAG: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.ctaid.x"()
+// CHECK-DAG: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.nctaid.x"()
+// CHECK: scf.for %[[I:.*]] = %[[THREAD:.*]] to %[[COUNT]] step
+// CHECK: %[[NEXT:.*]] = arith.addi %[[I]]
+// CHECK: func.call @f.task0(%[[X]], %[[I]], %[[NEXT]], %[[THREAD]])
+// CHECK-NOT: func.func @f_task0
+// CHECK-LABEL: func.func @f(
+// CHECK-SAME: %[[ENV:.*]]: !llvm.ptr, %[[HOST:.*]]: memref<?xf32>, %[[N:.*]]: index
+// CHECK: arith.constant [[$THREADS]] : index
+// CHECK: arith.ceildivsi %[[N]]
+// CHECK: arith.maxsi
+// CHECK-NOT: arith.minsi
+// CHECK: attn_host.launch @kernels::@f_task0(%[[HOST]], %[[N]]) blocks %{{.*}} env %[[ENV]] {attn.dispatch = 3 : i64}
+// CHECK: attn_host.launch @kernels::@f_task0(
+func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @f.task0(%x) count %n env %env {attn.dispatch = 3 : i64} : (memref<?xf32>), !llvm.ptr
+  attn_host.parallel_for @f.task0(%x) count %n env %env : (memref<?xf32>), !llvm.ptr
+  return
+}
+func.func private @f.task0(%x: memref<?xf32>, %begin: index, %end: index, %worker: index) {
+  return
+}
+
+// -----
+
+// A task whose scratch is in the workspace has no more threads than there are slices.
+// CHECK-LABEL: func.func @scratch
+// CHECK: arith.minsi
+// CHECK: attn_host.launch
+func.func @scratch(%env: !llvm.ptr, %x: memref<?xindex>, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @scratch.task0(%x) count %n env %env : (memref<?xindex>), !llvm.ptr
+  return
+}
+func.func private @scratch.task0(%x: memref<?xindex>, %begin: index, %end: index, %worker: index) {
+  memref.store %begin, %x[%worker] : memref<?xindex>
+  return
+}
+
+// -----
+
+// Without dispatches there is no device code.
+// CHECK-LABEL: func.func @nothing
+// CHECK-NOT: gpu.module
+func.func @nothing(%env: !llvm.ptr) attributes {attn.entry} {
+  return
+}
+
+// -----
+
+// A function may have the name that device code would have.
+// CHECK: gpu.module @kernels_
+// CHECK: attn_host.launch @kernels_{{[0-9]+}}::@task
+func.func @kernels(%env: !llvm.ptr, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @task() count %n env %env : (), !llvm.ptr
+  return
+}
+func.func private @task(%begin: index, %end: index, %worker: index) {
+  return
+}

@@ -1,0 +1,50 @@
+//===- FakeDevice.h - Artifacts of code for GPUs ---------------------------------===//
+//
+// Three models whose kernels are PTX by hand: the decoder of fake_artifact.c, so that the
+// same answers are right, a recurrent one, and one entry on tensors.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "FakeModel.h"
+
+namespace rapt::test {
+
+/// A copy of an artifact's table, which a test may damage before it opens it. It outlives the module. The entries start
+/// the kernels of the model's last opened artifact.
+struct DeviceArtifact {
+  ~DeviceArtifact();
+  std::string manifest;
+  std::vector<rapt_artifact_entry> entries;
+  std::vector<rapt_device_image> images;
+  rapt_device_code code{};
+  rapt_artifact table{};
+
+  rapt_status open(rapt_module **module, Message &message, rapt_module_options options = {});
+
+private:
+  const rapt_device_code **started = nullptr, *startedBefore = nullptr;
+};
+
+DeviceArtifact decoderOnDevice();
+/// x = 2 x + token for a sequence; the logits of vocabulary `counterVocabulary` are x, x + 1, ...
+DeviceArtifact counterOnDevice();
+inline constexpr int counterVocabulary = 4;
+/// Entry "add": sum = x + y, all f32 [n].
+DeviceArtifact adderOnDevice();
+
+/// The undamaged decoder and counter, opened once.
+rapt_module *deviceModule();
+rapt_module *counterModule();
+
+/// What the entries do wrong, or beside their work. Reset by the test that sets it.
+struct DeviceFaults {
+  bool readsBeyondMemory = false;
+  bool startsForeignKernel = false;
+  bool startsMissingKernel = false;
+  bool returnsFive = false;
+  void (*atLaunch)(void *) = nullptr; ///< called between the kernels of the decoder
+  void *user = nullptr;
+};
+extern thread_local DeviceFaults deviceFaults;
+
+} // namespace rapt::test
