@@ -44,7 +44,9 @@ public:
 struct AttnGPUToNVVM : rapt::impl::AttnGPUToNVVMBase<AttnGPUToNVVM> {
   void runOnOperation() override {
     gpu::GPUModuleOp module = getOperation();
-    if (failed(checkStage(*this, module, Stage::Backend)) || failed(declareShared(module)))
+    if (failed(checkStage(*this, module, Stage::Backend)))
+      return signalPassFailure();
+    if (failed(declareShared(module)))
       return signalPassFailure();
     RegisterConverter converter;
     RewritePatternSet patterns(&getContext());

@@ -32,4 +32,32 @@ def AttnGPUToNVVM : Pass<"attn-gpu-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
+def AttnGPUScalarsToLLVM : Pass<"attn-gpu-scalars-to-llvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "converts scalars and branches of kernels to the llvm dialect";
+  let description = [{
+    Converts `arith`, `cf` and `math`. An index has 32 bits, as GPUs compute it in one instruction; addresses in global memory have 64 bits before.
+
+    ```mlir
+    gpu.module @m {
+      llvm.func @f(%x: i32) -> i32 {
+        %i = arith.index_cast %x : i32 to index
+        %0 = arith.addi %i, %i : index
+        %y = arith.index_cast %0 : index to i32
+        llvm.return %y : i32
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    gpu.module @m {
+      llvm.func @f(%x: i32) -> i32 {
+        %0 = llvm.add %x, %x : i32
+        llvm.return %0 : i32
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif
