@@ -7,8 +7,7 @@
 namespace rapt::runtime {
 
 static constexpr int64_t maxWorkers = 4096;
-static constexpr int64_t deviceWorkers = 4096; ///< slices of scratch memory on a GPU (artifact.h)
-static constexpr int32_t stopped = 1;          // what parallel_for and launch return to compiled code that has to stop
+static constexpr int32_t stopped = 1; // what parallel_for and launch return to compiled code that has to stop
 
 struct Execution::Dispatch {
   Execution *execution;
@@ -29,7 +28,7 @@ rapt_status Execution::choose(rapt_pool *pool, const rapt_executor *given, bool 
   }
   if (isForDevice) {
     executor = {};
-    workerCount = deviceWorkers;
+    workerCount = RAPT_DEVICE_WORKERS;
   }
   if (!executor.workers)
     return RAPT_OK;

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <rapt/artifact.h>
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNCUDAOUTLINEKERNELS
@@ -21,8 +22,8 @@ using namespace rapt;
 
 namespace {
 
-constexpr int64_t kThreads = 128; ///< of a thread block
-constexpr int64_t kSlices = 4096; ///< of scratch memory: RAPT_DEVICE_WORKERS in artifact.h
+constexpr int64_t kThreads = 128;                ///< of a thread block
+constexpr int64_t kSlices = RAPT_DEVICE_WORKERS; ///< of scratch memory
 
 /// A name that PTX takes: letters, digits and underscores.
 std::string kernelName(StringRef task) {
@@ -131,7 +132,7 @@ struct OutlineKernels : rapt::impl::AttnCUDAOutlineKernelsBase<OutlineKernels> {
       if (failed(outliner.outline(dispatch)))
         return signalPassFailure();
     for (auto global : llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
-      if (SymbolTable::symbolKnownUseEmpty(global, module.getBody()->getParentOp()) && global.isPrivate())
+      if (SymbolTable::symbolKnownUseEmpty(global, module) && global.isPrivate())
         global.erase();
   }
 };

@@ -46,6 +46,9 @@ typedef struct rapt_kernel {
   uint32_t argument_bytes; /* of the kernel's only parameter, a struct by value */
 } rapt_kernel;
 
+/* The slices of scratch memory that a device's entry has. */
+#define RAPT_DEVICE_WORKERS 4096
+
 /* Starts `blocks` thread blocks (grid x) and returns without waiting; 0 blocks: nothing is started. The launches of an
  * entry run in order. Returns 0, or non-zero when the run is canceled or a kernel cannot be started: then the entry
  * returns that value at once. `arguments` may change after the call. */
@@ -66,7 +69,7 @@ typedef int32_t (*rapt_parallel_for_fn)(void *user, rapt_task_fn body, void *clo
 typedef struct rapt_env {
   void *user; /* handed back to parallel_for and launch */
   rapt_parallel_for_fn parallel_for;
-  /* >= 1. For a device: slices of scratch memory that the runtime gives, 4096, however many processors there are. */
+  /* >= 1. For a device: RAPT_DEVICE_WORKERS, however many processors there are. */
   int64_t workers;
   rapt_launch_fn launch; /* since ABI 1.4; read by code for devices, which has no use for parallel_for */
 } rapt_env;
