@@ -3,6 +3,7 @@
 #include "dialect/AttnGPU/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -15,3 +16,8 @@
 #include "dialect/AttnGPU/AttnGPUTypes.h.inc"
 #define GET_OP_CLASSES
 #include "dialect/AttnGPU/AttnGPUOps.h.inc"
+
+namespace rapt::attn_gpu {
+/// Whether a region takes a row and yields an offset.
+bool isRowOffset(mlir::Region &region);
+} // namespace rapt::attn_gpu

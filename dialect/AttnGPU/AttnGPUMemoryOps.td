@@ -92,25 +92,32 @@ def AttnGPU_StoreMatrixOp : AttnGPU_Op<"store_matrix"> {
   let hasVerifier = 1;
 }
 
-def AttnGPU_CopyAsyncOp : AttnGPU_Op<"copy_async"> {
-  let summary = "copies a tile from global memory by cp.async";
+def AttnGPU_CopyRowsOp : AttnGPU_Op<"copy_rows", [SingleBlock]> {
+  let summary = "copies rows from anywhere in global memory to a tile";
   let description = [{
-    The tile's element (i, j) is the matrix's at (row + i, column + j). `stride` is the number of elements between rows of the matrix. `bounds` are the extents of the matrix, of rows alone or of rows and columns: elements
-    beyond them are zero. Rows begin at multiples of 16 bytes. `count` threads copy the tile, each of which gives its number among them: 16 bytes at a time, neighbors along a row.
+    The tile's row i has the elements from `source` + offset(i) on, where the region gives the offset in elements. `bounds` are the numbers of rows and of columns that are there; elements beyond them are zero, and nothing is read for them.
+    The region is evaluated for rows beyond the bound, too. `count` threads copy the tile, each of which gives its number among them.
+
+    Copies are asynchronous, 16 bytes at a time, for which rows begin at multiples of 16 bytes. With `elements` the threads copy element by element, from any address, and not asynchronously.
 
     ```mlir
-    func.func @keys(%k: !llvm.ptr<1>, %t: !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, %i: index, %n: index, %stride: index, %thread: index) {
-      attn_gpu.copy_async %k[%i, %i] stride %stride bounds(%n) to %t thread %thread of 128 : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
+    func.func @keys(%k: !llvm.ptr<1>, %t: !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, %n: index, %d: index, %stride: index, %thread: index) {
+      attn_gpu.copy_rows %k bounds(%n, %d) to %t thread %thread of 128 : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>> {
+      ^bb0(%row: index):
+        %offset = arith.muli %row, %stride : index
+        attn_gpu.yield %offset : index
+      }
       attn_gpu.copy_commit
       attn_gpu.copy_wait 0
       return
     }
     ```
   }];
-  let arguments = (ins AttnGPU_GlobalPointer:$source, Index:$row, Index:$column, Index:$stride, Variadic<Index>:$bounds, AttnGPU_TileType:$tile,
-                       Index:$thread, AttnGPU_CountAttr<1, 1024>:$count);
+  let arguments = (ins AttnGPU_GlobalPointer:$source, Index:$row_bound, Index:$column_bound, AttnGPU_TileType:$tile, Index:$thread,
+                       AttnGPU_CountAttr<1, 1024>:$count, UnitAttr:$elements);
+  let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $source `[` $row `,` $column `]` `stride` $stride (`bounds` `(` $bounds^ `)`)? `to` $tile `thread` $thread `of` $count attr-dict `:` qualified(type($tile))
+    $source `bounds` `(` $row_bound `,` $column_bound `)` `to` $tile `thread` $thread `of` $count (`elements` $elements^)? attr-dict `:` qualified(type($tile)) $body
   }];
   let hasVerifier = 1;
 }

@@ -2,7 +2,7 @@
 #ifndef RAPT_ATTNGPU_OPS_TD
 #define RAPT_ATTNGPU_OPS_TD
 
-include "dialect/AttnGPU/AttnGPUMemoryOps.td"
+include "dialect/AttnGPU/AttnGPUAttentionOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def AttnGPU_Values : AnyTypeOf<[AttnGPU_FragmentType, AttnGPU_RowVectorType]>;
@@ -66,6 +66,32 @@ def AttnGPU_StoreFragmentOp : AttnGPU_GlobalFragmentOp<"store_fragment"> {
   }];
 }
 
+def AttnGPU_StoreRowsOp : AttnGPU_Op<"store_rows", [SingleBlock]> {
+  let summary = "stores accumulators to rows anywhere in global memory";
+  let description = [{
+    The fragment's row i is row `row` + i, whose elements go to `dest` + offset(row + i) on: the region gives the offset in elements. `bounds` are the numbers of rows and columns; what is beyond them is not written. Elements are rounded to
+    `element`, and written in pairs, for which rows begin at multiples of two elements and their number of columns is even; with `elements` one by one.
+
+    ```mlir
+    func.func @output(%o: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, %p: !llvm.ptr<1>, %i: index, %rows: index, %columns: index, %stride: index) {
+      attn_gpu.store_rows %o, %p[%i] bounds(%rows, %columns) of bf16 : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>> {
+      ^bb0(%row: index):
+        %offset = arith.muli %row, %stride : index
+        attn_gpu.yield %offset : index
+      }
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_FragmentType:$fragment, AttnGPU_GlobalPointer:$dest, Index:$row, Index:$row_bound, Index:$column_bound,
+                       TypeAttrOf<AnyFloat>:$element, UnitAttr:$elements);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $fragment `,` $dest `[` $row `]` `bounds` `(` $row_bound `,` $column_bound `)` `of` $element (`elements` $elements^)? attr-dict `:` qualified(type($fragment)) $body
+  }];
+  let hasVerifier = 1;
+}
+
 def AttnGPU_MapOp : AttnGPU_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let summary = "computes each element, or each row's value, by a region of scalars";
   let description = [{
@@ -92,8 +118,8 @@ def AttnGPU_MapOp : AttnGPU_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
-  let summary = "ends the region of attn_gpu.map";
+def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, ParentOneOf<["AttentionTileOp", "CopyRowsOp", "MapOp", "StoreRowsOp"]>]> {
+  let summary = "ends a region of attn_gpu";
   let description = [{
     ```mlir
     func.func @twice(%v: !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>) {
@@ -106,7 +132,7 @@ def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]
     }
     ```
   }];
-  let arguments = (ins Variadic<F32>:$values);
+  let arguments = (ins Variadic<AnyTypeOf<[F32, I1, Index]>>:$values);
   let assemblyFormat = "$values attr-dict `:` qualified(type($values))";
 }
 

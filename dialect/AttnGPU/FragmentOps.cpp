@@ -8,6 +8,22 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::attn_gpu;
 
+/// custom<TileRegions>($score, $mask, $blocks): each with its name, where it is there.
+static ParseResult parseTileRegions(OpAsmParser &parser, Region &score, Region &mask, Region &blocks) {
+  for (auto [name, region] : {std::pair("score", &score), std::pair("mask", &mask), std::pair("blocks", &blocks)})
+    if (succeeded(parser.parseOptionalKeyword(name)) && parser.parseRegion(*region))
+      return failure();
+  return success();
+}
+
+static void printTileRegions(OpAsmPrinter &printer, Operation *, Region &score, Region &mask, Region &blocks) {
+  for (auto [name, region] : {std::pair("score", &score), std::pair("mask", &mask), std::pair("blocks", &blocks)})
+    if (!region->empty()) {
+      printer << ' ' << name << ' ';
+      printer.printRegion(*region);
+    }
+}
+
 #define GET_OP_CLASSES
 #include "dialect/AttnGPU/AttnGPUOps.cpp.inc"
 
@@ -41,6 +57,14 @@ LogicalResult StoreFragmentOp::verify() {
   return verifyAccess(*this, getBounds().size(), getElement(), getFragment().getType());
 }
 
+LogicalResult StoreRowsOp::verify() {
+  if (!isAccumulator(getFragment().getType()))
+    return emitOpError() << "stores accumulators, found " << getFragment().getType();
+  if (!isRowOffset(getBody()))
+    return emitOpError() << "has a region of a row that yields an offset";
+  return verifyAccess(*this, /*bounds=*/2, getElement(), getFragment().getType());
+}
+
 /// Whether a map of values of type `result` takes an operand: of the same type, or for fragments the values of its
 /// rows.
 static bool isOperandOf(Type operand, Type result) {
@@ -66,7 +90,8 @@ LogicalResult MapOp::verify() {
   if (getBody().getArgumentTypes() != TypeRange(expected))
     return emitOpError() << "has a region of (" << expected << "), found (" << getBody().getArgumentTypes() << ")";
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield || yield.getValues().size() != getResults().size())
+  if (!yield || yield.getValues().size() != getResults().size() ||
+      !llvm::all_of(yield.getValues().getTypes(), llvm::IsaPred<Float32Type>))
     return emitOpError() << "yields one value for each result";
   Operation *own = nullptr;
   getBody().walk([&](Operation *op) {

@@ -62,14 +62,20 @@ LogicalResult StoreMatrixOp::verify() {
                         16);
 }
 
-LogicalResult CopyAsyncOp::verify() {
+bool attn_gpu::isRowOffset(Region &region) {
+  auto isIndex = [](TypeRange types) { return types.size() == 1 && types[0].isIndex(); };
+  auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
+  return yield && isIndex(region.getArgumentTypes()) && isIndex(yield.getValues().getTypes());
+}
+
+LogicalResult CopyRowsOp::verify() {
   const TileType tile = getTile().getType();
-  const int64_t chunks = tile.getColumns() / 8, threads = getCount();
-  if (getBounds().size() > 2)
-    return emitOpError() << "has bounds of rows and columns, found " << getBounds().size() << " bounds";
-  if (threads % chunks != 0 || tile.getRows() % (threads / chunks) != 0)
-    return emitOpError() << "needs threads that copy whole rows of " << chunks
+  const int64_t chunks = tile.getSwizzle().getBytes() / 16, threads = getCount();
+  if (!getElements() && (threads % chunks != 0 || tile.getRows() % (threads / chunks) != 0))
+    return emitOpError() << "needs threads that copy whole rows of boxes, " << chunks
                          << " chunks of 16 bytes, the same number each, found " << threads << " threads for " << tile;
+  if (!isRowOffset(getBody()))
+    return emitOpError() << "has a region of a row that yields an offset";
   return success();
 }
 

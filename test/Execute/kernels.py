@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+import device
 import passed
 import processor  # asks the system for the state of tiles, which code for --mcpu=native may use
 
@@ -144,6 +145,11 @@ class Program:
             buffers.append(aligned(array.shape, array.dtype))
             buffers[-1][0][...] = array
         buffers += [aligned(*shape) if len(shape) == 2 and isinstance(shape[0], tuple) else aligned(shape, np.float32) for shape in outputs]
+        if "--target=cuda" in self.tools.options:
+            start = time.perf_counter()
+            self.tools.device.run(self.library, entry, [array for array, _ in buffers], extents)
+            self.seconds = time.perf_counter() - start
+            return self.results(entry, inputs, buffers, in_place)
         scratch, beyond = aligned((scratch_of(extents, ctypes.c_int64(workers)),), np.int8)
         self.scratch = scratch  # of the last call
         env = Env(None, parallel_for, workers)
@@ -155,6 +161,10 @@ class Program:
         for array, guard in buffers + [(scratch, beyond)]:
             same = np.isnan(guard) if np.issubdtype(guard.dtype, np.floating) else guard == untouched(guard.dtype)
             assert same.all(), f"{entry} wrote beyond a buffer {array.shape}"
+        return self.results(entry, inputs, buffers, in_place)
+
+    @staticmethod
+    def results(entry, inputs, buffers, in_place):
         for i, given in enumerate(inputs):
             assert i in in_place or given.tobytes() == buffers[i][0].tobytes(), f"{entry} wrote to input {i}"
         return [array for array, _ in buffers[len(inputs):]] + [buffers[i][0] for i in in_place]
@@ -231,4 +241,5 @@ def tools(description):
     parser.add_argument("--options", nargs="*", default=[], help="for raptc, without the leading dashes")
     parsed = parser.parse_args()
     parsed.options = ["--" + option for option in parsed.options]
+    parsed.device = device.Device() if "--target=cuda" in parsed.options else None
     return parsed

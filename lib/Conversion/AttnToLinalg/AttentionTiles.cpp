@@ -155,7 +155,10 @@ void neutral::placeQueries(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
                           : dim == Dim::Q   ? OpFoldResult(tile.first)
                                             : zero;
     offsets.push_back(offset);
-    sizes.push_back(dim == Dim::Q ? tile.size : dim == Dim::DQK || dim == Dim::DV ? o.extentOf(b, dim) : one);
+    sizes.push_back(dim == Dim::Q                      ? tile.size
+                    : dim == Dim::G                    ? b.getIndexAttr(tile.heads)
+                    : dim == Dim::DQK || dim == Dim::DV ? o.extentOf(b, dim)
+                                                        : one);
   }
 }
 
@@ -295,10 +298,9 @@ KeyBlock neutral::keyBlock(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
   return {keys, rows(AttentionOperands::Value_)};
 }
 
-/// The part of an extra operand that the tile and the keys from `first` on see. With b in its map an extra counts
-/// within the row, else where queries and keys are packed (A29).
-static Value extraOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, unsigned i,
-                     Value first, OpFoldResult size) {
+// With b in its map an extra counts within the row, else where queries and keys are packed (A29).
+Value neutral::extraOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, unsigned i,
+                       Value first, OpFoldResult size) {
   const bool isOfRow = o.placeOf(i, Dim::B).has_value();
   SmallVector<OpFoldResult> offsets, sizes;
   for (AffineExpr expr : o.maps[i].getResults()) {
@@ -312,7 +314,7 @@ static Value extraOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const 
       offset = tile.keyHead;
       break;
     case Dim::G:
-      offset = tile.group;
+      offset = tile.group, extent = b.getIndexAttr(tile.heads);
       break;
     case Dim::Q:
       offset = isOfRow ? tile.inRow : tile.first, extent = tile.size;

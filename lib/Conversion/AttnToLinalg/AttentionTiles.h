@@ -35,9 +35,10 @@ struct AttentionOperands {
   llvm::SmallVector<attn::KVViewOp> views() const;
 };
 
-/// A tile of queries of one row and head.
+/// A tile of queries of one row and head, or of several query heads of a group.
 struct QueryTile {
   Value row, keyHead, group, head;
+  int64_t heads = 1; ///< `head` and `group` are those of the first
   Value first;       ///< its first query in the dim q
   Value inRow;       ///< its first query, counted from the row's first
   Value position;    ///< absolute, of its first query
@@ -53,7 +54,7 @@ std::string notLegalBecause(const AttentionOperands &operands, const CacheReader
 QueryTile queryTile(ImplicitLocOpBuilder &b, const AttentionOperands &operands, Value row, Value keyHead, Value group,
                     Value nth);
 
-/// Where the tile lies in operand i: offsets and sizes of one row, head and group, with all channels.
+/// Where the tile lies in operand i: offsets and sizes of one row and of its heads, with all channels.
 void placeQueries(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const QueryTile &tile, unsigned i,
                   llvm::SmallVectorImpl<OpFoldResult> &offsets, llvm::SmallVectorImpl<OpFoldResult> &sizes);
 
@@ -80,6 +81,11 @@ struct KeyBlock {
 };
 KeyBlock keyBlock(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const CacheReader *cache,
                   const QueryTile &tile, const KeyRange &range, Value first, OpFoldResult size);
+
+/// The part of extra operand i, not a table, that the tile and the keys [first, first + size) see: a slice with the
+/// dims of the operand.
+Value extraOf(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const QueryTile &tile, unsigned operand,
+              Value first, OpFoldResult size);
 
 /// The tile with the keys [first, first + size) of its row, which are `key`.
 ScoreTile scoreTile(ImplicitLocOpBuilder &b, const AttentionOperands &operands, const QueryTile &tile, Value key,

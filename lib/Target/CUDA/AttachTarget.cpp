@@ -18,7 +18,7 @@ namespace {
 struct AttachTarget : rapt::impl::AttnCUDAAttachTargetBase<AttachTarget> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(checkStage(*this, module, Stage::LLVMDialect)))
+    if (failed(checkStage(*this, module, Stage::Tiled)))
       return signalPassFailure();
     if (failed(cuda::verifyArchitecture(module)))
       return signalPassFailure();

@@ -8,6 +8,7 @@
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/CUDA/Architecture.h"
+#include "lib/Target/CUDA/Attention/Attention.h"
 #include "lib/Target/CUDA/Codegen/Passes.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Target/Generic/Passes.h"
@@ -17,6 +18,7 @@
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -28,6 +30,8 @@ namespace {
 
 /// Dialects of device code in the host program's module.
 const std::string kDeviceDialects[] = {"gpu", "nvvm"};
+/// Those of kernels on fragments, besides.
+const std::string kKernelDialects[] = {"attn_gpu", "gpu", "nvvm"};
 constexpr int64_t kStack = 4096; ///< bytes of a thread's scratch in its local memory
 
 class CUDATarget : public Target {
@@ -55,7 +59,9 @@ public:
       tiles.queries = tiles.rows = tiles.columns = 1;
       tiles.keys = 8; // their scores, and the keys, are in local memory
       passes.addPass(createAttnGenericSchedule(tiles));
+      passes.addPass(createAttnCUDASchedule());
     } else if (stage == Stage::Tiled) {
+      passes.addPass(createAttnCUDATileAttention());
       generic::addTiles(passes);
     } else if (stage == Stage::Backend) {
       generic::addBuffers(passes);
@@ -66,6 +72,8 @@ public:
       passes.addPass(createAttnPlanMemory(memory));
       generic::addLoops(passes);
       passes.addPass(createAttnCUDAOutlineKernels());
+      passes.addPass(createAttnCUDAAttachTarget());
+      passes.addPass(createAttnCUDAExpandAttention());
       passes.addPass(createCanonicalizerPass());
     } else if (stage == Stage::LLVMDialect) {
       addLLVMDialect(passes);
@@ -76,10 +84,11 @@ public:
     if (stage == Stage::LaidOut || stage == Stage::Tiled) {
       AttnVerifyGenericOptions contract;
       contract.tiled = stage == Stage::Tiled;
+      contract.dialects.push_back("attn_gpu");
       passes.addPass(createAttnVerifyGeneric(contract));
     } else if (stage == Stage::Backend) {
       AttnVerifyBackendOptions contract;
-      contract.dialects.assign(std::begin(kDeviceDialects), std::end(kDeviceDialects));
+      contract.dialects.assign(std::begin(kKernelDialects), std::end(kKernelDialects));
       passes.addPass(createAttnVerifyBackend(contract));
     } else {
       AttnVerifyLLVMDialectOptions contract;
@@ -89,14 +98,16 @@ public:
   }
 
   void addEmission(OpPassManager &passes) const override {
-    passes.addPass(createAttnCUDAAttachTarget());
     GpuModuleToBinaryPassOptions binary;
     binary.compilationTarget = "isa";
     passes.addPass(createGpuModuleToBinaryPass(binary));
     passes.addPass(createAttnCUDAEmbedCode());
   }
 
-  void registerDialects(DialectRegistry &registry) const override { cuda::registerCodegenDialects(registry); }
+  void registerDialects(DialectRegistry &registry) const override {
+    cuda::registerCodegenDialects(registry);
+    cuda::registerBufferizableOps(registry);
+  }
 
   void registerPasses() const override {
     registerCUDAPasses();
@@ -105,6 +116,10 @@ public:
 
 private:
   static void addLLVMDialect(OpPassManager &passes) {
+    OpPassManager &kernels = passes.nest<gpu::GPUModuleOp>();
+    kernels.addPass(createAttnGPUToNVVM());
+    kernels.addPass(createCanonicalizerPass());
+    kernels.addPass(createCSEPass());
     passes.addPass(createAttnExpandMath());
     passes.addPass(createAttnLowerVectors());
     passes.addPass(createSCFToControlFlowPass());

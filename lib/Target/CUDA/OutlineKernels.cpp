@@ -1,5 +1,6 @@
 //===- OutlineKernels.cpp - Tasks become kernels ----------------------------------------===//
 #include "dialect/Attn/AttnDialect.h"
+#include "dialect/AttnGPU/AttnGPU.h"
 #include "dialect/AttnHost/AttnHost.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Transforms/StageContract.h"
@@ -25,6 +26,25 @@ namespace {
 constexpr int64_t kThreads = 128;                ///< of a thread block
 constexpr int64_t kSlices = RAPT_DEVICE_WORKERS; ///< of scratch memory
 
+/// How a task's iterations are spread: one to a thread, or one to a thread block.
+struct Kernel {
+  func::FuncOp function;
+  int64_t threads = kThreads, shared = 0; ///< of a thread block
+  bool ofBlocks = false;
+  bool isLimited = false; ///< as many threads as scratch has slices
+};
+
+/// Whether an op that all threads of a block execute once each would do the work of one thread once more.
+bool writesAlone(Operation *op) {
+  if (isa<attn_gpu::AttentionTileOp>(op) || op->getParentOfType<attn_gpu::AttentionTileOp>() ||
+      op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+    return false;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  return !effects || llvm::any_of(*effects, [](const MemoryEffects::EffectInstance &effect) {
+    return isa<MemoryEffects::Write>(effect.getEffect());
+  });
+}
+
 /// A name that PTX takes: letters, digits and underscores.
 std::string kernelName(StringRef task) {
   std::string name;
@@ -49,21 +69,23 @@ public:
   }
 
   LogicalResult outline(attn_host::ParallelForOp dispatch) {
-    func::FuncOp &kernel = made[dispatch.getTask()];
-    if (!kernel) {
+    Kernel &kernel = made[dispatch.getTask()];
+    if (!kernel.function) {
       auto task = symbols.lookup<func::FuncOp>(dispatch.getTask());
       if (!task || task.isExternal())
         return dispatch.emitOpError() << "has a task '" << dispatch.getTask() << "' without code";
-      kernel = makeKernel(task);
+      if (failed(makeKernel(task, kernel)))
+        return failure();
     }
     ImplicitLocOpBuilder b(dispatch.getLoc(), dispatch);
-    Value count = dispatch.getCount();
+    Value count = dispatch.getCount(), blocks = count;
+    if (!kernel.ofBlocks)
+      blocks = arith::CeilDivSIOp::create(b, count, arith::ConstantIndexOp::create(b, kernel.threads));
     // A negative count is that of no iteration.
-    Value blocks = arith::CeilDivSIOp::create(b, count, arith::ConstantIndexOp::create(b, kThreads));
     blocks = arith::MaxSIOp::create(b, blocks, arith::ConstantIndexOp::create(b, 0));
-    if (limited.contains(kernel))
+    if (kernel.isLimited)
       blocks = arith::MinSIOp::create(b, blocks, arith::ConstantIndexOp::create(b, kSlices / kThreads));
-    auto name = SymbolRefAttr::get(kernels.getNameAttr(), {FlatSymbolRefAttr::get(kernel)});
+    auto name = SymbolRefAttr::get(kernels.getNameAttr(), {FlatSymbolRefAttr::get(kernel.function)});
     SmallVector<Value> captures(dispatch.getCaptures());
     captures.push_back(count);
     auto launch = attn_host::LaunchOp::create(b, name, captures, blocks, dispatch.getEnv());
@@ -74,35 +96,59 @@ public:
   }
 
 private:
-  func::FuncOp makeKernel(func::FuncOp task) {
+  LogicalResult makeKernel(func::FuncOp task, Kernel &kernel) {
+    const bool usesWorker = !task.getArguments().back().use_empty();
+    task.walk([&](attn_gpu::AttentionTileOp tile) {
+      kernel.threads = kernel.ofBlocks ? std::max(kernel.threads, tile.getThreads()) : tile.getThreads();
+      kernel.shared = std::max(kernel.shared, tile.getSharedBytes());
+      kernel.ofBlocks = true;
+    });
+    if (kernel.ofBlocks) {
+      const WalkResult result = task.walk([&](Operation *op) {
+        auto tile = dyn_cast<attn_gpu::AttentionTileOp>(op);
+        if (op != task && (writesAlone(op) || (tile && tile.getThreads() != kernel.threads)))
+          return op->emitOpError("is in a task that a thread block executes, but not by all its threads"),
+                 WalkResult::interrupt();
+        return WalkResult::advance();
+      });
+      if (result.wasInterrupted() || usesWorker)
+        return usesWorker ? task.emitOpError("has scratch, and is a task that a thread block executes") : failure();
+    }
+    kernel.isLimited = usesWorker;
     symbols.remove(task);
     task->moveBefore(kernels.getBody(), kernels.getBody()->end());
     task.walk([&](memref::GetGlobalOp use) { copyConstant(use.getName()); });
     ImplicitLocOpBuilder b = ImplicitLocOpBuilder::atBlockEnd(task.getLoc(), kernels.getBody());
-    const bool usesWorker = !task.getArguments().back().use_empty();
     SmallVector<Type> types(task.getArgumentTypes().drop_back(3));
     types.push_back(b.getIndexType());
-    auto kernel = func::FuncOp::create(b, kernelName(task.getSymName()), b.getFunctionType(types, {}));
-    SymbolTable(kernels).insert(kernel);
-    kernel->setAttr(attn_host::AttnHostDialect::kernelAttr,
-                    b.getDictionaryAttr({b.getNamedAttr("shared", b.getI64IntegerAttr(0)),
-                                         b.getNamedAttr("threads", b.getI64IntegerAttr(kThreads))}));
-    Block *body = kernel.addEntryBlock();
+    kernel.function = func::FuncOp::create(b, kernelName(task.getSymName()), b.getFunctionType(types, {}));
+    SymbolTable(kernels).insert(kernel.function);
+    kernel.function->setAttr(attn_host::AttnHostDialect::kernelAttr,
+                             b.getDictionaryAttr({b.getNamedAttr("shared", b.getI64IntegerAttr(kernel.shared)),
+                                                  b.getNamedAttr("threads", b.getI64IntegerAttr(kernel.threads))}));
+    fillKernel(b, task, kernel);
+    return success();
+  }
+
+  /// A loop over the iterations that a thread, or its block, has.
+  static void fillKernel(ImplicitLocOpBuilder &b, func::FuncOp task, const Kernel &kernel) {
+    func::FuncOp function = kernel.function;
+    Block *body = function.addEntryBlock();
     b.setInsertionPointToStart(body);
-    Value size = readRegister(b, "ntid.x"), block = readRegister(b, "ctaid.x");
-    Value thread = arith::AddIOp::create(b, arith::MulIOp::create(b, block, size), readRegister(b, "tid.x"));
-    Value threads = arith::MulIOp::create(b, size, readRegister(b, "nctaid.x"));
+    Value first = readRegister(b, "ctaid.x"), step = readRegister(b, "nctaid.x");
+    if (!kernel.ofBlocks) {
+      Value size = readRegister(b, "ntid.x");
+      first = arith::AddIOp::create(b, arith::MulIOp::create(b, first, size), readRegister(b, "tid.x"));
+      step = arith::MulIOp::create(b, size, step);
+    }
     Value one = arith::ConstantIndexOp::create(b, 1);
-    auto loop = scf::ForOp::create(b, thread, body->getArguments().back(), threads);
+    auto loop = scf::ForOp::create(b, first, body->getArguments().back(), step);
     func::ReturnOp::create(b);
     b.setInsertionPointToStart(loop.getBody());
     Value at = loop.getInductionVar();
     SmallVector<Value> arguments(body->getArguments().drop_back());
-    arguments.append({at, arith::AddIOp::create(b, at, one), thread});
+    arguments.append({at, arith::AddIOp::create(b, at, one), first});
     func::CallOp::create(b, task, arguments);
-    if (usesWorker)
-      limited.insert(kernel);
-    return kernel;
   }
 
   /// Tables that tasks read are in the memory of the device, too.
@@ -114,8 +160,7 @@ private:
 
   SymbolTable symbols;
   gpu::GPUModuleOp kernels;
-  llvm::StringMap<func::FuncOp> made;  ///< by the name of the task
-  llvm::DenseSet<Operation *> limited; ///< kernels with as many threads as scratch has slices
+  llvm::StringMap<Kernel> made; ///< by the name of the task
 };
 
 struct OutlineKernels : rapt::impl::AttnCUDAOutlineKernelsBase<OutlineKernels> {

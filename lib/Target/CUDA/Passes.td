@@ -4,12 +4,94 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
+  let summary = "chooses the schedules of attention on tensor cores";
+  let description = [{
+    Adds `tensor_cores` to the schedule of attention ops whose operands are bf16 or f16: the rows of a tile, which are queries times the heads that share its keys, the keys of a KV block, and the warps that compute. A remark of the category `fusion`
+    tells why another op has none.
+
+    ```mlir
+    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+    #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+    #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+    func.func @f(%q: tensor<?x12x64xbf16>, %k: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xbf16> {
+      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>}
+        : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xbf16>
+      return %o : tensor<?x12x64xbf16>
+    }
+    ```
+    becomes
+    ```
+    %o = attn.attention ... {attn.schedule = #attn.schedule<keys = 8, queries = 1, tensor_cores = <keys = 64, rows = 64, warps = 4>>} ...
+    ```
+  }];
+}
+
+def AttnCUDATileAttention : Pass<"attn-cuda-tile-attention", "::mlir::ModuleOp"> {
+  let summary = "attention becomes a grid of tiles of thread blocks";
+  let description = [{
+    An `attn.attention` with the schedule `tensor_cores` becomes a grid of `attn_gpu.attention_tile`: for each row, each key/value head and each tile of queries, whose rows are those of all query heads of the group where they lie beside each
+    other. Score and mask regions become those of the tile. Intervals of the mask region tell which blocks it drops.
+
+    ```mlir
+    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+    #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+    #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+    func.func @f(%q: tensor<?x12x64xbf16>, %k: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xbf16> {
+      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1, tensor_cores = <keys = 64, rows = 64, warps = 4>>}
+        : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xbf16>
+      return %o : tensor<?x12x64xbf16>
+    }
+    ```
+    becomes
+    ```
+    %o = scf.forall (%b, %head, %group, %tile) in (1, 12, 1, %tiles) shared_outs(%out = %empty) -> (tensor<?x12x64xbf16>) {
+      ...
+      %0 = attn_gpu.attention_tile %rows, %keys, %values scale %scale outs(%dest : tensor<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} ...
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def AttnCUDAExpandAttention : Pass<"attn-cuda-expand-attention", "::mlir::ModuleOp"> {
+  let summary = "attention tiles become code on fragments";
+  let description = [{
+    The code of `attn_gpu.attention_tile` in a `gpu.module`: copies to shared memory, matmuls of fragments and online softmax over KV blocks (FlashAttention-2, Dao 2023). Rows that begin at multiples of 16 bytes are copied asynchronously, others element by element;
+    which is decided where the kernel runs.
+
+    ```mlir
+    gpu.module @kernels {
+      func.func @f(%q: memref<64x64xbf16>, %k: memref<?x64xbf16>, %v: memref<?x64xbf16>, %o: memref<64x64xbf16>, %scale: f32) {
+        attn_gpu.attention_tile %q, %k, %v scale %scale outs(%o : memref<64x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64}
+            : memref<64x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+        return
+      }
+    }
+    ```
+    becomes
+    ```
+    attn_gpu.copy_rows ...
+    %state:4 = scf.while ... {
+      attn_gpu.copy_wait 0
+      nvvm.barrier
+      ...
+      %s = attn_gpu.mma %q0, %k0, %zero : ...
+    ```
+  }];
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
 def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "tasks become kernels of a GPU module";
   let description = [{
     Moves every task into a `gpu.module`, and replaces `attn_host.parallel_for` by `attn_host.launch` of a kernel in which each thread
     runs the iterations whose number is its own plus a multiple of the number of threads. There are as many threads as iterations. A task that has scratch in the workspace
-    has at most 4,096 of them (`RAPT_DEVICE_WORKERS`), which is the number of slices.
+    has at most 4,096 of them (`RAPT_DEVICE_WORKERS`), which is the number of slices. The iterations of a task with `attn_gpu.attention_tile` are thread blocks, which execute it together.
 
     ```mlir
     func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {

@@ -126,7 +126,8 @@ def AttnVerifyGeneric : Pass<"attn-verify-generic", "::mlir::ModuleOp"> {
     ```
     stays as it is.
   }];
-  let options = [Option<"tiled", "tiled", "bool", "false", "The stage is tiled, else laid-out">];
+  let options = [Option<"tiled", "tiled", "bool", "false", "The stage is tiled, else laid-out">,
+                 ListOption<"dialects", "dialects", "std::string", "Dialects of the target's own ops in the stage tiled">];
 }
 
 #endif

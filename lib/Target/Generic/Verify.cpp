@@ -49,6 +49,8 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
       return failure();
     if (neutral::hasAttentionTiles(op) && failed(neutral::verifyAttentionTiles(op)))
       return failure();
+    if (tiled && llvm::is_contained(dialects, op->getName().getDialectNamespace()))
+      return verifyTypes(op, stage);
     if (failed(verifyDialects<attn::AttnDialect, affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
                               linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>(op,
                                                                                                                 stage)))

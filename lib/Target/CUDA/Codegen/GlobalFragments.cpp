@@ -2,6 +2,8 @@
 #include "lib/Target/CUDA/Codegen/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -105,6 +107,16 @@ SmallVector<Value> emitOrZero(OpBuilder &builder, Location loc, Value condition,
   return SmallVector<Value>(branch.getResults());
 }
 
+/// Two f32 as a vector of `element`.
+Value pairOf(OpBuilder &builder, Location loc, Type element, ValueRange values) {
+  if (!element.isF32())
+    return roundPair(builder, loc, element, values[0], values[1]);
+  Value pair = LLVM::PoisonOp::create(builder, loc, VectorType::get(2, element));
+  for (int64_t i = 0; i < 2; ++i)
+    pair = LLVM::InsertElementOp::create(builder, loc, pair, values[i], Ints(builder, loc).constant(i));
+  return pair;
+}
+
 struct LowerStoreFragment : OpConversionPattern<StoreFragmentOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -144,13 +156,74 @@ private:
     return success();
   }
 
-  static Value pairOf(OpBuilder &builder, Location loc, Type element, ValueRange values) {
-    if (!element.isF32())
-      return roundPair(builder, loc, element, values[0], values[1]);
-    Value pair = LLVM::PoisonOp::create(builder, loc, VectorType::get(2, element));
-    for (int64_t i = 0; i < 2; ++i)
-      pair = LLVM::InsertElementOp::create(builder, loc, pair, values[i], Ints(builder, loc).constant(i));
-    return pair;
+};
+
+/// Stores a thread's accumulators to rows whose offsets a region gives.
+struct LowerStoreRows : OpConversionPattern<StoreRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(StoreRowsOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const Location loc = op.getLoc();
+    const FragmentType type = op.getFragment().getType();
+    Ints ints(rewriter, loc);
+    const Origin origin = originOf(type.getLayout(), ints);
+    const Value column = ints.index(origin.column),
+                firstRow = rewriter.createOrFold<arith::AddIOp>(loc, op.getRow(), ints.index(origin.row));
+    llvm::MapVector<int64_t, SmallVector<int64_t>> rows; // the numbers of elements by their row
+    for (int64_t index = 0; index < type.getElements(); ++index)
+      rows[type.getDistance(index).row].push_back(index);
+    const int64_t step = op.getElements() ? 1 : 2;
+    for (const auto &[distance, indices] : rows) {
+      const Value row = rewriter.createOrFold<arith::AddIOp>(
+          loc, firstRow, arith::ConstantIndexOp::create(rewriter, loc, distance).getResult());
+      const Value isInside =
+          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, row, adaptor.getRowBound().front());
+      emitIf(rewriter, loc, isInside, [&, &indices = indices] {
+        const Value first = arith::AddIOp::create(rewriter, loc, offsetOf(op, row, rewriter), column);
+        const Value pointer = LLVM::GEPOp::create(rewriter, loc, adaptor.getDest().front().getType(), op.getElement(),
+                                                  adaptor.getDest().front(), ArrayRef<LLVM::GEPArg>{ints.wide(first)});
+        for (size_t i = 0; i < indices.size(); i += step)
+          storeAt(op, adaptor.getFragment().slice(indices[i], step), pointer, column,
+                  type.getDistance(indices[i]).column, adaptor.getColumnBound().front(), rewriter);
+      });
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static Value offsetOf(StoreRowsOp op, Value row, OpBuilder &builder) {
+    IRMapping mapping;
+    Block &body = op.getBody().front();
+    mapping.map(body.getArgument(0), row);
+    for (Operation &inner : body.without_terminator())
+      builder.clone(inner, mapping);
+    return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+  }
+
+  /// Stores one element or two, `distance` columns behind the thread's first one.
+  static void storeAt(StoreRowsOp op, ValueRange values, Value pointer, Value column, int64_t distance, Value bound,
+                      OpBuilder &builder) {
+    const Location loc = op.getLoc();
+    const Type element = op.getElement();
+    const int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+    Value isInside;
+    APInt constant;
+    if (!matchPattern(bound, m_ConstantInt(&constant)) ||
+        constant.getSExtValue() < op.getFragment().getType().getColumns())
+      isInside = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::slt,
+          builder.createOrFold<arith::AddIOp>(loc, column,
+                                              arith::ConstantIndexOp::create(builder, loc, distance).getResult()),
+          bound);
+    emitIf(builder, loc, isInside, [&] {
+      Value value = values.size() == 2 ? pairOf(builder, loc, element, values)
+                    : element.isF32()  ? values[0]
+                                       : Value(arith::TruncFOp::create(builder, loc, element, values[0]));
+      LLVM::StoreOp::create(builder, loc, value, advance(builder, loc, pointer, Value(), distance * bytes),
+                            unsigned(bytes * int64_t(values.size())));
+    });
   }
 };
 
@@ -220,5 +293,5 @@ private:
 } // namespace
 
 void cuda::populateGlobalFragments(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerStoreFragment, LowerLoadFragment>(converter, patterns.getContext());
+  patterns.add<LowerStoreFragment, LowerStoreRows, LowerLoadFragment>(converter, patterns.getContext());
 }

@@ -1,6 +1,8 @@
 //===- Tiles.cpp - Tiles in shared memory and the copies that fill them --------------------===//
 #include "lib/Target/CUDA/Codegen/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -42,98 +44,114 @@ struct LowerSubtile : OpConversionPattern<SubtileOp> {
   }
 };
 
-/// One thread's copies of 16 bytes: of the same columns in every `height`th row.
-class ThreadCopies {
+/// Copies of one thread to a tile whose rows are anywhere.
+class RowCopies {
 public:
-  ThreadCopies(CopyAsyncOp op, CopyAsyncOp::Adaptor adaptor, OpBuilder &builder)
-      : builder(builder), loc(op.getLoc()), ints(builder, loc), tile(op.getTile().getType()), adaptor(adaptor),
-        height(op.getCount() / (tile.getColumns() / 8)) {
-    const Value thread = ints.of(adaptor.getThread());
-    const int64_t chunks = tile.getColumns() / 8;
-    chunk = builder.createOrFold<arith::RemUIOp>(loc, thread, ints.constant(chunks));
-    row = builder.createOrFold<arith::DivUIOp>(loc, thread, ints.constant(chunks));
-  }
+  RowCopies(CopyRowsOp op, CopyRowsOp::Adaptor adaptor, ConversionPatternRewriter &builder)
+      : builder(builder), loc(op.getLoc()), ints(builder, loc), op(op), tile(op.getTile().getType()), adaptor(adaptor),
+        span(tile.getSwizzle().getBytes()) {}
 
-  void emit() {
-    const Value bytes = bytesInside();
-    Value from = source();
-    const Value pitch = arith::MulIOp::create(builder, loc, ints.wide(adaptor.getStride()), wideConstant(2 * height));
+  /// 16 bytes at a time: of the same columns of each box, in every `height`th row.
+  void copyChunks() {
+    const int64_t chunks = span / 16, height = op.getCount() / chunks;
+    const Value thread = ints.of(adaptor.getThread());
+    const Value chunk = ints.mask(thread, chunks - 1), row = ints.shiftRight(thread, llvm::Log2_64(chunks));
+    const Value column = ints.times(chunk, 8);
+    SmallVector<Value> bytes; // that are inside of the bound of columns, for each box
+    for (int64_t box = 0; box < tile.getBoxes(); ++box)
+      bytes.push_back(bytesInside(ints.add(column, ints.constant(box * tile.getBoxColumns()))));
     for (int64_t first = 0; first < tile.getRows(); first += height) {
-      if (first)
-        from = gep(from, pitch);
-      NVVM::CpAsyncOp::create(
-          builder, loc, destination(first), from, builder.getI32IntegerAttr(16),
-          NVVM::LoadCacheModifierKindAttr::get(builder.getContext(), NVVM::LoadCacheModifierKind::CG),
-          size(first, bytes));
+      const Value below = ints.add(row, ints.constant(first)), at = ints.index(below), isThere = isRowInside(at);
+      const Value from = source(at, ints.index(column)), to = destination(below, ints.times(chunk, 16));
+      for (int64_t box = 0; box < tile.getBoxes(); ++box)
+        NVVM::CpAsyncOp::create(
+            builder, loc, advance(builder, loc, to, Value(), box * tile.getBoxBytes()),
+            advance(builder, loc, from, Value(), box * span), builder.getI32IntegerAttr(16),
+            NVVM::LoadCacheModifierKindAttr::get(builder.getContext(), NVVM::LoadCacheModifierKind::CG),
+            arith::SelectOp::create(builder, loc, isThere, bytes[box], ints.constant(0)));
     }
   }
 
+  void copyElements() {
+    const int64_t columns = tile.getColumns();
+    auto loop = scf::ForOp::create(builder, loc, adaptor.getThread(), indexConstant(tile.getRows() * columns),
+                                   indexConstant(op.getCount()));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    const Value at = ints.of(loop.getInductionVar());
+    const Value row = arith::DivUIOp::create(builder, loc, at, ints.constant(columns));
+    const Value column = arith::RemUIOp::create(builder, loc, at, ints.constant(columns));
+    const Value isInside = arith::AndIOp::create(
+        builder, loc, isRowInside(ints.index(row)),
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, ints.index(column), adaptor.getColumnBound()));
+    const Type element = tile.getElementType();
+    auto load = scf::IfOp::create(builder, loc, TypeRange(element), isInside, /*withElseRegion=*/true);
+    builder.setInsertionPointToStart(load.thenBlock());
+    scf::YieldOp::create(builder, loc,
+                         Value(LLVM::LoadOp::create(builder, loc, element, source(ints.index(row), ints.index(column)),
+                                                    /*alignment=*/2)));
+    builder.setInsertionPointToStart(load.elseBlock());
+    scf::YieldOp::create(builder, loc,
+                         Value(arith::ConstantOp::create(builder, loc, builder.getFloatAttr(element, 0.0))));
+    builder.setInsertionPointAfter(load);
+    const Value byte = ints.times(column, 2), box = ints.shiftRight(byte, llvm::Log2_64(span));
+    Value to = destination(row, ints.mask(byte, span - 16));
+    to = advance(builder, loc, to, ints.add(ints.times(box, tile.getBoxBytes()), ints.mask(byte, 14)), 0);
+    LLVM::StoreOp::create(builder, loc, load.getResult(0), to, /*alignment=*/2);
+  }
+
 private:
-  Value wideConstant(int64_t value) {
-    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
-  }
   Value indexConstant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  Value gep(Value pointer, Value bytes) {
-    return LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(), pointer,
-                               ArrayRef<LLVM::GEPArg>{bytes});
-  }
-  Value column() {
-    return builder.createOrFold<arith::AddIOp>(loc, adaptor.getColumn(), ints.index(ints.times(chunk, 8)));
+
+  Value isRowInside(Value row) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, row, adaptor.getRowBound());
   }
 
-  /// The thread's first 16 bytes in global memory.
-  Value source() {
-    const Value first = builder.createOrFold<arith::AddIOp>(loc, adaptor.getRow(), ints.index(row));
-    Value element = arith::MulIOp::create(builder, loc, ints.wide(first), ints.wide(adaptor.getStride()));
-    element = arith::AddIOp::create(builder, loc, element, ints.wide(column()));
-    return gep(adaptor.getSource(), arith::MulIOp::create(builder, loc, element, wideConstant(2)));
-  }
-
-  /// The thread's 16 bytes `first` rows below its first ones in shared memory.
-  Value destination(int64_t first) {
-    const int64_t span = tile.getSwizzle().getBytes();
-    const Value at = height % 8 ? ints.add(row, ints.constant(first)) : row; // for the swizzle, alike in every 8th row
-    const Value byte = ints.times(chunk, 16);
-    Value offset = ints.exclusiveOr(ints.mask(byte, span - 1), swizzleOf(tile.getSwizzle(), at, ints));
-    offset = ints.add(offset, ints.times(ints.shiftRight(byte, llvm::Log2_64(span)), tile.getBoxBytes()));
-    offset = ints.add(offset, ints.times(row, span));
-    return advance(builder, loc, adaptor.getTile(), offset, first * span);
-  }
-
-  /// How many of the thread's 16 bytes are inside of the bound of columns; null without one.
-  Value bytesInside() {
-    if (adaptor.getBounds().size() < 2)
-      return nullptr;
-    Value left = arith::SubIOp::create(builder, loc, adaptor.getBounds()[1], column());
+  /// How many of the 16 bytes from `column` on are inside of the bound.
+  Value bytesInside(Value column) {
+    Value left = arith::SubIOp::create(builder, loc, adaptor.getColumnBound(), ints.index(column));
     left = arith::MaxSIOp::create(builder, loc, left, indexConstant(0));
     left = arith::MinSIOp::create(builder, loc, left, indexConstant(8));
     return ints.times(ints.of(left), 2);
   }
 
-  /// How many bytes are copied `first` rows below the thread's first ones; null where it is always 16.
-  Value size(int64_t first, Value bytes) {
-    if (adaptor.getBounds().empty())
-      return nullptr;
-    const Value below = ints.index(ints.add(row, ints.constant(first)));
-    const Value at = builder.createOrFold<arith::AddIOp>(loc, adaptor.getRow(), below);
-    const Value isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, at, adaptor.getBounds()[0]);
-    return arith::SelectOp::create(builder, loc, isInside, bytes ? bytes : ints.constant(16), ints.constant(0));
+  /// The address of an element in global memory.
+  Value source(Value row, Value column) {
+    IRMapping mapping;
+    Block &body = op.getBody().front();
+    mapping.map(body.getArgument(0), row);
+    for (Operation &inner : body.without_terminator())
+      builder.clone(inner, mapping);
+    const Value offset = mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+    const Value element = arith::AddIOp::create(builder, loc, offset, column);
+    return LLVM::GEPOp::create(builder, loc, adaptor.getSource().getType(), tile.getElementType(), adaptor.getSource(),
+                               ArrayRef<LLVM::GEPArg>{ints.wide(element)});
   }
 
-  OpBuilder &builder;
+  /// The address in shared memory of 16 bytes of a row of the first box.
+  Value destination(Value row, Value byte) {
+    const Value inRow = ints.exclusiveOr(byte, swizzleOf(tile.getSwizzle(), row, ints));
+    return advance(builder, loc, adaptor.getTile(), ints.add(inRow, ints.times(row, span)), 0);
+  }
+
+  ConversionPatternRewriter &builder;
   Location loc;
   Ints ints;
+  CopyRowsOp op;
   TileType tile;
-  CopyAsyncOp::Adaptor adaptor;
-  int64_t height;
-  Value chunk, row;
+  CopyRowsOp::Adaptor adaptor;
+  int64_t span;
 };
 
-struct LowerCopyAsync : OpConversionPattern<CopyAsyncOp> {
+struct LowerCopyRows : OpConversionPattern<CopyRowsOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  LogicalResult matchAndRewrite(CopyAsyncOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
-    ThreadCopies(op, adaptor, rewriter).emit();
+  LogicalResult matchAndRewrite(CopyRowsOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    RowCopies copies(op, adaptor, rewriter);
+    if (op.getElements())
+      copies.copyElements();
+    else
+      copies.copyChunks();
     rewriter.eraseOp(op);
     return success();
   }
@@ -189,6 +207,6 @@ struct LowerStoreTile : OpConversionPattern<StoreTileOp> {
 } // namespace
 
 void cuda::populateTiles(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerShared, LowerSubtile, LowerCopyAsync, LowerLoadTile, LowerStoreTile>(converter,
+  patterns.add<LowerShared, LowerSubtile, LowerCopyRows, LowerLoadTile, LowerStoreTile>(converter,
                                                                                          patterns.getContext());
 }

@@ -1,0 +1,75 @@
+//===- AttnGPUAttentionOps.td - Attention of a thread block ------------*- tablegen -*-===//
+#ifndef RAPT_ATTNGPU_ATTENTIONOPS_TD
+#define RAPT_ATTNGPU_ATTENTIONOPS_TD
+
+include "dialect/AttnGPU/AttnGPUMemoryOps.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+
+defvar AttnGPU_Floats = [F32, BF16, F16];
+class AttnGPU_Array<list<Type> elements, list<int> ranks> : AnyTypeOf<[TensorRankOf<elements, ranks>, MemRefRankOf<elements, ranks>]>;
+
+def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
+    AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, RecursiveMemoryEffects]> {
+  let summary = "attention of a tile of queries, by a thread block";
+  let description = [{
+    `result = softmax(scale * query . key) . value` of one key/value head: query [queries, d] and result [queries, dv], or [queries, heads, d] and [queries, heads, dv] of the query heads of a group; the rows of the
+    matmuls are the heads of the first query, then of the next, at most `rows`. `lse` gets the natural logarithm of the sums of exponentials. `sink`, [heads] or one number, has a logit without a value for each head.
+
+    Key is [n, d] and value [n, dv]. With `table(%table, %first, %count)` they are in blocks of a cache, [blocks, positions, d] and [blocks, positions, dv]: key j is the one at position `first + j` of a sequence whose
+    block i is block `table[i]` of the cache, and there are `count` of them.
+
+    All threads of the block execute the op: `warps` of them compute, and a KV block has `keys` keys. The instructions are `mma.sync`, or with `wgmma` those of sm_90a: four warps more copy keys and values then.
+
+    - `score(s, row, column)` maps a scaled score. Rows and columns count from the first query and key.
+    - `mask(row, column)` tells whether a key counts for a query. The value of another one is not used, be it NaN.
+    - `blocks(first, count)` tells of the keys from `first` on whether the mask keeps any of them for any query, and whether it keeps all of them for all: else the block is skipped, or its mask is not evaluated.
+
+    Regions may read arrays from outside.
+
+    ```mlir
+    func.func @causal(%q: tensor<64x128xbf16>, %k: tensor<?x128xbf16>, %v: tensor<?x128xbf16>, %scale: f32, %o: tensor<64x128xbf16>) -> tensor<64x128xbf16> {
+      %0 = attn_gpu.attention_tile %q, %k, %v scale %scale outs(%o : tensor<64x128xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64}
+          : tensor<64x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16> -> tensor<64x128xbf16> mask {
+      ^bb0(%row: index, %column: index):
+        %keep = arith.cmpi sle, %column, %row : index
+        attn_gpu.yield %keep : i1
+      }
+      return %0 : tensor<64x128xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_Array<[BF16, F16], [2, 3]>:$query, AttnGPU_Array<[BF16, F16], [2, 3]>:$key, AttnGPU_Array<[BF16, F16], [2, 3]>:$value, F32:$scale,
+                       Optional<AttnGPU_Array<[I32], [1]>>:$table, Optional<Index>:$first, Optional<Index>:$count,
+                       Optional<AttnGPU_Array<AttnGPU_Floats, [1]>>:$sink,
+                       AttnGPU_Array<AttnGPU_Floats, [2, 3]>:$result, Optional<AttnGPU_Array<[F32], [1, 2]>>:$lse,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$keys,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, UnitAttr:$wgmma);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region AnyRegion:$score, AnyRegion:$mask, AnyRegion:$blocks);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `scale` $scale (`table` `(` $table^ `,` $first `,` $count `:` type($table) `)`)? (`sink` `(` $sink^ `:` type($sink) `)`)?
+    `outs` `(` $result (`,` $lse^)? `:` type($result) (`,` type($lse)^)? `)` attr-dict
+    `:` type($query) `,` type($key) `,` type($value) (`->` type($results)^)? custom<TileRegions>($score, $mask, $blocks)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      const unsigned count = getLse() ? 2 : 1;
+      return ::mlir::MutableOperandRange(*this, getNumOperands() - count, count);
+    }
+    /// Query heads of a group.
+    int64_t getHeads();
+    /// Channels of queries and keys, and of values.
+    int64_t getChannels();
+    int64_t getValueChannels();
+    /// The threads that execute it, and the shared memory that they need.
+    int64_t getThreads();
+    int64_t getSharedBytes();
+    /// Where the tiles are in shared memory.
+    TileType getQueryTile();
+    TileType getKeyTile();
+    TileType getValueTile();
+  }];
+}
+
+#endif

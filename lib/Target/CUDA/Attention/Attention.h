@@ -1,0 +1,29 @@
+//===- Attention.h - Attention of the CUDA target --------------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Conversion/Schedule.h"
+#include "lib/TargetInfo/TargetInfo.h"
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace rapt::cuda {
+
+/// How thread blocks compute an attention op: a nested schedule `tensor_cores` beside the tiles of the neutral
+/// decomposition, which stay those of an op without it.
+struct AttentionSchedule {
+  int64_t rows;  ///< of a tile: queries times the heads that share its keys
+  int64_t keys;  ///< of a KV block
+  int64_t warps; ///< that compute
+
+  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
+  /// That of an op, or none.
+  static std::optional<AttentionSchedule> of(attn::AttentionOp op);
+};
+
+/// The schedule of attention for a machine; none with a reason.
+std::optional<AttentionSchedule> chooseAttention(attn::AttentionOp op, const TargetInfo &machine, std::string &reason);
+
+void registerBufferizableOps(mlir::DialectRegistry &registry);
+
+} // namespace rapt::cuda

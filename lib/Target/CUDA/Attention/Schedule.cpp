@@ -1,0 +1,117 @@
+//===- Schedule.cpp - Schedules of attention on tensor cores ------------------------------===//
+#include "lib/Target/CUDA/Attention/Attention.h"
+#include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
+#include "lib/Target/CUDA/Passes.h"
+#include "lib/Transforms/Fusion/Remarks.h"
+#include "lib/Transforms/StageContract.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNCUDASCHEDULE
+#include "lib/Target/CUDA/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cuda;
+using neutral::AttentionOperands;
+
+namespace {
+
+constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kRows = "rows", kKeys = "keys", kWarps = "warps";
+constexpr int64_t kMostChannels = 256, kMostRows = 1024, kMostWarps = 28;
+
+Type elementOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); }
+
+/// The static extent of the channels of operand i, which are its last dim and behind its queries or keys; or none.
+std::optional<int64_t> channelsOf(const AttentionOperands &o, unsigned i, RankedTensorType type, AttentionOperands::Dim row,
+                                  AttentionOperands::Dim channels) {
+  std::optional<unsigned> at = o.placeOf(i, channels);
+  if (!at || int64_t(*at) + 1 != type.getRank() || type.isDynamicDim(*at) || !o.placeOf(i, row))
+    return std::nullopt;
+  return type.getDimSize(*at);
+}
+
+/// Why an op has no schedule on tensor cores; empty: it may have one.
+std::string refusal(attn::AttentionOp op, int64_t &channels) {
+  using Dim = AttentionOperands::Dim;
+  AttentionOperands o(op);
+  Type element = elementOf(o.query);
+  if (!element.isBF16() && !element.isF16())
+    return "tensor cores take queries of bf16 or f16";
+  if (elementOf(o.key) != element || elementOf(o.value) != element)
+    return "queries, keys and values have different element types";
+  if (o.additive)
+    return "an additive similarity is no matmul";
+  if (o.secondQuery)
+    return "it has a second pair of queries and keys";
+  if (!o.views().empty())
+    return "its keys are in a cache";
+  RankedTensorType result = op.getResult().getType();
+  channels = 0;
+  const std::pair<std::optional<int64_t>, const char *> extents[] = {
+      {channelsOf(o, AttentionOperands::Query, cast<RankedTensorType>(o.query.getType()), Dim::Q, Dim::DQK), "queries"},
+      {channelsOf(o, AttentionOperands::Key, cast<RankedTensorType>(o.key.getType()), Dim::KV, Dim::DQK), "keys"},
+      {channelsOf(o, AttentionOperands::Value_, cast<RankedTensorType>(o.value.getType()), Dim::KV, Dim::DV), "values"},
+      {channelsOf(o, AttentionOperands::Result, result, Dim::Q, Dim::DV), "results"}};
+  for (auto [extent, what] : extents) {
+    if (!extent)
+      return std::string("the channels of ") + what + " are not their last dim, of a static extent";
+    if (*extent < 1 || *extent > kMostChannels)
+      return "there are " + std::to_string(*extent) + " channels; tensor cores have schedules for up to " +
+             std::to_string(kMostChannels);
+    channels = std::max(channels, *extent);
+  }
+  return "";
+}
+
+struct SetSchedule : rapt::impl::AttnCUDAScheduleBase<SetSchedule> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
+      return signalPassFailure();
+    const TargetInfo machine = TargetInfo::of(getOperation());
+    Builder b(&getContext());
+    const WalkResult result = getOperation()->walk([&](attn::AttentionOp op) {
+      if (failed(neutral::verifyAttentionTiles(op)))
+        return WalkResult::interrupt();
+      std::string reason;
+      std::optional<AttentionSchedule> schedule = chooseAttention(op, machine, reason);
+      if (!schedule) {
+        remarkNeutral(op.getLoc(), reason);
+        return WalkResult::advance();
+      }
+      SmallVector<NamedAttribute> entries = llvm::to_vector(attn::ScheduleAttr::of(op).getEntries());
+      entries.push_back(b.getNamedAttr(kTensorCores, schedule->toAttr(&getContext())));
+      op->setAttr(attn::AttnDialect::scheduleAttr, neutral::scheduleOf(&getContext(), entries));
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+attn::ScheduleAttr AttentionSchedule::toAttr(MLIRContext *context) const {
+  Builder b(context);
+  auto entry = [&](StringRef name, int64_t number) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(number)); };
+  return neutral::scheduleOf(context, {entry(kRows, rows), entry(kKeys, keys), entry(kWarps, warps)});
+}
+
+std::optional<AttentionSchedule> AttentionSchedule::of(attn::AttentionOp op) {
+  attn::ScheduleAttr all = attn::ScheduleAttr::of(op), own = all ? all.getNested(kTensorCores) : attn::ScheduleAttr();
+  if (!own)
+    return std::nullopt;
+  auto number = [&](StringRef name, int64_t most) { return std::min(own.getNumber(name).value_or(0), most); };
+  return AttentionSchedule{number(kRows, kMostRows), number(kKeys, kMostRows), number(kWarps, kMostWarps)};
+}
+
+std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, const TargetInfo &, std::string &reason) {
+  int64_t channels = 0;
+  reason = refusal(op, channels);
+  if (!reason.empty())
+    return std::nullopt;
+  // A thread has 255 registers. Of a warp's 16 rows it holds channels / 2 sums and keys / 2 scores.
+  if (channels > 128)
+    return AttentionSchedule{.rows = 64, .keys = 32, .warps = 4};
+  return AttentionSchedule{.rows = 64, .keys = 64, .warps = 4};
+}

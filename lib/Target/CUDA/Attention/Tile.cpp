@@ -1,0 +1,245 @@
+//===- Tile.cpp - Attention as a grid of tiles of thread blocks ---------------------------===//
+//
+// A task is a tile of queries of one row and key/value head: attn_gpu.attention_tile over the
+// keys that they may see. Query heads that share keys are rows of one tile.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/AttnGPU/AttnGPU.h"
+#include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
+#include "lib/Conversion/AttnToLinalg/Generic.h"
+#include "lib/Conversion/MaskIntervals.h"
+#include "lib/Conversion/MaskReport.h"
+#include "lib/Target/CUDA/Attention/Attention.h"
+#include "lib/Target/CUDA/Passes.h"
+#include "lib/Transforms/StageContract.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNCUDATILEATTENTION
+#include "lib/Target/CUDA/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::neutral;
+using Dim = AttentionOperands::Dim;
+
+namespace {
+
+/// A tile of queries, and the keys of it.
+struct Task {
+  const AttentionOperands &o;
+  QueryTile tile;
+  SmallVector<Value> extras; ///< slices, or tables
+
+  Value from; ///< the first key, counted from the row's first
+
+  Value queryOf(ImplicitLocOpBuilder &b, Value row) const {
+    return tile.heads == 1 ? row : Value(arith::DivUIOp::create(b, row, index(b, tile.heads)));
+  }
+  Value headOf(ImplicitLocOpBuilder &b, Value row) const {
+    return tile.heads == 1 ? index(b, 0) : Value(arith::RemUIOp::create(b, row, index(b, tile.heads)));
+  }
+
+  /// The element of extra operand i. Rows and columns beyond the tile's have elements, too, which nothing uses.
+  Value extraAt(ImplicitLocOpBuilder &b, unsigned i, Value row, Value column) const {
+    SmallVector<Value> indices;
+    for (auto [place, expr] : llvm::enumerate(o.maps[AttentionOperands::FirstExtra + i].getResults())) {
+      const auto dim = static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition());
+      Value at = dim == Dim::Q    ? queryOf(b, row)
+                 : dim == Dim::KV ? column
+                 : dim == Dim::G  ? headOf(b, row)
+                                  : index(b, 0);
+      indices.push_back(within(b, at, asValue(b, extent(b, extras[i], int64_t(place)))));
+    }
+    return tensor::ExtractOp::create(b, extras[i], indices);
+  }
+
+  /// b, h, q, kv and the elements of extra operands, for a row and a column of the tile.
+  SmallVector<Value> argumentsAt(ImplicitLocOpBuilder &b, Value row, Value column) const {
+    Value head = arith::AddIOp::create(b, tile.head, headOf(b, row));
+    SmallVector<Value> arguments{tile.row, head, arith::AddIOp::create(b, tile.position, queryOf(b, row)),
+                                 arith::AddIOp::create(b, from, column)};
+    for (unsigned i = 0; i < extras.size(); ++i)
+      arguments.push_back(o.isTable(i) ? extras[i] : extraAt(b, i, row, column));
+    return arguments;
+  }
+
+  /// Whether the mask keeps any of the keys [first, first + count), and whether it keeps all.
+  SmallVector<Value> kept(ImplicitLocOpBuilder &b, Value first, Value count) const {
+    Value last = arith::AddIOp::create(b, tile.head, index(b, tile.heads - 1));
+    const tile::Interval indices[] = {{tile.row, tile.row},
+                                      {tile.head, last},
+                                      tile::between(b, tile.position, asValue(b, tile.size)),
+                                      tile::between(b, arith::AddIOp::create(b, from, first), count)};
+    tile::Kept kept = tile::keptBy(b, *o.mask, indices, extras, [](unsigned) -> std::optional<tile::Interval> { return {}; });
+    // The bounds of the keys leave the rest out already.
+    if (analyzeMask(*o.mask).exact)
+      kept.some = int64_t(1);
+    return {tile::asBool(b, kept.some), tile::asBool(b, kept.all)};
+  }
+
+  void fillRegions(ImplicitLocOpBuilder &b, attn_gpu::AttentionTileOp op) const {
+    Type index = b.getIndexType();
+    if (!o.score->empty())
+      fill(b, op.getScore(), {b.getF32Type(), index, index}, [&](ValueRange x) -> SmallVector<Value> {
+        SmallVector<Value> all{x[0]};
+        llvm::append_range(all, argumentsAt(b, x[1], x[2]));
+        return {inlineRegion(b, *o.score, all)};
+      });
+    if (o.mask->empty())
+      return;
+    fill(b, op.getMask(), {index, index}, [&](ValueRange x) -> SmallVector<Value> {
+      return {inlineRegion(b, *o.mask, argumentsAt(b, x[0], x[1]))};
+    });
+    SmallVector<bool> known(4, true);
+    known.resize(4 + extras.size(), false);
+    if (mayTellKept(*o.mask, known))
+      fill(b, op.getBlocks(), {index, index}, [&](ValueRange x) { return kept(b, x[0], x[1]); });
+  }
+
+private:
+  static void fill(ImplicitLocOpBuilder &b, Region &region, TypeRange types,
+                   function_ref<SmallVector<Value>(ValueRange)> body) {
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = b.createBlock(&region, region.end(), types, SmallVector<Location>(types.size(), b.getLoc()));
+    attn_gpu::YieldOp::create(b, body(block->getArguments()));
+  }
+};
+
+/// Offsets, sizes and the shape of a tile's part of operand i: [queries, channels] or [queries, heads, channels].
+struct Part {
+  SmallVector<OpFoldResult> offsets, sizes;
+  SmallVector<int64_t> shape;
+
+  Part(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile, unsigned i) {
+    placeQueries(b, o, tile, i, offsets, sizes);
+    for (auto [expr, size] : llvm::zip_equal(o.maps[i].getResults(), sizes)) {
+      const auto dim = static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition());
+      if (dim == Dim::Q || dim == Dim::DQK || dim == Dim::DV || (dim == Dim::G && tile.heads > 1))
+        shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+    }
+  }
+  void leaveOut(ArrayRef<int64_t> kept) {
+    auto of = [&](auto &list) {
+      auto all = list;
+      list.clear();
+      for (int64_t dim : kept)
+        list.push_back(all[dim]);
+    };
+    of(offsets), of(sizes);
+    shape.pop_back();
+  }
+};
+
+/// Query heads of a group that one tile has: all of them where their number is known and they lie beside each other
+/// behind the queries, else one.
+int64_t headsOfTile(ImplicitLocOpBuilder &b, attn::AttentionOp op, const AttentionOperands &o, int64_t rows) {
+  std::optional<int64_t> groups = getConstantIntValue(o.extentOf(b, Dim::G));
+  if (!groups || *groups < 2 || *groups > rows)
+    return 1;
+  for (unsigned i : {AttentionOperands::Query, AttentionOperands::Result}) {
+    std::optional<unsigned> query = o.placeOf(i, Dim::Q), group = o.placeOf(i, Dim::G);
+    if (!group || *group < *query)
+      return 1;
+  }
+  if (op.getLse() && *op.dimOfLse(Dim::G) < *op.dimOfLse(Dim::Q))
+    return 1;
+  return *groups;
+}
+
+struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(attn::AttentionOp op, PatternRewriter &rewriter) const override {
+    std::optional<cuda::AttentionSchedule> schedule = cuda::AttentionSchedule::of(op);
+    if (!schedule)
+      return failure();
+    AttentionOperands o(op);
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Operation *before = op->getPrevNode();
+    const int64_t heads = headsOfTile(b, op, o, schedule->rows);
+    o.tiles = {.queries = schedule->rows / heads, .keys = schedule->keys};
+    remarkMask(op, o.tiles.queries, o.tiles.keys);
+    SmallVector<OpFoldResult> shape;
+    for (AffineExpr expr : o.maps[AttentionOperands::Result].getResults())
+      shape.push_back(o.extentOf(b, static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition())));
+    SmallVector<Value> inits{emptyFor(b, op.getResult(), shape)};
+    if (o.qBegin) // queries behind the last row's give 0 (A28)
+      inits[0] = filled(b, 0, inits[0]);
+    if (op.getLse()) {
+      SmallVector<OpFoldResult> ofLse = llvm::map_to_vector(op.getLseDims(), [&](int64_t dim) { return shape[dim]; });
+      inits.push_back(emptyFor(b, op.getLse(), ofLse));
+      if (o.qBegin) // they have no keys
+        inits[1] = filled(b, -std::numeric_limits<double>::infinity(), inits[1]);
+    }
+    OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {o.extentOf(b, Dim::Q)}),
+                 groups = heads > 1 ? OpFoldResult(b.getIndexAttr(1)) : o.extentOf(b, Dim::G);
+    SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), groups, tiles};
+    SmallVector<Value> results =
+        grid(b, extents, inits, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+          Task task{o, queryTile(b, o, ids[0], ids[1], ids[2], ids[3]), {}, {}};
+          task.tile.heads = heads;
+          return tileOf(b, op, *schedule, task, dests);
+        });
+    if (op.getWeights())
+      results.push_back(weigh(b, AttentionOperands(op), /*cache=*/nullptr));
+    if (Attribute number = op->getAttr(attn::AttnDialect::opAttr))
+      for (Operation *made = op->getPrevNode(); made != before; made = made->getPrevNode())
+        if (isa<linalg::LinalgOp, scf::ForallOp>(made))
+          made->setAttr(attn::AttnDialect::opAttr, number);
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+private:
+  static SmallVector<Insertion> tileOf(ImplicitLocOpBuilder &b, attn::AttentionOp op,
+                                       const cuda::AttentionSchedule &schedule, Task &task, ValueRange dests) {
+    const AttentionOperands &o = task.o;
+    const QueryTile &tile = task.tile;
+    KeyRange range = keyRange(b, o, tile);
+    task.from = range.from;
+    Value count = arith::MaxSIOp::create(b, arith::SubIOp::create(b, range.to, range.from), index(b, 0));
+    for (unsigned i = 0; i < o.extras.size(); ++i)
+      task.extras.push_back(o.isTable(i) ? o.extras[i]
+                                         : extraOf(b, o, tile, AttentionOperands::FirstExtra + i, range.from, count));
+    const Part query(b, o, tile, AttentionOperands::Query), result(b, o, tile, AttentionOperands::Result);
+    SmallVector<Part> parts{result};
+    if (dests.size() > 1) {
+      parts.push_back(result);
+      parts[1].leaveOut(op.getLseDims());
+    }
+    SmallVector<Value> outs;
+    for (auto [part, dest] : llvm::zip_equal(parts, dests))
+      outs.push_back(extract(b, dest, part.offsets, part.sizes, part.shape));
+    Value sink;
+    if (o.sink)
+      sink = tensor::ExtractSliceOp::create(b, o.sink, ArrayRef<OpFoldResult>{tile.head},
+                                            ArrayRef<OpFoldResult>{b.getIndexAttr(tile.heads)},
+                                            ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+    auto made = attn_gpu::AttentionTileOp::create(
+        b, ValueRange(outs).getTypes(), extract(b, o.query, query.offsets, query.sizes, query.shape),
+        keyRows(b, o, tile, AttentionOperands::Key, range.from, count),
+        keyRows(b, o, tile, AttentionOperands::Value_, range.from, count), o.scale, /*table=*/Value(),
+        /*first=*/Value(), /*count=*/Value(), sink, outs[0], outs.size() > 1 ? outs[1] : Value(), schedule.rows,
+        schedule.keys, schedule.warps, /*wgmma=*/false);
+    task.fillRegions(b, made);
+    SmallVector<Insertion> insertions;
+    for (auto [part, value] : llvm::zip_equal(parts, made.getResults()))
+      insertions.push_back({value, part.offsets, part.sizes});
+    return insertions;
+  }
+};
+
+struct TileAttention : rapt::impl::AttnCUDATileAttentionBase<TileAttention> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
+      return signalPassFailure();
+    RewritePatternSet patterns(&getContext());
+    patterns.add<TileAttentionOp>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+
+} // namespace

@@ -1,0 +1,328 @@
+//===- TileCode.cpp - Parts of the code of attn_gpu.attention_tile ------------------------===//
+#include "lib/Target/CUDA/Attention/TileCode.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include <numbers>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::attn_gpu;
+using namespace rapt::cuda;
+
+namespace {
+
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+constexpr int64_t kCopyBytes = 16;
+constexpr auto kApproximate = arith::FastMathFlags::afn;
+
+} // namespace
+
+TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
+    : element(cast<ShapedType>(op.getQuery().getType()).getElementType()), b(b), op(op) {
+  query = arrayOf(op.getQuery()), key = arrayOf(op.getKey()), value = arrayOf(op.getValue());
+  result = arrayOf(op.getResult());
+  isQueryAligned = isAligned(query, kCopyBytes), isKeyAligned = isAligned(key, kCopyBytes);
+  isValueAligned = isAligned(value, kCopyBytes);
+  rows = arith::MulIOp::create(b, query.sizes[0], index(op.getHeads()));
+  count = op.getCount() ? Value(op.getCount()) : key.sizes[0];
+  thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
+  const int64_t ofQueries = op.getQueryTile().getBytes(), ofKeys = op.getKeyTile().getBytes();
+  queryTile = SharedOp::create(b, op.getQueryTile(), index(0));
+  keyTile = SharedOp::create(b, op.getKeyTile(), index(ofQueries));
+  valueTile = SharedOp::create(b, op.getValueTile(), index(ofQueries + ofKeys));
+  // A positive factor keeps the order of scores, so that it can be applied with the subtraction of the maximum.
+  APFloat scale(0.0f);
+  const bool isPositive = matchPattern(op.getScale(), m_ConstantFloat(&scale)) && !scale.isNegative() &&
+                          scale.isFiniteNonZero();
+  if (op.getScore().empty() && isPositive)
+    factor = number(scale.convertToFloat() * std::numbers::log2e_v<float>);
+}
+
+Value TileCode::index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+
+Value TileCode::number(float value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); }
+
+Value TileCode::lowest() { return number(kLowest); }
+
+Value TileCode::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
+
+TileCode::Array TileCode::arrayOf(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, metadata.getBaseBuffer());
+  Array array;
+  array.pointer = LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), /*global*/ 1),
+                                           Value(arith::IndexCastOp::create(b, b.getI64Type(), address)));
+  array.bytes = type.getElementTypeBitWidth() / 8;
+  SmallVector<int64_t> strides;
+  int64_t offset = ShapedType::kDynamic;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    strides.assign(type.getRank(), ShapedType::kDynamic);
+  auto known = [&](int64_t number, Value value) { return ShapedType::isDynamic(number) ? value : index(number); };
+  array.offset = known(offset, metadata.getOffset());
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    array.sizes.push_back(known(type.getDimSize(i), metadata.getSizes()[i]));
+    array.strides.push_back(known(strides[i], metadata.getStrides()[i]));
+  }
+  return array;
+}
+
+/// Whether every row begins at a multiple of so many bytes; null where it always does.
+Value TileCode::isAligned(const Array &array, int64_t bytes) {
+  Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), array.pointer);
+  auto inBytes = [&](Value elements) -> Value {
+    Value wide = arith::IndexCastOp::create(b, b.getI64Type(), elements);
+    return arith::MulIOp::create(b, wide, arith::ConstantOp::create(b, b.getI64IntegerAttr(array.bytes)));
+  };
+  Value bits = arith::OrIOp::create(b, address, inBytes(array.offset));
+  for (Value stride : ArrayRef(array.strides).drop_back())
+    bits = arith::OrIOp::create(b, bits, inBytes(stride));
+  bits = arith::AndIOp::create(b, bits, arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes - 1)));
+  Value isMultiple = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits,
+                                           arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
+  // Elements of a row that are apart from each other have no copies of several.
+  Value isDense = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, array.strides.back(), index(1));
+  return arith::AndIOp::create(b, isMultiple, isDense);
+}
+
+void TileCode::copyRows(const Array &array, Value isAligned, Value tile, Value rows, int64_t columns,
+                        function_ref<Value(Value)> offsetOf) {
+  auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
+  for (bool elements : {false, true}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
+    auto copy = CopyRowsOp::create(b, array.pointer, rows, index(columns), tile, thread, uint32_t(op.getThreads()),
+                                   elements);
+    Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
+    YieldOp::create(b, offsetOf(block->getArgument(0)));
+  }
+}
+
+Value TileCode::rowOffset(const Array &array, Value row) {
+  auto times = [&](Value count, Value stride) { return b.createOrFold<arith::MulIOp>(count, stride); };
+  if (array.strides.size() == 2)
+    return add(array.offset, times(row, array.strides[0]));
+  Value heads = index(op.getHeads());
+  Value query = arith::DivUIOp::create(b, row, heads), head = arith::RemUIOp::create(b, row, heads);
+  return add(add(array.offset, times(query, array.strides[0])), times(head, array.strides[1]));
+}
+
+void TileCode::copyQueries() {
+  copyRows(query, isQueryAligned, queryTile, rows, op.getChannels(),
+           [&](Value row) { return rowOffset(query, row); });
+}
+
+void TileCode::copyBlock(const Array &array, Value isAligned, Value tile, Value key, int64_t columns) {
+  Value left = arith::SubIOp::create(b, count, key);
+  auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, index(0)),
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  copyRows(array, isAligned, tile, left, columns, [&](Value row) -> Value {
+    Value at = add(key, row);
+    if (!op.getTable())
+      return add(array.offset, b.createOrFold<arith::MulIOp>(at, array.strides[0]));
+    // Keys of a block of the cache; the table has no numbers for keys that are not there.
+    Value last = arith::SubIOp::create(b, count, index(1));
+    at = add(op.getFirst(), arith::MinSIOp::create(b, at, last));
+    Value positions = array.sizes[1], block = arith::DivUIOp::create(b, at, positions);
+    Value number = memref::LoadOp::create(b, op.getTable(), block);
+    number = arith::IndexCastOp::create(b, b.getIndexType(), number);
+    Value inBlock = arith::RemUIOp::create(b, at, positions);
+    return add(add(array.offset, b.createOrFold<arith::MulIOp>(number, array.strides[0])),
+               b.createOrFold<arith::MulIOp>(inBlock, array.strides[1]));
+  });
+}
+
+void TileCode::copyKeys(Value first) { copyBlock(key, isKeyAligned, keyTile, first, op.getChannels()); }
+
+void TileCode::copyValues(Value first) { copyBlock(value, isValueAligned, valueTile, first, op.getValueChannels()); }
+
+Value TileCode::clone(Region &region, ValueRange arguments, unsigned result) {
+  IRMapping mapping;
+  mapping.map(region.getArguments(), arguments);
+  for (Operation &inner : region.front().without_terminator())
+    b.clone(inner, mapping);
+  return mapping.lookupOrDefault(region.front().getTerminator()->getOperand(result));
+}
+
+Value TileCode::nextBlock(Value first) {
+  if (op.getBlocks().empty() || matchPattern(op.getBlocks().front().getTerminator()->getOperand(0), m_One()))
+    return first;
+  Type type = b.getIndexType();
+  auto loop = scf::WhileOp::create(b, TypeRange(type), ValueRange(first));
+  OpBuilder::InsertionGuard guard(b);
+  Block *before = b.createBlock(&loop.getBefore(), {}, type, b.getLoc());
+  Value at = before->getArgument(0), left = arith::SubIOp::create(b, count, at);
+  Value isKey = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, index(0));
+  auto branch = scf::IfOp::create(b, TypeRange(b.getI1Type()), isKey, /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value size = arith::MinSIOp::create(b, left, index(op.getKeys()));
+    Value isDropped = arith::XOrIOp::create(b, clone(op.getBlocks(), {at, size}),
+                                            arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    scf::YieldOp::create(b, isDropped);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, Value(arith::ConstantOp::create(b, b.getBoolAttr(false))));
+  }
+  scf::ConditionOp::create(b, branch.getResult(0), at);
+  Block *after = b.createBlock(&loop.getAfter(), {}, type, b.getLoc());
+  scf::YieldOp::create(b, add(after->getArgument(0), index(op.getKeys())));
+  return loop.getResult(0);
+}
+
+SmallVector<Value> TileCode::overBlocks(ValueRange state, Body body) {
+  auto loop = scf::WhileOp::create(b, state.getTypes(), state);
+  OpBuilder::InsertionGuard guard(b);
+  const SmallVector<Location> locs(state.size(), b.getLoc());
+  Block *before = b.createBlock(&loop.getBefore(), {}, state.getTypes(), locs);
+  Value isKey = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, before->getArgument(0), count);
+  scf::ConditionOp::create(b, isKey, before->getArguments());
+  Block *after = b.createBlock(&loop.getAfter(), {}, state.getTypes(), locs);
+  scf::YieldOp::create(b, body(after->getArgument(0), after->getArguments()));
+  return SmallVector<Value>(loop.getResults());
+}
+
+Value TileCode::map(Type type, ValueRange operands, function_ref<Value(ValueRange)> body) {
+  auto map = MapOp::create(b, TypeRange(type), operands);
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Type> types(operands.size(), b.getF32Type());
+  types.append(isa<FragmentType>(type) ? 2 : 1, b.getIndexType());
+  Block *block = b.createBlock(&map.getBody(), {}, types, SmallVector<Location>(types.size(), b.getLoc()));
+  YieldOp::create(b, body(block->getArguments()));
+  return map.getResult(0);
+}
+
+Value TileCode::exp2(Value value) { return math::Exp2Op::create(b, value, kApproximate); }
+
+SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t columns, Value firstRow, Value key) {
+  SmallVector<Value> block(scores);
+  if (!factor) // the score, in base-2 units
+    for (auto [i, part] : llvm::enumerate(block))
+      part = map(part.getType(), part, [&, i = i](ValueRange x) -> Value {
+        Value score = arith::MulFOp::create(b, x[0], op.getScale());
+        Value column = add(add(x[2], index(int64_t(i) * columns)), key);
+        if (!op.getScore().empty())
+          score = clone(op.getScore(), {score, add(x[1], firstRow), column});
+        return arith::MulFOp::create(b, score, number(std::numbers::log2e_v<float>));
+      });
+  Value left = arith::SubIOp::create(b, count, key);
+  Value isMasked = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, left, index(op.getKeys()));
+  if (!op.getMask().empty()) {
+    Value isWhole = arith::ConstantOp::create(b, b.getBoolAttr(false));
+    if (!op.getBlocks().empty())
+      isWhole = clone(op.getBlocks(), {key, arith::MinSIOp::create(b, left, index(op.getKeys()))}, 1);
+    isMasked = arith::OrIOp::create(b, isMasked,
+                                    arith::XOrIOp::create(b, isWhole, arith::ConstantOp::create(b, b.getBoolAttr(true))));
+  }
+  auto branch = scf::IfOp::create(b, ValueRange(block).getTypes(), isMasked, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, block);
+  b.setInsertionPointToStart(branch.thenBlock());
+  for (auto [i, part] : llvm::enumerate(block))
+    part = map(part.getType(), part, [&, i = i](ValueRange x) -> Value {
+      Value inBlock = add(x[2], index(int64_t(i) * columns));
+      Value isKept = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, inBlock, left);
+      if (!op.getMask().empty())
+        isKept = arith::AndIOp::create(b, isKept, clone(op.getMask(), {add(x[1], firstRow), add(inBlock, key)}));
+      return arith::SelectOp::create(b, isKept, x[0], number(-std::numeric_limits<float>::infinity()));
+    });
+  scf::YieldOp::create(b, block);
+  return SmallVector<Value>(branch.getResults());
+}
+
+Value TileCode::scaled(Value maximum) {
+  if (!factor)
+    return maximum;
+  return map(maximum.getType(), maximum, [&](ValueRange x) -> Value {
+    return arith::MaxNumFOp::create(b, arith::MulFOp::create(b, x[0], factor), lowest());
+  });
+}
+
+Value TileCode::decay(Value before, Value after) {
+  return map(before.getType(), {before, after}, [&](ValueRange x) -> Value {
+    Value difference = arith::SubFOp::create(b, x[0], x[1]);
+    return exp2(factor ? Value(arith::MulFOp::create(b, difference, factor)) : difference);
+  });
+}
+
+Value TileCode::times(Value values, Value rows) {
+  return map(values.getType(), {values, rows},
+             [&](ValueRange x) -> Value { return arith::MulFOp::create(b, x[0], x[1]); });
+}
+
+Value TileCode::exponentials(Value scores, Value scaledMaximum) {
+  return map(scores.getType(), {scores, scaledMaximum}, [&](ValueRange x) -> Value {
+    if (!factor)
+      return exp2(arith::SubFOp::create(b, x[0], x[1]));
+    return exp2(math::FmaOp::create(b, x[0], factor, arith::NegFOp::create(b, x[1])));
+  });
+}
+
+void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
+  maximum = scaled(maximum);
+  if (op.getSink()) { // joins as a key without a value
+    Type type = sum.getType();
+    Value sinks = map(type, {}, [&](ValueRange x) -> Value {
+      Value head = arith::RemUIOp::create(b, add(x[0], firstRow), index(op.getHeads()));
+      Value sink = memref::LoadOp::create(b, op.getSink(), head);
+      if (!sink.getType().isF32())
+        sink = arith::ExtFOp::create(b, b.getF32Type(), sink);
+      return arith::MulFOp::create(b, sink, number(std::numbers::log2e_v<float>));
+    });
+    Value largest = map(type, {maximum, sinks},
+                        [&](ValueRange x) -> Value { return arith::MaxNumFOp::create(b, x[0], x[1]); });
+    auto power = [&](Value of) {
+      return map(type, {of, largest}, [&](ValueRange x) { return exp2(arith::SubFOp::create(b, x[0], x[1])); });
+    };
+    Value shrunk = power(maximum);
+    acc = times(acc, shrunk);
+    sum = map(type, {sum, shrunk, power(sinks)},
+              [&](ValueRange x) -> Value { return math::FmaOp::create(b, x[0], x[1], x[2]); });
+    maximum = largest;
+  }
+  // A query without keys gives 0 (A11).
+  Value inverse = map(sum.getType(), sum, [&](ValueRange x) -> Value {
+    Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], number(0));
+    return arith::SelectOp::create(b, isEmpty, number(0), arith::DivFOp::create(b, number(1), x[0]));
+  });
+  acc = times(acc, inverse);
+  const int64_t columns = op.getValueChannels();
+  // Pairs of columns are stored at once where rows begin at multiples of two.
+  Value arePairs = columns % 2 == 0 ? isAligned(result, 2 * result.bytes)
+                                    : Value(arith::ConstantOp::create(b, b.getBoolAttr(false)));
+  auto branch = scf::IfOp::create(b, arePairs, /*withElseRegion=*/true);
+  for (bool elements : {false, true}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
+    auto store = StoreRowsOp::create(b, acc, result.pointer, firstRow, rows, index(columns),
+                                     TypeAttr::get(cast<MemRefType>(op.getResult().getType()).getElementType()),
+                                     elements ? b.getUnitAttr() : UnitAttr());
+    Block *block = b.createBlock(&store.getBody(), {}, b.getIndexType(), b.getLoc());
+    YieldOp::create(b, rowOffset(result, block->getArgument(0)));
+  }
+  if (!op.getLse())
+    return;
+  map(sum.getType(), {maximum, sum}, [&](ValueRange x) -> Value {
+    Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], number(0));
+    Value lse = arith::AddFOp::create(b, x[0], math::Log2Op::create(b, x[1], kApproximate));
+    lse = arith::MulFOp::create(b, lse, number(std::numbers::ln2_v<float>));
+    lse = arith::SelectOp::create(b, isEmpty, number(-std::numeric_limits<float>::infinity()), lse);
+    Value row = add(x[2], firstRow);
+    auto isRow = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, rows),
+                                   /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(isRow.thenBlock());
+    SmallVector<Value> indices{row};
+    if (cast<MemRefType>(op.getLse().getType()).getRank() == 2)
+      indices = {arith::DivUIOp::create(b, row, index(op.getHeads())),
+                 arith::RemUIOp::create(b, row, index(op.getHeads()))};
+    memref::StoreOp::create(b, lse, op.getLse(), indices);
+    return lse;
+  });
+}

@@ -1,0 +1,81 @@
+//===- TileCode.h - Parts of the code of attn_gpu.attention_tile ------------------*- C++ -*-===//
+#pragma once
+#include "dialect/AttnGPU/AttnGPU.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace rapt::cuda {
+
+/// What the schedules of an attention tile have in common: where its operands are, and the arithmetic of online
+/// softmax. Scores in registers are raw sums where one factor takes them to base-2 units, else in these units already.
+class TileCode {
+public:
+  using Value = mlir::Value;
+  using ValueRange = mlir::ValueRange;
+  TileCode(mlir::ImplicitLocOpBuilder &b, attn_gpu::AttentionTileOp op);
+
+  Value index(int64_t value);
+  Value number(float value);
+  /// The running max before any key.
+  Value lowest();
+
+  /// Starts copies by all threads of the block; keys and values of the block from `key` on, nothing behind the last.
+  void copyQueries();
+  void copyKeys(Value key);
+  void copyValues(Value key);
+
+  /// The first key of the first block from `key` on that the mask does not drop; at least the number of keys where
+  /// there is none.
+  Value nextBlock(Value key);
+  /// Runs `body` while the first of `state`, a key, is one. Returns the state at last.
+  using Body = llvm::function_ref<llvm::SmallVector<Value>(Value key, ValueRange state)>;
+  llvm::SmallVector<Value> overBlocks(ValueRange state, Body body);
+
+  /// Applies the score and the mask to fragments of `columns` keys each, the first of which begins at `key`; rows count
+  /// from `firstRow`. Scores that do not count are -infinity.
+  llvm::SmallVector<Value> finishScores(llvm::ArrayRef<Value> scores, int64_t columns, Value firstRow, Value key);
+
+  /// The running max in base-2 units, finite.
+  Value scaled(Value maximum);
+  /// By how much sums shrink when the running max grows.
+  Value decay(Value before, Value after);
+  Value times(Value values, Value rows);
+  Value exponentials(Value scores, Value scaledMaximum);
+
+  /// Stores the results of rows from `firstRow` on.
+  void store(Value acc, Value maximum, Value sum, Value firstRow);
+
+  mlir::Type element;
+  Value thread;
+  Value queryTile, keyTile, valueTile;
+
+private:
+  /// An array in global memory.
+  struct Array {
+    Value pointer, offset;
+    llvm::SmallVector<Value> sizes, strides;
+    int64_t bytes; ///< of an element
+  };
+  Array arrayOf(Value memref);
+  Value isAligned(const Array &array, int64_t bytes);
+  void copyRows(const Array &array, Value isAligned, Value tile, Value rows, int64_t columns,
+                llvm::function_ref<Value(Value row)> offsetOf);
+  void copyBlock(const Array &array, Value isAligned, Value tile, Value key, int64_t columns);
+  /// Where row `row` of queries or results begins.
+  Value rowOffset(const Array &array, Value row);
+  Value map(mlir::Type type, ValueRange operands, llvm::function_ref<Value(ValueRange arguments)> body);
+  Value clone(mlir::Region &region, ValueRange arguments, unsigned result = 0);
+  Value exp2(Value value);
+  Value add(Value x, Value y);
+
+  mlir::ImplicitLocOpBuilder &b;
+  attn_gpu::AttentionTileOp op;
+  Array query, key, value, result;
+  Value isQueryAligned, isKeyAligned, isValueAligned;
+  Value rows;   ///< of queries and heads
+  Value count;  ///< of keys
+  Value factor; ///< from scores in registers to base-2 units; null: they are
+};
+
+} // namespace rapt::cuda
