@@ -16,9 +16,9 @@ ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
 
 bool fit(int64_t a, int64_t b) { return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b; }
 
-/// A tile with all channels: boxes of 128 bytes, where there are as many.
+/// A tile with all channels: boxes of 128 bytes, or of 64.
 TileType tileOf(int64_t rows, int64_t channels, Type element) {
-  const int64_t box = channels <= 16 ? 16 : channels <= 32 ? 32 : 64;
+  const int64_t box = channels <= 32 ? 32 : 64;
   return TileType::get(element.getContext(), rows, llvm::alignTo(channels, box), element, /*swizzle=*/box * 2);
 }
 

@@ -136,6 +136,11 @@ struct ExpandAttention : rapt::impl::AttnCUDAExpandAttentionBase<ExpandAttention
         op.emitOpError("is expanded in a GPU module, on buffers");
         return signalPassFailure();
       }
+      for (Value array : {op.getQuery(), op.getKey(), op.getValue(), op.getResult()})
+        if (!cast<MemRefType>(array.getType()).isLastDimUnitStride()) {
+          op.emitOpError("takes arrays whose channels are beside each other");
+          return signalPassFailure();
+        }
       MmaTile(op).emit();
       op.erase();
     }

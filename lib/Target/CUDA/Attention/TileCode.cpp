@@ -16,6 +16,7 @@ namespace {
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 constexpr int64_t kCopyBytes = 16;
+constexpr int64_t kLanesOfRow = 4; ///< lanes that hold elements of one row of accumulators
 constexpr auto kApproximate = arith::FastMathFlags::afn;
 
 } // namespace
@@ -81,11 +82,8 @@ Value TileCode::isAligned(const Array &array, int64_t bytes) {
   for (Value stride : ArrayRef(array.strides).drop_back())
     bits = arith::OrIOp::create(b, bits, inBytes(stride));
   bits = arith::AndIOp::create(b, bits, arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes - 1)));
-  Value isMultiple = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits,
-                                           arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
-  // Elements of a row that are apart from each other have no copies of several.
-  Value isDense = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, array.strides.back(), index(1));
-  return arith::AndIOp::create(b, isMultiple, isDense);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits,
+                               arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
 }
 
 void TileCode::copyRows(const Array &array, Value isAligned, Value tile, Value rows, int64_t columns,
@@ -121,20 +119,24 @@ void TileCode::copyBlock(const Array &array, Value isAligned, Value tile, Value 
                                   /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  copyRows(array, isAligned, tile, left, columns, [&](Value row) -> Value {
+  // The table of a cache has no numbers of blocks for keys that are not there.
+  Value last = arith::SubIOp::create(b, count, index(1));
+  copyRows(array, isAligned, tile, left, columns, [&](Value row) {
     Value at = add(key, row);
-    if (!op.getTable())
-      return add(array.offset, b.createOrFold<arith::MulIOp>(at, array.strides[0]));
-    // Keys of a block of the cache; the table has no numbers for keys that are not there.
-    Value last = arith::SubIOp::create(b, count, index(1));
-    at = add(op.getFirst(), arith::MinSIOp::create(b, at, last));
-    Value positions = array.sizes[1], block = arith::DivUIOp::create(b, at, positions);
-    Value number = memref::LoadOp::create(b, op.getTable(), block);
-    number = arith::IndexCastOp::create(b, b.getIndexType(), number);
-    Value inBlock = arith::RemUIOp::create(b, at, positions);
-    return add(add(array.offset, b.createOrFold<arith::MulIOp>(number, array.strides[0])),
-               b.createOrFold<arith::MulIOp>(inBlock, array.strides[1]));
+    return keyOffset(array, op.getTable() ? Value(arith::MinSIOp::create(b, at, last)) : at);
   });
+}
+
+Value TileCode::keyOffset(const Array &array, Value key) {
+  if (!op.getTable())
+    return add(array.offset, b.createOrFold<arith::MulIOp>(key, array.strides[0]));
+  key = add(op.getFirst(), key);
+  Value positions = array.sizes[1], block = arith::DivUIOp::create(b, key, positions);
+  Value number = memref::LoadOp::create(b, op.getTable(), block);
+  number = arith::IndexCastOp::create(b, b.getIndexType(), number);
+  Value inBlock = arith::RemUIOp::create(b, key, positions);
+  return add(add(array.offset, b.createOrFold<arith::MulIOp>(number, array.strides[0])),
+             b.createOrFold<arith::MulIOp>(inBlock, array.strides[1]));
 }
 
 void TileCode::copyKeys(Value first) { copyBlock(key, isKeyAligned, keyTile, first, op.getChannels()); }
@@ -199,16 +201,21 @@ Value TileCode::map(Type type, ValueRange operands, function_ref<Value(ValueRang
 
 Value TileCode::exp2(Value value) { return math::Exp2Op::create(b, value, kApproximate); }
 
+Value TileCode::scoreOf(Value sum, Value row, Value column) {
+  if (factor)
+    return sum;
+  Value score = arith::MulFOp::create(b, sum, op.getScale());
+  if (!op.getScore().empty())
+    score = clone(op.getScore(), {score, row, column});
+  return arith::MulFOp::create(b, score, number(std::numbers::log2e_v<float>));
+}
+
 SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t columns, Value firstRow, Value key) {
   SmallVector<Value> block(scores);
-  if (!factor) // the score, in base-2 units
+  if (!factor)
     for (auto [i, part] : llvm::enumerate(block))
-      part = map(part.getType(), part, [&, i = i](ValueRange x) -> Value {
-        Value score = arith::MulFOp::create(b, x[0], op.getScale());
-        Value column = add(add(x[2], index(int64_t(i) * columns)), key);
-        if (!op.getScore().empty())
-          score = clone(op.getScore(), {score, add(x[1], firstRow), column});
-        return arith::MulFOp::create(b, score, number(std::numbers::log2e_v<float>));
+      part = map(part.getType(), part, [&, i = i](ValueRange x) {
+        return scoreOf(x[0], add(x[1], firstRow), add(add(x[2], index(int64_t(i) * columns)), key));
       });
   Value left = arith::SubIOp::create(b, count, key);
   Value isMasked = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, left, index(op.getKeys()));
@@ -306,6 +313,8 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
     Block *block = b.createBlock(&store.getBody(), {}, b.getIndexType(), b.getLoc());
     YieldOp::create(b, rowOffset(result, block->getArgument(0)));
   }
+  if (!op.getMask().empty())
+    storeWithoutMaskedValues(acc, maximum, inverse, firstRow);
   if (!op.getLse())
     return;
   map(sum.getType(), {maximum, sum}, [&](ValueRange x) -> Value {
@@ -314,10 +323,13 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
     lse = arith::MulFOp::create(b, lse, number(std::numbers::ln2_v<float>));
     lse = arith::SelectOp::create(b, isEmpty, number(-std::numeric_limits<float>::infinity()), lse);
     Value row = add(x[2], firstRow);
-    auto isRow = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, rows),
-                                   /*withElseRegion=*/false);
+    // One of the lanes that share the row.
+    Value lane = arith::RemUIOp::create(b, thread, index(kLanesOfRow));
+    Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, index(0));
+    Value isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, rows);
+    auto branch = scf::IfOp::create(b, arith::AndIOp::create(b, isOne, isRow), /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(isRow.thenBlock());
+    b.setInsertionPointToStart(branch.thenBlock());
     SmallVector<Value> indices{row};
     if (cast<MemRefType>(op.getLse().getType()).getRank() == 2)
       indices = {arith::DivUIOp::create(b, row, index(op.getHeads())),

@@ -9,6 +9,9 @@ namespace rapt::cuda {
 
 /// What the schedules of an attention tile have in common: where its operands are, and the arithmetic of online
 /// softmax. Scores in registers are raw sums where one factor takes them to base-2 units, else in these units already.
+///
+/// A masked key has the probability 0, and 0 times a value that is NaN or infinite is NaN (A9). So where a mask has a part
+/// in a result that is not finite, the sum is computed again without the masked keys, from global memory.
 class TileCode {
 public:
   using Value = mlir::Value;
@@ -65,6 +68,13 @@ private:
   /// Where row `row` of queries or results begins.
   Value rowOffset(const Array &array, Value row);
   Value map(mlir::Type type, ValueRange operands, llvm::function_ref<Value(ValueRange arguments)> body);
+  /// Where key `key` begins, in the array of keys or of values.
+  Value keyOffset(const Array &array, Value key);
+  Value load(const Array &array, Value offset);
+  /// A score in the units of fragments with a mask: base-2 units, or raw where a factor takes it to them.
+  Value scoreOf(Value sum, Value row, Value column);
+  void storeWithoutMaskedValues(Value acc, Value maximum, Value inverse, Value firstRow);
+  void sumKeptValues(Value row, Value column, Value maximum, Value inverse);
   Value clone(mlir::Region &region, ValueRange arguments, unsigned result = 0);
   Value exp2(Value value);
   Value add(Value x, Value y);
