@@ -13,6 +13,7 @@ namespace {
 
 /// A thread's columns of accumulators, of `mma.sync` and of `wgmma`: two in every eight.
 constexpr int64_t kPeriod = 8, kColumns = 2;
+constexpr int64_t kPeriods = 8; ///< summed at a time
 
 Value widened(ImplicitLocOpBuilder &b, Value value) {
   return value.getType().isF32() ? value : Value(arith::ExtFOp::create(b, b.getF32Type(), value));
@@ -47,22 +48,24 @@ void TileCode::storeWithoutMaskedValues(Value acc, Value maximum, Value inverse,
     b.setInsertionPointToStart(branch.thenBlock());
     Value lane = arith::RemUIOp::create(b, thread, index(kPeriod / kColumns));
     auto columns = scf::ForOp::create(b, arith::MulIOp::create(b, lane, index(kColumns)),
-                                      index(op.getValueChannels()), index(kPeriod));
+                                      index(op.getValueChannels()), index(kPeriod * kPeriods));
     b.setInsertionPointToStart(columns.getBody());
     sumKeptValues(row, columns.getInductionVar(), x[1], x[2]);
     return x[0];
   });
 }
 
-/// Stores the results of a row from `column` on.
+/// Stores the thread's results of a row in some periods, from `column` on.
 void TileCode::sumKeptValues(Value row, Value column, Value maximum, Value inverse) {
   Value zero = number(0);
-  // The last column has no neighbor where their number is odd; it is read twice instead.
+  // Columns that are not there are read as the last one.
   Value last = index(op.getValueChannels() - 1);
-  SmallVector<Value> at;
-  for (int64_t i = 0; i < kColumns; ++i)
-    at.push_back(arith::MinSIOp::create(b, add(column, index(i)), last));
-  auto keys = scf::ForOp::create(b, index(0), count, index(1), SmallVector<Value>(kColumns, zero));
+  SmallVector<Value> columns, at;
+  for (int64_t i = 0; i < kColumns * kPeriods; ++i) {
+    columns.push_back(add(column, index(i / kColumns * kPeriod + i % kColumns)));
+    at.push_back(arith::MinSIOp::create(b, columns.back(), last));
+  }
+  auto keys = scf::ForOp::create(b, index(0), count, index(1), SmallVector<Value>(at.size(), zero));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(keys.getBody());
@@ -94,14 +97,16 @@ void TileCode::sumKeptValues(Value row, Value column, Value maximum, Value inver
   }
   const Type type = cast<MemRefType>(op.getResult().getType()).getElementType();
   Value first = rowOffset(result, row);
-  for (auto [channel, sum] : llvm::zip_equal(at, keys.getResults())) {
+  for (auto [channel, sum] : llvm::zip_equal(columns, keys.getResults())) {
+    auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, channel, last),
+                                    /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
     Value out = arith::MulFOp::create(b, sum, inverse);
     if (!type.isF32())
       out = arith::TruncFOp::create(b, type, out);
     Value offset = arith::IndexCastOp::create(b, b.getI64Type(), add(first, channel));
-    LLVM::StoreOp::create(b, out,
-                          Value(LLVM::GEPOp::create(b, result.pointer.getType(), type, result.pointer,
-                                                    ArrayRef<LLVM::GEPArg>{offset})),
-                          unsigned(result.bytes));
+    Value address = LLVM::GEPOp::create(b, result.pointer.getType(), type, result.pointer, ArrayRef<LLVM::GEPArg>{offset});
+    LLVM::StoreOp::create(b, out, address, unsigned(result.bytes));
   }
 }

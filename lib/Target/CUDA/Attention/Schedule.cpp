@@ -17,7 +17,8 @@ using neutral::AttentionOperands;
 
 namespace {
 
-constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kRows = "rows", kKeys = "keys", kWarps = "warps";
+constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kRows = "rows", kKeys = "keys", kWarps = "warps",
+                              kWgmma = "wgmma";
 constexpr int64_t kMostChannels = 256, kMostRows = 1024, kMostWarps = 28;
 
 Type elementOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); }
@@ -94,7 +95,10 @@ struct SetSchedule : rapt::impl::AttnCUDAScheduleBase<SetSchedule> {
 attn::ScheduleAttr AttentionSchedule::toAttr(MLIRContext *context) const {
   Builder b(context);
   auto entry = [&](StringRef name, int64_t number) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(number)); };
-  return neutral::scheduleOf(context, {entry(kRows, rows), entry(kKeys, keys), entry(kWarps, warps)});
+  SmallVector<NamedAttribute> entries{entry(kRows, rows), entry(kKeys, keys), entry(kWarps, warps)};
+  if (wgmma)
+    entries.push_back(entry(kWgmma, 1));
+  return neutral::scheduleOf(context, entries);
 }
 
 std::optional<AttentionSchedule> AttentionSchedule::of(attn::AttentionOp op) {
@@ -102,14 +106,20 @@ std::optional<AttentionSchedule> AttentionSchedule::of(attn::AttentionOp op) {
   if (!own)
     return std::nullopt;
   auto number = [&](StringRef name, int64_t most) { return std::min(own.getNumber(name).value_or(0), most); };
-  return AttentionSchedule{number(kRows, kMostRows), number(kKeys, kMostRows), number(kWarps, kMostWarps)};
+  return AttentionSchedule{number(kRows, kMostRows), number(kKeys, kMostRows), number(kWarps, kMostWarps),
+                           number(kWgmma, 1) == 1};
 }
 
-std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, const TargetInfo &, std::string &reason) {
+std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, const TargetInfo &machine,
+                                                       std::string &reason) {
   int64_t channels = 0;
   reason = refusal(op, channels);
   if (!reason.empty())
     return std::nullopt;
+  // Two rings of two blocks and the queries are in 227 KB of shared memory.
+  if (machine.deviceArch == 90 && machine.deviceExact)
+    return AttentionSchedule{
+        .rows = 128, .keys = channels > 192 ? 80 : channels > 128 ? 96 : 128, .warps = 8, .wgmma = true};
   // A thread has 255 registers. Of a warp's 16 rows it holds channels / 2 sums and keys / 2 scores.
   if (channels > 128)
     return AttentionSchedule{.rows = 64, .keys = 32, .warps = 4};

@@ -223,7 +223,7 @@ private:
         keyRows(b, o, tile, AttentionOperands::Key, range.from, count),
         keyRows(b, o, tile, AttentionOperands::Value_, range.from, count), o.scale, /*table=*/Value(),
         /*first=*/Value(), /*count=*/Value(), sink, outs[0], outs.size() > 1 ? outs[1] : Value(), schedule.rows,
-        schedule.keys, schedule.warps, /*wgmma=*/false);
+        schedule.keys, schedule.warps, schedule.wgmma);
     task.fillRegions(b, made);
     SmallVector<Insertion> insertions;
     for (auto [part, value] : llvm::zip_equal(parts, made.getResults()))

@@ -22,7 +22,8 @@ constexpr auto kApproximate = arith::FastMathFlags::afn;
 } // namespace
 
 TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
-    : element(cast<ShapedType>(op.getQuery().getType()).getElementType()), b(b), op(op) {
+    : element(cast<ShapedType>(op.getQuery().getType()).getElementType()), copyingThreads(op.getCopyingThreads()), b(b),
+      op(op) {
   query = arrayOf(op.getQuery()), key = arrayOf(op.getKey()), value = arrayOf(op.getValue());
   result = arrayOf(op.getResult());
   isQueryAligned = isAligned(query, kCopyBytes), isKeyAligned = isAligned(key, kCopyBytes);
@@ -30,10 +31,6 @@ TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
   rows = arith::MulIOp::create(b, query.sizes[0], index(op.getHeads()));
   count = op.getCount() ? Value(op.getCount()) : key.sizes[0];
   thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
-  const int64_t ofQueries = op.getQueryTile().getBytes(), ofKeys = op.getKeyTile().getBytes();
-  queryTile = SharedOp::create(b, op.getQueryTile(), index(0));
-  keyTile = SharedOp::create(b, op.getKeyTile(), index(ofQueries));
-  valueTile = SharedOp::create(b, op.getValueTile(), index(ofQueries + ofKeys));
   // A positive factor keeps the order of scores, so that it can be applied with the subtraction of the maximum.
   APFloat scale(0.0f);
   const bool isPositive = matchPattern(op.getScale(), m_ConstantFloat(&scale)) && !scale.isNegative() &&
@@ -86,16 +83,23 @@ Value TileCode::isAligned(const Array &array, int64_t bytes) {
                                arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
 }
 
-void TileCode::copyRows(const Array &array, Value isAligned, Value tile, Value rows, int64_t columns,
+void TileCode::copyRows(const Array &array, Value isAligned, Value tile, Value barrier, Value rows, int64_t columns,
                         function_ref<Value(Value)> offsetOf) {
   auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
   for (bool elements : {false, true}) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
-    auto copy = CopyRowsOp::create(b, array.pointer, rows, index(columns), tile, thread, uint32_t(op.getThreads()),
-                                   elements);
-    Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
-    YieldOp::create(b, offsetOf(block->getArgument(0)));
+    auto copy =
+        CopyRowsOp::create(b, array.pointer, rows, index(columns), tile, thread, uint32_t(copyingThreads), elements);
+    {
+      OpBuilder::InsertionGuard inner(b);
+      Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
+      YieldOp::create(b, offsetOf(block->getArgument(0)));
+    }
+    if (barrier && elements)
+      MBarrierArriveOp::create(b, barrier);
+    else if (barrier)
+      CopyArriveOp::create(b, barrier);
   }
 }
 
@@ -108,12 +112,12 @@ Value TileCode::rowOffset(const Array &array, Value row) {
   return add(add(array.offset, times(query, array.strides[0])), times(head, array.strides[1]));
 }
 
-void TileCode::copyQueries() {
-  copyRows(query, isQueryAligned, queryTile, rows, op.getChannels(),
+void TileCode::copyQueries(Value tile, Value barrier) {
+  copyRows(query, isQueryAligned, tile, barrier, rows, op.getChannels(),
            [&](Value row) { return rowOffset(query, row); });
 }
 
-void TileCode::copyBlock(const Array &array, Value isAligned, Value tile, Value key, int64_t columns) {
+void TileCode::copyBlock(const Array &array, Value isAligned, Value tile, Value barrier, Value key, int64_t columns) {
   Value left = arith::SubIOp::create(b, count, key);
   auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, index(0)),
                                   /*withElseRegion=*/false);
@@ -121,7 +125,7 @@ void TileCode::copyBlock(const Array &array, Value isAligned, Value tile, Value 
   b.setInsertionPointToStart(branch.thenBlock());
   // The table of a cache has no numbers of blocks for keys that are not there.
   Value last = arith::SubIOp::create(b, count, index(1));
-  copyRows(array, isAligned, tile, left, columns, [&](Value row) {
+  copyRows(array, isAligned, tile, barrier, left, columns, [&](Value row) {
     Value at = add(key, row);
     return keyOffset(array, op.getTable() ? Value(arith::MinSIOp::create(b, at, last)) : at);
   });
@@ -139,9 +143,13 @@ Value TileCode::keyOffset(const Array &array, Value key) {
              b.createOrFold<arith::MulIOp>(inBlock, array.strides[1]));
 }
 
-void TileCode::copyKeys(Value first) { copyBlock(key, isKeyAligned, keyTile, first, op.getChannels()); }
+void TileCode::copyKeys(Value first, Value tile, Value barrier) {
+  copyBlock(key, isKeyAligned, tile, barrier, first, op.getChannels());
+}
 
-void TileCode::copyValues(Value first) { copyBlock(value, isValueAligned, valueTile, first, op.getValueChannels()); }
+void TileCode::copyValues(Value first, Value tile, Value barrier) {
+  copyBlock(value, isValueAligned, tile, barrier, first, op.getValueChannels());
+}
 
 Value TileCode::clone(Region &region, ValueRange arguments, unsigned result) {
   IRMapping mapping;
@@ -177,13 +185,14 @@ Value TileCode::nextBlock(Value first) {
   return loop.getResult(0);
 }
 
+Value TileCode::isKey(Value key) { return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key, count); }
+
 SmallVector<Value> TileCode::overBlocks(ValueRange state, Body body) {
   auto loop = scf::WhileOp::create(b, state.getTypes(), state);
   OpBuilder::InsertionGuard guard(b);
   const SmallVector<Location> locs(state.size(), b.getLoc());
   Block *before = b.createBlock(&loop.getBefore(), {}, state.getTypes(), locs);
-  Value isKey = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, before->getArgument(0), count);
-  scf::ConditionOp::create(b, isKey, before->getArguments());
+  scf::ConditionOp::create(b, isKey(before->getArgument(0)), before->getArguments());
   Block *after = b.createBlock(&loop.getAfter(), {}, state.getTypes(), locs);
   scf::YieldOp::create(b, body(after->getArgument(0), after->getArguments()));
   return SmallVector<Value>(loop.getResults());
@@ -271,7 +280,24 @@ Value TileCode::exponentials(Value scores, Value scaledMaximum) {
   });
 }
 
+Value TileCode::advance(MutableArrayRef<Value> scores, Value &maximum, Value &sum) {
+  const auto type = cast<RowVectorType>(maximum.getType());
+  Value largest = maximum;
+  for (Value part : scores)
+    largest = ReduceRowsOp::create(b, type, Reduction::max, part, largest, /*partial=*/true);
+  largest = ReduceLanesOp::create(b, Reduction::max, largest);
+  Value shrunk = decay(maximum, largest), scaledMaximum = scaled(largest);
+  sum = times(sum, shrunk);
+  for (Value &part : scores) {
+    part = exponentials(part, scaledMaximum);
+    sum = ReduceRowsOp::create(b, type, Reduction::add, part, sum, /*partial=*/true);
+  }
+  maximum = largest;
+  return shrunk;
+}
+
 void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
+  sum = ReduceLanesOp::create(b, Reduction::add, sum);
   maximum = scaled(maximum);
   if (op.getSink()) { // joins as a key without a value
     Type type = sum.getType();
