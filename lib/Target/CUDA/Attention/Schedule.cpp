@@ -2,6 +2,7 @@
 #include "lib/Target/CUDA/Attention/Attention.h"
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Target/CUDA/Passes.h"
+#include "lib/Target/Generic/RowCache.h"
 #include "lib/Transforms/Fusion/Remarks.h"
 #include "lib/Transforms/StageContract.h"
 
@@ -45,8 +46,16 @@ std::string refusal(attn::AttentionOp op, int64_t &channels) {
     return "an additive similarity is no matmul";
   if (o.secondQuery)
     return "it has a second pair of queries and keys";
-  if (!o.views().empty())
-    return "its keys are in a cache";
+  if (std::string reason = notLegalBecause(o, &generic::rowCache()); !reason.empty())
+    return reason;
+  SmallVector<attn::KVViewOp> views = o.views();
+  for (attn::KVViewOp view : views)
+    if (elementOf(view.getCache()) != element || elementOf(view.getValuePool()) != element)
+      return "the cache has elements of another type than queries";
+  if (views.size() == 1)
+    return "keys or values alone are in a cache";
+  if (!views.empty() && views[0].getTable() != views[1].getTable())
+    return "keys and values are in caches with tables of their own";
   RankedTensorType result = op.getResult().getType();
   channels = 0;
   const std::pair<std::optional<int64_t>, const char *> extents[] = {
