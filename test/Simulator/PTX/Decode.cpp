@@ -74,6 +74,9 @@ Status rapt::ptx::decode(const Kernel &kernel, Instruction &instruction) {
     if (std::ranges::any_of(instruction.operands, isName) && suffixes.root() != "mov")
       return Error{"takes no variable as an operand; mov gives its address"};
     instruction = std::move(decoded);
+    // LLVM moves bytes of structures and vectors that it has left undefined, and combines them with others.
+    constexpr std::string_view movers[] = {"and", "bfe", "bfi", "mov", "or", "prmt", "shl", "shr"};
+    instruction.movesBits = std::ranges::find(movers, suffixes.root()) != std::end(movers);
     return {};
   }
   return Error{"is not known to the simulator"};
