@@ -1,4 +1,5 @@
 //===- AttentionTileOp.cpp - attn_gpu.attention_tile --------------------------------------===//
+#include "dialect/Attn/Ops/State.h"
 #include "dialect/AttnGPU/AttnGPU.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -16,9 +17,9 @@ ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
 
 bool fit(int64_t a, int64_t b) { return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b; }
 
-/// A tile with all channels: boxes of 128 bytes, or of 64.
+/// A tile with all channels, in boxes of 128 bytes.
 TileType tileOf(int64_t rows, int64_t channels, Type element) {
-  const int64_t box = channels <= 32 ? 32 : 64;
+  constexpr int64_t box = 64;
   return TileType::get(element.getContext(), rows, llvm::alignTo(channels, box), element, /*swizzle=*/box * 2);
 }
 
@@ -111,4 +112,8 @@ void AttentionTileOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> 
     else
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
   }
+}
+
+void AttentionTileOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<attn::FoldCastsIntoState<AttentionTileOp>>(context);
 }

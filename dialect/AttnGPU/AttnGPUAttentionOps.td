@@ -52,6 +52,7 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
     `:` type($query) `,` type($key) `,` type($value) (`->` type($results)^)? custom<TileRegions>($score, $mask, $blocks)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       const unsigned count = getLse() ? 2 : 1;

@@ -29,7 +29,7 @@ from outcomes import add_case_options, case_indices  # noqa: E402
 
 BATCH = 16
 MOST_REFUSED = 0.25
-MOST_ON_GPU = 4000  # similarities in a call: most GPUs are simulated
+MOST_ON_GPU = 1500  # similarities in a call: most GPUs are simulated
 REDUCE_GROUP = 8  # cases that are tried together
 
 

@@ -87,9 +87,7 @@ void TileCode::sumKeptValues(Value row, Value column, Value maximum, Value inver
       scf::YieldOp::create(b, sum);
     }
     Value score = scoreOf(dot.getResult(0), row, key);
-    if (factor)
-      score = arith::MulFOp::create(b, score, factor);
-    Value probability = exp2(arith::SubFOp::create(b, score, maximum));
+    Value probability = power(score, maximum);
     SmallVector<Value> sums;
     for (auto [channel, before] : llvm::zip_equal(at, keys.getRegionIterArgs()))
       sums.push_back(math::FmaOp::create(b, probability, load(value, add(ofValue, channel)), before));

@@ -17,6 +17,7 @@ namespace {
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 constexpr int64_t kCopyBytes = 16;
 constexpr int64_t kLanesOfRow = 4; ///< lanes that hold elements of one row of accumulators
+constexpr float kLeastFactor = 0x1p-20F;
 constexpr auto kApproximate = arith::FastMathFlags::afn;
 
 } // namespace
@@ -31,12 +32,12 @@ TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
   rows = arith::MulIOp::create(b, query.sizes[0], index(op.getHeads()));
   count = op.getCount() ? Value(op.getCount()) : key.sizes[0];
   thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
-  // A positive factor keeps the order of scores, so that it can be applied with the subtraction of the maximum.
+  // A positive factor keeps the order of scores. Of a moderate one no product overflows.
   APFloat scale(0.0f);
-  const bool isPositive = matchPattern(op.getScale(), m_ConstantFloat(&scale)) && !scale.isNegative() &&
-                          scale.isFiniteNonZero();
-  if (op.getScore().empty() && isPositive)
-    factor = number(scale.convertToFloat() * std::numbers::log2e_v<float>);
+  const bool isConstant = op.getScore().empty() && matchPattern(op.getScale(), m_ConstantFloat(&scale));
+  const float toBase2 = isConstant ? scale.convertToFloat() * std::numbers::log2e_v<float> : 0;
+  isScaledLate = toBase2 >= kLeastFactor && toBase2 <= 1;
+  factor = number(isScaledLate ? toBase2 : std::numbers::log2e_v<float>);
 }
 
 Value TileCode::index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
@@ -211,17 +212,15 @@ Value TileCode::map(Type type, ValueRange operands, function_ref<Value(ValueRang
 Value TileCode::exp2(Value value) { return math::Exp2Op::create(b, value, kApproximate); }
 
 Value TileCode::scoreOf(Value sum, Value row, Value column) {
-  if (factor)
+  if (isScaledLate)
     return sum;
   Value score = arith::MulFOp::create(b, sum, op.getScale());
-  if (!op.getScore().empty())
-    score = clone(op.getScore(), {score, row, column});
-  return arith::MulFOp::create(b, score, number(std::numbers::log2e_v<float>));
+  return op.getScore().empty() ? score : clone(op.getScore(), {score, row, column});
 }
 
 SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t columns, Value firstRow, Value key) {
   SmallVector<Value> block(scores);
-  if (!factor)
+  if (!isScaledLate)
     for (auto [i, part] : llvm::enumerate(block))
       part = map(part.getType(), part, [&, i = i](ValueRange x) {
         return scoreOf(x[0], add(x[1], firstRow), add(add(x[2], index(int64_t(i) * columns)), key));
@@ -252,19 +251,9 @@ SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t column
   return SmallVector<Value>(branch.getResults());
 }
 
-Value TileCode::scaled(Value maximum) {
-  if (!factor)
-    return maximum;
-  return map(maximum.getType(), maximum, [&](ValueRange x) -> Value {
-    return arith::MaxNumFOp::create(b, arith::MulFOp::create(b, x[0], factor), lowest());
-  });
-}
-
-Value TileCode::decay(Value before, Value after) {
-  return map(before.getType(), {before, after}, [&](ValueRange x) -> Value {
-    Value difference = arith::SubFOp::create(b, x[0], x[1]);
-    return exp2(factor ? Value(arith::MulFOp::create(b, difference, factor)) : difference);
-  });
+/// 2^(factor * (score - maximum)).
+Value TileCode::power(Value score, Value maximum) {
+  return exp2(arith::MulFOp::create(b, arith::SubFOp::create(b, score, maximum), factor));
 }
 
 Value TileCode::times(Value values, Value rows) {
@@ -272,12 +261,15 @@ Value TileCode::times(Value values, Value rows) {
              [&](ValueRange x) -> Value { return arith::MulFOp::create(b, x[0], x[1]); });
 }
 
-Value TileCode::exponentials(Value scores, Value scaledMaximum) {
-  return map(scores.getType(), {scores, scaledMaximum}, [&](ValueRange x) -> Value {
-    if (!factor)
-      return exp2(arith::SubFOp::create(b, x[0], x[1]));
-    return exp2(math::FmaOp::create(b, x[0], factor, arith::NegFOp::create(b, x[1])));
+Value TileCode::exponentials(Value scores, Value maximum) {
+  if (!isScaledLate)
+    return map(scores.getType(), {scores, maximum}, [&](ValueRange x) { return power(x[0], x[1]); });
+  // One instruction for the difference and the product.
+  Value ofRow = map(maximum.getType(), maximum, [&](ValueRange x) -> Value {
+    return arith::NegFOp::create(b, arith::MulFOp::create(b, x[0], factor));
   });
+  return map(scores.getType(), {scores, ofRow},
+             [&](ValueRange x) { return exp2(math::FmaOp::create(b, x[0], factor, x[1])); });
 }
 
 Value TileCode::advance(MutableArrayRef<Value> scores, Value &maximum, Value &sum) {
@@ -286,10 +278,10 @@ Value TileCode::advance(MutableArrayRef<Value> scores, Value &maximum, Value &su
   for (Value part : scores)
     largest = ReduceRowsOp::create(b, type, Reduction::max, part, largest, /*partial=*/true);
   largest = ReduceLanesOp::create(b, Reduction::max, largest);
-  Value shrunk = decay(maximum, largest), scaledMaximum = scaled(largest);
+  Value shrunk = map(type, {maximum, largest}, [&](ValueRange x) { return power(x[0], x[1]); });
   sum = times(sum, shrunk);
   for (Value &part : scores) {
-    part = exponentials(part, scaledMaximum);
+    part = exponentials(part, largest);
     sum = ReduceRowsOp::create(b, type, Reduction::add, part, sum, /*partial=*/true);
   }
   maximum = largest;
@@ -298,7 +290,6 @@ Value TileCode::advance(MutableArrayRef<Value> scores, Value &maximum, Value &su
 
 void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
   sum = ReduceLanesOp::create(b, Reduction::add, sum);
-  maximum = scaled(maximum);
   if (op.getSink()) { // joins as a key without a value
     Type type = sum.getType();
     Value sinks = map(type, {}, [&](ValueRange x) -> Value {
@@ -306,16 +297,16 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
       Value sink = memref::LoadOp::create(b, op.getSink(), head);
       if (!sink.getType().isF32())
         sink = arith::ExtFOp::create(b, b.getF32Type(), sink);
-      return arith::MulFOp::create(b, sink, number(std::numbers::log2e_v<float>));
+      return isScaledLate ? Value(arith::DivFOp::create(b, sink, op.getScale())) : sink;
     });
     Value largest = map(type, {maximum, sinks},
                         [&](ValueRange x) -> Value { return arith::MaxNumFOp::create(b, x[0], x[1]); });
-    auto power = [&](Value of) {
-      return map(type, {of, largest}, [&](ValueRange x) { return exp2(arith::SubFOp::create(b, x[0], x[1])); });
+    auto ofRow = [&](Value score) {
+      return map(type, {score, largest}, [&](ValueRange x) { return power(x[0], x[1]); });
     };
-    Value shrunk = power(maximum);
+    Value shrunk = ofRow(maximum);
     acc = times(acc, shrunk);
-    sum = map(type, {sum, shrunk, power(sinks)},
+    sum = map(type, {sum, shrunk, ofRow(sinks)},
               [&](ValueRange x) -> Value { return math::FmaOp::create(b, x[0], x[1], x[2]); });
     maximum = largest;
   }
@@ -345,8 +336,10 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
     return;
   map(sum.getType(), {maximum, sum}, [&](ValueRange x) -> Value {
     Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], number(0));
-    Value lse = arith::AddFOp::create(b, x[0], math::Log2Op::create(b, x[1], kApproximate));
-    lse = arith::MulFOp::create(b, lse, number(std::numbers::ln2_v<float>));
+    Value logarithm = arith::MulFOp::create(b, math::Log2Op::create(b, x[1], kApproximate),
+                                            number(std::numbers::ln2_v<float>));
+    Value lse = isScaledLate ? Value(math::FmaOp::create(b, x[0], op.getScale(), logarithm))
+                             : Value(arith::AddFOp::create(b, x[0], logarithm));
     lse = arith::SelectOp::create(b, isEmpty, number(-std::numeric_limits<float>::infinity()), lse);
     Value row = add(x[2], firstRow);
     // One of the lanes that share the row.

@@ -8,7 +8,8 @@
 namespace rapt::cuda {
 
 /// What the schedules of an attention tile have in common: where its operands are, and the arithmetic of online
-/// softmax. Scores in registers are raw sums where one factor takes them to base-2 units, else in these units already.
+/// softmax. Scores in registers are sums that are scaled in the exponent, where the scale is a constant and there is no
+/// score region; else they are scores.
 ///
 /// A masked key has the probability 0, and 0 times a value that is NaN or infinite is NaN (A9). So where a mask has a part
 /// in a result that is not finite, the sum is computed again without the masked keys, from global memory.
@@ -65,18 +66,15 @@ private:
   void copyRows(const Array &array, Value isAligned, Value tile, Value barrier, Value rows, int64_t columns,
                 llvm::function_ref<Value(Value row)> offsetOf);
   void copyBlock(const Array &array, Value isAligned, Value tile, Value barrier, Value key, int64_t columns);
-  /// The running max in base-2 units, finite.
-  Value scaled(Value maximum);
-  /// By how much sums shrink when the running max grows.
-  Value decay(Value before, Value after);
-  Value exponentials(Value scores, Value scaledMaximum);
+  Value power(Value score, Value maximum);
+  Value exponentials(Value scores, Value maximum);
   /// Where row `row` of queries or results begins.
   Value rowOffset(const Array &array, Value row);
   Value map(mlir::Type type, ValueRange operands, llvm::function_ref<Value(ValueRange arguments)> body);
   /// Where key `key` begins, in the array of keys or of values.
   Value keyOffset(const Array &array, Value key);
   Value load(const Array &array, Value offset);
-  /// A score in the units of fragments with a mask: base-2 units, or raw where a factor takes it to them.
+  /// The score of a sum, or the sum where it is scaled in the exponent.
   Value scoreOf(Value sum, Value row, Value column);
   void storeWithoutMaskedValues(Value acc, Value maximum, Value inverse, Value firstRow);
   void sumKeptValues(Value row, Value column, Value maximum, Value inverse);
@@ -90,7 +88,8 @@ private:
   Value isQueryAligned, isKeyAligned, isValueAligned;
   Value rows;   ///< of queries and heads
   Value count;  ///< of keys
-  Value factor; ///< from scores in registers to base-2 units; null: they are
+  Value factor; ///< from scores in registers to exponents of 2
+  bool isScaledLate;
 };
 
 /// Emits the code of a tile before it, on the instructions of its schedule.
