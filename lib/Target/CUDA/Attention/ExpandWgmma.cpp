@@ -17,8 +17,15 @@ using namespace rapt::cuda;
 namespace {
 
 constexpr int64_t kWarpgroup = 128, kRows = 64; ///< threads and rows of a warpgroup
-// Registers of the threads that copy and that compute: 64K of them in all, for one and two or three warpgroups.
-constexpr uint32_t kCopying[] = {56, 40, 32}, kComputing[] = {256, 232, 160};
+/// Registers of a thread that copies and of one that computes: 64K of them in all.
+struct Registers {
+  uint32_t copying, computing;
+};
+Registers registersOf(int64_t groups, int64_t columns) {
+  if (groups == 2)
+    return columns > 192 ? Registers{40, 232} : Registers{56, 224};
+  return groups == 1 ? Registers{56, 256} : Registers{32, 160};
+}
 
 class WgmmaTile {
 public:
@@ -39,12 +46,12 @@ public:
     Value isCopying = compare(arith::CmpIPredicate::slt, code.thread, code.index(kWarpgroup));
     auto branch = scf::IfOp::create(b, isCopying, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
-    const int64_t groups = int64_t(op.getWarps()) / 4;
+    const Registers registers = registersOf(int64_t(op.getWarps()) / 4, sums.getColumns());
     b.setInsertionPointToStart(branch.thenBlock());
-    SetRegistersOp::create(b, kCopying[groups - 1], /*increase=*/false);
+    SetRegistersOp::create(b, registers.copying, /*increase=*/false);
     copy();
     b.setInsertionPointToStart(branch.elseBlock());
-    SetRegistersOp::create(b, kComputing[groups - 1], /*increase=*/true);
+    SetRegistersOp::create(b, registers.computing, /*increase=*/true);
     compute();
   }
 

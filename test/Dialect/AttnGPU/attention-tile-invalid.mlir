@@ -1,0 +1,103 @@
+// RUN: rapt-opt %s --verify-diagnostics --split-input-file
+
+func.func @types(%q: memref<?x64xbf16>, %k: memref<?x64xf16>, %scale: f32, %o: memref<?x64xbf16>) {
+  // expected-error@+1 {{needs query, key and value of one element type}}
+  attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xf16>, memref<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @rank(%q: memref<?x64xbf16>, %k: memref<?x8x64xbf16>, %scale: f32, %o: memref<?x64xbf16>) {
+  // expected-error@+1 {{needs key and value of rank 2 and a result of the query's rank}}
+  attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x8x64xbf16>, memref<?x8x64xbf16>
+  return
+}
+
+// -----
+
+func.func @channels(%q: memref<?x320xbf16>, %scale: f32) {
+  // expected-error@+1 {{needs from 1 to 256 channels, and as many heads, found 320}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale outs(%q : memref<?x320xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x320xbf16>, memref<?x320xbf16>, memref<?x320xbf16>
+  return
+}
+
+// -----
+
+func.func @dynamic(%q: memref<?x?xbf16>, %scale: f32) {
+  // expected-error@+1 {{needs from 1 to 256 channels}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale outs(%q : memref<?x?xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x?xbf16>, memref<?x?xbf16>, memref<?x?xbf16>
+  return
+}
+
+// -----
+
+func.func @extents(%q: memref<?x64xbf16>, %k: memref<?x32xbf16>, %scale: f32) {
+  // expected-error@+1 {{has extents of query, key, value and result that do not fit each other}}
+  attn_gpu.attention_tile %q, %k, %q scale %scale outs(%q : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x32xbf16>, memref<?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @positions(%q: memref<?x64xbf16>, %k: memref<?x?x64xbf16>, %scale: f32, %table: memref<?xi32>, %i: index) {
+  // expected-error@+1 {{needs a static number of positions in a block of the cache}}
+  attn_gpu.attention_tile %q, %k, %k scale %scale table(%table, %i, %i : memref<?xi32>) outs(%q : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64}
+    : memref<?x64xbf16>, memref<?x?x64xbf16>, memref<?x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @sinks(%q: memref<?x3x64xbf16>, %k: memref<?x64xbf16>, %scale: f32, %sink: memref<4xf32>) {
+  // expected-error@+1 {{needs a sink for each head}}
+  attn_gpu.attention_tile %q, %k, %k scale %scale sink(%sink : memref<4xf32>) outs(%q : memref<?x3x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64}
+    : memref<?x3x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @lse(%q: memref<?x3x64xbf16>, %k: memref<?x64xbf16>, %scale: f32, %lse: memref<?x2xf32>) {
+  // expected-error@+1 {{needs a log-sum-exp of the result's dims but the last}}
+  attn_gpu.attention_tile %q, %k, %k scale %scale outs(%q, %lse : memref<?x3x64xbf16>, memref<?x2xf32>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64}
+    : memref<?x3x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @schedule(%q: memref<?x64xbf16>, %scale: f32) {
+  // expected-error@+1 {{has a schedule of 48 rows, 64 keys and 4 warps; it needs a multiple of 64 rows and of 16 keys}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale outs(%q : memref<?x64xbf16>) {keys = 64 : i64, rows = 48 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @keys(%q: memref<?x64xbf16>, %scale: f32) {
+  // expected-error@+1 {{has a schedule of 64 rows, 40 keys and 4 warps}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale outs(%q : memref<?x64xbf16>) {keys = 40 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  return
+}
+
+// -----
+
+// A warpgroup has 64 rows.
+func.func @warpgroups(%q: memref<?x64xbf16>, %scale: f32) {
+  // expected-error@+1 {{has a schedule of 256 rows, 64 keys and 8 warps}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale outs(%q : memref<?x64xbf16>) {keys = 64 : i64, rows = 256 : i64, warps = 8 : i64, wgmma} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @region(%q: memref<?x64xbf16>, %scale: f32) {
+  // expected-error@+1 {{has a region 'mask' that takes ('index', 'index') and yields ('i1')}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale outs(%q : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16> mask {
+  ^bb0(%row: index):
+    %keep = arith.constant true
+    attn_gpu.yield %keep : i1
+  }
+  return
+}

@@ -1,0 +1,47 @@
+// RUN: rapt-opt %s | rapt-opt | FileCheck %s
+// RUN: rapt-opt %s --canonicalize | FileCheck %s --check-prefix=FOLD
+
+!q = tensor<?x3x64xbf16>
+!k = tensor<?x64xbf16>
+
+// CHECK-LABEL: func.func @plain
+func.func @plain(%q: !k, %k: !k, %scale: f32, %o: !k) -> !k {
+  // CHECK: attn_gpu.attention_tile %{{.*}}, %{{.*}}, %{{.*}} scale %{{.*}} outs(%{{.*}} : tensor<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : tensor<?x64xbf16>, tensor<?x64xbf16>, tensor<?x64xbf16> -> tensor<?x64xbf16>
+  %0 = attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : !k) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : !k, !k, !k -> !k
+  return %0 : !k
+}
+
+// Heads of a group, a cache, sinks, log-sum-exp and all regions, on buffers.
+// CHECK-LABEL: func.func @all
+func.func @all(%q: memref<?x3x64xf16>, %k: memref<?x32x64xf16>, %v: memref<?x32x80xf16>, %scale: f32, %table: memref<?xi32>, %i: index, %sink: memref<3xbf16>,
+               %o: memref<?x3x80xf32>, %lse: memref<?x3xf32>) {
+  // CHECK: attn_gpu.attention_tile {{.*}} table(%{{.*}}, %{{.*}}, %{{.*}} : memref<?xi32>) sink(%{{.*}} : memref<3xbf16>) outs(%{{.*}}, %{{.*}} : memref<?x3x80xf32>, memref<?x3xf32>) {keys = 128 : i64, rows = 128 : i64, warps = 8 : i64, wgmma} : memref<?x3x64xf16>, memref<?x32x64xf16>, memref<?x32x80xf16>
+  // CHECK-SAME: score {
+  // CHECK: } mask {
+  // CHECK: } blocks {
+  attn_gpu.attention_tile %q, %k, %v scale %scale table(%table, %i, %i : memref<?xi32>) sink(%sink : memref<3xbf16>) outs(%o, %lse : memref<?x3x80xf32>, memref<?x3xf32>)
+      {keys = 128 : i64, rows = 128 : i64, warps = 8 : i64, wgmma} : memref<?x3x64xf16>, memref<?x32x64xf16>, memref<?x32x80xf16> score {
+  ^bb0(%s: f32, %row: index, %column: index):
+    attn_gpu.yield %s : f32
+  } mask {
+  ^bb0(%row: index, %column: index):
+    %keep = arith.cmpi sle, %column, %row : index
+    attn_gpu.yield %keep : i1
+  } blocks {
+  ^bb0(%first: index, %count: index):
+    %keep = arith.cmpi sle, %first, %count : index
+    attn_gpu.yield %keep, %keep : i1, i1
+  }
+  return
+}
+
+// Casts to less static types are folded; regions may be left out.
+// FOLD-LABEL: func.func @cast
+func.func @cast(%q: tensor<8x64xbf16>, %k: !k, %scale: f32, %o: tensor<8x64xbf16>) -> !k {
+  // FOLD: attn_gpu.attention_tile {{.*}} : tensor<8x64xbf16>, tensor<?x64xbf16>, tensor<?x64xbf16> -> tensor<8x64xbf16>
+  // FOLD: tensor.cast
+  %rows = tensor.cast %q : tensor<8x64xbf16> to !k
+  %dest = tensor.cast %o : tensor<8x64xbf16> to !k
+  %0 = attn_gpu.attention_tile %rows, %k, %k scale %scale outs(%dest : !k) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : !k, !k, !k -> !k
+  return %0 : !k
+}

@@ -1,0 +1,104 @@
+// RUN: rapt-opt %s --attn-cuda-tile-attention --canonicalize --split-input-file | FileCheck %s
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dv)>
+#s = #attn.schedule<keys = 8, queries = 1, tensor_cores = <keys = 64, rows = 64, warps = 4>>
+
+// The three query heads of a group are rows of one tile, of 21 queries. Keys behind the tile's last query are left out, and a block whose last key is not behind the first
+// query needs no mask.
+// CHECK-LABEL: func.func @causal
+// CHECK-SAME: %[[Q:.*]]: tensor<?x2x3x64xbf16>, %[[K:.*]]: tensor<?x2x64xbf16>
+// CHECK: scf.forall (%[[HEAD:.*]], %[[TILE:.*]]) in (2, %{{.*}})
+// CHECK: %[[FIRST:.*]] = arith.muli %[[TILE]], %c21 : index
+// CHECK: %[[AT:.*]] = arith.minsi %[[FIRST]]
+// CHECK: %[[ROWS:.*]] = tensor.extract_slice %[[Q]][%[[AT]], %[[HEAD]], 0, 0] [%{{.*}}, 1, 3, 64] [1, 1, 1, 1] : tensor<?x2x3x64xbf16> to tensor<?x3x64xbf16>
+// CHECK: %[[KEYS:.*]] = tensor.extract_slice %[[K]][0, %[[HEAD]], 0] [%{{.*}}, 1, 64] [1, 1, 1] : tensor<?x2x64xbf16> to tensor<?x64xbf16>
+// CHECK: attn_gpu.attention_tile %[[ROWS]], %[[KEYS]], %{{.*}} scale %{{.*}} {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64}
+// CHECK-SAME: mask {
+// CHECK-NEXT: ^bb0(%[[ROW:.*]]: index, %[[COLUMN:.*]]: index):
+// CHECK-NEXT: %[[NTH:.*]] = arith.divui %[[ROW]], %c3 : index
+// CHECK-NEXT: %[[QUERY:.*]] = arith.addi %[[AT]], %[[NTH]] : index
+// CHECK-NEXT: %[[KEEP:.*]] = arith.cmpi sle, %[[COLUMN]], %[[QUERY]] : index
+// CHECK-NEXT: attn_gpu.yield %[[KEEP]] : i1
+// CHECK-NEXT: } blocks {
+// CHECK: %[[ALL:.*]] = arith.cmpi sle, %{{.*}}, %[[AT]] : index
+// CHECK-NEXT: attn_gpu.yield %true, %[[ALL]] : i1, i1
+func.func @causal(%q: tensor<?x2x3x64xbf16>, %k: tensor<?x2x64xbf16>, %scale: f32) -> tensor<?x2x3x64xbf16> {
+  %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x2x3x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x64xbf16> -> tensor<?x2x3x64xbf16> mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %keep = arith.cmpi sle, %j, %i : index
+    attn.yield %keep : i1
+  }
+  return %o : tensor<?x2x3x64xbf16>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, g, q, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, g, q, dv)>
+#bias = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv)>
+#s = #attn.schedule<keys = 8, queries = 1, tensor_cores = <keys = 64, rows = 64, warps = 4>>
+
+// Heads before queries are in tiles of their own. The score region reads an element of the bias, whose indices stay within it; log-sum-exp is a second result.
+// CHECK-LABEL: func.func @heads_first
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) in (2, 3, %{{.*}})
+// CHECK: %[[BIAS:.*]] = tensor.extract_slice %{{.*}} : tensor<?x?xf32> to tensor<?x?xf32>
+// CHECK: attn_gpu.attention_tile {{.*}} outs(%{{.*}}, %{{.*}} : tensor<?x64xbf16>, tensor<?xf32>)
+// CHECK-SAME: score {
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[ROW:.*]]: index, %[[COLUMN:.*]]: index):
+// CHECK: arith.minsi %[[ROW]]
+// CHECK: arith.minsi %[[COLUMN]]
+// CHECK: %[[X:.*]] = tensor.extract %[[BIAS]]
+// CHECK: arith.addf %[[S]], %[[X]] : f32
+func.func @heads_first(%q: tensor<2x3x?x64xbf16>, %k: tensor<?x2x64xbf16>, %bias: tensor<?x?xf32>, %scale: f32) -> (tensor<2x3x?x64xbf16>, tensor<2x3x?xf32>) {
+  %o, %lse = attn.attention %q, %k, %k, %scale extras(%bias : tensor<?x?xf32>) log_sum_exp maps [#q, #k, #v, #o, #bias] {attn.schedule = #s}
+      : tensor<2x3x?x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x64xbf16> -> tensor<2x3x?x64xbf16> score {
+  ^bb0(%x: f32, %b: index, %h: index, %i: index, %j: index, %e: f32):
+    %y = arith.addf %x, %e : f32
+    attn.yield %y : f32
+  }
+  return %o, %lse : tensor<2x3x?x64xbf16>, tensor<2x3x?xf32>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#s = #attn.schedule<keys = 8, queries = 1, tensor_cores = <keys = 64, rows = 64, warps = 4>>
+
+// Keys and values of a cache are read by the numbers of their blocks.
+// CHECK-LABEL: func.func @cached
+// CHECK-SAME: %[[POOL:.*]]: tensor<?x6x2x2x32x64xbf16>, %[[TABLE:.*]]: tensor<?x?xi32>
+// CHECK: %[[KEYS:.*]] = tensor.extract_slice %[[POOL]][0, %{{.*}}, %{{.*}}, 0, 0, 0] [%{{.*}}, 1, 1, 1, 32, 64] {{.*}} to tensor<?x32x64xbf16>
+// CHECK: %[[VALUES:.*]] = tensor.extract_slice %[[POOL]][0, %{{.*}}, %{{.*}}, 1, 0, 0] [%{{.*}}, 1, 1, 1, 32, 64] {{.*}} to tensor<?x32x64xbf16>
+// CHECK: %[[NUMBERS:.*]] = tensor.extract_slice %[[TABLE]][%{{.*}}, 0] [1, %{{.*}}] [1, 1] : tensor<?x?xi32> to tensor<?xi32>
+// CHECK: attn_gpu.attention_tile %{{.*}}, %[[KEYS]], %[[VALUES]] scale %{{.*}} table(%[[NUMBERS]], %{{.*}}, %{{.*}} : tensor<?xi32>)
+func.func @cached(%pool: tensor<?x6x2x2x32x64xbf16>, %table: tensor<?x?xi32>, %layer: index, %q: tensor<?x2x64xbf16>, %begin: tensor<?xi32>, %offset: tensor<?xi32>, %scale: f32) -> tensor<?x2x64xbf16> {
+  %k, %v = attn.kv_view %pool[%layer], %table {layout = #attn.cache_rows<positions = 32, keys = 64, values = 64>}
+      : tensor<?x6x2x2x32x64xbf16>, tensor<?x?xi32> -> tensor<?x?x2x64xbf16>, tensor<?x?x2x64xbf16>
+  %o = attn.attention %q, %k, %v, %scale q_begin(%begin : tensor<?xi32>) q_offset(%offset : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #s}
+      : tensor<?x2x64xbf16>, tensor<?x?x2x64xbf16>, tensor<?x?x2x64xbf16> -> tensor<?x2x64xbf16>
+  return %o : tensor<?x2x64xbf16>
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// An op without such a schedule stays.
+// CHECK-LABEL: func.func @other
+// CHECK: attn.attention
+// CHECK-NOT: attn_gpu
+func.func @other(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
+  %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
+  return %o : tensor<?x12x64xf32>
+}
