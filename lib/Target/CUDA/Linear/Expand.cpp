@@ -1,0 +1,211 @@
+//===- Expand.cpp - The code of attn_gpu.linear_tile --------------------------------------===//
+//
+// Copies of the steps of k that follow are under way while one is multiplied. A buffer is filled anew behind the
+// barrier that all warps come to when they have read it, so that there is one barrier a step.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/GlobalArray.h"
+#include "lib/Target/CUDA/Passes.h"
+#include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNCUDAEXPANDLINEAR
+#include "lib/Target/CUDA/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::attn_gpu;
+using namespace rapt::cuda;
+
+namespace {
+
+constexpr int64_t kGroup = 16, kThreadsOfWarp = 32; ///< the depth of an instruction
+
+class LinearCode {
+public:
+  explicit LinearCode(LinearTileOp op)
+      : op(op), b(op.getLoc(), op), input(b, op.getInput()), weight(b, op.getWeight()), result(b, op.getResult()) {
+    thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
+    const auto [down, across] = op.getGridOfWarps();
+    const int64_t rows = int64_t(op.getRows()) / down, columns = int64_t(op.getColumns()) / across;
+    Value warp = arith::DivUIOp::create(b, thread, index(kThreadsOfWarp));
+    firstRow = times(arith::DivUIOp::create(b, warp, index(across)), rows);
+    firstColumn = times(arith::RemUIOp::create(b, warp, index(across)), columns);
+    auto fragment = [&](int64_t rows, int64_t columns, Type element, MatmulOperand operand) {
+      return FragmentType::get(b.getContext(), rows, columns, element, MmaLayoutAttr::get(b.getContext(), operand));
+    };
+    left = fragment(rows, kGroup, input.element, MatmulOperand::a);
+    right = fragment(kGroup, columns, input.element, MatmulOperand::b);
+    sums = fragment(rows, columns, b.getF32Type(), MatmulOperand::acc);
+    steps = arith::CeilDivUIOp::create(b, input.sizes[1], index(op.getDepth()));
+  }
+
+  void emit() {
+    Value areAligned = arith::AndIOp::create(b, input.isAligned(b, GlobalArray::kCopyBytes),
+                                             weight.isAligned(b, GlobalArray::kCopyBytes));
+    NVVM::Barrier0Op::create(b); // of a tile before, whose shared memory this one has
+    auto branch = scf::IfOp::create(b, TypeRange(sums), areAligned, /*withElseRegion=*/true);
+    for (bool elements : {false, true}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
+      scf::YieldOp::create(b, sumsOf(elements));
+    }
+    store(finished(branch.getResult(0)));
+  }
+
+private:
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+  Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
+  Value times(Value x, int64_t by) { return b.createOrFold<arith::MulIOp>(x, index(by)); }
+
+  /// The sums over k.
+  Value sumsOf(bool elements) {
+    const int64_t stages = op.getStages(), bytes = op.getStageBytes();
+    for (int64_t step = 0; step < stages - 1; ++step) {
+      copyStep(index(step), index(step * bytes), elements);
+      CopyCommitOp::create(b);
+    }
+    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    SmallVector<Value> state{FillOp::create(b, sums, zero), index(0), index((stages - 1) * bytes)};
+    auto loop = scf::ForOp::create(b, index(0), steps, index(1), state);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value acc = loop.getRegionIterArg(0), read = loop.getRegionIterArg(1), filled = loop.getRegionIterArg(2);
+    CopyWaitOp::create(b, uint32_t(stages - 2));
+    NVVM::Barrier0Op::create(b); // the step's operands are there, and those of the step before are read
+    copyStep(add(loop.getInductionVar(), index(stages - 1)), filled, elements);
+    CopyCommitOp::create(b);
+    acc = multiplied(read, acc);
+    scf::YieldOp::create(b, ValueRange{acc, nextBuffer(read), nextBuffer(filled)});
+    return loop.getResult(0);
+  }
+
+  Value nextBuffer(Value buffer) {
+    Value next = add(buffer, index(op.getStageBytes()));
+    Value isEnd = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, index(op.getSharedBytes()));
+    return arith::SelectOp::create(b, isEnd, index(0), next);
+  }
+
+  Value inputTile(Value buffer) { return SharedOp::create(b, op.getInputTile(), buffer); }
+  Value weightTile(Value buffer) {
+    return SharedOp::create(b, op.getWeightTile(), add(buffer, index(op.getInputTile().getBytes())));
+  }
+
+  /// Starts the copies of a step; of none where it is behind the last.
+  void copyStep(Value step, Value buffer, bool elements) {
+    auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, step, steps),
+                                    /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value first = times(step, op.getDepth()), left = whole(first);
+    const bool transposed = op.getTransposed();
+    copyRows(input, inputTile(buffer), first, input.sizes[0], left, elements);
+    if (transposed)
+      copyRows(weight, weightTile(buffer), first, weight.sizes[0], left, elements);
+    else
+      copyRows(weight, weightTile(buffer), arith::MulIOp::create(b, first, weight.strides[0]), left, weight.sizes[1],
+               elements);
+  }
+
+  /// The elements of k from `first` on; a constant where steps are whole.
+  Value whole(Value first) {
+    const int64_t depth = cast<MemRefType>(op.getInput().getType()).getDimSize(1);
+    if (!ShapedType::isDynamic(depth) && depth % int64_t(op.getDepth()) == 0)
+      return index(op.getDepth());
+    return arith::SubIOp::create(b, input.sizes[1], first);
+  }
+
+  /// Copies rows from `at` elements behind an array's first on. The offsets of rows do not depend on the step then.
+  void copyRows(const GlobalArray &array, Value tile, Value at, Value rows, Value columns, bool elements) {
+    auto copy = CopyRowsOp::create(b, array.pointerAt(b, at), rows, columns, tile, thread, uint32_t(op.getThreads()),
+                                   elements);
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
+    YieldOp::create(b, rowOffset(array, block->getArgument(0)));
+  }
+
+  Value rowOffset(const GlobalArray &array, Value row) {
+    return add(array.offset, b.createOrFold<arith::MulIOp>(row, array.strides[0]));
+  }
+
+  Value multiplied(Value buffer, Value acc) {
+    Value ofInput = inputTile(buffer), ofWeight = weightTile(buffer);
+    const bool transposed = op.getTransposed();
+    for (int64_t k = 0; k < int64_t(op.getDepth()); k += kGroup) {
+      Value x = LoadMatrixOp::create(b, left, ofInput, firstRow, index(k), /*transpose=*/false);
+      Value w = transposed ? LoadMatrixOp::create(b, right, ofWeight, firstColumn, index(k), /*transpose=*/true)
+                           : LoadMatrixOp::create(b, right, ofWeight, index(k), firstColumn, /*transpose=*/false);
+      acc = MmaOp::create(b, x, w, acc);
+    }
+    return acc;
+  }
+
+  /// The epilogue of the sums.
+  Value finished(Value acc) {
+    if (op.getEpilogue().empty())
+      return acc;
+    auto map = MapOp::create(b, TypeRange(sums), acc);
+    OpBuilder::InsertionGuard guard(b);
+    Type index = b.getIndexType();
+    Block *block =
+        b.createBlock(&map.getBody(), {}, {b.getF32Type(), index, index}, SmallVector<Location>(3, b.getLoc()));
+    IRMapping mapping;
+    mapping.map(op.getEpilogue().getArguments(),
+                SmallVector<Value>{block->getArgument(0), add(block->getArgument(1), firstRow),
+                                   add(block->getArgument(2), firstColumn)});
+    Block &epilogue = op.getEpilogue().front();
+    for (Operation &inner : epilogue.without_terminator())
+      b.clone(inner, mapping);
+    YieldOp::create(b, mapping.lookupOrDefault(epilogue.getTerminator()->getOperand(0)));
+    return map.getResult(0);
+  }
+
+  void store(Value values) {
+    // Pairs of columns are stored at once where rows begin at multiples of two, and have whole pairs.
+    Value odd = arith::AndIOp::create(b, result.sizes[1], index(1));
+    Value arePairs = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, odd, index(0)),
+                                           result.isAligned(b, 2 * result.element.getIntOrFloatBitWidth() / 8));
+    Value columns = arith::SubIOp::create(b, result.sizes[1], firstColumn), pointer = result.pointerAt(b, firstColumn);
+    auto branch = scf::IfOp::create(b, arePairs, /*withElseRegion=*/true);
+    for (bool elements : {false, true}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
+      auto store = StoreRowsOp::create(b, values, pointer, firstRow, result.sizes[0], columns,
+                                       TypeAttr::get(result.element), elements ? b.getUnitAttr() : UnitAttr());
+      Block *block = b.createBlock(&store.getBody(), {}, b.getIndexType(), b.getLoc());
+      YieldOp::create(b, rowOffset(result, block->getArgument(0)));
+    }
+  }
+
+  LinearTileOp op;
+  ImplicitLocOpBuilder b;
+  GlobalArray input, weight, result;
+  FragmentType left, right, sums;
+  Value thread, firstRow, firstColumn, steps;
+};
+
+struct ExpandLinear : rapt::impl::AttnCUDAExpandLinearBase<ExpandLinear> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
+      return signalPassFailure();
+    SmallVector<LinearTileOp> tiles;
+    getOperation()->walk([&](LinearTileOp op) { tiles.push_back(op); });
+    for (LinearTileOp op : tiles) {
+      if (!isa<MemRefType>(op.getInput().getType()) || !op->getParentOfType<gpu::GPUModuleOp>()) {
+        op.emitOpError("is expanded in a GPU module, on buffers");
+        return signalPassFailure();
+      }
+      LinearCode(op).emit();
+      op.erase();
+    }
+  }
+};
+
+} // namespace
