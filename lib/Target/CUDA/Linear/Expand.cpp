@@ -52,10 +52,12 @@ public:
                                              weight.isAligned(b, GlobalArray::kCopyBytes));
     NVVM::Barrier0Op::create(b); // of a tile before, whose shared memory this one has
     auto branch = scf::IfOp::create(b, TypeRange(sums), areAligned, /*withElseRegion=*/true);
-    for (bool elements : {false, true}) {
+    {
       OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
-      scf::YieldOp::create(b, sumsOf(elements));
+      b.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(b, sumsOfCopies());
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b, sumsOfElements());
     }
     store(finished(branch.getResult(0)));
   }
@@ -65,27 +67,51 @@ private:
   Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
   Value times(Value x, int64_t by) { return b.createOrFold<arith::MulIOp>(x, index(by)); }
 
-  /// The sums over k.
-  Value sumsOf(bool elements) {
-    const int64_t stages = op.getStages(), bytes = op.getStageBytes();
-    for (int64_t step = 0; step < stages - 1; ++step) {
-      copyStep(index(step), index(step * bytes), elements);
+  /// The sums over k, where copies are asynchronous: the ring of buffers is full but for the one that is read.
+  Value sumsOfCopies() {
+    const int64_t ahead = int64_t(op.getStages()) - 1, bytes = op.getStageBytes();
+    for (int64_t step = 0; step < ahead; ++step) {
+      Value isStep = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index(step), steps);
+      auto branch = scf::IfOp::create(b, isStep, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      copyStep(index(step), index(step * bytes), /*elements=*/false);
+      b.setInsertionPointAfter(branch);
       CopyCommitOp::create(b);
     }
-    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-    SmallVector<Value> state{FillOp::create(b, sums, zero), index(0), index((stages - 1) * bytes)};
-    auto loop = scf::ForOp::create(b, index(0), steps, index(1), state);
+    // Behind the last copy the same goes on without copies.
+    Value copied = arith::SubIOp::create(b, arith::MaxUIOp::create(b, steps, index(ahead)), index(ahead));
+    SmallVector<Value> state{zeros(), index(0), index(ahead * bytes)};
+    for (bool copies : {true, false}) {
+      auto loop = scf::ForOp::create(b, copies ? index(0) : copied, copies ? copied : steps, index(1), state);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Value acc = loop.getRegionIterArg(0), read = loop.getRegionIterArg(1), filled = loop.getRegionIterArg(2);
+      CopyWaitOp::create(b, uint32_t(ahead - 1));
+      NVVM::Barrier0Op::create(b); // the step's operands are there, and those of the step before are read
+      if (copies)
+        copyStep(add(loop.getInductionVar(), index(ahead)), filled, /*elements=*/false);
+      CopyCommitOp::create(b);
+      acc = multiplied(read, acc);
+      scf::YieldOp::create(b, ValueRange{acc, nextBuffer(read), nextBuffer(filled)});
+      state.assign(loop.getResults().begin(), loop.getResults().end());
+    }
+    return state[0];
+  }
+
+  /// The same where elements are copied, one step after the other.
+  Value sumsOfElements() {
+    auto loop = scf::ForOp::create(b, index(0), steps, index(1), zeros());
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value acc = loop.getRegionIterArg(0), read = loop.getRegionIterArg(1), filled = loop.getRegionIterArg(2);
-    CopyWaitOp::create(b, uint32_t(stages - 2));
-    NVVM::Barrier0Op::create(b); // the step's operands are there, and those of the step before are read
-    copyStep(add(loop.getInductionVar(), index(stages - 1)), filled, elements);
-    CopyCommitOp::create(b);
-    acc = multiplied(read, acc);
-    scf::YieldOp::create(b, ValueRange{acc, nextBuffer(read), nextBuffer(filled)});
+    NVVM::Barrier0Op::create(b); // the step before is read
+    copyStep(loop.getInductionVar(), index(0), /*elements=*/true);
+    NVVM::Barrier0Op::create(b);
+    scf::YieldOp::create(b, multiplied(index(0), loop.getRegionIterArg(0)));
     return loop.getResult(0);
   }
+
+  Value zeros() { return FillOp::create(b, sums, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(0)))); }
 
   Value nextBuffer(Value buffer) {
     Value next = add(buffer, index(op.getStageBytes()));
@@ -98,12 +124,7 @@ private:
     return SharedOp::create(b, op.getWeightTile(), add(buffer, index(op.getInputTile().getBytes())));
   }
 
-  /// Starts the copies of a step; of none where it is behind the last.
   void copyStep(Value step, Value buffer, bool elements) {
-    auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, step, steps),
-                                    /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
     Value first = times(step, op.getDepth()), left = whole(first);
     const bool transposed = op.getTransposed();
     copyRows(input, inputTile(buffer), first, input.sizes[0], left, elements);
