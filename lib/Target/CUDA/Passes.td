@@ -90,17 +90,17 @@ def AttnCUDAScheduleLinear : Pass<"attn-cuda-schedule-linear", "::mlir::ModuleOp
   let summary = "chooses the schedules of matmuls on tensor cores";
   let description = [{
     Sets the schedule `tensor_cores` of matmuls whose input and weight are bf16 or f16: rows and columns of a tile, the depth of a step of k, the warps of a thread block and the stages of its ring of buffers. A matmul whose number of rows is not
-    known has tiles for `few` rows, too. A remark of the category `fusion` tells why another op has none.
+    known has tiles for `few_rows`, too, and for `many_rows`, which are used from the `least` number of rows on. A remark of the category `fusion` tells why another op has none.
 
     ```mlir
-    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<?x3072xbf16> {
-      %y = attn.linear %x, %w : tensor<?x768xbf16>, tensor<768x3072xbf16> -> tensor<?x3072xbf16>
-      return %y : tensor<?x3072xbf16>
+    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x64xbf16>) -> tensor<?x64xbf16> {
+      %y = attn.linear %x, %w : tensor<?x768xbf16>, tensor<768x64xbf16> -> tensor<?x64xbf16>
+      return %y : tensor<?x64xbf16>
     }
     ```
     becomes
     ```
-    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, few = <columns = 64, depth = 64, rows = 16, stages = 5, warps = 4>, rows = 64, stages = 3, warps = 4>>} ...
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<few_rows = <columns = 64, depth = 64, rows = 16, stages = 5, warps = 4>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} ...
     ```
   }];
 }
@@ -108,7 +108,7 @@ def AttnCUDAScheduleLinear : Pass<"attn-cuda-schedule-linear", "::mlir::ModuleOp
 def AttnCUDATileLinear : Pass<"attn-cuda-tile-linear", "::mlir::ModuleOp"> {
   let summary = "matmuls become grids of tiles of thread blocks";
   let description = [{
-    An `attn.linear` with the schedule `tensor_cores` becomes a grid of `attn_gpu.linear_tile`, whose epilogue reads the elements of the extra operands. With tiles for `few` rows there are two grids, and the number of rows tells which is computed.
+    An `attn.linear` with the schedule `tensor_cores` becomes a grid of `attn_gpu.linear_tile`, whose epilogue reads the elements of the extra operands. With tiles for `few_rows` and `many_rows` there is a grid of each, and the number of rows tells which is computed.
 
     ```mlir
     func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<?x3072xbf16> {

@@ -9,27 +9,27 @@ class DialectRegistry;
 
 namespace rapt::cuda {
 
-/// How thread blocks compute a matmul: a nested schedule `tensor_cores`. An op without it takes the neutral
-/// decomposition.
+/// How thread blocks compute a matmul.
 struct LinearTiles {
   int64_t rows, columns; ///< of a tile
   int64_t depth;         ///< of a step of the loop over k
   int64_t warps;
-  int64_t stages; ///< buffers of shared memory
+  int64_t stages;    ///< buffers of shared memory
+  int64_t least = 0; ///< number of the result's rows from which on they are used; 0: not said
 
-  attn::ScheduleAttr toAttr(mlir::MLIRContext *context, std::optional<LinearTiles> few = {}) const;
-  /// Those of a schedule; none where a number is missing.
-  static std::optional<LinearTiles> of(attn::ScheduleAttr schedule);
+  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
 };
 
-/// The tiles of an op: where a result may have few rows and its number of rows is not known, those of few rows, too.
+/// The nested schedules `tensor_cores`, and `few_rows` and `many_rows` of an op whose number of rows is not known. An
+/// op without them takes the neutral decomposition.
 struct LinearSchedule {
   LinearTiles tiles;
-  std::optional<LinearTiles> few; ///< for at most as many rows as it has
+  std::optional<LinearTiles> few;  ///< of a result of at most a tile's rows
+  std::optional<LinearTiles> many; ///< of a result of at least so many rows as they say
 
-  /// The attribute of an op; null for none.
-  static attn::ScheduleAttr attributeOf(attn::LinearOp op);
-  /// The numbers of an op that has the attribute.
+  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
+  static bool isIn(attn::LinearOp op);
+  /// That of an op which has one.
   static mlir::FailureOr<LinearSchedule> of(attn::LinearOp op);
 };
 

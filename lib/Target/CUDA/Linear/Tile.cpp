@@ -58,21 +58,35 @@ public:
         columns(extent(b, op.getWeight(), op.getTransposed() ? 0 : 1)),
         init(emptyFor(b, op.getResult(), {rows, columns})) {}
 
-  /// A grid of tiles of both kinds, which is chosen where the program runs.
+  /// Grids of tiles of which the number of rows chooses one where the program runs.
   Value choose(const LinearSchedule &schedule) {
+    const LinearTiles &tiles = schedule.tiles;
+    auto compare = [&](arith::CmpIPredicate predicate, int64_t number) {
+      return arith::CmpIOp::create(b, predicate, asValue(b, rows), index(b, number));
+    };
+    auto manyOrNot = [&] {
+      if (!schedule.many)
+        return tile(tiles);
+      return either(compare(arith::CmpIPredicate::sge, schedule.many->least), [&] { return tile(*schedule.many); },
+                    [&] { return tile(tiles); });
+    };
     if (!schedule.few)
-      return tile(schedule.tiles);
-    Value areFew = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, asValue(b, rows), index(b, schedule.few->rows));
-    auto branch = scf::IfOp::create(b, TypeRange(init.getType()), areFew, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, tile(*schedule.few));
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, tile(schedule.tiles));
-    return branch.getResult(0);
+      return manyOrNot();
+    return either(compare(arith::CmpIPredicate::sle, schedule.few->rows), [&] { return tile(*schedule.few); },
+                  manyOrNot);
   }
 
 private:
+  Value either(Value condition, function_ref<Value()> one, function_ref<Value()> other) {
+    auto branch = scf::IfOp::create(b, TypeRange(init.getType()), condition, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, one());
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, other());
+    return branch.getResult(0);
+  }
+
   Value tile(const LinearTiles &tiles) {
     auto count = [&](OpFoldResult extent, int64_t of) {
       return affineOf(b, b.getAffineDimExpr(0).ceilDiv(of), {extent});
@@ -130,7 +144,7 @@ struct TileLinear : rapt::impl::AttnCUDATileLinearBase<TileLinear> {
       return signalPassFailure();
     SmallVector<attn::LinearOp> ops;
     getOperation()->walk([&](attn::LinearOp op) {
-      if (LinearSchedule::attributeOf(op))
+      if (LinearSchedule::isIn(op))
         ops.push_back(op);
     });
     for (attn::LinearOp op : ops) {
