@@ -24,6 +24,11 @@ CASES = {
     "wide": (72, 264, "bf16", False, "f32", ("bias", "residual", "gate"), "%a = arith.addf %sum, %bias : f32\n%0 = arith.mulf %a, %gate : f32\n%1 = arith.addf %0, %residual : f32"),
     "exponential": (48, 40, "bf16", False, "bf16", ("bias",), "%0 = arith.addf %sum, %bias : f32\n%c = arith.constant 0.0625 : f32\n%s = arith.mulf %0, %c : f32\n%1 = math.exp %s : f32"),
 }
+# Of so many columns that few rows are enough for the largest tiles.
+LARGE = {
+    "large": (72, 16384, "f16", False, "f16", ("bias",), "%1 = arith.addf %sum, %bias : f32"),
+    "tied_large": (40, 16378, "bf16", True, "bf16", (), ""),
+}
 ACTIVATIONS = ("relu", "silu", "gelu_tanh", "gelu")
 STATIC = {"one_row": 1, "seventeen_rows": 17}  # rows of entries whose number is known
 
@@ -93,7 +98,7 @@ def check(name, case, rows, activation=None, whole=None):
         checks.equal(f"{name}: three rows of {rows}", alone, got[:3])
 
 
-text = "attn.dim @rows min 0 max 4096\n" + "".join(entry(name, *case) for name, case in CASES.items())
+text = "attn.dim @rows min 0 max 4096\n" + "".join(entry(name, *case) for name, case in (CASES | LARGE).items())
 text += "".join(entry(name, *CASES["primes"], rows=rows) for name, rows in STATIC.items())
 activated = (40, 72, "bf16", False, "f32", ("bias",), "%1 = arith.addf %sum, %bias : f32")
 text += "".join(entry(kind, *activated, activation=kind) for kind in ACTIVATIONS)
@@ -101,6 +106,8 @@ program = kernels.Program(tools, "linear", text)
 for name, case in CASES.items():
     for rows in ROWS:
         check(name, case, rows)
+for name, case in LARGE.items():
+    check(name, case, 131)
 for name, rows in STATIC.items():
     check(name, CASES["primes"], rows)
 for kind in ACTIVATIONS:

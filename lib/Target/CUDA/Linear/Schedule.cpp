@@ -100,6 +100,9 @@ bool LinearSchedule::isIn(attn::LinearOp op) {
 }
 
 FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
+  // Text may have the schedule on any op.
+  if (std::string reason = refusal(op); !reason.empty())
+    return op.emitOpError() << "has a schedule '" << kTensorCores << "', but " << reason;
   attn::ScheduleAttr all = attn::ScheduleAttr::of(op);
   std::optional<LinearTiles> tiles[3];
   for (auto [name, of] : llvm::zip_equal(ArrayRef{kTensorCores, kFewRows, kManyRows}, tiles)) {
