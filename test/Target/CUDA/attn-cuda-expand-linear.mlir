@@ -61,16 +61,18 @@ gpu.module @kernels {
 
 // -----
 
-// A weight [n, k] is copied by its columns, and k ends within the last step.
+// A weight [n, k] is copied by its columns, and k ends within the last step. The sums of a warp's 32 columns are two fragments, which are stored one after the other.
 gpu.module @kernels {
   // CHECK-LABEL: func.func @transposed
   // CHECK-SAME: %[[X:.*]]: memref<8x40xf16>, %[[W:.*]]: memref<64x40xf16>
   // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%c8, %c40) to %{{.*}} : !attn_gpu.tile<16x32xf16, #attn_gpu.swizzle<64>>
   // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%c64, %c40) to %{{.*}} : !attn_gpu.tile<64x32xf16, #attn_gpu.swizzle<64>>
   // CHECK: attn_gpu.load_matrix %{{.*}}[%{{.*}}, %c0] : {{.*}} -> !attn_gpu.fragment<16x16xf16, #attn_gpu.mma<a>>
-  // CHECK: attn_gpu.load_matrix %{{.*}}[%{{.*}}, %c0] transpose : {{.*}} -> !attn_gpu.fragment<16x32xf16, #attn_gpu.mma<b>>
+  // CHECK: attn_gpu.load_matrix %{{.*}}[%[[FIRST:.*]], %c0] transpose : {{.*}} -> !attn_gpu.fragment<16x16xf16, #attn_gpu.mma<b>>
+  // CHECK: %[[SECOND:.*]] = arith.addi %[[FIRST]], %c16
+  // CHECK: attn_gpu.load_matrix %{{.*}}[%[[SECOND]], %c0] transpose
   // CHECK-NOT: attn_gpu.map
-  // CHECK: attn_gpu.store_rows
+  // CHECK-COUNT-4: attn_gpu.store_rows
   func.func @transposed(%x: memref<8x40xf16>, %w: memref<64x40xf16>, %y: memref<8x64xf32>) {
     attn_gpu.linear_tile %x, %w transposed outs(%y : memref<8x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
         : memref<8x40xf16>, memref<64x40xf16>

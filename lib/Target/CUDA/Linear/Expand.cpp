@@ -26,7 +26,8 @@ using namespace rapt::cuda;
 
 namespace {
 
-constexpr int64_t kGroup = 16, kThreadsOfWarp = 32; ///< the depth of an instruction
+constexpr int64_t kGroup = 16; ///< the depth of an instruction, and the columns of a fragment of sums
+constexpr int64_t kThreadsOfWarp = 32;
 
 class LinearCode {
 public:
@@ -42,8 +43,9 @@ public:
       return FragmentType::get(b.getContext(), rows, columns, element, MmaLayoutAttr::get(b.getContext(), operand));
     };
     left = fragment(rows, kGroup, input.element, MatmulOperand::a);
-    right = fragment(kGroup, columns, input.element, MatmulOperand::b);
-    sums = fragment(rows, columns, b.getF32Type(), MatmulOperand::acc);
+    right = fragment(kGroup, kGroup, input.element, MatmulOperand::b);
+    sums = fragment(rows, kGroup, b.getF32Type(), MatmulOperand::acc);
+    groups = columns / kGroup;
     steps = arith::CeilDivUIOp::create(b, input.sizes[1], index(op.getDepth()));
   }
 
@@ -51,7 +53,8 @@ public:
     Value areAligned = arith::AndIOp::create(b, input.isAligned(b, GlobalArray::kCopyBytes),
                                              weight.isAligned(b, GlobalArray::kCopyBytes));
     NVVM::Barrier0Op::create(b); // of a tile before, whose shared memory this one has
-    auto branch = scf::IfOp::create(b, TypeRange(sums), areAligned, /*withElseRegion=*/true);
+    const SmallVector<Type> types(groups, sums);
+    auto branch = scf::IfOp::create(b, types, areAligned, /*withElseRegion=*/true);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
@@ -59,7 +62,8 @@ public:
       b.setInsertionPointToStart(branch.elseBlock());
       scf::YieldOp::create(b, sumsOfElements());
     }
-    store(finished(branch.getResult(0)));
+    // Group after group: operands of the epilogue are in registers for one at a time.
+    store(branch.getResults());
   }
 
 private:
@@ -68,7 +72,7 @@ private:
   Value times(Value x, int64_t by) { return b.createOrFold<arith::MulIOp>(x, index(by)); }
 
   /// The sums over k, where copies are asynchronous: the ring of buffers is full but for the one that is read.
-  Value sumsOfCopies() {
+  SmallVector<Value> sumsOfCopies() {
     const int64_t ahead = int64_t(op.getStages()) - 1, bytes = op.getStageBytes();
     for (int64_t step = 0; step < ahead; ++step) {
       Value isStep = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index(step), steps);
@@ -81,37 +85,43 @@ private:
     }
     // Behind the last copy the same goes on without copies.
     Value copied = arith::SubIOp::create(b, arith::MaxUIOp::create(b, steps, index(ahead)), index(ahead));
-    SmallVector<Value> state{zeros(), index(0), index(ahead * bytes)};
+    SmallVector<Value> state = zeros();
+    state.append({index(0), index(ahead * bytes)});
     for (bool copies : {true, false}) {
       auto loop = scf::ForOp::create(b, copies ? index(0) : copied, copies ? copied : steps, index(1), state);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      Value acc = loop.getRegionIterArg(0), read = loop.getRegionIterArg(1), filled = loop.getRegionIterArg(2);
+      Value read = loop.getRegionIterArg(groups), filled = loop.getRegionIterArg(groups + 1);
       CopyWaitOp::create(b, uint32_t(ahead - 1));
       NVVM::Barrier0Op::create(b); // the step's operands are there, and those of the step before are read
       if (copies)
         copyStep(add(loop.getInductionVar(), index(ahead)), filled, /*elements=*/false);
       CopyCommitOp::create(b);
-      acc = multiplied(read, acc);
-      scf::YieldOp::create(b, ValueRange{acc, nextBuffer(read), nextBuffer(filled)});
+      SmallVector<Value> next = multiplied(read, loop.getRegionIterArgs().take_front(groups));
+      next.append({nextBuffer(read), nextBuffer(filled)});
+      scf::YieldOp::create(b, next);
       state.assign(loop.getResults().begin(), loop.getResults().end());
     }
-    return state[0];
+    state.truncate(groups);
+    return state;
   }
 
   /// The same where elements are copied, one step after the other.
-  Value sumsOfElements() {
+  SmallVector<Value> sumsOfElements() {
     auto loop = scf::ForOp::create(b, index(0), steps, index(1), zeros());
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     NVVM::Barrier0Op::create(b); // the step before is read
     copyStep(loop.getInductionVar(), index(0), /*elements=*/true);
     NVVM::Barrier0Op::create(b);
-    scf::YieldOp::create(b, multiplied(index(0), loop.getRegionIterArg(0)));
-    return loop.getResult(0);
+    scf::YieldOp::create(b, multiplied(index(0), loop.getRegionIterArgs()));
+    return SmallVector<Value>(loop.getResults());
   }
 
-  Value zeros() { return FillOp::create(b, sums, Value(arith::ConstantOp::create(b, b.getF32FloatAttr(0)))); }
+  SmallVector<Value> zeros() {
+    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+    return SmallVector<Value>(groups, FillOp::create(b, sums, zero));
+  }
 
   Value nextBuffer(Value buffer) {
     Value next = add(buffer, index(op.getStageBytes()));
@@ -156,20 +166,24 @@ private:
     return add(array.offset, b.createOrFold<arith::MulIOp>(row, array.strides[0]));
   }
 
-  Value multiplied(Value buffer, Value acc) {
+  SmallVector<Value> multiplied(Value buffer, ValueRange before) {
     Value ofInput = inputTile(buffer), ofWeight = weightTile(buffer);
-    const bool transposed = op.getTransposed();
+    SmallVector<Value> acc(before);
     for (int64_t k = 0; k < int64_t(op.getDepth()); k += kGroup) {
       Value x = LoadMatrixOp::create(b, left, ofInput, firstRow, index(k), /*transpose=*/false);
-      Value w = transposed ? LoadMatrixOp::create(b, right, ofWeight, firstColumn, index(k), /*transpose=*/true)
-                           : LoadMatrixOp::create(b, right, ofWeight, index(k), firstColumn, /*transpose=*/false);
-      acc = MmaOp::create(b, x, w, acc);
+      for (int64_t group = 0; group < groups; ++group) {
+        Value column = add(firstColumn, index(group * kGroup));
+        const bool transposed = op.getTransposed();
+        Value w = LoadMatrixOp::create(b, right, ofWeight, transposed ? column : index(k),
+                                       transposed ? index(k) : column, transposed);
+        acc[group] = MmaOp::create(b, x, w, acc[group]);
+      }
     }
     return acc;
   }
 
-  /// The epilogue of the sums.
-  Value finished(Value acc) {
+  /// The epilogue of the sums of columns from `column` on.
+  Value finished(Value acc, Value column) {
     if (op.getEpilogue().empty())
       return acc;
     auto map = MapOp::create(b, TypeRange(sums), acc);
@@ -180,7 +194,7 @@ private:
     IRMapping mapping;
     mapping.map(op.getEpilogue().getArguments(),
                 SmallVector<Value>{block->getArgument(0), add(block->getArgument(1), firstRow),
-                                   add(block->getArgument(2), firstColumn)});
+                                   add(block->getArgument(2), column)});
     Block &epilogue = op.getEpilogue().front();
     for (Operation &inner : epilogue.without_terminator())
       b.clone(inner, mapping);
@@ -188,20 +202,23 @@ private:
     return map.getResult(0);
   }
 
-  void store(Value values) {
+  void store(ValueRange values) {
     // Pairs of columns are stored at once where rows begin at multiples of two, and have whole pairs.
     Value odd = arith::AndIOp::create(b, result.sizes[1], index(1));
     Value arePairs = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, odd, index(0)),
                                            result.isAligned(b, 2 * result.element.getIntOrFloatBitWidth() / 8));
-    Value columns = arith::SubIOp::create(b, result.sizes[1], firstColumn), pointer = result.pointerAt(b, firstColumn);
-    auto branch = scf::IfOp::create(b, arePairs, /*withElseRegion=*/true);
-    for (bool elements : {false, true}) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
-      auto store = StoreRowsOp::create(b, values, pointer, firstRow, result.sizes[0], columns,
-                                       TypeAttr::get(result.element), elements ? b.getUnitAttr() : UnitAttr());
-      Block *block = b.createBlock(&store.getBody(), {}, b.getIndexType(), b.getLoc());
-      YieldOp::create(b, rowOffset(result, block->getArgument(0)));
+    for (auto [group, acc] : llvm::enumerate(values)) {
+      Value column = add(firstColumn, index(int64_t(group) * kGroup)), value = finished(acc, column);
+      auto branch = scf::IfOp::create(b, arePairs, /*withElseRegion=*/true);
+      for (bool elements : {false, true}) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
+        auto store = StoreRowsOp::create(b, value, result.pointerAt(b, column), firstRow, result.sizes[0],
+                                         Value(arith::SubIOp::create(b, result.sizes[1], column)),
+                                         TypeAttr::get(result.element), elements ? b.getUnitAttr() : UnitAttr());
+        Block *block = b.createBlock(&store.getBody(), {}, b.getIndexType(), b.getLoc());
+        YieldOp::create(b, rowOffset(result, block->getArgument(0)));
+      }
     }
   }
 
@@ -209,6 +226,7 @@ private:
   ImplicitLocOpBuilder b;
   GlobalArray input, weight, result;
   FragmentType left, right, sums;
+  int64_t groups; ///< of a warp's columns
   Value thread, firstRow, firstColumn, steps;
 };
 
