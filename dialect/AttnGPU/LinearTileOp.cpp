@@ -36,9 +36,7 @@ int64_t LinearTileOp::getThreads() { return int64_t(getWarps()) * kThreadsOfWarp
 
 int64_t LinearTileOp::getSharedBytes() { return getStageBytes() * int64_t(getStages()); }
 
-TileType LinearTileOp::getInputTile() {
-  return tileOf(getRows(), getDepth(), shapeOf(getInput()).getElementType());
-}
+TileType LinearTileOp::getInputTile() { return tileOf(getRows(), getDepth(), shapeOf(getInput()).getElementType()); }
 
 TileType LinearTileOp::getWeightTile() {
   const int64_t depth = getDepth(), columns = getColumns();

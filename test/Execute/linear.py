@@ -24,7 +24,7 @@ CASES = {
     "wide": (72, 264, "bf16", False, "f32", ("bias", "residual", "gate"), "%a = arith.addf %sum, %bias : f32\n%0 = arith.mulf %a, %gate : f32\n%1 = arith.addf %0, %residual : f32"),
     "exponential": (48, 40, "bf16", False, "bf16", ("bias",), "%0 = arith.addf %sum, %bias : f32\n%c = arith.constant 0.0625 : f32\n%s = arith.mulf %0, %c : f32\n%1 = math.exp %s : f32"),
 }
-# Of so many columns that few rows are enough for the largest tiles.
+# They have so many columns that few rows are enough for the largest tiles.
 LARGE = {
     "large": (72, 16384, "f16", False, "f16", ("bias",), "%1 = arith.addf %sum, %bias : f32"),
     "tied_large": (40, 16378, "bf16", True, "bf16", (), ""),

@@ -38,8 +38,8 @@ Value GlobalArray::isAligned(ImplicitLocOpBuilder &b, int64_t bytes) const {
     bits = arith::OrIOp::create(b, bits, inBytes(stride));
   bits = arith::AndIOp::create(b, bits, constant(bytes - 1));
   Value isMultiple = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits, constant(0));
-  Value isDense = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, strides.back(),
-                                        Value(arith::ConstantIndexOp::create(b, 1)));
+  Value isDense =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, strides.back(), Value(arith::ConstantIndexOp::create(b, 1)));
   return arith::AndIOp::create(b, isMultiple, isDense);
 }
 

@@ -26,8 +26,8 @@ constexpr int64_t kMostThreads = 1024, kMostArgumentBytes = 4096;
 void keepLoops(LLVM::LLVMFuncOp function) {
   auto never = LLVM::LoopUnrollAttr::get(function.getContext(), /*disable=*/BoolAttr::get(function.getContext(), true),
                                          {}, {}, {}, {}, {}, {});
-  auto annotation =
-      LLVM::LoopAnnotationAttr::get(function.getContext(), {}, {}, {}, never, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+  auto annotation = LLVM::LoopAnnotationAttr::get(function.getContext(), {}, {}, {}, never, {}, {}, {}, {}, {}, {}, {},
+                                                  {}, {}, {}, {});
   DominanceInfo dominance(function);
   for (Block &block : function.getBody()) {
     Operation *end = block.getTerminator();
@@ -47,8 +47,9 @@ void keepSchedule(LLVM::LLVMFuncOp kernel) {
                   IntegerAttr::get(IntegerType::get(kernel.getContext(), 32), 1));
   keepLoops(kernel);
   kernel.walk([&](LLVM::CallOp call) {
-    if (auto callee = call.getCallee() ? SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(call, call.getCalleeAttr())
-                                       : LLVM::LLVMFuncOp();
+    if (auto callee = call.getCallee()
+                          ? SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(call, call.getCalleeAttr())
+                          : LLVM::LLVMFuncOp();
         callee && !callee.isExternal())
       keepLoops(callee);
   });

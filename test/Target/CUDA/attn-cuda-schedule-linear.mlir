@@ -23,7 +23,7 @@ func.func @wide(%x: tensor<?x40xbf16>, %w: tensor<40x4097xbf16>) -> tensor<?x409
 
 // -----
 
-// Of a known number of rows there are the tiles that it has.
+// A known number of rows has one kind of tiles.
 // CHECK-DAG: #[[$LARGE:.*]] = #attn.schedule<tensor_cores = <columns = 128, depth = 32, rows = 128, stages = 4, warps = 4>>
 // CHECK-DAG: #[[$MIDDLE:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
 // CHECK-LABEL: func.func @known

@@ -155,8 +155,8 @@ private:
 
   /// Copies rows from `at` elements behind an array's first on. The offsets of rows do not depend on the step then.
   void copyRows(const GlobalArray &array, Value tile, Value at, Value rows, Value columns, bool elements) {
-    auto copy = CopyRowsOp::create(b, array.pointerAt(b, at), rows, columns, tile, thread, uint32_t(op.getThreads()),
-                                   elements);
+    auto copy =
+        CopyRowsOp::create(b, array.pointerAt(b, at), rows, columns, tile, thread, uint32_t(op.getThreads()), elements);
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
     YieldOp::create(b, rowOffset(array, block->getArgument(0)));

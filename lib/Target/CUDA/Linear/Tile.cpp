@@ -67,13 +67,14 @@ public:
     auto manyOrNot = [&] {
       if (!schedule.many)
         return tile(tiles);
-      return either(compare(arith::CmpIPredicate::sge, schedule.many->least), [&] { return tile(*schedule.many); },
-                    [&] { return tile(tiles); });
+      return either(
+          compare(arith::CmpIPredicate::sge, schedule.many->least), [&] { return tile(*schedule.many); },
+          [&] { return tile(tiles); });
     };
     if (!schedule.few)
       return manyOrNot();
-    return either(compare(arith::CmpIPredicate::sle, schedule.few->rows), [&] { return tile(*schedule.few); },
-                  manyOrNot);
+    return either(
+        compare(arith::CmpIPredicate::sle, schedule.few->rows), [&] { return tile(*schedule.few); }, manyOrNot);
   }
 
 private:
@@ -93,9 +94,8 @@ private:
     };
     Value result = grid(b, {count(columns, tiles.columns), count(rows, tiles.rows)}, init,
                         [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-                          return SmallVector<Insertion>{
-                              task(tiles, Span(b, rows, ids[1], tiles.rows), Span(b, columns, ids[0], tiles.columns),
-                                   dests[0])};
+                          return SmallVector<Insertion>{task(tiles, Span(b, rows, ids[1], tiles.rows),
+                                                             Span(b, columns, ids[0], tiles.columns), dests[0])};
                         })[0];
     Attribute number = op->getAttr(attn::AttnDialect::opAttr);
     if (auto forall = result.getDefiningOp<scf::ForallOp>(); forall && number)
@@ -110,9 +110,9 @@ private:
     Value weight = op.getTransposed() ? part(op.getWeight(), {column.first, zero}, {column.size, depth})
                                       : part(op.getWeight(), {zero, column.first}, {depth, column.size});
     Value result = part(dest, {row.first, column.first}, {row.size, column.size});
-    auto made = attn_gpu::LinearTileOp::create(b, TypeRange(result.getType()), input, weight, result,
-                                               op.getTransposed(), tiles.rows, tiles.columns, tiles.depth, tiles.warps,
-                                               tiles.stages);
+    auto made =
+        attn_gpu::LinearTileOp::create(b, TypeRange(result.getType()), input, weight, result, op.getTransposed(),
+                                       tiles.rows, tiles.columns, tiles.depth, tiles.warps, tiles.stages);
     if (!op.getEpilogue().empty())
       fillEpilogue(made, row, column);
     return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
@@ -121,8 +121,8 @@ private:
   void fillEpilogue(attn_gpu::LinearTileOp tile, const Span &row, const Span &column) {
     OpBuilder::InsertionGuard guard(b);
     Type index = b.getIndexType();
-    Block *block = b.createBlock(&tile.getEpilogue(), {}, {b.getF32Type(), index, index},
-                                 SmallVector<Location>(3, b.getLoc()));
+    Block *block =
+        b.createBlock(&tile.getEpilogue(), {}, {b.getF32Type(), index, index}, SmallVector<Location>(3, b.getLoc()));
     Value i = row.at(b, block->getArgument(1)), j = column.at(b, block->getArgument(2));
     SmallVector<Value> numbers{block->getArgument(0)};
     for (Value extra : op.getExtras()) {
