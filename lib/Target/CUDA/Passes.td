@@ -100,7 +100,7 @@ def AttnCUDAScheduleLinear : Pass<"attn-cuda-schedule-linear", "::mlir::ModuleOp
     ```
     becomes
     ```
-    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<few_rows = <columns = 64, depth = 64, rows = 16, stages = 5, warps = 4>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} ...
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<few_rows = <columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} ...
     ```
   }];
 }

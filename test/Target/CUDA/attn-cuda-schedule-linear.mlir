@@ -2,7 +2,7 @@
 // RUN: rapt-opt %s --attn-cuda-schedule-linear --split-input-file | FileCheck %s
 
 // A number of rows that is not known has tiles for few rows, too. The result is too narrow for large tiles.
-// CHECK: #[[$DYNAMIC:.*]] = #attn.schedule<few_rows = <columns = 64, depth = 64, rows = 16, stages = 5, warps = 4>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK: #[[$DYNAMIC:.*]] = #attn.schedule<few_rows = <columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
 // CHECK-LABEL: func.func @dynamic
 // CHECK: attn.linear {{.*}} {attn.schedule = #[[$DYNAMIC]]}
 func.func @dynamic(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>) -> tensor<?x24xf32> {
@@ -37,7 +37,7 @@ func.func @known(%x: tensor<511x40xbf16>, %y: tensor<512x40xbf16>, %w: tensor<40
 
 // -----
 
-// CHECK: #[[$FEW:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 16, stages = 5, warps = 4>>
+// CHECK: #[[$FEW:.*]] = #attn.schedule<tensor_cores = <columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>>
 // CHECK-LABEL: func.func @few
 // CHECK: attn.linear {{.*}} transposed {attn.schedule = #[[$FEW]]}
 func.func @few(%x: tensor<16x40xf16>, %w: tensor<24x40xf16>) -> tensor<16x24xf16> {
