@@ -16,9 +16,9 @@ ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
 
 bool fit(int64_t a, int64_t b) { return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b; }
 
-/// A tile with all channels: boxes of 128 bytes, where there are as many.
+/// A tile with all channels: boxes of 128 bytes, or of 64.
 TileType tileOf(int64_t rows, int64_t channels, Type element) {
-  const int64_t box = channels <= 16 ? 16 : channels <= 32 ? 32 : 64;
+  const int64_t box = channels <= 32 ? 32 : 64;
   return TileType::get(element.getContext(), rows, llvm::alignTo(channels, box), element, /*swizzle=*/box * 2);
 }
 
@@ -46,6 +46,10 @@ int64_t AttentionTileOp::getValueChannels() { return shapeOf(getValue()).getShap
 
 int64_t AttentionTileOp::getThreads() { return int64_t(getWarps() + (getWgmma() ? kCopyingWarps : 0)) * kThreadsOfWarp; }
 
+int64_t AttentionTileOp::getCopyingThreads() { return getWgmma() ? kCopyingWarps * kThreadsOfWarp : getThreads(); }
+
+int64_t AttentionTileOp::getStages() { return getWgmma() ? 2 : 1; }
+
 TileType AttentionTileOp::getQueryTile() {
   return tileOf(getRows(), getChannels(), shapeOf(getQuery()).getElementType());
 }
@@ -59,7 +63,8 @@ TileType AttentionTileOp::getValueTile() {
 }
 
 int64_t AttentionTileOp::getSharedBytes() {
-  return getQueryTile().getBytes() + getKeyTile().getBytes() + getValueTile().getBytes();
+  const int64_t barriers = getWgmma() ? 8 * (1 + 4 * getStages()) : 0;
+  return getQueryTile().getBytes() + getStages() * (getKeyTile().getBytes() + getValueTile().getBytes()) + barriers;
 }
 
 LogicalResult AttentionTileOp::verify() {
@@ -85,7 +90,7 @@ LogicalResult AttentionTileOp::verify() {
     return emitOpError() << "needs a log-sum-exp of the result's dims but the last";
   const int64_t multiple = int64_t(getWarps()) * kRowsOfWarp;
   if (getRows() % multiple != 0 || getKeys() % kRowsOfWarp != 0 || getHeads() > int64_t(getRows()) ||
-      (getWgmma() && getWarps() % 4 != 0))
+      (getWgmma() && (getWarps() % 4 != 0 || getWarps() > 12 || getRows() != getWarps() * kRowsOfWarp)))
     return emitOpError() << "has a schedule of " << getRows() << " rows, " << getKeys() << " keys and " << getWarps()
                          << " warps; it needs a multiple of " << multiple << " rows and of " << kRowsOfWarp << " keys";
   Builder b(getContext());

@@ -66,7 +66,11 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
     /// The threads that execute it, and the shared memory that they need.
     int64_t getThreads();
     int64_t getSharedBytes();
-    /// Where the tiles are in shared memory.
+    /// Those that copy keys and values: all, or with `wgmma` the first ones.
+    int64_t getCopyingThreads();
+    /// Blocks of keys, and of values, in shared memory at a time.
+    int64_t getStages();
+    /// The tiles in shared memory.
     TileType getQueryTile();
     TileType getKeyTile();
     TileType getValueTile();

@@ -87,23 +87,26 @@ class Device:
         self.call("cuMemcpyDtoHAsync_v2", ctypes.c_void_p(array.ctypes.data), address, ctypes.c_size_t(array.nbytes), None)
         self.call("cuStreamSynchronize", None)
 
-    def run(self, library, entry, arrays, extents):
-        """`arrays` of the entry, in order: they are copied to the GPU and back. Whether nothing was written beyond them is checked."""
+    def run(self, library, entry, arrays, extents, shifts=None):
+        """`arrays` of the entry, in order: they are copied to the GPU and back. Whether nothing was written beyond them is checked. `shifts`: how many bytes behind
+        a multiple of 64 each begins."""
         scratch_of, entry_of = getattr(library, entry + "_scratch"), getattr(library, entry)
         scratch_of.restype = ctypes.c_int64
         sizes = [array.nbytes for array in arrays] + [scratch_of(extents, ctypes.c_int64(WORKERS))]
-        buffers = [self.memory(size) for size in sizes]
-        for buffer, array in zip(buffers, arrays):
-            self.write(buffer, np.ascontiguousarray(array))
-        *pointers, scratch = [ctypes.c_void_p(buffer.value) for buffer in buffers]
+        shifts = [*(shifts or [0] * len(arrays)), 0]
+        buffers = [self.memory(size + shift) for size, shift in zip(sizes, shifts)]
+        addresses = [ctypes.c_uint64(buffer.value + shift) for buffer, shift in zip(buffers, shifts)]
+        for address, array in zip(addresses, arrays):
+            self.write(address, np.ascontiguousarray(array))
+        *pointers, scratch = [ctypes.c_void_p(address.value) for address in addresses]
         status = entry_of(ctypes.byref(self.env), *pointers, extents, scratch)
         if self.problem:
             problem, self.problem = self.problem, None
             raise problem
         assert status == 0, f"{entry} returned {status}"
-        for buffer, array, size in zip(buffers, arrays + [None], sizes):
+        for buffer, address, array, size in zip(buffers, addresses, arrays + [None], sizes):
             copy = np.empty(size + GUARD, np.uint8)
-            self.read(buffer, copy)
+            self.read(address, copy)
             assert (copy[size:] == 0xFF).all(), f"{entry} wrote beyond a buffer of {size} bytes"
             if array is not None:
                 array[...] = copy[:size].view(array.dtype).reshape(array.shape)

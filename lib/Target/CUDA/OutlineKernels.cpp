@@ -130,22 +130,27 @@ private:
     return success();
   }
 
-  /// A loop over the iterations that a thread, or its block, has.
+  /// A loop over the iterations that a thread has, or the one of its block.
   static void fillKernel(ImplicitLocOpBuilder &b, func::FuncOp task, const Kernel &kernel) {
     func::FuncOp function = kernel.function;
     Block *body = function.addEntryBlock();
     b.setInsertionPointToStart(body);
-    Value first = readRegister(b, "ctaid.x"), step = readRegister(b, "nctaid.x");
-    if (!kernel.ofBlocks) {
+    Value first = readRegister(b, "ctaid.x"), count = body->getArguments().back(), at = first;
+    if (kernel.ofBlocks) { // as many as iterations
+      auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, count),
+                                      /*withElseRegion=*/false);
+      func::ReturnOp::create(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+    } else {
       Value size = readRegister(b, "ntid.x");
       first = arith::AddIOp::create(b, arith::MulIOp::create(b, first, size), readRegister(b, "tid.x"));
-      step = arith::MulIOp::create(b, size, step);
+      auto loop =
+          scf::ForOp::create(b, first, count, arith::MulIOp::create(b, size, readRegister(b, "nctaid.x")));
+      func::ReturnOp::create(b);
+      b.setInsertionPointToStart(loop.getBody());
+      at = loop.getInductionVar();
     }
     Value one = arith::ConstantIndexOp::create(b, 1);
-    auto loop = scf::ForOp::create(b, first, body->getArguments().back(), step);
-    func::ReturnOp::create(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value at = loop.getInductionVar();
     SmallVector<Value> arguments(body->getArguments().drop_back());
     arguments.append({at, arith::AddIOp::create(b, at, one), first});
     func::CallOp::create(b, task, arguments);

@@ -88,8 +88,11 @@ func.func @f(%t: !tile, %a: !a, %i: index) {
 
 !tile = !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
 func.func @f(%t: !tile, %p: !llvm.ptr<1>, %i: index) {
-  // expected-error@+1 {{'attn_gpu.copy_async' op has bounds of rows and columns, found 3 bounds}}
-  attn_gpu.copy_async %p[%i, %i] stride %i bounds(%i, %i, %i) to %t thread %i of 128 : !tile
+  // expected-error@+1 {{'attn_gpu.copy_rows' op has a region of a row that yields an offset}}
+  attn_gpu.copy_rows %p bounds(%i, %i) to %t thread %i of 128 : !tile {
+  ^bb0(%row: index, %column: index):
+    attn_gpu.yield %row : index
+  }
   return
 }
 
@@ -97,8 +100,11 @@ func.func @f(%t: !tile, %p: !llvm.ptr<1>, %i: index) {
 
 !tile = !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
 func.func @f(%t: !tile, %p: !llvm.ptr<1>, %i: index) {
-  // expected-error@+1 {{needs threads that copy whole rows of 8 chunks of 16 bytes, the same number each, found 100 threads for '!attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>'}}
-  attn_gpu.copy_async %p[%i, %i] stride %i to %t thread %i of 100 : !tile
+  // expected-error@+1 {{needs threads that copy whole rows of boxes, 8 chunks of 16 bytes, the same number each, found 100 threads for '!attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>'}}
+  attn_gpu.copy_rows %p bounds(%i, %i) to %t thread %i of 100 : !tile {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
   return
 }
 
@@ -107,7 +113,10 @@ func.func @f(%t: !tile, %p: !llvm.ptr<1>, %i: index) {
 !tile = !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
 func.func @f(%t: !tile, %p: !llvm.ptr<1>, %i: index) {
   // expected-error@+1 {{the same number each, found 1024 threads for '!attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>'}}
-  attn_gpu.copy_async %p[%i, %i] stride %i to %t thread %i of 1024 : !tile
+  attn_gpu.copy_rows %p bounds(%i, %i) to %t thread %i of 1024 : !tile {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
   return
 }
 

@@ -11,10 +11,18 @@ func.func @tiles(%i: index, %p: !llvm.ptr<1>, %acc: !acc) {
   %t = attn_gpu.shared %i : !tile
   // CHECK: attn_gpu.subtile %{{.*}}[%{{.*}}, %{{.*}}] : !attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>> -> !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>, pitch = 128>
   %part = attn_gpu.subtile %t[%i, %i] : !tile -> !part
-  // CHECK: attn_gpu.copy_async %{{.*}}[%{{.*}}, %{{.*}}] stride %{{.*}} bounds(%{{.*}}, %{{.*}}) to %{{.*}} thread %{{.*}} of 128 :
-  attn_gpu.copy_async %p[%i, %i] stride %i bounds(%i, %i) to %t thread %i of 128 : !tile
-  // CHECK: attn_gpu.copy_async %{{.*}}[%{{.*}}, %{{.*}}] stride %{{.*}} to %{{.*}} thread %{{.*}} of 64 : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>, pitch = 128>
-  attn_gpu.copy_async %p[%i, %i] stride %i to %part thread %i of 64 : !part
+  // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%{{.*}}, %{{.*}}) to %{{.*}} thread %{{.*}} of 128 :
+  // CHECK-NEXT: ^bb0(%[[ROW:.*]]: index):
+  // CHECK-NEXT: attn_gpu.yield %[[ROW]] : index
+  attn_gpu.copy_rows %p bounds(%i, %i) to %t thread %i of 128 : !tile {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
+  // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%{{.*}}, %{{.*}}) to %{{.*}} thread %{{.*}} of 100 elements : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>, pitch = 128>
+  attn_gpu.copy_rows %p bounds(%i, %i) to %part thread %i of 100 elements : !part {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
   // CHECK: attn_gpu.copy_commit
   attn_gpu.copy_commit
   // CHECK: attn_gpu.copy_wait 1

@@ -156,6 +156,19 @@ def draw_cache(r):
     return {"types": r.choice(("f32", "bf16", "f16")), "block": r.choice((64, 64, 32, 48, 7)), "layers": r.choice((1, 2)), "layer": 0}
 
 
+def with_half_floats(case, seed, index):
+    """The case with queries, keys and values of one type of 16 bits, mostly, as matrix instructions take them."""
+    r = randoms.Random(f"half floats {seed} {index}")
+    if r.random() < 0.85:
+        element = r.choice(("bf16", "bf16", "f16"))
+        case["types"] = {**case["types"], "q": element, "k": element, "v": element, "o": r.choice((element, element, "f32"))}
+    if not case["cache"] and not case["additive"]:
+        case["channels"] = {side: r.choice((8, 16, 33, 64, 64, 72, 80, 96, 128, 192, 256, 7)) for side in ("dqk", "dv")}
+    if r.random() < 0.7:
+        case["second"] = None
+    return case
+
+
 def draw(seed, index):
     """Case `index` of a seed."""
     r = randoms.Random(f"attention {seed} {index}")

@@ -15,6 +15,7 @@ import kernel_text as text
 import trees
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "Execute")]
+import device  # noqa: E402
 import kernels  # noqa: E402
 from outcomes import SECONDS, Outcome, failed, in_child, run  # noqa: E402
 
@@ -58,7 +59,7 @@ class Call:
     """Calls of one kernel: `arrays` are (name, values or None, shape, element, whether it is updated in place)."""
 
     def __init__(self, library, name, header):
-        self.name, self.header = name, header
+        self.name, self.header, self.library = name, header, library
         self.run, self.scratch = getattr(library, name), getattr(library, name + "_scratch")
         self.scratch.restype = ctypes.c_int64
 
@@ -74,6 +75,8 @@ class Call:
     def __call__(self, arrays, executor, at_end):
         given = self.dims(arrays)
         dims = (ctypes.c_int64 * max(1, len(given)))(*given)
+        if isinstance(executor, device.Device):
+            return self.on_device(arrays, dims, executor, at_end)
         workers = executor.workers if executor else 1
         size = self.scratch(dims, ctypes.c_int64(workers))
         assert size >= 0, f"{size} bytes of scratch for {given}"
@@ -92,9 +95,26 @@ class Call:
         assert scratch.around_is_kept(), "wrote beside its scratch"
         return {name: memory.array.copy() for (name, values, _, _, in_place), memory in zip(arrays, placed) if values is None or in_place}
 
+    def on_device(self, arrays, dims, gpu, is_shifted):
+        placed, shifts = [], []
+        for name, values, shape, element, _ in arrays:
+            dtype = np.dtype(text.SCALAR[element])
+            placed.append(np.frombuffer(b"\xFF" * int(np.prod(shape, dtype=np.int64)) * dtype.itemsize, dtype).reshape(shape).copy())
+            if values is not None:
+                placed[-1][...] = values
+            shifts.append(dtype.itemsize if is_shifted and name != "pool" else 0)
+        gpu.run(self.library, self.name, placed, dims, shifts)
+        for (name, values, _, _, in_place), array in zip(arrays, placed):
+            assert values is None or in_place or values.tobytes() == array.tobytes(), f"wrote to {name}"
+        return {name: array for (name, values, _, _, in_place), array in zip(arrays, placed) if values is None or in_place}
 
-def executors():
-    """No executor; three workers that take indices from the last to the first; all indices at once."""
+
+def executors(mode):
+    """No executor; three workers that take indices from the last to the first; all indices at once. Of a GPU: arrays at multiples of 64 bytes, and of one
+    element more."""
+    if mode.gpu:
+        gpu = device.Device()
+        return (gpu, gpu)
     return (None, kernels.Env(None, kernels.backwards, 2), kernels.Env(None, kernels.at_once, 1))
 
 
@@ -127,16 +147,17 @@ def cached_call(case, data, call, executor, at_end):
     return found
 
 
-def run_compiled(case, name, library, header):
+def run_compiled(mode, case, name, library, header):
     """Results of each call, which are the same bits with any executor."""
     call, found = Call(ctypes.CDLL(str(library)), name, header), []
     for data in case["data"]:
         first = None
-        for n, executor in enumerate(executors()):
+        for n, executor in enumerate(executors(mode)):
             got = (cached_call if case["cache"] else plain_call)(case, data, call, executor, at_end=n != 1)
             first = first or got
             for step, results in enumerate(got):
-                assert all(a.tobytes() == first[step][result].tobytes() for result, a in results.items()), f"has other bits with executor {n}"
+                bits = lambda a: np.where(np.isnan(a), np.nan, a).tobytes()  # of a NaN, GPUs and their simulator choose the bits
+                assert all(bits(a) == bits(first[step][result]) for result, a in results.items()), f"has other bits with executor {n}"
         found.append(first)
     return found
 
@@ -216,7 +237,8 @@ def neighbor(case, result):
 
 def compare(case, found, expected, mode):
     """The first difference between the results, or None."""
-    pairs = mode.pairs and case["types"]["k"] == case["types"]["v"] == "bf16" and (not case.get("second") or case["second"]["types"]["k2"] == "bf16")
+    narrow = ("bf16", "f16") if mode.gpu else ("bf16",)
+    pairs = mode.pairs and case["types"]["k"] == case["types"]["v"] and case["types"]["k"] in narrow and (not case.get("second") or case["second"]["types"]["k2"] == "bf16")
     special = case["score"] and any(node[0] == "const" and node[1] == "f32" and not abs(node[2]) <= 1e20 for node in trees.nodes(case["score"]))
     for n, data in enumerate(case["data"]):
         for step, (arrays, keys) in enumerate(expected_arrays(case, data)):
@@ -312,7 +334,7 @@ def check_one(tools, mode, case, name, library, header, folder):
     expected = run_reference(tools, case, folder)
     if isinstance(expected, Outcome):
         return expected
-    found = in_child(lambda: run_compiled(case, name, library, header))
+    found = in_child(lambda: run_compiled(mode, case, name, library, header))
     if isinstance(found, Outcome):
         return found
     difference = compare(case, found, expected, mode)

@@ -29,14 +29,15 @@ from outcomes import add_case_options, case_indices  # noqa: E402
 
 BATCH = 16
 MOST_REFUSED = 0.25
+MOST_ON_GPU = 4000  # similarities in a call: most GPUs are simulated
 REDUCE_GROUP = 8  # cases that are tried together
 
 
 class Mode:
     """raptc's options; `pairs`: whether attention on keys in bf16 rounds both operands of its matmuls."""
 
-    def __init__(self, name, options, pairs):
-        self.name, self.options, self.pairs = name, options, pairs
+    def __init__(self, name, options, pairs, gpu=False):
+        self.name, self.options, self.pairs, self.gpu = name, options, pairs, gpu
 
 
 NATIVE = Mode("native", ["--mcpu=native"], processor.HAS_BF16_MATMUL)
@@ -46,17 +47,26 @@ GENERIC = Mode("generic", ["--target=generic"], False)
 TILES = Mode("emulated amx", ["--mcpu=native", "--emulate=amx"], True)
 
 
-def mode_of(index):
+def mode_of(options, index):
     """The processor that a case is compiled for: cases of a batch have the same."""
+    if options.gpu_arch:
+        return Mode(options.gpu_arch, ["--target=cuda", f"--gpu-arch={options.gpu_arch}"], True, True)
     number = index // BATCH
     return TILES if number % 25 == 19 else DOT if number % 10 == 9 else AVX2 if number % 4 == 3 else GENERIC if number % 3 == 1 else NATIVE
 
 
+def case_of(options, index):
+    if options.gpu_arch:
+        cases.MOST = MOST_ON_GPU
+    case = cases.draw(options.seed, index)
+    return cases.with_half_floats(case, options.seed, index) if options.gpu_arch else case
+
+
 def check_batch(job):
     options, indices = job
-    batch = {f"k{index}": cases.draw(options.seed, index) for index in indices}
+    batch = {f"k{index}": case_of(options, index) for index in indices}
     folder = Path(options.scratch) / f"batch{indices[0]}"
-    outcomes = execute.check(options, mode_of(indices[0]), batch, folder)
+    outcomes = execute.check(options, mode_of(options, indices[0]), batch, folder)
     shutil.rmtree(folder, ignore_errors=True)
     return [(index, outcomes[f"k{index}"]) for index in indices]
 
@@ -90,7 +100,7 @@ def reduce(options, index, case, outcome):
         for group in candidates(case, tried):
             if time.monotonic() > end:
                 break
-            outcomes = execute.check(options, mode_of(index), {f"k{n}": candidate for n, candidate in enumerate(group)}, folder)
+            outcomes = execute.check(options, mode_of(options, index), {f"k{n}": candidate for n, candidate in enumerate(group)}, folder)
             found = next((n for n in range(len(group)) if outcomes[f"k{n}"].status == "failed" and outcomes[f"k{n}"].kind == outcome.kind), None)
             if found is not None:
                 case, outcome, found = group[found], outcomes[f"k{found}"], True
@@ -100,7 +110,7 @@ def reduce(options, index, case, outcome):
 
 
 def report(options, index, outcome):
-    print(f"FAIL {index} ({mode_of(index).name}): {outcome.why.strip()}", flush=True)
+    print(f"FAIL {index} ({mode_of(options, index).name}): {outcome.why.strip()}", flush=True)
     print(f"  again: {Path(__file__).name} --seed {options.seed} --only {index}", flush=True)
 
 
@@ -119,6 +129,7 @@ def main():
     for name in ("--raptc", "--reference", "--scratch"):
         parser.add_argument(name, required=True)
     add_case_options(parser, count=150, reduced=4, seconds=30)
+    parser.add_argument("--gpu-arch", help="kernels run on a GPU, or a simulated one, through libcuda.so.1; most operands have 16 bits")
     options = parser.parse_args()
     begin, counts, refusals, failures = time.monotonic(), Counter(), Counter(), []
     indices = case_indices(options)
@@ -135,7 +146,7 @@ def main():
                     report(options, index, outcome)
                     failures.append((index, outcome))
     for index, outcome in failures[:options.reduce]:
-        report_reduced(options, index, *reduce(options, index, cases.draw(options.seed, index), outcome))
+        report_reduced(options, index, *reduce(options, index, case_of(options, index), outcome))
     for message, number in refusals.most_common():
         print(f"refused {number}: {message}")
     print(f"generated: {len(indices)} attention kernels, {counts['passed']} right, {counts['refused']} refused, {counts['failed']} wrong; "

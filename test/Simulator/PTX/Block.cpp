@@ -100,7 +100,7 @@ bool Block::runWarp(Warp &warp, uint64_t most) {
 
 Outcome Block::step(Warp &warp, uint32_t position, LaneMask lanes) {
   const Instruction &instruction = launch.kernel.instructions[position];
-  Execution execution{*this, warp, instruction, lanes};
+  Execution execution{*this, warp, instruction, lanes, instruction.takesUndefined};
   if (instruction.guard != noIndex) {
     const Register &guard = launch.kernel.registers[instruction.guard];
     if (lanes & ~warp.valid[instruction.guard])

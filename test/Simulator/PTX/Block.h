@@ -91,6 +91,8 @@ struct Execution {
   Warp &warp;
   const Instruction &instruction;
   LaneMask lanes;
+  bool takesUndefined = false; ///< operands may have no value
+  LaneMask undefined = 0;      ///< lanes in which one had none
 
   const Operand &operand(size_t index) const { return instruction.operands[index]; }
   const Register &registerOf(const Operand &operand) const { return block.launch.kernel.registers[operand.index]; }

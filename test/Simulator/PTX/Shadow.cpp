@@ -108,6 +108,18 @@ void Shadow::initialize(uint64_t offset, uint64_t size) {
     bytes[byte] = {1, 0};
 }
 
+bool Shadow::isWritten(uint64_t offset, uint64_t size) const {
+  for (uint64_t byte = offset; byte < offset + size; ++byte)
+    if (bytes[byte].write == 0)
+      return false;
+  return true;
+}
+
+void Shadow::forget(uint64_t offset, uint64_t size) {
+  for (uint64_t byte = offset; byte < offset + size; ++byte)
+    bytes[byte] = {};
+}
+
 std::optional<Conflict> Shadow::checkWrite(const Byte &byte, uint64_t offset, const Accessor &by, bool isRead) const {
   if (byte.write == 0)
     return isRead

@@ -90,6 +90,10 @@ public:
   void resize(uint64_t size) { bytes.resize(size); }
   /// Sets bytes from outside of a launch.
   void initialize(uint64_t offset, uint64_t size);
+  /// Whether all bytes have been written.
+  bool isWritten(uint64_t offset, uint64_t size) const;
+  /// Bytes that have no value any more.
+  void forget(uint64_t offset, uint64_t size);
   /// Notes a read; the first problem, if there is one.
   std::optional<Conflict> read(uint64_t offset, uint64_t size, const Accessor &by);
   /// Notes a write named `id`; the first problem, if there is one.

@@ -5,7 +5,10 @@ using namespace rapt::ptx;
 void rapt::ptx::checkRead(Execution &execution, uint32_t index) {
   Warp &warp = execution.warp;
   const Register &reg = execution.block.launch.kernel.registers[index];
-  if (LaneMask missing = execution.lanes & ~warp.valid[index])
+  const LaneMask missing = execution.lanes & ~warp.valid[index];
+  if (execution.takesUndefined)
+    execution.undefined |= missing;
+  else if (missing)
     execution.report(FindingKind::UninitializedRegister, unsigned(__builtin_ctz(missing)),
                      reg.name + " is read before it is written");
   if (warp.inFlight[index] && !warp.isRead[index])
@@ -21,7 +24,7 @@ void rapt::ptx::checkWrite(Execution &execution, uint32_t index) {
     execution.report(FindingKind::MissingWait, wholeWarp,
                      execution.block.launch.kernel.registers[index].name +
                          " is written while a wgmma that nobody has waited for uses it");
-  warp.valid[index] |= execution.lanes;
+  warp.valid[index] = (warp.valid[index] | execution.lanes) & ~execution.undefined;
   if (!warp.touchedSinceFence.empty())
     warp.touchedSinceFence[index] = true;
 }

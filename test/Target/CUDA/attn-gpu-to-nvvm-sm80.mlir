@@ -55,13 +55,26 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
     // CHECK: %[[LEFT:.*]] = arith.minsi %{{.*}}, %c8 : index
     // CHECK: %[[ELEMENTS:.*]] = arith.index_cast %[[LEFT]] : index to i32
     // CHECK: %[[BYTES:.*]] = arith.muli %[[ELEMENTS]], %c2_i32 : i32
-    // CHECK: %[[SIZE:.*]] = arith.select %{{.*}}, %[[BYTES]], %c0_i32 : i32
+    // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : index
+    // CHECK: %[[SIZE:.*]] = arith.select %[[INSIDE]], %[[BYTES]], %c0_i32 : i32
     // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[SIZE]]
     // CHECK-COUNT-7: nvvm.cp.async.shared.global
-    attn_gpu.copy_async %p[%c0, %c0] stride %rows bounds(%rows, %rows) to %t thread %thread of 128 : !tile
-    // CHECK: nvvm.cp.async.shared.global %{{[^,]*}}, %{{[^,]*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
-    // CHECK-COUNT-7: nvvm.cp.async.shared.global
-    attn_gpu.copy_async %p[%c0, %c0] stride %rows to %t thread %thread of 128 : !tile
+    attn_gpu.copy_rows %p bounds(%rows, %rows) to %t thread %thread of 128 : !tile {
+    ^bb0(%at: index):
+      %first = arith.muli %at, %rows : index
+      attn_gpu.yield %first : index
+    }
+    // Element by element there is a loop, in which elements beyond the bounds are 0.
+    // CHECK-NOT: nvvm.cp.async.shared.global
+    // CHECK: scf.for
+    // CHECK: %[[ELEMENT:.*]] = scf.if
+    // CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> bf16
+    // CHECK: llvm.store %[[ELEMENT]], %{{.*}} : bf16, !llvm.ptr<3>
+    attn_gpu.copy_rows %p bounds(%rows, %rows) to %t thread %thread of 128 elements : !tile {
+    ^bb0(%at: index):
+      %first = arith.muli %at, %rows : index
+      attn_gpu.yield %first : index
+    }
     // CHECK: nvvm.cp.async.commit.group
     attn_gpu.copy_commit
     // CHECK: nvvm.cp.async.wait.group 1

@@ -15,6 +15,7 @@ struct AttentionSchedule {
   int64_t rows;  ///< of a tile: queries times the heads that share its keys
   int64_t keys;  ///< of a KV block
   int64_t warps; ///< that compute
+  bool wgmma = false;
 
   attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
   /// That of an op, or none.

@@ -2,6 +2,7 @@
 #include "lib/Target/CUDA/Attention/Attention.h"
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Target/CUDA/Passes.h"
+#include "lib/Target/Generic/RowCache.h"
 #include "lib/Transforms/Fusion/Remarks.h"
 #include "lib/Transforms/StageContract.h"
 
@@ -17,7 +18,8 @@ using neutral::AttentionOperands;
 
 namespace {
 
-constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kRows = "rows", kKeys = "keys", kWarps = "warps";
+constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kRows = "rows", kKeys = "keys", kWarps = "warps",
+                              kWgmma = "wgmma";
 constexpr int64_t kMostChannels = 256, kMostRows = 1024, kMostWarps = 28;
 
 Type elementOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); }
@@ -44,8 +46,16 @@ std::string refusal(attn::AttentionOp op, int64_t &channels) {
     return "an additive similarity is no matmul";
   if (o.secondQuery)
     return "it has a second pair of queries and keys";
-  if (!o.views().empty())
-    return "its keys are in a cache";
+  if (std::string reason = notLegalBecause(o, &generic::rowCache()); !reason.empty())
+    return reason;
+  SmallVector<attn::KVViewOp> views = o.views();
+  for (attn::KVViewOp view : views)
+    if (elementOf(view.getCache()) != element || elementOf(view.getValuePool()) != element)
+      return "the cache has elements of another type than queries";
+  if (views.size() == 1)
+    return "keys or values alone are in a cache";
+  if (!views.empty() && views[0].getTable() != views[1].getTable())
+    return "keys and values are in caches with tables of their own";
   RankedTensorType result = op.getResult().getType();
   channels = 0;
   const std::pair<std::optional<int64_t>, const char *> extents[] = {
@@ -94,7 +104,10 @@ struct SetSchedule : rapt::impl::AttnCUDAScheduleBase<SetSchedule> {
 attn::ScheduleAttr AttentionSchedule::toAttr(MLIRContext *context) const {
   Builder b(context);
   auto entry = [&](StringRef name, int64_t number) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(number)); };
-  return neutral::scheduleOf(context, {entry(kRows, rows), entry(kKeys, keys), entry(kWarps, warps)});
+  SmallVector<NamedAttribute> entries{entry(kRows, rows), entry(kKeys, keys), entry(kWarps, warps)};
+  if (wgmma)
+    entries.push_back(entry(kWgmma, 1));
+  return neutral::scheduleOf(context, entries);
 }
 
 std::optional<AttentionSchedule> AttentionSchedule::of(attn::AttentionOp op) {
@@ -102,14 +115,20 @@ std::optional<AttentionSchedule> AttentionSchedule::of(attn::AttentionOp op) {
   if (!own)
     return std::nullopt;
   auto number = [&](StringRef name, int64_t most) { return std::min(own.getNumber(name).value_or(0), most); };
-  return AttentionSchedule{number(kRows, kMostRows), number(kKeys, kMostRows), number(kWarps, kMostWarps)};
+  return AttentionSchedule{number(kRows, kMostRows), number(kKeys, kMostRows), number(kWarps, kMostWarps),
+                           number(kWgmma, 1) == 1};
 }
 
-std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, const TargetInfo &, std::string &reason) {
+std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, const TargetInfo &machine,
+                                                       std::string &reason) {
   int64_t channels = 0;
   reason = refusal(op, channels);
   if (!reason.empty())
     return std::nullopt;
+  // Two rings of two blocks and the queries are in 227 KB of shared memory.
+  if (machine.deviceArch == 90 && machine.deviceExact)
+    return AttentionSchedule{
+        .rows = 128, .keys = channels > 192 ? 80 : channels > 128 ? 96 : 128, .warps = 8, .wgmma = true};
   // A thread has 255 registers. Of a warp's 16 rows it holds channels / 2 sums and keys / 2 scores.
   if (channels > 128)
     return AttentionSchedule{.rows = 64, .keys = 32, .warps = 4};

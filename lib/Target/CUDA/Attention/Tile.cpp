@@ -11,6 +11,7 @@
 #include "lib/Conversion/MaskReport.h"
 #include "lib/Target/CUDA/Attention/Attention.h"
 #include "lib/Target/CUDA/Passes.h"
+#include "lib/Target/Generic/RowCache.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -149,6 +150,22 @@ int64_t headsOfTile(ImplicitLocOpBuilder &b, attn::AttentionOp op, const Attenti
   return *groups;
 }
 
+/// Keys or values of the task's row and head in a cache, [blocks, positions, channels].
+Value blocksOf(ImplicitLocOpBuilder &b, const Task &task, unsigned operand, attn::KVViewOp view) {
+  const bool isKey = task.o.operand(operand) == view.getKeys();
+  Value pool = isKey ? view.getCache() : view.getValuePool();
+  auto type = cast<RankedTensorType>(pool.getType());
+  // A key of no head of its own is that of the only one. A pool of keys or values alone has no other part.
+  Value head = task.o.placeOf(operand, Dim::HKV) ? task.tile.keyHead : index(b, 0);
+  const int64_t part = isKey || type.getDimSize(3) == 1 ? 0 : 1;
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets{zero, view.getLayer(), head, b.getIndexAttr(part), zero, zero};
+  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<OpFoldResult> sizes{extent(b, pool, 0),          one, one, one, b.getIndexAttr(shape[4]),
+                                  b.getIndexAttr(shape[5])};
+  return extract(b, pool, offsets, sizes, {shape[0], shape[4], shape[5]});
+}
+
 struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -184,7 +201,7 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
           return tileOf(b, op, *schedule, task, dests);
         });
     if (op.getWeights())
-      results.push_back(weigh(b, AttentionOperands(op), /*cache=*/nullptr));
+      results.push_back(weigh(b, AttentionOperands(op), &generic::rowCache()));
     if (Attribute number = op->getAttr(attn::AttnDialect::opAttr))
       for (Operation *made = op->getPrevNode(); made != before; made = made->getPrevNode())
         if (isa<linalg::LinalgOp, scf::ForallOp>(made))
@@ -218,12 +235,21 @@ private:
       sink = tensor::ExtractSliceOp::create(b, o.sink, ArrayRef<OpFoldResult>{tile.head},
                                             ArrayRef<OpFoldResult>{b.getIndexAttr(tile.heads)},
                                             ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+    Value keys, values, table;
+    if (SmallVector<attn::KVViewOp> views = o.views(); !views.empty()) {
+      keys = blocksOf(b, task, AttentionOperands::Key, views[0]);
+      values = blocksOf(b, task, AttentionOperands::Value_, views[1]);
+      Value all = views[0].getTable();
+      table = extract(b, all, {tile.row, b.getIndexAttr(0)}, {b.getIndexAttr(1), extent(b, all, 1)},
+                      {ShapedType::kDynamic});
+    } else {
+      keys = keyRows(b, o, tile, AttentionOperands::Key, range.from, count);
+      values = keyRows(b, o, tile, AttentionOperands::Value_, range.from, count);
+    }
     auto made = attn_gpu::AttentionTileOp::create(
-        b, ValueRange(outs).getTypes(), extract(b, o.query, query.offsets, query.sizes, query.shape),
-        keyRows(b, o, tile, AttentionOperands::Key, range.from, count),
-        keyRows(b, o, tile, AttentionOperands::Value_, range.from, count), o.scale, /*table=*/Value(),
-        /*first=*/Value(), /*count=*/Value(), sink, outs[0], outs.size() > 1 ? outs[1] : Value(), schedule.rows,
-        schedule.keys, schedule.warps, /*wgmma=*/false);
+        b, ValueRange(outs).getTypes(), extract(b, o.query, query.offsets, query.sizes, query.shape), keys, values,
+        o.scale, table, table ? range.from : Value(), table ? count : Value(), sink, outs[0], outs.size() > 1 ? outs[1] : Value(), schedule.rows,
+        schedule.keys, schedule.warps, schedule.wgmma);
     task.fillRegions(b, made);
     SmallVector<Insertion> insertions;
     for (auto [part, value] : llvm::zip_equal(parts, made.getResults()))

@@ -16,12 +16,14 @@ namespace {
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 constexpr int64_t kCopyBytes = 16;
+constexpr int64_t kLanesOfRow = 4; ///< lanes that hold elements of one row of accumulators
 constexpr auto kApproximate = arith::FastMathFlags::afn;
 
 } // namespace
 
 TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
-    : element(cast<ShapedType>(op.getQuery().getType()).getElementType()), b(b), op(op) {
+    : element(cast<ShapedType>(op.getQuery().getType()).getElementType()), copyingThreads(op.getCopyingThreads()), b(b),
+      op(op) {
   query = arrayOf(op.getQuery()), key = arrayOf(op.getKey()), value = arrayOf(op.getValue());
   result = arrayOf(op.getResult());
   isQueryAligned = isAligned(query, kCopyBytes), isKeyAligned = isAligned(key, kCopyBytes);
@@ -29,10 +31,6 @@ TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
   rows = arith::MulIOp::create(b, query.sizes[0], index(op.getHeads()));
   count = op.getCount() ? Value(op.getCount()) : key.sizes[0];
   thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
-  const int64_t ofQueries = op.getQueryTile().getBytes(), ofKeys = op.getKeyTile().getBytes();
-  queryTile = SharedOp::create(b, op.getQueryTile(), index(0));
-  keyTile = SharedOp::create(b, op.getKeyTile(), index(ofQueries));
-  valueTile = SharedOp::create(b, op.getValueTile(), index(ofQueries + ofKeys));
   // A positive factor keeps the order of scores, so that it can be applied with the subtraction of the maximum.
   APFloat scale(0.0f);
   const bool isPositive = matchPattern(op.getScale(), m_ConstantFloat(&scale)) && !scale.isNegative() &&
@@ -81,23 +79,27 @@ Value TileCode::isAligned(const Array &array, int64_t bytes) {
   for (Value stride : ArrayRef(array.strides).drop_back())
     bits = arith::OrIOp::create(b, bits, inBytes(stride));
   bits = arith::AndIOp::create(b, bits, arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes - 1)));
-  Value isMultiple = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits,
-                                           arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
-  // Elements of a row that are apart from each other have no copies of several.
-  Value isDense = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, array.strides.back(), index(1));
-  return arith::AndIOp::create(b, isMultiple, isDense);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits,
+                               arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
 }
 
-void TileCode::copyRows(const Array &array, Value isAligned, Value tile, Value rows, int64_t columns,
+void TileCode::copyRows(const Array &array, Value isAligned, Value tile, Value barrier, Value rows, int64_t columns,
                         function_ref<Value(Value)> offsetOf) {
   auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
   for (bool elements : {false, true}) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
-    auto copy = CopyRowsOp::create(b, array.pointer, rows, index(columns), tile, thread, uint32_t(op.getThreads()),
-                                   elements);
-    Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
-    YieldOp::create(b, offsetOf(block->getArgument(0)));
+    auto copy =
+        CopyRowsOp::create(b, array.pointer, rows, index(columns), tile, thread, uint32_t(copyingThreads), elements);
+    {
+      OpBuilder::InsertionGuard inner(b);
+      Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
+      YieldOp::create(b, offsetOf(block->getArgument(0)));
+    }
+    if (barrier && elements)
+      MBarrierArriveOp::create(b, barrier);
+    else if (barrier)
+      CopyArriveOp::create(b, barrier);
   }
 }
 
@@ -110,36 +112,44 @@ Value TileCode::rowOffset(const Array &array, Value row) {
   return add(add(array.offset, times(query, array.strides[0])), times(head, array.strides[1]));
 }
 
-void TileCode::copyQueries() {
-  copyRows(query, isQueryAligned, queryTile, rows, op.getChannels(),
+void TileCode::copyQueries(Value tile, Value barrier) {
+  copyRows(query, isQueryAligned, tile, barrier, rows, op.getChannels(),
            [&](Value row) { return rowOffset(query, row); });
 }
 
-void TileCode::copyBlock(const Array &array, Value isAligned, Value tile, Value key, int64_t columns) {
+void TileCode::copyBlock(const Array &array, Value isAligned, Value tile, Value barrier, Value key, int64_t columns) {
   Value left = arith::SubIOp::create(b, count, key);
   auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, index(0)),
                                   /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  copyRows(array, isAligned, tile, left, columns, [&](Value row) -> Value {
+  // The table of a cache has no numbers of blocks for keys that are not there.
+  Value last = arith::SubIOp::create(b, count, index(1));
+  copyRows(array, isAligned, tile, barrier, left, columns, [&](Value row) {
     Value at = add(key, row);
-    if (!op.getTable())
-      return add(array.offset, b.createOrFold<arith::MulIOp>(at, array.strides[0]));
-    // Keys of a block of the cache; the table has no numbers for keys that are not there.
-    Value last = arith::SubIOp::create(b, count, index(1));
-    at = add(op.getFirst(), arith::MinSIOp::create(b, at, last));
-    Value positions = array.sizes[1], block = arith::DivUIOp::create(b, at, positions);
-    Value number = memref::LoadOp::create(b, op.getTable(), block);
-    number = arith::IndexCastOp::create(b, b.getIndexType(), number);
-    Value inBlock = arith::RemUIOp::create(b, at, positions);
-    return add(add(array.offset, b.createOrFold<arith::MulIOp>(number, array.strides[0])),
-               b.createOrFold<arith::MulIOp>(inBlock, array.strides[1]));
+    return keyOffset(array, op.getTable() ? Value(arith::MinSIOp::create(b, at, last)) : at);
   });
 }
 
-void TileCode::copyKeys(Value first) { copyBlock(key, isKeyAligned, keyTile, first, op.getChannels()); }
+Value TileCode::keyOffset(const Array &array, Value key) {
+  if (!op.getTable())
+    return add(array.offset, b.createOrFold<arith::MulIOp>(key, array.strides[0]));
+  key = add(op.getFirst(), key);
+  Value positions = array.sizes[1], block = arith::DivUIOp::create(b, key, positions);
+  Value number = memref::LoadOp::create(b, op.getTable(), block);
+  number = arith::IndexCastOp::create(b, b.getIndexType(), number);
+  Value inBlock = arith::RemUIOp::create(b, key, positions);
+  return add(add(array.offset, b.createOrFold<arith::MulIOp>(number, array.strides[0])),
+             b.createOrFold<arith::MulIOp>(inBlock, array.strides[1]));
+}
 
-void TileCode::copyValues(Value first) { copyBlock(value, isValueAligned, valueTile, first, op.getValueChannels()); }
+void TileCode::copyKeys(Value first, Value tile, Value barrier) {
+  copyBlock(key, isKeyAligned, tile, barrier, first, op.getChannels());
+}
+
+void TileCode::copyValues(Value first, Value tile, Value barrier) {
+  copyBlock(value, isValueAligned, tile, barrier, first, op.getValueChannels());
+}
 
 Value TileCode::clone(Region &region, ValueRange arguments, unsigned result) {
   IRMapping mapping;
@@ -175,13 +185,14 @@ Value TileCode::nextBlock(Value first) {
   return loop.getResult(0);
 }
 
+Value TileCode::isKey(Value key) { return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key, count); }
+
 SmallVector<Value> TileCode::overBlocks(ValueRange state, Body body) {
   auto loop = scf::WhileOp::create(b, state.getTypes(), state);
   OpBuilder::InsertionGuard guard(b);
   const SmallVector<Location> locs(state.size(), b.getLoc());
   Block *before = b.createBlock(&loop.getBefore(), {}, state.getTypes(), locs);
-  Value isKey = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, before->getArgument(0), count);
-  scf::ConditionOp::create(b, isKey, before->getArguments());
+  scf::ConditionOp::create(b, isKey(before->getArgument(0)), before->getArguments());
   Block *after = b.createBlock(&loop.getAfter(), {}, state.getTypes(), locs);
   scf::YieldOp::create(b, body(after->getArgument(0), after->getArguments()));
   return SmallVector<Value>(loop.getResults());
@@ -199,16 +210,21 @@ Value TileCode::map(Type type, ValueRange operands, function_ref<Value(ValueRang
 
 Value TileCode::exp2(Value value) { return math::Exp2Op::create(b, value, kApproximate); }
 
+Value TileCode::scoreOf(Value sum, Value row, Value column) {
+  if (factor)
+    return sum;
+  Value score = arith::MulFOp::create(b, sum, op.getScale());
+  if (!op.getScore().empty())
+    score = clone(op.getScore(), {score, row, column});
+  return arith::MulFOp::create(b, score, number(std::numbers::log2e_v<float>));
+}
+
 SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t columns, Value firstRow, Value key) {
   SmallVector<Value> block(scores);
-  if (!factor) // the score, in base-2 units
+  if (!factor)
     for (auto [i, part] : llvm::enumerate(block))
-      part = map(part.getType(), part, [&, i = i](ValueRange x) -> Value {
-        Value score = arith::MulFOp::create(b, x[0], op.getScale());
-        Value column = add(add(x[2], index(int64_t(i) * columns)), key);
-        if (!op.getScore().empty())
-          score = clone(op.getScore(), {score, add(x[1], firstRow), column});
-        return arith::MulFOp::create(b, score, number(std::numbers::log2e_v<float>));
+      part = map(part.getType(), part, [&, i = i](ValueRange x) {
+        return scoreOf(x[0], add(x[1], firstRow), add(add(x[2], index(int64_t(i) * columns)), key));
       });
   Value left = arith::SubIOp::create(b, count, key);
   Value isMasked = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, left, index(op.getKeys()));
@@ -264,7 +280,24 @@ Value TileCode::exponentials(Value scores, Value scaledMaximum) {
   });
 }
 
+Value TileCode::advance(MutableArrayRef<Value> scores, Value &maximum, Value &sum) {
+  const auto type = cast<RowVectorType>(maximum.getType());
+  Value largest = maximum;
+  for (Value part : scores)
+    largest = ReduceRowsOp::create(b, type, Reduction::max, part, largest, /*partial=*/true);
+  largest = ReduceLanesOp::create(b, Reduction::max, largest);
+  Value shrunk = decay(maximum, largest), scaledMaximum = scaled(largest);
+  sum = times(sum, shrunk);
+  for (Value &part : scores) {
+    part = exponentials(part, scaledMaximum);
+    sum = ReduceRowsOp::create(b, type, Reduction::add, part, sum, /*partial=*/true);
+  }
+  maximum = largest;
+  return shrunk;
+}
+
 void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
+  sum = ReduceLanesOp::create(b, Reduction::add, sum);
   maximum = scaled(maximum);
   if (op.getSink()) { // joins as a key without a value
     Type type = sum.getType();
@@ -306,6 +339,8 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
     Block *block = b.createBlock(&store.getBody(), {}, b.getIndexType(), b.getLoc());
     YieldOp::create(b, rowOffset(result, block->getArgument(0)));
   }
+  if (!op.getMask().empty())
+    storeWithoutMaskedValues(acc, maximum, inverse, firstRow);
   if (!op.getLse())
     return;
   map(sum.getType(), {maximum, sum}, [&](ValueRange x) -> Value {
@@ -314,10 +349,13 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
     lse = arith::MulFOp::create(b, lse, number(std::numbers::ln2_v<float>));
     lse = arith::SelectOp::create(b, isEmpty, number(-std::numeric_limits<float>::infinity()), lse);
     Value row = add(x[2], firstRow);
-    auto isRow = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, rows),
-                                   /*withElseRegion=*/false);
+    // One of the lanes that share the row.
+    Value lane = arith::RemUIOp::create(b, thread, index(kLanesOfRow));
+    Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, index(0));
+    Value isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, rows);
+    auto branch = scf::IfOp::create(b, arith::AndIOp::create(b, isOne, isRow), /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(isRow.thenBlock());
+    b.setInsertionPointToStart(branch.thenBlock());
     SmallVector<Value> indices{row};
     if (cast<MemRefType>(op.getLse().getType()).getRank() == 2)
       indices = {arith::DivUIOp::create(b, row, index(op.getHeads())),

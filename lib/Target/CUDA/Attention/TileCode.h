@@ -9,6 +9,9 @@ namespace rapt::cuda {
 
 /// What the schedules of an attention tile have in common: where its operands are, and the arithmetic of online
 /// softmax. Scores in registers are raw sums where one factor takes them to base-2 units, else in these units already.
+///
+/// A masked key has the probability 0, and 0 times a value that is NaN or infinite is NaN (A9). So where a mask has a part
+/// in a result that is not finite, the sum is computed again without the masked keys, from global memory.
 class TileCode {
 public:
   using Value = mlir::Value;
@@ -20,14 +23,16 @@ public:
   /// The running max before any key.
   Value lowest();
 
-  /// Starts copies by all threads of the block; keys and values of the block from `key` on, nothing behind the last.
-  void copyQueries();
-  void copyKeys(Value key);
-  void copyValues(Value key);
+  /// Copies to a tile: of queries, or of the keys or values from `key` on, nothing where there are none. The threads that
+  /// copy execute it; each arrives on `barrier`, where there is one, when its copies are complete.
+  void copyQueries(Value tile, Value barrier = {});
+  void copyKeys(Value key, Value tile, Value barrier = {});
+  void copyValues(Value key, Value tile, Value barrier = {});
 
   /// The first key of the first block from `key` on that the mask does not drop; at least the number of keys where
   /// there is none.
   Value nextBlock(Value key);
+  Value isKey(Value key);
   /// Runs `body` while the first of `state`, a key, is one. Returns the state at last.
   using Body = llvm::function_ref<llvm::SmallVector<Value>(Value key, ValueRange state)>;
   llvm::SmallVector<Value> overBlocks(ValueRange state, Body body);
@@ -36,19 +41,17 @@ public:
   /// from `firstRow`. Scores that do not count are -infinity.
   llvm::SmallVector<Value> finishScores(llvm::ArrayRef<Value> scores, int64_t columns, Value firstRow, Value key);
 
-  /// The running max in base-2 units, finite.
-  Value scaled(Value maximum);
-  /// By how much sums shrink when the running max grows.
-  Value decay(Value before, Value after);
+  /// Takes the scores of a block into the running max and sum, of which each lane has its own part. The scores become
+  /// probabilities; returns the factors of what was summed before.
+  Value advance(llvm::MutableArrayRef<Value> scores, Value &maximum, Value &sum);
   Value times(Value values, Value rows);
-  Value exponentials(Value scores, Value scaledMaximum);
 
   /// Stores the results of rows from `firstRow` on.
   void store(Value acc, Value maximum, Value sum, Value firstRow);
 
   mlir::Type element;
   Value thread;
-  Value queryTile, keyTile, valueTile;
+  int64_t copyingThreads; ///< whose numbers are from 0 on
 
 private:
   /// An array in global memory.
@@ -59,12 +62,24 @@ private:
   };
   Array arrayOf(Value memref);
   Value isAligned(const Array &array, int64_t bytes);
-  void copyRows(const Array &array, Value isAligned, Value tile, Value rows, int64_t columns,
+  void copyRows(const Array &array, Value isAligned, Value tile, Value barrier, Value rows, int64_t columns,
                 llvm::function_ref<Value(Value row)> offsetOf);
-  void copyBlock(const Array &array, Value isAligned, Value tile, Value key, int64_t columns);
+  void copyBlock(const Array &array, Value isAligned, Value tile, Value barrier, Value key, int64_t columns);
+  /// The running max in base-2 units, finite.
+  Value scaled(Value maximum);
+  /// By how much sums shrink when the running max grows.
+  Value decay(Value before, Value after);
+  Value exponentials(Value scores, Value scaledMaximum);
   /// Where row `row` of queries or results begins.
   Value rowOffset(const Array &array, Value row);
   Value map(mlir::Type type, ValueRange operands, llvm::function_ref<Value(ValueRange arguments)> body);
+  /// Where key `key` begins, in the array of keys or of values.
+  Value keyOffset(const Array &array, Value key);
+  Value load(const Array &array, Value offset);
+  /// A score in the units of fragments with a mask: base-2 units, or raw where a factor takes it to them.
+  Value scoreOf(Value sum, Value row, Value column);
+  void storeWithoutMaskedValues(Value acc, Value maximum, Value inverse, Value firstRow);
+  void sumKeptValues(Value row, Value column, Value maximum, Value inverse);
   Value clone(mlir::Region &region, ValueRange arguments, unsigned result = 0);
   Value exp2(Value value);
   Value add(Value x, Value y);
@@ -77,5 +92,9 @@ private:
   Value count;  ///< of keys
   Value factor; ///< from scores in registers to base-2 units; null: they are
 };
+
+/// Emits the code of a tile before it, on the instructions of its schedule.
+void emitMmaTile(attn_gpu::AttentionTileOp op);
+void emitWgmmaTile(attn_gpu::AttentionTileOp op);
 
 } // namespace rapt::cuda

@@ -46,18 +46,45 @@ void writeElement(Execution &e, const Operand &operand, const Lanes<Bytes> &byte
   }
 }
 
+/// Reads a thread's own memory: lanes whose bytes of an element have no value are added to the element's mask.
+void loadLocal(Execution &e, uint64_t address, std::span<std::byte> bytes, unsigned lane, std::span<LaneMask> undefined) {
+  Place place = locate(e, Space::Local, address, bytes.size(), bytes.size(), lane);
+  if (!place)
+    return;
+  std::memcpy(bytes.data(), place.data, bytes.size());
+  const size_t size = bytes.size() / undefined.size();
+  for (size_t i = 0; i < undefined.size(); ++i)
+    if (!place.shadow->isWritten(place.offset + i * size, size))
+      undefined[i] |= LaneMask(1) << lane;
+}
+
+/// The elements of a lane that a store to its own memory had no value for have none there either.
+void forgetLocal(Execution &e, uint64_t address, size_t size, unsigned lane, std::span<const LaneMask> undefined) {
+  Place place = locate(e, Space::Local, address, size, size, lane);
+  for (size_t i = 0; place && i < undefined.size(); ++i)
+    if (undefined[i] >> lane & 1)
+      place.shadow->forget(place.offset + i * (size / undefined.size()), size / undefined.size());
+}
+
 Outcome loadValues(Execution &e) {
   std::span<const Operand> elements = elementsOf(e.operand(0));
   size_t size = elements.size() * sizeOf(e.instruction.type);
   Lanes<uint64_t> addresses = readAddress(e, e.operand(1));
   Lanes<Bytes> bytes{};
+  std::array<LaneMask, 8> undefined{};
+  const bool isLocal = e.instruction.space == Space::Local;
   forEachLane(e.lanes, [&](unsigned lane) {
+    if (isLocal)
+      return loadLocal(e, addresses[lane], std::span(bytes[lane]).first(size), lane,
+                       std::span(undefined).first(elements.size()));
     load(e, e.instruction.space, addresses[lane], std::span(bytes[lane]).first(size), lane);
     if (e.instruction.operation == Acquire)
       acquireFrom(e, addresses[lane]);
   });
-  for (size_t place = 0; place < elements.size(); ++place)
+  for (size_t place = 0; place < elements.size(); ++place) {
+    e.undefined = undefined[place];
     writeElement(e, elements[place], bytes, place);
+  }
   return Outcome::Next;
 }
 
@@ -66,21 +93,29 @@ Outcome storeValues(Execution &e) {
   unsigned elementSize = sizeOf(e.instruction.type);
   Lanes<uint64_t> addresses = readAddress(e, e.operand(0));
   Lanes<Bytes> bytes{};
+  std::array<LaneMask, 8> undefined{};
+  e.takesUndefined = e.instruction.space == Space::Local;
   for (size_t place = 0; place < elements.size(); ++place) {
+    e.undefined = 0;
     if (elementSize == 16) {
       auto values = readRegister<std::array<uint64_t, 2>>(e, elements[place]);
       for (unsigned lane = 0; lane < warpSize; ++lane)
         std::memcpy(bytes[lane].data() + place * elementSize, &values[lane], elementSize);
+      undefined[place] = e.undefined;
       continue;
     }
     Lanes<uint64_t> values = read<uint64_t>(e, elements[place]);
     for (unsigned lane = 0; lane < warpSize; ++lane)
       std::memcpy(bytes[lane].data() + place * elementSize, &values[lane], elementSize);
+    undefined[place] = e.undefined;
   }
   forEachLane(e.lanes, [&](unsigned lane) {
     if (e.instruction.operation == Release)
       releaseTo(e, addresses[lane]);
-    store(e, e.instruction.space, addresses[lane], std::span(bytes[lane]).first(elements.size() * elementSize), lane);
+    const size_t size = elements.size() * elementSize;
+    store(e, e.instruction.space, addresses[lane], std::span(bytes[lane]).first(size), lane);
+    if (e.takesUndefined)
+      forgetLocal(e, addresses[lane], size, lane, std::span(undefined).first(elements.size()));
   });
   return Outcome::Next;
 }

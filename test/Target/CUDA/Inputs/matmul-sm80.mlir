@@ -34,8 +34,20 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx80", O = 3>] {
     %tiles = arith.divui %most, %c64 : index
     %firstA = attn_gpu.shared %c0 : !tile
     %firstB = attn_gpu.shared %c8192 : !tile
-    attn_gpu.copy_async %a[%row, %c0] stride %depth bounds(%rows, %depth) to %firstA thread %thread of 128 : !tile
-    attn_gpu.copy_async %b[%column, %c0] stride %depth bounds(%columns, %depth) to %firstB thread %thread of 128 : !tile
+    %rowsLeft = arith.subi %rows, %row : index
+    %columnsLeft = arith.subi %columns, %column : index
+    attn_gpu.copy_rows %a bounds(%rowsLeft, %depth) to %firstA thread %thread of 128 : !tile {
+    ^bb0(%at: index):
+      %inMatrix = arith.addi %at, %row : index
+      %first = arith.muli %inMatrix, %depth : index
+      attn_gpu.yield %first : index
+    }
+    attn_gpu.copy_rows %b bounds(%columnsLeft, %depth) to %firstB thread %thread of 128 : !tile {
+    ^bb0(%at: index):
+      %inMatrix = arith.addi %at, %column : index
+      %first = arith.muli %inMatrix, %depth : index
+      attn_gpu.yield %first : index
+    }
     attn_gpu.copy_commit
     %zero = attn_gpu.fill %f0 : !acc
     %sum = scf.for %i = %c0 to %tiles step %c1 iter_args(%s = %zero) -> (!acc) {
@@ -47,9 +59,22 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx80", O = 3>] {
         %offsetB = arith.addi %offset, %c8192 : index
         %nextA = attn_gpu.shared %offset : !tile
         %nextB = attn_gpu.shared %offsetB : !tile
-        %at = arith.muli %next, %c64 : index
-        attn_gpu.copy_async %a[%row, %at] stride %depth bounds(%rows, %depth) to %nextA thread %thread of 128 : !tile
-        attn_gpu.copy_async %b[%column, %at] stride %depth bounds(%columns, %depth) to %nextB thread %thread of 128 : !tile
+        %along = arith.muli %next, %c64 : index
+        %depthLeft = arith.subi %depth, %along : index
+        attn_gpu.copy_rows %a bounds(%rowsLeft, %depthLeft) to %nextA thread %thread of 128 : !tile {
+        ^bb0(%at: index):
+          %inMatrix = arith.addi %at, %row : index
+          %first = arith.muli %inMatrix, %depth : index
+          %from = arith.addi %first, %along : index
+          attn_gpu.yield %from : index
+        }
+        attn_gpu.copy_rows %b bounds(%columnsLeft, %depthLeft) to %nextB thread %thread of 128 : !tile {
+        ^bb0(%at: index):
+          %inMatrix = arith.addi %at, %column : index
+          %first = arith.muli %inMatrix, %depth : index
+          %from = arith.addi %first, %along : index
+          attn_gpu.yield %from : index
+        }
       }
       attn_gpu.copy_commit
       attn_gpu.copy_wait 1

@@ -23,9 +23,17 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx80", O = 3>] {
     %first = arith.muli %warp, %c16 : index
     %tileK = attn_gpu.shared %c0 : !tile
     %tileV = attn_gpu.shared %c8192 : !tile
-    attn_gpu.copy_async %k[%c0, %c0] stride %c64 bounds(%keys) to %tileK thread %thread of 128 : !tile
+    attn_gpu.copy_rows %k bounds(%keys, %c64) to %tileK thread %thread of 128 : !tile {
+    ^bb0(%at: index):
+      %from = arith.muli %at, %c64 : index
+      attn_gpu.yield %from : index
+    }
     attn_gpu.copy_commit
-    attn_gpu.copy_async %v[%c0, %c0] stride %c64 bounds(%keys) to %tileV thread %thread of 128 : !tile
+    attn_gpu.copy_rows %v bounds(%keys, %c64) to %tileV thread %thread of 128 : !tile {
+    ^bb0(%at: index):
+      %from = arith.muli %at, %c64 : index
+      attn_gpu.yield %from : index
+    }
     attn_gpu.copy_commit
     %query = attn_gpu.load_fragment %q[%first, %c0] stride %c64 bounds(%keys) of bf16 : !q
     attn_gpu.copy_wait 1

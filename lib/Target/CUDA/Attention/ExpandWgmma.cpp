@@ -1,0 +1,210 @@
+//===- ExpandWgmma.cpp - Attention tiles by wgmma -----------------------------------------===//
+//
+// FlashAttention-3 (Shah et al. 2024): a warpgroup copies keys and values into rings in shared
+// memory, two or three others have 64 rows each. Scores of a block are multiplied while the
+// values of the one before are, and its softmax is computed meanwhile.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/Attention/TileCode.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::attn_gpu;
+using namespace rapt::cuda;
+
+namespace {
+
+constexpr int64_t kWarpgroup = 128, kRows = 64; ///< threads and rows of a warpgroup
+// Registers of the threads that copy and that compute: 64K of them in all, for one and two or three warpgroups.
+constexpr uint32_t kCopying[] = {56, 40, 32}, kComputing[] = {256, 232, 160};
+
+class WgmmaTile {
+public:
+  explicit WgmmaTile(AttentionTileOp op) : op(op), b(op.getLoc(), op), code(b, op) {
+    MLIRContext *context = op.getContext();
+    auto acc = WgmmaLayoutAttr::get(context, MatmulOperand::acc), left = WgmmaLayoutAttr::get(context, MatmulOperand::a);
+    scores = FragmentType::get(context, kRows, op.getKeys(), b.getF32Type(), acc);
+    probabilities = FragmentType::get(context, kRows, op.getKeys(), code.element, left);
+    sums = FragmentType::get(context, kRows, op.getValueTile().getColumns(), b.getF32Type(), acc);
+    row = RowVectorType::get(context, kRows, acc);
+    keyBytes = op.getKeyTile().getBytes(), valueBytes = op.getValueTile().getBytes();
+    firstKeys = op.getQueryTile().getBytes();
+    barriers = firstKeys + op.getStages() * (keyBytes + valueBytes);
+  }
+
+  void emit() {
+    initialize();
+    Value isCopying = compare(arith::CmpIPredicate::slt, code.thread, code.index(kWarpgroup));
+    auto branch = scf::IfOp::create(b, isCopying, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    const int64_t groups = int64_t(op.getWarps()) / 4;
+    b.setInsertionPointToStart(branch.thenBlock());
+    SetRegistersOp::create(b, kCopying[groups - 1], /*increase=*/false);
+    copy();
+    b.setInsertionPointToStart(branch.elseBlock());
+    SetRegistersOp::create(b, kComputing[groups - 1], /*increase=*/true);
+    compute();
+  }
+
+private:
+  enum Barrier { Queries, KeysFull, ValuesFull, KeysEmpty, ValuesEmpty };
+
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
+    return arith::CmpIOp::create(b, predicate, x, y);
+  }
+  Value at(int64_t first, Value nth, int64_t step) {
+    return arith::AddIOp::create(b, code.index(first), arith::MulIOp::create(b, nth, code.index(step)));
+  }
+  Value barrier(Barrier which, Value stage) {
+    const int64_t first = barriers + 8 * (which == Queries ? 0 : 1 + (which - KeysFull) * op.getStages());
+    return SharedOp::create(b, MBarrierType::get(op.getContext()), at(first, stage, 8));
+  }
+  Value stageOf(Value block) { return arith::RemUIOp::create(b, block, code.index(op.getStages())); }
+  /// The parity of the phase of a ring that block `block` has, or of the one before.
+  Value parityOf(Value block, bool before) {
+    Value round = arith::DivUIOp::create(b, block, code.index(op.getStages()));
+    if (before)
+      round = arith::AddIOp::create(b, round, code.index(1));
+    return arith::IndexCastOp::create(b, b.getI32Type(), arith::AndIOp::create(b, round, code.index(1)));
+  }
+  Value queryTile() { return SharedOp::create(b, op.getQueryTile(), code.index(0)); }
+  Value keyTile(Value stage) { return SharedOp::create(b, op.getKeyTile(), at(firstKeys, stage, keyBytes)); }
+  Value valueTile(Value stage) {
+    return SharedOp::create(b, op.getValueTile(), at(firstKeys + op.getStages() * keyBytes, stage, valueBytes));
+  }
+
+  /// One thread initializes the mbarriers.
+  void initialize() {
+    auto branch = scf::IfOp::create(b, compare(arith::CmpIPredicate::eq, code.thread, code.index(0)),
+                                    /*withElseRegion=*/false);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      MBarrierInitOp::create(b, barrier(Queries, code.index(0)), uint32_t(code.copyingThreads));
+      for (Barrier which : {KeysFull, ValuesFull, KeysEmpty, ValuesEmpty})
+        for (int64_t stage = 0; stage < op.getStages(); ++stage)
+          MBarrierInitOp::create(b, barrier(which, code.index(stage)),
+                                 uint32_t(which < KeysEmpty ? code.copyingThreads : op.getWarps()));
+      MBarrierFenceOp::create(b);
+    }
+    NVVM::Barrier0Op::create(b);
+  }
+
+  void copy() {
+    code.copyQueries(queryTile(), barrier(Queries, code.index(0)));
+    SmallVector<Value> state{code.nextBlock(code.index(0)), code.index(0)};
+    code.overBlocks(state, [&](Value key, ValueRange carried) -> SmallVector<Value> {
+      Value block = carried[1], stage = stageOf(block), free = parityOf(block, /*before=*/true);
+      MBarrierWaitOp::create(b, barrier(KeysEmpty, stage), free);
+      code.copyKeys(key, keyTile(stage), barrier(KeysFull, stage));
+      MBarrierWaitOp::create(b, barrier(ValuesEmpty, stage), free);
+      code.copyValues(key, valueTile(stage), barrier(ValuesFull, stage));
+      return {following(key), arith::AddIOp::create(b, block, code.index(1))};
+    });
+  }
+
+  Value following(Value key) { return code.nextBlock(arith::AddIOp::create(b, key, code.index(op.getKeys()))); }
+
+  /// Waits until block `block` is there.
+  void await(Barrier full, Value block) {
+    MBarrierWaitOp::create(b, barrier(full, stageOf(block)), parityOf(block, /*before=*/false));
+    FenceAsyncOp::create(b); // copies are not by TMA
+  }
+
+  /// One thread of a warp tells that the warp has read a stage.
+  void release(Barrier empty, Value block) {
+    Value lane = arith::RemUIOp::create(b, code.thread, code.index(32));
+    auto branch = scf::IfOp::create(b, compare(arith::CmpIPredicate::eq, lane, code.index(0)),
+                                    /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    MBarrierArriveOp::create(b, barrier(empty, stageOf(block)));
+  }
+
+  void compute() {
+    Value group = arith::DivUIOp::create(b, code.thread, code.index(kWarpgroup));
+    firstRow = arith::MulIOp::create(b, arith::SubIOp::create(b, group, code.index(1)), code.index(kRows));
+    const TileType tile = op.getQueryTile();
+    auto part = TileType::get(op.getContext(), kRows, tile.getColumns(), tile.getElementType(), tile.getSwizzle(),
+                              tile.getPitch());
+    queries = SubtileOp::create(b, part, queryTile(), firstRow, code.index(0));
+    Value first = code.nextBlock(code.index(0)), zero = code.number(0);
+    SmallVector<Value> empty{FillOp::create(b, sums, zero), FillOp::create(b, row, code.lowest()),
+                             FillOp::create(b, row, zero)};
+    auto branch = scf::IfOp::create(b, ValueRange(empty).getTypes(), code.isKey(first), /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b, empty);
+      b.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(b, attend(first, empty));
+    }
+    code.store(branch.getResult(0), branch.getResult(1), branch.getResult(2), firstRow);
+  }
+
+  /// Sums, max and sum of all blocks.
+  SmallVector<Value> attend(Value first, ArrayRef<Value> empty) {
+    Value zero = code.index(0);
+    MBarrierWaitOp::create(b, barrier(Queries, zero), b.create<arith::ConstantOp>(b.getI32IntegerAttr(0)));
+    Value issued = multiplyKeys(zero);
+    Value finished = WgmmaWaitOp::create(b, 0, issued).getResult(0);
+    release(KeysEmpty, zero);
+    Value maximum = empty[1], sum = empty[2];
+    SmallVector<Value> block = code.finishScores(finished, op.getKeys(), firstRow, first);
+    code.advance(block, maximum, sum);
+    Value packed = PackOp::create(b, probabilities, block[0]);
+    // The block whose values are to be multiplied is the one before that of the key.
+    SmallVector<Value> state{following(first), zero, packed, empty[0], maximum, sum};
+    state = code.overBlocks(state, [&](Value key, ValueRange carried) { return advance(key, carried); });
+    Value acc = multiplyValues(state[2], state[3], state[1]);
+    acc = WgmmaWaitOp::create(b, 0, acc).getResult(0);
+    release(ValuesEmpty, state[1]);
+    return {acc, state[4], state[5]};
+  }
+
+  SmallVector<Value> advance(Value key, ValueRange state) {
+    Value before = state[1], block = arith::AddIOp::create(b, before, code.index(1));
+    Value issued = multiplyKeys(block), acc = multiplyValues(state[2], state[3], before);
+    Value finished = WgmmaWaitOp::create(b, 1, issued).getResult(0);
+    release(KeysEmpty, block);
+    Value maximum = state[4], sum = state[5];
+    SmallVector<Value> scores = code.finishScores(finished, op.getKeys(), firstRow, key);
+    Value decay = code.advance(scores, maximum, sum);
+    acc = WgmmaWaitOp::create(b, 0, acc).getResult(0);
+    release(ValuesEmpty, before);
+    acc = code.times(acc, decay);
+    return {following(key), block, PackOp::create(b, probabilities, scores[0]), acc, maximum, sum};
+  }
+
+  /// Starts the matmul of the queries with the keys of a block.
+  Value multiplyKeys(Value block) {
+    await(KeysFull, block);
+    WgmmaFenceOp::create(b, ValueRange());
+    Value issued = WgmmaOp::create(b, scores, queries, keyTile(stageOf(block)), /*acc=*/Value(), b.getUnitAttr());
+    WgmmaCommitOp::create(b);
+    return issued;
+  }
+
+  /// Starts that of probabilities with the values of a block.
+  Value multiplyValues(Value packed, Value acc, Value block) {
+    await(ValuesFull, block);
+    auto fence = WgmmaFenceOp::create(b, ValueRange{packed, acc});
+    Value issued = WgmmaOp::create(b, sums, fence.getResult(0), valueTile(stageOf(block)), fence.getResult(1), UnitAttr());
+    WgmmaCommitOp::create(b);
+    return issued;
+  }
+
+  AttentionTileOp op;
+  ImplicitLocOpBuilder b;
+  TileCode code;
+  FragmentType scores, probabilities, sums;
+  RowVectorType row;
+  int64_t keyBytes, valueBytes, firstKeys, barriers; ///< of a tile, and where they begin in shared memory
+  Value firstRow, queries;
+};
+
+} // namespace
+
+void cuda::emitWgmmaTile(AttentionTileOp op) { WgmmaTile(op).emit(); }
