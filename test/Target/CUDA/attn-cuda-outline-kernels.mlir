@@ -71,7 +71,8 @@ func.func private @task(%begin: index, %end: index, %worker: index) {
 // The iterations of a task with an op that a thread block executes are blocks of its threads, with its shared memory.
 // CHECK: func.func @tiles_task0({{.*}}) attributes {attn_host.kernel = {shared = 10240 : i64, threads = 64 : i64}}
 // CHECK-NOT: tid.x
-// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: func.call @tiles.task0
 // CHECK-LABEL: func.func @tiles(
 // CHECK-NOT: arith.ceildivsi
 // CHECK: attn_host.launch

@@ -13,7 +13,7 @@ func.func @dynamic(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>) -> tensor<?x24
 // -----
 
 // Large tiles are used from the number of rows on of which there are 128: 33 columns of tiles need 4 rows of them.
-// CHECK: #[[$WIDE:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 4, warps = 4>, tensor_cores = <{{.*}}>>
+// CHECK: #[[$WIDE:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 4, warps = 8>, tensor_cores = <{{.*}}>>
 // CHECK-LABEL: func.func @wide
 // CHECK: attn.linear {{.*}} {attn.schedule = #[[$WIDE]]}
 func.func @wide(%x: tensor<?x40xbf16>, %w: tensor<40x4097xbf16>) -> tensor<?x4097xf32> {
@@ -24,7 +24,7 @@ func.func @wide(%x: tensor<?x40xbf16>, %w: tensor<40x4097xbf16>) -> tensor<?x409
 // -----
 
 // A known number of rows has one kind of tiles.
-// CHECK-DAG: #[[$LARGE:.*]] = #attn.schedule<tensor_cores = <columns = 128, depth = 32, rows = 128, stages = 4, warps = 4>>
+// CHECK-DAG: #[[$LARGE:.*]] = #attn.schedule<tensor_cores = <columns = 128, depth = 32, rows = 128, stages = 4, warps = 8>>
 // CHECK-DAG: #[[$MIDDLE:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
 // CHECK-LABEL: func.func @known
 // CHECK: attn.linear {{.*}} {attn.schedule = #[[$MIDDLE]]}

@@ -23,7 +23,7 @@ constexpr LinearTiles kTiles{.rows = 64, .columns = 64, .depth = 64, .warps = 4,
 /// With few rows the weight is what takes time. It is read once, by many blocks, each of which has 32 KiB under way.
 constexpr LinearTiles kFewTiles{.rows = 16, .columns = 32, .depth = 128, .warps = 2, .stages = 5};
 /// Large tiles read less, but there must be as many as a GPU has multiprocessors.
-constexpr LinearTiles kManyTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 4, .stages = 4};
+constexpr LinearTiles kManyTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 4};
 constexpr int64_t kMultiprocessors = 128;
 
 /// The fewest rows of which large tiles are enough; 0: no number is.
