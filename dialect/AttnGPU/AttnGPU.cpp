@@ -57,6 +57,7 @@ bool isExtent(int64_t extent, int64_t multiple) { return extent > 0 && extent <=
 #include "dialect/AttnGPU/AttnGPUDialect.cpp.inc"
 #include "dialect/AttnGPU/AttnGPUEnums.cpp.inc"
 #include "dialect/AttnGPU/AttnGPUInterfaces.cpp.inc"
+#include "dialect/AttnGPU/AttnGPUOpInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/AttnGPU/AttnGPUAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES

@@ -10,6 +10,7 @@
 #include "dialect/AttnGPU/AttnGPUDialect.h.inc"
 #include "dialect/AttnGPU/AttnGPUEnums.h.inc"
 #include "dialect/AttnGPU/AttnGPUInterfaces.h.inc"
+#include "dialect/AttnGPU/AttnGPUOpInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/AttnGPU/AttnGPUAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
@@ -20,4 +21,6 @@
 namespace rapt::attn_gpu {
 /// Whether a region takes a row and yields an offset.
 bool isRowOffset(mlir::Region &region);
+/// Whether so many threads can copy a tile by asynchronous copies: whole rows of boxes at a time, the same number each.
+bool canCopyRows(TileType tile, int64_t threads);
 } // namespace rapt::attn_gpu

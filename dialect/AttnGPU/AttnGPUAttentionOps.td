@@ -2,6 +2,7 @@
 #ifndef RAPT_ATTNGPU_ATTENTIONOPS_TD
 #define RAPT_ATTNGPU_ATTENTIONOPS_TD
 
+include "dialect/AttnGPU/AttnGPUInterfaces.td"
 include "dialect/AttnGPU/AttnGPUMemoryOps.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 
@@ -9,7 +10,7 @@ defvar AttnGPU_Floats = [F32, BF16, F16];
 class AttnGPU_Array<list<Type> elements, list<int> ranks> : AnyTypeOf<[TensorRankOf<elements, ranks>, MemRefRankOf<elements, ranks>]>;
 
 def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
-    AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, RecursiveMemoryEffects]> {
+    AttnGPU_BlockTask, AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, RecursiveMemoryEffects]> {
   let summary = "attention of a tile of queries, by a thread block";
   let description = [{
     `result = softmax(scale * query . key) . value` of one key/value head: query [queries, d] and result [queries, dv], or [queries, heads, d] and [queries, heads, dv] of the query heads of a group; the rows of the

@@ -3,6 +3,7 @@
 #define RAPT_ATTNGPU_OPS_TD
 
 include "dialect/AttnGPU/AttnGPUAttentionOps.td"
+include "dialect/AttnGPU/AttnGPULinearOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def AttnGPU_Values : AnyTypeOf<[AttnGPU_FragmentType, AttnGPU_RowVectorType]>;
@@ -118,7 +119,7 @@ def AttnGPU_MapOp : AttnGPU_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, ParentOneOf<["AttentionTileOp", "CopyRowsOp", "MapOp", "StoreRowsOp"]>]> {
+def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, ParentOneOf<["AttentionTileOp", "CopyRowsOp", "LinearTileOp", "MapOp", "StoreRowsOp"]>]> {
   let summary = "ends a region of attn_gpu";
   let description = [{
     ```mlir

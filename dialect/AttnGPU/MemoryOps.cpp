@@ -68,10 +68,17 @@ bool attn_gpu::isRowOffset(Region &region) {
   return yield && isIndex(region.getArgumentTypes()) && isIndex(yield.getValues().getTypes());
 }
 
+/// Chunks of 16 bytes in a row of a box.
+static int64_t chunksOf(TileType tile) { return tile.getSwizzle().getBytes() / 16; }
+
+bool attn_gpu::canCopyRows(TileType tile, int64_t threads) {
+  return threads % chunksOf(tile) == 0 && tile.getRows() % (threads / chunksOf(tile)) == 0;
+}
+
 LogicalResult CopyRowsOp::verify() {
   const TileType tile = getTile().getType();
-  const int64_t chunks = tile.getSwizzle().getBytes() / 16, threads = getCount();
-  if (!getElements() && (threads % chunks != 0 || tile.getRows() % (threads / chunks) != 0))
+  const int64_t chunks = chunksOf(tile), threads = getCount();
+  if (!getElements() && !canCopyRows(tile, threads))
     return emitOpError() << "needs threads that copy whole rows of boxes, " << chunks
                          << " chunks of 16 bytes, the same number each, found " << threads << " threads for " << tile;
   if (!isRowOffset(getBody()))

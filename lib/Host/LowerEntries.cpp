@@ -109,18 +109,31 @@ private:
   llvm::DenseMap<std::pair<size_t, int64_t>, Value> views;
 };
 
-/// The empty tensor that loops fill to make `value`, if nothing else is made in it.
-Value emptyOrigin(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
+/// The empty tensor that loops, and both sides of branches, fill to make `value`. Counts its uses by them.
+Value originOf(Value value, unsigned &uses) {
+  constexpr unsigned kMostUses = 16; // branches of branches would have more
+  while (Operation *op = uses < kMostUses ? value.getDefiningOp() : nullptr) {
     unsigned number = cast<OpResult>(value).getResultNumber();
-    if (auto forall = dyn_cast<scf::ForallOp>(op))
+    if (auto forall = dyn_cast<scf::ForallOp>(op)) {
       value = forall.getOutputs()[number];
-    else if (auto loop = dyn_cast<scf::ForOp>(op))
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       value = loop.getInitArgs()[number];
-    else
-      return isa<tensor::EmptyOp>(op) && op->hasOneUse() ? value : Value();
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      Value one = originOf(branch.thenYield().getOperand(number), uses);
+      return one && originOf(branch.elseYield().getOperand(number), uses) == one ? one : Value();
+    } else {
+      ++uses;
+      return isa<tensor::EmptyOp>(op) ? value : Value();
+    }
   }
   return {};
+}
+
+/// The same, if nothing else is made in it.
+Value emptyOrigin(Value value) {
+  unsigned uses = 0;
+  Value empty = originOf(value, uses);
+  return empty && empty.hasNUses(uses) ? empty : Value();
 }
 
 /// Notes the facts about each buffer for the C entry and the manifest, where conversions leave them alone.

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -258,11 +259,20 @@ void collectUses(Value value, SmallVectorImpl<Operation *> &uses) {
   }
 }
 
+/// The op, or the outermost of the branches that it is in, one after the other: they are part of the block around them.
+Operation *outOfBranches(Operation *op) {
+  while (isa<scf::IfOp>(op->getParentOp()))
+    op = op->getParentOp();
+  return op;
+}
+
 /// Sets when the buffer is in use. One that is used inside and outside of a loop lives through the whole loop.
 void findLiveRange(Buffer &buffer, const DenseMap<Operation *, std::pair<unsigned, unsigned>> &spans) {
   SmallVector<Operation *> uses;
   memref::AllocOp alloc = buffer.alloc;
   collectUses(alloc.getResult(), uses);
+  for (Operation *&use : uses)
+    use = outOfBranches(use);
   // Uses in one block of a loop body see the buffer anew in every iteration; else the outermost loop counts whole.
   Block *common = nullptr;
   bool oneBlock = true;

@@ -116,3 +116,65 @@ func.func @parts(%c: tensor<?x256xi8> {attn.name = "cache", attn.dims = ["n"], a
   %j = attn.cache_join %k, %v into %c at [0, 64] : tensor<?x2x16xbf16>, tensor<?x3x16xf32> into tensor<?x256xi8>
   return %j : tensor<?x256xi8>
 }
+
+// So is one that both sides of a branch fill.
+// CHECK-LABEL: func.func @made_by_branches(
+// CHECK-SAME: %[[Y:[a-z0-9]+]]: memref<?x4xf32> {attn.dims = ["n"], attn.name = "y"}) -> i32
+func.func @made_by_branches(%x: tensor<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?x4xf32> {attn.name = "y", attn.dims = ["n"]}) attributes {attn.entry} {
+  // CHECK: %[[MADE:.*]] = bufferization.to_tensor %[[Y]] restrict writable
+  // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[MADE]])
+  // CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[MADE]])
+  // CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[Y]]
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %few = arith.cmpi sle, %n, %c16 : index
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %y = scf.if %few -> (tensor<?x4xf32>) {
+    %one = scf.forall (%i) in (%n) shared_outs(%o = %e) -> (tensor<?x4xf32>) {
+    }
+    scf.yield %one : tensor<?x4xf32>
+  } else {
+    %other = scf.forall (%i) in (%n) shared_outs(%o = %e) -> (tensor<?x4xf32>) {
+    }
+    scf.yield %other : tensor<?x4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+
+// Near misses: the sides fill different tensors, and something else is made in the tensor.
+// CHECK-LABEL: func.func @made_apart(
+// CHECK: tensor.empty
+// CHECK: tensor.empty
+// CHECK: materialize_in_destination
+func.func @made_apart(%x: tensor<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?x4xf32> {attn.name = "y", attn.dims = ["n"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %few = arith.cmpi sle, %n, %c16 : index
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %f = tensor.empty(%n) : tensor<?x4xf32>
+  %y = scf.if %few -> (tensor<?x4xf32>) {
+    scf.yield %e : tensor<?x4xf32>
+  } else {
+    scf.yield %f : tensor<?x4xf32>
+  }
+  return %y : tensor<?x4xf32>
+}
+// CHECK-LABEL: func.func @made_and_read(
+// CHECK: tensor.empty
+// CHECK: materialize_in_destination
+func.func @made_and_read(%x: tensor<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?x4xf32> {attn.name = "y", attn.dims = ["n"]}, tensor<?x4xf32> {attn.name = "z", attn.dims = ["n"]}) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %few = arith.cmpi sle, %n, %c16 : index
+  %e = tensor.empty(%n) : tensor<?x4xf32>
+  %z = math.tanh %e : tensor<?x4xf32>
+  %y = scf.if %few -> (tensor<?x4xf32>) {
+    scf.yield %e : tensor<?x4xf32>
+  } else {
+    scf.yield %e : tensor<?x4xf32>
+  }
+  return %y, %z : tensor<?x4xf32>, tensor<?x4xf32>
+}

@@ -177,3 +177,42 @@ func.func @blocks(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?x
   }
   return %s : i32
 }
+
+// -----
+
+// Branches are part of the block around them: a buffer that both sides of one fill, in a loop, and that the loop reads then, is in use only between. So the first
+// one and the third are in one place.
+attn.dim @n min 0 max 64
+func.func private @use(%a: memref<?x8xf32>, %b: memref<?x8xf32>, %begin: index, %end: index, %worker: index) {
+  return
+}
+// CHECK-LABEL: func.func @branches
+func.func @branches(%env: !llvm.ptr, %weights: memref<?xi8>, %workspace: memref<?xi8>,
+                    %x: memref<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> i32 attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %s = arith.constant 0 : i32
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  %few = arith.cmpi sle, %n, %c16 : index
+  %a = memref.alloc(%n) : memref<?x8xf32>
+  %b = memref.alloc(%n) : memref<?x8xf32>
+  %c = memref.alloc(%n) : memref<?x8xf32>
+  // CHECK: %[[A:.*]] = memref.view %arg2[%[[START:c0[_0-9]*]]][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
+  // CHECK: %[[B:.*]] = memref.view %arg2[%{{[0-9]+}}][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
+  // CHECK: %[[C:.*]] = memref.view %arg2[%[[START]]][%{{.*}}] : memref<?xi8> to memref<?x8xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    // CHECK: scf.if
+    // CHECK: attn_host.parallel_for @use(%[[A]], %[[A]])
+    scf.if %few {
+      attn_host.parallel_for @use(%a, %a) count %n env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
+    } else {
+      attn_host.parallel_for @use(%a, %a) count %i env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
+    }
+    // CHECK: attn_host.parallel_for @use(%[[A]], %[[B]])
+    attn_host.parallel_for @use(%a, %b) count %n env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
+    // CHECK: attn_host.parallel_for @use(%[[B]], %[[C]])
+    attn_host.parallel_for @use(%b, %c) count %n env %env : (memref<?x8xf32>, memref<?x8xf32>), !llvm.ptr
+  }
+  return %s : i32
+}

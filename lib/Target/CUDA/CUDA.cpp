@@ -10,6 +10,7 @@
 #include "lib/Target/CUDA/Architecture.h"
 #include "lib/Target/CUDA/Attention/Attention.h"
 #include "lib/Target/CUDA/Codegen/Passes.h"
+#include "lib/Target/CUDA/Linear/Linear.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
@@ -60,8 +61,10 @@ public:
       tiles.keys = 8; // their scores, and the keys, are in local memory
       passes.addPass(createAttnGenericSchedule(tiles));
       passes.addPass(createAttnCUDASchedule());
+      passes.addPass(createAttnCUDAScheduleLinear());
     } else if (stage == Stage::Tiled) {
       passes.addPass(createAttnCUDATileAttention());
+      passes.addPass(createAttnCUDATileLinear());
       generic::addTiles(passes);
     } else if (stage == Stage::Backend) {
       generic::addBuffers(passes);
@@ -74,6 +77,7 @@ public:
       passes.addPass(createAttnCUDAOutlineKernels());
       passes.addPass(createAttnCUDAAttachTarget());
       passes.addPass(createAttnCUDAExpandAttention());
+      passes.addPass(createAttnCUDAExpandLinear());
       passes.addPass(createCanonicalizerPass());
     } else if (stage == Stage::LLVMDialect) {
       addLLVMDialect(passes);
@@ -107,6 +111,7 @@ public:
   void registerDialects(DialectRegistry &registry) const override {
     cuda::registerCodegenDialects(registry);
     cuda::registerBufferizableOps(registry);
+    cuda::registerBufferizableLinear(registry);
   }
 
   void registerPasses() const override {

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace rapt {
@@ -20,6 +21,39 @@ namespace {
 
 // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Function Parameters".
 constexpr int64_t kMostThreads = 1024, kMostArgumentBytes = 4096;
+
+/// Sets that loops are not unrolled.
+void keepLoops(LLVM::LLVMFuncOp function) {
+  auto never = LLVM::LoopUnrollAttr::get(function.getContext(), /*disable=*/BoolAttr::get(function.getContext(), true),
+                                         {}, {}, {}, {}, {}, {});
+  auto annotation = LLVM::LoopAnnotationAttr::get(function.getContext(), {}, {}, {}, never, {}, {}, {}, {}, {}, {}, {},
+                                                  {}, {}, {}, {});
+  DominanceInfo dominance(function);
+  for (Block &block : function.getBody()) {
+    Operation *end = block.getTerminator();
+    const bool isBack = llvm::any_of(end->getSuccessors(), [&](Block *to) { return dominance.dominates(to, &block); });
+    if (auto branch = dyn_cast<LLVM::BrOp>(end); branch && isBack)
+      branch.setLoopAnnotationAttr(annotation);
+    else if (auto choice = dyn_cast<LLVM::CondBrOp>(end); choice && isBack)
+      choice.setLoopAnnotationAttr(annotation);
+  }
+}
+
+/// Keeps what the schedule of a kernel with shared memory has decided. LLVM would unroll the loops over a known number
+/// of steps, and ptxas spill registers for more blocks than shared memory lets a multiprocessor have, which it does not
+/// know.
+void keepSchedule(LLVM::LLVMFuncOp kernel) {
+  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  IntegerAttr::get(IntegerType::get(kernel.getContext(), 32), 1));
+  keepLoops(kernel);
+  kernel.walk([&](LLVM::CallOp call) {
+    if (auto callee = call.getCallee()
+                          ? SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(call, call.getCalleeAttr())
+                          : LLVM::LLVMFuncOp();
+        callee && !callee.isExternal())
+      keepLoops(callee);
+  });
+}
 
 LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, DictionaryAttr facts) {
   auto threads = facts.getAs<IntegerAttr>("threads");
@@ -47,6 +81,8 @@ LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, DictionaryAttr facts) {
   kernel->removeAttr(attn_host::AttnHostDialect::kernelAttr);
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(threads.getInt()), 1, 1}));
+  if (auto shared = facts.getAs<IntegerAttr>("shared"); shared && shared.getInt() > 0)
+    keepSchedule(kernel);
   return success();
 }
 

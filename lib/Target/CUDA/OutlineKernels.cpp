@@ -36,7 +36,7 @@ struct Kernel {
 
 /// Whether an op that all threads of a block execute once each would do the work of one thread once more.
 bool writesAlone(Operation *op) {
-  if (isa<attn_gpu::AttentionTileOp>(op) || op->getParentOfType<attn_gpu::AttentionTileOp>() ||
+  if (isa<attn_gpu::BlockTask>(op) || op->getParentOfType<attn_gpu::BlockTask>() ||
       op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
     return false;
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
@@ -98,14 +98,14 @@ public:
 private:
   LogicalResult makeKernel(func::FuncOp task, Kernel &kernel) {
     const bool usesWorker = !task.getArguments().back().use_empty();
-    task.walk([&](attn_gpu::AttentionTileOp tile) {
+    task.walk([&](attn_gpu::BlockTask tile) {
       kernel.threads = kernel.ofBlocks ? std::max(kernel.threads, tile.getThreads()) : tile.getThreads();
       kernel.shared = std::max(kernel.shared, tile.getSharedBytes());
       kernel.ofBlocks = true;
     });
     if (kernel.ofBlocks) {
       const WalkResult result = task.walk([&](Operation *op) {
-        auto tile = dyn_cast<attn_gpu::AttentionTileOp>(op);
+        auto tile = dyn_cast<attn_gpu::BlockTask>(op);
         if (op != task && (writesAlone(op) || (tile && tile.getThreads() != kernel.threads)))
           return op->emitOpError("is in a task that a thread block executes, but not by all its threads"),
                  WalkResult::interrupt();

@@ -86,12 +86,84 @@ def AttnCUDAExpandAttention : Pass<"attn-cuda-expand-attention", "::mlir::Module
                            "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
+def AttnCUDAScheduleLinear : Pass<"attn-cuda-schedule-linear", "::mlir::ModuleOp"> {
+  let summary = "chooses the schedules of matmuls on tensor cores";
+  let description = [{
+    Sets the schedule `tensor_cores` of matmuls whose input and weight are bf16 or f16: rows and columns of a tile, the depth of a step of k, the warps of a thread block and the stages of its ring of buffers. A matmul whose number of rows is not
+    known has tiles for `few_rows`, too, and for `many_rows`, which are used from the `least` number of rows on. A remark of the category `fusion` tells why another op has none.
+
+    ```mlir
+    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x64xbf16>) -> tensor<?x64xbf16> {
+      %y = attn.linear %x, %w : tensor<?x768xbf16>, tensor<768x64xbf16> -> tensor<?x64xbf16>
+      return %y : tensor<?x64xbf16>
+    }
+    ```
+    becomes
+    ```
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<few_rows = <columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} ...
+    ```
+  }];
+}
+
+def AttnCUDATileLinear : Pass<"attn-cuda-tile-linear", "::mlir::ModuleOp"> {
+  let summary = "matmuls become grids of tiles of thread blocks";
+  let description = [{
+    An `attn.linear` with the schedule `tensor_cores` becomes a grid of `attn_gpu.linear_tile`, whose epilogue reads the elements of the extra operands. With tiles for `few_rows` and `many_rows` there is a grid of each, and the number of rows tells which is computed.
+
+    ```mlir
+    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<?x3072xbf16> {
+      %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>}
+        : tensor<?x768xbf16>, tensor<768x3072xbf16> -> tensor<?x3072xbf16>
+      return %y : tensor<?x3072xbf16>
+    }
+    ```
+    becomes
+    ```
+    %y = scf.forall (%column, %row) in (48, %tiles) shared_outs(%out = %empty) -> (tensor<?x3072xbf16>) {
+      ...
+      %0 = attn_gpu.linear_tile %rows, %columns outs(%dest : tensor<?x64xbf16>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} ...
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def AttnCUDAExpandLinear : Pass<"attn-cuda-expand-linear", "::mlir::ModuleOp"> {
+  let summary = "tiles of matmuls become code on fragments";
+  let description = [{
+    The code of `attn_gpu.linear_tile` in a `gpu.module`: copies of steps of k to a ring of buffers in shared memory, matmuls of fragments, and the epilogue in registers. Rows that begin at multiples of 16 bytes are copied asynchronously, others
+    element by element; which is decided where the kernel runs.
+
+    ```mlir
+    gpu.module @kernels {
+      func.func @f(%x: memref<?x768xbf16>, %w: memref<768x64xbf16>, %y: memref<?x64xbf16>) {
+        attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xbf16>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x768xbf16>, memref<768x64xbf16>
+        return
+      }
+    }
+    ```
+    becomes
+    ```
+    attn_gpu.copy_rows ...
+    attn_gpu.copy_commit
+    %sums:3 = scf.for ... {
+      attn_gpu.copy_wait 1
+      nvvm.barrier
+      ...
+      %s = attn_gpu.mma %x0, %w0, %zero : ...
+    ```
+  }];
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
 def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "tasks become kernels of a GPU module";
   let description = [{
     Moves every task into a `gpu.module`, and replaces `attn_host.parallel_for` by `attn_host.launch` of a kernel in which each thread
     runs the iterations whose number is its own plus a multiple of the number of threads. There are as many threads as iterations. A task that has scratch in the workspace
-    has at most 4,096 of them (`RAPT_DEVICE_WORKERS`), which is the number of slices. The iterations of a task with `attn_gpu.attention_tile` are thread blocks, which execute it together.
+    has at most 4,096 of them (`RAPT_DEVICE_WORKERS`), which is the number of slices. The iterations of a task with an op that a thread block executes (`attn_gpu.attention_tile`, `attn_gpu.linear_tile`) are thread blocks.
 
     ```mlir
     func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-outline-kernels --verify-diagnostics
+// RUN: rapt-opt %s --attn-cuda-outline-kernels --verify-diagnostics --split-input-file
 
 func.func @f(%env: !llvm.ptr, %n: index) attributes {attn.entry} {
   // expected-error@+1 {{'attn_host.parallel_for' op has a task 'task' without code}}
@@ -6,3 +6,50 @@ func.func @f(%env: !llvm.ptr, %n: index) attributes {attn.entry} {
   return
 }
 func.func private @task(%begin: index, %end: index, %worker: index)
+
+// -----
+
+// A store would be that of every thread of the block.
+func.func @f(%env: !llvm.ptr, %x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @task(%x, %w, %y) count %n env %env : (memref<16x40xf16>, memref<64x40xf16>, memref<16x64xf32>), !llvm.ptr
+  return
+}
+func.func private @task(%x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %begin: index, %end: index, %worker: index) {
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+      : memref<16x40xf16>, memref<64x40xf16>
+  %zero = arith.constant 0.0 : f32
+  // expected-error@+1 {{'memref.store' op is in a task that a thread block executes, but not by all its threads}}
+  memref.store %zero, %y[%begin, %begin] : memref<16x64xf32>
+  return
+}
+
+// -----
+
+// Tiles of one task have the same threads.
+func.func @f(%env: !llvm.ptr, %x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @task(%x, %w, %y) count %n env %env : (memref<16x40xf16>, memref<64x40xf16>, memref<16x64xf32>), !llvm.ptr
+  return
+}
+func.func private @task(%x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %begin: index, %end: index, %worker: index) {
+  // expected-error@+1 {{'attn_gpu.linear_tile' op is in a task that a thread block executes, but not by all its threads}}
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 1 : i64}
+      : memref<16x40xf16>, memref<64x40xf16>
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+      : memref<16x40xf16>, memref<64x40xf16>
+  return
+}
+
+// -----
+
+// Scratch is a thread's.
+func.func @f(%env: !llvm.ptr, %x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @task(%x, %w, %y) count %n env %env : (memref<16x40xf16>, memref<64x40xf16>, memref<16x64xf32>), !llvm.ptr
+  return
+}
+// expected-error@+1 {{has scratch, and is a task that a thread block executes}}
+func.func private @task(%x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %begin: index, %end: index, %worker: index) {
+  %0 = memref.dim %x, %worker : memref<16x40xf16>
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+      : memref<16x40xf16>, memref<64x40xf16>
+  return
+}

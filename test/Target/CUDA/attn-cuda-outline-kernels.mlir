@@ -65,3 +65,23 @@ func.func @kernels(%env: !llvm.ptr, %n: index) attributes {attn.entry} {
 func.func private @task(%begin: index, %end: index, %worker: index) {
   return
 }
+
+// -----
+
+// The iterations of a task with an op that a thread block executes are blocks of its threads, with its shared memory.
+// CHECK: func.func @tiles_task0({{.*}}) attributes {attn_host.kernel = {shared = 10240 : i64, threads = 64 : i64}}
+// CHECK-NOT: tid.x
+// CHECK: scf.if
+// CHECK: func.call @tiles.task0
+// CHECK-LABEL: func.func @tiles(
+// CHECK-NOT: arith.ceildivsi
+// CHECK: attn_host.launch
+func.func @tiles(%env: !llvm.ptr, %x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @tiles.task0(%x, %w, %y) count %n env %env : (memref<16x40xf16>, memref<64x40xf16>, memref<16x64xf32>), !llvm.ptr
+  return
+}
+func.func private @tiles.task0(%x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %begin: index, %end: index, %worker: index) {
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+      : memref<16x40xf16>, memref<64x40xf16>
+  return
+}

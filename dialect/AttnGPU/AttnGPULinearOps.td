@@ -1,0 +1,52 @@
+//===- AttnGPULinearOps.td - Matmuls of a thread block -----------------*- tablegen -*-===//
+#ifndef RAPT_ATTNGPU_LINEAROPS_TD
+#define RAPT_ATTNGPU_LINEAROPS_TD
+
+include "dialect/AttnGPU/AttnGPUAttentionOps.td"
+
+def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
+    DeclareOpInterfaceMethods<AttnGPU_BlockTask>, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, RecursiveMemoryEffects]> {
+  let summary = "a tile of a matmul with an epilogue, by a thread block";
+  let description = [{
+    `result[i, j] = epilogue(sum_k input[i, k] * weight[k, j], i, j)`, with sums of f32. The weight is [k, n], or [n, k] with `transposed`. The result has at most `rows` rows and `columns` columns.
+
+    All threads of the block execute the op, `warps` warps. A step of the loop over k has `depth` of it, and copies fill a ring of `stages` buffers. The epilogue takes the sum and its row and column, which count from those of the tile. It
+    is evaluated for rows and columns beyond the result's, too, and may read arrays from outside.
+
+    The sum of an element does not depend on the schedule: terms are added in groups of 16 of k, in their order.
+
+    ```mlir
+    func.func @add(%x: tensor<?x768xbf16>, %w: tensor<768x64xbf16>, %b: tensor<64xbf16>, %y: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+      %0 = attn_gpu.linear_tile %x, %w outs(%y : tensor<?x64xbf16>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+          : tensor<?x768xbf16>, tensor<768x64xbf16> -> tensor<?x64xbf16> epilogue {
+      ^bb0(%sum: f32, %row: index, %column: index):
+        %bias = tensor.extract %b[%column] : tensor<64xbf16>
+        %wide = arith.extf %bias : bf16 to f32
+        %1 = arith.addf %sum, %wide : f32
+        attn_gpu.yield %1 : f32
+      }
+      return %0 : tensor<?x64xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_Array<[BF16, F16], [2]>:$input, AttnGPU_Array<[BF16, F16], [2]>:$weight, AttnGPU_Array<AttnGPU_Floats, [2]>:$result, UnitAttr:$transposed,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$columns, ConfinedAttr<I64Attr, [IntPositive]>:$depth,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region AnyRegion:$epilogue);
+  let assemblyFormat = [{
+    $input `,` $weight (`transposed` $transposed^)? `outs` `(` $result `:` type($result) `)` attr-dict `:` type($input) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getResultMutable(); }
+    /// How the tile is divided among warps, that down times that across; {0, 0} where it cannot be.
+    std::pair<int64_t, int64_t> getGridOfWarps();
+    /// Where the parts of a step of k are in a buffer of shared memory, and the bytes of such a buffer.
+    TileType getInputTile();
+    TileType getWeightTile();
+    int64_t getStageBytes();
+  }];
+}
+
+#endif

@@ -1,0 +1,123 @@
+//===- LinearTileOp.cpp - attn_gpu.linear_tile --------------------------------------------===//
+#include "dialect/AttnGPU/AttnGPU.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::attn_gpu;
+
+namespace {
+
+constexpr int64_t kThreadsOfWarp = 32, kMostThreads = 1024;
+/// Rows, columns and depth of a warp are multiples of this: the depth of an instruction.
+constexpr int64_t kGrain = 16;
+/// Sums that a thread can hold beside the operands of matmuls.
+constexpr int64_t kMostSums = 128;
+constexpr int64_t kMostSharedBytes = 227 * 1024;
+
+ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
+
+bool fit(int64_t a, int64_t b) { return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b; }
+
+bool isAtMost(int64_t extent, int64_t most) { return ShapedType::isDynamic(extent) || extent <= most; }
+
+/// Boxes of 128 bytes where the columns are as many.
+TileType tileOf(int64_t rows, int64_t columns, Type element) {
+  const int64_t box = std::min<int64_t>(columns, 64);
+  return TileType::get(element.getContext(), rows, columns, element, /*swizzle=*/box * 2);
+}
+
+/// Whether a number of columns is that of whole boxes of a tile.
+bool isWhole(int64_t columns) { return columns == 16 || columns == 32 || columns % 64 == 0; }
+
+} // namespace
+
+int64_t LinearTileOp::getThreads() { return int64_t(getWarps()) * kThreadsOfWarp; }
+
+int64_t LinearTileOp::getSharedBytes() { return getStageBytes() * int64_t(getStages()); }
+
+TileType LinearTileOp::getInputTile() { return tileOf(getRows(), getDepth(), shapeOf(getInput()).getElementType()); }
+
+TileType LinearTileOp::getWeightTile() {
+  const int64_t depth = getDepth(), columns = getColumns();
+  return tileOf(getTransposed() ? columns : depth, getTransposed() ? depth : columns,
+                shapeOf(getInput()).getElementType());
+}
+
+int64_t LinearTileOp::getStageBytes() { return int64_t(getRows() + getColumns()) * int64_t(getDepth()) * 2; }
+
+std::pair<int64_t, int64_t> LinearTileOp::getGridOfWarps() {
+  const int64_t warps = getWarps(), rows = getRows(), columns = getColumns();
+  std::pair<int64_t, int64_t> best{0, 0};
+  int64_t fewest = 0;
+  for (int64_t down = 1; down <= warps; ++down) {
+    const int64_t across = warps / down;
+    if (down * across != warps || rows % (down * kGrain) != 0 || columns % (across * kGrain) != 0)
+      continue;
+    // A warp loads its rows of one operand and its columns of the other.
+    const int64_t loaded = rows / down + columns / across;
+    if (fewest == 0 || loaded < fewest)
+      best = {down, across}, fewest = loaded;
+  }
+  return best;
+}
+
+static LogicalResult verifySchedule(LinearTileOp op) {
+  const int64_t rows = op.getRows(), columns = op.getColumns(), depth = op.getDepth(), warps = op.getWarps();
+  auto refuse = [&] {
+    return op.emitOpError() << "has a schedule of " << rows << "x" << columns << " in steps of " << depth << " by "
+                            << warps << " warps; ";
+  };
+  constexpr int64_t kMostExtent = 1024;
+  if (rows > kMostExtent || columns > kMostExtent || depth > kMostExtent || !isWhole(depth) || !isWhole(columns) ||
+      rows % kGrain != 0)
+    return refuse() << "it needs rows, a multiple of " << kGrain << ", and columns and depth, 16, 32 or multiples of "
+                    << "64, up to " << kMostExtent;
+  if (warps > kMostThreads / kThreadsOfWarp || op.getGridOfWarps().first == 0)
+    return refuse() << "it needs warps that have " << kGrain << "x" << kGrain << " or multiples each, at most "
+                    << kMostThreads / kThreadsOfWarp;
+  if (rows * columns / op.getThreads() > kMostSums)
+    return refuse() << "a thread would have " << rows * columns / op.getThreads() << " sums, more than " << kMostSums;
+  if (op.getSharedBytes() > kMostSharedBytes)
+    return refuse() << "its " << op.getStages() << " stages need more than " << kMostSharedBytes
+                    << " bytes of shared memory";
+  if (!canCopyRows(op.getInputTile(), op.getThreads()) || !canCopyRows(op.getWeightTile(), op.getThreads()))
+    return refuse() << "its threads cannot copy " << op.getInputTile() << " and " << op.getWeightTile()
+                    << " by whole rows";
+  return success();
+}
+
+LogicalResult LinearTileOp::verify() {
+  ShapedType input = shapeOf(getInput()), weight = shapeOf(getWeight()), result = shapeOf(getResult());
+  if (input.getElementType() != weight.getElementType())
+    return emitOpError() << "needs input and weight of one element type";
+  const unsigned k = getTransposed() ? 1 : 0;
+  if (!fit(input.getDimSize(0), result.getDimSize(0)) || !fit(input.getDimSize(1), weight.getDimSize(k)) ||
+      !fit(weight.getDimSize(1 - k), result.getDimSize(1)))
+    return emitOpError() << "has extents of input, weight and result that do not fit each other";
+  if (failed(verifySchedule(*this)))
+    return failure();
+  if (!isAtMost(result.getDimSize(0), getRows()) || !isAtMost(result.getDimSize(1), getColumns()))
+    return emitOpError() << "has a result of more than " << getRows() << "x" << getColumns() << ", found " << result;
+  Region &region = getEpilogue();
+  if (region.empty())
+    return success();
+  Builder b(getContext());
+  Type f32 = b.getF32Type(), index = b.getIndexType();
+  auto yield = region.hasOneBlock() && !region.front().empty() ? dyn_cast<YieldOp>(region.front().back()) : YieldOp();
+  if (!yield || region.getArgumentTypes() != TypeRange({f32, index, index}) ||
+      yield.getValues().getTypes() != TypeRange(f32))
+    return emitOpError() << "has an epilogue that takes (f32, index, index) and yields f32";
+  return success();
+}
+
+void LinearTileOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  for (OpOperand &operand : getOperation()->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    if (isDpsInit(&operand))
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+    else
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  }
+}

@@ -1,0 +1,41 @@
+//===- Linear.h - Matmuls of the CUDA target --------------------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Conversion/Schedule.h"
+#include "lib/TargetInfo/TargetInfo.h"
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace rapt::cuda {
+
+/// How thread blocks compute a matmul.
+struct LinearTiles {
+  int64_t rows, columns; ///< of a tile
+  int64_t depth;         ///< of a step of the loop over k
+  int64_t warps;
+  int64_t stages;    ///< buffers of shared memory
+  int64_t least = 0; ///< number of the result's rows from which on they are used; 0: not said
+
+  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
+};
+
+/// The nested schedules `tensor_cores`, and `few_rows` and `many_rows` of an op whose number of rows is not known. An
+/// op without them takes the neutral decomposition.
+struct LinearSchedule {
+  LinearTiles tiles;
+  std::optional<LinearTiles> few;  ///< of a result of at most a tile's rows
+  std::optional<LinearTiles> many; ///< of a result of at least so many rows as they say
+
+  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
+  static bool isIn(attn::LinearOp op);
+  /// That of an op which has one.
+  static mlir::FailureOr<LinearSchedule> of(attn::LinearOp op);
+};
+
+/// The schedule of a matmul for a machine; none with a reason.
+std::optional<LinearSchedule> chooseLinear(attn::LinearOp op, const TargetInfo &machine, std::string &reason);
+
+void registerBufferizableLinear(mlir::DialectRegistry &registry);
+
+} // namespace rapt::cuda

@@ -1,0 +1,160 @@
+//===- Tile.cpp - Matmuls as grids of tiles of thread blocks ------------------------------===//
+//
+// A task is a tile of the result: attn_gpu.linear_tile over all of k. Tiles that have the same columns of the weight
+// follow each other, so that they read it from the cache.
+//
+//===----------------------------------------------------------------------===//
+#include "dialect/AttnGPU/AttnGPU.h"
+#include "lib/Conversion/AttnToLinalg/Generic.h"
+#include "lib/Target/CUDA/Linear/Linear.h"
+#include "lib/Target/CUDA/Passes.h"
+#include "lib/Transforms/StageContract.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNCUDATILELINEAR
+#include "lib/Target/CUDA/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cuda;
+using namespace rapt::neutral;
+
+namespace {
+
+/// Where a tile begins along a dim, and how much of it there is.
+struct Span {
+  Value first;
+  OpFoldResult size;
+  Value last; ///< element of the dim; null where tiles are whole
+
+  Span(ImplicitLocOpBuilder &b, OpFoldResult extent, Value nth, int64_t tile) {
+    first = arith::MulIOp::create(b, nth, index(b, tile));
+    const std::optional<int64_t> known = getConstantIntValue(extent);
+    if (known && *known % tile == 0) {
+      size = b.getIndexAttr(tile);
+      return;
+    }
+    last = asValue(b, affineOf(b, b.getAffineDimExpr(0) - 1, {extent}));
+    if (known && *known < tile) {
+      size = extent;
+      return;
+    }
+    OpFoldResult left = affineOf(b, b.getAffineDimExpr(0) - b.getAffineDimExpr(1), {extent, first});
+    size = affineMin(b, {b.getIndexAttr(tile), left});
+  }
+
+  /// The index of an element of the tile; that of the last one for those that are not there.
+  Value at(ImplicitLocOpBuilder &b, Value i) const {
+    Value index = arith::AddIOp::create(b, first, i);
+    return last ? Value(arith::MinSIOp::create(b, index, last)) : index;
+  }
+};
+
+class LinearGrid {
+public:
+  explicit LinearGrid(attn::LinearOp op)
+      : op(op), b(op.getLoc(), op), rows(extent(b, op.getInput(), 0)),
+        columns(extent(b, op.getWeight(), op.getTransposed() ? 0 : 1)),
+        init(emptyFor(b, op.getResult(), {rows, columns})) {}
+
+  /// Grids of tiles of which the number of rows chooses one where the program runs.
+  Value choose(const LinearSchedule &schedule) {
+    const LinearTiles &tiles = schedule.tiles;
+    auto compare = [&](arith::CmpIPredicate predicate, int64_t number) {
+      return arith::CmpIOp::create(b, predicate, asValue(b, rows), index(b, number));
+    };
+    auto manyOrNot = [&] {
+      if (!schedule.many)
+        return tile(tiles);
+      return either(
+          compare(arith::CmpIPredicate::sge, schedule.many->least), [&] { return tile(*schedule.many); },
+          [&] { return tile(tiles); });
+    };
+    if (!schedule.few)
+      return manyOrNot();
+    return either(
+        compare(arith::CmpIPredicate::sle, schedule.few->rows), [&] { return tile(*schedule.few); }, manyOrNot);
+  }
+
+private:
+  Value either(Value condition, function_ref<Value()> one, function_ref<Value()> other) {
+    auto branch = scf::IfOp::create(b, TypeRange(init.getType()), condition, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, one());
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, other());
+    return branch.getResult(0);
+  }
+
+  Value tile(const LinearTiles &tiles) {
+    auto count = [&](OpFoldResult extent, int64_t of) {
+      return affineOf(b, b.getAffineDimExpr(0).ceilDiv(of), {extent});
+    };
+    Value result = grid(b, {count(columns, tiles.columns), count(rows, tiles.rows)}, init,
+                        [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+                          return SmallVector<Insertion>{task(tiles, Span(b, rows, ids[1], tiles.rows),
+                                                             Span(b, columns, ids[0], tiles.columns), dests[0])};
+                        })[0];
+    Attribute number = op->getAttr(attn::AttnDialect::opAttr);
+    if (auto forall = result.getDefiningOp<scf::ForallOp>(); forall && number)
+      forall->setAttr(attn::AttnDialect::opAttr, number);
+    return result;
+  }
+
+  Insertion task(const LinearTiles &tiles, const Span &row, const Span &column, Value dest) {
+    OpFoldResult zero = b.getIndexAttr(0), depth = extent(b, op.getInput(), 1);
+    auto part = [&](Value tensor, OFRs offsets, OFRs sizes) { return slice(b, tensor, offsets, sizes); };
+    Value input = part(op.getInput(), {row.first, zero}, {row.size, depth});
+    Value weight = op.getTransposed() ? part(op.getWeight(), {column.first, zero}, {column.size, depth})
+                                      : part(op.getWeight(), {zero, column.first}, {depth, column.size});
+    Value result = part(dest, {row.first, column.first}, {row.size, column.size});
+    auto made =
+        attn_gpu::LinearTileOp::create(b, TypeRange(result.getType()), input, weight, result, op.getTransposed(),
+                                       tiles.rows, tiles.columns, tiles.depth, tiles.warps, tiles.stages);
+    if (!op.getEpilogue().empty())
+      fillEpilogue(made, row, column);
+    return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
+  }
+
+  void fillEpilogue(attn_gpu::LinearTileOp tile, const Span &row, const Span &column) {
+    OpBuilder::InsertionGuard guard(b);
+    Type index = b.getIndexType();
+    Block *block =
+        b.createBlock(&tile.getEpilogue(), {}, {b.getF32Type(), index, index}, SmallVector<Location>(3, b.getLoc()));
+    Value i = row.at(b, block->getArgument(1)), j = column.at(b, block->getArgument(2));
+    SmallVector<Value> numbers{block->getArgument(0)};
+    for (Value extra : op.getExtras()) {
+      const bool isVector = cast<RankedTensorType>(extra.getType()).getRank() == 1;
+      numbers.push_back(read(b, extra, isVector ? ValueRange{j} : ValueRange{i, j}));
+    }
+    attn_gpu::YieldOp::create(b, inlineRegion(b, op.getEpilogue(), numbers));
+  }
+
+  attn::LinearOp op;
+  ImplicitLocOpBuilder b;
+  OpFoldResult rows, columns;
+  Value init;
+};
+
+struct TileLinear : rapt::impl::AttnCUDATileLinearBase<TileLinear> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
+      return signalPassFailure();
+    SmallVector<attn::LinearOp> ops;
+    getOperation()->walk([&](attn::LinearOp op) {
+      if (LinearSchedule::isIn(op))
+        ops.push_back(op);
+    });
+    for (attn::LinearOp op : ops) {
+      FailureOr<LinearSchedule> schedule = LinearSchedule::of(op);
+      if (failed(schedule))
+        return signalPassFailure();
+      op.getResult().replaceAllUsesWith(LinearGrid(op).choose(*schedule));
+      op.erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,167 @@
+// RUN: rapt-opt %s --verify-diagnostics --split-input-file
+
+// Fragments have operands of one type.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{needs input and weight of one element type}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xf16>
+  return
+}
+
+// -----
+
+// The weight has k of the input.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<80x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has extents of input, weight and result that do not fit each other}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<80x64xbf16>
+  return
+}
+
+// -----
+
+// A result has the rows of its input.
+func.func @f(%x: memref<8x96xbf16>, %w: memref<96x64xbf16>, %y: memref<9x64xf32>) {
+  // expected-error@+1 {{has extents of input, weight and result that do not fit each other}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<9x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<8x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// A result has the columns of the weight.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x63xf32>) {
+  // expected-error@+1 {{has extents of input, weight and result that do not fit each other}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x63xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// Rows are those of instructions.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has a schedule of 24x64 in steps of 64 by 4 warps; it needs rows, a multiple of 16, and columns and depth, 16, 32 or multiples of 64, up to 1024}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 24 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// Columns of a tile [k, n] are whole boxes of shared memory.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x48xbf16>, %y: memref<?x48xf32>) {
+  // expected-error@+1 {{has a schedule of 64x48 in steps of 64 by 4 warps; it needs rows, a multiple of 16, and columns and depth, 16, 32 or multiples of 64, up to 1024}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x48xf32>) {columns = 48 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x48xbf16>
+  return
+}
+
+// -----
+
+// So is the depth.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has a schedule of 64x64 in steps of 80 by 4 warps; it needs rows, a multiple of 16, and columns and depth, 16, 32 or multiples of 64, up to 1024}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 80 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// Numbers are bounded.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has a schedule of 1099511627776x64 in steps of 64 by 4 warps; it needs rows, a multiple of 16, and columns and depth, 16, 32 or multiples of 64, up to 1024}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 1099511627776 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// Each warp has a part.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has a schedule of 64x64 in steps of 64 by 32 warps; it needs warps that have 16x16 or multiples each, at most 32}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 32 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// A block has 1,024 threads at most.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has a schedule of 64x64 in steps of 64 by 4294967296 warps; it needs warps that have 16x16 or multiples each, at most 32}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4294967296 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// Sums are in registers.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has a schedule of 128x256 in steps of 64 by 4 warps; a thread would have 256 sums, more than 128}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 256 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// Stages are in shared memory.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has a schedule of 128x128 in steps of 128 by 8 warps; its 4 stages need more than 232448 bytes of shared memory}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 128 : i64, depth = 128 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// Three warps divide no tile of 64 columns.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has a schedule of 16x64 in steps of 16 by 3 warps; it needs warps that have}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 16 : i64, rows = 16 : i64, stages = 3 : i64, warps = 3 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// A step's rows are too few for its threads.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has a schedule of 16x256 in steps of 64 by 8 warps; its threads cannot copy '!attn_gpu.tile<16x64xbf16, #attn_gpu.swizzle<128>>'}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 256 : i64, depth = 64 : i64, rows = 16 : i64, stages = 3 : i64, warps = 8 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// One stage leaves no buffer to fill.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{attribute 'stages' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 2 whose maximum value is 8}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 1 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// A result is at most as large as the tile.
+func.func @f(%x: memref<65x96xbf16>, %w: memref<96x64xbf16>, %y: memref<65x64xf32>) {
+  // expected-error@+1 {{has a result of more than 64x64, found 'memref<65x64xf32>'}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<65x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<65x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// The epilogue is told the element's row and column.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has an epilogue that takes (f32, index, index) and yields f32}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16> epilogue {
+  ^bb0(%sum: f32):
+    attn_gpu.yield %sum : f32
+  }
+  return
+}
+
+// -----
+
+// It yields a number.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has an epilogue that takes (f32, index, index) and yields f32}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16> epilogue {
+  ^bb0(%sum: f32, %row: index, %column: index):
+    attn_gpu.yield %row : index
+  }
+  return
+}

@@ -1,0 +1,24 @@
+// RUN: rapt-opt %s | rapt-opt | FileCheck %s
+
+// CHECK-LABEL: @tensors
+func.func @tensors(%x: tensor<?x96xbf16>, %w: tensor<64x96xbf16>, %b: tensor<64xf32>, %y: tensor<?x64xf16>) -> tensor<?x64xf16> {
+  // CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} transposed outs(%{{.*}} : tensor<?x64xf16>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64} : tensor<?x96xbf16>, tensor<64x96xbf16> -> tensor<?x64xf16> epilogue {
+  // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32, %{{.*}}: index, %[[COLUMN:.*]]: index):
+  // CHECK: attn_gpu.yield %{{.*}} : f32
+  %0 = attn_gpu.linear_tile %x, %w transposed outs(%y : tensor<?x64xf16>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+      : tensor<?x96xbf16>, tensor<64x96xbf16> -> tensor<?x64xf16> epilogue {
+  ^bb0(%sum: f32, %row: index, %column: index):
+    %bias = tensor.extract %b[%column] : tensor<64xf32>
+    %1 = arith.addf %sum, %bias : f32
+    attn_gpu.yield %1 : f32
+  }
+  return %0 : tensor<?x64xf16>
+}
+
+// CHECK-LABEL: @buffers
+func.func @buffers(%x: memref<5x96xf16>, %w: memref<96x?xf16, strided<[128, 1], offset: ?>>, %y: memref<5x?xf32>) {
+  // CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} outs(%{{.*}} : memref<5x?xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<5x96xf16>, memref<96x?xf16, strided<[128, 1], offset: ?>>{{$}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<5x?xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+      : memref<5x96xf16>, memref<96x?xf16, strided<[128, 1], offset: ?>>
+  return
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Matmuls of bf16 and f16 against float64 over the same numbers: rows, columns and depths of 1, primes, and more than a tile; weights [k, n] and [n, k];
+epilogues with activations, biases longer than the result, residuals and gates of every float type, and results of every float type. A row's result has the
+same bits alone and among others, though tiles of few rows compute it."""
+
+import numpy as np
+
+import kernels
+
+tools = kernels.tools(__doc__)
+checks, random = kernels.Checks(), np.random.default_rng(31)
+ROWS = (0, 1, 2, 16, 17, 67, 130)
+EXTRA = {"bias": ("{n}", "f32"), "half_bias": ("{n}", "f16"), "long_bias": ("{more}", "bf16"), "residual": ("?x{n}", "bf16"), "gate": ("?x{n}", "f32")}
+# name: k, n, elements, whether the weight is [n, k], elements of the result, extra operands, and the ops of the epilogue
+CASES = {
+    "plain": (64, 64, "bf16", False, "bf16", (), ""),
+    "tied": (96, 200, "bf16", True, "f32", (), ""),
+    "ones": (1, 1, "f16", False, "f32", (), ""),
+    "tied_ones": (1, 1, "bf16", True, "bf16", (), ""),
+    "primes": (37, 67, "f16", False, "f16", ("bias",), "%1 = arith.addf %sum, %bias : f32"),
+    "tied_primes": (131, 71, "bf16", True, "bf16", ("half_bias",), "%1 = arith.addf %sum, %half_bias : f32"),
+    "deep": (520, 72, "f16", False, "f16", ("residual", "long_bias"), "%0 = arith.addf %sum, %long_bias : f32\n%1 = arith.addf %0, %residual : f32"),
+    "tied_deep": (456, 24, "f16", True, "bf16", ("long_bias", "gate"), "%0 = arith.addf %sum, %long_bias : f32\n%1 = arith.mulf %0, %gate : f32"),
+    "wide": (72, 264, "bf16", False, "f32", ("bias", "residual", "gate"), "%a = arith.addf %sum, %bias : f32\n%0 = arith.mulf %a, %gate : f32\n%1 = arith.addf %0, %residual : f32"),
+    "exponential": (48, 40, "bf16", False, "bf16", ("bias",), "%0 = arith.addf %sum, %bias : f32\n%c = arith.constant 0.0625 : f32\n%s = arith.mulf %0, %c : f32\n%1 = math.exp %s : f32"),
+}
+# They have so many columns that few rows are enough for the largest tiles.
+LARGE = {
+    "large": (72, 16384, "f16", False, "f16", ("bias",), "%1 = arith.addf %sum, %bias : f32"),
+    "tied_large": (40, 16378, "bf16", True, "bf16", (), ""),
+}
+ACTIVATIONS = ("relu", "silu", "gelu_tanh", "gelu")
+STATIC = {"one_row": 1, "seventeen_rows": 17}  # rows of entries whose number is known
+
+
+def argument(name, shape, element):
+    dims = ', attn.dims = ["rows"]' if shape.startswith("?") else ""
+    return f'%in_{name}: tensor<{shape}x{element}> {{attn.name = "{name}"{dims}}}'
+
+
+def entry(name, k, n, element, transposed, result, extras, body, rows="?", activation=None):
+    extents = {"n": n, "more": n + 5}
+    kinds = {extra: (EXTRA[extra][0].format(**extents), EXTRA[extra][1]) for extra in extras}
+    weight = f"{n}x{k}" if transposed else f"{k}x{n}"
+    given = [argument("x", f"{rows}x{k}", element), argument("w", weight, element)] + [argument(extra, *kind) for extra, kind in kinds.items()]
+    y = f"tensor<{rows}x{n}x{result}>"
+    dims = ', attn.dims = ["rows"]' if rows == "?" else ""
+    named = f", ({', '.join(f'%in_{extra}' for extra in extras)})" if extras else ""
+    types = f", ({', '.join(f'tensor<{shape}x{kind}>' for shape, kind in kinds.values())})" if extras else ""
+    region = f" {{\n^bb0({', '.join(['%sum: f32'] + [f'%{extra}: f32' for extra in extras])}):\n{body}\nattn.yield %1 : f32\n}}" if body else ""
+    after = f"%z = attn.activation {activation} %y : {y}" if activation else ""
+    return f"""func.func @{name}({', '.join(given)}) -> ({y} {{attn.name = "y"{dims}}}) attributes {{attn.entry}} {{
+%y = attn.linear %in_x, %in_w{named} {'transposed' if transposed else ''} : tensor<{rows}x{k}x{element}>, tensor<{weight}x{element}>{types} -> {y}{region}
+{after}
+return {'%z' if activation else '%y'} : {y}
+}}
+"""
+
+
+def computed(case, x, w, extras, activation=None):
+    """In float64, and the bound of an element's error before it is rounded."""
+    k, n, element, transposed, result, names, body = case
+    x, w = (kernels.widened(array).astype(np.float64) for array in (x, w.T if transposed else w))
+    value, bound = x @ w, 4 * np.sqrt(k) * 2.0**-24 * (np.abs(x) @ np.abs(w))
+    given = {name: kernels.widened(array).astype(np.float64)[..., :n] for name, array in zip(names, extras)}
+    for name in ("bias", "half_bias", "long_bias"):
+        value = value + given.get(name, 0)
+    value, bound = value * given.get("gate", 1), bound * np.abs(given.get("gate", 1))
+    value = value + given.get("residual", 0)
+    if "math.exp" in body:
+        value = np.exp(value / 16)
+        bound = bound * value
+    if activation == "relu":
+        value = np.maximum(value, 0)
+    elif activation == "silu":
+        value = value / (1 + np.exp(-value))
+    elif activation == "gelu_tanh":
+        value = 0.5 * value * (1 + np.tanh(np.sqrt(2 / np.pi) * (value + 0.044715 * value**3)))
+    elif activation == "gelu":
+        import math
+        value = 0.5 * value * (1 + np.vectorize(math.erf, otypes=[np.float64])(value / np.sqrt(2)))
+    return value, 2 * bound + {"f32": 2.0**-21, "bf16": 2.0**-8, "f16": 2.0**-11}[result] * (np.abs(value) + 1e-3)
+
+
+def check(name, case, rows, activation=None, whole=None):
+    """Returns the result, and what it is computed of; a row of another call's, if any, has the same bits."""
+    k, n, element, transposed, result, names, body = case
+    x, w = random.standard_normal((rows, k)), random.standard_normal((n, k) if transposed else (k, n)) / max(1, np.sqrt(k))
+    shapes = {"bias": n, "half_bias": n, "long_bias": n + 5, "residual": (rows, n), "gate": (rows, n)}
+    arrays = [kernels.stored(array, element) for array in (x, w)] + [kernels.stored(random.standard_normal(shapes[extra]), EXTRA[extra][1]) for extra in names]
+    got = program.compiled(name, arrays, [((rows, n), kernels.TYPES[result])], (rows,))[0]
+    wanted, bound = computed(case, *arrays[:2], arrays[2:], activation)
+    checks.near(f"{name} of {rows} rows", (kernels.widened(got).astype(np.float64) - wanted) / bound, np.zeros_like(wanted), 1)
+    if rows > 17:
+        first = [array[:3] if array.shape[0] == rows else array for array in [arrays[0]]] + [arrays[1]] + [
+            array[:3] if array.ndim == 2 else array for array in arrays[2:]]
+        alone = program.compiled(name, first, [((3, n), kernels.TYPES[result])], (3,))[0]
+        checks.equal(f"{name}: three rows of {rows}", alone, got[:3])
+
+
+text = "attn.dim @rows min 0 max 4096\n" + "".join(entry(name, *case) for name, case in (CASES | LARGE).items())
+text += "".join(entry(name, *CASES["primes"], rows=rows) for name, rows in STATIC.items())
+activated = (40, 72, "bf16", False, "f32", ("bias",), "%1 = arith.addf %sum, %bias : f32")
+text += "".join(entry(kind, *activated, activation=kind) for kind in ACTIVATIONS)
+program = kernels.Program(tools, "linear", text)
+for name, case in CASES.items():
+    for rows in ROWS:
+        check(name, case, rows)
+for name, case in LARGE.items():
+    check(name, case, 131)
+for name, rows in STATIC.items():
+    check(name, CASES["primes"], rows)
+for kind in ACTIVATIONS:
+    check(kind, activated, 21, activation=kind)
+checks.finish()

@@ -1,0 +1,47 @@
+"""Compiles a module to PTX and assembles it: every kernel with shared memory has the instructions of tensor cores and of asynchronous copies, calls nothing and
+uses no local memory, and ptxas spills no register of any."""
+
+import argparse
+import pathlib
+import re
+import subprocess
+
+from kernels import ptx_of
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("--raptc", "--opt", "--ptxas", "--chip", "--scratch", "--module"):
+        parser.add_argument(name, required=True)
+    args = parser.parse_args()
+    scratch = pathlib.Path(args.scratch)
+    scratch.mkdir(parents=True, exist_ok=True)
+    compiled = subprocess.run([args.raptc, args.module, "--target=cuda", f"--gpu-arch={args.chip}", "--emit=llvm-dialect", "-o", "-"], capture_output=True, text=True, check=True)
+    binary = subprocess.run([args.opt, "-", "--gpu-module-to-binary=format=isa"], input=compiled.stdout, capture_output=True, text=True, check=True)
+    file = scratch / f"{args.chip}.ptx"
+    file.write_text(ptx_of(binary.stdout))
+    kernels = re.findall(r"\.entry (\w+)\(.*?\n\}", file.read_text(), re.DOTALL)
+    wrong = 0
+    for name, body in re.findall(r"\.entry (\w+)\((.*?\n)\}", file.read_text(), re.DOTALL):
+        for needed in ("mma.sync", "ldmatrix", "cp.async.cg", "bar.sync"):
+            if needed not in body:
+                wrong += 1
+                print(f"{name} has no {needed}")
+        for refused in (".local", "call", "div.rn.f64"):
+            if refused in body:
+                wrong += 1
+                print(f"{name} has {refused}")
+    done = subprocess.run([args.ptxas, f"-arch={args.chip}", "-v", file, "-o", "/dev/null"], capture_output=True, text=True, check=True)
+    spilled = re.findall(r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr, re.DOTALL)
+    for name, stores, loads in spilled:
+        if (stores, loads) != ("0", "0"):
+            wrong += 1
+            print(f"{name}: {stores} bytes of stores and {loads} of loads are of spilled registers")
+    if len(spilled) != len(kernels):
+        wrong += 1
+    print(f"{args.chip}: {len(kernels)} kernels, {wrong} problems")
+    return wrong != 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

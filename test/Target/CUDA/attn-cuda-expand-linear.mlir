@@ -1,0 +1,81 @@
+// RUN: rapt-opt %s --attn-cuda-expand-linear --canonicalize --split-input-file | FileCheck %s
+
+// Three stages of a tile 32x64: two steps are copied ahead, 6,144 bytes each. Aligned rows take the ring of buffers, others one buffer and copies of elements.
+// A warp has 32x16.
+gpu.module @kernels {
+  // CHECK-LABEL: func.func @sums
+  // CHECK: nvvm.barrier
+  // CHECK: %[[SUMS:.*]] = scf.if %{{.*}} -> (!attn_gpu.fragment<32x16xf32, #attn_gpu.mma<acc>>) {
+  // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%{{.*}}, %c32) to %{{.*}} thread %{{.*}} of 128 : !attn_gpu.tile<32x32xbf16, #attn_gpu.swizzle<64>>
+  // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%c32, %{{.*}}) to %{{.*}} thread %{{.*}} of 128 : !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>
+  // CHECK: attn_gpu.copy_commit
+  // CHECK: attn_gpu.copy_rows
+  // CHECK: attn_gpu.copy_rows
+  // CHECK: attn_gpu.copy_commit
+  // CHECK: %[[ZERO:.*]] = attn_gpu.fill
+  // CHECK: %[[MAIN:.*]]:3 = scf.for %{{.*}} = %c0 to %c3 step %c1 iter_args(%[[ACC:.*]] = %[[ZERO]], %[[READ:.*]] = %c0, %[[FILLED:.*]] = %c12288)
+  // CHECK: attn_gpu.copy_wait 1
+  // CHECK-NEXT: nvvm.barrier
+  // CHECK: attn_gpu.copy_rows
+  // CHECK: attn_gpu.copy_rows
+  // CHECK: attn_gpu.copy_commit
+  // CHECK: %[[X:.*]] = attn_gpu.shared %[[READ]] : !attn_gpu.tile<32x32xbf16, #attn_gpu.swizzle<64>>
+  // CHECK: %[[BEHIND:.*]] = arith.addi %[[READ]], %c2048
+  // CHECK: %[[W:.*]] = attn_gpu.shared %[[BEHIND]] : !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>
+  // CHECK: %[[A:.*]] = attn_gpu.load_matrix %[[X]][%[[ROW:.*]], %c0]
+  // CHECK: %[[B:.*]] = attn_gpu.load_matrix %[[W]][%c0, %[[COLUMN:.*]]]
+  // CHECK: %[[S:.*]] = attn_gpu.mma %[[A]], %[[B]], %[[ACC]]
+  // CHECK: attn_gpu.load_matrix %[[X]][%[[ROW]], %c16]
+  // CHECK: attn_gpu.load_matrix %[[W]][%c16, %[[COLUMN]]]
+  // CHECK: attn_gpu.mma %{{.*}}, %{{.*}}, %[[S]]
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[READ]], %c6144
+  // CHECK: %[[WRAPS:.*]] = arith.cmpi eq, %[[NEXT]], %c18432
+  // CHECK: arith.select %[[WRAPS]], %c0, %[[NEXT]]
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[MAIN]]#0, %{{.*}} = %[[MAIN]]#1
+  // CHECK-NOT: attn_gpu.copy_rows
+  // CHECK: } else {
+  // CHECK: scf.for
+  // CHECK-NEXT: nvvm.barrier
+  // CHECK: attn_gpu.copy_rows {{.*}} elements
+  // CHECK: attn_gpu.copy_rows {{.*}} elements
+  // CHECK: nvvm.barrier
+  // CHECK-NOT: attn_gpu.copy_commit
+  // CHECK: attn_gpu.mma
+  // CHECK: %[[FINISHED:.*]] = attn_gpu.map(%[[SUMS]] : {{.*}}) {{.*}} {
+  // CHECK: ^bb0(%[[SUM:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
+  // CHECK: %[[AT:.*]] = arith.addi %[[J]], %[[COLUMN]]
+  // CHECK: memref.load %{{.*}}[%[[AT]]]
+  // CHECK: attn_gpu.store_rows %[[FINISHED]], %{{.*}}[%[[ROW]]] bounds(%{{.*}}, %{{.*}}) of f16 :
+  // CHECK: attn_gpu.store_rows %[[FINISHED]], {{.*}} of f16 elements
+  func.func @sums(%x: memref<?x160xbf16>, %w: memref<160x?xbf16, strided<[160, 1], offset: ?>>, %b: memref<64xf32>, %y: memref<?x?xf16, strided<[?, 1], offset: ?>>) {
+    attn_gpu.linear_tile %x, %w outs(%y : memref<?x?xf16, strided<[?, 1], offset: ?>>) {columns = 64 : i64, depth = 32 : i64, rows = 32 : i64, stages = 3 : i64, warps = 4 : i64}
+        : memref<?x160xbf16>, memref<160x?xbf16, strided<[160, 1], offset: ?>> epilogue {
+    ^bb0(%sum: f32, %row: index, %column: index):
+      %bias = memref.load %b[%column] : memref<64xf32>
+      %0 = arith.addf %sum, %bias : f32
+      attn_gpu.yield %0 : f32
+    }
+    return
+  }
+}
+
+// -----
+
+// A weight [n, k] is copied by its columns, and k ends within the last step. The sums of a warp's 32 columns are two fragments, which are stored one after the other.
+gpu.module @kernels {
+  // CHECK-LABEL: func.func @transposed
+  // CHECK-SAME: %[[X:.*]]: memref<8x40xf16>, %[[W:.*]]: memref<64x40xf16>
+  // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%c8, %c40) to %{{.*}} : !attn_gpu.tile<16x32xf16, #attn_gpu.swizzle<64>>
+  // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%c64, %c40) to %{{.*}} : !attn_gpu.tile<64x32xf16, #attn_gpu.swizzle<64>>
+  // CHECK: attn_gpu.load_matrix %{{.*}}[%{{.*}}, %c0] : {{.*}} -> !attn_gpu.fragment<16x16xf16, #attn_gpu.mma<a>>
+  // CHECK: attn_gpu.load_matrix %{{.*}}[%[[FIRST:.*]], %c0] transpose : {{.*}} -> !attn_gpu.fragment<16x16xf16, #attn_gpu.mma<b>>
+  // CHECK: %[[SECOND:.*]] = arith.addi %[[FIRST]], %c16
+  // CHECK: attn_gpu.load_matrix %{{.*}}[%[[SECOND]], %c0] transpose
+  // CHECK-NOT: attn_gpu.map
+  // CHECK-COUNT-4: attn_gpu.store_rows
+  func.func @transposed(%x: memref<8x40xf16>, %w: memref<64x40xf16>, %y: memref<8x64xf32>) {
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<8x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+        : memref<8x40xf16>, memref<64x40xf16>
+    return
+  }
+}

@@ -1,0 +1,83 @@
+// RUN: rapt-opt %s --attn-cuda-schedule-linear --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: rapt-opt %s --attn-cuda-schedule-linear --split-input-file | FileCheck %s
+
+// A number of rows that is not known has tiles for few rows, too. The result is too narrow for large tiles.
+// CHECK: #[[$DYNAMIC:.*]] = #attn.schedule<few_rows = <columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK-LABEL: func.func @dynamic
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$DYNAMIC]]}
+func.func @dynamic(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>) -> tensor<?x24xf32> {
+  %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x24xbf16> -> tensor<?x24xf32>
+  return %y : tensor<?x24xf32>
+}
+
+// -----
+
+// Large tiles are used from the number of rows on of which there are 128: 33 columns of tiles need 4 rows of them.
+// CHECK: #[[$WIDE:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 4, warps = 8>, tensor_cores = <{{.*}}>>
+// CHECK-LABEL: func.func @wide
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$WIDE]]}
+func.func @wide(%x: tensor<?x40xbf16>, %w: tensor<40x4097xbf16>) -> tensor<?x4097xf32> {
+  %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x4097xbf16> -> tensor<?x4097xf32>
+  return %y : tensor<?x4097xf32>
+}
+
+// -----
+
+// A known number of rows has one kind of tiles.
+// CHECK-DAG: #[[$LARGE:.*]] = #attn.schedule<tensor_cores = <columns = 128, depth = 32, rows = 128, stages = 4, warps = 8>>
+// CHECK-DAG: #[[$MIDDLE:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK-LABEL: func.func @known
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$MIDDLE]]}
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$LARGE]]}
+func.func @known(%x: tensor<511x40xbf16>, %y: tensor<512x40xbf16>, %w: tensor<40x4096xbf16>) -> (tensor<511x4096xf32>, tensor<512x4096xf32>) {
+  %0 = attn.linear %x, %w : tensor<511x40xbf16>, tensor<40x4096xbf16> -> tensor<511x4096xf32>
+  %1 = attn.linear %y, %w : tensor<512x40xbf16>, tensor<40x4096xbf16> -> tensor<512x4096xf32>
+  return %0, %1 : tensor<511x4096xf32>, tensor<512x4096xf32>
+}
+
+// -----
+
+// CHECK: #[[$FEW:.*]] = #attn.schedule<tensor_cores = <columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>>
+// CHECK-LABEL: func.func @few
+// CHECK: attn.linear {{.*}} transposed {attn.schedule = #[[$FEW]]}
+func.func @few(%x: tensor<16x40xf16>, %w: tensor<24x40xf16>) -> tensor<16x24xf16> {
+  %y = attn.linear %x, %w transposed : tensor<16x40xf16>, tensor<24x40xf16> -> tensor<16x24xf16>
+  return %y : tensor<16x24xf16>
+}
+
+// -----
+
+// CHECK: #[[$MANY:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK-LABEL: func.func @many
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$MANY]]}
+func.func @many(%x: tensor<17x40xf16>, %w: tensor<40x24xf16>) -> tensor<17x24xf16> {
+  %y = attn.linear %x, %w : tensor<17x40xf16>, tensor<40x24xf16> -> tensor<17x24xf16>
+  return %y : tensor<17x24xf16>
+}
+
+// -----
+
+// Near misses have no schedule, and say why.
+// CHECK: func.func @full
+// CHECK-NOT: #schedule
+// REMARK: [[#@LINE+2]]:8: remark: [Missed] schedule | Category:fusion | Reason="its neutral decomposition is compiled, since tensor cores take inputs of bf16 or f16"
+func.func @full(%x: tensor<?x40xf32>, %w: tensor<40x24xbf16>) -> tensor<?x24xf32> {
+  %y = attn.linear %x, %w : tensor<?x40xf32>, tensor<40x24xbf16> -> tensor<?x24xf32>
+  return %y : tensor<?x24xf32>
+}
+// REMARK: [[#@LINE+2]]:8: remark: [Missed] schedule | Category:fusion | Reason="its neutral decomposition is compiled, since input and weight have different element types"
+func.func @mixed(%x: tensor<?x40xbf16>, %w: tensor<40x24xf32>) -> tensor<?x24xf32> {
+  %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x24xf32> -> tensor<?x24xf32>
+  return %y : tensor<?x24xf32>
+}
+// A layout of the CPU, with rows of a type that tensor cores take.
+// REMARK: [[#@LINE+2]]:8: remark: {{.*}} Reason="its neutral decomposition is compiled, since its weight is in a layout of another target"
+func.func @panels(%x: tensor<?x64xbf16>, %w: tensor<8x32x64xbf16>) -> tensor<?x256xf32> {
+  %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<8x32x64xbf16> -> tensor<?x256xf32>
+  return %y : tensor<?x256xf32>
+}
+// REMARK: [[#@LINE+2]]:8: remark: {{.*}} Reason="its neutral decomposition is compiled, since tensor cores take inputs of bf16 or f16"
+func.func @quantized(%x: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<96x64x!attn.quantized<u4 group 32 axis 1>>) -> tensor<?x96xf32> {
+  %y = attn.linear %x, %w transposed : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<96x64x!attn.quantized<u4 group 32 axis 1>> -> tensor<?x96xf32>
+  return %y : tensor<?x96xf32>
+}

@@ -1,0 +1,44 @@
+// RUN: rapt-opt %s --attn-cuda-tile-linear --verify-diagnostics --split-input-file
+
+func.func @number(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
+  // expected-error@+1 {{has a schedule 'tensor_cores' without 'rows', 'columns', 'depth', 'warps' or 'stages'}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2>>} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}
+
+// -----
+
+func.func @few(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
+  // expected-error@+1 {{has a schedule 'few_rows' without 'rows', 'columns', 'depth', 'warps' or 'stages'}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>, few_rows = <rows = 16>>}
+      : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}
+
+// -----
+
+func.func @many(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
+  // expected-error@+1 {{has a schedule 'many_rows' without 'least'}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>,
+                                                          many_rows = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>}
+      : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}
+
+// -----
+
+// The tile's own rules are those of its op.
+func.func @rows(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
+  // expected-error@+1 {{'attn_gpu.linear_tile' op has a schedule of 17x64 in steps of 32 by 2 warps}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 17, stages = 2, warps = 2>>} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}
+
+// -----
+
+// A schedule on another op is for that op.
+func.func @operands(%x: tensor<?x96xf32>, %w: tensor<96x80xf32>) -> tensor<?x80xf32> {
+  // expected-error@+1 {{has a schedule 'tensor_cores', but tensor cores take inputs of bf16 or f16}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>} : tensor<?x96xf32>, tensor<96x80xf32> -> tensor<?x80xf32>
+  return %y : tensor<?x80xf32>
+}

@@ -1,0 +1,99 @@
+// RUN: rapt-opt %s --attn-cuda-tile-linear --canonicalize --split-input-file | FileCheck %s
+
+#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>
+
+// Tiles of rows follow each other. The last ones are as large as what is left; the epilogue reads the element's column of a vector and its row and column of a
+// matrix, none behind the last.
+// CHECK-DAG: #[[$ROWS:.*]] = affine_map<()[s0] -> (s0 ceildiv 16)>
+// CHECK-DAG: #[[$LAST:.*]] = affine_map<()[s0] -> (s0 - 1)>
+// CHECK-DAG: #[[$OF_ROWS:.*]] = affine_map<(d0)[s0] -> (-d0 + s0, 16)>
+// CHECK-DAG: #[[$OF_COLUMNS:.*]] = affine_map<(d0) -> (-d0 + 80, 64)>
+// CHECK-LABEL: func.func @epilogue
+// CHECK-SAME: %[[X:.*]]: tensor<?x96xbf16>, %[[W:.*]]: tensor<96x80xbf16>, %[[B:.*]]: tensor<85xf16>, %[[R:.*]]: tensor<?x80xbf16>
+// CHECK-DAG: %[[C79:.*]] = arith.constant 79 : index
+// CHECK-DAG: %[[M:.*]] = tensor.dim %[[X]]
+// CHECK-DAG: %[[TILES:.*]] = affine.apply #[[$ROWS]]()[%[[M]]]
+// CHECK: scf.forall (%[[C:.*]], %[[T:.*]]) in (2, %[[TILES]]) shared_outs(%[[Y:.*]] = %{{.*}}) -> (tensor<?x80xbf16>)
+// CHECK: %[[FROM:.*]] = arith.muli %[[T]], %c16
+// CHECK: %[[END:.*]] = affine.apply #[[$LAST]]()[%[[M]]]
+// CHECK: %[[HIGH:.*]] = affine.min #[[$OF_ROWS]](%[[FROM]])[%[[M]]]
+// CHECK: %[[AT:.*]] = arith.muli %[[C]], %c64
+// CHECK: %[[WIDTH:.*]] = affine.min #[[$OF_COLUMNS]](%[[AT]])
+// CHECK: %[[XS:.*]] = tensor.extract_slice %[[X]][%[[FROM]], 0] [%[[HIGH]], 96] [1, 1]
+// CHECK: %[[WS:.*]] = tensor.extract_slice %[[W]][0, %[[AT]]] [96, %[[WIDTH]]] [1, 1]
+// CHECK: %[[YS:.*]] = tensor.extract_slice %[[Y]][%[[FROM]], %[[AT]]] [%[[HIGH]], %[[WIDTH]]] [1, 1]
+// CHECK: attn_gpu.linear_tile %[[XS]], %[[WS]] outs(%[[YS]] : tensor<?x?xbf16>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+// CHECK: ^bb0(%[[SUM:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[ROW:.*]] = arith.addi %[[FROM]], %[[I]]
+// CHECK: %[[THERE:.*]] = arith.minsi %[[ROW]], %[[END]]
+// CHECK: %[[COLUMN:.*]] = arith.addi %[[AT]], %[[J]]
+// CHECK: %[[IS:.*]] = arith.minsi %[[COLUMN]], %[[C79]]
+// CHECK: tensor.extract %[[B]][%[[IS]]]
+// CHECK: tensor.extract %[[R]][%[[THERE]], %[[IS]]]
+// CHECK: attn_gpu.yield %{{.*}} : f32
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[Y]][%[[FROM]], %[[AT]]] [%[[HIGH]], %[[WIDTH]]] [1, 1]
+// CHECK: {attn.op = 7 : i64}
+func.func @epilogue(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>, %b: tensor<85xf16>, %r: tensor<?x80xbf16>) -> tensor<?x80xbf16> {
+  %y = attn.linear %x, %w, (%b, %r) {attn.schedule = #tiles, attn.op = 7 : i64} : tensor<?x96xbf16>, tensor<96x80xbf16>, (tensor<85xf16>, tensor<?x80xbf16>) -> tensor<?x80xbf16> {
+  ^bb0(%sum: f32, %bias: f32, %residual: f32):
+    %0 = arith.addf %sum, %bias : f32
+    %1 = arith.addf %0, %residual : f32
+    attn.yield %1 : f32
+  }
+  return %y : tensor<?x80xbf16>
+}
+
+// -----
+
+// Whole tiles need no bounds.
+// CHECK-LABEL: func.func @whole
+// CHECK: scf.forall {{.*}} in (2, 3)
+// CHECK-NOT: affine.min
+// CHECK: attn_gpu.linear_tile {{.*}} transposed outs(%{{.*}} : tensor<16x64xf32>) {{.*}} : tensor<16x96xbf16>, tensor<64x96xbf16> -> tensor<16x64xf32> epilogue
+// CHECK-NOT: arith.minsi
+#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>
+func.func @whole(%x: tensor<48x96xbf16>, %w: tensor<128x96xbf16>, %b: tensor<128xf32>) -> tensor<48x128xf32> {
+  %y = attn.linear %x, %w, (%b) transposed {attn.schedule = #tiles} : tensor<48x96xbf16>, tensor<128x96xbf16>, (tensor<128xf32>) -> tensor<48x128xf32> {
+  ^bb0(%sum: f32, %bias: f32):
+    %0 = arith.addf %sum, %bias : f32
+    attn.yield %0 : f32
+  }
+  return %y : tensor<48x128xf32>
+}
+
+// -----
+
+// The number of rows chooses a grid.
+// CHECK-LABEL: func.func @choose
+// CHECK: %[[M:.*]] = tensor.dim
+// CHECK: %[[FEW:.*]] = arith.cmpi sle, %[[M]], %c16
+// CHECK: scf.if %[[FEW]]
+// CHECK: attn_gpu.linear_tile {{.*}} rows = 16
+// CHECK: %[[MANY:.*]] = arith.cmpi sge, %[[M]], %c300
+// CHECK: scf.if %[[MANY]]
+// CHECK: attn_gpu.linear_tile {{.*}} rows = 128
+// CHECK: } else {
+// CHECK: attn_gpu.linear_tile {{.*}} rows = 64
+#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, warps = 4>, few_rows = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>,
+                        many_rows = <columns = 64, depth = 32, rows = 128, stages = 2, warps = 4, least = 300>>
+func.func @choose(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
+  %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}
+
+// -----
+
+// Near misses: an op without the schedule, and a result without elements.
+// CHECK-LABEL: func.func @neutral
+// CHECK: attn.linear
+func.func @neutral(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
+  %y = attn.linear %x, %w : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}
+// CHECK-LABEL: func.func @empty
+// CHECK-NOT: scf.forall
+#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>
+func.func @empty(%x: tensor<0x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<0x80xbf16> {
+  %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<0x96xbf16>, tensor<96x80xbf16> -> tensor<0x80xbf16>
+  return %y : tensor<0x80xbf16>
+}
