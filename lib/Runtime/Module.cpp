@@ -59,7 +59,7 @@ rapt_status checkTable(const rapt_artifact &artifact, const char *file, const Re
 }
 
 /// Whether the table has the code for GPUs that the manifest tells of, and no other.
-rapt_status checkDeviceCode(const rapt_module &module, const char *file, const Report &report) {
+rapt_status compareDeviceCode(const rapt_module &module, const char *file, const Report &report) {
   const auto &images = module.manifest->images;
   const rapt_artifact &artifact = *module.artifact;
   const rapt_device_code *code = artifact.abi_minor >= 4 ? artifact.device_code : nullptr;
@@ -86,7 +86,7 @@ rapt_status checkEntries(rapt_module &module, const char *file, const Report &re
                          name.c_str(), entry.name ? entry.name : "nothing");
   }
   module.entries = module.artifact->entries + entries.size() * size_t(module.variant);
-  return checkDeviceCode(module, file, report);
+  return compareDeviceCode(module, file, report);
 }
 
 /// Parses module.manifestText and chooses what this machine runs of it.
@@ -147,9 +147,16 @@ rapt_status openWeights(rapt_module &module, const rapt_module_options &options,
 rapt_status openData(rapt_module &module, const rapt_module_options &options, const char *file, const char *home,
                      const Report &report) {
   const bool isForDevice = !module.manifest->images.empty();
-  if (isForDevice)
-    if (rapt_status status = Device::open(*module.artifact->device_code, options.device, file, module.device, report))
+  if (isForDevice) {
+    const rapt_device_code &code = *module.artifact->device_code;
+    rapt_status status = checkDeviceCode(code, file, report);
+    if (!status)
+      status = Device::open(options.device, module.device, report);
+    if (!status)
+      status = module.device->load(code, file, report);
+    if (status)
       return status;
+  }
   rapt_status status = openWeights(module, options, home, report);
   if (status || !isForDevice || !module.manifest->hasWeights)
     return status;

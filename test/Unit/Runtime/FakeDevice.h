@@ -32,6 +32,10 @@ inline constexpr int counterVocabulary = 4;
 /// Entry "add": sum = x + y, all f32 [n].
 DeviceArtifact adderOnDevice();
 
+/// Entry "add" as a bare kernel: starts a kernel of `code`, that of adderOnDevice().
+int32_t startAdder(const rapt_env *env, const rapt_device_code *code, const float *x, const float *y, float *sum,
+                   int64_t count);
+
 /// The undamaged decoder and counter, opened once.
 rapt_module *deviceModule();
 rapt_module *counterModule();
