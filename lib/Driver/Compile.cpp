@@ -144,6 +144,8 @@ bool Compilation::prepare() {
   Expected<std::string> architecture = chooseArchitecture(target, options);
   if (!architecture)
     return fail(WrongUsage, architecture.error().message);
+  if (emit == Emit::PTX && architecture->empty())
+    return fail(WrongUsage, "--emit=ptx is for GPUs, but the target is " + options.target);
   for (host::Machine &machine : *machines) {
     TargetInfo capabilities = target.capabilities(machine, options.emulate, *architecture);
     capabilities.target = options.target; // as text of a target's stage has it
@@ -499,12 +501,14 @@ MaybeFailure Compilation::emitVariant(size_t variant, host::Output output, std::
   return lowering.emit(chosen, {&table}, output, code);
 }
 
-/// LLVM IR or assembly: the code of the artifact, with a manifest that fits any content.
+/// LLVM IR, assembly or PTX: the code of the artifact, with a manifest that fits any content.
 bool Compilation::writeCode() {
   std::string code;
   if (Status described = manifest.model ? weights.describe(manifest, paths.base) : Status(); !described)
     return failOf(described, Bug);
-  if (!passed(emitVariant(0, emit == Emit::LLVMIR ? host::Output::LLVMIR : host::Output::Assembly, code)))
+  if (!passed(emit == Emit::PTX
+                  ? first().emitDevice(code)
+                  : emitVariant(0, emit == Emit::LLVMIR ? host::Output::LLVMIR : host::Output::Assembly, code)))
     return false;
   Status written = writeText(paths.main, code);
   return written ? true : failOf(written);

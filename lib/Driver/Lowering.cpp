@@ -226,18 +226,31 @@ MaybeFailure Lowering::lowerTo(Stage stage) {
   return std::nullopt;
 }
 
-/// Puts device code into the host program, once.
-MaybeFailure Lowering::embedDeviceCode() {
-  std::lock_guard<std::mutex> hold(translating);
-  if (std::exchange(hasDeviceCode, true))
-    return std::nullopt;
+MaybeFailure Lowering::runDevicePasses(void (Target::*add)(OpPassManager &) const) {
   PassManager passes(&context, ModuleOp::getOperationName());
-  targetNamed(options.target)->addEmission(passes);
+  (targetNamed(options.target)->*add)(passes);
   if (passes.empty())
     return std::nullopt;
   const Phases::Step timed(phases, phaseFor("code generation for the device", *variants.front()));
   return succeeded(passes.run(*module)) ? std::nullopt
                                         : MaybeFailure(internalFailure("cannot generate code for the device"));
+}
+
+/// Puts device code into the host program, once.
+MaybeFailure Lowering::embedDeviceCode() {
+  std::lock_guard<std::mutex> hold(translating);
+  if (std::exchange(hasDeviceCode, true))
+    return std::nullopt;
+  MaybeFailure failure = runDevicePasses(&Target::addDeviceCode);
+  return failure ? failure : runDevicePasses(&Target::addEmission);
+}
+
+MaybeFailure Lowering::emitDevice(std::string &text) {
+  if (MaybeFailure failure = runDevicePasses(&Target::addDeviceCode))
+    return failure;
+  text = targetNamed(options.target)->deviceText(*module);
+  return text.empty() ? MaybeFailure(Failure{WrongInput, shownPath(options.input) + ": has no code for a GPU"})
+                      : std::nullopt;
 }
 
 MaybeFailure Lowering::emit(const CodeVariant &variant, const host::Exports &exports, host::Output output,

@@ -14,7 +14,7 @@ namespace {
 
 using Choices = std::span<const std::string_view>;
 constexpr std::string_view stages[] = {"imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect",
-                                       "llvm-ir",  "asm",       "obj",      "a",     "so"};
+                                       "llvm-ir",  "asm",       "ptx",      "obj",   "a",       "so"};
 constexpr Choices irStages = Choices(stages).first(6);
 constexpr std::string_view weightTypes[] = {"auto", "f32", "bf16", "f16"};
 constexpr std::string_view activationTypes[] = {"f32", "bf16", "f16"};
@@ -162,7 +162,7 @@ constexpr Option table[] = {
     {{"o", "output", "F", "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it", false, true},
      setFile<&Options::output>},
     {{"emit", "", "STAGE",
-      "stop at imported, canonical, laid-out, tiled, backend, llvm-dialect, llvm-ir, asm, obj, a or so (default)"},
+      "stop at imported, canonical, laid-out, tiled, backend, llvm-dialect, llvm-ir, asm, ptx, obj, a or so (default)"},
      setChoice<&Options::emit, stages>},
     {{"S", "assemble", nullptr, "the same as --emit=asm"}, setEmit<assembly>},
     {{"c", "compile", nullptr, "the same as --emit=obj"}, setEmit<object>},

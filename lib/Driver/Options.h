@@ -17,7 +17,7 @@ inline constexpr std::string_view kTargets[] = {
 struct Options {
   std::string program; ///< argv[0]
   std::string input, output;
-  std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
+  std::string emit; ///< a stage's name, or asm, ptx, obj, so, a; never empty after parsing
   std::string target{kTargets[0]};
   std::string triple, attributes, dtype = "auto", cacheDtype = "auto", activations, quantize = "none", weights,
                                   saveWeights, prefix, dumpDirectory, remarks, progress = "auto";

@@ -56,8 +56,11 @@ public:
   /// Appends the pass that checks what `stage`, one behind canonical, promises, if there is one.
   virtual void addContract(mlir::OpPassManager &passes, Stage stage) const = 0;
 
-  /// Appends the passes that compile device code of the stage llvm-dialect and put it into the host program, which is
-  /// all that is left then.
+  /// Appends the passes that compile device code of the stage llvm-dialect.
+  virtual void addDeviceCode(mlir::OpPassManager &) const {}
+  /// The text of compiled device code; empty where there is none.
+  virtual std::string deviceText(mlir::ModuleOp) const { return {}; }
+  /// Appends the passes that put compiled device code into the host program, which is all that is left then.
   virtual void addEmission(mlir::OpPassManager &) const {}
 
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;

@@ -97,12 +97,22 @@ public:
     }
   }
 
-  void addEmission(OpPassManager &passes) const override {
+  void addDeviceCode(OpPassManager &passes) const override {
     GpuModuleToBinaryPassOptions binary;
     binary.compilationTarget = "isa";
     passes.addPass(createGpuModuleToBinaryPass(binary));
-    passes.addPass(createAttnCUDAEmbedCode());
   }
+
+  std::string deviceText(ModuleOp module) const override {
+    std::string text;
+    for (auto binary : module.getOps<gpu::BinaryOp>())
+      for (auto object : binary.getObjects().getAsRange<gpu::ObjectAttr>())
+        if (object.getFormat() == gpu::CompilationTarget::Assembly)
+          text += object.getObject().getValue().rtrim('\0');
+    return text;
+  }
+
+  void addEmission(OpPassManager &passes) const override { passes.addPass(createAttnCUDAEmbedCode()); }
 
   void registerDialects(DialectRegistry &registry) const override {
     cuda::registerCodegenDialects(registry);
