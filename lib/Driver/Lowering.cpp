@@ -42,17 +42,17 @@ std::string pluginOptions(const Options &options) {
 }
 
 /// The options that follow the module's file on a command line that compiles the same code without weights.
-std::string codeOptions(const Options &options, const host::Machine &machine, Stage reached) {
+std::string codeOptions(const Options &options, const CodeVariant &variant, Stage reached) {
   std::string text = " --no-weights";
   if (options.target != allTargets().front()->name())
     text += " --target=" + options.target;
   if (!options.triple.empty())
     text += " --mtriple=" + options.triple;
-  text += " --mcpu=" + machine.name;
+  text += " --mcpu=" + variant.machine.name;
   if (!options.attributes.empty())
     text += " --mattr=" + options.attributes;
   if (!options.gpuArchitectures.empty())
-    text += " --gpu-arch=" + options.gpuArchitectures.front();
+    text += " --gpu-arch=" + variant.architecture;
   if (options.dtype != "auto")
     text += " --dtype=" + options.dtype;
   if (options.quantize != "none")
@@ -169,7 +169,7 @@ Failure Lowering::failPasses(Stage to) {
 
 /// The name of a phase, with the CPU where there are several.
 std::string Lowering::phaseFor(const std::string &name, const CodeVariant &variant) const {
-  return label.empty() ? name : name + " for " + variant.machine.name;
+  return label.empty() ? name : name + " for " + variant.name;
 }
 
 MaybeFailure Lowering::runPasses(Stage to) {
@@ -190,7 +190,7 @@ MaybeFailure Lowering::runPasses(Stage to) {
   if (MaybeFailure failure = runUserPasses())
     return failure;
   step = {"going on from the stage " + name, source, "raptc " + pluginOptions(options),
-          codeOptions(options, variants.front()->machine, start)};
+          codeOptions(options, *variants.front(), start)};
   return dump();
 }
 

@@ -68,12 +68,13 @@ std::string gpusOf(const artifact::Manifest::Device &device) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(name);
   };
-  for (const artifact::Manifest::Device::Image &image : device.images)
-    if (image.form == "ptx") // which the driver compiles for newer GPUs, too, unless it is for one alone
-      add(image.arch + (image.arch.ends_with('a') ? "" : " or newer"));
-  for (const artifact::Manifest::Device::Image &image : device.images)
-    if (std::find(names.begin(), names.end(), image.arch + " or newer") == names.end())
-      add(image.arch);
+  for (const auto &images : device.images) {
+    // The driver compiles PTX for newer GPUs, too, unless it is for one alone.
+    const bool hasText =
+        std::any_of(images.begin(), images.end(), [](const auto &image) { return image.form == "ptx"; });
+    const std::string &arch = images.front().arch;
+    add(arch + (hasText && !arch.ends_with('a') ? " or newer" : ""));
+  }
   std::string list;
   for (const std::string &name : names)
     list += (list.empty() ? "" : ", ") + name;

@@ -90,6 +90,13 @@ rapt_status Device::load(const rapt_device_code &table, const char *file, const 
   return RAPT_OK;
 }
 
+rapt_status Device::refuse(const char *file, const char *gpus, const Report &report) const {
+  return report.fail(
+      RAPT_UNSUPPORTED,
+      "%s: the library has code for %s; GPU %d is sm_%d (%s): compile with --gpu-arch=sm_%d, or --target=cpu", file,
+      gpus, ordinal, arch, gpuName, arch);
+}
+
 bool Device::isLoaded(const rapt_device_code &table) const {
   const DeviceCode *code = codes.get();
   while (code && !code->isOf(&table))

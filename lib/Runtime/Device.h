@@ -29,9 +29,13 @@ public:
   /// The loaded code that the kernel belongs to; null where it is not loaded, or the kernel is none of its own.
   const DeviceCode *codeOf(const rapt_kernel &kernel) const;
   bool isLoaded(const rapt_device_code &table) const;
+  /// The architecture of the code that was loaded last, "sm_90a"; "" without.
+  const char *codeArchitecture() const { return codes ? codes->architecture : ""; }
   /// The GPU's, as GpuArch::number, and its name.
   int architecture() const { return arch; }
   const char *name() const { return gpuName; }
+  /// Fails with a line that says for which GPUs the library has code, such as "sm_90a, sm_80 or newer".
+  rapt_status refuse(const char *file, const char *gpus, const Report &report) const;
   /// Writes "out of memory on GPU 0 (NAME): ... bytes wanted for WHAT, ... free".
   void describeShortage(char *text, size_t size, uint64_t wanted, const char *what) const;
   /// False in a child process, in which the parent's driver is of no use.

@@ -32,10 +32,7 @@ rapt_status noImage(const Device &device, const rapt_device_code &table, const c
     used += size_t(snprintf(list + used, sizeof list - used, "%s%s%s", i ? ", " : "", table.images[i].arch,
                             isOpen ? " or newer" : ""));
   }
-  return report.fail(
-      RAPT_UNSUPPORTED,
-      "%s: the library has code for %s; GPU %d is sm_%d (%s): compile with --gpu-arch=sm_%d, or --target=cpu", file,
-      list, device.ordinal, device.architecture(), device.name(), device.architecture());
+  return device.refuse(file, list, report);
 }
 
 } // namespace
@@ -105,8 +102,10 @@ rapt_status DeviceCode::loadImage(const rapt_device_image &image, const char *fi
   void *values[] = {errors, reinterpret_cast<void *>(sizeof errors)};
   DeviceScope scope(device);
   Result result = scope.result ? scope.result : device.driver.moduleLoad(&loaded, image.bytes, 2, options, values);
-  if (result == Success)
+  if (result == Success) {
+    architecture = image.arch;
     return RAPT_OK;
+  }
   loaded = nullptr;
   errors[sizeof errors - 1] = 0;
   cutErrors(errors, firstError, sizeof firstError);

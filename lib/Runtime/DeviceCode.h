@@ -42,6 +42,7 @@ public:
   /// The kernel's function, which is looked up when it is first asked for. Inside a DeviceScope.
   cuda::Result find(const rapt_kernel &kernel, cuda::Function &function) const;
 
+  const char *architecture = "";    ///< of the image
   std::unique_ptr<DeviceCode> next; ///< another artifact's on the same device
 
 private:

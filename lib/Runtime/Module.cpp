@@ -58,11 +58,17 @@ rapt_status checkTable(const rapt_artifact &artifact, const char *file, const Re
   return RAPT_OK;
 }
 
+/// The code for GPUs that a variant's entries start; null for code of CPUs.
+const rapt_device_code *deviceCode(const rapt_artifact &artifact, size_t variant) {
+  if (artifact.abi_minor >= 5)
+    return artifact.variant_code ? artifact.variant_code[variant] : nullptr;
+  return artifact.abi_minor == 4 ? artifact.device_code : nullptr;
+}
+
 /// Whether the table has the code for GPUs that the manifest tells of, and no other.
 rapt_status compareDeviceCode(const rapt_module &module, const char *file, const Report &report) {
-  const auto &images = module.manifest->images;
-  const rapt_artifact &artifact = *module.artifact;
-  const rapt_device_code *code = artifact.abi_minor >= 4 ? artifact.device_code : nullptr;
+  const auto &images = module.manifest->variants[size_t(module.variant)].images;
+  const rapt_device_code *code = deviceCode(*module.artifact, size_t(module.variant));
   bool isSame = code ? code->image_count == images.size() && code->images : images.empty();
   for (size_t i = 0; code && isSame && i < images.size(); ++i)
     isSame = code->images[i].arch && images[i].arch == code->images[i].arch &&
@@ -96,12 +102,16 @@ rapt_status readManifest(rapt_module &module, const char *file, const rapt_modul
   if (rapt_status status = parseManifest(module.manifestText, module.manifestBytes, file, &manifest, report))
     return status;
   module.manifest.reset(manifest);
-  if (options.device && manifest->images.empty())
+  if (options.device && !manifest->isForDevice())
     return report.fail(RAPT_INVALID, "%s: device is %d, but its code is for CPUs", file, options.device);
-  if (!(options.flags & RAPT_INSPECT))
-    return chooseVariant(*manifest, file, options.variant, module.variant, report);
-  chooseVariant(*manifest, file, options.variant, module.variant, Report(nullptr, 0));
-  return RAPT_OK;
+  if (options.flags & RAPT_INSPECT) {
+    chooseVariant(*manifest, file, options.variant, nullptr, module.variant, Report(nullptr, 0));
+    return RAPT_OK;
+  }
+  if (manifest->isForDevice())
+    if (rapt_status status = Device::open(options.device, module.device, report))
+      return status;
+  return chooseVariant(*manifest, file, options.variant, module.device.get(), module.variant, report);
 }
 
 rapt_status borrowInside(rapt_module &module, uint32_t flags, const Report &report) {
@@ -143,22 +153,15 @@ rapt_status openWeights(rapt_module &module, const rapt_module_options &options,
   return status ? status : module.weights.take(file, manifest, options.flags, name, report);
 }
 
-/// The weights, and the GPU of code for one, whose absence is told before weights are read.
+/// The code for a GPU, and the weights.
 rapt_status openData(rapt_module &module, const rapt_module_options &options, const char *file, const char *home,
                      const Report &report) {
-  const bool isForDevice = !module.manifest->images.empty();
-  if (isForDevice) {
-    const rapt_device_code &code = *module.artifact->device_code;
-    rapt_status status = checkDeviceCode(code, file, report);
-    if (!status)
-      status = Device::open(options.device, module.device, report);
-    if (!status)
-      status = module.device->load(code, file, report);
-    if (status)
+  const rapt_device_code *code = deviceCode(*module.artifact, size_t(module.variant));
+  if (code)
+    if (rapt_status status = module.device->load(*code, file, report))
       return status;
-  }
   rapt_status status = openWeights(module, options, home, report);
-  if (status || !isForDevice || !module.manifest->hasWeights)
+  if (status || !code || !module.manifest->hasWeights)
     return status;
   return module.device->upload(module.weights.data(), module.manifest->weightsBytes, report);
 }
@@ -337,6 +340,7 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.start_token = m.startToken;
   all.source_vocabulary = m.sourceVocabulary;
   all.target_gpus = m.gpus.c_str();
+  all.target_gpu = module->device ? module->device->codeArchitecture() : "";
   all.size = size;
   memcpy(info, &all, size < sizeof all ? size : sizeof all);
   return RAPT_OK;

@@ -219,7 +219,7 @@ DeviceArtifact make(std::string manifest, rapt_artifact_entry entry, const char 
   made.entries = {entry};
   made.images = {{"sm_80", ptx, N, 0, 0}};
   made.code = {2, 1, nullptr, kernels};
-  made.table = {RAPT_ARTIFACT_MAGIC, RAPT_ABI_MAJOR, 4, nullptr, 0, nullptr, 1, nullptr, 0, nullptr};
+  made.table = {RAPT_ARTIFACT_MAGIC, RAPT_ABI_MAJOR, 4, nullptr, 0, nullptr, 1, nullptr, 0, nullptr, nullptr};
   return made;
 }
 
@@ -247,6 +247,7 @@ rapt_status DeviceArtifact::open(rapt_module **module, Message &message, rapt_mo
   table.entries = entries.data();
   code.images = images.data();
   table.device_code = &code;
+  table.variant_code = variantCode.empty() ? nullptr : variantCode.data();
   if (!started) {
     rapt_entry_fn run = table.entries[0].run;
     started = run == decoderStep ? &decoderCode : run == counterStep ? &counterCode : &adderCode;

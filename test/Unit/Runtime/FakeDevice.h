@@ -17,6 +17,7 @@ struct DeviceArtifact {
   std::vector<rapt_artifact_entry> entries;
   std::vector<rapt_device_image> images;
   rapt_device_code code{};
+  std::vector<const rapt_device_code *> variantCode; ///< of a table of ABI 1.5
   rapt_artifact table{};
 
   rapt_status open(rapt_module **module, Message &message, rapt_module_options options = {});

@@ -16,7 +16,7 @@ extern "C" {
 
 #define RAPT_ARTIFACT_MAGIC UINT64_C(0x0054524154504152) /* "RAPTART\0" */
 #define RAPT_ABI_MAJOR 1
-#define RAPT_ABI_MINOR 4
+#define RAPT_ABI_MINOR 5
 
 /* Code for a device, since ABI 1.4. Entries of such an artifact run on the host: they compute arguments and start
  * kernels. All buffers that they get are addresses of the device's memory, which the host never reads. */
@@ -101,8 +101,11 @@ typedef struct rapt_artifact {
   /* Since ABI 1.1, to be read only where abi_minor says so: the bytes of a whole weight file, aligned to 4096. */
   const void *weights;
   uint64_t weights_size; /* 0: the weights are a file */
-  /* Since ABI 1.4, to be read only where abi_minor says so. NULL: code for CPUs. */
+  /* Since ABI 1.4, to be read only where abi_minor says so. NULL: code for CPUs. Else that of the first variant, whose
+   * kernels its entries start. */
   const rapt_device_code *device_code;
+  /* Since ABI 1.5, to be read only where abi_minor says so. NULL: code for CPUs. Else one for each variant. */
+  const rapt_device_code *const *variant_code;
 } rapt_artifact;
 
 /* The weight file: this header, then sections, each aligned to 4096 bytes. Section 0 is "weights", the bytes that
