@@ -67,18 +67,20 @@ const rapt_device_code *deviceCode(const rapt_artifact &artifact, size_t variant
 
 /// Whether the table has the code for GPUs that the manifest tells of, and no other.
 rapt_status compareDeviceCode(const rapt_module &module, const char *file, const Report &report) {
-  const auto &images = module.manifest->variants[size_t(module.variant)].images;
-  const rapt_device_code *code = deviceCode(*module.artifact, size_t(module.variant));
-  bool isSame = code ? code->image_count == images.size() && code->images : images.empty();
-  for (size_t i = 0; code && isSame && i < images.size(); ++i)
-    isSame = code->images[i].arch && images[i].arch == code->images[i].arch &&
-             code->images[i].form == uint32_t(images[i].isMachineCode);
-  return isSame ? RAPT_OK
-                : report.fail(RAPT_BAD_FILE, "%s: the code for GPUs in its manifest and in its table differ", file);
+  for (size_t variant = 0; variant < module.manifest->variants.size(); ++variant) {
+    const auto &images = module.manifest->variants[variant].images;
+    const rapt_device_code *code = deviceCode(*module.artifact, variant);
+    bool isSame = code ? code->image_count == images.size() && code->images : images.empty();
+    for (size_t i = 0; code && isSame && i < images.size(); ++i)
+      isSame = code->images[i].arch && images[i].arch == code->images[i].arch &&
+               code->images[i].form == uint32_t(images[i].isMachineCode);
+    if (!isSame)
+      return report.fail(RAPT_BAD_FILE, "%s: the code for GPUs in its manifest and in its table differ", file);
+  }
+  return RAPT_OK;
 }
 
-/// Sets module.entries.
-rapt_status checkEntries(rapt_module &module, const char *file, const Report &report) {
+rapt_status checkEntries(const rapt_module &module, const char *file, const Report &report) {
   const auto &entries = module.manifest->entries;
   const size_t variants = module.manifest->variants.size();
   if (entries.size() * variants != module.artifact->entry_count)
@@ -91,11 +93,10 @@ rapt_status checkEntries(rapt_module &module, const char *file, const Report &re
       return report.fail(RAPT_BAD_FILE, "%s: entry %zu is %s in its manifest and %s in its table", file, i,
                          name.c_str(), entry.name ? entry.name : "nothing");
   }
-  module.entries = module.artifact->entries + entries.size() * size_t(module.variant);
   return compareDeviceCode(module, file, report);
 }
 
-/// Parses module.manifestText and chooses what this machine runs of it.
+/// Parses module.manifestText and chooses what the processor runs of it.
 rapt_status readManifest(rapt_module &module, const char *file, const rapt_module_options &options,
                          const Report &report) {
   Manifest *manifest = nullptr;
@@ -108,10 +109,7 @@ rapt_status readManifest(rapt_module &module, const char *file, const rapt_modul
     chooseVariant(*manifest, file, options.variant, nullptr, module.variant, Report(nullptr, 0));
     return RAPT_OK;
   }
-  if (manifest->isForDevice())
-    if (rapt_status status = Device::open(options.device, module.device, report))
-      return status;
-  return chooseVariant(*manifest, file, options.variant, module.device.get(), module.variant, report);
+  return chooseVariant(*manifest, file, options.variant, nullptr, module.variant, report);
 }
 
 rapt_status borrowInside(rapt_module &module, uint32_t flags, const Report &report) {
@@ -153,17 +151,29 @@ rapt_status openWeights(rapt_module &module, const rapt_module_options &options,
   return status ? status : module.weights.take(file, manifest, options.flags, name, report);
 }
 
-/// The code for a GPU, and the weights.
+/// Opens the GPU, and chooses and loads the code that it runs.
+rapt_status openDevice(rapt_module &module, const rapt_module_options &options, const char *file,
+                       const Report &report) {
+  if (rapt_status status = Device::open(options.device, module.device, report))
+    return status;
+  if (rapt_status status =
+          chooseVariant(*module.manifest, file, options.variant, module.device.get(), module.variant, report))
+    return status;
+  return module.device->load(*deviceCode(*module.artifact, size_t(module.variant)), file, report);
+}
+
+/// Sets module.entries. A GPU's absence is told before weights are read.
 rapt_status openData(rapt_module &module, const rapt_module_options &options, const char *file, const char *home,
                      const Report &report) {
-  const rapt_device_code *code = deviceCode(*module.artifact, size_t(module.variant));
-  if (code)
-    if (rapt_status status = module.device->load(*code, file, report))
+  const Manifest &manifest = *module.manifest;
+  if (manifest.isForDevice())
+    if (rapt_status status = openDevice(module, options, file, report))
       return status;
+  module.entries = module.artifact->entries + manifest.entries.size() * size_t(module.variant);
   rapt_status status = openWeights(module, options, home, report);
-  if (status || !code || !module.manifest->hasWeights)
+  if (status || !module.device || !manifest.hasWeights)
     return status;
-  return module.device->upload(module.weights.data(), module.manifest->weightsBytes, report);
+  return module.device->upload(module.weights.data(), manifest.weightsBytes, report);
 }
 
 rapt_status loadLibrary(rapt_module &module, const char *path, const Report &report) {
