@@ -60,6 +60,7 @@ private:
   bool failInternally(const std::string &what) { return passed(internalFailure(what)); }
 
   bool prepare();
+  Status checkDeviceCode(const Target &target) const;
   bool loadPlugins();
   bool checkUserPasses();
   bool read();
@@ -136,6 +137,26 @@ Expected<std::vector<std::string>> chooseArchitectures(const Target &target, con
   return chosen;
 }
 
+/// The forms of the code for a GPU, best first.
+std::vector<artifact::Manifest::Device::Image> imagesFor(const std::string &architecture, const Options &options) {
+  std::vector<artifact::Manifest::Device::Image> images;
+  if (options.gpuCode == "cubin" || options.gpuCode == "both")
+    images.push_back({architecture, "cubin"});
+  if (options.gpuCode != "cubin")
+    images.push_back({architecture, "ptx"});
+  return images;
+}
+
+/// Refuses options of code for GPUs where the target has none.
+Status Compilation::checkDeviceCode(const Target &target) const {
+  const bool hasDevice = !target.device().empty();
+  if (emit == Emit::PTX && !hasDevice)
+    return Error{"--emit=ptx is for GPUs, but the target is " + options.target};
+  if (!options.gpuCode.empty() && !hasDevice)
+    return Error{"--gpu-code=" + options.gpuCode + " is for GPUs, but the target is " + options.target};
+  return {};
+}
+
 /// Everything that can be wrong about the command line alone.
 bool Compilation::prepare() {
   phases.enter("setting up");
@@ -158,8 +179,8 @@ bool Compilation::prepare() {
   Expected<std::vector<std::string>> architectures = chooseArchitectures(target, options);
   if (!architectures)
     return fail(WrongUsage, architectures.error().message);
-  if (emit == Emit::PTX && target.device().empty())
-    return fail(WrongUsage, "--emit=ptx is for GPUs, but the target is " + options.target);
+  if (Status good = checkDeviceCode(target); !good)
+    return failOf(good, WrongUsage);
   for (const std::string &architecture : *architectures)
     for (host::Machine &machine : *machines) {
       TargetInfo capabilities = target.capabilities(machine, options.emulate, architecture);
@@ -350,7 +371,7 @@ bool Compilation::describe() {
   if (const Target &target = *targetNamed(options.target); !target.device().empty()) {
     manifest.device = {target.device().str(), {}};
     for (const CodeVariant &variant : variants)
-      manifest.device->images.push_back({{variant.architecture, "ptx"}});
+      manifest.device->images.push_back(imagesFor(variant.architecture, options));
   }
   describeModel(module(), *targetNamed(options.target), manifest);
   if (!manifest.model && variants.size() > 1)
@@ -477,6 +498,9 @@ bool Compilation::lowerAndWrite() {
     Status written = writeText("", prediction(manifest, *bytes, options.verbose));
     return written ? true : failOf(written);
   }
+  if (!options.gpuCode.empty() && options.gpuCode != "ptx") // before the work that needs it
+    if (Expected<std::string> assembler = targetNamed(options.target)->findAssembler(); !assembler)
+      return fail(WrongInput, assembler.error().message);
   phases.enter("opening weights");
   if (emit >= Emit::Object && !openWeights())
     return false;

@@ -53,6 +53,8 @@ std::string codeOptions(const Options &options, const CodeVariant &variant, Stag
     text += " --mattr=" + options.attributes;
   if (!options.gpuArchitectures.empty())
     text += " --gpu-arch=" + variant.architecture;
+  if (!options.gpuCode.empty())
+    text += " --gpu-code=" + options.gpuCode;
   if (options.dtype != "auto")
     text += " --dtype=" + options.dtype;
   if (options.quantize != "none")
@@ -236,13 +238,26 @@ MaybeFailure Lowering::runDevicePasses(void (Target::*add)(OpPassManager &) cons
                                         : MaybeFailure(internalFailure("cannot generate code for the device"));
 }
 
+MaybeFailure Lowering::assembleDeviceCode() {
+  if (options.gpuCode.empty() || options.gpuCode == "ptx")
+    return std::nullopt;
+  const Phases::Step timed(phases, phaseFor("machine code for the device", *variants.front()));
+  const Target &target = *targetNamed(options.target);
+  Expected<std::string> assembler = target.findAssembler();
+  Status done = assembler ? target.assemble(*module, *assembler, options.gpuCode == "both") : Status(assembler.error());
+  return done ? std::nullopt : MaybeFailure(Failure{WrongInput, done.error().message});
+}
+
 /// Puts device code into the host program, once.
 MaybeFailure Lowering::embedDeviceCode() {
   std::lock_guard<std::mutex> hold(translating);
   if (std::exchange(hasDeviceCode, true))
     return std::nullopt;
-  MaybeFailure failure = runDevicePasses(&Target::addDeviceCode);
-  return failure ? failure : runDevicePasses(&Target::addEmission);
+  if (MaybeFailure failure = runDevicePasses(&Target::addDeviceCode))
+    return failure;
+  if (MaybeFailure failure = assembleDeviceCode())
+    return failure;
+  return runDevicePasses(&Target::addEmission);
 }
 
 MaybeFailure Lowering::emitDevice(std::string &text) {

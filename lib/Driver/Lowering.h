@@ -60,6 +60,7 @@ private:
   MaybeFailure runPasses(Stage to);
   /// Runs the passes of --run-passes for the stage of the module, and checks what the stage promises.
   MaybeFailure runUserPasses();
+  MaybeFailure assembleDeviceCode();
   MaybeFailure runDevicePasses(void (Target::*add)(mlir::OpPassManager &) const);
   MaybeFailure embedDeviceCode();
   Failure failPasses(Stage to);

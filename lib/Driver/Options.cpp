@@ -20,6 +20,7 @@ constexpr std::string_view weightTypes[] = {"auto", "f32", "bf16", "f16"};
 constexpr std::string_view activationTypes[] = {"f32", "bf16", "f16"};
 constexpr std::string_view cacheTypes[] = {"auto", "f32", "bf16", "f16", "int8"};
 constexpr std::string_view quantizations[] = {"none", "w8a8", "w8", "w4"};
+constexpr std::string_view gpuCodes[] = {"ptx", "cubin", "both"};
 constexpr std::string_view groupSizes[] = {"32", "64", "128"};
 constexpr std::string_view progressModes[] = {"auto", "always", "never"};
 
@@ -185,6 +186,9 @@ constexpr Option table[] = {
     {{"gpu-arch", "", "A[,B,...]",
       "with --target=cuda: sm_80 (default), sm_86, sm_89, sm_90 or sm_90a; of several the best is taken at load"},
      setGpuArchitectures},
+    {{"gpu-code", "", "FORM",
+      "with --target=cuda: ptx, which the driver compiles (default), cubin by the CUDA toolkit's ptxas, or both"},
+     setChoice<&Options::gpuCode, gpuCodes>},
     {{"mtune", "", "A", "refused, as --mcpu says it", true}, refuseTuning},
     {{"O", "", "LEVEL", "as clang's: code is always optimized", true, true}, setLevel},
     {{"fPIC", "fpic", nullptr, "as clang's: code always is position-independent", true}, setNothing},
@@ -277,6 +281,8 @@ Status checkProcessors(const Options &o) {
   if (o.gpuArchitectures.size() > 1 && !binary)
     return usage("--emit=" + o.emit + " shows the code for one GPU; give one --gpu-arch, not " +
                  std::to_string(o.gpuArchitectures.size()));
+  if (o.emit == "ptx" && !o.gpuCode.empty() && o.gpuCode != "ptx")
+    return usage("--emit=ptx shows PTX; --gpu-code=" + o.gpuCode + " is for libraries and objects");
   if (o.gpuArchitectures.size() > 1 && o.cpus.size() > 1)
     return usage("code for " + std::to_string(o.gpuArchitectures.size()) +
                  " GPUs is for one CPU; give one --mcpu, not " + std::to_string(o.cpus.size()));

@@ -23,6 +23,7 @@ struct Options {
                                   saveWeights, prefix, dumpDirectory, remarks, progress = "auto";
   std::vector<std::string> cpus;             ///< one variant of the code for each; empty: the default of the triple
   std::vector<std::string> gpuArchitectures; ///< empty: the default of the target
+  std::string gpuCode;                       ///< ptx, cubin or both; empty: ptx
   std::string emulate;                       ///< matrix instructions of the target, or empty
   std::string fault;                         ///< KIND@PLACE, see FaultInjection.h
   /// --mcpu=help instead of names.

@@ -79,21 +79,23 @@ DeviceCode::~DeviceCode() {
 
 rapt_status DeviceCode::load(const Device &device, const rapt_device_code &table, const char *file,
                              std::unique_ptr<DeviceCode> &code, const Report &report) {
-  const rapt_device_image *chosen = nullptr;
-  for (uint32_t i = 0; i < table.image_count && !chosen; ++i) {
-    GpuArch own;
-    GpuArch::parse(table.images[i].arch, own);
-    if (own.runsOn(device.architecture(), table.images[i].form == formMachineCode))
-      chosen = &table.images[i];
-  }
-  if (!chosen)
-    return noImage(device, table, file, report);
   code.reset(new (std::nothrow) DeviceCode(device, table));
   if (code)
     code->functions.reset(new (std::nothrow) std::atomic<Function>[table.kernel_count]());
   if (!code || !code->functions)
     return report.fail(RAPT_NOMEM, "%s: no memory for %llu kernels", file, ull(table.kernel_count));
-  return code->loadImage(*chosen, file, report);
+  rapt_status status = RAPT_OK;
+  bool hasOne = false;
+  for (uint32_t i = 0; i < table.image_count; ++i) {
+    GpuArch own;
+    GpuArch::parse(table.images[i].arch, own);
+    if (!own.runsOn(device.architecture(), table.images[i].form == formMachineCode))
+      continue;
+    hasOne = true;
+    if (!(status = code->loadImage(table.images[i], file, report)) || status == RAPT_NOMEM)
+      return status;
+  }
+  return hasOne ? status : noImage(device, table, file, report);
 }
 
 rapt_status DeviceCode::loadImage(const rapt_device_image &image, const char *file, const Report &report) {

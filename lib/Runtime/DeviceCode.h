@@ -24,10 +24,11 @@ struct GpuArch {
 /// Checks a table before anything is done with it. `file` names the artifact in messages.
 rapt_status checkDeviceCode(const rapt_device_code &table, const char *file, const Report &report);
 
-/// The first image of a loaded table. Its kernels are found by any thread.
+/// An image of a table, loaded. Its kernels are found by any thread.
 class DeviceCode {
 public:
-  /// Loads the first image that runs on the GPU. The table was checked.
+  /// Loads the first image that runs on the GPU and that its driver takes: an old driver refuses machine code of a
+  /// newer CUDA. The table was checked.
   static rapt_status load(const Device &device, const rapt_device_code &table, const char *file,
                           std::unique_ptr<DeviceCode> &code, const Report &report);
   DeviceCode(const DeviceCode &) = delete;

@@ -60,6 +60,10 @@ public:
   virtual void addDeviceCode(mlir::OpPassManager &) const {}
   /// The text of compiled device code; empty where there is none.
   virtual std::string deviceText(mlir::ModuleOp) const { return {}; }
+  /// The program that makes machine code of device code's text, a path; the error says where it was looked for.
+  virtual Expected<std::string> findAssembler() const { return std::string(); }
+  /// Puts machine code beside the text of compiled device code, or in place of it unless `keepsText`.
+  virtual Status assemble(mlir::ModuleOp, const std::string & /*assembler*/, bool /*keepsText*/) const { return {}; }
   /// Appends the passes that put compiled device code into the host program, which is all that is left then.
   virtual void addEmission(mlir::OpPassManager &) const {}
 

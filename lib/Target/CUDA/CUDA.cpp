@@ -8,6 +8,7 @@
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/CUDA/Architecture.h"
+#include "lib/Target/CUDA/Assembler.h"
 #include "lib/Target/CUDA/Attention/Attention.h"
 #include "lib/Target/CUDA/Codegen/Passes.h"
 #include "lib/Target/CUDA/Passes.h"
@@ -110,6 +111,11 @@ public:
         if (object.getFormat() == gpu::CompilationTarget::Assembly)
           text += object.getObject().getValue().rtrim('\0');
     return text;
+  }
+
+  Expected<std::string> findAssembler() const override { return cuda::findAssembler(cuda::assemblerFolders()); }
+  Status assemble(ModuleOp module, const std::string &assembler, bool keepsText) const override {
+    return cuda::assemble(module, assembler, keepsText);
   }
 
   void addEmission(OpPassManager &passes) const override { passes.addPass(createAttnCUDAEmbedCode()); }
