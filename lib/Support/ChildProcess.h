@@ -22,7 +22,7 @@ public:
   /// Whether the file was made with all of its content.
   Status status(size_t bytes) const;
   std::string path() const { return "/proc/self/fd/" + std::to_string(file); }
-  /// What it holds now, which `writer` wrote.
+  /// Its content, which `writer` wrote.
   Expected<std::string> text(const std::string &writer) const;
   int descriptor() const { return file; }
 
