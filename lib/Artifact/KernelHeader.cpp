@@ -2,6 +2,7 @@
 #include "lib/Artifact/KernelHeader.h"
 #include <algorithm>
 #include <cctype>
+#include <rapt/artifact.h>
 
 namespace rapt::artifact {
 
@@ -26,14 +27,30 @@ typedef void (*rapt_task_fn)(void *closure, int64_t begin, int64_t end, int64_t 
  * other than 0 ends the kernel, which returns it. */
 typedef int32_t (*rapt_parallel_for_fn)(void *user, rapt_task_fn body, void *closure, int64_t count);
 
-/* The threads that a kernel may use. NULL, or one whose parallel_for is NULL, means the caller's thread alone. */
+/* Starts the thread blocks of a kernel of GPU code without waiting, in the order of the calls. A result other than 0
+ * ends the function, which returns it. */
+struct rapt_kernel;
+typedef int32_t (*rapt_launch_fn)(void *user, const struct rapt_kernel *kernel, const void *arguments, int64_t blocks);
+
+/* The threads that a kernel may use: NULL, or one whose parallel_for is NULL, means the caller's thread alone. Or the
+ * GPU that runs it: one of rapt_device_env. */
 typedef struct rapt_env {
-  void *user; /* handed to parallel_for */
+  void *user; /* handed to parallel_for and launch */
   rapt_parallel_for_fn parallel_for;
-  int64_t workers; /* >= 1 */
+  int64_t workers;       /* >= 1. For a GPU: RAPT_DEVICE_WORKERS */
+  rapt_launch_fn launch; /* read by code for GPUs alone, which has no use for parallel_for */
 } rapt_env;
 #endif
 )";
+
+/// The environment of code for GPUs, and the number of its slices of scratch memory, as rapt/artifact.h has it.
+constexpr const char *deviceEnvironment = R"(
+/* Code for GPUs. The environment is one of librapt_runtime: rapt_device_open of <rapt/rapt_device.h>. */
+#ifndef RAPT_DEVICE_WORKERS
+#define RAPT_DEVICE_WORKERS 4096
+#endif
+)";
+static_assert(RAPT_DEVICE_WORKERS == 4096);
 
 /// The C code that asks Linux for permission to use AMX tiles in all threads of a process (ARCH_REQ_XCOMP_PERM of
 /// XFEATURE_XTILEDATA; the Linux kernel's Documentation/arch/x86/xstate.rst): it fails where CPU or kernel have none.
@@ -141,6 +158,25 @@ std::string supported(const std::string &name, const Manifest &m) {
          ";\n#else\n  return 0;\n#endif\n}\n";
 }
 
+/// Scratch and results of a kernel that the processor runs, and of one that a GPU runs.
+std::string threadNotes(const std::string &name) {
+  return " * scratch: " + name +
+         "_scratch bytes, aligned to 64; calls that run at the same time need one each. Values in arrays (ids, "
+         "offsets,\n * lengths) are not checked. Returns 0; -1, having done nothing, where " +
+         name + "_scratch gives -1; else what\n * env->parallel_for returned.";
+}
+std::string deviceNotes(const std::string &name) {
+  return " * Arrays and scratch are addresses of the GPU's memory; dims is read here. The work is started, and done "
+         "when "
+         "the\n * environment's stream is.\n * scratch: " +
+         name +
+         "_scratch bytes, aligned to 64; environments that run at the same time need one each. Values in\n * arrays "
+         "(ids, offsets, lengths) are not checked. Returns 0; -1, having done nothing, where " +
+         name +
+         "_scratch\n * gives -1, env or its launch is NULL, or its workers are not RAPT_DEVICE_WORKERS; else what "
+         "env->launch returned.";
+}
+
 std::string declare(const json::Value &entry, const Manifest &m) {
   std::string name = text(entry, "name"), parameters, notes;
   for (const json::Value &buffer : *entry.find("buffers")->asArray()) {
@@ -152,16 +188,13 @@ std::string declare(const json::Value &entry, const Manifest &m) {
     notes += describeBuffer(buffer);
   }
   return "\n/* Arrays are row-major and dense, aligned as their elements are. Those written overlap no other.\n" +
-         notes + describeDims(entry) + " * scratch: " + name +
-         "_scratch bytes, aligned to 64; calls that run at the same time need one each. Values in arrays (ids, "
-         "offsets,\n"
-         " * lengths) are not checked. Returns 0; -1, having done nothing, where " +
-         name + "_scratch gives -1; else what\n * env->parallel_for returned." +
+         notes + describeDims(entry) + (m.device ? deviceNotes(name) : threadNotes(name)) +
          (hasFeature(m, "amx-tile") ? "\n * Only after " + name + "_supported() has returned 1 in the process." : "") +
          " */\nint32_t " + name + "(const rapt_env *env" + parameters +
-         ",\n    const int64_t *dims, void *scratch);\n\n/* Bytes of scratch for "
-         "these dims and env->workers (1 without an env); may be 0. -1: a dim is out of its bounds, workers is\n"
-         " * below 1, or a size is beyond 64 bits. */\nint64_t " +
+         ",\n    const int64_t *dims, void *scratch);\n\n/* Bytes of scratch for these dims and " +
+         (m.device ? "RAPT_DEVICE_WORKERS workers" : "env->workers (1 without an env)") +
+         "; may be 0. -1: a dim is out of its bounds, workers is\n * below 1, or a size is beyond 64 bits. "
+         "*/\nint64_t " +
          name + "_scratch(const int64_t *dims, int64_t workers);\n\n" + supported(name, m);
 }
 
@@ -192,8 +225,8 @@ std::string writeKernelHeader(const Manifest &manifest) {
   return "/* Made by raptc. The code beside this header needs no library but the C library's memcpy, memmove and "
          "memset. */\n"
          "#ifndef " +
-         guard + "\n#define " + guard + system + preamble + (hasFeature(manifest, "amx-tile") ? tileState : "") + body +
-         "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
+         guard + "\n#define " + guard + system + preamble + (manifest.device ? deviceEnvironment : "") +
+         (hasFeature(manifest, "amx-tile") ? tileState : "") + body + "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
 } // namespace rapt::artifact

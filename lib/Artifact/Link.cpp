@@ -1,105 +1,19 @@
 //===- Link.cpp - From object code to the library a user gets ------------------===//
-//
-// The object and the version script reach the linker through memory files: nothing is
-// written to $TMPDIR, which may be full or read-only.
-//
-//===----------------------------------------------------------------------===//
 #include "lib/Artifact/Link.h"
 #include "lib/Artifact/Elf.h"
 #include "lib/Artifact/LinkerPath.h"
+#include "lib/Support/ChildProcess.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <deque>
-#include <spawn.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <system_error>
 #include <unistd.h>
-
-extern char **environ;
 
 namespace rapt::artifact {
 
 namespace {
 
-std::string describe(int error) { return std::generic_category().message(error); }
-
-/// A file in memory that a child process can open by its path.
-class MemoryFile {
-public:
-  explicit MemoryFile(std::string_view content) : file(memfd_create("rapt", 0)) {
-    error = file < 0 ? errno : 0;
-    while (!error && !content.empty()) {
-      const ssize_t put = write(file, content.data(), content.size());
-      if (put < 0 && errno != EINTR)
-        error = errno;
-      content.remove_prefix(size_t(std::max<ssize_t>(put, 0)));
-    }
-  }
-  ~MemoryFile() {
-    if (file >= 0)
-      close(file);
-  }
-  /// Whether the file was made with all of its content.
-  Status status(size_t bytes) const {
-    return error
-               ? Status(Error{"cannot hold " + std::to_string(bytes) + " bytes of code in memory: " + describe(error)})
-               : Status();
-  }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(file); }
-  Expected<std::string> text() const {
-    std::string content(size_t(std::max<off_t>(lseek(file, 0, SEEK_END), 0)), '\0');
-    for (size_t done = 0; done < content.size();) {
-      const ssize_t got = pread(file, content.data() + done, content.size() - done, off_t(done));
-      if (got < 0 && errno == EINTR)
-        continue;
-      if (got <= 0)
-        return Error{"cannot read what the linker wrote: " + (got < 0 ? describe(errno) : "it became shorter")};
-      done += size_t(got);
-    }
-    return content;
-  }
-  int descriptor() const { return file; }
-
-private:
-  int file, error;
-};
-
-/// Runs a program with its standard output in `result`. Errors tell how it ended and the first line it complained.
-Status run(const std::vector<std::string> &command, const MemoryFile &result) {
-  MemoryFile output("");
-  std::vector<char *> arguments;
-  for (const std::string &argument : command)
-    arguments.push_back(const_cast<char *>(argument.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, result.descriptor(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output.descriptor(), STDERR_FILENO);
-  pid_t child;
-  const int error = posix_spawn(&child, command[0].c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error)
-    return Error{shownPath(command[0]) + ": cannot run the linker: " + describe(error)};
-  int status;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR)
-      return Error{shownPath(command[0]) + ": cannot wait for the linker: " + describe(errno)};
-  if (WIFSIGNALED(status))
-    return Error{shownPath(command[0]) + ": the linker was killed by signal " + std::to_string(WTERMSIG(status)) +
-                 " (" + strsignal(WTERMSIG(status)) + ")"};
-  if (WEXITSTATUS(status) != 0) {
-    const Expected<std::string> all = output.text();
-    const std::string text = all ? *all : all.error().message;
-    return Error{shownPath(command[0]) + ": the linker failed with exit status " + std::to_string(WEXITSTATUS(status)) +
-                 ": " + json::printable(text.substr(0, text.find('\n')), 400)};
-  }
-  return {};
-}
+const std::string kLinker = "the linker"; ///< in messages
 
 std::string list(const std::vector<std::string> &names) {
   std::string text;
@@ -163,9 +77,9 @@ Expected<std::string> joinObjects(const std::vector<std::string> &objects, const
   }
   if (!made)
     return made.error();
-  if (Status status = run(joinCommand(*linker, paths, "-"), joined); !status)
+  if (Status status = runProgram(joinCommand(*linker, paths, "-"), kLinker, joined); !status)
     return status.error();
-  return joined.text();
+  return joined.text(kLinker);
 }
 
 Status checkSymbols(std::string_view elf, const std::vector<std::string> &exports) {
@@ -201,10 +115,11 @@ Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
   for (const MemoryFile *file : {&object, &exports, &library})
     if (Status made = file->status(request.object.size()); !made)
       return Error{shownPath(request.output) + ": " + made.error().message};
-  if (Status status = run(linkCommand(*linker, object.path(), exports.path(), request.pageBytes, "-"), library);
+  if (Status status =
+          runProgram(linkCommand(*linker, object.path(), exports.path(), request.pageBytes, "-"), kLinker, library);
       !status)
     return status.error();
-  Expected<std::string> bytes = library.text();
+  Expected<std::string> bytes = library.text(kLinker);
   Status good = bytes ? checkSymbols(*bytes, request.exports) : Status(bytes.error());
   if (!good)
     return Error{shownPath(request.output) + ": " + good.error().message};

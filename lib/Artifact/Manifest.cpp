@@ -59,12 +59,21 @@ Value parameterValue(const Parameter &p) {
                       {"stride", number(p.layerStride)}});
 }
 
+Value deviceValue(const Manifest::Device &device, size_t variant) {
+  Array images;
+  for (const Manifest::Device::Image &image : device.images[variant])
+    images.emplace_back(Object{{"arch", text(image.arch)}, {"form", text(image.form)}});
+  return Value(Object{{"kind", text(device.kind)}, {"images", Value(std::move(images))}});
+}
+
 /// The members of the only variant stand in the object itself, as before there could be several.
 Value targetValue(const Manifest &m) {
   Object target{{"arch", text(m.arch)}};
   Array variants;
-  for (const Variant &variant : m.variants) {
-    Object members{{"cpu", text(variant.name)}, {"features", array(variant.features)}};
+  for (size_t i = 0; i < m.variants.size(); ++i) {
+    Object members{{"cpu", text(m.variants[i].name)}, {"features", array(m.variants[i].features)}};
+    if (m.device)
+      members.emplace_back("device", deviceValue(*m.device, i));
     if (m.variants.size() == 1)
       target.insert(target.end(), members.begin(), members.end());
     else
@@ -72,12 +81,6 @@ Value targetValue(const Manifest &m) {
   }
   if (!variants.empty())
     target.emplace_back("variants", Value(std::move(variants)));
-  if (m.device) {
-    Array images;
-    for (const Manifest::Device::Image &image : m.device->images)
-      images.emplace_back(Object{{"arch", text(image.arch)}, {"form", text(image.form)}});
-    target.emplace_back("device", Value(Object{{"kind", text(m.device->kind)}, {"images", Value(std::move(images))}}));
-  }
   return Value(std::move(target));
 }
 
@@ -107,7 +110,7 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 
 uint32_t abiMinorOf(const Manifest &manifest) {
   if (manifest.device)
-    return 4;
+    return manifest.variants.size() > 1 ? 5 : 4;
   if (manifest.variants.size() > 1)
     return 3;
   if (manifest.model && manifest.model->sourceVocabulary)

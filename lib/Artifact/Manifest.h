@@ -34,7 +34,7 @@ struct Manifest {
     struct Image {
       std::string arch, form; ///< "sm_80"; "ptx" or "cubin"
     };
-    std::vector<Image> images; ///< in the order of rapt_device_code
+    std::vector<std::vector<Image>> images; ///< of each variant, in the order of its rapt_device_code
   };
   std::optional<Device> device; ///< none for code of CPUs
   int64_t maxTokens = 0, maxRows = 0, maxPositions = 0;

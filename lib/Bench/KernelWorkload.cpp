@@ -252,7 +252,8 @@ Outcome KernelLibrary::open(const std::string &path, std::unique_ptr<KernelLibra
     return outcome;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
     int variant = 0; // kernels have one
-    return runtime::chooseVariant(*made->manifest, path.c_str(), nullptr, variant, runtime::Report(message, size));
+    return runtime::chooseVariant(*made->manifest, path.c_str(), nullptr, nullptr, variant,
+                                  runtime::Report(message, size));
   });
   if (!outcome)
     return outcome;

@@ -60,6 +60,7 @@ private:
   bool failInternally(const std::string &what) { return passed(internalFailure(what)); }
 
   bool prepare();
+  Status checkDeviceCode(const Target &target) const;
   bool loadPlugins();
   bool checkUserPasses();
   bool read();
@@ -85,6 +86,15 @@ private:
   bool writeArtifact();
   bool writeKernel();
 
+  /// Whether the variants are for several GPUs.
+  bool isForGPUs() const { return options.gpuArchitectures.size() > 1; }
+  std::string processors() const { return isForGPUs() ? "GPUs" : "CPUs"; }
+  /// The end of a message where the code is for one processor.
+  std::string giveOne() const {
+    return std::string(isForGPUs() ? "GPU; give one --gpu-arch, not " : "CPU; give one --mcpu, not ") +
+           std::to_string(variants.size());
+  }
+
   /// The first one holds the best variant. It is also what text, dry runs and the manifest are made from.
   Lowering &first() { return *lowerings.front(); }
   ModuleOp module() { return *first().module; }
@@ -108,18 +118,43 @@ private:
   artifact::Manifest manifest;
 };
 
-/// The architecture of the device that code is made for; empty for targets without a device.
-Expected<std::string> chooseArchitecture(const Target &target, const Options &options) {
+/// The architectures of the device that code is made for, best first; one that is empty for targets without a device.
+Expected<std::vector<std::string>> chooseArchitectures(const Target &target, const Options &options) {
   llvm::ArrayRef<llvm::StringRef> known = target.architectures();
   if (options.gpuArchitectures.empty())
-    return known.empty() ? std::string() : known.front().str();
-  const std::string &asked = options.gpuArchitectures.front();
+    return std::vector<std::string>{known.empty() ? std::string() : known.front().str()};
   if (known.empty())
-    return Error{"--gpu-arch=" + asked + " is for GPUs, but the target is " + options.target};
-  if (!llvm::is_contained(known, asked))
-    return Error{
-        invalidValue(asked, "--gpu-arch", listChoices(std::vector<std::string_view>(known.begin(), known.end())))};
-  return asked;
+    return Error{"--gpu-arch=" + llvm::join(options.gpuArchitectures, ",") + " is for GPUs, but the target is " +
+                 options.target};
+  for (const std::string &asked : options.gpuArchitectures)
+    if (!llvm::is_contained(known, asked))
+      return Error{
+          invalidValue(asked, "--gpu-arch", listChoices(std::vector<std::string_view>(known.begin(), known.end())))};
+  std::vector<std::string> chosen;
+  for (llvm::StringRef architecture : llvm::reverse(known))
+    if (llvm::is_contained(options.gpuArchitectures, architecture))
+      chosen.push_back(architecture.str());
+  return chosen;
+}
+
+/// The forms of the code for a GPU, best first.
+std::vector<artifact::Manifest::Device::Image> imagesFor(const std::string &architecture, const Options &options) {
+  std::vector<artifact::Manifest::Device::Image> images;
+  if (options.gpuCode == "cubin" || options.gpuCode == "both")
+    images.push_back({architecture, "cubin"});
+  if (options.gpuCode != "cubin")
+    images.push_back({architecture, "ptx"});
+  return images;
+}
+
+/// Refuses options of code for GPUs where the target has none.
+Status Compilation::checkDeviceCode(const Target &target) const {
+  const bool hasDevice = !target.device().empty();
+  if (emit == Emit::PTX && !hasDevice)
+    return Error{"--emit=ptx is for GPUs, but the target is " + options.target};
+  if (!options.gpuCode.empty() && !hasDevice)
+    return Error{"--gpu-code=" + options.gpuCode + " is for GPUs, but the target is " + options.target};
+  return {};
 }
 
 /// Everything that can be wrong about the command line alone.
@@ -141,14 +176,18 @@ bool Compilation::prepare() {
                                 ? "--emulate: the target " + options.target + " emulates no instructions"
                                 : invalidValue(options.emulate, "--emulate",
                                                listChoices(std::vector<std::string_view>(units.begin(), units.end()))));
-  Expected<std::string> architecture = chooseArchitecture(target, options);
-  if (!architecture)
-    return fail(WrongUsage, architecture.error().message);
-  for (host::Machine &machine : *machines) {
-    TargetInfo capabilities = target.capabilities(machine, options.emulate, *architecture);
-    capabilities.target = options.target; // as text of a target's stage has it
-    variants.push_back({machine, std::move(capabilities)});
-  }
+  Expected<std::vector<std::string>> architectures = chooseArchitectures(target, options);
+  if (!architectures)
+    return fail(WrongUsage, architectures.error().message);
+  if (Status good = checkDeviceCode(target); !good)
+    return failOf(good, WrongUsage);
+  for (const std::string &architecture : *architectures)
+    for (host::Machine &machine : *machines) {
+      TargetInfo capabilities = target.capabilities(machine, options.emulate, architecture);
+      capabilities.target = options.target; // as text of a target's stage has it
+      const std::string &name = architectures->size() > 1 ? architecture : machine.name;
+      variants.push_back({machine, architecture, name, std::move(capabilities)});
+    }
   for (const CodeVariant &variant : variants) {
     auto found = llvm::find_if(
         lowerings, [&](const auto &other) { return other->variants.front()->capabilities == variant.capabilities; });
@@ -213,7 +252,7 @@ bool Compilation::read() {
   const Stage stage = stageRead = stageOf(*input.module);
   if (variants.size() > 1 && stage > Stage::Canonical)
     return fail(WrongUsage, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
-                                ", which is for one CPU; give one --mcpu, not " + std::to_string(variants.size()));
+                                ", which is for one " + giveOne());
   if (!checkUserPasses())
     return false;
   if (input.kind == InputKind::MLIR)
@@ -227,8 +266,7 @@ bool Compilation::read() {
   manifest.name = options.prefix.empty() ? artifact::prefixOf(paths.base) : options.prefix;
   if (lowerings.size() > 1)
     imported = textWithLocations(*input.module);
-  return passed(
-      first().begin(std::move(input.module), input.kind, paths, variants.size() > 1 ? variants[0].machine.name : ""));
+  return passed(first().begin(std::move(input.module), input.kind, paths, variants.size() > 1 ? variants[0].name : ""));
 }
 
 /// No output replaces what is read or another output, and a folder exists for them.
@@ -237,7 +275,7 @@ bool Compilation::checkFiles() {
     return true;
   std::vector<std::string> labels = {""};
   for (const CodeVariant &variant : variants)
-    labels.push_back(variant.machine.name + ".");
+    labels.push_back(variant.name + ".");
   files = paths.list(options, emit, labels);
   Status checked = files.check();
   if (checked)
@@ -330,17 +368,14 @@ bool Compilation::describe() {
   manifest.arch = variants.front().machine.arch();
   for (const CodeVariant &variant : variants)
     manifest.variants.push_back({variant.machine.name, variant.machine.features});
-  const Target &target = *targetNamed(options.target);
-  if (!target.device().empty()) {
-    Expected<std::string> architecture = chooseArchitecture(target, options);
-    manifest.device = {target.device().str(), {{*architecture, "ptx"}}};
+  if (const Target &target = *targetNamed(options.target); !target.device().empty()) {
+    manifest.device = {target.device().str(), {}};
+    for (const CodeVariant &variant : variants)
+      manifest.device->images.push_back(imagesFor(variant.architecture, options));
   }
   describeModel(module(), *targetNamed(options.target), manifest);
   if (!manifest.model && variants.size() > 1)
-    return fail(WrongUsage, shownPath(options.input) +
-                                ": a kernel without a model is for one CPU, which its header's NAME_supported tests; "
-                                "give one --mcpu, not " +
-                                std::to_string(variants.size()));
+    return fail(WrongUsage, shownPath(options.input) + ": a kernel without a model is for one " + giveOne());
   return true;
 }
 
@@ -352,7 +387,7 @@ bool Compilation::showSteps() {
       return fail(WrongInput, linker.error().message);
     std::vector<std::string> objects;
     for (const CodeVariant &variant : variants)
-      objects.push_back("OBJECT." + variant.machine.name);
+      objects.push_back("OBJECT." + variant.name);
     if (variants.size() > 1)
       text += llvm::join(artifact::joinCommand(*linker, objects, "OBJECT"), " ") + "\n";
     if (emit == Emit::Library)
@@ -417,8 +452,7 @@ bool Compilation::lowerAll() {
       auto module = parseSourceString<ModuleOp>(imported, ParserConfig(&lowering.context));
       if (!module)
         return internalFailure("the module of the stage imported cannot be read again");
-      if (MaybeFailure failure =
-              lowering.begin(std::move(module), input.kind, paths, lowering.variants.front()->machine.name))
+      if (MaybeFailure failure = lowering.begin(std::move(module), input.kind, paths, lowering.variants.front()->name))
         return failure;
     }
     return lowering.lowerTo(Stage::LLVMDialect);
@@ -426,7 +460,7 @@ bool Compilation::lowerAll() {
   if (lowerings.size() > 1) {
     auto stagesFrom = [](Stage stage) { return size_t(Stage::LLVMDialect) - size_t(stage); };
     const size_t stages = stagesFrom(stageOf(module())) + (lowerings.size() - 1) * stagesFrom(stageRead);
-    phases.enterParallel("lowering for several CPUs", "stages", stages);
+    phases.enterParallel("lowering for several " + processors(), "stages", stages);
   }
   if (!atTheSameTime(lowerings.size(), lower))
     return false;
@@ -445,8 +479,8 @@ bool Compilation::lowerAll() {
     if (Status described = describeEntries(*lowering->module, *targetNamed(options.target), other); !described)
       return failOf(described, Bug);
     if (artifact::writeManifest(other) != artifact::writeManifest(manifest))
-      return failInternally("weights or entries for " + lowering->variants.front()->machine.name +
-                            " are not those for " + variants.front().machine.name);
+      return failInternally("weights or entries for " + lowering->variants.front()->name + " are not those for " +
+                            variants.front().name);
   }
   return true;
 }
@@ -464,6 +498,9 @@ bool Compilation::lowerAndWrite() {
     Status written = writeText("", prediction(manifest, *bytes, options.verbose));
     return written ? true : failOf(written);
   }
+  if (!options.gpuCode.empty() && options.gpuCode != "ptx") // before the work that needs it
+    if (Expected<std::string> assembler = targetNamed(options.target)->findAssembler(); !assembler)
+      return fail(WrongInput, assembler.error().message);
   phases.enter("opening weights");
   if (emit >= Emit::Object && !openWeights())
     return false;
@@ -489,22 +526,24 @@ MaybeFailure Compilation::emitVariant(size_t variant, host::Output output, std::
   if (!manifest.model && emit != Emit::Library)
     return lowering.emit(chosen, {}, output, code); // nothing but code goes into other people's programs
   if (variant > 0)
-    return lowering.emit(chosen, {nullptr, manifest.name + "." + chosen.machine.name}, output, code);
+    return lowering.emit(chosen, {nullptr, manifest.name + "." + chosen.name}, output, code);
   host::ArtifactTable table{manifest.name, artifact::writeManifest(manifest), artifact::abiMinorOf(manifest)};
   if (weights.inside && output == host::Output::Object) // text is for people: it leaves them out
     table.weights = weights.inside->getBuffer();
   table.isKernel = !manifest.model;
   for (const CodeVariant &other : llvm::drop_begin(variants))
-    table.others.push_back(other.machine.name);
+    table.others.push_back(other.name);
   return lowering.emit(chosen, {&table}, output, code);
 }
 
-/// LLVM IR or assembly: the code of the artifact, with a manifest that fits any content.
+/// LLVM IR, assembly or PTX: the code of the artifact, with a manifest that fits any content.
 bool Compilation::writeCode() {
   std::string code;
   if (Status described = manifest.model ? weights.describe(manifest, paths.base) : Status(); !described)
     return failOf(described, Bug);
-  if (!passed(emitVariant(0, emit == Emit::LLVMIR ? host::Output::LLVMIR : host::Output::Assembly, code)))
+  if (!passed(emit == Emit::PTX
+                  ? first().emitDevice(code)
+                  : emitVariant(0, emit == Emit::LLVMIR ? host::Output::LLVMIR : host::Output::Assembly, code)))
     return false;
   Status written = writeText(paths.main, code);
   return written ? true : failOf(written);
@@ -517,7 +556,7 @@ bool Compilation::emitObject(std::string &object) {
   auto emitOne = [&](size_t i) -> MaybeFailure {
     if (MaybeFailure failure = emitVariant(i, host::Output::Object, objects[i]))
       return failure;
-    const std::string label = variants.size() > 1 ? variants[i].machine.name + "." : "";
+    const std::string label = variants.size() > 1 ? variants[i].name + "." : "";
     for (auto [output, suffix] : {std::pair(host::Output::LLVMIR, "ll"), {host::Output::Assembly, "s"}}) {
       if (!isKept)
         break;
@@ -530,7 +569,8 @@ bool Compilation::emitObject(std::string &object) {
     return std::nullopt;
   };
   if (variants.size() > 1)
-    phases.enterParallel("code generation for several CPUs", "steps", variants.size() * 3 * (isKept ? 3 : 1));
+    phases.enterParallel("code generation for several " + processors(), "steps",
+                         variants.size() * 3 * (isKept ? 3 : 1));
   if (!atTheSameTime(variants.size(), emitOne))
     return false;
   phases.enter("linking");

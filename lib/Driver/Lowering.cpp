@@ -42,17 +42,19 @@ std::string pluginOptions(const Options &options) {
 }
 
 /// The options that follow the module's file on a command line that compiles the same code without weights.
-std::string codeOptions(const Options &options, const host::Machine &machine, Stage reached) {
+std::string codeOptions(const Options &options, const CodeVariant &variant, Stage reached) {
   std::string text = " --no-weights";
   if (options.target != allTargets().front()->name())
     text += " --target=" + options.target;
   if (!options.triple.empty())
     text += " --mtriple=" + options.triple;
-  text += " --mcpu=" + machine.name;
+  text += " --mcpu=" + variant.machine.name;
   if (!options.attributes.empty())
     text += " --mattr=" + options.attributes;
   if (!options.gpuArchitectures.empty())
-    text += " --gpu-arch=" + options.gpuArchitectures.front();
+    text += " --gpu-arch=" + variant.architecture;
+  if (!options.gpuCode.empty())
+    text += " --gpu-code=" + options.gpuCode;
   if (options.dtype != "auto")
     text += " --dtype=" + options.dtype;
   if (options.quantize != "none")
@@ -169,7 +171,7 @@ Failure Lowering::failPasses(Stage to) {
 
 /// The name of a phase, with the CPU where there are several.
 std::string Lowering::phaseFor(const std::string &name, const CodeVariant &variant) const {
-  return label.empty() ? name : name + " for " + variant.machine.name;
+  return label.empty() ? name : name + " for " + variant.name;
 }
 
 MaybeFailure Lowering::runPasses(Stage to) {
@@ -190,7 +192,7 @@ MaybeFailure Lowering::runPasses(Stage to) {
   if (MaybeFailure failure = runUserPasses())
     return failure;
   step = {"going on from the stage " + name, source, "raptc " + pluginOptions(options),
-          codeOptions(options, variants.front()->machine, start)};
+          codeOptions(options, *variants.front(), start)};
   return dump();
 }
 
@@ -226,18 +228,44 @@ MaybeFailure Lowering::lowerTo(Stage stage) {
   return std::nullopt;
 }
 
-/// Puts device code into the host program, once.
-MaybeFailure Lowering::embedDeviceCode() {
-  std::lock_guard<std::mutex> hold(translating);
-  if (std::exchange(hasDeviceCode, true))
-    return std::nullopt;
+MaybeFailure Lowering::runDevicePasses(void (Target::*add)(OpPassManager &) const) {
   PassManager passes(&context, ModuleOp::getOperationName());
-  targetNamed(options.target)->addEmission(passes);
+  (targetNamed(options.target)->*add)(passes);
   if (passes.empty())
     return std::nullopt;
   const Phases::Step timed(phases, phaseFor("code generation for the device", *variants.front()));
   return succeeded(passes.run(*module)) ? std::nullopt
                                         : MaybeFailure(internalFailure("cannot generate code for the device"));
+}
+
+MaybeFailure Lowering::assembleDeviceCode() {
+  if (options.gpuCode.empty() || options.gpuCode == "ptx")
+    return std::nullopt;
+  const Phases::Step timed(phases, phaseFor("machine code for the device", *variants.front()));
+  const Target &target = *targetNamed(options.target);
+  Expected<std::string> assembler = target.findAssembler();
+  Status done = assembler ? target.assemble(*module, *assembler, options.gpuCode == "both") : Status(assembler.error());
+  return done ? std::nullopt : MaybeFailure(Failure{WrongInput, done.error().message});
+}
+
+/// Puts device code into the host program, once.
+MaybeFailure Lowering::embedDeviceCode() {
+  std::lock_guard<std::mutex> hold(translating);
+  if (std::exchange(hasDeviceCode, true))
+    return std::nullopt;
+  if (MaybeFailure failure = runDevicePasses(&Target::addDeviceCode))
+    return failure;
+  if (MaybeFailure failure = assembleDeviceCode())
+    return failure;
+  return runDevicePasses(&Target::addEmission);
+}
+
+MaybeFailure Lowering::emitDevice(std::string &text) {
+  if (MaybeFailure failure = runDevicePasses(&Target::addDeviceCode))
+    return failure;
+  text = targetNamed(options.target)->deviceText(*module);
+  return text.empty() ? MaybeFailure(Failure{WrongInput, shownPath(options.input) + ": has no code for a GPU"})
+                      : std::nullopt;
 }
 
 MaybeFailure Lowering::emit(const CodeVariant &variant, const host::Exports &exports, host::Output output,

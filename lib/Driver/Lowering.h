@@ -49,6 +49,8 @@ public:
 
   /// Code for one of `variants`. Several threads may ask at the same time.
   MaybeFailure emit(const CodeVariant &variant, const host::Exports &exports, host::Output output, std::string &code);
+  /// The text of the code for the device.
+  MaybeFailure emitDevice(std::string &text);
   /// Whatever goes wrong on this thread from now on is of this module.
   void enter() const { enterStep(step); }
 
@@ -58,6 +60,8 @@ private:
   MaybeFailure runPasses(Stage to);
   /// Runs the passes of --run-passes for the stage of the module, and checks what the stage promises.
   MaybeFailure runUserPasses();
+  MaybeFailure assembleDeviceCode();
+  MaybeFailure runDevicePasses(void (Target::*add)(mlir::OpPassManager &) const);
   MaybeFailure embedDeviceCode();
   Failure failPasses(Stage to);
   PipelineOptions pipelineOptions() const;

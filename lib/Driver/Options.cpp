@@ -14,12 +14,13 @@ namespace {
 
 using Choices = std::span<const std::string_view>;
 constexpr std::string_view stages[] = {"imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect",
-                                       "llvm-ir",  "asm",       "obj",      "a",     "so"};
+                                       "llvm-ir",  "asm",       "ptx",      "obj",   "a",       "so"};
 constexpr Choices irStages = Choices(stages).first(6);
 constexpr std::string_view weightTypes[] = {"auto", "f32", "bf16", "f16"};
 constexpr std::string_view activationTypes[] = {"f32", "bf16", "f16"};
 constexpr std::string_view cacheTypes[] = {"auto", "f32", "bf16", "f16", "int8"};
 constexpr std::string_view quantizations[] = {"none", "w8a8", "w8", "w4"};
+constexpr std::string_view gpuCodes[] = {"ptx", "cubin", "both"};
 constexpr std::string_view groupSizes[] = {"32", "64", "128"};
 constexpr std::string_view progressModes[] = {"auto", "always", "never"};
 
@@ -118,24 +119,30 @@ std::string setAttentionOutputs(Options &options, const std::string &value) {
   return {};
 }
 
-/// A
-std::string setGpuArchitecture(Options &options, const std::string &value) {
-  options.gpuArchitectures = {value};
-  return value.empty() ? "an architecture of GPUs, such as sm_80" : "";
-}
-
-/// A,B,...
-std::string setCpus(Options &options, const std::string &value) {
-  options.cpus.clear();
-  options.listCpus = value == "help";
-  for (size_t at = 0; at <= value.size() && !options.listCpus;) {
+/// A,B,...; false where one of them is empty.
+bool setList(std::vector<std::string> &list, const std::string &value) {
+  list.clear();
+  for (size_t at = 0; at <= value.size();) {
     const size_t comma = std::min(value.find(',', at), value.size());
-    options.cpus.push_back(value.substr(at, comma - at));
-    if (options.cpus.back().empty())
-      return "a CPU, or A,B,... for several, none of them empty";
+    list.push_back(value.substr(at, comma - at));
+    if (list.back().empty())
+      return false;
     at = comma + 1;
   }
-  return {};
+  return true;
+}
+
+std::string setGpuArchitectures(Options &options, const std::string &value) {
+  return setList(options.gpuArchitectures, value)
+             ? ""
+             : "an architecture of GPUs, such as sm_80, or A,B,... for several, none of them empty";
+}
+
+std::string setCpus(Options &options, const std::string &value) {
+  options.listCpus = value == "help";
+  return setList(options.cpus, options.listCpus ? "native" : value)
+             ? ""
+             : "a CPU, or A,B,... for several, none of them empty";
 }
 
 std::string setNothing(Options &, const std::string &) { return {}; }
@@ -162,7 +169,7 @@ constexpr Option table[] = {
     {{"o", "output", "F", "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it", false, true},
      setFile<&Options::output>},
     {{"emit", "", "STAGE",
-      "stop at imported, canonical, laid-out, tiled, backend, llvm-dialect, llvm-ir, asm, obj, a or so (default)"},
+      "stop at imported, canonical, laid-out, tiled, backend, llvm-dialect, llvm-ir, asm, ptx, obj, a or so (default)"},
      setChoice<&Options::emit, stages>},
     {{"S", "assemble", nullptr, "the same as --emit=asm"}, setEmit<assembly>},
     {{"c", "compile", nullptr, "the same as --emit=obj"}, setEmit<object>},
@@ -176,7 +183,12 @@ constexpr Option table[] = {
     {{"mcpu", "march", "A[,B,...]",
       "native, x86-64-v3 or another CPU; of several the best is taken at load; help lists them"},
      setCpus},
-    {{"gpu-arch", "", "A", "with --target=cuda: sm_80 (default), sm_86, sm_89, sm_90 or sm_90a"}, setGpuArchitecture},
+    {{"gpu-arch", "", "A[,B,...]",
+      "with --target=cuda: sm_80 (default), sm_86, sm_89, sm_90 or sm_90a; of several the best is taken at load"},
+     setGpuArchitectures},
+    {{"gpu-code", "", "FORM",
+      "with --target=cuda: ptx, which the driver compiles (default), cubin by the CUDA toolkit's ptxas, or both"},
+     setChoice<&Options::gpuCode, gpuCodes>},
     {{"mtune", "", "A", "refused, as --mcpu says it", true}, refuseTuning},
     {{"O", "", "LEVEL", "as clang's: code is always optimized", true, true}, setLevel},
     {{"fPIC", "fpic", nullptr, "as clang's: code always is position-independent", true}, setNothing},
@@ -244,15 +256,36 @@ constexpr Option table[] = {
 
 Error usage(const std::string &message) { return Error{message + " (--help lists the options)"}; }
 
-/// Refuses a CPU that is named twice.
-Status checkCpus(const Options &options) {
-  for (size_t i = 0; i < options.cpus.size(); ++i)
-    if (std::find(options.cpus.begin(), options.cpus.begin() + i, options.cpus[i]) != options.cpus.begin() + i) {
+/// Refuses a processor that is named twice.
+Status checkList(const char *option, const std::vector<std::string> &names) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (std::find(names.begin(), names.begin() + i, names[i]) != names.begin() + i) {
       std::string list;
-      for (const std::string &cpu : options.cpus)
-        list += (list.empty() ? "" : ",") + cpu;
-      return usage("--mcpu=" + json::printable(list) + " names " + json::printable(options.cpus[i]) + " twice");
+      for (const std::string &name : names)
+        list += (list.empty() ? "" : ",") + name;
+      return usage(std::string(option) + "=" + json::printable(list) + " names " + json::printable(names[i]) +
+                   " twice");
     }
+  return {};
+}
+
+/// Refuses several processors where the code is for one.
+Status checkProcessors(const Options &o) {
+  for (auto [option, names] : {std::pair("--mcpu", &o.cpus), {"--gpu-arch", &o.gpuArchitectures}})
+    if (Status different = checkList(option, *names); !different)
+      return different;
+  const bool binary = o.emit == "so" || o.emit == "a" || o.emit == "obj";
+  if (o.cpus.size() > 1 && !binary)
+    return usage("--emit=" + o.emit + " shows the code for one CPU; give one --mcpu, not " +
+                 std::to_string(o.cpus.size()));
+  if (o.gpuArchitectures.size() > 1 && !binary)
+    return usage("--emit=" + o.emit + " shows the code for one GPU; give one --gpu-arch, not " +
+                 std::to_string(o.gpuArchitectures.size()));
+  if (o.emit == "ptx" && !o.gpuCode.empty() && o.gpuCode != "ptx")
+    return usage("--emit=ptx shows PTX; --gpu-code=" + o.gpuCode + " is for libraries and objects");
+  if (o.gpuArchitectures.size() > 1 && o.cpus.size() > 1)
+    return usage("code for " + std::to_string(o.gpuArchitectures.size()) +
+                 " GPUs is for one CPU; give one --mcpu, not " + std::to_string(o.cpus.size()));
   return {};
 }
 
@@ -288,8 +321,6 @@ Status checkRunPasses(const Options &options) {
 Status check(Options &o) {
   if (o.version || o.listFamilies || o.help || o.helpHidden || o.listCpus)
     return {};
-  if (Status different = checkCpus(o); !different)
-    return different;
   const std::string bySuffix = emitOfSuffix(o.output);
   const bool binary = o.emit == "so" || o.emit == "a" || o.emit == "obj";
   if (!o.emit.empty() && !bySuffix.empty() && bySuffix != o.emit)
@@ -298,9 +329,8 @@ Status check(Options &o) {
     return usage("-o " + json::printable(o.output) + " ends in none of .so, .a and .o");
   if (o.emit.empty())
     o.emit = bySuffix.empty() ? "so" : bySuffix;
-  if (o.cpus.size() > 1 && o.emit != "so" && o.emit != "a" && o.emit != "obj")
-    return usage("--emit=" + o.emit + " shows the code for one CPU; give one --mcpu, not " +
-                 std::to_string(o.cpus.size()));
+  if (Status good = checkProcessors(o); !good)
+    return good;
   if (o.quantizeGroup && o.quantize != "w8" && o.quantize != "w4")
     return usage("--quantize-group is for --quantize=w8 and w4; --quantize=" + o.quantize + " has no groups");
   if (o.quantizeZeroPoint && o.quantize != "w4")

@@ -17,12 +17,13 @@ inline constexpr std::string_view kTargets[] = {
 struct Options {
   std::string program; ///< argv[0]
   std::string input, output;
-  std::string emit; ///< a stage's name, or asm, obj, so, a; never empty after parsing
+  std::string emit; ///< a stage's name, or asm, ptx, obj, so, a; never empty after parsing
   std::string target{kTargets[0]};
   std::string triple, attributes, dtype = "auto", cacheDtype = "auto", activations, quantize = "none", weights,
                                   saveWeights, prefix, dumpDirectory, remarks, progress = "auto";
   std::vector<std::string> cpus;             ///< one variant of the code for each; empty: the default of the triple
   std::vector<std::string> gpuArchitectures; ///< empty: the default of the target
+  std::string gpuCode;                       ///< ptx, cubin or both; empty: ptx
   std::string emulate;                       ///< matrix instructions of the target, or empty
   std::string fault;                         ///< KIND@PLACE, see FaultInjection.h
   /// --mcpu=help instead of names.

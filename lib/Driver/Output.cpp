@@ -16,7 +16,7 @@ using namespace rapt;
 using namespace rapt::driver;
 
 static constexpr const char *names[] = {"imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect",
-                                        "llvm-ir",  "asm",       "obj",      "a",     "so"};
+                                        "llvm-ir",  "asm",       "ptx",      "obj",   "a",       "so"};
 
 const char *driver::nameOf(Emit emit) { return names[static_cast<int>(emit)]; }
 

@@ -7,7 +7,7 @@
 
 namespace rapt::driver {
 
-/// The form of a compilation's output: text up to Assembly.
+/// The form of a compilation's output: text up to PTX.
 enum class Emit {
   Imported,
   Canonical,
@@ -17,6 +17,7 @@ enum class Emit {
   LLVMDialect,
   LLVMIR,
   Assembly,
+  PTX, ///< of a GPU
   Object,
   Archive,
   Library

@@ -61,6 +61,34 @@ std::string limitsLine(const artifact::Manifest &m) {
   return line;
 }
 
+/// The GPUs that the code runs on: "sm_90a, sm_80 or newer".
+std::string gpusOf(const artifact::Manifest::Device &device) {
+  std::vector<std::string> names;
+  auto add = [&](const std::string &name) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  };
+  for (const auto &images : device.images) {
+    // The driver compiles PTX for newer GPUs, too, unless it is for one alone.
+    const bool hasText =
+        std::any_of(images.begin(), images.end(), [](const auto &image) { return image.form == "ptx"; });
+    const std::string &arch = images.front().arch;
+    add(arch + (hasText && !arch.ends_with('a') ? " or newer" : ""));
+  }
+  std::string list;
+  for (const std::string &name : names)
+    list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+/// The line of the processors that run the code, with the GPUs in front where its kernels are for them.
+std::string wholeTargetLine(const artifact::Manifest &manifest, bool everyFeature) {
+  std::string line = targetLine(manifest.arch, manifest.variants, "", everyFeature);
+  if (manifest.device)
+    line.insert(line.find(' '), " NVIDIA GPUs of " + gpusOf(*manifest.device) + "; host");
+  return line;
+}
+
 /// rapt-run as the user would have to type it: beside raptc when that was named by a path.
 std::string runner(const std::string &program) {
   const size_t slash = program.rfind('/');
@@ -113,8 +141,8 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
   getrusage(RUSAGE_SELF, &usage);
   files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) +
            ", peak memory " + inUnits(uint64_t(usage.ru_maxrss) * 1024);
-  return modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "", options.verbose) + "\n" + files +
-         "\n" + limitsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, hasTokenizer) + "\n";
+  return modelLine(manifest) + "\n" + wholeTargetLine(manifest, options.verbose) + "\n" + files + "\n" +
+         limitsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, hasTokenizer) + "\n";
 }
 
 std::string driver::quantizationReport(const std::vector<artifact::Parameter> &parameters,
@@ -143,7 +171,7 @@ std::string driver::quantizationReport(const std::vector<artifact::Parameter> &p
 
 std::string driver::prediction(const artifact::Manifest &manifest, uint64_t fileBytes, bool verbose) {
   const std::string quantization = artifact::quantizationOf(manifest.parameters);
-  std::string text = modelLine(manifest) + "\n" + targetLine(manifest.arch, manifest.variants, "", verbose) + "\n" +
+  std::string text = modelLine(manifest) + "\n" + wholeTargetLine(manifest, verbose) + "\n" +
                      (quantization.empty() ? "" : "quantized: " + quantization + "\n") +
                      "weights: " + inUnits(fileBytes) + " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" +
                      limitsLine(manifest) + "\n";

@@ -40,7 +40,12 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const Machine &machine) {
                                  llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Entries become hidden symbols with `variant` before their names.
+llvm::GlobalVariable *addConstant(llvm::Module &module, llvm::Constant *value, llvm::StringRef name) {
+  return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
+                                  value, name);
+}
+
+/// Entries, and the table of code for a device, become hidden symbols with `variant` before their names.
 void exportHidden(llvm::Module &module, const std::string &variant, llvm::ArrayRef<std::string> entries) {
   for (const std::string &entry : entries)
     for (const std::string &name : {entry, entry + ".workspace"}) {
@@ -48,11 +53,28 @@ void exportHidden(llvm::Module &module, const std::string &variant, llvm::ArrayR
       function->setName(variant + "." + name);
       function->setVisibility(llvm::GlobalValue::HiddenVisibility);
     }
+  if (llvm::GlobalVariable *code = module.getNamedGlobal(kDeviceCode)) {
+    code->setName(variant + "." + kDeviceCode);
+    code->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    code->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
 }
 
-llvm::GlobalVariable *addConstant(llvm::Module &module, llvm::Constant *value, llvm::StringRef name) {
-  return new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, llvm::GlobalValue::PrivateLinkage,
-                                  value, name);
+/// The code for a device of all variants: a list, in which the module's own is the first. Null without any.
+llvm::Constant *listDeviceCode(llvm::Module &module, const ArtifactTable &table) {
+  llvm::GlobalVariable *own = module.getNamedGlobal(kDeviceCode);
+  llvm::PointerType *pointer = llvm::PointerType::get(module.getContext(), 0);
+  if (!own)
+    return llvm::ConstantPointerNull::get(pointer);
+  llvm::SmallVector<llvm::Constant *> all{own};
+  for (const std::string &variant : table.others) {
+    auto *other =
+        new llvm::GlobalVariable(module, own->getValueType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                                 nullptr, table.prefix + "." + variant + "." + kDeviceCode);
+    other->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    all.push_back(other);
+  }
+  return addConstant(module, llvm::ConstantArray::get(llvm::ArrayType::get(pointer, all.size()), all), "variant_code");
 }
 
 llvm::GlobalVariable *addManifest(llvm::Module &module, llvm::StringRef text) {
@@ -108,9 +130,15 @@ void addTable(llvm::Module &module, const ArtifactTable &table, llvm::ArrayRef<s
       llvm::ConstantInt::get(i64, table.manifest.size()), list,
       llvm::ConstantInt::get(i64, rows.size()),           weights,
       llvm::ConstantInt::get(i64, table.weights.size())};
-  if (llvm::GlobalVariable *code = module.getNamedGlobal(kDeviceCode)) {
+  if (table.abiMinor >= 4) {
+    llvm::GlobalVariable *code = module.getNamedGlobal(kDeviceCode);
     types.push_back(pointer);
-    fields.push_back(code);
+    fields.push_back(code ? static_cast<llvm::Constant *>(code)
+                          : llvm::ConstantPointerNull::get(llvm::PointerType::get(context, 0)));
+  }
+  if (table.abiMinor >= 5) {
+    types.push_back(pointer);
+    fields.push_back(listDeviceCode(module, table));
   }
   llvm::StructType *type = llvm::StructType::get(module.getContext(), types);
   auto *global = new llvm::GlobalVariable(module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,

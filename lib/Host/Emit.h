@@ -23,7 +23,7 @@ struct ArtifactTable {
   llvm::StringRef weights = {}; ///< bytes of a weight file to put inside; empty: none
   bool isKernel = false;        ///< only the manifest is added, and the entries themselves are exported
   /// Names of the variants behind the first, whose code is in other objects: their entries are hidden symbols
-  /// PREFIX.NAME.ENTRY.
+  /// PREFIX.NAME.ENTRY, their code for a device PREFIX.NAME.rapt.device_code.
   std::vector<std::string> others = {};
 };
 
@@ -32,7 +32,8 @@ struct Exports {
   /// Set: the only exported symbol is its PREFIX_module (lib/Runtime/include/rapt/artifact.h), with the manifest in
   /// section .rapt.manifest.
   const ArtifactTable *table = nullptr;
-  /// Set: the entries are hidden symbols PREFIX.NAME.ENTRY with this PREFIX.NAME, for the table of another object.
+  /// Set: the entries, and code for a device, are hidden symbols PREFIX.NAME.ENTRY with this PREFIX.NAME, for the table
+  /// of another object.
   std::string variant = {};
   // Neither: the entries themselves are exported.
 };

@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/StringSet.h"
+#include <rapt/artifact.h>
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNEMITENTRIES
@@ -236,7 +237,7 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
   bool isForDevice() { return getOperation().lookupSymbol(host::kDeviceCode) != nullptr; }
 
   /// The caller's environment, or the serial one where it, or its parallel_for, is NULL. Sets `usable`, for a kernel of
-  /// a device, to whether the environment has a launch.
+  /// a device, to whether the environment has a launch and the slices of scratch that kernels use.
   Value chooseEnvironment(ImplicitLocOpBuilder &b, Value given, Value &usable) {
     Type pointer = given.getType();
     LLVM::GlobalOp standIn = isForDevice() ? emptyEnvironment() : serialEnvironment();
@@ -252,7 +253,10 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     Value env = unlessNull(given, given);
     if (!isForDevice())
       return unlessNull(load(env, 1), env);
-    usable = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, load(env, 3), null);
+    Value workers = LLVM::LoadOp::create(
+        b, b.getI64Type(), LLVM::GEPOp::create(b, pointer, environmentType(), env, ArrayRef<LLVM::GEPArg>{0, 2}));
+    usable = both(b, LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, load(env, 3), null),
+                  LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::eq, workers, constant(b, RAPT_DEVICE_WORKERS)));
     return env;
   }
 

@@ -1,4 +1,5 @@
 #include "lib/Runtime/Cpu.h"
+#include "lib/Runtime/Device.h"
 #include <cstring>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -265,13 +266,22 @@ private:
   size_t used = 0;
 };
 
+bool runsOn(const ManifestVariant &variant, const Device &device) {
+  for (const ManifestImage &image : variant.images) {
+    GpuArch arch;
+    if (GpuArch::parse(image.arch.c_str(), arch) && arch.runsOn(device.architecture(), image.isMachineCode))
+      return true;
+  }
+  return false;
+}
+
 /// Whether this machine runs the variant; `line` tells what it lacks.
 bool canRun(const ManifestVariant &variant, Line &line) {
   bool tiles = false, good = true;
   auto lacks = [&](const char *what, const char *why) {
     if (good) {
       line.add(line.text[0] ? "; for " : "for ");
-      line.add(variant.cpu.c_str());
+      line.add(variant.name.c_str());
     }
     line.add(good ? " it lacks " : ", ");
     line.add(what);
@@ -291,19 +301,24 @@ bool canRun(const ManifestVariant &variant, Line &line) {
 
 } // namespace
 
-rapt_status chooseVariant(const Manifest &manifest, const char *file, const char *wanted, int &chosen,
-                          const Report &report) {
+rapt_status chooseVariant(const Manifest &manifest, const char *file, const char *wanted, const Device *device,
+                          int &chosen, const Report &report) {
   if (manifest.arch != hostArch())
     return report.fail(RAPT_CPU, "%s: made for %s, this machine is %s", file, manifest.arch.c_str(), hostArch());
-  Line lacks, names;
+  Line lacks, names, gpus;
   bool known = !wanted;
   for (size_t i = 0; i < manifest.variants.size(); ++i) {
     const ManifestVariant &variant = manifest.variants[i];
     names.add(i ? ", " : "");
-    names.add(variant.cpu.c_str());
-    if (wanted && variant.cpu != wanted)
+    names.add(variant.name.c_str());
+    if (wanted && variant.name != wanted && variant.cpu != wanted)
       continue;
     known = true;
+    if (device && !runsOn(variant, *device)) {
+      gpus.add(gpus.text[0] ? ", " : "");
+      gpus.add(variant.gpus.c_str());
+      continue;
+    }
     if (!canRun(variant, lacks))
       continue;
     chosen = int(i);
@@ -311,6 +326,8 @@ rapt_status chooseVariant(const Manifest &manifest, const char *file, const char
   }
   if (!known)
     return report.fail(RAPT_INVALID, "%s: has no variant %s; it has %s", file, wanted, names.text);
+  if (!lacks.text[0] && gpus.text[0])
+    return device->refuse(file, gpus.text, report);
   return report.fail(RAPT_CPU, "%s: this machine cannot run it%s: %s; compile the model with --mcpu=%s", file,
                      wanted ? " as asked" : "", lacks.text,
                      strcmp(hostArch(), "x86_64") == 0 ? "x86-64-v3" : "generic");

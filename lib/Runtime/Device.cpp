@@ -8,40 +8,13 @@
 
 namespace rapt::runtime {
 
-using cuda::Driver, cuda::Function, cuda::Result, cuda::Success, cuda::OutOfMemory, cuda::openDriver;
+using cuda::Driver, cuda::Result, cuda::Success, cuda::OutOfMemory, cuda::openDriver;
 using ull = unsigned long long;
 
 namespace {
 
-constexpr uint64_t mostKernels = uint64_t(1) << 20, mostImages = 64;
-constexpr uint32_t deviceCuda = 2, formPtx = 0, formMachineCode = 1;
 /// Bytes of each of the two buffers through which the weights are copied.
 constexpr uint64_t uploadBytes = uint64_t(8) << 20;
-
-rapt_status checkCode(const rapt_device_code &code, const char *file, const Report &report) {
-  if (code.device != deviceCuda)
-    return report.fail(RAPT_UNSUPPORTED, "%s: it has code for device %u; this runtime knows 2, CUDA", file,
-                       code.device);
-  if (!code.images || code.image_count < 1 || code.image_count > mostImages || code.kernel_count > mostKernels)
-    return report.fail(RAPT_BAD_FILE, "%s: its code for GPUs has %u images and %llu kernels", file, code.image_count,
-                       ull(code.kernel_count));
-  for (uint32_t i = 0; i < code.image_count; ++i) {
-    const rapt_device_image &image = code.images[i];
-    GpuArch arch;
-    const bool isGood =
-        image.arch && GpuArch::parse(image.arch, arch) && image.bytes && image.size && image.form <= formMachineCode;
-    if (!isGood || (image.form == formPtx && !memchr(image.bytes, 0, image.size + 1)))
-      return report.fail(RAPT_BAD_FILE, "%s: image %u of its code for GPUs is damaged", file, i);
-  }
-  return RAPT_OK;
-}
-
-/// The first line of the compiler's errors that says anything, behind ": "; empty without.
-void cutErrors(const char *errors, char *text, size_t size) {
-  errors += strspn(errors, " \t\r\n");
-  const int length = int(std::min<size_t>(strcspn(errors, "\r\n"), 200));
-  snprintf(text, size, "%s%.*s", length ? ": " : "", length, errors);
-}
 
 } // namespace
 
@@ -52,54 +25,30 @@ rapt_status statusOf(Result result) {
   return isOfKernel || result == cuda::InvalidValue || result == cuda::NotFound ? RAPT_BUG : RAPT_IO;
 }
 
-bool GpuArch::parse(const char *name, GpuArch &arch) {
-  arch = {};
-  if (strncmp(name, "sm_", 3) != 0)
-    return false;
-  const char *at = name + 3;
-  for (; *at >= '0' && *at <= '9' && at < name + 6; ++at)
-    arch.number = arch.number * 10 + (*at - '0');
-  arch.isExact = *at == 'a';
-  return arch.number >= 10 && at >= name + 5 && !at[arch.isExact];
-}
-
-bool GpuArch::runsOn(int gpu, bool isMachineCode) const {
-  return isExact ? gpu == number : gpu >= number && (!isMachineCode || gpu / 10 == number / 10);
-}
-
-Device::Device(const Driver &driver, const rapt_device_code &code, int32_t ordinal)
-    : driver(driver), code(code), ordinal(ordinal), owner(getpid()) {}
+Device::Device(const Driver &driver, int32_t ordinal) : driver(driver), ordinal(ordinal), owner(getpid()) {}
 
 Device::~Device() {
+  codes.reset();
   if (!context || !isOwn())
     return;
-  {
+  if (weightsAddress) {
     DeviceScope scope(*this);
-    if (weightsAddress)
-      driver.memoryFree(weightsAddress);
-    if (loaded)
-      driver.moduleUnload(loaded);
+    driver.memoryFree(weightsAddress);
   }
   driver.contextRelease(device);
 }
 
 bool Device::isOwn() const { return owner == getpid(); }
 
-rapt_status Device::open(const rapt_device_code &code, int32_t ordinal, const char *file,
-                         std::unique_ptr<Device> &device, const Report &report) {
-  if (rapt_status status = checkCode(code, file, report))
-    return status;
+rapt_status Device::open(int32_t ordinal, std::unique_ptr<Device> &device, const Report &report) {
   const Driver *driver = nullptr;
   if (rapt_status status = openDriver(driver, report))
     return status;
-  device.reset(new (std::nothrow) Device(*driver, code, ordinal));
+  device.reset(new (std::nothrow) Device(*driver, ordinal));
   if (!device)
-    return report.fail(RAPT_NOMEM, "%s: no memory for a device", file);
-  device->functions.reset(new (std::nothrow) std::atomic<Function>[code.kernel_count]());
-  if (!device->functions)
-    return report.fail(RAPT_NOMEM, "%s: no memory for %llu kernels", file, ull(code.kernel_count));
+    return report.fail(RAPT_NOMEM, "no memory for a device");
   rapt_status status = device->examine(report);
-  return status ? status : device->load(file, report);
+  return status ? status : device->retain(report);
 }
 
 rapt_status Device::examine(const Report &report) {
@@ -111,7 +60,7 @@ rapt_status Device::examine(const Report &report) {
   if (result == Success)
     result = driver.deviceGet(&device, ordinal);
   if (result == Success)
-    result = driver.deviceName(name, sizeof name, device);
+    result = driver.deviceName(gpuName, sizeof gpuName, device);
   if (result == Success)
     result = driver.deviceAttribute(&major, cuda::CapabilityMajor, device);
   if (result == Success)
@@ -122,73 +71,51 @@ rapt_status Device::examine(const Report &report) {
   return RAPT_OK;
 }
 
-rapt_status Device::noImage(const char *file, const Report &report) const {
-  char list[512] = "";
-  size_t used = 0;
-  for (uint32_t i = 0; i < code.image_count && used < sizeof list; ++i) {
-    GpuArch own;
-    GpuArch::parse(code.images[i].arch, own);
-    const bool isOpen = code.images[i].form == formPtx && !own.isExact;
-    used += size_t(snprintf(list + used, sizeof list - used, "%s%s%s", i ? ", " : "", code.images[i].arch,
-                            isOpen ? " or newer" : ""));
+rapt_status Device::retain(const Report &report) {
+  if (Result result = driver.contextRetain(&context, device)) {
+    context = nullptr;
+    return report.fail(statusOf(result), "GPU %d (%s) cannot be used: %s", ordinal, gpuName, driver.text(result));
   }
+  return RAPT_OK;
+}
+
+rapt_status Device::load(const rapt_device_code &table, const char *file, const Report &report) {
+  if (rapt_status status = checkDeviceCode(table, file, report))
+    return status;
+  std::unique_ptr<DeviceCode> code;
+  if (rapt_status status = DeviceCode::load(*this, table, file, code, report))
+    return status;
+  code->next = std::move(codes);
+  codes = std::move(code);
+  return RAPT_OK;
+}
+
+rapt_status Device::refuse(const char *file, const char *gpus, const Report &report) const {
   return report.fail(
       RAPT_UNSUPPORTED,
       "%s: the library has code for %s; GPU %d is sm_%d (%s): compile with --gpu-arch=sm_%d, or --target=cpu", file,
-      list, ordinal, arch, name, arch);
+      gpus, ordinal, arch, gpuName, arch);
 }
 
-rapt_status Device::load(const char *file, const Report &report) {
-  const rapt_device_image *chosen = nullptr;
-  for (uint32_t i = 0; i < code.image_count && !chosen; ++i) {
-    GpuArch own;
-    GpuArch::parse(code.images[i].arch, own);
-    if (own.runsOn(arch, code.images[i].form == formMachineCode))
-      chosen = &code.images[i];
-  }
-  if (!chosen)
-    return noImage(file, report);
-  if (Result result = driver.contextRetain(&context, device)) {
-    context = nullptr;
-    return report.fail(statusOf(result), "GPU %d (%s) cannot be used: %s", ordinal, name, driver.text(result));
-  }
-  return loadImage(*chosen, file, report);
+bool Device::isLoaded(const rapt_device_code &table) const {
+  const DeviceCode *code = codes.get();
+  while (code && !code->isOf(&table))
+    code = code->next.get();
+  return code;
 }
 
-rapt_status Device::loadImage(const rapt_device_image &image, const char *file, const Report &report) {
-  char errors[2048] = "", firstError[256];
-  int options[] = {cuda::JitErrors, cuda::JitErrorsBytes};
-  void *values[] = {errors, reinterpret_cast<void *>(sizeof errors)};
-  DeviceScope scope(*this);
-  Result result = scope.result ? scope.result : driver.moduleLoad(&loaded, image.bytes, 2, options, values);
-  if (result == Success)
-    return RAPT_OK;
-  loaded = nullptr;
-  errors[sizeof errors - 1] = 0;
-  cutErrors(errors, firstError, sizeof firstError);
-  return report.fail(result == OutOfMemory ? RAPT_NOMEM : RAPT_UNSUPPORTED,
-                     "%s: the driver of GPU %d (%s, sm_%d) does not load the code for %s: %s%s", file, ordinal, name,
-                     arch, image.arch, driver.text(result), firstError);
-}
-
-Result Device::find(const rapt_kernel &kernel, Function &function) const {
-  constexpr uint32_t withoutAsking = 48 << 10; // bytes of dynamic shared memory that every kernel may have
-  std::atomic<Function> &known = functions[kernel.index];
-  if ((function = known.load(std::memory_order_acquire)))
-    return Success;
-  Result result = driver.moduleFunction(&function, loaded, kernel.name);
-  if (result == Success && kernel.shared_bytes > withoutAsking)
-    result = driver.functionSetAttribute(function, cuda::MostDynamicSharedBytes, int(kernel.shared_bytes));
-  if (result == Success)
-    known.store(function, std::memory_order_release);
-  return result;
+const DeviceCode *Device::codeOf(const rapt_kernel &kernel) const {
+  const DeviceCode *code = codes.get();
+  while (code && !code->has(kernel))
+    code = code->next.get();
+  return code;
 }
 
 void Device::describeShortage(char *text, size_t size, uint64_t wanted, const char *what) const {
   size_t free = 0, total = 0;
   DeviceScope scope(*this);
   driver.memoryInfo(&free, &total);
-  snprintf(text, size, "GPU %d (%s) has no memory for %s: %llu bytes wanted, %llu of %llu free", ordinal, name, what,
+  snprintf(text, size, "GPU %d (%s) has no memory for %s: %llu bytes wanted, %llu of %llu free", ordinal, gpuName, what,
            ull(wanted), ull(free), ull(total));
 }
 

@@ -1,4 +1,4 @@
-//===- Device.h - A GPU with the code of an artifact -----------------------------===//
+//===- Device.h - A GPU with the code of artifacts ------------------------------===//
 //
 // A module of code for GPUs owns a Device: the GPU's context, the loaded code and the
 // weights, which its contexts share. Each of these has a DeviceStream.
@@ -6,29 +6,15 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Runtime/CudaDriver.h"
-#include "rapt/artifact.h"
-#include <atomic>
-#include <memory>
+#include "lib/Runtime/DeviceCode.h"
 #include <sys/types.h>
 
 namespace rapt::runtime {
 
-/// "sm_90a"
-struct GpuArch {
-  int number = 0;       ///< ten times the major architecture, plus the minor one
-  bool isExact = false; ///< its code runs on no other architecture
-
-  /// False for anything but "sm_", two or three digits, and at most an 'a'.
-  static bool parse(const char *name, GpuArch &arch);
-  /// Whether a GPU of architecture `gpu` runs code for this one: machine code, or PTX that the driver compiles.
-  bool runsOn(int gpu, bool isMachineCode) const;
-};
-
 class Device {
 public:
-  /// Opens the driver, and loads the first image that runs on GPU `ordinal`. `file` names the artifact in messages.
-  static rapt_status open(const rapt_device_code &code, int32_t ordinal, const char *file,
-                          std::unique_ptr<Device> &device, const Report &report);
+  /// Opens the driver and the context of GPU `ordinal`, at least 0.
+  static rapt_status open(int32_t ordinal, std::unique_ptr<Device> &device, const Report &report);
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
   ~Device();
@@ -38,36 +24,38 @@ public:
   /// Their address, 0 without. The host never reads there.
   cuda::Address weights() const { return weightsAddress; }
 
-  /// The kernel's function, which is looked up when it is first asked for. From any thread, inside a DeviceScope.
-  cuda::Result find(const rapt_kernel &kernel, cuda::Function &function) const;
-  /// Whether the kernel is one of the loaded code.
-  bool has(const rapt_kernel *kernel) const {
-    return kernel && kernel->code == &code && kernel->name && kernel->index < code.kernel_count;
-  }
+  /// Checks and loads an artifact's code, which outlives the device. `file` names the artifact in messages.
+  rapt_status load(const rapt_device_code &table, const char *file, const Report &report);
+  /// The loaded code that the kernel belongs to; null where it is not loaded, or the kernel is none of its own.
+  const DeviceCode *codeOf(const rapt_kernel &kernel) const;
+  bool isLoaded(const rapt_device_code &table) const;
+  /// The architecture of the code that was loaded last, "sm_90a"; "" without.
+  const char *codeArchitecture() const { return codes ? codes->architecture : ""; }
+  /// The GPU's, as GpuArch::number, and its name.
+  int architecture() const { return arch; }
+  const char *name() const { return gpuName; }
+  /// Fails with a line that says for which GPUs the library has code, such as "sm_90a, sm_80 or newer".
+  rapt_status refuse(const char *file, const char *gpus, const Report &report) const;
   /// Writes "out of memory on GPU 0 (NAME): ... bytes wanted for WHAT, ... free".
   void describeShortage(char *text, size_t size, uint64_t wanted, const char *what) const;
   /// False in a child process, in which the parent's driver is of no use.
   bool isOwn() const;
 
   const cuda::Driver &driver;
+  const int32_t ordinal;
 
 private:
   friend class DeviceScope;
-  Device(const cuda::Driver &driver, const rapt_device_code &code, int32_t ordinal);
+  Device(const cuda::Driver &driver, int32_t ordinal);
   rapt_status examine(const Report &report);
-  rapt_status load(const char *file, const Report &report);
-  rapt_status loadImage(const rapt_device_image &image, const char *file, const Report &report);
-  rapt_status noImage(const char *file, const Report &report) const;
+  rapt_status retain(const Report &report);
 
-  const rapt_device_code &code;
-  int32_t ordinal;
   pid_t owner;
-  int arch = 0; ///< of the GPU, as GpuArch::number
-  char name[64] = "";
+  int arch = 0;
+  char gpuName[64] = "";
   cuda::Device device = 0;
   cuda::Context context = nullptr;
-  cuda::Module loaded = nullptr;
-  std::unique_ptr<std::atomic<cuda::Function>[]> functions; ///< by index, null until they are found
+  std::unique_ptr<DeviceCode> codes; ///< newest first
   cuda::Address weightsAddress = 0;
 };
 

@@ -7,13 +7,14 @@ namespace rapt::runtime {
 
 using cuda::Address, cuda::Event, cuda::Function, cuda::Result, cuda::Success;
 
-rapt_status DeviceStream::make(const Device &device, std::unique_ptr<DeviceStream> &stream, const Report &report) {
-  stream.reset(new (std::nothrow) DeviceStream(device));
+rapt_status DeviceStream::make(const Device &device, std::unique_ptr<DeviceStream> &stream, const Report &report,
+                               cuda::Stream of) {
+  stream.reset(new (std::nothrow) DeviceStream(device, of));
   if (!stream)
     return report.fail(RAPT_NOMEM, "no memory for a stream");
   DeviceStream &made = *stream;
   made.attempt("a stream cannot be made", [&] {
-    Result result = device.driver.streamCreate(&made.stream, cuda::nonBlocking);
+    Result result = of ? Success : device.driver.streamCreate(&made.stream, cuda::nonBlocking);
     for (Event &event : made.marks)
       if (result == Success)
         result = device.driver.eventCreate(&event, cuda::withoutTime);
@@ -30,7 +31,8 @@ DeviceStream::~DeviceStream() {
   for (Event event : marks)
     if (event)
       device.driver.eventDestroy(event);
-  device.driver.streamDestroy(stream);
+  if (!isBorrowed)
+    device.driver.streamDestroy(stream);
 }
 
 void DeviceStream::check(Result result, const char *what, ...) {
@@ -43,6 +45,13 @@ void DeviceStream::check(Result result, const char *what, ...) {
   va_end(arguments);
   if (used >= 0 && size_t(used) < sizeof text)
     snprintf(text + used, sizeof text - size_t(used), ": %s", device.driver.text(result));
+}
+
+void DeviceStream::fail(rapt_status status, const char *message) {
+  if (failure)
+    return;
+  failure = status;
+  snprintf(text, sizeof text, "%s", message);
 }
 
 rapt_status DeviceStream::tell(const Report &report) {
@@ -111,11 +120,12 @@ void DeviceStream::copyOut(void *to, Address from, uint64_t bytes) {
 void DeviceStream::launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks) {
   if (failure || blocks == 0)
     return;
-  if (!device.has(kernel) || blocks < 0 || blocks > INT_MAX)
+  const DeviceCode *code = kernel ? device.codeOf(*kernel) : nullptr;
+  if (!code || blocks < 0 || blocks > INT_MAX)
     return check(cuda::InvalidValue, "the compiled code starts %lld blocks of a kernel that it does not have",
                  static_cast<long long>(blocks));
   Function function = nullptr;
-  if (Result result = device.find(*kernel, function))
+  if (Result result = code->find(*kernel, function))
     return check(result, "kernel %s cannot have %u bytes of shared memory or is missing", kernel->name,
                  kernel->shared_bytes);
   void *parameters[] = {const_cast<void *>(arguments)};

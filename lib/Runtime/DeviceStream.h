@@ -10,7 +10,9 @@ namespace rapt::runtime {
 /// told the operations after it do nothing. Used by the thread that holds the context alone.
 class DeviceStream {
 public:
-  static rapt_status make(const Device &device, std::unique_ptr<DeviceStream> &stream, const Report &report);
+  /// A stream of its own, or one `of` the caller's, which outlives it.
+  static rapt_status make(const Device &device, std::unique_ptr<DeviceStream> &stream, const Report &report,
+                          cuda::Stream of = nullptr);
   DeviceStream(const DeviceStream &) = delete;
   DeviceStream &operator=(const DeviceStream &) = delete;
   ~DeviceStream();
@@ -37,13 +39,17 @@ public:
   void wait();
 
   bool hasFailed() const { return failure != RAPT_OK; }
+  rapt_status status() const { return failure; }
+  /// Keeps a failure that another part has found.
+  void fail(rapt_status status, const char *message);
   /// Reports the failure and forgets it.
   rapt_status tell(const Report &report);
 
   const Device &device;
+  static constexpr size_t textBytes = 1024; ///< of the message that is kept
 
 private:
-  explicit DeviceStream(const Device &device) : device(device) {}
+  DeviceStream(const Device &device, cuda::Stream stream) : device(device), stream(stream), isBorrowed(stream) {}
   /// Keeps a failure; `what` says what was to be done.
   [[gnu::format(printf, 3, 4)]] void check(cuda::Result result, const char *what, ...);
   /// Runs an operation inside the device's context unless one failed before.
@@ -54,11 +60,12 @@ private:
     check(scope.result ? scope.result : operation(), "%s", what);
   }
 
-  cuda::Stream stream = nullptr;
+  cuda::Stream stream;
+  const bool isBorrowed;
   cuda::Event marks[2] = {};
   bool isMarked[2] = {};
   rapt_status failure = RAPT_OK;
-  char text[256] = "";
+  char text[textBytes] = "";
 };
 
 /// Memory that compiled code works on: the host's, or that of a stream's GPU, of which the host knows the address

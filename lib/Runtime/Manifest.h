@@ -105,16 +105,19 @@ struct Id {
   uint8_t bytes[16];
 };
 
-/// Code for one kind of processor.
-struct ManifestVariant {
-  std::string cpu;
-  std::vector<std::string> features; ///< LLVM's names
-};
-
 /// Code for one kind of GPU.
 struct ManifestImage {
   std::string arch;   ///< "sm_90a"
   bool isMachineCode; ///< PTX otherwise
+};
+
+/// Code for one kind of processor.
+struct ManifestVariant {
+  std::string cpu;
+  std::vector<std::string> features; ///< LLVM's names
+  std::vector<ManifestImage> images; ///< of code for GPUs, best first; none: code for CPUs
+  std::string gpus;                  ///< "sm_90a, sm_80 or newer": what the images run on
+  std::string name;                  ///< the CPU's, or the GPU's architecture where variants differ in it
 };
 
 struct Manifest {
@@ -128,8 +131,7 @@ struct Manifest {
   Id interfaceId, contentId;
   std::string arch;
   std::vector<ManifestVariant> variants; ///< at least one, best first
-  std::vector<ManifestImage> images;     ///< of code for GPUs, best first; none: code for CPUs
-  std::string gpus;                      ///< "sm_90a, sm_80 or newer": what the images run on
+  std::string gpus;                      ///< what the images of all variants run on
   int64_t maxTokens, maxRows, maxPositions;
   bool hasWeights, hasCache;
   bool weightsInside;      ///< a part of the library
@@ -138,6 +140,8 @@ struct Manifest {
   std::string cacheLayout, cacheDtype;
   int64_t cacheBlock, cacheBlockBytes, cacheBytesPerToken;
   std::vector<ManifestEntry> entries;
+
+  bool isForDevice() const { return !variants.front().images.empty(); }
 };
 
 /// Parses `text`; `file` names it in messages. ABI versions are compared before anything else is read, so that an

@@ -185,16 +185,23 @@ void readModel(const Json &model, Manifest &m) {
       m.eos.push_back(int32_t(integer(token, "eos", 0, INT32_MAX)));
 }
 
-ManifestVariant readVariant(const Json &variant) {
-  ManifestVariant result{text(variant, "cpu"), {}};
-  for (const Json &feature : list(variant, "features"))
-    result.features.push_back(textOf(feature, "features"));
-  return result;
+/// The GPUs that run one of the images.
+std::string gpusOf(const std::vector<ManifestImage> &images) {
+  auto isOpen = [](const ManifestImage &image) { return !image.isMachineCode && image.arch.back() != 'a'; };
+  std::string gpus;
+  for (const ManifestImage &image : images) {
+    const bool isCovered = !isOpen(image) && std::any_of(images.begin(), images.end(), [&](const ManifestImage &other) {
+      return other.arch == image.arch && (isOpen(other) || &other < &image);
+    });
+    if (!isCovered)
+      gpus += (gpus.empty() ? "" : ", ") + image.arch + (isOpen(image) ? " or newer" : "");
+  }
+  return gpus;
 }
 
-/// The code for GPUs, if any, that the code of the variants starts.
-void readDevice(const Json &target, Manifest &m) {
-  const Json *device = memberOrNull(target, "device");
+/// The code for GPUs, if any, that the code of a variant starts.
+void readDevice(const Json &holder, ManifestVariant &variant) {
+  const Json *device = memberOrNull(holder, "device");
   if (!device)
     return;
   if (text(*device, "kind") != "cuda")
@@ -206,23 +213,47 @@ void readDevice(const Json &target, Manifest &m) {
       wrong("GPU architecture \"" + arch.substr(0, 40) + "\" is not like \"sm_80\" or \"sm_90a\"");
     if (form != "ptx" && form != "cubin")
       wrong("form of code \"" + form.substr(0, 40) + "\" is unknown");
-    m.images.push_back({arch, form == "cubin"});
-    m.gpus += (m.gpus.empty() ? "" : ", ") + arch + (form == "ptx" && !parsed.isExact ? " or newer" : "");
+    variant.images.push_back({arch, form == "cubin"});
   }
-  if (m.images.empty() || m.images.size() > maxImages)
-    wrong("has " + std::to_string(m.images.size()) + " \"images\", not 1 to " + std::to_string(maxImages));
+  if (variant.images.empty() || variant.images.size() > maxImages)
+    wrong("has " + std::to_string(variant.images.size()) + " \"images\", not 1 to " + std::to_string(maxImages));
+  variant.gpus = gpusOf(variant.images);
 }
 
-/// An only variant stands in the target itself.
+/// A member of "variants", or the target, which holds an only variant. The target's device was that of all variants
+/// before each had its own.
+ManifestVariant readVariant(const Json &holder, const Json &target) {
+  ManifestVariant variant{text(holder, "cpu"), {}, {}, {}, {}};
+  for (const Json &feature : list(holder, "features"))
+    variant.features.push_back(textOf(feature, "features"));
+  readDevice(holder.find("device") ? holder : target, variant);
+  return variant;
+}
+
+void nameVariants(Manifest &m) {
+  const std::vector<ManifestImage> &first = m.variants.front().images;
+  const bool areOfGpus = std::any_of(m.variants.begin(), m.variants.end(), [&](const ManifestVariant &variant) {
+    if (variant.images.empty() != first.empty())
+      wrong("has code for GPUs in some of its \"variants\" and not in others");
+    return !first.empty() && variant.images.front().arch != first.front().arch;
+  });
+  for (ManifestVariant &variant : m.variants) {
+    variant.name = areOfGpus ? variant.images.front().arch : variant.cpu;
+    if (areOfGpus || &variant == &m.variants.front())
+      m.gpus += (m.gpus.empty() ? "" : ", ") + variant.gpus;
+  }
+}
+
 void readTarget(const Json &target, Manifest &m) {
   m.arch = text(target, "arch");
-  readDevice(target, m);
-  if (!target.find("variants"))
-    return m.variants.push_back(readVariant(target));
-  for (const Json &variant : list(target, "variants"))
-    m.variants.push_back(readVariant(variant));
+  if (target.find("variants"))
+    for (const Json &variant : list(target, "variants"))
+      m.variants.push_back(readVariant(variant, target));
+  else
+    m.variants.push_back(readVariant(target, target));
   if (m.variants.empty() || m.variants.size() > maxVariants)
     wrong("has " + std::to_string(m.variants.size()) + " \"variants\", not 1 to " + std::to_string(maxVariants));
+  nameVariants(m);
 }
 
 void readWeights(const Json &root, Manifest &m) {

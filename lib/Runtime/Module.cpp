@@ -58,21 +58,29 @@ rapt_status checkTable(const rapt_artifact &artifact, const char *file, const Re
   return RAPT_OK;
 }
 
-/// Whether the table has the code for GPUs that the manifest tells of, and no other.
-rapt_status checkDeviceCode(const rapt_module &module, const char *file, const Report &report) {
-  const auto &images = module.manifest->images;
-  const rapt_artifact &artifact = *module.artifact;
-  const rapt_device_code *code = artifact.abi_minor >= 4 ? artifact.device_code : nullptr;
-  bool isSame = code ? code->image_count == images.size() && code->images : images.empty();
-  for (size_t i = 0; code && isSame && i < images.size(); ++i)
-    isSame = code->images[i].arch && images[i].arch == code->images[i].arch &&
-             code->images[i].form == uint32_t(images[i].isMachineCode);
-  return isSame ? RAPT_OK
-                : report.fail(RAPT_BAD_FILE, "%s: the code for GPUs in its manifest and in its table differ", file);
+/// The code for GPUs that a variant's entries start; null for code of CPUs.
+const rapt_device_code *deviceCode(const rapt_artifact &artifact, size_t variant) {
+  if (artifact.abi_minor >= 5)
+    return artifact.variant_code ? artifact.variant_code[variant] : nullptr;
+  return artifact.abi_minor == 4 ? artifact.device_code : nullptr;
 }
 
-/// Sets module.entries.
-rapt_status checkEntries(rapt_module &module, const char *file, const Report &report) {
+/// Whether the table has the code for GPUs that the manifest tells of, and no other.
+rapt_status compareDeviceCode(const rapt_module &module, const char *file, const Report &report) {
+  for (size_t variant = 0; variant < module.manifest->variants.size(); ++variant) {
+    const auto &images = module.manifest->variants[variant].images;
+    const rapt_device_code *code = deviceCode(*module.artifact, variant);
+    bool isSame = code ? code->image_count == images.size() && code->images : images.empty();
+    for (size_t i = 0; code && isSame && i < images.size(); ++i)
+      isSame = code->images[i].arch && images[i].arch == code->images[i].arch &&
+               code->images[i].form == uint32_t(images[i].isMachineCode);
+    if (!isSame)
+      return report.fail(RAPT_BAD_FILE, "%s: the code for GPUs in its manifest and in its table differ", file);
+  }
+  return RAPT_OK;
+}
+
+rapt_status checkEntries(const rapt_module &module, const char *file, const Report &report) {
   const auto &entries = module.manifest->entries;
   const size_t variants = module.manifest->variants.size();
   if (entries.size() * variants != module.artifact->entry_count)
@@ -85,23 +93,23 @@ rapt_status checkEntries(rapt_module &module, const char *file, const Report &re
       return report.fail(RAPT_BAD_FILE, "%s: entry %zu is %s in its manifest and %s in its table", file, i,
                          name.c_str(), entry.name ? entry.name : "nothing");
   }
-  module.entries = module.artifact->entries + entries.size() * size_t(module.variant);
-  return checkDeviceCode(module, file, report);
+  return compareDeviceCode(module, file, report);
 }
 
-/// Parses module.manifestText and chooses what this machine runs of it.
+/// Parses module.manifestText and chooses what the processor runs of it.
 rapt_status readManifest(rapt_module &module, const char *file, const rapt_module_options &options,
                          const Report &report) {
   Manifest *manifest = nullptr;
   if (rapt_status status = parseManifest(module.manifestText, module.manifestBytes, file, &manifest, report))
     return status;
   module.manifest.reset(manifest);
-  if (options.device && manifest->images.empty())
+  if (options.device && !manifest->isForDevice())
     return report.fail(RAPT_INVALID, "%s: device is %d, but its code is for CPUs", file, options.device);
-  if (!(options.flags & RAPT_INSPECT))
-    return chooseVariant(*manifest, file, options.variant, module.variant, report);
-  chooseVariant(*manifest, file, options.variant, module.variant, Report(nullptr, 0));
-  return RAPT_OK;
+  if (options.flags & RAPT_INSPECT) {
+    chooseVariant(*manifest, file, options.variant, nullptr, module.variant, Report(nullptr, 0));
+    return RAPT_OK;
+  }
+  return chooseVariant(*manifest, file, options.variant, nullptr, module.variant, report);
 }
 
 rapt_status borrowInside(rapt_module &module, uint32_t flags, const Report &report) {
@@ -143,17 +151,29 @@ rapt_status openWeights(rapt_module &module, const rapt_module_options &options,
   return status ? status : module.weights.take(file, manifest, options.flags, name, report);
 }
 
-/// The weights, and the GPU of code for one, whose absence is told before weights are read.
+/// Opens the GPU, and chooses and loads the code that it runs.
+rapt_status openDevice(rapt_module &module, const rapt_module_options &options, const char *file,
+                       const Report &report) {
+  if (rapt_status status = Device::open(options.device, module.device, report))
+    return status;
+  if (rapt_status status =
+          chooseVariant(*module.manifest, file, options.variant, module.device.get(), module.variant, report))
+    return status;
+  return module.device->load(*deviceCode(*module.artifact, size_t(module.variant)), file, report);
+}
+
+/// Sets module.entries. A GPU's absence is told before weights are read.
 rapt_status openData(rapt_module &module, const rapt_module_options &options, const char *file, const char *home,
                      const Report &report) {
-  const bool isForDevice = !module.manifest->images.empty();
-  if (isForDevice)
-    if (rapt_status status = Device::open(*module.artifact->device_code, options.device, file, module.device, report))
+  const Manifest &manifest = *module.manifest;
+  if (manifest.isForDevice())
+    if (rapt_status status = openDevice(module, options, file, report))
       return status;
+  module.entries = module.artifact->entries + manifest.entries.size() * size_t(module.variant);
   rapt_status status = openWeights(module, options, home, report);
-  if (status || !isForDevice || !module.manifest->hasWeights)
+  if (status || !module.device || !manifest.hasWeights)
     return status;
-  return module.device->upload(module.weights.data(), module.manifest->weightsBytes, report);
+  return module.device->upload(module.weights.data(), manifest.weightsBytes, report);
 }
 
 rapt_status loadLibrary(rapt_module &module, const char *path, const Report &report) {
@@ -330,6 +350,7 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.start_token = m.startToken;
   all.source_vocabulary = m.sourceVocabulary;
   all.target_gpus = m.gpus.c_str();
+  all.target_gpu = module->device ? module->device->codeArchitecture() : "";
   all.size = size;
   memcpy(info, &all, size < sizeof all ? size : sizeof all);
   return RAPT_OK;

@@ -22,8 +22,12 @@ static std::string commonFeatures(const std::vector<Variant> &variants) {
 std::string targetLine(const std::string &arch, const std::vector<Variant> &variants, const std::string &here,
                        bool everyFeature) {
   std::string line = "target: " + arch;
+  std::vector<std::string> names; // variants for several GPUs share a CPU
   for (const Variant &variant : variants)
-    line += ", " + variant.name + (variants.size() > 1 && variant.name == here ? " (this machine's)" : "");
+    if (std::find(names.begin(), names.end(), variant.name) == names.end())
+      names.push_back(variant.name);
+  for (const std::string &name : names)
+    line += ", " + name + (names.size() > 1 && name == here ? " (this machine's)" : "");
   const std::string needed = commonFeatures(variants), widest = arch == "x86_64" ? "x86-64-v3" : "generic";
   if (needed.empty())
     return line;

@@ -56,8 +56,15 @@ public:
   /// Appends the pass that checks what `stage`, one behind canonical, promises, if there is one.
   virtual void addContract(mlir::OpPassManager &passes, Stage stage) const = 0;
 
-  /// Appends the passes that compile device code of the stage llvm-dialect and put it into the host program, which is
-  /// all that is left then.
+  /// Appends the passes that compile device code of the stage llvm-dialect.
+  virtual void addDeviceCode(mlir::OpPassManager &) const {}
+  /// The text of compiled device code; empty where there is none.
+  virtual std::string deviceText(mlir::ModuleOp) const { return {}; }
+  /// The program that makes machine code of device code's text, a path; the error says where it was looked for.
+  virtual Expected<std::string> findAssembler() const { return std::string(); }
+  /// Puts machine code beside the text of compiled device code, or in place of it unless `keepsText`.
+  virtual Status assemble(mlir::ModuleOp, const std::string & /*assembler*/, bool /*keepsText*/) const { return {}; }
+  /// Appends the passes that put compiled device code into the host program, which is all that is left then.
   virtual void addEmission(mlir::OpPassManager &) const {}
 
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;

@@ -140,7 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static MemoryFile file;
   static const driver::CodeVariant variant = [] {
     host::Machine machine = *host::Machine::make(*host::findTriple(""), "x86-64-v3", "");
-    return driver::CodeVariant{machine, allTargets().front()->capabilities(machine, "", "")};
+    return driver::CodeVariant{machine, "", machine.name, allTargets().front()->capabilities(machine, "", "")};
   }();
   const std::string text(reinterpret_cast<const char *>(data), size);
   driver::Options options;

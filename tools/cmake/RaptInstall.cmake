@@ -1,5 +1,5 @@
 # The installed files, in four components:
-#   Runtime   librapt_runtime, <rapt/rapt.h>, what it includes, <rapt/rapt_profile.h>
+#   Runtime   librapt_runtime, <rapt/rapt.h>, what it includes, <rapt/rapt_device.h>, <rapt/rapt_profile.h>
 #   Text      librapt_text, <rapt/rapt_text.h>, <rapt/rapt_image.h>, rapt-run and rapt-bench
 #   Compiler  raptc and the tools around it, rapt_add_model() for CMake projects
 #   Development   headers of the compiler and rapt_add_plugin(), for plugins of raptc and rapt-opt

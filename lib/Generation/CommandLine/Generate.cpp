@@ -252,7 +252,8 @@ void Generation::tellStats() const {
   rapt_context_memory(model.module.get(), &contextOptions, &memory, nullptr, 0);
   note("memory: peak " + inUnits(peakMemory()) + " resident; weights " + inUnits(memory.weights) + ", cache " +
        inUnits(memory.cache) + ", workspace " + inUnits(memory.workspace) +
-       "; threads: " + std::to_string(model.pool.threads()) + "; code for " + model.info.target_cpu);
+       "; threads: " + std::to_string(model.pool.threads()) + "; code for " + model.info.target_cpu +
+       (*model.info.target_gpu ? std::string(" and ") + model.info.target_gpu : ""));
 }
 
 json::Object Generation::jsonOf(const Continuation &one) const {

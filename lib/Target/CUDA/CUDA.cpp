@@ -8,6 +8,7 @@
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/CUDA/Architecture.h"
+#include "lib/Target/CUDA/Assembler.h"
 #include "lib/Target/CUDA/Attention/Attention.h"
 #include "lib/Target/CUDA/Codegen/Passes.h"
 #include "lib/Target/CUDA/Linear/Linear.h"
@@ -101,12 +102,27 @@ public:
     }
   }
 
-  void addEmission(OpPassManager &passes) const override {
+  void addDeviceCode(OpPassManager &passes) const override {
     GpuModuleToBinaryPassOptions binary;
     binary.compilationTarget = "isa";
     passes.addPass(createGpuModuleToBinaryPass(binary));
-    passes.addPass(createAttnCUDAEmbedCode());
   }
+
+  std::string deviceText(ModuleOp module) const override {
+    std::string text;
+    for (auto binary : module.getOps<gpu::BinaryOp>())
+      for (auto object : binary.getObjects().getAsRange<gpu::ObjectAttr>())
+        if (object.getFormat() == gpu::CompilationTarget::Assembly)
+          text += object.getObject().getValue().rtrim('\0');
+    return text;
+  }
+
+  Expected<std::string> findAssembler() const override { return cuda::findAssembler(cuda::assemblerFolders()); }
+  Status assemble(ModuleOp module, const std::string &assembler, bool keepsText) const override {
+    return cuda::assemble(module, assembler, keepsText);
+  }
+
+  void addEmission(OpPassManager &passes) const override { passes.addPass(createAttnCUDAEmbedCode()); }
 
   void registerDialects(DialectRegistry &registry) const override {
     cuda::registerCodegenDialects(registry);

@@ -230,11 +230,10 @@ TEST_F(Device, EntriesOnTensors) {
 }
 
 TEST_F(Device, WeightsOfSeveralPieces) {
-  const rapt_device_code *code = deviceModule()->artifact->device_code;
   Message message;
   const Report report(message.text, message.size);
   std::unique_ptr<rapt::runtime::Device> device;
-  ASSERT_EQ(rapt::runtime::Device::open(*code, 0, "x.so", device, report), RAPT_OK) << message.text;
+  ASSERT_EQ(rapt::runtime::Device::open(0, device, report), RAPT_OK) << message.text;
   std::vector<uint32_t> weights((20 << 20) / 4 + 5), back(weights.size());
   for (size_t i = 0; i < weights.size(); ++i)
     weights[i] = uint32_t(i * 2654435761u);

@@ -192,9 +192,8 @@ int32_t counterStep(const rapt_env *env, void *const *b, const int64_t *dims) {
 }
 
 int32_t adderRun(const rapt_env *env, void *const *b, const int64_t *dims) {
-  const AdderArguments a{b[0], b[1], b[2], dims[0]};
-  const bool isWide = dims[0] % 4 == 0;
-  return start(env, adderCode, isWide ? "add_four" : "add", isWide, 32, 0, a, (dims[0] + 31) / 32);
+  return startAdder(env, adderCode, static_cast<const float *>(b[0]), static_cast<const float *>(b[1]),
+                    static_cast<float *>(b[2]), dims[0]);
 }
 
 int64_t noWorkspace(const int64_t *, int64_t) { return 0; }
@@ -220,7 +219,7 @@ DeviceArtifact make(std::string manifest, rapt_artifact_entry entry, const char 
   made.entries = {entry};
   made.images = {{"sm_80", ptx, N, 0, 0}};
   made.code = {2, 1, nullptr, kernels};
-  made.table = {RAPT_ARTIFACT_MAGIC, RAPT_ABI_MAJOR, 4, nullptr, 0, nullptr, 1, nullptr, 0, nullptr};
+  made.table = {RAPT_ARTIFACT_MAGIC, RAPT_ABI_MAJOR, 4, nullptr, 0, nullptr, 1, nullptr, 0, nullptr, nullptr};
   return made;
 }
 
@@ -248,12 +247,20 @@ rapt_status DeviceArtifact::open(rapt_module **module, Message &message, rapt_mo
   table.entries = entries.data();
   code.images = images.data();
   table.device_code = &code;
+  table.variant_code = variantCode.empty() ? nullptr : variantCode.data();
   if (!started) {
     rapt_entry_fn run = table.entries[0].run;
     started = run == decoderStep ? &decoderCode : run == counterStep ? &counterCode : &adderCode;
     startedBefore = std::exchange(*started, &code);
   }
   return rapt_module_from_artifact(&table, &options, module, message.text, message.size);
+}
+
+int32_t startAdder(const rapt_env *env, const rapt_device_code *code, const float *x, const float *y, float *sum,
+                   int64_t count) {
+  const AdderArguments a{x, y, sum, count};
+  const bool isWide = count % 4 == 0;
+  return start(env, code, isWide ? "add_four" : "add", isWide, 32, 0, a, (count + 31) / 32);
 }
 
 DeviceArtifact decoderOnDevice() {

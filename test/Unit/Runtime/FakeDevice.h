@@ -17,6 +17,7 @@ struct DeviceArtifact {
   std::vector<rapt_artifact_entry> entries;
   std::vector<rapt_device_image> images;
   rapt_device_code code{};
+  std::vector<const rapt_device_code *> variantCode; ///< of a table of ABI 1.5
   rapt_artifact table{};
 
   rapt_status open(rapt_module **module, Message &message, rapt_module_options options = {});
@@ -31,6 +32,10 @@ DeviceArtifact counterOnDevice();
 inline constexpr int counterVocabulary = 4;
 /// Entry "add": sum = x + y, all f32 [n].
 DeviceArtifact adderOnDevice();
+
+/// Entry "add" as a bare kernel: starts a kernel of `code`, that of adderOnDevice().
+int32_t startAdder(const rapt_env *env, const rapt_device_code *code, const float *x, const float *y, float *sum,
+                   int64_t count);
 
 /// The undamaged decoder and counter, opened once.
 rapt_module *deviceModule();

@@ -75,5 +75,14 @@ static int64_t workspace(const int64_t *dims, int64_t workers) { return 64 * wor
 
 static const rapt_artifact_entry entries[] = {{"step", step, workspace}};
 
-__attribute__((visibility("default"))) const rapt_artifact fake_module = {
-    RAPT_ARTIFACT_MAGIC, RAPT_ABI_MAJOR, RAPT_ABI_MINOR, manifest, sizeof manifest - 1, entries, 1, NULL, 0, NULL};
+__attribute__((visibility("default"))) const rapt_artifact fake_module = {RAPT_ARTIFACT_MAGIC,
+                                                                          RAPT_ABI_MAJOR,
+                                                                          RAPT_ABI_MINOR,
+                                                                          manifest,
+                                                                          sizeof manifest - 1,
+                                                                          entries,
+                                                                          1,
+                                                                          NULL,
+                                                                          0,
+                                                                          NULL,
+                                                                          NULL};

@@ -16,7 +16,7 @@ extern "C" {
 
 #define RAPT_ARTIFACT_MAGIC UINT64_C(0x0054524154504152) /* "RAPTART\0" */
 #define RAPT_ABI_MAJOR 1
-#define RAPT_ABI_MINOR 4
+#define RAPT_ABI_MINOR 5
 
 /* Code for a device, since ABI 1.4. Entries of such an artifact run on the host: they compute arguments and start
  * kernels. All buffers that they get are addresses of the device's memory, which the host never reads. */
@@ -49,11 +49,6 @@ typedef struct rapt_kernel {
 /* The slices of scratch memory that a device's entry has. */
 #define RAPT_DEVICE_WORKERS 4096
 
-/* Starts `blocks` thread blocks (grid x) and returns without waiting; 0 blocks: nothing is started. The launches of an
- * entry run in order. Returns 0, or non-zero when the run is canceled or a kernel cannot be started: then the entry
- * returns that value at once. `arguments` may change after the call. */
-typedef int32_t (*rapt_launch_fn)(void *user, const rapt_kernel *kernel, const void *arguments, int64_t blocks);
-
 #ifndef RAPT_ENV /* headers of kernels define these too */
 #define RAPT_ENV
 /* The body of a dispatch: handles the indices [begin, end) of a parallel loop that an entry hands to the executor.
@@ -65,6 +60,11 @@ typedef void (*rapt_task_fn)(void *closure, int64_t begin, int64_t end, int64_t 
 /* Runs body over each index of [0, count) exactly once, in any order and grouping, and returns when all are
  * done. Returns 0, or non-zero when the run is canceled: then the entry returns that value at once. */
 typedef int32_t (*rapt_parallel_for_fn)(void *user, rapt_task_fn body, void *closure, int64_t count);
+
+/* Since ABI 1.4. Starts `blocks` thread blocks (grid x) and returns without waiting; 0 blocks: nothing is started. The
+ * launches of an entry run in order. Returns 0, or non-zero when the run is canceled or a kernel cannot be started:
+ * then the entry returns that value at once. `arguments` may change after the call. */
+typedef int32_t (*rapt_launch_fn)(void *user, const struct rapt_kernel *kernel, const void *arguments, int64_t blocks);
 
 typedef struct rapt_env {
   void *user; /* handed back to parallel_for and launch */
@@ -101,8 +101,11 @@ typedef struct rapt_artifact {
   /* Since ABI 1.1, to be read only where abi_minor says so: the bytes of a whole weight file, aligned to 4096. */
   const void *weights;
   uint64_t weights_size; /* 0: the weights are a file */
-  /* Since ABI 1.4, to be read only where abi_minor says so. NULL: code for CPUs. */
+  /* Since ABI 1.4, to be read only where abi_minor says so. NULL: code for CPUs. Else that of the first variant, whose
+   * kernels its entries start. */
   const rapt_device_code *device_code;
+  /* Since ABI 1.5, to be read only where abi_minor says so. NULL: code for CPUs. Else one for each variant. */
+  const rapt_device_code *const *variant_code;
 } rapt_artifact;
 
 /* The weight file: this header, then sections, each aligned to 4096 bytes. Section 0 is "weights", the bytes that

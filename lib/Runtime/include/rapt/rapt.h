@@ -9,8 +9,7 @@
 |*   rapt_context_new(module, NULL, &context, message, sizeof message);
 |*   rapt_sequence_new(context, &sequence, message, sizeof message);
 |*   rapt_chunk chunk = {sizeof chunk};
-|*   chunk.sequence = sequence, chunk.tokens = tokens, chunk.count = count;
-|*   chunk.want = RAPT_LOGITS_LAST;
+|*   chunk.sequence = sequence, chunk.tokens = tokens, chunk.count = count, chunk.want = RAPT_LOGITS_LAST;
 |*   rapt_step(context, &chunk, 1, message, sizeof message);   // chunk.logits[0 .. vocabulary)
 |*
 |* Structs begin with their size, by which the library tells which version of the struct an application was compiled
@@ -94,7 +93,7 @@ typedef struct rapt_module_options {
   const int *weights_fd;    /**< Duplicated; read from its start whatever its offset. */
   const void *weights_data; /**< The whole weight file, aligned to 64 bytes, outliving the module. */
   size_t weights_bytes;
-  const char *variant; /**< Code for this CPU, of those in the library; NULL: the best that this machine can run. */
+  const char *variant; /**< Code for this CPU, or GPU architecture, of those inside; NULL: the best that runs here. */
   int32_t device;      /**< Code for GPUs: the number of the GPU, as CUDA counts them. Code for CPUs: 0. */
 } rapt_module_options;
 
@@ -134,6 +133,7 @@ typedef struct rapt_module_info {
   int64_t source_vocabulary; /**< Ids of an encoder-decoder's sources, where they have a vocabulary of their own: their
                                   text is of tokenizer.json, the target's of target_tokenizer.json. 0: `vocabulary`. */
   const char *target_gpus;   /**< The GPUs that code for GPUs runs on, "sm_90a, sm_80 or newer"; "" for CPUs. */
+  const char *target_gpu;    /**< The architecture of the code that runs on the GPU; "" for CPUs, and if inspected. */
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);

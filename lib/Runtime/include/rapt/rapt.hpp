@@ -1,4 +1,4 @@
-//===- rapt.hpp - rapt.h for C++ -------------------------------------------------===//
+//===- rapt.hpp - rapt.h and rapt_device.h for C++ --------------------------===//
 //
 // Owners that give back what they hold, and nothing more. Header only, C++17, without
 // exceptions: calls return an Outcome, which is true when all went well.
@@ -7,6 +7,7 @@
 #ifndef RAPT_RAPT_HPP
 #define RAPT_RAPT_HPP
 #include "rapt.h"
+#include "rapt_device.h"
 #include <memory>
 #include <string>
 #include <utility>
@@ -190,6 +191,68 @@ public:
 private:
   rapt_context *context = nullptr;
   rapt_sequence id = 0;
+};
+
+/// A GPU that kernels run on.
+class Device {
+public:
+  static Outcome open(Device &device, const rapt_device_options *options = nullptr) {
+    rapt_device *opened = nullptr;
+    Outcome outcome =
+        Outcome::of([&](char *text, size_t size) { return rapt_device_open(options, &opened, text, size); });
+    device.handle.reset(opened);
+    return outcome;
+  }
+  rapt_device *get() const { return handle.get(); }
+  const rapt_env *env() const { return rapt_device_env(get()); }
+  Outcome synchronize() const {
+    return Outcome::of([&](char *text, size_t size) { return rapt_device_synchronize(get(), text, size); });
+  }
+
+private:
+  struct Close {
+    void operator()(rapt_device *device) const { rapt_device_close(device); }
+  };
+  std::unique_ptr<rapt_device, Close> handle;
+};
+
+/// Memory of a device, which must outlive it.
+class DeviceMemory {
+public:
+  DeviceMemory() = default;
+  DeviceMemory(DeviceMemory &&other) noexcept : device(other.device), address(std::exchange(other.address, nullptr)) {}
+  DeviceMemory &operator=(DeviceMemory &&other) noexcept {
+    std::swap(device, other.device);
+    std::swap(address, other.address);
+    return *this;
+  }
+  ~DeviceMemory() {
+    if (address)
+      rapt_device_free(device, address);
+  }
+  static Outcome allocate(const Device &device, size_t bytes, DeviceMemory &memory) {
+    DeviceMemory made;
+    made.device = device.get();
+    Outcome outcome = Outcome::of(
+        [&](char *text, size_t size) { return rapt_device_allocate(device.get(), bytes, &made.address, text, size); });
+    memory = std::move(made);
+    return outcome;
+  }
+  /// Copies the first `bytes`.
+  Outcome copyIn(const void *from, size_t bytes) const {
+    return Outcome::of(
+        [&](char *text, size_t size) { return rapt_device_copy_in(device, address, from, bytes, text, size); });
+  }
+  Outcome copyOut(void *to, size_t bytes) const {
+    return Outcome::of(
+        [&](char *text, size_t size) { return rapt_device_copy_out(device, to, address, bytes, text, size); });
+  }
+  /// Its address, as kernels take it.
+  template <typename T> T *as() const { return static_cast<T *>(address); }
+
+private:
+  rapt_device *device = nullptr;
+  void *address = nullptr;
 };
 
 } // namespace rapt
