@@ -52,6 +52,12 @@ class Device:
             self.call("cuDeviceGetAttribute", ctypes.byref(number), attribute, self.device)
         return 10 * numbers[0].value + numbers[1].value
 
+    def version(self):
+        """Of the driver: 12040 is CUDA 12.4."""
+        number = ctypes.c_int()
+        self.call("cuDriverGetVersion", ctypes.byref(number))
+        return number.value
+
     def name(self):
         text = ctypes.create_string_buffer(256)
         self.call("cuDeviceGetName", text, 256, self.device)
