@@ -31,6 +31,12 @@ class Env(ctypes.Structure):
     _fields_ = [("user", ctypes.c_void_p), ("parallel_for", ctypes.c_void_p), ("workers", ctypes.c_int64), ("launch", LAUNCH)]
 
 
+def fits(arch, capability):
+    """Whether a GPU of compute capability `capability`, such as 90, runs code for `arch`: "sm_90a" is for 90 alone."""
+    number = int("".join(digit for digit in arch if digit.isdigit()))
+    return capability == number if arch.endswith("a") else capability >= number
+
+
 class Device:
     """GPU 0, by its primary context, which PyTorch uses as well. `stream`: a stream's handle; None is the default stream."""
 
@@ -53,7 +59,7 @@ class Device:
         return 10 * numbers[0].value + numbers[1].value
 
     def version(self):
-        """Of the driver: 12040 is CUDA 12.4."""
+        """The driver's: 12040 is CUDA 12.4."""
         number = ctypes.c_int()
         self.call("cuDriverGetVersion", ctypes.byref(number))
         return number.value

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The GPU check: runs a bundle of tools/dev/gpu-check on a machine with an NVIDIA driver. It needs Python with numpy, and PyTorch for figures of others; no LLVM.
 
-    python3 run.py [--out FOLDER] [--budget SECONDS] [--parts machine,kernels,models,speed,more] [-- OPTIONS-OF-SPEED.PY...]
+    python3 run.py [--out FOLDER] [--budget SECONDS] [--parts kernels,models,speed,more] [-- OPTIONS-OF-SPEED.PY...]
 
 Writes results.json and table.md after every part. Exit status 1 if anything failed; all parts are tried before, the most important ones first."""
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 MODULES = HERE / "test" / "Perf" / "gpu"
-sys.path.insert(0, str(MODULES))
+sys.path[:0] = [str(MODULES), str(HERE / "test" / "Execute")]
 
 import table  # noqa: E402
 
@@ -94,6 +94,11 @@ class Check:
 
     def script(self, name, options):
         """One script of test/Execute on its recorded programs."""
+        import device  # needs numpy, which the part "machine" asks for
+        arch = next(word.removeprefix("gpu-arch=") for word in options if word.startswith("gpu-arch="))
+        if not device.fits(arch, self.results["machine"].get("capability", 0)):
+            self.skip(f"{name}: {arch} is not for this GPU")
+            return
         command = [sys.executable, MODULES / "recorded.py", "replay", HERE / "recorded", HERE / "test" / "Execute" / f"{name}.py", *options]
         begun, failed = time.monotonic(), len(self.results["failures"])
         printed = self.run(f"{name} {' '.join(options)}", command)
@@ -152,7 +157,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path.cwd(), help="folder of results.json and table.md")
     parser.add_argument("--budget", type=float, default=540, help="seconds for all parts")
     parser.add_argument("--speed-budget", type=float, default=330, help="seconds for the part speed")
-    parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS)
+    parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help="machine is always among them")
     parser.add_argument("rest", nargs="*", help="options of speed.py, behind --")
     options = parser.parse_args()
     unknown = [part for part in options.parts if part not in PARTS]
@@ -162,7 +167,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     check = Check(options)
     for part in PARTS:
-        if part not in options.parts:
+        if part not in options.parts and part != "machine":
             continue
         getattr(check, part)()
         check.save()
