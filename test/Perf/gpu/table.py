@@ -44,7 +44,7 @@ def page(results):
     if results["skipped"]:
         lines += ["## Skipped", "", *(f"- {text}" for text in results["skipped"]), ""]
     if results["scripts"]:
-        lines += ["## Kernels", "", "| script | result | seconds |", "|---|---|---|", *(f"| {name} | {found['summary']} | {found['seconds']} |" for name, found in results["scripts"].items()), ""]
+        lines += ["## Kernels", "", "| script | result | time |", "|---|---|---|", *(f"| {name} | {found['summary']} | {found['seconds']} s |" for name, found in results["scripts"].items()), ""]
     if results["models"]:
         lines += ["## Models", "", "| run | result |", "|---|---|", *(f"| {name} | {found} |" for name, found in results["models"].items()), ""]
     peers = [record["peers"] for record in results["speed"] if "peers" in record]
