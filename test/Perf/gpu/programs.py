@@ -33,7 +33,7 @@ class Program:
 
     def sizes(self, tokens):
         """Batch and heads of the measured call."""
-        return (32, 4) if self.is_decode else (max(1, TOKENS // tokens), WIDTH // self.channels)
+        return (16, 4) if self.is_decode else (max(1, TOKENS // tokens), WIDTH // self.channels)
 
     def shapes(self, batch, tokens, heads):
         """Shapes of q, k, v and o."""
