@@ -141,6 +141,10 @@ class Check:
                 (self.skip if "the time is over" in record["failure"] else self.fail)(f"speed: {record['program']}: {record['failure']}")
             for name, wrong in record.get("wrong", {}).items():
                 self.fail(f"speed: {record['program']} at {record['tokens']} tokens, {name}: {wrong}")
+        timed = [record for record in records if "times" in record]
+        for peer in dict.fromkeys(name for record in timed for name in record["missing"]):
+            reasons = [record["missing"][peer] for record in timed if peer in record["missing"]]
+            self.skip(f"speed: {peer} does not run in {len(reasons)} of {len(timed)} measurements: {reasons[0]}")
         self.results["speed"] = records
 
 
