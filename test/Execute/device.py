@@ -6,6 +6,8 @@ import numpy as np
 
 WORKERS = 4096  # RAPT_DEVICE_WORKERS
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+JIT_ERRORS, JIT_ERRORS_BYTES, LOG_BYTES = 5, 6, 8192  # CU_JIT_ERROR_LOG_BUFFER and its size
+CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 GUARD = 256  # bytes behind a buffer
 
 
@@ -29,19 +31,43 @@ class Env(ctypes.Structure):
     _fields_ = [("user", ctypes.c_void_p), ("parallel_for", ctypes.c_void_p), ("workers", ctypes.c_int64), ("launch", LAUNCH)]
 
 
-class Device:
-    """GPU 0."""
+def fits(arch, capability):
+    """Whether a GPU of compute capability `capability`, such as 90, runs code for `arch`: "sm_90a" is for 90 alone."""
+    number = int("".join(digit for digit in arch if digit.isdigit()))
+    return capability == number if arch.endswith("a") else capability >= number
 
-    def __init__(self):
-        self.driver = ctypes.CDLL("libcuda.so.1")
-        self.modules, context, device = {}, ctypes.c_void_p(), ctypes.c_int()
+
+class Device:
+    """GPU 0, by its primary context, which PyTorch uses as well. `stream`: a stream's handle; None is the default stream."""
+
+    def __init__(self, stream=None):
+        self.driver, self.stream = ctypes.CDLL("libcuda.so.1"), stream
+        self.modules, self.functions, context, self.device = {}, {}, ctypes.c_void_p(), ctypes.c_int()
         self.call("cuInit", ctypes.c_uint(0))
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.call("cuDeviceGet", ctypes.byref(self.device), 0)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
         self.call("cuCtxPushCurrent_v2", context)
         self.launch = LAUNCH(self._launch)
         self.env = Env(None, None, WORKERS, self.launch)
         self.problem = None
+
+    def capability(self):
+        """90 for compute capability 9.0."""
+        numbers = [ctypes.c_int(), ctypes.c_int()]
+        for number, attribute in zip(numbers, (CAPABILITY_MAJOR, CAPABILITY_MINOR)):
+            self.call("cuDeviceGetAttribute", ctypes.byref(number), attribute, self.device)
+        return 10 * numbers[0].value + numbers[1].value
+
+    def version(self):
+        """The driver's: 12040 is CUDA 12.4."""
+        number = ctypes.c_int()
+        self.call("cuDriverGetVersion", ctypes.byref(number))
+        return number.value
+
+    def name(self):
+        text = ctypes.create_string_buffer(256)
+        self.call("cuDeviceGetName", text, 256, self.device)
+        return text.value.decode()
 
     def call(self, name, *arguments):
         result = getattr(self.driver, name)(*arguments)
@@ -50,23 +76,33 @@ class Device:
             self.driver.cuGetErrorString(result, ctypes.byref(text))
             raise RuntimeError(f"{name}: {(text.value or b'').decode()} ({result})")
 
+    def _load(self, image):
+        """A module. The driver's compiler of PTX tells why it takes none."""
+        module, log = ctypes.c_void_p(), ctypes.create_string_buffer(LOG_BYTES)
+        names, values = (ctypes.c_int * 2)(JIT_ERRORS, JIT_ERRORS_BYTES), (ctypes.c_void_p * 2)(ctypes.addressof(log), LOG_BYTES)
+        try:
+            self.call("cuModuleLoadDataEx", ctypes.byref(module), ctypes.c_void_p(image.bytes), ctypes.c_uint(2), names, values)
+        except RuntimeError as problem:
+            raise RuntimeError(f"{problem}: {log.value.decode(errors='replace').strip()}") from None
+        return module
+
     def _function(self, kernel):
-        key = ctypes.addressof(kernel.code.contents)
-        if key not in self.modules:
-            module = ctypes.c_void_p()
-            self.call("cuModuleLoadDataEx", ctypes.byref(module), ctypes.c_void_p(kernel.code.contents.images[0].bytes), 0, None, None)
-            self.modules[key] = module
-        function = ctypes.c_void_p()
-        self.call("cuModuleGetFunction", ctypes.byref(function), self.modules[key], kernel.name)
-        self.call("cuFuncSetAttribute", function, MAX_DYNAMIC_SHARED, kernel.shared_bytes)
-        return function
+        code = ctypes.addressof(kernel.code.contents)
+        if (code, kernel.index) not in self.functions:
+            if code not in self.modules:
+                self.modules[code] = self._load(kernel.code.contents.images[0])
+            function = ctypes.c_void_p()
+            self.call("cuModuleGetFunction", ctypes.byref(function), self.modules[code], kernel.name)
+            self.call("cuFuncSetAttribute", function, MAX_DYNAMIC_SHARED, kernel.shared_bytes)
+            self.functions[code, kernel.index] = function
+        return self.functions[code, kernel.index]
 
     def _launch(self, user, kernel, arguments, blocks):
         try:
             kernel = kernel.contents
             if blocks:
                 parameters = (ctypes.c_void_p * 1)(arguments)
-                self.call("cuLaunchKernel", self._function(kernel), ctypes.c_uint(blocks), 1, 1, kernel.threads, 1, 1, kernel.shared_bytes, None, parameters, None)
+                self.call("cuLaunchKernel", self._function(kernel), ctypes.c_uint(blocks), 1, 1, kernel.threads, 1, 1, kernel.shared_bytes, self.stream, parameters, None)
             return 0
         except RuntimeError as problem:
             self.problem = problem
@@ -81,33 +117,64 @@ class Device:
 
     def write(self, address, array):
         if array.nbytes:
-            self.call("cuMemcpyHtoDAsync_v2", address, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), None)
+            self.call("cuMemcpyHtoDAsync_v2", address, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), self.stream)
 
     def read(self, address, array):
-        self.call("cuMemcpyDtoHAsync_v2", ctypes.c_void_p(array.ctypes.data), address, ctypes.c_size_t(array.nbytes), None)
-        self.call("cuStreamSynchronize", None)
+        self.call("cuMemcpyDtoHAsync_v2", ctypes.c_void_p(array.ctypes.data), address, ctypes.c_size_t(array.nbytes), self.stream)
+        self.wait()
+
+    def free(self, address):
+        self.call("cuMemFree_v2", address)
+
+    def copy(self, to, source, count):
+        self.call("cuMemcpyDtoDAsync_v2", to, source, ctypes.c_size_t(count), self.stream)
+
+    def wait(self):
+        self.call("cuStreamSynchronize", self.stream)
+
+    def event(self):
+        """A point in time of the stream, behind what was started."""
+        event = ctypes.c_void_p()
+        self.call("cuEventCreate", ctypes.byref(event), 0)
+        self.call("cuEventRecord", event, self.stream)
+        return event
+
+    def milliseconds(self, begin, end):
+        """Between two events that have passed. They are gone after that."""
+        elapsed = ctypes.c_float()
+        self.call("cuEventElapsedTime", ctypes.byref(elapsed), begin, end)
+        for event in (begin, end):
+            self.call("cuEventDestroy_v2", event)
+        return elapsed.value
+
+    def scratch_bytes(self, library, entry, extents):
+        scratch_of = getattr(library, entry + "_scratch")
+        scratch_of.restype = ctypes.c_int64
+        return scratch_of(extents, ctypes.c_int64(WORKERS))
+
+    def start(self, library, entry, buffers, extents):
+        """Starts the kernels of an entry. `buffers`: the GPU's memory for its arrays in order, and for its scratch."""
+        *pointers, scratch = [ctypes.c_void_p(buffer.value) for buffer in buffers]
+        status = getattr(library, entry)(ctypes.byref(self.env), *pointers, extents, scratch)
+        if self.problem:
+            problem, self.problem = self.problem, None
+            raise problem
+        assert status == 0, f"{entry} returned {status}"
 
     def run(self, library, entry, arrays, extents, shifts=None):
         """`arrays` of the entry, in order: they are copied to the GPU and back. Whether nothing was written beyond them is checked. `shifts`: how many bytes behind
         a multiple of 64 each begins."""
-        scratch_of, entry_of = getattr(library, entry + "_scratch"), getattr(library, entry)
-        scratch_of.restype = ctypes.c_int64
-        sizes = [array.nbytes for array in arrays] + [scratch_of(extents, ctypes.c_int64(WORKERS))]
+        sizes = [array.nbytes for array in arrays] + [self.scratch_bytes(library, entry, extents)]
         shifts = [*(shifts or [0] * len(arrays)), 0]
         buffers = [self.memory(size + shift) for size, shift in zip(sizes, shifts)]
         addresses = [ctypes.c_uint64(buffer.value + shift) for buffer, shift in zip(buffers, shifts)]
         for address, array in zip(addresses, arrays):
             self.write(address, np.ascontiguousarray(array))
-        *pointers, scratch = [ctypes.c_void_p(address.value) for address in addresses]
-        status = entry_of(ctypes.byref(self.env), *pointers, extents, scratch)
-        if self.problem:
-            problem, self.problem = self.problem, None
-            raise problem
-        assert status == 0, f"{entry} returned {status}"
+        self.start(library, entry, addresses, extents)
         for buffer, address, array, size in zip(buffers, addresses, arrays + [None], sizes):
             copy = np.empty(size + GUARD, np.uint8)
             self.read(address, copy)
             assert (copy[size:] == 0xFF).all(), f"{entry} wrote beyond a buffer of {size} bytes"
             if array is not None:
                 array[...] = copy[:size].view(array.dtype).reshape(array.shape)
-            self.call("cuMemFree_v2", buffer)
+            self.free(buffer)

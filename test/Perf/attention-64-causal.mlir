@@ -1,0 +1,21 @@
+// Attention of bf16 with heads of 64 channels and a causal mask, timed by tools/dev/gpu-check. Operands are [batch, tokens, heads, channels].
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (b, q, hkv, dv)>
+!x = tensor<?x?x?x64xbf16>
+module {
+  attn.dim @batch min 1 max 1024
+  attn.dim @tokens min 1 max 1048576
+  attn.dim @heads min 1 max 1024
+  func.func @attention(%q: !x {attn.name = "q", attn.dims = ["batch", "tokens", "heads"]}, %k: !x {attn.name = "k", attn.dims = ["batch", "tokens", "heads"]},
+                       %v: !x {attn.name = "v", attn.dims = ["batch", "tokens", "heads"]}) -> (!x {attn.name = "o", attn.dims = ["batch", "tokens", "heads"]}) attributes {attn.entry} {
+    %scale = arith.constant 0.125 : f32
+    %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] : !x, !x, !x -> !x mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index):
+      %keep = arith.cmpi sle, %j, %i : index
+      attn.yield %keep : i1
+    }
+    return %o : !x
+  }
+}
