@@ -45,7 +45,9 @@ int64_t AttentionTileOp::getChannels() { return shapeOf(getQuery()).getShape().b
 
 int64_t AttentionTileOp::getValueChannels() { return shapeOf(getValue()).getShape().back(); }
 
-int64_t AttentionTileOp::getThreads() { return int64_t(getWarps() + (getWgmma() ? kCopyingWarps : 0)) * kThreadsOfWarp; }
+int64_t AttentionTileOp::getThreads() {
+  return int64_t(getWarps() + (getWgmma() ? kCopyingWarps : 0)) * kThreadsOfWarp;
+}
 
 int64_t AttentionTileOp::getCopyingThreads() { return getWgmma() ? kCopyingWarps * kThreadsOfWarp : getThreads(); }
 
@@ -66,6 +68,12 @@ TileType AttentionTileOp::getValueTile() {
 int64_t AttentionTileOp::getSharedBytes() {
   const int64_t barriers = getWgmma() ? 8 * (1 + 4 * getStages()) : 0;
   return getQueryTile().getBytes() + getStages() * (getKeyTile().getBytes() + getValueTile().getBytes()) + barriers;
+}
+
+LogicalResult RangeOp::verify() {
+  if (!isRowOffset(getBody()))
+    return emitOpError() << "has a region of a number that yields an index";
+  return success();
 }
 
 LogicalResult AttentionTileOp::verify() {

@@ -9,6 +9,32 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 defvar AttnGPU_Floats = [F32, BF16, F16];
 class AttnGPU_Array<list<Type> elements, list<int> ranks> : AnyTypeOf<[TensorRankOf<elements, ranks>, MemRefRankOf<elements, ranks>]>;
 
+def AttnGPU_RangeOp : AttnGPU_Op<"range", [SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "bounds of integers that a warp reads";
+  let description = [{
+    `low` is at most, and `high` at least, each of the numbers that the region gives for 0 to `count` - 1. They are the least and the largest of them where these are within 32 bits. The threads of a warp execute it together: each evaluates the
+    region for every 32nd number.
+
+    ```mlir
+    func.func @documents(%ids: memref<?xi32>, %first: index, %count: index) -> (index, index) {
+      %low, %high = attn_gpu.range %count {
+      ^bb0(%i: index):
+        %at = arith.addi %first, %i : index
+        %id = memref.load %ids[%at] : memref<?xi32>
+        %number = arith.index_cast %id : i32 to index
+        attn_gpu.yield %number : index
+      }
+      return %low, %high : index, index
+    }
+    ```
+  }];
+  let arguments = (ins Index:$count);
+  let results = (outs Index:$low, Index:$high);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$count $body attr-dict";
+  let hasVerifier = 1;
+}
+
 def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
     AttnGPU_BlockTask, AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, RecursiveMemoryEffects]> {
   let summary = "attention of a tile of queries, by a thread block";

@@ -71,7 +71,7 @@ def AttnGPU_StoreRowsOp : AttnGPU_Op<"store_rows", [SingleBlock]> {
   let summary = "stores accumulators to rows anywhere in global memory";
   let description = [{
     The fragment's row i is row `row` + i, whose elements go to `dest` + offset(row + i) on: the region gives the offset in elements. `bounds` are the numbers of rows and columns; what is beyond them is not written. Elements are rounded to
-    `element`, and written in pairs, for which rows begin at multiples of two elements and their number of columns is even; with `elements` one by one.
+    `element`, and two are written at once, for which rows begin at multiples of two elements and their number of columns is even; with `elements` one at a time.
 
     ```mlir
     func.func @output(%o: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, %p: !llvm.ptr<1>, %i: index, %rows: index, %columns: index, %stride: index) {
@@ -119,7 +119,7 @@ def AttnGPU_MapOp : AttnGPU_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, ParentOneOf<["AttentionTileOp", "CopyRowsOp", "LinearTileOp", "MapOp", "StoreRowsOp"]>]> {
+def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, ParentOneOf<["AttentionTileOp", "CopyRowsOp", "RangeOp", "LinearTileOp", "MapOp", "StoreRowsOp"]>]> {
   let summary = "ends a region of attn_gpu";
   let description = [{
     ```mlir

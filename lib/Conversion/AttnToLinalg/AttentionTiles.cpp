@@ -155,8 +155,8 @@ void neutral::placeQueries(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
                           : dim == Dim::Q   ? OpFoldResult(tile.first)
                                             : zero;
     offsets.push_back(offset);
-    sizes.push_back(dim == Dim::Q                      ? tile.size
-                    : dim == Dim::G                    ? b.getIndexAttr(tile.heads)
+    sizes.push_back(dim == Dim::Q                       ? tile.size
+                    : dim == Dim::G                     ? b.getIndexAttr(tile.heads)
                     : dim == Dim::DQK || dim == Dim::DV ? o.extentOf(b, dim)
                                                         : one);
   }

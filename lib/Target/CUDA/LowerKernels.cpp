@@ -41,18 +41,24 @@ void keepLoops(LLVM::LLVMFuncOp function) {
 
 /// Keeps what the schedule of a kernel with shared memory has decided. LLVM would unroll the loops over a known number
 /// of steps, and ptxas spill registers for more blocks than shared memory lets a multiprocessor have, which it does not
-/// know.
+/// know. Where warpgroups set their own numbers of registers it spills less without being told.
 void keepSchedule(LLVM::LLVMFuncOp kernel) {
-  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                  IntegerAttr::get(IntegerType::get(kernel.getContext(), 32), 1));
-  keepLoops(kernel);
+  SmallVector<LLVM::LLVMFuncOp> functions{kernel};
   kernel.walk([&](LLVM::CallOp call) {
     if (auto callee = call.getCallee()
                           ? SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(call, call.getCalleeAttr())
                           : LLVM::LLVMFuncOp();
         callee && !callee.isExternal())
-      keepLoops(callee);
+      functions.push_back(callee);
   });
+  bool setsRegisters = false;
+  for (LLVM::LLVMFuncOp function : functions) {
+    keepLoops(function);
+    function.walk([&](NVVM::SetMaxRegisterOp) { setsRegisters = true; });
+  }
+  if (!setsRegisters)
+    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    IntegerAttr::get(IntegerType::get(kernel.getContext(), 32), 1));
 }
 
 LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, DictionaryAttr facts) {

@@ -144,8 +144,7 @@ private:
     } else {
       Value size = readRegister(b, "ntid.x");
       first = arith::AddIOp::create(b, arith::MulIOp::create(b, first, size), readRegister(b, "tid.x"));
-      auto loop =
-          scf::ForOp::create(b, first, count, arith::MulIOp::create(b, size, readRegister(b, "nctaid.x")));
+      auto loop = scf::ForOp::create(b, first, count, arith::MulIOp::create(b, size, readRegister(b, "nctaid.x")));
       func::ReturnOp::create(b);
       b.setInsertionPointToStart(loop.getBody());
       at = loop.getInductionVar();

@@ -101,3 +101,15 @@ func.func @region(%q: memref<?x64xbf16>, %scale: f32) {
   }
   return
 }
+
+// -----
+
+func.func @range(%n: index) {
+  // expected-error@+1 {{has a region of a number that yields an index}}
+  %low, %high = attn_gpu.range %n {
+  ^bb0(%i: index):
+    %keep = arith.constant true
+    attn_gpu.yield %keep : i1
+  }
+  return
+}

@@ -45,3 +45,17 @@ func.func @cast(%q: tensor<8x64xbf16>, %k: !k, %scale: f32, %o: tensor<8x64xbf16
   %0 = attn_gpu.attention_tile %rows, %k, %k scale %scale outs(%dest : !k) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : !k, !k, !k -> !k
   return %0 : !k
 }
+
+// CHECK-LABEL: func.func @bounds
+func.func @bounds(%ids: memref<?xi32>, %n: index) -> (index, index) {
+  // CHECK: %[[LOW:.*]], %[[HIGH:.*]] = attn_gpu.range %{{.*}} {
+  // CHECK: attn_gpu.yield %{{.*}} : index
+  // CHECK: return %[[LOW]], %[[HIGH]]
+  %low, %high = attn_gpu.range %n {
+  ^bb0(%i: index):
+    %id = memref.load %ids[%i] : memref<?xi32>
+    %number = arith.index_cast %id : i32 to index
+    attn_gpu.yield %number : index
+  }
+  return %low, %high : index, index
+}

@@ -209,3 +209,39 @@ func.func @f(%t: !tile, %p: !llvm.ptr<1>, %i: index) {
   attn_gpu.store_fragment %0, %p[%i, %i] stride %i of f32 : !wide
   return
 }
+
+// -----
+
+!a = !attn_gpu.fragment<16x64xbf16, #attn_gpu.mma<a>>
+func.func @f(%p: !llvm.ptr<1>, %i: index, %a: !a) {
+  // expected-error@+1 {{'attn_gpu.store_rows' op stores accumulators, found '!attn_gpu.fragment<16x64xbf16, #attn_gpu.mma<a>>'}}
+  attn_gpu.store_rows %a, %p[%i] bounds(%i, %i) of bf16 : !a {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
+  return
+}
+
+// -----
+
+!acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
+func.func @f(%p: !llvm.ptr<1>, %i: index, %acc: !acc, %x: f32) {
+  // expected-error@+1 {{has a region of a row that yields an offset}}
+  attn_gpu.store_rows %acc, %p[%i] bounds(%i, %i) of bf16 : !acc {
+  ^bb0(%row: index):
+    attn_gpu.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+!acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
+func.func @f(%acc: !acc) {
+  // expected-error@+1 {{yields one value for each result}}
+  %0 = attn_gpu.map(%acc : !acc) -> !acc {
+  ^bb0(%x: f32, %row: index, %column: index):
+    attn_gpu.yield %row : index
+  }
+  return
+}

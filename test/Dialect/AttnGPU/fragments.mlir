@@ -37,6 +37,13 @@ func.func @of_a_warp(%a: !a, %b: !b, %p: !llvm.ptr<1>, %i: index, %x: f32) -> !p
   %bias = attn_gpu.load_fragment %p[%i, %i] stride %i bounds(%i, %i) of bf16 : !acc
   // CHECK: attn_gpu.store_fragment %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] stride %{{.*}} of f32 : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
   attn_gpu.store_fragment %bias, %p[%i, %i] stride %i of f32 : !acc
+  // CHECK: attn_gpu.store_rows %{{.*}}, %{{.*}}[%{{.*}}] bounds(%{{.*}}, %{{.*}}) of bf16 elements : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>> {
+  // CHECK-NEXT: ^bb0(%[[ROW:.*]]: index):
+  // CHECK-NEXT: attn_gpu.yield %[[ROW]] : index
+  attn_gpu.store_rows %bias, %p[%i] bounds(%i, %i) of bf16 elements : !acc {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
   // CHECK: attn_gpu.pack %{{.*}} : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>> -> !attn_gpu.fragment<16x64xf16, #attn_gpu.mma<a>>
   %packed = attn_gpu.pack %e : !acc -> !p
   return %packed : !p

@@ -110,8 +110,8 @@ class Call:
 
 
 def executors(mode):
-    """No executor; three workers that take indices from the last to the first; all indices at once. Of a GPU: arrays at multiples of 64 bytes, and of one
-    element more."""
+    """No executor; three workers that take indices from the last to the first; all indices at once. A GPU gets arrays at multiples of 64 bytes, and one
+    element behind them."""
     if mode.gpu:
         gpu = device.Device()
         return (gpu, gpu)

@@ -75,8 +75,9 @@ Status rapt::ptx::decode(const Kernel &kernel, Instruction &instruction) {
       return Error{"takes no variable as an operand; mov gives its address"};
     instruction = std::move(decoded);
     // LLVM computes with what it has left undefined, and selects another value then.
-    constexpr std::string_view computing[] = {"abs", "add", "and", "bfe", "bfi", "cvt", "div", "ex2", "fma", "lg2", "mad",  "max",  "min", "mov",
-                                              "mul", "neg", "not", "or",  "prmt", "rcp", "rem", "selp", "shl", "shr", "sqrt", "sub", "xor"};
+    constexpr std::string_view computing[] = {"abs",  "add", "and", "bfe",  "bfi", "cvt", "div",  "ex2", "fma",
+                                              "lg2",  "mad", "max", "min",  "mov", "mul", "neg",  "not", "or",
+                                              "prmt", "rcp", "rem", "selp", "shl", "shr", "sqrt", "sub", "xor"};
     instruction.takesUndefined = std::ranges::find(computing, suffixes.root()) != std::end(computing);
     return {};
   }

@@ -87,7 +87,7 @@ struct Instruction {
   std::vector<Operand> operands;
   uint32_t guard = noIndex; ///< the predicate register of @p
   bool isGuardNegated = false;
-  bool isConvergent = false; ///< every lane of the warp must execute it together
+  bool isConvergent = false;   ///< every lane of the warp must execute it together
   bool takesUndefined = false; ///< an operand without a value gives a result without one
   uint32_t line = 0;
   std::string opcode;

@@ -10,7 +10,8 @@ namespace rapt::ptx {
 /// Bytes that a lane of a register takes.
 inline unsigned storageOf(const Register &reg) { return std::max(sizeOf(reg.type), 2u); }
 
-/// Reports a register that has no value in one of the lanes, unless the instruction takes such, or that an asynchronous operation still writes.
+/// Reports a register that has no value in one of the lanes, unless the instruction takes such, or that an asynchronous
+/// operation still writes.
 void checkRead(Execution &execution, uint32_t index);
 /// Reports a register that an asynchronous operation still uses; the lanes have a value from now on, but for those in
 /// which an operand had none.

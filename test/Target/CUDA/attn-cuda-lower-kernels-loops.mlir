@@ -48,3 +48,13 @@ gpu.module @points {
     llvm.return
   }
 }
+
+// Warpgroups that set their numbers of registers are not told of blocks.
+gpu.module @warpgroups {
+  // CHECK-LABEL: llvm.func @warpgroup(
+  // CHECK-SAME: attributes {nvvm.kernel, nvvm.reqntid = array<i32: 256, 1, 1>}
+  llvm.func @warpgroup() attributes {attn_host.kernel = {shared = 1024 : i64, threads = 256 : i64}} {
+    nvvm.setmaxregister increase 240
+    llvm.return
+  }
+}

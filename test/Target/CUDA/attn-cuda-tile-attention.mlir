@@ -102,3 +102,35 @@ func.func @other(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
   %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
   return %o : tensor<?x12x64xf32>
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#queries = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q)>
+#keys = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv)>
+#both = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv)>
+#s = #attn.schedule<keys = 8, queries = 1, tensor_cores = <keys = 64, rows = 64, warps = 4>>
+
+// The documents of a tile's queries have bounds once, those of keys for each block: a block of others is dropped. An array of queries and keys has none.
+// CHECK-LABEL: func.func @documents
+// CHECK: %[[LOW:.*]], %[[HIGH:.*]] = attn_gpu.range
+// CHECK-NOT: attn_gpu.range
+// CHECK: attn_gpu.attention_tile
+// CHECK: } blocks {
+// CHECK: %[[FIRST:.*]], %[[LAST:.*]] = attn_gpu.range %{{.*}} {
+// CHECK-NOT: attn_gpu.range
+// CHECK: arith.cmpi sle, %[[LOW]], %[[LAST]]
+// CHECK: return
+func.func @documents(%q: tensor<?x2x64xbf16>, %d: tensor<?xi32>, %m: tensor<?x?xi1>, %scale: f32) -> tensor<?x2x64xbf16> {
+  %o = attn.attention %q, %q, %q, %scale extras(%d, %d, %m : tensor<?xi32>, tensor<?xi32>, tensor<?x?xi1>) maps [#q, #k, #v, #o, #queries, #keys, #both] {attn.schedule = #s}
+      : tensor<?x2x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x64xbf16> -> tensor<?x2x64xbf16> mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %x: i32, %y: i32, %z: i1):
+    %same = arith.cmpi eq, %x, %y : i32
+    %keep = arith.andi %same, %z : i1
+    attn.yield %keep : i1
+  }
+  return %o : tensor<?x2x64xbf16>
+}

@@ -224,4 +224,60 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
     llvm.store %6, %p : f32, !llvm.ptr<1>
     llvm.return
   }
+
+  // Rows that are there, two columns at once or one at a time. A constant bound that all columns are within needs no comparison.
+  // CHECK-LABEL: llvm.func @store_rows
+  llvm.func @store_rows(%p: !llvm.ptr<1>, %f: f32, %m: i32) {
+    %rows = arith.index_cast %m : i32 to index
+    %c0 = arith.constant 0 : index
+    %c7 = arith.constant 7 : index
+    %c8 = arith.constant 8 : index
+    %acc = attn_gpu.fill %f : !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
+    // CHECK: %[[FIRST:.*]] = arith.cmpi slt, %[[ROW:.*]], %{{.*}} : index
+    // CHECK: scf.if %[[FIRST]] {
+    // CHECK: arith.muli %[[ROW]]
+    // CHECK: llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : vector<2xbf16>, !llvm.ptr<1>
+    // CHECK: scf.if
+    // CHECK: llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : vector<2xbf16>, !llvm.ptr<1>
+    attn_gpu.store_rows %acc, %p[%c0] bounds(%rows, %c8) of bf16 : !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>> {
+    ^bb0(%row: index):
+      %offset = arith.muli %row, %rows : index
+      attn_gpu.yield %offset : index
+    }
+    // CHECK: scf.if
+    // CHECK: arith.cmpi slt, %{{.*}}, %c7 : index
+    // CHECK: scf.if
+    // CHECK: arith.truncf
+    // CHECK: llvm.store %{{.*}}, %{{.*}} {alignment = 2 : i64} : bf16, !llvm.ptr<1>
+    attn_gpu.store_rows %acc, %p[%c0] bounds(%rows, %c7) of bf16 elements : !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>> {
+    ^bb0(%row: index):
+      %offset = arith.muli %row, %rows : index
+      attn_gpu.yield %offset : index
+    }
+    llvm.return
+  }
+
+  // A lane takes every 32nd number. The ends of 32 bits stand for all that is beyond them.
+  // CHECK-LABEL: llvm.func @range
+  llvm.func @range(%n: i32) -> i64 {
+    %count = arith.index_cast %n : i32 to index
+    // CHECK: %[[LANE:.*]] = arith.andi %{{.*}}, %c31_i32
+    // CHECK: %[[FIRST:.*]] = arith.index_cast %[[LANE]] : i32 to index
+    // CHECK: scf.for %[[I:.*]] = %[[FIRST]] to %{{.*}} step %c32
+    // CHECK: arith.minsi %{{.*}}, %[[I]] : index
+    // CHECK: arith.maxsi %{{.*}}, %[[I]] : index
+    // CHECK: %[[LOW:.*]] = nvvm.redux.sync min
+    // CHECK: %[[IS_END:.*]] = arith.cmpi eq, %[[LOW]], %c-2147483648_i32
+    // CHECK: arith.select %[[IS_END]], %c-9223372036854775808
+    // CHECK: %[[HIGH:.*]] = nvvm.redux.sync max
+    // CHECK: %[[IS_END:.*]] = arith.cmpi eq, %[[HIGH]], %c2147483647_i32
+    // CHECK: arith.select %[[IS_END]], %c9223372036854775807
+    %low, %high = attn_gpu.range %count {
+    ^bb0(%i: index):
+      attn_gpu.yield %i : index
+    }
+    %sum = arith.addi %low, %high : index
+    %result = arith.index_cast %sum : index to i64
+    llvm.return %result : i64
+  }
 }

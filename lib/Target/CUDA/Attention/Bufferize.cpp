@@ -26,7 +26,8 @@ struct BufferizeAttentionTile
       operands.push_back(*buffer);
     }
     rewriter.setInsertionPoint(op);
-    OperationState made(op->getLoc(), op->getName(), operands, /*types=*/TypeRange(), llvm::to_vector(op->getDiscardableAttrs()));
+    OperationState made(op->getLoc(), op->getName(), operands, /*types=*/TypeRange(),
+                        llvm::to_vector(op->getDiscardableAttrs()));
     made.propertiesAttr = op->getPropertiesAsAttribute();
     for (Region &region : op->getRegions())
       made.addRegion()->takeBody(region);

@@ -27,8 +27,8 @@ public:
     groups = op.getKeys() / kGroup;
     depth = llvm::divideCeil(op.getChannels(), kGroup);
     scores = FragmentType::get(context, rowsOfWarp, kGroup, b.getF32Type(), accLayout);
-    sums = FragmentType::get(context, rowsOfWarp, llvm::alignTo(op.getValueChannels(), kGroup), b.getF32Type(),
-                             accLayout);
+    sums =
+        FragmentType::get(context, rowsOfWarp, llvm::alignTo(op.getValueChannels(), kGroup), b.getF32Type(), accLayout);
     left = FragmentType::get(context, rowsOfWarp, kGroup, code.element, MmaLayoutAttr::get(context, MatmulOperand::a));
     right = MmaLayoutAttr::get(context, MatmulOperand::b);
     row = RowVectorType::get(context, rowsOfWarp, accLayout);

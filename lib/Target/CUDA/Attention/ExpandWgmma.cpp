@@ -31,7 +31,8 @@ class WgmmaTile {
 public:
   explicit WgmmaTile(AttentionTileOp op) : op(op), b(op.getLoc(), op), code(b, op) {
     MLIRContext *context = op.getContext();
-    auto acc = WgmmaLayoutAttr::get(context, MatmulOperand::acc), left = WgmmaLayoutAttr::get(context, MatmulOperand::a);
+    auto acc = WgmmaLayoutAttr::get(context, MatmulOperand::acc),
+         left = WgmmaLayoutAttr::get(context, MatmulOperand::a);
     scores = FragmentType::get(context, kRows, op.getKeys(), b.getF32Type(), acc);
     probabilities = FragmentType::get(context, kRows, op.getKeys(), code.element, left);
     sums = FragmentType::get(context, kRows, op.getValueTile().getColumns(), b.getF32Type(), acc);
@@ -58,9 +59,7 @@ public:
 private:
   enum Barrier { Queries, KeysFull, ValuesFull, KeysEmpty, ValuesEmpty };
 
-  Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
-    return arith::CmpIOp::create(b, predicate, x, y);
-  }
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y) { return arith::CmpIOp::create(b, predicate, x, y); }
   Value at(int64_t first, Value nth, int64_t step) {
     return arith::AddIOp::create(b, code.index(first), arith::MulIOp::create(b, nth, code.index(step)));
   }
@@ -154,7 +153,7 @@ private:
   /// Sums, max and sum of all blocks.
   SmallVector<Value> attend(Value first, ArrayRef<Value> empty) {
     Value zero = code.index(0);
-    MBarrierWaitOp::create(b, barrier(Queries, zero), b.create<arith::ConstantOp>(b.getI32IntegerAttr(0)));
+    MBarrierWaitOp::create(b, barrier(Queries, zero), arith::ConstantOp::create(b, b.getI32IntegerAttr(0)));
     Value issued = multiplyKeys(zero);
     Value finished = WgmmaWaitOp::create(b, 0, issued).getResult(0);
     release(KeysEmpty, zero);
@@ -198,7 +197,8 @@ private:
   Value multiplyValues(Value packed, Value acc, Value block) {
     await(ValuesFull, block);
     auto fence = WgmmaFenceOp::create(b, ValueRange{packed, acc});
-    Value issued = WgmmaOp::create(b, sums, fence.getResult(0), valueTile(stageOf(block)), fence.getResult(1), UnitAttr());
+    Value issued =
+        WgmmaOp::create(b, sums, fence.getResult(0), valueTile(stageOf(block)), fence.getResult(1), UnitAttr());
     WgmmaCommitOp::create(b);
     return issued;
   }

@@ -23,8 +23,7 @@ Value widened(ImplicitLocOpBuilder &b, Value value) {
 
 Value TileCode::load(const Array &array, Value offset) {
   Value at = arith::IndexCastOp::create(b, b.getI64Type(), offset);
-  Value address =
-      LLVM::GEPOp::create(b, array.pointer.getType(), element, array.pointer, ArrayRef<LLVM::GEPArg>{at});
+  Value address = LLVM::GEPOp::create(b, array.pointer.getType(), element, array.pointer, ArrayRef<LLVM::GEPArg>{at});
   return widened(b, LLVM::LoadOp::create(b, element, address, /*alignment=*/2));
 }
 
@@ -33,8 +32,8 @@ void TileCode::storeWithoutMaskedValues(Value acc, Value maximum, Value inverse,
   Value zero = FillOp::create(b, maximum.getType(), number(0));
   Value wrong = map(acc.getType(), acc, [&](ValueRange x) -> Value {
     Value magnitude = math::AbsFOp::create(b, x[0]);
-    Value isFinite = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, magnitude,
-                                           number(std::numeric_limits<float>::infinity()));
+    Value isFinite =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, magnitude, number(std::numeric_limits<float>::infinity()));
     return arith::SelectOp::create(b, isFinite, number(0), number(1));
   });
   Value ofRow = ReduceRowsOp::create(b, cast<RowVectorType>(maximum.getType()), Reduction::max, wrong, zero,
@@ -47,8 +46,8 @@ void TileCode::storeWithoutMaskedValues(Value acc, Value maximum, Value inverse,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     Value lane = arith::RemUIOp::create(b, thread, index(kPeriod / kColumns));
-    auto columns = scf::ForOp::create(b, arith::MulIOp::create(b, lane, index(kColumns)),
-                                      index(op.getValueChannels()), index(kPeriod * kPeriods));
+    auto columns = scf::ForOp::create(b, arith::MulIOp::create(b, lane, index(kColumns)), index(op.getValueChannels()),
+                                      index(kPeriod * kPeriods));
     b.setInsertionPointToStart(columns.getBody());
     sumKeptValues(row, columns.getInductionVar(), x[1], x[2]);
     return x[0];
@@ -104,7 +103,8 @@ void TileCode::sumKeptValues(Value row, Value column, Value maximum, Value inver
     if (!type.isF32())
       out = arith::TruncFOp::create(b, type, out);
     Value offset = arith::IndexCastOp::create(b, b.getI64Type(), add(first, channel));
-    Value address = LLVM::GEPOp::create(b, result.pointer.getType(), type, result.pointer, ArrayRef<LLVM::GEPArg>{offset});
+    Value address =
+        LLVM::GEPOp::create(b, result.pointer.getType(), type, result.pointer, ArrayRef<LLVM::GEPArg>{offset});
     LLVM::StoreOp::create(b, out, address, unsigned(result.bytes));
   }
 }

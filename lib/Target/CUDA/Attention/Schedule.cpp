@@ -1,6 +1,6 @@
 //===- Schedule.cpp - Schedules of attention on tensor cores ------------------------------===//
-#include "lib/Target/CUDA/Attention/Attention.h"
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
+#include "lib/Target/CUDA/Attention/Attention.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
 #include "lib/Transforms/Fusion/Remarks.h"
@@ -25,8 +25,8 @@ constexpr int64_t kMostChannels = 256, kMostRows = 1024, kMostWarps = 28;
 Type elementOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); }
 
 /// The static extent of the channels of operand i, which are its last dim and behind its queries or keys; or none.
-std::optional<int64_t> channelsOf(const AttentionOperands &o, unsigned i, RankedTensorType type, AttentionOperands::Dim row,
-                                  AttentionOperands::Dim channels) {
+std::optional<int64_t> channelsOf(const AttentionOperands &o, unsigned i, RankedTensorType type,
+                                  AttentionOperands::Dim row, AttentionOperands::Dim channels) {
   std::optional<unsigned> at = o.placeOf(i, channels);
   if (!at || int64_t(*at) + 1 != type.getRank() || type.isDynamicDim(*at) || !o.placeOf(i, row))
     return std::nullopt;
@@ -127,9 +127,13 @@ std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, con
     return std::nullopt;
   // Two rings of two blocks and the queries are in 227 KB of shared memory.
   if (machine.deviceArch == 90 && machine.deviceExact)
-    return AttentionSchedule{
-        .rows = 128, .keys = channels > 192 ? 80 : channels > 128 ? 96 : 128, .warps = 8, .wgmma = true};
-  // A thread has 255 registers. Of a warp's 16 rows it holds channels / 2 sums and keys / 2 scores.
+    return AttentionSchedule{.rows = 128,
+                             .keys = channels > 192   ? 80
+                                     : channels > 128 ? 96
+                                                      : 128,
+                             .warps = 8,
+                             .wgmma = true};
+  // A thread has 255 registers. It holds channels / 2 sums and keys / 2 scores of its warp's 16 rows.
   if (channels > 128)
     return AttentionSchedule{.rows = 64, .keys = 32, .warps = 4};
   return AttentionSchedule{.rows = 64, .keys = 64, .warps = 4};

@@ -34,7 +34,8 @@ struct Task {
   QueryTile tile;
   SmallVector<Value> extras; ///< slices, or tables
 
-  Value from; ///< the first key, counted from the row's first
+  Value from;                                           ///< the first key, counted from the row's first
+  SmallVector<std::optional<tile::Interval>> ofQueries; ///< bounds of the extra operands that know no keys
 
   Value queryOf(ImplicitLocOpBuilder &b, Value row) const {
     return tile.heads == 1 ? row : Value(arith::DivUIOp::create(b, row, index(b, tile.heads)));
@@ -67,6 +68,35 @@ struct Task {
     return arguments;
   }
 
+  bool hasDim(unsigned i, Dim dim) const { return o.placeOf(AttentionOperands::FirstExtra + i, dim).has_value(); }
+
+  /// Whether the elements of extra operand i are integers whose bounds a warp finds fast: they are not one for each
+  /// query and key.
+  bool hasBounds(unsigned i) const {
+    return !o.isTable(i) && getElementTypeOrSelf(extras[i].getType()).isInteger() &&
+           !(hasDim(i, Dim::Q) && hasDim(i, Dim::KV));
+  }
+
+  /// The bounds of an extra operand's elements, of those keys if it has any.
+  tile::Interval boundsOf(ImplicitLocOpBuilder &b, unsigned i, Value first, Value count) const {
+    const bool isOfKeys = hasDim(i, Dim::KV);
+    Value rows = arith::MulIOp::create(b, asValue(b, tile.size), index(b, tile.heads));
+    auto range = attn_gpu::RangeOp::create(b, isOfKeys ? count : rows);
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = b.createBlock(&range.getBody(), {}, b.getIndexType(), b.getLoc());
+    Value nth = block->getArgument(0), row = isOfKeys ? index(b, 0) : nth;
+    Value column = isOfKeys ? Value(arith::AddIOp::create(b, first, nth)) : index(b, 0);
+    Value number = arith::IndexCastOp::create(b, b.getIndexType(), extraAt(b, i, row, column));
+    attn_gpu::YieldOp::create(b, number);
+    return {range.getLow(), range.getHigh()};
+  }
+
+  /// Finds the bounds of extra operands that are the same for all blocks of keys.
+  void findBounds(ImplicitLocOpBuilder &b) {
+    for (unsigned i = 0; i < extras.size(); ++i)
+      ofQueries.push_back(hasBounds(i) && !hasDim(i, Dim::KV) ? std::optional(boundsOf(b, i, {}, {})) : std::nullopt);
+  }
+
   /// Whether the mask keeps any of the keys [first, first + count), and whether it keeps all.
   SmallVector<Value> kept(ImplicitLocOpBuilder &b, Value first, Value count) const {
     Value last = arith::AddIOp::create(b, tile.head, index(b, tile.heads - 1));
@@ -74,11 +104,21 @@ struct Task {
                                       {tile.head, last},
                                       tile::between(b, tile.position, asValue(b, tile.size)),
                                       tile::between(b, arith::AddIOp::create(b, from, first), count)};
-    tile::Kept kept = tile::keptBy(b, *o.mask, indices, extras, [](unsigned) -> std::optional<tile::Interval> { return {}; });
+    tile::Kept kept = tile::keptBy(b, *o.mask, indices, extras, [&](unsigned i) {
+      return hasDim(i, Dim::KV) && hasBounds(i) ? std::optional(boundsOf(b, i, first, count)) : ofQueries[i];
+    });
     // The bounds of the keys leave the rest out already.
     if (analyzeMask(*o.mask).exact)
       kept.some = int64_t(1);
     return {tile::asBool(b, kept.some), tile::asBool(b, kept.all)};
+  }
+
+  /// Whether something is known of a block of keys.
+  bool tellsKept() const {
+    SmallVector<bool> known(4, true);
+    for (unsigned i = 0; i < extras.size(); ++i)
+      known.push_back(hasBounds(i));
+    return !o.mask->empty() && mayTellKept(*o.mask, known);
   }
 
   void fillRegions(ImplicitLocOpBuilder &b, attn_gpu::AttentionTileOp op) const {
@@ -91,12 +131,9 @@ struct Task {
       });
     if (o.mask->empty())
       return;
-    fill(b, op.getMask(), {index, index}, [&](ValueRange x) -> SmallVector<Value> {
-      return {inlineRegion(b, *o.mask, argumentsAt(b, x[0], x[1]))};
-    });
-    SmallVector<bool> known(4, true);
-    known.resize(4 + extras.size(), false);
-    if (mayTellKept(*o.mask, known))
+    fill(b, op.getMask(), {index, index},
+         [&](ValueRange x) -> SmallVector<Value> { return {inlineRegion(b, *o.mask, argumentsAt(b, x[0], x[1]))}; });
+    if (tellsKept())
       fill(b, op.getBlocks(), {index, index}, [&](ValueRange x) { return kept(b, x[0], x[1]); });
   }
 
@@ -161,7 +198,7 @@ Value blocksOf(ImplicitLocOpBuilder &b, const Task &task, unsigned operand, attn
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   SmallVector<OpFoldResult> offsets{zero, view.getLayer(), head, b.getIndexAttr(part), zero, zero};
   ArrayRef<int64_t> shape = type.getShape();
-  SmallVector<OpFoldResult> sizes{extent(b, pool, 0),          one, one, one, b.getIndexAttr(shape[4]),
+  SmallVector<OpFoldResult> sizes{extent(b, pool, 0),      one, one, one, b.getIndexAttr(shape[4]),
                                   b.getIndexAttr(shape[5])};
   return extract(b, pool, offsets, sizes, {shape[0], shape[4], shape[5]});
 }
@@ -196,7 +233,7 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
     SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), groups, tiles};
     SmallVector<Value> results =
         grid(b, extents, inits, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-          Task task{o, queryTile(b, o, ids[0], ids[1], ids[2], ids[3]), {}, {}};
+          Task task{o, queryTile(b, o, ids[0], ids[1], ids[2], ids[3]), {}, {}, {}};
           task.tile.heads = heads;
           return tileOf(b, op, *schedule, task, dests);
         });
@@ -246,10 +283,12 @@ private:
       keys = keyRows(b, o, tile, AttentionOperands::Key, range.from, count);
       values = keyRows(b, o, tile, AttentionOperands::Value_, range.from, count);
     }
+    if (task.tellsKept())
+      task.findBounds(b);
     auto made = attn_gpu::AttentionTileOp::create(
         b, ValueRange(outs).getTypes(), extract(b, o.query, query.offsets, query.sizes, query.shape), keys, values,
-        o.scale, table, table ? range.from : Value(), table ? count : Value(), sink, outs[0], outs.size() > 1 ? outs[1] : Value(), schedule.rows,
-        schedule.keys, schedule.warps, schedule.wgmma);
+        o.scale, table, table ? range.from : Value(), table ? count : Value(), sink, outs[0],
+        outs.size() > 1 ? outs[1] : Value(), schedule.rows, schedule.keys, schedule.warps, schedule.wgmma);
     task.fillRegions(b, made);
     SmallVector<Insertion> insertions;
     for (auto [part, value] : llvm::zip_equal(parts, made.getResults()))

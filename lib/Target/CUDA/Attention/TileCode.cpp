@@ -32,7 +32,7 @@ TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
   rows = arith::MulIOp::create(b, query.sizes[0], index(op.getHeads()));
   count = op.getCount() ? Value(op.getCount()) : key.sizes[0];
   thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
-  // A positive factor keeps the order of scores. Of a moderate one no product overflows.
+  // A positive factor keeps the order of scores, and a moderate one lets none overflow.
   APFloat scale(0.0f);
   const bool isConstant = op.getScore().empty() && matchPattern(op.getScale(), m_ConstantFloat(&scale));
   const float toBase2 = isConstant ? scale.convertToFloat() * std::numbers::log2e_v<float> : 0;
@@ -80,8 +80,7 @@ Value TileCode::isAligned(const Array &array, int64_t bytes) {
   for (Value stride : ArrayRef(array.strides).drop_back())
     bits = arith::OrIOp::create(b, bits, inBytes(stride));
   bits = arith::AndIOp::create(b, bits, arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes - 1)));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits,
-                               arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits, arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
 }
 
 void TileCode::copyRows(const Array &array, Value isAligned, Value tile, Value barrier, Value rows, int64_t columns,
@@ -174,8 +173,8 @@ Value TileCode::nextBlock(Value first) {
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToStart(branch.thenBlock());
     Value size = arith::MinSIOp::create(b, left, index(op.getKeys()));
-    Value isDropped = arith::XOrIOp::create(b, clone(op.getBlocks(), {at, size}),
-                                            arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    Value isDropped =
+        arith::XOrIOp::create(b, clone(op.getBlocks(), {at, size}), arith::ConstantOp::create(b, b.getBoolAttr(true)));
     scf::YieldOp::create(b, isDropped);
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, Value(arith::ConstantOp::create(b, b.getBoolAttr(false))));
@@ -231,8 +230,8 @@ SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t column
     Value isWhole = arith::ConstantOp::create(b, b.getBoolAttr(false));
     if (!op.getBlocks().empty())
       isWhole = clone(op.getBlocks(), {key, arith::MinSIOp::create(b, left, index(op.getKeys()))}, 1);
-    isMasked = arith::OrIOp::create(b, isMasked,
-                                    arith::XOrIOp::create(b, isWhole, arith::ConstantOp::create(b, b.getBoolAttr(true))));
+    isMasked = arith::OrIOp::create(
+        b, isMasked, arith::XOrIOp::create(b, isWhole, arith::ConstantOp::create(b, b.getBoolAttr(true))));
   }
   auto branch = scf::IfOp::create(b, ValueRange(block).getTypes(), isMasked, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
@@ -264,7 +263,7 @@ Value TileCode::times(Value values, Value rows) {
 Value TileCode::exponentials(Value scores, Value maximum) {
   if (!isScaledLate)
     return map(scores.getType(), {scores, maximum}, [&](ValueRange x) { return power(x[0], x[1]); });
-  // One instruction for the difference and the product.
+  // One instruction scales and subtracts.
   Value ofRow = map(maximum.getType(), maximum, [&](ValueRange x) -> Value {
     return arith::NegFOp::create(b, arith::MulFOp::create(b, x[0], factor));
   });
@@ -299,8 +298,8 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
         sink = arith::ExtFOp::create(b, b.getF32Type(), sink);
       return isScaledLate ? Value(arith::DivFOp::create(b, sink, op.getScale())) : sink;
     });
-    Value largest = map(type, {maximum, sinks},
-                        [&](ValueRange x) -> Value { return arith::MaxNumFOp::create(b, x[0], x[1]); });
+    Value largest =
+        map(type, {maximum, sinks}, [&](ValueRange x) -> Value { return arith::MaxNumFOp::create(b, x[0], x[1]); });
     auto ofRow = [&](Value score) {
       return map(type, {score, largest}, [&](ValueRange x) { return power(x[0], x[1]); });
     };
@@ -336,8 +335,8 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
     return;
   map(sum.getType(), {maximum, sum}, [&](ValueRange x) -> Value {
     Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], number(0));
-    Value logarithm = arith::MulFOp::create(b, math::Log2Op::create(b, x[1], kApproximate),
-                                            number(std::numbers::ln2_v<float>));
+    Value logarithm =
+        arith::MulFOp::create(b, math::Log2Op::create(b, x[1], kApproximate), number(std::numbers::ln2_v<float>));
     Value lse = isScaledLate ? Value(math::FmaOp::create(b, x[0], op.getScale(), logarithm))
                              : Value(arith::AddFOp::create(b, x[0], logarithm));
     lse = arith::SelectOp::create(b, isEmpty, number(-std::numeric_limits<float>::infinity()), lse);

@@ -7,12 +7,12 @@
 
 namespace rapt::cuda {
 
-/// What the schedules of an attention tile have in common: where its operands are, and the arithmetic of online
+/// The parts that the schedules of an attention tile share: where its operands are, and the arithmetic of online
 /// softmax. Scores in registers are sums that are scaled in the exponent, where the scale is a constant and there is no
 /// score region; else they are scores.
 ///
-/// A masked key has the probability 0, and 0 times a value that is NaN or infinite is NaN (A9). So where a mask has a part
-/// in a result that is not finite, the sum is computed again without the masked keys, from global memory.
+/// A masked key has the probability 0, and 0 times a value that is NaN or infinite is NaN (A9). So where a mask has a
+/// part in a result that is not finite, the sum is computed again without the masked keys, from global memory.
 class TileCode {
 public:
   using Value = mlir::Value;
@@ -24,8 +24,8 @@ public:
   /// The running max before any key.
   Value lowest();
 
-  /// Copies to a tile: of queries, or of the keys or values from `key` on, nothing where there are none. The threads that
-  /// copy execute it; each arrives on `barrier`, where there is one, when its copies are complete.
+  /// Copies to a tile: of queries, or of the keys or values from `key` on, nothing where there are none. The threads
+  /// that copy execute it; each arrives on `barrier`, where there is one, when its copies are complete.
   void copyQueries(Value tile, Value barrier = {});
   void copyKeys(Value key, Value tile, Value barrier = {});
   void copyValues(Value key, Value tile, Value barrier = {});

@@ -1,6 +1,7 @@
 //===- Fragments.cpp - Computations on fragments in registers -----------------------------===//
 #include "lib/Target/CUDA/Codegen/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -144,6 +145,44 @@ struct LowerReduceLanes : OpConversionPattern<ReduceLanesOp> {
   }
 };
 
+/// Each lane takes every 32nd number; the lanes combine theirs in 32 bits, whose ends stand for what is beyond them.
+struct LowerRange : OpConversionPattern<RangeOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(RangeOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    const Location loc = op.getLoc();
+    Ints ints(rewriter, loc);
+    auto wide = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(rewriter, loc, value); };
+    constexpr int64_t lanes = 32;
+    auto loop = scf::ForOp::create(rewriter, loc, ints.index(ints.thread(lanes)), adaptor.getCount(), wide(lanes),
+                                   ValueRange{wide(INT64_MAX), wide(INT64_MIN)});
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(loop.getBody());
+      IRMapping mapping;
+      mapping.map(op.getBody().getArgument(0), loop.getInductionVar());
+      for (Operation &inner : op.getBody().front().without_terminator())
+        rewriter.clone(inner, mapping);
+      const Value number = mapping.lookupOrDefault(op.getBody().front().getTerminator()->getOperand(0));
+      const Value low = arith::MinSIOp::create(rewriter, loc, loop.getRegionIterArg(0), number);
+      const Value high = arith::MaxSIOp::create(rewriter, loc, loop.getRegionIterArg(1), number);
+      scf::YieldOp::create(rewriter, loc, ValueRange{low, high});
+    }
+    SmallVector<Value> bounds;
+    for (bool isHigh : {false, true}) {
+      const int64_t end = isHigh ? INT32_MAX : INT32_MIN, beyond = isHigh ? INT64_MAX : INT64_MIN;
+      Value clamped = arith::MinSIOp::create(rewriter, loc, loop.getResult(isHigh), wide(INT32_MAX));
+      clamped = arith::MaxSIOp::create(rewriter, loc, clamped, wide(INT32_MIN));
+      const Value all = NVVM::ReduxOp::create(rewriter, loc, rewriter.getI32Type(), ints.of(clamped),
+                                              isHigh ? NVVM::ReduxKind::MAX : NVVM::ReduxKind::MIN, ints.constant(-1));
+      const Value isEnd = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, all, ints.constant(end));
+      bounds.push_back(arith::SelectOp::create(rewriter, loc, isEnd, wide(beyond), ints.index(all)));
+    }
+    rewriter.replaceOp(op, bounds);
+    return success();
+  }
+};
+
 struct LowerPack : OpConversionPattern<PackOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -207,6 +246,6 @@ private:
 } // namespace
 
 void cuda::populateFragments(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerFill, LowerMap, LowerReduceRows, LowerReduceLanes, LowerPack, LowerMma>(converter,
-                                                                                            patterns.getContext());
+  patterns.add<LowerFill, LowerMap, LowerReduceRows, LowerReduceLanes, LowerRange, LowerPack, LowerMma>(
+      converter, patterns.getContext());
 }

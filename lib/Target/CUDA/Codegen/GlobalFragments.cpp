@@ -155,7 +155,6 @@ private:
     rewriter.eraseOp(op);
     return success();
   }
-
 };
 
 /// Stores a thread's accumulators to rows whose offsets a region gives.
@@ -212,11 +211,11 @@ private:
     APInt constant;
     if (!matchPattern(bound, m_ConstantInt(&constant)) ||
         constant.getSExtValue() < op.getFragment().getType().getColumns())
-      isInside = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::slt,
-          builder.createOrFold<arith::AddIOp>(loc, column,
-                                              arith::ConstantIndexOp::create(builder, loc, distance).getResult()),
-          bound);
+      isInside =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                builder.createOrFold<arith::AddIOp>(
+                                    loc, column, arith::ConstantIndexOp::create(builder, loc, distance).getResult()),
+                                bound);
     emitIf(builder, loc, isInside, [&] {
       Value value = values.size() == 2 ? pairOf(builder, loc, element, values)
                     : element.isF32()  ? values[0]

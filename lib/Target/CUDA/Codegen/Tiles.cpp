@@ -208,5 +208,5 @@ struct LowerStoreTile : OpConversionPattern<StoreTileOp> {
 
 void cuda::populateTiles(const TypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<LowerShared, LowerSubtile, LowerCopyRows, LowerLoadTile, LowerStoreTile>(converter,
-                                                                                         patterns.getContext());
+                                                                                        patterns.getContext());
 }

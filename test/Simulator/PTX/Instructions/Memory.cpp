@@ -47,7 +47,8 @@ void writeElement(Execution &e, const Operand &operand, const Lanes<Bytes> &byte
 }
 
 /// Reads a thread's own memory: lanes whose bytes of an element have no value are added to the element's mask.
-void loadLocal(Execution &e, uint64_t address, std::span<std::byte> bytes, unsigned lane, std::span<LaneMask> undefined) {
+void loadLocal(Execution &e, uint64_t address, std::span<std::byte> bytes, unsigned lane,
+               std::span<LaneMask> undefined) {
   Place place = locate(e, Space::Local, address, bytes.size(), bytes.size(), lane);
   if (!place)
     return;

@@ -1,0 +1,110 @@
+// RUN: rapt-opt %s --attn-cuda-expand-attention --split-input-file | FileCheck %s
+
+// Keys of the next block are copied behind the scores, values behind the barrier that tells that keys are there. Blocks behind the last key are masked; without a mask no other is.
+// CHECK-LABEL: func.func @mma
+// CHECK: attn_gpu.copy_rows {{.*}} of 128 :
+// CHECK: attn_gpu.copy_rows {{.*}} of 128 elements :
+// CHECK: attn_gpu.load_matrix {{.*}} -> !attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<a>>
+// CHECK: scf.while
+// CHECK: } do {
+// CHECK: attn_gpu.copy_wait 0
+// CHECK-NEXT: nvvm.barrier
+// CHECK: attn_gpu.copy_rows
+// CHECK: attn_gpu.copy_commit
+// CHECK: attn_gpu.load_matrix {{.*}} transpose
+// CHECK: attn_gpu.mma
+// CHECK: attn_gpu.copy_wait 0
+// CHECK-NEXT: nvvm.barrier
+// CHECK: attn_gpu.copy_rows
+// CHECK: attn_gpu.copy_commit
+// CHECK: scf.if %{{.*}} -> (!attn_gpu.fragment<16x16xf32
+// CHECK: attn_gpu.reduce_rows max {{.*}} partial
+// CHECK: attn_gpu.reduce_lanes max
+// CHECK: math.exp2 %{{.*}} fastmath<afn>
+// CHECK: attn_gpu.pack
+// CHECK: attn_gpu.mma
+// CHECK: scf.yield
+// CHECK: attn_gpu.reduce_lanes add
+// CHECK: attn_gpu.store_rows {{.*}} of bf16 :
+// CHECK: attn_gpu.store_rows {{.*}} of bf16 elements :
+// CHECK-NOT: attn_gpu.attention_tile
+// Values need no second look where nothing is masked.
+// CHECK-NOT: math.absf
+gpu.module @kernels {
+  func.func @mma(%q: memref<?x64xbf16>, %k: memref<?x64xbf16>, %o: memref<?x64xbf16>) {
+    %scale = arith.constant 0.125 : f32
+    attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) {keys = 16 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+    return
+  }
+}
+
+// -----
+
+// Four warps copy, the others compute: the matmul of the scores of a block is under way with that of the values of the block before.
+// CHECK-LABEL: func.func @wgmma
+// CHECK: attn_gpu.mbarrier_init {{.*}} arrivals 128
+// CHECK: attn_gpu.mbarrier_init {{.*}} arrivals 4
+// CHECK: attn_gpu.mbarrier_fence
+// CHECK: nvvm.barrier
+// CHECK: scf.if
+// CHECK: attn_gpu.set_registers [[COPYING:.*]]{{$}}
+// CHECK: attn_gpu.copy_arrive
+// CHECK: scf.while
+// CHECK: attn_gpu.mbarrier_wait
+// CHECK: attn_gpu.copy_arrive
+// CHECK: attn_gpu.mbarrier_wait
+// CHECK: attn_gpu.copy_arrive
+// CHECK: } else {
+// CHECK: attn_gpu.set_registers [[COMPUTING:.*]] increase
+// CHECK: scf.while
+// CHECK: } do {
+// CHECK: attn_gpu.mbarrier_wait
+// CHECK: %[[SCORES:.*]] = attn_gpu.wgmma {{.*}} transpose
+// CHECK: attn_gpu.wgmma_commit
+// CHECK: attn_gpu.mbarrier_wait
+// CHECK: %[[SUMS:[0-9]+]] = attn_gpu.wgmma %
+// CHECK: attn_gpu.wgmma_commit
+// CHECK: attn_gpu.wgmma_wait 1(%[[SCORES]]
+// CHECK: attn_gpu.mbarrier_arrive
+// CHECK: math.exp2
+// CHECK: attn_gpu.wgmma_wait 0(%[[SUMS]]
+// CHECK: attn_gpu.mbarrier_arrive
+// CHECK: scf.yield
+// CHECK: attn_gpu.store_rows
+gpu.module @kernels {
+  func.func @wgmma(%q: memref<?x64xbf16>, %k: memref<?x64xbf16>, %o: memref<?x64xbf16>) {
+    %scale = arith.constant 0.125 : f32
+    attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) {keys = 16 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+    return
+  }
+}
+
+// -----
+
+// A negative scale turns the order of scores: they are scaled before their maximum is taken. A block that the mask drops is not copied, and results that are not finite are summed again.
+// CHECK-LABEL: func.func @regions
+// CHECK: scf.while
+// CHECK: arith.xori
+// CHECK: scf.while
+// CHECK: attn_gpu.map
+// CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
+// CHECK: arith.mulf %[[S]]
+// CHECK: arith.cmpi ult
+// CHECK: attn_gpu.store_rows
+// CHECK: math.absf
+gpu.module @kernels {
+  func.func @regions(%q: memref<?x64xbf16>, %k: memref<?x64xbf16>, %o: memref<?x64xbf16>, %i: index) {
+    %scale = arith.constant -0.125 : f32
+    attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) {keys = 16 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16> mask {
+    ^bb0(%row: index, %column: index):
+      %keep = arith.cmpi ult, %column, %row : index
+      attn_gpu.yield %keep : i1
+    } blocks {
+    ^bb0(%first: index, %count: index):
+      %some = arith.cmpi slt, %first, %i : index
+      %all = arith.cmpi sgt, %first, %i : index
+      attn_gpu.yield %some, %all : i1, i1
+    }
+    return
+  }
+}
