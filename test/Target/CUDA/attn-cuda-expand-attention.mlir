@@ -81,7 +81,7 @@ gpu.module @kernels {
 
 // -----
 
-// A negative scale turns the order of scores: they are scaled before their maximum is taken. A block that the mask drops is not copied, and results that are not finite are summed again.
+// A negative scale reverses the order of scores: they are scaled before their maximum is taken. A block that the mask drops is not copied, and results that are not finite are summed again.
 // CHECK-LABEL: func.func @regions
 // CHECK: scf.while
 // CHECK: arith.xori

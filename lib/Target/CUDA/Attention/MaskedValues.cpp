@@ -57,6 +57,8 @@ void TileCode::storeWithoutMaskedValues(Value acc, Value maximum, Value inverse,
 /// Stores the thread's results of a row in some periods, from `column` on.
 void TileCode::sumKeptValues(Value row, Value column, Value maximum, Value inverse) {
   Value zero = number(0);
+  const Array query = arrayOf(op.getQuery()), keys = arrayOf(op.getKey()), values = arrayOf(op.getValue()),
+              result = arrayOf(op.getResult());
   // Columns that are not there are read as the last one.
   Value last = index(op.getValueChannels() - 1);
   SmallVector<Value> columns, at;
@@ -64,37 +66,37 @@ void TileCode::sumKeptValues(Value row, Value column, Value maximum, Value inver
     columns.push_back(add(column, index(i / kColumns * kPeriod + i % kColumns)));
     at.push_back(arith::MinSIOp::create(b, columns.back(), last));
   }
-  auto keys = scf::ForOp::create(b, index(0), count, index(1), SmallVector<Value>(at.size(), zero));
+  auto loop = scf::ForOp::create(b, index(0), count, index(1), SmallVector<Value>(at.size(), zero));
   {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(keys.getBody());
-    Value key = keys.getInductionVar();
-    auto branch = scf::IfOp::create(b, ValueRange(keys.getRegionIterArgs()).getTypes(), clone(op.getMask(), {row, key}),
+    b.setInsertionPointToStart(loop.getBody());
+    Value key = loop.getInductionVar();
+    auto branch = scf::IfOp::create(b, ValueRange(loop.getRegionIterArgs()).getTypes(), clone(op.getMask(), {row, key}),
                                     /*withElseRegion=*/true);
     scf::YieldOp::create(b, branch.getResults());
     b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, keys.getRegionIterArgs());
+    scf::YieldOp::create(b, loop.getRegionIterArgs());
     b.setInsertionPointToStart(branch.thenBlock());
-    Value ofQuery = rowOffset(query, row), ofKey = keyOffset(this->key, key), ofValue = keyOffset(value, key);
+    Value ofQuery = rowOffset(query, row), ofKey = keyOffset(keys, key), ofValue = keyOffset(values, key);
     auto dot = scf::ForOp::create(b, index(0), index(op.getChannels()), index(1), zero);
     {
       OpBuilder::InsertionGuard inner(b);
       b.setInsertionPointToStart(dot.getBody());
       Value channel = dot.getInductionVar();
-      Value sum = math::FmaOp::create(b, load(query, add(ofQuery, channel)), load(this->key, add(ofKey, channel)),
+      Value sum = math::FmaOp::create(b, load(query, add(ofQuery, channel)), load(keys, add(ofKey, channel)),
                                       dot.getRegionIterArg(0));
       scf::YieldOp::create(b, sum);
     }
     Value score = scoreOf(dot.getResult(0), row, key);
     Value probability = power(score, maximum);
     SmallVector<Value> sums;
-    for (auto [channel, before] : llvm::zip_equal(at, keys.getRegionIterArgs()))
-      sums.push_back(math::FmaOp::create(b, probability, load(value, add(ofValue, channel)), before));
+    for (auto [channel, before] : llvm::zip_equal(at, loop.getRegionIterArgs()))
+      sums.push_back(math::FmaOp::create(b, probability, load(values, add(ofValue, channel)), before));
     scf::YieldOp::create(b, sums);
   }
   const Type type = cast<MemRefType>(op.getResult().getType()).getElementType();
   Value first = rowOffset(result, row);
-  for (auto [channel, sum] : llvm::zip_equal(columns, keys.getResults())) {
+  for (auto [channel, sum] : llvm::zip_equal(columns, loop.getResults())) {
     auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, channel, last),
                                     /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);

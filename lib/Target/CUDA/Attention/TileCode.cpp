@@ -25,12 +25,8 @@ constexpr auto kApproximate = arith::FastMathFlags::afn;
 TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
     : element(cast<ShapedType>(op.getQuery().getType()).getElementType()), copyingThreads(op.getCopyingThreads()), b(b),
       op(op) {
-  query = arrayOf(op.getQuery()), key = arrayOf(op.getKey()), value = arrayOf(op.getValue());
-  result = arrayOf(op.getResult());
-  isQueryAligned = isAligned(query, kCopyBytes), isKeyAligned = isAligned(key, kCopyBytes);
-  isValueAligned = isAligned(value, kCopyBytes);
-  rows = arith::MulIOp::create(b, query.sizes[0], index(op.getHeads()));
-  count = op.getCount() ? Value(op.getCount()) : key.sizes[0];
+  rows = arith::MulIOp::create(b, arrayOf(op.getQuery()).sizes[0], index(op.getHeads()));
+  count = op.getCount() ? Value(op.getCount()) : arrayOf(op.getKey()).sizes[0];
   thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
   // A positive factor keeps the order of scores, and a moderate one lets none overflow.
   APFloat scale(0.0f);
@@ -83,9 +79,9 @@ Value TileCode::isAligned(const Array &array, int64_t bytes) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits, arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
 }
 
-void TileCode::copyRows(const Array &array, Value isAligned, Value tile, Value barrier, Value rows, int64_t columns,
+void TileCode::copyRows(const Array &array, Value tile, Value barrier, Value rows, int64_t columns,
                         function_ref<Value(Value)> offsetOf) {
-  auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(b, isAligned(array, kCopyBytes), /*withElseRegion=*/true);
   for (bool elements : {false, true}) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
@@ -113,11 +109,12 @@ Value TileCode::rowOffset(const Array &array, Value row) {
 }
 
 void TileCode::copyQueries(Value tile, Value barrier) {
-  copyRows(query, isQueryAligned, tile, barrier, rows, op.getChannels(),
-           [&](Value row) { return rowOffset(query, row); });
+  const Array query = arrayOf(op.getQuery());
+  copyRows(query, tile, barrier, rows, op.getChannels(), [&](Value row) { return rowOffset(query, row); });
 }
 
-void TileCode::copyBlock(const Array &array, Value isAligned, Value tile, Value barrier, Value key, int64_t columns) {
+void TileCode::copyBlock(Value memref, Value tile, Value barrier, Value key, int64_t columns) {
+  const Array array = arrayOf(memref);
   Value left = arith::SubIOp::create(b, count, key);
   auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, index(0)),
                                   /*withElseRegion=*/false);
@@ -125,7 +122,7 @@ void TileCode::copyBlock(const Array &array, Value isAligned, Value tile, Value 
   b.setInsertionPointToStart(branch.thenBlock());
   // The table of a cache has no numbers of blocks for keys that are not there.
   Value last = arith::SubIOp::create(b, count, index(1));
-  copyRows(array, isAligned, tile, barrier, left, columns, [&](Value row) {
+  copyRows(array, tile, barrier, left, columns, [&](Value row) {
     Value at = add(key, row);
     return keyOffset(array, op.getTable() ? Value(arith::MinSIOp::create(b, at, last)) : at);
   });
@@ -144,11 +141,11 @@ Value TileCode::keyOffset(const Array &array, Value key) {
 }
 
 void TileCode::copyKeys(Value first, Value tile, Value barrier) {
-  copyBlock(key, isKeyAligned, tile, barrier, first, op.getChannels());
+  copyBlock(op.getKey(), tile, barrier, first, op.getChannels());
 }
 
 void TileCode::copyValues(Value first, Value tile, Value barrier) {
-  copyBlock(value, isValueAligned, tile, barrier, first, op.getValueChannels());
+  copyBlock(op.getValue(), tile, barrier, first, op.getValueChannels());
 }
 
 Value TileCode::clone(Region &region, ValueRange arguments, unsigned result) {
@@ -316,6 +313,7 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
   });
   acc = times(acc, inverse);
   const int64_t columns = op.getValueChannels();
+  const Array result = arrayOf(op.getResult());
   // Pairs of columns are stored at once where rows begin at multiples of two.
   Value arePairs = columns % 2 == 0 ? isAligned(result, 2 * result.bytes)
                                     : Value(arith::ConstantOp::create(b, b.getBoolAttr(false)));

@@ -61,11 +61,12 @@ private:
     llvm::SmallVector<Value> sizes, strides;
     int64_t bytes; ///< of an element
   };
+  /// Where it is needed: other warps of the block have no registers for it.
   Array arrayOf(Value memref);
   Value isAligned(const Array &array, int64_t bytes);
-  void copyRows(const Array &array, Value isAligned, Value tile, Value barrier, Value rows, int64_t columns,
+  void copyRows(const Array &array, Value tile, Value barrier, Value rows, int64_t columns,
                 llvm::function_ref<Value(Value row)> offsetOf);
-  void copyBlock(const Array &array, Value isAligned, Value tile, Value barrier, Value key, int64_t columns);
+  void copyBlock(Value memref, Value tile, Value barrier, Value key, int64_t columns);
   Value power(Value score, Value maximum);
   Value exponentials(Value scores, Value maximum);
   /// Where row `row` of queries or results begins.
@@ -84,8 +85,6 @@ private:
 
   mlir::ImplicitLocOpBuilder &b;
   attn_gpu::AttentionTileOp op;
-  Array query, key, value, result;
-  Value isQueryAligned, isKeyAligned, isValueAligned;
   Value rows;   ///< of queries and heads
   Value count;  ///< of keys
   Value factor; ///< from scores in registers to exponents of 2
