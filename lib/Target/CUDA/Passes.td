@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
   let summary = "chooses the schedules of attention on tensor cores";
   let description = [{
-    Adds `tensor_cores` to the schedule of attention ops whose operands are bf16 or f16: the rows of a tile, which are queries times the heads that share its keys, the keys of a KV block, and the warps that compute. A remark of the category `fusion`
+    Adds `tensor_cores` to the schedule of attention ops whose operands are bf16 or f16: the rows of a tile, which are queries times the heads that share its keys, the keys of a KV block, and the warps that compute. Where there are fewer tiles than `blocks`, thread blocks share the keys of a tile, at least `least_keys` each. A remark of the category `fusion`
     tells why another op has none.
 
     ```mlir
@@ -23,7 +23,7 @@ def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
     ```
     becomes
     ```
-    %o = attn.attention ... {attn.schedule = #attn.schedule<keys = 8, queries = 1, tensor_cores = <keys = 64, rows = 64, warps = 4>>} ...
+    %o = attn.attention ... {attn.schedule = #attn.schedule<keys = 8, queries = 1, tensor_cores = <blocks = 264, keys = 64, least_keys = 256, rows = 64, warps = 4>>} ...
     ```
   }];
 }
@@ -34,22 +34,27 @@ def AttnCUDATileAttention : Pass<"attn-cuda-tile-attention", "::mlir::ModuleOp">
     An `attn.attention` with the schedule `tensor_cores` becomes a grid of `attn_gpu.attention_tile`: for each row, each key/value head and each tile of queries, whose rows are those of all query heads of the group where they lie beside each
     other. Score and mask regions become those of the tile. Intervals of the mask region tell which blocks it drops.
 
+    Where there are few tiles, which the host program decides, each becomes several of parts of the keys (flash-decoding, Dao et al. 2023): their results are f32, and a second grid adds them up by their log-sum-exp.
+
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
     #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
     #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
     #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
     func.func @f(%q: tensor<?x12x64xbf16>, %k: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xbf16> {
-      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1, tensor_cores = <keys = 64, rows = 64, warps = 4>>}
+      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1, tensor_cores = <blocks = 264, keys = 64, least_keys = 256, rows = 64, warps = 4>>}
         : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xbf16>
       return %o : tensor<?x12x64xbf16>
     }
     ```
     becomes
     ```
-    %o = scf.forall (%b, %head, %group, %tile) in (1, 12, 1, %tiles) shared_outs(%out = %empty) -> (tensor<?x12x64xbf16>) {
+    %o = scf.if %few -> tensor<?x12x64xbf16> {
       ...
-      %0 = attn_gpu.attention_tile %rows, %keys, %values scale %scale outs(%dest : tensor<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} ...
+    } else {
+      %1 = scf.forall (%b, %head, %group, %tile) in (1, 12, 1, %tiles) shared_outs(%out = %empty) -> (tensor<?x12x64xbf16>) {
+        ...
+        %0 = attn_gpu.attention_tile %rows, %keys, %values scale %scale outs(%dest : tensor<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} ...
       ...
     }
     ```

@@ -8,7 +8,7 @@
 #s = #attn.schedule<keys = 8, queries = 1>
 module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
   // CHECK-LABEL: func.func @halves
-  // CHECK: tensor_cores = <keys = {{[0-9]+}}, rows = {{[0-9]+}}, warps = {{[0-9]+}}>
+  // CHECK: tensor_cores = <blocks = {{[0-9]+}}, keys = {{[0-9]+}}, least_keys = {{[0-9]+}}, rows = {{[0-9]+}}, warps = {{[0-9]+}}>
   func.func @halves(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>

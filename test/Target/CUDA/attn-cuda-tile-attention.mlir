@@ -134,3 +134,34 @@ func.func @documents(%q: tensor<?x2x64xbf16>, %d: tensor<?xi32>, %m: tensor<?x?x
   }
   return %o : tensor<?x2x64xbf16>
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+#s = #attn.schedule<keys = 8, queries = 1, tensor_cores = <blocks = 100, keys = 64, least_keys = 256, rows = 64, warps = 4>>
+
+// Where the two tiles leave thread blocks idle, each has parts of the keys, of whole blocks. Their results and log-sum-exps are f32; the sink counts once, where they are combined.
+// CHECK-LABEL: func.func @decode
+// CHECK: %[[PARTS:.*]] = arith.minsi %{{.*}}, %c50{{.*}} : index
+// CHECK: %[[SPLITS:.*]] = arith.select %{{.*}}, %[[PARTS]], %c0 : index
+// CHECK: scf.if
+// CHECK: scf.forall (%[[HEAD:.*]], %[[SPLIT:.*]]) in (2, %[[SPLITS]]) {{.*}} -> (tensor<?x1x2x64xf32>, tensor<?x1x2xf32>)
+// CHECK: attn_gpu.attention_tile
+// CHECK-NOT: sink
+// CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<1x64xf32>, tensor<1xf32>)
+// CHECK: scf.forall (%[[H:.*]], %[[CHANNEL:.*]]) in (2, 64)
+// CHECK: tensor.extract %{{.*}}[%[[H]]] : tensor<2xf32>
+// CHECK: scf.for
+// CHECK: arith.maxnumf
+// CHECK: scf.for
+// CHECK: math.exp
+// CHECK: } else {
+// CHECK: scf.forall (%{{.*}}) in (2)
+// CHECK: attn_gpu.attention_tile {{.*}} sink(
+func.func @decode(%q: tensor<1x2x64xbf16>, %k: tensor<?x2x64xbf16>, %sink: tensor<2xf32>, %scale: f32) -> tensor<1x2x64xbf16> {
+  %o = attn.attention %q, %k, %k, %scale sink(%sink : tensor<2xf32>) maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<1x2x64xbf16>, tensor<?x2x64xbf16>, tensor<?x2x64xbf16> -> tensor<1x2x64xbf16>
+  return %o : tensor<1x2x64xbf16>
+}

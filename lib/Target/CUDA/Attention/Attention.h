@@ -16,6 +16,8 @@ struct AttentionSchedule {
   int64_t keys;  ///< of a KV block
   int64_t warps; ///< that compute
   bool wgmma = false;
+  int64_t blocks = 0;    ///< thread blocks that fill a GPU: fewer tiles share their keys out; 0: never
+  int64_t leastKeys = 0; ///< of a part then
 
   attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
   /// That of an op, or none.

@@ -19,8 +19,11 @@ using neutral::AttentionOperands;
 namespace {
 
 constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kRows = "rows", kKeys = "keys", kWarps = "warps",
-                              kWgmma = "wgmma";
+                              kWgmma = "wgmma", kBlocks = "blocks", kLeastKeys = "least_keys";
 constexpr int64_t kMostChannels = 256, kMostRows = 1024, kMostWarps = 28;
+constexpr int64_t kMostBlocks = 1 << 16, kMostKeys = 1 << 20;
+// Two thread blocks for each of an H100's 132 multiprocessors, of at least so many keys.
+constexpr int64_t kBlocksOfGPU = 264, kKeysOfPart = 256;
 
 Type elementOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); }
 
@@ -105,6 +108,10 @@ attn::ScheduleAttr AttentionSchedule::toAttr(MLIRContext *context) const {
   Builder b(context);
   auto entry = [&](StringRef name, int64_t number) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(number)); };
   SmallVector<NamedAttribute> entries{entry(kRows, rows), entry(kKeys, keys), entry(kWarps, warps)};
+  if (blocks) {
+    entries.push_back(entry(kBlocks, blocks));
+    entries.push_back(entry(kLeastKeys, leastKeys));
+  }
   if (wgmma)
     entries.push_back(entry(kWgmma, 1));
   return neutral::scheduleOf(context, entries);
@@ -115,8 +122,9 @@ std::optional<AttentionSchedule> AttentionSchedule::of(attn::AttentionOp op) {
   if (!own)
     return std::nullopt;
   auto number = [&](StringRef name, int64_t most) { return std::min(own.getNumber(name).value_or(0), most); };
-  return AttentionSchedule{number(kRows, kMostRows), number(kKeys, kMostRows), number(kWarps, kMostWarps),
-                           number(kWgmma, 1) == 1};
+  return AttentionSchedule{number(kRows, kMostRows),     number(kKeys, kMostRows),
+                           number(kWarps, kMostWarps),   number(kWgmma, 1) == 1,
+                           number(kBlocks, kMostBlocks), std::max<int64_t>(1, number(kLeastKeys, kMostKeys))};
 }
 
 std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, const TargetInfo &machine,
@@ -132,9 +140,11 @@ std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, con
                                      : channels > 128 ? 96
                                                       : 128,
                              .warps = 8,
-                             .wgmma = true};
+                             .wgmma = true,
+                             .blocks = kBlocksOfGPU,
+                             .leastKeys = kKeysOfPart};
   // A thread has 255 registers. It holds channels / 2 sums and keys / 2 scores of its warp's 16 rows.
   if (channels > 128)
-    return AttentionSchedule{.rows = 64, .keys = 32, .warps = 4};
-  return AttentionSchedule{.rows = 64, .keys = 64, .warps = 4};
+    return AttentionSchedule{.rows = 64, .keys = 32, .warps = 4, .blocks = kBlocksOfGPU, .leastKeys = kKeysOfPart};
+  return AttentionSchedule{.rows = 64, .keys = 64, .warps = 4, .blocks = kBlocksOfGPU, .leastKeys = kKeysOfPart};
 }

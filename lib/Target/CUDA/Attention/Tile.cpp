@@ -9,10 +9,12 @@
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Conversion/MaskIntervals.h"
 #include "lib/Conversion/MaskReport.h"
-#include "lib/Target/CUDA/Attention/Attention.h"
+#include "lib/Target/CUDA/Attention/Splits.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
 #include "lib/Transforms/StageContract.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
@@ -159,6 +161,11 @@ struct Part {
         shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
     }
   }
+  /// The same in an array of parts of keys, of which this is number `split`.
+  void putInto(ImplicitLocOpBuilder &b, Value split) {
+    offsets.insert(offsets.begin(), split);
+    sizes.insert(sizes.begin(), b.getIndexAttr(1));
+  }
   void leaveOut(ArrayRef<int64_t> kept) {
     auto of = [&](auto &list) {
       auto all = list;
@@ -219,42 +226,99 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
     SmallVector<OpFoldResult> shape;
     for (AffineExpr expr : o.maps[AttentionOperands::Result].getResults())
       shape.push_back(o.extentOf(b, static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition())));
+    const SmallVector<int64_t> lseDims = lseDimsOf(op, o);
     SmallVector<Value> inits{emptyFor(b, op.getResult(), shape)};
-    if (o.qBegin) // queries behind the last row's give 0 (A28)
-      inits[0] = filled(b, 0, inits[0]);
     if (op.getLse()) {
-      SmallVector<OpFoldResult> ofLse = llvm::map_to_vector(op.getLseDims(), [&](int64_t dim) { return shape[dim]; });
+      SmallVector<OpFoldResult> ofLse = llvm::map_to_vector(lseDims, [&](int64_t dim) { return shape[dim]; });
       inits.push_back(emptyFor(b, op.getLse(), ofLse));
-      if (o.qBegin) // they have no keys
-        inits[1] = filled(b, -std::numeric_limits<double>::infinity(), inits[1]);
     }
     OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {o.extentOf(b, Dim::Q)}),
                  groups = heads > 1 ? OpFoldResult(b.getIndexAttr(1)) : o.extentOf(b, Dim::G);
-    SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), groups, tiles};
-    SmallVector<Value> results =
-        grid(b, extents, inits, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-          Task task{o, queryTile(b, o, ids[0], ids[1], ids[2], ids[3]), {}, {}, {}};
-          task.tile.heads = heads;
-          return tileOf(b, op, *schedule, task, dests);
-        });
+    const SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), groups, tiles};
+    auto attend = [&](ImplicitLocOpBuilder &b, OFRs extents, ArrayRef<Value> outs) {
+      return grid(b, extents, outs, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+        Task task{o, queryTile(b, o, ids[0], ids[1], ids[2], ids[3]), {}, {}, {}};
+        task.tile.heads = heads;
+        const Split split = ids.size() > 4 ? Split{ids[4], asValue(b, extents[4])} : Split{};
+        return tileOf(b, lseDims, *schedule, task, split, dests);
+      });
+    };
+    auto whole = [&](ImplicitLocOpBuilder &b) {
+      SmallVector<Value> outs(inits);
+      if (o.qBegin) // queries behind the last row's give 0 (A28)
+        outs[0] = filled(b, 0, outs[0]);
+      if (o.qBegin && op.getLse()) // they have no keys
+        outs[1] = filled(b, -std::numeric_limits<double>::infinity(), outs[1]);
+      return attend(b, extents, outs);
+    };
+    SmallVector<Value> results;
+    if (schedule->blocks) {
+      Value splits = cuda::countSplits(b, o, *schedule, extents);
+      auto inParts = [&](ImplicitLocOpBuilder &b) {
+        SmallVector<Value> parts = cuda::emptyParts(b, splits, shape, lseDims);
+        if (o.qBegin)
+          parts[1] = filled(b, -std::numeric_limits<double>::infinity(), parts[1]);
+        SmallVector<OpFoldResult> ofParts(extents);
+        ofParts.push_back(splits);
+        return cuda::combineParts(b, o, attend(b, ofParts, parts), lseDims, inits);
+      };
+      Value isSplit = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, splits, index(b, 0));
+      results = tile::where(b, isSplit, ValueRange(inits).getTypes(), inParts, whole);
+    } else {
+      results = whole(b);
+    }
     if (op.getWeights())
       results.push_back(weigh(b, AttentionOperands(op), &generic::rowCache()));
     if (Attribute number = op->getAttr(attn::AttnDialect::opAttr))
       for (Operation *made = op->getPrevNode(); made != before; made = made->getPrevNode())
-        if (isa<linalg::LinalgOp, scf::ForallOp>(made))
-          made->setAttr(attn::AttnDialect::opAttr, number);
+        made->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+          if (!isa<linalg::LinalgOp, scf::ForallOp>(inner))
+            return WalkResult::advance();
+          inner->setAttr(attn::AttnDialect::opAttr, number);
+          return WalkResult::skip();
+        });
     rewriter.replaceOp(op, results);
     return success();
   }
 
 private:
-  static SmallVector<Insertion> tileOf(ImplicitLocOpBuilder &b, attn::AttentionOp op,
-                                       const cuda::AttentionSchedule &schedule, Task &task, ValueRange dests) {
+  /// Part `nth` of `count` of the keys of a tile; null for all of them.
+  struct Split {
+    Value nth, count;
+  };
+
+  /// The dims of the result that its log-sum-exp has.
+  static SmallVector<int64_t> lseDimsOf(attn::AttentionOp op, const AttentionOperands &o) {
+    if (op.getLse())
+      return op.getLseDims();
+    SmallVector<int64_t> dims;
+    for (auto [place, expr] : llvm::enumerate(o.maps[AttentionOperands::Result].getResults()))
+      if (static_cast<Dim>(cast<AffineDimExpr>(expr).getPosition()) != Dim::DV)
+        dims.push_back(int64_t(place));
+    return dims;
+  }
+
+  /// Whole blocks of keys.
+  static void narrow(ImplicitLocOpBuilder &b, KeyRange &range, const Split &split, int64_t keys) {
+    Value all = arith::MaxSIOp::create(b, arith::SubIOp::create(b, range.to, range.from), index(b, 0));
+    Value blocks = arith::CeilDivSIOp::create(b, all, index(b, keys));
+    Value own = arith::MulIOp::create(b, arith::CeilDivSIOp::create(b, blocks, split.count), index(b, keys));
+    range.from = arith::AddIOp::create(b, range.from, arith::MulIOp::create(b, split.nth, own));
+    range.to = arith::MinSIOp::create(b, range.to, arith::AddIOp::create(b, range.from, own));
+  }
+
+  static SmallVector<Insertion> tileOf(ImplicitLocOpBuilder &b, ArrayRef<int64_t> lseDims,
+                                       const cuda::AttentionSchedule &schedule, Task &task, const Split &split,
+                                       ValueRange dests) {
     const AttentionOperands &o = task.o;
     const QueryTile &tile = task.tile;
     KeyRange range = keyRange(b, o, tile);
-    task.from = range.from;
+    if (split.nth)
+      narrow(b, range, split, schedule.keys);
     Value count = arith::MaxSIOp::create(b, arith::SubIOp::create(b, range.to, range.from), index(b, 0));
+    if (split.nth) // a part without keys begins where there are some
+      range.from = arith::MinSIOp::create(b, range.from, arith::MaxSIOp::create(b, range.to, index(b, 0)));
+    task.from = range.from;
     for (unsigned i = 0; i < o.extras.size(); ++i)
       task.extras.push_back(o.isTable(i) ? o.extras[i]
                                          : extraOf(b, o, tile, AttentionOperands::FirstExtra + i, range.from, count));
@@ -262,13 +326,16 @@ private:
     SmallVector<Part> parts{result};
     if (dests.size() > 1) {
       parts.push_back(result);
-      parts[1].leaveOut(op.getLseDims());
+      parts[1].leaveOut(lseDims);
     }
+    if (split.nth)
+      for (Part &part : parts)
+        part.putInto(b, split.nth);
     SmallVector<Value> outs;
     for (auto [part, dest] : llvm::zip_equal(parts, dests))
       outs.push_back(extract(b, dest, part.offsets, part.sizes, part.shape));
     Value sink;
-    if (o.sink)
+    if (o.sink && !split.nth)
       sink = tensor::ExtractSliceOp::create(b, o.sink, ArrayRef<OpFoldResult>{tile.head},
                                             ArrayRef<OpFoldResult>{b.getIndexAttr(tile.heads)},
                                             ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
