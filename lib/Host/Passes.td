@@ -78,7 +78,8 @@ def AttnHostCodeToTasks : Pass<"attn-host-code-to-tasks", "::mlir::ModuleOp"> {
   let summary = "host code that touches buffers becomes parallel loops of one iteration";
   let description = [{
     For targets whose buffers are in the memory of a device, which the host program cannot touch: ops of an entry outside of `scf.forall` that read or write buffers
-    become the body of one that runs once. A loop of the host program stays if it holds a grid. A value that the host program reads from a buffer is an error.
+    become the body of one that runs once. A loop of the host program stays if it holds a grid. An element of an array that nothing writes to,
+    and what is computed from it, is copied into the tasks that use it. Another value that the host program reads from a buffer is an error.
 
     ```mlir
     func.func @f(%env: !llvm.ptr, %x: memref<8xi32>, %n: index) attributes {attn.entry} {

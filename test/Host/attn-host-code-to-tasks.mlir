@@ -60,3 +60,27 @@ func.func private @helper(%x: memref<?xf32>, %v: f32) {
   memref.store %v, %x[%c0] : memref<?xf32>
   return
 }
+
+// -----
+
+// An element of an array that is only read, and a number made of it, are read by each task. The loop over the array's other elements is a task as before.
+// CHECK-LABEL: func.func @numbers
+// CHECK-NOT: memref.load
+// CHECK: scf.forall (%[[I:.*]]) in (%{{.*}}) {
+// CHECK-NEXT: %[[X:.*]] = memref.load %[[S:.*]][] : memref<f32>
+// CHECK-NEXT: %[[Y:.*]] = arith.mulf %[[X]], %[[X]]
+// CHECK-NEXT: memref.store %[[Y]]
+// CHECK: scf.forall (%{{.*}}) in (1) {
+// CHECK-NEXT: %[[X:.*]] = memref.load %[[S]][] : memref<f32>
+// CHECK-NEXT: memref.store %[[X]]
+// CHECK: return
+func.func @numbers(%env: !llvm.ptr, %s: memref<f32>, %y: memref<?xf32>, %n: index) attributes {attn.entry} {
+  %c0 = arith.constant 0 : index
+  %x = memref.load %s[] : memref<f32>
+  %square = arith.mulf %x, %x : f32
+  scf.forall (%i) in (%n) {
+    memref.store %square, %y[%i] : memref<?xf32>
+  }
+  memref.store %x, %y[%c0] : memref<?xf32>
+  return
+}
