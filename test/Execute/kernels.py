@@ -210,8 +210,8 @@ class Checks:
 
 
 def takes_panels(tools):
-    """Whether weights of texts come in packed panels, for which the CPU has schedules. The generic target takes matrices."""
-    return "--target=generic" not in tools.options
+    """Whether weights of texts come in packed panels, for which the CPU has schedules. Other targets take matrices."""
+    return not any(option.startswith("--target=") and option != "--target=cpu" for option in tools.options)
 
 
 def fill_entry(cache, heads, channels):
