@@ -9,9 +9,8 @@
 #include "lib/Host/Passes.h"
 #include "lib/Target/CUDA/Architecture.h"
 #include "lib/Target/CUDA/Assembler.h"
-#include "lib/Target/CUDA/Attention/Attention.h"
+#include "lib/Target/CUDA/Bufferize.h"
 #include "lib/Target/CUDA/Codegen/Passes.h"
-#include "lib/Target/CUDA/Linear/Linear.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
@@ -127,7 +126,6 @@ public:
   void registerDialects(DialectRegistry &registry) const override {
     cuda::registerCodegenDialects(registry);
     cuda::registerBufferizableOps(registry);
-    cuda::registerBufferizableLinear(registry);
   }
 
   void registerPasses() const override {

@@ -3,10 +3,6 @@
 #include "lib/Conversion/Schedule.h"
 #include "lib/TargetInfo/TargetInfo.h"
 
-namespace mlir {
-class DialectRegistry;
-} // namespace mlir
-
 namespace rapt::cuda {
 
 /// How thread blocks compute an attention op: a nested schedule `tensor_cores` beside the tiles of the neutral
@@ -26,7 +22,5 @@ struct AttentionSchedule {
 
 /// The schedule of attention for a machine; none with a reason.
 std::optional<AttentionSchedule> chooseAttention(attn::AttentionOp op, const TargetInfo &machine, std::string &reason);
-
-void registerBufferizableOps(mlir::DialectRegistry &registry);
 
 } // namespace rapt::cuda

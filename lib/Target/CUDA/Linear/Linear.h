@@ -3,10 +3,6 @@
 #include "lib/Conversion/Schedule.h"
 #include "lib/TargetInfo/TargetInfo.h"
 
-namespace mlir {
-class DialectRegistry;
-} // namespace mlir
-
 namespace rapt::cuda {
 
 /// How thread blocks compute a matmul.
@@ -35,7 +31,5 @@ struct LinearSchedule {
 
 /// The schedule of a matmul for a machine; none with a reason.
 std::optional<LinearSchedule> chooseLinear(attn::LinearOp op, const TargetInfo &machine, std::string &reason);
-
-void registerBufferizableLinear(mlir::DialectRegistry &registry);
 
 } // namespace rapt::cuda

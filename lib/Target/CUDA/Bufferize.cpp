@@ -1,6 +1,6 @@
-//===- Bufferize.cpp - Bufferizes attn_gpu.linear_tile ------------------------------------===//
+//===- Bufferize.cpp - Bufferizes the tiles of thread blocks ------------------------------===//
+#include "lib/Target/CUDA/Bufferize.h"
 #include "dialect/AttnGPU/AttnGPU.h"
-#include "lib/Target/CUDA/Linear/Linear.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 
 using namespace mlir;
@@ -8,9 +8,10 @@ using namespace rapt;
 
 namespace {
 
-struct BufferizeLinearTile
-    : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeLinearTile, attn_gpu::LinearTileOp> {
-  /// The tile is written whole: its elements before do not count.
+/// A tile with destinations and regions, which may read arrays from outside.
+template <typename Op>
+struct BufferizeTile : bufferization::DstBufferizableOpInterfaceExternalModel<BufferizeTile<Op>, Op> {
+  /// Destinations are written whole: their elements before do not count.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const bufferization::AnalysisState &) const {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
@@ -19,7 +20,9 @@ struct BufferizeLinearTile
                           bufferization::BufferizationState &state) const {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
-      FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
+      FailureOr<Value> buffer = operand;
+      if (isa<TensorType>(operand.getType()))
+        buffer = bufferization::getBuffer(rewriter, operand, options, state);
       if (failed(buffer))
         return failure();
       operands.push_back(*buffer);
@@ -28,17 +31,19 @@ struct BufferizeLinearTile
     OperationState made(op->getLoc(), op->getName(), operands, /*types=*/TypeRange(),
                         llvm::to_vector(op->getDiscardableAttrs()));
     made.propertiesAttr = op->getPropertiesAsAttribute();
-    made.addRegion()->takeBody(op->getRegion(0));
-    auto tile = cast<attn_gpu::LinearTileOp>(rewriter.create(made));
-    bufferization::replaceOpWithBufferizedValues(rewriter, op, SmallVector<Value>{tile.getResult()});
+    for (Region &region : op->getRegions())
+      made.addRegion()->takeBody(region);
+    auto tile = cast<DestinationStyleOpInterface>(rewriter.create(made));
+    bufferization::replaceOpWithBufferizedValues(rewriter, op, SmallVector<Value>(tile.getDpsInits()));
     return success();
   }
 };
 
 } // namespace
 
-void cuda::registerBufferizableLinear(DialectRegistry &registry) {
+void cuda::registerBufferizableOps(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, attn_gpu::AttnGPUDialect *) {
-    attn_gpu::LinearTileOp::attachInterface<BufferizeLinearTile>(*context);
+    attn_gpu::AttentionTileOp::attachInterface<BufferizeTile<attn_gpu::AttentionTileOp>>(*context);
+    attn_gpu::LinearTileOp::attachInterface<BufferizeTile<attn_gpu::LinearTileOp>>(*context);
   });
 }
