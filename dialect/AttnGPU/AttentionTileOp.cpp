@@ -111,15 +111,19 @@ LogicalResult AttentionTileOp::verify() {
   return success();
 }
 
-void AttentionTileOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  for (OpOperand &operand : getOperation()->getOpOperands()) {
+void attn_gpu::addTileEffects(DestinationStyleOpInterface op, SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
-    if (isDpsInit(&operand))
+    if (op.isDpsInit(&operand))
       effects.emplace_back(MemoryEffects::Write::get(), &operand);
     else
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
   }
+}
+
+void AttentionTileOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addTileEffects(*this, effects);
 }
 
 void AttentionTileOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {

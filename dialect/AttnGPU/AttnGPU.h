@@ -19,6 +19,10 @@
 #include "dialect/AttnGPU/AttnGPUOps.h.inc"
 
 namespace rapt::attn_gpu {
+/// The effects of an op with destinations on buffers: it writes these and reads the others.
+void addTileEffects(mlir::DestinationStyleOpInterface op,
+                    llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects);
+
 /// Whether a region takes a row and yields an offset.
 bool isRowOffset(mlir::Region &region);
 /// Whether so many threads can copy a tile by asynchronous copies: whole rows of boxes at a time, the same number each.

@@ -112,12 +112,5 @@ LogicalResult LinearTileOp::verify() {
 }
 
 void LinearTileOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  for (OpOperand &operand : getOperation()->getOpOperands()) {
-    if (!isa<MemRefType>(operand.get().getType()))
-      continue;
-    if (isDpsInit(&operand))
-      effects.emplace_back(MemoryEffects::Write::get(), &operand);
-    else
-      effects.emplace_back(MemoryEffects::Read::get(), &operand);
-  }
+  addTileEffects(*this, effects);
 }

@@ -16,9 +16,12 @@ struct AttentionSchedule {
   int64_t leastKeys = 0; ///< of a part then
 
   attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
-  /// That of an op, or none.
+  /// That of an op which was verified, or none.
   static std::optional<AttentionSchedule> of(attn::AttentionOp op);
 };
+
+/// Reports an op whose schedule `tensor_cores` is not whole, or which can have none.
+mlir::LogicalResult verifySchedule(attn::AttentionOp op);
 
 /// The schedule of attention for a machine; none with a reason.
 std::optional<AttentionSchedule> chooseAttention(attn::AttentionOp op, const TargetInfo &machine, std::string &reason);

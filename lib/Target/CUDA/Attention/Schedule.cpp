@@ -127,6 +127,21 @@ std::optional<AttentionSchedule> AttentionSchedule::of(attn::AttentionOp op) {
                            number(kBlocks, kMostBlocks), std::max<int64_t>(1, number(kLeastKeys, kMostKeys))};
 }
 
+LogicalResult cuda::verifySchedule(attn::AttentionOp op) {
+  std::optional<AttentionSchedule> schedule = AttentionSchedule::of(op);
+  if (!schedule)
+    return success();
+  if (failed(neutral::verifyAttentionTiles(op))) // those of the weights, for one
+    return failure();
+  if (schedule->rows == 0 || schedule->keys == 0 || schedule->warps == 0)
+    return op.emitOpError() << "has a schedule '" << kTensorCores << "' without '" << kRows << "', '" << kKeys
+                            << "' and '" << kWarps << "'";
+  int64_t channels = 0;
+  if (std::string reason = refusal(op, channels); !reason.empty())
+    return op.emitOpError() << "has a schedule '" << kTensorCores << "', but " << reason;
+  return success();
+}
+
 std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, const TargetInfo &machine,
                                                        std::string &reason) {
   int64_t channels = 0;

@@ -368,6 +368,11 @@ struct TileAttention : rapt::impl::AttnCUDATileAttentionBase<TileAttention> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
       return signalPassFailure();
+    const WalkResult schedules = getOperation()->walk([](attn::AttentionOp op) {
+      return failed(cuda::verifySchedule(op)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (schedules.wasInterrupted())
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     patterns.add<TileAttentionOp>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));

@@ -65,7 +65,7 @@ TileCode::Array TileCode::arrayOf(Value memref) {
   return array;
 }
 
-/// Whether every row begins at a multiple of so many bytes; null where it always does.
+/// Whether every row begins at a multiple of so many bytes.
 Value TileCode::isAligned(const Array &array, int64_t bytes) {
   Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), array.pointer);
   auto inBytes = [&](Value elements) -> Value {
