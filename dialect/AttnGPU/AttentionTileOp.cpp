@@ -13,6 +13,9 @@ constexpr int64_t kMostChannels = 256, kThreadsOfWarp = 32, kCopyingWarps = 4;
 /// The rows of a warp's fragments are a multiple of this; those of a warpgroup of four warps of four times as many.
 constexpr int64_t kRowsOfWarp = 16;
 
+/// Of tensor maps.
+constexpr size_t kLeastCoordinates = 2, kMostCoordinates = 5;
+
 ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
 
 bool fit(int64_t a, int64_t b) { return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b; }
@@ -93,6 +96,12 @@ LogicalResult AttentionTileOp::verify() {
     return emitOpError() << "has extents of query, key, value and result that do not fit each other";
   if (getTable() && (key.isDynamicDim(1) || value.isDynamicDim(1)))
     return emitOpError() << "needs a static number of positions in a block of the cache";
+  const bool hasMaps = getKeyMap() || getValueMap() || getMade();
+  const auto isPlaced = [](OperandRange at) { return at.size() >= kLeastCoordinates && at.size() <= kMostCoordinates; };
+  if (hasMaps && (!getWgmma() || getTable() || !getKeyMap() || !getValueMap() || !getMade() || !isPlaced(getKeyAt()) ||
+                  !isPlaced(getValueAt())))
+    return emitOpError() << "has tensor maps; these are of keys and values without a table, with " << kLeastCoordinates
+                         << " to " << kMostCoordinates << " coordinates each, for the schedule 'wgmma'";
   if (getSink() && !fit(shapeOf(getSink()).getDimSize(0), getHeads()))
     return emitOpError() << "needs a sink for each head";
   if (getLse() && !llvm::all_of_zip(shapeOf(getLse()).getShape(), result.getShape().drop_back(), fit))

@@ -47,6 +47,9 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
 
     All threads of the block execute the op: `warps` of them compute, and a KV block has `keys` keys. The instructions are `mma.sync`, or with `wgmma` those of sm_90a: four warps more copy keys and values then.
 
+    With `wgmma`, `maps(%key_map at [...], %value_map at [...] if %made)` names tensor maps of the arrays that keys and values are in, if `made` says that they have some: TMA copies them then. The coordinates are those of the first key or value: channel, row
+    and what other dims the array has.
+
     - `score(s, row, column)` maps a scaled score. Rows and columns count from the first query and key.
     - `mask(row, column)` tells whether a key counts for a query. The value of another one is not used, be it NaN.
     - `blocks(first, count)` tells of the keys from `first` on whether the mask keeps any of them for any query, and whether it keeps all of them for all: else the block is skipped, or its mask is not evaluated.
@@ -67,6 +70,7 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
   }];
   let arguments = (ins AttnGPU_Array<[BF16, F16], [2, 3]>:$query, AttnGPU_Array<[BF16, F16], [2, 3]>:$key, AttnGPU_Array<[BF16, F16], [2, 3]>:$value, F32:$scale,
                        Optional<AttnGPU_Array<[I32], [1]>>:$table, Optional<Index>:$first, Optional<Index>:$count,
+                       Optional<AttnGPU_MapPointer>:$keyMap, Variadic<Index>:$keyAt, Optional<AttnGPU_MapPointer>:$valueMap, Variadic<Index>:$valueAt, Optional<I1>:$made,
                        Optional<AttnGPU_Array<AttnGPU_Floats, [1]>>:$sink,
                        AttnGPU_Array<AttnGPU_Floats, [2, 3]>:$result, Optional<AttnGPU_Array<[F32], [1, 2]>>:$lse,
                        ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$keys,
@@ -74,7 +78,8 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$score, AnyRegion:$mask, AnyRegion:$blocks);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `scale` $scale (`table` `(` $table^ `,` $first `,` $count `:` type($table) `)`)? (`sink` `(` $sink^ `:` type($sink) `)`)?
+    $query `,` $key `,` $value `scale` $scale (`table` `(` $table^ `,` $first `,` $count `:` type($table) `)`)? 
+    (`maps` `(` $keyMap^ `at` `[` $keyAt `]` `,` $valueMap `at` `[` $valueAt `]` `if` $made `:` type($keyMap) `,` type($valueMap) `)`)? (`sink` `(` $sink^ `:` type($sink) `)`)?
     `outs` `(` $result (`,` $lse^)? `:` type($result) (`,` type($lse)^)? `)` attr-dict
     `:` type($query) `,` type($key) `,` type($value) (`->` type($results)^)? custom<TileRegions>($score, $mask, $blocks)
   }];

@@ -46,5 +46,40 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
       return emitOpError() << "kernel " << getKernel() << " has no " << AttnHostDialect::kernelAttr << " with '" << name
                            << "', a number of 31 bits";
   }
+  auto maps = attribute.getAs<IntegerAttr>("maps");
+  if (maps && (maps.getInt() < 0 || size_t(maps.getInt()) > getCaptures().size()))
+    return emitOpError() << "kernel " << getKernel() << " has " << maps.getInt() << " tensor maps of "
+                         << getCaptures().size() << " captures";
+  return success();
+}
+
+// CUDA driver API, cuTensorMapEncodeTiled.
+constexpr int64_t kMostDims = 5, kMostOfBox = 256, kBoxRow = 16;
+
+LogicalResult TensorMapOp::verify() {
+  auto type = cast<MemRefType>(getArray().getType());
+  ArrayRef<int64_t> dims = getDims(), box = getBox();
+  SmallVector<bool> seen(type.getRank());
+  for (int64_t dim : dims) {
+    if (dim < 0 || dim >= type.getRank() || seen[dim])
+      return emitOpError() << "needs each dim of the array once in 'dims'";
+    seen[dim] = true;
+  }
+  if (int64_t(dims.size()) != type.getRank() || dims.empty() || int64_t(dims.size()) > kMostDims)
+    return emitOpError() << "needs an array of 1 to " << kMostDims << " dims, and each of them once in 'dims'";
+  auto [strides, offset] = type.getStridesAndOffset();
+  if (strides[dims[0]] != 1)
+    return emitOpError() << "needs a first dim whose elements are beside each other";
+  if (box.size() != dims.size() || llvm::any_of(box, [](int64_t n) { return n < 1 || n > kMostOfBox; }))
+    return emitOpError() << "needs from 1 to " << kMostOfBox << " elements of a box along each dim";
+  Type element = type.getElementType();
+  const int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  if (bits != 8 && bits != 16 && bits != 32)
+    return emitOpError() << "needs elements of 1, 2 or 4 bytes, found " << element;
+  const int64_t row = box[0] * bits / 8, swizzle = getSwizzle();
+  if ((swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) || row % kBoxRow != 0 ||
+      (swizzle != 0 && row > swizzle))
+    return emitOpError() << "needs a swizzle of 0, 32, 64 or 128 bytes, and rows of a box of a multiple of " << kBoxRow
+                         << " bytes that are not longer";
   return success();
 }

@@ -1,5 +1,6 @@
 //===- AttnHost.h - The dialect of host programs --------------------------------*- C++ -*-===//
 #pragma once
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"

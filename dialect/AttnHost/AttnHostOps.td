@@ -48,7 +48,7 @@ def AttnHost_LaunchOp : AttnHost_Op<"launch", [DeclareOpInterfaceMethods<SymbolU
   let description = [{
     Starts `blocks` thread blocks of `kernel(captures...)` through `rapt_env.launch` and does not wait: launches of an entry run in order. A failure returns from the
     enclosing entry. The kernel is a function of a nested module of device code, with the attribute `attn_host.kernel = {threads, shared}`: the threads of a block, and
-    the bytes of its dynamic shared memory.
+    the bytes of its dynamic shared memory. With `maps = n` besides, the first n captures are tensor maps (`attn_host.tensor_map`): the kernel gets their 128 bytes by value.
 
     ```mlir
     gpu.module @kernels {
@@ -64,6 +64,25 @@ def AttnHost_LaunchOp : AttnHost_Op<"launch", [DeclareOpInterfaceMethods<SymbolU
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyType>:$captures, Index:$blocks, AnyType:$env);
   let assemblyFormat = "$kernel `(` $captures `)` `blocks` $blocks `env` $env attr-dict `:` custom<TypeList>(type($captures)) `,` type($env)";
+}
+
+def AttnHost_TensorMapOp : AttnHost_Op<"tensor_map", [Pure, AllTypesMatch<["env", "map"]>]> {
+  let summary = "describes an array for copies by hardware";
+  let description = [{
+    A tensor map of an array of the device, through `rapt_env.tensor_map`. `dims` lists the array's dims from the one whose elements are beside each other outwards, `box` how many elements a copy has along each of them, and `swizzle` the bytes of the
+    pattern in which rows of a box are in shared memory, or 0. `made` tells whether there is one for the array: rows that do not begin at multiples of 16 bytes have none. `map` points at its 128 bytes, which are valid until the entry returns.
+
+    ```mlir
+    func.func @f(%env: !llvm.ptr, %x: memref<?x?x8x64xbf16>) -> i1 {
+      %map, %made = attn_host.tensor_map %x dims [3, 1, 2, 0] box [64, 128, 1, 1] swizzle 128 env %env : memref<?x?x8x64xbf16>, !llvm.ptr
+      return %made : i1
+    }
+    ```
+  }];
+  let arguments = (ins AnyStridedMemRef:$array, DenseI64ArrayAttr:$dims, DenseI64ArrayAttr:$box, I64Attr:$swizzle, AnyType:$env);
+  let results = (outs AnyType:$map, I1:$made);
+  let assemblyFormat = "$array `dims` $dims `box` $box `swizzle` $swizzle `env` $env attr-dict `:` type($array) `,` type($env)";
+  let hasVerifier = 1;
 }
 
 #endif

@@ -32,13 +32,18 @@ typedef int32_t (*rapt_parallel_for_fn)(void *user, rapt_task_fn body, void *clo
 struct rapt_kernel;
 typedef int32_t (*rapt_launch_fn)(void *user, const struct rapt_kernel *kernel, const void *arguments, int64_t blocks);
 
+/* Describes an array of a GPU for copies by hardware, for code for GPUs: 1, or 0 where it has no description. */
+struct rapt_boxes;
+typedef int32_t (*rapt_tensor_map_fn)(void *user, const struct rapt_boxes *tensor, void *map);
+
 /* The threads that a kernel may use: NULL, or one whose parallel_for is NULL, means the caller's thread alone. Or the
  * GPU that runs it: one of rapt_device_env. */
 typedef struct rapt_env {
-  void *user; /* handed to parallel_for and launch */
+  void *user; /* handed to the functions */
   rapt_parallel_for_fn parallel_for;
   int64_t workers;       /* >= 1. For a GPU: RAPT_DEVICE_WORKERS */
   rapt_launch_fn launch; /* read by code for GPUs alone, which has no use for parallel_for */
+  rapt_tensor_map_fn tensor_map; /* read by code for GPUs alone */
 } rapt_env;
 #endif
 )";

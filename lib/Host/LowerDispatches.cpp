@@ -15,24 +15,32 @@ using namespace rapt;
 namespace {
 
 /// rapt_env (lib/Runtime/include/rapt/artifact.h).
-enum EnvironmentField : int32_t { User, ParallelFor, Workers, Launch };
+enum EnvironmentField : int32_t { User, ParallelFor, Workers, Launch, TensorMap };
 
 LLVM::LLVMStructType environmentType(MLIRContext *context) {
   Type pointer = LLVM::LLVMPointerType::get(context);
-  return LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, IntegerType::get(context, 64), pointer});
+  return LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, IntegerType::get(context, 64), pointer, pointer});
+}
+
+/// Memory on the entry's stack. In its first block: a loop over layers must not grow the stack.
+Value allocate(ImplicitLocOpBuilder &b, Operation *op, Type type) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&op->getParentRegion()->front());
+  Value one = LLVM::ConstantOp::create(b, b.getI64Type(), 1);
+  return LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(op->getContext()), type, one, 64);
+}
+
+Value loadField(ImplicitLocOpBuilder &b, Value env, EnvironmentField field) {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value at =
+      LLVM::GEPOp::create(b, pointer, environmentType(b.getContext()), env, ArrayRef<LLVM::GEPArg>{0, int32_t(field)});
+  return LLVM::LoadOp::create(b, pointer, at);
 }
 
 /// Stores `values` into a struct of `type` on the entry's stack.
 Value storeClosure(ImplicitLocOpBuilder &b, Operation *op, LLVM::LLVMStructType type, ValueRange values) {
   Type pointer = LLVM::LLVMPointerType::get(op->getContext());
-  Value closure;
-  {
-    // In the first block: the layer loop must not grow the stack.
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(&op->getParentRegion()->front());
-    Value one = LLVM::ConstantOp::create(b, b.getI64Type(), 1);
-    closure = LLVM::AllocaOp::create(b, pointer, type, one, 64);
-  }
+  Value closure = allocate(b, op, type);
   for (auto [i, value] : llvm::enumerate(values)) {
     Value field = LLVM::GEPOp::create(b, pointer, type, closure, ArrayRef<LLVM::GEPArg>{0, static_cast<int32_t>(i)});
     LLVM::StoreOp::create(b, value, field);
@@ -46,11 +54,8 @@ void callEnvironment(ConversionPatternRewriter &rewriter, Operation *op, Value e
                      StringRef constant, Value closure, Value number) {
   ImplicitLocOpBuilder b(op->getLoc(), rewriter);
   Type pointer = LLVM::LLVMPointerType::get(op->getContext()), i64 = b.getI64Type(), i32 = b.getI32Type();
-  auto load = [&](int32_t i) -> Value {
-    Value field = LLVM::GEPOp::create(b, pointer, environmentType(op->getContext()), env, ArrayRef<LLVM::GEPArg>{0, i});
-    return LLVM::LoadOp::create(b, pointer, field);
-  };
-  Value user = load(User), callee = load(function), task = LLVM::AddressOfOp::create(b, pointer, constant);
+  Value user = loadField(b, env, User), callee = loadField(b, env, function),
+        task = LLVM::AddressOfOp::create(b, pointer, constant);
   auto type = LLVM::LLVMFunctionType::get(i32, {pointer, pointer, pointer, i64});
   Value status = LLVM::CallOp::create(b, type, ValueRange{callee, user, task, closure, number}).getResult();
   Value failed = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, status, LLVM::ConstantOp::create(b, i32, 0));
@@ -132,10 +137,12 @@ struct LowerLaunch : ConvertOpToLLVMPattern<attn_host::LaunchOp> {
   LogicalResult matchAndRewrite(attn_host::LaunchOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = LLVM::LLVMStructType::getLiteral(op.getContext(),
-                                                 llvm::to_vector(ValueRange(adaptor.getCaptures()).getTypes()));
+    SmallVector<Value> captures(adaptor.getCaptures());
+    for (Value &map : MutableArrayRef(captures).take_front(kernels.lookup(op.getKernel()).maps))
+      map = LLVM::LoadOp::create(b, host::tensorMapType(op.getContext()), map);
+    auto type = LLVM::LLVMStructType::getLiteral(op.getContext(), llvm::to_vector(ValueRange(captures).getTypes()));
     std::string kernel = makeKernel(rewriter, op, host::argumentBytes(type));
-    Value arguments = storeClosure(b, op, type, adaptor.getCaptures());
+    Value arguments = storeClosure(b, op, type, captures);
     callEnvironment(rewriter, op, adaptor.getEnv(), Launch, kernel, arguments, adaptor.getBlocks());
     return success();
   }
@@ -188,7 +195,53 @@ private:
   const host::KernelTable &kernels;
 };
 
+/// Lowers attn_host.tensor_map to a call of rapt_env's tensor_map with a rapt_boxes.
+struct LowerTensorMap : ConvertOpToLLVMPattern<attn_host::TensorMapOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  static constexpr int64_t kDims = 5;
+
+  LogicalResult matchAndRewrite(attn_host::TensorMapOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    MLIRContext *context = op.getContext();
+    Type pointer = LLVM::LLVMPointerType::get(context), i32 = b.getI32Type(), i64 = b.getI64Type();
+    auto type = cast<MemRefType>(op.getArray().getType());
+    MemRefDescriptor array(adaptor.getArray());
+    auto number = [&](Type type, int64_t n) -> Value { return LLVM::ConstantOp::create(b, type, n); };
+    auto wide = [&](Value value) -> Value {
+      return value.getType() == i64 ? value : Value(LLVM::SExtOp::create(b, i64, value));
+    };
+    SmallVector<Value> extents, strides, box;
+    for (int64_t i = 0; i < kDims; ++i) {
+      const bool isDim = i < int64_t(op.getDims().size());
+      const auto dim = unsigned(isDim ? op.getDims()[i] : 0);
+      extents.push_back(isDim ? wide(array.size(b, op.getLoc(), dim)) : number(i64, 1));
+      strides.push_back(isDim ? wide(array.stride(b, op.getLoc(), dim)) : number(i64, 0));
+      box.push_back(number(i32, isDim ? op.getBox()[i] : 1));
+    }
+    SmallVector<Value> fields{array.bufferPtr(b, op.getLoc(), *getTypeConverter(), type)};
+    llvm::append_range(fields, extents);
+    llvm::append_range(fields, strides);
+    llvm::append_range(fields, box);
+    for (int64_t n :
+         {int64_t(op.getDims().size()), int64_t(type.getElementTypeBitWidth() / 8), int64_t(op.getSwizzle())})
+      fields.push_back(number(i32, n));
+    auto tensorType = LLVM::LLVMStructType::getLiteral(context, llvm::to_vector(ValueRange(fields).getTypes()));
+    Value tensor = storeClosure(b, op, tensorType, fields);
+    Value map = allocate(b, op, host::tensorMapType(context)), env = adaptor.getEnv();
+    auto callee = LLVM::LLVMFunctionType::get(i32, {pointer, pointer, pointer});
+    Value status =
+        LLVM::CallOp::create(b, callee, ValueRange{loadField(b, env, TensorMap), loadField(b, env, User), tensor, map})
+            .getResult();
+    Value made = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, status, number(i32, 0));
+    rewriter.replaceOp(op, {map, made});
+    return success();
+  }
+};
+
 } // namespace
+
+Type host::tensorMapType(MLIRContext *context) { return LLVM::LLVMArrayType::get(IntegerType::get(context, 64), 16); }
 
 /// Adds a type of size and alignment to the end of a struct, and its alignment to the largest.
 static void append(Type type, int64_t &end, int64_t &largest) {
@@ -230,7 +283,7 @@ host::KernelTable::KernelTable(ModuleOp module) {
         };
         auto name = SymbolRefAttr::get(SymbolTable::getSymbolName(&nested),
                                        {FlatSymbolRefAttr::get(SymbolTable::getSymbolName(&op))});
-        kernels[name] = {next++, number("threads"), number("shared")};
+        kernels[name] = {next++, number("threads"), number("shared"), number("maps")};
       }
 }
 
@@ -249,6 +302,6 @@ void host::splitAfterDispatches(ModuleOp module) {
 
 void host::populateDispatchPatterns(const LLVMTypeConverter &converter, const KernelTable &kernels,
                                     RewritePatternSet &patterns) {
-  patterns.add<LowerParallelFor>(converter);
+  patterns.add<LowerParallelFor, LowerTensorMap>(converter);
   patterns.add<LowerLaunch>(converter, kernels);
 }

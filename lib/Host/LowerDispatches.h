@@ -19,6 +19,7 @@ class KernelTable {
 public:
   struct Kernel {
     int64_t index, threads, shared;
+    int64_t maps; ///< how many captures are tensor maps: the first ones
   };
   explicit KernelTable(mlir::ModuleOp module);
   Kernel lookup(mlir::SymbolRefAttr kernel) const { return kernels.lookup(kernel); }
@@ -31,11 +32,14 @@ private:
 /// them. MLIR's default layout aligns i64 to 4 bytes.
 int64_t argumentBytes(mlir::TypeRange types);
 
+/// The bytes of a tensor map, as kernels take them by value.
+mlir::Type tensorMapType(mlir::MLIRContext *context);
+
 /// Makes every dispatch the last operation of its block but for a branch. The conversion, which keeps a record of each
 /// operation that moves, would take memory in proportion to their number squared to split the blocks itself.
 void splitAfterDispatches(mlir::ModuleOp module);
 
-/// The patterns for attn_host.parallel_for and attn_host.launch.
+/// The patterns for attn_host.parallel_for, attn_host.launch and attn_host.tensor_map.
 void populateDispatchPatterns(const mlir::LLVMTypeConverter &converter, const KernelTable &kernels,
                               mlir::RewritePatternSet &patterns);
 

@@ -56,6 +56,9 @@ inline constexpr int captureOfThread = 1;
 inline constexpr size_t tensorMapBytes = 128, tensorMapAlignment = 64;
 enum TensorType : int { TensorU8 = 0, TensorU16 = 1, TensorI32 = 3, TensorF16 = 6, TensorF32 = 7, TensorBF16 = 9 };
 enum TensorSwizzle : int { NoSwizzle = 0, Swizzle32 = 1, Swizzle64 = 2, Swizzle128 = 3 };
+/// CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+inline constexpr int promote128 = 2;
+inline constexpr int tensorMapDims = 5;
 
 /// Each function: member, exported symbol, parameters.
 #define RAPT_CUDA_FUNCTIONS(F)                                                                                         \

@@ -38,6 +38,8 @@ public:
   rapt_status refuse(const char *file, const char *gpus, const Report &report) const;
   /// Writes "out of memory on GPU 0 (NAME): ... bytes wanted for WHAT, ... free".
   void describeShortage(char *text, size_t size, uint64_t wanted, const char *what) const;
+  /// Writes the tensor map of an array (artifact.h). False where the array has none. Inside a DeviceScope.
+  bool makeTensorMap(const rapt_boxes &tensor, void *map) const;
   /// False in a child process, in which the parent's driver is of no use.
   bool isOwn() const;
 

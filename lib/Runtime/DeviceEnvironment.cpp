@@ -64,6 +64,15 @@ int32_t launch(void *user, const rapt_kernel *kernel, const void *arguments, int
   return self.stream->status();
 }
 
+int32_t tensorMap(void *user, const rapt_boxes *tensor, void *map) {
+  auto &self = *static_cast<rapt_device *>(user);
+  Use use(&self, Report(nullptr, 0));
+  if (use.status)
+    return 0;
+  DeviceScope scope(*self.device);
+  return self.device->makeTensorMap(*tensor, map);
+}
+
 /// Runs what a call does on the stream, and tells of its failure or of an earlier one.
 template <typename Work> rapt_status perform(rapt_device *device, const Report &report, Work work) {
   Use use(device, report);
@@ -102,7 +111,7 @@ rapt_status rapt_device_open(const rapt_device_options *given, rapt_device **out
   auto stream = static_cast<cuda::Stream>(options.stream);
   if (rapt_status status = DeviceStream::make(*made->device, made->stream, report, stream))
     return status;
-  made->env = {made.get(), nullptr, RAPT_DEVICE_WORKERS, launch};
+  made->env = {made.get(), nullptr, RAPT_DEVICE_WORKERS, launch, tensorMap};
   *out = made.release();
   return RAPT_OK;
 }

@@ -78,10 +78,14 @@ int32_t Execution::launch(void *user, const rapt_kernel *kernel, const void *arg
   return self.stream->hasFailed() ? stopped : 0;
 }
 
+int32_t Execution::tensorMap(void *user, const rapt_boxes *tensor, void *map) {
+  return static_cast<Execution *>(user)->stream->device.makeTensorMap(*tensor, map);
+}
+
 rapt_status Execution::runOnDevice(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers,
                                    const int64_t *dims, const Report &report) {
   DeviceScope scope(stream->device);
-  rapt_env env{this, parallelFor, workerCount, launch};
+  rapt_env env{this, parallelFor, workerCount, launch, tensorMap};
   rapt_status status = RAPT_OK;
   int32_t result = stopped;
   if (void *const *sent = arguments->send(entry, buffers, dims, status, report))
@@ -112,7 +116,7 @@ rapt_status Execution::run(const ManifestEntry &entry, rapt_entry_fn code, void 
                            const Report &report) {
   if (stream)
     return runOnDevice(entry, code, buffers, dims, report);
-  rapt_env env{this, parallelFor, workerCount, nullptr};
+  rapt_env env{this, parallelFor, workerCount, nullptr, nullptr};
   int32_t result;
   {
     DefaultFloatingPoint scope;

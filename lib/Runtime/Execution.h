@@ -44,6 +44,7 @@ public:
 private:
   struct Dispatch;
   static int32_t parallelFor(void *user, rapt_task_fn body, void *closure, int64_t count);
+  static int32_t tensorMap(void *user, const rapt_boxes *tensor, void *map);
   static int32_t launch(void *user, const rapt_kernel *kernel, const void *arguments, int64_t blocks);
   rapt_status runOnDevice(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
                           const Report &report);

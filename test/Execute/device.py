@@ -27,8 +27,20 @@ class Kernel(ctypes.Structure):
 LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(Kernel), ctypes.c_void_p, ctypes.c_int64)
 
 
+class Boxes(ctypes.Structure):
+    """An array that is copied in boxes: rapt_boxes of rapt/artifact.h."""
+    _fields_ = [("data", ctypes.c_void_p), ("extents", ctypes.c_int64 * 5), ("strides", ctypes.c_int64 * 5), ("box", ctypes.c_int32 * 5),
+                ("rank", ctypes.c_int32), ("element_bytes", ctypes.c_int32), ("swizzle_bytes", ctypes.c_int32)]
+
+
+TENSOR_MAP = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.POINTER(Boxes), ctypes.c_void_p)
+UNSIGNED = {1: 0, 2: 1, 4: 2}  # CU_TENSOR_MAP_DATA_TYPE_UINT* of so many bytes
+SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}  # CU_TENSOR_MAP_SWIZZLE_*
+PROMOTE_128B = 2  # CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+
+
 class Env(ctypes.Structure):
-    _fields_ = [("user", ctypes.c_void_p), ("parallel_for", ctypes.c_void_p), ("workers", ctypes.c_int64), ("launch", LAUNCH)]
+    _fields_ = [("user", ctypes.c_void_p), ("parallel_for", ctypes.c_void_p), ("workers", ctypes.c_int64), ("launch", LAUNCH), ("tensor_map", TENSOR_MAP)]
 
 
 def fits(arch, capability):
@@ -48,8 +60,10 @@ class Device:
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
         self.call("cuCtxPushCurrent_v2", context)
         self.launch = LAUNCH(self._launch)
-        self.env = Env(None, None, WORKERS, self.launch)
+        self.tensor_map = TENSOR_MAP(self._tensor_map)
+        self.env = Env(None, None, WORKERS, self.launch, self.tensor_map)
         self.problem = None
+        self.maps = 0  # how many arrays had one
 
     def capability(self):
         """90 for compute capability 9.0."""
@@ -107,6 +121,18 @@ class Device:
         except RuntimeError as problem:
             self.problem = problem
             return 1
+
+    def _tensor_map(self, user, boxes, to):
+        boxes = boxes.contents
+        rank, size = boxes.rank, boxes.element_bytes
+        strides = [stride * size if extent > 1 else 16 for stride, extent in zip(boxes.strides[1:rank], boxes.extents[1:rank])]
+        if (boxes.data or 0) % 16 or boxes.strides[0] != 1 or any(stride % 16 or stride >= 1 << 40 for stride in strides) or any(extent < 1 for extent in boxes.extents[:rank]):
+            return 0
+        numbers = [(ctypes.c_uint64 * rank)(*boxes.extents[:rank]), (ctypes.c_uint64 * max(1, rank - 1))(*strides), (ctypes.c_uint32 * rank)(*boxes.box[:rank]), (ctypes.c_uint32 * rank)(*[1] * rank)]
+        if self.driver.cuTensorMapEncodeTiled(ctypes.c_void_p(to), UNSIGNED[size], ctypes.c_uint32(rank), ctypes.c_void_p(boxes.data), *numbers, 0, SWIZZLES[boxes.swizzle_bytes], PROMOTE_128B, 0):
+            return 0
+        self.maps += 1
+        return 1
 
     def memory(self, count):
         """Bytes of the GPU's memory; a pattern of NaNs is in them."""

@@ -5,8 +5,9 @@
 using namespace mlir;
 using namespace rapt;
 
-// The version of PTX decides the oldest driver: 8.0 is that of CUDA 12.0.
-static constexpr StringRef kFeatures = "+ptx80";
+// The version of PTX decides the oldest driver: 8.0 is that of CUDA 12.0, 8.6 that of CUDA 12.7, which has copies by
+// TMA to the memory of one thread block.
+static constexpr StringRef kFeatures = "+ptx80", kExactFeatures = "+ptx86";
 static constexpr StringRef kArchitectures[] = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"};
 
 ArrayRef<StringRef> cuda::architectures() { return kArchitectures; }
@@ -35,5 +36,6 @@ LogicalResult cuda::verifyArchitecture(ModuleOp module) {
 }
 
 Attribute cuda::nvvmTarget(const TargetInfo &capabilities, MLIRContext *context) {
-  return NVVM::NVVMTargetAttr::get(context, /*optLevel=*/3, "nvptx64-nvidia-cuda", nameOf(capabilities), kFeatures);
+  return NVVM::NVVMTargetAttr::get(context, /*optLevel=*/3, "nvptx64-nvidia-cuda", nameOf(capabilities),
+                                   capabilities.deviceExact ? kExactFeatures : kFeatures);
 }

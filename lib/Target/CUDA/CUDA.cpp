@@ -74,6 +74,7 @@ public:
       memory.stack = kStack;
       passes.addPass(createAttnPlanMemory(memory));
       generic::addLoops(passes);
+      passes.addPass(createAttnCUDATensorMaps());
       passes.addPass(createAttnCUDAOutlineKernels());
       passes.addPass(createAttnCUDAAttachTarget());
       passes.addPass(createAttnCUDAExpandAttention());

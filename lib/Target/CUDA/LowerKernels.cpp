@@ -65,8 +65,12 @@ LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, DictionaryAttr facts) {
   auto threads = facts.getAs<IntegerAttr>("threads");
   if (kernel.isExternal() || !threads || threads.getInt() < 1 || threads.getInt() > kMostThreads)
     return kernel.emitOpError() << "is a kernel, which needs code and from 1 to " << kMostThreads << " threads";
-  auto type = LLVM::LLVMStructType::getLiteral(kernel.getContext(), llvm::to_vector(kernel.getArgumentTypes()));
-  const int64_t bytes = host::argumentBytes(kernel.getArgumentTypes());
+  auto maps = facts.getAs<IntegerAttr>("maps"); // verified where the kernel is launched
+  const unsigned mapCount = maps ? unsigned(maps.getInt()) : 0;
+  SmallVector<Type> fields(kernel.getArgumentTypes());
+  std::fill_n(fields.begin(), mapCount, host::tensorMapType(kernel.getContext()));
+  auto type = LLVM::LLVMStructType::getLiteral(kernel.getContext(), fields);
+  const int64_t bytes = host::argumentBytes(fields);
   if (bytes > kMostArgumentBytes)
     return kernel.emitOpError() << "takes " << bytes << " bytes of arguments; a kernel can take " << kMostArgumentBytes;
   Block &body = kernel.getBody().front();
@@ -77,13 +81,17 @@ LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, DictionaryAttr facts) {
   for (unsigned i = 0; i < count; ++i) {
     BlockArgument argument = body.getArgument(i);
     Value field = LLVM::GEPOp::create(b, pointer, type, arguments, ArrayRef<LLVM::GEPArg>{0, int32_t(i)});
-    argument.replaceAllUsesWith(LLVM::LoadOp::create(b, argument.getType(), field));
+    if (i >= mapCount)
+      field = LLVM::LoadOp::create(b, argument.getType(), field);
+    argument.replaceAllUsesWith(field);
   }
   body.eraseArguments(0, count);
   kernel.setFunctionType(LLVM::LLVMFunctionType::get(kernel.getFunctionType().getReturnType(), {pointer}));
   kernel.removeArgAttrsAttr();
   kernel.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(type));
-  kernel.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(8));
+  kernel.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(mapCount ? 64 : 8));
+  if (mapCount) // hardware reads them where they are
+    kernel.setArgAttr(0, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
   kernel->removeAttr(attn_host::AttnHostDialect::kernelAttr);
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(threads.getInt()), 1, 1}));

@@ -60,6 +60,12 @@ Value readRegister(ImplicitLocOpBuilder &b, StringRef name) {
   return arith::IndexCastUIOp::create(b, b.getIndexType(), value);
 }
 
+/// How many of the first captures are tensor maps.
+int64_t leadingMaps(attn_host::ParallelForOp dispatch) {
+  auto isMap = [](Value capture) { return capture.getDefiningOp<attn_host::TensorMapOp>(); };
+  return std::distance(dispatch.getCaptures().begin(), llvm::find_if_not(dispatch.getCaptures(), isMap));
+}
+
 class Outliner {
 public:
   Outliner(ModuleOp module) : symbols(module) {
@@ -74,7 +80,7 @@ public:
       auto task = symbols.lookup<func::FuncOp>(dispatch.getTask());
       if (!task || task.isExternal())
         return dispatch.emitOpError() << "has a task '" << dispatch.getTask() << "' without code";
-      if (failed(makeKernel(task, kernel)))
+      if (failed(makeKernel(task, kernel, leadingMaps(dispatch))))
         return failure();
     }
     ImplicitLocOpBuilder b(dispatch.getLoc(), dispatch);
@@ -96,7 +102,7 @@ public:
   }
 
 private:
-  LogicalResult makeKernel(func::FuncOp task, Kernel &kernel) {
+  LogicalResult makeKernel(func::FuncOp task, Kernel &kernel, int64_t maps) {
     const bool usesWorker = !task.getArguments().back().use_empty();
     task.walk([&](attn_gpu::BlockTask tile) {
       kernel.threads = kernel.ofBlocks ? std::max(kernel.threads, tile.getThreads()) : tile.getThreads();
@@ -123,9 +129,11 @@ private:
     types.push_back(b.getIndexType());
     kernel.function = func::FuncOp::create(b, kernelName(task.getSymName()), b.getFunctionType(types, {}));
     SymbolTable(kernels).insert(kernel.function);
-    kernel.function->setAttr(attn_host::AttnHostDialect::kernelAttr,
-                             b.getDictionaryAttr({b.getNamedAttr("shared", b.getI64IntegerAttr(kernel.shared)),
-                                                  b.getNamedAttr("threads", b.getI64IntegerAttr(kernel.threads))}));
+    SmallVector<NamedAttribute> facts{b.getNamedAttr("shared", b.getI64IntegerAttr(kernel.shared)),
+                                      b.getNamedAttr("threads", b.getI64IntegerAttr(kernel.threads))};
+    if (maps)
+      facts.push_back(b.getNamedAttr("maps", b.getI64IntegerAttr(maps)));
+    kernel.function->setAttr(attn_host::AttnHostDialect::kernelAttr, b.getDictionaryAttr(facts));
     fillKernel(b, task, kernel);
     return success();
   }

@@ -163,6 +163,39 @@ def AttnCUDAExpandLinear : Pass<"attn-cuda-expand-linear", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
+def AttnCUDATensorMaps : Pass<"attn-cuda-tensor-maps", "::mlir::ModuleOp"> {
+  let summary = "keys and values are copied by TMA";
+  let description = [{
+    Attention tiles for sm_90a whose keys and values are slices of arrays that the task gets: the host program makes tensor maps of these arrays, which the task gets as its first captures, and the tile the coordinates of its first key and value. Keys
+    and values of a cache have none, nor have arrays of more than five dims.
+
+    ```mlir
+    func.func @f(%env: !llvm.ptr, %q: memref<64x64xbf16>, %k: memref<?x?x64xbf16>, %n: index) attributes {attn.entry} {
+      attn_host.parallel_for @f.task0(%q, %k) count %n env %env : (memref<64x64xbf16>, memref<?x?x64xbf16>), !llvm.ptr
+      return
+    }
+    func.func private @f.task0(%q: memref<64x64xbf16>, %k: memref<?x?x64xbf16>, %begin: index, %end: index, %worker: index) {
+      %c0 = arith.constant 0 : index
+      %scale = arith.constant 0.125 : f32
+      %n = memref.dim %k, %c0 : memref<?x?x64xbf16>
+      %keys = memref.subview %k[0, %begin, 0] [%n, 1, 64] [1, 1, 1] : memref<?x?x64xbf16> to memref<?x64xbf16, strided<[?, 1], offset: ?>>
+      attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64, wgmma}
+          : memref<64x64xbf16>, memref<?x64xbf16, strided<[?, 1], offset: ?>>, memref<?x64xbf16, strided<[?, 1], offset: ?>>
+      return
+    }
+    ```
+    becomes
+    ```
+    %map, %made = attn_host.tensor_map %k dims [2, 0, 1] box [64, 64, 1] swizzle 128 env %env : ...
+    attn_host.parallel_for @f.task0(%map, %map, %made, %q, %k) ...
+
+    func.func private @f.task0(%map: !llvm.ptr, %map_0: !llvm.ptr, %made: i1, ...) {
+      attn_gpu.attention_tile %q, %keys, %keys scale %scale maps(%map at [%c0, %c0, %begin], %map_0 at [%c0, %c0, %begin] if %made : ...) ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::rapt::attn_host::AttnHostDialect"];
+}
+
 def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "tasks become kernels of a GPU module";
   let description = [{
@@ -249,7 +282,7 @@ def AttnCUDAAttachTarget : Pass<"attn-cuda-attach-target", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, device_exact}} {
-      gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx80">] {
+      gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx86">] {
       }
     }
     ```

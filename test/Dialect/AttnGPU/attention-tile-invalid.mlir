@@ -113,3 +113,20 @@ func.func @range(%n: index) {
   }
   return
 }
+
+// -----
+
+// Threads that compute have no use for tensor maps.
+func.func @maps_of_mma(%q: memref<?x64xbf16>, %scale: f32, %map: !llvm.ptr, %made: i1, %i: index) {
+  // expected-error@+1 {{has tensor maps; these are of keys and values without a table, with 2 to 5 coordinates each, for the schedule 'wgmma'}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale maps(%map at [%i, %i], %map at [%i, %i] if %made : !llvm.ptr, !llvm.ptr) outs(%q : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @coordinates(%q: memref<?x64xbf16>, %scale: f32, %map: !llvm.ptr, %made: i1, %i: index) {
+  // expected-error@+1 {{with 2 to 5 coordinates each}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale maps(%map at [%i, %i], %map at [%i] if %made : !llvm.ptr, !llvm.ptr) outs(%q : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  return
+}

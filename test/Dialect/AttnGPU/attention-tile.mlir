@@ -59,3 +59,10 @@ func.func @bounds(%ids: memref<?xi32>, %n: index) -> (index, index) {
   }
   return %low, %high : index, index
 }
+
+// CHECK-LABEL: func.func @maps
+func.func @maps(%q: memref<?x64xbf16>, %scale: f32, %map: !llvm.ptr, %made: i1, %i: index) {
+  // CHECK: attn_gpu.attention_tile {{.*}} maps(%[[MAP:.*]] at[%[[I:.*]], %[[I]]], %[[MAP]] at[%[[I]], %[[I]], %[[I]]] if %{{.*}} : !llvm.ptr, !llvm.ptr) outs
+  attn_gpu.attention_tile %q, %q, %q scale %scale maps(%map at [%i, %i], %map at [%i, %i, %i] if %made : !llvm.ptr, !llvm.ptr) outs(%q : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  return
+}

@@ -53,3 +53,16 @@ func.func @negative_size(%env: !llvm.ptr, %n: index) {
   attn_host.launch @kernels::@negative() blocks %n env %env : (), !llvm.ptr
   return
 }
+
+// -----
+
+gpu.module @kernels {
+  func.func @maps() attributes {attn_host.kernel = {maps = 1 : i64, shared = 0 : i64, threads = 128 : i64}} {
+    return
+  }
+}
+func.func @too_many_maps(%env: !llvm.ptr, %n: index) {
+  // expected-error@+1 {{kernel @kernels::@maps has 1 tensor maps of 0 captures}}
+  attn_host.launch @kernels::@maps() blocks %n env %env : (), !llvm.ptr
+  return
+}

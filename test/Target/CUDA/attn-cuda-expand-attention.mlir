@@ -108,3 +108,37 @@ gpu.module @kernels {
     return
   }
 }
+
+// -----
+
+// Where the arrays have tensor maps, one thread starts copies by TMA, and their mbarriers have one arrival. Others are copied by elements: their rows do not begin at multiples of 16 bytes. Values behind the last key come along, so that results that are not finite
+// are summed again. Two warpgroups start their matmuls in turns.
+// CHECK-LABEL: func.func @maps
+// CHECK-SAME: %[[MADE:[a-z0-9]*]]: i1
+// CHECK: scf.if %[[MADE]] {
+// CHECK: attn_gpu.mbarrier_init {{.*}} arrivals 1
+// CHECK: } else {
+// CHECK: attn_gpu.mbarrier_init {{.*}} arrivals 128
+// CHECK: attn_gpu.set_registers [[#]]{{$}}
+// CHECK: scf.if %[[MADE]] {
+// CHECK: attn_gpu.mbarrier_expect {{.*}} bytes 2048
+// CHECK-NEXT: attn_gpu.load_tile
+// CHECK: } else {
+// CHECK-NOT: attn_gpu.copy_rows {{.*}} of 128 :
+// CHECK: attn_gpu.copy_rows {{.*}} of 128 elements :
+// CHECK: attn_gpu.set_registers {{.*}} increase
+// CHECK: attn_gpu.barrier_arrive {{.*}} threads 256
+// CHECK: scf.while
+// CHECK: attn_gpu.barrier_sync {{.*}} threads 256
+// CHECK: attn_gpu.wgmma
+// CHECK: attn_gpu.wgmma
+// CHECK: attn_gpu.barrier_arrive {{.*}} threads 256
+// CHECK: attn_gpu.barrier_sync {{.*}} threads 256
+// CHECK: math.absf
+gpu.module @kernels {
+  func.func @maps(%map: !llvm.ptr, %made: i1, %q: memref<?x64xbf16>, %k: memref<?x64xbf16>, %o: memref<?x64xbf16>, %i: index) {
+    %scale = arith.constant 0.125 : f32
+    attn_gpu.attention_tile %q, %k, %k scale %scale maps(%map at [%i, %i], %map at [%i, %i, %i] if %made : !llvm.ptr, !llvm.ptr) outs(%o : memref<?x64xbf16>) {keys = 16 : i64, rows = 128 : i64, warps = 8 : i64, wgmma} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+    return
+  }
+}

@@ -14,6 +14,16 @@ gpu.module @kernels {
     llvm.return
   }
 }
+// A tensor map is read by hardware where it is: the kernel's own copy of its argument.
+gpu.module @maps {
+  // CHECK: llvm.func @m(%[[ARGUMENTS:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.struct<(array<16 x i64>, i64)>, nvvm.grid_constant}) attributes {nvvm.kernel
+  // CHECK: %[[MAP:.*]] = llvm.getelementptr %[[ARGUMENTS]][0, 0]
+  // CHECK: nvvm.prefetch tensormap, %[[MAP]]
+  llvm.func @m(%map: !llvm.ptr, %n: i64) attributes {attn_host.kernel = {maps = 1 : i64, shared = 0 : i64, threads = 96 : i64}} {
+    nvvm.prefetch tensormap, %map : !llvm.ptr
+    llvm.return
+  }
+}
 // The host program's functions stay.
 // CHECK: llvm.func @host(%{{.*}}: i64) {
 llvm.func @host(%x: i64) {

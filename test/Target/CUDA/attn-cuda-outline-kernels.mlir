@@ -85,3 +85,16 @@ func.func private @tiles.task0(%x: memref<16x40xf16>, %w: memref<64x40xf16>, %y:
       : memref<16x40xf16>, memref<64x40xf16>
   return
 }
+
+// -----
+
+// Tensor maps are the first captures; a kernel gets them by value.
+// CHECK: func.func @maps_task0(%{{.*}}: !llvm.ptr, %{{.*}}: memref<?x64xbf16>, %{{.*}}: index) attributes {attn_host.kernel = {maps = 1 : i64, shared = 0 : i64, threads = 128 : i64}}
+func.func @maps(%env: !llvm.ptr, %x: memref<?x64xbf16>, %n: index) attributes {attn.entry} {
+  %map, %made = attn_host.tensor_map %x dims [1, 0] box [64, 8] swizzle 128 env %env : memref<?x64xbf16>, !llvm.ptr
+  attn_host.parallel_for @maps.task0(%map, %x) count %n env %env : (!llvm.ptr, memref<?x64xbf16>), !llvm.ptr
+  return
+}
+func.func private @maps.task0(%map: !llvm.ptr, %x: memref<?x64xbf16>, %begin: index, %end: index, %worker: index) {
+  return
+}

@@ -11,7 +11,9 @@
 // CHECK-LABEL: func.func @causal
 // CHECK-SAME: %[[Q:.*]]: tensor<?x2x3x64xbf16>, %[[K:.*]]: tensor<?x2x64xbf16>
 // CHECK: scf.forall (%[[HEAD:.*]], %[[TILE:.*]]) in (2, %{{.*}})
-// CHECK: %[[FIRST:.*]] = arith.muli %[[TILE]], %c21 : index
+// The last queries, which see the most keys, are in the first tiles.
+// CHECK: %[[BEFORE:.*]] = arith.subi %{{.*}}, %[[TILE]] : index
+// CHECK: %[[FIRST:.*]] = arith.muli %[[BEFORE]], %c21 : index
 // CHECK: %[[AT:.*]] = arith.minsi %[[FIRST]]
 // CHECK-DAG: %[[ROWS:.*]] = tensor.extract_slice %[[Q]][%[[AT]], %[[HEAD]], 0, 0] [%{{.*}}, 1, 3, 64] [1, 1, 1, 1] : tensor<?x2x3x64xbf16> to tensor<?x3x64xbf16>
 // CHECK-DAG: %[[KEYS:.*]] = tensor.extract_slice %[[K]][0, %[[HEAD]], 0] [%{{.*}}, 1, 64] [1, 1, 1] : tensor<?x2x64xbf16> to tensor<?x64xbf16>

@@ -83,6 +83,39 @@ TEST(DeviceEnvironment, KernelsOfSeveralLibraries) {
   EXPECT_NE(driver().contextPop(nullptr), rapt::runtime::cuda::Success) << "a context was left in the thread";
 }
 
+/// An array of 3 rows of 64 elements of two bytes has a tensor map; others are refused without asking the driver.
+TEST(DeviceEnvironment, TensorMaps) {
+  rapt::Device device;
+  ASSERT_TRUE(rapt::Device::open(device));
+  rapt::DeviceMemory memory;
+  ASSERT_TRUE(rapt::DeviceMemory::allocate(device, 3 * 64 * 2, memory));
+  const rapt_env *env = device.env();
+  alignas(64) char map[128];
+  const rapt_boxes good{memory.as<void>(), {64, 3}, {1, 64}, {64, 2}, 2, 2, 128};
+  EXPECT_EQ(env->tensor_map(env->user, &good, map), 1);
+  const auto made = [&](auto change) {
+    rapt_boxes boxes = good;
+    change(boxes);
+    return env->tensor_map(env->user, &boxes, map);
+  };
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.extents[1] = 1, boxes.strides[1] = 7; }), 1) << "no row follows";
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.data = static_cast<char *>(boxes.data) + 2; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.strides[1] = 65; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.strides[1] = -64; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.strides[1] = INT64_MAX; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.strides[1] = int64_t(1) << 39; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.strides[0] = 2; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.extents[1] = 0; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.extents[1] = (int64_t(1) << 32) + 1; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.rank = 0; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.rank = 6; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.element_bytes = 8; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.swizzle_bytes = 16; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.swizzle_bytes = 64; }), 0) << "rows of a box are longer";
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.box[1] = 257; }), 0);
+  EXPECT_EQ(made([](rapt_boxes &boxes) { boxes.box[0] = -1; }), 0);
+}
+
 TEST(DeviceEnvironment, DevicesAreIndependent) {
   Library library;
   rapt::Device devices[2];

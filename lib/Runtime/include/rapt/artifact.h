@@ -16,7 +16,7 @@ extern "C" {
 
 #define RAPT_ARTIFACT_MAGIC UINT64_C(0x0054524154504152) /* "RAPTART\0" */
 #define RAPT_ABI_MAJOR 1
-#define RAPT_ABI_MINOR 5
+#define RAPT_ABI_MINOR 6
 
 /* Code for a device, since ABI 1.4. Entries of such an artifact run on the host: they compute arguments and start
  * kernels. All buffers that they get are addresses of the device's memory, which the host never reads. */
@@ -66,12 +66,30 @@ typedef int32_t (*rapt_parallel_for_fn)(void *user, rapt_task_fn body, void *clo
  * then the entry returns that value at once. `arguments` may change after the call. */
 typedef int32_t (*rapt_launch_fn)(void *user, const struct rapt_kernel *kernel, const void *arguments, int64_t blocks);
 
+/* Since ABI 1.6. An array of the device that hardware copies in boxes. Dim 0 is the one whose elements are beside each
+ * other. */
+typedef struct rapt_boxes {
+  void *data;
+  int64_t extents[5];
+  int64_t strides[5]; /* in elements */
+  int32_t box[5];     /* elements of a copy along each dim */
+  int32_t rank;       /* 1 to 5 */
+  int32_t element_bytes;
+  int32_t swizzle_bytes; /* of the pattern in which rows of a box are in shared memory: 0, 32, 64 or 128 */
+} rapt_boxes;
+
+/* Since ABI 1.6. Writes the tensor map of an array, 128 bytes at an address that is a multiple of 64, which kernels
+ * take by value. Returns 1, or 0 where the array has none: its rows do not begin at multiples of 16 bytes, or it is
+ * empty. Copies give 0 for elements outside of the extents. */
+typedef int32_t (*rapt_tensor_map_fn)(void *user, const rapt_boxes *tensor, void *map);
+
 typedef struct rapt_env {
-  void *user; /* handed back to parallel_for and launch */
+  void *user; /* handed back to the functions */
   rapt_parallel_for_fn parallel_for;
   /* >= 1. For a device: RAPT_DEVICE_WORKERS, however many processors there are. */
   int64_t workers;
-  rapt_launch_fn launch; /* since ABI 1.4; read by code for devices, which has no use for parallel_for */
+  rapt_launch_fn launch;         /* since ABI 1.4; read by code for devices, which has no use for parallel_for */
+  rapt_tensor_map_fn tensor_map; /* since ABI 1.6; read by code for devices */
 } rapt_env;
 #endif
 

@@ -2,7 +2,9 @@
 //
 // FlashAttention-3 (Shah et al. 2024): a warpgroup copies keys and values into rings in shared
 // memory, two or three others have 64 rows each. Scores of a block are multiplied while the
-// values of the one before are, and its softmax is computed meanwhile.
+// values of the one before are, and its softmax is computed meanwhile. Two warpgroups that
+// compute start their matmuls in turns, so that one has the tensor cores during the softmax
+// of the other.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/Attention/TileCode.h"
@@ -17,13 +19,14 @@ using namespace rapt::cuda;
 namespace {
 
 constexpr int64_t kWarpgroup = 128, kRows = 64; ///< threads and rows of a warpgroup
+constexpr int64_t kWarp = 32;
 /// Registers of a thread that copies and of one that computes: 64K of them in all.
 struct Registers {
   uint32_t copying, computing;
 };
 Registers registersOf(int64_t groups, int64_t columns) {
   if (groups == 2)
-    return columns > 192 ? Registers{40, 232} : Registers{56, 224};
+    return columns > 192 ? Registers{40, 232} : Registers{72, 216};
   return groups == 1 ? Registers{56, 256} : Registers{32, 160};
 }
 
@@ -81,32 +84,67 @@ private:
     return SharedOp::create(b, op.getValueTile(), at(firstKeys + op.getStages() * keyBytes, stage, valueBytes));
   }
 
+  using Code = function_ref<void()>;
+  /// `code` where `condition` is true, and `otherwise` where it is not.
+  void when(Value condition, Code code, Code otherwise = {}) {
+    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/bool(otherwise));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    code();
+    if (!otherwise)
+      return;
+    b.setInsertionPointToStart(branch.elseBlock());
+    otherwise();
+  }
+  /// The same of whether TMA copies keys and values.
+  void whenByTMA(Code code, Code otherwise) {
+    if (op.getMade())
+      when(op.getMade(), code, otherwise);
+    else
+      otherwise();
+  }
+  Value is(Value value, int64_t number) { return compare(arith::CmpIPredicate::eq, value, code.index(number)); }
+
+  void initialize(Barrier which, int64_t arrivals) {
+    for (int64_t stage = 0; stage < (which == Queries ? 1 : op.getStages()); ++stage)
+      MBarrierInitOp::create(b, barrier(which, code.index(stage)), uint32_t(arrivals));
+  }
+
   /// One thread initializes the mbarriers.
   void initialize() {
-    auto branch = scf::IfOp::create(b, compare(arith::CmpIPredicate::eq, code.thread, code.index(0)),
-                                    /*withElseRegion=*/false);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      MBarrierInitOp::create(b, barrier(Queries, code.index(0)), uint32_t(code.copyingThreads));
-      for (Barrier which : {KeysFull, ValuesFull, KeysEmpty, ValuesEmpty})
-        for (int64_t stage = 0; stage < op.getStages(); ++stage)
-          MBarrierInitOp::create(b, barrier(which, code.index(stage)),
-                                 uint32_t(which < KeysEmpty ? code.copyingThreads : op.getWarps()));
+    when(is(code.thread, 0), [&] {
+      initialize(Queries, code.copyingThreads);
+      for (Barrier full : {KeysFull, ValuesFull})
+        whenByTMA([&] { initialize(full, 1); }, [&] { initialize(full, code.copyingThreads); });
+      for (Barrier empty : {KeysEmpty, ValuesEmpty})
+        initialize(empty, op.getWarps());
       MBarrierFenceOp::create(b);
-    }
+    });
     NVVM::Barrier0Op::create(b);
   }
 
   void copy() {
     code.copyQueries(queryTile(), barrier(Queries, code.index(0)));
+    // A warp finds the blocks, one thread of which copies them.
+    whenByTMA(
+        [&] { when(compare(arith::CmpIPredicate::slt, code.thread, code.index(kWarp)), [&] { copyBlocks(true); }); },
+        [&] { copyBlocks(false); });
+  }
+
+  void copyBlocks(bool isByTMA) {
     SmallVector<Value> state{code.nextBlock(code.index(0)), code.index(0)};
     code.overBlocks(state, [&](Value key, ValueRange carried) -> SmallVector<Value> {
       Value block = carried[1], stage = stageOf(block), free = parityOf(block, /*before=*/true);
       MBarrierWaitOp::create(b, barrier(KeysEmpty, stage), free);
-      code.copyKeys(key, keyTile(stage), barrier(KeysFull, stage));
+      if (isByTMA)
+        when(is(code.thread, 0), [&] { code.loadKeys(key, keyTile(stage), barrier(KeysFull, stage)); });
+      else
+        code.copyKeys(key, keyTile(stage), barrier(KeysFull, stage));
       MBarrierWaitOp::create(b, barrier(ValuesEmpty, stage), free);
-      code.copyValues(key, valueTile(stage), barrier(ValuesFull, stage));
+      if (isByTMA)
+        when(is(code.thread, 0), [&] { code.loadValues(key, valueTile(stage), barrier(ValuesFull, stage)); });
+      else
+        code.copyValues(key, valueTile(stage), barrier(ValuesFull, stage));
       return {following(key), arith::AddIOp::create(b, block, code.index(1))};
     });
   }
@@ -116,21 +154,30 @@ private:
   /// Waits until block `block` is there.
   void await(Barrier full, Value block) {
     MBarrierWaitOp::create(b, barrier(full, stageOf(block)), parityOf(block, /*before=*/false));
-    FenceAsyncOp::create(b); // copies are not by TMA
+    FenceAsyncOp::create(b); // not all copies are by TMA
   }
 
   /// One thread of a warp tells that the warp has read a stage.
   void release(Barrier empty, Value block) {
-    Value lane = arith::RemUIOp::create(b, code.thread, code.index(32));
-    auto branch = scf::IfOp::create(b, compare(arith::CmpIPredicate::eq, lane, code.index(0)),
-                                    /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    MBarrierArriveOp::create(b, barrier(empty, stageOf(block)));
+    when(is(arith::RemUIOp::create(b, code.thread, code.index(kWarp)), 0),
+         [&] { MBarrierArriveOp::create(b, barrier(empty, stageOf(block))); });
+  }
+
+  bool takesTurns() { return op.getWarps() == 2 * kWarpgroup / kWarp; }
+  /// Waits until it is the warpgroup's turn to start matmuls. Barriers 1 and 2 are those of the two.
+  void awaitTurn() {
+    if (takesTurns())
+      attn_gpu::BarrierSyncOp::create(b, arith::IndexCastOp::create(b, b.getI32Type(), group), 2 * kWarpgroup);
+  }
+  void endTurn() {
+    if (!takesTurns())
+      return;
+    Value other = arith::SubIOp::create(b, code.index(3), group);
+    attn_gpu::BarrierArriveOp::create(b, arith::IndexCastOp::create(b, b.getI32Type(), other), 2 * kWarpgroup);
   }
 
   void compute() {
-    Value group = arith::DivUIOp::create(b, code.thread, code.index(kWarpgroup));
+    group = arith::DivUIOp::create(b, code.thread, code.index(kWarpgroup));
     firstRow = arith::MulIOp::create(b, arith::SubIOp::create(b, group, code.index(1)), code.index(kRows));
     const TileType tile = op.getQueryTile();
     auto part = TileType::get(op.getContext(), kRows, tile.getColumns(), tile.getElementType(), tile.getSwizzle(),
@@ -154,6 +201,7 @@ private:
   SmallVector<Value> attend(Value first, ArrayRef<Value> empty) {
     Value zero = code.index(0);
     MBarrierWaitOp::create(b, barrier(Queries, zero), arith::ConstantOp::create(b, b.getI32IntegerAttr(0)));
+    await(KeysFull, zero);
     Value issued = multiplyKeys(zero);
     Value finished = WgmmaWaitOp::create(b, 0, issued).getResult(0);
     release(KeysEmpty, zero);
@@ -163,7 +211,11 @@ private:
     Value packed = PackOp::create(b, probabilities, block[0]);
     // The block whose values are to be multiplied is the one before that of the key.
     SmallVector<Value> state{following(first), zero, packed, empty[0], maximum, sum};
+    if (takesTurns()) // the first one's turn is first
+      when(is(group, 2), [&] { endTurn(); });
     state = code.overBlocks(state, [&](Value key, ValueRange carried) { return advance(key, carried); });
+    if (takesTurns())
+      when(is(group, 1), [&] { awaitTurn(); });
     Value acc = multiplyValues(state[2], state[3], state[1]);
     acc = WgmmaWaitOp::create(b, 0, acc).getResult(0);
     release(ValuesEmpty, state[1]);
@@ -172,7 +224,10 @@ private:
 
   SmallVector<Value> advance(Value key, ValueRange state) {
     Value before = state[1], block = arith::AddIOp::create(b, before, code.index(1));
+    await(KeysFull, block);
+    awaitTurn();
     Value issued = multiplyKeys(block), acc = multiplyValues(state[2], state[3], before);
+    endTurn();
     Value finished = WgmmaWaitOp::create(b, 1, issued).getResult(0);
     release(KeysEmpty, block);
     Value maximum = state[4], sum = state[5];
@@ -186,7 +241,6 @@ private:
 
   /// Starts the matmul of the queries with the keys of a block.
   Value multiplyKeys(Value block) {
-    await(KeysFull, block);
     WgmmaFenceOp::create(b, ValueRange());
     Value issued = WgmmaOp::create(b, scores, queries, keyTile(stageOf(block)), /*acc=*/Value(), b.getUnitAttr());
     WgmmaCommitOp::create(b);
@@ -209,7 +263,7 @@ private:
   FragmentType scores, probabilities, sums;
   RowVectorType row;
   int64_t keyBytes, valueBytes, firstKeys, barriers; ///< of a tile, and where they begin in shared memory
-  Value firstRow, queries;
+  Value group, firstRow, queries;
 };
 
 } // namespace

@@ -71,7 +71,9 @@ void TileCode::sumKeptValues(Value row, Value column, Value maximum, Value inver
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value key = loop.getInductionVar();
-    auto branch = scf::IfOp::create(b, ValueRange(loop.getRegionIterArgs()).getTypes(), clone(op.getMask(), {row, key}),
+    Value isKept = op.getMask().empty() ? Value(arith::ConstantOp::create(b, b.getBoolAttr(true)))
+                                        : clone(op.getMask(), {row, key});
+    auto branch = scf::IfOp::create(b, ValueRange(loop.getRegionIterArgs()).getTypes(), isKept,
                                     /*withElseRegion=*/true);
     scf::YieldOp::create(b, branch.getResults());
     b.setInsertionPointToStart(branch.elseBlock());

@@ -237,7 +237,10 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
     const SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), groups, tiles};
     auto attend = [&](ImplicitLocOpBuilder &b, OFRs extents, ArrayRef<Value> outs) {
       return grid(b, extents, outs, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-        Task task{o, queryTile(b, o, ids[0], ids[1], ids[2], ids[3]), {}, {}, {}};
+        // The last queries have the most keys of a causal mask: their tiles begin first.
+        Value last = arith::SubIOp::create(b, asValue(b, extents[3]), index(b, 1));
+        Value tile = arith::SubIOp::create(b, last, ids[3]);
+        Task task{o, queryTile(b, o, ids[0], ids[1], ids[2], tile), {}, {}, {}};
         task.tile.heads = heads;
         const Split split = ids.size() > 4 ? Split{ids[4], asValue(b, extents[4])} : Split{};
         return tileOf(b, lseDims, *schedule, task, split, dests);
@@ -354,8 +357,9 @@ private:
       task.findBounds(b);
     auto made = attn_gpu::AttentionTileOp::create(
         b, ValueRange(outs).getTypes(), extract(b, o.query, query.offsets, query.sizes, query.shape), keys, values,
-        o.scale, table, table ? range.from : Value(), table ? count : Value(), sink, outs[0],
-        outs.size() > 1 ? outs[1] : Value(), schedule.rows, schedule.keys, schedule.warps, schedule.wgmma);
+        o.scale, table, table ? range.from : Value(), table ? count : Value(), Value(), ValueRange(), Value(),
+        ValueRange(), Value(), sink, outs[0], outs.size() > 1 ? outs[1] : Value(), schedule.rows, schedule.keys,
+        schedule.warps, schedule.wgmma);
     task.fillRegions(b, made);
     SmallVector<Insertion> insertions;
     for (auto [part, value] : llvm::zip_equal(parts, made.getResults()))

@@ -79,16 +79,13 @@ Value TileCode::isAligned(const Array &array, int64_t bytes) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits, arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
 }
 
-void TileCode::copyRows(const Array &array, Value tile, Value barrier, Value rows, int64_t columns,
+void TileCode::copyRows(const Array &array, Value tile, Value barrier, Value rows, int64_t columns, bool asElements,
                         function_ref<Value(Value)> offsetOf) {
-  auto branch = scf::IfOp::create(b, isAligned(array, kCopyBytes), /*withElseRegion=*/true);
-  for (bool elements : {false, true}) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
+  auto copyAs = [&](bool elements) {
     auto copy =
         CopyRowsOp::create(b, array.pointer, rows, index(columns), tile, thread, uint32_t(copyingThreads), elements);
     {
-      OpBuilder::InsertionGuard inner(b);
+      OpBuilder::InsertionGuard guard(b);
       Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
       YieldOp::create(b, offsetOf(block->getArgument(0)));
     }
@@ -96,6 +93,14 @@ void TileCode::copyRows(const Array &array, Value tile, Value barrier, Value row
       MBarrierArriveOp::create(b, barrier);
     else if (barrier)
       CopyArriveOp::create(b, barrier);
+  };
+  if (asElements)
+    return copyAs(true);
+  auto branch = scf::IfOp::create(b, isAligned(array, kCopyBytes), /*withElseRegion=*/true);
+  for (bool elements : {false, true}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
+    copyAs(elements);
   }
 }
 
@@ -110,7 +115,7 @@ Value TileCode::rowOffset(const Array &array, Value row) {
 
 void TileCode::copyQueries(Value tile, Value barrier) {
   const Array query = arrayOf(op.getQuery());
-  copyRows(query, tile, barrier, rows, op.getChannels(), [&](Value row) { return rowOffset(query, row); });
+  copyRows(query, tile, barrier, rows, op.getChannels(), /*asElements=*/false, [&](Value row) { return rowOffset(query, row); });
 }
 
 void TileCode::copyBlock(Value memref, Value tile, Value barrier, Value key, int64_t columns) {
@@ -122,7 +127,8 @@ void TileCode::copyBlock(Value memref, Value tile, Value barrier, Value key, int
   b.setInsertionPointToStart(branch.thenBlock());
   // The table of a cache has no numbers of blocks for keys that are not there.
   Value last = arith::SubIOp::create(b, count, index(1));
-  copyRows(array, tile, barrier, left, columns, [&](Value row) {
+  // Rows that TMA does not copy are no others than those that do not begin at multiples of 16 bytes.
+  copyRows(array, tile, barrier, left, columns, /*asElements=*/bool(op.getMade()), [&](Value row) {
     Value at = add(key, row);
     return keyOffset(array, op.getTable() ? Value(arith::MinSIOp::create(b, at, last)) : at);
   });
@@ -146,6 +152,23 @@ void TileCode::copyKeys(Value first, Value tile, Value barrier) {
 
 void TileCode::copyValues(Value first, Value tile, Value barrier) {
   copyBlock(op.getValue(), tile, barrier, first, op.getValueChannels());
+}
+
+void TileCode::loadTile(Value map, ValueRange at, Value key, Value tile, Value barrier) {
+  SmallVector<Value> coordinates(at);
+  coordinates[1] = add(coordinates[1], key);
+  for (Value &coordinate : coordinates)
+    coordinate = arith::IndexCastOp::create(b, b.getI32Type(), coordinate);
+  MBarrierExpectOp::create(b, barrier, uint32_t(cast<TileType>(tile.getType()).getBytes()));
+  LoadTileOp::create(b, map, coordinates, tile, barrier);
+}
+
+void TileCode::loadKeys(Value key, Value tile, Value barrier) {
+  loadTile(op.getKeyMap(), op.getKeyAt(), key, tile, barrier);
+}
+
+void TileCode::loadValues(Value key, Value tile, Value barrier) {
+  loadTile(op.getValueMap(), op.getValueAt(), key, tile, barrier);
 }
 
 Value TileCode::clone(Region &region, ValueRange arguments, unsigned result) {
@@ -327,7 +350,8 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
     Block *block = b.createBlock(&store.getBody(), {}, b.getIndexType(), b.getLoc());
     YieldOp::create(b, rowOffset(result, block->getArgument(0)));
   }
-  if (!op.getMask().empty())
+  // TMA copies values behind the last key, too.
+  if (!op.getMask().empty() || op.getMade())
     storeWithoutMaskedValues(acc, maximum, inverse, firstRow);
   if (!op.getLse())
     return;

@@ -29,6 +29,9 @@ public:
   void copyQueries(Value tile, Value barrier = {});
   void copyKeys(Value key, Value tile, Value barrier = {});
   void copyValues(Value key, Value tile, Value barrier = {});
+  /// The same by TMA, where `op.getMade()`: one thread executes it.
+  void loadKeys(Value key, Value tile, Value barrier);
+  void loadValues(Value key, Value tile, Value barrier);
 
   /// The first key of the first block from `key` on that the mask does not drop; at least the number of keys where
   /// there is none.
@@ -64,9 +67,10 @@ private:
   /// Where it is needed: other warps of the block have no registers for it.
   Array arrayOf(Value memref);
   Value isAligned(const Array &array, int64_t bytes);
-  void copyRows(const Array &array, Value tile, Value barrier, Value rows, int64_t columns,
+  void copyRows(const Array &array, Value tile, Value barrier, Value rows, int64_t columns, bool asElements,
                 llvm::function_ref<Value(Value row)> offsetOf);
   void copyBlock(Value memref, Value tile, Value barrier, Value key, int64_t columns);
+  void loadTile(Value map, ValueRange at, Value key, Value tile, Value barrier);
   Value power(Value score, Value maximum);
   Value exponentials(Value scores, Value maximum);
   /// Where row `row` of queries or results begins.
