@@ -178,9 +178,10 @@ rapt_status openStream(rapt_context &c, const Report &report) {
   if (rapt_status status = DeviceStream::make(*c.module->device, c.stream, report))
     return status;
   c.arguments.reset(new (std::nothrow) DeviceArguments(*c.stream, c.memory));
-  if (!c.arguments)
+  c.graphs.reset(new (std::nothrow) DeviceGraphs(*c.stream, c.log, c.user));
+  if (!c.arguments || !c.graphs || !c.graphs->reserve(c.module->manifest->entries, c.memory))
     return report.fail(RAPT_NOMEM, "no memory for a context");
-  c.execution.useDevice(*c.stream, *c.arguments);
+  c.execution.useDevice(*c.stream, *c.arguments, *c.graphs);
   return RAPT_OK;
 }
 

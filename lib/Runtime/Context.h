@@ -9,6 +9,7 @@
 #pragma once
 #include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/DeviceArguments.h"
+#include "lib/Runtime/DeviceGraphs.h"
 #include "lib/Runtime/Execution.h"
 #include "lib/Runtime/Memory.h"
 #include "lib/Runtime/Module.h"
@@ -181,6 +182,7 @@ struct rapt_context {
   mutable std::atomic<bool> busy{false};
   std::unique_ptr<rapt::runtime::DeviceStream> stream;       ///< of code for GPUs, null otherwise
   std::unique_ptr<rapt::runtime::DeviceArguments> arguments; ///< the same
+  std::unique_ptr<rapt::runtime::DeviceGraphs> graphs;       ///< the same
 
   rapt::runtime::BlockPool blocks;
   rapt::runtime::BlockPool states; ///< slot 0 stays zero: the state of a new sequence

@@ -9,6 +9,16 @@ constexpr uint64_t alignment = 256; ///< of a buffer, as the driver's own alloca
 constexpr uint64_t largest = uint64_t(1) << 46;
 /// Larger inputs, and larger outputs, are copied from and to where they are.
 constexpr uint64_t mostPinned = uint64_t(4) << 20;
+/// The GPU's memory for arguments has a size of these, or else as many bytes as are needed: sequences that join a step
+/// shall not move it, as graphs know its address.
+constexpr uint64_t roomySizes[] = {uint64_t(64) << 10, uint64_t(1) << 20, uint64_t(16) << 20};
+
+uint64_t roomFor(uint64_t bytes) {
+  for (uint64_t size : roomySizes)
+    if (bytes <= size)
+      return size;
+  return bytes;
+}
 
 bool isCopied(const ManifestBuffer &buffer) {
   return buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;
@@ -47,8 +57,8 @@ rapt_status DeviceArguments::place(const ManifestEntry &entry, const int64_t *di
 bool DeviceArguments::makeRoom() {
   if (const uint64_t all = inputBytes + outputBytes; all > stagedBytes || !staged) {
     stream.release(staged);
-    staged = stream.allocate(all, "tensors");
-    stagedBytes = staged ? all : 0;
+    staged = stream.allocate(roomFor(all), "tensors");
+    stagedBytes = staged ? roomFor(all) : 0;
   }
   auto wanted = [](uint64_t bytes) { return bytes <= mostPinned ? bytes : 0; };
   if (const uint64_t most = std::max(wanted(inputBytes), wanted(outputBytes)); most > pinnedBytes) {

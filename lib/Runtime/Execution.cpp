@@ -2,6 +2,7 @@
 #include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/Cpu.h"
 #include "lib/Runtime/DeviceArguments.h"
+#include "lib/Runtime/DeviceGraphs.h"
 #include "lib/Runtime/Profile.h"
 
 namespace rapt::runtime {
@@ -85,7 +86,7 @@ rapt_status Execution::runOnDevice(const ManifestEntry &entry, rapt_entry_fn cod
   rapt_status status = RAPT_OK;
   int32_t result = stopped;
   if (void *const *sent = arguments->send(entry, buffers, dims, status, report))
-    result = code(&env, sent, dims);
+    result = isCanceled() ? stopped : graphs->run(entry, code, env, sent, dims);
   if (result == 0)
     arguments->receive(entry, buffers);
   if (status)

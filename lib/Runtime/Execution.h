@@ -7,6 +7,7 @@
 namespace rapt::runtime {
 
 class DeviceArguments;
+class DeviceGraphs;
 class DeviceStream;
 class Profile;
 struct ManifestEntry;
@@ -18,7 +19,9 @@ public:
   /// GPUs.
   rapt_status choose(rapt_pool *pool, const rapt_executor *executor, bool isForDevice, const Report &report);
   /// From now on entries start kernels on a GPU.
-  void useDevice(DeviceStream &on, DeviceArguments &with) { stream = &on, arguments = &with; }
+  void useDevice(DeviceStream &on, DeviceArguments &with, DeviceGraphs &as) {
+    stream = &on, arguments = &with, graphs = &as;
+  }
   int64_t workers() const { return workerCount; }
 
   /// Async-signal-safe.
@@ -52,6 +55,7 @@ private:
   rapt_executor executor{};
   DeviceStream *stream = nullptr; ///< null for code for CPUs
   DeviceArguments *arguments = nullptr;
+  DeviceGraphs *graphs = nullptr;
   int64_t workerCount = 1;
   std::atomic<int> canceled{0};
   std::atomic<int64_t> badWorker{-1};

@@ -205,8 +205,8 @@ TEST(DeviceErrorDeathTest, OutOfMemory) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(with("RAPT_SIMULATED_MEMORY", "1000000", takeMuch), testing::ExitedWithCode(RAPT_NOMEM),
               "has no memory for the cache: 8388608 bytes wanted, 9[0-9]* of 1000000 free");
-  EXPECT_EXIT(with("RAPT_SIMULATED_MEMORY", "60000", growStates), testing::ExitedWithCode(RAPT_NOMEM),
-              "has no memory for the states: [0-9]* bytes wanted, [0-9]* of 60000 free");
+  EXPECT_EXIT(with("RAPT_SIMULATED_MEMORY", "120000", growStates), testing::ExitedWithCode(RAPT_NOMEM),
+              "has no memory for the states: [0-9]* bytes wanted, [0-9]* of 120000 free");
 }
 
 //===- Kernels ---------------------------------------------------------------------------===//
