@@ -80,15 +80,15 @@ int32_t Execution::launch(void *user, const rapt_kernel *kernel, const void *arg
 }
 
 rapt_status Execution::runOnDevice(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers,
-                                   const int64_t *dims, const Report &report) {
+                                   const int64_t *dims, const Report &report, DeviceArguments &with) {
   DeviceScope scope(stream->device);
   rapt_env env{this, parallelFor, workerCount, launch};
   rapt_status status = RAPT_OK;
   int32_t result = stopped;
-  if (void *const *sent = arguments->send(entry, buffers, dims, status, report))
+  if (void *const *sent = with.send(entry, buffers, dims, status, report))
     result = isCanceled() ? stopped : graphs->run(entry, code, env, sent, dims);
   if (result == 0)
-    arguments->receive(entry, buffers);
+    with.receive(entry, buffers);
   if (status)
     return status;
   if (stream->hasFailed())
@@ -110,9 +110,9 @@ rapt_status Execution::cause(rapt_status status, const Report &report) {
 }
 
 rapt_status Execution::run(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
-                           const Report &report) {
+                           const Report &report, DeviceArguments *with) {
   if (stream)
-    return runOnDevice(entry, code, buffers, dims, report);
+    return runOnDevice(entry, code, buffers, dims, report, with ? *with : *arguments);
   rapt_env env{this, parallelFor, workerCount, nullptr};
   int32_t result;
   {

@@ -35,8 +35,9 @@ public:
   }
 
   /// Runs an entry. RAPT_CANCELLED when it was canceled, RAPT_INVALID when the executor broke its contract.
+  /// `with`: arguments of its own on a GPU.
   rapt_status run(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
-                  const Report &report);
+                  const Report &report, DeviceArguments *with = nullptr);
   /// Waits for a GPU's work.
   rapt_status wait(const Report &report);
   /// A call's outcome, in whose message a GPU's failure is told where that is the cause.
@@ -49,7 +50,7 @@ private:
   static int32_t parallelFor(void *user, rapt_task_fn body, void *closure, int64_t count);
   static int32_t launch(void *user, const rapt_kernel *kernel, const void *arguments, int64_t blocks);
   rapt_status runOnDevice(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
-                          const Report &report);
+                          const Report &report, DeviceArguments &with);
   static void guardedTask(void *closure, int64_t begin, int64_t end, int64_t worker);
 
   rapt_executor executor{};

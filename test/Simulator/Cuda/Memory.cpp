@@ -65,6 +65,7 @@ EXPORT cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream s
 EXPORT cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream stream) {
   State &state = State::get();
   std::lock_guard lock(state.mutex);
+  state.counts.hostBytes += bytes;
   return state.issue(stream, [&state, to, from, bytes] {
     return resultOf(state.simulator.global().read(from, {static_cast<std::byte *>(to), bytes}));
   });

@@ -23,6 +23,13 @@ State::State()
   async = mode && std::string_view(mode) == "lazy" ? ptx::AsyncMode::Lazy : ptx::AsyncMode::Eager;
 }
 
+State::~State() {
+  if (setting("RAPT_SIMULATED_COUNTS", 0))
+    fprintf(stderr, "simulated driver: %llu kernels, %llu graphs, %llu bytes to the host\n",
+            (unsigned long long)counts.kernels, (unsigned long long)counts.graphs,
+            (unsigned long long)counts.hostBytes);
+}
+
 State &State::get() {
   static State state;
   return state;

@@ -44,6 +44,7 @@ struct Counts {
   uint64_t kernels = 0;        ///< started one by one
   uint64_t graphs = 0;         ///< started
   uint64_t recordedGraphs = 0; ///< made
+  uint64_t hostBytes = 0;      ///< copied to the host
   int64_t liveGraphs = 0;      ///< handles of graphs
 };
 
@@ -63,6 +64,7 @@ struct State {
   Counts counts;
 
   State();
+  ~State();
   static State &get();
 
   /// Whether this thread captures a stream, which forbids to allocate and to load. The capture fails then.
