@@ -13,7 +13,7 @@ constexpr int64_t kMostChannels = 256, kThreadsOfWarp = 32, kCopyingWarps = 4;
 /// The rows of a warp's fragments are a multiple of this; those of a warpgroup of four warps of four times as many.
 constexpr int64_t kRowsOfWarp = 16;
 
-/// Of tensor maps.
+/// The coordinates of a tensor map.
 constexpr size_t kLeastCoordinates = 2, kMostCoordinates = 5;
 
 ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }

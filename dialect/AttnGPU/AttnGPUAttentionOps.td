@@ -78,7 +78,7 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$score, AnyRegion:$mask, AnyRegion:$blocks);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `scale` $scale (`table` `(` $table^ `,` $first `,` $count `:` type($table) `)`)? 
+    $query `,` $key `,` $value `scale` $scale (`table` `(` $table^ `,` $first `,` $count `:` type($table) `)`)?
     (`maps` `(` $keyMap^ `at` `[` $keyAt `]` `,` $valueMap `at` `[` $valueAt `]` `if` $made `:` type($keyMap) `,` type($valueMap) `)`)? (`sink` `(` $sink^ `:` type($sink) `)`)?
     `outs` `(` $result (`,` $lse^)? `:` type($result) (`,` type($lse)^)? `)` attr-dict
     `:` type($query) `,` type($key) `,` type($value) (`->` type($results)^)? custom<TileRegions>($score, $mask, $blocks)

@@ -56,6 +56,37 @@ def AttnToLinalg : Pass<"attn-to-linalg"> {
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def AttnAddTokenEntries : Pass<"attn-add-token-entries", "::mlir::ModuleOp"> {
+  let summary = "adds entries that find the most likely tokens by a model's logits";
+  let description = [{
+    A model whose entry `step` has logits gets two more entries, which the runtime calls on a device instead of copying all logits to the host: `best_token` gives the most likely token of each row, `top_tokens` the `most`
+    most likely ones in their order. `among` bounds the ids of a row: a model may have more logits than tokens. The lowest id is before its equals; NaN and +infinity are before all other logits, so that the host can refuse
+    them; without a token, the id is -1 and its logit -infinity.
+
+    Rows are cut into groups of 64 tokens. For `best_token` the winners of groups compete in groups again. For `top_tokens` the winners are ranked, by counting those before each; the tokens of as many groups as tokens are
+    wanted are ranked once more.
+
+    ```mlir
+    attn.dim @n min 0 max 64
+    func.func @step(%x: tensor<?x100xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?x100xf32> {attn.name = "logits", attn.dims = ["n"]}) attributes {attn.entry} {
+      return %x : tensor<?x100xf32>
+    }
+    ```
+    becomes
+    ```
+    func.func @step(...)
+    func.func @best_token(%logits: tensor<?x100xf32> {attn.name = "logits", ...}, %among: tensor<?xi32> {attn.name = "among", ...}) -> (tensor<?x1xi32> {attn.name = "top_ids", ...}, tensor<?x1xf32> {attn.name = "top_logits", ...}) attributes {attn.entry} {
+      ...
+    }
+    func.func @top_tokens(%logits: ..., %among: ...) -> (tensor<?x64xi32> ..., tensor<?x64xf32> ...) attributes {attn.entry} {
+      ...
+    }
+    ```
+  }];
+  let options = [Option<"most", "most", "int64_t", "64", "tokens of a row that top_tokens gives">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AttnTileLinalg : Pass<"attn-tile-linalg"> {
   let summary = "tiles linalg ops into parallel grids";
   let description = [{

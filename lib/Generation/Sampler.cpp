@@ -44,6 +44,15 @@ static constexpr auto moreLikely = [](const auto &a, const auto &b) {
   return a.score != b.score ? a.score > b.score : a.id < b.id;
 };
 
+static Status checkLogit(int64_t id, float logit) {
+  if (std::isnan(logit) || logit == INFINITY)
+    return Error{"the logit of token " + std::to_string(id) + " is " +
+                 (std::isnan(logit) ? "not a number" : "infinite")};
+  return {};
+}
+
+static Error allImpossible(size_t count) { return Error{"all " + std::to_string(count) + " logits are -infinity"}; }
+
 Status Sampler::collect(std::span<const float> logits) {
   if (logits.empty())
     return Error{"there are no logits to sample from"};
@@ -51,14 +60,13 @@ Status Sampler::collect(std::span<const float> logits) {
   bool any = false;
   for (size_t id = 0; id < logits.size(); ++id) {
     float logit = logits[id];
-    if (std::isnan(logit) || logit == INFINITY)
-      return Error{"the logit of token " + std::to_string(id) + " is " +
-                   (std::isnan(logit) ? "not a number" : "infinite")};
+    if (Status status = checkLogit(int64_t(id), logit); !status)
+      return status;
     any |= logit != -INFINITY;
     candidates[id] = {logit, int32_t(id)};
   }
   if (!any)
-    return Error{"all " + std::to_string(logits.size()) + " logits are -infinity"};
+    return allImpossible(logits.size());
   for (int32_t id : seenIds)
     if (size_t(id) < candidates.size()) {
       double &score = candidates[id].score;
@@ -67,11 +75,16 @@ Status Sampler::collect(std::span<const float> logits) {
   return {};
 }
 
+void Sampler::sortById() {
+  std::sort(candidates.begin(), candidates.end(), [](const auto &a, const auto &b) { return a.id < b.id; });
+}
+
 void Sampler::keepTopK() {
   if (settings.topK == 0 || uint64_t(settings.topK) >= candidates.size())
     return;
   std::nth_element(candidates.begin(), candidates.begin() + settings.topK, candidates.end(), moreLikely);
   candidates.resize(size_t(settings.topK));
+  sortById(); // sums do not depend on the library's order
 }
 
 /// Sorts only as far as the mass needs: most of a vocabulary is never reached.
@@ -101,7 +114,7 @@ void Sampler::keepMinP() {
 }
 
 int32_t Sampler::pick() {
-  std::sort(candidates.begin(), candidates.end(), [](const auto &a, const auto &b) { return a.id < b.id; });
+  sortById();
   double total = 0;
   for (const Candidate &candidate : candidates)
     total += candidate.score;
@@ -120,6 +133,31 @@ int32_t Sampler::pick() {
 Expected<int32_t> Sampler::sample(std::span<const float> logits) {
   if (Status status = collect(logits); !status)
     return status.error();
+  return choose();
+}
+
+int64_t Sampler::topNeeded() const {
+  return settings.repetitionPenalty != 1 ? 0 : settings.temperature == 0 ? 1 : settings.topK;
+}
+
+Expected<int32_t> Sampler::sampleTop(std::span<const int32_t> ids, std::span<const float> logits, size_t count) {
+  if (count == 0)
+    return Error{"there are no logits to sample from"};
+  candidates.clear();
+  for (size_t i = 0; i < std::min(ids.size(), logits.size()) && ids[i] >= 0; ++i) {
+    if (Status status = checkLogit(ids[i], logits[i]); !status)
+      return status.error();
+    candidates.push_back({logits[i], ids[i]});
+  }
+  if (topNeeded() == 0 || candidates.size() < std::min(size_t(topNeeded()), count))
+    return Error{"the " + std::to_string(candidates.size()) + " most likely tokens are not enough to sample from"};
+  if (candidates[0].score == -INFINITY)
+    return allImpossible(count);
+  sortById();
+  return choose();
+}
+
+Expected<int32_t> Sampler::choose() {
   // `moreLikely` orders like "less": the smallest element is the most likely one, the first of equals the lowest id.
   Candidate best = *std::min_element(candidates.begin(), candidates.end(), moreLikely);
   if (settings.temperature == 0)

@@ -31,6 +31,13 @@ public:
   /// -infinity; the sampler is then as before.
   Expected<int32_t> sample(std::span<const float> logits);
 
+  /// How many of the most likely tokens `sampleTop` needs; 0 where only all logits do.
+  int64_t topNeeded() const;
+
+  /// `sample` by the most likely tokens below `count`, in their order as rapt_step_top tells them: at least topNeeded()
+  /// of them, or all. The choice is that by all logits, and so are the errors.
+  Expected<int32_t> sampleTop(std::span<const int32_t> ids, std::span<const float> logits, size_t count);
+
   const SamplingOptions &options() const { return settings; }
 
 private:
@@ -40,6 +47,8 @@ private:
   };
   explicit Sampler(const SamplingOptions &options) : settings(options) {}
   Status collect(std::span<const float> logits);
+  Expected<int32_t> choose();
+  void sortById();
   void keepTopK();
   void keepTopP();
   void keepMinP();

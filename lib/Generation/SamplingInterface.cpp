@@ -4,6 +4,7 @@
 #include "lib/Generation/Sampler.h"
 #include "lib/Generation/TextInterface.h"
 #include "lib/Generation/TextStream.h"
+#include "rapt/rapt_sample.h"
 
 using namespace rapt;
 using namespace rapt::text;
@@ -125,6 +126,21 @@ rapt_status rapt_sampler_sample(rapt_sampler *sampler, const float *logits, size
     if (!sampler || !logits || !id)
       return invalid("rapt_sampler_sample: sampler, logits or id is NULL");
     Expected<int32_t> chosen = sampler->sampler.sample({logits, count});
+    if (!chosen)
+      return invalid(chosen.error().message);
+    *id = *chosen;
+    return {};
+  });
+}
+
+int64_t rapt_sampler_top_needed(const rapt_sampler *sampler) { return sampler ? sampler->sampler.topNeeded() : 0; }
+
+rapt_status rapt_sampler_sample_top(rapt_sampler *sampler, const int32_t *ids, const float *logits, size_t top_count,
+                                    size_t count, int32_t *id, char *message, size_t message_size) {
+  return guarded(message, message_size, [&]() -> Outcome {
+    if (!sampler || !ids || !logits || !id)
+      return invalid("rapt_sampler_sample_top: sampler, ids, logits or id is NULL");
+    Expected<int32_t> chosen = sampler->sampler.sampleTop({ids, top_count}, {logits, top_count}, count);
     if (!chosen)
       return invalid(chosen.error().message);
     *id = *chosen;

@@ -1,5 +1,6 @@
 //===- Pipelines.cpp - The order of passes -------------------------------------------===//
 #include "lib/Pipelines/Pipelines.h"
+#include "lib/Conversion/Passes.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -30,8 +31,10 @@ static void addCanonical(OpPassManager &passes, const PipelineOptions &options) 
   }
 }
 
-/// The target becomes part of the IR, and costs, while shapes are logical.
+/// The target becomes part of the IR, and costs, while shapes are logical. A device chooses tokens where logits are.
 static void addTarget(OpPassManager &passes, const PipelineOptions &options) {
+  if (!options.target->device().empty())
+    passes.addPass(createAttnAddTokenEntries());
   AttnSetTargetOptions target;
   target.target = options.target->name().str();
   for (const std::string &capability : options.capabilities.list())

@@ -83,7 +83,7 @@ int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
 
 /// Everything of a context that can be known without memory.
 struct Plan {
-  Entry entry, encode;
+  Entry entry, encode, best, top;
   Limits limits{};
   rapt_memory memory{};
 
@@ -110,6 +110,10 @@ struct Plan {
     bool hasSource = module.findEntry("encode") >= 0;
     if (!status && hasSource)
       status = encode.bindEncode(module, report);
+    if (!status)
+      status = best.bindTop(module, "best_token", report);
+    if (!status)
+      status = top.bindTop(module, "top_tokens", report);
     if (!status)
       status = chooseLimits(*module.manifest, options, entry, hasSource, limits, report);
     if (!status && hasSource && entry.stateBytes != encode.stateBytes)
@@ -139,6 +143,8 @@ struct Plan {
         uint64_t(limits.blocks) + uint64_t(limits.rows) * sizeof(Piece);
     if (hasSource)
       memory.other += 4 * uint64_t(limits.rows) * uint64_t(limits.table + 1);
+    if (top.code)
+      memory.other += 4 * uint64_t(limits.wanted) * uint64_t(1 + 2 * std::max(best.columns, top.columns));
     if (limits.stateBytes)
       memory.other += uint64_t(firstSlots(limits)) * uint64_t(limits.stateBytes + 9) + 8 * uint64_t(limits.rows);
     return RAPT_OK;
@@ -163,6 +169,11 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
     if (enough)
       c.states.take(); // slot 0
   }
+  if (enough && c.top.code) {
+    const auto most = size_t(l.wanted * std::max(c.best.columns, c.top.columns));
+    enough = c.among.allocate(c.memory, size_t(l.wanted)) && c.topIds.allocate(c.memory, most) &&
+             c.topLogits.allocate(c.memory, most);
+  }
   rapt_status status = RAPT_OK;
   if (!enough)
     status = report.fail(RAPT_NOMEM, "no memory for a context: %llu bytes of cache for %lld tokens, %llu of workspace",
@@ -178,9 +189,11 @@ rapt_status openStream(rapt_context &c, const Report &report) {
   if (rapt_status status = DeviceStream::make(*c.module->device, c.stream, report))
     return status;
   c.arguments.reset(new (std::nothrow) DeviceArguments(*c.stream, c.memory));
-  if (!c.arguments)
+  c.choice.reset(new (std::nothrow) DeviceArguments(*c.stream, c.memory));
+  c.graphs.reset(new (std::nothrow) DeviceGraphs(*c.stream, c.log, c.user));
+  if (!c.arguments || !c.choice || !c.graphs || !c.graphs->reserve(c.module->manifest->entries, c.memory))
     return report.fail(RAPT_NOMEM, "no memory for a context");
-  c.execution.useDevice(*c.stream, *c.arguments);
+  c.execution.useDevice(*c.stream, *c.arguments, *c.graphs);
   return RAPT_OK;
 }
 
@@ -281,6 +294,8 @@ rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *gi
     status = plan.make(*module, options, made->execution.workers(), report);
   made->entry = plan.entry;
   made->encode = plan.encode;
+  made->best = plan.best;
+  made->top = plan.top;
   made->limits = plan.limits;
   made->log = options.log;
   made->progress = options.progress;

@@ -9,10 +9,12 @@
 #pragma once
 #include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/DeviceArguments.h"
+#include "lib/Runtime/DeviceGraphs.h"
 #include "lib/Runtime/Execution.h"
 #include "lib/Runtime/Memory.h"
 #include "lib/Runtime/Module.h"
 #include "lib/Runtime/Profile.h"
+#include "rapt/rapt_top.h"
 #include <unistd.h>
 
 namespace rapt::runtime {
@@ -42,9 +44,13 @@ enum class Role : uint8_t {
   LogSumExp,
   DecoderLogSumExp,
   CrossLogSumExp,
-  EncoderLogSumExp
+  EncoderLogSumExp,
+  GivenLogits,
+  Among,
+  TopIds,
+  TopLogits
 };
-inline constexpr int roleCount = 24;
+inline constexpr int roleCount = 28;
 enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks, Slots };
 inline constexpr int dimCount = 7;
 
@@ -65,7 +71,7 @@ struct Entry {
   int buffers = 0, extents = 0;            ///< how many of `roles` and `dims` it has
   Role roles[roleCount]{};
   Dim dims[dimCount]{};
-  int64_t columns = 0;    ///< of a token of encode's output, whose rows may be padded
+  int64_t columns = 0;    ///< of a token of encode's output, whose rows may be padded, or of a row of tokens
   int64_t stateBytes = 0; ///< of what a sequence keeps beside the cache; 0 where it keeps nothing
   bool isSerial = false;  ///< takes exactly one token of each row
   int maps = 0;           ///< how many of `map` it has
@@ -77,9 +83,14 @@ struct Entry {
   rapt_status bindStep(const rapt_module &module, const Report &report);
   /// Binds the entry "encode", which the model must have.
   rapt_status bindEncode(const rapt_module &module, const Report &report);
+  /// Binds an entry that finds the most likely tokens, if the code is for a GPU and has it; `columns` is how many.
+  rapt_status bindTop(const rapt_module &module, const char *name, const Report &report);
   int64_t workspace(const int64_t (&values)[dimCount], int64_t workers) const;
+  /// `with`: arguments of its own on a GPU.
   rapt_status run(Execution &execution, void *const (&given)[roleCount], const int64_t (&values)[dimCount],
-                  const Report &report) const;
+                  const Report &report, DeviceArguments *with = nullptr) const;
+  /// The number of a role's buffer, which the entry has.
+  size_t bufferOf(Role role) const;
 
 private:
   /// `needed` has a bit for each role that the entry must have, `possible` for those that it may have besides.
@@ -173,6 +184,8 @@ struct rapt_context {
   rapt::runtime::Execution execution;
   rapt::runtime::Entry entry;  ///< "step"; without code where the model keeps no sequences
   rapt::runtime::Entry encode; ///< without code where sequences have no source
+  rapt::runtime::Entry best;   ///< the most likely token on a GPU; without code on CPUs
+  rapt::runtime::Entry top;    ///< several of them; the same
   rapt::runtime::Limits limits{};
   rapt_log_fn log = nullptr;
   rapt_progress_fn progress = nullptr;
@@ -181,6 +194,8 @@ struct rapt_context {
   mutable std::atomic<bool> busy{false};
   std::unique_ptr<rapt::runtime::DeviceStream> stream;       ///< of code for GPUs, null otherwise
   std::unique_ptr<rapt::runtime::DeviceArguments> arguments; ///< the same
+  std::unique_ptr<rapt::runtime::DeviceArguments> choice;    ///< of `best` and `top`: the step's hold the logits
+  std::unique_ptr<rapt::runtime::DeviceGraphs> graphs;       ///< the same
 
   rapt::runtime::BlockPool blocks;
   rapt::runtime::BlockPool states; ///< slot 0 stays zero: the state of a new sequence
@@ -191,10 +206,12 @@ struct rapt_context {
   rapt::runtime::CodeMemory workspace;
   rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, want, sourceLength, sourceTable, stateSlot,
       stateTarget;
-  rapt::runtime::Array<int32_t> inputIds; ///< of sources, which may be longer than a part of a step
-  rapt::runtime::Array<float> hidden;     ///< what the encoder gives for them
-  rapt::runtime::Array<float> staged;     ///< [wanted, vocabulary], for logits that go to scattered buffers
-  rapt::runtime::Array<float> logits;     ///< what rapt_chunk.logits points at, [rows, vocabulary]
+  rapt::runtime::Array<int32_t> inputIds;      ///< of sources, which may be longer than a part of a step
+  rapt::runtime::Array<float> hidden;          ///< what the encoder gives for them
+  rapt::runtime::Array<float> staged;          ///< [wanted, vocabulary], for logits that go to scattered buffers
+  rapt::runtime::Array<float> logits;          ///< what rapt_chunk.logits points at, [rows, vocabulary]
+  rapt::runtime::Array<int32_t> among, topIds; ///< arguments of `best` and `top`
+  rapt::runtime::Array<float> topLogits;       ///< the same
   rapt::runtime::Array<rapt::runtime::Piece> pieces;
   rapt::runtime::Array<char> staging; ///< tensors of an EntryRun
   rapt::runtime::MapBuffers stepMaps, encodeMaps;
@@ -249,8 +266,9 @@ private:
 /// The sequence's slot; null, with a message, where there is none.
 Sequence *findOrTell(rapt_context &context, rapt_sequence sequence, const Report &report);
 
-/// rapt_step for a caller that holds the context already.
-rapt_status step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report);
+/// rapt_step for a caller that holds the context already; rapt_step_top with `tops`, one for each chunk.
+rapt_status step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report,
+                 const StructArray<const rapt_top> *tops = nullptr);
 
 /// Calls `body`, which runs compiled code, while it holds the context. A cancel that is pending at the beginning or
 /// arrives meanwhile is obeyed and reset, whatever else is wrong with the call.

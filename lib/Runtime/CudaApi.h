@@ -27,7 +27,9 @@ enum : Result {
   NotFound = 500,
   IllegalAddress = 700, ///< first and last of the failures that a running kernel causes
   LaunchFailed = 719,
-  NotSupported = 801
+  NotSupported = 801,
+  CaptureUnsupported = 900, ///< an operation that a stream which is captured forbids, and the end of such a capture
+  CaptureInvalidated = 901
 };
 
 using Device = int;

@@ -9,9 +9,15 @@ constexpr uint64_t alignment = 256; ///< of a buffer, as the driver's own alloca
 constexpr uint64_t largest = uint64_t(1) << 46;
 /// Larger inputs, and larger outputs, are copied from and to where they are.
 constexpr uint64_t mostPinned = uint64_t(4) << 20;
+/// The GPU's memory for arguments has a size of these, or else as many bytes as are needed: sequences that join a step
+/// shall not move it, as graphs know its address.
+constexpr uint64_t roomySizes[] = {uint64_t(64) << 10, uint64_t(1) << 20, uint64_t(16) << 20};
 
-bool isCopied(const ManifestBuffer &buffer) {
-  return buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;
+uint64_t roomFor(uint64_t bytes) {
+  for (uint64_t size : roomySizes)
+    if (bytes <= size)
+      return size;
+  return bytes;
 }
 
 } // namespace
@@ -21,15 +27,23 @@ DeviceArguments::~DeviceArguments() {
   stream.releasePinned(pinned);
 }
 
-rapt_status DeviceArguments::place(const ManifestEntry &entry, const int64_t *dims, const Report &report) {
+DeviceArguments::Way DeviceArguments::wayOf(const ManifestEntry &entry, size_t buffer, void *const *buffers) const {
+  const BufferKind kind = entry.buffers[buffer].kind;
+  return kind == BufferKind::Output                        ? buffers[buffer] ? Way::Out : Way::Left
+         : kind == BufferKind::Input && buffer != resident ? Way::In
+                                                           : Way::Resident;
+}
+
+rapt_status DeviceArguments::place(const ManifestEntry &entry, void *const *buffers, const int64_t *dims,
+                                   const Report &report) {
   const size_t count = entry.buffers.size();
   if (count > slots.size() && (!slots.allocate(memory, count) || !addresses.allocate(memory, count)))
     return report.fail(RAPT_NOMEM, "no memory for %zu buffers", count);
-  uint64_t end = 0;
-  for (BufferKind kind : {BufferKind::Input, BufferKind::Output}) {
+  uint64_t ends[3], end = 0;
+  for (Way way : {Way::In, Way::Out, Way::Left}) {
     for (size_t i = 0; i < count; ++i) {
       const ManifestBuffer &buffer = entry.buffers[i];
-      if (buffer.kind != kind)
+      if (wayOf(entry, i, buffers) != way)
         continue;
       uint64_t bytes = elementBytes(buffer);
       for (const ManifestExtent &e : buffer.shape)
@@ -38,17 +52,20 @@ rapt_status DeviceArguments::place(const ManifestEntry &entry, const int64_t *di
       slots[i] = {end, bytes};
       end += (bytes + alignment - 1) / alignment * alignment;
     }
-    (kind == BufferKind::Input ? inputBytes : outputBytes) = kind == BufferKind::Input ? end : end - inputBytes;
+    ends[int(way)] = end;
   }
+  inputBytes = ends[int(Way::In)];
+  outputBytes = ends[int(Way::Out)] - inputBytes;
+  allBytes = end;
   return RAPT_OK;
 }
 
 /// Memory for the arguments of this run. False with a failure of the stream.
 bool DeviceArguments::makeRoom() {
-  if (const uint64_t all = inputBytes + outputBytes; all > stagedBytes || !staged) {
+  if (allBytes > stagedBytes || !staged) {
     stream.release(staged);
-    staged = stream.allocate(all, "tensors");
-    stagedBytes = staged ? all : 0;
+    staged = stream.allocate(roomFor(allBytes), "tensors");
+    stagedBytes = staged ? roomFor(allBytes) : 0;
   }
   auto wanted = [](uint64_t bytes) { return bytes <= mostPinned ? bytes : 0; };
   if (const uint64_t most = std::max(wanted(inputBytes), wanted(outputBytes)); most > pinnedBytes) {
@@ -61,15 +78,15 @@ bool DeviceArguments::makeRoom() {
 
 void *const *DeviceArguments::send(const ManifestEntry &entry, void *const *buffers, const int64_t *dims,
                                    rapt_status &status, const Report &report) {
-  status = place(entry, dims, report);
+  status = place(entry, buffers, dims, report);
   if (status || !makeRoom())
     return nullptr;
   const bool viaPinned = isPinned(inputBytes);
   stream.waitForMark(); // the inputs of the run before have been copied
   for (size_t i = 0; i < entry.buffers.size(); ++i) {
-    const ManifestBuffer &buffer = entry.buffers[i];
-    addresses[i] = isCopied(buffer) ? reinterpret_cast<void *>(staged + slots[i].offset) : buffers[i];
-    if (buffer.kind != BufferKind::Input || !slots[i].bytes)
+    const Way way = wayOf(entry, i, buffers);
+    addresses[i] = way == Way::Resident ? buffers[i] : reinterpret_cast<void *>(addressOf(i));
+    if (way != Way::In || !slots[i].bytes)
       continue;
     if (viaPinned)
       memcpy(pinned + slots[i].offset, buffers[i], slots[i].bytes);
@@ -90,7 +107,7 @@ void DeviceArguments::receive(const ManifestEntry &entry, void *const *buffers) 
   const bool viaPinned = isPinned(outputBytes);
   auto forEach = [&](auto copy) {
     for (size_t i = 0; i < entry.buffers.size(); ++i)
-      if (entry.buffers[i].kind == BufferKind::Output && slots[i].bytes)
+      if (wayOf(entry, i, buffers) == Way::Out && slots[i].bytes)
         copy(buffers[i], slots[i]);
   };
   if (viaPinned)

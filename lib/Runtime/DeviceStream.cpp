@@ -5,7 +5,7 @@
 
 namespace rapt::runtime {
 
-using cuda::Address, cuda::Event, cuda::Function, cuda::Result, cuda::Success;
+using cuda::Address, cuda::Event, cuda::Function, cuda::Graph, cuda::GraphExec, cuda::Result, cuda::Success;
 
 rapt_status DeviceStream::make(const Device &device, std::unique_ptr<DeviceStream> &stream, const Report &report,
                                cuda::Stream of) {
@@ -132,6 +132,44 @@ void DeviceStream::launch(const rapt_kernel *kernel, const void *arguments, int6
   check(device.driver.launch(function, unsigned(blocks), 1, 1, kernel->threads, 1, 1, kernel->shared_bytes, stream,
                              parameters, nullptr),
         "kernel %s cannot be started, or one before it failed", kernel->name);
+}
+
+void DeviceStream::beginCapture() {
+  attempt("a graph of kernels cannot be begun",
+          [&] { return device.driver.captureBegin(stream, cuda::captureOfThread); });
+  isCapturing = !failure;
+}
+
+GraphExec DeviceStream::endCapture(char (&problem)[textBytes]) {
+  if (!isCapturing)
+    return nullptr;
+  isCapturing = false;
+  DeviceScope scope(device);
+  Graph graph = nullptr;
+  GraphExec executable = nullptr;
+  check(device.driver.captureEnd(stream, &graph), "a graph of kernels cannot be ended");
+  if (!graph)
+    return nullptr;
+  const Result result = device.driver.graphInstantiate(&executable, graph, 0);
+  device.driver.graphDestroy(graph);
+  if (result == Success)
+    return executable;
+  snprintf(problem, sizeof problem, "GPU %d (%s) makes no graph of a step, whose kernels are started one by one: %s",
+           device.ordinal, device.name(), device.driver.text(result));
+  return nullptr;
+}
+
+void DeviceStream::launch(GraphExec graph) {
+  attempt("a graph of kernels cannot be started, or a kernel before it failed",
+          [&] { return device.driver.graphLaunch(graph, stream); });
+}
+
+void DeviceStream::destroy(GraphExec graph) {
+  if (!device.isOwn())
+    return;
+  DeviceScope scope(device);
+  device.driver.streamSynchronize(stream);
+  device.driver.graphExecDestroy(graph);
 }
 
 void DeviceStream::mark(int which) {

@@ -10,6 +10,7 @@ namespace rapt::runtime {
 /// told the operations after it do nothing. Used by the thread that holds the context alone.
 class DeviceStream {
 public:
+  static constexpr size_t textBytes = 1024; ///< of a message
   /// A stream of its own, or one `of` the caller's, which outlives it.
   static rapt_status make(const Device &device, std::unique_ptr<DeviceStream> &stream, const Report &report,
                           cuda::Stream of = nullptr);
@@ -32,6 +33,15 @@ public:
   void copyOut(void *to, cuda::Address from, uint64_t bytes);
   void launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks);
 
+  /// Until the end, launches are recorded and not run; no other operation is allowed.
+  void beginCapture();
+  /// The launches as a graph, which `destroy` ends. Null with a failure, or with a `problem` where the driver records
+  /// them but makes no graph, as without memory.
+  cuda::GraphExec endCapture(char (&problem)[textBytes]);
+  void launch(cuda::GraphExec graph);
+  /// Waits for operations that may use the graph.
+  void destroy(cuda::GraphExec graph);
+
   /// Notes how far the stream is, in mark 0 or 1.
   void mark(int which = 0);
   void waitForMark(int which = 0);
@@ -46,7 +56,6 @@ public:
   rapt_status tell(const Report &report);
 
   const Device &device;
-  static constexpr size_t textBytes = 1024; ///< of the message that is kept
 
 private:
   DeviceStream(const Device &device, cuda::Stream stream) : device(device), stream(stream), isBorrowed(stream) {}
@@ -64,6 +73,7 @@ private:
   const bool isBorrowed;
   cuda::Event marks[2] = {};
   bool isMarked[2] = {};
+  bool isCapturing = false;
   rapt_status failure = RAPT_OK;
   char text[textBytes] = "";
 };

@@ -39,7 +39,11 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
                                            {"decoder_log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
                                            {"cross_log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"encoder_log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""}};
+                                           {"encoder_log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
+                                           {"logits", BufferKind::Input, "f32", "wanted", 0, ""},
+                                           {"among", BufferKind::Input, "i32", "wanted"},
+                                           {"top_ids", BufferKind::Output, "i32", "wanted", 0, ""},
+                                           {"top_logits", BufferKind::Output, "f32", "wanted", 0, ""}};
 constexpr const char *dimNames[dimCount] = {"tokens", "rows", "wanted", "table", "blocks", "source_blocks", "slots"};
 
 int findRole(const ManifestBuffer &buffer) {
@@ -91,6 +95,8 @@ constexpr Role stateRoles[] = {Role::State, Role::StateSlot, Role::StateTarget};
 constexpr Role sourceRoles[] = {Role::Cache, Role::SourceLength, Role::SourceTable};
 constexpr Role encodeRoles[] = {Role::Weights, Role::Workspace, Role::InputIds, Role::RowBegin, Role::Hidden};
 constexpr Role encodedRoles[] = {Role::Cache, Role::Past, Role::SourceTable};
+constexpr Role topRoles[] = {Role::Weights, Role::Workspace, Role::GivenLogits,
+                             Role::Among,   Role::TopIds,    Role::TopLogits};
 constexpr Role firstStateRoles[] = {Role::State, Role::StateTarget};
 
 constexpr Role stepMaps[] = {Role::Attentions, Role::DecoderAttentions, Role::CrossAttentions,
@@ -170,6 +176,30 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   return RAPT_OK;
 }
 
+rapt_status Entry::bindTop(const rapt_module &module, const char *name, const Report &report) {
+  const int index = module.device ? module.findEntry(name) : -1;
+  if (index < 0)
+    return RAPT_OK;
+  if (rapt_status status = bind(module, index, bitsOf(topRoles), 0, report))
+    return status;
+  auto widthOf = [&](Role role) {
+    const ManifestBuffer &buffer = manifest->buffers[bufferOf(role)];
+    return buffer.shape.size() == 2 ? buffer.shape[1].plus : 0;
+  };
+  columns = widthOf(Role::TopIds);
+  if (columns < 1 || widthOf(Role::TopLogits) != columns || widthOf(Role::GivenLogits) != module.manifest->vocabulary)
+    return report.fail(RAPT_UNSUPPORTED, "entry %s of %s gives no tokens for %lld logits", name,
+                       module.manifest->name.c_str(), (long long)module.manifest->vocabulary);
+  return RAPT_OK;
+}
+
+size_t Entry::bufferOf(Role role) const {
+  size_t number = 0;
+  while (roles[number] != role)
+    ++number;
+  return number;
+}
+
 /// False where the buffer has not the shape of an output of attention.
 bool Entry::addMap(const ManifestBuffer &buffer, Role role) {
   const int rank = role >= Role::LogSumExp ? 2 : 3;
@@ -232,14 +262,14 @@ int64_t Entry::workspace(const int64_t (&values)[dimCount], int64_t workers) con
 }
 
 rapt_status Entry::run(Execution &execution, void *const (&given)[roleCount], const int64_t (&values)[dimCount],
-                       const Report &report) const {
+                       const Report &report, DeviceArguments *with) const {
   void *orderedBuffers[roleCount];
   int64_t orderedDims[dimCount];
   for (int i = 0; i < buffers; ++i)
     orderedBuffers[i] = given[int(roles[i])];
   for (int i = 0; i < extents; ++i)
     orderedDims[i] = values[int(dims[i])];
-  return execution.run(*manifest, code->run, orderedBuffers, orderedDims, report);
+  return execution.run(*manifest, code->run, orderedBuffers, orderedDims, report, with);
 }
 
 rapt_status allocateMaps(rapt_context &context, const Entry &entry, MapBuffers &maps, int64_t tokens,

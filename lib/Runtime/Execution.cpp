@@ -2,6 +2,7 @@
 #include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/Cpu.h"
 #include "lib/Runtime/DeviceArguments.h"
+#include "lib/Runtime/DeviceGraphs.h"
 #include "lib/Runtime/Profile.h"
 
 namespace rapt::runtime {
@@ -83,15 +84,15 @@ int32_t Execution::tensorMap(void *user, const rapt_boxes *tensor, void *map) {
 }
 
 rapt_status Execution::runOnDevice(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers,
-                                   const int64_t *dims, const Report &report) {
+                                   const int64_t *dims, const Report &report, DeviceArguments &with) {
   DeviceScope scope(stream->device);
   rapt_env env{this, parallelFor, workerCount, launch, tensorMap};
   rapt_status status = RAPT_OK;
   int32_t result = stopped;
-  if (void *const *sent = arguments->send(entry, buffers, dims, status, report))
-    result = code(&env, sent, dims);
+  if (void *const *sent = with.send(entry, buffers, dims, status, report))
+    result = isCanceled() ? stopped : graphs->run(entry, code, env, sent, dims);
   if (result == 0)
-    arguments->receive(entry, buffers);
+    with.receive(entry, buffers);
   if (status)
     return status;
   if (stream->hasFailed())
@@ -113,9 +114,9 @@ rapt_status Execution::cause(rapt_status status, const Report &report) {
 }
 
 rapt_status Execution::run(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
-                           const Report &report) {
+                           const Report &report, DeviceArguments *with) {
   if (stream)
-    return runOnDevice(entry, code, buffers, dims, report);
+    return runOnDevice(entry, code, buffers, dims, report, with ? *with : *arguments);
   rapt_env env{this, parallelFor, workerCount, nullptr, nullptr};
   int32_t result;
   {

@@ -7,6 +7,7 @@
 namespace rapt::runtime {
 
 class DeviceArguments;
+class DeviceGraphs;
 class DeviceStream;
 class Profile;
 struct ManifestEntry;
@@ -18,7 +19,9 @@ public:
   /// GPUs.
   rapt_status choose(rapt_pool *pool, const rapt_executor *executor, bool isForDevice, const Report &report);
   /// From now on entries start kernels on a GPU.
-  void useDevice(DeviceStream &on, DeviceArguments &with) { stream = &on, arguments = &with; }
+  void useDevice(DeviceStream &on, DeviceArguments &with, DeviceGraphs &as) {
+    stream = &on, arguments = &with, graphs = &as;
+  }
   int64_t workers() const { return workerCount; }
 
   /// Async-signal-safe.
@@ -32,8 +35,9 @@ public:
   }
 
   /// Runs an entry. RAPT_CANCELLED when it was canceled, RAPT_INVALID when the executor broke its contract.
+  /// `with`: arguments of its own on a GPU.
   rapt_status run(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
-                  const Report &report);
+                  const Report &report, DeviceArguments *with = nullptr);
   /// Waits for a GPU's work.
   rapt_status wait(const Report &report);
   /// A call's outcome, in whose message a GPU's failure is told where that is the cause.
@@ -47,12 +51,13 @@ private:
   static int32_t tensorMap(void *user, const rapt_boxes *tensor, void *map);
   static int32_t launch(void *user, const rapt_kernel *kernel, const void *arguments, int64_t blocks);
   rapt_status runOnDevice(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
-                          const Report &report);
+                          const Report &report, DeviceArguments &with);
   static void guardedTask(void *closure, int64_t begin, int64_t end, int64_t worker);
 
   rapt_executor executor{};
   DeviceStream *stream = nullptr; ///< null for code for CPUs
   DeviceArguments *arguments = nullptr;
+  DeviceGraphs *graphs = nullptr;
   int64_t workerCount = 1;
   std::atomic<int> canceled{0};
   std::atomic<int64_t> badWorker{-1};

@@ -1,5 +1,6 @@
 // A step: check everything, take the blocks, run the chunks part by part, and only then let the sequences grow.
 #include "lib/Runtime/Context.h"
+#include "lib/Runtime/Top.h"
 #include <algorithm>
 #include <cstring>
 
@@ -10,8 +11,9 @@ using ll = long long;
 
 class Step {
 public:
-  Step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report)
-      : c(context), l(context.limits), chunks(chunks), count(count), report(report) {}
+  Step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report,
+       const StructArray<const rapt_top> *tops)
+      : c(context), l(context.limits), chunks(chunks), count(count), report(report), tops(tops) {}
   rapt_status run();
 
 private:
@@ -22,6 +24,12 @@ private:
   bool copiesLast(const Sequence &s) const {
     return s.blockCount && s.length % l.block && c.blocks.isShared(s.table[s.blockCount - 1]);
   }
+  rapt_status checkTop(size_t i);
+  bool isTop(size_t i) const { return tops && (*tops)[i].count; }
+  int64_t amongOf(size_t i) const { return (*tops)[i].among ? (*tops)[i].among : l.vocabulary; }
+  void findChooser();
+  rapt_status chooseOnDevice(const int64_t (&dims)[dimCount]);
+  void chooseOnHost();
   rapt_status placeLogits();
   void takeBlocks(size_t i);
   void giveBack(size_t i);
@@ -42,6 +50,8 @@ private:
   StructArray<rapt_chunk> chunks;
   size_t count;
   const Report &report;
+  const StructArray<const rapt_top> *tops; ///< null: logits are wanted
+  const Entry *chooser = nullptr;          ///< that finds all of them on a GPU, null where the host does
   int64_t total = 0, neededBlocks = 0, longest = 0;
   size_t chunk = 0; ///< where the next part starts: chunk and token in it
   int64_t at = 0;
@@ -96,10 +106,39 @@ rapt_status Step::checkChunk(size_t i) {
   return checkTokens(i);
 }
 
+rapt_status Step::checkTop(size_t i) {
+  const rapt_top &top = (*tops)[i];
+  if (top.count < 0 || top.count > mostTop)
+    return report.fail(RAPT_INVALID, "top %zu asks for %lld tokens, not 0 to %lld", i, ll(top.count), ll(mostTop));
+  if (!top.count)
+    return RAPT_OK;
+  if (chunks[i].want != RAPT_LOGITS_LAST || chunks[i].output)
+    return report.fail(RAPT_INVALID, "chunk %zu has a top: it must want RAPT_LOGITS_LAST, without output", i);
+  if (!top.ids || !top.logits || !isAligned(top.ids) || !isAligned(top.logits))
+    return report.fail(RAPT_INVALID, "top %zu: its ids are at %p and its logits at %p", i, static_cast<void *>(top.ids),
+                       static_cast<void *>(top.logits));
+  if (top.among < 0 || top.among > l.vocabulary)
+    return report.fail(RAPT_INVALID, "top %zu is among %lld ids, not 0 to %lld", i, ll(top.among), ll(l.vocabulary));
+  return RAPT_OK;
+}
+
+/// Lets the GPU find the tokens if no chunk wants its logits, and none wants more tokens than the entries give.
+void Step::findChooser() {
+  int64_t most = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (logitRows(chunks[i]) && !isTop(i))
+      return;
+    most = std::max(most, isTop(i) ? (*tops)[i].count : 0);
+  }
+  const Entry &wanted = most <= c.best.columns ? c.best : c.top;
+  if (most && wanted.code && most <= wanted.columns)
+    chooser = &wanted;
+}
+
 rapt_status Step::check() {
   ++c.steps;
   for (size_t i = 0; i < count; ++i)
-    if (rapt_status status = checkChunk(i))
+    if (rapt_status status = checkChunk(i); status || (tops && (status = checkTop(i))))
       return status;
   if (neededBlocks > c.blocks.available())
     return report.fail(
@@ -116,7 +155,7 @@ rapt_status Step::check() {
 rapt_status Step::placeLogits() {
   int64_t own = 0;
   for (size_t i = 0; i < count; ++i)
-    own += chunks[i].output ? 0 : logitRows(chunks[i]);
+    own += chunks[i].output || chooser ? 0 : logitRows(chunks[i]);
   uint64_t need;
   if (!multiply(uint64_t(own), uint64_t(l.vocabulary), need) ||
       (need > c.logits.size() && !c.logits.allocate(c.memory, need))) {
@@ -125,7 +164,7 @@ rapt_status Step::placeLogits() {
     return report.fail(RAPT_NOMEM, "no memory for %lld rows of logits of %lld floats", ll(own), ll(l.vocabulary));
   }
   int64_t row = 0;
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < count && !chooser; ++i)
     if (int64_t rowsHere = logitRows(chunks[i])) {
       chunks[i].logits = chunks[i].output ? chunks[i].output : c.logits.data() + row * l.vocabulary;
       row += chunks[i].output ? 0 : rowsHere;
@@ -167,7 +206,7 @@ void Step::giveBack(size_t i) {
 /// Adds `take` tokens of the chunk from `at` on, of which the last `rowsHere` want logits.
 void Step::addTokens(int64_t take, int64_t rowsHere) {
   const rapt_chunk &k = chunks[chunk];
-  if (rowsHere) {
+  if (rowsHere && !chooser) {
     float *to = const_cast<float *>(k.logits) + (k.want == RAPT_LOGITS_ALL ? at * l.vocabulary : 0);
     if (!wanted)
       direct = to;
@@ -276,6 +315,43 @@ void Step::scatter() {
   }
 }
 
+/// Finds the most likely tokens of the part's logits, which the GPU's memory holds.
+rapt_status Step::chooseOnDevice(const int64_t (&dims)[dimCount]) {
+  int64_t row = 0;
+  for (size_t r = 0; r < rows; ++r)
+    if (c.pieces[r].wanted)
+      c.among[size_t(row++)] = int32_t(amongOf(c.pieces[r].chunk));
+  c.choice->resident = chooser->bufferOf(Role::GivenLogits);
+  void *buffers[roleCount] = {};
+  buffers[int(Role::Weights)] = const_cast<void *>(c.weights());
+  buffers[int(Role::Workspace)] = c.workspace.data();
+  buffers[int(Role::GivenLogits)] = reinterpret_cast<void *>(c.arguments->addressOf(c.entry.bufferOf(Role::Logits)));
+  buffers[int(Role::Among)] = c.among.data();
+  buffers[int(Role::TopIds)] = c.topIds.data();
+  buffers[int(Role::TopLogits)] = c.topLogits.data();
+  if (rapt_status status = chooser->run(c.execution, buffers, dims, report, c.choice.get()))
+    return status;
+  row = 0;
+  for (size_t r = 0; r < rows; ++r)
+    if (c.pieces[r].wanted) {
+      const rapt_top &top = (*tops)[c.pieces[r].chunk];
+      memcpy(top.ids, &c.topIds[size_t(row * chooser->columns)], size_t(top.count) * sizeof(int32_t));
+      memcpy(top.logits, &c.topLogits[size_t(row * chooser->columns)], size_t(top.count) * sizeof(float));
+      ++row;
+    }
+  return RAPT_OK;
+}
+
+void Step::chooseOnHost() {
+  for (size_t r = 0; r < rows; ++r) {
+    const size_t i = c.pieces[r].chunk;
+    if (!c.pieces[r].wanted || !isTop(i))
+      continue;
+    findTop(chunks[i].logits, amongOf(i), (*tops)[i]);
+    chunks[i].logits = nullptr;
+  }
+}
+
 rapt_status Step::runPart() {
   int64_t table = 1;
   for (size_t r = 0; r < rows; ++r) {
@@ -283,13 +359,16 @@ rapt_status Step::runPart() {
     table = std::max(table, c.blocksFor(sequence(p.chunk).length + p.begin + p.count));
   }
   const int64_t dims[dimCount] = {tokens, int64_t(rows), wanted, table, l.blocks, fillSources(), c.states.size()};
-  if (rapt_status status = c.reserveWorkspace(c.entry.workspace(dims, c.execution.workers()), report))
+  int64_t bytes = c.entry.workspace(dims, c.execution.workers());
+  if (chooser && wanted && bytes >= 0)
+    bytes = std::max(bytes, chooser->workspace(dims, c.execution.workers()));
+  if (rapt_status status = c.reserveWorkspace(bytes, report))
     return status;
-  bool staged = wanted && !direct;
+  bool staged = wanted && !direct && !chooser;
   if (staged && !c.staged.data() && !c.staged.allocate(c.memory, l.wanted * l.vocabulary))
     return report.fail(RAPT_NOMEM, "no memory for %lld rows of logits", ll(l.wanted));
   fillArguments(table);
-  float *logits = staged ? c.staged.data() : direct ? direct : c.logits.data();
+  float *logits = chooser && wanted ? nullptr : staged ? c.staged.data() : direct ? direct : c.logits.data();
   void *buffers[roleCount] = {};
   auto put = [&](Role role, const void *data) { buffers[int(role)] = const_cast<void *>(data); };
   put(Role::Weights, c.weights());
@@ -311,6 +390,10 @@ rapt_status Step::runPart() {
     status = c.entry.run(c.execution, buffers, dims, report);
   if (!status && staged)
     scatter();
+  if (!status && chooser && wanted)
+    status = chooseOnDevice(dims);
+  else if (!status && tops)
+    chooseOnHost();
   for (size_t r = 0; r < rows; ++r) { // the next part goes on from what this one left
     Sequence &s = sequence(c.pieces[r].chunk);
     s.stateRead = s.stateNext;
@@ -337,6 +420,8 @@ rapt_status Step::runParts() {
 
 rapt_status Step::run() {
   rapt_status status = check();
+  if (!status && tops)
+    findChooser();
   if (!status)
     status = placeLogits();
   if (status)
@@ -365,22 +450,37 @@ rapt_status Step::run() {
 
 } // namespace
 
-rapt_status step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report) {
-  return Step(context, chunks, count, report).run();
+rapt_status step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report,
+                 const StructArray<const rapt_top> *tops) {
+  return Step(context, chunks, count, report, tops).run();
 }
 
 } // namespace rapt::runtime
 
-extern "C" rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
-                                 size_t message_size) {
+static rapt_status takeStep(rapt_context *context, rapt_chunk *chunks, const rapt_top *const *tops, size_t count,
+                            const rapt::runtime::Report &report) {
   using namespace rapt::runtime;
-  Report report(message, message_size);
   return runCall(context, report, [&]() -> rapt_status {
     ProfiledCall call(context->execution.profile);
     if (!chunks || count == 0)
       return report.fail(RAPT_INVALID, "the step has no chunks");
+    if (tops && !*tops)
+      return report.fail(RAPT_INVALID, "the tops are NULL");
     StructArray<rapt_chunk> list;
+    StructArray<const rapt_top> topList;
     rapt_status status = list.take(chunks, count, "rapt_chunk", report);
-    return status ? status : step(*context, list, count, report);
+    if (!status && tops)
+      status = topList.take(*tops, count, "rapt_top", report);
+    return status ? status : step(*context, list, count, report, tops ? &topList : nullptr);
   });
+}
+
+extern "C" rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
+                                 size_t message_size) {
+  return takeStep(context, chunks, nullptr, count, rapt::runtime::Report(message, message_size));
+}
+
+extern "C" rapt_status rapt_step_top(rapt_context *context, rapt_chunk *chunks, const rapt_top *tops, size_t count,
+                                     char *message, size_t message_size) {
+  return takeStep(context, chunks, &tops, count, rapt::runtime::Report(message, message_size));
 }

@@ -15,6 +15,8 @@ struct Continuation {
   Owned<rapt_text_stream> stream; ///< null when ids are printed
   Sequence sequence;
   Ids made, next;               ///< `next`: tokens of the next step
+  Ids topIds;                   ///< the most likely tokens, where a GPU finds them
+  std::vector<float> topLogits; ///< theirs
   std::string output;           ///< what is not printed yet, or all of it for --json
   const char *reason = nullptr; ///< why it ended; null while it goes on
 

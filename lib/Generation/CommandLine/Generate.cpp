@@ -4,6 +4,7 @@
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Continuation.h"
 #include "lib/Support/Json.h"
+#include "rapt/rapt_sample.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +13,8 @@ namespace rapt::run {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr int64_t mostOnDevice = 64; // tokens that a GPU finds
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -34,6 +37,7 @@ struct Generation {
 private:
   Outcome begin();
   Outcome loop();
+  Outcome step(std::vector<rapt_chunk> &chunks, const std::vector<Continuation *> &live);
   Outcome take(Continuation &one, const float *logits);
   Outcome emit(Continuation &one, int32_t id, bool &stopped);
   Outcome put(Continuation &one, rapt_text_view piece);
@@ -162,11 +166,31 @@ Outcome Generation::showFinished() {
   return {};
 }
 
+/// A GPU finds the most likely tokens where they are enough, so that no logits are copied.
+Outcome Generation::step(std::vector<rapt_chunk> &chunks, const std::vector<Continuation *> &live) {
+  int64_t most = *model.info.target_gpu ? 1 : 0;
+  for (const Continuation *one : live) {
+    const int64_t needed = rapt_sampler_top_needed(one->sampler.get());
+    most = most && needed ? std::max(most, needed) : 0;
+  }
+  std::vector<rapt_top> tops;
+  for (Continuation *one : live) {
+    one->topIds.resize(most <= mostOnDevice ? size_t(most) : 0);
+    one->topLogits.resize(one->topIds.size());
+    tops.push_back(
+        {sizeof(rapt_top), int64_t(one->topIds.size()), text.vocabulary, one->topIds.data(), one->topLogits.data()});
+  }
+  return live[0]->topIds.empty() ? model.context.step(chunks) : model.context.step(chunks, tops);
+}
+
 /// Chooses the next token of a text.
 Outcome Generation::take(Continuation &one, const float *logits) {
   int32_t id = 0;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    rapt_status status = rapt_sampler_sample(one.sampler.get(), logits, size_t(text.vocabulary), &id, message, size);
+    rapt_status status =
+        logits ? rapt_sampler_sample(one.sampler.get(), logits, size_t(text.vocabulary), &id, message, size)
+               : rapt_sampler_sample_top(one.sampler.get(), one.topIds.data(), one.topLogits.data(), one.topIds.size(),
+                                         size_t(text.vocabulary), &id, message, size);
     return status ? status : rapt_sampler_accept(one.sampler.get(), &id, 1, message, size);
   });
   if (!outcome)
@@ -212,7 +236,7 @@ Outcome Generation::loop() {
       }
     if (chunks.empty())
       return {};
-    if (Outcome outcome = model.context.step(chunks); !outcome)
+    if (Outcome outcome = step(chunks, live); !outcome)
       return outcome;
     const bool isFirst = total == 0;
     for (size_t i = 0; i < live.size(); ++i)

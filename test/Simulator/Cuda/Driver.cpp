@@ -47,6 +47,10 @@ const char *textOf(Result result) {
     return "named symbol not found";
   case LaunchFailed:
     return "unspecified launch failure";
+  case CaptureUnsupported:
+    return "operation not permitted when stream is capturing";
+  case CaptureInvalidated:
+    return "operation failed due to a previous error during capture";
   default:
     return "operation not supported";
   }
@@ -148,6 +152,8 @@ EXPORT cuModuleLoadDataEx(Module *module, const void *image, unsigned, int *, vo
   std::lock_guard lock(state.mutex);
   if (!hasContext(state))
     return InvalidContext;
+  if (state.forbidsInCapture())
+    return CaptureUnsupported;
   const char *text = static_cast<const char *>(image);
   if (memcmp(text,
              "\x7f"
@@ -179,6 +185,8 @@ EXPORT cuModuleUnload(Module module) {
 }
 EXPORT cuModuleGetFunction(Function *function, Module module, const char *name) {
   std::lock_guard lock(State::get().mutex);
+  if (State::get().forbidsInCapture()) // it may load the kernel
+    return CaptureUnsupported;
   const ptx::Kernel *kernel = module->loaded->module.find(name);
   if (!kernel)
     return NotFound;
@@ -216,6 +224,8 @@ EXPORT cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigne
     const ptx::Parameter &parameter = function->kernel->parameters[place];
     memcpy(options.parameters.data() + parameter.offset, parameters[place], parameter.size);
   }
+  if (!stream || !stream->isCapturing())
+    ++state.counts.kernels;
   return state.issue(stream,
                      [&state, function, options = std::move(options)] { return state.run(*function, options); });
 }
@@ -241,4 +251,10 @@ EXPORT cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address,
     return InvalidValue;
   result.encode(std::span<std::byte, tensorMapBytes>(static_cast<std::byte *>(map), tensorMapBytes));
   return Success;
+}
+
+//===- For tests -------------------------------------------------------------------===//
+
+extern "C" __attribute__((visibility("default"))) void raptSimulatedCounts(Counts *counts) {
+  *counts = State::get().counts;
 }

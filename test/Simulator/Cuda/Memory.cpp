@@ -22,6 +22,8 @@ EXPORT cuMemAlloc_v2(Address *address, size_t bytes) {
   std::lock_guard lock(state.mutex);
   if (state.current.empty())
     return InvalidContext;
+  if (state.forbidsInCapture())
+    return CaptureUnsupported;
   if (bytes == 0)
     return InvalidValue;
   if (bytes > state.memory || state.simulator.global().allocatedBytes() > state.memory - bytes)
@@ -32,6 +34,8 @@ EXPORT cuMemAlloc_v2(Address *address, size_t bytes) {
 EXPORT cuMemFree_v2(Address address) {
   State &state = State::get();
   std::lock_guard lock(state.mutex);
+  if (state.forbidsInCapture())
+    return CaptureUnsupported;
   return resultOf(address == 0 || state.simulator.global().free(address));
 }
 EXPORT cuMemGetInfo_v2(size_t *free, size_t *total) {
@@ -42,6 +46,8 @@ EXPORT cuMemGetInfo_v2(size_t *free, size_t *total) {
   return Success;
 }
 EXPORT cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
+  if (State::get().forbidsInCapture())
+    return CaptureUnsupported;
   *memory = malloc(bytes);
   return *memory ? Success : OutOfMemory;
 }
@@ -59,6 +65,7 @@ EXPORT cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream s
 EXPORT cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream stream) {
   State &state = State::get();
   std::lock_guard lock(state.mutex);
+  state.counts.hostBytes += bytes;
   return state.issue(stream, [&state, to, from, bytes] {
     return resultOf(state.simulator.global().read(from, {static_cast<std::byte *>(to), bytes}));
   });
@@ -86,45 +93,73 @@ EXPORT cuStreamCreate(Stream *stream, unsigned) {
   return Success;
 }
 EXPORT cuStreamDestroy_v2(Stream stream) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  state.captured.erase(stream);
   delete stream;
   return Success;
 }
 EXPORT cuStreamSynchronize(Stream stream) {
   State &state = State::get();
   StreamHandle &target = stream ? *stream : state.defaultStream;
-  return target.isCapturing ? NotSupported : target.failure;
+  if (target.isCapturing()) {
+    target.isInvalid = true;
+    return CaptureUnsupported;
+  }
+  return target.failure;
 }
 EXPORT cuStreamBeginCapture_v2(Stream stream, int) {
-  if (!stream || stream->isCapturing)
+  if (!stream || stream->isCapturing())
     return InvalidValue;
-  stream->isCapturing = true;
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  stream->captor = std::this_thread::get_id();
+  stream->isInvalid = false;
+  state.captured.insert(stream);
   return Success;
 }
 EXPORT cuStreamEndCapture(Stream stream, Graph *graph) {
-  if (!stream || !stream->isCapturing)
+  if (!stream || !stream->isCapturing())
     return InvalidValue;
-  stream->isCapturing = false;
-  *graph = new GraphHandle{std::move(stream->captured)};
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  std::vector<Work> work = std::move(stream->captured);
   stream->captured.clear();
+  stream->captor = {};
+  state.captured.erase(stream);
+  *graph = nullptr;
+  if (stream->isInvalid)
+    return CaptureInvalidated;
+  *graph = new GraphHandle{std::move(work)};
+  ++state.counts.liveGraphs;
   return Success;
 }
 EXPORT cuGraphInstantiateWithFlags(GraphExec *executable, Graph graph, uint64_t) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  if (state.counts.recordedGraphs >= state.mostGraphs)
+    return OutOfMemory;
   *executable = new GraphExecHandle{graph->work};
+  ++state.counts.recordedGraphs;
+  ++state.counts.liveGraphs;
   return Success;
 }
 EXPORT cuGraphLaunch(GraphExec executable, Stream stream) {
   State &state = State::get();
   std::lock_guard lock(state.mutex);
   Result result = Success;
+  ++state.counts.graphs;
   for (const Work &work : executable->work)
     result = state.issue(stream, work);
   return result;
 }
 EXPORT cuGraphDestroy(Graph graph) {
+  --State::get().counts.liveGraphs;
   delete graph;
   return Success;
 }
 EXPORT cuGraphExecDestroy(GraphExec executable) {
+  --State::get().counts.liveGraphs;
   delete executable;
   return Success;
 }

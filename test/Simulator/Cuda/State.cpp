@@ -18,9 +18,16 @@ uint64_t setting(const char *name, uint64_t otherwise) {
 State::State()
     : memory(setting("RAPT_SIMULATED_MEMORY", uint64_t(1) << 30)), devices(setting("RAPT_SIMULATED_DEVICES", 1)),
       arch(setting("RAPT_SIMULATED_ARCH", 90)), version(setting("RAPT_SIMULATED_DRIVER", 12040)),
-      seed(setting("RAPT_SIMULATED_SEED", 0)) {
+      seed(setting("RAPT_SIMULATED_SEED", 0)), mostGraphs(setting("RAPT_SIMULATED_GRAPHS", INT64_MAX)) {
   const char *mode = getenv("RAPT_SIMULATED_ASYNC");
   async = mode && std::string_view(mode) == "lazy" ? ptx::AsyncMode::Lazy : ptx::AsyncMode::Eager;
+}
+
+State::~State() {
+  if (setting("RAPT_SIMULATED_COUNTS", 0))
+    fprintf(stderr, "simulated driver: %llu kernels, %llu graphs, %llu bytes to the host\n",
+            (unsigned long long)counts.kernels, (unsigned long long)counts.graphs,
+            (unsigned long long)counts.hostBytes);
 }
 
 State &State::get() {
@@ -28,9 +35,17 @@ State &State::get() {
   return state;
 }
 
+bool State::forbidsInCapture() {
+  bool forbids = false;
+  for (StreamHandle *stream : captured)
+    if (stream->captor == std::this_thread::get_id())
+      forbids = stream->isInvalid = true;
+  return forbids;
+}
+
 Result State::issue(Stream stream, Work work) {
   StreamHandle &target = stream ? *stream : defaultStream;
-  if (target.isCapturing) {
+  if (target.isCapturing()) {
     target.captured.push_back(std::move(work));
     return Success;
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <set>
+#include <thread>
 
 namespace rapt::runtime::cuda {
 
@@ -30,11 +31,22 @@ struct GraphExecHandle {
   std::vector<Work> work;
 };
 struct StreamHandle {
-  bool isCapturing = false;
+  bool isCapturing() const { return captor != std::thread::id(); }
+  std::thread::id captor; ///< the thread that captures the stream
+  bool isInvalid = false; ///< something that a capture forbids was tried
   std::vector<Work> captured;
   Result failure = Success; ///< of earlier work; sticks
 };
 struct EventHandle {};
+
+/// Tests read them by raptSimulatedCounts.
+struct Counts {
+  uint64_t kernels = 0;        ///< started one by one
+  uint64_t graphs = 0;         ///< started
+  uint64_t recordedGraphs = 0; ///< made
+  uint64_t hostBytes = 0;      ///< copied to the host
+  int64_t liveGraphs = 0;      ///< handles of graphs
+};
 
 /// The one simulated device, and all objects of a process.
 struct State {
@@ -46,11 +58,17 @@ struct State {
   std::set<std::unique_ptr<ModuleHandle>> modules;
   StreamHandle defaultStream;
   uint64_t memory, devices, arch, version, seed;
+  uint64_t mostGraphs; ///< that the driver has memory for
   ptx::AsyncMode async;
+  std::set<StreamHandle *> captured;
+  Counts counts;
 
   State();
+  ~State();
   static State &get();
 
+  /// Whether this thread captures a stream, which forbids to allocate and to load. The capture fails then.
+  bool forbidsInCapture();
   /// Does the work, or captures it.
   Result issue(Stream stream, Work work);
   /// Runs a kernel; faults are printed.

@@ -112,7 +112,7 @@ gpu.module @kernels {
 // -----
 
 // Where the arrays have tensor maps, one thread starts copies by TMA, and their mbarriers have one arrival. Others are copied by elements: their rows do not begin at multiples of 16 bytes. Values behind the last key come along, so that results that are not finite
-// are summed again. Two warpgroups start their matmuls in turns.
+// are summed again. Two warpgroups start their matmuls alternately.
 // CHECK-LABEL: func.func @maps
 // CHECK-SAME: %[[MADE:[a-z0-9]*]]: i1
 // CHECK: scf.if %[[MADE]] {

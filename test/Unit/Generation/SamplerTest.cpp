@@ -1,9 +1,11 @@
 #include "lib/Generation/Sampler.h"
 #include "lib/Generation/CounterRandom.h"
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
 
 using namespace rapt;
@@ -168,4 +170,68 @@ TEST(Sampler, ACopyGoesOnAlike) {
     ASSERT_TRUE(sampler.accept(id));
     ASSERT_TRUE(copy.accept(id));
   }
+}
+
+/// The most likely tokens as rapt_step_top tells them.
+static std::pair<std::vector<int32_t>, std::vector<float>> topOf(const std::vector<float> &logits, size_t count) {
+  std::vector<int32_t> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  std::sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) {
+    const bool badA = !(logits[size_t(a)] < INFINITY), badB = !(logits[size_t(b)] < INFINITY);
+    const bool areEqual = badA && badB ? true : logits[size_t(a)] == logits[size_t(b)];
+    return areEqual ? a < b : badA || badB ? badA : logits[size_t(a)] > logits[size_t(b)];
+  });
+  ids.resize(count, -1);
+  std::vector<float> values;
+  for (int32_t id : ids)
+    values.push_back(id < 0 ? -INFINITY : logits[size_t(id)]);
+  return {ids, values};
+}
+
+TEST(Sampler, TheMostLikelyTokensAreEnough) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal(0, 2);
+  for (int64_t topK : {0, 1, 7, 40, 60}) {
+    SamplingOptions options = sampling(topK ? 1.3 : 0);
+    options.topK = topK;
+    options.topP = 0.9;
+    options.minP = 0.01;
+    Sampler all = make(options), top = make(options);
+    ASSERT_EQ(top.topNeeded(), topK ? topK : 1);
+    for (int i = 0; i < 50; ++i) {
+      std::vector<float> logits(50);
+      for (float &logit : logits)
+        logit = i % 2 ? std::round(normal(random)) : normal(random); // many are equal
+      for (size_t more : {0, 5}) {                                   // more tokens than are needed change nothing
+        auto [ids, values] = topOf(logits, size_t(top.topNeeded()) + more);
+        EXPECT_EQ(*all.sample(logits), *top.sampleTop(ids, values, logits.size())) << topK << " " << i;
+      }
+    }
+  }
+}
+
+TEST(Sampler, TheMostLikelyTokensHaveTheErrorsOfAll) {
+  Sampler sampler = make({});
+  for (const std::vector<float> &logits :
+       {std::vector<float>{1, INFINITY, std::nanf("")}, {1, std::nanf(""), INFINITY}, {-INFINITY, -INFINITY}, {}}) {
+    auto [ids, values] = topOf(logits, 1);
+    auto byAll = sampler.sample(logits), byTop = sampler.sampleTop(ids, values, logits.size());
+    ASSERT_TRUE(!byAll && !byTop);
+    EXPECT_EQ(byAll.error().message, byTop.error().message);
+  }
+}
+
+TEST(Sampler, TooFewTokensAreRefused) {
+  const std::vector<int32_t> ids = {4, 2};
+  const std::vector<float> logits = {2, 1};
+  SamplingOptions options = sampling();
+  options.topK = 3;
+  const std::string refusal = "the 2 most likely tokens are not enough to sample from";
+  Sampler three = make(options);
+  EXPECT_EQ(three.sampleTop(ids, logits, 5).error().message, refusal);
+  EXPECT_TRUE(three.sampleTop(ids, logits, 2)) << "there are no more";
+  options.repetitionPenalty = 2;
+  EXPECT_EQ(make(options).topNeeded(), 0);
+  EXPECT_EQ(make(options).sampleTop(ids, logits, 5).error().message, refusal);
+  EXPECT_EQ(make(sampling()).topNeeded(), 0) << "without top_k every token may be drawn";
 }

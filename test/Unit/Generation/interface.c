@@ -3,6 +3,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <rapt/rapt_image.h>
+#include <rapt/rapt_sample.h>
 #include <rapt/rapt_text.h>
 #include <stdio.h>
 #include <string.h>
@@ -212,6 +213,12 @@ static void check_sampler(void) {
   CHECK(rapt_sampler_open(NULL, &sampler, message, sizeof message) == RAPT_OK);
   logits[7] = 1;
   CHECK(rapt_sampler_sample(sampler, logits, 100, &id, message, sizeof message) == RAPT_OK && id == 7);
+  other = 8;
+  CHECK(rapt_sampler_top_needed(sampler) == 1 && rapt_sampler_top_needed(NULL) == 0);
+  CHECK(rapt_sampler_sample_top(sampler, &other, logits + 7, 1, 100, &id, message, sizeof message) == RAPT_OK);
+  CHECK(id == 8);
+  CHECK(rapt_sampler_sample_top(sampler, &other, logits, 0, 100, &id, message, sizeof message) == RAPT_INVALID);
+  CHECK(rapt_sampler_sample_top(sampler, NULL, logits, 1, 100, &id, message, sizeof message) == RAPT_INVALID);
   rapt_sampler_free(sampler);
   options.temperature = 1;
   options.seed = 5;

@@ -2,6 +2,7 @@
 #include "lib/Runtime/CudaDriver.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <thread>
 #include <vector>
 using namespace rapt::runtime;
 using namespace rapt::runtime::cuda;
@@ -89,13 +90,58 @@ TEST_F(CudaDriver, ReplaysAGraph) {
   GraphExec executable = nullptr;
   ASSERT_EQ(driver->captureBegin(stream, captureOfThread), Success);
   EXPECT_EQ(launch(function, y, x, 1, 3, 1), Success);
-  EXPECT_NE(driver->streamSynchronize(stream), Success) << "a stream that is captured cannot be waited for";
   ASSERT_EQ(driver->captureEnd(stream, &graph), Success);
   ASSERT_EQ(driver->graphInstantiate(&executable, graph, 0), Success);
   EXPECT_EQ(download(y, 3), (std::vector<float>{0, 0, 0})) << "capturing runs nothing";
   for (int run = 0; run < 3; ++run)
     EXPECT_EQ(driver->graphLaunch(executable, stream), Success);
   EXPECT_EQ(download(y, 3), (std::vector<float>{3, 6, 9}));
+  EXPECT_EQ(driver->graphExecDestroy(executable), Success);
+  EXPECT_EQ(driver->graphDestroy(graph), Success);
+}
+
+TEST_F(CudaDriver, ACaptureForbidsToAllocateLoadAndWait) {
+  Address memory = 0;
+  Module module = nullptr;
+  void *pinned = nullptr;
+  Graph graph = nullptr;
+  auto inCapture = [&](auto operation) {
+    EXPECT_EQ(driver->captureBegin(stream, captureOfThread), Success);
+    EXPECT_EQ(operation(), CaptureUnsupported);
+    EXPECT_EQ(driver->captureEnd(stream, &graph), CaptureInvalidated);
+    EXPECT_EQ(graph, nullptr);
+  };
+  inCapture([&] { return driver->memoryAllocate(&memory, 4); });
+  inCapture([&] { return driver->memoryFree(memory); });
+  inCapture([&] { return driver->hostAllocate(&pinned, 4, 0); });
+  inCapture([&] { return driver->moduleLoad(&module, axpy, 0, nullptr, nullptr); });
+  inCapture([&] { return driver->streamSynchronize(stream); });
+  EXPECT_EQ(driver->captureBegin(stream, captureOfThread), Success);
+  std::thread other([&] { // which has no context
+    EXPECT_EQ(driver->contextPush(context), Success);
+    EXPECT_EQ(driver->memoryAllocate(&memory, 4), Success);
+    EXPECT_EQ(driver->contextPop(nullptr), Success);
+  });
+  other.join();
+  EXPECT_EQ(driver->captureEnd(stream, &graph), Success);
+  EXPECT_EQ(driver->graphDestroy(graph), Success);
+  EXPECT_EQ(driver->memoryFree(memory), Success);
+}
+
+TEST_F(CudaDriver, AGraphKeepsItsArguments) {
+  Function function = load(axpy, "axpy");
+  Address x = upload({1, 2, 3}), y = upload({0, 0, 0});
+  Graph graph = nullptr;
+  GraphExec executable = nullptr;
+  ASSERT_EQ(driver->captureBegin(stream, captureOfThread), Success);
+  EXPECT_EQ(launch(function, y, x, 1, 3, 1), Success);
+  ASSERT_EQ(driver->captureEnd(stream, &graph), Success);
+  ASSERT_EQ(driver->graphInstantiate(&executable, graph, 0), Success);
+  EXPECT_EQ(driver->memoryFree(x), Success);
+  upload({1, 2, 3}); // where nobody looks
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(driver->graphLaunch(executable, stream), LaunchFailed);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("kernel axpy"), std::string::npos);
   EXPECT_EQ(driver->graphExecDestroy(executable), Success);
   EXPECT_EQ(driver->graphDestroy(graph), Success);
 }

@@ -115,6 +115,43 @@ TEST(DeviceError, DeviceNumbers) {
                RAPT_INVALID, message, "fake.so: device is 1, but its code is for CPUs");
 }
 
+/// Entries that choose tokens are bound when a context is made.
+TEST(DeviceError, EntriesThatChooseAreChecked) {
+  const std::string buffers =
+      R"("buffers": [{"name": "weights", "kind": "weights"}, {"name": "workspace", "kind": "workspace"}, )"
+      R"({"name": "logits", "kind": "input", "dtype": "f32", "shape": ["wanted", 257]}, )"
+      R"({"name": "among", "kind": "input", "dtype": "i32", "shape": ["wanted"]}, )"
+      R"({"name": "top_ids", "kind": "output", "dtype": "i32", "shape": ["wanted", 4]}, )"
+      R"({"name": "top_logits", "kind": "output", "dtype": "f32", "shape": ["wanted", 4]}]})";
+  auto make = [&](const std::string &from, const std::string &to) {
+    DeviceArtifact artifact = decoderOnDevice();
+    std::string entry = R"(, {"name": "top_tokens", "dims": ["wanted"], "bounds": [[0, 64]], )" + buffers;
+    entry.replace(entry.find(from), from.size(), to);
+    artifact.manifest.insert(artifact.manifest.rfind("]}"), entry);
+    artifact.entries.push_back(artifact.entries[0]);
+    artifact.entries[1].name = "top_tokens";
+    artifact.table.entry_count = 2;
+    rapt_module *module = nullptr;
+    Message message;
+    EXPECT_EQ(artifact.open(&module, message), RAPT_OK) << message.text;
+    rapt_context *context = nullptr;
+    EXPECT_EQ(rapt_context_new(module, nullptr, &context, message.text, message.size),
+              from == to ? RAPT_OK : RAPT_UNSUPPORTED)
+        << message.text;
+    rapt_context_free(context);
+    rapt_module_release(module);
+    return std::string(message.text);
+  };
+  make("257", "257");
+  const char *none = "entry top_tokens of fake gives no tokens for 257 logits";
+  EXPECT_HAS(make("257", "256"), none);
+  EXPECT_HAS(make("\"wanted\", 4", "\"wanted\", 3"), none);
+  EXPECT_HAS(make("\"wanted\", 4", "\"wanted\""), none);
+  EXPECT_HAS(make("among", "below"), "has a buffer below i32 that this runtime does not know");
+  EXPECT_HAS(make("\"f32\", \"shape\": [\"wanted\", 4]", "\"i32\", \"shape\": [\"wanted\", 4]"),
+             "has a buffer top_logits i32 that this runtime does not know");
+}
+
 //===- Machines ------------------------------------------------------------------------===//
 
 /// Does something in a process of its own whose driver is told of by an environment variable, and leaves with its
@@ -205,8 +242,8 @@ TEST(DeviceErrorDeathTest, OutOfMemory) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(with("RAPT_SIMULATED_MEMORY", "1000000", takeMuch), testing::ExitedWithCode(RAPT_NOMEM),
               "has no memory for the cache: 8388608 bytes wanted, 9[0-9]* of 1000000 free");
-  EXPECT_EXIT(with("RAPT_SIMULATED_MEMORY", "60000", growStates), testing::ExitedWithCode(RAPT_NOMEM),
-              "has no memory for the states: [0-9]* bytes wanted, [0-9]* of 60000 free");
+  EXPECT_EXIT(with("RAPT_SIMULATED_MEMORY", "120000", growStates), testing::ExitedWithCode(RAPT_NOMEM),
+              "has no memory for the states: [0-9]* bytes wanted, [0-9]* of 120000 free");
 }
 
 //===- Kernels ---------------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 #include "FakeDevice.h"
 #include "lib/Runtime/Context.h"
 #include "rapt/rapt_profile.h"
+#include "rapt/rapt_top.h"
 #include <cstring>
 #include <random>
 #include <thread>
@@ -310,6 +311,22 @@ TEST_F(Device, ACancelIsSeenAtALaunch) {
   EXPECT_EQ(launches, 2) << "the second launch tells the entry to stop";
   EXPECT_EQ(rapt_sequence_length(context, s), 9);
   EXPECT_TRUE(context.appendAndCheck(s, text, someText(4, 3)));
+}
+
+/// Code of before has no entries that choose: the host does.
+TEST_F(Device, MostLikelyTokensWithoutEntries) {
+  Context context({}, deviceModule());
+  const Text text = someText(9, 1);
+  rapt_chunk chunk = makeChunk(context.sequence(), text);
+  int32_t ids[3];
+  float logits[3];
+  const rapt_top top{sizeof top, 3, 0, ids, logits};
+  ASSERT_EQ(rapt_step_top(context, &chunk, &top, 1, context.message.text, context.message.size), RAPT_OK)
+      << context.message.text;
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(logits[i], expectedLogit(text, 8, ids[i]));
+  EXPECT_GE(logits[0], logits[1]);
+  EXPECT_GE(logits[1], logits[2]);
 }
 
 TEST_F(Device, DispatchesAreNotTimed) {

@@ -8,6 +8,7 @@
 #define RAPT_RAPT_HPP
 #include "rapt.h"
 #include "rapt_device.h"
+#include "rapt_top.h"
 #include <memory>
 #include <string>
 #include <utility>
@@ -102,6 +103,14 @@ public:
   Outcome step(std::vector<rapt_chunk> &chunks) const {
     return Outcome::of(
         [&](char *text, size_t size) { return rapt_step(get(), chunks.data(), chunks.size(), text, size); });
+  }
+  /// The most likely tokens of each chunk, one rapt_top a chunk.
+  Outcome step(std::vector<rapt_chunk> &chunks, const std::vector<rapt_top> &tops) const {
+    return tops.size() != chunks.size()
+               ? Outcome{RAPT_INVALID, "there are not as many tops as chunks"}
+               : Outcome::of([&](char *message, size_t size) {
+                   return rapt_step_top(get(), chunks.data(), tops.data(), chunks.size(), message, size);
+                 });
   }
   Outcome step(rapt_chunk &chunk) const {
     return Outcome::of([&](char *text, size_t size) { return rapt_step(get(), &chunk, 1, text, size); });

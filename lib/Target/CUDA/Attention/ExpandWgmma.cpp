@@ -3,7 +3,7 @@
 // FlashAttention-3 (Shah et al. 2024): a warpgroup copies keys and values into rings in shared
 // memory, two or three others have 64 rows each. Scores of a block are multiplied while the
 // values of the one before are, and its softmax is computed meanwhile. Two warpgroups that
-// compute start their matmuls in turns, so that one has the tensor cores during the softmax
+// compute start their matmuls alternately, so that one has the tensor cores during the softmax
 // of the other.
 //
 //===----------------------------------------------------------------------===//
@@ -96,7 +96,7 @@ private:
     b.setInsertionPointToStart(branch.elseBlock());
     otherwise();
   }
-  /// The same of whether TMA copies keys and values.
+  /// `code` where TMA copies keys and values.
   void whenByTMA(Code code, Code otherwise) {
     if (op.getMade())
       when(op.getMade(), code, otherwise);
@@ -163,14 +163,15 @@ private:
          [&] { MBarrierArriveOp::create(b, barrier(empty, stageOf(block))); });
   }
 
-  bool takesTurns() { return op.getWarps() == 2 * kWarpgroup / kWarp; }
-  /// Waits until it is the warpgroup's turn to start matmuls. Barriers 1 and 2 are those of the two.
-  void awaitTurn() {
-    if (takesTurns())
+  /// Whether two warpgroups start their matmuls alternately.
+  bool alternates() { return op.getWarps() == 2 * kWarpgroup / kWarp; }
+  /// Waits until the warpgroup may start matmuls. Barriers 1 and 2 are those of the two.
+  void awaitStart() {
+    if (alternates())
       attn_gpu::BarrierSyncOp::create(b, arith::IndexCastOp::create(b, b.getI32Type(), group), 2 * kWarpgroup);
   }
-  void endTurn() {
-    if (!takesTurns())
+  void passStart() {
+    if (!alternates())
       return;
     Value other = arith::SubIOp::create(b, code.index(3), group);
     attn_gpu::BarrierArriveOp::create(b, arith::IndexCastOp::create(b, b.getI32Type(), other), 2 * kWarpgroup);
@@ -211,11 +212,11 @@ private:
     Value packed = PackOp::create(b, probabilities, block[0]);
     // The block whose values are to be multiplied is the one before that of the key.
     SmallVector<Value> state{following(first), zero, packed, empty[0], maximum, sum};
-    if (takesTurns()) // the first one's turn is first
-      when(is(group, 2), [&] { endTurn(); });
+    if (alternates()) // the first one starts first
+      when(is(group, 2), [&] { passStart(); });
     state = code.overBlocks(state, [&](Value key, ValueRange carried) { return advance(key, carried); });
-    if (takesTurns())
-      when(is(group, 1), [&] { awaitTurn(); });
+    if (alternates())
+      when(is(group, 1), [&] { awaitStart(); });
     Value acc = multiplyValues(state[2], state[3], state[1]);
     acc = WgmmaWaitOp::create(b, 0, acc).getResult(0);
     release(ValuesEmpty, state[1]);
@@ -225,9 +226,9 @@ private:
   SmallVector<Value> advance(Value key, ValueRange state) {
     Value before = state[1], block = arith::AddIOp::create(b, before, code.index(1));
     await(KeysFull, block);
-    awaitTurn();
+    awaitStart();
     Value issued = multiplyKeys(block), acc = multiplyValues(state[2], state[3], before);
-    endTurn();
+    passStart();
     Value finished = WgmmaWaitOp::create(b, 1, issued).getResult(0);
     release(KeysEmpty, block);
     Value maximum = state[4], sum = state[5];

@@ -115,7 +115,8 @@ Value TileCode::rowOffset(const Array &array, Value row) {
 
 void TileCode::copyQueries(Value tile, Value barrier) {
   const Array query = arrayOf(op.getQuery());
-  copyRows(query, tile, barrier, rows, op.getChannels(), /*asElements=*/false, [&](Value row) { return rowOffset(query, row); });
+  copyRows(query, tile, barrier, rows, op.getChannels(), /*asElements=*/false,
+           [&](Value row) { return rowOffset(query, row); });
 }
 
 void TileCode::copyBlock(Value memref, Value tile, Value barrier, Value key, int64_t columns) {
