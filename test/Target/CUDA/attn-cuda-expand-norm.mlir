@@ -15,10 +15,12 @@ gpu.module @kernels {
   // CHECK: arith.mulf %[[D]], %[[D]]
   // CHECK: %[[SQUARES:.*]] = attn_gpu.reduce_threads add %{{.*}} threads 32 scratch %c0
   // CHECK: math.sqrt
-  // CHECK-COUNT-3: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<4xbf16>
-  // CHECK-COUNT-3: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<4xbf16>
+  // CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<4xbf16>
+  // CHECK: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
+  // CHECK-COUNT-4: llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
+  // CHECK-COUNT-2: llvm.store %{{.*}} : vector<4xf32>, !llvm.ptr<1>
   // CHECK-NOT: vector<4xf32>, !llvm.ptr
-  // CHECK-COUNT-12: llvm.store %{{.*}}, %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
   func.func @warp(%x: memref<?x384xf32>, %w: memref<384xbf16>, %b: memref<384xbf16>, %y: memref<?x384xf32>) {
     attn_gpu.norm_tile %x, %w, %b outs(%y : memref<?x384xf32>) {columns = 384 : i64, epsilon = 1.0e-5 : f64, lanes = 32 : i64, threads = 128 : i64}
         : memref<?x384xf32>, memref<384xbf16>, memref<384xbf16>

@@ -26,7 +26,7 @@ func.func @layer(%x: tensor<?x768xf32>, %w: tensor<768xbf16>, %b: tensor<768xbf1
 // CHECK-LABEL: @heads
 // CHECK: scf.forall (%[[TOKEN:.*]]) in (%{{.*}}) shared_outs
 // CHECK: tensor.extract_slice %{{.*}}[%[[TOKEN]], 0, 0] [1, 5, 64] [1, 1, 1] : tensor<?x5x64xbf16> to tensor<5x64xbf16>
-// CHECK: attn_gpu.norm_tile %{{.*}}, %{{.*}} outs(%{{.*}} : tensor<5x64xbf16>) {columns = 60 : i64, epsilon = 1.000000e-06 : f64, lanes = 8 : i64, threads = 64 : i64} : tensor<5x64xbf16>, tensor<64xf32> -> tensor<5x64xbf16>
+// CHECK: attn_gpu.norm_tile %{{.*}}, %{{.*}} outs(%{{.*}} : tensor<5x64xbf16>) {columns = 60 : i64, epsilon = {{.*}}E-7 : f64, lanes = 8 : i64, threads = 64 : i64} : tensor<5x64xbf16>, tensor<64xf32> -> tensor<5x64xbf16>
 // CHECK: tensor.parallel_insert_slice %{{.*}} [1, 5, 64] [1, 1, 1] : tensor<5x64xbf16> into tensor<?x5x64xbf16>
 func.func @heads(%x: tensor<?x5x64xbf16>, %w: tensor<64xf32>) -> tensor<?x5x64xbf16> {
   %y = attn.rms_norm %x, %w epsilon 1.0e-6 columns 60 {attn.schedule = #attn.schedule<thread_block = <lanes = 8, threads = 64>>} : tensor<?x5x64xbf16>, tensor<64xf32>

@@ -47,7 +47,7 @@ public:
   void emit() {
     if (lanes > kWarp)
       NVVM::Barrier0Op::create(b); // of a tile before, whose shared memory this one has
-    SmallVector<Value> x = load(input, rowOffset(input), isThere);
+    SmallVector<Value> x = load(input, rowOffset(input), 0, parts);
     Value count = number(double(int64_t(op.getColumns()))), mean;
     if (bias)
       mean = arith::DivFOp::create(b, sum(x, [](Value value) { return value; }, /*nth=*/0), count);
@@ -61,9 +61,16 @@ public:
     Value variance =
         arith::AddFOp::create(b, arith::DivFOp::create(b, squares, count), number(op.getEpsilon().convertToDouble()));
     Value scale = arith::DivFOp::create(b, number(1), math::SqrtOp::create(b, variance));
-    SmallVector<Value> w = load(weight, weight.offset, isThere), shift;
+    for (int64_t part = 0; part < parts; ++part) // one after the other: weights are in registers for one at a time
+      finish(part, MutableArrayRef(x).slice(part * vector, vector), mean, scale);
+  }
+
+private:
+  /// The results of a part of a row.
+  void finish(int64_t part, MutableArrayRef<Value> x, Value mean, Value scale) {
+    SmallVector<Value> w = load(weight, weight.offset, part, 1), shift;
     if (bias)
-      shift = load(*bias, bias->offset, isThere);
+      shift = load(*bias, bias->offset, part, 1);
     for (auto [i, value] : llvm::enumerate(x)) {
       if (mean)
         value = arith::SubFOp::create(b, value, mean);
@@ -71,10 +78,9 @@ public:
       if (bias)
         value = arith::AddFOp::create(b, value, shift[i]);
     }
-    store(x);
+    store(part, x);
   }
 
-private:
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
   Value number(double value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(static_cast<float>(value))); }
   Value times(Value x, int64_t by) { return b.createOrFold<arith::MulIOp>(x, index(by)); }
@@ -131,20 +137,20 @@ private:
     return mayEnd ? Value(arith::AndIOp::create(b, condition, isBelow(column, width))) : condition;
   }
 
-  /// A thread's elements of a row that begins `offset` behind an array, as f32; zeros beyond its end.
-  SmallVector<Value> load(const GlobalArray &array, Value offset, Value condition) {
+  /// A thread's elements of `count` parts of a row that begins `offset` behind an array, as f32; zeros beyond its end.
+  SmallVector<Value> load(const GlobalArray &array, Value offset, int64_t firstPart, int64_t count) {
     auto loadParts = [&](int64_t step) {
       SmallVector<Value> values;
-      for (int64_t part = 0; part < parts; ++part)
+      for (int64_t part = firstPart; part < firstPart + count; ++part)
         for (int64_t i = 0; i < vector; i += step) {
           Value column = b.createOrFold<arith::AddIOp>(columnOf(part), index(i));
-          llvm::append_range(values, orZeros(isInside(condition, column, mayEnd(part)), step, [&] {
+          llvm::append_range(values, orZeros(isInside(isThere, column, mayEnd(part)), step, [&] {
                                return loadAt(array, elementAt(array, offset, column, step), step);
                              }));
         }
       return values;
     };
-    return either(parts * vector, [&] { return loadParts(vector); }, [&] { return loadParts(1); });
+    return either(count * vector, [&] { return loadParts(vector); }, [&] { return loadParts(1); });
   }
 
   SmallVector<Value> loadAt(const GlobalArray &array, Value at, int64_t count) {
@@ -163,19 +169,18 @@ private:
     return values;
   }
 
-  void store(ArrayRef<Value> values) {
-    auto storeParts = [&](int64_t step) {
-      for (int64_t part = 0; part < parts; ++part)
-        for (int64_t i = 0; i < vector; i += step) {
-          Value column = b.createOrFold<arith::AddIOp>(columnOf(part), index(i));
-          auto branch = scf::IfOp::create(b, isInside(isThere, column, mayEnd(part)), /*withElseRegion=*/false);
-          OpBuilder::InsertionGuard guard(b);
-          b.setInsertionPointToStart(branch.thenBlock());
-          storeAt(elementAt(result, rowOffset(result), column, step), values.slice(part * vector + i, step));
-        }
+  void store(int64_t part, ArrayRef<Value> values) {
+    auto storePart = [&](int64_t step) {
+      for (int64_t i = 0; i < vector; i += step) {
+        Value column = b.createOrFold<arith::AddIOp>(columnOf(part), index(i));
+        auto branch = scf::IfOp::create(b, isInside(isThere, column, mayEnd(part)), /*withElseRegion=*/false);
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(branch.thenBlock());
+        storeAt(elementAt(result, rowOffset(result), column, step), values.slice(i, step));
+      }
       return SmallVector<Value>();
     };
-    either(0, [&] { return storeParts(vector); }, [&] { return storeParts(1); });
+    either(0, [&] { return storePart(vector); }, [&] { return storePart(1); });
   }
 
   void storeAt(Value at, ArrayRef<Value> values) {
