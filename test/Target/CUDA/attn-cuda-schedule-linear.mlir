@@ -86,7 +86,7 @@ module attributes {attn.target = {target = "cuda", tf32_terms = 2 : i64}} {
 
 // -----
 
-// Near misses have no schedule, and say why: a layout of the CPU, with rows of a type that tensor cores take, and quantized numbers.
+// Near misses have no schedule, and say why: a layout of the CPU, with rows of a type that tensor cores take, quantized numbers, and no terms to add.
 // CHECK: func.func @panels
 // CHECK-NOT: #schedule
 // REMARK: [[#@LINE+2]]:8: remark: {{.*}} Reason="its neutral decomposition is compiled, since its weight is in a layout of another target"
@@ -97,5 +97,10 @@ func.func @panels(%x: tensor<?x64xbf16>, %w: tensor<8x32x64xbf16>) -> tensor<?x2
 // REMARK: [[#@LINE+2]]:8: remark: [Missed] schedule | Category:fusion | Reason="its neutral decomposition is compiled, since its elements are quantized"
 func.func @quantized(%x: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<96x64x!attn.quantized<u4 group 32 axis 1>>) -> tensor<?x96xf32> {
   %y = attn.linear %x, %w transposed : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<96x64x!attn.quantized<u4 group 32 axis 1>> -> tensor<?x96xf32>
+  return %y : tensor<?x96xf32>
+}
+// REMARK: [[#@LINE+2]]:8: remark: {{.*}} Reason="its neutral decomposition is compiled, since an extent is 0"
+func.func @empty(%x: tensor<?x0xf32>, %w: tensor<0x96xf32>) -> tensor<?x96xf32> {
+  %y = attn.linear %x, %w : tensor<?x0xf32>, tensor<0x96xf32> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
 }

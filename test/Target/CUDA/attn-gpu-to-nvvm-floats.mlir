@@ -47,7 +47,7 @@ gpu.module @m [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
 
 // -----
 
-// Of sums of two tf32 there are three matmuls; the smallest are added first.
+// Sums of two tf32 have three matmuls; the smallest are added first.
 gpu.module @m [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
   // CHECK-LABEL: @three
   // CHECK: %[[HIGH:.*]] = nvvm.convert.float.to.tf32 %[[X:.*]] {rnd

@@ -15,7 +15,7 @@ using namespace rapt::cuda;
 namespace {
 
 /// A row or a column: a part that is known, one that a kernel computes, and the thread's own, less than 8.
-struct Place {
+struct TileIndex {
   Value first, ofThread; ///< null: 0. The first is a multiple of 8.
   int64_t constant = 0;
 };
@@ -27,7 +27,7 @@ public:
       : builder(builder), loc(loc), ints(builder, loc), tile(tile), pointer(pointer) {}
 
   /// `count` elements of a row from a column on, as f32.
-  SmallVector<Value> read(const Place &row, const Place &column, int64_t count) {
+  SmallVector<Value> read(const TileIndex &row, const TileIndex &column, int64_t count) {
     const Type element = tile.getElementType();
     const unsigned alignment = unsigned(tile.getElementBytes() * count);
     const Type type = count == 1 ? element : Type(VectorType::get(count, element));
@@ -45,7 +45,7 @@ public:
 private:
   Value sum(Value a, Value b) { return a && b ? ints.add(a, b) : a ? a : b; }
 
-  Value address(const Place &row, const Place &column) {
+  Value address(const TileIndex &row, const TileIndex &column) {
     const int64_t span = tile.getSwizzle().getBytes(), bytes = tile.getElementBytes();
     const Value ofEight =
         row.ofThread ? ints.add(row.ofThread, ints.constant(row.constant % 8)) : ints.constant(row.constant % 8);
@@ -77,7 +77,7 @@ private:
 /// The code of one op: the accumulators of a thread as scalars.
 class Multiplication {
 public:
-  Multiplication(MultiplyOp op, ValueRange pointers, ValueRange places, ArrayRef<ValueRange> accumulators,
+  Multiplication(MultiplyOp op, ValueRange pointers, ValueRange indices, ArrayRef<ValueRange> accumulators,
                  OpBuilder &builder)
       : op(op), builder(builder), loc(op.getLoc()), ints(builder, loc),
         input(builder, loc, op.getInput().getType(), pointers[0]),
@@ -85,7 +85,7 @@ public:
     const Value lane = ints.thread(32);
     group = ints.shiftRight(lane, 2);
     member = ints.mask(lane, 3);
-    row = place(places[0]), column = place(places[1]), k = place(places[2]);
+    row = indexOf(indices[0]), column = indexOf(indices[1]), k = indexOf(indices[2]);
     int64_t before = 0; // columns of accumulators
     for (auto [value, values] : llvm::zip_equal(op.getAcc(), accumulators)) {
       auto type = cast<FragmentType>(value.getType());
@@ -156,11 +156,13 @@ private:
     SmallVector<Value> high, low;
   };
 
-  Place place(Value index) {
+  TileIndex indexOf(Value index) {
     const Position position = positionOf(index, ints);
     return {position.dynamic, Value(), position.constant};
   }
-  static Place moved(Place place, Value ofThread, int64_t by) { return {place.first, ofThread, place.constant + by}; }
+  static TileIndex moved(TileIndex index, Value ofThread, int64_t by) {
+    return {index.first, ofThread, index.constant + by};
+  }
 
   /// Four of k of the columns that are the keys, two of which are beside each other.
   void readColumns(llvm::MapVector<int64_t, SmallVector<Value>> &columns, int64_t depth) {
@@ -191,7 +193,7 @@ private:
   SmallVector<Value> readRight(int64_t firstColumn, int64_t depth) {
     SmallVector<Value> values;
     for (int64_t behind : {0, 4}) {
-      const Place ofK = moved(k, member, depth + behind), ofColumn = moved(column, group, firstColumn);
+      const TileIndex ofK = moved(k, member, depth + behind), ofColumn = moved(column, group, firstColumn);
       values.push_back(op.getTransposed() ? weight.read(ofColumn, ofK, 1)[0] : weight.read(ofK, ofColumn, 1)[0]);
     }
     return values;
@@ -237,7 +239,7 @@ private:
   Ints ints;
   TileReads input, weight;
   Value group, member; ///< of the thread: that of 4 lanes, and its number in it
-  Place row, column, k;
+  TileIndex row, column, k;
   SmallVector<Element> elements;
 };
 
@@ -247,9 +249,9 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
   LogicalResult matchAndRewrite(MultiplyOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     const Value pointers[] = {adaptor.getInput().front(), adaptor.getWeight().front()};
-    const Value places[] = {adaptor.getRow().front(), adaptor.getColumn().front(), adaptor.getK().front()};
+    const Value indices[] = {adaptor.getRow().front(), adaptor.getColumn().front(), adaptor.getK().front()};
     const SmallVector<ValueRange> accumulators = llvm::to_vector(adaptor.getAcc());
-    Multiplication code(op, pointers, places, accumulators, rewriter);
+    Multiplication code(op, pointers, indices, accumulators, rewriter);
     if (op.getKind() == FloatMatmul::fma)
       code.multiplyAdd();
     else

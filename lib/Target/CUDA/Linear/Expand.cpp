@@ -186,7 +186,7 @@ private:
     return acc;
   }
 
-  /// The same of f32: a loop over parts of k, as the instructions of a whole step would be too many.
+  /// Sums of f32: a loop over 8 of k, as the instructions of a whole step would be too many.
   SmallVector<Value> multipliedFloats(Value ofInput, Value ofWeight, ValueRange before) {
     constexpr int64_t depth = 8;
     auto loop = scf::ForOp::create(b, index(0), index(op.getDepth()), index(depth), before);

@@ -27,7 +27,8 @@ constexpr LinearTiles kFewTiles{.rows = 16, .columns = 32, .depth = 128, .warps 
 constexpr LinearTiles kManyTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 4};
 constexpr int64_t kMultiprocessors = 128;
 
-/// Of f32, whose elements take twice the shared memory. Matmuls of a step take so long that one step ahead is enough.
+/// Tiles of f32, whose elements take twice the shared memory. Large ones multiply so long that one step ahead is
+/// enough.
 constexpr LinearTiles kFloatTiles{.rows = 64, .columns = 64, .depth = 32, .warps = 4, .stages = 3};
 constexpr LinearTiles kFewFloatTiles{.rows = 16, .columns = 32, .depth = 64, .warps = 2, .stages = 5};
 constexpr LinearTiles kManyFloatTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 2};
@@ -47,6 +48,9 @@ std::string refusal(attn::LinearOp op) {
     return "its weight is in a layout of another target";
   if (!isa<FloatType>(input) || !isa<FloatType>(weight))
     return "its elements are quantized";
+  if (llvm::is_contained(op.getInput().getType().getShape(), 0) ||
+      llvm::is_contained(op.getWeight().getType().getShape(), 0))
+    return "an extent is 0";
   return "";
 }
 
