@@ -99,7 +99,7 @@ func.func @quantized(%x: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, %w: t
   %y = attn.linear %x, %w transposed : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<96x64x!attn.quantized<u4 group 32 axis 1>> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
 }
-// REMARK: [[#@LINE+2]]:8: remark: {{.*}} Reason="its neutral decomposition is compiled, since an extent is 0"
+// REMARK: [[#@LINE+2]]:8: remark: {{.*}} Reason="its neutral decomposition is compiled, since its sums have no terms"
 func.func @empty(%x: tensor<?x0xf32>, %w: tensor<0x96xf32>) -> tensor<?x96xf32> {
   %y = attn.linear %x, %w : tensor<?x0xf32>, tensor<0x96xf32> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
