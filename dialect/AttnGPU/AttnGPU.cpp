@@ -115,11 +115,11 @@ LogicalResult RowVectorType::verify(function_ref<InFlightDiagnostic()> emitError
 
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows, int64_t columns,
                                Type elementType, SwizzleAttr swizzle, int64_t pitch) {
-  const int64_t box = swizzle.getBytes() / 2;
-  if (!isExtent(rows, 8) || !isExtent(columns, box) || !isHalf(elementType))
-    return emitError() << "expected 16-bit floats in a multiple of 8x" << box << " up to " << kMaxExtent << ", found "
-                       << rows << "x" << columns << "x" << elementType;
-  if (pitch < rows || !isExtent(pitch, 8) || pitch * columns * 2 > kMaxSharedBytes)
+  const int64_t bytes = elementType.isF32() ? 4 : 2, box = swizzle.getBytes() / bytes;
+  if (!isExtent(rows, 8) || !isExtent(columns, box) || !(isHalf(elementType) || elementType.isF32()))
+    return emitError() << "expected bf16, f16 or f32 in a multiple of 8x" << box << " up to " << kMaxExtent
+                       << ", found " << rows << "x" << columns << "x" << elementType;
+  if (pitch < rows || !isExtent(pitch, 8) || pitch * columns * bytes > kMaxSharedBytes)
     return emitError() << "expected a pitch from " << rows << ", a multiple of 8 with at most " << kMaxSharedBytes
                        << " bytes in all, found " << pitch;
   return success();

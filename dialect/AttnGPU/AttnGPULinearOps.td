@@ -3,6 +3,7 @@
 #define RAPT_ATTNGPU_LINEAROPS_TD
 
 include "dialect/AttnGPU/AttnGPUAttentionOps.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     DeclareOpInterfaceMethods<AttnGPU_BlockTask>, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, RecursiveMemoryEffects]> {
@@ -14,6 +15,8 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     is evaluated for rows and columns beyond the result's, too, and may read arrays from outside.
 
     The sum of an element does not depend on the schedule: terms are added in groups of 16 of k, in their order.
+
+    An input and a weight that are not both bf16, or both f16, are multiplied as f32, as `float` tells (`attn_gpu.multiply`); `fma` without it. Terms are then added one by one (`fma`), or in groups of 8 of k.
 
     ```mlir
     func.func @add(%x: tensor<?x768xbf16>, %w: tensor<768x64xbf16>, %b: tensor<64xbf16>, %y: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
@@ -29,24 +32,54 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     }
     ```
   }];
-  let arguments = (ins AttnGPU_Array<[BF16, F16], [2]>:$input, AttnGPU_Array<[BF16, F16], [2]>:$weight, AttnGPU_Array<AttnGPU_Floats, [2]>:$result, UnitAttr:$transposed,
+  let arguments = (ins AttnGPU_Array<AttnGPU_Floats, [2]>:$input, AttnGPU_Array<AttnGPU_Floats, [2]>:$weight, AttnGPU_Array<AttnGPU_Floats, [2]>:$result, UnitAttr:$transposed,
                        ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$columns, ConfinedAttr<I64Attr, [IntPositive]>:$depth,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages);
+                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages, OptionalAttr<AttnGPU_FloatMatmul>:$float_matmul);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
-    $input `,` $weight (`transposed` $transposed^)? `outs` `(` $result `:` type($result) `)` attr-dict `:` type($input) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)?
+    $input `,` $weight (`transposed` $transposed^)? (`float` $float_matmul^)? `outs` `(` $result `:` type($result) `)` attr-dict `:` type($input) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getResultMutable(); }
     /// How the tile is divided among warps, that down times that across; {0, 0} where it cannot be.
     std::pair<int64_t, int64_t> getGridOfWarps();
+    /// Whether its numbers are multiplied as f32.
+    bool multipliesFloats();
     /// Where the parts of a step of k are in a buffer of shared memory, and the bytes of such a buffer.
     TileType getInputTile();
     TileType getWeightTile();
     int64_t getStageBytes();
   }];
+}
+
+def AttnGPU_MultiplyOp : AttnGPU_Op<"multiply", [InferTypeOpAdaptor]> {
+  let summary = "a warp's matmul of f32 from tiles in shared memory";
+  let description = [{
+    `acc[m, n] += sum_k input[row + m, k] * weight[k, column + n]`, for `depth` of k from `k` on. The weight's tile is [k, n], or [n, k] with `transposed`. The accumulators are one or more, of columns beside each other. bf16 and f16 are widened to f32.
+
+    - `fma`: each term is added by a fused multiply-add, in the order of k.
+    - `tf32`: by `mma.sync.m16n8k8`; f32 are rounded to tf32, to the nearest, ties away from zero.
+    - `tf32x3`: each f32 is the sum of two tf32, and three of their four matmuls are added, from the smallest on (3xTF32).
+
+    `row`, `column` and `k` are multiples of 8.
+
+    ```mlir
+    func.func @f(%x: !attn_gpu.tile<64x32xf32, #attn_gpu.swizzle<128>>, %w: !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>, %s: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, %row: index, %column: index, %k: index) {
+      %0:2 = attn_gpu.multiply fma %x[%row], %w[%column] k %k depth 8 (%s, %s : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>)
+          : !attn_gpu.tile<64x32xf32, #attn_gpu.swizzle<128>>, !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_FloatMatmul:$kind, AttnGPU_TileType:$input, AttnGPU_TileType:$weight, Index:$row, Index:$column, Index:$k, AttnGPU_CountAttr<8, 64>:$depth,
+                       Variadic<AttnGPU_FragmentType>:$acc, UnitAttr:$transposed);
+  let results = (outs Variadic<AttnGPU_FragmentType>:$results);
+  let assemblyFormat = [{
+    $kind $input `[` $row `]` `,` $weight `[` $column `]` (`transposed` $transposed^)? `k` $k `depth` $depth `(` $acc `:` qualified(type($acc)) `)` attr-dict `:` qualified(type($input)) `,` qualified(type($weight))
+  }];
+  let hasVerifier = 1;
 }
 
 #endif

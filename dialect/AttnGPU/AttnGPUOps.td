@@ -4,6 +4,7 @@
 
 include "dialect/AttnGPU/AttnGPUAttentionOps.td"
 include "dialect/AttnGPU/AttnGPULinearOps.td"
+include "dialect/AttnGPU/AttnGPUNormOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def AttnGPU_Values : AnyTypeOf<[AttnGPU_FragmentType, AttnGPU_RowVectorType]>;

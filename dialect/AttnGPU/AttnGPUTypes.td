@@ -41,6 +41,10 @@ def AttnGPU_Operand : I32EnumAttr<"MatmulOperand", "the operand of a matmul inst
   let genSpecializedAttr = 0;
 }
 
+def AttnGPU_FloatMatmul : I32EnumAttr<"FloatMatmul", "how a matmul of f32 multiplies", [I32EnumAttrCase<"fma", 0>, I32EnumAttrCase<"tf32", 1>, I32EnumAttrCase<"tf32x3", 2>]> {
+  let cppNamespace = "::rapt::attn_gpu";
+}
+
 def AttnGPU_Reduction : I32EnumAttr<"Reduction", "how values are combined", [I32EnumAttrCase<"max", 0>, I32EnumAttrCase<"add", 1>]> {
   let cppNamespace = "::rapt::attn_gpu";
 }
@@ -135,7 +139,7 @@ def AttnGPU_RowVectorType : AttnGPU_Type<"RowVector", "row_vector"> {
 def AttnGPU_TileType : AttnGPU_Type<"Tile", "tile"> {
   let summary = "a tile in shared memory";
   let description = [{
-    A matrix [rows, columns] of 16-bit elements. Rows are a multiple of 8, and a row is whole boxes of the swizzle. `pitch` is the number of rows of a box in memory, where it is not `rows`: the tile is then part of
+    A matrix [rows, columns] of bf16, f16 or f32. Rows are a multiple of 8, and a row is whole boxes of the swizzle. `pitch` is the number of rows of a box in memory, where it is not `rows`: the tile is then part of
     a higher one. The first byte is aligned to 8 rows of a box.
 
     Examples: `!attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>>`, `!attn_gpu.tile<64x128xbf16, #attn_gpu.swizzle<128>, pitch = 192>`
@@ -148,9 +152,10 @@ def AttnGPU_TileType : AttnGPU_Type<"Tile", "tile"> {
   }]>];
   let extraClassDeclaration = [{
     /// Bytes of its boxes, with those of the higher tile that it is part of.
-    int64_t getBytes() const { return getPitch() * getColumns() * 2; }
+    int64_t getBytes() const { return getPitch() * getColumns() * getElementBytes(); }
+    int64_t getElementBytes() const { return getElementType().getIntOrFloatBitWidth() / 8; }
     /// Columns and bytes of a box.
-    int64_t getBoxColumns() const { return getSwizzle().getBytes() / 2; }
+    int64_t getBoxColumns() const { return getSwizzle().getBytes() / getElementBytes(); }
     int64_t getBoxBytes() const { return getPitch() * getSwizzle().getBytes(); }
     int64_t getBoxes() const { return getColumns() / getBoxColumns(); }
     /// Offset in bytes of an element.

@@ -165,6 +165,8 @@ LogicalResult WgmmaOp::verify() {
   if (a.rows != result.getRows() || a.columns != b.rows || b.columns != result.getColumns() || a.element != b.element)
     return emitOpError() << "needs [m, k], [k, n] and [m, n] of one element type, found " << getA().getType() << ", "
                          << getB().getType() << " and " << result;
+  if (b.element.isF32())
+    return emitOpError() << "multiplies bf16 and f16, found " << getB().getType();
   if (b.columns > 256 || a.columns % 16 != 0)
     return emitOpError() << "needs at most 256 columns and a depth that is a multiple of 16, found " << b.columns
                          << " and " << a.columns;

@@ -117,6 +117,6 @@ int64_t SwizzleAttr::getOffset(int64_t row, int64_t byte) const {
 }
 
 int64_t TileType::getOffset(int64_t row, int64_t column) const {
-  const int64_t byte = column * 2, span = getSwizzle().getBytes();
+  const int64_t byte = column * getElementBytes(), span = getSwizzle().getBytes();
   return byte / span * getBoxBytes() + getSwizzle().getOffset(row, byte % span);
 }

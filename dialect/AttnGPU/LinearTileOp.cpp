@@ -1,6 +1,7 @@
 //===- LinearTileOp.cpp - attn_gpu.linear_tile --------------------------------------------===//
 #include "dialect/AttnGPU/AttnGPU.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -21,10 +22,12 @@ bool fit(int64_t a, int64_t b) { return ShapedType::isDynamic(a) || ShapedType::
 
 bool isAtMost(int64_t extent, int64_t most) { return ShapedType::isDynamic(extent) || extent <= most; }
 
+int64_t bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
+
 /// Boxes of 128 bytes where the columns are as many.
 TileType tileOf(int64_t rows, int64_t columns, Type element) {
-  const int64_t box = std::min<int64_t>(columns, 64);
-  return TileType::get(element.getContext(), rows, columns, element, /*swizzle=*/box * 2);
+  return TileType::get(element.getContext(), rows, columns, element,
+                       /*swizzle=*/std::min<int64_t>(columns * bytesOf(element), 128));
 }
 
 /// Whether a number of columns is that of whole boxes of a tile.
@@ -41,10 +44,19 @@ TileType LinearTileOp::getInputTile() { return tileOf(getRows(), getDepth(), sha
 TileType LinearTileOp::getWeightTile() {
   const int64_t depth = getDepth(), columns = getColumns();
   return tileOf(getTransposed() ? columns : depth, getTransposed() ? depth : columns,
-                shapeOf(getInput()).getElementType());
+                shapeOf(getWeight()).getElementType());
 }
 
-int64_t LinearTileOp::getStageBytes() { return int64_t(getRows() + getColumns()) * int64_t(getDepth()) * 2; }
+int64_t LinearTileOp::getStageBytes() {
+  // Tiles need not be well formed yet: the verifier asks for the bytes of a schedule that it may refuse.
+  return int64_t(getDepth()) * (int64_t(getRows()) * bytesOf(shapeOf(getInput()).getElementType()) +
+                                int64_t(getColumns()) * bytesOf(shapeOf(getWeight()).getElementType()));
+}
+
+bool LinearTileOp::multipliesFloats() {
+  Type input = shapeOf(getInput()).getElementType();
+  return input.isF32() || input != shapeOf(getWeight()).getElementType();
+}
 
 std::pair<int64_t, int64_t> LinearTileOp::getGridOfWarps() {
   const int64_t warps = getWarps(), rows = getRows(), columns = getColumns();
@@ -89,8 +101,8 @@ static LogicalResult verifySchedule(LinearTileOp op) {
 
 LogicalResult LinearTileOp::verify() {
   ShapedType input = shapeOf(getInput()), weight = shapeOf(getWeight()), result = shapeOf(getResult());
-  if (input.getElementType() != weight.getElementType())
-    return emitOpError() << "needs input and weight of one element type";
+  if (getFloatMatmul() && !multipliesFloats())
+    return emitOpError() << "multiplies " << input.getElementType() << ", not f32";
   const unsigned k = getTransposed() ? 1 : 0;
   if (!fit(input.getDimSize(0), result.getDimSize(0)) || !fit(input.getDimSize(1), weight.getDimSize(k)) ||
       !fit(weight.getDimSize(1 - k), result.getDimSize(1)))
@@ -113,4 +125,42 @@ LogicalResult LinearTileOp::verify() {
 
 void LinearTileOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   addTileEffects(*this, effects);
+}
+
+LogicalResult MultiplyOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getAcc().getTypes());
+  return success();
+}
+
+/// Whether a position is, or may be, a multiple of 8 from which so many rows or columns are within the tile.
+static bool mayBeWithin(Value first, int64_t count, int64_t extent) {
+  APInt constant;
+  if (!matchPattern(first, m_ConstantInt(&constant)))
+    return count <= extent;
+  const int64_t at = constant.getSExtValue();
+  return at >= 0 && at % 8 == 0 && at + count <= extent;
+}
+
+LogicalResult MultiplyOp::verify() {
+  const TileType input = getInput().getType(), weight = getWeight().getType();
+  int64_t rows = 0, columns = 0;
+  for (Type type : getAcc().getTypes()) {
+    auto fragment = cast<FragmentType>(type);
+    if (!isa<MmaLayoutAttr>(fragment.getLayout()) || fragment.getLayout().isPacked() ||
+        (rows && fragment.getRows() != rows))
+      return emitOpError() << "needs accumulators of mma of the same rows, found " << fragment;
+    rows = fragment.getRows(), columns += fragment.getColumns();
+  }
+  const int64_t depth = getDepth();
+  if (rows == 0 || depth % 8 != 0)
+    return emitOpError() << "needs accumulators, and a depth that is a multiple of 8, found " << depth;
+  const int64_t ofWeight[] = {weight.getRows(), weight.getColumns()};
+  if (!mayBeWithin(getRow(), rows, input.getRows()) || !mayBeWithin(getK(), depth, input.getColumns()) ||
+      !mayBeWithin(getK(), depth, ofWeight[getTransposed() ? 1 : 0]) ||
+      !mayBeWithin(getColumn(), columns, ofWeight[getTransposed() ? 0 : 1]))
+    return emitOpError() << "reads " << rows << "x" << depth << " of " << input << " and " << depth << "x" << columns
+                         << " of " << weight << (getTransposed() ? " transposed" : "")
+                         << ", which need to be within them, from multiples of 8 on";
+  return success();
 }

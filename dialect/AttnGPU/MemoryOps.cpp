@@ -58,6 +58,8 @@ LogicalResult StoreMatrixOp::verify() {
   const FragmentType fragment = getFragment().getType();
   if (fragment.getLayout().isPacked())
     return emitOpError() << "stores accumulators, found " << fragment;
+  if (getTile().getType().getElementType().isF32())
+    return emitOpError() << "stores bf16 or f16, found " << getTile().getType();
   return verifyPosition(*this, getTile().getType(), getRow(), getColumn(), fragment.getRows(), fragment.getColumns(),
                         16);
 }

@@ -154,6 +154,8 @@ Status Compilation::checkDeviceCode(const Target &target) const {
     return Error{"--emit=ptx is for GPUs, but the target is " + options.target};
   if (!options.gpuCode.empty() && !hasDevice)
     return Error{"--gpu-code=" + options.gpuCode + " is for GPUs, but the target is " + options.target};
+  if (!options.f32Matmul.empty() && !hasDevice)
+    return Error{"--f32-matmul=" + options.f32Matmul + " is for GPUs, but the target is " + options.target};
   return {};
 }
 
@@ -185,6 +187,8 @@ bool Compilation::prepare() {
     for (host::Machine &machine : *machines) {
       TargetInfo capabilities = target.capabilities(machine, options.emulate, architecture);
       capabilities.target = options.target; // as text of a target's stage has it
+      if (options.f32Matmul == "tf32" || options.f32Matmul == "3xtf32")
+        capabilities.tf32Terms = options.f32Matmul == "tf32" ? 1 : 2;
       const std::string &name = architectures->size() > 1 ? architecture : machine.name;
       variants.push_back({machine, architecture, name, std::move(capabilities)});
     }

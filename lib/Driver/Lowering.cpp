@@ -55,6 +55,8 @@ std::string codeOptions(const Options &options, const CodeVariant &variant, Stag
     text += " --gpu-arch=" + variant.architecture;
   if (!options.gpuCode.empty())
     text += " --gpu-code=" + options.gpuCode;
+  if (!options.f32Matmul.empty())
+    text += " --f32-matmul=" + options.f32Matmul;
   if (options.dtype != "auto")
     text += " --dtype=" + options.dtype;
   if (options.quantize != "none")

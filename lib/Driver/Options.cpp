@@ -21,6 +21,7 @@ constexpr std::string_view activationTypes[] = {"f32", "bf16", "f16"};
 constexpr std::string_view cacheTypes[] = {"auto", "f32", "bf16", "f16", "int8"};
 constexpr std::string_view quantizations[] = {"none", "w8a8", "w8", "w4"};
 constexpr std::string_view gpuCodes[] = {"ptx", "cubin", "both"};
+constexpr std::string_view f32Matmuls[] = {"fma", "tf32", "3xtf32"};
 constexpr std::string_view groupSizes[] = {"32", "64", "128"};
 constexpr std::string_view progressModes[] = {"auto", "always", "never"};
 
@@ -189,6 +190,10 @@ constexpr Option table[] = {
     {{"gpu-code", "", "FORM",
       "with --target=cuda: ptx, which the driver compiles (default), cubin by the CUDA toolkit's ptxas, or both"},
      setChoice<&Options::gpuCode, gpuCodes>},
+    {{"f32-matmul", "", "KIND",
+      "with --target=cuda: how f32 are multiplied: fma (default), or on tensor cores as tf32 or, nearly as exact, "
+      "3xtf32"},
+     setChoice<&Options::f32Matmul, f32Matmuls>},
     {{"mtune", "", "A", "refused, as --mcpu says it", true}, refuseTuning},
     {{"O", "", "LEVEL", "as clang's: code is always optimized", true, true}, setLevel},
     {{"fPIC", "fpic", nullptr, "as clang's: code always is position-independent", true}, setNothing},

@@ -24,6 +24,7 @@ struct Options {
   std::vector<std::string> cpus;             ///< one variant of the code for each; empty: the default of the triple
   std::vector<std::string> gpuArchitectures; ///< empty: the default of the target
   std::string gpuCode;                       ///< ptx, cubin or both; empty: ptx
+  std::string f32Matmul;                     ///< fma, tf32 or 3xtf32; empty: fma
   std::string emulate;                       ///< matrix instructions of the target, or empty
   std::string fault;                         ///< KIND@PLACE, see FaultInjection.h
   /// --mcpu=help instead of names.

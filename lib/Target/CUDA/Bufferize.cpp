@@ -45,5 +45,6 @@ void cuda::registerBufferizableOps(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, attn_gpu::AttnGPUDialect *) {
     attn_gpu::AttentionTileOp::attachInterface<BufferizeTile<attn_gpu::AttentionTileOp>>(*context);
     attn_gpu::LinearTileOp::attachInterface<BufferizeTile<attn_gpu::LinearTileOp>>(*context);
+    attn_gpu::NormTileOp::attachInterface<BufferizeTile<attn_gpu::NormTileOp>>(*context);
   });
 }

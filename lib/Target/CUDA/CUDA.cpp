@@ -62,9 +62,11 @@ public:
       passes.addPass(createAttnGenericSchedule(tiles));
       passes.addPass(createAttnCUDASchedule());
       passes.addPass(createAttnCUDAScheduleLinear());
+      passes.addPass(createAttnCUDAScheduleNorm());
     } else if (stage == Stage::Tiled) {
       passes.addPass(createAttnCUDATileAttention());
       passes.addPass(createAttnCUDATileLinear());
+      passes.addPass(createAttnCUDATileNorm());
       generic::addTiles(passes);
     } else if (stage == Stage::Backend) {
       generic::addBuffers(passes);
@@ -79,6 +81,7 @@ public:
       passes.addPass(createAttnCUDAAttachTarget());
       passes.addPass(createAttnCUDAExpandAttention());
       passes.addPass(createAttnCUDAExpandLinear());
+      passes.addPass(createAttnCUDAExpandNorm());
       passes.addPass(createCanonicalizerPass());
     } else if (stage == Stage::LLVMDialect) {
       addLLVMDialect(passes);

@@ -163,6 +163,76 @@ def AttnCUDAExpandLinear : Pass<"attn-cuda-expand-linear", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
+def AttnCUDAScheduleNorm : Pass<"attn-cuda-schedule-norm", "::mlir::ModuleOp"> {
+  let summary = "chooses the schedules of norms";
+  let description = [{
+    Sets the schedule `thread_block` of `attn.layer_norm` and `attn.rms_norm`: the threads (`lanes`) that have a row, which depend on its elements alone, and those of a thread block. A remark of the category `fusion` tells why another op has none.
+
+    ```mlir
+    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768xf32>) -> tensor<?x768xbf16> {
+      %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x768xbf16>, tensor<768xf32>
+      return %y : tensor<?x768xbf16>
+    }
+    ```
+    becomes
+    ```
+    %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn.schedule = #attn.schedule<thread_block = <lanes = 32, threads = 128>>} ...
+    ```
+  }];
+}
+
+def AttnCUDATileNorm : Pass<"attn-cuda-tile-norm", "::mlir::ModuleOp"> {
+  let summary = "norms become grids of tiles of thread blocks";
+  let description = [{
+    A norm with the schedule `thread_block` becomes a grid of `attn_gpu.norm_tile`: of rows, or of rows of heads.
+
+    ```mlir
+    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768xf32>) -> tensor<?x768xbf16> {
+      %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn.schedule = #attn.schedule<thread_block = <lanes = 32, threads = 128>>} : tensor<?x768xbf16>, tensor<768xf32>
+      return %y : tensor<?x768xbf16>
+    }
+    ```
+    becomes
+    ```
+    %y = scf.forall (%tile) in (%tiles) shared_outs(%out = %empty) -> (tensor<?x768xbf16>) {
+      ...
+      %0 = attn_gpu.norm_tile %rows, %w outs(%dest : tensor<?x768xbf16>) {columns = 768 : i64, epsilon = 1.0e-6 : f64, lanes = 32 : i64, threads = 128 : i64} ...
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def AttnCUDAExpandNorm : Pass<"attn-cuda-expand-norm", "::mlir::ModuleOp"> {
+  let summary = "tiles of norms become code of threads";
+  let description = [{
+    The code of `attn_gpu.norm_tile` in a `gpu.module`. A thread loads its elements of a row, which stay in registers; the threads of the row add up their sums. Where all arrays are aligned, loads and stores have 16 bytes; which is decided where the
+    kernel runs.
+
+    ```mlir
+    gpu.module @kernels {
+      func.func @f(%x: memref<?x768xbf16>, %w: memref<768xf32>, %y: memref<?x768xbf16>) {
+        attn_gpu.norm_tile %x, %w outs(%y : memref<?x768xbf16>) {columns = 768 : i64, epsilon = 1.0e-6 : f64, lanes = 32 : i64, threads = 128 : i64} : memref<?x768xbf16>, memref<768xf32>
+        return
+      }
+    }
+    ```
+    becomes
+    ```
+    %x:24 = scf.if %aligned -> (f32, ...) {
+      ...
+      %0 = llvm.load %p {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+      ...
+    }
+    ...
+    %squares = attn_gpu.reduce_threads add %s threads 32 scratch %c0 : f32
+    ```
+  }];
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
 def AttnCUDATensorMaps : Pass<"attn-cuda-tensor-maps", "::mlir::ModuleOp"> {
   let summary = "keys and values are copied by TMA";
   let description = [{

@@ -1,14 +1,5 @@
 // RUN: rapt-opt %s --verify-diagnostics --split-input-file
 
-// Fragments have operands of one type.
-func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xf16>, %y: memref<?x64xf32>) {
-  // expected-error@+1 {{needs input and weight of one element type}}
-  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xf16>
-  return
-}
-
-// -----
-
 // The weight has k of the input.
 func.func @f(%x: memref<?x96xbf16>, %w: memref<80x64xbf16>, %y: memref<?x64xf32>) {
   // expected-error@+1 {{has extents of input, weight and result that do not fit each other}}

@@ -1,4 +1,4 @@
-"""Compiles a module to PTX and assembles it: every kernel with shared memory has the instructions of tensor cores and of asynchronous copies, calls nothing and
+"""Compiles a module to PTX and assembles it: every kernel with shared memory has the instructions that --needs names, of tensor cores and of asynchronous copies, calls nothing and
 uses no local memory, and ptxas spills no register of any, and leaves matmuls of warpgroups asynchronous."""
 
 import argparse
@@ -14,11 +14,13 @@ def main():
     for name in ("--raptc", "--opt", "--ptxas", "--chip", "--scratch", "--module"):
         parser.add_argument(name, required=True)
     parser.add_argument("--spills", default=":0", help="SUFFIX:BYTES, which kernels whose name ends so may spill; others spill nothing")
+    parser.add_argument("--needs", nargs="*", default=["mma.sync", "ldmatrix", "cp.async.cg", "bar.sync"])
+    parser.add_argument("--options", nargs="*", default=[], help="for raptc, without the leading dashes")
     args = parser.parse_args()
     suffix, limit = args.spills.split(":")
     scratch = pathlib.Path(args.scratch)
     scratch.mkdir(parents=True, exist_ok=True)
-    compiled = subprocess.run([args.raptc, args.module, "--target=cuda", f"--gpu-arch={args.chip}", "--emit=llvm-dialect", "-o", "-"], capture_output=True, text=True, check=True)
+    compiled = subprocess.run([args.raptc, args.module, "--target=cuda", f"--gpu-arch={args.chip}", "--emit=llvm-dialect", "-o", "-", *("--" + option for option in args.options)], capture_output=True, text=True, check=True)
     binary = subprocess.run([args.opt, "-", "--gpu-module-to-binary=format=isa"], input=compiled.stdout, capture_output=True, text=True, check=True)
     file = scratch / f"{args.chip}.ptx"
     file.write_text(ptx_of(binary.stdout))
@@ -28,7 +30,7 @@ def main():
         if "attn_gpu_shared" not in body:
             continue
         warpgroups = ("wgmma.mma_async", "wgmma.fence", "setmaxnreg.inc", "mbarrier.try_wait", "cp.async.mbarrier.arrive", "cp.async.cg")
-        for needed in warpgroups if "wgmma" in body else ("mma.sync", "ldmatrix", "cp.async.cg", "bar.sync"):
+        for needed in warpgroups if "wgmma" in body else args.needs:
             if needed not in body:
                 wrong += 1
                 print(f"{name} has no {needed}")

@@ -79,3 +79,23 @@ gpu.module @kernels {
     return
   }
 }
+
+// -----
+
+// f32 are multiplied from shared memory, in a loop over parts of the step's depth; copies and epilogues are those of bf16. The weight's tile has its own elements.
+gpu.module @kernels {
+  // CHECK-LABEL: func.func @floats
+  // CHECK: attn_gpu.copy_rows %{{.*}} : !attn_gpu.tile<16x32xf32, #attn_gpu.swizzle<128>>
+  // CHECK: attn_gpu.copy_rows %{{.*}} : !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>
+  // CHECK: scf.for {{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}, %{{.*}} = %c0, %{{.*}} = %c6144)
+  // CHECK: attn_gpu.copy_wait 0
+  // CHECK: %{{.*}}:2 = scf.for %[[K:.*]] = %c0 to %c32 step %c8 iter_args(%[[S:.*]] = %[[A]], %[[T:.*]] = %[[B]])
+  // CHECK: attn_gpu.multiply tf32x3 %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] k %[[K]] depth 8(%[[S]], %[[T]] :
+  // CHECK-NOT: attn_gpu.load_matrix
+  // CHECK-COUNT-4: attn_gpu.store_rows
+  func.func @floats(%x: memref<8x96xf32>, %w: memref<96x64xbf16>, %y: memref<8x64xf32>) {
+    attn_gpu.linear_tile %x, %w float tf32x3 outs(%y : memref<8x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+        : memref<8x96xf32>, memref<96x64xbf16>
+    return
+  }
+}

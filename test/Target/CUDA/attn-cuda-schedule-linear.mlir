@@ -57,27 +57,50 @@ func.func @many(%x: tensor<17x40xf16>, %w: tensor<40x24xf16>) -> tensor<17x24xf1
 
 // -----
 
-// Near misses have no schedule, and say why.
-// CHECK: func.func @full
+// f32, and operands of two types, have multiply-adds.
+// CHECK: #[[$ADDS:.*]] = #attn.schedule<few_rows = <columns = 32, depth = 64, rows = 16, stages = 5, warps = 2>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 2, warps = 8>, multiply_adds = <columns = 64, depth = 32, rows = 64, stages = 3, warps = 4>>
+// CHECK-LABEL: func.func @full
+// CHECK-COUNT-3: attn.linear {{.*}} {attn.schedule = #[[$ADDS]]}
+func.func @full(%x: tensor<?x40xf32>, %y: tensor<?x40xbf16>, %v: tensor<40x4096xf32>, %w: tensor<40x4096xbf16>) {
+  %0 = attn.linear %x, %v : tensor<?x40xf32>, tensor<40x4096xf32> -> tensor<?x4096xf32>
+  %1 = attn.linear %x, %w : tensor<?x40xf32>, tensor<40x4096xbf16> -> tensor<?x4096xf32>
+  %2 = attn.linear %y, %v : tensor<?x40xbf16>, tensor<40x4096xf32> -> tensor<?x4096xf32>
+  return
+}
+
+// -----
+
+// With tf32 they are on tensor cores; bf16 are multiplied as they are.
+// CHECK-DAG: #[[$TF32:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 3, tf32 = 2, warps = 4>>
+// CHECK-DAG: #[[$BF16:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK-LABEL: func.func @tf32
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$TF32]]}
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$BF16]]}
+module attributes {attn.target = {target = "cuda", tf32_terms = 2 : i64}} {
+  func.func @tf32(%x: tensor<64x40xf32>, %v: tensor<40x24xf32>, %y: tensor<64x40xbf16>, %w: tensor<40x24xbf16>) {
+    %0 = attn.linear %x, %v : tensor<64x40xf32>, tensor<40x24xf32> -> tensor<64x24xf32>
+    %1 = attn.linear %y, %w : tensor<64x40xbf16>, tensor<40x24xbf16> -> tensor<64x24xf32>
+    return
+  }
+}
+
+// -----
+
+// Near misses have no schedule, and say why: a layout of the CPU, with rows of a type that tensor cores take, quantized numbers, and no terms to add.
+// CHECK: func.func @panels
 // CHECK-NOT: #schedule
-// REMARK: [[#@LINE+2]]:8: remark: [Missed] schedule | Category:fusion | Reason="its neutral decomposition is compiled, since tensor cores take inputs of bf16 or f16"
-func.func @full(%x: tensor<?x40xf32>, %w: tensor<40x24xbf16>) -> tensor<?x24xf32> {
-  %y = attn.linear %x, %w : tensor<?x40xf32>, tensor<40x24xbf16> -> tensor<?x24xf32>
-  return %y : tensor<?x24xf32>
-}
-// REMARK: [[#@LINE+2]]:8: remark: [Missed] schedule | Category:fusion | Reason="its neutral decomposition is compiled, since input and weight have different element types"
-func.func @mixed(%x: tensor<?x40xbf16>, %w: tensor<40x24xf32>) -> tensor<?x24xf32> {
-  %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x24xf32> -> tensor<?x24xf32>
-  return %y : tensor<?x24xf32>
-}
-// A layout of the CPU, with rows of a type that tensor cores take.
 // REMARK: [[#@LINE+2]]:8: remark: {{.*}} Reason="its neutral decomposition is compiled, since its weight is in a layout of another target"
 func.func @panels(%x: tensor<?x64xbf16>, %w: tensor<8x32x64xbf16>) -> tensor<?x256xf32> {
   %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<8x32x64xbf16> -> tensor<?x256xf32>
   return %y : tensor<?x256xf32>
 }
-// REMARK: [[#@LINE+2]]:8: remark: {{.*}} Reason="its neutral decomposition is compiled, since tensor cores take inputs of bf16 or f16"
+// REMARK: [[#@LINE+2]]:8: remark: [Missed] schedule | Category:fusion | Reason="its neutral decomposition is compiled, since its elements are quantized"
 func.func @quantized(%x: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<96x64x!attn.quantized<u4 group 32 axis 1>>) -> tensor<?x96xf32> {
   %y = attn.linear %x, %w transposed : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<96x64x!attn.quantized<u4 group 32 axis 1>> -> tensor<?x96xf32>
+  return %y : tensor<?x96xf32>
+}
+// REMARK: [[#@LINE+2]]:8: remark: {{.*}} Reason="its neutral decomposition is compiled, since its sums have no terms"
+func.func @empty(%x: tensor<?x0xf32>, %w: tensor<0x96xf32>) -> tensor<?x96xf32> {
+  %y = attn.linear %x, %w : tensor<?x0xf32>, tensor<0x96xf32> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
 }

@@ -37,8 +37,37 @@ func.func @rows(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf
 // -----
 
 // A schedule on another op is for that op.
-func.func @operands(%x: tensor<?x96xf32>, %w: tensor<96x80xf32>) -> tensor<?x80xf32> {
-  // expected-error@+1 {{has a schedule 'tensor_cores', but tensor cores take inputs of bf16 or f16}}
+func.func @quantized(%x: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<96x64x!attn.quantized<u4 group 32 axis 1>>) -> tensor<?x96xf32> {
+  // expected-error@+1 {{has a schedule 'tensor_cores', but its elements are quantized}}
+  %y = attn.linear %x, %w transposed {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>}
+      : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<96x64x!attn.quantized<u4 group 32 axis 1>> -> tensor<?x96xf32>
+  return %y : tensor<?x96xf32>
+}
+
+// -----
+
+// f32 are on tensor cores as tf32 alone.
+func.func @terms(%x: tensor<?x96xf32>, %w: tensor<96x80xf32>) -> tensor<?x80xf32> {
+  // expected-error@+1 {{has a schedule 'tensor_cores' of 0 tf32 for each f32; matmuls of f32 on 'tensor_cores' have 1 or 2, others 0}}
   %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>} : tensor<?x96xf32>, tensor<96x80xf32> -> tensor<?x80xf32>
+  return %y : tensor<?x80xf32>
+}
+
+// -----
+
+// And bf16 never are.
+func.func @halves(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
+  // expected-error@+1 {{has a schedule 'tensor_cores' of 1 tf32 for each f32;}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, tf32 = 1, warps = 2>>} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}
+
+// -----
+
+// Tiles of one matmul multiply in one way, as sums do not depend on the number of rows.
+func.func @ways(%x: tensor<?x96xf32>, %w: tensor<96x80xf32>) -> tensor<?x80xf32> {
+  // expected-error@+1 {{has a schedule 'multiply_adds' of 2 tf32 for each f32;}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<multiply_adds = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>, few_rows = <columns = 64, depth = 32, rows = 16, stages = 2, tf32 = 2, warps = 2>>}
+      : tensor<?x96xf32>, tensor<96x80xf32> -> tensor<?x80xf32>
   return %y : tensor<?x80xf32>
 }

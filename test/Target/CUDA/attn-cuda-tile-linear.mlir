@@ -97,3 +97,17 @@ func.func @empty(%x: tensor<0x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<0x80xb
   %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<0x96xbf16>, tensor<96x80xbf16> -> tensor<0x80xbf16>
   return %y : tensor<0x80xbf16>
 }
+
+// -----
+
+// The schedule says how f32 are multiplied.
+// CHECK-LABEL: @floats
+// CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} outs(
+// CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} float tf32 outs(
+// CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} float tf32x3 outs(
+func.func @floats(%x: tensor<64x96xf32>, %w: tensor<96x64xbf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
+  %0 = attn.linear %x, %w {attn.schedule = #attn.schedule<multiply_adds = <columns = 64, depth = 32, rows = 64, stages = 2, warps = 4>>} : tensor<64x96xf32>, tensor<96x64xbf16> -> tensor<64x64xf32>
+  %1 = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, tf32 = 1, warps = 4>>} : tensor<64x96xf32>, tensor<96x64xbf16> -> tensor<64x64xf32>
+  %2 = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, tf32 = 2, warps = 4>>} : tensor<64x96xf32>, tensor<96x64xbf16> -> tensor<64x64xf32>
+  return %0, %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+}

@@ -54,6 +54,7 @@ struct AttnGPUToNVVM : rapt::impl::AttnGPUToNVVMBase<AttnGPUToNVVM> {
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalDialect<attn_gpu::AttnGPUDialect>();
     populateBarriers(converter, patterns);
+    populateFloatMatmul(converter, patterns);
     populateFragments(converter, patterns);
     populateGlobalFragments(converter, patterns);
     populateMathInstructions(patterns, target);
@@ -68,7 +69,12 @@ struct AttnGPUToNVVM : rapt::impl::AttnGPUToNVVMBase<AttnGPUToNVVM> {
 private:
   /// Declares the kernels' shared memory where they use it.
   static LogicalResult declareShared(gpu::GPUModuleOp module) {
-    bool isUsed = module.walk([](attn_gpu::SharedOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    const bool isUsed = module
+                            .walk([](Operation *op) {
+                              return isa<attn_gpu::SharedOp, attn_gpu::ReduceThreadsOp>(op) ? WalkResult::interrupt()
+                                                                                            : WalkResult::advance();
+                            })
+                            .wasInterrupted();
     if (!isUsed)
       return success();
     if (Operation *other = SymbolTable::lookupSymbolIn(module, kShared))

@@ -145,6 +145,51 @@ struct LowerReduceLanes : OpConversionPattern<ReduceLanesOp> {
   }
 };
 
+/// Warps meet in shared memory behind a barrier, where each thread reads the values of its own group.
+struct LowerReduceThreads : OpConversionPattern<ReduceThreadsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(ReduceThreadsOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const Location loc = op.getLoc();
+    Ints ints(rewriter, loc);
+    constexpr int64_t lanes = 32, bytes = 4;
+    const int64_t threads = op.getThreads();
+    Value value = adaptor.getValue();
+    for (int64_t distance = 1; distance < std::min(threads, lanes); distance *= 2)
+      value = combine(rewriter, loc, op.getReduction(), value,
+                      NVVM::ShflOp::create(rewriter, loc, value.getType(), ints.constant(-1), value,
+                                           ints.constant(distance), ints.constant(lanes - 1), NVVM::ShflKind::bfly,
+                                           UnitAttr()));
+    if (threads > lanes) {
+      const auto pointer = LLVM::LLVMPointerType::get(getContext(), 3);
+      const Position scratch = positionOf(adaptor.getScratch(), ints);
+      const Value base = advance(rewriter, loc, LLVM::AddressOfOp::create(rewriter, loc, pointer, kShared),
+                                 scratch.dynamic, scratch.constant);
+      const Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, rewriter.getI32Type());
+      const Value isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, ints.mask(thread, lanes - 1),
+                                                  ints.constant(0));
+      auto branch = scf::IfOp::create(rewriter, loc, isFirst, /*withElseRegion=*/false);
+      {
+        OpBuilder::InsertionGuard guard(rewriter);
+        rewriter.setInsertionPointToStart(branch.thenBlock());
+        const Value ofWarp = ints.times(ints.shiftRight(thread, 5), bytes);
+        LLVM::StoreOp::create(rewriter, loc, value, advance(rewriter, loc, base, ofWarp, 0), bytes);
+      }
+      NVVM::Barrier0Op::create(rewriter, loc);
+      const Value group = ints.times(ints.shiftRight(thread, llvm::Log2_64(threads)), threads / lanes * bytes);
+      const Value first = advance(rewriter, loc, base, group, 0);
+      for (int64_t warp = 0; warp < threads / lanes; ++warp) {
+        const Value other = LLVM::LoadOp::create(rewriter, loc, value.getType(),
+                                                 advance(rewriter, loc, first, Value(), warp * bytes), bytes);
+        value = warp == 0 ? other : combine(rewriter, loc, op.getReduction(), value, other);
+      }
+    }
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+};
+
 /// Each lane takes every 32nd number; the lanes combine theirs in 32 bits, whose ends stand for what is beyond them.
 struct LowerRange : OpConversionPattern<RangeOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -246,6 +291,7 @@ private:
 } // namespace
 
 void cuda::populateFragments(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerFill, LowerMap, LowerReduceRows, LowerReduceLanes, LowerRange, LowerPack, LowerMma>(
-      converter, patterns.getContext());
+  patterns
+      .add<LowerFill, LowerMap, LowerReduceRows, LowerReduceLanes, LowerReduceThreads, LowerRange, LowerPack, LowerMma>(
+          converter, patterns.getContext());
 }

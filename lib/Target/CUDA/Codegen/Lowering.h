@@ -72,6 +72,7 @@ Chip chipOf(mlir::Operation *op);
 mlir::LogicalResult requireHopper(mlir::Operation *op, bool own);
 
 void populateBarriers(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateFloatMatmul(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateFragments(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateGlobalFragments(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMathInstructions(mlir::RewritePatternSet &patterns, mlir::ConversionTarget &target);

@@ -56,7 +56,7 @@ public:
     const int64_t chunks = span / 16, height = op.getCount() / chunks;
     const Value thread = ints.of(adaptor.getThread());
     const Value chunk = ints.mask(thread, chunks - 1), row = ints.shiftRight(thread, llvm::Log2_64(chunks));
-    const Value column = ints.times(chunk, 8);
+    const Value column = ints.times(chunk, 16 / tile.getElementBytes());
     SmallVector<Value> bytes; // that are inside of the bound of columns, for each box
     for (int64_t box = 0; box < tile.getBoxes(); ++box)
       bytes.push_back(bytesInside(ints.add(column, ints.constant(box * tile.getBoxColumns()))));
@@ -89,15 +89,16 @@ public:
     builder.setInsertionPointToStart(load.thenBlock());
     scf::YieldOp::create(builder, loc,
                          Value(LLVM::LoadOp::create(builder, loc, element, source(ints.index(row), ints.index(column)),
-                                                    /*alignment=*/2)));
+                                                    unsigned(tile.getElementBytes()))));
     builder.setInsertionPointToStart(load.elseBlock());
     scf::YieldOp::create(builder, loc,
                          Value(arith::ConstantOp::create(builder, loc, builder.getFloatAttr(element, 0.0))));
     builder.setInsertionPointAfter(load);
-    const Value byte = ints.times(column, 2), box = ints.shiftRight(byte, llvm::Log2_64(span));
+    const int64_t bytes = tile.getElementBytes();
+    const Value byte = ints.times(column, bytes), box = ints.shiftRight(byte, llvm::Log2_64(span));
     Value to = destination(row, ints.mask(byte, span - 16));
-    to = advance(builder, loc, to, ints.add(ints.times(box, tile.getBoxBytes()), ints.mask(byte, 14)), 0);
-    LLVM::StoreOp::create(builder, loc, load.getResult(0), to, /*alignment=*/2);
+    to = advance(builder, loc, to, ints.add(ints.times(box, tile.getBoxBytes()), ints.mask(byte, 16 - bytes)), 0);
+    LLVM::StoreOp::create(builder, loc, load.getResult(0), to, unsigned(bytes));
   }
 
 private:
@@ -111,8 +112,8 @@ private:
   Value bytesInside(Value column) {
     Value left = arith::SubIOp::create(builder, loc, adaptor.getColumnBound(), ints.index(column));
     left = arith::MaxSIOp::create(builder, loc, left, indexConstant(0));
-    left = arith::MinSIOp::create(builder, loc, left, indexConstant(8));
-    return ints.times(ints.of(left), 2);
+    left = arith::MinSIOp::create(builder, loc, left, indexConstant(16 / tile.getElementBytes()));
+    return ints.times(ints.of(left), tile.getElementBytes());
   }
 
   /// The address of an element in global memory.

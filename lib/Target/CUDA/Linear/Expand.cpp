@@ -42,8 +42,10 @@ public:
     auto fragment = [&](int64_t rows, int64_t columns, Type element, MatmulOperand operand) {
       return FragmentType::get(b.getContext(), rows, columns, element, MmaLayoutAttr::get(b.getContext(), operand));
     };
-    left = fragment(rows, kGroup, input.element, MatmulOperand::a);
-    right = fragment(kGroup, kGroup, input.element, MatmulOperand::b);
+    if (!op.multipliesFloats()) {
+      left = fragment(rows, kGroup, input.element, MatmulOperand::a);
+      right = fragment(kGroup, kGroup, input.element, MatmulOperand::b);
+    }
     sums = fragment(rows, kGroup, b.getF32Type(), MatmulOperand::acc);
     groups = columns / kGroup;
     steps = arith::CeilDivUIOp::create(b, input.sizes[1], index(op.getDepth()));
@@ -168,6 +170,8 @@ private:
 
   SmallVector<Value> multiplied(Value buffer, ValueRange before) {
     Value ofInput = inputTile(buffer), ofWeight = weightTile(buffer);
+    if (op.multipliesFloats())
+      return multipliedFloats(ofInput, ofWeight, before);
     SmallVector<Value> acc(before);
     for (int64_t k = 0; k < int64_t(op.getDepth()); k += kGroup) {
       Value x = LoadMatrixOp::create(b, left, ofInput, firstRow, index(k), /*transpose=*/false);
@@ -180,6 +184,19 @@ private:
       }
     }
     return acc;
+  }
+
+  /// Sums of f32: a loop over 8 of k, as the instructions of a whole step would be too many.
+  SmallVector<Value> multipliedFloats(Value ofInput, Value ofWeight, ValueRange before) {
+    constexpr int64_t depth = 8;
+    auto loop = scf::ForOp::create(b, index(0), index(op.getDepth()), index(depth), before);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    auto multiply =
+        MultiplyOp::create(b, op.getFloatMatmul().value_or(FloatMatmul::fma), ofInput, ofWeight, firstRow, firstColumn,
+                           loop.getInductionVar(), depth, loop.getRegionIterArgs(), op.getTransposed());
+    scf::YieldOp::create(b, multiply.getResults());
+    return SmallVector<Value>(loop.getResults());
   }
 
   /// The epilogue of the sums of columns from `column` on.

@@ -12,18 +12,19 @@ struct LinearTiles {
   int64_t warps;
   int64_t stages;    ///< buffers of shared memory
   int64_t least = 0; ///< number of the result's rows from which on they are used; 0: not said
+  int64_t tf32 = 0;  ///< how many tf32 stand for each f32; 0: none do
 
   attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
 };
 
-/// The nested schedules `tensor_cores`, and `few_rows` and `many_rows` of an op whose number of rows is not known. An
-/// op without them takes the neutral decomposition.
+/// The nested schedules `tensor_cores` or, of fused multiply-adds of f32, `multiply_adds`, and `few_rows` and
+/// `many_rows` of an op whose number of rows is not known. An op without them takes the neutral decomposition.
 struct LinearSchedule {
   LinearTiles tiles;
   std::optional<LinearTiles> few;  ///< of a result of at most a tile's rows
   std::optional<LinearTiles> many; ///< of a result of at least so many rows as they say
 
-  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
+  attn::ScheduleAttr toAttr(mlir::MLIRContext *context, bool ofMultiplyAdds) const;
   static bool isIn(attn::LinearOp op);
   /// That of an op which has one.
   static mlir::FailureOr<LinearSchedule> of(attn::LinearOp op);

@@ -15,9 +15,10 @@ using namespace rapt::cuda;
 
 namespace {
 
-constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kFewRows = "few_rows", kManyRows = "many_rows";
+constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kMultiplyAdds = "multiply_adds", kFewRows = "few_rows",
+                              kManyRows = "many_rows";
 constexpr llvm::StringLiteral kRows = "rows", kColumns = "columns", kDepth = "depth", kWarps = "warps",
-                              kStages = "stages", kLeast = "least";
+                              kStages = "stages", kLeast = "least", kTF32 = "tf32";
 
 constexpr LinearTiles kTiles{.rows = 64, .columns = 64, .depth = 64, .warps = 4, .stages = 3};
 /// With few rows the weight is what takes time. It is read once, by many blocks, each of which has 32 KiB under way.
@@ -25,6 +26,12 @@ constexpr LinearTiles kFewTiles{.rows = 16, .columns = 32, .depth = 128, .warps 
 /// Large tiles read less, but there must be as many as a GPU has multiprocessors.
 constexpr LinearTiles kManyTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 4};
 constexpr int64_t kMultiprocessors = 128;
+
+/// Tiles of f32, whose elements take twice the shared memory. Large ones multiply so long that one step ahead is
+/// enough.
+constexpr LinearTiles kFloatTiles{.rows = 64, .columns = 64, .depth = 32, .warps = 4, .stages = 3};
+constexpr LinearTiles kFewFloatTiles{.rows = 16, .columns = 32, .depth = 64, .warps = 2, .stages = 5};
+constexpr LinearTiles kManyFloatTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 2};
 
 /// The fewest rows of which large tiles are enough; 0: no number is.
 int64_t leastOfMany(int64_t columns) {
@@ -39,12 +46,21 @@ std::string refusal(attn::LinearOp op) {
   Type input = op.getInput().getType().getElementType(), weight = op.getWeight().getType().getElementType();
   if (op.getLayout())
     return "its weight is in a layout of another target";
-  if (!input.isBF16() && !input.isF16())
-    return "tensor cores take inputs of bf16 or f16";
-  if (weight != input)
-    return "input and weight have different element types";
+  if (!isa<FloatType>(input) || !isa<FloatType>(weight))
+    return "its elements are quantized";
+  if (op.getInput().getType().getDimSize(1) == 0)
+    return "its sums have no terms";
   return "";
 }
+
+/// Whether numbers are multiplied as f32.
+bool multipliesFloats(attn::LinearOp op) {
+  Type input = op.getInput().getType().getElementType();
+  return input.isF32() || input != op.getWeight().getType().getElementType();
+}
+
+/// Whether numbers are multiplied by fused multiply-adds.
+bool multipliesAdds(attn::LinearOp op, const LinearTiles &tiles) { return multipliesFloats(op) && tiles.tf32 == 0; }
 
 struct SetLinearSchedule : rapt::impl::AttnCUDAScheduleLinearBase<SetLinearSchedule> {
   void runOnOperation() override {
@@ -56,7 +72,8 @@ struct SetLinearSchedule : rapt::impl::AttnCUDAScheduleLinearBase<SetLinearSched
       std::optional<LinearSchedule> schedule = chooseLinear(op, machine, reason);
       if (!schedule)
         return remarkNeutral(op.getLoc(), reason);
-      op->setAttr(attn::AttnDialect::scheduleAttr, schedule->toAttr(&getContext()));
+      op->setAttr(attn::AttnDialect::scheduleAttr,
+                  schedule->toAttr(&getContext(), multipliesAdds(op, schedule->tiles)));
     });
   }
 };
@@ -70,8 +87,13 @@ static std::optional<LinearTiles> tilesOf(attn::ScheduleAttr schedule) {
                                       schedule.getNumber(kStages)};
   if (!llvm::all_of(numbers, [](const std::optional<int64_t> &number) { return number.has_value(); }))
     return std::nullopt;
-  return LinearTiles{*numbers[0], *numbers[1], *numbers[2],
-                     *numbers[3], *numbers[4], schedule.getNumber(kLeast).value_or(0)};
+  return LinearTiles{*numbers[0],
+                     *numbers[1],
+                     *numbers[2],
+                     *numbers[3],
+                     *numbers[4],
+                     schedule.getNumber(kLeast).value_or(0),
+                     schedule.getNumber(kTF32).value_or(0)};
 }
 
 attn::ScheduleAttr LinearTiles::toAttr(MLIRContext *context) const {
@@ -81,12 +103,15 @@ attn::ScheduleAttr LinearTiles::toAttr(MLIRContext *context) const {
                                       entry(kWarps, warps), entry(kStages, stages)};
   if (least)
     entries.push_back(entry(kLeast, least));
+  if (tf32)
+    entries.push_back(entry(kTF32, tf32));
   return neutral::scheduleOf(context, entries);
 }
 
-attn::ScheduleAttr LinearSchedule::toAttr(MLIRContext *context) const {
+attn::ScheduleAttr LinearSchedule::toAttr(MLIRContext *context, bool ofMultiplyAdds) const {
   Builder b(context);
-  SmallVector<NamedAttribute> entries{b.getNamedAttr(kTensorCores, tiles.toAttr(context))};
+  SmallVector<NamedAttribute> entries{
+      b.getNamedAttr(ofMultiplyAdds ? kMultiplyAdds : kTensorCores, tiles.toAttr(context))};
   if (few)
     entries.push_back(b.getNamedAttr(kFewRows, few->toAttr(context)));
   if (many)
@@ -96,16 +121,18 @@ attn::ScheduleAttr LinearSchedule::toAttr(MLIRContext *context) const {
 
 bool LinearSchedule::isIn(attn::LinearOp op) {
   attn::ScheduleAttr all = attn::ScheduleAttr::of(op);
-  return all && all.getNested(kTensorCores);
+  return all && (all.getNested(kTensorCores) || all.getNested(kMultiplyAdds));
 }
 
 FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
   // Text may have the schedule on any op.
-  if (std::string reason = refusal(op); !reason.empty())
-    return op.emitOpError() << "has a schedule '" << kTensorCores << "', but " << reason;
   attn::ScheduleAttr all = attn::ScheduleAttr::of(op);
+  const StringRef main = all.getNested(kTensorCores) ? kTensorCores : kMultiplyAdds;
+  if (std::string reason = refusal(op); !reason.empty())
+    return op.emitOpError() << "has a schedule '" << main << "', but " << reason;
   std::optional<LinearTiles> tiles[3];
-  for (auto [name, of] : llvm::zip_equal(ArrayRef{kTensorCores, kFewRows, kManyRows}, tiles)) {
+  const StringRef names[3] = {main, kFewRows, kManyRows};
+  for (auto [name, of] : llvm::zip_equal(names, tiles)) {
     attn::ScheduleAttr nested = all.getNested(name);
     if (nested && !(of = tilesOf(nested)))
       return op.emitOpError() << "has a schedule '" << name << "' without '" << kRows << "', '" << kColumns << "', '"
@@ -113,18 +140,35 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
   }
   if (tiles[2] && tiles[2]->least == 0)
     return op.emitOpError() << "has a schedule '" << kManyRows << "' without '" << kLeast << "'";
+  for (const std::optional<LinearTiles> &of : tiles)
+    if (of && (of->tf32 < 0 || of->tf32 > 2 || of->tf32 != tiles[0]->tf32 || (of->tf32 > 0 && !multipliesFloats(op)) ||
+               multipliesAdds(op, *of) != (main == kMultiplyAdds)))
+      return op.emitOpError() << "has a schedule '" << main << "' of " << of->tf32
+                              << " tf32 for each f32; matmuls of f32 on '" << kTensorCores << "' have 1 or 2, others 0";
   return LinearSchedule{*tiles[0], tiles[1], tiles[2]};
 }
 
-std::optional<LinearSchedule> cuda::chooseLinear(attn::LinearOp op, const TargetInfo &, std::string &reason) {
+/// Tiles for few rows, for more and for many.
+static std::array<LinearTiles, 3> tilesFor(attn::LinearOp op, const TargetInfo &machine) {
+  if (!multipliesFloats(op))
+    return {kFewTiles, kTiles, kManyTiles};
+  std::array<LinearTiles, 3> tiles{kFewFloatTiles, kFloatTiles, kManyFloatTiles};
+  for (LinearTiles &of : tiles)
+    of.tf32 = std::clamp<int64_t>(machine.tf32Terms, 0, 2);
+  return tiles;
+}
+
+std::optional<LinearSchedule> cuda::chooseLinear(attn::LinearOp op, const TargetInfo &machine, std::string &reason) {
   reason = refusal(op);
   if (!reason.empty())
     return std::nullopt;
   const int64_t rows = op.getResult().getType().getDimSize(0);
-  LinearTiles many = kManyTiles;
+  auto [few, common, many] = tilesFor(op, machine);
   many.least = leastOfMany(op.getResult().getType().getDimSize(1));
+  const bool hasMany = many.least > 0;
   if (ShapedType::isDynamic(rows))
-    return LinearSchedule{kTiles, kFewTiles, many.least ? std::optional(many) : std::nullopt};
-  const bool areMany = many.least && rows >= many.least;
-  return LinearSchedule{rows <= kFewTiles.rows ? kFewTiles : areMany ? kManyTiles : kTiles, std::nullopt, std::nullopt};
+    return LinearSchedule{common, few, hasMany ? std::optional(many) : std::nullopt};
+  const bool areMany = hasMany && rows >= many.least;
+  many.least = 0;
+  return LinearSchedule{rows <= few.rows ? few : areMany ? many : common, std::nullopt, std::nullopt};
 }

@@ -110,12 +110,20 @@ private:
     Value weight = op.getTransposed() ? part(op.getWeight(), {column.first, zero}, {column.size, depth})
                                       : part(op.getWeight(), {zero, column.first}, {depth, column.size});
     Value result = part(dest, {row.first, column.first}, {row.size, column.size});
-    auto made =
-        attn_gpu::LinearTileOp::create(b, TypeRange(result.getType()), input, weight, result, op.getTransposed(),
-                                       tiles.rows, tiles.columns, tiles.depth, tiles.warps, tiles.stages);
+    auto made = attn_gpu::LinearTileOp::create(b, TypeRange(result.getType()), input, weight, result,
+                                               op.getTransposed(), tiles.rows, tiles.columns, tiles.depth, tiles.warps,
+                                               tiles.stages, kindOf(tiles));
     if (!op.getEpilogue().empty())
       fillEpilogue(made, row, column);
     return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
+  }
+
+  /// How f32 are multiplied; null where nothing else than fused multiply-adds was asked for.
+  attn_gpu::FloatMatmulAttr kindOf(const LinearTiles &tiles) {
+    if (tiles.tf32 == 0)
+      return {};
+    return attn_gpu::FloatMatmulAttr::get(b.getContext(), tiles.tf32 == 1 ? attn_gpu::FloatMatmul::tf32
+                                                                          : attn_gpu::FloatMatmul::tf32x3);
   }
 
   void fillEpilogue(attn_gpu::LinearTileOp tile, const Span &row, const Span &column) {
