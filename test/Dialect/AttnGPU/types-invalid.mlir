@@ -30,12 +30,12 @@ func.func private @f(!attn_gpu.fragment<64x512xf32, #attn_gpu.mma<acc>>)
 
 // -----
 
-// expected-error@+1 {{expected accumulators of f32, found 'bf16'}}
+// expected-error@+1 {{expected accumulators of f32 or i32, found 'bf16'}}
 func.func private @f(!attn_gpu.fragment<16x8xbf16, #attn_gpu.mma<acc>>)
 
 // -----
 
-// expected-error@+1 {{expected operands of bf16 or f16, found 'f32'}}
+// expected-error@+1 {{expected operands of bf16, f16 or i16, found 'f32'}}
 func.func private @f(!attn_gpu.fragment<16x8xf32, #attn_gpu.mma<b>>)
 
 // -----
@@ -55,12 +55,12 @@ func.func private @f(!attn_gpu.row_vector<16, #attn_gpu.wgmma<acc>>)
 
 // -----
 
-// expected-error@+1 {{expected 16-bit floats in a multiple of 8x64 up to 65536, found 64x32x'bf16'}}
+// expected-error@+1 {{expected elements of bf16, f16 or i16 in a multiple of 8x64 up to 65536, found 64x32x'bf16'}}
 func.func private @f(!attn_gpu.tile<64x32xbf16, #attn_gpu.swizzle<128>>)
 
 // -----
 
-// expected-error@+1 {{expected 16-bit floats in a multiple of 8x64 up to 65536, found 64x64x'f32'}}
+// expected-error@+1 {{expected elements of bf16, f16 or i16 in a multiple of 8x64 up to 65536, found 64x64x'f32'}}
 func.func private @f(!attn_gpu.tile<64x64xf32, #attn_gpu.swizzle<128>>)
 
 // -----

@@ -1,5 +1,6 @@
 //===- Schedule.cpp - Schedules of matmuls on tensor cores --------------------------------===//
 #include "lib/Target/CUDA/Linear/Linear.h"
+#include "lib/Target/CUDA/Linear/Quantized.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Transforms/Fusion/Remarks.h"
 #include "lib/Transforms/StageContract.h"
@@ -25,6 +26,11 @@ constexpr LinearTiles kFewTiles{.rows = 16, .columns = 32, .depth = 128, .warps 
 /// Large tiles read less, but there must be as many as a GPU has multiprocessors.
 constexpr LinearTiles kManyTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 4};
 constexpr int64_t kMultiprocessors = 128;
+/// Quantized weights: a step has 128 of k, and one of few rows 2 to 4 KiB of the weight.
+constexpr int64_t kQuantizedDepth = attn_gpu::QuantizedLinearTileOp::kDepth;
+constexpr LinearTiles kQuantizedTiles{.rows = 64, .columns = 64, .depth = kQuantizedDepth, .warps = 4, .stages = 3};
+constexpr LinearTiles kFewQuantized{.rows = 16, .columns = 32, .depth = kQuantizedDepth, .warps = 2, .stages = 8};
+constexpr LinearTiles kManyQuantized{.rows = 128, .columns = 128, .depth = kQuantizedDepth, .warps = 8, .stages = 3};
 
 /// The fewest rows of which large tiles are enough; 0: no number is.
 int64_t leastOfMany(int64_t columns) {
@@ -37,6 +43,11 @@ int64_t leastOfMany(int64_t columns) {
 /// Why an op has no schedule on tensor cores; empty: it has one.
 std::string refusal(attn::LinearOp op) {
   Type input = op.getInput().getType().getElementType(), weight = op.getWeight().getType().getElementType();
+  if (op.isQuantized()) {
+    if (!panelsOf(op) || !op.getWeight().getDefiningOp<attn::ParameterSliceOp>())
+      return "tensor cores take a quantized weight in panels of the weight file";
+    return op.getInput().getDefiningOp<attn::QuantizeRowsOp>() ? "" : "its rows are quantized elsewhere";
+  }
   if (op.getLayout())
     return "its weight is in a layout of another target";
   if (!input.isBF16() && !input.isF16())
@@ -111,6 +122,10 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
       return op.emitOpError() << "has a schedule '" << name << "' without '" << kRows << "', '" << kColumns << "', '"
                               << kDepth << "', '" << kWarps << "' or '" << kStages << "'";
   }
+  for (const std::optional<LinearTiles> &each : tiles)
+    if (op.isQuantized() && each && each->depth != kQuantizedDepth)
+      return op.emitOpError() << "has a quantized weight and a schedule of steps of " << each->depth << "; those of "
+                              << kQuantizedDepth << " are known";
   if (tiles[2] && tiles[2]->least == 0)
     return op.emitOpError() << "has a schedule '" << kManyRows << "' without '" << kLeast << "'";
   return LinearSchedule{*tiles[0], tiles[1], tiles[2]};
@@ -121,10 +136,13 @@ std::optional<LinearSchedule> cuda::chooseLinear(attn::LinearOp op, const Target
   if (!reason.empty())
     return std::nullopt;
   const int64_t rows = op.getResult().getType().getDimSize(0);
-  LinearTiles many = kManyTiles;
+  const bool isQuantized = op.isQuantized();
+  const LinearTiles &tiles = isQuantized ? kQuantizedTiles : kTiles, &few = isQuantized ? kFewQuantized : kFewTiles;
+  LinearTiles many = isQuantized ? kManyQuantized : kManyTiles;
   many.least = leastOfMany(op.getResult().getType().getDimSize(1));
   if (ShapedType::isDynamic(rows))
-    return LinearSchedule{kTiles, kFewTiles, many.least ? std::optional(many) : std::nullopt};
+    return LinearSchedule{tiles, few, many.least ? std::optional(many) : std::nullopt};
   const bool areMany = many.least && rows >= many.least;
-  return LinearSchedule{rows <= kFewTiles.rows ? kFewTiles : areMany ? kManyTiles : kTiles, std::nullopt, std::nullopt};
+  many.least = 0; // one kind of tiles
+  return LinearSchedule{rows <= few.rows ? few : areMany ? many : tiles, std::nullopt, std::nullopt};
 }
