@@ -10,7 +10,7 @@ def AttnGPU_QuantizeTileOp : AttnGPU_Op<"quantize_tile", [
   let description = [{
     Quantized values and scales of one row, as docs/Semantics.md says. A scale is that of `group` elements, 0 for all of them. `period`, where it is not 0, says after how many elements groups begin anew; these are padded with zeros to a multiple of 32.
 
-    Of 32 quantized values, words of 4 are in the order 0, 2, 4, 6, 1, 3, 5, 7. So a lane of `attn_gpu.quantized_mma` has 8 consecutive ones. Columns of scales beyond the groups are not written.
+    Words of 4 among 32 quantized values are in the order 0, 2, 4, 6, 1, 3, 5, 7. So a lane of `attn_gpu.quantized_mma` has 8 consecutive ones. Columns of scales beyond the groups are not written.
 
     ```mlir
     func.func @rows(%x: tensor<1x768xbf16>, %codes: tensor<1x768xi8>, %scales: tensor<1x24xf32>) -> (tensor<1x768xi8>, tensor<1x24xf32>) {

@@ -1,4 +1,4 @@
-//===- TileCode.cpp - What the code of all tiles of matmuls has ---------------------------===//
+//===- TileCode.cpp - Code that all tiles of matmuls share --------------------------------===//
 //
 // Copies of the steps of k that follow are under way while one is multiplied. A buffer is filled anew behind the
 // barrier that all warps come to when they have read it, so that there is one barrier a step.

@@ -1,4 +1,4 @@
-//===- TileCode.h - What the code of all tiles of matmuls has -----------------------*- C++ -*-===//
+//===- TileCode.h - Code that all tiles of matmuls share ----------------------------*- C++ -*-===//
 #pragma once
 #include "lib/Target/CUDA/GlobalArray.h"
 
