@@ -48,11 +48,21 @@ void printSwizzle(AsmPrinter &printer, SwizzleAttr swizzle, int64_t pitch, int64
 
 bool isHalf(Type type) { return type.isBF16() || type.isF16(); }
 
+/// Two quantized values of 8 bits are an element of 16.
+bool isFactor(Type type) { return isHalf(type) || type.isInteger(16); }
+
+bool isSum(Type type) { return type.isF32() || type.isInteger(32); }
+
 bool isAccumulator(FragmentLayoutInterface layout) { return !layout.isPacked(); }
 
 bool isExtent(int64_t extent, int64_t multiple) { return extent > 0 && extent <= kMaxExtent && extent % multiple == 0; }
 
 } // namespace
+
+Type attn_gpu::scalarOf(Type type) {
+  auto fragment = dyn_cast<FragmentType>(type);
+  return fragment && !fragment.getLayout().isPacked() ? fragment.getElementType() : Float32Type::get(type.getContext());
+}
 
 #include "dialect/AttnGPU/AttnGPUDialect.cpp.inc"
 #include "dialect/AttnGPU/AttnGPUEnums.cpp.inc"
@@ -99,8 +109,9 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (rows * columns / atom.threads > kMaxElements)
     return emitError() << "expected at most " << kMaxElements << " elements for each thread, found "
                        << rows * columns / atom.threads;
-  if (isAccumulator(layout) ? !elementType.isF32() : !isHalf(elementType))
-    return emitError() << "expected " << (isAccumulator(layout) ? "accumulators of f32" : "operands of bf16 or f16")
+  if (isAccumulator(layout) ? !isSum(elementType) : !isFactor(elementType))
+    return emitError() << "expected "
+                       << (isAccumulator(layout) ? "accumulators of f32 or i32" : "operands of bf16, f16 or i16")
                        << ", found " << elementType;
   return success();
 }
@@ -116,9 +127,9 @@ LogicalResult RowVectorType::verify(function_ref<InFlightDiagnostic()> emitError
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows, int64_t columns,
                                Type elementType, SwizzleAttr swizzle, int64_t pitch) {
   const int64_t bytes = elementType.isF32() ? 4 : 2, box = swizzle.getBytes() / bytes;
-  if (!isExtent(rows, 8) || !isExtent(columns, box) || !(isHalf(elementType) || elementType.isF32()))
-    return emitError() << "expected bf16, f16 or f32 in a multiple of 8x" << box << " up to " << kMaxExtent
-                       << ", found " << rows << "x" << columns << "x" << elementType;
+  if (!isExtent(rows, 8) || !isExtent(columns, box) || !(isFactor(elementType) || elementType.isF32()))
+    return emitError() << "expected elements of bf16, f16, f32 or i16 in a multiple of 8x" << box << " up to "
+                       << kMaxExtent << ", found " << rows << "x" << columns << "x" << elementType;
   if (pitch < rows || !isExtent(pitch, 8) || pitch * columns * bytes > kMaxSharedBytes)
     return emitError() << "expected a pitch from " << rows << ", a multiple of 8 with at most " << kMaxSharedBytes
                        << " bytes in all, found " << pitch;

@@ -1,5 +1,6 @@
 //===- AttnGPU.h - The dialect of NVIDIA GPUs -----------------------------------*- C++ -*-===//
 #pragma once
+#include "dialect/Attn/AttnDialect.h"
 #include "dialect/AttnGPU/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -23,8 +24,15 @@ namespace rapt::attn_gpu {
 void addTileEffects(mlir::DestinationStyleOpInterface op,
                     llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects);
 
+/// The type of an element of a fragment, or of a value of a row.
+mlir::Type scalarOf(mlir::Type type);
+
 /// Whether a region takes a row and yields an offset.
 bool isRowOffset(mlir::Region &region);
+/// How a tile of a matmul is divided among warps, that down times that across; {0, 0} where it cannot be.
+std::pair<int64_t, int64_t> gridOfWarps(int64_t rows, int64_t columns, int64_t warps);
+/// The region of a matmul's element: it takes a sum, its row and column, and yields the result's element.
+mlir::LogicalResult verifyLinearEpilogue(mlir::Operation *op, mlir::Region &region);
 /// Whether so many threads can copy a tile by asynchronous copies: whole rows of boxes at a time, the same number each.
 bool canCopyRows(TileType tile, int64_t threads);
 } // namespace rapt::attn_gpu

@@ -10,6 +10,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class AttnGPU_Op<string mnemonic, list<Trait> traits = []> : Op<AttnGPU_Dialect, mnemonic, traits>;
 
 def AttnGPU_GlobalPointer : LLVM_PointerInAddressSpace<1>;
+def AttnGPU_SharedPointer : LLVM_PointerInAddressSpace<3>;
 def AttnGPU_MapPointer : LLVM_PointerInAddressSpace<0>;
 class AttnGPU_CountAttr<int least, int most> : ConfinedAttr<I32Attr, [IntMinValue<least>, IntMaxValue<most>]>;
 
@@ -20,9 +21,9 @@ class AttnGPU_NamedBarrierOp<string mnemonic> : AttnGPU_Op<mnemonic> {
 }
 
 def AttnGPU_SharedOp : AttnGPU_Op<"shared", [Pure]> {
-  let summary = "a tile or mbarrier in shared memory";
+  let summary = "a tile, an mbarrier or bytes in shared memory";
   let description = [{
-    `offset` is in bytes from the start of the kernel's dynamic shared memory, a multiple of the tile's alignment (8 rows of a box), or of 8 for an mbarrier.
+    `offset` is in bytes from the start of the kernel's dynamic shared memory, a multiple of the tile's alignment (8 rows of a box), or of 8 for an mbarrier. A pointer is that of bytes without a layout.
 
     ```mlir
     func.func @stage(%offset: index) -> !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>> {
@@ -32,7 +33,7 @@ def AttnGPU_SharedOp : AttnGPU_Op<"shared", [Pure]> {
     ```
   }];
   let arguments = (ins Index:$offset);
-  let results = (outs AnyTypeOf<[AttnGPU_TileType, AttnGPU_MBarrierType]>:$result);
+  let results = (outs AnyTypeOf<[AttnGPU_TileType, AttnGPU_MBarrierType, AttnGPU_SharedPointer]>:$result);
   let assemblyFormat = "$offset attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
 }

@@ -5,11 +5,12 @@
 include "dialect/AttnGPU/AttnGPUAttentionOps.td"
 include "dialect/AttnGPU/AttnGPULinearOps.td"
 include "dialect/AttnGPU/AttnGPUNormOps.td"
+include "dialect/AttnGPU/AttnGPUQuantizedOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def AttnGPU_Values : AnyTypeOf<[AttnGPU_FragmentType, AttnGPU_RowVectorType]>;
 
-def AttnGPU_FillOp : AttnGPU_Op<"fill", [Pure]> {
+def AttnGPU_FillOp : AttnGPU_Op<"fill", [Pure, TypesMatchWith<"value has the type of the result's elements", "result", "value", "::rapt::attn_gpu::scalarOf($_self)">]> {
   let summary = "accumulators, or values of rows, that are all one number";
   let description = [{
     ```mlir
@@ -19,7 +20,7 @@ def AttnGPU_FillOp : AttnGPU_Op<"fill", [Pure]> {
     }
     ```
   }];
-  let arguments = (ins F32:$value);
+  let arguments = (ins AnyTypeOf<[F32, I32]>:$value);
   let results = (outs AttnGPU_Values:$result);
   let assemblyFormat = "$value attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
@@ -120,7 +121,7 @@ def AttnGPU_MapOp : AttnGPU_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, ParentOneOf<["AttentionTileOp", "CopyRowsOp", "RangeOp", "LinearTileOp", "MapOp", "StoreRowsOp"]>]> {
+def AttnGPU_YieldOp : AttnGPU_Op<"yield", [Pure, Terminator, ParentOneOf<["AttentionTileOp", "CopyRowsOp", "RangeOp", "LinearTileOp", "MapOp", "QuantizedLinearTileOp", "StoreRowsOp"]>]> {
   let summary = "ends a region of attn_gpu";
   let description = [{
     ```mlir

@@ -2,6 +2,7 @@
 #ifndef RAPT_ATTNGPU_TYPES_TD
 #define RAPT_ATTNGPU_TYPES_TD
 
+include "dialect/Attn/AttnAttrInterfaces.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/DialectBase.td"
 include "mlir/IR/EnumAttr.td"
@@ -93,6 +94,28 @@ def AttnGPU_SwizzleAttr : AttrDef<AttnGPU_Dialect, "Swizzle"> {
   }];
 }
 
+def AttnGPU_QuantizedPanelsAttr : AttrDef<AttnGPU_Dialect, "QuantizedPanels", [
+    DeclareAttrInterfaceMethods<Attn_ParameterLayoutInterface>, DeclareAttrInterfaceMethods<Attn_WeightLayoutInterface>]> {
+  let mnemonic = "quantized_panels";
+  let summary = "a quantized matrix in packed panels";
+  let description = [{
+    A matrix [rows, columns] in panels of 32 columns, [columns/32][groups] of quantized values, scales and zero points. Quantized values of a group are words of 32 bits, [group/4][32] of 8 bits and [group/8][32] of 4 bits: `interleave` tells how many of a column are in a word. So a row of
+    words is 128 bytes, and a panel is one stream. Rows come in groups of `row_group`, each padded with zeros to a multiple of 32.
+
+    Examples: `#attn_gpu.quantized_panels<shape = [768, 2304], interleave = 4>`, `#attn_gpu.quantized_panels<shape = [160, 64] row_group = 80, interleave = 8>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, DefaultValuedParameter<"int64_t", "0">:$rowGroup, "int64_t":$interleave);
+  let assemblyFormat = "`<` `shape` `=` `[` $shape `]` (`row_group` `=` $rowGroup^)? `,` `interleave` `=` $interleave `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static constexpr int64_t kColumns = 32; ///< of a panel
+    /// The type of one layer, in elements: [panels, rows with padding, columns of a panel].
+    ::mlir::RankedTensorType getStored(::mlir::Type element) const;
+    /// The same in bytes: [panels, groups, bytes of a group].
+    ::mlir::RankedTensorType getBytes(::mlir::Type element) const;
+  }];
+}
+
 class AttnGPU_Type<string name, string typeMnemonic> : TypeDef<AttnGPU_Dialect, name> {
   let mnemonic = typeMnemonic;
 }
@@ -100,7 +123,7 @@ class AttnGPU_Type<string name, string typeMnemonic> : TypeDef<AttnGPU_Dialect, 
 def AttnGPU_FragmentType : AttnGPU_Type<"Fragment", "fragment"> {
   let summary = "a tile in the registers of a warp or warpgroup";
   let description = [{
-    A matrix [rows, columns] whose extents are multiples of the layout's atom. Accumulators are f32; operands are bf16 or f16.
+    A matrix [rows, columns] whose extents are multiples of the layout's atom. Accumulators are f32, or i32 of quantized values. Operands are bf16 or f16, or i16, which are two quantized values of 8 bits.
 
     Example: `!attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>`
   }];
@@ -139,7 +162,7 @@ def AttnGPU_RowVectorType : AttnGPU_Type<"RowVector", "row_vector"> {
 def AttnGPU_TileType : AttnGPU_Type<"Tile", "tile"> {
   let summary = "a tile in shared memory";
   let description = [{
-    A matrix [rows, columns] of bf16, f16 or f32. Rows are a multiple of 8, and a row is whole boxes of the swizzle. `pitch` is the number of rows of a box in memory, where it is not `rows`: the tile is then part of
+    A matrix [rows, columns] of bf16, f16, f32, or pairs of quantized values of 8 bits (i16). Rows are a multiple of 8, and a row is whole boxes of the swizzle. `pitch` is the number of rows of a box in memory, where it is not `rows`: the tile is then part of
     a higher one. The first byte is aligned to 8 rows of a box.
 
     Examples: `!attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>>`, `!attn_gpu.tile<64x128xbf16, #attn_gpu.swizzle<128>, pitch = 192>`

@@ -27,11 +27,14 @@ static void printTileRegions(OpAsmPrinter &printer, Operation *, Region &score, 
 #define GET_OP_CLASSES
 #include "dialect/AttnGPU/AttnGPUOps.cpp.inc"
 
-static bool isAccumulator(FragmentType fragment) { return fragment.isOperand(MatmulOperand::acc); }
+/// Sums of integers are only filled, multiplied and scaled.
+static bool isAccumulator(FragmentType fragment) {
+  return fragment.isOperand(MatmulOperand::acc) && fragment.getElementType().isF32();
+}
 
 LogicalResult FillOp::verify() {
   auto fragment = dyn_cast<FragmentType>(getResult().getType());
-  if (fragment && !isAccumulator(fragment))
+  if (fragment && !fragment.isOperand(MatmulOperand::acc))
     return emitOpError() << "makes accumulators or row vectors, found " << fragment;
   return success();
 }
@@ -129,9 +132,9 @@ LogicalResult MmaOp::verify() {
     return emitOpError() << "needs fragments of the layouts mma<a>, mma<b> and mma<acc>, found " << a << ", " << b
                          << " and " << acc;
   if (a.getRows() != acc.getRows() || a.getColumns() != b.getRows() || b.getColumns() != acc.getColumns() ||
-      a.getElementType() != b.getElementType())
-    return emitOpError() << "needs [m, k], [k, n] and [m, n] of one element type, found " << a << ", " << b << " and "
-                         << acc;
+      a.getElementType() != b.getElementType() || a.getElementType().isInteger() || !isAccumulator(acc))
+    return emitOpError() << "needs floats [m, k], [k, n] and [m, n] of one element type, found " << a << ", " << b
+                         << " and " << acc;
   return success();
 }
 
@@ -162,9 +165,10 @@ LogicalResult WgmmaOp::verify() {
   Operand b = operandOf(getB().getType());
   if (getTranspose())
     std::swap(b.rows, b.columns);
-  if (a.rows != result.getRows() || a.columns != b.rows || b.columns != result.getColumns() || a.element != b.element)
-    return emitOpError() << "needs [m, k], [k, n] and [m, n] of one element type, found " << getA().getType() << ", "
-                         << getB().getType() << " and " << result;
+  if (a.rows != result.getRows() || a.columns != b.rows || b.columns != result.getColumns() || a.element != b.element ||
+      a.element.isInteger())
+    return emitOpError() << "needs floats [m, k], [k, n] and [m, n] of one element type, found " << getA().getType()
+                         << ", " << getB().getType() << " and " << result;
   if (b.element.isF32())
     return emitOpError() << "multiplies bf16 and f16, found " << getB().getType();
   if (b.columns > 256 || a.columns % 16 != 0)

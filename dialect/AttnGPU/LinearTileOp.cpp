@@ -58,8 +58,9 @@ bool LinearTileOp::multipliesFloats() {
   return input.isF32() || input != shapeOf(getWeight()).getElementType();
 }
 
-std::pair<int64_t, int64_t> LinearTileOp::getGridOfWarps() {
-  const int64_t warps = getWarps(), rows = getRows(), columns = getColumns();
+std::pair<int64_t, int64_t> LinearTileOp::getGridOfWarps() { return gridOfWarps(getRows(), getColumns(), getWarps()); }
+
+std::pair<int64_t, int64_t> attn_gpu::gridOfWarps(int64_t rows, int64_t columns, int64_t warps) {
   std::pair<int64_t, int64_t> best{0, 0};
   int64_t fewest = 0;
   for (int64_t down = 1; down <= warps; ++down) {
@@ -111,15 +112,18 @@ LogicalResult LinearTileOp::verify() {
     return failure();
   if (!isAtMost(result.getDimSize(0), getRows()) || !isAtMost(result.getDimSize(1), getColumns()))
     return emitOpError() << "has a result of more than " << getRows() << "x" << getColumns() << ", found " << result;
-  Region &region = getEpilogue();
+  return verifyLinearEpilogue(*this, getEpilogue());
+}
+
+LogicalResult attn_gpu::verifyLinearEpilogue(Operation *op, Region &region) {
   if (region.empty())
     return success();
-  Builder b(getContext());
+  Builder b(op->getContext());
   Type f32 = b.getF32Type(), index = b.getIndexType();
   auto yield = region.hasOneBlock() && !region.front().empty() ? dyn_cast<YieldOp>(region.front().back()) : YieldOp();
   if (!yield || region.getArgumentTypes() != TypeRange({f32, index, index}) ||
       yield.getValues().getTypes() != TypeRange(f32))
-    return emitOpError() << "has an epilogue that takes (f32, index, index) and yields f32";
+    return op->emitOpError() << "has an epilogue that takes (f32, index, index) and yields f32";
   return success();
 }
 

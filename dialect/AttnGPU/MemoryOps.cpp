@@ -29,7 +29,7 @@ static LogicalResult verifyPosition(Operation *op, TileType tile, Value row, Val
 
 LogicalResult SharedOp::verify() {
   auto tile = dyn_cast<TileType>(getResult().getType());
-  const int64_t alignment = tile ? 8 * tile.getSwizzle().getBytes() : 8;
+  const int64_t alignment = tile ? 8 * tile.getSwizzle().getBytes() : isa<MBarrierType>(getResult().getType()) ? 8 : 1;
   if (!mayBeMultiple(getOffset(), alignment))
     return emitOpError() << "needs an offset that is a multiple of " << alignment << " for " << getResult().getType();
   return success();
@@ -56,9 +56,10 @@ LogicalResult LoadMatrixOp::verify() {
 
 LogicalResult StoreMatrixOp::verify() {
   const FragmentType fragment = getFragment().getType();
-  if (fragment.getLayout().isPacked())
-    return emitOpError() << "stores accumulators, found " << fragment;
-  if (getTile().getType().getElementType().isF32())
+  const Type element = getTile().getType().getElementType();
+  if (fragment.getLayout().isPacked() || !fragment.getElementType().isF32() || element.isInteger())
+    return emitOpError() << "stores accumulators as floats, found " << fragment << " to " << getTile().getType();
+  if (element.isF32())
     return emitOpError() << "stores bf16 or f16, found " << getTile().getType();
   return verifyPosition(*this, getTile().getType(), getRow(), getColumn(), fragment.getRows(), fragment.getColumns(),
                         16);
@@ -80,6 +81,8 @@ bool attn_gpu::canCopyRows(TileType tile, int64_t threads) {
 LogicalResult CopyRowsOp::verify() {
   const TileType tile = getTile().getType();
   const int64_t chunks = chunksOf(tile), threads = getCount();
+  if (getElements() && tile.getElementType().isInteger())
+    return emitOpError() << "copies quantized values 16 bytes at a time, found " << tile;
   if (!getElements() && !canCopyRows(tile, threads))
     return emitOpError() << "needs threads that copy whole rows of boxes, " << chunks
                          << " chunks of 16 bytes, the same number each, found " << threads << " threads for " << tile;

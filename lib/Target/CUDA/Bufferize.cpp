@@ -46,5 +46,7 @@ void cuda::registerBufferizableOps(DialectRegistry &registry) {
     attn_gpu::AttentionTileOp::attachInterface<BufferizeTile<attn_gpu::AttentionTileOp>>(*context);
     attn_gpu::LinearTileOp::attachInterface<BufferizeTile<attn_gpu::LinearTileOp>>(*context);
     attn_gpu::NormTileOp::attachInterface<BufferizeTile<attn_gpu::NormTileOp>>(*context);
+    attn_gpu::QuantizeTileOp::attachInterface<BufferizeTile<attn_gpu::QuantizeTileOp>>(*context);
+    attn_gpu::QuantizedLinearTileOp::attachInterface<BufferizeTile<attn_gpu::QuantizedLinearTileOp>>(*context);
   });
 }

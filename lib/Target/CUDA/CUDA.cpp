@@ -5,6 +5,7 @@
 // thread.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/AttnGPU/AttnGPU.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/CUDA/Architecture.h"
@@ -51,11 +52,19 @@ public:
     return generic::cacheRowsOf(segment, block);
   }
 
-  std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface) const override { return std::nullopt; }
+  std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface layout) const override {
+    auto panels = dyn_cast<attn_gpu::QuantizedPanelsAttr>(layout);
+    if (!panels)
+      return std::nullopt;
+    return artifact::Layout{artifact::Layout::Panels, /*columnGroup=*/0, panels.getRowGroup(), panels.getInterleave()};
+  }
 
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut) {
-      passes.addPass(createAttnGenericLayout());
+      passes.addPass(createAttnCUDAQuantizedLayout());
+      AttnGenericLayoutOptions others;
+      others.laidOut = true;
+      passes.addPass(createAttnGenericLayout(others));
       AttnGenericScheduleOptions tiles;
       tiles.queries = tiles.rows = tiles.columns = 1;
       tiles.keys = 8; // their scores, and the keys, are in local memory

@@ -91,6 +91,31 @@ def AttnCUDAExpandAttention : Pass<"attn-cuda-expand-attention", "::mlir::Module
                            "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
+def AttnCUDAQuantizedLayout : Pass<"attn-cuda-quantized-layout", "::mlir::ModuleOp"> {
+  let summary = "gives quantized weights packed panels";
+  let description = [{
+    A quantized `attn.parameter` that matmuls read gets the layout `#attn_gpu.quantized_panels`, an offset and a stride, and its matmuls have the layout, too. A look-up in such a table reads the bytes of its elements. Parameters of which another op reads,
+    and matmuls whose rows are not those of an `attn.quantize_rows`, are left to `attn-generic-layout`.
+
+    ```mlir
+    attn.parameter @w : tensor<64x80x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">]
+    func.func @f(%x: tensor<?x64xbf16>) -> tensor<?x80xbf16> {
+      %w = attn.parameter_slice @w : tensor<64x80x!attn.quantized<u4 group 32 axis 0>>
+      %q = attn.quantize_rows %x : tensor<?x64xbf16> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
+      %y = attn.linear %q, %w : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<64x80x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x80xbf16>
+      return %y : tensor<?x80xbf16>
+    }
+    ```
+    becomes
+    ```
+    attn.parameter @w : tensor<3x64x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">] {layout = #attn_gpu.quantized_panels<shape = [64, 80], interleave = 8>, offset = 0 : i64, stride = 3456 : i64}
+    ...
+    %y = attn.linear %q, %w {layout = #attn_gpu.quantized_panels<shape = [64, 80], interleave = 8>} ...
+    ```
+  }];
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def AttnCUDAScheduleLinear : Pass<"attn-cuda-schedule-linear", "::mlir::ModuleOp"> {
   let summary = "chooses the schedules of matmuls on tensor cores";
   let description = [{

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNGENERICLAYOUT
@@ -49,8 +50,6 @@ RankedTensorType inWeightFile(RankedTensorType stored) {
 
 /// Sets layout, physical type and offset; returns the end of the parameter in the weight file.
 FailureOr<int64_t> assign(attn::ParameterOp parameter, int64_t offset) {
-  if (parameter.getLayout())
-    return parameter.emitOpError("has a layout already");
   SmallVector<int64_t> shape(parameter.getSliceType().getShape());
   Type element = parameter.getSliceType().getElementType();
   int64_t columnGroup = 0;
@@ -72,6 +71,17 @@ FailureOr<int64_t> assign(attn::ParameterOp parameter, int64_t offset) {
   auto stored = RankedTensorType::get(shape, element);
   return appendToWeights(parameter, rows, stored, isa<attn::QuantizedType>(element) ? inWeightFile(stored) : stored,
                          offset);
+}
+
+/// Where a parameter that has a layout ends in the weight file.
+FailureOr<int64_t> endOf(attn::ParameterOp parameter) {
+  const std::optional<int64_t> offset = parameter.getOffset(), stride = parameter.getStride();
+  const std::optional<int64_t> bytes =
+      offset && stride ? llvm::checkedMul(*stride, int64_t(parameter.getLayers().value_or(1))) : std::nullopt;
+  const std::optional<int64_t> end = bytes ? llvm::checkedAdd(*offset, *bytes) : std::nullopt;
+  if (!end || *offset < 0 || *stride < 0)
+    return parameter.emitOpError("has a layout, but no offset and stride that 64 bits hold");
+  return *end;
 }
 
 /// An element of a quantized matrix: row `row` of the sums, column `column`. The weight file has the columns as rows
@@ -185,7 +195,40 @@ void lowerPlain(attn::ParameterSliceOp slice) {
   slice.getValue().replaceAllUsesExcept(cut, cut.getDefiningOp());
 }
 
+/// Whether a matmul has a weight in a layout of a target, with which it multiplies integers.
+bool takesQuantized(OpOperand &use) {
+  auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
+  return linear && linear.getLayout() && use.getOperandNumber() == 0;
+}
+
 struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
+  using AttnGenericLayoutBase::AttnGenericLayoutBase;
+
+  /// Those that have a layout are before the others in the weight file.
+  LogicalResult assignAll(ModuleOp module) {
+    int64_t offset = 0;
+    SmallVector<attn::ParameterOp> plain;
+    for (auto parameter : module.getOps<attn::ParameterOp>()) {
+      if (!parameter.getLayout()) {
+        plain.push_back(parameter);
+        continue;
+      }
+      if (!laidOut)
+        return parameter.emitOpError("has a layout already");
+      FailureOr<int64_t> end = endOf(parameter);
+      if (failed(end))
+        return failure();
+      offset = std::max(offset, *end);
+    }
+    for (attn::ParameterOp parameter : plain) {
+      FailureOr<int64_t> end = assign(parameter, offset);
+      if (failed(end))
+        return failure();
+      offset = *end;
+    }
+    return success();
+  }
+
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
@@ -193,11 +236,12 @@ struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
     if (failed(verifyTypes(module, Stage::Canonical)) || failed(materializeCaches(module, rapt::generic::cacheRowsOf)))
       return signalPassFailure();
     SmallVector<attn::ParameterSliceOp> slices;
-    module.walk([&](attn::ParameterSliceOp slice) { slices.push_back(slice); });
-    FailureOr<int64_t> offset = 0;
-    for (auto parameter : module.getOps<attn::ParameterOp>())
-      if (failed(offset = assign(parameter, *offset)))
-        return signalPassFailure();
+    module.walk([&](attn::ParameterSliceOp slice) {
+      if (auto parameter = parameterOf(slice); !parameter || !parameter.getLayout())
+        slices.push_back(slice);
+    });
+    if (failed(assignAll(module)))
+      return signalPassFailure();
     for (attn::ParameterSliceOp slice : slices) {
       if (!isa<attn::QuantizedType>(slice.getValue().getType().getElementType()))
         lowerPlain(slice);
@@ -209,8 +253,11 @@ struct GenericLayout : rapt::impl::AttnGenericLayoutBase<GenericLayout> {
     module.walk([&](attn::QuantizeRowsOp op) { quantized.push_back(op); });
     for (attn::QuantizeRowsOp op : quantized) {
       ImplicitLocOpBuilder b(op.getLoc(), op);
-      op.getResult().replaceAllUsesWith(roundedRows(b, op));
-      op.erase();
+      const bool isRead = llvm::any_of(op->getUses(), [](OpOperand &use) { return !takesQuantized(use); });
+      if (isRead)
+        op.getResult().replaceUsesWithIf(roundedRows(b, op), [](OpOperand &use) { return !takesQuantized(use); });
+      if (op.getResult().use_empty())
+        op.erase();
     }
     for (auto function : module.getOps<func::FuncOp>()) {
       mergeCosts(function, /*fused=*/{});

@@ -31,6 +31,7 @@ def AttnGenericLayout : Pass<"attn-generic-layout", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [Option<"laidOut", "laid-out", "bool", "false", "Parameters may have layouts of a target already, which they keep">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }

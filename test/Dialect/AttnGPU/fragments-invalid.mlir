@@ -164,7 +164,7 @@ func.func @f(%a: !left, %b: !b, %c: !acc) {
 !a = !attn_gpu.fragment<16x64xbf16, #attn_gpu.mma<a>>
 !acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
 func.func @f(%a: !a, %b: !attn_gpu.fragment<32x64xbf16, #attn_gpu.mma<b>>, %c: !acc) {
-  // expected-error@+1 {{needs [m, k], [k, n] and [m, n] of one element type}}
+  // expected-error@+1 {{needs floats [m, k], [k, n] and [m, n] of one element type}}
   %0 = attn_gpu.mma %a, %b, %c : !a, !attn_gpu.fragment<32x64xbf16, #attn_gpu.mma<b>> -> !acc
   return
 }
@@ -185,7 +185,7 @@ func.func @f(%a: !a, %t: !tile) {
 !wide = !attn_gpu.fragment<64x64xf32, #attn_gpu.wgmma<acc>>
 !left = !attn_gpu.fragment<64x64xbf16, #attn_gpu.wgmma<a>>
 func.func @f(%a: !left, %t: !attn_gpu.tile<64x128xbf16, #attn_gpu.swizzle<128>>) {
-  // expected-error@+1 {{'attn_gpu.wgmma' op needs [m, k], [k, n] and [m, n] of one element type}}
+  // expected-error@+1 {{'attn_gpu.wgmma' op needs floats [m, k], [k, n] and [m, n] of one element type}}
   %0 = attn_gpu.wgmma %a, %t transpose : !left, !attn_gpu.tile<64x128xbf16, #attn_gpu.swizzle<128>> -> !wide
   return
 }

@@ -79,7 +79,7 @@ func.func @f(%t: !tile, %i: index) {
 !a = !attn_gpu.fragment<16x64xbf16, #attn_gpu.mma<a>>
 !tile = !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
 func.func @f(%t: !tile, %a: !a, %i: index) {
-  // expected-error@+1 {{'attn_gpu.store_matrix' op stores accumulators, found '!attn_gpu.fragment<16x64xbf16, #attn_gpu.mma<a>>'}}
+  // expected-error@+1 {{'attn_gpu.store_matrix' op stores accumulators as floats, found '!attn_gpu.fragment<16x64xbf16, #attn_gpu.mma<a>>' to '!attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>'}}
   attn_gpu.store_matrix %a, %t[%i, %i] : !a, !tile
   return
 }

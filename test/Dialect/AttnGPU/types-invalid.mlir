@@ -30,12 +30,12 @@ func.func private @f(!attn_gpu.fragment<64x512xf32, #attn_gpu.mma<acc>>)
 
 // -----
 
-// expected-error@+1 {{expected accumulators of f32, found 'bf16'}}
+// expected-error@+1 {{expected accumulators of f32 or i32, found 'bf16'}}
 func.func private @f(!attn_gpu.fragment<16x8xbf16, #attn_gpu.mma<acc>>)
 
 // -----
 
-// expected-error@+1 {{expected operands of bf16 or f16, found 'f32'}}
+// expected-error@+1 {{expected operands of bf16, f16 or i16, found 'f32'}}
 func.func private @f(!attn_gpu.fragment<16x8xf32, #attn_gpu.mma<b>>)
 
 // -----
@@ -55,18 +55,18 @@ func.func private @f(!attn_gpu.row_vector<16, #attn_gpu.wgmma<acc>>)
 
 // -----
 
-// expected-error@+1 {{expected bf16, f16 or f32 in a multiple of 8x64 up to 65536, found 64x32x'bf16'}}
+// expected-error@+1 {{expected elements of bf16, f16, f32 or i16 in a multiple of 8x64 up to 65536, found 64x32x'bf16'}}
 func.func private @f(!attn_gpu.tile<64x32xbf16, #attn_gpu.swizzle<128>>)
 
 // -----
 
 // A box has half as many f32.
-// expected-error@+1 {{expected bf16, f16 or f32 in a multiple of 8x32 up to 65536, found 64x16x'f32'}}
+// expected-error@+1 {{expected elements of bf16, f16, f32 or i16 in a multiple of 8x32 up to 65536, found 64x16x'f32'}}
 func.func private @f(!attn_gpu.tile<64x16xf32, #attn_gpu.swizzle<128>>)
 
 // -----
 
-// expected-error@+1 {{expected bf16, f16 or f32 in a multiple of 8x64 up to 65536, found 64x64x'f8E5M2'}}
+// expected-error@+1 {{expected elements of bf16, f16, f32 or i16 in a multiple of 8x64 up to 65536, found 64x64x'f8E5M2'}}
 func.func private @f(!attn_gpu.tile<64x64xf8E5M2, #attn_gpu.swizzle<128>>)
 
 // -----

@@ -6,13 +6,13 @@ gpu.module @kernels {
   // CHECK-LABEL: func.func @sums
   // CHECK: nvvm.barrier
   // CHECK: %[[SUMS:.*]] = scf.if %{{.*}} -> (!attn_gpu.fragment<32x16xf32, #attn_gpu.mma<acc>>) {
+  // CHECK: %[[ZERO:.*]] = attn_gpu.fill
   // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%{{.*}}, %c32) to %{{.*}} thread %{{.*}} of 128 : !attn_gpu.tile<32x32xbf16, #attn_gpu.swizzle<64>>
   // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%c32, %{{.*}}) to %{{.*}} thread %{{.*}} of 128 : !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>
   // CHECK: attn_gpu.copy_commit
   // CHECK: attn_gpu.copy_rows
   // CHECK: attn_gpu.copy_rows
   // CHECK: attn_gpu.copy_commit
-  // CHECK: %[[ZERO:.*]] = attn_gpu.fill
   // CHECK: %[[MAIN:.*]]:3 = scf.for %{{.*}} = %c0 to %c3 step %c1 iter_args(%[[ACC:.*]] = %[[ZERO]], %[[READ:.*]] = %c0, %[[FILLED:.*]] = %c12288)
   // CHECK: attn_gpu.copy_wait 1
   // CHECK-NEXT: nvvm.barrier

@@ -94,7 +94,7 @@ func.func @panels(%x: tensor<?x64xbf16>, %w: tensor<8x32x64xbf16>) -> tensor<?x2
   %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xbf16>, tensor<8x32x64xbf16> -> tensor<?x256xf32>
   return %y : tensor<?x256xf32>
 }
-// REMARK: [[#@LINE+2]]:8: remark: [Missed] schedule | Category:fusion | Reason="its neutral decomposition is compiled, since its elements are quantized"
+// REMARK: [[#@LINE+2]]:8: remark: {{.*}} Reason="its neutral decomposition is compiled, since tensor cores take a quantized weight in panels of the weight file"
 func.func @quantized(%x: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<96x64x!attn.quantized<u4 group 32 axis 1>>) -> tensor<?x96xf32> {
   %y = attn.linear %x, %w transposed : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<96x64x!attn.quantized<u4 group 32 axis 1>> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>

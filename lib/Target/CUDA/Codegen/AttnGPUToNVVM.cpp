@@ -27,7 +27,7 @@ public:
     addConversion([](Type type) { return type; });
     addConversion([](FragmentType type, SmallVectorImpl<Type> &registers) {
       MLIRContext *context = type.getContext();
-      const Type one = type.getLayout().isPacked() ? Type(IntegerType::get(context, 32)) : Float32Type::get(context);
+      const Type one = type.getLayout().isPacked() ? Type(IntegerType::get(context, 32)) : type.getElementType();
       registers.append(type.getRegisters(), one);
       return success();
     });
@@ -59,6 +59,7 @@ struct AttnGPUToNVVM : rapt::impl::AttnGPUToNVVMBase<AttnGPUToNVVM> {
     populateGlobalFragments(converter, patterns);
     populateMathInstructions(patterns, target);
     populateMatrices(converter, patterns);
+    populateQuantized(converter, patterns);
     populateTiles(converter, patterns);
     populateWgmma(converter, patterns);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);

@@ -77,6 +77,7 @@ void populateFragments(const mlir::TypeConverter &converter, mlir::RewritePatter
 void populateGlobalFragments(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMathInstructions(mlir::RewritePatternSet &patterns, mlir::ConversionTarget &target);
 void populateMatrices(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateQuantized(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateTiles(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateWgmma(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 

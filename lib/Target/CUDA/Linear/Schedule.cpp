@@ -1,5 +1,6 @@
 //===- Schedule.cpp - Schedules of matmuls on tensor cores --------------------------------===//
 #include "lib/Target/CUDA/Linear/Linear.h"
+#include "lib/Target/CUDA/Linear/Quantized.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Transforms/Fusion/Remarks.h"
 #include "lib/Transforms/StageContract.h"
@@ -26,6 +27,11 @@ constexpr LinearTiles kFewTiles{.rows = 16, .columns = 32, .depth = 128, .warps 
 /// Large tiles read less, but there must be as many as a GPU has multiprocessors.
 constexpr LinearTiles kManyTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 4};
 constexpr int64_t kMultiprocessors = 128;
+/// Quantized weights: a step has 128 of k, and one of few rows 2 to 4 KiB of the weight.
+constexpr int64_t kQuantizedDepth = attn_gpu::QuantizedLinearTileOp::kDepth;
+constexpr LinearTiles kQuantizedTiles{.rows = 64, .columns = 64, .depth = kQuantizedDepth, .warps = 4, .stages = 3};
+constexpr LinearTiles kFewQuantized{.rows = 16, .columns = 32, .depth = kQuantizedDepth, .warps = 2, .stages = 8};
+constexpr LinearTiles kManyQuantized{.rows = 128, .columns = 128, .depth = kQuantizedDepth, .warps = 8, .stages = 3};
 
 /// Tiles of f32, whose elements take twice the shared memory. Large ones multiply so long that one step ahead is
 /// enough.
@@ -44,6 +50,11 @@ int64_t leastOfMany(int64_t columns) {
 /// Why an op has no schedule on tensor cores; empty: it has one.
 std::string refusal(attn::LinearOp op) {
   Type input = op.getInput().getType().getElementType(), weight = op.getWeight().getType().getElementType();
+  if (op.isQuantized()) {
+    if (!panelsOf(op) || !op.getWeight().getDefiningOp<attn::ParameterSliceOp>())
+      return "tensor cores take a quantized weight in panels of the weight file";
+    return op.getInput().getDefiningOp<attn::QuantizeRowsOp>() ? "" : "its rows are quantized elsewhere";
+  }
   if (op.getLayout())
     return "its weight is in a layout of another target";
   if (!isa<FloatType>(input) || !isa<FloatType>(weight))
@@ -56,7 +67,7 @@ std::string refusal(attn::LinearOp op) {
 /// Whether numbers are multiplied as f32.
 bool multipliesFloats(attn::LinearOp op) {
   Type input = op.getInput().getType().getElementType();
-  return input.isF32() || input != op.getWeight().getType().getElementType();
+  return !op.isQuantized() && (input.isF32() || input != op.getWeight().getType().getElementType());
 }
 
 /// Whether numbers are multiplied by fused multiply-adds.
@@ -138,6 +149,10 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
       return op.emitOpError() << "has a schedule '" << name << "' without '" << kRows << "', '" << kColumns << "', '"
                               << kDepth << "', '" << kWarps << "' or '" << kStages << "'";
   }
+  for (const std::optional<LinearTiles> &each : tiles)
+    if (op.isQuantized() && each && each->depth != kQuantizedDepth)
+      return op.emitOpError() << "has a quantized weight and a schedule of steps of " << each->depth << "; those of "
+                              << kQuantizedDepth << " are known";
   if (tiles[2] && tiles[2]->least == 0)
     return op.emitOpError() << "has a schedule '" << kManyRows << "' without '" << kLeast << "'";
   for (const std::optional<LinearTiles> &of : tiles)
@@ -150,6 +165,8 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
 
 /// Tiles for few rows, for more and for many.
 static std::array<LinearTiles, 3> tilesFor(attn::LinearOp op, const TargetInfo &machine) {
+  if (op.isQuantized())
+    return {kFewQuantized, kQuantizedTiles, kManyQuantized};
   if (!multipliesFloats(op))
     return {kFewTiles, kTiles, kManyTiles};
   std::array<LinearTiles, 3> tiles{kFewFloatTiles, kFloatTiles, kManyFloatTiles};

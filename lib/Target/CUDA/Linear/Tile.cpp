@@ -7,8 +7,10 @@
 #include "dialect/AttnGPU/AttnGPU.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Target/CUDA/Linear/Linear.h"
+#include "lib/Target/CUDA/Linear/Quantized.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Transforms/StageContract.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace rapt {
 #define GEN_PASS_DEF_ATTNCUDATILELINEAR
@@ -53,10 +55,13 @@ struct Span {
 
 class LinearGrid {
 public:
-  explicit LinearGrid(attn::LinearOp op)
-      : op(op), b(op.getLoc(), op), rows(extent(b, op.getInput(), 0)),
-        columns(extent(b, op.getWeight(), op.getTransposed() ? 0 : 1)),
-        init(emptyFor(b, op.getResult(), {rows, columns})) {}
+  /// `quantized` are the rows of a quantized matmul.
+  LinearGrid(attn::LinearOp op, const QuantizedRows &quantized)
+      : op(op), b(op.getLoc(), op), quantized(quantized),
+        rows(extent(b, op.isQuantized() ? quantized.codes : Value(op.getInput()), 0)),
+        columns(op.isQuantized() ? OpFoldResult(b.getIndexAttr(panelsOf(op).getShape()[1]))
+                                 : extent(b, op.getWeight(), op.getTransposed() ? 0 : 1)),
+        init(emptyFor(b, op.getResult(), {rows, columns})), bytes(op.isQuantized() ? bytesOf(b, op) : Value()) {}
 
   /// Grids of tiles of which the number of rows chooses one where the program runs.
   Value choose(const LinearSchedule &schedule) {
@@ -104,6 +109,8 @@ private:
   }
 
   Insertion task(const LinearTiles &tiles, const Span &row, const Span &column, Value dest) {
+    if (op.isQuantized())
+      return quantizedTask(tiles, row, column, dest);
     OpFoldResult zero = b.getIndexAttr(0), depth = extent(b, op.getInput(), 1);
     auto part = [&](Value tensor, OFRs offsets, OFRs sizes) { return slice(b, tensor, offsets, sizes); };
     Value input = part(op.getInput(), {row.first, zero}, {row.size, depth});
@@ -113,8 +120,7 @@ private:
     auto made = attn_gpu::LinearTileOp::create(b, TypeRange(result.getType()), input, weight, result,
                                                op.getTransposed(), tiles.rows, tiles.columns, tiles.depth, tiles.warps,
                                                tiles.stages, kindOf(tiles));
-    if (!op.getEpilogue().empty())
-      fillEpilogue(made, row, column);
+    fillEpilogue(made.getEpilogue(), row, column);
     return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
   }
 
@@ -126,11 +132,28 @@ private:
                                                                           : attn_gpu::FloatMatmul::tf32x3);
   }
 
-  void fillEpilogue(attn_gpu::LinearTileOp tile, const Span &row, const Span &column) {
+  Insertion quantizedTask(const LinearTiles &tiles, const Span &row, const Span &column, Value dest) {
+    OpFoldResult zero = b.getIndexAttr(0);
+    auto rowsOf = [&](Value tensor) { return slice(b, tensor, {row.first, zero}, {row.size, extent(b, tensor, 1)}); };
+    const int64_t width = attn_gpu::QuantizedPanelsAttr::kColumns;
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    OpFoldResult panel = affineOf(b, d0.floorDiv(width), {OpFoldResult(column.first)}),
+                 panels = affineOf(b, d0.ceilDiv(width), {column.size});
+    Value weight = slice(b, bytes, {panel, zero, zero}, {panels, extent(b, bytes, 1), extent(b, bytes, 2)});
+    Value result = slice(b, dest, {row.first, column.first}, {row.size, column.size});
+    auto made = attn_gpu::QuantizedLinearTileOp::create(
+        b, TypeRange(result.getType()), rowsOf(quantized.codes), rowsOf(quantized.scales), weight, result,
+        op.getWeight().getType().getElementType(), tiles.rows, tiles.columns, tiles.warps, tiles.stages);
+    fillEpilogue(made.getEpilogue(), row, column);
+    return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
+  }
+
+  void fillEpilogue(Region &epilogue, const Span &row, const Span &column) {
+    if (op.getEpilogue().empty())
+      return;
     OpBuilder::InsertionGuard guard(b);
     Type index = b.getIndexType();
-    Block *block =
-        b.createBlock(&tile.getEpilogue(), {}, {b.getF32Type(), index, index}, SmallVector<Location>(3, b.getLoc()));
+    Block *block = b.createBlock(&epilogue, {}, {b.getF32Type(), index, index}, SmallVector<Location>(3, b.getLoc()));
     Value i = row.at(b, block->getArgument(1)), j = column.at(b, block->getArgument(2));
     SmallVector<Value> numbers{block->getArgument(0)};
     for (Value extra : op.getExtras()) {
@@ -142,8 +165,10 @@ private:
 
   attn::LinearOp op;
   ImplicitLocOpBuilder b;
+  QuantizedRows quantized;
   OpFoldResult rows, columns;
   Value init;
+  Value bytes; ///< of a quantized weight
 };
 
 struct TileLinear : rapt::impl::AttnCUDATileLinearBase<TileLinear> {
@@ -155,13 +180,26 @@ struct TileLinear : rapt::impl::AttnCUDATileLinearBase<TileLinear> {
       if (LinearSchedule::isIn(op))
         ops.push_back(op);
     });
+    llvm::MapVector<Operation *, QuantizedRows> quantized; // rows that several matmuls read are quantized once
     for (attn::LinearOp op : ops) {
       FailureOr<LinearSchedule> schedule = LinearSchedule::of(op);
       if (failed(schedule))
         return signalPassFailure();
-      op.getResult().replaceAllUsesWith(LinearGrid(op).choose(*schedule));
+      QuantizedRows rows;
+      if (op.isQuantized()) {
+        auto quantize = op.getInput().getDefiningOp<attn::QuantizeRowsOp>(); // there, as the schedule says
+        QuantizedRows &known = quantized[quantize];
+        rows = known = known.codes ? known : quantizeRows(quantize);
+      }
+      Operation *weight = op.getWeight().getDefiningOp();
+      op.getResult().replaceAllUsesWith(LinearGrid(op, rows).choose(*schedule));
       op.erase();
+      if (rows.codes && weight->use_empty())
+        weight->erase();
     }
+    for (Operation *op : llvm::make_first_range(quantized))
+      if (op->use_empty())
+        op->erase();
   }
 };
 

@@ -1,0 +1,126 @@
+//===- TileCode.cpp - Code that all tiles of matmuls share --------------------------------===//
+//
+// Copies of the steps of k that follow are under way while one is multiplied. A buffer is filled anew behind the
+// barrier that all warps come to when they have read it, so that there is one barrier a step.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/Linear/TileCode.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::attn_gpu;
+using namespace rapt::cuda;
+
+constexpr int64_t kThreadsOfWarp = 32;
+
+LinearTileCode::LinearTileCode(Operation *op, Value result, Region &epilogue, std::pair<int64_t, int64_t> grid,
+                               int64_t rows, int64_t columns)
+    : b(op->getLoc(), op), result(b, result), epilogue(epilogue), rowsOfWarp(rows / grid.first),
+      groups(columns / grid.second / kGroup) {
+  thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
+  Value warp = arith::DivUIOp::create(b, thread, index(kThreadsOfWarp));
+  firstRow = times(arith::DivUIOp::create(b, warp, index(grid.second)), rowsOfWarp);
+  firstColumn = times(arith::RemUIOp::create(b, warp, index(grid.second)), groups * kGroup);
+  sums = FragmentType::get(b.getContext(), rowsOfWarp, kGroup, b.getF32Type(),
+                           MmaLayoutAttr::get(b.getContext(), MatmulOperand::acc));
+}
+
+Value LinearTileCode::index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+Value LinearTileCode::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
+Value LinearTileCode::times(Value x, int64_t by) { return b.createOrFold<arith::MulIOp>(x, index(by)); }
+
+SmallVector<Value> LinearTileCode::overSteps(const Ring &ring, ValueRange init, function_ref<void(Value, Value)> copy,
+                                             function_ref<Values(Value, ValueRange)> multiply) {
+  const int64_t ahead = ring.stages - 1;
+  auto nextBuffer = [&](Value buffer) -> Value {
+    Value next = add(buffer, index(ring.bytes));
+    Value isEnd = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, index(ring.bytes * ring.stages));
+    return arith::SelectOp::create(b, isEnd, index(0), next);
+  };
+  for (int64_t step = 0; step < ahead; ++step) {
+    Value isStep = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index(step), ring.steps);
+    auto branch = scf::IfOp::create(b, isStep, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    copy(index(step), index(step * ring.bytes));
+    b.setInsertionPointAfter(branch);
+    CopyCommitOp::create(b);
+  }
+  // Behind the last copy the same goes on without copies.
+  Value copied = arith::SubIOp::create(b, arith::MaxUIOp::create(b, ring.steps, index(ahead)), index(ahead));
+  const unsigned count = init.size();
+  Values state = llvm::to_vector(init);
+  state.append({index(0), index(ahead * ring.bytes)});
+  for (bool copies : {true, false}) {
+    auto loop =
+        scf::ForOp::create(b, copies ? index(0) : copied, copies ? copied : ring.steps, index(1), ValueRange(state));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value read = loop.getRegionIterArg(count), filled = loop.getRegionIterArg(count + 1);
+    CopyWaitOp::create(b, uint32_t(ahead - 1));
+    NVVM::Barrier0Op::create(b); // the step's operands are there, and those of the step before are read
+    if (copies)
+      copy(add(loop.getInductionVar(), index(ahead)), filled);
+    CopyCommitOp::create(b);
+    Values next = multiply(read, loop.getRegionIterArgs().take_front(count));
+    next.append({nextBuffer(read), nextBuffer(filled)});
+    scf::YieldOp::create(b, next);
+    state.assign(loop.getResults().begin(), loop.getResults().end());
+  }
+  state.truncate(count);
+  return state;
+}
+
+static Value rowOffset(ImplicitLocOpBuilder &b, const GlobalArray &array, Value row) {
+  return b.createOrFold<arith::AddIOp>(array.offset, b.createOrFold<arith::MulIOp>(row, array.strides[0]));
+}
+
+void LinearTileCode::copyRows(const GlobalArray &array, Value tile, Value at, Value rows, Value columns,
+                              int64_t threads, bool elements, int64_t elementsOfTile) {
+  auto copy = CopyRowsOp::create(b, array.pointerAt(b, at), rows, columns, tile, thread, uint32_t(threads), elements);
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
+  Value offset = rowOffset(b, array, block->getArgument(0));
+  YieldOp::create(b, elementsOfTile == 1 ? offset : b.createOrFold<arith::DivUIOp>(offset, index(elementsOfTile)));
+}
+
+/// The epilogue of the sums of columns from `column` on.
+Value LinearTileCode::finished(Value acc, Value column) {
+  if (epilogue.empty())
+    return acc;
+  auto map = MapOp::create(b, TypeRange(sums), acc);
+  OpBuilder::InsertionGuard guard(b);
+  Type index = b.getIndexType();
+  Block *block =
+      b.createBlock(&map.getBody(), {}, {b.getF32Type(), index, index}, SmallVector<Location>(3, b.getLoc()));
+  IRMapping mapping;
+  mapping.map(epilogue.getArguments(), SmallVector<Value>{block->getArgument(0), add(block->getArgument(1), firstRow),
+                                                          add(block->getArgument(2), column)});
+  for (Operation &inner : epilogue.front().without_terminator())
+    b.clone(inner, mapping);
+  YieldOp::create(b, mapping.lookupOrDefault(epilogue.front().getTerminator()->getOperand(0)));
+  return map.getResult(0);
+}
+
+void LinearTileCode::store(ValueRange values) {
+  // Pairs of columns are stored at once where rows begin at multiples of two, and have whole pairs.
+  Value odd = arith::AndIOp::create(b, result.sizes[1], index(1));
+  Value arePairs = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, odd, index(0)),
+                                         result.isAligned(b, 2 * result.element.getIntOrFloatBitWidth() / 8));
+  for (auto [group, acc] : llvm::enumerate(values)) {
+    Value column = add(firstColumn, index(int64_t(group) * kGroup)), value = finished(acc, column);
+    auto branch = scf::IfOp::create(b, arePairs, /*withElseRegion=*/true);
+    for (bool elements : {false, true}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
+      auto store = StoreRowsOp::create(b, value, result.pointerAt(b, column), firstRow, result.sizes[0],
+                                       Value(arith::SubIOp::create(b, result.sizes[1], column)),
+                                       TypeAttr::get(result.element), elements ? b.getUnitAttr() : UnitAttr());
+      Block *block = b.createBlock(&store.getBody(), {}, b.getIndexType(), b.getLoc());
+      YieldOp::create(b, rowOffset(b, result, block->getArgument(0)));
+    }
+  }
+}

@@ -1,0 +1,53 @@
+//===- TileCode.h - Code that all tiles of matmuls share ----------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Target/CUDA/GlobalArray.h"
+
+namespace rapt::cuda {
+
+/// The warps of a tile, the loop over k whose operands are in a ring of buffers, and the epilogue.
+class LinearTileCode {
+protected:
+  using Value = mlir::Value;
+  using ValueRange = mlir::ValueRange;
+  using Values = llvm::SmallVector<Value>;
+
+  static constexpr int64_t kGroup = 16; ///< the columns of a fragment of sums
+
+  /// `down` times `across` warps have `rows` x `columns` of `result`.
+  LinearTileCode(mlir::Operation *op, Value result, mlir::Region &epilogue, std::pair<int64_t, int64_t> grid,
+                 int64_t rows, int64_t columns);
+
+  Value index(int64_t value);
+  Value add(Value x, Value y);
+  Value times(Value x, int64_t by);
+
+  /// Buffers of shared memory from byte 0 on.
+  struct Ring {
+    int64_t stages, bytes; ///< of a buffer
+    Value steps;
+  };
+  /// Carries `state` over the steps of k. `copy(step, buffer)` starts the copies of a step to a buffer, and
+  /// `multiply(buffer, state)` computes with them. The ring is full but for the buffer that is read.
+  Values overSteps(const Ring &ring, ValueRange state, llvm::function_ref<void(Value step, Value buffer)> copy,
+                   llvm::function_ref<Values(Value buffer, ValueRange state)> multiply);
+
+  /// Starts copies of the rows of `array` from `at` elements behind its first on. The offsets of rows do not depend on
+  /// the step then.
+  void copyRows(const GlobalArray &array, Value tile, Value at, Value rows, Value columns, int64_t threads,
+                bool elements, int64_t elementsOfTile = 1);
+
+  /// Stores the results of the sums, 16 columns after 16: operands of the epilogue are in registers for one at a time.
+  void store(ValueRange sums);
+
+  mlir::ImplicitLocOpBuilder b;
+  GlobalArray result;
+  mlir::Region &epilogue;
+  attn_gpu::FragmentType sums; ///< of 16 columns
+  int64_t rowsOfWarp, groups;  ///< groups of a warp's columns
+  Value thread, firstRow, firstColumn;
+
+private:
+  Value finished(Value acc, Value column);
+};
+
+} // namespace rapt::cuda
