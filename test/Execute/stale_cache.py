@@ -16,6 +16,7 @@ import packed_model
 parser = argparse.ArgumentParser(description=__doc__)
 for name in ("--raptc", "--inputs", "--scratch"):
     parser.add_argument(name, required=True)
+parser.add_argument("--target", choices=("cpu", "generic"), default="cpu", help="the compiler's; only that of CPUs knows dot matmuls and tiles")
 args = parser.parse_args()
 scratch = Path(args.scratch)
 scratch.mkdir(parents=True, exist_ok=True)
@@ -30,6 +31,9 @@ MODES = {
     "f16_cache": ("grouped.json", ["--cache-dtype=f16"], 1e-5),
     "int8_cache": ("grouped.json", ["--cache-dtype=int8"], 1e-5),
 }
+if args.target == "generic":
+    MODES = {name: mode for name, mode in MODES.items() if not any(flag.startswith("--emulate") for flag in mode[1])}
+    MODES["bf16"] = ("grouped-layer.json", ["--dtype=bf16"], 2e-2)
 # Each row's tokens of one step after another: prompts that fill no block, few queries, single ones, more than a tile.
 STEPS = ((5, 70, 17, 129), (1, 1, 1, 1), (3, 2, 1, 20), (1, 1, 1, 1), (15, 40, 64, 1))
 # NaN in each type, infinity in bf16, NaN in f32, infinity in f16.

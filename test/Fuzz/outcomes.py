@@ -55,14 +55,15 @@ def run(command, timeout=SECONDS, **options):
     return done
 
 
-def in_child(work):
-    """The result of `work` in a process of its own, or an Outcome."""
+def in_child(work, seconds=SECONDS):
+    """The result of `work` in a process of its own, or an Outcome, as where it takes more than so many seconds of processor time, or 20 times as long."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
         try:
-            signal.alarm(SECONDS)
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, 2 * seconds))  # SIGXCPU
+            signal.alarm(20 * seconds)
             result = pickle.dumps(work())
         except AssertionError as error:
             result = pickle.dumps(failed("assertion", str(error)))

@@ -184,7 +184,7 @@ def AttnCUDAExpandLinear : Pass<"attn-cuda-expand-linear", "::mlir::ModuleOp"> {
       %s = attn_gpu.mma %x0, %w0, %zero : ...
     ```
   }];
-  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
@@ -288,7 +288,7 @@ def AttnCUDATensorMaps : Pass<"attn-cuda-tensor-maps", "::mlir::ModuleOp"> {
       attn_gpu.attention_tile %q, %keys, %keys scale %scale maps(%map at [%c0, %c0, %begin], %map_0 at [%c0, %c0, %begin] if %made : ...) ...
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::rapt::attn_host::AttnHostDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::rapt::attn_host::AttnHostDialect"];
 }
 
 def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp"> {

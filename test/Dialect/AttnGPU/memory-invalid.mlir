@@ -160,3 +160,16 @@ func.func @f() {
   attn_gpu.set_registers 100
   return
 }
+
+// -----
+
+// Quantized values are bytes of panels, which begin at multiples of 16.
+!pairs = !attn_gpu.tile<64x64xi16, #attn_gpu.swizzle<128>>
+func.func @f(%p: !llvm.ptr<1>, %t: !pairs, %i: index) {
+  // expected-error@+1 {{copies quantized values 16 bytes at a time, found}}
+  attn_gpu.copy_rows %p bounds(%i, %i) to %t thread %i of 128 elements : !pairs {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
+  return
+}

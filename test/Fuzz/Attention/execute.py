@@ -334,7 +334,7 @@ def check_one(tools, mode, case, name, library, header, folder):
     expected = run_reference(tools, case, folder)
     if isinstance(expected, Outcome):
         return expected
-    found = in_child(lambda: run_compiled(mode, case, name, library, header))
+    found = in_child(lambda: run_compiled(mode, case, name, library, header), (4 if mode.gpu else 1) * SECONDS)  # simulated GPUs are slow
     if isinstance(found, Outcome):
         return found
     difference = compare(case, found, expected, mode)

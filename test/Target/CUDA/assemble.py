@@ -15,6 +15,7 @@ def main():
         parser.add_argument(name, required=True)
     parser.add_argument("--spills", default=":0", help="SUFFIX:BYTES, which kernels whose name ends so may spill; others spill nothing")
     parser.add_argument("--needs", nargs="*", default=["mma.sync", "ldmatrix", "cp.async.cg", "bar.sync"])
+    parser.add_argument("--among", default="", help="looks at kernels with this text alone")
     parser.add_argument("--options", nargs="*", default=[], help="for raptc, without the leading dashes")
     args = parser.parse_args()
     suffix, limit = args.spills.split(":")
@@ -24,9 +25,10 @@ def main():
     binary = subprocess.run([args.opt, "-", "--gpu-module-to-binary=format=isa"], input=compiled.stdout, capture_output=True, text=True, check=True)
     file = scratch / f"{args.chip}.ptx"
     file.write_text(ptx_of(binary.stdout))
-    kernels = re.findall(r"\.entry (\w+)\(.*?\n\}", file.read_text(), re.DOTALL)
+    bodies = [(name, body) for name, body in re.findall(r"\.entry (\w+)\((.*?\n)\}", file.read_text(), re.DOTALL) if args.among in body]
+    kernels = [name for name, _ in bodies]
     wrong = 0
-    for name, body in re.findall(r"\.entry (\w+)\((.*?\n)\}", file.read_text(), re.DOTALL):
+    for name, body in bodies:
         if "attn_gpu_shared" not in body:
             continue
         warpgroups = ("wgmma.mma_async", "wgmma.fence", "setmaxnreg.inc", "mbarrier.try_wait", "cp.async.mbarrier.arrive", "cp.async.cg")
@@ -40,6 +42,7 @@ def main():
                 print(f"{name} has {refused}")
     done = subprocess.run([args.ptxas, f"-arch={args.chip}", "-v", file, "-o", "/dev/null"], capture_output=True, text=True, check=True)
     spilled = re.findall(r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr, re.DOTALL)
+    spilled = [found for found in spilled if found[0] in kernels]
     for name, stores, loads in spilled:
         if max(int(stores), int(loads)) > (int(limit) if suffix and name.endswith(suffix) else 0):
             wrong += 1

@@ -38,7 +38,7 @@ func.func @rows(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf
 
 // A schedule on another op is for that op.
 func.func @quantized(%x: tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, %w: tensor<96x64x!attn.quantized<u4 group 32 axis 1>>) -> tensor<?x96xf32> {
-  // expected-error@+1 {{has a schedule 'tensor_cores', but its elements are quantized}}
+  // expected-error@+1 {{has a schedule 'tensor_cores', but tensor cores take a quantized weight in panels of the weight file}}
   %y = attn.linear %x, %w transposed {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>}
       : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<96x64x!attn.quantized<u4 group 32 axis 1>> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>

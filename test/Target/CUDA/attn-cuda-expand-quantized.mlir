@@ -1,0 +1,65 @@
+// RUN: rapt-opt %s --attn-cuda-expand-linear --split-input-file | FileCheck %s
+
+// The bytes of a step are copied while those before are multiplied. Each group's sums are integers, whose scales make f32 of them; 4 bits are multiplied by 16, which the factor takes back.
+// CHECK-LABEL: func.func @w4
+// CHECK: nvvm.barrier
+// CHECK: attn_gpu.copy_rows {{.*}} thread %{{.*}} of 128 : !attn_gpu.tile<64x64xi16
+// CHECK: attn_gpu.copy_commit
+// CHECK: scf.for
+// CHECK-NEXT: attn_gpu.copy_wait 1
+// CHECK-NEXT: nvvm.barrier
+// CHECK: attn_gpu.copy_commit
+// CHECK: %[[A:.*]] = attn_gpu.load_matrix
+// CHECK: %[[SUMS:.*]] = attn_gpu.quantized_mma %[[A]], {{.*}} bits 4
+// CHECK: attn_gpu.add_scaled %[[SUMS]], {{.*}} factor 6.250000e-02
+// CHECK: attn_gpu.store_rows
+// CHECK-NOT: quantized_linear_tile
+gpu.module @kernels {
+  func.func @w4(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x576xi8>, %y: memref<?x64xf32>) {
+    attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+        : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8>
+    return
+  }
+}
+
+// -----
+
+// Sums of the only group are integers until the end.
+// CHECK-LABEL: func.func @w8a8
+// CHECK: scf.for
+// CHECK: attn_gpu.quantized_mma {{.*}} bits 8
+// CHECK-NOT: attn_gpu.add_scaled
+// CHECK: scf.yield
+// CHECK: attn_gpu.add_scaled {{.*}} factor 1.000000e+00
+// CHECK: attn_gpu.store_rows
+gpu.module @kernels {
+  func.func @w8a8(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x1x4160xi8>, %y: memref<?x64xf32>) {
+    attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u8 group 0 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+        : memref<?x128xi8>, memref<?x4xf32>, memref<2x1x4160xi8>
+    return
+  }
+}
+
+// -----
+
+// Lanes that have a group find its largest magnitude.
+// CHECK-LABEL: func.func @rows
+// CHECK: shfl
+// CHECK-NOT: quantize_tile
+// CHECK: return
+// All warps find that of the only group, through shared memory.
+// CHECK-LABEL: func.func @one_group
+// CHECK: shfl
+// CHECK: nvvm.barrier
+// CHECK-NOT: quantize_tile
+// CHECK: return
+gpu.module @kernels {
+  func.func @rows(%x: memref<1x64xbf16>, %codes: memref<1x64xi8>, %scales: memref<1x4xf32>) {
+    attn_gpu.quantize_tile %x outs(%codes, %scales : memref<1x64xi8>, memref<1x4xf32>) {group = 32 : i64, period = 0 : i64} : memref<1x64xbf16>
+    return
+  }
+  func.func @one_group(%x: memref<1x64xbf16>, %codes: memref<1x64xi8>, %scales: memref<1x4xf32>) {
+    attn_gpu.quantize_tile %x outs(%codes, %scales : memref<1x64xi8>, memref<1x4xf32>) {group = 0 : i64, period = 0 : i64} : memref<1x64xbf16>
+    return
+  }
+}
