@@ -99,7 +99,7 @@ int main(void) {
   static const int shapes[][2] = {{1, 1}, {1, 300}, {7, 5}, {8, 32}, {33, 257}, {300, 300}};
   const int64_t wrong[] = {-1, 1};
   int64_t tasks = 0;
-  const rapt_env threads = {&tasks, in_turns, 3, NULL};
+  const rapt_env threads = {.user = &tasks, .parallel_for = in_turns, .workers = 3};
   if (!attention_supported()) {
     printf("this processor cannot run the kernel\n");
     return 1;
