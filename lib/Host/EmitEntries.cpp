@@ -371,7 +371,7 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
       return false;
     auto names = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
     return !names ||
-           (int64_t(names.size()) == memref.getNumDynamicDims() && llvm::all_of(names, llvm::IsaPred<StringAttr>));
+           (int64_t(names.size()) == int64_t(memref.getNumDynamicDims()) && llvm::all_of(names, llvm::IsaPred<StringAttr>));
   }
 
   /// Reports an entry that text describes wrongly, or whose other functions would have names that are taken.

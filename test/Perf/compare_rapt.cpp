@@ -25,7 +25,7 @@ static int32_t parallelFor(void *, rapt_task_fn body, void *closure, int64_t cou
   executor.parallel_for(executor.user, body, closure, count);
   return 0;
 }
-static rapt_env environment{nullptr, parallelFor, 1, nullptr};
+static rapt_env environment{.parallel_for = parallelFor, .workers = 1};
 
 template <typename F> static F find(const std::string &name) {
   void *function = dlsym(kernels, name.c_str());

@@ -30,7 +30,7 @@ bool fillsPanels(attn::RowsAttr rows, RankedTensorType layer) {
   if (rows.getShape().empty())
     return true;
   const int64_t columns = rows.getShape().back(), group = rows.getColumnGroup() ? rows.getColumnGroup() : columns;
-  return layer.getShape().back() / (columns / group) == llvm::alignTo(group, kPanel);
+  return layer.getShape().back() / (columns / group) == int64_t(llvm::alignTo(group, kPanel));
 }
 
 LogicalResult verifyParameter(attn::ParameterOp op) {

@@ -83,7 +83,7 @@ static double error_of(const struct function *f, float x, float y) {
 }
 
 static void flush(const struct function *f) {
-  const rapt_env env = {NULL, one_thread, 1, NULL};
+  const rapt_env env = {.parallel_for = one_thread, .workers = 1};
   const int64_t dims[] = {ROWS};
   void *scratch = NULL;
   if (posix_memalign(&scratch, 64, (size_t)f->scratch(dims, 1) + 64) != 0 ||
