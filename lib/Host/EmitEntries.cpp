@@ -370,8 +370,8 @@ struct EmitEntries : rapt::impl::AttnEmitEntriesBase<EmitEntries> {
     if (!memref || !elementBytes(memref.getElementType()) || !buffer.getAs<StringAttr>("kind"))
       return false;
     auto names = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
-    return !names ||
-           (int64_t(names.size()) == int64_t(memref.getNumDynamicDims()) && llvm::all_of(names, llvm::IsaPred<StringAttr>));
+    return !names || (int64_t(names.size()) == int64_t(memref.getNumDynamicDims()) &&
+                      llvm::all_of(names, llvm::IsaPred<StringAttr>));
   }
 
   /// Reports an entry that text describes wrongly, or whose other functions would have names that are taken.
