@@ -64,6 +64,14 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
       %first = arith.muli %at, %rows : index
       attn_gpu.yield %first : index
     }
+    // Few threads copy in a loop.
+    // CHECK: scf.for
+    // CHECK-COUNT-2: nvvm.cp.async.shared.global
+    attn_gpu.copy_rows %p bounds(%rows, %rows) to %t thread %thread of 16 : !tile {
+    ^bb0(%at: index):
+      %first = arith.muli %at, %rows : index
+      attn_gpu.yield %first : index
+    }
     // Element by element there is a loop, in which elements beyond the bounds are 0.
     // CHECK-NOT: nvvm.cp.async.shared.global
     // CHECK: scf.for

@@ -141,10 +141,12 @@ private:
       else
         code.copyKeys(key, keyTile(stage), barrier(KeysFull, stage));
       MBarrierWaitOp::create(b, barrier(ValuesEmpty, stage), free);
+      Value values = valueTile(stage), full = barrier(ValuesFull, stage);
+      auto load = [&] { when(is(code.thread, 0), [&] { code.loadValues(key, values, full); }); };
       if (isByTMA)
-        when(is(code.thread, 0), [&] { code.loadValues(key, valueTile(stage), barrier(ValuesFull, stage)); });
+        when(code.isWhole(key), load, [&] { code.copyValuesByWarp(key, values, full); });
       else
-        code.copyValues(key, valueTile(stage), barrier(ValuesFull, stage));
+        code.copyValues(key, values, full);
       return {following(key), arith::AddIOp::create(b, block, code.index(1))};
     });
   }

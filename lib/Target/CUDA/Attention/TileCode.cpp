@@ -16,6 +16,7 @@ namespace {
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 constexpr int64_t kCopyBytes = 16;
+constexpr int64_t kWarp = 32;      ///< threads
 constexpr int64_t kLanesOfRow = 4; ///< lanes that hold elements of one row of accumulators
 constexpr float kLeastFactor = 0x1p-20F;
 constexpr auto kApproximate = arith::FastMathFlags::afn;
@@ -79,11 +80,12 @@ Value TileCode::isAligned(const Array &array, int64_t bytes) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits, arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
 }
 
-void TileCode::copyRows(const Array &array, Value tile, Value barrier, Value rows, int64_t columns, bool asElements,
+void TileCode::copyRows(const Array &array, Value tile, Copiers copiers, Value rows, int64_t columns,
                         function_ref<Value(Value)> offsetOf) {
+  Value barrier = copiers.barrier;
   auto copyAs = [&](bool elements) {
     auto copy =
-        CopyRowsOp::create(b, array.pointer, rows, index(columns), tile, thread, uint32_t(copyingThreads), elements);
+        CopyRowsOp::create(b, array.pointer, rows, index(columns), tile, thread, uint32_t(copiers.threads), elements);
     {
       OpBuilder::InsertionGuard guard(b);
       Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
@@ -94,7 +96,7 @@ void TileCode::copyRows(const Array &array, Value tile, Value barrier, Value row
     else if (barrier)
       CopyArriveOp::create(b, barrier);
   };
-  if (asElements)
+  if (copiers.asElements)
     return copyAs(true);
   auto branch = scf::IfOp::create(b, isAligned(array, kCopyBytes), /*withElseRegion=*/true);
   for (bool elements : {false, true}) {
@@ -115,11 +117,11 @@ Value TileCode::rowOffset(const Array &array, Value row) {
 
 void TileCode::copyQueries(Value tile, Value barrier) {
   const Array query = arrayOf(op.getQuery());
-  copyRows(query, tile, barrier, rows, op.getChannels(), /*asElements=*/false,
+  copyRows(query, tile, {barrier, copyingThreads, /*asElements=*/false}, rows, op.getChannels(),
            [&](Value row) { return rowOffset(query, row); });
 }
 
-void TileCode::copyBlock(Value memref, Value tile, Value barrier, Value key, int64_t columns) {
+void TileCode::copyBlock(Value memref, Value tile, Copiers copiers, Value key, int64_t columns) {
   const Array array = arrayOf(memref);
   Value left = arith::SubIOp::create(b, count, key);
   auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, index(0)),
@@ -128,8 +130,7 @@ void TileCode::copyBlock(Value memref, Value tile, Value barrier, Value key, int
   b.setInsertionPointToStart(branch.thenBlock());
   // The table of a cache has no numbers of blocks for keys that are not there.
   Value last = arith::SubIOp::create(b, count, index(1));
-  // Rows that TMA does not copy are no others than those that do not begin at multiples of 16 bytes.
-  copyRows(array, tile, barrier, left, columns, /*asElements=*/bool(op.getMade()), [&](Value row) {
+  copyRows(array, tile, copiers, left, columns, [&](Value row) {
     Value at = add(key, row);
     return keyOffset(array, op.getTable() ? Value(arith::MinSIOp::create(b, at, last)) : at);
   });
@@ -147,12 +148,31 @@ Value TileCode::keyOffset(const Array &array, Value key) {
              b.createOrFold<arith::MulIOp>(inBlock, array.strides[1]));
 }
 
+/// Rows that TMA does not copy are no others than those that do not begin at multiples of 16 bytes.
 void TileCode::copyKeys(Value first, Value tile, Value barrier) {
-  copyBlock(op.getKey(), tile, barrier, first, op.getChannels());
+  copyBlock(op.getKey(), tile, {barrier, copyingThreads, bool(op.getMade())}, first, op.getChannels());
 }
 
 void TileCode::copyValues(Value first, Value tile, Value barrier) {
-  copyBlock(op.getValue(), tile, barrier, first, op.getValueChannels());
+  copyBlock(op.getValue(), tile, {barrier, copyingThreads, bool(op.getMade())}, first, op.getValueChannels());
+}
+
+void TileCode::copyValuesByWarp(Value key, Value tile, Value barrier) {
+  copyBlock(op.getValue(), tile, {Value(), kWarp, /*asElements=*/false}, key, op.getValueChannels());
+  CopyCommitOp::create(b);
+  CopyWaitOp::create(b, 0);
+  FenceAsyncOp::create(b);
+  NVVM::SyncWarpOp::create(b, arith::ConstantOp::create(b, b.getI32IntegerAttr(-1)));
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, index(0));
+  auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  MBarrierArriveOp::create(b, barrier);
+}
+
+Value TileCode::isWhole(Value key) {
+  Value left = arith::SubIOp::create(b, count, key);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, left, index(op.getKeys()));
 }
 
 void TileCode::loadTile(Value map, ValueRange at, Value key, Value tile, Value barrier) {
@@ -351,8 +371,7 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
     Block *block = b.createBlock(&store.getBody(), {}, b.getIndexType(), b.getLoc());
     YieldOp::create(b, rowOffset(result, block->getArgument(0)));
   }
-  // TMA copies values behind the last key, too.
-  if (!op.getMask().empty() || op.getMade())
+  if (!op.getMask().empty())
     storeWithoutMaskedValues(acc, maximum, inverse, firstRow);
   if (!op.getLse())
     return;

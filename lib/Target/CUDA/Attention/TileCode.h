@@ -32,11 +32,16 @@ public:
   /// The same by TMA, where `op.getMade()`: one thread executes it.
   void loadKeys(Value key, Value tile, Value barrier);
   void loadValues(Value key, Value tile, Value barrier);
+  /// Copies the values of a block that is not whole: rows behind the last key are zero, while TMA copies what is there.
+  /// The first warp executes it; one of its threads arrives.
+  void copyValuesByWarp(Value key, Value tile, Value barrier);
 
   /// The first key of the first block from `key` on that the mask does not drop; at least the number of keys where
   /// there is none.
   Value nextBlock(Value key);
   Value isKey(Value key);
+  /// Whether all keys of the block from `key` on are there.
+  Value isWhole(Value key);
   /// Runs `body` while the first of `state`, a key, is one. Returns the state at last.
   using Body = llvm::function_ref<llvm::SmallVector<Value>(Value key, ValueRange state)>;
   llvm::SmallVector<Value> overBlocks(ValueRange state, Body body);
@@ -67,9 +72,14 @@ private:
   /// Where it is needed: other warps of the block have no registers for it.
   Array arrayOf(Value memref);
   Value isAligned(const Array &array, int64_t bytes);
-  void copyRows(const Array &array, Value tile, Value barrier, Value rows, int64_t columns, bool asElements,
+  struct Copiers {
+    Value barrier; ///< on which each thread arrives, where there is one
+    int64_t threads;
+    bool asElements;
+  };
+  void copyRows(const Array &array, Value tile, Copiers copiers, Value rows, int64_t columns,
                 llvm::function_ref<Value(Value row)> offsetOf);
-  void copyBlock(Value memref, Value tile, Value barrier, Value key, int64_t columns);
+  void copyBlock(Value memref, Value tile, Copiers copiers, Value key, int64_t columns);
   void loadTile(Value map, ValueRange at, Value key, Value tile, Value barrier);
   Value power(Value score, Value maximum);
   Value exponentials(Value scores, Value maximum);

@@ -44,6 +44,8 @@ struct LowerSubtile : OpConversionPattern<SubtileOp> {
   }
 };
 
+constexpr int64_t kUnrolledRows = 16; ///< of a thread
+
 /// Copies of one thread to a tile whose rows are anywhere.
 class RowCopies {
 public:
@@ -60,8 +62,8 @@ public:
     SmallVector<Value> bytes; // that are inside of the bound of columns, for each box
     for (int64_t box = 0; box < tile.getBoxes(); ++box)
       bytes.push_back(bytesInside(ints.add(column, ints.constant(box * tile.getBoxColumns()))));
-    for (int64_t first = 0; first < tile.getRows(); first += height) {
-      const Value below = ints.add(row, ints.constant(first)), at = ints.index(below), isThere = isRowInside(at);
+    auto copyRow = [&](Value below) {
+      const Value at = ints.index(below), isThere = isRowInside(at);
       const Value from = source(at, ints.index(column)), to = destination(below, ints.times(chunk, 16));
       for (int64_t box = 0; box < tile.getBoxes(); ++box)
         NVVM::CpAsyncOp::create(
@@ -69,7 +71,16 @@ public:
             advance(builder, loc, from, Value(), box * span), builder.getI32IntegerAttr(16),
             NVVM::LoadCacheModifierKindAttr::get(builder.getContext(), NVVM::LoadCacheModifierKind::CG),
             arith::SelectOp::create(builder, loc, isThere, bytes[box], ints.constant(0)));
+    };
+    if (tile.getRows() > kUnrolledRows * height) { // unrolled, the addresses need too many registers
+      auto loop =
+          scf::ForOp::create(builder, loc, ints.index(row), indexConstant(tile.getRows()), indexConstant(height));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      return copyRow(ints.of(loop.getInductionVar()));
     }
+    for (int64_t first = 0; first < tile.getRows(); first += height)
+      copyRow(ints.add(row, ints.constant(first)));
   }
 
   void copyElements() {
