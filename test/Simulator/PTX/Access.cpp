@@ -58,20 +58,20 @@ Place findPlace(Execution &execution, Space space, uint64_t address, uint64_t si
 
 Place rapt::ptx::locate(Execution &execution, Space space, uint64_t address, uint64_t size, uint64_t alignment,
                         unsigned lane) {
-  std::string shown = hexadecimal(address);
+  const uint64_t given = address;
   if (space == Space::Generic)
     space = resolve(address);
   if (address % alignment) {
     execution.report(FindingKind::Misaligned, lane,
-                     std::string(nameOf(space)) + " address " + shown + " is no multiple of " +
+                     std::string(nameOf(space)) + " address " + hexadecimal(given) + " is no multiple of " +
                          std::to_string(alignment));
     return {};
   }
   Place place = findPlace(execution, space, address, size, lane);
   if (!place)
     execution.report(FindingKind::OutOfBounds, lane,
-                     std::to_string(size) + " bytes at " + std::string(nameOf(space)) + " address " + shown +
-                         " are outside of every allocation");
+                     std::to_string(size) + " bytes at " + std::string(nameOf(space)) + " address " +
+                         hexadecimal(given) + " are outside of every allocation");
   return place;
 }
 

@@ -33,11 +33,36 @@ bool rapt::ptx::isOrdered(const Accessor &by, const Moment &moment, uint32_t blo
 
 //===- AccessLog ------------------------------------------------------------------===//
 
-size_t AccessLog::HashStep::operator()(const Step &step) const {
+void AccessLog::Steps::clear() {
+  count = 0;
+  ++round;
+}
+
+AccessLog::Steps::Entry &AccessLog::Steps::find(const Step &step) {
   uint64_t hash = step.set;
   for (uint64_t part : {step.line, step.epoch, step.actorAndLane, step.block})
     hash = (hash ^ part) * 0x9e3779b97f4a7c15 ^ hash >> 29;
-  return hash;
+  const size_t mask = entries.size() - 1;
+  size_t at = (hash ^ hash >> 32) & mask;
+  while (entries[at].round == round && entries[at].step != step)
+    at = (at + 1) & mask;
+  return entries[at];
+}
+
+uint32_t &AccessLog::Steps::at(const Step &step) {
+  if (2 * count >= entries.size()) {
+    std::vector<Entry> before(2 * entries.size());
+    before.swap(entries);
+    for (const Entry &entry : before)
+      if (entry.round == round)
+        find(entry.step) = entry;
+  }
+  Entry &entry = find(step);
+  if (entry.round != round) {
+    entry = {step, 0, round};
+    ++count;
+  }
+  return entry.set;
 }
 
 void AccessLog::beginLaunch() {
@@ -58,11 +83,13 @@ uint32_t AccessLog::addWrite(const Accessor &by, bool isInFlight) {
 uint32_t AccessLog::addRead(uint32_t set, const Accessor &by) {
   if (set < firstSet)
     set = 0;
-  Step step = {set, by.line, by.moment.epoch, uint32_t(by.moment.actor) << 8 | by.moment.lane,
-               by.block << 1 | by.isAtomic};
-  auto [found, isNew] = steps.try_emplace(step, 0);
-  if (!isNew)
-    return found->second;
+  if (by.block != block)
+    steps.clear();
+  block = by.block;
+  uint32_t &known = steps.at(
+      {set, by.line, by.moment.epoch, uint32_t(by.moment.actor) << 8 | by.moment.lane, by.block << 1 | by.isAtomic});
+  if (known)
+    return known;
   ReadSet next = set ? sets[set - firstSet] : ReadSet();
   LaneMask lanes = by.moment.lane == wholeWarp ? allLanes : LaneMask(1) << by.moment.lane;
   auto isSame = [&](const Read &read) {
@@ -77,7 +104,7 @@ uint32_t AccessLog::addRead(uint32_t set, const Accessor &by) {
   else
     next.reads.push_back({by.moment, lanes, by.block, by.line, by.isAtomic});
   sets.push_back(std::move(next));
-  return found->second = firstSet + uint32_t(sets.size()) - 1;
+  return known = firstSet + uint32_t(sets.size()) - 1;
 }
 
 std::string AccessLog::conflictOfReads(uint32_t set, const Accessor &by) const {
@@ -130,14 +157,14 @@ std::optional<Conflict> Shadow::checkWrite(const Byte &byte, uint64_t offset, co
   const Write &write = log.write(byte.write);
   if (write.isAtomic && by.isAtomic)
     return std::nullopt;
-  std::string who = write.block != by.block ? "another thread block" : describe(write.moment, write.line);
+  auto who = [&] { return write.block != by.block ? "another thread block" : describe(write.moment, write.line); };
   if (write.isInFlight)
-    return Conflict{FindingKind::MissingWait, offset, "bytes that " + who + " still writes"};
+    return Conflict{FindingKind::MissingWait, offset, "bytes that " + who() + " still writes"};
   if (!isOrdered(by, write.moment, write.block, false))
-    return Conflict{FindingKind::Race, offset, "bytes that " + who + " writes, without a barrier between"};
+    return Conflict{FindingKind::Race, offset, "bytes that " + who() + " writes, without a barrier between"};
   if (by.isAsync && !write.isAsync && !isOrdered(by, write.moment, write.block, true))
     return Conflict{FindingKind::MissingFence, offset,
-                    "bytes that " + who + " wrote, without fence.proxy.async between"};
+                    "bytes that " + who() + " wrote, without fence.proxy.async between"};
   return std::nullopt;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 #include "test/Simulator/PTX/Clock.h"
 #include "test/Simulator/PTX/Findings.h"
-#include <unordered_map>
 
 namespace rapt::ptx {
 
@@ -65,18 +64,35 @@ private:
     std::vector<Read> reads;
     bool hasOtherBlocks = false;
   };
-  struct Step {
-    uint32_t set, line, epoch, actorAndLane, block;
-    bool operator==(const Step &) const = default;
-  };
-  struct HashStep {
-    size_t operator()(const Step &step) const;
+  /// From a set of reads and one more to the set of all. Those of a block are known, as no other block reads with them;
+  /// there are millions in a launch.
+  class Steps {
+  public:
+    struct Step {
+      uint32_t set, line, epoch, actorAndLane, block;
+      bool operator==(const Step &) const = default;
+    };
+    void clear();
+    /// The set, 0 for a new step; valid until the next call.
+    uint32_t &at(const Step &step);
+
+  private:
+    struct Entry {
+      Step step;
+      uint32_t set = 0;
+      uint32_t round = 0; ///< entries of earlier rounds are empty
+    };
+    Entry &find(const Step &step);
+    std::vector<Entry> entries{1024}; ///< a power of two
+    size_t count = 0;
+    uint32_t round = 1;
   };
   std::vector<Write> writes;
   uint32_t firstWrite = 1;
   std::vector<ReadSet> sets;
   uint32_t firstSet = 1;
-  std::unordered_map<Step, uint32_t, HashStep> steps;
+  Steps steps;
+  uint32_t block = 0; ///< whose steps are known
 };
 
 /// True if `by` comes after the moment: the same thread, or a barrier between.

@@ -27,8 +27,8 @@ void cuda::registerCodegenDialects(DialectRegistry &registry) {
 void cuda::addCodegenPasses(OpPassManager &manager) {
   OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
   kernels.addPass(createAttnGPUToNVVM());
-  kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
+  kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createAttnExpandMath());
   kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createAttnGPUScalarsToLLVM());
