@@ -24,6 +24,7 @@ enum : Result {
   InvalidContext = 201,
   NoBinaryForGpu = 209,
   InvalidPtx = 218,
+  InvalidHandle = 400,
   NotFound = 500,
   IllegalAddress = 700, ///< first and last of the failures that a running kernel causes
   LaunchFailed = 719,

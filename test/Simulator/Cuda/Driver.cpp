@@ -43,6 +43,8 @@ const char *textOf(Result result) {
     return "no kernel image is available for execution on the device";
   case InvalidPtx:
     return "a PTX JIT compilation failed";
+  case InvalidHandle:
+    return "invalid resource handle";
   case NotFound:
     return "named symbol not found";
   case LaunchFailed:

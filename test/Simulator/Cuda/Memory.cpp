@@ -163,17 +163,25 @@ EXPORT cuGraphExecDestroy(GraphExec executable) {
   delete executable;
   return Success;
 }
-EXPORT cuEventCreate(Event *event, unsigned) {
-  *event = new EventHandle;
+EXPORT cuEventCreate(Event *event, unsigned flags) {
+  *event = new EventHandle{.hasTime = !(flags & withoutTime)};
   return Success;
 }
 EXPORT cuEventDestroy_v2(Event event) {
   delete event;
   return Success;
 }
-EXPORT cuEventRecord(Event, Stream) { return Success; }
+EXPORT cuEventRecord(Event event, Stream stream) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  if (!stream || !stream->isCapturing()) // else it orders the graph's kernels, and has no time
+    event->time = state.clock;
+  return Success;
+}
 EXPORT cuEventSynchronize(Event) { return Success; }
-EXPORT cuEventElapsedTime(float *milliseconds, Event, Event) {
-  *milliseconds = 0.001f;
+EXPORT cuEventElapsedTime(float *milliseconds, Event begin, Event end) {
+  if (!begin->hasTime || !end->hasTime || begin->time < 0 || end->time < 0)
+    return InvalidHandle;
+  *milliseconds = 1e-3f * float(end->time - begin->time);
   return Success;
 }

@@ -62,5 +62,6 @@ Result State::run(const FunctionHandle &function, const ptx::LaunchOptions &opti
             finding.text.c_str());
   if (!status)
     fprintf(stderr, "kernel %s: %s\n", function.kernel->name.c_str(), status.error().message.c_str());
+  clock += int64_t(options.grid[0]) * options.grid[1] * options.grid[2];
   return !status ? InvalidValue : findings.empty() ? Success : LaunchFailed;
 }

@@ -37,7 +37,10 @@ struct StreamHandle {
   std::vector<Work> captured;
   Result failure = Success; ///< of earlier work; sticks
 };
-struct EventHandle {};
+struct EventHandle {
+  bool hasTime;
+  int64_t time = -1; ///< of the device's clock; -1: not recorded
+};
 
 /// Tests read them by raptSimulatedCounts.
 struct Counts {
@@ -62,6 +65,7 @@ struct State {
   ptx::AsyncMode async;
   std::set<StreamHandle *> captured;
   Counts counts;
+  int64_t clock = 0; ///< microseconds of kernels: one for each thread block
 
   State();
   ~State();

@@ -156,8 +156,8 @@ const rapt_device_code *decoderCode, *counterCode, *adderCode;
 
 template <typename Arguments>
 int32_t start(const rapt_env *env, const rapt_device_code *code, const char *name, uint32_t index, uint32_t threads,
-              uint32_t shared, const Arguments &arguments, int64_t blocks) {
-  rapt_kernel kernel{code, name, index, threads, shared, sizeof arguments};
+              uint32_t shared, const Arguments &arguments, int64_t blocks, int64_t dispatch = -1) {
+  rapt_kernel kernel{code, name, index, threads, shared, sizeof arguments, dispatch};
   rapt_device_code foreign = *code;
   if (deviceFaults.startsForeignKernel)
     kernel.code = &foreign;
@@ -175,11 +175,13 @@ int32_t decoderStep(const rapt_env *env, void *const *b, const int64_t *dims) {
   DecoderArguments a{b[2], b[3], b[4], b[5], b[6], b[7], b[0], b[1], b[8], dims[0], dims[2], dims[3]};
   if (deviceFaults.readsBeyondMemory)
     a.cache = nullptr;
-  int32_t stop = start(env, decoderCode, "insert", 0, 32, 0, a, (dims[0] + 31) / 32);
+  int32_t stop = start(env, decoderCode, "insert", 0, 32, 0, a, (dims[0] + 31) / 32, 0);
+  for (int i = 0; i < deviceFaults.repeats && !stop; ++i)
+    stop = start(env, decoderCode, "insert", 0, 32, 0, a, (dims[0] + 31) / 32, 0);
   if (!stop)
     stop = start(env, decoderCode, "hash", 1, 32, 0, a, (dims[2] + 31) / 32);
   if (!stop)
-    stop = start(env, decoderCode, "project", 2, 64, 65536, a, dims[2]);
+    stop = start(env, decoderCode, "project", 2, 64, 65536, a, dims[2], 1);
   return deviceFaults.returnsFive ? 5 : stop;
 }
 
@@ -293,6 +295,13 @@ DeviceArtifact adderOnDevice() {
                             R"({"name": "y", "kind": "input", "dtype": "f32", "shape": ["n"]}, )"
                             R"({"name": "sum", "kind": "output", "dtype": "f32", "shape": ["n"]}]})"),
               {"add", adderRun, noWorkspace}, adderPtx, 4);
+}
+
+rapt_status openTimed(DeviceArtifact &decoder, rapt_module **module, Message &message) {
+  decoder.manifest.replace(decoder.manifest.find("[1, 4]"), 6, "[1, 7]");
+  decoder.table.abi_minor = 7;
+  decoder.variantCode = {&decoder.code};
+  return decoder.open(module, message);
 }
 
 rapt_module *deviceModule() {
