@@ -14,12 +14,8 @@
 #include "lib/Target/CUDA/Codegen/Passes.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Target/Generic/Passes.h"
-#include "lib/Target/Generic/RowCache.h"
+#include "lib/Target/Generic/RowTarget.h"
 #include "lib/Target/Generic/Stages.h"
-#include "lib/Target/Target.h"
-#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
-#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -36,7 +32,7 @@ const std::string kDeviceDialects[] = {"gpu", "nvvm"};
 const std::string kKernelDialects[] = {"attn_gpu", "gpu", "nvvm"};
 constexpr int64_t kStack = 4096; ///< bytes of a thread's scratch in its local memory
 
-class CUDATarget : public Target {
+class CUDATarget : public generic::RowTarget {
 public:
   StringRef name() const override { return "cuda"; }
   StringRef device() const override { return "cuda"; }
@@ -44,12 +40,6 @@ public:
 
   TargetInfo capabilities(const host::Machine &, StringRef, StringRef architecture) const override {
     return cuda::capabilitiesOf(architecture);
-  }
-
-  StringRef cacheLayout(Type) const override { return "rows"; }
-
-  attn::CacheLayoutInterface layoutOfCache(const attn::KVSegment &segment, int64_t block) const override {
-    return generic::cacheRowsOf(segment, block);
   }
 
   std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface layout) const override {
@@ -152,16 +142,7 @@ private:
     kernels.addPass(createAttnGPUToNVVM());
     kernels.addPass(createCanonicalizerPass());
     kernels.addPass(createCSEPass());
-    passes.addPass(createAttnExpandMath());
-    passes.addPass(createAttnLowerVectors());
-    passes.addPass(createSCFToControlFlowPass());
-    passes.addPass(createLowerAffinePass());
-    AttnToLLVMOptions conversion;
-    conversion.kept.assign(std::begin(kDeviceDialects), std::end(kDeviceDialects));
-    passes.addPass(createAttnToLLVM(conversion));
-    passes.addPass(createReconcileUnrealizedCastsPass());
-    passes.addPass(createCanonicalizerPass());
-    passes.addPass(createCSEPass());
+    generic::addLLVM(passes, kDeviceDialects);
     passes.addPass(createAttnCUDALowerKernels());
     passes.addPass(createAttnEmitEntries());
   }

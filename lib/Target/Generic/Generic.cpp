@@ -7,9 +7,8 @@
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/Generic/Passes.h"
-#include "lib/Target/Generic/RowCache.h"
+#include "lib/Target/Generic/RowTarget.h"
 #include "lib/Target/Generic/Stages.h"
-#include "lib/Target/Target.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -23,21 +22,13 @@ using namespace rapt;
 
 namespace {
 
-class GenericTarget : public Target {
+class GenericTarget : public generic::RowTarget {
 public:
   StringRef name() const override { return "generic"; }
 
   /// Vectors have the default width, which LLVM splits where registers are narrower: text of a stage is for every
   /// machine.
   TargetInfo capabilities(const host::Machine &, StringRef, StringRef) const override { return {}; }
-
-  StringRef cacheLayout(Type) const override { return "rows"; }
-
-  attn::CacheLayoutInterface layoutOfCache(const attn::KVSegment &segment, int64_t block) const override {
-    return generic::cacheRowsOf(segment, block);
-  }
-
-  std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface) const override { return std::nullopt; }
 
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut) {
@@ -52,14 +43,7 @@ public:
       passes.addPass(createAttnGenericVectorize());
       generic::addLoops(passes);
     } else if (stage == Stage::LLVMDialect) {
-      passes.addPass(createAttnExpandMath());
-      passes.addPass(createAttnLowerVectors());
-      passes.addPass(createSCFToControlFlowPass());
-      passes.addPass(createLowerAffinePass());
-      passes.addPass(createAttnToLLVM());
-      passes.addPass(createReconcileUnrealizedCastsPass());
-      passes.addPass(createCanonicalizerPass());
-      passes.addPass(createCSEPass());
+      generic::addLLVM(passes);
       passes.addPass(createAttnEmitEntries());
     }
   }
@@ -103,6 +87,19 @@ void generic::addBuffers(OpPassManager &passes) {
 
 void generic::addLoops(OpPassManager &passes) {
   passes.addPass(createAttnLinalgToLoops());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+void generic::addLLVM(OpPassManager &passes, ArrayRef<std::string> kept) {
+  passes.addPass(createAttnExpandMath());
+  passes.addPass(createAttnLowerVectors());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createLowerAffinePass());
+  AttnToLLVMOptions conversion;
+  conversion.kept.assign(kept.begin(), kept.end());
+  passes.addPass(createAttnToLLVM(conversion));
+  passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }

@@ -206,12 +206,27 @@ std::string withDevice(std::string manifest) {
                          R"("device": {"kind": "cuda", "images": [{"arch": "sm_80", "form": "ptx"}]}, )");
 }
 
-std::string plainManifest(const char *name, const std::string &model, const std::string &entry) {
+/// Tensors of an entry, as a manifest lists them.
+struct Tensor {
+  const char *name, *kind, *dtype, *shape;
+};
+std::string tensorsOf(std::initializer_list<Tensor> tensors) {
+  std::string list;
+  for (const Tensor &t : tensors)
+    list += std::string(list.empty() ? "" : ", ") + R"({"name": ")" + t.name + R"(", "kind": ")" + t.kind +
+            R"(", "dtype": ")" + t.dtype + R"(", "shape": [)" + t.shape + "]}";
+  return list;
+}
+
+/// A manifest of one entry: its name and dims, and its buffers.
+std::string plainManifest(const char *name, const std::string &model, const std::string &entry,
+                          const std::string &buffers) {
   const std::string fake = FAKE_MANIFEST, zeros(32, '0');
   const size_t target = fake.find("\"target\": "), end = fake.find("}, ", target);
   return withDevice(std::string(R"({"rapt": {"version": "0.1.0", "abi": [1, 4]}, "name": ")") + name + "\", " + model +
                     R"("interface_id": ")" + zeros + R"(", "content_id": ")" + zeros + "\", " +
-                    fake.substr(target, end + 3 - target) + R"("parameters": [], "entries": [)" + entry + "]}");
+                    fake.substr(target, end + 3 - target) + R"("parameters": [], "entries": [{"name": )" + entry +
+                    R"(, "buffers": [)" + buffers + "]}]}");
 }
 
 template <size_t N>
@@ -272,28 +287,26 @@ DeviceArtifact decoderOnDevice() {
 }
 
 DeviceArtifact counterOnDevice() {
-  return make(plainManifest(
-                  "counter",
-                  R"("model": {"family": "counter", "task": "decoder", "vocab": 4, "positions": 256}, )"
-                  R"("bounds": {"tokens": 64, "rows": 8, "positions": 256}, )",
-                  R"({"name": "step", "dims": ["rows", "wanted", "slots"], "bounds": [[1, 8], [0, 64], [1, 1048576]], )"
-                  R"("buffers": [{"name": "weights", "kind": "weights"}, {"name": "workspace", "kind": "workspace"}, )"
-                  R"({"name": "state", "kind": "cache", "dtype": "f32", "shape": ["slots", 16]}, )"
-                  R"({"name": "tokens", "kind": "input", "dtype": "i32", "shape": ["rows"]}, )"
-                  R"({"name": "state_slot", "kind": "input", "dtype": "i32", "shape": ["rows"]}, )"
-                  R"({"name": "state_target", "kind": "input", "dtype": "i32", "shape": ["rows"]}, )"
-                  R"({"name": "row_begin", "kind": "input", "dtype": "i32", "shape": ["rows+1"]}, )"
-                  R"({"name": "want", "kind": "input", "dtype": "i32", "shape": ["wanted"]}, )"
-                  R"({"name": "logits", "kind": "output", "dtype": "f32", "shape": ["wanted", 4]}]})"),
+  const std::string memory = R"({"name": "weights", "kind": "weights"}, {"name": "workspace", "kind": "workspace"}, )";
+  return make(plainManifest("counter",
+                            R"("model": {"family": "counter", "task": "decoder", "vocab": 4, "positions": 256}, )"
+                            R"("bounds": {"tokens": 64, "rows": 8, "positions": 256}, )",
+                            R"("step", "dims": ["rows", "wanted", "slots"], "bounds": [[1, 8], [0, 64], [1, 1048576]])",
+                            memory + tensorsOf({{"state", "cache", "f32", R"("slots", 16)"},
+                                                {"tokens", "input", "i32", R"("rows")"},
+                                                {"state_slot", "input", "i32", R"("rows")"},
+                                                {"state_target", "input", "i32", R"("rows")"},
+                                                {"row_begin", "input", "i32", R"("rows+1")"},
+                                                {"want", "input", "i32", R"("wanted")"},
+                                                {"logits", "output", "f32", R"("wanted", 4)"}})),
               {"step", counterStep, noWorkspace}, counterPtx, 4);
 }
 
 DeviceArtifact adderOnDevice() {
-  return make(plainManifest("adder", "",
-                            R"({"name": "add", "dims": ["n"], "bounds": [[1, 16777216]], "buffers": [)"
-                            R"({"name": "x", "kind": "input", "dtype": "f32", "shape": ["n"]}, )"
-                            R"({"name": "y", "kind": "input", "dtype": "f32", "shape": ["n"]}, )"
-                            R"({"name": "sum", "kind": "output", "dtype": "f32", "shape": ["n"]}]})"),
+  return make(plainManifest("adder", "", R"("add", "dims": ["n"], "bounds": [[1, 16777216]])",
+                            tensorsOf({{"x", "input", "f32", R"("n")"},
+                                       {"y", "input", "f32", R"("n")"},
+                                       {"sum", "output", "f32", R"("n")"}})),
               {"add", adderRun, noWorkspace}, adderPtx, 4);
 }
 
