@@ -23,6 +23,7 @@ enum : Result {
   InvalidImage = 200,
   InvalidContext = 201,
   NoBinaryForGpu = 209,
+  EccUncorrectable = 214,
   InvalidPtx = 218,
   InvalidHandle = 400,
   NotFound = 500,

@@ -16,6 +16,9 @@
 #include "lib/Target/Generic/Passes.h"
 #include "lib/Target/Generic/RowTarget.h"
 #include "lib/Target/Generic/Stages.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -142,7 +145,16 @@ private:
     kernels.addPass(createAttnGPUToNVVM());
     kernels.addPass(createCanonicalizerPass());
     kernels.addPass(createCSEPass());
-    generic::addLLVM(passes, kDeviceDialects);
+    passes.addPass(createAttnExpandMath());
+    passes.addPass(createAttnLowerVectors());
+    passes.addPass(createSCFToControlFlowPass());
+    passes.addPass(createLowerAffinePass());
+    AttnToLLVMOptions conversion;
+    conversion.kept.assign(std::begin(kDeviceDialects), std::end(kDeviceDialects));
+    passes.addPass(createAttnToLLVM(conversion));
+    passes.addPass(createReconcileUnrealizedCastsPass());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
     passes.addPass(createAttnCUDALowerKernels());
     passes.addPass(createAttnEmitEntries());
   }

@@ -43,7 +43,14 @@ public:
       passes.addPass(createAttnGenericVectorize());
       generic::addLoops(passes);
     } else if (stage == Stage::LLVMDialect) {
-      generic::addLLVM(passes);
+      passes.addPass(createAttnExpandMath());
+      passes.addPass(createAttnLowerVectors());
+      passes.addPass(createSCFToControlFlowPass());
+      passes.addPass(createLowerAffinePass());
+      passes.addPass(createAttnToLLVM());
+      passes.addPass(createReconcileUnrealizedCastsPass());
+      passes.addPass(createCanonicalizerPass());
+      passes.addPass(createCSEPass());
       passes.addPass(createAttnEmitEntries());
     }
   }
@@ -87,19 +94,6 @@ void generic::addBuffers(OpPassManager &passes) {
 
 void generic::addLoops(OpPassManager &passes) {
   passes.addPass(createAttnLinalgToLoops());
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
-}
-
-void generic::addLLVM(OpPassManager &passes, ArrayRef<std::string> kept) {
-  passes.addPass(createAttnExpandMath());
-  passes.addPass(createAttnLowerVectors());
-  passes.addPass(createSCFToControlFlowPass());
-  passes.addPass(createLowerAffinePass());
-  AttnToLLVMOptions conversion;
-  conversion.kept.assign(kept.begin(), kept.end());
-  passes.addPass(createAttnToLLVM(conversion));
-  passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }

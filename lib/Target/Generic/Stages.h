@@ -4,8 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "llvm/ADT/ArrayRef.h"
-#include <string>
 
 namespace mlir {
 class OpPassManager;
@@ -21,8 +19,5 @@ void addBuffers(mlir::OpPassManager &passes);
 
 /// Its last passes: loops over scalars for the linalg ops that are left.
 void addLoops(mlir::OpPassManager &passes);
-
-/// The passes of the stage llvm-dialect but for the last ones. Ops of the dialects `kept` stay as they are.
-void addLLVM(mlir::OpPassManager &passes, llvm::ArrayRef<std::string> kept = {});
 
 } // namespace rapt::generic

@@ -166,6 +166,30 @@ TEST_F(CudaDriver, EventsHaveTheTimeOfKernels) {
     EXPECT_EQ(driver->eventDestroy(event), Success);
 }
 
+/// The latest that hardware may be: so memory that a program changes too early is seen.
+TEST_F(CudaDriver, CopiesFromPinnedMemoryAreDoneWhenSomethingWaits) {
+  void *memory = nullptr;
+  Event event = nullptr;
+  ASSERT_EQ(driver->hostAllocate(&memory, sizeof(float), 0), Success);
+  ASSERT_EQ(driver->eventCreate(&event, withoutTime), Success);
+  Address x = upload({0, 0, 0});
+  auto *pinned = static_cast<float *>(memory);
+  auto copy = [&](float value, int at) {
+    *pinned = value;
+    EXPECT_EQ(driver->copyToDevice(x + sizeof(float) * unsigned(at), pinned, sizeof(float), stream), Success);
+  };
+  copy(1, 0);
+  EXPECT_EQ(driver->eventRecord(event, stream), Success);
+  EXPECT_EQ(driver->eventSynchronize(event), Success);
+  copy(2, 1);
+  EXPECT_EQ(driver->eventSynchronize(event), Success) << "it was recorded before the second copy";
+  copy(3, 2);
+  EXPECT_EQ(download(x, 3), (std::vector<float>{1, 3, 3})) << "the second copy was not waited for";
+  EXPECT_EQ(driver->eventDestroy(event), Success);
+  EXPECT_EQ(driver->hostFree(memory), Success);
+  EXPECT_EQ(driver->hostFree(memory), InvalidValue);
+}
+
 TEST_F(CudaDriver, AFaultFailsTheStream) {
   Function function = load(axpy, "axpy");
   Address x = upload({1, 2, 3}), y = upload({0, 0, 0});
