@@ -108,18 +108,9 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
          (narrowest.zeroPoints ? " with zeros" : "");
 }
 
-/// Whether kernels may ask for tensor maps, as those for one architecture alone do.
-static bool usesTensorMaps(const Manifest &manifest) {
-  for (const auto &images : manifest.device->images)
-    for (const Manifest::Device::Image &image : images)
-      if (!image.arch.empty() && image.arch.back() == 'a')
-        return true;
-  return false;
-}
-
 uint32_t abiMinorOf(const Manifest &manifest) {
   if (manifest.device)
-    return usesTensorMaps(manifest) ? 6 : manifest.variants.size() > 1 ? 5 : 4;
+    return 7; // launches tell their dispatches
   if (manifest.variants.size() > 1)
     return 3;
   if (manifest.model && manifest.model->sourceVocabulary)

@@ -10,6 +10,8 @@
 namespace rapt::bench {
 namespace {
 
+/// Runs before a GPU's repetitions: the first one loads kernels, the second one records its graph.
+constexpr int64_t runsToWarmUp = 3;
 // The least length of a repetition, which may be several runs: Linux counts processor time in steps of 10 ms.
 constexpr double leastSeconds = 5e-3, leastSecondsOfThreads = 0.15;
 
@@ -91,6 +93,7 @@ public:
     moduleOptions.weights_path = options.weights.empty() ? nullptr : options.weights.c_str();
     return Module::open(options.library.c_str(), module, &moduleOptions);
   }
+  bool isOnGpu() const { return module.get() && *module.info().target_gpu; }
   Outcome makeWorkloads(const Options &options, const Pool &pool, Workloads &workloads) const {
     return kernels ? kernels->makeWorkloads(options, pool, workloads)
                    : makeModelWorkloads(options, module, pool, workloads);
@@ -108,6 +111,18 @@ double Result::share() const {
   return seconds.empty() ? 0 : least / median();
 }
 
+/// Every repetition counts: what the processors do meanwhile is not what is measured.
+static Outcome measureOnGpu(Workload &workload, int64_t runs, int64_t repetitions, Result &result) {
+  for (int64_t i = 0; i < repetitions; ++i) {
+    Sample sample;
+    if (Outcome outcome = repeat(workload, runs, 1, sample); !outcome)
+      return outcome;
+    result.seconds.push_back(sample.seconds);
+  }
+  result.undisturbed = result.repetitions = size_t(repetitions);
+  return {};
+}
+
 Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetitions, bool acceptDisturbed,
                 Result &result) {
   result.workload = workload.name;
@@ -118,11 +133,16 @@ Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetit
     return outcome;
   result.peakMemory = peakMemory() - std::min<uint64_t>(peakMemory(), limits.residentBytes()); // without ours
   Sample sample;
+  if (workload.isOnGpu)
+    if (Outcome outcome = repeat(workload, runsToWarmUp, threads, sample); !outcome)
+      return outcome;
   if (Outcome outcome = repeat(workload, 1, threads, sample); !outcome)
     return outcome;
   const int64_t runs = std::clamp<int64_t>(
       int64_t(std::ceil((threads == 1 ? leastSeconds : leastSecondsOfThreads) / std::max(sample.seconds, 1e-7))), 1,
       100000);
+  if (workload.isOnGpu)
+    return measureOnGpu(workload, runs, repetitions, result);
   chooseLimit(result.cost, limits, result);
   std::vector<Sample> samples;
   std::vector<double> rates;
@@ -185,13 +205,16 @@ int runBenchmarks(const Options &options) {
   if (Outcome outcome = subject.open(options); !outcome)
     return fail(outcome);
   std::vector<int64_t> threads = options.threads;
-  if (threads.empty())
+  if (subject.isOnGpu())
+    threads = {1}; // the caller's
+  else if (threads.empty())
     threads = {rapt_default_threads()};
   std::vector<Result> results;
   for (int64_t count : threads) {
     Pool pool;
-    if (Outcome outcome = Pool::make(count, pool); !outcome)
-      return fail(outcome);
+    if (!subject.isOnGpu())
+      if (Outcome outcome = Pool::make(count, pool); !outcome)
+        return fail(outcome);
     Limits limits(pool.get());
     Workloads workloads;
     forgetPeak();

@@ -28,7 +28,8 @@ struct Result {
 };
 
 /// Runs a workload and measures its limit alternately, until `repetitions` were not preempted or three times as many
-/// were made; exactly `repetitions` times with `acceptDisturbed`. There are figures in any case.
+/// were made; exactly `repetitions` times with `acceptDisturbed`. There are figures in any case. On a GPU there is no
+/// limit, and every repetition counts: the limits are those of the machine's processors.
 Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetitions, bool acceptDisturbed,
                 Result &result);
 

@@ -250,6 +250,8 @@ Outcome KernelLibrary::open(const std::string &path, std::unique_ptr<KernelLibra
   auto made = std::make_unique<Kernels>();
   if (Outcome outcome = readManifest(path, made->manifest); !outcome)
     return outcome;
+  if (made->manifest->isForDevice())
+    return {RAPT_UNSUPPORTED, json::printable(path) + ": kernels for GPUs are not measured here, models are"};
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
     int variant = 0; // kernels have one
     return runtime::chooseVariant(*made->manifest, path.c_str(), nullptr, nullptr, variant,

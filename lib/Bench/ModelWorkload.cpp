@@ -34,6 +34,7 @@ public:
     options.cache_tokens = cacheTokens;
     options.pool = pool.get();
     weightsOfModel = double(module.info().weights_file_bytes);
+    isOnGpu = *module.info().target_gpu;
     return Context::make(module, options, context);
   }
   Outcome measureCost(WorkloadCost &cost) override {
@@ -65,7 +66,8 @@ std::vector<int32_t> someTokens(int64_t count, int64_t vocabulary) {
   return tokens;
 }
 
-/// Prefills a prompt in each of several new sequences, or decodes one token in each.
+/// Prefills a prompt in each of several new sequences, or decodes one token in each. On a GPU a run ends when the host
+/// has the most likely token, which is the next one, as for an application that samples greedily.
 class StepWorkload : public ModelWorkload {
 public:
   /// `steps` 0: prompts of `past` tokens; else steps after them. `source` 0: a model without an encoder.
@@ -92,6 +94,8 @@ public:
   }
   Outcome run() override {
     ++done;
+    if (steps && isOnGpu)
+      return feedChosen();
     return steps ? feed({prompt[size_t(done) % prompt.size()]}) : feed(prompt);
   }
 
@@ -100,11 +104,32 @@ private:
     std::vector<rapt_chunk> chunks;
     for (Sequence &sequence : sequences)
       chunks.push_back(sequence.chunk(tokens));
-    return context.step(chunks);
+    return step(chunks);
+  }
+  Outcome feedChosen() {
+    std::vector<std::vector<int32_t>> tokens;
+    for (int32_t id : chosen)
+      tokens.push_back({id});
+    std::vector<rapt_chunk> chunks;
+    for (size_t row = 0; row < sequences.size(); ++row)
+      chunks.push_back(sequences[row].chunk(tokens[row]));
+    return step(chunks);
+  }
+  Outcome step(std::vector<rapt_chunk> &chunks) {
+    if (!isOnGpu)
+      return context.step(chunks);
+    chosen.resize(chunks.size());
+    logits.resize(chunks.size());
+    std::vector<rapt_top> tops;
+    for (size_t row = 0; row < chunks.size(); ++row)
+      tops.push_back({sizeof(rapt_top), 1, 0, &chosen[row], &logits[row]});
+    return context.step(chunks, tops);
   }
 
   int64_t rows, steps, done = 0;
   std::vector<int32_t> source, prompt;
+  std::vector<int32_t> chosen; ///< on a GPU, for each sequence
+  std::vector<float> logits;
   std::vector<Sequence> sequences; ///< behind the context, so that they go first
 };
 

@@ -87,7 +87,7 @@ std::vector<OpSummary> sumLayers(const std::vector<OpTime> &rows) {
   return sums;
 }
 
-LimitModel::LimitModel(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits) : limits(limits) {
+LimitModel::LimitModel(const std::vector<OpTime> &rows, double weightsOfModel, Limits *limits) : limits(limits) {
   auto sumOf = [&](const std::string &entry, double OpTime::*bytes) {
     double sum = 0, runs = 1; // of which the entry's row without an op tells the number
     for (const OpTime &row : rows)
@@ -104,35 +104,39 @@ LimitModel::LimitModel(const std::vector<OpTime> &rows, double weightsOfModel, L
 }
 
 double LimitModel::secondsFor(const OpTime &row) const {
-  double seconds = row.flops > 0 ? row.flops / limits.rate(row.dtype.empty() ? "f32" : row.dtype) : 0;
+  if (!limits)
+    return 0;
+  double seconds = row.flops > 0 ? row.flops / limits->rate(row.dtype.empty() ? "f32" : row.dtype) : 0;
   if (const double bytes = row.weightBytes + row.cacheBytes; bytes > 0)
     for (const auto &[entry, ofRun] : bytesOfRun)
       if (entry == row.entry)
-        seconds = std::max(seconds, bytes / limits.read(size_t(ofRun)));
+        seconds = std::max(seconds, bytes / limits->read(size_t(ofRun)));
   if (row.activationBytes > 0)
     seconds =
         std::max(seconds, row.activationBytes / double(std::max<uint64_t>(row.calls, 1)) /
-                              limits.read(size_t(row.activationBytes / double(std::max<uint64_t>(row.calls, 1)))) *
+                              limits->read(size_t(row.activationBytes / double(std::max<uint64_t>(row.calls, 1)))) *
                               double(row.calls));
   return seconds;
 }
 
 std::string LimitModel::describe() const {
+  if (!limits)
+    return "limits: those of GPUs are not measured; kernels were started one by one";
   std::string line = "limits:";
   char text[128];
-  const RateKernel &kernel = limits.instructionFor("f32");
-  snprintf(text, sizeof text, " %s %.1f GFLOP/s", kernel.name, 1e-9 * limits.rate("f32"));
+  const RateKernel &kernel = limits->instructionFor("f32");
+  snprintf(text, sizeof text, " %s %.1f GFLOP/s", kernel.name, 1e-9 * limits->rate("f32"));
   line += text;
   for (const auto &[entry, bytes] : bytesOfRun)
     if (bytes > 0) {
       snprintf(text, sizeof text, "; reading the %.1f MB of a run of %s %.1f GB/s", 1e-6 * bytes, entry.c_str(),
-               1e-9 * limits.read(size_t(bytes)));
+               1e-9 * limits->read(size_t(bytes)));
       line += text;
     }
   return line;
 }
 
-std::string profileTable(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits) {
+std::string profileTable(const std::vector<OpTime> &rows, double weightsOfModel, Limits *limits) {
   const double all = secondsOf(rows);
   const LimitModel model(rows, weightsOfModel, limits);
   char line[512];
@@ -173,7 +177,7 @@ std::string profileTable(const std::vector<OpTime> &rows, double weightsOfModel,
   return table + model.describe() + "\n";
 }
 
-json::Value profileJson(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits) {
+json::Value profileJson(const std::vector<OpTime> &rows, double weightsOfModel, Limits *limits) {
   const LimitModel model(rows, weightsOfModel, limits);
   json::Array list;
   for (const OpTime &row : rows)
@@ -187,7 +191,7 @@ json::Value profileJson(const std::vector<OpTime> &rows, double weightsOfModel, 
                                    {"weight_bytes", json::Value(row.weightBytes)},
                                    {"cache_bytes", json::Value(row.cacheBytes)},
                                    {"activation_bytes", json::Value(row.activationBytes)},
-                                   {"limit_seconds", json::Value(model.secondsFor(row))}});
+                                   {"limit_seconds", limits ? json::Value(model.secondsFor(row)) : json::Value()}});
   return json::Value(json::Object{{"seconds", json::Value(secondsOf(rows))},
                                   {"limits", json::Value(model.describe())},
                                   {"rows", json::Value(std::move(list))}});

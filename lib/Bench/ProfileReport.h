@@ -36,20 +36,20 @@ std::vector<OpSummary> sumLayers(const std::vector<OpTime> &rows);
 /// an entry, and for activations, which are in a processor cache.
 class LimitModel {
 public:
-  /// `weightsOfModel`: bytes, which ops may read several times.
-  LimitModel(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits);
+  /// `weightsOfModel`: bytes, which ops may read several times. Without limits, as on a GPU, every least time is 0.
+  LimitModel(const std::vector<OpTime> &rows, double weightsOfModel, Limits *limits);
   double secondsFor(const OpTime &row) const;
   /// One line that names the limits.
   std::string describe() const;
 
 private:
-  Limits &limits;
+  Limits *limits;
   std::vector<std::pair<std::string, double>> bytesOfRun; ///< of each entry
 };
 
 /// A table of ops and a table of layers.
-std::string profileTable(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits);
+std::string profileTable(const std::vector<OpTime> &rows, double weightsOfModel, Limits *limits);
 /// All rows, each with its limit.
-json::Value profileJson(const std::vector<OpTime> &rows, double weightsOfModel, Limits &limits);
+json::Value profileJson(const std::vector<OpTime> &rows, double weightsOfModel, Limits *limits);
 
 } // namespace rapt::bench

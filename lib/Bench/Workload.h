@@ -27,12 +27,13 @@ public:
   std::string name;  ///< "prefill 512"
   std::string unit;  ///< "tokens", "images"; empty: runs
   double amount = 1; ///< of units in a run
+  bool isOnGpu = false;
 };
 
 using Workloads = std::vector<std::unique_ptr<Workload>>;
 
-/// Makes the requested workloads of a model, on a pool's threads. Fails with a message where the model cannot run one.
-/// `module` and `pool` must outlive the result.
+/// Makes the requested workloads of a model, on a pool's threads or a GPU. Fails with a message where the model cannot
+/// run one. `module` and `pool` must outlive the result.
 Outcome makeModelWorkloads(const Options &options, const Module &module, const Pool &pool, Workloads &workloads);
 
 /// Kernels of a library without a model.

@@ -1,8 +1,8 @@
 //===- AddTokenEntries.cpp - The most likely tokens by a model's logits --------------------===//
 //
 // A device reads logits faster than the host copies them. The entries are grids of points
-// with short loops, so that any target compiles them: a row of a vocabulary is cut into
-// groups whose best tokens compete.
+// without loops, so that any target compiles them: a row of a vocabulary is cut into groups
+// whose best tokens compete.
 //
 //===-----------------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
@@ -27,40 +27,57 @@ using attn::AttnDialect;
 
 namespace {
 
-constexpr int64_t kGroup = 64; ///< tokens, or winners of groups, that a point compares
+/// Tokens of a group, all of which a point reads. Its body has no loop, so that the reads do not wait for each other.
+constexpr int64_t kGroup = 32;
 
-/// Tokens of one row of logits, by their ids; -1 is none, which every token beats.
+/// A token at a point. Id -1 is none, with the logit -infinity, which every token beats.
+struct Token {
+  Value id, logit;
+};
+
+/// The tokens of each row, [rows, width].
+struct Tokens {
+  Value ids, logits; ///< null: all of the vocabulary
+  int64_t width;
+};
+
+/// Tokens among which the first ones are, and their columns in a level; none where they are the level itself.
+struct Candidates {
+  Tokens tokens;
+  Value columns;
+};
+
 class Choice {
 public:
   Choice(ImplicitLocOpBuilder &b, Value logits, Value among)
       : b(b), logits(logits), among(among), rows(extent(b, logits, 0)),
         vocabulary(cast<RankedTensorType>(logits.getType()).getDimSize(1)) {}
 
-  /// The most likely tokens of each row as [rows, count] in their order, at most 64 or one.
-  Value best(int64_t count) {
-    Value winners = groupWinners();
-    if (count > 1)
-      return inOrder(candidates(winners, count), count);
-    for (int64_t groups = widthOf(winners); groups > 1; groups = widthOf(winners))
-      winners = winnersOf(winners, groups);
-    return winners;
-  }
-
-  /// The logits of tokens; -infinity of none.
-  Value logitsOf(Value ids) {
-    return forEach(b, ids, empty(widthOf(ids), b.getF32Type()), [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-      Value none = number(b, -std::numeric_limits<double>::infinity());
-      return arith::SelectOp::create(b, isToken(b, x[0]), logitOf(b, at(b, 0), x[0]), none);
-    });
+  /// The most likely tokens of each row in their order: their ids and their logits, as [rows, count].
+  SmallVector<Value> best(int64_t count) {
+    Tokens all{{}, {}, vocabulary};
+    if (count > 1) {
+      Candidates found = candidates(all, count);
+      return firsts(found.tokens, count, {found.tokens.ids, found.tokens.logits});
+    }
+    do
+      all = winners(all);
+    while (all.width > 1);
+    return {all.ids, all.logits};
   }
 
 private:
-  static int64_t widthOf(Value ids) { return cast<RankedTensorType>(ids.getType()).getDimSize(1); }
+  using Indices = ArrayRef<Value>;
+
   static Value integer(ImplicitLocOpBuilder &b, int64_t value) {
     return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value)));
   }
+  static Value index(ImplicitLocOpBuilder &b, int64_t value) { return arith::ConstantIndexOp::create(b, value); }
   static Value compare(ImplicitLocOpBuilder &b, arith::CmpIPredicate how, Value x, Value y) {
     return arith::CmpIOp::create(b, how, x, y);
+  }
+  static Value select(ImplicitLocOpBuilder &b, Value condition, Value yes, Value no) {
+    return arith::SelectOp::create(b, condition, yes, no);
   }
   static Value isToken(ImplicitLocOpBuilder &b, Value id) {
     return compare(b, arith::CmpIPredicate::sge, id, integer(b, 0));
@@ -71,124 +88,172 @@ private:
   static Value toId(ImplicitLocOpBuilder &b, Value index) {
     return arith::IndexCastOp::create(b, b.getI32Type(), index);
   }
-
-  Value empty(int64_t columns, Type element) { return emptyOf(b, {rows, b.getIndexAttr(columns)}, element); }
-  Value filledWith(int64_t id, int64_t columns) {
-    return linalg::FillOp::create(b, ValueRange{integer(b, id)}, ValueRange{empty(columns, b.getI32Type())})
-        .getResult(0);
+  /// x * count + y
+  static Value combined(ImplicitLocOpBuilder &b, Value x, int64_t count, Value y) {
+    return arith::AddIOp::create(b, arith::MulIOp::create(b, x, index(b, count)), y);
   }
-  /// A tensor without content, which gives a loop its extent.
-  Value extentOf(int64_t count) { return emptyOf(b, {b.getIndexAttr(count)}, b.getI1Type()); }
+  /// Column `member` of a group: the columns of a group differ by a multiple of the number of groups, as points beside
+  /// each other read logits beside each other.
+  static Value memberOf(ImplicitLocOpBuilder &b, Value group, Value member, int64_t groups) {
+    return combined(b, member, groups, group);
+  }
+  static int64_t groupsOf(int64_t width) { return llvm::divideCeil(width, kGroup); }
 
-  Value logitOf(ImplicitLocOpBuilder &b, Value row, Value id) {
-    Value column = arith::MaxSIOp::create(b, toIndex(b, id), arith::ConstantIndexOp::create(b, 0));
-    return tensor::ExtractOp::create(b, logits, ValueRange{row, column});
+  /// Tensors [rows, extents...] from their elements at each point; `body` gets its indices.
+  SmallVector<Value> points(ArrayRef<int64_t> extents, TypeRange types,
+                            function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, Indices)> body) {
+    const unsigned rank = extents.size() + 1;
+    SmallVector<OpFoldResult> shape{rows};
+    for (int64_t extent : extents)
+      shape.push_back(b.getIndexAttr(extent));
+    SmallVector<Value> inits;
+    for (Type type : types)
+      inits.push_back(emptyOf(b, shape, type));
+    SmallVector<AffineMap> maps(types.size(), b.getMultiDimIdentityMap(rank));
+    SmallVector<Loop> loops(rank, Loop::Parallel);
+    return generic(b, {}, inits, maps, loops, [&](ImplicitLocOpBuilder &b, ValueRange) {
+      SmallVector<Value> indices;
+      for (unsigned dim = 0; dim < rank; ++dim)
+        indices.push_back(at(b, dim));
+      return body(b, indices);
+    });
   }
 
-  /// The token `id` where it may be chosen in `row`, else -1.
-  Value allowed(ImplicitLocOpBuilder &b, Value row, Value id) {
-    Value end = tensor::ExtractOp::create(b, among, row);
-    end = arith::MinSIOp::create(b, end, integer(b, vocabulary));
-    return arith::SelectOp::create(b, compare(b, arith::CmpIPredicate::slt, id, end), id, integer(b, -1));
+  /// The token in a column, which may lie behind the last one.
+  Token read(ImplicitLocOpBuilder &b, const Tokens &of, Value row, Value column) {
+    Value inside = arith::MinSIOp::create(b, column, index(b, of.width - 1)), none = integer(b, -1);
+    if (of.ids) {
+      Value id = tensor::ExtractOp::create(b, of.ids, ValueRange{row, inside});
+      Value exists = compare(b, arith::CmpIPredicate::eq, inside, column);
+      return {select(b, exists, id, none), tensor::ExtractOp::create(b, of.logits, ValueRange{row, inside})};
+    }
+    Value end = arith::MinSIOp::create(b, tensor::ExtractOp::create(b, among, row), integer(b, vocabulary));
+    Value logit = tensor::ExtractOp::create(b, logits, ValueRange{row, inside}), id = toId(b, column);
+    Value exists = compare(b, arith::CmpIPredicate::slt, id, end);
+    Value least = number(b, -std::numeric_limits<double>::infinity());
+    return {select(b, exists, id, none), select(b, exists, logit, least)};
   }
 
   /// Whether token `x` is before token `y`: NaN and +infinity are before other logits, so that no choice hides them,
   /// and the lowest id is before its equals.
-  Value isBefore(ImplicitLocOpBuilder &b, Value row, Value x, Value y) {
+  static Value isBefore(ImplicitLocOpBuilder &b, Token x, Token y) {
     using FloatPredicate = arith::CmpFPredicate;
-    Value logitX = logitOf(b, row, x), logitY = logitOf(b, row, y);
     Value infinity = number(b, std::numeric_limits<double>::infinity());
     auto is = [&](FloatPredicate how, Value p, Value q) -> Value { return arith::CmpFOp::create(b, how, p, q); };
-    auto choose = [&](Value condition, Value yes, Value no) -> Value {
-      return arith::SelectOp::create(b, condition, yes, no);
-    };
-    Value isLower = compare(b, arith::CmpIPredicate::slt, x, y), yes = arith::ConstantIntOp::create(b, 1, 1),
+    Value isLower = compare(b, arith::CmpIPredicate::slt, x.id, y.id), yes = arith::ConstantIntOp::create(b, 1, 1),
           no = arith::ConstantIntOp::create(b, 0, 1);
-    Value badX = is(FloatPredicate::UGE, logitX, infinity), badY = is(FloatPredicate::UGE, logitY, infinity);
-    Value byLogit = choose(is(FloatPredicate::OEQ, logitX, logitY), isLower, is(FloatPredicate::OGT, logitX, logitY));
-    Value wins = choose(badX, choose(badY, isLower, yes), choose(badY, no, byLogit));
-    return choose(isToken(b, x), choose(isToken(b, y), wins, yes), no);
+    Value badX = is(FloatPredicate::UGE, x.logit, infinity), badY = is(FloatPredicate::UGE, y.logit, infinity);
+    Value byLogit =
+        select(b, is(FloatPredicate::OEQ, x.logit, y.logit), isLower, is(FloatPredicate::OGT, x.logit, y.logit));
+    Value wins = select(b, badX, select(b, badY, isLower, yes), select(b, badY, no, byLogit));
+    return select(b, isToken(b, x.id), select(b, isToken(b, y.id), wins, yes), no);
   }
 
-  /// Reduces `count` candidates of each of `groups` groups to the first one of them.
-  Value reduce(int64_t groups, int64_t count,
-               function_ref<Value(ImplicitLocOpBuilder &, Value row, Value group, Value member)> candidate) {
-    return generic(b, extentOf(count), filledWith(-1, groups), {mapOf(b, 3, {2}), mapOf(b, 3, {0, 1})},
-                   {Loop::Parallel, Loop::Parallel, Loop::Reduction},
-                   [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-                     Value row = at(b, 0), id = candidate(b, row, at(b, 1), at(b, 2));
-                     return arith::SelectOp::create(b, isBefore(b, row, id, x.back()), id, x.back());
-                   });
-  }
-
-  /// The first token of every group: of those whose ids differ by a multiple of the number of groups, as points beside
-  /// each other read logits beside each other.
-  Value groupWinners() {
-    const int64_t groups = llvm::divideCeil(vocabulary, kGroup);
-    return reduce(groups, kGroup, [&](ImplicitLocOpBuilder &b, Value row, Value group, Value member) {
-      return allowed(b, row, toId(b, memberOf(b, group, member, groups)));
-    });
-  }
-  static Value memberOf(ImplicitLocOpBuilder &b, Value group, Value member, int64_t groups) {
-    Value first = arith::MulIOp::create(b, member, arith::ConstantIndexOp::create(b, groups));
-    return arith::AddIOp::create(b, first, group);
-  }
-
-  /// The first winners of groups of winners.
-  Value winnersOf(Value winners, int64_t count) {
-    const int64_t groups = llvm::divideCeil(count, kGroup);
-    return reduce(groups, kGroup, [&](ImplicitLocOpBuilder &b, Value row, Value group, Value member) -> Value {
-      Value last = arith::ConstantIndexOp::create(b, count - 1); // who comes again does not win again
-      Value column = arith::MinSIOp::create(b, memberOf(b, group, member, groups), last);
-      return tensor::ExtractOp::create(b, winners, ValueRange{row, column});
-    });
-  }
-
-  /// For each of [rows, n] tokens how many are before it; no two ranks are equal, as -1 is ordered by its column.
-  Value ranks(Value ids) {
-    const int64_t count = widthOf(ids);
-    return generic(b, {ids, ids}, filledWith(0, count), {mapOf(b, 3, {0, 1}), mapOf(b, 3, {0, 2}), mapOf(b, 3, {0, 1})},
-                   {Loop::Parallel, Loop::Parallel, Loop::Reduction},
-                   [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-                     Value no = arith::ConstantIntOp::create(b, 0, 1);
-                     Value isEarlier = compare(b, arith::CmpIPredicate::slt, at(b, 2), at(b, 1));
-                     Value both = arith::OrIOp::create(b, isToken(b, x[0]), isToken(b, x[1]));
-                     Value before = arith::OrIOp::create(b, isBefore(b, at(b, 0), x[1], x[0]),
-                                                         arith::SelectOp::create(b, both, no, isEarlier));
-                     return arith::AddIOp::create(b, x.back(), arith::ExtUIOp::create(b, b.getI32Type(), before));
-                   });
-  }
-
-  /// For each of `count` ranks the `value` of the column that has it.
-  Value columnsOf(Value ranks, int64_t count,
-                  function_ref<Value(ImplicitLocOpBuilder &, Value row, Value column)> value) {
-    return generic(b, {ranks}, filledWith(-1, count), {mapOf(b, 3, {0, 2}), mapOf(b, 3, {0, 1})},
-                   {Loop::Parallel, Loop::Parallel, Loop::Reduction},
-                   [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-                     Value is = compare(b, arith::CmpIPredicate::eq, x[0], toId(b, at(b, 1)));
-                     return arith::SelectOp::create(b, is, value(b, at(b, 0), at(b, 2)), x.back());
-                   });
+  /// The first token of every group.
+  Tokens winners(const Tokens &of) {
+    const int64_t groups = groupsOf(of.width);
+    SmallVector<Value> made =
+        points({groups}, {b.getI32Type(), b.getF32Type()}, [&](ImplicitLocOpBuilder &b, Indices i) {
+          SmallVector<Token> members; // read before any is compared
+          for (int64_t member = 0; member < std::min(kGroup, of.width); ++member)
+            members.push_back(read(b, of, i[0], memberOf(b, i[1], index(b, member), groups)));
+          Token first = members.front();
+          for (Token next : ArrayRef(members).drop_front()) {
+            Value wins = isBefore(b, next, first);
+            first = {select(b, wins, next.id, first.id), select(b, wins, next.logit, first.logit)};
+          }
+          return SmallVector<Value>{first.id, first.logit};
+        });
+    return {made[0], made[1], groups};
   }
 
   /// Tokens among which the `count` first ones are: those of the groups whose winners are the first.
-  Value candidates(Value winners, int64_t count) {
-    const int64_t groups = widthOf(winners);
-    if (groups <= count)
-      return forEach(b, {}, empty(vocabulary, b.getI32Type()),
-                     [&](ImplicitLocOpBuilder &b, ValueRange) { return allowed(b, at(b, 0), toId(b, at(b, 1))); });
-    Value chosen =
-        columnsOf(ranks(winners), count, [](ImplicitLocOpBuilder &b, Value, Value column) { return toId(b, column); });
-    return forEach(b, {}, empty(count * kGroup, b.getI32Type()), [&](ImplicitLocOpBuilder &b, ValueRange) {
-      Value size = arith::ConstantIndexOp::create(b, kGroup), row = at(b, 0);
-      Value member = arith::RemUIOp::create(b, at(b, 1), size), number = arith::DivUIOp::create(b, at(b, 1), size);
-      Value group = tensor::ExtractOp::create(b, chosen, ValueRange{row, number});
-      return allowed(b, row, toId(b, memberOf(b, toIndex(b, group), member, groups)));
+  Candidates candidates(const Tokens &of, int64_t count) {
+    const Type i32 = b.getI32Type(), f32 = b.getF32Type();
+    const int64_t groups = groupsOf(of.width);
+    if (of.width <= count * kGroup) {
+      if (of.ids)
+        return {of, {}};
+      SmallVector<Value> all = points({of.width}, {i32, f32}, [&](ImplicitLocOpBuilder &b, Indices i) {
+        Token token = read(b, of, i[0], i[1]);
+        return SmallVector<Value>{token.id, token.logit};
+      });
+      return {{all[0], all[1], of.width}, {}};
+    }
+    Candidates best = candidates(winners(of), count);
+    Value chosen = firsts(best.tokens, count, {best.columns})[0];
+    SmallVector<Value> made = points({count * kGroup}, {i32, i32, f32}, [&](ImplicitLocOpBuilder &b, Indices i) {
+      Value size = index(b, kGroup);
+      Value member = arith::RemUIOp::create(b, i[1], size), place = arith::DivUIOp::create(b, i[1], size);
+      Value group = toIndex(b, tensor::ExtractOp::create(b, chosen, ValueRange{i[0], place}));
+      Value column = memberOf(b, group, member, groups);
+      Token token = read(b, of, i[0], column);
+      return SmallVector<Value>{toId(b, column), token.id, token.logit};
     });
+    return {{made[1], made[2], count * kGroup}, made[0]};
   }
 
-  Value inOrder(Value ids, int64_t count) {
-    return columnsOf(ranks(ids), count, [&](ImplicitLocOpBuilder &b, Value row, Value column) -> Value {
-      return tensor::ExtractOp::create(b, ids, ValueRange{row, column});
+  /// Adds, or takes the largest of, the numbers of [rows, parts, width] along `parts`.
+  template <typename Op>
+  Value combinedParts(ImplicitLocOpBuilder &b, Value numbers, int64_t parts, Value row, Value column) {
+    Value all;
+    for (int64_t part = 0; part < parts; ++part) {
+      Value one = tensor::ExtractOp::create(b, numbers, ValueRange{row, index(b, part), column});
+      all = all ? Value(Op::create(b, all, one)) : one;
+    }
+    return all;
+  }
+
+  /// For each token how many are before it: its rank. No two are equal, as those that are none are ordered by their
+  /// columns.
+  Value ranks(const Tokens &of) {
+    const int64_t parts = groupsOf(of.width);
+    const Type i32 = b.getI32Type();
+    Value counts = points({parts, of.width}, {i32}, [&](ImplicitLocOpBuilder &b, Indices i) {
+      Token own = read(b, of, i[0], i[2]);
+      Value count = integer(b, 0), no = arith::ConstantIntOp::create(b, 0, 1);
+      for (int64_t member = 0; member < std::min(kGroup, of.width); ++member) {
+        Value column = combined(b, i[1], kGroup, index(b, member));
+        Token other = read(b, of, i[0], column);
+        Value exists = compare(b, arith::CmpIPredicate::slt, column, index(b, of.width)),
+              isEarlier = arith::AndIOp::create(b, exists, compare(b, arith::CmpIPredicate::slt, column, i[2])),
+              isOne = arith::OrIOp::create(b, isToken(b, own.id), isToken(b, other.id));
+        Value before = arith::OrIOp::create(b, isBefore(b, other, own), select(b, isOne, no, isEarlier));
+        count = arith::AddIOp::create(b, count, arith::ExtUIOp::create(b, i32, before));
+      }
+      return SmallVector<Value>{count};
+    })[0];
+    return points({of.width}, {i32}, [&](ImplicitLocOpBuilder &b, Indices i) {
+      return SmallVector<Value>{combinedParts<arith::AddIOp>(b, counts, parts, i[0], i[1])};
+    })[0];
+  }
+
+  /// The elements of `tensors` [rows, width] in the columns of the `count` first tokens, in their order; of a null one
+  /// the columns.
+  SmallVector<Value> firsts(const Tokens &of, int64_t count, ArrayRef<Value> tensors) {
+    Value rank = ranks(of);
+    const int64_t parts = groupsOf(of.width);
+    const Type i32 = b.getI32Type();
+    Value found = points({parts, count}, {i32}, [&](ImplicitLocOpBuilder &b, Indices i) {
+      Value column = integer(b, -1);
+      for (int64_t member = 0; member < std::min(kGroup, of.width); ++member) {
+        Value at = combined(b, i[1], kGroup, index(b, member));
+        Value inside = arith::MinSIOp::create(b, at, index(b, of.width - 1));
+        Value one = tensor::ExtractOp::create(b, rank, ValueRange{i[0], inside});
+        column = select(b, compare(b, arith::CmpIPredicate::eq, one, toId(b, i[2])), toId(b, inside), column);
+      }
+      return SmallVector<Value>{column};
+    })[0];
+    SmallVector<Type> types;
+    for (Value tensor : tensors)
+      types.push_back(tensor ? cast<RankedTensorType>(tensor.getType()).getElementType() : i32);
+    return points({count}, types, [&](ImplicitLocOpBuilder &b, Indices i) {
+      Value column = combinedParts<arith::MaxSIOp>(b, found, parts, i[0], i[1]);
+      SmallVector<Value> elements;
+      for (Value tensor : tensors)
+        elements.push_back(tensor ? Value(tensor::ExtractOp::create(b, tensor, ValueRange{i[0], toIndex(b, column)}))
+                                  : column);
+      return elements;
     });
   }
 
@@ -239,8 +304,7 @@ struct AddTokenEntries : rapt::impl::AttnAddTokenEntriesBase<AddTokenEntries> {
     Block *body = entry.addEntryBlock();
     b.setInsertionPointToStart(body);
     Choice choice(b, body->getArgument(0), body->getArgument(1));
-    Value ids = choice.best(count);
-    func::ReturnOp::create(b, ValueRange{ids, choice.logitsOf(ids)});
+    func::ReturnOp::create(b, choice.best(count));
   }
 };
 

@@ -63,8 +63,8 @@ def AttnAddTokenEntries : Pass<"attn-add-token-entries", "::mlir::ModuleOp"> {
     most likely ones in their order. `among` bounds the ids of a row: a model may have more logits than tokens. The lowest id is before its equals; NaN and +infinity are before all other logits, so that the host can refuse
     them; without a token, the id is -1 and its logit -infinity.
 
-    Rows are cut into groups of 64 tokens. For `best_token` the winners of groups compete in groups again. For `top_tokens` the winners are ranked, by counting those before each; the tokens of as many groups as tokens are
-    wanted are ranked once more.
+    Rows are cut into groups of 32 tokens. For `best_token` the winners of groups compete in groups again. For `top_tokens` the winners, or where they are many those of groups of them, are ranked, by counting those before
+    each in parts of 32; the tokens of as many groups as tokens are wanted are ranked once more. No point has a loop, and it reads all that it compares before it compares.
 
     ```mlir
     attn.dim @n min 0 max 64

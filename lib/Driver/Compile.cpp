@@ -126,10 +126,10 @@ Expected<std::vector<std::string>> chooseArchitectures(const Target &target, con
   if (known.empty())
     return Error{"--gpu-arch=" + llvm::join(options.gpuArchitectures, ",") + " is for GPUs, but the target is " +
                  options.target};
+  const std::vector<std::string_view> names(known.begin(), known.end());
   for (const std::string &asked : options.gpuArchitectures)
     if (!llvm::is_contained(known, asked))
-      return Error{
-          invalidValue(asked, "--gpu-arch", listChoices(std::vector<std::string_view>(known.begin(), known.end())))};
+      return Error{invalidValue(asked, "--gpu-arch", listChoices(names)) + didYouMean(findNearest(asked, names))};
   std::vector<std::string> chosen;
   for (llvm::StringRef architecture : llvm::reverse(known))
     if (llvm::is_contained(options.gpuArchitectures, architecture))

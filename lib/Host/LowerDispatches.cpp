@@ -148,11 +148,14 @@ struct LowerLaunch : ConvertOpToLLVMPattern<attn_host::LaunchOp> {
   }
 
 private:
-  /// The constant rapt_kernel of the kernel that `op` launches.
+  /// The constant rapt_kernel of the kernel that `op` launches, which also tells the dispatch.
   std::string makeKernel(ConversionPatternRewriter &rewriter, attn_host::LaunchOp op, int64_t argumentBytes) const {
     auto module = op->getParentOfType<ModuleOp>();
     const StringRef kernel = op.getKernel().getLeafReference();
-    std::string name = (kernel + ".kernel").str(), text = (kernel + ".name").str();
+    auto dispatch = op->getAttrOfType<IntegerAttr>(attn::AttnDialect::dispatchAttr);
+    const int64_t number = dispatch ? dispatch.getInt() : -1;
+    std::string name = (kernel + ".kernel" + (number < 0 ? Twine() : "." + Twine(number))).str(),
+                text = (kernel + ".name").str();
     if (module.lookupSymbol(name))
       return name;
     OpBuilder::InsertionGuard guard(rewriter);
@@ -161,10 +164,12 @@ private:
     MLIRContext *context = op.getContext();
     Type pointer = LLVM::LLVMPointerType::get(context), i32 = b.getI32Type();
     declareCode(b, module);
-    const std::string terminated = kernel.str() + '\0';
-    LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), terminated.size()), /*isConstant=*/true,
-                           LLVM::Linkage::Internal, text, b.getStringAttr(terminated));
-    auto type = LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, i32, i32, i32, i32});
+    if (!module.lookupSymbol(text)) {
+      const std::string terminated = kernel.str() + '\0';
+      LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), terminated.size()), /*isConstant=*/true,
+                             LLVM::Linkage::Internal, text, b.getStringAttr(terminated));
+    }
+    auto type = LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, i32, i32, i32, i32, b.getI64Type()});
     auto global =
         LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, Attribute(), /*align=*/8);
     b.createBlock(&global.getInitializer());
@@ -173,9 +178,10 @@ private:
     auto insert = [&](Value field, int64_t i) { value = LLVM::InsertValueOp::create(b, value, field, i); };
     insert(LLVM::AddressOfOp::create(b, pointer, host::kDeviceCode), 0);
     insert(LLVM::AddressOfOp::create(b, pointer, text), 1);
-    for (auto [i, number] :
+    for (auto [i, fact] :
          llvm::enumerate(SmallVector<int64_t>{facts.index, facts.threads, facts.shared, argumentBytes}))
-      insert(LLVM::ConstantOp::create(b, i32, number), 2 + i);
+      insert(LLVM::ConstantOp::create(b, i32, fact), 2 + i);
+    insert(LLVM::ConstantOp::create(b, b.getI64Type(), number), 6);
     LLVM::ReturnOp::create(b, value);
     return name;
   }

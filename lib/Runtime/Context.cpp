@@ -191,9 +191,10 @@ rapt_status openStream(rapt_context &c, const Report &report) {
   c.arguments.reset(new (std::nothrow) DeviceArguments(*c.stream, c.memory));
   c.choice.reset(new (std::nothrow) DeviceArguments(*c.stream, c.memory));
   c.graphs.reset(new (std::nothrow) DeviceGraphs(*c.stream, c.log, c.user));
-  if (!c.arguments || !c.choice || !c.graphs || !c.graphs->reserve(c.module->manifest->entries, c.memory))
+  c.times.reset(new (std::nothrow) DeviceTimes(*c.stream, c.memory));
+  if (!c.arguments || !c.choice || !c.graphs || !c.times || !c.graphs->reserve(c.module->manifest->entries, c.memory))
     return report.fail(RAPT_NOMEM, "no memory for a context");
-  c.execution.useDevice(*c.stream, *c.arguments, *c.graphs);
+  c.execution.useDevice(*c.stream, *c.arguments, *c.graphs, *c.times);
   return RAPT_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/DeviceArguments.h"
 #include "lib/Runtime/DeviceGraphs.h"
+#include "lib/Runtime/DeviceTimes.h"
 #include "lib/Runtime/Execution.h"
 #include "lib/Runtime/Memory.h"
 #include "lib/Runtime/Module.h"
@@ -196,6 +197,7 @@ struct rapt_context {
   std::unique_ptr<rapt::runtime::DeviceArguments> arguments; ///< the same
   std::unique_ptr<rapt::runtime::DeviceArguments> choice;    ///< of `best` and `top`: the step's hold the logits
   std::unique_ptr<rapt::runtime::DeviceGraphs> graphs;       ///< the same
+  std::unique_ptr<rapt::runtime::DeviceTimes> times;         ///< the same
 
   rapt::runtime::BlockPool blocks;
   rapt::runtime::BlockPool states; ///< slot 0 stays zero: the state of a new sequence

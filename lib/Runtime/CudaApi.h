@@ -23,7 +23,9 @@ enum : Result {
   InvalidImage = 200,
   InvalidContext = 201,
   NoBinaryForGpu = 209,
+  EccUncorrectable = 214,
   InvalidPtx = 218,
+  InvalidHandle = 400,
   NotFound = 500,
   IllegalAddress = 700, ///< first and last of the failures that a running kernel causes
   LaunchFailed = 719,

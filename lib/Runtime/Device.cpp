@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace rapt::runtime {
@@ -13,8 +14,16 @@ using ull = unsigned long long;
 
 namespace {
 
-/// Bytes of each of the two buffers through which the weights are copied.
-constexpr uint64_t uploadBytes = uint64_t(8) << 20;
+/// Bytes of each of the two buffers through which the weights are copied, and of the weights that are read from the
+/// disk meanwhile.
+constexpr uint64_t uploadBytes = uint64_t(8) << 20, aheadBytes = uint64_t(64) << 20;
+
+/// Asks the system to read these bytes of a mapped file, at most `most` of them, and does not wait.
+void prefetch(const char *from, uint64_t bytes, uint64_t most) {
+  const auto page = uintptr_t(sysconf(_SC_PAGESIZE)), address = reinterpret_cast<uintptr_t>(from),
+             begin = address / page * page;
+  madvise(reinterpret_cast<void *>(begin), address - begin + std::min(bytes, most), MADV_WILLNEED);
+}
 
 } // namespace
 
@@ -126,21 +135,29 @@ rapt_status Device::upload(const void *weights, uint64_t bytes, const Report &re
   if (bytes == 0)
     return RAPT_OK;
   weightsAddress = stream->allocate(bytes, "the weights");
+  if (!weightsAddress)
+    return stream->tell(report);
+  const auto *source = static_cast<const char *>(weights);
+  prefetch(source, bytes, aheadBytes);
   const uint64_t piece = std::min(uploadBytes, bytes);
   auto *pinned = static_cast<char *>(stream->allocatePinned(2 * piece));
   int which = 0;
   for (uint64_t at = 0; at < bytes && !stream->hasFailed(); at += piece, which ^= 1) {
     char *buffer = pinned + uint64_t(which) * piece;
-    const uint64_t count = std::min(piece, bytes - at);
+    const uint64_t count = std::min(piece, bytes - at), behind = at + aheadBytes;
+    if (behind < bytes)
+      prefetch(source + behind, bytes - behind, piece);
     stream->waitForMark(which);
-    memcpy(buffer, static_cast<const char *>(weights) + at, count); // reads the file while the other buffer is copied
+    memcpy(buffer, source + at, count); // reads the file while the other buffer is copied
     stream->copyIn(weightsAddress + at, buffer, count);
     stream->mark(which);
   }
   stream->wait();
-  const rapt_status status = stream->tell(report);
+  char problem[DeviceStream::textBytes];
+  const rapt_status status = stream->tell(Report(problem, sizeof problem));
   stream->releasePinned(pinned);
-  return status;
+  return status ? report.fail(status, "the weights cannot be copied to GPU %d (%s): %s", ordinal, gpuName, problem)
+                : RAPT_OK;
 }
 
 } // namespace rapt::runtime

@@ -5,6 +5,8 @@
 
 namespace rapt::runtime {
 
+static constexpr char eventProblem[] = "an event cannot be recorded";
+
 using cuda::Address, cuda::Event, cuda::Function, cuda::Graph, cuda::GraphExec, cuda::Result, cuda::Success;
 
 rapt_status DeviceStream::make(const Device &device, std::unique_ptr<DeviceStream> &stream, const Report &report,
@@ -117,7 +119,8 @@ void DeviceStream::copyOut(void *to, Address from, uint64_t bytes) {
     attempt("copying from the GPU failed", [&] { return device.driver.copyToHost(to, from, bytes, stream); });
 }
 
-void DeviceStream::launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks) {
+void DeviceStream::launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks, Event before,
+                          Event behind) {
   if (failure || blocks == 0)
     return;
   const DeviceCode *code = kernel ? device.codeOf(*kernel) : nullptr;
@@ -129,9 +132,32 @@ void DeviceStream::launch(const rapt_kernel *kernel, const void *arguments, int6
     return check(result, "kernel %s cannot have %u bytes of shared memory or is missing", kernel->name,
                  kernel->shared_bytes);
   void *parameters[] = {const_cast<void *>(arguments)};
+  if (before) // the code was found: loading it is not the kernel's time
+    check(device.driver.eventRecord(before, stream), eventProblem);
   check(device.driver.launch(function, unsigned(blocks), 1, 1, kernel->threads, 1, 1, kernel->shared_bytes, stream,
                              parameters, nullptr),
         "kernel %s cannot be started, or one before it failed", kernel->name);
+  if (behind)
+    check(device.driver.eventRecord(behind, stream), eventProblem);
+}
+
+Event DeviceStream::makeEvent() {
+  Event event = nullptr;
+  attempt("an event cannot be made", [&] { return device.driver.eventCreate(&event, 0); });
+  return failure ? nullptr : event;
+}
+
+void DeviceStream::destroy(Event event) {
+  if (!event || !device.isOwn())
+    return;
+  DeviceScope scope(device);
+  device.driver.eventDestroy(event);
+}
+
+double DeviceStream::secondsBetween(Event begin, Event end) {
+  float milliseconds = 0;
+  attempt("the time of a kernel cannot be had", [&] { return device.driver.eventElapsed(&milliseconds, begin, end); });
+  return failure ? 0 : 1e-3 * double(milliseconds);
 }
 
 void DeviceStream::beginCapture() {
@@ -173,7 +199,7 @@ void DeviceStream::destroy(GraphExec graph) {
 }
 
 void DeviceStream::mark(int which) {
-  attempt("an event cannot be recorded", [&] { return device.driver.eventRecord(marks[which], stream); });
+  attempt(eventProblem, [&] { return device.driver.eventRecord(marks[which], stream); });
   isMarked[which] = true;
 }
 

@@ -31,7 +31,15 @@ public:
   /// `from` may change once `mark` is reached or after `wait`.
   void copyIn(cuda::Address to, const void *from, uint64_t bytes);
   void copyOut(void *to, cuda::Address from, uint64_t bytes);
-  void launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks);
+  /// With events, `before` and `behind` it.
+  void launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks, cuda::Event before = nullptr,
+              cuda::Event behind = nullptr);
+
+  /// An event that has a time; null with a failure.
+  cuda::Event makeEvent();
+  void destroy(cuda::Event event);
+  /// The time between two events that the stream has reached; 0 with a failure.
+  double secondsBetween(cuda::Event begin, cuda::Event end);
 
   /// Until the end, launches are recorded and not run; no other operation is allowed.
   void beginCapture();

@@ -3,6 +3,7 @@
 #include "lib/Runtime/Cpu.h"
 #include "lib/Runtime/DeviceArguments.h"
 #include "lib/Runtime/DeviceGraphs.h"
+#include "lib/Runtime/DeviceTimes.h"
 #include "lib/Runtime/Profile.h"
 
 namespace rapt::runtime {
@@ -67,7 +68,7 @@ int32_t Execution::parallelFor(void *user, rapt_task_fn body, void *closure, int
     self.executor.parallel_for(self.executor.user, guardedTask, &dispatch, count);
   }
   if (self.profile)
-    self.profile->addDispatch(closure, Profile::now() - begin);
+    self.profile->addDispatch(self.profile->numberOf(closure), Profile::now() - begin);
   return self.isCanceled() || self.badWorker.load(std::memory_order_relaxed) >= 0 ? stopped : 0;
 }
 
@@ -75,12 +76,23 @@ int32_t Execution::launch(void *user, const rapt_kernel *kernel, const void *arg
   auto &self = *static_cast<Execution *>(user);
   if (self.isCanceled())
     return stopped;
-  self.stream->launch(kernel, arguments, blocks);
+  if (self.profile && kernel && blocks > 0)
+    self.times->launch(*kernel, arguments, blocks);
+  else
+    self.stream->launch(kernel, arguments, blocks);
   return self.stream->hasFailed() ? stopped : 0;
 }
 
 int32_t Execution::tensorMap(void *user, const rapt_boxes *tensor, void *map) {
   return static_cast<Execution *>(user)->stream->device.makeTensorMap(*tensor, map);
+}
+
+/// Each kernel is started by itself: a graph has no times of its kernels.
+int32_t Execution::runTimed(rapt_entry_fn code, const rapt_env &env, void *const *buffers, const int64_t *dims) {
+  times->clear();
+  const int32_t result = code(&env, buffers, dims);
+  times->addTo(*profile);
+  return result;
 }
 
 rapt_status Execution::runOnDevice(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers,
@@ -89,10 +101,15 @@ rapt_status Execution::runOnDevice(const ManifestEntry &entry, rapt_entry_fn cod
   rapt_env env{this, parallelFor, workerCount, launch, tensorMap};
   rapt_status status = RAPT_OK;
   int32_t result = stopped;
+  const double begin = profile ? profile->enter(code, dims) : 0;
   if (void *const *sent = with.send(entry, buffers, dims, status, report))
-    result = isCanceled() ? stopped : graphs->run(entry, code, env, sent, dims);
+    result = isCanceled() ? stopped
+             : profile    ? runTimed(code, env, sent, dims)
+                          : graphs->run(entry, code, env, sent, dims);
   if (result == 0)
     with.receive(entry, buffers);
+  if (profile)
+    profile->leave(Profile::now() - begin, buffers, dims);
   if (status)
     return status;
   if (stream->hasFailed())

@@ -9,6 +9,7 @@ namespace rapt::runtime {
 class DeviceArguments;
 class DeviceGraphs;
 class DeviceStream;
+class DeviceTimes;
 class Profile;
 struct ManifestEntry;
 
@@ -19,8 +20,8 @@ public:
   /// GPUs.
   rapt_status choose(rapt_pool *pool, const rapt_executor *executor, bool isForDevice, const Report &report);
   /// From now on entries start kernels on a GPU.
-  void useDevice(DeviceStream &on, DeviceArguments &with, DeviceGraphs &as) {
-    stream = &on, arguments = &with, graphs = &as;
+  void useDevice(DeviceStream &on, DeviceArguments &with, DeviceGraphs &as, DeviceTimes &by) {
+    stream = &on, arguments = &with, graphs = &as, times = &by;
   }
   int64_t workers() const { return workerCount; }
 
@@ -50,6 +51,7 @@ private:
   static int32_t parallelFor(void *user, rapt_task_fn body, void *closure, int64_t count);
   static int32_t tensorMap(void *user, const rapt_boxes *tensor, void *map);
   static int32_t launch(void *user, const rapt_kernel *kernel, const void *arguments, int64_t blocks);
+  int32_t runTimed(rapt_entry_fn code, const rapt_env &env, void *const *buffers, const int64_t *dims);
   rapt_status runOnDevice(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,
                           const Report &report, DeviceArguments &with);
   static void guardedTask(void *closure, int64_t begin, int64_t end, int64_t worker);
@@ -58,6 +60,7 @@ private:
   DeviceStream *stream = nullptr; ///< null for code for CPUs
   DeviceArguments *arguments = nullptr;
   DeviceGraphs *graphs = nullptr;
+  DeviceTimes *times = nullptr;
   int64_t workerCount = 1;
   std::atomic<int> canceled{0};
   std::atomic<int64_t> badWorker{-1};

@@ -4,6 +4,10 @@
 #include <ctime>
 
 namespace rapt::runtime {
+
+/// The ABI since which a launch tells its dispatch.
+static constexpr uint32_t firstMinorOfLaunches = 7;
+
 double Profile::now() {
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -11,9 +15,6 @@ double Profile::now() {
 }
 
 rapt_status Profile::start(const rapt_module &module, const Allocator &memory, const Report &report) {
-  if (module.device)
-    return report.fail(RAPT_UNSUPPORTED, "%s has code for GPUs, whose kernels are not timed",
-                       module.manifest->name.c_str());
   manifest = module.manifest.get();
   code = module.entries;
   current = -1;
@@ -28,7 +29,7 @@ rapt_status Profile::start(const rapt_module &module, const Allocator &memory, c
     for (const ManifestOp &op : entry.ops)
       rowCount += std::max<int64_t>(op.layers, 1);
   }
-  if (!dispatches)
+  if (!dispatches || (module.device && module.artifact->abi_minor < firstMinorOfLaunches))
     return report.fail(RAPT_UNSUPPORTED, "%s does not tell its ops: compile it again", manifest->name.c_str());
   const size_t entries = manifest->entries.size();
   if (!firstOp.allocate(memory, entries) || !firstRow.allocate(memory, size_t(ops)) ||
@@ -65,11 +66,15 @@ double Profile::enter(rapt_entry_fn run, const int64_t *dims) {
   return now();
 }
 
-void Profile::addDispatch(const void *closure, double seconds) {
+int64_t Profile::numberOf(const void *closure) const {
+  const bool hasNumber = current >= 0 && !manifest->entries[current].dispatches.empty();
+  return hasNumber ? *static_cast<const int64_t *>(closure) : -1;
+}
+
+void Profile::addDispatch(int64_t dispatch, double seconds) {
   if (current < 0)
     return;
   const ManifestEntry &entry = manifest->entries[current];
-  const int64_t dispatch = entry.dispatches.empty() ? -1 : *static_cast<const int64_t *>(closure);
   if (dispatch < 0 || dispatch >= int64_t(entry.dispatches.size()) || entry.dispatches[dispatch] < 0)
     return;
   const int op = entry.dispatches[dispatch];
@@ -99,7 +104,7 @@ void Profile::leave(double seconds, void *const *buffers, const int64_t *dims) {
       row->cost += cost;
   }
   Rest &rest = rests[size_t(kinds * current + currentKind)];
-  rest.seconds += seconds - inDispatches;
+  rest.seconds += std::max(seconds - inDispatches, 0.0); // a GPU's clock is another one
   ++rest.runs;
   entrySeconds += seconds;
   current = -1;

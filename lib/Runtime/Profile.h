@@ -19,8 +19,10 @@ public:
   double enter(rapt_entry_fn run, const int64_t *dims);
   /// The entry that was entered is over.
   void leave(double seconds, void *const *buffers, const int64_t *dims);
-  /// A dispatch of the entry is over; its closure begins with its number.
-  void addDispatch(const void *closure, double seconds);
+  /// A dispatch of the entry is over. Its number is -1 where it is of no op.
+  void addDispatch(int64_t dispatch, double seconds);
+  /// The number with which the closure of a CPU's dispatch begins.
+  int64_t numberOf(const void *closure) const;
   void addCall(double seconds) { callSeconds += seconds, ++calls; }
 
   bool isStarted() const { return rows.data(); }

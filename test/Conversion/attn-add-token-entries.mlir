@@ -7,21 +7,29 @@
 // CHECK-SAME: %{{.*}}: tensor<?xi32> {attn.dims = ["wanted"], attn.name = "among"}
 // CHECK-SAME: -> (tensor<?x1xi32> {attn.dims = ["wanted"], attn.name = "top_ids"}, tensor<?x1xf32> {attn.dims = ["wanted"], attn.name = "top_logits"})
 // CHECK-SAME: attributes {attn.entry}
-// The winners of 79 groups compete in two groups, and those in one.
-// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins(%{{.*}} : tensor<64xi1>) outs(%{{.*}} : tensor<?x79xi32>)
-// CHECK: tensor.extract %[[LOGITS]]
+// The winners of 157 groups of 32 tokens compete in five groups, and those in one. A point reads all tokens of its group
+// before it compares them, so that no read waits for another one.
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} outs(%{{.*}}, %{{.*}} : tensor<?x157xi32>, tensor<?x157xf32>)
+// CHECK-NOT: arith.cmpf
+// CHECK-COUNT-32: tensor.extract %[[LOGITS]]
 // NaN and infinity win.
 // CHECK: arith.cmpf uge
-// CHECK: outs(%{{.*}} : tensor<?x2xi32>)
-// CHECK: outs(%{{.*}} : tensor<?x1xi32>)
-// CHECK: outs(%{{.*}} : tensor<?x1xf32>)
+// CHECK: outs(%{{.*}}, %{{.*}} : tensor<?x5xi32>, tensor<?x5xf32>)
+// CHECK: outs(%{{.*}}, %{{.*}} : tensor<?x1xi32>, tensor<?x1xf32>)
 // CHECK-LABEL: func.func @top_tokens(
 // CHECK-SAME: -> (tensor<?x8xi32> {{.*}}, tensor<?x8xf32>
+// The winners of 157 groups are ranked, by counting in five parts which are before each of them.
+// CHECK: outs(%{{.*}}, %{{.*}} : tensor<?x157xi32>, tensor<?x157xf32>)
+// CHECK: outs(%{{.*}} : tensor<?x5x157xi32>)
+// CHECK: outs(%{{.*}} : tensor<?x157xi32>)
+// CHECK: outs(%{{.*}} : tensor<?x5x8xi32>)
+// CHECK: outs(%{{.*}} : tensor<?x8xi32>)
 // The tokens of the eight first groups are ranked.
-// CHECK: outs(%{{.*}} : tensor<?x79xi32>)
-// CHECK: outs(%{{.*}} : tensor<?x8xi32>)
-// CHECK: outs(%{{.*}} : tensor<?x512xi32>)
-// CHECK: outs(%{{.*}} : tensor<?x8xi32>)
+// CHECK: outs(%{{.*}}, %{{.*}}, %{{.*}} : tensor<?x256xi32>, tensor<?x256xi32>, tensor<?x256xf32>)
+// CHECK: outs(%{{.*}} : tensor<?x8x256xi32>)
+// CHECK: outs(%{{.*}} : tensor<?x256xi32>)
+// CHECK: outs(%{{.*}} : tensor<?x8x8xi32>)
+// CHECK: outs(%{{.*}}, %{{.*}} : tensor<?x8xi32>, tensor<?x8xf32>)
 attn.dim @wanted min 0 max 64
 func.func @step(%x: tensor<?x5000xf32> {attn.name = "x", attn.dims = ["wanted"]}) -> (tensor<?x5000xf32> {attn.name = "logits", attn.dims = ["wanted"]}) attributes {attn.entry} {
   return %x : tensor<?x5000xf32>

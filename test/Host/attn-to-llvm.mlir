@@ -32,7 +32,8 @@ func.func @copy(%x: memref<4xbf16>, %y: memref<4xbf16>, %z: memref<4xf32>, %i: i
   return %1 : vector<4xf32>
 }
 
-// A launch hands over a constant that describes the kernel, and a struct of the captures; its failure ends the entry.
+// A launch hands over a constant that describes the kernel and the launch's dispatch, and a struct of the captures; its
+// failure ends the entry.
 // CHECK-LABEL: llvm.func @launching
 // CHECK: %[[ARGUMENTS:.*]] = llvm.alloca {{.*}} x !llvm.struct<(f32, i64)>
 // CHECK: llvm.store %{{.*}} : f32
@@ -54,6 +55,13 @@ func.func @launching(%env: !llvm.ptr, %x: f32, %n: index) -> i32 {
   attn_host.launch @kernels::@scale(%x, %n) blocks %n env %env : (f32, index), !llvm.ptr
   return %s : i32
 }
+// CHECK-LABEL: llvm.func @launching_a_dispatch
+// CHECK: llvm.mlir.addressof @scale.kernel.4
+func.func @launching_a_dispatch(%env: !llvm.ptr, %x: f32, %n: index) -> i32 {
+  %s = arith.constant 0 : i32
+  attn_host.launch @kernels::@scale(%x, %n) blocks %n env %env {attn.dispatch = 4 : i64} : (f32, index), !llvm.ptr
+  return %s : i32
+}
 // CHECK: llvm.func internal @task.thunk(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK: llvm.call @task
 // CHECK: llvm.mlir.global external constant @rapt.device_code()
@@ -65,3 +73,8 @@ func.func @launching(%env: !llvm.ptr, %x: f32, %n: index) -> i32 {
 // CHECK: llvm.mlir.constant(128 : i32) : i32
 // CHECK: llvm.mlir.constant(64 : i32) : i32
 // CHECK: llvm.mlir.constant(16 : i32) : i32
+// CHECK: llvm.mlir.constant(-1 : i64) : i64
+// CHECK-NOT: @scale.name(
+// CHECK: llvm.mlir.global internal constant @scale.kernel.4()
+// CHECK: llvm.mlir.addressof @scale.name
+// CHECK: llvm.mlir.constant(4 : i64) : i64

@@ -168,7 +168,7 @@ Outcome Generation::showFinished() {
 
 /// A GPU finds the most likely tokens where they are enough, so that no logits are copied.
 Outcome Generation::step(std::vector<rapt_chunk> &chunks, const std::vector<Continuation *> &live) {
-  int64_t most = *model.info.target_gpu ? 1 : 0;
+  int64_t most = model.isOnGpu() ? 1 : 0;
   for (const Continuation *one : live) {
     const int64_t needed = rapt_sampler_top_needed(one->sampler.get());
     most = most && needed ? std::max(most, needed) : 0;
@@ -276,8 +276,8 @@ void Generation::tellStats() const {
   rapt_context_memory(model.module.get(), &contextOptions, &memory, nullptr, 0);
   note("memory: peak " + inUnits(peakMemory()) + " resident; weights " + inUnits(memory.weights) + ", cache " +
        inUnits(memory.cache) + ", workspace " + inUnits(memory.workspace) +
-       "; threads: " + std::to_string(model.pool.threads()) + "; code for " + model.info.target_cpu +
-       (*model.info.target_gpu ? std::string(" and ") + model.info.target_gpu : ""));
+       (model.isOnGpu() ? "" : "; threads: " + std::to_string(model.pool.threads())) + "; code for " +
+       model.info.target_cpu + (model.isOnGpu() ? std::string(" and ") + model.info.target_gpu : ""));
 }
 
 json::Object Generation::jsonOf(const Continuation &one) const {

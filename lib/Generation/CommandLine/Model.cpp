@@ -71,8 +71,9 @@ Outcome openModule(const Options &options, Model &model) {
 }
 
 Outcome makeContext(const Options &options, int64_t tokens, Model &model) {
-  if (Outcome outcome = Pool::make(options.threads.value_or(0), model.pool); !outcome)
-    return outcome;
+  if (!model.isOnGpu()) // else no code runs on threads
+    if (Outcome outcome = Pool::make(options.threads.value_or(0), model.pool); !outcome)
+      return outcome;
   auto contextOptions = sized<rapt_context_options>();
   contextOptions.cache_tokens = tokens;
   contextOptions.pool = model.pool.get();
@@ -80,6 +81,7 @@ Outcome makeContext(const Options &options, int64_t tokens, Model &model) {
     return outcome;
   options.profile->threads = model.pool.threads();
   options.profile->weights = double(model.info.weights_file_bytes);
+  options.profile->isOnGpu = model.isOnGpu();
   model.profiler = Profiler(model.context.get(), options.profile);
   return Outcome::of([&](char *text, size_t size) { return rapt_profile_start(model.context.get(), text, size); });
 }

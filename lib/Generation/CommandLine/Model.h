@@ -24,13 +24,14 @@ private:
 /// A module with the context that one run needs.
 struct Model {
   Module module;
-  Pool pool;
+  Pool pool; ///< none on a GPU
   Context context;
   Profiler profiler; ///< behind the context, so that it goes first
   rapt_module_info info;
 
   /// Prompts are its sources then; new text begins with a token of its own.
   bool hasEncoder() const { return info.start_token >= 0; }
+  bool isOnGpu() const { return *info.target_gpu; }
   /// Ids that a prompt may have.
   int64_t readVocabulary() const { return info.source_vocabulary ? info.source_vocabulary : info.vocabulary; }
   /// `tokens` in whole blocks of the cache.

@@ -113,7 +113,7 @@ std::string addStop(Options &options, const std::string &value) {
 }
 
 std::string setProfile(Options &options, const std::string &value) {
-  options.profile = std::make_shared<Profiling>(Profiling{value, {}, 1, 0});
+  options.profile = std::make_shared<Profiling>(Profiling{value});
   return {};
 }
 

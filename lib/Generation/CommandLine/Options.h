@@ -19,6 +19,7 @@ struct Profiling {
   std::vector<bench::OpTime> rows = {};
   int64_t threads = 1;
   double weights = 0; ///< bytes, of the model
+  bool isOnGpu = false;
 };
 
 struct Options {

@@ -14,9 +14,8 @@
 #include "lib/Target/CUDA/Codegen/Passes.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Target/Generic/Passes.h"
-#include "lib/Target/Generic/RowCache.h"
+#include "lib/Target/Generic/RowTarget.h"
 #include "lib/Target/Generic/Stages.h"
-#include "lib/Target/Target.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -36,7 +35,7 @@ const std::string kDeviceDialects[] = {"gpu", "nvvm"};
 const std::string kKernelDialects[] = {"attn_gpu", "gpu", "nvvm"};
 constexpr int64_t kStack = 4096; ///< bytes of a thread's scratch in its local memory
 
-class CUDATarget : public Target {
+class CUDATarget : public generic::RowTarget {
 public:
   StringRef name() const override { return "cuda"; }
   StringRef device() const override { return "cuda"; }
@@ -44,12 +43,6 @@ public:
 
   TargetInfo capabilities(const host::Machine &, StringRef, StringRef architecture) const override {
     return cuda::capabilitiesOf(architecture);
-  }
-
-  StringRef cacheLayout(Type) const override { return "rows"; }
-
-  attn::CacheLayoutInterface layoutOfCache(const attn::KVSegment &segment, int64_t block) const override {
-    return generic::cacheRowsOf(segment, block);
   }
 
   std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface layout) const override {

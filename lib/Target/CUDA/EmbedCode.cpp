@@ -98,7 +98,7 @@ struct EmbedCode : rapt::impl::AttnCUDAEmbedCodeBase<EmbedCode> {
       return;
     int64_t kernels = 0;
     for (auto global : module.getOps<LLVM::GlobalOp>())
-      kernels += global.getSymName().ends_with(".kernel");
+      kernels += global.getSymName().ends_with(".name");
     Embedding embedding(module);
     for (gpu::BinaryOp binary : binaries) {
       for (auto object : binary.getObjects().getAsRange<gpu::ObjectAttr>())

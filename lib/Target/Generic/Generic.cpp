@@ -7,9 +7,8 @@
 #include "lib/Conversion/Passes.h"
 #include "lib/Host/Passes.h"
 #include "lib/Target/Generic/Passes.h"
-#include "lib/Target/Generic/RowCache.h"
+#include "lib/Target/Generic/RowTarget.h"
 #include "lib/Target/Generic/Stages.h"
-#include "lib/Target/Target.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -23,21 +22,13 @@ using namespace rapt;
 
 namespace {
 
-class GenericTarget : public Target {
+class GenericTarget : public generic::RowTarget {
 public:
   StringRef name() const override { return "generic"; }
 
   /// Vectors have the default width, which LLVM splits where registers are narrower: text of a stage is for every
   /// machine.
   TargetInfo capabilities(const host::Machine &, StringRef, StringRef) const override { return {}; }
-
-  StringRef cacheLayout(Type) const override { return "rows"; }
-
-  attn::CacheLayoutInterface layoutOfCache(const attn::KVSegment &segment, int64_t block) const override {
-    return generic::cacheRowsOf(segment, block);
-  }
-
-  std::optional<artifact::Layout> layoutInFile(attn::ParameterLayoutInterface) const override { return std::nullopt; }
 
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut) {

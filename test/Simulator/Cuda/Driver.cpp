@@ -41,8 +41,12 @@ const char *textOf(Result result) {
     return "invalid device context";
   case NoBinaryForGpu:
     return "no kernel image is available for execution on the device";
+  case EccUncorrectable:
+    return "uncorrectable ECC error encountered";
   case InvalidPtx:
     return "a PTX JIT compilation failed";
+  case InvalidHandle:
+    return "invalid resource handle";
   case NotFound:
     return "named symbol not found";
   case LaunchFailed:

@@ -36,6 +36,7 @@ EXPORT cuMemFree_v2(Address address) {
   std::lock_guard lock(state.mutex);
   if (state.forbidsInCapture())
     return CaptureUnsupported;
+  state.finishAllCopies();
   return resultOf(address == 0 || state.simulator.global().free(address));
 }
 EXPORT cuMemGetInfo_v2(size_t *free, size_t *total) {
@@ -46,12 +47,26 @@ EXPORT cuMemGetInfo_v2(size_t *free, size_t *total) {
   return Success;
 }
 EXPORT cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
-  if (State::get().forbidsInCapture())
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  if (state.forbidsInCapture())
     return CaptureUnsupported;
-  *memory = malloc(bytes);
-  return *memory ? Success : OutOfMemory;
+  *memory = bytes <= state.mostPinned ? malloc(bytes) : nullptr;
+  if (!*memory)
+    return OutOfMemory;
+  state.mostPinned -= bytes;
+  state.pinned[static_cast<std::byte *>(*memory)] = bytes;
+  return Success;
 }
 EXPORT cuMemFreeHost(void *memory) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  auto found = state.pinned.find(static_cast<std::byte *>(memory));
+  if (found == state.pinned.end())
+    return InvalidValue;
+  state.finishAllCopies();
+  state.mostPinned += found->second;
+  state.pinned.erase(found);
   free(memory);
   return Success;
 }
@@ -59,8 +74,9 @@ EXPORT cuMemFreeHost(void *memory) {
 EXPORT cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream stream) {
   State &state = State::get();
   std::lock_guard lock(state.mutex);
-  return state.issue(
-      stream, [&state, to, from, bytes] { return resultOf(state.simulator.global().write(to, bytesAt(from, bytes))); });
+  return state.issueCopy(stream, from, [&state, to, from, bytes] {
+    return resultOf(state.simulator.global().write(to, bytesAt(from, bytes)));
+  });
 }
 EXPORT cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream stream) {
   State &state = State::get();
@@ -96,16 +112,19 @@ EXPORT cuStreamDestroy_v2(Stream stream) {
   State &state = State::get();
   std::lock_guard lock(state.mutex);
   state.captured.erase(stream);
+  state.finishCopies(*stream);
   delete stream;
   return Success;
 }
 EXPORT cuStreamSynchronize(Stream stream) {
   State &state = State::get();
+  std::lock_guard lock(state.mutex);
   StreamHandle &target = stream ? *stream : state.defaultStream;
   if (target.isCapturing()) {
     target.isInvalid = true;
     return CaptureUnsupported;
   }
+  state.finishCopies(target);
   return target.failure;
 }
 EXPORT cuStreamBeginCapture_v2(Stream stream, int) {
@@ -163,17 +182,36 @@ EXPORT cuGraphExecDestroy(GraphExec executable) {
   delete executable;
   return Success;
 }
-EXPORT cuEventCreate(Event *event, unsigned) {
-  *event = new EventHandle;
+EXPORT cuEventCreate(Event *event, unsigned flags) {
+  *event = new EventHandle{.hasTime = !(flags & withoutTime)};
   return Success;
 }
 EXPORT cuEventDestroy_v2(Event event) {
   delete event;
   return Success;
 }
-EXPORT cuEventRecord(Event, Stream) { return Success; }
-EXPORT cuEventSynchronize(Event) { return Success; }
-EXPORT cuEventElapsedTime(float *milliseconds, Event, Event) {
-  *milliseconds = 0.001f;
+EXPORT cuEventRecord(Event event, Stream stream) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  StreamHandle &target = stream ? *stream : state.defaultStream;
+  if (target.isCapturing()) // it orders the graph's kernels, and has no time
+    return Success;
+  event->time = state.clock;
+  event->stream = &target;
+  event->copies = target.copiesDone + target.copies.size();
+  return target.failure;
+}
+EXPORT cuEventSynchronize(Event event) {
+  State &state = State::get();
+  std::lock_guard lock(state.mutex);
+  if (!state.copying.contains(event->stream)) // all of its copies are done, or it ended
+    return Success;
+  state.finishCopies(*event->stream, event->copies);
+  return event->stream->failure;
+}
+EXPORT cuEventElapsedTime(float *milliseconds, Event begin, Event end) {
+  if (!begin->hasTime || !end->hasTime || begin->time < 0 || end->time < 0)
+    return InvalidHandle;
+  *milliseconds = 1e-3f * float(end->time - begin->time);
   return Success;
 }

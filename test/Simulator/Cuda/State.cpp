@@ -18,7 +18,8 @@ uint64_t setting(const char *name, uint64_t otherwise) {
 State::State()
     : memory(setting("RAPT_SIMULATED_MEMORY", uint64_t(1) << 30)), devices(setting("RAPT_SIMULATED_DEVICES", 1)),
       arch(setting("RAPT_SIMULATED_ARCH", 90)), version(setting("RAPT_SIMULATED_DRIVER", 12040)),
-      seed(setting("RAPT_SIMULATED_SEED", 0)), mostGraphs(setting("RAPT_SIMULATED_GRAPHS", INT64_MAX)) {
+      seed(setting("RAPT_SIMULATED_SEED", 0)), mostGraphs(setting("RAPT_SIMULATED_GRAPHS", INT64_MAX)),
+      mostPinned(setting("RAPT_SIMULATED_PINNED", INT64_MAX)), mostCopies(setting("RAPT_SIMULATED_COPIES", INT64_MAX)) {
   const char *mode = getenv("RAPT_SIMULATED_ASYNC");
   async = mode && std::string_view(mode) == "lazy" ? ptx::AsyncMode::Lazy : ptx::AsyncMode::Eager;
 }
@@ -49,9 +50,41 @@ Result State::issue(Stream stream, Work work) {
     target.captured.push_back(std::move(work));
     return Success;
   }
+  finishCopies(target);
   if (target.failure == Success)
     target.failure = work();
   return target.failure;
+}
+
+Result State::issueCopy(Stream stream, const void *from, Work work) {
+  if (mostCopies == 0)
+    work = [] { return EccUncorrectable; };
+  else
+    --mostCopies;
+  StreamHandle &target = stream ? *stream : defaultStream;
+  const auto *at = static_cast<const std::byte *>(from);
+  auto behind = pinned.upper_bound(at);
+  const bool isPinned = behind != pinned.begin() && at < std::prev(behind)->first + std::prev(behind)->second;
+  if (target.isCapturing() || !isPinned)
+    return issue(stream, std::move(work));
+  target.copies.push_back(std::move(work));
+  copying.insert(&target);
+  return target.failure;
+}
+
+void State::finishCopies(StreamHandle &stream, uint64_t upTo) {
+  for (; !stream.copies.empty() && stream.copiesDone < upTo; ++stream.copiesDone) {
+    if (stream.failure == Success)
+      stream.failure = stream.copies.front()();
+    stream.copies.pop_front();
+  }
+  if (stream.copies.empty())
+    copying.erase(&stream);
+}
+
+void State::finishAllCopies() {
+  while (!copying.empty())
+    finishCopies(**copying.begin());
 }
 
 Result State::run(const FunctionHandle &function, const ptx::LaunchOptions &options) {
@@ -62,5 +95,6 @@ Result State::run(const FunctionHandle &function, const ptx::LaunchOptions &opti
             finding.text.c_str());
   if (!status)
     fprintf(stderr, "kernel %s: %s\n", function.kernel->name.c_str(), status.error().message.c_str());
+  clock += int64_t(options.grid[0]) * options.grid[1] * options.grid[2];
   return !status ? InvalidValue : findings.empty() ? Success : LaunchFailed;
 }

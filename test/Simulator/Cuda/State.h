@@ -2,7 +2,9 @@
 #pragma once
 #include "lib/Runtime/CudaApi.h"
 #include "test/Simulator/PTX/Simulator.h"
+#include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -35,9 +37,16 @@ struct StreamHandle {
   std::thread::id captor; ///< the thread that captures the stream
   bool isInvalid = false; ///< something that a capture forbids was tried
   std::vector<Work> captured;
+  std::deque<Work> copies;  ///< from pinned memory, which nothing has waited for yet
+  uint64_t copiesDone = 0;  ///< of such copies
   Result failure = Success; ///< of earlier work; sticks
 };
-struct EventHandle {};
+struct EventHandle {
+  bool hasTime;
+  int64_t time = -1; ///< of the device's clock; -1: not recorded
+  StreamHandle *stream = nullptr;
+  uint64_t copies = 0; ///< from pinned memory that the stream had before
+};
 
 /// Tests read them by raptSimulatedCounts.
 struct Counts {
@@ -60,8 +69,11 @@ struct State {
   uint64_t memory, devices, arch, version, seed;
   uint64_t mostGraphs; ///< that the driver has memory for
   ptx::AsyncMode async;
-  std::set<StreamHandle *> captured;
+  std::set<StreamHandle *> captured, copying;
+  std::map<const std::byte *, size_t> pinned; ///< memory of the host, and its bytes
+  uint64_t mostPinned, mostCopies;            ///< bytes that there are, and copies to the device that succeed
   Counts counts;
+  int64_t clock = 0; ///< microseconds of kernels: one for each thread block
 
   State();
   ~State();
@@ -71,6 +83,12 @@ struct State {
   bool forbidsInCapture();
   /// Does the work, or captures it.
   Result issue(Stream stream, Work work);
+  /// A copy to the device. From pinned memory it is done when something waits for it, so that memory which changes too
+  /// early is seen.
+  Result issueCopy(Stream stream, const void *from, Work work);
+  /// Does the first `upTo` copies of a stream that were issued.
+  void finishCopies(StreamHandle &stream, uint64_t upTo = UINT64_MAX);
+  void finishAllCopies();
   /// Runs a kernel; faults are printed.
   Result run(const FunctionHandle &function, const ptx::LaunchOptions &options);
 };

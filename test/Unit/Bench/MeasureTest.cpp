@@ -40,4 +40,21 @@ TEST(Measure, ARowWithoutUndisturbedRepetitionsHasFigures) {
   }
 }
 
+/// A thread that waits for a GPU computes nothing: no repetition is dropped for it, and the machine's rates are no
+/// limit.
+TEST(Measure, OnAGpuEveryRepetitionCounts) {
+  Waiting workload;
+  workload.isOnGpu = true;
+  Limits limits(nullptr);
+  Result result;
+  ASSERT_TRUE(measure(workload, limits, 1, 4, false, result));
+  EXPECT_FALSE(result.isDisturbed);
+  EXPECT_EQ(result.undisturbed, 4u);
+  EXPECT_EQ(result.repetitions, 4u);
+  EXPECT_EQ(workload.runs, 3 + 1 + 4) << "kernels are loaded and graphs recorded before";
+  EXPECT_EQ(result.limitName, "");
+  const std::string table = report({result}, Format::Markdown);
+  EXPECT_NE(table.find("|  | | 4 of 4 |"), std::string::npos) << table;
+}
+
 } // namespace

@@ -67,6 +67,19 @@ protected:
     return driver->launch(function, blocks, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr);
   }
 
+  /// The graph of y += x for three elements.
+  GraphExec recordSum(Address y, Address x) {
+    Function function = load(axpy, "axpy");
+    Graph graph = nullptr;
+    GraphExec executable = nullptr;
+    EXPECT_EQ(driver->captureBegin(stream, captureOfThread), Success);
+    EXPECT_EQ(launch(function, y, x, 1, 3, 1), Success);
+    EXPECT_EQ(driver->captureEnd(stream, &graph), Success);
+    EXPECT_EQ(driver->graphInstantiate(&executable, graph, 0), Success);
+    EXPECT_EQ(driver->graphDestroy(graph), Success);
+    return executable;
+  }
+
   const Driver *driver = nullptr;
   Device device = 0;
   Context context = nullptr;
@@ -84,20 +97,13 @@ TEST_F(CudaDriver, RunsAKernel) {
 }
 
 TEST_F(CudaDriver, ReplaysAGraph) {
-  Function function = load(axpy, "axpy");
   Address x = upload({1, 2, 3}), y = upload({0, 0, 0});
-  Graph graph = nullptr;
-  GraphExec executable = nullptr;
-  ASSERT_EQ(driver->captureBegin(stream, captureOfThread), Success);
-  EXPECT_EQ(launch(function, y, x, 1, 3, 1), Success);
-  ASSERT_EQ(driver->captureEnd(stream, &graph), Success);
-  ASSERT_EQ(driver->graphInstantiate(&executable, graph, 0), Success);
+  GraphExec executable = recordSum(y, x);
   EXPECT_EQ(download(y, 3), (std::vector<float>{0, 0, 0})) << "capturing runs nothing";
   for (int run = 0; run < 3; ++run)
     EXPECT_EQ(driver->graphLaunch(executable, stream), Success);
   EXPECT_EQ(download(y, 3), (std::vector<float>{3, 6, 9}));
   EXPECT_EQ(driver->graphExecDestroy(executable), Success);
-  EXPECT_EQ(driver->graphDestroy(graph), Success);
 }
 
 TEST_F(CudaDriver, ACaptureForbidsToAllocateLoadAndWait) {
@@ -129,21 +135,59 @@ TEST_F(CudaDriver, ACaptureForbidsToAllocateLoadAndWait) {
 }
 
 TEST_F(CudaDriver, AGraphKeepsItsArguments) {
-  Function function = load(axpy, "axpy");
   Address x = upload({1, 2, 3}), y = upload({0, 0, 0});
-  Graph graph = nullptr;
-  GraphExec executable = nullptr;
-  ASSERT_EQ(driver->captureBegin(stream, captureOfThread), Success);
-  EXPECT_EQ(launch(function, y, x, 1, 3, 1), Success);
-  ASSERT_EQ(driver->captureEnd(stream, &graph), Success);
-  ASSERT_EQ(driver->graphInstantiate(&executable, graph, 0), Success);
+  GraphExec executable = recordSum(y, x);
   EXPECT_EQ(driver->memoryFree(x), Success);
   upload({1, 2, 3}); // where nobody looks
   testing::internal::CaptureStderr();
   EXPECT_EQ(driver->graphLaunch(executable, stream), LaunchFailed);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("kernel axpy"), std::string::npos);
   EXPECT_EQ(driver->graphExecDestroy(executable), Success);
-  EXPECT_EQ(driver->graphDestroy(graph), Success);
+}
+
+/// The clock goes on by a microsecond for each thread block, and events that forbid times have none.
+TEST_F(CudaDriver, EventsHaveTheTimeOfKernels) {
+  Function function = load(axpy, "axpy");
+  Address x = upload({1, 2, 3}), y = upload({0, 0, 0});
+  Event begin = nullptr, end = nullptr, plain = nullptr;
+  ASSERT_EQ(driver->eventCreate(&begin, 0), Success);
+  ASSERT_EQ(driver->eventCreate(&end, 0), Success);
+  ASSERT_EQ(driver->eventCreate(&plain, withoutTime), Success);
+  float milliseconds = 0;
+  EXPECT_EQ(driver->eventElapsed(&milliseconds, begin, end), InvalidHandle) << "they are not recorded";
+  EXPECT_EQ(driver->eventRecord(begin, stream), Success);
+  EXPECT_EQ(launch(function, y, x, 1, 3, 5), Success);
+  EXPECT_EQ(driver->eventRecord(end, stream), Success);
+  EXPECT_EQ(driver->eventRecord(plain, stream), Success);
+  EXPECT_EQ(driver->eventElapsed(&milliseconds, begin, end), Success);
+  EXPECT_FLOAT_EQ(milliseconds, 5e-3f);
+  EXPECT_EQ(driver->eventElapsed(&milliseconds, begin, plain), InvalidHandle);
+  for (Event event : {begin, end, plain})
+    EXPECT_EQ(driver->eventDestroy(event), Success);
+}
+
+/// The latest that hardware may be: so memory that a program changes too early is seen.
+TEST_F(CudaDriver, CopiesFromPinnedMemoryAreDoneWhenSomethingWaits) {
+  void *memory = nullptr;
+  Event event = nullptr;
+  ASSERT_EQ(driver->hostAllocate(&memory, sizeof(float), 0), Success);
+  ASSERT_EQ(driver->eventCreate(&event, withoutTime), Success);
+  Address x = upload({0, 0, 0});
+  auto *pinned = static_cast<float *>(memory);
+  auto copy = [&](float value, int at) {
+    *pinned = value;
+    EXPECT_EQ(driver->copyToDevice(x + sizeof(float) * unsigned(at), pinned, sizeof(float), stream), Success);
+  };
+  copy(1, 0);
+  EXPECT_EQ(driver->eventRecord(event, stream), Success);
+  EXPECT_EQ(driver->eventSynchronize(event), Success);
+  copy(2, 1);
+  EXPECT_EQ(driver->eventSynchronize(event), Success) << "it was recorded before the second copy";
+  copy(3, 2);
+  EXPECT_EQ(download(x, 3), (std::vector<float>{1, 3, 3})) << "the second copy was not waited for";
+  EXPECT_EQ(driver->eventDestroy(event), Success);
+  EXPECT_EQ(driver->hostFree(memory), Success);
+  EXPECT_EQ(driver->hostFree(memory), InvalidValue);
 }
 
 TEST_F(CudaDriver, AFaultFailsTheStream) {

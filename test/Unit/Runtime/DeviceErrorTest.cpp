@@ -205,6 +205,12 @@ TEST(DeviceErrorDeathTest, Machines) {
               "--gpu-arch=sm_75, or --target=cpu");
   EXPECT_EXIT(with("RAPT_SIMULATED_MEMORY", "32", openDecoder), ends(RAPT_NOMEM),
               "GPU 0 .simulated GPU. has no memory for the weights: 64 bytes wanted, 32 of 32 free");
+  EXPECT_EXIT(with("RAPT_SIMULATED_COPIES", "0", openDecoder), ends(RAPT_IO),
+              "^the weights cannot be copied to GPU 0 .simulated GPU.: the GPU's work failed: uncorrectable ECC error "
+              "encountered\n$");
+  EXPECT_EXIT(with("RAPT_SIMULATED_PINNED", "64", openDecoder), ends(RAPT_NOMEM),
+              "^the weights cannot be copied to GPU 0 .simulated GPU.: pinned memory of the host cannot be had: out of "
+              "memory\n$");
   EXPECT_EXIT(with("RAPT_SIMULATED_DEVICES", "0", inspect), ends(RAPT_OK), "GPUs: sm_80 or newer");
 }
 

@@ -1,7 +1,6 @@
 // Code for GPUs on the simulated driver: answers, sequences and states are those of a CPU.
 #include "FakeDevice.h"
 #include "lib/Runtime/Context.h"
-#include "rapt/rapt_profile.h"
 #include "rapt/rapt_top.h"
 #include <cstring>
 #include <random>
@@ -327,16 +326,6 @@ TEST_F(Device, MostLikelyTokensWithoutEntries) {
     EXPECT_EQ(logits[i], expectedLogit(text, 8, ids[i]));
   EXPECT_GE(logits[0], logits[1]);
   EXPECT_GE(logits[1], logits[2]);
-}
-
-TEST_F(Device, DispatchesAreNotTimed) {
-  Context context({}, deviceModule());
-  EXPECT_FAILS(rapt_profile_start(context, context.message.text, context.message.size), RAPT_UNSUPPORTED,
-               context.message, "fake has code for GPUs, whose kernels are not timed");
-  size_t rows = 0;
-  EXPECT_EQ(rapt_profile_read(context, nullptr, &rows, nullptr, 0), RAPT_INVALID);
-  Text text;
-  EXPECT_TRUE(context.appendAndCheck(context.sequence(), text, {1}));
 }
 
 } // namespace

@@ -156,8 +156,8 @@ const rapt_device_code *decoderCode, *counterCode, *adderCode;
 
 template <typename Arguments>
 int32_t start(const rapt_env *env, const rapt_device_code *code, const char *name, uint32_t index, uint32_t threads,
-              uint32_t shared, const Arguments &arguments, int64_t blocks) {
-  rapt_kernel kernel{code, name, index, threads, shared, sizeof arguments};
+              uint32_t shared, const Arguments &arguments, int64_t blocks, int64_t dispatch = -1) {
+  rapt_kernel kernel{code, name, index, threads, shared, sizeof arguments, dispatch};
   rapt_device_code foreign = *code;
   if (deviceFaults.startsForeignKernel)
     kernel.code = &foreign;
@@ -175,11 +175,13 @@ int32_t decoderStep(const rapt_env *env, void *const *b, const int64_t *dims) {
   DecoderArguments a{b[2], b[3], b[4], b[5], b[6], b[7], b[0], b[1], b[8], dims[0], dims[2], dims[3]};
   if (deviceFaults.readsBeyondMemory)
     a.cache = nullptr;
-  int32_t stop = start(env, decoderCode, "insert", 0, 32, 0, a, (dims[0] + 31) / 32);
+  int32_t stop = start(env, decoderCode, "insert", 0, 32, 0, a, (dims[0] + 31) / 32, 0);
+  for (int i = 0; i < deviceFaults.repeats && !stop; ++i)
+    stop = start(env, decoderCode, "insert", 0, 32, 0, a, (dims[0] + 31) / 32, 0);
   if (!stop)
     stop = start(env, decoderCode, "hash", 1, 32, 0, a, (dims[2] + 31) / 32);
   if (!stop)
-    stop = start(env, decoderCode, "project", 2, 64, 65536, a, dims[2]);
+    stop = start(env, decoderCode, "project", 2, 64, 65536, a, dims[2], 1);
   return deviceFaults.returnsFive ? 5 : stop;
 }
 
@@ -204,12 +206,27 @@ std::string withDevice(std::string manifest) {
                          R"("device": {"kind": "cuda", "images": [{"arch": "sm_80", "form": "ptx"}]}, )");
 }
 
-std::string plainManifest(const char *name, const std::string &model, const std::string &entry) {
+/// Tensors of an entry, as a manifest lists them.
+struct Tensor {
+  const char *name, *kind, *dtype, *shape;
+};
+std::string tensorsOf(std::initializer_list<Tensor> tensors) {
+  std::string list;
+  for (const Tensor &t : tensors)
+    list += std::string(list.empty() ? "" : ", ") + R"({"name": ")" + t.name + R"(", "kind": ")" + t.kind +
+            R"(", "dtype": ")" + t.dtype + R"(", "shape": [)" + t.shape + "]}";
+  return list;
+}
+
+/// A manifest of one entry: its name and dims, and its buffers.
+std::string plainManifest(const char *name, const std::string &model, const std::string &entry,
+                          const std::string &buffers) {
   const std::string fake = FAKE_MANIFEST, zeros(32, '0');
   const size_t target = fake.find("\"target\": "), end = fake.find("}, ", target);
   return withDevice(std::string(R"({"rapt": {"version": "0.1.0", "abi": [1, 4]}, "name": ")") + name + "\", " + model +
                     R"("interface_id": ")" + zeros + R"(", "content_id": ")" + zeros + "\", " +
-                    fake.substr(target, end + 3 - target) + R"("parameters": [], "entries": [)" + entry + "]}");
+                    fake.substr(target, end + 3 - target) + R"("parameters": [], "entries": [{"name": )" + entry +
+                    R"(, "buffers": [)" + buffers + "]}]}");
 }
 
 template <size_t N>
@@ -270,29 +287,34 @@ DeviceArtifact decoderOnDevice() {
 }
 
 DeviceArtifact counterOnDevice() {
-  return make(plainManifest(
-                  "counter",
-                  R"("model": {"family": "counter", "task": "decoder", "vocab": 4, "positions": 256}, )"
-                  R"("bounds": {"tokens": 64, "rows": 8, "positions": 256}, )",
-                  R"({"name": "step", "dims": ["rows", "wanted", "slots"], "bounds": [[1, 8], [0, 64], [1, 1048576]], )"
-                  R"("buffers": [{"name": "weights", "kind": "weights"}, {"name": "workspace", "kind": "workspace"}, )"
-                  R"({"name": "state", "kind": "cache", "dtype": "f32", "shape": ["slots", 16]}, )"
-                  R"({"name": "tokens", "kind": "input", "dtype": "i32", "shape": ["rows"]}, )"
-                  R"({"name": "state_slot", "kind": "input", "dtype": "i32", "shape": ["rows"]}, )"
-                  R"({"name": "state_target", "kind": "input", "dtype": "i32", "shape": ["rows"]}, )"
-                  R"({"name": "row_begin", "kind": "input", "dtype": "i32", "shape": ["rows+1"]}, )"
-                  R"({"name": "want", "kind": "input", "dtype": "i32", "shape": ["wanted"]}, )"
-                  R"({"name": "logits", "kind": "output", "dtype": "f32", "shape": ["wanted", 4]}]})"),
+  const std::string memory = R"({"name": "weights", "kind": "weights"}, {"name": "workspace", "kind": "workspace"}, )";
+  return make(plainManifest("counter",
+                            R"("model": {"family": "counter", "task": "decoder", "vocab": 4, "positions": 256}, )"
+                            R"("bounds": {"tokens": 64, "rows": 8, "positions": 256}, )",
+                            R"("step", "dims": ["rows", "wanted", "slots"], "bounds": [[1, 8], [0, 64], [1, 1048576]])",
+                            memory + tensorsOf({{"state", "cache", "f32", R"("slots", 16)"},
+                                                {"tokens", "input", "i32", R"("rows")"},
+                                                {"state_slot", "input", "i32", R"("rows")"},
+                                                {"state_target", "input", "i32", R"("rows")"},
+                                                {"row_begin", "input", "i32", R"("rows+1")"},
+                                                {"want", "input", "i32", R"("wanted")"},
+                                                {"logits", "output", "f32", R"("wanted", 4)"}})),
               {"step", counterStep, noWorkspace}, counterPtx, 4);
 }
 
 DeviceArtifact adderOnDevice() {
-  return make(plainManifest("adder", "",
-                            R"({"name": "add", "dims": ["n"], "bounds": [[1, 16777216]], "buffers": [)"
-                            R"({"name": "x", "kind": "input", "dtype": "f32", "shape": ["n"]}, )"
-                            R"({"name": "y", "kind": "input", "dtype": "f32", "shape": ["n"]}, )"
-                            R"({"name": "sum", "kind": "output", "dtype": "f32", "shape": ["n"]}]})"),
+  return make(plainManifest("adder", "", R"("add", "dims": ["n"], "bounds": [[1, 16777216]])",
+                            tensorsOf({{"x", "input", "f32", R"("n")"},
+                                       {"y", "input", "f32", R"("n")"},
+                                       {"sum", "output", "f32", R"("n")"}})),
               {"add", adderRun, noWorkspace}, adderPtx, 4);
+}
+
+rapt_status openTimed(DeviceArtifact &decoder, rapt_module **module, Message &message) {
+  decoder.manifest.replace(decoder.manifest.find("[1, 4]"), 6, "[1, 7]");
+  decoder.table.abi_minor = 7;
+  decoder.variantCode = {&decoder.code};
+  return decoder.open(module, message);
 }
 
 rapt_module *deviceModule() {

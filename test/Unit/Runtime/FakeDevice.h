@@ -37,6 +37,9 @@ DeviceArtifact adderOnDevice();
 int32_t startAdder(const rapt_env *env, const rapt_device_code *code, const float *x, const float *y, float *sum,
                    int64_t count);
 
+/// Opens decoderOnDevice() with ABI 1.7, since which launches tell their dispatches.
+rapt_status openTimed(DeviceArtifact &decoder, rapt_module **module, Message &message);
+
 /// The undamaged decoder and counter, opened once.
 rapt_module *deviceModule();
 rapt_module *counterModule();
@@ -47,6 +50,7 @@ struct DeviceFaults {
   bool startsForeignKernel = false;
   bool startsMissingKernel = false;
   bool returnsFive = false;
+  int repeats = 0;                    ///< times that the decoder starts its first kernel once more
   void (*atLaunch)(void *) = nullptr; ///< called between the kernels of the decoder
   void *user = nullptr;
 };

@@ -16,7 +16,7 @@ extern "C" {
 
 #define RAPT_ARTIFACT_MAGIC UINT64_C(0x0054524154504152) /* "RAPTART\0" */
 #define RAPT_ABI_MAJOR 1
-#define RAPT_ABI_MINOR 6
+#define RAPT_ABI_MINOR 7
 
 /* Code for a device, since ABI 1.4. Entries of such an artifact run on the host: they compute arguments and start
  * kernels. All buffers that they get are addresses of the device's memory, which the host never reads. */
@@ -44,6 +44,9 @@ typedef struct rapt_kernel {
   uint32_t threads;        /* of a thread block */
   uint32_t shared_bytes;   /* dynamic shared memory of a thread block */
   uint32_t argument_bytes; /* of the kernel's only parameter, a struct by value */
+  /* Since ABI 1.7, to be read only where abi_minor says so. The launch's index into the "dispatches" of the manifest's
+   * entry; -1: it is of no op. */
+  int64_t dispatch;
 } rapt_kernel;
 
 /* The slices of scratch memory that a device's entry has. */

@@ -29,7 +29,9 @@ typedef struct rapt_profile_row {
 } rapt_profile_row;
 
 /** From now on rapt_step, rapt_encode and rapt_run are timed op by op; earlier times are forgotten. UNSUPPORTED for
- * artifacts that do not tell their ops. */
+ * artifacts that do not tell their ops. On a GPU the times of ops are those of its kernels, which are started one by
+ * one as long as the profile is on, and not as a graph; copies, and the host's time between kernels, are of the code
+ * outside of dispatches. */
 RAPT_API rapt_status rapt_profile_start(rapt_context *context, char *message, size_t message_size);
 RAPT_API rapt_status rapt_profile_stop(rapt_context *context, char *message, size_t message_size);
 /** Fills rows, each with its size set, with what was called, entry by entry in the order of the code, and sets *count.
