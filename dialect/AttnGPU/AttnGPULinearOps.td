@@ -6,7 +6,7 @@ include "dialect/AttnGPU/AttnGPUAttentionOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
-    DeclareOpInterfaceMethods<AttnGPU_BlockTask>, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, RecursiveMemoryEffects]> {
+    DeclareOpInterfaceMethods<AttnGPU_BlockTask, ["getMostBlocks"]>, AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, RecursiveMemoryEffects]> {
   let summary = "a tile of a matmul with an epilogue, by a thread block";
   let description = [{
     `result[i, j] = epilogue(sum_k input[i, k] * weight[k, j], i, j)`, with sums of f32. The weight is [k, n], or [n, k] with `transposed`. The result has at most `rows` rows and `columns` columns.
@@ -15,6 +15,10 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     is evaluated for rows and columns beyond the result's, too, and may read arrays from outside.
 
     The sum of an element does not depend on the schedule: terms are added in groups of 16 of k, in their order.
+
+    With `wgmma` the instructions are those of sm_90a: `warps` are warpgroups of 64 rows each, and four warps more copy the operands. `maps(%input_map at [...], %weight_map at [...] if %made)` names tensor maps of the arrays that input and weight are
+    in, if `made` says that they have some: TMA copies them then. The coordinates are those of the first element: column, row and what other dims the array has. An array ends where k does, or k is a multiple of `depth`. With
+    `blocks`, a kernel has at most so many thread blocks, each of which has several tiles, and copies a tile's operands while it stores the tile before.
 
     An input and a weight that are not both bf16, or both f16, are multiplied as f32, as `float` tells (`attn_gpu.multiply`); `fma` without it. Terms are then added one by one (`fma`), or in groups of 8 of k.
 
@@ -32,13 +36,17 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     }
     ```
   }];
-  let arguments = (ins AttnGPU_Array<AttnGPU_Floats, [2]>:$input, AttnGPU_Array<AttnGPU_Floats, [2]>:$weight, AttnGPU_Array<AttnGPU_Floats, [2]>:$result, UnitAttr:$transposed,
+  let arguments = (ins AttnGPU_Array<AttnGPU_Floats, [2]>:$input, AttnGPU_Array<AttnGPU_Floats, [2]>:$weight,
+                       Optional<AttnGPU_MapPointer>:$inputMap, Variadic<Index>:$inputAt, Optional<AttnGPU_MapPointer>:$weightMap, Variadic<Index>:$weightAt, Optional<I1>:$made,
+                       AttnGPU_Array<AttnGPU_Floats, [2]>:$result, UnitAttr:$transposed,
                        ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$columns, ConfinedAttr<I64Attr, [IntPositive]>:$depth,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages, OptionalAttr<AttnGPU_FloatMatmul>:$float_matmul);
+                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages, OptionalAttr<AttnGPU_FloatMatmul>:$float_matmul,
+                       UnitAttr:$wgmma, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<65535>]>>:$blocks);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
-    $input `,` $weight (`transposed` $transposed^)? (`float` $float_matmul^)? `outs` `(` $result `:` type($result) `)` attr-dict `:` type($input) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)?
+    $input `,` $weight (`transposed` $transposed^)? (`float` $float_matmul^)?
+    (`maps` `(` $inputMap^ `at` `[` $inputAt `]` `,` $weightMap `at` `[` $weightAt `]` `if` $made `:` type($inputMap) `,` type($weightMap) `)`)? `outs` `(` $result `:` type($result) `)` attr-dict `:` type($input) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -52,6 +60,24 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     TileType getWeightTile();
     int64_t getStageBytes();
   }];
+}
+
+def AttnGPU_ColumnsOp : AttnGPU_Op<"columns", [Pure]> {
+  let summary = "columns of accumulators";
+  let description = [{
+    The fragment's columns from `first` on, a multiple of 8, as a fragment of the same rows and layout. No data moves.
+
+    ```mlir
+    func.func @f(%s: !attn_gpu.fragment<64x256xf32, #attn_gpu.wgmma<acc>>) {
+      %0 = attn_gpu.columns %s from 48 : !attn_gpu.fragment<64x256xf32, #attn_gpu.wgmma<acc>> -> !attn_gpu.fragment<64x16xf32, #attn_gpu.wgmma<acc>>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AttnGPU_FragmentType:$fragment, ConfinedAttr<I64Attr, [IntNonNegative]>:$first);
+  let results = (outs AttnGPU_FragmentType:$result);
+  let assemblyFormat = "$fragment `from` $first attr-dict `:` qualified(type($fragment)) `->` qualified(type($result))";
+  let hasVerifier = 1;
 }
 
 def AttnGPU_MultiplyOp : AttnGPU_Op<"multiply", [InferTypeOpAdaptor]> {

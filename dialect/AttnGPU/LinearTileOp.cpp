@@ -10,6 +10,10 @@ using namespace rapt::attn_gpu;
 namespace {
 
 constexpr int64_t kThreadsOfWarp = 32, kMostThreads = 1024;
+/// Warps that copy beside warpgroups, of which there are at most three, of 64 rows each.
+constexpr int64_t kWarpsOfGroup = 4, kMostGroups = 3, kRowsOfGroup = 64;
+/// The coordinates of a tensor map.
+constexpr size_t kLeastCoordinates = 2, kMostCoordinates = 5;
 /// Rows, columns and depth of a warp are multiples of this: the depth of an instruction.
 constexpr int64_t kGrain = 16;
 /// Sums that a thread can hold beside the operands of matmuls.
@@ -35,9 +39,14 @@ bool isWhole(int64_t columns) { return columns == 16 || columns == 32 || columns
 
 } // namespace
 
-int64_t LinearTileOp::getThreads() { return int64_t(getWarps()) * kThreadsOfWarp; }
+int64_t LinearTileOp::getThreads() { return (int64_t(getWarps()) + (getWgmma() ? kWarpsOfGroup : 0)) * kThreadsOfWarp; }
 
-int64_t LinearTileOp::getSharedBytes() { return getStageBytes() * int64_t(getStages()); }
+int64_t LinearTileOp::getSharedBytes() {
+  const int64_t barriers = getWgmma() ? 2 * 8 : 0; // of a stage
+  return (getStageBytes() + barriers) * int64_t(getStages());
+}
+
+int64_t LinearTileOp::getMostBlocks() { return int64_t(getBlocks().value_or(0)); }
 
 TileType LinearTileOp::getInputTile() { return tileOf(getRows(), getDepth(), shapeOf(getInput()).getElementType()); }
 
@@ -75,6 +84,36 @@ std::pair<int64_t, int64_t> attn_gpu::gridOfWarps(int64_t rows, int64_t columns,
   return best;
 }
 
+/// Verifies the schedule of a tile by wgmma.
+static LogicalResult verifyWarpgroups(LinearTileOp op) {
+  const int64_t rows = op.getRows(), columns = op.getColumns(), depth = op.getDepth(), warps = op.getWarps();
+  constexpr int64_t box = 64, most = 256; // columns of a box; columns of an instruction, and rows of a box
+  if (op.multipliesFloats())
+    return op.emitOpError() << "multiplies " << shapeOf(op.getInput()).getElementType() << " by "
+                            << shapeOf(op.getWeight()).getElementType() << "; wgmma takes two bf16, or two f16";
+  if (warps % kWarpsOfGroup != 0 || warps > kMostGroups * kWarpsOfGroup ||
+      rows != warps / kWarpsOfGroup * kRowsOfGroup || columns % box != 0 || columns > most || depth % box != 0 ||
+      depth > most || op.getSharedBytes() > kMostSharedBytes)
+    return op.emitOpError() << "has a schedule of " << rows << "x" << columns << " in steps of " << depth << " by "
+                            << warps << " warps and " << op.getStages() << " stages; wgmma needs " << kRowsOfGroup
+                            << " rows for every " << kWarpsOfGroup << " warps, of which there are at most "
+                            << kMostGroups * kWarpsOfGroup << ", columns and depth, multiples of " << box << " up to "
+                            << most << ", and at most " << kMostSharedBytes << " bytes of shared memory";
+  return success();
+}
+
+static LogicalResult verifyMaps(LinearTileOp op) {
+  const auto isPlaced = [](OperandRange at) { return at.size() >= kLeastCoordinates && at.size() <= kMostCoordinates; };
+  const bool hasMaps = op.getInputMap() || op.getWeightMap() || op.getMade();
+  if (hasMaps && (!op.getWgmma() || !op.getInputMap() || !op.getWeightMap() || !op.getMade() ||
+                  !isPlaced(op.getInputAt()) || !isPlaced(op.getWeightAt())))
+    return op.emitOpError() << "has tensor maps; these are of input and weight, with " << kLeastCoordinates << " to "
+                            << kMostCoordinates << " coordinates each, for the schedule 'wgmma'";
+  if (op.getBlocks() && !op.getWgmma())
+    return op.emitOpError() << "has 'blocks', which is of the schedule 'wgmma'";
+  return success();
+}
+
 static LogicalResult verifySchedule(LinearTileOp op) {
   const int64_t rows = op.getRows(), columns = op.getColumns(), depth = op.getDepth(), warps = op.getWarps();
   auto refuse = [&] {
@@ -108,7 +147,7 @@ LogicalResult LinearTileOp::verify() {
   if (!fit(input.getDimSize(0), result.getDimSize(0)) || !fit(input.getDimSize(1), weight.getDimSize(k)) ||
       !fit(weight.getDimSize(1 - k), result.getDimSize(1)))
     return emitOpError() << "has extents of input, weight and result that do not fit each other";
-  if (failed(verifySchedule(*this)))
+  if (failed(verifyMaps(*this)) || failed(getWgmma() ? verifyWarpgroups(*this) : verifySchedule(*this)))
     return failure();
   if (!isAtMost(result.getDimSize(0), getRows()) || !isAtMost(result.getDimSize(1), getColumns()))
     return emitOpError() << "has a result of more than " << getRows() << "x" << getColumns() << ", found " << result;
@@ -129,6 +168,17 @@ LogicalResult attn_gpu::verifyLinearEpilogue(Operation *op, Region &region) {
 
 void LinearTileOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   addTileEffects(*this, effects);
+}
+
+LogicalResult ColumnsOp::verify() {
+  const FragmentType from = getFragment().getType(), to = getResult().getType();
+  const int64_t columns = from.getLayout().getAtom().columns;
+  if (from.getLayout().isPacked() || from.getLayout() != to.getLayout() || from.getRows() != to.getRows() ||
+      from.getElementType() != to.getElementType() || int64_t(getFirst()) % columns != 0 ||
+      int64_t(getFirst()) > from.getColumns() - to.getColumns())
+    return emitOpError() << "takes columns of accumulators from a multiple of " << columns << " on, found " << to
+                         << " from " << getFirst() << " of " << from;
+  return success();
 }
 
 LogicalResult MultiplyOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,

@@ -31,6 +31,7 @@ struct Kernel {
   func::FuncOp function;
   int64_t threads = kThreads, shared = 0; ///< of a thread block
   bool ofBlocks = false;
+  int64_t mostBlocks = 0; ///< each of which has several iterations; 0: as many as iterations
   bool isLimited = false; ///< as many threads as scratch has slices
 };
 
@@ -43,6 +44,20 @@ bool writesAlone(Operation *op) {
   return !effects || llvm::any_of(*effects, [](const MemoryEffects::EffectInstance &effect) {
     return isa<MemoryEffects::Write>(effect.getEffect());
   });
+}
+
+/// The loop over the task's iterations that holds its only tile, whose blocks are limited; null where there is none.
+scf::ForOp loopOfBlocks(func::FuncOp task, int64_t &mostBlocks) {
+  SmallVector<attn_gpu::BlockTask> tiles;
+  task.walk([&](attn_gpu::BlockTask tile) { tiles.push_back(tile); });
+  auto loop = tiles.size() == 1 ? dyn_cast<scf::ForOp>(tiles[0]->getParentOp()) : scf::ForOp();
+  const unsigned begin = task.getNumArguments() - 3;
+  if (!loop || loop->getParentOp() != task || tiles[0].getMostBlocks() == 0 ||
+      loop.getLowerBound() != task.getArgument(begin) || loop.getUpperBound() != task.getArgument(begin + 1) ||
+      !isOneInteger(loop.getStep()))
+    return {};
+  mostBlocks = tiles[0].getMostBlocks();
+  return loop;
 }
 
 /// A name that PTX takes: letters, digits and underscores.
@@ -89,6 +104,8 @@ public:
       blocks = arith::CeilDivSIOp::create(b, count, arith::ConstantIndexOp::create(b, kernel.threads));
     // A negative count is that of no iteration.
     blocks = arith::MaxSIOp::create(b, blocks, arith::ConstantIndexOp::create(b, 0));
+    if (kernel.mostBlocks)
+      blocks = arith::MinSIOp::create(b, blocks, arith::ConstantIndexOp::create(b, kernel.mostBlocks));
     if (kernel.isLimited)
       blocks = arith::MinSIOp::create(b, blocks, arith::ConstantIndexOp::create(b, kSlices / kThreads));
     auto name = SymbolRefAttr::get(kernels.getNameAttr(), {FlatSymbolRefAttr::get(kernel.function)});
@@ -121,6 +138,11 @@ private:
         return usesWorker ? task.emitOpError("has scratch, and is a task that a thread block executes") : failure();
     }
     kernel.isLimited = usesWorker;
+    if (scf::ForOp loop = loopOfBlocks(task, kernel.mostBlocks)) {
+      // A block has every nth iteration from its own on, where n is the number of blocks.
+      ImplicitLocOpBuilder b(loop.getLoc(), loop);
+      loop.setStep(readRegister(b, "nctaid.x"));
+    }
     symbols.remove(task);
     task->moveBefore(kernels.getBody(), kernels.getBody()->end());
     task.walk([&](memref::GetGlobalOp use) { copyConstant(use.getName()); });
@@ -138,13 +160,13 @@ private:
     return success();
   }
 
-  /// A loop over the iterations that a thread has, or the one of its block.
+  /// A loop over the iterations that a thread has, or the one of its block, or a task that has such a loop.
   static void fillKernel(ImplicitLocOpBuilder &b, func::FuncOp task, const Kernel &kernel) {
     func::FuncOp function = kernel.function;
     Block *body = function.addEntryBlock();
     b.setInsertionPointToStart(body);
     Value first = readRegister(b, "ctaid.x"), count = body->getArguments().back(), at = first;
-    if (kernel.ofBlocks) { // as many as iterations
+    if (kernel.ofBlocks) { // at most as many as iterations
       auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, count),
                                       /*withElseRegion=*/false);
       func::ReturnOp::create(b);
@@ -159,7 +181,8 @@ private:
     }
     Value one = arith::ConstantIndexOp::create(b, 1);
     SmallVector<Value> arguments(body->getArguments().drop_back());
-    arguments.append({at, arith::AddIOp::create(b, at, one), first});
+    Value end = kernel.mostBlocks ? count : Value(arith::AddIOp::create(b, at, one));
+    arguments.append({at, end, first});
     func::CallOp::create(b, task, arguments);
   }
 

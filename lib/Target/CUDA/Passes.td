@@ -120,7 +120,10 @@ def AttnCUDAScheduleLinear : Pass<"attn-cuda-schedule-linear", "::mlir::ModuleOp
   let summary = "chooses the schedules of matmuls on tensor cores";
   let description = [{
     Sets the schedule `tensor_cores` of matmuls whose input and weight are bf16 or f16: rows and columns of a tile, the depth of a step of k, the warps of a thread block and the stages of its ring of buffers. A matmul whose number of rows is not
-    known has tiles for `few_rows`, too, and for `many_rows`, which are used from the `least` number of rows on. A remark of the category `fusion` tells why another op has none.
+    known has tiles for `few_rows`, too, and for `many_rows` and `most_rows`, which are used from their `least` number of rows on. A remark of the category `fusion` tells why another op has none.
+
+    On sm_90a the largest tiles have `wgmma`: warpgroups that multiply, and one that copies by TMA. There are at most `blocks` thread blocks, and `group` rows of tiles follow each other. Matmuls of quantized weights in packed panels, whose rows an
+    `attn.quantize_rows` quantizes, have tiles on tensor cores with steps of 128. Matmuls of f32 have `multiply_adds`, or tiles of `tf32`.
 
     ```mlir
     func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x64xbf16>) -> tensor<?x64xbf16> {
@@ -138,7 +141,8 @@ def AttnCUDAScheduleLinear : Pass<"attn-cuda-schedule-linear", "::mlir::ModuleOp
 def AttnCUDATileLinear : Pass<"attn-cuda-tile-linear", "::mlir::ModuleOp"> {
   let summary = "matmuls become grids of tiles of thread blocks";
   let description = [{
-    An `attn.linear` with the schedule `tensor_cores` becomes a grid of `attn_gpu.linear_tile`, whose epilogue reads the elements of the extra operands. With tiles for `few_rows` and `many_rows` there is a grid of each, and the number of rows tells which is computed.
+    An `attn.linear` with the schedule `tensor_cores` becomes a grid of `attn_gpu.linear_tile`, whose epilogue reads the elements of the extra operands. With tiles for `few_rows`, `many_rows` and `most_rows` there is a grid of each, and the number of rows tells which is computed.
+    With a `group`, tiles are numbered by so many rows of tiles after each other, and within them column by column. A quantized weight becomes a grid of `attn_gpu.quantized_linear_tile`, behind one of `attn_gpu.quantize_tile` for the rows, which matmuls of the same rows share.
 
     ```mlir
     func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<?x3072xbf16> {
@@ -163,7 +167,10 @@ def AttnCUDAExpandLinear : Pass<"attn-cuda-expand-linear", "::mlir::ModuleOp"> {
   let summary = "tiles of matmuls become code on fragments";
   let description = [{
     The code of `attn_gpu.linear_tile` in a `gpu.module`: copies of steps of k to a ring of buffers in shared memory, matmuls of fragments, and the epilogue in registers. Rows that begin at multiples of 16 bytes are copied asynchronously, others
-    element by element; which is decided where the kernel runs.
+    element by element; which is decided where the kernel runs. The code of `attn_gpu.quantized_linear_tile` is the same with matmuls of integers, and `attn_gpu.quantize_tile` becomes the quantization of a row by a thread block.
+
+    With `wgmma` a loop over the tiles of a thread block, in which the op is, becomes two: the threads that copy have one, and the warpgroups that multiply have the other. So a tile's steps are copied while the tile before is stored. TMA copies where there
+    are tensor maps; else the threads do, as they do for other tiles.
 
     ```mlir
     gpu.module @kernels {
@@ -182,6 +189,21 @@ def AttnCUDAExpandLinear : Pass<"attn-cuda-expand-linear", "::mlir::ModuleOp"> {
       nvvm.barrier
       ...
       %s = attn_gpu.mma %x0, %w0, %zero : ...
+    ```
+    and with `wgmma`, tensor maps and a loop over tiles
+    ```
+    scf.if %copies {
+      scf.for %tile = %begin to %end step %blocks ... {
+        scf.for %k = %c0 to %c768 step %c64 ... {
+          attn_gpu.mbarrier_wait %empty parity %before
+          attn_gpu.load_tile %map[%k32, %row] to %x0 arrive %full : ...
+    } else {
+      scf.for %tile = %begin to %end step %blocks ... {
+        %sums:3 = scf.for %k = %c0 to %c768 step %c64 ... {
+          attn_gpu.mbarrier_wait %full parity %phase
+          %s = attn_gpu.wgmma %x0, %w0, %acc : ...
+          ...
+        attn_gpu.store_rows ...
     ```
   }];
   let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
@@ -259,10 +281,10 @@ def AttnCUDAExpandNorm : Pass<"attn-cuda-expand-norm", "::mlir::ModuleOp"> {
 }
 
 def AttnCUDATensorMaps : Pass<"attn-cuda-tensor-maps", "::mlir::ModuleOp"> {
-  let summary = "keys and values are copied by TMA";
+  let summary = "operands of wgmma are copied by TMA";
   let description = [{
     Attention tiles for sm_90a whose keys and values are slices of arrays that the task gets: the host program makes tensor maps of these arrays, which the task gets as its first captures, and the tile the coordinates of its first key and value. Keys
-    and values of a cache have none, nor have arrays of more than five dims.
+    and values of a cache have none, nor have arrays of more than five dims. Input and weight of tiles of matmuls by wgmma have maps in the same way. Elements of a box behind the last channel, or behind the last k of a matmul, must be zeros: the array ends there, or there are whole boxes.
 
     ```mlir
     func.func @f(%env: !llvm.ptr, %q: memref<64x64xbf16>, %k: memref<?x?x64xbf16>, %n: index) attributes {attn.entry} {
@@ -296,7 +318,8 @@ def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp
   let description = [{
     Moves every task into a `gpu.module`, and replaces `attn_host.parallel_for` by `attn_host.launch` of a kernel in which each thread
     runs the iterations whose number is its own plus a multiple of the number of threads. There are as many threads as iterations. A task that has scratch in the workspace
-    has at most 4,096 of them (`RAPT_DEVICE_WORKERS`), which is the number of slices. The iterations of a task with an op that a thread block executes (`attn_gpu.attention_tile`, `attn_gpu.linear_tile`) are thread blocks.
+    has at most 4,096 of them (`RAPT_DEVICE_WORKERS`), which is the number of slices. The iterations of a task with an op that a thread block executes (`attn_gpu.attention_tile`, `attn_gpu.linear_tile`) are thread blocks. If the op says how many blocks there are at
+    most, the loop of the task around it is that of a block, which has every nth iteration of n blocks.
 
     ```mlir
     func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {

@@ -156,3 +156,129 @@ func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>
   }
   return
 }
+
+// -----
+
+// wgmma multiplies two operands of one type of 16 bits.
+func.func @f(%x: memref<?x96xf32>, %w: memref<96x128xbf16>, %y: memref<?x128xf32>) {
+  // expected-error@+1 {{multiplies 'f32' by 'bf16'; wgmma takes two bf16, or two f16}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma} : memref<?x96xf32>, memref<96x128xbf16>
+  return
+}
+
+// -----
+
+// A warpgroup has 64 rows.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x128xbf16>, %y: memref<?x128xf32>) {
+  // expected-error@+1 {{has a schedule of 64x128 in steps of 64 by 8 warps and 4 stages; wgmma needs 64 rows for every 4 warps, of which there are at most 12, columns and depth, multiples of 64 up to 256, and at most 232448 bytes of shared memory}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 64 : i64, stages = 4 : i64, warps = 8 : i64, wgmma} : memref<?x96xbf16>, memref<96x128xbf16>
+  return
+}
+
+// -----
+
+// It has four warps.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x128xbf16>, %y: memref<?x128xf32>) {
+  // expected-error@+1 {{has a schedule of 96x128 in steps of 64 by 6 warps and 4 stages; wgmma needs 64 rows for every 4 warps, of which there are at most 12, columns and depth, multiples of 64 up to 256, and at most 232448 bytes of shared memory}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 96 : i64, stages = 4 : i64, warps = 6 : i64, wgmma} : memref<?x96xbf16>, memref<96x128xbf16>
+  return
+}
+
+// -----
+
+// A thread block has three of them, and one that copies.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x128xbf16>, %y: memref<?x128xf32>) {
+  // expected-error@+1 {{has a schedule of 256x128 in steps of 64 by 16 warps and 2 stages; wgmma needs 64 rows for every 4 warps, of which there are at most 12, columns and depth, multiples of 64 up to 256, and at most 232448 bytes of shared memory}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 256 : i64, stages = 2 : i64, warps = 16 : i64, wgmma} : memref<?x96xbf16>, memref<96x128xbf16>
+  return
+}
+
+// -----
+
+// An instruction has at most 256 columns.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x128xbf16>, %y: memref<?x128xf32>) {
+  // expected-error@+1 {{has a schedule of 128x320 in steps of 64 by 8 warps and 2 stages; wgmma needs 64 rows for every 4 warps, of which there are at most 12, columns and depth, multiples of 64 up to 256, and at most 232448 bytes of shared memory}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x128xf32>) {columns = 320 : i64, depth = 64 : i64, rows = 128 : i64, stages = 2 : i64, warps = 8 : i64, wgmma} : memref<?x96xbf16>, memref<96x128xbf16>
+  return
+}
+
+// -----
+
+// Boxes of the weight have 64.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x32xbf16>, %y: memref<?x32xf32>) {
+  // expected-error@+1 {{has a schedule of 128x32 in steps of 64 by 8 warps and 4 stages; wgmma needs 64 rows for every 4 warps, of which there are at most 12, columns and depth, multiples of 64 up to 256, and at most 232448 bytes of shared memory}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x32xf32>) {columns = 32 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma} : memref<?x96xbf16>, memref<96x32xbf16>
+  return
+}
+
+// -----
+
+// A step of k is whole boxes.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x128xbf16>, %y: memref<?x128xf32>) {
+  // expected-error@+1 {{has a schedule of 128x128 in steps of 32 by 8 warps and 4 stages; wgmma needs 64 rows for every 4 warps, of which there are at most 12, columns and depth, multiples of 64 up to 256, and at most 232448 bytes of shared memory}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x128xf32>) {columns = 128 : i64, depth = 32 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma} : memref<?x96xbf16>, memref<96x128xbf16>
+  return
+}
+
+// -----
+
+// Stages are in shared memory, with their mbarriers.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x128xbf16>, %y: memref<?x128xf32>) {
+  // expected-error@+1 {{has a schedule of 128x256 in steps of 64 by 8 warps and 5 stages; wgmma needs 64 rows for every 4 warps, of which there are at most 12, columns and depth, multiples of 64 up to 256, and at most 232448 bytes of shared memory}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x128xf32>) {columns = 256 : i64, depth = 64 : i64, rows = 128 : i64, stages = 5 : i64, warps = 8 : i64, wgmma} : memref<?x96xbf16>, memref<96x128xbf16>
+  return
+}
+
+// -----
+
+// Other tiles have a thread block each.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has 'blocks', which is of the schedule 'wgmma'}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64, blocks = 132 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// Maps are for wgmma.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>, %a: !llvm.ptr, %i: index, %made: i1) {
+  // expected-error@+1 {{has tensor maps; these are of input and weight, with 2 to 5 coordinates each, for the schedule 'wgmma'}}
+  attn_gpu.linear_tile %x, %w maps(%a at [%i, %i], %a at [%i, %i] if %made : !llvm.ptr, !llvm.ptr) outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// A row has two coordinates.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x128xbf16>, %y: memref<?x128xf32>, %a: !llvm.ptr, %i: index, %made: i1) {
+  // expected-error@+1 {{has tensor maps; these are of input and weight, with 2 to 5 coordinates each, for the schedule 'wgmma'}}
+  attn_gpu.linear_tile %x, %w maps(%a at [%i, %i], %a at [%i] if %made : !llvm.ptr, !llvm.ptr) outs(%y : memref<?x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma} : memref<?x96xbf16>, memref<96x128xbf16>
+  return
+}
+
+// -----
+
+// A fragment has whole columns of atoms.
+func.func @f(%s: !attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>>) {
+  // expected-error@+1 {{takes columns of accumulators from a multiple of 8 on, found '!attn_gpu.fragment<64x16xf32, #attn_gpu.wgmma<acc>>' from 4 of '!attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>>'}}
+  %0 = attn_gpu.columns %s from 4 : !attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>> -> !attn_gpu.fragment<64x16xf32, #attn_gpu.wgmma<acc>>
+  return
+}
+
+// -----
+
+// None are behind the last.
+func.func @f(%s: !attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>>) {
+  // expected-error@+1 {{takes columns of accumulators from a multiple of 8 on, found '!attn_gpu.fragment<64x16xf32, #attn_gpu.wgmma<acc>>' from 24 of}}
+  %0 = attn_gpu.columns %s from 24 : !attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>> -> !attn_gpu.fragment<64x16xf32, #attn_gpu.wgmma<acc>>
+  return
+}
+
+// -----
+
+// Rows stay what they are.
+func.func @f(%s: !attn_gpu.fragment<128x32xf32, #attn_gpu.wgmma<acc>>) {
+  // expected-error@+1 {{takes columns of accumulators from a multiple of 8 on, found '!attn_gpu.fragment<64x16xf32, #attn_gpu.wgmma<acc>>' from 0 of}}
+  %0 = attn_gpu.columns %s from 0 : !attn_gpu.fragment<128x32xf32, #attn_gpu.wgmma<acc>> -> !attn_gpu.fragment<64x16xf32, #attn_gpu.wgmma<acc>>
+  return
+}

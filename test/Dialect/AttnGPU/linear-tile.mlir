@@ -22,3 +22,19 @@ func.func @buffers(%x: memref<5x96xf16>, %w: memref<96x?xf16, strided<[128, 1], 
       : memref<5x96xf16>, memref<96x?xf16, strided<[128, 1], offset: ?>>
   return
 }
+
+// A tile of two warpgroups, whose operands TMA copies where there are maps.
+// CHECK-LABEL: @warpgroups
+func.func @warpgroups(%x: memref<?x96xbf16>, %w: memref<96x256xbf16>, %y: memref<?x256xf32>, %a: !llvm.ptr, %b: !llvm.ptr, %i: index, %made: i1) {
+  // CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} maps(%{{.*}} at[%{{.*}}, %{{.*}}], %{{.*}} at[%{{.*}}, %{{.*}}, %{{.*}}] if %{{.*}} : !llvm.ptr, !llvm.ptr) outs(%{{.*}} : memref<?x256xf32>) {blocks = 132 : i64, columns = 256 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma}
+  attn_gpu.linear_tile %x, %w maps(%a at [%i, %i], %b at [%i, %i, %i] if %made : !llvm.ptr, !llvm.ptr) outs(%y : memref<?x256xf32>) {blocks = 132 : i64, columns = 256 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma}
+      : memref<?x96xbf16>, memref<96x256xbf16>
+  return
+}
+
+// CHECK-LABEL: @columns
+func.func @columns(%s: !attn_gpu.fragment<64x256xf32, #attn_gpu.wgmma<acc>>) {
+  // CHECK: attn_gpu.columns %{{.*}} from 240 : !attn_gpu.fragment<64x256xf32, #attn_gpu.wgmma<acc>> -> !attn_gpu.fragment<64x16xf32, #attn_gpu.wgmma<acc>>
+  %0 = attn_gpu.columns %s from 240 : !attn_gpu.fragment<64x256xf32, #attn_gpu.wgmma<acc>> -> !attn_gpu.fragment<64x16xf32, #attn_gpu.wgmma<acc>>
+  return
+}

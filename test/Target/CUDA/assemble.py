@@ -15,6 +15,7 @@ def main():
         parser.add_argument(name, required=True)
     parser.add_argument("--spills", default=":0", help="SUFFIX:BYTES, which kernels whose name ends so may spill; others spill nothing")
     parser.add_argument("--needs", nargs="*", default=["mma.sync", "ldmatrix", "cp.async.cg", "bar.sync"])
+    parser.add_argument("--warpgroups", nargs="*", default=["cp.async.mbarrier.arrive", "cp.async.cg"], help="what kernels with wgmma need besides")
     parser.add_argument("--among", default="", help="looks at kernels with this text alone")
     parser.add_argument("--options", nargs="*", default=[], help="for raptc, without the leading dashes")
     args = parser.parse_args()
@@ -31,7 +32,7 @@ def main():
     for name, body in bodies:
         if "attn_gpu_shared" not in body:
             continue
-        warpgroups = ("wgmma.mma_async", "wgmma.fence", "setmaxnreg.inc", "mbarrier.try_wait", "cp.async.mbarrier.arrive", "cp.async.cg")
+        warpgroups = ("wgmma.fence", "setmaxnreg.inc", "mbarrier.try_wait", *args.warpgroups)
         for needed in warpgroups if "wgmma" in body else args.needs:
             if needed not in body:
                 wrong += 1

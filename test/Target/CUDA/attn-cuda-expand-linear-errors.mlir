@@ -17,3 +17,73 @@ gpu.module @kernels {
     return %0 : tensor<8x64xf32>
   }
 }
+
+// -----
+
+// Warpgroups that copy and multiply cannot begin anew with another tile.
+gpu.module @kernels {
+  func.func @two(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %n: index) {
+    // expected-error@+1 {{by wgmma is the only tile of its task, in it or in a loop that writes nothing else}}
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+    return
+  }
+}
+
+// -----
+
+// A loop over tiles is executed by both.
+gpu.module @kernels {
+  func.func @writes(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %n: index, %o: memref<?xindex>) {
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c1 to %n step %c1 {
+      memref.store %i, %o[%i] : memref<?xindex>
+      // expected-error@+1 {{by wgmma is the only tile of its task, in it or in a loop that writes nothing else}}
+      attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+    }
+    return
+  }
+}
+
+// -----
+
+// It carries nothing.
+gpu.module @kernels {
+  func.func @carries(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %n: index) -> index {
+    %c1 = arith.constant 1 : index
+    %r = scf.for %i = %c1 to %n step %c1 iter_args(%j = %c1) -> index {
+      // expected-error@+1 {{by wgmma is the only tile of its task, in it or in a loop that writes nothing else}}
+      attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+      scf.yield %i : index
+    }
+    return %r : index
+  }
+}
+
+// -----
+
+// Some threads alone never wait for the others.
+gpu.module @kernels {
+  func.func @branch(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %n: index, %c: i1) {
+    scf.if %c {
+      // expected-error@+1 {{by wgmma is the only tile of its task, in it or in a loop that writes nothing else}}
+      attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+    }
+    return
+  }
+}
+
+// -----
+
+// Maps are those of the kernel.
+gpu.module @kernels {
+  func.func @maps(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %n: index, %a: !llvm.ptr) {
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c1 to %n step %c1 {
+      %made = arith.cmpi eq, %i, %c1 : index
+      // expected-error@+1 {{by wgmma is the only tile of its task, in it or in a loop that writes nothing else}}
+      attn_gpu.linear_tile %x, %w transposed maps(%a at [%n, %n], %a at [%n, %n] if %made : !llvm.ptr, !llvm.ptr) outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+    }
+    return
+  }
+}

@@ -98,3 +98,62 @@ func.func @maps(%env: !llvm.ptr, %x: memref<?x64xbf16>, %n: index) attributes {a
 func.func private @maps.task0(%map: !llvm.ptr, %x: memref<?x64xbf16>, %begin: index, %end: index, %worker: index) {
   return
 }
+
+// -----
+
+// A tile that says how many blocks there are at most is in a loop of its block, which has every nth iteration. Four warps more copy its operands.
+// CHECK: func.func private @limited.task0(%{{.*}}, %[[BEGIN:.*]]: index, %[[END:.*]]: index, %{{.*}}: index)
+// CHECK: %[[N:.*]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.nctaid.x"()
+// CHECK: %[[STEP:.*]] = arith.index_castui %[[N]]
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]] step %[[STEP]]
+// CHECK: func.func @limited_task0({{.*}}, %[[COUNT:.*]]: index) attributes {attn_host.kernel = {shared = 163920 : i64, threads = 384 : i64}}
+// CHECK: %[[BLOCK:.*]] = arith.index_castui
+// CHECK: scf.if
+// CHECK: func.call @limited.task0({{.*}}, %[[BLOCK]], %[[COUNT]], %[[BLOCK]])
+// CHECK-LABEL: func.func @limited(
+// CHECK: %[[ALL:.*]] = arith.maxsi
+// CHECK: %[[BLOCKS:.*]] = arith.minsi %[[ALL]], %c132
+// CHECK: attn_host.launch {{.*}} blocks %[[BLOCKS]]
+func.func @limited(%env: !llvm.ptr, %x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @limited.task0(%x, %w, %y) count %n env %env : (memref<128x40xf16>, memref<128x40xf16>, memref<128x128xf32>), !llvm.ptr
+  return
+}
+func.func private @limited.task0(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %begin: index, %end: index, %worker: index) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %begin to %end step %c1 {
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {blocks = 132 : i64, columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 5 : i64, warps = 8 : i64, wgmma}
+        : memref<128x40xf16>, memref<128x40xf16>
+  }
+  return
+}
+
+// -----
+
+// Near misses have a block for each iteration: a loop over something else, and two tiles.
+// CHECK: func.func @one_task0
+// CHECK-NOT: nctaid
+// CHECK-LABEL: func.func @one(
+// CHECK-NOT: arith.minsi
+func.func @one(%env: !llvm.ptr, %x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @one.task0(%x, %w, %y) count %n env %env : (memref<128x40xf16>, memref<128x40xf16>, memref<128x128xf32>), !llvm.ptr
+  attn_host.parallel_for @one.task1(%x, %w, %y) count %n env %env : (memref<128x40xf16>, memref<128x40xf16>, memref<128x128xf32>), !llvm.ptr
+  return
+}
+func.func private @one.task0(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %begin: index, %end: index, %worker: index) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c1 to %end step %c1 {
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {blocks = 132 : i64, columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 5 : i64, warps = 8 : i64, wgmma}
+        : memref<128x40xf16>, memref<128x40xf16>
+  }
+  return
+}
+func.func private @one.task1(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %begin: index, %end: index, %worker: index) {
+  %c1 = arith.constant 1 : index
+  scf.for %i = %begin to %end step %c1 {
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {blocks = 132 : i64, columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 5 : i64, warps = 8 : i64, wgmma}
+        : memref<128x40xf16>, memref<128x40xf16>
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {blocks = 132 : i64, columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 5 : i64, warps = 8 : i64, wgmma}
+        : memref<128x40xf16>, memref<128x40xf16>
+  }
+  return
+}

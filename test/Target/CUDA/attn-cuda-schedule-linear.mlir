@@ -86,6 +86,29 @@ module attributes {attn.target = {target = "cuda", tf32_terms = 2 : i64}} {
 
 // -----
 
+// Many rows are multiplied by wgmma on sm_90a, on tiles of 128x128 and, where there are 128 of them, of 128x256. A number of columns for which these need no more rows has no others.
+// CHECK-DAG: #[[$MOST:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <blocks = 132, columns = 128, depth = 64, group = 12, least = 512, rows = 128, stages = 6, warps = 8, wgmma = 1>, most_rows = <blocks = 132, columns = 256, depth = 64, group = 16, least = 1024, rows = 128, stages = 4, warps = 8, wgmma = 1>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK-DAG: #[[$WIDE:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <blocks = 132, columns = 256, depth = 64, group = 16, least = 128, rows = 128, stages = 4, warps = 8, wgmma = 1>, tensor_cores = <{{.*}}>>
+// CHECK-DAG: #[[$KNOWN:.*]] = #attn.schedule<tensor_cores = <blocks = 132, columns = 128, depth = 64, group = 12, rows = 128, stages = 6, warps = 8, wgmma = 1>>
+// CHECK-DAG: #[[$DEPTH:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 4, warps = 8>, tensor_cores = <{{.*}}>>
+// CHECK-LABEL: func.func @warpgroups
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$MOST]]}
+// CHECK: attn.linear {{.*}} transposed {attn.schedule = #[[$WIDE]]}
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$KNOWN]]}
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$DEPTH]]}
+module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, device_exact}} {
+  func.func @warpgroups(%x: tensor<?x40xbf16>, %w: tensor<40x4096xbf16>, %t: tensor<50257x40xbf16>, %k: tensor<600x40xbf16>, %d: tensor<?x?xf16>, %v: tensor<?x4096xf16>) {
+    %0 = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x4096xbf16> -> tensor<?x4096xf32>
+    %1 = attn.linear %x, %t transposed : tensor<?x40xbf16>, tensor<50257x40xbf16> -> tensor<?x50257xf32>
+    %2 = attn.linear %k, %w : tensor<600x40xbf16>, tensor<40x4096xbf16> -> tensor<600x4096xf32>
+    // Where k ends is not known.
+    %3 = attn.linear %d, %v : tensor<?x?xf16>, tensor<?x4096xf16> -> tensor<?x4096xf32>
+    return
+  }
+}
+
+// -----
+
 // Near misses have no schedule, and say why: a layout of the CPU, with rows of a type that tensor cores take, quantized numbers, and no terms to add.
 // CHECK: func.func @panels
 // CHECK-NOT: #schedule

@@ -71,3 +71,13 @@ func.func @ways(%x: tensor<?x96xf32>, %w: tensor<96x80xf32>) -> tensor<?x80xf32>
       : tensor<?x96xf32>, tensor<96x80xf32> -> tensor<?x80xf32>
   return %y : tensor<?x80xf32>
 }
+
+// -----
+
+func.func @most(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
+  // expected-error@+1 {{has a schedule 'most_rows' without 'least'}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>,
+                                                          most_rows = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>}
+      : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}

@@ -111,3 +111,34 @@ func.func @floats(%x: tensor<64x96xf32>, %w: tensor<96x64xbf16>) -> (tensor<64x6
   %2 = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, tf32 = 2, warps = 4>>} : tensor<64x96xf32>, tensor<96x64xbf16> -> tensor<64x64xf32>
   return %0, %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
 }
+
+// -----
+
+// Groups of three rows of tiles follow each other, and in a group columns of tiles; the last group has what is left of the rows. Most rows come first.
+// CHECK-DAG: #[[$DOWN:.*]] = affine_map<()[s0] -> (s0 ceildiv 128)>
+// CHECK-LABEL: func.func @groups
+// CHECK: %[[M:.*]] = tensor.dim
+// CHECK: arith.cmpi sge, %[[M]], %c700
+// CHECK: %[[DOWN:.*]] = affine.apply #[[$DOWN]]()[%[[M]]]
+// CHECK: %[[TILES:.*]] = arith.muli %[[DOWN]], %c2
+// CHECK: scf.forall (%[[NTH:.*]]) in (%[[TILES]])
+// CHECK: %[[GROUP:.*]] = arith.divui %[[NTH]], %c6
+// CHECK: %[[FIRST:.*]] = arith.muli %[[GROUP]], %c3
+// CHECK: %[[IN:.*]] = arith.remui %[[NTH]], %c6
+// CHECK: %[[LEFT:.*]] = arith.subi %[[DOWN]], %[[FIRST]]
+// CHECK: %[[HEIGHT:.*]] = arith.minui %[[LEFT]], %c3
+// CHECK: %[[BELOW:.*]] = arith.remui %[[IN]], %[[HEIGHT]]
+// CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[BELOW]]
+// CHECK: %[[COLUMN:.*]] = arith.divui %[[IN]], %[[HEIGHT]]
+// CHECK: arith.muli %[[ROW]], %c128
+// CHECK: arith.muli %[[COLUMN]], %c256
+// CHECK: attn_gpu.linear_tile {{.*}} {blocks = 132 : i64, columns = 256 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma}
+// CHECK: arith.cmpi sge, %[[M]], %c300
+// CHECK: attn_gpu.linear_tile {{.*}} {columns = 128
+// CHECK: attn_gpu.linear_tile {{.*}} {columns = 64
+#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, warps = 4>, many_rows = <columns = 128, depth = 64, least = 300, rows = 128, stages = 4, warps = 8, wgmma = 1>,
+                        most_rows = <blocks = 132, columns = 256, depth = 64, group = 3, least = 700, rows = 128, stages = 4, warps = 8, wgmma = 1>>
+func.func @groups(%x: tensor<?x96xbf16>, %w: tensor<96x512xbf16>) -> tensor<?x512xbf16> {
+  %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x512xbf16> -> tensor<?x512xbf16>
+  return %y : tensor<?x512xbf16>
+}

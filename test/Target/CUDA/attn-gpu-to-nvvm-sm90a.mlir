@@ -109,4 +109,27 @@ gpu.module @sm_90a [#nvvm.target<chip = "sm_90a", features = "+ptx86">] {
     attn_gpu.store_matrix %out, %t[%c0, %c0] : !acc, !attn_gpu.tile<64x64xf16, #attn_gpu.swizzle<128>>
     llvm.return
   }
+
+  // A thread has 16 registers for its two rows; two of each row are of the 8 columns from 16 on.
+  // CHECK-LABEL: llvm.func @columns
+  llvm.func @columns(%p: !llvm.ptr<1>) {
+    %c0 = arith.constant 0 : index
+    %c8192 = arith.constant 8192 : index
+    %s = attn_gpu.shared %c0 : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
+    %k = attn_gpu.shared %c8192 : !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>
+    attn_gpu.wgmma_fence
+    %0 = attn_gpu.wgmma %s, %k transpose : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>> -> !attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>>
+    attn_gpu.wgmma_commit
+    // CHECK: %[[ALL:.*]] = llvm.inline_asm {{.*}}wgmma.wait_group
+    // CHECK-DAG: %[[S8:.*]] = llvm.extractvalue %[[ALL]][8]
+    // CHECK-DAG: %[[S9:.*]] = llvm.extractvalue %[[ALL]][9]
+    // CHECK-DAG: %[[S10:.*]] = llvm.extractvalue %[[ALL]][10]
+    // CHECK-DAG: %[[S11:.*]] = llvm.extractvalue %[[ALL]][11]
+    // CHECK: nvvm.convert.f32x2.to.bf16x2 %[[S9]], %[[S8]]
+    // CHECK: nvvm.convert.f32x2.to.bf16x2 %[[S11]], %[[S10]]
+    %1 = attn_gpu.wgmma_wait 0(%0 : !attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>>)
+    %2 = attn_gpu.columns %1 from 16 : !attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>> -> !attn_gpu.fragment<64x8xf32, #attn_gpu.wgmma<acc>>
+    attn_gpu.store_fragment %2, %p[%c0, %c0] stride %c8192 of bf16 : !attn_gpu.fragment<64x8xf32, #attn_gpu.wgmma<acc>>
+    llvm.return
+  }
 }

@@ -24,6 +24,23 @@ struct LowerFill : OpConversionPattern<FillOp> {
   }
 };
 
+struct LowerColumns : OpConversionPattern<ColumnsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(ColumnsOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const FragmentType from = op.getFragment().getType(), to = op.getResult().getType();
+    const LayoutAtom &atom = from.getLayout().getAtom();
+    const int64_t first = int64_t(op.getFirst()) / atom.columns, across = to.getColumns() / atom.columns,
+                  elements = across * atom.elements(), stride = from.getColumns() / atom.columns * atom.elements();
+    SmallVector<Value> columns;
+    for (int64_t row = 0; row < to.getRows() / atom.rows; ++row)
+      llvm::append_range(columns, adaptor.getFragment().slice(row * stride + first * atom.elements(), elements));
+    rewriter.replaceOpWithMultiple(op, {columns});
+    return success();
+  }
+};
+
 /// For each value of a thread: how far it is from the first one, and the number of its row's value.
 struct Elements {
   SmallVector<Coordinates> distances;
@@ -291,7 +308,6 @@ private:
 } // namespace
 
 void cuda::populateFragments(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns
-      .add<LowerFill, LowerMap, LowerReduceRows, LowerReduceLanes, LowerReduceThreads, LowerRange, LowerPack, LowerMma>(
-          converter, patterns.getContext());
+  patterns.add<LowerColumns, LowerFill, LowerMap, LowerReduceRows, LowerReduceLanes, LowerReduceThreads, LowerRange,
+               LowerPack, LowerMma>(converter, patterns.getContext());
 }

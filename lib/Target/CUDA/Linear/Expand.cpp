@@ -150,12 +150,15 @@ struct ExpandLinear : rapt::impl::AttnCUDAExpandLinearBase<ExpandLinear> {
         tiles.push_back(op);
     });
     for (Operation *op : tiles) {
-      if (op->getNumResults() != 0 || !llvm::all_of(op->getOperandTypes(), llvm::IsaPred<MemRefType>) ||
+      if (op->getNumResults() != 0 || llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>) ||
           !op->getParentOfType<gpu::GPUModuleOp>()) {
         op->emitOpError("is expanded in a GPU module, on buffers");
         return signalPassFailure();
       }
-      if (auto tile = dyn_cast<LinearTileOp>(op))
+      if (auto tile = dyn_cast<LinearTileOp>(op); tile && tile.getWgmma()) {
+        if (failed(expandWgmma(tile)))
+          return signalPassFailure();
+      } else if (tile)
         LinearCode(tile).emit();
       else if (auto tile = dyn_cast<QuantizedLinearTileOp>(op))
         expand(tile);

@@ -13,16 +13,20 @@ struct LinearTiles {
   int64_t stages;    ///< buffers of shared memory
   int64_t least = 0; ///< number of the result's rows from which on they are used; 0: not said
   int64_t tf32 = 0;  ///< how many tf32 stand for each f32; 0: none do
+  bool wgmma = false;
+  int64_t blocks = 0; ///< the most thread blocks, which then have several tiles each; 0: as many as tiles
+  int64_t group = 0;  ///< rows of tiles whose tiles follow each other; 0: all
 
   attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
 };
 
-/// The nested schedules `tensor_cores` or, of fused multiply-adds of f32, `multiply_adds`, and `few_rows` and
-/// `many_rows` of an op whose number of rows is not known. An op without them takes the neutral decomposition.
+/// The nested schedules `tensor_cores` or, of fused multiply-adds of f32, `multiply_adds`, and `few_rows`, `many_rows`
+/// and `most_rows` of an op whose number of rows is not known. An op without them takes the neutral decomposition.
 struct LinearSchedule {
   LinearTiles tiles;
   std::optional<LinearTiles> few;  ///< of a result of at most a tile's rows
   std::optional<LinearTiles> many; ///< of a result of at least so many rows as they say
+  std::optional<LinearTiles> most; ///< of one of still more
 
   attn::ScheduleAttr toAttr(mlir::MLIRContext *context, bool ofMultiplyAdds) const;
   static bool isIn(attn::LinearOp op);

@@ -17,9 +17,10 @@ using namespace rapt::cuda;
 namespace {
 
 constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kMultiplyAdds = "multiply_adds", kFewRows = "few_rows",
-                              kManyRows = "many_rows";
+                              kManyRows = "many_rows", kMostRows = "most_rows";
 constexpr llvm::StringLiteral kRows = "rows", kColumns = "columns", kDepth = "depth", kWarps = "warps",
-                              kStages = "stages", kLeast = "least", kTF32 = "tf32";
+                              kStages = "stages", kLeast = "least", kTF32 = "tf32", kWgmma = "wgmma",
+                              kBlocks = "blocks", kGroup = "group";
 
 constexpr LinearTiles kTiles{.rows = 64, .columns = 64, .depth = 64, .warps = 4, .stages = 3};
 /// With few rows the weight is what takes time. It is read once, by many blocks, each of which has 32 KiB under way.
@@ -27,6 +28,26 @@ constexpr LinearTiles kFewTiles{.rows = 16, .columns = 32, .depth = 128, .warps 
 /// Large tiles read less, but there must be as many as a GPU has multiprocessors.
 constexpr LinearTiles kManyTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 4};
 constexpr int64_t kMultiprocessors = 128;
+/// Tiles of sm_90a. Two warpgroups have half of the rows each, and read the same columns of the weight. Rings have 192
+/// KiB. The thread blocks are those of an H100 or H200; at a time they have about as many rows as columns, so that they
+/// read the least from memory.
+constexpr int64_t kBlocksOfGPU = 132;
+constexpr LinearTiles kManyWgmma{.rows = 128,
+                                 .columns = 128,
+                                 .depth = 64,
+                                 .warps = 8,
+                                 .stages = 6,
+                                 .wgmma = true,
+                                 .blocks = kBlocksOfGPU,
+                                 .group = 12};
+constexpr LinearTiles kMostWgmma{.rows = 128,
+                                 .columns = 256,
+                                 .depth = 64,
+                                 .warps = 8,
+                                 .stages = 4,
+                                 .wgmma = true,
+                                 .blocks = kBlocksOfGPU,
+                                 .group = 16};
 /// Quantized weights: a step has 128 of k, and one of few rows 2 to 4 KiB of the weight.
 constexpr int64_t kQuantizedDepth = attn_gpu::QuantizedLinearTileOp::kDepth;
 constexpr LinearTiles kQuantizedTiles{.rows = 64, .columns = 64, .depth = kQuantizedDepth, .warps = 4, .stages = 3};
@@ -40,11 +61,11 @@ constexpr LinearTiles kFewFloatTiles{.rows = 16, .columns = 32, .depth = 64, .wa
 constexpr LinearTiles kManyFloatTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 2};
 
 /// The fewest rows of which large tiles are enough; 0: no number is.
-int64_t leastOfMany(int64_t columns) {
-  if (ShapedType::isDynamic(columns) || columns < kManyTiles.columns)
+int64_t leastOf(const LinearTiles &tiles, int64_t columns) {
+  if (ShapedType::isDynamic(columns) || columns < tiles.columns)
     return 0;
-  const int64_t across = llvm::divideCeil(columns, kManyTiles.columns);
-  return int64_t(llvm::divideCeil(kMultiprocessors, across)) * kManyTiles.rows;
+  const int64_t across = llvm::divideCeil(columns, tiles.columns);
+  return int64_t(llvm::divideCeil(kMultiprocessors, across)) * tiles.rows;
 }
 
 /// Why an op has no schedule on tensor cores; empty: it has one.
@@ -104,7 +125,10 @@ static std::optional<LinearTiles> tilesOf(attn::ScheduleAttr schedule) {
                      *numbers[3],
                      *numbers[4],
                      schedule.getNumber(kLeast).value_or(0),
-                     schedule.getNumber(kTF32).value_or(0)};
+                     schedule.getNumber(kTF32).value_or(0),
+                     schedule.getNumber(kWgmma).value_or(0) != 0,
+                     schedule.getNumber(kBlocks).value_or(0),
+                     schedule.getNumber(kGroup).value_or(0)};
 }
 
 attn::ScheduleAttr LinearTiles::toAttr(MLIRContext *context) const {
@@ -112,10 +136,11 @@ attn::ScheduleAttr LinearTiles::toAttr(MLIRContext *context) const {
   auto entry = [&](StringRef name, int64_t number) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(number)); };
   SmallVector<NamedAttribute> entries{entry(kRows, rows), entry(kColumns, columns), entry(kDepth, depth),
                                       entry(kWarps, warps), entry(kStages, stages)};
-  if (least)
-    entries.push_back(entry(kLeast, least));
-  if (tf32)
-    entries.push_back(entry(kTF32, tf32));
+  const std::pair<StringRef, int64_t> others[] = {
+      {kLeast, least}, {kTF32, tf32}, {kWgmma, wgmma}, {kBlocks, blocks}, {kGroup, group}};
+  for (auto [name, number] : others)
+    if (number)
+      entries.push_back(entry(name, number));
   return neutral::scheduleOf(context, entries);
 }
 
@@ -123,10 +148,11 @@ attn::ScheduleAttr LinearSchedule::toAttr(MLIRContext *context, bool ofMultiplyA
   Builder b(context);
   SmallVector<NamedAttribute> entries{
       b.getNamedAttr(ofMultiplyAdds ? kMultiplyAdds : kTensorCores, tiles.toAttr(context))};
-  if (few)
-    entries.push_back(b.getNamedAttr(kFewRows, few->toAttr(context)));
-  if (many)
-    entries.push_back(b.getNamedAttr(kManyRows, many->toAttr(context)));
+  const std::pair<StringRef, const std::optional<LinearTiles> &> others[] = {
+      {kFewRows, few}, {kManyRows, many}, {kMostRows, most}};
+  for (const auto &[name, others] : others)
+    if (others)
+      entries.push_back(b.getNamedAttr(name, others->toAttr(context)));
   return neutral::scheduleOf(context, entries);
 }
 
@@ -141,8 +167,8 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
   const StringRef main = all.getNested(kTensorCores) ? kTensorCores : kMultiplyAdds;
   if (std::string reason = refusal(op); !reason.empty())
     return op.emitOpError() << "has a schedule '" << main << "', but " << reason;
-  std::optional<LinearTiles> tiles[3];
-  const StringRef names[3] = {main, kFewRows, kManyRows};
+  std::optional<LinearTiles> tiles[4];
+  const StringRef names[4] = {main, kFewRows, kManyRows, kMostRows};
   for (auto [name, of] : llvm::zip_equal(names, tiles)) {
     attn::ScheduleAttr nested = all.getNested(name);
     if (nested && !(of = tilesOf(nested)))
@@ -153,23 +179,32 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
     if (op.isQuantized() && each && each->depth != kQuantizedDepth)
       return op.emitOpError() << "has a quantized weight and a schedule of steps of " << each->depth << "; those of "
                               << kQuantizedDepth << " are known";
-  if (tiles[2] && tiles[2]->least == 0)
-    return op.emitOpError() << "has a schedule '" << kManyRows << "' without '" << kLeast << "'";
+  for (size_t i : {2, 3})
+    if (tiles[i] && tiles[i]->least == 0)
+      return op.emitOpError() << "has a schedule '" << names[i] << "' without '" << kLeast << "'";
   for (const std::optional<LinearTiles> &of : tiles)
     if (of && (of->tf32 < 0 || of->tf32 > 2 || of->tf32 != tiles[0]->tf32 || (of->tf32 > 0 && !multipliesFloats(op)) ||
                multipliesAdds(op, *of) != (main == kMultiplyAdds)))
       return op.emitOpError() << "has a schedule '" << main << "' of " << of->tf32
                               << " tf32 for each f32; matmuls of f32 on '" << kTensorCores << "' have 1 or 2, others 0";
-  return LinearSchedule{*tiles[0], tiles[1], tiles[2]};
+  return LinearSchedule{*tiles[0], tiles[1], tiles[2], tiles[3]};
 }
 
-/// Tiles for few rows, for more and for many.
-static std::array<LinearTiles, 3> tilesFor(attn::LinearOp op, const TargetInfo &machine) {
+/// Whether matmuls by wgmma are there and take the op. Its tensor maps end where k does, which has to be known.
+static bool hasWgmma(attn::LinearOp op, const TargetInfo &machine) {
+  return machine.deviceArch == 90 && machine.deviceExact && !op.isQuantized() && !multipliesFloats(op) &&
+         !op.getInput().getType().isDynamicDim(1);
+}
+
+/// Tiles for few rows, and for more and more.
+static SmallVector<LinearTiles> tilesFor(attn::LinearOp op, const TargetInfo &machine) {
   if (op.isQuantized())
     return {kFewQuantized, kQuantizedTiles, kManyQuantized};
+  if (hasWgmma(op, machine))
+    return {kFewTiles, kTiles, kManyWgmma, kMostWgmma};
   if (!multipliesFloats(op))
     return {kFewTiles, kTiles, kManyTiles};
-  std::array<LinearTiles, 3> tiles{kFewFloatTiles, kFloatTiles, kManyFloatTiles};
+  SmallVector<LinearTiles> tiles{kFewFloatTiles, kFloatTiles, kManyFloatTiles};
   for (LinearTiles &of : tiles)
     of.tf32 = std::clamp<int64_t>(machine.tf32Terms, 0, 2);
   return tiles;
@@ -179,13 +214,24 @@ std::optional<LinearSchedule> cuda::chooseLinear(attn::LinearOp op, const Target
   reason = refusal(op);
   if (!reason.empty())
     return std::nullopt;
-  const int64_t rows = op.getResult().getType().getDimSize(0);
-  auto [few, common, many] = tilesFor(op, machine);
-  many.least = leastOfMany(op.getResult().getType().getDimSize(1));
-  const bool hasMany = many.least > 0;
-  if (ShapedType::isDynamic(rows))
-    return LinearSchedule{common, few, hasMany ? std::optional(many) : std::nullopt};
-  const bool areMany = hasMany && rows >= many.least;
-  many.least = 0;
-  return LinearSchedule{rows <= few.rows ? few : areMany ? many : common, std::nullopt, std::nullopt};
+  RankedTensorType result = op.getResult().getType();
+  SmallVector<LinearTiles> large = tilesFor(op, machine); // then those for which there is a number of rows
+  const LinearTiles few = large[0], common = large[1];
+  large.erase(large.begin(), large.begin() + 2);
+  for (LinearTiles &tiles : large)
+    tiles.least = leastOf(tiles, result.getDimSize(1));
+  llvm::erase_if(large, [](const LinearTiles &tiles) { return tiles.least == 0; });
+  if (large.size() == 2 && large[1].least <= large[0].least)
+    large.erase(large.begin());
+  const int64_t rows = result.getDimSize(0);
+  if (ShapedType::isDynamic(rows)) {
+    auto nth = [&](size_t i) { return i < large.size() ? std::optional(large[i]) : std::nullopt; };
+    return LinearSchedule{common, few, nth(0), nth(1)};
+  }
+  LinearTiles chosen = rows <= few.rows ? few : common;
+  for (const LinearTiles &tiles : large)
+    if (rows >= tiles.least)
+      chosen = tiles;
+  chosen.least = 0;
+  return LinearSchedule{chosen, std::nullopt, std::nullopt, std::nullopt};
 }

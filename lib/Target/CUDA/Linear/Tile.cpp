@@ -1,7 +1,8 @@
 //===- Tile.cpp - Matmuls as grids of tiles of thread blocks ------------------------------===//
 //
 // A task is a tile of the result: attn_gpu.linear_tile over all of k. Tiles that have the same columns of the weight
-// follow each other, so that they read it from the cache.
+// follow each other, so that they read it from the cache; with groups those of so many rows of tiles, so that tiles at
+// work at a time share columns of the weight and rows of the input.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnGPU/AttnGPU.h"
@@ -69,12 +70,14 @@ public:
     auto compare = [&](arith::CmpIPredicate predicate, int64_t number) {
       return arith::CmpIOp::create(b, predicate, asValue(b, rows), index(b, number));
     };
+    // The condition that asks for the most rows is the first.
+    auto orMore = [&](const std::optional<LinearTiles> &more, function_ref<Value()> otherwise) {
+      if (!more)
+        return otherwise();
+      return either(compare(arith::CmpIPredicate::sge, more->least), [&] { return tile(*more); }, otherwise);
+    };
     auto manyOrNot = [&] {
-      if (!schedule.many)
-        return tile(tiles);
-      return either(
-          compare(arith::CmpIPredicate::sge, schedule.many->least), [&] { return tile(*schedule.many); },
-          [&] { return tile(tiles); });
+      return orMore(schedule.most, [&] { return orMore(schedule.many, [&] { return tile(tiles); }); });
     };
     if (!schedule.few)
       return manyOrNot();
@@ -97,15 +100,29 @@ private:
     auto count = [&](OpFoldResult extent, int64_t of) {
       return affineOf(b, b.getAffineDimExpr(0).ceilDiv(of), {extent});
     };
-    Value result = grid(b, {count(columns, tiles.columns), count(rows, tiles.rows)}, init,
-                        [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-                          return SmallVector<Insertion>{task(tiles, Span(b, rows, ids[1], tiles.rows),
-                                                             Span(b, columns, ids[0], tiles.columns), dests[0])};
-                        })[0];
+    OpFoldResult across = count(columns, tiles.columns), down = count(rows, tiles.rows);
+    SmallVector<OpFoldResult> extents{across, down};
+    if (tiles.group)
+      extents = {OpFoldResult(b.createOrFold<arith::MulIOp>(asValue(b, across), asValue(b, down)))};
+    Value result = grid(b, extents, init, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      SmallVector<Value> at = tiles.group ? inGroups(ids[0], tiles.group, across, down) : SmallVector<Value>(ids);
+      return SmallVector<Insertion>{
+          task(tiles, Span(b, rows, at[1], tiles.rows), Span(b, columns, at[0], tiles.columns), dests[0])};
+    })[0];
     Attribute number = op->getAttr(attn::AttnDialect::opAttr);
     if (auto forall = result.getDefiningOp<scf::ForallOp>(); forall && number)
       forall->setAttr(attn::AttnDialect::opAttr, number);
     return result;
+  }
+
+  /// Column and row of the `nth` tile, where groups of so many rows follow each other, and in them columns.
+  SmallVector<Value> inGroups(Value nth, int64_t group, OpFoldResult across, OpFoldResult down) {
+    Value height = index(b, group), size = b.createOrFold<arith::MulIOp>(asValue(b, across), height);
+    Value first = b.createOrFold<arith::MulIOp>(b.createOrFold<arith::DivUIOp>(nth, size), height);
+    Value inGroup = b.createOrFold<arith::RemUIOp>(nth, size);
+    height = arith::MinUIOp::create(b, height, b.createOrFold<arith::SubIOp>(asValue(b, down), first)); // of the last
+    Value row = arith::AddIOp::create(b, first, b.createOrFold<arith::RemUIOp>(inGroup, height));
+    return {b.createOrFold<arith::DivUIOp>(inGroup, height), row};
   }
 
   Insertion task(const LinearTiles &tiles, const Span &row, const Span &column, Value dest) {
@@ -117,9 +134,11 @@ private:
     Value weight = op.getTransposed() ? part(op.getWeight(), {column.first, zero}, {column.size, depth})
                                       : part(op.getWeight(), {zero, column.first}, {depth, column.size});
     Value result = part(dest, {row.first, column.first}, {row.size, column.size});
-    auto made = attn_gpu::LinearTileOp::create(b, TypeRange(result.getType()), input, weight, result,
-                                               op.getTransposed(), tiles.rows, tiles.columns, tiles.depth, tiles.warps,
-                                               tiles.stages, kindOf(tiles));
+    auto made = attn_gpu::LinearTileOp::create(
+        b, TypeRange(result.getType()), input, weight, /*inputMap=*/Value(), /*inputAt=*/ValueRange(),
+        /*weightMap=*/Value(), /*weightAt=*/ValueRange(), /*made=*/Value(), result, op.getTransposed(), tiles.rows,
+        tiles.columns, tiles.depth, tiles.warps, tiles.stages, kindOf(tiles), tiles.wgmma,
+        tiles.blocks ? b.getI64IntegerAttr(tiles.blocks) : IntegerAttr());
     fillEpilogue(made.getEpilogue(), row, column);
     return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
   }

@@ -28,6 +28,11 @@ LinearTileCode::LinearTileCode(Operation *op, Value result, Region &epilogue, st
                            MmaLayoutAttr::get(b.getContext(), MatmulOperand::acc));
 }
 
+LinearTileCode::LinearTileCode(Operation *op, Value result, Region &epilogue, FragmentType sums, int64_t groups,
+                               Value firstRow)
+    : b(op->getLoc(), op), result(b, result), epilogue(epilogue), sums(sums), rowsOfWarp(sums.getRows()),
+      groups(groups), firstRow(firstRow), firstColumn(index(0)) {}
+
 Value LinearTileCode::index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
 Value LinearTileCode::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
 Value LinearTileCode::times(Value x, int64_t by) { return b.createOrFold<arith::MulIOp>(x, index(by)); }
@@ -78,13 +83,20 @@ static Value rowOffset(ImplicitLocOpBuilder &b, const GlobalArray &array, Value 
   return b.createOrFold<arith::AddIOp>(array.offset, b.createOrFold<arith::MulIOp>(row, array.strides[0]));
 }
 
+void cuda::copyRows(ImplicitLocOpBuilder &b, const GlobalArray &array, const RowCopy &copy) {
+  auto rows = CopyRowsOp::create(b, array.pointerAt(b, copy.at), copy.rows, copy.columns, copy.tile, copy.thread,
+                                 uint32_t(copy.threads), copy.elements);
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = b.createBlock(&rows.getBody(), {}, b.getIndexType(), b.getLoc());
+  Value offset = rowOffset(b, array, block->getArgument(0));
+  if (copy.elementsOfTile != 1)
+    offset = b.createOrFold<arith::DivUIOp>(offset, arith::ConstantIndexOp::create(b, copy.elementsOfTile).getResult());
+  YieldOp::create(b, offset);
+}
+
 void LinearTileCode::copyRows(const GlobalArray &array, Value tile, Value at, Value rows, Value columns,
                               int64_t threads, bool elements, int64_t elementsOfTile) {
-  auto copy = CopyRowsOp::create(b, array.pointerAt(b, at), rows, columns, tile, thread, uint32_t(threads), elements);
-  OpBuilder::InsertionGuard guard(b);
-  Block *block = b.createBlock(&copy.getBody(), {}, b.getIndexType(), b.getLoc());
-  Value offset = rowOffset(b, array, block->getArgument(0));
-  YieldOp::create(b, elementsOfTile == 1 ? offset : b.createOrFold<arith::DivUIOp>(offset, index(elementsOfTile)));
+  cuda::copyRows(b, array, {tile, at, rows, columns, thread, threads, elements, elementsOfTile});
 }
 
 /// The epilogue of the sums of columns from `column` on.

@@ -4,6 +4,17 @@
 
 namespace rapt::cuda {
 
+/// Copies of rows of `array` from `at` elements behind its first on to `tile`, by `threads` threads of which `thread`
+/// is one. `elementsOfTile` elements of the array are one of the tile.
+struct RowCopy {
+  mlir::Value tile, at, rows, columns, thread;
+  int64_t threads;
+  bool elements;
+  int64_t elementsOfTile = 1;
+};
+/// Starts the copies. The offsets of rows do not depend on `at` then.
+void copyRows(mlir::ImplicitLocOpBuilder &b, const GlobalArray &array, const RowCopy &copy);
+
 /// The warps of a tile, the loop over k whose operands are in a ring of buffers, and the epilogue.
 class LinearTileCode {
 protected:
@@ -16,6 +27,9 @@ protected:
   /// `down` times `across` warps have `rows` x `columns` of `result`.
   LinearTileCode(mlir::Operation *op, Value result, mlir::Region &epilogue, std::pair<int64_t, int64_t> grid,
                  int64_t rows, int64_t columns);
+  /// A warp or warpgroup has the columns of `groups` fragments `sums`, from row `firstRow` of the tile on.
+  LinearTileCode(mlir::Operation *op, Value result, mlir::Region &epilogue, attn_gpu::FragmentType sums, int64_t groups,
+                 Value firstRow);
 
   Value index(int64_t value);
   Value add(Value x, Value y);
@@ -31,8 +45,7 @@ protected:
   Values overSteps(const Ring &ring, ValueRange state, llvm::function_ref<void(Value step, Value buffer)> copy,
                    llvm::function_ref<Values(Value buffer, ValueRange state)> multiply);
 
-  /// Starts copies of the rows of `array` from `at` elements behind its first on. The offsets of rows do not depend on
-  /// the step then.
+  /// Starts copies of the rows of `array` by the threads of the tile.
   void copyRows(const GlobalArray &array, Value tile, Value at, Value rows, Value columns, int64_t threads,
                 bool elements, int64_t elementsOfTile = 1);
 
@@ -49,5 +62,8 @@ protected:
 private:
   Value finished(Value acc, Value column);
 };
+
+/// The code of a tile by wgmma, before it.
+mlir::LogicalResult expandWgmma(attn_gpu::LinearTileOp op);
 
 } // namespace rapt::cuda
