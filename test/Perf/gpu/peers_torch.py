@@ -82,6 +82,9 @@ def packages(program, q, k, v):
 
 def peers(torch, program, arrays):
     """{name: function whose result is laid out as the program's}. A function that fails is not for these operands."""
+    if program.kind == "matmul":
+        x, w = tensors(torch, arrays)
+        return {"torch matmul": lambda: torch.matmul(x, w.T if program.is_tied else w)}
     q, k, v, *rest = tensors(torch, arrays)
     if program.is_decode:  # 8 query heads that share keys are 8 queries without a mask
         q = q.squeeze(1).transpose(1, 2)

@@ -1,4 +1,4 @@
-"""The attention programs test/Perf/attention-*.mlir: their operands, results in float64, and the work of a call.
+"""The attention programs test/Perf/attention-*.mlir and the matmuls test/Perf/matmul-SIZE*.mlir: their operands, results in float64, and the work of a call.
 
 A program's name is attention-CHANNELS-KIND. Operands are bf16, [batch, tokens, heads, channels]; batch * tokens is 16,384 and heads * channels 2,048, as in the
 measurements of FlashAttention. The kind "decode" has one query for each sequence and 8 query heads to a head of keys."""
@@ -10,6 +10,7 @@ WINDOW, CAP, GROUP = 1024, 30.0, 8
 DOCUMENT = 1024  # mean length of a document
 NAMES = ("attention-128-causal", "attention-128-dense", "attention-64-causal", "attention-64-dense", "attention-256-causal", "attention-256-dense",
          "attention-128-decode", "attention-128-window", "attention-128-documents", "attention-128-softcap")  # the most important first
+MATMULS = ("matmul-8192", "matmul-4096-tied", "matmul-1024-tied")
 TOLERANCE = 1e-2  # relative L2; probabilities and results are rounded to bf16
 
 
@@ -23,13 +24,68 @@ def number(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
 
 
+def program(name):
+    return Matmul(name) if name in MATMULS else Program(name)
+
+
+class Matmul:
+    """A matmul by a square weight, [k, n] or, tied, [n, k]; `tokens` of its methods is the number of rows."""
+
+    entry, kind, is_decode = "matmul", "matmul", False
+    lengths = (8192, 4096, 1024, 256, 64)
+
+    def __init__(self, name):
+        _, size, *tied = name.split("-")
+        self.name, self.size, self.is_tied = name, int(size), bool(tied)
+
+    def sizes(self, tokens):
+        return 1, 1
+
+    def extents(self, batch, tokens, heads):
+        return (tokens,)
+
+    def shapes(self, batch, tokens, heads):
+        """Shapes of input, weight, nothing, and the result."""
+        return (tokens, self.size), (self.size, self.size), (), (tokens, self.size)
+
+    def operands(self, batch, tokens, heads, seed=1):
+        block = bf16(np.random.default_rng(seed).standard_normal(1048573))  # a prime number of values, so that no two rows are the same
+        return [np.resize(np.roll(block, 7919 * i), shape) for i, shape in enumerate(self.shapes(batch, tokens, heads)[:2])]
+
+    def operations(self, batch, tokens, heads, arrays):
+        return 2 * tokens * self.size * self.size
+
+    def bytes(self, batch, tokens, heads):
+        return 2 * self.size * (2 * tokens + self.size)
+
+    def error(self, arrays, result, count=64):
+        """The relative L2 error of drawn columns of drawn rows, the first and the last among them."""
+        random = np.random.default_rng(0)
+        x, w = arrays[0], arrays[1].T if self.is_tied else arrays[1]
+        rows, columns = (np.unique(np.concatenate([[0, extent - 1], random.integers(0, extent, count)])) for extent in result.shape)
+        expected = number(x[rows]) @ number(w[:, columns])
+        return float(np.sqrt(((number(result[rows][:, columns]) - expected) ** 2).sum() / (expected ** 2).sum()))
+
+
 class Program:
     """One program; `tokens` of its methods is the length of a sequence."""
+
+    entry = "attention"
 
     def __init__(self, name):
         _, channels, self.kind = name.split("-")
         self.name, self.channels = name, int(channels)
         self.is_decode, self.is_causal = self.kind == "decode", self.kind not in ("dense", "decode")
+
+    @property
+    def lengths(self):
+        """Those that are measured, the most important first."""
+        if self.is_decode:
+            return (32768,)
+        return (16384, 4096, 1024, 8192, 2048, 512) if self.kind in ("dense", "causal") else (4096, 16384)
+
+    def extents(self, batch, tokens, heads):
+        return batch, tokens, heads
 
     def sizes(self, tokens):
         """Batch and heads of the measured call."""

@@ -44,7 +44,15 @@ class Recording:
 
     def raptc(self, command, options):
         flags = [word for word in command[1:] if word.startswith("--")]
-        self.keys[command[command.index("-o") + 1]] = key_of(Path(command[1]).read_bytes(), *flags)
+        output, key = command[command.index("-o") + 1], key_of(Path(command[1]).read_bytes(), *flags)
+        if output == "-":  # text
+            made = self.file(key, ".txt")
+            if self.is_replay:
+                return subprocess.CompletedProcess(command, 0, made.read_text(), "")
+            done = run(command, **options)
+            made.write_text(done.stdout)
+            return done
+        self.keys[output] = key
         return None if self.is_replay else run(command, **options)
 
     def llvm_nm(self, command, options):
@@ -99,6 +107,8 @@ def key_of(*parts):
 
 class NoDevice:
     """Leaves outputs as they are."""
+
+    maps = 0
 
     def run(self, library, entry, arrays, extents):
         pass

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the attention programs of a bundle of tools/dev/gpu-check on GPU 0, beside PyTorch's attention, a matmul and a copy.
+"""Times the attention programs and matmuls of a bundle of tools/dev/gpu-check on GPU 0, beside PyTorch's, a matmul of 8192 and a copy.
 
     speed.py BUNDLE RESULTS [--only REGEX] [--lengths N,...] [--budget SECONDS] [--rounds N] [--copy-bytes N]
 
@@ -72,15 +72,16 @@ class Call:
     def __init__(self, gpu, program, library, sizes, arrays):
         batch, tokens, heads = sizes
         self.gpu, self.library, self.shape = gpu, ctypes.CDLL(str(library)), program.shapes(*sizes)[3]
-        self.extents = (ctypes.c_int64 * 3)(batch, tokens, heads)
+        self.entry, extents = program.entry, program.extents(batch, tokens, heads)
+        self.extents = (ctypes.c_int64 * len(extents))(*extents)
         self.count = 2 * int(np.prod(self.shape))
         self.inputs = [gpu.memory(array.nbytes) for array in arrays]
         for address, array in zip(self.inputs, arrays):
             gpu.write(address, array)
-        self.own = [gpu.memory(self.count), gpu.memory(gpu.scratch_bytes(self.library, "attention", self.extents))]
+        self.own = [gpu.memory(self.count), gpu.memory(gpu.scratch_bytes(self.library, self.entry, self.extents))]
 
     def __call__(self):
-        self.gpu.start(self.library, "attention", self.inputs + self.own, self.extents)
+        self.gpu.start(self.library, self.entry, self.inputs + self.own, self.extents)
 
     def result(self):
         """The bits of the result, which was NaN before."""
@@ -145,7 +146,7 @@ def measure(bundle, name, packed, options, torch, write):
     if torch:
         torch.zeros(1, device="cuda")
     gpu = device.Device()
-    program = programs.Program(name)
+    program = programs.program(name)
     libraries = {arch: bundle / path for arch, path in packed.items() if device.fits(arch, gpu.capability())}
     if not libraries:
         raise RuntimeError(f"the bundle has no code for sm_{gpu.capability()}")
@@ -153,8 +154,7 @@ def measure(bundle, name, packed, options, torch, write):
     base = {"copy": lambda: gpu.copy(target, source, options.copy_bytes)}
     if torch:
         base["matmul"] = peers_torch.matmul(torch, MATMUL)
-    lengths = options.lengths or ([32768] if program.is_decode else [4096, 16384] if program.kind not in ("dense", "causal") else [16384, 4096, 1024, 8192, 2048, 512])
-    for tokens in lengths:
+    for tokens in options.lengths or program.lengths:
         record = measure_length(gpu, program, libraries, tokens, base, torch, options)
         write({**record, "copy_bytes": options.copy_bytes, "matmul": MATMUL})
 
