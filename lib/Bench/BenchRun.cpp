@@ -47,6 +47,10 @@ Outcome repeat(Workload &workload, int64_t runs, int threads, Sample &sample) {
     wall += wallTime() - before;
     processors += processorTime() - processorsBefore;
   }
+  const double before = wallTime();
+  if (Outcome outcome = workload.finish(); !outcome)
+    return outcome;
+  wall += wallTime() - before;
   const double foreign = machineTime() - machine - (processorTime() - own);
   sample = {wall / double(runs), wall > 0 ? processors / (wall * threads) : 0, foreign / (wallTime() - start)};
   return {};
@@ -93,7 +97,7 @@ public:
     moduleOptions.weights_path = options.weights.empty() ? nullptr : options.weights.c_str();
     return Module::open(options.library.c_str(), module, &moduleOptions);
   }
-  bool isOnGpu() const { return module.get() && *module.info().target_gpu; }
+  bool isOnGpu() const { return kernels ? kernels->isOnGpu() : *module.info().target_gpu; }
   Outcome makeWorkloads(const Options &options, const Pool &pool, Workloads &workloads) const {
     return kernels ? kernels->makeWorkloads(options, pool, workloads)
                    : makeModelWorkloads(options, module, pool, workloads);

@@ -56,12 +56,17 @@ unsigned bytesOf(const std::string &dtype) {
   return dtype == "i64" ? 8 : dtype == "f32" || dtype == "i32" ? 4 : dtype == "i8" || dtype == "u8" ? 1 : 2;
 }
 
-/// One kernel with arrays of one shape.
+/// One kernel with arrays of one shape. On a GPU the runs of a repetition are started one behind the other.
 class KernelWorkload : public Workload {
 public:
   KernelWorkload(const ManifestEntry &entry, void *function, rapt_executor executor)
       : entry(entry), function(function), executor(executor),
         env{&this->executor, runInPool, this->executor.workers(this->executor.user)} {}
+  /// On a GPU, which outlives the workload.
+  KernelWorkload(const ManifestEntry &entry, void *function, const Device &device)
+      : entry(entry), function(function), env(*device.env()), device(&device) {
+    isOnGpu = true;
+  }
 
   Outcome make(const KernelShape &shape, int64_t (*scratchBytes)(const int64_t *, int64_t)) {
     for (const runtime::ManifestDim &dim : entry.dims) {
@@ -73,16 +78,19 @@ public:
         return wrong(dim.name + " is " + std::to_string(dims.back()) + "; " + entry.name + " is made for " +
                      std::to_string(dim.least) + " to " + std::to_string(dim.most));
     }
-    arguments.push_back(&env);
+    arguments.push_back(device ? const_cast<rapt_env *>(device->env()) : &env);
     for (const ManifestBuffer &buffer : entry.buffers)
       if (Outcome outcome = addArray(buffer); !outcome)
         return outcome;
     const int64_t bytes = scratchBytes(dims.data(), env.workers);
     if (bytes < 0)
       return wrong(entry.name + " refuses these dims");
-    if (Outcome outcome = allocate(uint64_t(bytes), "scratch of " + entry.name, scratch); !outcome)
+    if (device) {
+      if (Outcome outcome = DeviceMemory::allocate(*device, size_t(bytes) + 1, deviceScratch); !outcome)
+        return outcome;
+    } else if (Outcome outcome = allocate(uint64_t(bytes), "scratch of " + entry.name, scratch); !outcome)
       return outcome;
-    arguments.insert(arguments.end(), {dims.data(), scratch.get()});
+    arguments.insert(arguments.end(), {dims.data(), device ? deviceScratch.as<void>() : scratch.get()});
     if (arguments.size() > mostArguments)
       return wrong(entry.name + " has more than " + std::to_string(mostArguments - 3) + " arrays");
     return {};
@@ -90,8 +98,12 @@ public:
 
   Outcome run() override {
     const int32_t status = call(function, arguments.data(), arguments.size());
+    if (status && device) // which knows why
+      if (Outcome outcome = device->synchronize(); !outcome)
+        return outcome;
     return status ? wrong(entry.name + " returned " + std::to_string(status)) : Outcome{};
   }
+  Outcome finish() override { return device ? device->synchronize() : Outcome{}; }
   Outcome measureCost(WorkloadCost &cost) override {
     std::vector<double> counts(entry.counts.size());
     runtime::countLengths(entry, arrays.data(), dims.data(), counts.data());
@@ -148,7 +160,17 @@ private:
     }
     bytesOfArrays += double(count * bytesOf(buffer.dtype));
     arrays.back() = memory.get();
-    arguments.push_back(memory.get());
+    if (device) {
+      DeviceMemory copy;
+      Outcome outcome = DeviceMemory::allocate(*device, size_t(count * bytesOf(buffer.dtype)) + 1, copy);
+      if (outcome)
+        outcome = copy.copyIn(memory.get(), size_t(count * bytesOf(buffer.dtype)));
+      if (!outcome)
+        return outcome;
+      arguments.push_back(copy.as<void>());
+      onDevice.push_back(std::move(copy));
+    } else
+      arguments.push_back(memory.get());
     owned.push_back(std::move(memory));
     return {};
   }
@@ -170,6 +192,9 @@ private:
   std::vector<Memory> owned;
   double bytesOfArrays = 0;
   Memory scratch;
+  const Device *device = nullptr; ///< none: the processors
+  std::vector<DeviceMemory> onDevice;
+  DeviceMemory deviceScratch;
 };
 
 std::string_view nearestDim(const ManifestEntry &entry, const std::string &name) {
@@ -182,9 +207,11 @@ std::string_view nearestDim(const ManifestEntry &entry, const std::string &name)
 class Kernels : public KernelLibrary {
 public:
   ~Kernels() override {
+    device = Device(); // which has the library's code
     if (library)
       dlclose(library);
   }
+  bool isOnGpu() const override { return device.get(); }
   Outcome makeWorkloads(const Options &options, const Pool &pool, Workloads &workloads) override {
     if (!options.prefill.empty() || !options.decode.empty() || !options.tokens.empty() || !options.imageSizes.empty() ||
         !options.weights.empty())
@@ -201,6 +228,7 @@ public:
 
   std::unique_ptr<Manifest> manifest;
   void *library = nullptr;
+  Device device; ///< of code for GPUs
 
 private:
   Outcome add(const ManifestEntry &entry, const KernelShape &shape, const Pool &pool, Workloads &workloads) {
@@ -213,7 +241,8 @@ private:
         return wrong(entry.name + " has no dim " + json::printable(dim) + didYouMean(nearestDim(entry, dim)));
       name += " " + dim + "=" + std::to_string(size);
     }
-    auto made = std::make_unique<KernelWorkload>(entry, function, rapt_pool_executor(pool.get()));
+    auto made = device.get() ? std::make_unique<KernelWorkload>(entry, function, device)
+                             : std::make_unique<KernelWorkload>(entry, function, rapt_pool_executor(pool.get()));
     if (Outcome outcome = made->make(shape, reinterpret_cast<int64_t (*)(const int64_t *, int64_t)>(scratch)); !outcome)
       return outcome;
     made->name = std::move(name);
@@ -251,7 +280,8 @@ Outcome KernelLibrary::open(const std::string &path, std::unique_ptr<KernelLibra
   if (Outcome outcome = readManifest(path, made->manifest); !outcome)
     return outcome;
   if (made->manifest->isForDevice())
-    return {RAPT_UNSUPPORTED, json::printable(path) + ": kernels for GPUs are not measured here, models are"};
+    if (Outcome outcome = Device::open(made->device); !outcome)
+      return outcome;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
     int variant = 0; // kernels have one
     return runtime::chooseVariant(*made->manifest, path.c_str(), nullptr, nullptr, variant,

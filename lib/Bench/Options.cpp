@@ -90,7 +90,7 @@ constexpr Option table[] = {
      setList<&Options::imageSizes, 1 << 14>},
     {{"batch", "b", "N", "rows or images at a time (1)"}, setNumber<&Options::batch, 1, 1 << 16>},
     {{"shape", "", "DIM=SIZE,...", "kernels: sizes of the dims; may be repeated"}, setShape},
-    {{"threads", "t", "1,2", "numbers of threads (the processors this process may use)"},
+    {{"threads", "t", "1,2", "numbers of threads (the processors this process may use); none on a GPU"},
      setList<&Options::threads, 1024>},
     {{"repetitions", "r", "R", "undisturbed repetitions, of three times as many at most (15)"},
      setNumber<&Options::repetitions, 1, 100000>},

@@ -21,6 +21,8 @@ public:
   /// Prepares the next run; not timed.
   virtual Outcome prepare() { return {}; }
   virtual Outcome run() = 0;
+  /// Waits for runs that have only been started.
+  virtual Outcome finish() { return {}; }
   /// Determines the cost of a run; may run it.
   virtual Outcome measureCost(WorkloadCost &cost) = 0;
 
@@ -42,6 +44,7 @@ public:
   /// RAPT_BAD_FILE where the file is a model, or was made without its manifest.
   static Outcome open(const std::string &path, std::unique_ptr<KernelLibrary> &library);
   virtual ~KernelLibrary() = default;
+  virtual bool isOnGpu() const = 0;
   virtual Outcome makeWorkloads(const Options &options, const Pool &pool, Workloads &workloads) = 0;
 };
 
