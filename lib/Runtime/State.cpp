@@ -39,7 +39,8 @@ StateHeader describe(const rapt_context &c, uint64_t length, uint64_t sourceLeng
   h.version = stateVersion;
   h.block = uint32_t(c.limits.block);
   memcpy(h.interfaceId, m.interfaceId.bytes, 16);
-  memcpy(h.contentId, m.contentId.bytes, 16);
+  const Weights &weights = c.module->weights; // they may be others than those that the library was compiled with
+  memcpy(h.contentId, (weights.present() ? weights.contentId() : m.contentId).bytes, 16);
   strncpy(h.layout, m.cacheLayout.c_str(), sizeof h.layout - 1);
   strncpy(h.dtype, m.cacheDtype.c_str(), sizeof h.dtype - 1);
   h.blockBytes = uint64_t(c.limits.blockBytes);

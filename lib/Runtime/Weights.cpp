@@ -77,14 +77,15 @@ rapt_status Weights::check(const Manifest &manifest, uint32_t flags, const char 
     return report.fail(RAPT_BAD_FILE, "%s: %u sections, not 1 to %d", name, h.section_count, RAPT_WEIGHTS_MAX_SECTIONS);
   if (rapt_status status = checkSections(h, name, report))
     return status;
-  Id interfaceId, contentId;
+  Id interfaceId;
+  const Id contentId = this->contentId();
   memcpy(interfaceId.bytes, h.interface_id, 16);
-  memcpy(contentId.bytes, h.content_id, 16);
   if (memcmp(h.interface_id, manifest.interfaceId.bytes, 16))
     return report.fail(RAPT_MISMATCH, "%s: weights of interface %s, the model %s needs interface %s", name,
                        show(interfaceId).text, manifest.name.c_str(), show(manifest.interfaceId).text);
   bool same = !memcmp(h.content_id, manifest.contentId.bytes, 16);
-  if (!same && !(flags & RAPT_ANY_CONTENT))
+  const bool wasPacked = memcmp(manifest.contentId.bytes, Id().bytes, 16) != 0; // else any content fits
+  if (!same && wasPacked && !(flags & RAPT_ANY_CONTENT))
     return report.fail(
         RAPT_MISMATCH,
         "%s: weights with content %s, the model %s was compiled with content %s (other weights of the same "
@@ -105,6 +106,12 @@ rapt_status Weights::check(const Manifest &manifest, uint32_t flags, const char 
                          show(found).text, show(contentId).text);
   }
   return RAPT_OK;
+}
+
+Id Weights::contentId() const {
+  Id id;
+  memcpy(id.bytes, header().content_id, 16);
+  return id;
 }
 
 const void *Weights::section(const char *name, size_t *size) const {

@@ -24,6 +24,7 @@ public:
   /// Null when there is no such section.
   const void *section(const char *name, size_t *bytes) const;
   bool present() const { return base; }
+  Id contentId() const;
 
 private:
   const rapt_weights_header &header() const { return *reinterpret_cast<const rapt_weights_header *>(base); }

@@ -336,6 +336,10 @@ TEST(Module, WeightsThatAreDamaged) {
   expect(RAPT_BAD_FILE, with(4096, "\x01"), {"hash to", "damaged"}, RAPT_VERIFY);
   writeAll(copy.weights(), with(32, std::string(16, '\0')));
   EXPECT_EQ(Opened(copy.library(), withFlags(RAPT_ANY_CONTENT)).status, RAPT_OK);
+  // A library that was compiled without weights takes any content.
+  overwrite(copy.library(), readAll(copy.library()).find("\"content_id\": \"") + 15, std::string(32, '0'));
+  writeAll(copy.weights(), with(32, std::string(16, '\1')));
+  EXPECT_EQ(Opened(copy.library()).status, RAPT_OK);
   unlink(copy.weights().c_str());
   Opened gone(copy.library());
   EXPECT_FAILS(gone.status, RAPT_IO, gone.message, copy.weights().c_str(), "No such file");

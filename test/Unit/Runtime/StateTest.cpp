@@ -88,8 +88,7 @@ TEST(State, OfAnotherModel) {
   rapt_module_options options{};
   options.size = sizeof options;
   options.flags = RAPT_ANY_CONTENT;
-  size_t at = readAll(tuned.library()).find("\"content_id\": \"") + 15;
-  overwrite(tuned.library(), at, "00000000000000000000000000000000");
+  overwrite(tuned.weights(), offsetof(rapt_weights_header, content_id), std::string(16, '\0'));
   ASSERT_EQ(rapt_module_open(tuned.library().c_str(), &options, &other, nullptr, 0), RAPT_OK);
   Context third({}, other);
   EXPECT_FAILS(rapt_sequence_load(third, state.data(), state.size(), &t, third.message.text, third.message.size),
