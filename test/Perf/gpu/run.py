@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The GPU check: runs a bundle of tools/dev/gpu-check on a machine with an NVIDIA driver. It needs Python with numpy, and PyTorch for figures of others; no LLVM.
 
-    python3 run.py [--out FOLDER] [--budget SECONDS] [--parts kernels,models,speed,more] [-- OPTIONS-OF-SPEED.PY...]
+    python3 run.py [--out FOLDER] [--budget SECONDS] [--parts kernels,models,decode,speed,more] [-- OPTIONS-OF-SPEED.PY...]
 
 Writes results.json and table.md after every part. Exit status 1 if anything failed; all parts are tried before, the most important ones first."""
 
@@ -24,7 +24,7 @@ sys.path[:0] = [str(MODULES), str(HERE / "test" / "Execute")]
 import table  # noqa: E402
 
 LIMIT = 90  # seconds for a script or a command
-PARTS = ("machine", "kernels", "models", "speed", "more")
+PARTS = ("machine", "kernels", "models", "decode", "speed", "more")
 FACTS = """
 import json, sys
 sys.path.insert(0, "test/Execute")
@@ -45,7 +45,7 @@ class Check:
     def __init__(self, options):
         self.options, self.begun = options, time.monotonic()
         self.manifest = json.loads((HERE / "manifest.json").read_text())
-        self.results = {"commit": self.manifest["commit"], "host": platform.node(), "machine": {}, "scripts": {}, "models": {}, "speed": [], "failures": [], "skipped": []}
+        self.results = {"commit": self.manifest["commit"], "host": platform.node(), "machine": {}, "scripts": {}, "models": {}, "decode": {}, "speed": [], "failures": [], "skipped": []}
 
     def left(self):
         return self.options.budget - (time.monotonic() - self.begun)
@@ -127,6 +127,30 @@ class Check:
             self.results["models"][name] = wrong or "as on the CPU"
             self.save()
 
+    def decode(self):
+        """Steps of one token of large models by rapt-bench, whose weights are drawn here."""
+        import decode
+        import device
+        capability = self.results["machine"].get("capability", 0)
+        for name, packed in self.manifest["decoders"].items():
+            libraries = {arch: path for arch, path in packed["libraries"].items() if device.fits(arch, capability)}
+            if not libraries:
+                self.skip(f"{name}: the bundle has no code for sm_{capability}")
+                continue
+            with tempfile.TemporaryDirectory() as scratch:
+                weights = Path(scratch) / "weights"
+                try:
+                    decode.write_weights(weights, packed["interface"], packed["bytes"])
+                except OSError as problem:
+                    self.skip(f"{name}: its weights: {problem}")
+                    continue
+                for arch, library in libraries.items():
+                    printed = self.run(f"{name} {arch}", [HERE / "models" / "bin" / "rapt-bench", library, "--weights", weights, "--decode", self.options.steps,
+                                                          "--past", 16, "--repetitions", 5, "--accept-disturbed", "--output-format", "json"])
+                    if printed is not None:
+                        self.results["decode"][f"{name} {arch}"] = json.loads(printed)[0]
+                        self.save()
+
     def speed(self):
         """The attention programs, timed."""
         lines = self.options.out / "speed.jsonl"
@@ -161,6 +185,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path.cwd(), help="folder of results.json and table.md")
     parser.add_argument("--budget", type=float, default=540, help="seconds for all parts")
     parser.add_argument("--speed-budget", type=float, default=330, help="seconds for the part speed")
+    parser.add_argument("--steps", type=int, default=64, help="tokens of the part decode")
     parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS, help="machine is always among them")
     parser.add_argument("rest", nargs="*", help="options of speed.py, behind --")
     options = parser.parse_args()

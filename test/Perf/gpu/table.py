@@ -1,6 +1,11 @@
 """The page that run.py writes of its results."""
 
 
+def copy_speed(record):
+    """Bytes per second that a copy reads and writes."""
+    return 2 * record["copy_bytes"] / max(record["times"]["copy"]["ms"] / 1e3, 1e-9)  # a simulated one takes no time
+
+
 def figure(record, name):
     """TFLOP/s or GB/s of an operation in a record, and its share of the measured limit."""
     timed = record["times"].get(name)
@@ -8,7 +13,7 @@ def figure(record, name):
         return "-"
     seconds = timed["ms"] / 1e3
     wrong = " !" if name in record["wrong"] else ""
-    copied = 2 * record["copy_bytes"] / (record["times"]["copy"]["ms"] / 1e3)
+    copied = copy_speed(record)
     if name == "copy":
         return f"{copied / 1e9:,.0f} GB/s"
     if record["program"].endswith("decode") and name != "matmul":
@@ -37,6 +42,17 @@ def speed_table(program, records):
     return lines + ([f"- SM and memory clocks, temperature, power: {'; '.join(seen)}"] if seen else []) + [""]
 
 
+def decode_table(results):
+    """A row for each model and architecture. Every step reads the weights."""
+    copies = [copy_speed(record) for record in results["speed"] if "times" in record]
+    lines = ["## Decode", "", "Steps of one token of one sequence, bf16, with drawn weights; bytes are those of weights and cache, and the share is that of the copy.", "",
+             "| model | ms per token | tokens/s | GB/s | share |", "|---|---|---|---|---|"]
+    for name, row in results["decode"].items():
+        share = f"{100 * row['bytes_per_second'] / max(copies):.0f} %" if copies else "-"
+        lines.append(f"| {name} | {row['median_seconds'] * 1e3:.3f} | {row['units_per_second']:,.0f} | {row['bytes_per_second'] / 1e9:,.1f} | {share} |")
+    return lines + [""]
+
+
 def page(results):
     machine = results["machine"]
     lines = ["# GPU check", "", f"- Rapt: {results['commit']}", *(f"- {key}: {value}" for key, value in machine.items()), f"- seconds: {results['seconds']}", ""]
@@ -47,6 +63,8 @@ def page(results):
         lines += ["## Kernels", "", "| script | result | time |", "|---|---|---|", *(f"| {name} | {found['summary']} | {found['seconds']} s |" for name, found in results["scripts"].items()), ""]
     if results["models"]:
         lines += ["## Models", "", "| run | result |", "|---|---|", *(f"| {name} | {found} |" for name, found in results["models"].items()), ""]
+    if results["decode"]:
+        lines += decode_table(results)
     peers = [record["peers"] for record in results["speed"] if "peers" in record]
     timed = {}
     for record in results["speed"]:
