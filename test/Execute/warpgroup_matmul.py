@@ -115,6 +115,7 @@ def check_slices(of, label, transposed, rows):
     name = "tied_slices" if transposed else "slices"
     got, maps = run(of, name, [x, w], (rows, 264), "f32")
     checks.near(f"{name} of {rows} rows by {label}", error_of(got, x[:, 24:64], part.T if transposed else part, {}, "f32"), np.zeros((rows, 264)), 1)
+    checks.equal(f"{name} by {label}: both operands have tensor maps", np.array(maps), np.array(2))
 
 
 text = "attn.dim @rows min 0 max 4096\n" + "".join(entry(name, *case) for name, case in CASES.items()) + sliced(False) + sliced(True)
