@@ -119,7 +119,7 @@ def check_slices(of, label, transposed, rows):
 
 
 text = "attn.dim @rows min 0 max 4096\n" + "".join(entry(name, *case) for name, case in CASES.items()) + sliced(False) + sliced(True)
-others = kernels.Program(tools, "others", text)  # tiles for few rows
+others = program("others", text, "<columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>")
 for columns, tile in TILES.items():
     blocks = 2 if columns == 256 else 3
     made, label = program(f"tiles-{columns}", text, tile.format(blocks)), f"tiles of {columns} columns"
