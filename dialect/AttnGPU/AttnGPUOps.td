@@ -73,7 +73,8 @@ def AttnGPU_StoreRowsOp : AttnGPU_Op<"store_rows", [SingleBlock]> {
   let summary = "stores accumulators to rows anywhere in global memory";
   let description = [{
     The fragment's row i is row `row` + i, whose elements go to `dest` + offset(row + i) on: the region gives the offset in elements. `bounds` are the numbers of rows and columns; what is beyond them is not written. Elements are rounded to
-    `element`, and two are written at once, for which rows begin at multiples of two elements and their number of columns is even; with `elements` one at a time.
+    `element`, and two are written at once, for which rows begin at multiples of two elements and their number of columns is even; with `elements` one at a time. With `fours` neighboring threads exchange bf16 or f16 of two columns, and write four at once: rows
+    begin at multiples of four elements then, and their number of columns is one of four. The threads of a warp execute it together.
 
     ```mlir
     func.func @output(%o: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, %p: !llvm.ptr<1>, %i: index, %rows: index, %columns: index, %stride: index) {
@@ -87,10 +88,10 @@ def AttnGPU_StoreRowsOp : AttnGPU_Op<"store_rows", [SingleBlock]> {
     ```
   }];
   let arguments = (ins AttnGPU_FragmentType:$fragment, AttnGPU_GlobalPointer:$dest, Index:$row, Index:$row_bound, Index:$column_bound,
-                       TypeAttrOf<AnyFloat>:$element, UnitAttr:$elements);
+                       TypeAttrOf<AnyFloat>:$element, UnitAttr:$elements, UnitAttr:$fours);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $fragment `,` $dest `[` $row `]` `bounds` `(` $row_bound `,` $column_bound `)` `of` $element (`elements` $elements^)? attr-dict `:` qualified(type($fragment)) $body
+    $fragment `,` $dest `[` $row `]` `bounds` `(` $row_bound `,` $column_bound `)` `of` $element (`elements` $elements^)? (`fours` $fours^)? attr-dict `:` qualified(type($fragment)) $body
   }];
   let hasVerifier = 1;
 }

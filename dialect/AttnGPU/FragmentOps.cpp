@@ -65,6 +65,9 @@ LogicalResult StoreRowsOp::verify() {
     return emitOpError() << "stores accumulators, found " << getFragment().getType();
   if (!isRowOffset(getBody()))
     return emitOpError() << "has a region of a row that yields an offset";
+  if (getFours() && (getElements() || getElement().isF32() || getFragment().getType().getColumns() % 16 != 0))
+    return emitOpError() << "stores fours of bf16 or f16, of fragments of a multiple of 16 columns, found "
+                         << getFragment().getType() << " as " << getElement();
   return verifyAccess(*this, /*bounds=*/2, getElement(), getFragment().getType());
 }
 

@@ -236,6 +236,45 @@ func.func @f(%p: !llvm.ptr<1>, %i: index, %acc: !acc, %x: f32) {
 
 // -----
 
+// Pairs of f32 have 8 bytes already.
+!acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
+func.func @f(%p: !llvm.ptr<1>, %i: index, %acc: !acc) {
+  // expected-error@+1 {{stores fours of bf16 or f16, of fragments of a multiple of 16 columns, found '!attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>' as 'f32'}}
+  attn_gpu.store_rows %acc, %p[%i] bounds(%i, %i) of f32 fours : !acc {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
+  return
+}
+
+// -----
+
+// A pair has a neighbor in the same 16 columns.
+!acc = !attn_gpu.fragment<16x24xf32, #attn_gpu.mma<acc>>
+func.func @f(%p: !llvm.ptr<1>, %i: index, %acc: !acc) {
+  // expected-error@+1 {{stores fours of bf16 or f16, of fragments of a multiple of 16 columns, found '!attn_gpu.fragment<16x24xf32, #attn_gpu.mma<acc>>' as 'bf16'}}
+  attn_gpu.store_rows %acc, %p[%i] bounds(%i, %i) of bf16 fours : !acc {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
+  return
+}
+
+// -----
+
+// One at a time is not four at once.
+!acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
+func.func @f(%p: !llvm.ptr<1>, %i: index, %acc: !acc) {
+  // expected-error@+1 {{stores fours of bf16 or f16, of fragments of a multiple of 16 columns, found '!attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>' as 'bf16'}}
+  attn_gpu.store_rows %acc, %p[%i] bounds(%i, %i) of bf16 elements fours : !acc {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
+  return
+}
+
+// -----
+
 !acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
 func.func @f(%acc: !acc) {
   // expected-error@+1 {{yields one value for each result}}

@@ -44,6 +44,11 @@ func.func @of_a_warp(%a: !a, %b: !b, %p: !llvm.ptr<1>, %i: index, %x: f32) -> !p
   ^bb0(%row: index):
     attn_gpu.yield %row : index
   }
+  // CHECK: attn_gpu.store_rows %{{.*}}, %{{.*}}[%{{.*}}] bounds(%{{.*}}, %{{.*}}) of f16 fours : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>> {
+  attn_gpu.store_rows %bias, %p[%i] bounds(%i, %i) of f16 fours : !acc {
+  ^bb0(%row: index):
+    attn_gpu.yield %row : index
+  }
   // CHECK: attn_gpu.pack %{{.*}} : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>> -> !attn_gpu.fragment<16x64xf16, #attn_gpu.mma<a>>
   %packed = attn_gpu.pack %e : !acc -> !p
   return %packed : !p

@@ -52,7 +52,8 @@ gpu.module @kernels {
   // CHECK: %[[FINISHED:.*]] = attn_gpu.map(%[[LAST]]
   // CHECK: ^bb0(%{{.*}}: f32, %{{.*}}: index, %[[J:.*]]: index):
   // CHECK: arith.addi %[[J]], %c112
-  // CHECK: attn_gpu.store_rows %[[FINISHED]], %{{.*}}[%[[FIRST]]]
+  // CHECK: attn_gpu.store_rows %[[FINISHED]], %{{.*}}[%[[FIRST]]] bounds(%{{.*}}, %{{.*}}) of f16 fours :
+  // CHECK: attn_gpu.store_rows %[[FINISHED]], {{.*}} of f16 elements :
   func.func @loop(%a: !llvm.ptr, %b: !llvm.ptr, %made: i1, %x: memref<?x160xbf16>, %w: memref<160x128xbf16>, %bias: memref<128xf32>, %y: memref<?x128xf16>, %begin: index, %end: index, %n: index) {
     %c0 = arith.constant 0 : index
     scf.for %i = %begin to %end step %n {
@@ -90,6 +91,7 @@ gpu.module @kernels {
   // CHECK: attn_gpu.mbarrier_wait
   // CHECK: attn_gpu.fence_async
   // CHECK: attn_gpu.wgmma %{{.*}}, %{{.*}}, %{{.*}} transpose :
+  // CHECK: attn_gpu.store_rows {{.*}} of f32 :
   func.func @one(%x: memref<64x80xf16>, %w: memref<128x80xf16>, %y: memref<64x128xf32>) {
     attn_gpu.linear_tile %x, %w transposed outs(%y : memref<64x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64, wgmma} : memref<64x80xf16>, memref<128x80xf16>
     return

@@ -265,6 +265,35 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
     llvm.return
   }
 
+  // All threads exchange a pair with their neighbor: one of an odd number gives its first pair, and has four from 6 columns behind its own on. Rows and columns that are there are stored.
+  // CHECK-LABEL: llvm.func @store_fours
+  llvm.func @store_fours(%p: !llvm.ptr<1>, %f: f32, %m: i32) {
+    %c0 = arith.constant 0 : index
+    %c12 = arith.constant 12 : index
+    %rows = arith.index_cast %m : i32 to index
+    %acc = attn_gpu.fill %f : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>
+    // CHECK: %[[ODD:.*]] = arith.cmpi eq, %{{.*}}, %c1_i32 : i32
+    // CHECK: %[[PAIR:.*]] = llvm.bitcast %{{.*}} : vector<2xbf16> to i32
+    // CHECK: %[[GIVEN:.*]] = arith.select %[[ODD]]
+    // CHECK: %[[TAKEN:.*]] = nvvm.shfl.sync bfly %{{.*}}, %[[GIVEN]], %c1_i32, %c31_i32
+    // CHECK: %[[LOW:.*]] = arith.select %[[ODD]], %[[TAKEN]], %[[PAIR]]
+    // CHECK: llvm.insertelement %[[LOW]]
+    // CHECK: %[[HIGH:.*]] = arith.select %[[ODD]], %[[PAIR]], %[[TAKEN]]
+    // CHECK: %[[FOUR:.*]] = llvm.insertelement %[[HIGH]]
+    // CHECK: %[[BEHIND:.*]] = arith.select %[[ODD]], %c6_i32, %c0_i32
+    // CHECK: %[[COLUMN:.*]] = arith.addi
+    // CHECK: scf.if
+    // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[COLUMN]], %c12
+    // CHECK: scf.if %[[INSIDE]]
+    // CHECK: llvm.store %[[FOUR]], %{{.*}} {alignment = 8 : i64} : vector<2xi32>, !llvm.ptr<1>
+    // CHECK: nvvm.shfl.sync
+    attn_gpu.store_rows %acc, %p[%c0] bounds(%rows, %c12) of bf16 fours : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>> {
+    ^bb0(%row: index):
+      attn_gpu.yield %row : index
+    }
+    llvm.return
+  }
+
   // A lane takes every 32nd number. The ends of 32 bits stand for all that is beyond them.
   // CHECK-LABEL: llvm.func @range
   llvm.func @range(%n: i32) -> i64 {

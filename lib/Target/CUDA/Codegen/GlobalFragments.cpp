@@ -172,6 +172,12 @@ struct LowerStoreRows : OpConversionPattern<StoreRowsOp> {
     llvm::MapVector<int64_t, SmallVector<int64_t>> rows; // the numbers of elements by their row
     for (int64_t index = 0; index < type.getElements(); ++index)
       rows[type.getDistance(index).row].push_back(index);
+    if (op.getFours()) {
+      for (const auto &[distance, indices] : rows)
+        storeFours(op, adaptor, firstRow, column, distance, indices, rewriter);
+      rewriter.eraseOp(op);
+      return success();
+    }
     const int64_t step = op.getElements() ? 1 : 2;
     for (const auto &[distance, indices] : rows) {
       const Value row = rewriter.createOrFold<arith::AddIOp>(
@@ -201,22 +207,71 @@ private:
     return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
   }
 
+  /// Stores a row of a thread's pairs of columns. A thread of an even number takes the pair of its neighbor behind its
+  /// own in the first 8 of 16 columns, and one of an odd number the pair before its own in the second 8: both have 4.
+  static void storeFours(StoreRowsOp op, OneToNOpAdaptor adaptor, Value firstRow, Value column, int64_t distance,
+                         ArrayRef<int64_t> indices, OpBuilder &builder) {
+    const Location loc = op.getLoc();
+    const FragmentType type = op.getFragment().getType();
+    const Type i32 = builder.getI32Type(), fours = VectorType::get(2, i32);
+    Ints ints(builder, loc);
+    const Value isOdd = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, ints.thread(2), ints.constant(1));
+    auto choose = [&](Value ofOdd, Value ofEven) -> Value {
+      return arith::SelectOp::create(builder, loc, isOdd, ofOdd, ofEven);
+    };
+    SmallVector<Value> stored;
+    for (size_t i = 0; i < indices.size(); i += 4) {
+      Value words[2];
+      for (auto [half, word] : llvm::enumerate(words))
+        word = LLVM::BitcastOp::create(
+            builder, loc, i32,
+            pairOf(builder, loc, op.getElement(), adaptor.getFragment().slice(indices[i + 2 * half], 2)));
+      const Value taken = NVVM::ShflOp::create(builder, loc, i32, ints.constant(-1), choose(words[0], words[1]),
+                                               ints.constant(1), ints.constant(31), NVVM::ShflKind::bfly, UnitAttr());
+      Value four = LLVM::PoisonOp::create(builder, loc, fours);
+      four = LLVM::InsertElementOp::create(builder, loc, four, choose(taken, words[0]), ints.constant(0));
+      stored.push_back(LLVM::InsertElementOp::create(builder, loc, four, choose(words[1], taken), ints.constant(1)));
+    }
+    const int64_t behind = type.getDistance(indices[2]).column - type.getDistance(indices[0]).column - 2;
+    const Value at =
+        builder.createOrFold<arith::AddIOp>(loc, column, ints.index(choose(ints.constant(behind), ints.constant(0))));
+    const Value row = builder.createOrFold<arith::AddIOp>(
+        loc, firstRow, arith::ConstantIndexOp::create(builder, loc, distance).getResult());
+    const Value isInside =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, row, adaptor.getRowBound().front());
+    emitIf(builder, loc, isInside, [&] {
+      const Value first = arith::AddIOp::create(builder, loc, offsetOf(op, row, builder), at);
+      const Value pointer = LLVM::GEPOp::create(builder, loc, adaptor.getDest().front().getType(), op.getElement(),
+                                                adaptor.getDest().front(), ArrayRef<LLVM::GEPArg>{ints.wide(first)});
+      for (auto [i, value] : llvm::enumerate(stored)) {
+        const int64_t behindFirst = type.getDistance(indices[4 * i]).column;
+        emitIf(builder, loc, isBelow(op, at, behindFirst, adaptor.getColumnBound().front(), builder), [&] {
+          LLVM::StoreOp::create(builder, loc, value, advance(builder, loc, pointer, Value(), behindFirst * 2), 8);
+        });
+      }
+    });
+  }
+
+  /// Whether a column is inside of the bound; null where all columns of the fragment are.
+  static Value isBelow(StoreRowsOp op, Value column, int64_t distance, Value bound, OpBuilder &builder) {
+    APInt constant;
+    if (matchPattern(bound, m_ConstantInt(&constant)) &&
+        constant.getSExtValue() >= op.getFragment().getType().getColumns())
+      return {};
+    const Location loc = op.getLoc();
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                 builder.createOrFold<arith::AddIOp>(
+                                     loc, column, arith::ConstantIndexOp::create(builder, loc, distance).getResult()),
+                                 bound);
+  }
+
   /// Stores one element or two, `distance` columns behind the thread's first one.
   static void storeAt(StoreRowsOp op, ValueRange values, Value pointer, Value column, int64_t distance, Value bound,
                       OpBuilder &builder) {
     const Location loc = op.getLoc();
     const Type element = op.getElement();
     const int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-    Value isInside;
-    APInt constant;
-    if (!matchPattern(bound, m_ConstantInt(&constant)) ||
-        constant.getSExtValue() < op.getFragment().getType().getColumns())
-      isInside =
-          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
-                                builder.createOrFold<arith::AddIOp>(
-                                    loc, column, arith::ConstantIndexOp::create(builder, loc, distance).getResult()),
-                                bound);
-    emitIf(builder, loc, isInside, [&] {
+    emitIf(builder, loc, isBelow(op, column, distance, bound, builder), [&] {
       Value value = values.size() == 2 ? pairOf(builder, loc, element, values)
                     : element.isF32()  ? values[0]
                                        : Value(arith::TruncFOp::create(builder, loc, element, values[0]));

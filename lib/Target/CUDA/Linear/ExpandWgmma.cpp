@@ -47,7 +47,7 @@ struct Epilogue : LinearTileCode {
     SmallVector<Value> parts;
     for (int64_t group = 0; group < groups; ++group)
       parts.push_back(ColumnsOp::create(b, sums, acc, group * kGroup));
-    LinearTileCode::store(parts);
+    LinearTileCode::store(parts, /*fours=*/true);
   }
 };
 

@@ -117,20 +117,24 @@ Value LinearTileCode::finished(Value acc, Value column) {
   return map.getResult(0);
 }
 
-void LinearTileCode::store(ValueRange values) {
-  // Pairs of columns are stored at once where rows begin at multiples of two, and have whole pairs.
-  Value odd = arith::AndIOp::create(b, result.sizes[1], index(1));
-  Value arePairs = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, odd, index(0)),
-                                         result.isAligned(b, 2 * result.element.getIntOrFloatBitWidth() / 8));
+void LinearTileCode::store(ValueRange values, bool fours) {
+  // Pairs or fours of columns are stored at once where rows begin at multiples of as many, and have whole ones.
+  const int64_t bytes = result.element.getIntOrFloatBitWidth() / 8;
+  fours &= bytes == 2;
+  const int64_t count = fours ? 4 : 2;
+  Value rest = arith::AndIOp::create(b, result.sizes[1], index(count - 1));
+  Value areWhole = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, index(0)),
+                                         result.isAligned(b, count * bytes));
   for (auto [group, acc] : llvm::enumerate(values)) {
     Value column = add(firstColumn, index(int64_t(group) * kGroup)), value = finished(acc, column);
-    auto branch = scf::IfOp::create(b, arePairs, /*withElseRegion=*/true);
+    auto branch = scf::IfOp::create(b, areWhole, /*withElseRegion=*/true);
     for (bool elements : {false, true}) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
       auto store = StoreRowsOp::create(b, value, result.pointerAt(b, column), firstRow, result.sizes[0],
                                        Value(arith::SubIOp::create(b, result.sizes[1], column)),
                                        TypeAttr::get(result.element), elements ? b.getUnitAttr() : UnitAttr());
+      store.setFours(fours && !elements);
       Block *block = b.createBlock(&store.getBody(), {}, b.getIndexType(), b.getLoc());
       YieldOp::create(b, rowOffset(b, result, block->getArgument(0)));
     }

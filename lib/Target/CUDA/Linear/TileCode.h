@@ -50,7 +50,8 @@ protected:
                 bool elements, int64_t elementsOfTile = 1);
 
   /// Stores the results of the sums, 16 columns after 16: operands of the epilogue are in registers for one at a time.
-  void store(ValueRange sums);
+  /// With `fours` four bf16 or f16 are stored at once where rows allow it, and else one; without, two or one.
+  void store(ValueRange sums, bool fours = false);
 
   mlir::ImplicitLocOpBuilder b;
   GlobalArray result;
