@@ -121,6 +121,9 @@ private:
 
   /// The token in a column, which may lie behind the last one.
   Token read(ImplicitLocOpBuilder &b, const Tokens &of, Value row, Value column) {
+    if (of.ids && of.width % kGroup == 0) // no column lies behind the last one
+      return {tensor::ExtractOp::create(b, of.ids, ValueRange{row, column}),
+              tensor::ExtractOp::create(b, of.logits, ValueRange{row, column})};
     Value inside = arith::MinSIOp::create(b, column, index(b, of.width - 1)), none = integer(b, -1);
     if (of.ids) {
       Value id = tensor::ExtractOp::create(b, of.ids, ValueRange{row, inside});
@@ -215,8 +218,7 @@ private:
       for (int64_t member = 0; member < std::min(kGroup, of.width); ++member) {
         Value column = combined(b, i[1], kGroup, index(b, member));
         Token other = read(b, of, i[0], column);
-        Value exists = compare(b, arith::CmpIPredicate::slt, column, index(b, of.width)),
-              isEarlier = arith::AndIOp::create(b, exists, compare(b, arith::CmpIPredicate::slt, column, i[2])),
+        Value isEarlier = compare(b, arith::CmpIPredicate::slt, column, i[2]),
               isOne = arith::OrIOp::create(b, isToken(b, own.id), isToken(b, other.id));
         Value before = arith::OrIOp::create(b, isBefore(b, other, own), select(b, isOne, no, isEarlier));
         count = arith::AddIOp::create(b, count, arith::ExtUIOp::create(b, i32, before));
@@ -237,10 +239,11 @@ private:
     Value found = points({parts, count}, {i32}, [&](ImplicitLocOpBuilder &b, Indices i) {
       Value column = integer(b, -1);
       for (int64_t member = 0; member < std::min(kGroup, of.width); ++member) {
-        Value at = combined(b, i[1], kGroup, index(b, member));
-        Value inside = arith::MinSIOp::create(b, at, index(b, of.width - 1));
-        Value one = tensor::ExtractOp::create(b, rank, ValueRange{i[0], inside});
-        column = select(b, compare(b, arith::CmpIPredicate::eq, one, toId(b, i[2])), toId(b, inside), column);
+        Value place = combined(b, i[1], kGroup, index(b, member));
+        if (of.width % kGroup != 0)
+          place = arith::MinSIOp::create(b, place, index(b, of.width - 1));
+        Value one = tensor::ExtractOp::create(b, rank, ValueRange{i[0], place});
+        column = select(b, compare(b, arith::CmpIPredicate::eq, one, toId(b, i[2])), toId(b, place), column);
       }
       return SmallVector<Value>{column};
     })[0];

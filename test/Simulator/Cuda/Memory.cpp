@@ -196,6 +196,8 @@ EXPORT cuEventRecord(Event event, Stream stream) {
   StreamHandle &target = stream ? *stream : state.defaultStream;
   if (target.isCapturing()) // it orders the graph's kernels, and has no time
     return Success;
+  if (event->hasTime) // which is that behind the work before
+    state.finishCopies(target);
   event->time = state.clock;
   event->stream = &target;
   event->copies = target.copiesDone + target.copies.size();

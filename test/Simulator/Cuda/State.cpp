@@ -51,9 +51,14 @@ Result State::issue(Stream stream, Work work) {
     return Success;
   }
   finishCopies(target);
-  if (target.failure == Success)
-    target.failure = work();
+  perform(target, work);
   return target.failure;
+}
+
+void State::perform(StreamHandle &stream, const Work &work) {
+  ++clock;
+  if (stream.failure == Success)
+    stream.failure = work();
 }
 
 Result State::issueCopy(Stream stream, const void *from, Work work) {
@@ -74,8 +79,7 @@ Result State::issueCopy(Stream stream, const void *from, Work work) {
 
 void State::finishCopies(StreamHandle &stream, uint64_t upTo) {
   for (; !stream.copies.empty() && stream.copiesDone < upTo; ++stream.copiesDone) {
-    if (stream.failure == Success)
-      stream.failure = stream.copies.front()();
+    perform(stream, stream.copies.front());
     stream.copies.pop_front();
   }
   if (stream.copies.empty())
@@ -95,6 +99,6 @@ Result State::run(const FunctionHandle &function, const ptx::LaunchOptions &opti
             finding.text.c_str());
   if (!status)
     fprintf(stderr, "kernel %s: %s\n", function.kernel->name.c_str(), status.error().message.c_str());
-  clock += int64_t(options.grid[0]) * options.grid[1] * options.grid[2];
+  clock += int64_t(options.grid[0]) * options.grid[1] * options.grid[2] - 1;
   return !status ? InvalidValue : findings.empty() ? Success : LaunchFailed;
 }

@@ -73,7 +73,7 @@ struct State {
   std::map<const std::byte *, size_t> pinned; ///< memory of the host, and its bytes
   uint64_t mostPinned, mostCopies;            ///< bytes that there are, and copies to the device that succeed
   Counts counts;
-  int64_t clock = 0; ///< microseconds of kernels: one for each thread block
+  int64_t clock = 0; ///< microseconds: one for each operation, of kernels one for each thread block
 
   State();
   ~State();
@@ -83,6 +83,7 @@ struct State {
   bool forbidsInCapture();
   /// Does the work, or captures it.
   Result issue(Stream stream, Work work);
+  void perform(StreamHandle &stream, const Work &work);
   /// A copy to the device. From pinned memory it is done when something waits for it, so that memory which changes too
   /// early is seen.
   Result issueCopy(Stream stream, const void *from, Work work);
