@@ -37,8 +37,6 @@ std::optional<int64_t> channelsOf(const AttentionOperands &o, unsigned i, Ranked
   return type.getDimSize(*at);
 }
 
-bool isFloat(Type element) { return element.isF32() || element.isBF16() || element.isF16(); }
-
 /// Whether numbers are multiplied as f32.
 bool multipliesFloats(const AttentionOperands &o) {
   const Type element = elementOf(o.query);
@@ -49,8 +47,6 @@ bool multipliesFloats(const AttentionOperands &o) {
 std::string refusal(attn::AttentionOp op, int64_t &channels) {
   using Dim = AttentionOperands::Dim;
   AttentionOperands o(op);
-  if (!isFloat(elementOf(o.query)) || !isFloat(elementOf(o.key)) || !isFloat(elementOf(o.value)))
-    return "queries, keys or values are quantized";
   if (o.additive)
     return "an additive similarity is no matmul";
   if (o.secondQuery)
