@@ -10,6 +10,9 @@ using namespace rapt::attn_gpu;
 namespace {
 
 constexpr int64_t kMostChannels = 256, kThreadsOfWarp = 32, kCopyingWarps = 4;
+/// Sums that a thread can hold beside the operands of matmuls of f32.
+constexpr int64_t kMostSums = 160;
+constexpr int64_t kMostSharedBytes = 227 * 1024;
 /// The rows of a warp's fragments are a multiple of this; those of a warpgroup of four warps of four times as many.
 constexpr int64_t kRowsOfWarp = 16;
 
@@ -22,9 +25,18 @@ bool fit(int64_t a, int64_t b) { return ShapedType::isDynamic(a) || ShapedType::
 
 /// A tile with all channels, in boxes of 128 bytes.
 TileType tileOf(int64_t rows, int64_t channels, Type element) {
-  constexpr int64_t box = 64;
-  return TileType::get(element.getContext(), rows, llvm::alignTo(channels, box), element, /*swizzle=*/box * 2);
+  constexpr int64_t bytes = 128;
+  return TileType::get(element.getContext(), rows, llvm::alignTo(channels, bytes * 8 / element.getIntOrFloatBitWidth()),
+                       element,
+                       /*swizzle=*/bytes);
 }
+
+/// The bytes of such a tile, which need not be well formed yet.
+int64_t bytesOf(int64_t rows, int64_t channels, Type element) {
+  return rows * int64_t(llvm::alignTo(channels * element.getIntOrFloatBitWidth() / 8, 128));
+}
+
+Type elementOf(Value array) { return shapeOf(array).getElementType(); }
 
 /// Verifies that a region, if it is there, takes and yields `types`.
 LogicalResult verifyRegion(Operation *op, Region &region, StringRef name, TypeRange taken, TypeRange yielded) {
@@ -56,21 +68,26 @@ int64_t AttentionTileOp::getCopyingThreads() { return getWgmma() ? kCopyingWarps
 
 int64_t AttentionTileOp::getStages() { return getWgmma() ? 2 : 1; }
 
-TileType AttentionTileOp::getQueryTile() {
-  return tileOf(getRows(), getChannels(), shapeOf(getQuery()).getElementType());
+bool AttentionTileOp::multipliesFloats() {
+  const Type query = elementOf(getQuery());
+  return query.isF32() || elementOf(getKey()) != query || elementOf(getValue()) != query;
 }
 
-TileType AttentionTileOp::getKeyTile() {
-  return tileOf(getKeys(), getChannels(), shapeOf(getQuery()).getElementType());
-}
+TileType AttentionTileOp::getQueryTile() { return tileOf(getRows(), getChannels(), elementOf(getQuery())); }
 
-TileType AttentionTileOp::getValueTile() {
-  return tileOf(getKeys(), getValueChannels(), shapeOf(getQuery()).getElementType());
-}
+TileType AttentionTileOp::getKeyTile() { return tileOf(getKeys(), getChannels(), elementOf(getKey())); }
+
+TileType AttentionTileOp::getValueTile() { return tileOf(getKeys(), getValueChannels(), elementOf(getValue())); }
+
+TileType AttentionTileOp::getProbabilityTile() { return tileOf(getRows(), getKeys(), Float32Type::get(getContext())); }
 
 int64_t AttentionTileOp::getSharedBytes() {
-  const int64_t barriers = getWgmma() ? 8 * (1 + 4 * getStages()) : 0;
-  return getQueryTile().getBytes() + getStages() * (getKeyTile().getBytes() + getValueTile().getBytes()) + barriers;
+  const int64_t barriers = getWgmma() ? 8 * (1 + 4 * getStages()) : 0,
+                probabilities = multipliesFloats() ? bytesOf(getRows(), getKeys(), Float32Type::get(getContext())) : 0;
+  return bytesOf(getRows(), getChannels(), elementOf(getQuery())) +
+         getStages() * (bytesOf(getKeys(), getChannels(), elementOf(getKey())) +
+                        bytesOf(getKeys(), getValueChannels(), elementOf(getValue()))) +
+         probabilities + barriers;
 }
 
 LogicalResult RangeOp::verify() {
@@ -79,11 +96,37 @@ LogicalResult RangeOp::verify() {
   return success();
 }
 
+/// Matmuls of f32 need more of the schedule than rows, keys and warps that fit each other.
+static LogicalResult verifyFloats(AttentionTileOp op) {
+  if (!op.multipliesFloats()) {
+    if (op.getFloatMatmul())
+      return op.emitOpError() << "multiplies " << elementOf(op.getQuery()) << ", not f32";
+    return success();
+  }
+  if (op.getWgmma())
+    return op.emitOpError() << "needs query, key and value of bf16 or of f16 for the schedule 'wgmma'";
+  constexpr int64_t kMostExtent = 1024;
+  const int64_t rows = op.getRows(), keys = op.getKeys();
+  auto refuse = [&] {
+    return op.emitOpError() << "has a schedule of " << rows << " rows, " << keys << " keys and " << op.getWarps()
+                            << " warps; ";
+  };
+  if (rows > kMostExtent || keys > kMostExtent)
+    return refuse() << "matmuls of f32 take up to " << kMostExtent << " of each";
+  const int64_t sums = rows * (keys + llvm::alignTo(op.getValueChannels(), 8)) / op.getThreads();
+  if (sums > kMostSums)
+    return refuse() << "a thread would have " << sums << " scores and sums of f32, more than " << kMostSums;
+  if (op.getSharedBytes() > kMostSharedBytes)
+    return refuse() << "it needs more than " << kMostSharedBytes << " bytes of shared memory";
+  for (TileType tile : {op.getQueryTile(), op.getKeyTile(), op.getValueTile()})
+    if (!canCopyRows(tile, op.getCopyingThreads()))
+      return refuse() << "its threads cannot copy " << tile << " by whole rows";
+  return success();
+}
+
 LogicalResult AttentionTileOp::verify() {
   ShapedType query = shapeOf(getQuery()), key = shapeOf(getKey()), value = shapeOf(getValue()),
              result = shapeOf(getResult());
-  if (query.getElementType() != key.getElementType() || key.getElementType() != value.getElementType())
-    return emitOpError() << "needs query, key and value of one element type";
   const int64_t keyRank = getTable() ? 3 : 2;
   if (query.getRank() != result.getRank() || key.getRank() != keyRank || value.getRank() != keyRank)
     return emitOpError() << "needs key and value of rank " << keyRank << " and a result of the query's rank";
@@ -104,13 +147,18 @@ LogicalResult AttentionTileOp::verify() {
                          << " to " << kMostCoordinates << " coordinates each, for the schedule 'wgmma'";
   if (getSink() && !fit(shapeOf(getSink()).getDimSize(0), getHeads()))
     return emitOpError() << "needs a sink for each head";
-  if (getLse() && !llvm::all_of_zip(shapeOf(getLse()).getShape(), result.getShape().drop_back(), fit))
-    return emitOpError() << "needs a log-sum-exp of the result's dims but the last";
+  for (Value ofRows : {getLse(), getSum()})
+    if (ofRows && !llvm::all_of_zip(shapeOf(ofRows).getShape(), result.getShape().drop_back(), fit))
+      return emitOpError() << "needs a log-sum-exp and a sum of the result's dims but the last";
+  if (getSum() && !getLse())
+    return emitOpError() << "has a sum without the largest score";
   const int64_t multiple = int64_t(getWarps()) * kRowsOfWarp;
   if (getRows() % multiple != 0 || getKeys() % kRowsOfWarp != 0 || getHeads() > int64_t(getRows()) ||
       (getWgmma() && (getWarps() % 4 != 0 || getWarps() > 12 || getRows() != getWarps() * kRowsOfWarp)))
     return emitOpError() << "has a schedule of " << getRows() << " rows, " << getKeys() << " keys and " << getWarps()
                          << " warps; it needs a multiple of " << multiple << " rows and of " << kRowsOfWarp << " keys";
+  if (failed(verifyFloats(*this)))
+    return failure();
   Builder b(getContext());
   Type index = b.getIndexType(), f32 = b.getF32Type(), i1 = b.getI1Type();
   if (failed(verifyRegion(*this, getScore(), "score", {f32, index, index}, {f32})) ||

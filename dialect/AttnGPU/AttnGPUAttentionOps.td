@@ -40,12 +40,15 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
   let summary = "attention of a tile of queries, by a thread block";
   let description = [{
     `result = softmax(scale * query . key) . value` of one key/value head: query [queries, d] and result [queries, dv], or [queries, heads, d] and [queries, heads, dv] of the query heads of a group; the rows of the
-    matmuls are the heads of the first query, then of the next, at most `rows`. `lse` gets the natural logarithm of the sums of exponentials. `sink`, [heads] or one number, has a logit without a value for each head.
+    matmuls are the heads of the first query, then of the next, at most `rows`. `lse` gets the natural logarithm of the sums of exponentials; with `sum`, `lse` gets the largest score of each row and `sum` the
+    sum of the exponentials of the distances to it, so that large scores swallow no sum. `sink`, [heads] or one number, has a logit without a value for each head.
 
     Key is [n, d] and value [n, dv]. With `table(%table, %first, %count)` they are in blocks of a cache, [blocks, positions, d] and [blocks, positions, dv]: key j is the one at position `first + j` of a sequence whose
     block i is block `table[i]` of the cache, and there are `count` of them.
 
     All threads of the block execute the op: `warps` of them compute, and a KV block has `keys` keys. The instructions are `mma.sync`, or with `wgmma` those of sm_90a: four warps more copy keys and values then.
+
+    Queries, keys and values that are not all bf16, or all f16, are multiplied as f32, as `float` tells (`attn_gpu.multiply`); `fma` without it. Their probabilities stay f32.
 
     With `wgmma`, `maps(%key_map at [...], %value_map at [...] if %made)` names tensor maps of the arrays that keys and values are in, if `made` says that they have some: TMA copies them then. The coordinates are those of the first key or value: channel, row
     and what other dims the array has.
@@ -68,26 +71,26 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
     }
     ```
   }];
-  let arguments = (ins AttnGPU_Array<[BF16, F16], [2, 3]>:$query, AttnGPU_Array<[BF16, F16], [2, 3]>:$key, AttnGPU_Array<[BF16, F16], [2, 3]>:$value, F32:$scale,
+  let arguments = (ins AttnGPU_Array<AttnGPU_Floats, [2, 3]>:$query, AttnGPU_Array<AttnGPU_Floats, [2, 3]>:$key, AttnGPU_Array<AttnGPU_Floats, [2, 3]>:$value, F32:$scale,
                        Optional<AttnGPU_Array<[I32], [1]>>:$table, Optional<Index>:$first, Optional<Index>:$count,
                        Optional<AttnGPU_MapPointer>:$keyMap, Variadic<Index>:$keyAt, Optional<AttnGPU_MapPointer>:$valueMap, Variadic<Index>:$valueAt, Optional<I1>:$made,
                        Optional<AttnGPU_Array<AttnGPU_Floats, [1]>>:$sink,
-                       AttnGPU_Array<AttnGPU_Floats, [2, 3]>:$result, Optional<AttnGPU_Array<[F32], [1, 2]>>:$lse,
+                       AttnGPU_Array<AttnGPU_Floats, [2, 3]>:$result, Optional<AttnGPU_Array<[F32], [1, 2]>>:$lse, Optional<AttnGPU_Array<[F32], [1, 2]>>:$sum,
                        ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$keys,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, UnitAttr:$wgmma);
+                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, UnitAttr:$wgmma, OptionalAttr<AttnGPU_FloatMatmul>:$float_matmul);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$score, AnyRegion:$mask, AnyRegion:$blocks);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `scale` $scale (`table` `(` $table^ `,` $first `,` $count `:` type($table) `)`)?
+    $query `,` $key `,` $value `scale` $scale (`float` $float_matmul^)? (`table` `(` $table^ `,` $first `,` $count `:` type($table) `)`)?
     (`maps` `(` $keyMap^ `at` `[` $keyAt `]` `,` $valueMap `at` `[` $valueAt `]` `if` $made `:` type($keyMap) `,` type($valueMap) `)`)? (`sink` `(` $sink^ `:` type($sink) `)`)?
-    `outs` `(` $result (`,` $lse^)? `:` type($result) (`,` type($lse)^)? `)` attr-dict
+    `outs` `(` $result (`,` $lse^)? `:` type($result) (`,` type($lse)^)? `)` (`sum` `(` $sum^ `:` type($sum) `)`)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) (`->` type($results)^)? custom<TileRegions>($score, $mask, $blocks)
   }];
   let hasVerifier = 1;
   let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() {
-      const unsigned count = getLse() ? 2 : 1;
+      const unsigned count = 1 + (getLse() ? 1 : 0) + (getSum() ? 1 : 0);
       return ::mlir::MutableOperandRange(*this, getNumOperands() - count, count);
     }
     /// Query heads of a group.
@@ -100,12 +103,16 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
     int64_t getSharedBytes();
     /// Those that copy keys and values: all, or with `wgmma` the first ones.
     int64_t getCopyingThreads();
+    /// Whether its numbers are multiplied as f32.
+    bool multipliesFloats();
     /// Blocks of keys, and of values, in shared memory at a time.
     int64_t getStages();
     /// The tiles in shared memory.
     TileType getQueryTile();
     TileType getKeyTile();
     TileType getValueTile();
+    /// The probabilities of a block of keys, in f32: of a tile that multiplies f32 alone.
+    TileType getProbabilityTile();
   }];
 }
 

@@ -78,8 +78,8 @@ def AttnGPU_LoadMatrixOp : AttnGPU_Op<"load_matrix"> {
 def AttnGPU_StoreMatrixOp : AttnGPU_Op<"store_matrix"> {
   let summary = "stores accumulators to shared memory";
   let description = [{
-    Rounds the elements to the tile's element type and writes element (i, j) to the tile's (row + i, column + j). `row` is a multiple of 8 and `column` one of 16. Lowers to `stmatrix` from sm_90 on, else to
-    stores of two elements.
+    Rounds the elements to the tile's element type and writes element (i, j) to the tile's (row + i, column + j). `row` is a multiple of 8 and `column` one of 16. Lowers to `stmatrix` from sm_90 on, else, and
+    to a tile of f32, to stores of two elements.
 
     ```mlir
     func.func @output(%o: !attn_gpu.fragment<64x64xf32, #attn_gpu.wgmma<acc>>, %t: !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, %i: index) {

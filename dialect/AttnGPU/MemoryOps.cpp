@@ -59,8 +59,8 @@ LogicalResult StoreMatrixOp::verify() {
   const Type element = getTile().getType().getElementType();
   if (fragment.getLayout().isPacked() || !fragment.getElementType().isF32() || element.isInteger())
     return emitOpError() << "stores accumulators as floats, found " << fragment << " to " << getTile().getType();
-  if (element.isF32())
-    return emitOpError() << "stores bf16 or f16, found " << getTile().getType();
+  if (element.isF32() && !isa<MmaLayoutAttr>(fragment.getLayout()))
+    return emitOpError() << "stores f32 of the layout mma<acc>, found " << fragment;
   return verifyPosition(*this, getTile().getType(), getRow(), getColumn(), fragment.getRows(), fragment.getColumns(),
                         16);
 }

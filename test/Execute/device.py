@@ -178,10 +178,16 @@ class Device:
         scratch_of.restype = ctypes.c_int64
         return scratch_of(extents, ctypes.c_int64(WORKERS))
 
+    def status_of(self, library, entry, buffers, extents):
+        *pointers, scratch = [ctypes.c_void_p(buffer.value) for buffer in buffers]
+        return getattr(library, entry)(ctypes.byref(self.env), *pointers, extents, scratch)
+
     def start(self, library, entry, buffers, extents):
         """Starts the kernels of an entry. `buffers`: the GPU's memory for its arrays in order, and for its scratch."""
-        *pointers, scratch = [ctypes.c_void_p(buffer.value) for buffer in buffers]
-        status = getattr(library, entry)(ctypes.byref(self.env), *pointers, extents, scratch)
+        self.check(self.status_of(library, entry, buffers, extents), entry)
+
+    def check(self, status, entry):
+        """Raises the problem of a launch, if there was one."""
         if self.problem:
             problem, self.problem = self.problem, None
             raise problem
@@ -190,13 +196,18 @@ class Device:
     def run(self, library, entry, arrays, extents, shifts=None):
         """`arrays` of the entry, in order: they are copied to the GPU and back. Whether nothing was written beyond them is checked. `shifts`: how many bytes behind
         a multiple of 64 each begins."""
-        sizes = [array.nbytes for array in arrays] + [self.scratch_bytes(library, entry, extents)]
+        scratch = self.scratch_bytes(library, entry, extents)
+        self.call_with(arrays, scratch, lambda buffers: self.status_of(library, entry, buffers, extents), entry, shifts)
+
+    def call_with(self, arrays, scratch, start, entry, shifts=None):
+        """Calls `start` with the GPU's memory for copies of `arrays` and for so many bytes of scratch, which starts kernels and returns a status."""
+        sizes = [array.nbytes for array in arrays] + [scratch]
         shifts = [*(shifts or [0] * len(arrays)), 0]
         buffers = [self.memory(size + shift) for size, shift in zip(sizes, shifts)]
         addresses = [ctypes.c_uint64(buffer.value + shift) for buffer, shift in zip(buffers, shifts)]
         for address, array in zip(addresses, arrays):
             self.write(address, np.ascontiguousarray(array))
-        self.start(library, entry, addresses, extents)
+        self.check(start(addresses), entry)
         for buffer, address, array, size in zip(buffers, addresses, arrays + [None], sizes):
             copy = np.empty(size + GUARD, np.uint8)
             self.read(address, copy)

@@ -234,11 +234,13 @@ def filled(program, cache, keys, values, table):
     return program.compiled("fill", arrays, [], (sum(lengths), *table.shape, len(cache)), in_place=(0,))[0]
 
 
-def tools(description):
+def tools(description, add_options=None):
     parser = argparse.ArgumentParser(description=description)
     for name in ("--raptc", "--reference", "--clang", "--scratch"):
         parser.add_argument(name, required=True)
     parser.add_argument("--options", nargs="*", default=[], help="for raptc, without the leading dashes")
+    if add_options:
+        add_options(parser)
     parsed = parser.parse_args()
     parsed.options = ["--" + option for option in parsed.options]
     parsed.device = device.Device() if "--target=cuda" in parsed.options else None

@@ -1,4 +1,4 @@
-"""A compiled library with a packed weight file, called without the runtime, as rapt/artifact.h says."""
+"""A compiled library with a packed weight file, called without the runtime, as rapt/artifact.h says, on the host or on a GPU."""
 
 import ctypes
 import json
@@ -7,6 +7,7 @@ import struct
 
 import numpy as np
 
+import device
 import kernels
 import processor
 
@@ -24,9 +25,10 @@ processor.ask_for_tiles()  # as the runtime does
 
 
 class Model:
-    """`library` is a Path; its name without suffix is the prefix of its symbol and of its weight file's name."""
+    """`library` is a Path; its name without suffix is the prefix of its symbol and of its weight file's name. `gpu`: the device.Device of code for one, where
+    the weights are copied to."""
 
-    def __init__(self, library):
+    def __init__(self, library, gpu=None):
         self.library = ctypes.CDLL(str(library))
         artifact = Artifact.in_dll(self.library, f"{library.stem}_module")
         self.entries = {artifact.entries[i].name.decode(): artifact.entries[i] for i in range(artifact.entry_count)}
@@ -34,18 +36,33 @@ class Model:
         with open(file, "rb") as opened:
             self.file = mmap.mmap(opened.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
         # magic, version, sections, two ids, size; then the first section's name and place
-        offset, = struct.unpack_from("<Q", self.file, 8 + 4 + 4 + 16 + 16 + 8 + 64)
-        self.weights = ctypes.addressof(ctypes.c_char.from_buffer(self.file)) + offset
+        offset, size = struct.unpack_from("<QQ", self.file, 8 + 4 + 4 + 16 + 16 + 8 + 64)
+        self.weights, self.gpu = ctypes.addressof(ctypes.c_char.from_buffer(self.file)) + offset, gpu
+        if gpu:
+            self.on_gpu = gpu.memory(size)
+            gpu.write(self.on_gpu, np.frombuffer(self.file, np.uint8, size, offset))
 
     def run(self, name, arrays, dims, workers):
+        """`workers` are threads of the host: a GPU has the number that belongs to the ABI."""
         entry, dims = self.entries[name], (ctypes.c_int64 * len(dims))(*dims)
-        size = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(entry.workspace)(dims, workers)
+        workspace_of = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(entry.workspace)
+        if self.gpu:
+            return self.run_on_gpu(entry, arrays, dims, workspace_of(dims, device.WORKERS))
+        size = workspace_of(dims, workers)
         workspace, _ = kernels.aligned((size,), np.int8)
         executor = kernels.threads(workers)
         env = kernels.Env(None, executor, workers)
         pointers = [self.weights, workspace.ctypes.data] + [array.ctypes.data for array in arrays]
         run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(entry.run)
         assert run(ctypes.byref(env), (ctypes.c_void_p * len(pointers))(*pointers), dims) == 0
+
+    def run_on_gpu(self, entry, arrays, dims, workspace):
+        def start(buffers):
+            pointers = [self.on_gpu.value, buffers[-1].value, *(buffer.value for buffer in buffers[:-1])]
+            run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(entry.run)
+            return run(ctypes.byref(self.gpu.env), (ctypes.c_void_p * len(pointers))(*pointers), dims)
+
+        self.gpu.call_with(arrays, workspace, start, entry.name.decode())
 
 
 def placed(array):

@@ -1,8 +1,58 @@
 // RUN: rapt-opt %s --verify-diagnostics --split-input-file
 
+// Warpgroups multiply two numbers of one type of 16 bits.
 func.func @types(%q: memref<?x64xbf16>, %k: memref<?x64xf16>, %scale: f32, %o: memref<?x64xbf16>) {
-  // expected-error@+1 {{needs query, key and value of one element type}}
-  attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xf16>, memref<?x64xf16>
+  // expected-error@+1 {{needs query, key and value of bf16 or of f16 for the schedule 'wgmma'}}
+  attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<?x64xbf16>, memref<?x64xf16>, memref<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @halves(%q: memref<?x64xbf16>, %scale: f32) {
+  // expected-error@+1 {{multiplies 'bf16', not f32}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale float tf32 outs(%q : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @rows(%q: memref<?x64xf32>, %scale: f32) {
+  // expected-error@+1 {{has a schedule of 2048 rows, 16 keys and 16 warps; matmuls of f32 take up to 1024 of each}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale outs(%q : memref<?x64xf32>) {keys = 16 : i64, rows = 2048 : i64, warps = 16 : i64} : memref<?x64xf32>, memref<?x64xf32>, memref<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @sums(%q: memref<?x128xf32>, %scale: f32) {
+  // expected-error@+1 {{a thread would have 192 scores and sums of f32, more than 160}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale outs(%q : memref<?x128xf32>) {keys = 64 : i64, rows = 64 : i64, warps = 2 : i64} : memref<?x128xf32>, memref<?x128xf32>, memref<?x128xf32>
+  return
+}
+
+// -----
+
+func.func @shared(%q: memref<?x256xf32>, %v: memref<?x64xf32>, %scale: f32) {
+  // expected-error@+1 {{it needs more than 232448 bytes of shared memory}}
+  attn_gpu.attention_tile %q, %q, %v scale %scale outs(%v : memref<?x64xf32>) {keys = 64 : i64, rows = 256 : i64, warps = 8 : i64} : memref<?x256xf32>, memref<?x256xf32>, memref<?x64xf32>
+  return
+}
+
+// -----
+
+// Six warps copy 24 rows of 8 chunks at a time.
+func.func @copies(%q: memref<?x64xf32>, %scale: f32) {
+  // expected-error@+1 {{its threads cannot copy '!attn_gpu.tile<32x64xf32, #attn_gpu.swizzle<128>>' by whole rows}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale outs(%q : memref<?x64xf32>) {keys = 32 : i64, rows = 96 : i64, warps = 6 : i64} : memref<?x64xf32>, memref<?x64xf32>, memref<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @sum(%q: memref<?x64xbf16>, %scale: f32, %sum: memref<?xf32>) {
+  // expected-error@+1 {{has a sum without the largest score}}
+  attn_gpu.attention_tile %q, %q, %q scale %scale outs(%q : memref<?x64xbf16>) sum(%sum : memref<?xf32>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
   return
 }
 
@@ -59,7 +109,7 @@ func.func @sinks(%q: memref<?x3x64xbf16>, %k: memref<?x64xbf16>, %scale: f32, %s
 // -----
 
 func.func @lse(%q: memref<?x3x64xbf16>, %k: memref<?x64xbf16>, %scale: f32, %lse: memref<?x2xf32>) {
-  // expected-error@+1 {{needs a log-sum-exp of the result's dims but the last}}
+  // expected-error@+1 {{needs a log-sum-exp and a sum of the result's dims but the last}}
   attn_gpu.attention_tile %q, %k, %k scale %scale outs(%q, %lse : memref<?x3x64xbf16>, memref<?x2xf32>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64}
     : memref<?x3x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
   return

@@ -11,6 +11,14 @@ func.func @plain(%q: !k, %k: !k, %scale: f32, %o: !k) -> !k {
   return %0 : !k
 }
 
+// Elements of two types are multiplied as f32. The largest scores and the sums are those of a part of the keys.
+// CHECK-LABEL: func.func @floats
+func.func @floats(%q: memref<?x64xf32>, %k: memref<?x64xbf16>, %scale: f32, %lse: memref<?xf32>, %sum: memref<?xf32>) {
+  // CHECK: attn_gpu.attention_tile {{.*}} scale %{{.*}} float tf32x3 outs(%{{.*}}, %{{.*}} : memref<?x64xf32>, memref<?xf32>) sum(%{{.*}} : memref<?xf32>) {keys = 32 : i64, rows = 64 : i64, warps = 2 : i64}
+  attn_gpu.attention_tile %q, %k, %k scale %scale float tf32x3 outs(%q, %lse : memref<?x64xf32>, memref<?xf32>) sum(%sum : memref<?xf32>) {keys = 32 : i64, rows = 64 : i64, warps = 2 : i64} : memref<?x64xf32>, memref<?x64xbf16>, memref<?x64xbf16>
+  return
+}
+
 // Heads of a group, a cache, sinks, log-sum-exp and all regions, on buffers.
 // CHECK-LABEL: func.func @all
 func.func @all(%q: memref<?x3x64xf16>, %k: memref<?x32x64xf16>, %v: memref<?x32x80xf16>, %scale: f32, %table: memref<?xi32>, %i: index, %sink: memref<3xbf16>,

@@ -85,9 +85,9 @@ func.func @shared(%x: memref<?x96xf32>, %w: memref<96x64xf32>, %y: memref<?x64xf
 
 // -----
 
-func.func @matrix(%x: !attn_gpu.fragment<16x32xf32, #attn_gpu.mma<acc>>, %t: !attn_gpu.tile<64x32xf32, #attn_gpu.swizzle<128>>, %i: index) {
-  // expected-error@+1 {{'attn_gpu.store_matrix' op stores bf16 or f16, found '!attn_gpu.tile<64x32xf32, #attn_gpu.swizzle<128>>'}}
-  attn_gpu.store_matrix %x, %t[%i, %i] : !attn_gpu.fragment<16x32xf32, #attn_gpu.mma<acc>>, !attn_gpu.tile<64x32xf32, #attn_gpu.swizzle<128>>
+func.func @matrix(%x: !attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>>, %t: !attn_gpu.tile<64x32xf32, #attn_gpu.swizzle<128>>, %i: index) {
+  // expected-error@+1 {{'attn_gpu.store_matrix' op stores f32 of the layout mma<acc>, found '!attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>>'}}
+  attn_gpu.store_matrix %x, %t[%i, %i] : !attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>>, !attn_gpu.tile<64x32xf32, #attn_gpu.swizzle<128>>
   return
 }
 

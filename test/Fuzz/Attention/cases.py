@@ -156,10 +156,13 @@ def draw_cache(r):
     return {"types": r.choice(("f32", "bf16", "f16")), "block": r.choice((64, 64, 32, 48, 7)), "layers": r.choice((1, 2)), "layer": 0}
 
 
-def with_half_floats(case, seed, index):
-    """The case with queries, keys and values of one type of 16 bits, mostly, as matrix instructions take them."""
+def for_gpu(case, seed, index, share):
+    """The case with queries, keys and values of one type of 16 bits in a share of all, as matrix instructions take them; in half of the others they are f32."""
     r = randoms.Random(f"half floats {seed} {index}")
-    if r.random() < 0.85:
+    kind = r.random()
+    if kind > (1 + share) / 2:
+        case["types"] = {**case["types"], **dict.fromkeys("qkvo", "f32")}
+    if kind < share:
         element = r.choice(("bf16", "bf16", "f16"))
         case["types"] = {**case["types"], "q": element, "k": element, "v": element, "o": r.choice((element, element, "f32"))}
     if not case["cache"] and not case["additive"]:

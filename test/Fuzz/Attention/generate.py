@@ -59,7 +59,7 @@ def case_of(options, index):
     if options.gpu_arch:
         cases.MOST = MOST_ON_GPU
     case = cases.draw(options.seed, index)
-    return cases.with_half_floats(case, options.seed, index) if options.gpu_arch else case
+    return cases.for_gpu(case, options.seed, index, 0 if options.floats else 0.85) if options.gpu_arch else case
 
 
 def check_batch(job):
@@ -130,6 +130,7 @@ def main():
         parser.add_argument(name, required=True)
     add_case_options(parser, count=150, reduced=4, seconds=30)
     parser.add_argument("--gpu-arch", help="kernels run on a GPU, or a simulated one, through libcuda.so.1; most operands have 16 bits")
+    parser.add_argument("--floats", action="store_true", help="with --gpu-arch, operands are f32 or of the types that are drawn")
     options = parser.parse_args()
     begin, counts, refusals, failures = time.monotonic(), Counter(), Counter(), []
     indices = case_indices(options)

@@ -152,3 +152,35 @@ gpu.module @kernels {
     return
   }
 }
+
+// -----
+
+// Matmuls of f32 from shared memory, by warps that have rows. Probabilities go through shared memory, where a warp reads its own alone. The running maximum is subtracted before scores are scaled.
+// CHECK-LABEL: func.func @floats
+// CHECK-DAG: %[[QUERIES:.*]] = attn_gpu.shared %{{.*}} : !attn_gpu.tile<64x64xf32
+// CHECK-DAG: %[[KEYS:.*]] = attn_gpu.shared %{{.*}} : !attn_gpu.tile<32x64xbf16
+// CHECK-DAG: %[[PROBABILITIES:.*]] = attn_gpu.shared %{{.*}} : !attn_gpu.tile<64x32xf32
+// CHECK: %[[ROWS:.*]] = arith.cmpi slt
+// CHECK: scf.while
+// CHECK: attn_gpu.copy_wait 0
+// CHECK-NEXT: nvvm.barrier
+// CHECK: scf.if %[[ROWS]]
+// CHECK: attn_gpu.multiply fma %[[QUERIES]][%{{.*}}], %[[KEYS]][%{{.*}}] transposed k %{{.*}} depth 8
+// CHECK: attn_gpu.copy_wait 0
+// CHECK-NEXT: nvvm.barrier
+// CHECK: scf.if %[[ROWS]]
+// CHECK: %[[LESS:.*]] = arith.subf
+// CHECK: arith.mulf %[[LESS]]
+// CHECK-COUNT-2: attn_gpu.store_matrix %{{.*}}, %[[PROBABILITIES]]
+// CHECK: nvvm.bar.warp.sync
+// CHECK: attn_gpu.multiply fma %[[PROBABILITIES]][%{{.*}}], %{{.*}} depth 8
+// CHECK: attn_gpu.store_rows {{.*}} of f32 :
+// CHECK: memref.store %{{.*}}, %arg5
+// CHECK: memref.store %{{.*}}, %arg4
+gpu.module @kernels {
+  func.func @floats(%q: memref<?x64xf32>, %k: memref<?x64xbf16>, %v: memref<?x96xf32>, %o: memref<?x96xf32>, %largest: memref<?xf32>, %sum: memref<?xf32>) {
+    %scale = arith.constant 0.125 : f32
+    attn_gpu.attention_tile %q, %k, %v scale %scale outs(%o, %largest : memref<?x96xf32>, memref<?xf32>) sum(%sum : memref<?xf32>) {keys = 32 : i64, rows = 64 : i64, warps = 2 : i64} : memref<?x64xf32>, memref<?x64xbf16>, memref<?x96xf32>
+    return
+  }
+}

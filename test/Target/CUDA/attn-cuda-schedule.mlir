@@ -15,16 +15,15 @@ module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
   }
 
   // CHECK-LABEL: func.func @floats
-  // CHECK-NOT: tensor_cores
-  // REMARK: tensor cores take queries of bf16 or f16
+  // CHECK: multiply_adds = <blocks = {{[0-9]+}}, keys = 32, least_keys = {{[0-9]+}}, rows = 128, warps = 4>
   func.func @floats(%q: tensor<?x12x64xf32>, %scale: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
 
+  // Elements of two types are multiplied as f32.
   // CHECK-LABEL: func.func @mixed
-  // CHECK-NOT: tensor_cores
-  // REMARK: queries, keys and values have different element types
+  // CHECK: multiply_adds = <
   func.func @mixed(%q: tensor<?x12x64xbf16>, %k: tensor<?x12x64xf16>, %scale: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x12x64xbf16>, tensor<?x12x64xf16>, tensor<?x12x64xf16> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
@@ -32,7 +31,7 @@ module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
 
   // CHECK-LABEL: func.func @wide
   // CHECK-NOT: tensor_cores
-  // REMARK: there are 512 channels; tensor cores have schedules for up to 256
+  // REMARK: there are 512 channels; thread blocks have schedules for up to 256
   func.func @wide(%q: tensor<?x12x512xbf16>, %scale: f32) -> tensor<?x12x512xf32> {
     %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x12x512xbf16>, tensor<?x12x512xbf16>, tensor<?x12x512xbf16> -> tensor<?x12x512xf32>
     return %o : tensor<?x12x512xf32>
@@ -61,6 +60,29 @@ module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
     %o = attn.attention %q, %q, %q, %scale second(%q, %q : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>) maps [#q, #k, #v, #o, #q, #k] {attn.schedule = #s}
       : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
+  }
+}
+
+// -----
+
+// Fused multiply-adds or tf32: warpgroups have no part in either. The more channels, the fewer rows and keys.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, device_exact, tf32_terms = 2 : i64}} {
+  // CHECK-LABEL: func.func @tf32
+  // CHECK: tensor_cores = <blocks = {{[0-9]+}}, keys = 16, least_keys = {{[0-9]+}}, rows = 64, tf32 = 2, warps = 2>
+  func.func @tf32(%q: tensor<?x12x128xf32>, %scale: f32) -> tensor<?x12x128xf32> {
+    %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x128xf32>, tensor<?x12x128xf32>, tensor<?x12x128xf32> -> tensor<?x12x128xf32>
+    return %o : tensor<?x12x128xf32>
+  }
+
+  // CHECK-LABEL: func.func @wide
+  // CHECK: tensor_cores = <blocks = {{[0-9]+}}, keys = 16, least_keys = {{[0-9]+}}, rows = 32, tf32 = 2, warps = 2>
+  func.func @wide(%q: tensor<?x12x256xf32>, %scale: f32) -> tensor<?x12x256xf32> {
+    %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x256xf32>, tensor<?x12x256xf32>, tensor<?x12x256xf32> -> tensor<?x12x256xf32>
+    return %o : tensor<?x12x256xf32>
   }
 }
 

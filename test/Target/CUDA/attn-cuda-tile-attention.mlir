@@ -145,12 +145,12 @@ func.func @documents(%q: tensor<?x2x64xbf16>, %d: tensor<?xi32>, %m: tensor<?x?x
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 #s = #attn.schedule<keys = 8, queries = 1, tensor_cores = <blocks = 100, keys = 64, least_keys = 256, rows = 64, warps = 4>>
 
-// Where the two tiles leave thread blocks idle, each has parts of the keys, of whole blocks. Their results and log-sum-exps are f32; the sink counts once, where they are combined.
+// Where the two tiles leave thread blocks idle, each has parts of the keys, of whole blocks. Their results, largest scores and sums are f32; the sink counts once, where they are combined.
 // CHECK-LABEL: func.func @decode
 // CHECK: %[[PARTS:.*]] = arith.minsi %{{.*}}, %c50{{.*}} : index
 // CHECK: %[[SPLITS:.*]] = arith.select %{{.*}}, %[[PARTS]], %c0 : index
 // CHECK: scf.if
-// CHECK: scf.forall (%[[HEAD:.*]], %[[SPLIT:.*]]) in (2, %[[SPLITS]]) {{.*}} -> (tensor<?x1x2x64xf32>, tensor<?x1x2xf32>)
+// CHECK: scf.forall (%[[HEAD:.*]], %[[SPLIT:.*]]) in (2, %[[SPLITS]]) {{.*}} -> (tensor<?x1x2x64xf32>, tensor<?x1x2xf32>, tensor<?x1x2xf32>)
 // CHECK: attn_gpu.attention_tile
 // CHECK-NOT: sink
 // CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<1x64xf32>, tensor<1xf32>)

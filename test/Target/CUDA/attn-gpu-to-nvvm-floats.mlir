@@ -103,3 +103,20 @@ gpu.module @m [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
     llvm.return %0 : f32
   }
 }
+
+// -----
+
+// Accumulators are stored to a tile of f32 two at a time, on every GPU.
+gpu.module @m [#nvvm.target<chip = "sm_90a", features = "+ptx86">] {
+  // CHECK-LABEL: @store
+  // CHECK-COUNT-2: llvm.store %{{.*}}, %{{.*}} {alignment = 8 : i64} : vector<2xf32>, !llvm.ptr<3>
+  // CHECK-NOT: llvm.store
+  llvm.func @store(%first: i64, %value: f32) {
+    %i = arith.index_cast %first : i64 to index
+    %c0 = arith.constant 0 : index
+    %t = attn_gpu.shared %c0 : !attn_gpu.tile<32x32xf32, #attn_gpu.swizzle<128>>
+    %s = attn_gpu.fill %value : !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
+    attn_gpu.store_matrix %s, %t[%i, %c0] : !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>, !attn_gpu.tile<32x32xf32, #attn_gpu.swizzle<128>>
+    llvm.return
+  }
+}

@@ -36,7 +36,9 @@ struct ExpandAttention : rapt::impl::AttnCUDAExpandAttentionBase<ExpandAttention
           op.emitOpError("takes arrays whose channels are beside each other");
           return signalPassFailure();
         }
-      if (op.getWgmma())
+      if (op.multipliesFloats())
+        emitFloatTile(op);
+      else if (op.getWgmma())
         emitWgmmaTile(op);
       else
         emitMmaTile(op);

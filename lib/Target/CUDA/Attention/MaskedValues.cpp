@@ -23,8 +23,9 @@ Value widened(ImplicitLocOpBuilder &b, Value value) {
 
 Value TileCode::load(const Array &array, Value offset) {
   Value at = arith::IndexCastOp::create(b, b.getI64Type(), offset);
-  Value address = LLVM::GEPOp::create(b, array.pointer.getType(), element, array.pointer, ArrayRef<LLVM::GEPArg>{at});
-  return widened(b, LLVM::LoadOp::create(b, element, address, /*alignment=*/2));
+  Value address =
+      LLVM::GEPOp::create(b, array.pointer.getType(), array.element, array.pointer, ArrayRef<LLVM::GEPArg>{at});
+  return widened(b, LLVM::LoadOp::create(b, array.element, address, unsigned(array.bytes)));
 }
 
 /// Rows of which the thread has an element that is not finite: their elements of the thread are stored once more.

@@ -1,4 +1,4 @@
-//===- Schedule.cpp - Schedules of attention on tensor cores ------------------------------===//
+//===- Schedule.cpp - Schedules of attention by thread blocks -----------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Target/CUDA/Attention/Attention.h"
 #include "lib/Target/CUDA/Passes.h"
@@ -18,8 +18,9 @@ using neutral::AttentionOperands;
 
 namespace {
 
-constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kRows = "rows", kKeys = "keys", kWarps = "warps",
-                              kWgmma = "wgmma", kBlocks = "blocks", kLeastKeys = "least_keys";
+constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kMultiplyAdds = "multiply_adds", kRows = "rows",
+                              kKeys = "keys", kWarps = "warps", kWgmma = "wgmma", kBlocks = "blocks",
+                              kLeastKeys = "least_keys", kTF32 = "tf32";
 constexpr int64_t kMostChannels = 256, kMostRows = 1024, kMostWarps = 28;
 constexpr int64_t kMostBlocks = 1 << 16, kMostKeys = 1 << 20;
 // Two thread blocks for each of an H100's 132 multiprocessors, of at least so many keys.
@@ -36,15 +37,16 @@ std::optional<int64_t> channelsOf(const AttentionOperands &o, unsigned i, Ranked
   return type.getDimSize(*at);
 }
 
-/// Why an op has no schedule on tensor cores; empty: it may have one.
+/// Whether numbers are multiplied as f32.
+bool multipliesFloats(const AttentionOperands &o) {
+  const Type element = elementOf(o.query);
+  return element.isF32() || elementOf(o.key) != element || elementOf(o.value) != element;
+}
+
+/// Why an op has no schedule of thread blocks; empty: it may have one.
 std::string refusal(attn::AttentionOp op, int64_t &channels) {
   using Dim = AttentionOperands::Dim;
   AttentionOperands o(op);
-  Type element = elementOf(o.query);
-  if (!element.isBF16() && !element.isF16())
-    return "tensor cores take queries of bf16 or f16";
-  if (elementOf(o.key) != element || elementOf(o.value) != element)
-    return "queries, keys and values have different element types";
   if (o.additive)
     return "an additive similarity is no matmul";
   if (o.secondQuery)
@@ -53,8 +55,8 @@ std::string refusal(attn::AttentionOp op, int64_t &channels) {
     return reason;
   SmallVector<attn::KVViewOp> views = o.views();
   for (attn::KVViewOp view : views)
-    if (elementOf(view.getCache()) != element || elementOf(view.getValuePool()) != element)
-      return "the cache has elements of another type than queries";
+    if (elementOf(view.getCache()) != elementOf(o.key) || elementOf(view.getValuePool()) != elementOf(o.value))
+      return "the cache has elements of another type than keys and values";
   if (views.size() == 1)
     return "keys or values alone are in a cache";
   if (!views.empty() && views[0].getTable() != views[1].getTable())
@@ -70,7 +72,7 @@ std::string refusal(attn::AttentionOp op, int64_t &channels) {
     if (!extent)
       return std::string("the channels of ") + what + " are not their last dim, of a static extent";
     if (*extent < 1 || *extent > kMostChannels)
-      return "there are " + std::to_string(*extent) + " channels; tensor cores have schedules for up to " +
+      return "there are " + std::to_string(*extent) + " channels; thread blocks have schedules for up to " +
              std::to_string(kMostChannels);
     channels = std::max(channels, *extent);
   }
@@ -93,7 +95,8 @@ struct SetSchedule : rapt::impl::AttnCUDAScheduleBase<SetSchedule> {
         return WalkResult::advance();
       }
       SmallVector<NamedAttribute> entries = llvm::to_vector(attn::ScheduleAttr::of(op).getEntries());
-      entries.push_back(b.getNamedAttr(kTensorCores, schedule->toAttr(&getContext())));
+      const bool ofMultiplyAdds = schedule->tf32 == 0 && multipliesFloats(AttentionOperands(op));
+      entries.push_back(b.getNamedAttr(ofMultiplyAdds ? kMultiplyAdds : kTensorCores, schedule->toAttr(&getContext())));
       op->setAttr(attn::AttnDialect::scheduleAttr, neutral::scheduleOf(&getContext(), entries));
       return WalkResult::advance();
     });
@@ -114,17 +117,29 @@ attn::ScheduleAttr AttentionSchedule::toAttr(MLIRContext *context) const {
   }
   if (wgmma)
     entries.push_back(entry(kWgmma, 1));
+  if (tf32)
+    entries.push_back(entry(kTF32, tf32));
   return neutral::scheduleOf(context, entries);
 }
 
+/// The nested schedule that an op has, and its name; null: it has none.
+static std::pair<attn::ScheduleAttr, StringRef> nestedIn(attn::AttentionOp op) {
+  if (attn::ScheduleAttr all = attn::ScheduleAttr::of(op))
+    for (StringRef name : {kTensorCores, kMultiplyAdds})
+      if (attn::ScheduleAttr own = all.getNested(name))
+        return {own, name};
+  return {};
+}
+
 std::optional<AttentionSchedule> AttentionSchedule::of(attn::AttentionOp op) {
-  attn::ScheduleAttr all = attn::ScheduleAttr::of(op), own = all ? all.getNested(kTensorCores) : attn::ScheduleAttr();
+  attn::ScheduleAttr own = nestedIn(op).first;
   if (!own)
     return std::nullopt;
   auto number = [&](StringRef name, int64_t most) { return std::min(own.getNumber(name).value_or(0), most); };
-  return AttentionSchedule{number(kRows, kMostRows),     number(kKeys, kMostRows),
-                           number(kWarps, kMostWarps),   number(kWgmma, 1) == 1,
-                           number(kBlocks, kMostBlocks), std::max<int64_t>(1, number(kLeastKeys, kMostKeys))};
+  return AttentionSchedule{number(kRows, kMostRows),        number(kKeys, kMostRows),
+                           number(kWarps, kMostWarps),      number(kWgmma, 1) == 1,
+                           number(kBlocks, kMostBlocks),    std::max<int64_t>(1, number(kLeastKeys, kMostKeys)),
+                           own.getNumber(kTF32).value_or(0)};
 }
 
 LogicalResult cuda::verifySchedule(attn::AttentionOp op) {
@@ -133,13 +148,34 @@ LogicalResult cuda::verifySchedule(attn::AttentionOp op) {
     return success();
   if (failed(neutral::verifyAttentionTiles(op))) // those of the weights, for one
     return failure();
+  const StringRef name = nestedIn(op).second;
   if (schedule->rows == 0 || schedule->keys == 0 || schedule->warps == 0)
-    return op.emitOpError() << "has a schedule '" << kTensorCores << "' without '" << kRows << "', '" << kKeys
-                            << "' and '" << kWarps << "'";
+    return op.emitOpError() << "has a schedule '" << name << "' without '" << kRows << "', '" << kKeys << "' and '"
+                            << kWarps << "'";
   int64_t channels = 0;
   if (std::string reason = refusal(op, channels); !reason.empty())
-    return op.emitOpError() << "has a schedule '" << kTensorCores << "', but " << reason;
+    return op.emitOpError() << "has a schedule '" << name << "', but " << reason;
+  const bool ofFloats = multipliesFloats(AttentionOperands(op));
+  if (schedule->tf32 < 0 || schedule->tf32 > 2 || (schedule->tf32 > 0 && !ofFloats) ||
+      (ofFloats && schedule->tf32 == 0) != (name == kMultiplyAdds))
+    return op.emitOpError() << "has a schedule '" << name << "' of " << schedule->tf32
+                            << " tf32 for each f32; attention of f32 on '" << kTensorCores << "' has 1 or 2, other 0";
+  if (ofFloats && schedule->wgmma)
+    return op.emitOpError() << "has a schedule '" << kWgmma << "', but it multiplies f32";
   return success();
+}
+
+/// A warp has 32 rows, as a thread then reads the fewest operands for its multiply-adds: it has a sum for each channel
+/// and a score for each key of a block. 16 rows are left where the sums of 32 are more than its registers. All shared
+/// memory is within the 99 KB of a thread block on sm_86 and sm_89.
+static AttentionSchedule chooseFloats(int64_t channels, const TargetInfo &machine) {
+  AttentionSchedule schedule{.rows = channels > 128  ? 32
+                                     : channels > 64 ? 64
+                                                     : 128,
+                             .keys = channels > 96 ? 16 : 32,
+                             .warps = channels > 64 ? 2 : 4};
+  schedule.tf32 = std::clamp<int64_t>(machine.tf32Terms, 0, 2);
+  return schedule;
 }
 
 std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, const TargetInfo &machine,
@@ -148,6 +184,11 @@ std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, con
   reason = refusal(op, channels);
   if (!reason.empty())
     return std::nullopt;
+  if (multipliesFloats(AttentionOperands(op))) {
+    AttentionSchedule schedule = chooseFloats(channels, machine);
+    schedule.blocks = kBlocksOfGPU, schedule.leastKeys = kKeysOfPart;
+    return schedule;
+  }
   // Two rings of two blocks and the queries are in 227 KB of shared memory.
   if (machine.deviceArch == 90 && machine.deviceExact)
     return AttentionSchedule{.rows = 128,

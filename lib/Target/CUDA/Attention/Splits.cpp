@@ -32,7 +32,7 @@ SmallVector<Value> cuda::emptyParts(ImplicitLocOpBuilder &b, OpFoldResult splits
   llvm::append_range(ofResult, shape);
   for (int64_t dim : lseDims)
     ofLse.push_back(shape[dim]);
-  return {emptyOf(b, ofResult, b.getF32Type()), emptyOf(b, ofLse, b.getF32Type())};
+  return {emptyOf(b, ofResult, b.getF32Type()), emptyOf(b, ofLse, b.getF32Type()), emptyOf(b, ofLse, b.getF32Type())};
 }
 
 namespace {
@@ -40,13 +40,13 @@ namespace {
 /// The parts of one element of the result, at `at`, or of one log-sum-exp.
 struct Element {
   const AttentionOperands &o;
-  Value results, lses; ///< results null: only the log-sum-exp is asked for
+  Value results, largest, sums; ///< results null: only the log-sum-exp is asked for
   SmallVector<Value> at, ofLse;
 
-  Value lseOf(ImplicitLocOpBuilder &b, Value split) const {
+  Value ofRow(ImplicitLocOpBuilder &b, Value parts, Value split) const {
     SmallVector<Value> indices{split};
     llvm::append_range(indices, ofLse);
-    return tensor::ExtractOp::create(b, lses, indices);
+    return tensor::ExtractOp::create(b, parts, indices);
   }
 
   /// e^(x - maximum).
@@ -54,19 +54,21 @@ struct Element {
     return math::ExpOp::create(b, arith::SubFOp::create(b, x, maximum));
   }
 
-  /// Maximum, sum of e^(lse - maximum) and of results times that, over the parts and the sink.
+  /// Maximum, sum of e^(score - maximum) and of results times that of their part, over the parts and the sink.
   SmallVector<Value> sum(ImplicitLocOpBuilder &b, Value sink) const {
-    Value zero = index(b, 0), splits = asValue(b, extent(b, lses, 0));
+    Value zero = index(b, 0), splits = asValue(b, extent(b, largest, 0));
     Value first = sink ? sink : number(b, -std::numeric_limits<double>::infinity());
     Value maximum = loop(b, zero, splits, 1, first, [&](ImplicitLocOpBuilder &b, Value split, Value most) -> Value {
-      return arith::MaxNumFOp::create(b, most, lseOf(b, split));
+      return arith::MaxNumFOp::create(b, most, ofRow(b, largest, split));
     });
     // The maximum of no keys would make differences of infinities.
     maximum = arith::MaxNumFOp::create(b, maximum, number(b, std::numeric_limits<float>::lowest()));
     SmallVector<Value> init{sink ? power(b, sink, maximum) : number(b, 0), number(b, 0)};
-    SmallVector<Value> sums = loop(
+    SmallVector<Value> all = loop(
         b, zero, splits, 1, init, [&](ImplicitLocOpBuilder &b, Value split, ValueRange carried) -> SmallVector<Value> {
-          Value share = power(b, lseOf(b, split), maximum), all = arith::AddFOp::create(b, carried[0], share);
+          Value share = power(b, ofRow(b, largest, split), maximum);
+          share = arith::MulFOp::create(b, share, ofRow(b, sums, split));
+          Value all = arith::AddFOp::create(b, carried[0], share);
           if (!results)
             return {all, carried[1]};
           SmallVector<Value> indices{split};
@@ -74,7 +76,7 @@ struct Element {
           Value part = tensor::ExtractOp::create(b, results, indices);
           return {all, arith::AddFOp::create(b, carried[1], arith::MulFOp::create(b, share, part))};
         });
-    return {maximum, sums[0], sums[1]};
+    return {maximum, all[0], all[1]};
   }
 };
 
@@ -110,7 +112,7 @@ SmallVector<Value> cuda::combineParts(ImplicitLocOpBuilder &b, const AttentionOp
                                       ArrayRef<int64_t> lseDims, ValueRange inits) {
   const Type type = cast<RankedTensorType>(inits[0].getType()).getElementType();
   SmallVector<Value> made{forElements(b, inits[0], [&](ImplicitLocOpBuilder &b, ArrayRef<Value> at) -> Value {
-    Element element{o, parts[0], parts[1], SmallVector<Value>(at), {}};
+    Element element{o, parts[0], parts[1], parts[2], SmallVector<Value>(at), {}};
     for (int64_t dim : lseDims)
       element.ofLse.push_back(at[dim]);
     SmallVector<Value> sums = element.sum(b, sinkAt(b, o, at));
@@ -121,7 +123,7 @@ SmallVector<Value> cuda::combineParts(ImplicitLocOpBuilder &b, const AttentionOp
   if (inits.size() < 2)
     return made;
   made.push_back(forElements(b, inits[1], [&](ImplicitLocOpBuilder &b, ArrayRef<Value> at) -> Value {
-    Element element{o, {}, parts[1], {}, SmallVector<Value>(at)};
+    Element element{o, {}, parts[1], parts[2], {}, SmallVector<Value>(at)};
     SmallVector<Value> ofResult(parts[0] ? cast<RankedTensorType>(inits[0].getType()).getRank() : 0, index(b, 0));
     for (auto [nth, dim] : llvm::enumerate(lseDims))
       ofResult[dim] = at[nth];

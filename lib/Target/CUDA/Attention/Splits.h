@@ -1,8 +1,9 @@
 //===- Splits.h - Attention whose keys several thread blocks share ----------------*- C++ -*-===//
 //
 // Flash-decoding (Dao et al. 2023): where there are few tiles of queries, thread blocks have parts
-// of their keys. Each part has a result in f32 and its log-sum-exp, and a second kernel adds up the
-// results by them.
+// of their keys. Each part has a result in f32, the largest score and the sum of exponentials of
+// the distances to it, and a second kernel adds up the results by them. A log-sum-exp would lose
+// the sums of scores as large as f32 can be.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,8 +16,8 @@ namespace rapt::cuda {
 mlir::Value countSplits(mlir::ImplicitLocOpBuilder &b, const neutral::AttentionOperands &operands,
                         const AttentionSchedule &schedule, llvm::ArrayRef<mlir::OpFoldResult> grid);
 
-/// Results of parts, [splits, dims of the result] of f32, and their log-sum-exp, [splits, dims of the op's]. `lseDims`
-/// are the dims of the result that the latter has.
+/// Results of parts, [splits, dims of the result] of f32, their largest scores and their sums, [splits, dims of the
+/// op's log-sum-exp]. `lseDims` are the dims of the result that the latter has.
 llvm::SmallVector<mlir::Value> emptyParts(mlir::ImplicitLocOpBuilder &b, mlir::OpFoldResult splits,
                                           llvm::ArrayRef<mlir::OpFoldResult> shape, mlir::ArrayRef<int64_t> lseDims);
 

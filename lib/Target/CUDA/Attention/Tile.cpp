@@ -260,7 +260,7 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
       auto inParts = [&](ImplicitLocOpBuilder &b) {
         SmallVector<Value> parts = cuda::emptyParts(b, splits, shape, lseDims);
         if (o.qBegin)
-          parts[1] = filled(b, -std::numeric_limits<double>::infinity(), parts[1]);
+          parts[1] = filled(b, -std::numeric_limits<double>::infinity(), parts[1]), parts[2] = filled(b, 0, parts[2]);
         SmallVector<OpFoldResult> ofParts(extents);
         ofParts.push_back(splits);
         return cuda::combineParts(b, o, attend(b, ofParts, parts), lseDims, inits);
@@ -327,9 +327,9 @@ private:
                                          : extraOf(b, o, tile, AttentionOperands::FirstExtra + i, range.from, count));
     const Part query(b, o, tile, AttentionOperands::Query), result(b, o, tile, AttentionOperands::Result);
     SmallVector<Part> parts{result};
-    if (dests.size() > 1) {
+    while (parts.size() < dests.size()) {
       parts.push_back(result);
-      parts[1].leaveOut(lseDims);
+      parts.back().leaveOut(lseDims);
     }
     if (split.nth)
       for (Part &part : parts)
@@ -355,11 +355,15 @@ private:
     }
     if (task.tellsKept())
       task.findBounds(b);
+    attn_gpu::FloatMatmulAttr floatMatmul;
+    if (schedule.tf32 > 0)
+      floatMatmul = attn_gpu::FloatMatmulAttr::get(b.getContext(), schedule.tf32 == 1 ? attn_gpu::FloatMatmul::tf32
+                                                                                      : attn_gpu::FloatMatmul::tf32x3);
     auto made = attn_gpu::AttentionTileOp::create(
         b, ValueRange(outs).getTypes(), extract(b, o.query, query.offsets, query.sizes, query.shape), keys, values,
         o.scale, table, table ? range.from : Value(), table ? count : Value(), Value(), ValueRange(), Value(),
-        ValueRange(), Value(), sink, outs[0], outs.size() > 1 ? outs[1] : Value(), schedule.rows, schedule.keys,
-        schedule.warps, schedule.wgmma);
+        ValueRange(), Value(), sink, outs[0], outs.size() > 1 ? outs[1] : Value(), outs.size() > 2 ? outs[2] : Value(),
+        schedule.rows, schedule.keys, schedule.warps, schedule.wgmma, floatMatmul);
     task.fillRegions(b, made);
     SmallVector<Insertion> insertions;
     for (auto [part, value] : llvm::zip_equal(parts, made.getResults()))

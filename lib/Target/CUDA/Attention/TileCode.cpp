@@ -52,6 +52,7 @@ TileCode::Array TileCode::arrayOf(Value memref) {
   Array array;
   array.pointer = LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), /*global*/ 1),
                                            Value(arith::IndexCastOp::create(b, b.getI64Type(), address)));
+  array.element = type.getElementType();
   array.bytes = type.getElementTypeBitWidth() / 8;
   SmallVector<int64_t> strides;
   int64_t offset = ShapedType::kDynamic;
@@ -228,6 +229,8 @@ Value TileCode::nextBlock(Value first) {
 
 Value TileCode::isKey(Value key) { return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key, count); }
 
+Value TileCode::isRow(Value row) { return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, rows); }
+
 SmallVector<Value> TileCode::overBlocks(ValueRange state, Body body) {
   auto loop = scf::WhileOp::create(b, state.getTypes(), state);
   OpBuilder::InsertionGuard guard(b);
@@ -302,7 +305,8 @@ Value TileCode::times(Value values, Value rows) {
 }
 
 Value TileCode::exponentials(Value scores, Value maximum) {
-  if (!isScaledLate)
+  // The exponents of f32 are as exact as their distance to the largest.
+  if (!isScaledLate || op.multipliesFloats())
     return map(scores.getType(), {scores, maximum}, [&](ValueRange x) { return power(x[0], x[1]); });
   // One instruction scales and subtracts.
   Value ofRow = map(maximum.getType(), maximum, [&](ValueRange x) -> Value {
@@ -373,28 +377,35 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
   }
   if (!op.getMask().empty())
     storeWithoutMaskedValues(acc, maximum, inverse, firstRow);
-  if (!op.getLse())
-    return;
+  if (op.getLse())
+    storeOfRows(maximum, sum, firstRow);
+}
+
+void TileCode::storeOfRows(Value maximum, Value sum, Value firstRow) {
   map(sum.getType(), {maximum, sum}, [&](ValueRange x) -> Value {
-    Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], number(0));
-    Value logarithm =
-        arith::MulFOp::create(b, math::Log2Op::create(b, x[1], kApproximate), number(std::numbers::ln2_v<float>));
-    Value lse = isScaledLate ? Value(math::FmaOp::create(b, x[0], op.getScale(), logarithm))
-                             : Value(arith::AddFOp::create(b, x[0], logarithm));
-    lse = arith::SelectOp::create(b, isEmpty, number(-std::numeric_limits<float>::infinity()), lse);
     Value row = add(x[2], firstRow);
     // One of the lanes that share the row.
     Value lane = arith::RemUIOp::create(b, thread, index(kLanesOfRow));
     Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, index(0));
-    Value isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, rows);
-    auto branch = scf::IfOp::create(b, arith::AndIOp::create(b, isOne, isRow), /*withElseRegion=*/false);
+    auto branch = scf::IfOp::create(b, arith::AndIOp::create(b, isOne, isRow(row)), /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     SmallVector<Value> indices{row};
     if (cast<MemRefType>(op.getLse().getType()).getRank() == 2)
       indices = {arith::DivUIOp::create(b, row, index(op.getHeads())),
                  arith::RemUIOp::create(b, row, index(op.getHeads()))};
+    Value lse = isScaledLate ? Value(arith::MulFOp::create(b, x[0], op.getScale())) : x[0];
+    if (op.getSum()) {
+      memref::StoreOp::create(b, x[1], op.getSum(), indices);
+    } else {
+      Value logarithm =
+          arith::MulFOp::create(b, math::Log2Op::create(b, x[1], kApproximate), number(std::numbers::ln2_v<float>));
+      lse = isScaledLate ? Value(math::FmaOp::create(b, x[0], op.getScale(), logarithm))
+                         : Value(arith::AddFOp::create(b, x[0], logarithm));
+    }
+    Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], number(0));
+    lse = arith::SelectOp::create(b, isEmpty, number(-std::numeric_limits<float>::infinity()), lse);
     memref::StoreOp::create(b, lse, op.getLse(), indices);
-    return lse;
+    return x[0];
   });
 }

@@ -42,6 +42,8 @@ public:
   Value isKey(Value key);
   /// Whether all keys of the block from `key` on are there.
   Value isWhole(Value key);
+  /// Whether there are rows from `row` on.
+  Value isRow(Value row);
   /// Runs `body` while the first of `state`, a key, is one. Returns the state at last.
   using Body = llvm::function_ref<llvm::SmallVector<Value>(Value key, ValueRange state)>;
   llvm::SmallVector<Value> overBlocks(ValueRange state, Body body);
@@ -58,7 +60,7 @@ public:
   /// Stores the results of rows from `firstRow` on.
   void store(Value acc, Value maximum, Value sum, Value firstRow);
 
-  mlir::Type element;
+  mlir::Type element; ///< of queries
   Value thread;
   int64_t copyingThreads; ///< whose numbers are from 0 on
 
@@ -67,6 +69,7 @@ private:
   struct Array {
     Value pointer, offset;
     llvm::SmallVector<Value> sizes, strides;
+    mlir::Type element;
     int64_t bytes; ///< of an element
   };
   /// Where it is needed: other warps of the block have no registers for it.
@@ -91,6 +94,8 @@ private:
   Value load(const Array &array, Value offset);
   /// The score of a sum, or the sum where it is scaled in the exponent.
   Value scoreOf(Value sum, Value row, Value column);
+  /// Stores the log-sum-exp of rows, or their maximum and sum.
+  void storeOfRows(Value maximum, Value sum, Value firstRow);
   void storeWithoutMaskedValues(Value acc, Value maximum, Value inverse, Value firstRow);
   void sumKeptValues(Value row, Value column, Value maximum, Value inverse);
   Value clone(mlir::Region &region, ValueRange arguments, unsigned result = 0);
@@ -106,6 +111,7 @@ private:
 };
 
 /// Emits the code of a tile before it, on the instructions of its schedule.
+void emitFloatTile(attn_gpu::AttentionTileOp op);
 void emitMmaTile(attn_gpu::AttentionTileOp op);
 void emitWgmmaTile(attn_gpu::AttentionTileOp op);
 

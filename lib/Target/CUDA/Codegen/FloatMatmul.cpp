@@ -20,10 +20,15 @@ struct TileIndex {
   int64_t constant = 0;
 };
 
-/// Reads of elements of a tile.
-class TileReads {
+TileIndex indexOf(Value index, Ints ints) {
+  const Position position = positionOf(index, ints);
+  return {position.dynamic, Value(), position.constant};
+}
+
+/// Elements of a tile.
+class TileElements {
 public:
-  TileReads(OpBuilder &builder, Location loc, TileType tile, Value pointer)
+  TileElements(OpBuilder &builder, Location loc, TileType tile, Value pointer)
       : builder(builder), loc(loc), ints(builder, loc), tile(tile), pointer(pointer) {}
 
   /// `count` elements of a row from a column on, as f32.
@@ -42,6 +47,15 @@ public:
     return values;
   }
 
+  /// Two f32 beside each other.
+  void write(const TileIndex &row, const TileIndex &column, Value first, Value second) {
+    const VectorType type = VectorType::get(2, first.getType());
+    Value pair = LLVM::PoisonOp::create(builder, loc, type);
+    for (auto [i, value] : llvm::enumerate(std::array{first, second}))
+      pair = LLVM::InsertElementOp::create(builder, loc, pair, value, ints.constant(int64_t(i)));
+    LLVM::StoreOp::create(builder, loc, pair, address(row, column), unsigned(2 * tile.getElementBytes()));
+  }
+
 private:
   Value sum(Value a, Value b) { return a && b ? ints.add(a, b) : a ? a : b; }
 
@@ -52,7 +66,13 @@ private:
     const Value swizzle = swizzleOf(tile.getSwizzle(), ints.mask(ofEight, 7), ints);
     Value at;
     int64_t constant = row.constant * span;
-    if (Value moved = sum(column.first, column.ofThread)) {
+    if (!row.ofThread && !column.first && column.ofThread && column.constant % 8 == 0) {
+      // The thread's part is less than 8 elements: the rest of the permutation is known and takes no register.
+      const int64_t own = 8 * bytes, byte = column.constant * bytes, nth = row.constant % 8,
+                    known = tile.getSwizzle().getOffset(nth, 0) - nth * span;
+      at = ints.exclusiveOr(ints.times(column.ofThread, bytes), ints.constant(known % own));
+      constant += byte / span * tile.getBoxBytes() + ((byte % span) ^ (known / own * own));
+    } else if (Value moved = sum(column.first, column.ofThread)) {
       const Value byte = ints.times(ints.add(moved, ints.constant(column.constant)), bytes);
       at = ints.exclusiveOr(ints.mask(byte, span - 1), swizzle);
       if (tile.getBoxes() > 1)
@@ -156,10 +176,7 @@ private:
     SmallVector<Value> high, low;
   };
 
-  TileIndex indexOf(Value index) {
-    const Position position = positionOf(index, ints);
-    return {position.dynamic, Value(), position.constant};
-  }
+  TileIndex indexOf(Value index) { return ::indexOf(index, ints); }
   static TileIndex moved(TileIndex index, Value ofThread, int64_t by) {
     return {index.first, ofThread, index.constant + by};
   }
@@ -237,7 +254,7 @@ private:
   OpBuilder &builder;
   Location loc;
   Ints ints;
-  TileReads input, weight;
+  TileElements input, weight;
   Value group, member; ///< of the thread: that of 4 lanes, and its number in it
   TileIndex row, column, k;
   SmallVector<Element> elements;
@@ -268,8 +285,35 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
   }
 };
 
+/// Two f32 of accumulators are beside each other.
+struct LowerStoreFloats : OpConversionPattern<StoreMatrixOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(StoreMatrixOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const TileType tile = op.getTile().getType();
+    if (!tile.getElementType().isF32())
+      return failure(); // see Matrices.cpp
+    const FragmentType fragment = op.getFragment().getType();
+    Ints ints(rewriter, op.getLoc());
+    TileElements elements(rewriter, op.getLoc(), tile, adaptor.getTile().front());
+    const Origin origin = originOf(fragment.getLayout(), ints);
+    TileIndex row = indexOf(adaptor.getRow().front(), ints), column = indexOf(adaptor.getColumn().front(), ints);
+    row.ofThread = origin.row, column.ofThread = origin.column;
+    const ValueRange values = adaptor.getFragment();
+    for (int64_t i = 0; i < fragment.getElements(); i += 2) {
+      const Coordinates at = fragment.getDistance(i);
+      TileIndex ofRow = row, ofColumn = column;
+      ofRow.constant += at.row, ofColumn.constant += at.column;
+      elements.write(ofRow, ofColumn, values[i], values[i + 1]);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 } // namespace
 
 void cuda::populateFloatMatmul(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerMultiply>(converter, patterns.getContext());
+  patterns.add<LowerMultiply, LowerStoreFloats>(converter, patterns.getContext());
 }

@@ -145,6 +145,8 @@ struct LowerStoreMatrix : OpConversionPattern<StoreMatrixOp> {
 
   LogicalResult matchAndRewrite(StoreMatrixOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    if (op.getTile().getType().getElementType().isF32())
+      return failure(); // see FloatMatmul.cpp
     const FragmentType fragment = op.getFragment().getType();
     const Location loc = op.getLoc();
     MatrixAccess access(rewriter, loc, op.getTile().getType(), adaptor.getTile().front(), adaptor.getRow().front(),
