@@ -87,7 +87,7 @@ module attributes {attn.target = {target = "cuda", tf32_terms = 2 : i64}} {
 // -----
 
 // Many rows are multiplied by wgmma on sm_90a, on tiles of 128x128 and, where there are 128 of them, of 128x256. A number of columns for which these need no more rows has no others.
-// CHECK-DAG: #[[$MOST:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <blocks = 132, columns = 128, depth = 64, group = 12, least = 512, rows = 128, stages = 6, warps = 8, wgmma = 1>, most_rows = <blocks = 132, columns = 256, depth = 64, group = 16, least = 1024, rows = 128, stages = 4, warps = 8, wgmma = 1>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK-DAG: #[[$MOST:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <blocks = 132, columns = 128, depth = 64, group = 12, least = 512, rows = 128, stages = 6, warps = 8, wgmma = 1>, most_rows = <blocks = 132, columns = 256, depth = 64, group = 16, least = 1024, rows = 128, share = 88, stages = 4, warps = 8, wgmma = 1>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
 // CHECK-DAG: #[[$WIDE:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <blocks = 132, columns = 256, depth = 64, group = 16, least = 128, rows = 128, stages = 4, warps = 8, wgmma = 1>, tensor_cores = <{{.*}}>>
 // CHECK-DAG: #[[$KNOWN:.*]] = #attn.schedule<tensor_cores = <blocks = 132, columns = 128, depth = 64, group = 12, rows = 128, stages = 6, warps = 8, wgmma = 1>>
 // CHECK-DAG: #[[$DEPTH:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 4, warps = 8>, tensor_cores = <{{.*}}>>
@@ -103,6 +103,22 @@ module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, devic
     %2 = attn.linear %k, %w : tensor<600x40xbf16>, tensor<40x4096xbf16> -> tensor<600x4096xf32>
     // Where k ends is not known.
     %3 = attn.linear %d, %v : tensor<?x?xf16>, tensor<?x4096xf16> -> tensor<?x4096xf32>
+    return
+  }
+}
+
+// -----
+
+// 176 tiles of 128x256 are two rounds of 132 blocks, and 352 of 128x128 three rounds of half the time. One round of the larger is as good as two of the smaller.
+// CHECK-DAG: #[[$SMALLER:.*]] = #attn.schedule<tensor_cores = <blocks = 132, columns = 128, depth = 64, group = 12, rows = 128, stages = 6, warps = 8, wgmma = 1>>
+// CHECK-DAG: #[[$LARGER:.*]] = #attn.schedule<tensor_cores = <blocks = 132, columns = 256, depth = 64, group = 16, rows = 128, stages = 4, warps = 8, wgmma = 1>>
+// CHECK-LABEL: func.func @rounds
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$SMALLER]]}
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$LARGER]]}
+module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, device_exact}} {
+  func.func @rounds(%x: tensor<1024x40xbf16>, %w: tensor<40x5632xbf16>, %y: tensor<2048x40xbf16>, %v: tensor<40x2048xbf16>) {
+    %0 = attn.linear %x, %w : tensor<1024x40xbf16>, tensor<40x5632xbf16> -> tensor<1024x5632xf32>
+    %1 = attn.linear %y, %v : tensor<2048x40xbf16>, tensor<40x2048xbf16> -> tensor<2048x2048xf32>
     return
   }
 }

@@ -142,3 +142,26 @@ func.func @groups(%x: tensor<?x96xbf16>, %w: tensor<96x512xbf16>) -> tensor<?x51
   %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x512xbf16> -> tensor<?x512xbf16>
   return %y : tensor<?x512xbf16>
 }
+
+// -----
+
+// Tiles for most rows are taken where their rounds of thread blocks take less time than those of the smaller tiles.
+// CHECK-LABEL: func.func @rounds
+// CHECK: %[[LEAST:.*]] = arith.cmpi sge, %{{.*}}, %c700
+// CHECK: %[[LARGE:.*]] = arith.muli %{{.*}}, %c2
+// CHECK: %[[ROUNDS:.*]] = arith.ceildivui %[[LARGE]], %c132
+// CHECK: %[[TIME:.*]] = arith.muli %[[ROUNDS]], %c2883584
+// CHECK: %[[SMALL:.*]] = arith.muli %{{.*}}, %c4
+// CHECK: %[[OTHERS:.*]] = arith.ceildivui %[[SMALL]], %c66
+// CHECK: %[[THEIRS:.*]] = arith.muli %[[OTHERS]], %c1638400
+// CHECK: %[[FASTER:.*]] = arith.cmpi ule, %[[TIME]], %[[THEIRS]]
+// CHECK: %[[TAKEN:.*]] = arith.andi %[[LEAST]], %[[FASTER]]
+// CHECK: scf.if %[[TAKEN]]
+// CHECK: attn_gpu.linear_tile {{.*}} columns = 256
+// CHECK: arith.cmpi sge, %{{.*}}, %c300
+#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, warps = 4>, many_rows = <blocks = 66, columns = 128, depth = 64, least = 300, rows = 128, stages = 4, warps = 8, wgmma = 1>,
+                        most_rows = <blocks = 132, columns = 256, depth = 64, group = 3, least = 700, rows = 128, share = 88, stages = 4, warps = 8, wgmma = 1>>
+func.func @rounds(%x: tensor<?x96xbf16>, %w: tensor<96x512xbf16>) -> tensor<?x512xbf16> {
+  %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x512xbf16> -> tensor<?x512xbf16>
+  return %y : tensor<?x512xbf16>
+}

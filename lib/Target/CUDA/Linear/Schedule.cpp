@@ -20,7 +20,7 @@ constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kMultiplyAdds = "mu
                               kManyRows = "many_rows", kMostRows = "most_rows";
 constexpr llvm::StringLiteral kRows = "rows", kColumns = "columns", kDepth = "depth", kWarps = "warps",
                               kStages = "stages", kLeast = "least", kTF32 = "tf32", kWgmma = "wgmma",
-                              kBlocks = "blocks", kGroup = "group";
+                              kBlocks = "blocks", kGroup = "group", kShare = "share";
 
 constexpr LinearTiles kTiles{.rows = 64, .columns = 64, .depth = 64, .warps = 4, .stages = 3};
 /// With few rows the weight is what takes time. It is read once, by many blocks, each of which has 32 KiB under way.
@@ -47,7 +47,8 @@ constexpr LinearTiles kMostWgmma{.rows = 128,
                                  .stages = 4,
                                  .wgmma = true,
                                  .blocks = kBlocksOfGPU,
-                                 .group = 16};
+                                 .group = 16,
+                                 .share = 88}; // they multiply a third more for each byte that is copied
 /// Quantized weights: a step has 128 of k, and one of few rows 2 to 4 KiB of the weight.
 constexpr int64_t kQuantizedDepth = attn_gpu::QuantizedLinearTileOp::kDepth;
 constexpr LinearTiles kQuantizedTiles{.rows = 64, .columns = 64, .depth = kQuantizedDepth, .warps = 4, .stages = 3};
@@ -128,7 +129,8 @@ static std::optional<LinearTiles> tilesOf(attn::ScheduleAttr schedule) {
                      schedule.getNumber(kTF32).value_or(0),
                      schedule.getNumber(kWgmma).value_or(0) != 0,
                      schedule.getNumber(kBlocks).value_or(0),
-                     schedule.getNumber(kGroup).value_or(0)};
+                     schedule.getNumber(kGroup).value_or(0),
+                     schedule.getNumber(kShare).value_or(0)};
 }
 
 attn::ScheduleAttr LinearTiles::toAttr(MLIRContext *context) const {
@@ -136,8 +138,8 @@ attn::ScheduleAttr LinearTiles::toAttr(MLIRContext *context) const {
   auto entry = [&](StringRef name, int64_t number) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(number)); };
   SmallVector<NamedAttribute> entries{entry(kRows, rows), entry(kColumns, columns), entry(kDepth, depth),
                                       entry(kWarps, warps), entry(kStages, stages)};
-  const std::pair<StringRef, int64_t> others[] = {
-      {kLeast, least}, {kTF32, tf32}, {kWgmma, wgmma}, {kBlocks, blocks}, {kGroup, group}};
+  const std::pair<StringRef, int64_t> others[] = {{kLeast, least},   {kTF32, tf32},   {kWgmma, wgmma},
+                                                  {kBlocks, blocks}, {kGroup, group}, {kShare, share}};
   for (auto [name, number] : others)
     if (number)
       entries.push_back(entry(name, number));
@@ -190,6 +192,12 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
   return LinearSchedule{*tiles[0], tiles[1], tiles[2], tiles[3]};
 }
 
+/// Elements that each of the thread blocks has, with those of tiles that are not whole.
+static int64_t timeOf(const LinearTiles &tiles, int64_t rows, int64_t columns) {
+  const int64_t count = llvm::divideCeil(rows, tiles.rows) * llvm::divideCeil(columns, tiles.columns);
+  return int64_t(llvm::divideCeil(count, tiles.blocks)) * tiles.rows * tiles.columns;
+}
+
 /// Whether matmuls by wgmma are there and take the op. Its tensor maps end where k does, which has to be known.
 static bool hasWgmma(attn::LinearOp op, const TargetInfo &machine) {
   return machine.deviceArch == 90 && machine.deviceExact && !op.isQuantized() && !multipliesFloats(op) &&
@@ -223,6 +231,8 @@ std::optional<LinearSchedule> cuda::chooseLinear(attn::LinearOp op, const Target
   llvm::erase_if(large, [](const LinearTiles &tiles) { return tiles.least == 0; });
   if (large.size() == 2 && large[1].least <= large[0].least)
     large.erase(large.begin());
+  if (!large.empty())
+    large[0].share = 0; // of no smaller ones
   const int64_t rows = result.getDimSize(0);
   if (ShapedType::isDynamic(rows)) {
     auto nth = [&](size_t i) { return i < large.size() ? std::optional(large[i]) : std::nullopt; };
@@ -230,8 +240,10 @@ std::optional<LinearSchedule> cuda::chooseLinear(attn::LinearOp op, const Target
   }
   LinearTiles chosen = rows <= few.rows ? few : common;
   for (const LinearTiles &tiles : large)
-    if (rows >= tiles.least)
+    if (rows >= tiles.least &&
+        (!tiles.share || !chosen.blocks ||
+         timeOf(tiles, rows, result.getDimSize(1)) * tiles.share <= timeOf(chosen, rows, result.getDimSize(1)) * 100))
       chosen = tiles;
-  chosen.least = 0;
+  chosen.least = chosen.share = 0;
   return LinearSchedule{chosen, std::nullopt, std::nullopt, std::nullopt};
 }

@@ -74,7 +74,10 @@ public:
     auto orMore = [&](const std::optional<LinearTiles> &more, function_ref<Value()> otherwise) {
       if (!more)
         return otherwise();
-      return either(compare(arith::CmpIPredicate::sge, more->least), [&] { return tile(*more); }, otherwise);
+      Value takes = compare(arith::CmpIPredicate::sge, more->least);
+      if (more->share && more->blocks && schedule.many && schedule.many->blocks && &more == &schedule.most)
+        takes = arith::AndIOp::create(b, takes, areFaster(*more, *schedule.many));
+      return either(takes, [&] { return tile(*more); }, otherwise);
     };
     auto manyOrNot = [&] {
       return orMore(schedule.most, [&] { return orMore(schedule.many, [&] { return tile(tiles); }); });
@@ -96,10 +99,25 @@ private:
     return branch.getResult(0);
   }
 
-  Value tile(const LinearTiles &tiles) {
-    auto count = [&](OpFoldResult extent, int64_t of) {
-      return affineOf(b, b.getAffineDimExpr(0).ceilDiv(of), {extent});
+  OpFoldResult count(OpFoldResult extent, int64_t of) {
+    return affineOf(b, b.getAffineDimExpr(0).ceilDiv(of), {extent});
+  }
+  Value countTiles(const LinearTiles &tiles) {
+    return b.createOrFold<arith::MulIOp>(asValue(b, count(columns, tiles.columns)),
+                                         asValue(b, count(rows, tiles.rows)));
+  }
+
+  /// Whether thread blocks take less time for their tiles than for those of another schedule. The last tiles may be
+  /// those of a few blocks.
+  Value areFaster(const LinearTiles &tiles, const LinearTiles &others) {
+    auto timeOf = [&](const LinearTiles &of, int64_t hundredths) {
+      Value ofBlock = arith::CeilDivUIOp::create(b, countTiles(of), index(b, of.blocks));
+      return b.createOrFold<arith::MulIOp>(ofBlock, index(b, of.rows * of.columns * hundredths));
     };
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, timeOf(tiles, tiles.share), timeOf(others, 100));
+  }
+
+  Value tile(const LinearTiles &tiles) {
     OpFoldResult across = count(columns, tiles.columns), down = count(rows, tiles.rows);
     SmallVector<OpFoldResult> extents{across, down};
     if (tiles.group)
