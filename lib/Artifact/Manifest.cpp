@@ -74,6 +74,8 @@ Value targetValue(const Manifest &m) {
     Object members{{"cpu", text(m.variants[i].name)}, {"features", array(m.variants[i].features)}};
     if (m.device)
       members.emplace_back("device", deviceValue(*m.device, i));
+    if (!m.dispatches.empty())
+      members.emplace_back("dispatches", Value(m.dispatches[i]));
     if (m.variants.size() == 1)
       target.insert(target.end(), members.begin(), members.end());
     else

@@ -54,6 +54,9 @@ struct Manifest {
   std::optional<Cache> cache;
   std::vector<Parameter> parameters;
   json::Array entries; ///< as the compiler describes them: name, dims, buffers
+  /// Where variants differ in their dispatches: for each of them the ops of each entry's dispatches, which entries have
+  /// otherwise.
+  std::vector<json::Array> dispatches;
 };
 
 /// How the parameters are quantized, "w8a8", "w8, groups of 32" or "w4, groups of 64 with zeros"; empty if none is.

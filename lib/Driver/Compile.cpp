@@ -446,6 +446,29 @@ bool Compilation::atTheSameTime(size_t count, llvm::function_ref<MaybeFailure(si
   return llvm::all_of(failures, [&](const MaybeFailure &failure) { return passed(failure); });
 }
 
+/// Takes the ops of dispatches out of entries: code of one machine may need more dispatches than that of another.
+static json::Array takeDispatches(json::Array &entries) {
+  json::Array lists;
+  for (json::Value &entry : entries) {
+    json::Object members = *entry.asObject();
+    const auto found = llvm::find_if(members, [](const auto &member) { return member.first == "dispatches"; });
+    lists.push_back(found == members.end() ? json::Value() : found->second);
+    if (found != members.end())
+      members.erase(found);
+    entry = json::Value(std::move(members));
+  }
+  return lists;
+}
+
+static void giveDispatches(json::Array &entries, const json::Array &lists) {
+  for (auto [entry, list] : llvm::zip_equal(entries, lists))
+    if (!list.isNull()) {
+      json::Object members = *entry.asObject();
+      members.emplace_back("dispatches", list);
+      entry = json::Value(std::move(members));
+    }
+}
+
 /// Every module to the stage llvm-dialect, and what the manifest says of all of them.
 bool Compilation::lowerAll() {
   auto lower = [&](size_t i) -> MaybeFailure {
@@ -472,6 +495,11 @@ bool Compilation::lowerAll() {
   const artifact::Manifest common = manifest;
   if (Status described = describeEntries(module(), *targetNamed(options.target), manifest); !described)
     return failOf(described, Bug);
+  if (lowerings.size() == 1)
+    return true;
+  const json::Array dispatches = takeDispatches(manifest.entries);
+  std::vector<json::Array> ofVariants(variants.size(), dispatches);
+  bool differ = false;
   for (const auto &lowering : llvm::drop_begin(lowerings)) {
     artifact::Manifest other = common;
     Expected<std::vector<artifact::Parameter>> parameters =
@@ -482,10 +510,18 @@ bool Compilation::lowerAll() {
     describeModel(*lowering->module, *targetNamed(options.target), other);
     if (Status described = describeEntries(*lowering->module, *targetNamed(options.target), other); !described)
       return failOf(described, Bug);
+    const json::Array own = takeDispatches(other.entries);
     if (artifact::writeManifest(other) != artifact::writeManifest(manifest))
       return failInternally("weights or entries for " + lowering->variants.front()->name + " are not those for " +
                             variants.front().name);
+    differ |= json::write(json::Value(own)) != json::write(json::Value(dispatches));
+    for (const CodeVariant *variant : lowering->variants)
+      ofVariants[size_t(variant - variants.data())] = own;
   }
+  if (differ)
+    manifest.dispatches = std::move(ofVariants);
+  else
+    giveDispatches(manifest.entries, dispatches);
   return true;
 }
 

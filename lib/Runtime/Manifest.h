@@ -118,6 +118,8 @@ struct ManifestVariant {
   std::vector<ManifestImage> images; ///< of code for GPUs, best first; none: code for CPUs
   std::string gpus;                  ///< "sm_90a, sm_80 or newer": what the images run on
   std::string name;                  ///< the CPU's, or the GPU's architecture where variants differ in it
+  /// Those of each entry, where variants differ in them; else empty, and entries have them.
+  std::vector<std::vector<int>> dispatches;
 };
 
 struct Manifest {

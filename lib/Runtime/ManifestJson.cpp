@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -223,10 +224,19 @@ void readDevice(const Json &holder, ManifestVariant &variant) {
 /// A member of "variants", or the target, which holds an only variant. The target's device was that of all variants
 /// before each had its own.
 ManifestVariant readVariant(const Json &holder, const Json &target) {
-  ManifestVariant variant{text(holder, "cpu"), {}, {}, {}, {}};
+  ManifestVariant variant{text(holder, "cpu"), {}, {}, {}, {}, {}};
   for (const Json &feature : list(holder, "features"))
     variant.features.push_back(textOf(feature, "features"));
   readDevice(holder.find("device") ? holder : target, variant);
+  if (!holder.find("dispatches"))
+    return variant;
+  for (const Json &entry : list(holder, "dispatches")) {
+    if (entry.kind != Json::Array)
+      wrong("\"dispatches\" of a variant are not a list for each entry");
+    std::vector<int> &ops = variant.dispatches.emplace_back();
+    for (const Json &op : entry.items)
+      ops.push_back(int(integer(op, "dispatches", -1, std::numeric_limits<int>::max())));
+  }
   return variant;
 }
 
@@ -457,6 +467,19 @@ ManifestEntry readEntry(const Json &json) {
   return entry;
 }
 
+void checkDispatches(const ManifestVariant &variant, const std::vector<ManifestEntry> &entries) {
+  if (variant.dispatches.empty())
+    return;
+  if (variant.dispatches.size() != entries.size())
+    wrong("has \"dispatches\" of " + std::to_string(variant.dispatches.size()) + " entries in a variant, not of " +
+          std::to_string(entries.size()));
+  for (size_t e = 0; e < entries.size(); ++e)
+    for (int op : variant.dispatches[e])
+      if (op >= int(entries[e].ops.size()))
+        wrong("has a dispatch of op " + std::to_string(op) + " in a variant, but entry \"" + entries[e].name +
+              "\" has " + std::to_string(entries[e].ops.size()));
+}
+
 void readAll(const Json &root, Manifest &m) {
   readVersion(root, m);
   readName(root, m);
@@ -475,6 +498,8 @@ void readAll(const Json &root, Manifest &m) {
   readCache(root, m);
   for (const Json &entry : list(root, "entries"))
     m.entries.push_back(readEntry(entry));
+  for (const ManifestVariant &variant : m.variants)
+    checkDispatches(variant, m.entries);
 }
 
 Json parse(const char *text, size_t bytes) {

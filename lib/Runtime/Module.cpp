@@ -165,10 +165,13 @@ rapt_status openDevice(rapt_module &module, const rapt_module_options &options, 
 /// Sets module.entries. A GPU's absence is told before weights are read.
 rapt_status openData(rapt_module &module, const rapt_module_options &options, const char *file, const char *home,
                      const Report &report) {
-  const Manifest &manifest = *module.manifest;
+  Manifest &manifest = *module.manifest;
   if (manifest.isForDevice())
     if (rapt_status status = openDevice(module, options, file, report))
       return status;
+  ManifestVariant &variant = manifest.variants[size_t(module.variant)];
+  for (size_t e = 0; e < variant.dispatches.size(); ++e)
+    manifest.entries[e].dispatches = variant.dispatches[e];
   module.entries = module.artifact->entries + manifest.entries.size() * size_t(module.variant);
   rapt_status status = openWeights(module, options, home, report);
   if (status || !module.device || !manifest.hasWeights)

@@ -98,6 +98,22 @@ TEST(Manifest, ExtentsOfOutputs) {
   EXPECT_NE(why.find("extent \"rows/2\" of an input is no dim"), std::string::npos) << why;
 }
 
+TEST(Manifest, DispatchesOfVariants) {
+  const std::string good = goodManifest();
+  auto with = [&](const std::string &lists) {
+    std::string changed = good;
+    return changed.insert(changed.find("\"features\""), "\"dispatches\": [" + lists + "], ");
+  };
+  std::string why;
+  EXPECT_EQ(parse(with("[-1]")), RAPT_OK); // it has one entry
+  EXPECT_EQ(parse(with("[-1], [-1]"), &why), RAPT_BAD_FILE);
+  EXPECT_NE(why.find("has \"dispatches\" of 2 entries in a variant, not of 1"), std::string::npos) << why;
+  EXPECT_EQ(parse(with("0"), &why), RAPT_BAD_FILE);
+  EXPECT_NE(why.find("are not a list for each entry"), std::string::npos) << why;
+  EXPECT_EQ(parse(with("[99]"), &why), RAPT_BAD_FILE);
+  EXPECT_NE(why.find("has a dispatch of op 99 in a variant, but entry"), std::string::npos) << why;
+}
+
 TEST(Manifest, ChangedLibrariesNeverCrash) {
   std::ifstream file(rapt::test::inBuild("/test/fake/fake.so"), std::ios::binary);
   std::stringstream content;

@@ -24,9 +24,9 @@ constexpr int64_t kWarp = 32;
 struct Registers {
   uint32_t copying, computing;
 };
-Registers registersOf(int64_t groups, int64_t columns) {
-  if (groups == 2)
-    return columns > 192 ? Registers{40, 232} : Registers{72, 216};
+Registers registersOf(int64_t groups, int64_t columns, bool byTMA) {
+  if (groups == 2) // a thread that copies rows itself needs more
+    return columns > 192 || byTMA ? Registers{40, 232} : Registers{72, 216};
   return groups == 1 ? Registers{56, 256} : Registers{32, 160};
 }
 
@@ -50,7 +50,7 @@ public:
     Value isCopying = compare(arith::CmpIPredicate::slt, code.thread, code.index(kWarpgroup));
     auto branch = scf::IfOp::create(b, isCopying, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
-    const Registers registers = registersOf(int64_t(op.getWarps()) / 4, sums.getColumns());
+    const Registers registers = registersOf(int64_t(op.getWarps()) / 4, sums.getColumns(), bool(op.getMade()));
     b.setInsertionPointToStart(branch.thenBlock());
     SetRegistersOp::create(b, registers.copying, /*increase=*/false);
     copy();
