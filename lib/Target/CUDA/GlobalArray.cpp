@@ -31,7 +31,7 @@ Value GlobalArray::isAligned(ImplicitLocOpBuilder &b, int64_t bytes) const {
   auto constant = [&](int64_t value) { return arith::ConstantOp::create(b, b.getI64IntegerAttr(value)); };
   auto inBytes = [&](Value elements) -> Value {
     Value wide = arith::IndexCastOp::create(b, b.getI64Type(), elements);
-    return arith::MulIOp::create(b, wide, constant(element.getIntOrFloatBitWidth() / 8));
+    return arith::MulIOp::create(b, wide, constant(this->bytes()));
   };
   Value bits = arith::OrIOp::create(b, Value(LLVM::PtrToIntOp::create(b, b.getI64Type(), pointer)), inBytes(offset));
   for (Value stride : ArrayRef(strides).drop_back())

@@ -18,6 +18,8 @@ struct GlobalArray {
   /// Its address, `elements` further.
   Value pointerAt(mlir::ImplicitLocOpBuilder &b, Value elements) const;
 
+  int64_t bytes() const { return element.getIntOrFloatBitWidth() / 8; } ///< of an element
+
   Value pointer, offset;
   llvm::SmallVector<Value> sizes, strides;
   mlir::Type element;

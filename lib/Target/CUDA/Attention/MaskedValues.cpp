@@ -21,11 +21,11 @@ Value widened(ImplicitLocOpBuilder &b, Value value) {
 
 } // namespace
 
-Value TileCode::load(const Array &array, Value offset) {
+Value TileCode::load(const GlobalArray &array, Value offset) {
   Value at = arith::IndexCastOp::create(b, b.getI64Type(), offset);
   Value address =
       LLVM::GEPOp::create(b, array.pointer.getType(), array.element, array.pointer, ArrayRef<LLVM::GEPArg>{at});
-  return widened(b, LLVM::LoadOp::create(b, array.element, address, unsigned(array.bytes)));
+  return widened(b, LLVM::LoadOp::create(b, array.element, address, unsigned(array.bytes())));
 }
 
 /// Rows of which the thread has an element that is not finite: their elements of the thread are stored once more.
@@ -58,8 +58,7 @@ void TileCode::storeWithoutMaskedValues(Value acc, Value maximum, Value inverse,
 /// Stores the thread's results of a row in some periods, from `column` on.
 void TileCode::sumKeptValues(Value row, Value column, Value maximum, Value inverse) {
   Value zero = number(0);
-  const Array query = arrayOf(op.getQuery()), keys = arrayOf(op.getKey()), values = arrayOf(op.getValue()),
-              result = arrayOf(op.getResult());
+  const GlobalArray query(b, op.getQuery()), keys(b, op.getKey()), values(b, op.getValue()), result(b, op.getResult());
   // Columns that are not there are read as the last one.
   Value last = index(op.getValueChannels() - 1);
   SmallVector<Value> columns, at;
@@ -110,6 +109,6 @@ void TileCode::sumKeptValues(Value row, Value column, Value maximum, Value inver
     Value offset = arith::IndexCastOp::create(b, b.getI64Type(), add(first, channel));
     Value address =
         LLVM::GEPOp::create(b, result.pointer.getType(), type, result.pointer, ArrayRef<LLVM::GEPArg>{offset});
-    LLVM::StoreOp::create(b, out, address, unsigned(result.bytes));
+    LLVM::StoreOp::create(b, out, address, unsigned(result.bytes()));
   }
 }

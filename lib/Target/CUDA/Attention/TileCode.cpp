@@ -15,7 +15,6 @@ using namespace rapt::cuda;
 namespace {
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
-constexpr int64_t kCopyBytes = 16;
 constexpr int64_t kWarp = 32;      ///< threads
 constexpr int64_t kLanesOfRow = 4; ///< lanes that hold elements of one row of accumulators
 constexpr float kLeastFactor = 0x1p-20F;
@@ -26,8 +25,8 @@ constexpr auto kApproximate = arith::FastMathFlags::afn;
 TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
     : element(cast<ShapedType>(op.getQuery().getType()).getElementType()), copyingThreads(op.getCopyingThreads()), b(b),
       op(op) {
-  rows = arith::MulIOp::create(b, arrayOf(op.getQuery()).sizes[0], index(op.getHeads()));
-  count = op.getCount() ? Value(op.getCount()) : arrayOf(op.getKey()).sizes[0];
+  rows = arith::MulIOp::create(b, GlobalArray(b, op.getQuery()).sizes[0], index(op.getHeads()));
+  count = op.getCount() ? Value(op.getCount()) : GlobalArray(b, op.getKey()).sizes[0];
   thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
   // A positive factor keeps the order of scores, and a moderate one lets none overflow.
   APFloat scale(0.0f);
@@ -45,43 +44,7 @@ Value TileCode::lowest() { return number(kLowest); }
 
 Value TileCode::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
 
-TileCode::Array TileCode::arrayOf(Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
-  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, metadata.getBaseBuffer());
-  Array array;
-  array.pointer = LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), /*global*/ 1),
-                                           Value(arith::IndexCastOp::create(b, b.getI64Type(), address)));
-  array.element = type.getElementType();
-  array.bytes = type.getElementTypeBitWidth() / 8;
-  SmallVector<int64_t> strides;
-  int64_t offset = ShapedType::kDynamic;
-  if (failed(type.getStridesAndOffset(strides, offset)))
-    strides.assign(type.getRank(), ShapedType::kDynamic);
-  auto known = [&](int64_t number, Value value) { return ShapedType::isDynamic(number) ? value : index(number); };
-  array.offset = known(offset, metadata.getOffset());
-  for (int64_t i = 0; i < type.getRank(); ++i) {
-    array.sizes.push_back(known(type.getDimSize(i), metadata.getSizes()[i]));
-    array.strides.push_back(known(strides[i], metadata.getStrides()[i]));
-  }
-  return array;
-}
-
-/// Whether every row begins at a multiple of so many bytes.
-Value TileCode::isAligned(const Array &array, int64_t bytes) {
-  Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), array.pointer);
-  auto inBytes = [&](Value elements) -> Value {
-    Value wide = arith::IndexCastOp::create(b, b.getI64Type(), elements);
-    return arith::MulIOp::create(b, wide, arith::ConstantOp::create(b, b.getI64IntegerAttr(array.bytes)));
-  };
-  Value bits = arith::OrIOp::create(b, address, inBytes(array.offset));
-  for (Value stride : ArrayRef(array.strides).drop_back())
-    bits = arith::OrIOp::create(b, bits, inBytes(stride));
-  bits = arith::AndIOp::create(b, bits, arith::ConstantOp::create(b, b.getI64IntegerAttr(bytes - 1)));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits, arith::ConstantOp::create(b, b.getI64IntegerAttr(0)));
-}
-
-void TileCode::copyRows(const Array &array, Value tile, Copiers copiers, Value rows, int64_t columns,
+void TileCode::copyRows(const GlobalArray &array, Value tile, Copiers copiers, Value rows, int64_t columns,
                         function_ref<Value(Value)> offsetOf) {
   Value barrier = copiers.barrier;
   auto copyAs = [&](bool elements) {
@@ -99,7 +62,7 @@ void TileCode::copyRows(const Array &array, Value tile, Copiers copiers, Value r
   };
   if (copiers.asElements)
     return copyAs(true);
-  auto branch = scf::IfOp::create(b, isAligned(array, kCopyBytes), /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(b, array.isAligned(b, GlobalArray::kCopyBytes), /*withElseRegion=*/true);
   for (bool elements : {false, true}) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(elements ? branch.elseBlock() : branch.thenBlock());
@@ -107,7 +70,7 @@ void TileCode::copyRows(const Array &array, Value tile, Copiers copiers, Value r
   }
 }
 
-Value TileCode::rowOffset(const Array &array, Value row) {
+Value TileCode::rowOffset(const GlobalArray &array, Value row) {
   auto times = [&](Value count, Value stride) { return b.createOrFold<arith::MulIOp>(count, stride); };
   if (array.strides.size() == 2)
     return add(array.offset, times(row, array.strides[0]));
@@ -117,13 +80,13 @@ Value TileCode::rowOffset(const Array &array, Value row) {
 }
 
 void TileCode::copyQueries(Value tile, Value barrier) {
-  const Array query = arrayOf(op.getQuery());
+  const GlobalArray query(b, op.getQuery());
   copyRows(query, tile, {barrier, copyingThreads, /*asElements=*/false}, rows, op.getChannels(),
            [&](Value row) { return rowOffset(query, row); });
 }
 
 void TileCode::copyBlock(Value memref, Value tile, Copiers copiers, Value key, int64_t columns) {
-  const Array array = arrayOf(memref);
+  const GlobalArray array(b, memref);
   Value left = arith::SubIOp::create(b, count, key);
   auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, index(0)),
                                   /*withElseRegion=*/false);
@@ -137,7 +100,7 @@ void TileCode::copyBlock(Value memref, Value tile, Copiers copiers, Value key, i
   });
 }
 
-Value TileCode::keyOffset(const Array &array, Value key) {
+Value TileCode::keyOffset(const GlobalArray &array, Value key) {
   if (!op.getTable())
     return add(array.offset, b.createOrFold<arith::MulIOp>(key, array.strides[0]));
   key = add(op.getFirst(), key);
@@ -361,9 +324,9 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
   });
   acc = times(acc, inverse);
   const int64_t columns = op.getValueChannels();
-  const Array result = arrayOf(op.getResult());
+  const GlobalArray result(b, op.getResult());
   // Pairs of columns are stored at once where rows begin at multiples of two.
-  Value arePairs = columns % 2 == 0 ? isAligned(result, 2 * result.bytes)
+  Value arePairs = columns % 2 == 0 ? result.isAligned(b, 2 * result.bytes())
                                     : Value(arith::ConstantOp::create(b, b.getBoolAttr(false)));
   auto branch = scf::IfOp::create(b, arePairs, /*withElseRegion=*/true);
   for (bool elements : {false, true}) {

@@ -1,7 +1,6 @@
 //===- TileCode.h - Parts of the code of attn_gpu.attention_tile ------------------*- C++ -*-===//
 #pragma once
-#include "dialect/AttnGPU/AttnGPU.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "lib/Target/CUDA/GlobalArray.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -65,33 +64,23 @@ public:
   int64_t copyingThreads; ///< whose numbers are from 0 on
 
 private:
-  /// An array in global memory.
-  struct Array {
-    Value pointer, offset;
-    llvm::SmallVector<Value> sizes, strides;
-    mlir::Type element;
-    int64_t bytes; ///< of an element
-  };
-  /// Where it is needed: other warps of the block have no registers for it.
-  Array arrayOf(Value memref);
-  Value isAligned(const Array &array, int64_t bytes);
   struct Copiers {
     Value barrier; ///< on which each thread arrives, where there is one
     int64_t threads;
     bool asElements;
   };
-  void copyRows(const Array &array, Value tile, Copiers copiers, Value rows, int64_t columns,
+  void copyRows(const GlobalArray &array, Value tile, Copiers copiers, Value rows, int64_t columns,
                 llvm::function_ref<Value(Value row)> offsetOf);
   void copyBlock(Value memref, Value tile, Copiers copiers, Value key, int64_t columns);
   void loadTile(Value map, ValueRange at, Value key, Value tile, Value barrier);
   Value power(Value score, Value maximum);
   Value exponentials(Value scores, Value maximum);
   /// Where row `row` of queries or results begins.
-  Value rowOffset(const Array &array, Value row);
+  Value rowOffset(const GlobalArray &array, Value row);
   Value map(mlir::Type type, ValueRange operands, llvm::function_ref<Value(ValueRange arguments)> body);
   /// Where key `key` begins, in the array of keys or of values.
-  Value keyOffset(const Array &array, Value key);
-  Value load(const Array &array, Value offset);
+  Value keyOffset(const GlobalArray &array, Value key);
+  Value load(const GlobalArray &array, Value offset);
   /// The score of a sum, or the sum where it is scaled in the exponent.
   Value scoreOf(Value sum, Value row, Value column);
   /// Stores the log-sum-exp of rows, or their maximum and sum.

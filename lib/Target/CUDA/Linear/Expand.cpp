@@ -1,4 +1,5 @@
 //===- Expand.cpp - The code of tiles of matmuls ------------------------------------------===//
+#include "lib/Target/CUDA/ExpandTiles.h"
 #include "lib/Target/CUDA/Linear/Quantized.h"
 #include "lib/Target/CUDA/Linear/TileCode.h"
 #include "lib/Target/CUDA/Passes.h"
@@ -144,28 +145,20 @@ struct ExpandLinear : rapt::impl::AttnCUDAExpandLinearBase<ExpandLinear> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
       return signalPassFailure();
-    SmallVector<Operation *> tiles;
-    getOperation()->walk([&](Operation *op) {
-      if (isa<LinearTileOp, QuantizedLinearTileOp, QuantizeTileOp>(op))
-        tiles.push_back(op);
-    });
-    for (Operation *op : tiles) {
-      if (op->getNumResults() != 0 || llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>) ||
-          !op->getParentOfType<gpu::GPUModuleOp>()) {
-        op->emitOpError("is expanded in a GPU module, on buffers");
-        return signalPassFailure();
-      }
-      if (auto tile = dyn_cast<LinearTileOp>(op); tile && tile.getWgmma()) {
-        if (failed(expandWgmma(tile)))
-          return signalPassFailure();
-      } else if (tile)
+    auto expandOne = [](Operation *op) -> LogicalResult {
+      if (auto tile = dyn_cast<LinearTileOp>(op); tile && tile.getWgmma())
+        return expandWgmma(tile);
+      if (auto tile = dyn_cast<LinearTileOp>(op))
         LinearCode(tile).emit();
       else if (auto tile = dyn_cast<QuantizedLinearTileOp>(op))
         expand(tile);
       else
         expand(cast<QuantizeTileOp>(op));
-      op->erase();
-    }
+      return success();
+    };
+    if (failed(
+            expandTiles(getOperation(), llvm::IsaPred<LinearTileOp, QuantizedLinearTileOp, QuantizeTileOp>, expandOne)))
+      signalPassFailure();
   }
 };
 

@@ -3,10 +3,10 @@
 // A row is read once: its elements stay in registers between the sums and the results.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Target/CUDA/ExpandTiles.h"
 #include "lib/Target/CUDA/GlobalArray.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Transforms/StageContract.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -229,16 +229,12 @@ struct ExpandNorm : rapt::impl::AttnCUDAExpandNormBase<ExpandNorm> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
       return signalPassFailure();
-    SmallVector<NormTileOp> tiles;
-    getOperation()->walk([&](NormTileOp op) { tiles.push_back(op); });
-    for (NormTileOp op : tiles) {
-      if (!isa<MemRefType>(op.getInput().getType()) || !op->getParentOfType<gpu::GPUModuleOp>()) {
-        op.emitOpError("is expanded in a GPU module, on buffers");
-        return signalPassFailure();
-      }
-      NormCode(op).emit();
-      op.erase();
-    }
+    auto expand = [](Operation *tile) {
+      NormCode(cast<NormTileOp>(tile)).emit();
+      return success();
+    };
+    if (failed(expandTiles(getOperation(), llvm::IsaPred<NormTileOp>, expand)))
+      signalPassFailure();
   }
 };
 
