@@ -140,7 +140,7 @@ public:
   }
 
 private:
-  /// In unrolled code most ops are equal to others: without them the canonicalizer takes a fifth of its time.
+  /// In unrolled code most ops are equal to others: the canonicalizer is faster without them.
   static void addSimplification(OpPassManager &passes) {
     passes.addPass(createCSEPass());
     passes.addPass(createCanonicalizerPass());

@@ -152,9 +152,9 @@ attn::ScheduleAttr LinearSchedule::toAttr(MLIRContext *context, bool ofMultiplyA
       b.getNamedAttr(ofMultiplyAdds ? kMultiplyAdds : kTensorCores, tiles.toAttr(context))};
   const std::pair<StringRef, const std::optional<LinearTiles> &> others[] = {
       {kFewRows, few}, {kManyRows, many}, {kMostRows, most}};
-  for (const auto &[name, others] : others)
-    if (others)
-      entries.push_back(b.getNamedAttr(name, others->toAttr(context)));
+  for (const auto &[name, nested] : others)
+    if (nested)
+      entries.push_back(b.getNamedAttr(name, nested->toAttr(context)));
   return neutral::scheduleOf(context, entries);
 }
 
