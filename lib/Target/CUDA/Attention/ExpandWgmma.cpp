@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/Attention/TileCode.h"
+#include "lib/Target/CUDA/When.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -85,21 +86,10 @@ private:
   }
 
   using Code = function_ref<void()>;
-  /// `code` where `condition` is true, and `otherwise` where it is not.
-  void when(Value condition, Code code, Code otherwise = {}) {
-    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/bool(otherwise));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    code();
-    if (!otherwise)
-      return;
-    b.setInsertionPointToStart(branch.elseBlock());
-    otherwise();
-  }
   /// `code` where TMA copies keys and values.
   void whenByTMA(Code code, Code otherwise) {
     if (op.getMade())
-      when(op.getMade(), code, otherwise);
+      when(b, op.getMade(), code, otherwise);
     else
       otherwise();
   }
@@ -112,7 +102,7 @@ private:
 
   /// One thread initializes the mbarriers.
   void initialize() {
-    when(is(code.thread, 0), [&] {
+    when(b, is(code.thread, 0), [&] {
       initialize(Queries, code.copyingThreads);
       for (Barrier full : {KeysFull, ValuesFull})
         whenByTMA([&] { initialize(full, 1); }, [&] { initialize(full, code.copyingThreads); });
@@ -127,7 +117,7 @@ private:
     code.copyQueries(queryTile(), barrier(Queries, code.index(0)));
     // A warp finds the blocks, one thread of which copies them.
     whenByTMA(
-        [&] { when(compare(arith::CmpIPredicate::slt, code.thread, code.index(kWarp)), [&] { copyBlocks(true); }); },
+        [&] { when(b, compare(arith::CmpIPredicate::slt, code.thread, code.index(kWarp)), [&] { copyBlocks(true); }); },
         [&] { copyBlocks(false); });
   }
 
@@ -137,14 +127,14 @@ private:
       Value block = carried[1], stage = stageOf(block), free = parityOf(block, /*before=*/true);
       MBarrierWaitOp::create(b, barrier(KeysEmpty, stage), free);
       if (isByTMA)
-        when(is(code.thread, 0), [&] { code.loadKeys(key, keyTile(stage), barrier(KeysFull, stage)); });
+        when(b, is(code.thread, 0), [&] { code.loadKeys(key, keyTile(stage), barrier(KeysFull, stage)); });
       else
         code.copyKeys(key, keyTile(stage), barrier(KeysFull, stage));
       MBarrierWaitOp::create(b, barrier(ValuesEmpty, stage), free);
       Value values = valueTile(stage), full = barrier(ValuesFull, stage);
-      auto load = [&] { when(is(code.thread, 0), [&] { code.loadValues(key, values, full); }); };
+      auto load = [&] { when(b, is(code.thread, 0), [&] { code.loadValues(key, values, full); }); };
       if (isByTMA)
-        when(code.isWhole(key), load, [&] { code.copyValuesByWarp(key, values, full); });
+        when(b, code.isWhole(key), load, [&] { code.copyValuesByWarp(key, values, full); });
       else
         code.copyValues(key, values, full);
       return {following(key), arith::AddIOp::create(b, block, code.index(1))};
@@ -161,7 +151,7 @@ private:
 
   /// One thread of a warp tells that the warp has read a stage.
   void release(Barrier empty, Value block) {
-    when(is(arith::RemUIOp::create(b, code.thread, code.index(kWarp)), 0),
+    when(b, is(arith::RemUIOp::create(b, code.thread, code.index(kWarp)), 0),
          [&] { MBarrierArriveOp::create(b, barrier(empty, stageOf(block))); });
   }
 
@@ -215,10 +205,10 @@ private:
     // The block whose values are to be multiplied is the one before that of the key.
     SmallVector<Value> state{following(first), zero, packed, empty[0], maximum, sum};
     if (alternates()) // the first one starts first
-      when(is(group, 2), [&] { passStart(); });
+      when(b, is(group, 2), [&] { passStart(); });
     state = code.overBlocks(state, [&](Value key, ValueRange carried) { return advance(key, carried); });
     if (alternates())
-      when(is(group, 1), [&] { awaitStart(); });
+      when(b, is(group, 1), [&] { awaitStart(); });
     Value acc = multiplyValues(state[2], state[3], state[1]);
     acc = WgmmaWaitOp::create(b, 0, acc).getResult(0);
     release(ValuesEmpty, state[1]);

@@ -1,5 +1,6 @@
 //===- TileCode.cpp - Parts of the code of attn_gpu.attention_tile ------------------------===//
 #include "lib/Target/CUDA/Attention/TileCode.h"
+#include "lib/Target/CUDA/When.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -128,10 +129,7 @@ void TileCode::copyValuesByWarp(Value key, Value tile, Value barrier) {
   FenceAsyncOp::create(b);
   NVVM::SyncWarpOp::create(b, arith::ConstantOp::create(b, b.getI32IntegerAttr(-1)));
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, index(0));
-  auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  MBarrierArriveOp::create(b, barrier);
+  when(b, isFirst, [&] { MBarrierArriveOp::create(b, barrier); });
 }
 
 Value TileCode::isWhole(Value key) {

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/Linear/Linear.h"
 #include "lib/Target/CUDA/Linear/TileCode.h"
+#include "lib/Target/CUDA/When.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -65,7 +66,7 @@ public:
     initialize();
     const Registers registers = registersOf(groups);
     when(
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, thread, index(kWarpgroup)),
+        b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, thread, index(kWarpgroup)),
         [&] {
           SetRegistersOp::create(b, registers.copying, /*increase=*/false);
           copy();
@@ -88,19 +89,6 @@ private:
   Value times(Value x, int64_t by) { return b.createOrFold<arith::MulIOp>(x, index(by)); }
   Value is(Value value, int64_t number) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, index(number));
-  }
-
-  using Code = function_ref<void()>;
-  /// `code` where `condition` is true, and `otherwise` where it is not.
-  void when(Value condition, Code code, Code otherwise = {}) {
-    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/bool(otherwise));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    code();
-    if (!otherwise)
-      return;
-    b.setInsertionPointToStart(branch.elseBlock());
-    otherwise();
   }
 
   Value barrier(Barrier which, Value stage) {
@@ -133,9 +121,9 @@ private:
 
   /// One thread initializes the mbarriers.
   void initialize() {
-    when(is(thread, 0), [&] {
+    when(b, is(thread, 0), [&] {
       if (op.getMade())
-        when(op.getMade(), [&] { initialize(1); }, [&] { initialize(kWarpgroup); });
+        when(b, op.getMade(), [&] { initialize(1); }, [&] { initialize(kWarpgroup); });
       else
         initialize(kWarpgroup);
     });
@@ -144,7 +132,7 @@ private:
 
   void copy() {
     if (op.getMade())
-      when(op.getMade(), [&] { when(is(thread, 0), [&] { copyTiles(Boxes); }); }, [&] { copyTiles(Elements); });
+      when(b, op.getMade(), [&] { when(b, is(thread, 0), [&] { copyTiles(Boxes); }); }, [&] { copyTiles(Elements); });
     else
       copyTiles(Rows);
   }
@@ -180,7 +168,7 @@ private:
                                             weight.isAligned(b, GlobalArray::kCopyBytes));
     return overSteps(input, at, [&](Value first, Position at) {
       when(
-          isAligned, [&] { copyStep(input, weight, first, at, false); },
+          b, isAligned, [&] { copyStep(input, weight, first, at, false); },
           [&] { copyStep(input, weight, first, at, true); });
     });
   }
@@ -286,7 +274,7 @@ private:
     WgmmaCommitOp::create(b);
     Value finished = WgmmaWaitOp::create(b, 0, issued).getResult(0);
     // One thread of a warp tells that the warp has read the stage.
-    when(is(arith::RemUIOp::create(b, thread, index(kWarp)), 0),
+    when(b, is(arith::RemUIOp::create(b, thread, index(kWarp)), 0),
          [&] { MBarrierArriveOp::create(b, barrier(Empty, at.stage)); });
     return finished;
   }
