@@ -100,9 +100,10 @@ private:
       MBarrierInitOp::create(b, barrier(which, code.index(stage)), uint32_t(arrivals));
   }
 
-  /// One thread initializes the mbarriers.
+  /// One thread initializes the mbarriers and parks what is needed at last.
   void initialize() {
     when(b, is(code.thread, 0), [&] {
+      code.park(barriers + 8 * (1 + 4 * op.getStages()));
       initialize(Queries, code.copyingThreads);
       for (Barrier full : {KeysFull, ValuesFull})
         whenByTMA([&] { initialize(full, 1); }, [&] { initialize(full, code.copyingThreads); });
@@ -170,7 +171,7 @@ private:
   }
 
   void compute() {
-    group = arith::DivUIOp::create(b, code.thread, code.index(kWarpgroup));
+    group = code.uniform(arith::DivUIOp::create(b, code.thread, code.index(kWarpgroup)));
     firstRow = arith::MulIOp::create(b, arith::SubIOp::create(b, group, code.index(1)), code.index(kRows));
     const TileType tile = op.getQueryTile();
     auto part = TileType::get(op.getContext(), kRows, tile.getColumns(), tile.getElementType(), tile.getSwizzle(),

@@ -58,7 +58,8 @@ void TileCode::storeWithoutMaskedValues(Value acc, Value maximum, Value inverse,
 /// Stores the thread's results of a row in some periods, from `column` on.
 void TileCode::sumKeptValues(Value row, Value column, Value maximum, Value inverse) {
   Value zero = number(0);
-  const GlobalArray query(b, op.getQuery()), keys(b, op.getKey()), values(b, op.getValue()), result(b, op.getResult());
+  const GlobalArray query = arrayOf(op.getQuery()), keys = arrayOf(op.getKey()), values = arrayOf(op.getValue()),
+                    result = arrayOf(op.getResult());
   // Columns that are not there are read as the last one.
   Value last = index(op.getValueChannels() - 1);
   SmallVector<Value> columns, at;

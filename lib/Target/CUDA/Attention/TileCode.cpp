@@ -37,6 +37,61 @@ TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
   factor = number(isScaledLate ? toBase2 : std::numbers::log2e_v<float>);
 }
 
+/// The arrays whose offsets are parked, in this order; the number of rows is behind them.
+static SmallVector<Value> parkedArrays(AttentionTileOp op) {
+  return {op.getResult(), op.getQuery(), op.getKey(), op.getValue()};
+}
+
+Value TileCode::parkedAt(int64_t nth) {
+  return SharedOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), /*shared*/ 3), index(*parked + 8 * nth));
+}
+
+void TileCode::park(int64_t offset) {
+  parked = offset;
+  SmallVector<Value> numbers;
+  for (Value memref : parkedArrays(op))
+    numbers.push_back(GlobalArray(b, memref).offset);
+  numbers.push_back(rows);
+  for (auto [i, number] : llvm::enumerate(numbers))
+    LLVM::StoreOp::create(b, Value(arith::IndexCastOp::create(b, b.getI64Type(), number)), parkedAt(int64_t(i)), 8);
+}
+
+void TileCode::unpark(Value &firstRow) {
+  auto load = [&](int64_t nth) -> Value { // volatile, so that it stays behind the matmuls
+    Value number = LLVM::LoadOp::create(b, b.getI64Type(), parkedAt(nth), 8, /*isVolatile=*/true);
+    return arith::IndexCastOp::create(b, b.getIndexType(), number);
+  };
+  for (auto [i, memref] : llvm::enumerate(parkedArrays(op)))
+    offsets.try_emplace(memref, load(int64_t(i)));
+  rows = load(int64_t(parkedArrays(op).size()));
+  firstRow = behindMatmuls(firstRow);
+}
+
+GlobalArray TileCode::arrayOf(Value memref) {
+  GlobalArray array(b, memref);
+  if (Value offset = offsets.lookup(memref); offset && !matchPattern(array.offset, m_Constant()))
+    array.offset = offset;
+  return array;
+}
+
+/// The same number, unknown to LLVM before: what is computed from it, as addresses, stays behind the matmuls.
+Value TileCode::behindMatmuls(Value number) {
+  Type type = b.getI32Type();
+  auto assembly = LLVM::InlineAsmOp::create(b, type, ValueRange(arith::IndexCastOp::create(b, type, number)),
+                                            "mov.b32 $0, $1;", "=r,r", /*has_side_effects=*/true,
+                                            /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                                            LLVM::AsmDialectAttr(), ArrayAttr());
+  return arith::IndexCastUIOp::create(b, b.getIndexType(), assembly.getResult(0));
+}
+
+Value TileCode::uniform(Value number) {
+  auto constant = [&](int32_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(value)); };
+  Value lane = arith::IndexCastOp::create(b, b.getI32Type(), number);
+  Value first = NVVM::ShflOp::create(b, b.getI32Type(), constant(-1), lane, constant(0), constant(31),
+                                     NVVM::ShflKind::idx, UnitAttr());
+  return arith::IndexCastUIOp::create(b, b.getIndexType(), first);
+}
+
 Value TileCode::index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
 
 Value TileCode::number(float value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); }
@@ -294,6 +349,8 @@ Value TileCode::advance(MutableArrayRef<Value> scores, Value &maximum, Value &su
 }
 
 void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
+  if (parked)
+    unpark(firstRow);
   sum = ReduceLanesOp::create(b, Reduction::add, sum);
   if (op.getSink()) { // joins as a key without a value
     Type type = sum.getType();
@@ -322,7 +379,7 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
   });
   acc = times(acc, inverse);
   const int64_t columns = op.getValueChannels();
-  const GlobalArray result(b, op.getResult());
+  const GlobalArray result = arrayOf(op.getResult());
   // Pairs of columns are stored at once where rows begin at multiples of two.
   Value arePairs = columns % 2 == 0 ? result.isAligned(b, 2 * result.bytes())
                                     : Value(arith::ConstantOp::create(b, b.getBoolAttr(false)));

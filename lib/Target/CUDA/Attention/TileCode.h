@@ -18,6 +18,13 @@ public:
   using ValueRange = mlir::ValueRange;
   TileCode(mlir::ImplicitLocOpBuilder &b, attn_gpu::AttentionTileOp op);
 
+  /// Stores what only `store` needs to shared memory from byte `offset` on, so that no register holds it while blocks
+  /// of keys are multiplied. One thread executes it; a barrier of all threads follows.
+  void park(int64_t offset);
+
+  /// A number that is the same in all threads of a warp, so that ptxas may keep it in a register of the warp.
+  Value uniform(Value number);
+
   Value index(int64_t value);
   Value number(float value);
   /// The running max before any key.
@@ -73,6 +80,11 @@ private:
                 llvm::function_ref<Value(Value row)> offsetOf);
   void copyBlock(Value memref, Value tile, Copiers copiers, Value key, int64_t columns);
   void loadTile(Value map, ValueRange at, Value key, Value tile, Value barrier);
+  /// An array of the op, with the offset that was parked.
+  GlobalArray arrayOf(Value memref);
+  Value parkedAt(int64_t nth);
+  void unpark(Value &firstRow);
+  Value behindMatmuls(Value number);
   Value power(Value score, Value maximum);
   Value exponentials(Value scores, Value maximum);
   /// Where row `row` of queries or results begins.
@@ -93,9 +105,11 @@ private:
 
   mlir::ImplicitLocOpBuilder &b;
   attn_gpu::AttentionTileOp op;
-  Value rows;   ///< of queries and heads
-  Value count;  ///< of keys
-  Value factor; ///< from scores in registers to exponents of 2
+  Value rows;                           ///< of queries and heads
+  Value count;                          ///< of keys
+  Value factor;                         ///< from scores in registers to exponents of 2
+  std::optional<int64_t> parked;        ///< where it is in shared memory, in bytes
+  llvm::DenseMap<Value, Value> offsets; ///< of arrays, where they were parked
   bool isScaledLate;
 };
 
