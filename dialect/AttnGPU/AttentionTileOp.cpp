@@ -82,13 +82,14 @@ TileType AttentionTileOp::getValueTile() { return tileOf(getKeys(), getValueChan
 TileType AttentionTileOp::getProbabilityTile() { return tileOf(getRows(), getKeys(), Float32Type::get(getContext())); }
 
 int64_t AttentionTileOp::getSharedBytes() {
-  // With wgmma, 5 numbers of 8 bytes wait in shared memory for the end of the tile.
-  const int64_t barriers = getWgmma() ? 8 * (1 + 4 * getStages()) + 8 * 5 : 0,
+  // On tensor cores, offsets of up to 6 arrays and a number of rows wait in shared memory for the end of the tile.
+  constexpr int64_t parked = 8 * 7;
+  const int64_t barriers = getWgmma() ? 8 * (1 + 4 * getStages()) : 0,
                 probabilities = multipliesFloats() ? bytesOf(getRows(), getKeys(), Float32Type::get(getContext())) : 0;
   return bytesOf(getRows(), getChannels(), elementOf(getQuery())) +
          getStages() * (bytesOf(getKeys(), getChannels(), elementOf(getKey())) +
                         bytesOf(getKeys(), getValueChannels(), elementOf(getValue()))) +
-         probabilities + barriers;
+         (multipliesFloats() ? probabilities : parked) + barriers;
 }
 
 LogicalResult RangeOp::verify() {

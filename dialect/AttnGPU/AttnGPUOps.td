@@ -102,6 +102,8 @@ def AttnGPU_MapOp : AttnGPU_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
     The region gets the operands' elements and the row and column of the element, as index; for results that are row vectors, the operands' values of a row and the row. A row vector among operands of a map of fragments gives the value of the
     element's row. Score and mask regions of attention are inlined here.
 
+    With `own_columns` the columns are computed where the map is. Else LLVM may compute them once for all maps of a loop, and keep them in registers.
+
     ```mlir
     func.func @causal(%s: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, %m: !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>, %low: f32) {
       %0 = attn_gpu.map(%s, %m : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>) -> !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>> {
@@ -115,10 +117,10 @@ def AttnGPU_MapOp : AttnGPU_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
     }
     ```
   }];
-  let arguments = (ins Variadic<AttnGPU_Values>:$operands);
+  let arguments = (ins Variadic<AttnGPU_Values>:$operands, UnitAttr:$own_columns);
   let results = (outs Variadic<AttnGPU_Values>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` ($operands^ `:` qualified(type($operands)))? `)` `->` qualified(type($results)) $body attr-dict";
+  let assemblyFormat = "(`own_columns` $own_columns^)? `(` ($operands^ `:` qualified(type($operands)))? `)` `->` qualified(type($results)) $body attr-dict";
   let hasVerifier = 1;
 }
 

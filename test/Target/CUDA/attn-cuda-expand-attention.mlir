@@ -175,8 +175,10 @@ gpu.module @kernels {
 // CHECK: nvvm.bar.warp.sync
 // CHECK: attn_gpu.multiply fma %[[PROBABILITIES]][%{{.*}}], %{{.*}} depth 8
 // CHECK: attn_gpu.store_rows {{.*}} of f32 :
-// CHECK: memref.store %{{.*}}, %arg5
-// CHECK: memref.store %{{.*}}, %arg4
+// CHECK: %[[SUM:.*]] = llvm.getelementptr
+// CHECK-NEXT: llvm.store %{{.*}}, %[[SUM]] {{.*}} : f32, !llvm.ptr<1>
+// CHECK: %[[LARGEST:.*]] = llvm.getelementptr
+// CHECK-NEXT: llvm.store %{{.*}}, %[[LARGEST]] {{.*}} : f32, !llvm.ptr<1>
 gpu.module @kernels {
   func.func @floats(%q: memref<?x64xf32>, %k: memref<?x64xbf16>, %v: memref<?x96xf32>, %o: memref<?x96xf32>, %largest: memref<?xf32>, %sum: memref<?xf32>) {
     %scale = arith.constant 0.125 : f32

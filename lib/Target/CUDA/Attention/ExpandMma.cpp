@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/Attention/TileCode.h"
+#include "lib/Target/CUDA/When.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -36,12 +37,14 @@ public:
     queryTile = SharedOp::create(b, op.getQueryTile(), code.index(0));
     keyTile = SharedOp::create(b, op.getKeyTile(), code.index(ofQueries));
     valueTile = SharedOp::create(b, op.getValueTile(), code.index(ofQueries + ofKeys));
+    parked = ofQueries + ofKeys + op.getValueTile().getBytes();
   }
 
   void emit() {
     Value warp = arith::DivUIOp::create(b, code.thread, code.index(32));
     firstRow = arith::MulIOp::create(b, warp, code.index(rowsOfWarp));
     NVVM::Barrier0Op::create(b); // of a tile before, whose shared memory this one has
+    when(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, code.thread, code.index(0)), [&] { code.park(parked); });
     code.copyQueries(queryTile);
     Value first = code.nextBlock(code.index(0));
     code.copyKeys(first, keyTile);
@@ -101,7 +104,7 @@ private:
   ImplicitLocOpBuilder b;
   TileCode code;
   FragmentLayoutInterface accLayout, right;
-  int64_t rowsOfWarp, groups, depth;
+  int64_t rowsOfWarp, groups, depth, parked;
   FragmentType scores, sums, left;
   RowVectorType row;
   Value queryTile, keyTile, valueTile, firstRow;

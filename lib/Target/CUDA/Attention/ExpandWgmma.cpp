@@ -54,7 +54,7 @@ public:
     const Registers registers = registersOf(int64_t(op.getWarps()) / 4, sums.getColumns(), bool(op.getMade()));
     b.setInsertionPointToStart(branch.thenBlock());
     SetRegistersOp::create(b, registers.copying, /*increase=*/false);
-    copy();
+    code.withParked([&] { copy(); });
     b.setInsertionPointToStart(branch.elseBlock());
     SetRegistersOp::create(b, registers.computing, /*increase=*/true);
     compute();

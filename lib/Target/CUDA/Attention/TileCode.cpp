@@ -39,7 +39,11 @@ TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
 
 /// The arrays whose offsets are parked, in this order; the number of rows is behind them.
 static SmallVector<Value> parkedArrays(AttentionTileOp op) {
-  return {op.getResult(), op.getQuery(), op.getKey(), op.getValue()};
+  SmallVector<Value> arrays{op.getResult(), op.getQuery(), op.getKey(), op.getValue()};
+  for (Value ofRows : {op.getLse(), op.getSum()})
+    if (ofRows)
+      arrays.push_back(ofRows);
+  return arrays;
 }
 
 Value TileCode::parkedAt(int64_t nth) {
@@ -56,15 +60,20 @@ void TileCode::park(int64_t offset) {
     LLVM::StoreOp::create(b, Value(arith::IndexCastOp::create(b, b.getI64Type(), number)), parkedAt(int64_t(i)), 8);
 }
 
-void TileCode::unpark(Value &firstRow) {
-  auto load = [&](int64_t nth) -> Value { // volatile, so that it stays behind the matmuls
+void TileCode::withParked(function_ref<void()> code) {
+  auto load = [&](int64_t nth) -> Value { // volatile, so that it stays where it is
     Value number = LLVM::LoadOp::create(b, b.getI64Type(), parkedAt(nth), 8, /*isVolatile=*/true);
     return arith::IndexCastOp::create(b, b.getIndexType(), number);
   };
-  for (auto [i, memref] : llvm::enumerate(parkedArrays(op)))
-    offsets.try_emplace(memref, load(int64_t(i)));
-  rows = load(int64_t(parkedArrays(op).size()));
-  firstRow = behindMatmuls(firstRow);
+  const Value before = rows;
+  if (parked) {
+    for (auto [i, memref] : llvm::enumerate(parkedArrays(op)))
+      offsets[memref] = load(int64_t(i));
+    rows = load(int64_t(parkedArrays(op).size()));
+  }
+  code();
+  rows = before;
+  offsets.clear();
 }
 
 GlobalArray TileCode::arrayOf(Value memref) {
@@ -126,23 +135,27 @@ void TileCode::copyRows(const GlobalArray &array, Value tile, Copiers copiers, V
   }
 }
 
-Value TileCode::rowOffset(const GlobalArray &array, Value row) {
+Value TileCode::rowOffset(const GlobalArray &array, Value row, bool hasHeads) {
   auto times = [&](Value count, Value stride) { return b.createOrFold<arith::MulIOp>(count, stride); };
-  if (array.strides.size() == 2)
+  if (!hasHeads)
     return add(array.offset, times(row, array.strides[0]));
   Value heads = index(op.getHeads());
   Value query = arith::DivUIOp::create(b, row, heads), head = arith::RemUIOp::create(b, row, heads);
   return add(add(array.offset, times(query, array.strides[0])), times(head, array.strides[1]));
 }
 
+Value TileCode::rowOffset(const GlobalArray &array, Value row) {
+  return rowOffset(array, row, array.strides.size() == 3);
+}
+
 void TileCode::copyQueries(Value tile, Value barrier) {
-  const GlobalArray query(b, op.getQuery());
+  const GlobalArray query = arrayOf(op.getQuery());
   copyRows(query, tile, {barrier, copyingThreads, /*asElements=*/false}, rows, op.getChannels(),
            [&](Value row) { return rowOffset(query, row); });
 }
 
 void TileCode::copyBlock(Value memref, Value tile, Copiers copiers, Value key, int64_t columns) {
-  const GlobalArray array(b, memref);
+  const GlobalArray array = arrayOf(memref);
   Value left = arith::SubIOp::create(b, count, key);
   auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, left, index(0)),
                                   /*withElseRegion=*/false);
@@ -258,8 +271,8 @@ SmallVector<Value> TileCode::overBlocks(ValueRange state, Body body) {
   return SmallVector<Value>(loop.getResults());
 }
 
-Value TileCode::map(Type type, ValueRange operands, function_ref<Value(ValueRange)> body) {
-  auto map = MapOp::create(b, TypeRange(type), operands);
+Value TileCode::map(Type type, ValueRange operands, function_ref<Value(ValueRange)> body, bool ownColumns) {
+  auto map = MapOp::create(b, TypeRange(type), operands, ownColumns);
   OpBuilder::InsertionGuard guard(b);
   SmallVector<Type> types(operands.size(), b.getF32Type());
   types.append(isa<FragmentType>(type) ? 2 : 1, b.getIndexType());
@@ -281,9 +294,12 @@ SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t column
   SmallVector<Value> block(scores);
   if (!isScaledLate)
     for (auto [i, part] : llvm::enumerate(block))
-      part = map(part.getType(), part, [&, i = i](ValueRange x) {
-        return scoreOf(x[0], add(x[1], firstRow), add(add(x[2], index(int64_t(i) * columns)), key));
-      });
+      part = map(
+          part.getType(), part,
+          [&, i = i](ValueRange x) {
+            return scoreOf(x[0], add(x[1], firstRow), add(add(x[2], index(int64_t(i) * columns)), key));
+          },
+          /*ownColumns=*/!op.getScore().empty());
   Value left = arith::SubIOp::create(b, count, key);
   Value isMasked = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, left, index(op.getKeys()));
   if (!op.getMask().empty()) {
@@ -299,13 +315,16 @@ SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t column
   scf::YieldOp::create(b, block);
   b.setInsertionPointToStart(branch.thenBlock());
   for (auto [i, part] : llvm::enumerate(block))
-    part = map(part.getType(), part, [&, i = i](ValueRange x) -> Value {
-      Value inBlock = add(x[2], index(int64_t(i) * columns));
-      Value isKept = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, inBlock, left);
-      if (!op.getMask().empty())
-        isKept = arith::AndIOp::create(b, isKept, clone(op.getMask(), {add(x[1], firstRow), add(inBlock, key)}));
-      return arith::SelectOp::create(b, isKept, x[0], number(-std::numeric_limits<float>::infinity()));
-    });
+    part = map(
+        part.getType(), part,
+        [&, i = i](ValueRange x) -> Value {
+          Value inBlock = add(x[2], index(int64_t(i) * columns));
+          Value isKept = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, inBlock, left);
+          if (!op.getMask().empty())
+            isKept = arith::AndIOp::create(b, isKept, clone(op.getMask(), {add(x[1], firstRow), add(inBlock, key)}));
+          return arith::SelectOp::create(b, isKept, x[0], number(-std::numeric_limits<float>::infinity()));
+        },
+        /*ownColumns=*/true);
   scf::YieldOp::create(b, block);
   return SmallVector<Value>(branch.getResults());
 }
@@ -349,8 +368,10 @@ Value TileCode::advance(MutableArrayRef<Value> scores, Value &maximum, Value &su
 }
 
 void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
-  if (parked)
-    unpark(firstRow);
+  withParked([&] { storeParked(acc, maximum, sum, parked ? behindMatmuls(firstRow) : firstRow); });
+}
+
+void TileCode::storeParked(Value acc, Value maximum, Value sum, Value firstRow) {
   sum = ReduceLanesOp::create(b, Reduction::add, sum);
   if (op.getSink()) { // joins as a key without a value
     Type type = sum.getType();
@@ -399,6 +420,12 @@ void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
     storeOfRows(maximum, sum, firstRow);
 }
 
+void TileCode::storeRow(Value number, Value memref, Value row) {
+  const GlobalArray array = arrayOf(memref);
+  LLVM::StoreOp::create(b, number, array.pointerAt(b, rowOffset(array, row, array.strides.size() == 2)),
+                        unsigned(array.bytes()));
+}
+
 void TileCode::storeOfRows(Value maximum, Value sum, Value firstRow) {
   map(sum.getType(), {maximum, sum}, [&](ValueRange x) -> Value {
     Value row = add(x[2], firstRow);
@@ -408,13 +435,9 @@ void TileCode::storeOfRows(Value maximum, Value sum, Value firstRow) {
     auto branch = scf::IfOp::create(b, arith::AndIOp::create(b, isOne, isRow(row)), /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    SmallVector<Value> indices{row};
-    if (cast<MemRefType>(op.getLse().getType()).getRank() == 2)
-      indices = {arith::DivUIOp::create(b, row, index(op.getHeads())),
-                 arith::RemUIOp::create(b, row, index(op.getHeads()))};
     Value lse = isScaledLate ? Value(arith::MulFOp::create(b, x[0], op.getScale())) : x[0];
     if (op.getSum()) {
-      memref::StoreOp::create(b, x[1], op.getSum(), indices);
+      storeRow(x[1], op.getSum(), row);
     } else {
       Value logarithm =
           arith::MulFOp::create(b, math::Log2Op::create(b, x[1], kApproximate), number(std::numbers::ln2_v<float>));
@@ -423,7 +446,7 @@ void TileCode::storeOfRows(Value maximum, Value sum, Value firstRow) {
     }
     Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], number(0));
     lse = arith::SelectOp::create(b, isEmpty, number(-std::numeric_limits<float>::infinity()), lse);
-    memref::StoreOp::create(b, lse, op.getLse(), indices);
+    storeRow(lse, op.getLse(), row);
     return x[0];
   });
 }

@@ -21,6 +21,8 @@ public:
   /// Stores what only `store` needs to shared memory from byte `offset` on, so that no register holds it while blocks
   /// of keys are multiplied. One thread executes it; a barrier of all threads follows.
   void park(int64_t offset);
+  /// Emits code that reads what was parked.
+  void withParked(llvm::function_ref<void()> code);
 
   /// A number that is the same in all threads of a warp, so that ptxas may keep it in a register of the warp.
   Value uniform(Value number);
@@ -83,19 +85,22 @@ private:
   /// An array of the op, with the offset that was parked.
   GlobalArray arrayOf(Value memref);
   Value parkedAt(int64_t nth);
-  void unpark(Value &firstRow);
   Value behindMatmuls(Value number);
   Value power(Value score, Value maximum);
   Value exponentials(Value scores, Value maximum);
-  /// Where row `row` of queries or results begins.
+  /// Where row `row` of queries or results begins, or its element of an array without channels.
   Value rowOffset(const GlobalArray &array, Value row);
-  Value map(mlir::Type type, ValueRange operands, llvm::function_ref<Value(ValueRange arguments)> body);
+  Value rowOffset(const GlobalArray &array, Value row, bool hasHeads);
+  Value map(mlir::Type type, ValueRange operands, llvm::function_ref<Value(ValueRange arguments)> body,
+            bool ownColumns = false);
   /// Where key `key` begins, in the array of keys or of values.
   Value keyOffset(const GlobalArray &array, Value key);
   Value load(const GlobalArray &array, Value offset);
   /// The score of a sum, or the sum where it is scaled in the exponent.
   Value scoreOf(Value sum, Value row, Value column);
+  void storeParked(Value acc, Value maximum, Value sum, Value firstRow);
   /// Stores the log-sum-exp of rows, or their maximum and sum.
+  void storeRow(Value number, Value memref, Value row);
   void storeOfRows(Value maximum, Value sum, Value firstRow);
   void storeWithoutMaskedValues(Value acc, Value maximum, Value inverse, Value firstRow);
   void sumKeptValues(Value row, Value column, Value maximum, Value inverse);

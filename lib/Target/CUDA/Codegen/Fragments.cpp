@@ -78,7 +78,10 @@ struct LowerMap : OpConversionPattern<MapOp> {
     const Elements elements(type);
     Ints ints(rewriter, op.getLoc());
     Block &body = op.getBody().front();
-    const Origin origin = originOf(layoutOf(type), ints);
+    Origin origin = originOf(layoutOf(type), ints);
+    if (op.getOwnColumns()) // unknown to LLVM in other maps
+      origin.column =
+          emitAsm(rewriter, op.getLoc(), rewriter.getI32Type(), origin.column, "mov.b32 $0, $1;", "=r,r")[0];
     SmallVector<SmallVector<Value>> results(op.getNumResults());
     for (size_t i = 0; i < elements.rows.size(); ++i) {
       IRMapping mapping;

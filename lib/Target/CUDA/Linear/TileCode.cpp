@@ -103,7 +103,7 @@ void LinearTileCode::copyRows(const GlobalArray &array, Value tile, Value at, Va
 Value LinearTileCode::finished(Value acc, Value column) {
   if (epilogue.empty())
     return acc;
-  auto map = MapOp::create(b, TypeRange(sums), acc);
+  auto map = MapOp::create(b, TypeRange(sums), ValueRange(acc), /*own_columns=*/UnitAttr());
   OpBuilder::InsertionGuard guard(b);
   Type index = b.getIndexType();
   Block *block =

@@ -64,3 +64,19 @@ func.func @causal_192_128_1_bf16(%q: tensor<?x?x8x1x192xbf16> {attn.name = "q", 
   }
   return %o : tensor<?x?x8x1x128xbf16>
 }
+func.func @dense_256_256_1_bf16(%q: tensor<?x?x8x1x256xbf16> {attn.name = "q", attn.dims = ["rows", "queries"]}, %k: tensor<?x?x8x256xbf16> {attn.name = "k", attn.dims = ["rows", "keys"]},
+    %v: tensor<?x?x8x256xbf16> {attn.name = "v", attn.dims = ["rows", "keys"]}) -> (tensor<?x?x8x1x256xbf16> {attn.name = "o", attn.dims = ["rows", "queries"]}) attributes {attn.entry} {
+  %scale = arith.constant 0.125 : f32
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] : tensor<?x?x8x1x256xbf16>, tensor<?x?x8x256xbf16>, tensor<?x?x8x256xbf16> -> tensor<?x?x8x1x256xbf16>
+  return %o : tensor<?x?x8x1x256xbf16>
+}
+func.func @causal_256_256_1_bf16(%q: tensor<?x?x8x1x256xbf16> {attn.name = "q", attn.dims = ["rows", "queries"]}, %k: tensor<?x?x8x256xbf16> {attn.name = "k", attn.dims = ["rows", "keys"]},
+    %v: tensor<?x?x8x256xbf16> {attn.name = "v", attn.dims = ["rows", "keys"]}) -> (tensor<?x?x8x1x256xbf16> {attn.name = "o", attn.dims = ["rows", "queries"]}) attributes {attn.entry} {
+  %scale = arith.constant 0.125 : f32
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] : tensor<?x?x8x1x256xbf16>, tensor<?x?x8x256xbf16>, tensor<?x?x8x256xbf16> -> tensor<?x?x8x1x256xbf16> mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %keep = arith.cmpi sle, %j, %i : index
+    attn.yield %keep : i1
+  }
+  return %o : tensor<?x?x8x1x256xbf16>
+}
