@@ -83,13 +83,13 @@ TileType AttentionTileOp::getProbabilityTile() { return tileOf(getRows(), getKey
 
 int64_t AttentionTileOp::getSharedBytes() {
   // On tensor cores, offsets of up to 6 arrays and a number of rows wait in shared memory for the end of the tile.
-  constexpr int64_t parked = 8 * 7;
+  constexpr int64_t saved = 8 * 7;
   const int64_t barriers = getWgmma() ? 8 * (1 + 4 * getStages()) : 0,
                 probabilities = multipliesFloats() ? bytesOf(getRows(), getKeys(), Float32Type::get(getContext())) : 0;
   return bytesOf(getRows(), getChannels(), elementOf(getQuery())) +
          getStages() * (bytesOf(getKeys(), getChannels(), elementOf(getKey())) +
                         bytesOf(getKeys(), getValueChannels(), elementOf(getValue()))) +
-         (multipliesFloats() ? probabilities : parked) + barriers;
+         (multipliesFloats() ? probabilities : saved) + barriers;
 }
 
 LogicalResult RangeOp::verify() {

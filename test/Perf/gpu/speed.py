@@ -30,7 +30,7 @@ import programs  # noqa: E402
 
 MATMUL = 8192  # rows, columns and depth
 LEAST_ROUNDS, WARM_ROUNDS = 5, 3
-SECONDS = 1.5  # that the rounds of one length may take
+SECONDS = 0.6  # that the rounds of one length may take
 
 
 def alternate(gpu, operations, most, warm=WARM_ROUNDS):

@@ -152,6 +152,24 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
     llvm.return
   }
 
+  // Columns of a map's own are unknown in other maps.
+  // CHECK-LABEL: llvm.func @own_columns
+  llvm.func @own_columns(%p: !llvm.ptr<1>, %x: f32) {
+    %f = attn_gpu.fill %x : !acc
+    // CHECK: %[[COLUMN:.*]] = llvm.inline_asm has_side_effects {{.*}}"mov.b32 $0, $1;", "=r,r" %[[SHARED:.*]] : (i32) -> i32
+    // CHECK: arith.sitofp %[[COLUMN]]
+    // CHECK: arith.index_cast %[[SHARED]]
+    %e = attn_gpu.map own_columns(%f : !acc) -> !acc {
+    ^bb0(%y: f32, %i: index, %j: index):
+      %number = arith.index_cast %j : index to i32
+      %z = arith.sitofp %number : i32 to f32
+      attn_gpu.yield %z : f32
+    }
+    %c0 = arith.constant 0 : index
+    attn_gpu.store_fragment %e, %p[%c0, %c0] stride %c0 of f32 : !acc
+    llvm.return
+  }
+
   // Rows and columns beyond the bounds are neither read nor written.
   // CHECK-LABEL: llvm.func @bounds
   llvm.func @bounds(%p: !llvm.ptr<1>, %n: i32) {

@@ -37,14 +37,14 @@ public:
     queryTile = SharedOp::create(b, op.getQueryTile(), code.index(0));
     keyTile = SharedOp::create(b, op.getKeyTile(), code.index(ofQueries));
     valueTile = SharedOp::create(b, op.getValueTile(), code.index(ofQueries + ofKeys));
-    parked = ofQueries + ofKeys + op.getValueTile().getBytes();
+    saved = ofQueries + ofKeys + op.getValueTile().getBytes();
   }
 
   void emit() {
     Value warp = arith::DivUIOp::create(b, code.thread, code.index(32));
     firstRow = arith::MulIOp::create(b, warp, code.index(rowsOfWarp));
     NVVM::Barrier0Op::create(b); // of a tile before, whose shared memory this one has
-    when(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, code.thread, code.index(0)), [&] { code.park(parked); });
+    when(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, code.thread, code.index(0)), [&] { code.save(saved); });
     code.copyQueries(queryTile);
     Value first = code.nextBlock(code.index(0));
     code.copyKeys(first, keyTile);
@@ -104,7 +104,7 @@ private:
   ImplicitLocOpBuilder b;
   TileCode code;
   FragmentLayoutInterface accLayout, right;
-  int64_t rowsOfWarp, groups, depth, parked;
+  int64_t rowsOfWarp, groups, depth, saved;
   FragmentType scores, sums, left;
   RowVectorType row;
   Value queryTile, keyTile, valueTile, firstRow;

@@ -54,7 +54,7 @@ public:
     const Registers registers = registersOf(int64_t(op.getWarps()) / 4, sums.getColumns(), bool(op.getMade()));
     b.setInsertionPointToStart(branch.thenBlock());
     SetRegistersOp::create(b, registers.copying, /*increase=*/false);
-    code.withParked([&] { copy(); });
+    code.withSaved([&] { copy(); });
     b.setInsertionPointToStart(branch.elseBlock());
     SetRegistersOp::create(b, registers.computing, /*increase=*/true);
     compute();
@@ -100,10 +100,10 @@ private:
       MBarrierInitOp::create(b, barrier(which, code.index(stage)), uint32_t(arrivals));
   }
 
-  /// One thread initializes the mbarriers and parks what is needed at last.
+  /// One thread initializes the mbarriers and saves offsets.
   void initialize() {
     when(b, is(code.thread, 0), [&] {
-      code.park(barriers + 8 * (1 + 4 * op.getStages()));
+      code.save(barriers + 8 * (1 + 4 * op.getStages()));
       initialize(Queries, code.copyingThreads);
       for (Barrier full : {KeysFull, ValuesFull})
         whenByTMA([&] { initialize(full, 1); }, [&] { initialize(full, code.copyingThreads); });

@@ -37,62 +37,6 @@ TileCode::TileCode(ImplicitLocOpBuilder &b, AttentionTileOp op)
   factor = number(isScaledLate ? toBase2 : std::numbers::log2e_v<float>);
 }
 
-/// The arrays whose offsets are parked, in this order; the number of rows is behind them.
-static SmallVector<Value> parkedArrays(AttentionTileOp op) {
-  SmallVector<Value> arrays{op.getResult(), op.getQuery(), op.getKey(), op.getValue()};
-  for (Value ofRows : {op.getLse(), op.getSum()})
-    if (ofRows)
-      arrays.push_back(ofRows);
-  return arrays;
-}
-
-Value TileCode::parkedAt(int64_t nth) {
-  return SharedOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), /*shared*/ 3), index(*parked + 8 * nth));
-}
-
-void TileCode::park(int64_t offset) {
-  parked = offset;
-  SmallVector<Value> numbers;
-  for (Value memref : parkedArrays(op))
-    numbers.push_back(GlobalArray(b, memref).offset);
-  numbers.push_back(rows);
-  for (auto [i, number] : llvm::enumerate(numbers))
-    LLVM::StoreOp::create(b, Value(arith::IndexCastOp::create(b, b.getI64Type(), number)), parkedAt(int64_t(i)), 8);
-}
-
-void TileCode::withParked(function_ref<void()> code) {
-  auto load = [&](int64_t nth) -> Value { // volatile, so that it stays where it is
-    Value number = LLVM::LoadOp::create(b, b.getI64Type(), parkedAt(nth), 8, /*isVolatile=*/true);
-    return arith::IndexCastOp::create(b, b.getIndexType(), number);
-  };
-  const Value before = rows;
-  if (parked) {
-    for (auto [i, memref] : llvm::enumerate(parkedArrays(op)))
-      offsets[memref] = load(int64_t(i));
-    rows = load(int64_t(parkedArrays(op).size()));
-  }
-  code();
-  rows = before;
-  offsets.clear();
-}
-
-GlobalArray TileCode::arrayOf(Value memref) {
-  GlobalArray array(b, memref);
-  if (Value offset = offsets.lookup(memref); offset && !matchPattern(array.offset, m_Constant()))
-    array.offset = offset;
-  return array;
-}
-
-/// The same number, unknown to LLVM before: what is computed from it, as addresses, stays behind the matmuls.
-Value TileCode::behindMatmuls(Value number) {
-  Type type = b.getI32Type();
-  auto assembly = LLVM::InlineAsmOp::create(b, type, ValueRange(arith::IndexCastOp::create(b, type, number)),
-                                            "mov.b32 $0, $1;", "=r,r", /*has_side_effects=*/true,
-                                            /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-                                            LLVM::AsmDialectAttr(), ArrayAttr());
-  return arith::IndexCastUIOp::create(b, b.getIndexType(), assembly.getResult(0));
-}
-
 Value TileCode::uniform(Value number) {
   auto constant = [&](int32_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(value)); };
   Value lane = arith::IndexCastOp::create(b, b.getI32Type(), number);
@@ -368,10 +312,10 @@ Value TileCode::advance(MutableArrayRef<Value> scores, Value &maximum, Value &su
 }
 
 void TileCode::store(Value acc, Value maximum, Value sum, Value firstRow) {
-  withParked([&] { storeParked(acc, maximum, sum, parked ? behindMatmuls(firstRow) : firstRow); });
+  withSaved([&] { storeRows(acc, maximum, sum, saved ? hidden(firstRow) : firstRow); });
 }
 
-void TileCode::storeParked(Value acc, Value maximum, Value sum, Value firstRow) {
+void TileCode::storeRows(Value acc, Value maximum, Value sum, Value firstRow) {
   sum = ReduceLanesOp::create(b, Reduction::add, sum);
   if (op.getSink()) { // joins as a key without a value
     Type type = sum.getType();

@@ -20,9 +20,9 @@ public:
 
   /// Stores what only `store` needs to shared memory from byte `offset` on, so that no register holds it while blocks
   /// of keys are multiplied. One thread executes it; a barrier of all threads follows.
-  void park(int64_t offset);
-  /// Emits code that reads what was parked.
-  void withParked(llvm::function_ref<void()> code);
+  void save(int64_t offset);
+  /// Emits `code` behind loads of what was saved, where something was.
+  void withSaved(llvm::function_ref<void()> code);
 
   /// A number that is the same in all threads of a warp, so that ptxas may keep it in a register of the warp.
   Value uniform(Value number);
@@ -82,10 +82,10 @@ private:
                 llvm::function_ref<Value(Value row)> offsetOf);
   void copyBlock(Value memref, Value tile, Copiers copiers, Value key, int64_t columns);
   void loadTile(Value map, ValueRange at, Value key, Value tile, Value barrier);
-  /// An array of the op, with the offset that was parked.
+  /// An array of the op, with the loaded offset inside of `withSaved`.
   GlobalArray arrayOf(Value memref);
-  Value parkedAt(int64_t nth);
-  Value behindMatmuls(Value number);
+  Value savedAt(int64_t nth);
+  Value hidden(Value number);
   Value power(Value score, Value maximum);
   Value exponentials(Value scores, Value maximum);
   /// Where row `row` of queries or results begins, or its element of an array without channels.
@@ -98,7 +98,7 @@ private:
   Value load(const GlobalArray &array, Value offset);
   /// The score of a sum, or the sum where it is scaled in the exponent.
   Value scoreOf(Value sum, Value row, Value column);
-  void storeParked(Value acc, Value maximum, Value sum, Value firstRow);
+  void storeRows(Value acc, Value maximum, Value sum, Value firstRow);
   /// Stores the log-sum-exp of rows, or their maximum and sum.
   void storeRow(Value number, Value memref, Value row);
   void storeOfRows(Value maximum, Value sum, Value firstRow);
@@ -113,8 +113,8 @@ private:
   Value rows;                           ///< of queries and heads
   Value count;                          ///< of keys
   Value factor;                         ///< from scores in registers to exponents of 2
-  std::optional<int64_t> parked;        ///< where it is in shared memory, in bytes
-  llvm::DenseMap<Value, Value> offsets; ///< of arrays, where they were parked
+  std::optional<int64_t> saved;         ///< the first byte in shared memory
+  llvm::DenseMap<Value, Value> offsets; ///< of arrays, as they were loaded
   bool isScaledLate;
 };
 
