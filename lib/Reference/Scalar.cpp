@@ -192,9 +192,13 @@ template <typename S> void compareFloat(Node<S> n, Slot<S> *s) {
   s[n.result].i = compare() ? -1 : 0;
 }
 
-/// maximumf and minimumf give NaN when an operand is; maxnumf and minnumf the other operand.
-template <typename S> S propagating(S a, S b, bool takeFirst) {
-  return std::isnan(a) || std::isnan(b) ? std::numeric_limits<S>::quiet_NaN() : takeFirst ? a : b;
+/// maximumf and minimumf give NaN when an operand is; maxnumf and minnumf the other operand. The first two order -0
+/// before 0.
+template <typename S> S propagating(S a, S b, bool isMaximum) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::numeric_limits<S>::quiet_NaN();
+  const bool isLess = a < b || (a == b && std::signbit(a));
+  return isLess == isMaximum ? b : a;
 }
 
 int64_t floorQuotient(int64_t a, int64_t b) {
@@ -250,8 +254,8 @@ template <typename S> void addFloatOps(RunTable<S> &table) {
   table["arith.mulf"] = float2<S, [](S a, S b) { return a * b; }>;
   table["arith.divf"] = float2<S, [](S a, S b) { return a / b; }>;
   table["arith.remf"] = float2<S, [](S a, S b) { return S(std::fmod(a, b)); }>;
-  table["arith.maximumf"] = float2<S, [](S a, S b) { return propagating(a, b, a > b); }>;
-  table["arith.minimumf"] = float2<S, [](S a, S b) { return propagating(a, b, a < b); }>;
+  table["arith.maximumf"] = float2<S, [](S a, S b) { return propagating(a, b, true); }>;
+  table["arith.minimumf"] = float2<S, [](S a, S b) { return propagating(a, b, false); }>;
   table["arith.maxnumf"] = float2<S, [](S a, S b) { return S(std::fmax(a, b)); }>;
   table["arith.minnumf"] = float2<S, [](S a, S b) { return S(std::fmin(a, b)); }>;
   table["arith.negf"] = float1<S, [](S a) { return -a; }>;

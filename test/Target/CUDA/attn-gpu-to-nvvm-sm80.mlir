@@ -247,7 +247,26 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
     // CHECK: arith.divf
     %5 = math.exp2 %4 : f32
     %6 = arith.divf %5, %x : f32
-    llvm.store %6, %p : f32, !llvm.ptr<1>
+    // tanh is a polynomial near 0, and a function of 2^x elsewhere.
+    // CHECK: %[[FAR:.*]] = arith.subf
+    // CHECK: %[[NEAR:.*]] = arith.cmpf olt
+    // CHECK: %[[SIZE:.*]] = arith.select %[[NEAR]], %{{.*}}, %[[FAR]]
+    // CHECK: math.copysign %[[SIZE]]
+    // CHECK-NOT: math.tanh
+    %7 = math.tanh %6 : f32
+    // A division by a constant is a product, corrected by what is left; infinity has no rest.
+    // CHECK: %[[Q:.*]] = arith.mulf
+    // CHECK: %[[REST:.*]] = math.fma %{{.*}}, %[[Q]]
+    // CHECK: %[[ROUNDED:.*]] = math.fma %[[REST]], %{{.*}}, %[[Q]]
+    // CHECK: %[[SIGNED:.*]] = math.copysign %[[ROUNDED]], %[[Q]]
+    // CHECK: arith.select %{{.*}}, %[[Q]], %[[SIGNED]]
+    %c30 = arith.constant 30.0 : f32
+    %8 = arith.divf %7, %c30 : f32
+    // One by a constant whose product could lose bits is not.
+    // CHECK: arith.divf
+    %c_large = arith.constant 1.0e+05 : f32
+    %9 = arith.divf %8, %c_large : f32
+    llvm.store %9, %p : f32, !llvm.ptr<1>
     llvm.return
   }
 

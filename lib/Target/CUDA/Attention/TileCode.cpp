@@ -340,7 +340,8 @@ void TileCode::storeRows(Value acc, Value maximum, Value sum, Value firstRow) {
   // A query without keys gives 0 (A11).
   Value inverse = map(sum.getType(), sum, [&](ValueRange x) -> Value {
     Value isEmpty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], number(0));
-    return arith::SelectOp::create(b, isEmpty, number(0), arith::DivFOp::create(b, number(1), x[0]));
+    return arith::SelectOp::create(b, isEmpty, number(0),
+                                   arith::DivFOp::create(b, number(1), x[0], arith::FastMathFlags::afn));
   });
   acc = times(acc, inverse);
   const int64_t columns = op.getValueChannels();
