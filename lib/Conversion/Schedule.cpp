@@ -8,8 +8,8 @@ using attn::ScheduleAttr;
 
 namespace {
 
-constexpr llvm::StringLiteral kQueries = "queries", kKeys = "keys", kLinalg = "linalg", kRows = "rows",
-                              kColumns = "columns";
+constexpr llvm::StringLiteral kQueries = "queries", kKeys = "keys", kPositions = "positions", kChannels = "channels",
+                              kLinalg = "linalg", kRows = "rows", kColumns = "columns";
 /// Scores of a tile are in one buffer of a task.
 constexpr int64_t kMostOfTile = 1024, kMostOfGrid = 1 << 20;
 
@@ -58,6 +58,35 @@ LogicalResult neutral::verifyAttentionTiles(Operation *op) {
   if (!schedule)
     return op->emitOpError("has no attn.schedule with '") << kQueries << "' and '" << kKeys << "'";
   return verifyPair(op, schedule, kQueries, kKeys, kMostOfTile);
+}
+
+ScheduleAttr AppendTiles::toAttr(MLIRContext *context) const {
+  return pairOf(context, kPositions, positions, kChannels, channels);
+}
+
+AppendTiles AppendTiles::of(attn::KVAppendOp op) {
+  ScheduleAttr schedule = ScheduleAttr::of(op);
+  return schedule ? AppendTiles{*schedule.getNumber(kPositions), *schedule.getNumber(kChannels)} : AppendTiles{0, 0};
+}
+
+static LogicalResult verifyAppendTiles(attn::KVAppendOp op) {
+  ScheduleAttr schedule = ScheduleAttr::of(op);
+  if (!schedule)
+    return success();
+  if (failed(verifyPair(op, schedule, kPositions, kChannels, kMostOfTile)))
+    return failure();
+  const int64_t positions = AppendTiles::of(op).positions;
+  std::optional<attn::CacheLayoutInterface> layout = op.getLayout();
+  if (positions && layout && layout->getPositions() % positions != 0)
+    return op.emitOpError() << "has a schedule of " << positions << " positions, which do not divide a block of "
+                            << layout->getPositions();
+  return success();
+}
+
+LogicalResult neutral::verifyTiles(Operation *op) {
+  if (auto append = dyn_cast<attn::KVAppendOp>(op))
+    return verifyAppendTiles(append);
+  return success(!hasAttentionTiles(op) || succeeded(verifyAttentionTiles(op)));
 }
 
 ScheduleAttr LinalgTiles::toAttr(MLIRContext *context) const { return scheduleOf(context, toEntry(context)); }

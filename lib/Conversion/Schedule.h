@@ -1,8 +1,9 @@
 //===- Schedule.h - Schedules of neutral decompositions ---------------------------*- C++ -*-===//
 //
 // A target that uses the decompositions chooses, in attn.schedule: `queries` of a tile and
-// `keys` of a KV block of an attention op; `rows` and `columns` of the tiles of linalg ops, in the
-// schedule `linalg` of the module.
+// `keys` of a KV block of an attention op; `positions` and `channels` of a task that appends to
+// a cache; `rows` and `columns` of the tiles of linalg ops, in the schedule `linalg` of the
+// module.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,6 +24,17 @@ struct AttentionTiles {
 bool hasAttentionTiles(mlir::Operation *op);
 /// Reports an attention op without a schedule that its decomposition can follow.
 mlir::LogicalResult verifyAttentionTiles(mlir::Operation *op);
+
+/// The schedule of attn.kv_append: what a task writes of a block.
+struct AppendTiles {
+  int64_t positions, channels; ///< 0: all
+
+  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
+  /// That of an op whose schedule was verified; without one a task has a whole block.
+  static AppendTiles of(attn::KVAppendOp op);
+};
+/// Reports an op whose decomposition cannot follow its schedule, or needs one that it does not have.
+mlir::LogicalResult verifyTiles(mlir::Operation *op);
 
 /// The module's schedule of linalg ops: points of a tile along the last two parallel loops.
 struct LinalgTiles {

@@ -21,6 +21,7 @@ static void addCanonical(OpPassManager &passes, const PipelineOptions &options) 
   passes.addPass(createAttnFuseEpilogues());
   passes.addPass(createAttnInlineCalls());
   passes.addPass(createSymbolDCEPass());
+  passes.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
   passes.addPass(createAttnMergeMatmuls());
   if (options.quantize != "none") {
     AttnQuantizeWeightsOptions quantization;

@@ -73,8 +73,7 @@ struct AttnToLinalg : rapt::impl::AttnToLinalgBase<AttnToLinalg> {
         op->erase();
     });
     const WalkResult schedules = getOperation()->walk([](Operation *op) {
-      return neutral::hasAttentionTiles(op) && failed(neutral::verifyAttentionTiles(op)) ? WalkResult::interrupt()
-                                                                                         : WalkResult::advance();
+      return failed(neutral::verifyTiles(op)) ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (schedules.wasInterrupted())
       return signalPassFailure();

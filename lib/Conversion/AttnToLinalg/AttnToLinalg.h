@@ -27,10 +27,13 @@ public:
 /// The same, and how it is written.
 class CacheAccess : public CacheReader {
 public:
-  /// `slice`, what a pool has of one head in one block, [1, 1, 1, parts, ...], with the key or value of one position: a
-  /// tensor [1, 1, channels] of f32.
+  /// `slice`, positions of one head in one block of a pool, [1, 1, 1, parts, ...], with the key or value of one
+  /// position of them: a tensor [1, 1, channels] of f32. Where rows `canBeSplit`, both may have the same part of the
+  /// channels.
   virtual mlir::Value write(mlir::ImplicitLocOpBuilder &b, attn::CacheLayoutInterface layout, mlir::Value slice,
                             Part part, mlir::Value position, mlir::Value row) const = 0;
+  /// Whether elements of `type` are written each on its own.
+  virtual bool canBeSplit(mlir::Type type) const = 0;
 };
 
 /// The decompositions of ops other than those on a cache; attention may read one by `cache`.

@@ -1,12 +1,13 @@
 //===- KVCache.cpp - New keys and values into the cache's blocks ---------------------------===//
 //
-// A task owns one head's part of one block, which is written for one row alone, so no two tasks
-// touch the same elements. Rows that touch fewer blocks than the grid is wide have tasks without
-// tokens.
+// A task owns one head's part of one block, or some positions and channels of it, which is
+// written for one row alone, so no two tasks touch the same elements. Rows that touch fewer
+// blocks than the grid is wide have tasks without tokens.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Conversion/AttnToLinalg/Patterns.h"
+#include "lib/Conversion/Schedule.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -26,9 +27,13 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
       return rewriter.notifyMatchFailure(op, "keys and values have padding");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     const int64_t block = layout->getPositions();
+    const auto [positions, channels] = tilesOf(op, *layout);
     AffineExpr d0 = b.getAffineDimExpr(0);
     OpFoldResult most = affineOf(b, d0.ceilDiv(block) + 1, {extent(b, op.getKey(), 0)});
     SmallVector<OpFoldResult> tasks{extent(b, op.getPast(), 0), most, b.getIndexAttr(key.getDimSize(1))};
+    const bool isSplit = positions != block || channels != 0;
+    if (isSplit)
+      tasks.append({b.getIndexAttr(block / positions), b.getIndexAttr(channels ? layout->getKeys() / channels : 1)});
     SmallVector<Value> pools{op.getCache()};
     if (op.getValueCache())
       pools.push_back(op.getValueCache());
@@ -38,12 +43,19 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
           Value begin = readIndex(b, op.getRowBegin(), row);
           Value end = readIndex(b, op.getRowBegin(), Value(arith::AddIOp::create(b, row, index(b, 1))));
           Value past = readIndex(b, op.getPast(), row);
-          // The task's block holds positions [first, first + block); its tokens are those of the row that fall in.
+          // The task holds positions [first, first + positions); its tokens are those of the row that fall in.
           Value nth = arith::AddIOp::create(b, arith::DivUIOp::create(b, past, length), ids[1]);
           Value first = arith::MulIOp::create(b, nth, length), shift = arith::SubIOp::create(b, past, begin);
+          Value ofBlock, column;
+          if (isSplit) {
+            ofBlock = arith::MulIOp::create(b, ids[3], index(b, positions));
+            first = arith::AddIOp::create(b, first, ofBlock);
+          }
+          if (channels)
+            column = arith::MulIOp::create(b, ids[4], index(b, channels));
           Value toToken = arith::SubIOp::create(b, first, shift); // place + toToken = token
           Value from = arith::MaxSIOp::create(b, toToken, begin);
-          Value to = arith::MinSIOp::create(b, arith::AddIOp::create(b, toToken, length), end);
+          Value to = arith::MinSIOp::create(b, arith::AddIOp::create(b, toToken, index(b, positions)), end);
           // A task without tokens may be beyond the table: it reads the number of the row's first block and writes
           // nothing.
           Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, from, to);
@@ -55,6 +67,10 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
             SmallVector<OpFoldResult> sizes = extents(b, dest), offsets(sizes.size(), b.getIndexAttr(0));
             offsets[0] = blockId, offsets[1] = op.getLayer(), offsets[2] = head;
             std::fill_n(sizes.begin(), 3, b.getIndexAttr(1));
+            if (isSplit)
+              offsets[4] = ofBlock, sizes[4] = b.getIndexAttr(positions);
+            if (channels)
+              offsets[5] = column, sizes[5] = b.getIndexAttr(channels);
             slices.push_back(slice(b, dest, offsets, sizes));
             insertions.push_back({Value(), offsets, sizes});
           }
@@ -63,9 +79,9 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
                 Value place = arith::SubIOp::create(b, token, toToken);
                 SmallVector<Value> next(carried);
                 next.front() = cache->write(b, *layout, next.front(), CacheAccess::Keys, place,
-                                            rowOf(b, op.getKey(), token, head));
+                                            rowOf(b, op.getKey(), token, head, column, channels));
                 next.back() = cache->write(b, *layout, next.back(), CacheAccess::Values, place,
-                                           rowOf(b, op.getValue(), token, head));
+                                           rowOf(b, op.getValue(), token, head, column, channels));
                 return next;
               });
           for (auto [insertion, tile] : llvm::zip_equal(insertions, written))
@@ -75,10 +91,25 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
     return success();
   }
 
-  /// [1, 1, channels].
-  static Value rowOf(ImplicitLocOpBuilder &b, Value source, Value token, Value head) {
+  /// [1, 1, channels]; from `column` on so many, where it is there.
+  static Value rowOf(ImplicitLocOpBuilder &b, Value source, Value token, Value head, Value column, int64_t channels) {
     OpFoldResult one = b.getIndexAttr(1);
+    if (column)
+      return slice(b, source, {token, head, column}, {one, one, b.getIndexAttr(channels)});
     return slice(b, source, {token, head, b.getIndexAttr(0)}, {one, one, extent(b, source, 2)});
+  }
+
+  /// What a task writes: the schedule, with all positions of a block where it has none, and 0 channels where a task has
+  /// those of a row.
+  AppendTiles tilesOf(attn::KVAppendOp op, attn::CacheLayoutInterface layout) const {
+    AppendTiles tiles = AppendTiles::of(op);
+    if (tiles.positions == 0)
+      tiles.positions = layout.getPositions();
+    auto canBeSplit = [&](Value pool) { return cache->canBeSplit(getElementTypeOrSelf(pool.getType())); };
+    if (tiles.channels && (layout.getKeys() != layout.getValues() || layout.getKeys() % tiles.channels != 0 ||
+                           !canBeSplit(op.getCache()) || (op.getValueCache() && !canBeSplit(op.getValueCache()))))
+      tiles.channels = 0;
+    return tiles;
   }
 
   const CacheAccess *cache;

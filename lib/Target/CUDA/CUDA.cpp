@@ -60,6 +60,7 @@ public:
       passes.addPass(createAttnGenericLayout(others));
       AttnGenericScheduleOptions tiles;
       tiles.queries = tiles.rows = tiles.columns = 1;
+      tiles.positions = tiles.channels = 1;
       tiles.keys = 8; // their scores, and the keys, are in local memory
       passes.addPass(createAttnGenericSchedule(tiles));
       passes.addPass(createAttnCUDASchedule());

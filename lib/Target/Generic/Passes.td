@@ -39,7 +39,7 @@ def AttnGenericLayout : Pass<"attn-generic-layout", "::mlir::ModuleOp"> {
 def AttnGenericSchedule : Pass<"attn-generic-schedule", "::mlir::ModuleOp"> {
   let summary = "chooses the tile sizes of neutral decompositions";
   let description = [{
-    Sets `attn.schedule`: the queries of a tile and the keys of a KV block on each attention op, the tiles of linalg ops on the module.
+    Sets `attn.schedule`: the queries of a tile and the keys of a KV block on each attention op, the tiles of linalg ops on the module. With `positions` and `channels`, what a task of `attn.kv_append` has of a block.
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -62,6 +62,8 @@ def AttnGenericSchedule : Pass<"attn-generic-schedule", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"queries", "queries", "int64_t", "16", "Queries of a tile">,
                  Option<"keys", "keys", "int64_t", "64", "Keys of a KV block">,
+                 Option<"positions", "positions", "int64_t", "0", "Positions of a task that appends to a cache, and divide a block; 0: all">,
+                 Option<"channels", "channels", "int64_t", "0", "Channels of a task that appends to a cache; 0: all">,
                  Option<"rows", "rows", "int64_t", "16", "Points of a linalg op's tile along its last parallel loop but one">,
                  Option<"columns", "columns", "int64_t", "256", "Points along its last parallel loop">];
 }

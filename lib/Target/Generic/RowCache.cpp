@@ -32,6 +32,7 @@ public:
              int64_t channels) const override;
   Value write(ImplicitLocOpBuilder &b, attn::CacheLayoutInterface layout, Value slice, Part part, Value position,
               Value row) const override;
+  bool canBeSplit(Type type) const override { return !hasScales(type); }
 };
 
 Value RowCache::read(ImplicitLocOpBuilder &b, attn::CacheLayoutInterface layout, Value slice, Part,
@@ -50,7 +51,8 @@ Value RowCache::write(ImplicitLocOpBuilder &b, attn::CacheLayoutInterface layout
   auto type = cast<RankedTensorType>(slice.getType());
   Type element = type.getElementType();
   const int64_t channels = part == Keys ? layout.getKeys() : layout.getValues();
-  const int64_t columns = layout.getHeadShape(element, channels)[1];
+  const int64_t columns = hasScales(element) ? layout.getHeadShape(element, channels)[1]
+                                             : cast<RankedTensorType>(row.getType()).getDimSize(2);
   // A pool of keys or values alone has no other part.
   const int64_t index = type.getDimSize(3) == 1 ? 0 : part;
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);

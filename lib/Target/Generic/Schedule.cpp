@@ -24,6 +24,8 @@ struct GenericSchedule : rapt::impl::AttnGenericScheduleBase<GenericSchedule> {
     getOperation()->walk([&](Operation *op) {
       if (neutral::hasAttentionTiles(op))
         op->setAttr(attn::AttnDialect::scheduleAttr, attention);
+      else if (isa<attn::KVAppendOp>(op) && (positions || channels))
+        op->setAttr(attn::AttnDialect::scheduleAttr, neutral::AppendTiles{positions, channels}.toAttr(context));
     });
   }
 };

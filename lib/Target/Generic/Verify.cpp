@@ -47,7 +47,7 @@ struct VerifyGeneric : rapt::impl::AttnVerifyGenericBase<VerifyGeneric> {
       return op->emitOpError("is left whole: the tiled stage promises tiles");
     if (tiled && failed(verifyInGrid(op)))
       return failure();
-    if (neutral::hasAttentionTiles(op) && failed(neutral::verifyAttentionTiles(op)))
+    if (failed(neutral::verifyTiles(op)))
       return failure();
     if (tiled && llvm::is_contained(dialects, op->getName().getDialectNamespace()))
       return verifyTypes(op, stage);

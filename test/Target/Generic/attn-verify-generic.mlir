@@ -29,6 +29,17 @@ func.func @append(%c: !attn.kv_cache<1 x 1 x 32, block = 64, f32>, %l: index, %k
 
 // -----
 
+module attributes {attn.target = {target = "generic"}} {
+func.func @positions(%c: tensor<?x1x1x2x64x32xf32>, %l: index, %k: tensor<?x1x32xf32>, %r: tensor<?xi32>, %t: tensor<?x?xi32>) -> tensor<?x1x1x2x64x32xf32> {
+  // expected-error@+1 {{'attn.kv_append' op has a schedule of 3 positions, which do not divide a block of 64}}
+  %n = attn.kv_append %c[%l], %k, %k rows(%r, %r, %t) {attn.schedule = #attn.schedule<channels = 1, positions = 3>, layout = #attn.cache_rows<positions = 64, keys = 32, values = 32>}
+    : tensor<?x1x1x2x64x32xf32>, tensor<?x1x32xf32>, tensor<?x1x32xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return %n : tensor<?x1x1x2x64x32xf32>
+}
+}
+
+// -----
+
 // expected-error@+1 {{'builtin.module' op has no attn.target, which the laid-out stage promises}}
 module {
 }
