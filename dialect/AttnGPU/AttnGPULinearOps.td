@@ -14,7 +14,8 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     All threads of the block execute the op, `warps` warps. A step of the loop over k has `depth` of it, and copies fill a ring of `stages` buffers. The epilogue takes the sum and its row and column, which count from those of the tile. It
     is evaluated for rows and columns beyond the result's, too, and may read arrays from outside.
 
-    The sum of an element does not depend on the schedule: terms are added in groups of 16 of k, in their order.
+    The sum of an element does not depend on the schedule but for `parts`: terms are added in groups of 16 of k, in their order. With `parts`, so many groups of warps have the same rows and columns and a part of each step's k each; their sums are added in the
+    end, in the order of the parts.
 
     With `wgmma` the instructions are those of sm_90a: `warps` are warpgroups of 64 rows each, and four warps more copy the operands. `maps(%input_map at [...], %weight_map at [...] if %made)` names tensor maps of the arrays that input and weight are
     in, if `made` says that they have some: TMA copies them then. The coordinates are those of the first element: column, row and what other dims the array has. An array ends where k does, or k is a multiple of `depth`. With
@@ -41,7 +42,7 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
                        AttnGPU_Array<AttnGPU_Floats, [2]>:$result, UnitAttr:$transposed,
                        ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$columns, ConfinedAttr<I64Attr, [IntPositive]>:$depth,
                        ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages, OptionalAttr<AttnGPU_FloatMatmul>:$float_matmul,
-                       UnitAttr:$wgmma, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<65535>]>>:$blocks);
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<32>]>, "1">:$parts, UnitAttr:$wgmma, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<65535>]>>:$blocks);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
@@ -51,7 +52,7 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getResultMutable(); }
-    /// How the tile is divided among warps, that down times that across; {0, 0} where it cannot be.
+    /// How the tile is divided among the warps of a part, that down times that across; {0, 0} where it cannot be.
     std::pair<int64_t, int64_t> getGridOfWarps();
     /// Whether its numbers are multiplied as f32.
     bool multipliesFloats();
@@ -105,6 +106,25 @@ def AttnGPU_MultiplyOp : AttnGPU_Op<"multiply", [InferTypeOpAdaptor]> {
   let assemblyFormat = [{
     $kind $input `[` $row `]` `,` $weight `[` $column `]` (`transposed` $transposed^)? `k` $k `depth` $depth `(` $acc `:` qualified(type($acc)) `)` attr-dict `:` qualified(type($input)) `,` qualified(type($weight))
   }];
+  let hasVerifier = 1;
+}
+
+def AttnGPU_SumWarpsOp : AttnGPU_Op<"sum_warps", [InferTypeOpAdaptor]> {
+  let summary = "sums of accumulators of several warps";
+  let description = [{
+    The `threads` threads of the block are `parts` groups of as many threads, which follow each other. The nth threads of all groups get the sums of their values, which are added in the order of the groups. All threads of the block execute the op. They meet in shared
+    memory from byte `scratch` on, which has 4 bytes for each value of each thread, and which another op may use behind a barrier.
+
+    ```mlir
+    func.func @f(%x: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, %scratch: index) {
+      %0 = attn_gpu.sum_warps(%x : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 4 threads 128 scratch %scratch
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AttnGPU_FragmentType>:$values, AttnGPU_CountAttr<2, 32>:$parts, AttnGPU_CountAttr<64, 1024>:$threads, Index:$scratch);
+  let results = (outs Variadic<AttnGPU_FragmentType>:$results);
+  let assemblyFormat = "`(` $values `:` qualified(type($values)) `)` `parts` $parts `threads` $threads `scratch` $scratch attr-dict";
   let hasVerifier = 1;
 }
 

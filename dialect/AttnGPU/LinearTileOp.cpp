@@ -43,7 +43,9 @@ int64_t LinearTileOp::getThreads() { return (int64_t(getWarps()) + (getWgmma() ?
 
 int64_t LinearTileOp::getSharedBytes() {
   const int64_t barriers = getWgmma() ? 2 * 8 : 0; // of a stage
-  return (getStageBytes() + barriers) * int64_t(getStages());
+  // The sums of parts are where the buffers were.
+  const int64_t parts = getParts(), ofSums = parts > 1 ? parts * int64_t(getRows()) * int64_t(getColumns()) * 4 : 0;
+  return std::max((getStageBytes() + barriers) * int64_t(getStages()), ofSums);
 }
 
 int64_t LinearTileOp::getMostBlocks() { return int64_t(getBlocks().value_or(0)); }
@@ -67,7 +69,10 @@ bool LinearTileOp::multipliesFloats() {
   return input.isF32() || input != shapeOf(getWeight()).getElementType();
 }
 
-std::pair<int64_t, int64_t> LinearTileOp::getGridOfWarps() { return gridOfWarps(getRows(), getColumns(), getWarps()); }
+std::pair<int64_t, int64_t> LinearTileOp::getGridOfWarps() {
+  return getWarps() % getParts() == 0 ? gridOfWarps(getRows(), getColumns(), getWarps() / getParts())
+                                      : std::pair<int64_t, int64_t>(0, 0);
+}
 
 std::pair<int64_t, int64_t> attn_gpu::gridOfWarps(int64_t rows, int64_t columns, int64_t warps) {
   std::pair<int64_t, int64_t> best{0, 0};
@@ -109,6 +114,8 @@ static LogicalResult verifyMaps(LinearTileOp op) {
                   !isPlaced(op.getInputAt()) || !isPlaced(op.getWeightAt())))
     return op.emitOpError() << "has tensor maps; these are of input and weight, with " << kLeastCoordinates << " to "
                             << kMostCoordinates << " coordinates each, for the schedule 'wgmma'";
+  if (op.getParts() != 1 && op.getWgmma())
+    return op.emitOpError() << "has 'parts', which is not of the schedule 'wgmma'";
   if (op.getBlocks() && !op.getWgmma())
     return op.emitOpError() << "has 'blocks', which is of the schedule 'wgmma'";
   return success();
@@ -128,8 +135,13 @@ static LogicalResult verifySchedule(LinearTileOp op) {
   if (warps > kMostThreads / kThreadsOfWarp || op.getGridOfWarps().first == 0)
     return refuse() << "it needs warps that have " << kGrain << "x" << kGrain << " or multiples each, at most "
                     << kMostThreads / kThreadsOfWarp;
-  if (rows * columns / op.getThreads() > kMostSums)
-    return refuse() << "a thread would have " << rows * columns / op.getThreads() << " sums, more than " << kMostSums;
+  const int64_t parts = op.getParts();
+  if (depth % (parts * kGrain) != 0 || !llvm::isPowerOf2_64(warps / parts))
+    return refuse() << "its " << parts << " parts need multiples of " << kGrain << " of a step each, and " << parts
+                    << " times a power of two of warps";
+  if (parts * rows * columns / op.getThreads() > kMostSums)
+    return refuse() << "a thread would have " << parts * rows * columns / op.getThreads() << " sums, more than "
+                    << kMostSums;
   if (op.getSharedBytes() > kMostSharedBytes)
     return refuse() << "its " << op.getStages() << " stages need more than " << kMostSharedBytes
                     << " bytes of shared memory";
@@ -178,6 +190,26 @@ LogicalResult ColumnsOp::verify() {
       int64_t(getFirst()) > from.getColumns() - to.getColumns())
     return emitOpError() << "takes columns of accumulators from a multiple of " << columns << " on, found " << to
                          << " from " << getFirst() << " of " << from;
+  return success();
+}
+
+LogicalResult SumWarpsOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getValues().getTypes());
+  return success();
+}
+
+LogicalResult SumWarpsOp::verify() {
+  for (Type type : getValues().getTypes())
+    if (cast<FragmentType>(type).getLayout().isPacked())
+      return emitOpError() << "adds accumulators, found " << type;
+  const int64_t parts = getParts(), threads = getThreads();
+  if (threads % (parts * kThreadsOfWarp) != 0 || !llvm::isPowerOf2_64(threads / parts))
+    return emitOpError() << "needs parts of a power of two of warps each, found " << parts << " of " << threads
+                         << " threads";
+  APInt scratch;
+  if (matchPattern(getScratch(), m_ConstantInt(&scratch)) && (scratch.isNegative() || scratch.urem(4) != 0))
+    return emitOpError() << "needs scratch at a multiple of 4 bytes, found " << scratch.getSExtValue();
   return success();
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Matmuls of bf16, f16 and f32, and of input and weight of two types, against float64 over the same numbers: rows, columns and depths of 1, primes, and more than a tile; weights [k, n] and [n, k];
 epilogues with activations, biases longer than the result, residuals and gates of every float type, and results of every float type. A row's result has the
-same bits alone and among others, though tiles of few rows compute it. With the option f32-matmul, f32 are multiplied as tf32, or as sums of two tf32."""
+same bits alone and among others that tiles of few rows compute, and among any number of more. With the option f32-matmul, f32 are multiplied as tf32, or as sums of two tf32."""
 
 import os
 
@@ -12,7 +12,8 @@ import kernels
 tools = kernels.tools(__doc__)
 multiplied = next((option.removeprefix("--f32-matmul=") for option in tools.options if option.startswith("--f32-matmul=")), "fma")
 checks, random = kernels.Checks(), np.random.default_rng(31)
-ROWS = (0, 1, 2, 16, 17, 67, 130)
+ROWS = (0, 1, 2, 17, 16, 67, 130)
+FEW = 16  # rows that tiles of their own compute
 EXTRA = {"bias": ("{n}", "f32"), "half_bias": ("{n}", "f16"), "long_bias": ("{more}", "bf16"), "residual": ("?x{n}", "bf16"), "gate": ("?x{n}", "f32")}
 # name: k, n, elements (of the input and of the weight, where they differ), whether the weight is [n, k], elements of the result, extra operands, and the ops of the epilogue
 CASES = {
@@ -119,11 +120,11 @@ def check(name, case, rows, activation=None, whole=None):
     if multiplied == "tf32" and kinds_of(element) == ("f32", "f32") and result == "f32" and not names and rows > 16 and k > 1:
         assert (np.abs(kernels.widened(got) - wanted) > 2.0**-16 * (np.abs(arrays[0]) @ np.abs(arrays[1].T if transposed else arrays[1]))).any(), f"{name}: no number was rounded to tf32"
     checks.near(f"{name} of {rows} rows", (kernels.widened(got).astype(np.float64) - wanted) / bound, np.zeros_like(wanted), 1)
-    if rows > 17:
-        first = [array[:3] if array.shape[0] == rows else array for array in [arrays[0]]] + [arrays[1]] + [
-            array[:3] if array.ndim == 2 else array for array in arrays[2:]]
-        alone = program.compiled(name, first, [((3, n), kernels.TYPES[result])], (3,))[0]
-        checks.equal(f"{name}: three rows of {rows}", alone, got[:3])
+    few = 3 if rows <= FEW else FEW + 1
+    if rows > few:
+        first = [arrays[0][:few], arrays[1]] + [array[:few] if array.ndim == 2 else array for array in arrays[2:]]
+        alone = program.compiled(name, first, [((few, n), kernels.TYPES[result])], (few,))[0]
+        checks.equal(f"{name}: {few} rows of {rows}", alone, got[:few])
 
 
 text = "attn.dim @rows min 0 max 4096\n" + "".join(entry(name, *case) for name, case in (CASES | FLOATS | LARGE).items())

@@ -15,7 +15,7 @@ import kernels
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(37)
 full = os.environ.get("RAPT_FULL") == "1"
-TILES = {columns: f"<blocks = {{}}, columns = {columns}, depth = 64, group = 2, rows = 128, stages = {stages}, warps = 8, wgmma = 1>" for columns, stages in ((256, 4), (128, 6))}
+TILES = {columns: f"<blocks = {{}}, columns = {columns}, depth = 64, group = 2, rows = 128, stages = {stages}, warps = 8, wgmma = 1>" for columns, stages in ((256, 4), (128, 6), (64, 8))}
 # name: k, n, elements, whether the weight is [n, k], elements of the result, extra operands, and whether there are tensor maps
 CASES = {
     "steps": (320, 520, "bf16", False, "bf16", ("bias",), True),

@@ -14,7 +14,7 @@ def main():
     for name in ("--raptc", "--opt", "--ptxas", "--chip", "--scratch", "--module"):
         parser.add_argument(name, required=True)
     parser.add_argument("--needs", nargs="*", default=["mma.sync", "ldmatrix", "cp.async.cg", "bar.sync"])
-    parser.add_argument("--warpgroups", nargs="*", default=["cp.async.mbarrier.arrive", "cp.async.cg"], help="what kernels with wgmma need besides")
+    parser.add_argument("--warpgroups", nargs="*", default=["setmaxnreg.inc", "cp.async.mbarrier.arrive", "cp.async.cg"], help="what kernels with wgmma need besides")
     parser.add_argument("--among", default="", help="looks at kernels with this text alone")
     parser.add_argument("--options", nargs="*", default=[], help="for raptc, without the leading dashes")
     args = parser.parse_args()
@@ -30,7 +30,7 @@ def main():
     for name, body in bodies:
         if "attn_gpu_shared" not in body:
             continue
-        warpgroups = ("wgmma.fence", "setmaxnreg.inc", "mbarrier.try_wait", *args.warpgroups)
+        warpgroups = ("wgmma.fence", "mbarrier.try_wait", *args.warpgroups)
         for needed in warpgroups if "wgmma" in body else args.needs:
             if needed not in body:
                 wrong += 1

@@ -69,7 +69,7 @@ gpu.module @kernels {
   // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%c64, %c40) to %{{.*}} : !attn_gpu.tile<64x32xf16, #attn_gpu.swizzle<64>>
   // CHECK: attn_gpu.load_matrix %{{.*}}[%{{.*}}, %c0] : {{.*}} -> !attn_gpu.fragment<16x16xf16, #attn_gpu.mma<a>>
   // CHECK: attn_gpu.load_matrix %{{.*}}[%[[FIRST:.*]], %c0] transpose : {{.*}} -> !attn_gpu.fragment<16x16xf16, #attn_gpu.mma<b>>
-  // CHECK: %[[SECOND:.*]] = arith.addi %[[FIRST]], %c16
+  // CHECK: %[[SECOND:.*]] = arith.addi %{{.*}}, %c16
   // CHECK: attn_gpu.load_matrix %{{.*}}[%[[SECOND]], %c0] transpose
   // CHECK-NOT: attn_gpu.map
   // CHECK-COUNT-4: attn_gpu.store_rows
@@ -96,6 +96,33 @@ gpu.module @kernels {
   func.func @floats(%x: memref<8x96xf32>, %w: memref<96x64xbf16>, %y: memref<8x64xf32>) {
     attn_gpu.linear_tile %x, %w float tf32x3 outs(%y : memref<8x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
         : memref<8x96xf32>, memref<96x64xbf16>
+    return
+  }
+}
+
+// -----
+
+// A warp has a quarter of each step's k. Behind the last step their sums meet where the buffers were, and the warp of the first part stores them.
+gpu.module @kernels {
+  // CHECK-LABEL: func.func @parts
+  // CHECK: %[[PART:.*]] = arith.divui %{{.*}}, %c32
+  // CHECK: %[[SUMS:.*]] = scf.if %{{.*}} -> (!attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) {
+  // CHECK: %[[FIRST:.*]] = arith.muli %[[PART]], %c32
+  // CHECK: attn_gpu.load_matrix %{{.*}}[%c0, %[[FIRST]]]
+  // CHECK: attn_gpu.load_matrix %{{.*}}[%[[FIRST]], %c0]
+  // CHECK: %[[SECOND:.*]] = arith.addi %{{.*}}, %c16
+  // CHECK: attn_gpu.load_matrix %{{.*}}[%c0, %[[SECOND]]]
+  // CHECK: } else {
+  // CHECK: nvvm.barrier
+  // CHECK: attn_gpu.copy_rows {{.*}} elements
+  // CHECK: attn_gpu.mma
+  // CHECK: nvvm.barrier
+  // CHECK-NEXT: %[[ALL:.*]] = attn_gpu.sum_warps(%[[SUMS]] : {{.*}}) parts 4 threads 128 scratch %c0
+  // CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[PART]], %c0
+  // CHECK: scf.if %[[IS_FIRST]] {
+  // CHECK: attn_gpu.store_rows %[[ALL]]
+  func.func @parts(%x: memref<?x512xbf16>, %w: memref<512x16xbf16>, %y: memref<?x16xf16>) {
+    attn_gpu.linear_tile %x, %w outs(%y : memref<?x16xf16>) {columns = 16 : i64, depth = 128 : i64, parts = 4 : i64, rows = 16 : i64, stages = 2 : i64, warps = 4 : i64} : memref<?x512xbf16>, memref<512x16xbf16>
     return
   }
 }

@@ -1,8 +1,8 @@
 // RUN: rapt-opt %s --attn-cuda-schedule-linear --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: rapt-opt %s --attn-cuda-schedule-linear --split-input-file | FileCheck %s
 
-// A number of rows that is not known has tiles for few rows, too. The result is too narrow for large tiles.
-// CHECK: #[[$DYNAMIC:.*]] = #attn.schedule<few_rows = <columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// A number of rows that is not known has tiles for few rows, too, whose warps have parts of k. The result is too narrow for large tiles.
+// CHECK: #[[$DYNAMIC:.*]] = #attn.schedule<few_rows = <columns = 16, depth = 128, parts = 4, rows = 16, stages = 5, warps = 4>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
 // CHECK-LABEL: func.func @dynamic
 // CHECK: attn.linear {{.*}} {attn.schedule = #[[$DYNAMIC]]}
 func.func @dynamic(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>) -> tensor<?x24xf32> {
@@ -37,7 +37,7 @@ func.func @known(%x: tensor<511x40xbf16>, %y: tensor<512x40xbf16>, %w: tensor<40
 
 // -----
 
-// CHECK: #[[$FEW:.*]] = #attn.schedule<tensor_cores = <columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>>
+// CHECK: #[[$FEW:.*]] = #attn.schedule<tensor_cores = <columns = 16, depth = 128, parts = 4, rows = 16, stages = 5, warps = 4>>
 // CHECK-LABEL: func.func @few
 // CHECK: attn.linear {{.*}} transposed {attn.schedule = #[[$FEW]]}
 func.func @few(%x: tensor<16x40xf16>, %w: tensor<24x40xf16>) -> tensor<16x24xf16> {
@@ -58,7 +58,7 @@ func.func @many(%x: tensor<17x40xf16>, %w: tensor<40x24xf16>) -> tensor<17x24xf1
 // -----
 
 // f32, and operands of two types, have multiply-adds.
-// CHECK: #[[$ADDS:.*]] = #attn.schedule<few_rows = <columns = 32, depth = 64, rows = 16, stages = 5, warps = 2>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 2, warps = 8>, multiply_adds = <columns = 64, depth = 32, rows = 64, stages = 3, warps = 4>>
+// CHECK: #[[$ADDS:.*]] = #attn.schedule<few_rows = <columns = 32, depth = 128, parts = 4, rows = 16, stages = 4, warps = 4>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 2, warps = 8>, multiply_adds = <columns = 64, depth = 32, rows = 64, stages = 3, warps = 4>>
 // CHECK-LABEL: func.func @full
 // CHECK-COUNT-3: attn.linear {{.*}} {attn.schedule = #[[$ADDS]]}
 func.func @full(%x: tensor<?x40xf32>, %y: tensor<?x40xbf16>, %v: tensor<40x4096xf32>, %w: tensor<40x4096xbf16>) {
@@ -86,8 +86,8 @@ module attributes {attn.target = {target = "cuda", tf32_terms = 2 : i64}} {
 
 // -----
 
-// Many rows are multiplied by wgmma on sm_90a, on tiles of 128x128 and, where there are 128 of them, of 128x256. A number of columns for which these need no more rows has no others.
-// CHECK-DAG: #[[$MOST:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <blocks = 132, columns = 128, depth = 64, group = 12, least = 512, rows = 128, stages = 6, warps = 8, wgmma = 1>, most_rows = <blocks = 132, columns = 256, depth = 64, group = 16, least = 1024, rows = 128, share = 88, stages = 4, warps = 8, wgmma = 1>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// More rows are multiplied by wgmma on sm_90a, on tiles of 128x64, many on tiles of 128x128 and, where there are 128 of them, of 128x256. A number of columns for which these need no more rows has no others.
+// CHECK-DAG: #[[$MOST:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <blocks = 132, columns = 128, depth = 64, group = 12, least = 512, rows = 128, stages = 6, warps = 8, wgmma = 1>, most_rows = <blocks = 132, columns = 256, depth = 64, group = 16, least = 1024, rows = 128, share = 88, stages = 4, warps = 8, wgmma = 1>, tensor_cores = <blocks = 132, columns = 64, depth = 64, group = 8, rows = 128, stages = 8, warps = 8, wgmma = 1>>
 // CHECK-DAG: #[[$WIDE:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <blocks = 132, columns = 256, depth = 64, group = 16, least = 128, rows = 128, stages = 4, warps = 8, wgmma = 1>, tensor_cores = <{{.*}}>>
 // CHECK-DAG: #[[$KNOWN:.*]] = #attn.schedule<tensor_cores = <blocks = 132, columns = 128, depth = 64, group = 12, rows = 128, stages = 6, warps = 8, wgmma = 1>>
 // CHECK-DAG: #[[$DEPTH:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 4, warps = 8>, tensor_cores = <{{.*}}>>

@@ -81,3 +81,29 @@ func.func @most(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf
       : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
   return %y : tensor<?x80xbf16>
 }
+
+// -----
+
+// Integers are multiplied in steps of one size.
+attn.parameter @w : tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">] {layout = #attn_gpu.quantized_panels<shape = [128, 80], interleave = 8>, offset = 0 : i64, stride = 6912 : i64}
+func.func @steps(%x: tensor<?x128xf32>) -> tensor<?x80xf32> {
+  %codes = attn.quantize_rows %x : tensor<?x128xf32> -> tensor<?x128x!attn.quantized<s8 group 32 axis 1>>
+  %w = attn.parameter_slice @w : tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>>
+  // expected-error@+1 {{has a quantized weight and a schedule of steps of 64; those of 128 are known}}
+  %y = attn.linear %codes, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>, layout = #attn_gpu.quantized_panels<shape = [128, 80], interleave = 8>}
+      : tensor<?x128x!attn.quantized<s8 group 32 axis 1>>, tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x80xf32>
+  return %y : tensor<?x80xf32>
+}
+
+// -----
+
+// All warps of a quantized matmul have all of k.
+attn.parameter @w : tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">] {layout = #attn_gpu.quantized_panels<shape = [128, 80], interleave = 8>, offset = 0 : i64, stride = 6912 : i64}
+func.func @parts(%x: tensor<?x128xf32>) -> tensor<?x80xf32> {
+  %codes = attn.quantize_rows %x : tensor<?x128xf32> -> tensor<?x128x!attn.quantized<s8 group 32 axis 1>>
+  %w = attn.parameter_slice @w : tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>>
+  // expected-error@+1 {{has a quantized weight and a schedule of 2 parts; those of 1 are known}}
+  %y = attn.linear %codes, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 128, parts = 2, rows = 64, stages = 3, warps = 4>>, layout = #attn_gpu.quantized_panels<shape = [128, 80], interleave = 8>}
+      : tensor<?x128x!attn.quantized<s8 group 32 axis 1>>, tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x80xf32>
+  return %y : tensor<?x80xf32>
+}

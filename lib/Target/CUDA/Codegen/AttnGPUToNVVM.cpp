@@ -72,8 +72,9 @@ private:
   static LogicalResult declareShared(gpu::GPUModuleOp module) {
     const bool isUsed = module
                             .walk([](Operation *op) {
-                              return isa<attn_gpu::SharedOp, attn_gpu::ReduceThreadsOp>(op) ? WalkResult::interrupt()
-                                                                                            : WalkResult::advance();
+                              return isa<attn_gpu::SharedOp, attn_gpu::ReduceThreadsOp, attn_gpu::SumWarpsOp>(op)
+                                         ? WalkResult::interrupt()
+                                         : WalkResult::advance();
                             })
                             .wasInterrupted();
     if (!isUsed)

@@ -210,6 +210,46 @@ struct LowerReduceThreads : OpConversionPattern<ReduceThreadsOp> {
   }
 };
 
+/// The nth values of all threads are beside each other.
+struct LowerSumWarps : OpConversionPattern<SumWarpsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult matchAndRewrite(SumWarpsOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const Location loc = op.getLoc();
+    Ints ints(rewriter, loc);
+    constexpr int64_t bytes = 4;
+    const int64_t threads = op.getThreads(), ofPart = threads / int64_t(op.getParts());
+    const auto pointer = LLVM::LLVMPointerType::get(getContext(), 3);
+    const Position scratch = positionOf(adaptor.getScratch().front(), ints);
+    const Value base = advance(rewriter, loc, LLVM::AddressOfOp::create(rewriter, loc, pointer, kShared),
+                               scratch.dynamic, scratch.constant);
+    const Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, rewriter.getI32Type());
+    const Value own = advance(rewriter, loc, base, ints.times(thread, bytes), 0);
+    const Value first = advance(rewriter, loc, base, ints.times(ints.mask(thread, ofPart - 1), bytes), 0);
+    for (auto [nth, value] : llvm::enumerate(flatten(adaptor.getValues())))
+      LLVM::StoreOp::create(rewriter, loc, value, advance(rewriter, loc, own, Value(), int64_t(nth) * threads * bytes),
+                            bytes);
+    NVVM::Barrier0Op::create(rewriter, loc);
+    SmallVector<SmallVector<Value>> results;
+    int64_t nth = 0;
+    for (ValueRange values : adaptor.getValues()) {
+      SmallVector<Value> &sums = results.emplace_back();
+      for (size_t i = 0; i < values.size(); ++i, ++nth) {
+        Value sum;
+        for (int64_t part = 0; part < int64_t(op.getParts()); ++part) {
+          const Value at = advance(rewriter, loc, first, Value(), (nth * threads + part * ofPart) * bytes);
+          const Value value = LLVM::LoadOp::create(rewriter, loc, rewriter.getF32Type(), at, bytes);
+          sum = sum ? Value(arith::AddFOp::create(rewriter, loc, sum, value)) : value;
+        }
+        sums.push_back(sum);
+      }
+    }
+    rewriter.replaceOpWithMultiple(op, std::move(results));
+    return success();
+  }
+};
+
 /// Each lane takes every 32nd number; the lanes combine theirs in 32 bits, whose ends stand for what is beyond them.
 struct LowerRange : OpConversionPattern<RangeOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -311,6 +351,6 @@ private:
 } // namespace
 
 void cuda::populateFragments(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerColumns, LowerFill, LowerMap, LowerReduceRows, LowerReduceLanes, LowerReduceThreads, LowerRange,
-               LowerPack, LowerMma>(converter, patterns.getContext());
+  patterns.add<LowerColumns, LowerFill, LowerMap, LowerReduceRows, LowerReduceLanes, LowerReduceThreads, LowerSumWarps,
+               LowerRange, LowerPack, LowerMma>(converter, patterns.getContext());
 }

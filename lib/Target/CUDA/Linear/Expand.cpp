@@ -25,7 +25,8 @@ namespace {
 class LinearCode : LinearTileCode {
 public:
   explicit LinearCode(LinearTileOp op)
-      : LinearTileCode(op, op.getResult(), op.getEpilogue(), op.getGridOfWarps(), op.getRows(), op.getColumns()),
+      : LinearTileCode(op, op.getResult(), op.getEpilogue(), op.getGridOfWarps(), op.getRows(), op.getColumns(),
+                       op.getParts()),
         op(op), input(b, op.getInput()), weight(b, op.getWeight()) {
     auto fragment = [&](int64_t rows, MatmulOperand operand) {
       return FragmentType::get(b.getContext(), rows, kGroup, input.element,
@@ -51,10 +52,24 @@ public:
       b.setInsertionPointToStart(branch.elseBlock());
       scf::YieldOp::create(b, sumsOfElements());
     }
-    store(branch.getResults());
+    if (part)
+      storeSums(branch.getResults());
+    else
+      store(branch.getResults());
   }
 
 private:
+  /// The warps of the first part store what those of all parts have.
+  void storeSums(ValueRange ofPart) {
+    NVVM::Barrier0Op::create(b); // the last step is read, whose shared memory the sums have
+    auto sums = SumWarpsOp::create(b, ofPart, uint32_t(op.getParts()), uint32_t(op.getThreads()), index(0));
+    auto isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, part, index(0));
+    auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    store(sums.getResults());
+  }
+
   /// The sums over k, where copies are asynchronous.
   SmallVector<Value> sumsOfCopies() {
     return overSteps(
@@ -109,13 +124,14 @@ private:
     if (op.multipliesFloats())
       return multipliedFloats(ofInput, ofWeight, before);
     SmallVector<Value> acc(before);
-    for (int64_t k = 0; k < int64_t(op.getDepth()); k += kGroup) {
-      Value x = LoadMatrixOp::create(b, left, ofInput, firstRow, index(k), /*transpose=*/false);
+    for (int64_t at = 0; at < depthOfPart(); at += kGroup) {
+      Value k = part ? add(firstOfPart(), index(at)) : index(at);
+      Value x = LoadMatrixOp::create(b, left, ofInput, firstRow, k, /*transpose=*/false);
       for (int64_t group = 0; group < groups; ++group) {
         Value column = add(firstColumn, index(group * kGroup));
         const bool transposed = op.getTransposed();
-        Value w = LoadMatrixOp::create(b, right, ofWeight, transposed ? column : index(k),
-                                       transposed ? index(k) : column, transposed);
+        Value w =
+            LoadMatrixOp::create(b, right, ofWeight, transposed ? column : k, transposed ? k : column, transposed);
         acc[group] = MmaOp::create(b, x, w, acc[group]);
       }
     }
@@ -125,7 +141,8 @@ private:
   /// Sums of f32: a loop over 8 of k, as the instructions of a whole step would be too many.
   SmallVector<Value> multipliedFloats(Value ofInput, Value ofWeight, ValueRange before) {
     constexpr int64_t depth = 8;
-    auto loop = scf::ForOp::create(b, index(0), index(op.getDepth()), index(depth), before);
+    Value first = part ? firstOfPart() : index(0);
+    auto loop = scf::ForOp::create(b, first, add(first, index(depthOfPart())), index(depth), before);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     auto multiply =
@@ -134,6 +151,10 @@ private:
     scf::YieldOp::create(b, multiply.getResults());
     return SmallVector<Value>(loop.getResults());
   }
+
+  /// The part of a step's k that a warp has.
+  int64_t depthOfPart() { return int64_t(op.getDepth()) / int64_t(op.getParts()); }
+  Value firstOfPart() { return times(part, depthOfPart()); }
 
   LinearTileOp op;
   GlobalArray input, weight;

@@ -23,6 +23,9 @@ namespace {
 
 constexpr int64_t kWarpgroup = 128, kRows = 64, kWarp = 32; ///< threads and rows of a warpgroup, threads of a warp
 
+/// Columns whose sums need no more registers than each thread of a block has when it starts.
+constexpr int64_t kFewColumns = 64;
+
 /// Registers of a thread that copies and of one that multiplies: 64K of them in all.
 struct Registers {
   uint32_t copying, multiplying;
@@ -65,14 +68,17 @@ public:
   void emit() {
     initialize();
     const Registers registers = registersOf(groups);
+    const bool areMany = int64_t(op.getColumns()) > kFewColumns;
     when(
         b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, thread, index(kWarpgroup)),
         [&] {
-          SetRegistersOp::create(b, registers.copying, /*increase=*/false);
+          if (areMany)
+            SetRegistersOp::create(b, registers.copying, /*increase=*/false);
           copy();
         },
         [&] {
-          SetRegistersOp::create(b, registers.multiplying, /*increase=*/true);
+          if (areMany)
+            SetRegistersOp::create(b, registers.multiplying, /*increase=*/true);
           multiply();
         });
     if (loop)

@@ -11,6 +11,7 @@ struct LinearTiles {
   int64_t depth;         ///< of a step of the loop over k
   int64_t warps;
   int64_t stages;    ///< buffers of shared memory
+  int64_t parts = 1; ///< of the warps, that have the same rows and columns, and a part of each step of k
   int64_t least = 0; ///< number of the result's rows from which on they are used; 0: not said
   int64_t tf32 = 0;  ///< how many tf32 stand for each f32; 0: none do
   bool wgmma = false;

@@ -19,12 +19,16 @@ namespace {
 constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kMultiplyAdds = "multiply_adds", kFewRows = "few_rows",
                               kManyRows = "many_rows", kMostRows = "most_rows";
 constexpr llvm::StringLiteral kRows = "rows", kColumns = "columns", kDepth = "depth", kWarps = "warps",
-                              kStages = "stages", kLeast = "least", kTF32 = "tf32", kWgmma = "wgmma",
+                              kStages = "stages", kParts = "parts", kLeast = "least", kTF32 = "tf32", kWgmma = "wgmma",
                               kBlocks = "blocks", kGroup = "group", kShare = "share";
 
 constexpr LinearTiles kTiles{.rows = 64, .columns = 64, .depth = 64, .warps = 4, .stages = 3};
-/// With few rows the weight is what takes time. It is read once, by many blocks, each of which has 32 KiB under way.
-constexpr LinearTiles kFewTiles{.rows = 16, .columns = 32, .depth = 128, .warps = 2, .stages = 5};
+/// With few rows the weight is what takes time. It is read once, by many blocks, each of which has 32 KiB or more of it
+/// under way. The warps of a block share k: one after the other, the matmul instructions of a long row take longer than
+/// the row's copy. Where narrow tiles are as many as multiprocessors, wide ones read the input less often.
+constexpr LinearTiles kFewTiles{.rows = 16, .columns = 16, .depth = 256, .warps = 4, .stages = 5, .parts = 4};
+constexpr LinearTiles kFewWideTiles{.rows = 16, .columns = 32, .depth = 256, .warps = 4, .stages = 4, .parts = 4};
+constexpr int64_t kShortDepth = 128; ///< of a step where k is not longer
 /// Large tiles read less, but there must be as many as a GPU has multiprocessors.
 constexpr LinearTiles kManyTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 4};
 constexpr int64_t kMultiprocessors = 128;
@@ -32,6 +36,14 @@ constexpr int64_t kMultiprocessors = 128;
 /// KiB. The thread blocks are those of an H100 or H200; at a time they have about as many rows as columns, so that they
 /// read the least from memory.
 constexpr int64_t kBlocksOfGPU = 132;
+constexpr LinearTiles kCommonWgmma{.rows = 128,
+                                   .columns = 64,
+                                   .depth = 64,
+                                   .warps = 8,
+                                   .stages = 8,
+                                   .wgmma = true,
+                                   .blocks = kBlocksOfGPU,
+                                   .group = 8};
 constexpr LinearTiles kManyWgmma{.rows = 128,
                                  .columns = 128,
                                  .depth = 64,
@@ -58,7 +70,8 @@ constexpr LinearTiles kManyQuantized{.rows = 128, .columns = 128, .depth = kQuan
 /// Tiles of f32, whose elements take twice the shared memory. Large ones multiply so long that one step ahead is
 /// enough.
 constexpr LinearTiles kFloatTiles{.rows = 64, .columns = 64, .depth = 32, .warps = 4, .stages = 3};
-constexpr LinearTiles kFewFloatTiles{.rows = 16, .columns = 32, .depth = 64, .warps = 2, .stages = 5};
+constexpr LinearTiles kFewFloatTiles{.rows = 16, .columns = 16, .depth = 128, .warps = 4, .stages = 5, .parts = 4};
+constexpr LinearTiles kFewWideFloatTiles{.rows = 16, .columns = 32, .depth = 128, .warps = 4, .stages = 4, .parts = 4};
 constexpr LinearTiles kManyFloatTiles{.rows = 128, .columns = 128, .depth = 32, .warps = 8, .stages = 2};
 
 /// The fewest rows of which large tiles are enough; 0: no number is.
@@ -125,6 +138,7 @@ static std::optional<LinearTiles> tilesOf(attn::ScheduleAttr schedule) {
                      *numbers[2],
                      *numbers[3],
                      *numbers[4],
+                     schedule.getNumber(kParts).value_or(1),
                      schedule.getNumber(kLeast).value_or(0),
                      schedule.getNumber(kTF32).value_or(0),
                      schedule.getNumber(kWgmma).value_or(0) != 0,
@@ -138,6 +152,8 @@ attn::ScheduleAttr LinearTiles::toAttr(MLIRContext *context) const {
   auto entry = [&](StringRef name, int64_t number) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(number)); };
   SmallVector<NamedAttribute> entries{entry(kRows, rows), entry(kColumns, columns), entry(kDepth, depth),
                                       entry(kWarps, warps), entry(kStages, stages)};
+  if (parts > 1)
+    entries.push_back(entry(kParts, parts));
   const std::pair<StringRef, int64_t> others[] = {{kLeast, least},   {kTF32, tf32},   {kWgmma, wgmma},
                                                   {kBlocks, blocks}, {kGroup, group}, {kShare, share}};
   for (auto [name, number] : others)
@@ -181,6 +197,10 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
     if (op.isQuantized() && each && each->depth != kQuantizedDepth)
       return op.emitOpError() << "has a quantized weight and a schedule of steps of " << each->depth << "; those of "
                               << kQuantizedDepth << " are known";
+  for (const std::optional<LinearTiles> &each : tiles)
+    if (op.isQuantized() && each && each->parts != 1)
+      return op.emitOpError() << "has a quantized weight and a schedule of " << each->parts
+                              << " parts; those of 1 are known";
   for (size_t i : {2, 3})
     if (tiles[i] && tiles[i]->least == 0)
       return op.emitOpError() << "has a schedule '" << names[i] << "' without '" << kLeast << "'";
@@ -204,15 +224,31 @@ static bool hasWgmma(attn::LinearOp op, const TargetInfo &machine) {
          !op.getInput().getType().isDynamicDim(1);
 }
 
+/// Tiles for few rows: wide ones where there are as many as a GPU has multiprocessors.
+static LinearTiles fewRows(attn::LinearOp op) {
+  if (op.isQuantized())
+    return kFewQuantized;
+  const bool areFloats = multipliesFloats(op);
+  const LinearTiles &wide = areFloats ? kFewWideFloatTiles : kFewWideTiles;
+  const int64_t columns = op.getResult().getType().getDimSize(1), depth = op.getInput().getType().getDimSize(1);
+  const bool areMany =
+      !ShapedType::isDynamic(columns) && int64_t(llvm::divideCeil(columns, wide.columns)) >= kMultiprocessors;
+  LinearTiles tiles = areMany ? wide : areFloats ? kFewFloatTiles : kFewTiles;
+  if (!ShapedType::isDynamic(depth) && depth <= kShortDepth)
+    tiles.depth = std::min(tiles.depth, kShortDepth);
+  return tiles;
+}
+
 /// Tiles for few rows, and for more and more.
 static SmallVector<LinearTiles> tilesFor(attn::LinearOp op, const TargetInfo &machine) {
   if (op.isQuantized())
-    return {kFewQuantized, kQuantizedTiles, kManyQuantized};
+    return {fewRows(op), kQuantizedTiles, kManyQuantized};
   if (hasWgmma(op, machine))
-    return {kFewTiles, kTiles, kManyWgmma, kMostWgmma};
+    return {fewRows(op), op.getResult().getType().getDimSize(1) < kCommonWgmma.columns ? kTiles : kCommonWgmma,
+            kManyWgmma, kMostWgmma};
   if (!multipliesFloats(op))
-    return {kFewTiles, kTiles, kManyTiles};
-  SmallVector<LinearTiles> tiles{kFewFloatTiles, kFloatTiles, kManyFloatTiles};
+    return {fewRows(op), kTiles, kManyTiles};
+  SmallVector<LinearTiles> tiles{fewRows(op), kFloatTiles, kManyFloatTiles};
   for (LinearTiles &of : tiles)
     of.tf32 = std::clamp<int64_t>(machine.tf32Terms, 0, 2);
   return tiles;

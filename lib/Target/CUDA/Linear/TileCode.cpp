@@ -17,11 +17,15 @@ using namespace rapt::cuda;
 constexpr int64_t kThreadsOfWarp = 32;
 
 LinearTileCode::LinearTileCode(Operation *op, Value result, Region &epilogue, std::pair<int64_t, int64_t> grid,
-                               int64_t rows, int64_t columns)
+                               int64_t rows, int64_t columns, int64_t parts)
     : b(op->getLoc(), op), result(b, result), epilogue(epilogue), rowsOfWarp(rows / grid.first),
       groups(columns / grid.second / kGroup) {
   thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
   Value warp = arith::DivUIOp::create(b, thread, index(kThreadsOfWarp));
+  if (parts > 1) {
+    Value ofPart = index(grid.first * grid.second);
+    part = arith::DivUIOp::create(b, warp, ofPart), warp = arith::RemUIOp::create(b, warp, ofPart);
+  }
   firstRow = times(arith::DivUIOp::create(b, warp, index(grid.second)), rowsOfWarp);
   firstColumn = times(arith::RemUIOp::create(b, warp, index(grid.second)), groups * kGroup);
   sums = FragmentType::get(b.getContext(), rowsOfWarp, kGroup, b.getF32Type(),

@@ -24,9 +24,9 @@ protected:
 
   static constexpr int64_t kGroup = 16; ///< the columns of a fragment of sums
 
-  /// `down` times `across` warps have `rows` x `columns` of `result`.
+  /// `down` times `across` warps have `rows` x `columns` of `result`, and so have those of each further part.
   LinearTileCode(mlir::Operation *op, Value result, mlir::Region &epilogue, std::pair<int64_t, int64_t> grid,
-                 int64_t rows, int64_t columns);
+                 int64_t rows, int64_t columns, int64_t parts = 1);
   /// A warp or warpgroup has the columns of `groups` fragments `sums`, from row `firstRow` of the tile on.
   LinearTileCode(mlir::Operation *op, Value result, mlir::Region &epilogue, attn_gpu::FragmentType sums, int64_t groups,
                  Value firstRow);
@@ -59,6 +59,7 @@ protected:
   attn_gpu::FragmentType sums; ///< of 16 columns
   int64_t rowsOfWarp, groups;  ///< groups of a warp's columns
   Value thread, firstRow, firstColumn;
+  Value part; ///< of the thread's warp; null where there is one
 
 private:
   Value finished(Value acc, Value column);
