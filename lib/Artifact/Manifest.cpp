@@ -112,7 +112,7 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 
 uint32_t abiMinorOf(const Manifest &manifest) {
   if (manifest.device)
-    return 7; // launches tell their dispatches
+    return 8; // launches tell their dispatches and flags
   if (manifest.variants.size() > 1)
     return 3;
   if (manifest.model && manifest.model->sourceVocabulary)

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/Support/MathExtras.h"
+#include <rapt/artifact.h>
 
 using namespace mlir;
 using namespace rapt;
@@ -169,7 +170,8 @@ private:
       LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), terminated.size()), /*isConstant=*/true,
                              LLVM::Linkage::Internal, text, b.getStringAttr(terminated));
     }
-    auto type = LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, i32, i32, i32, i32, b.getI64Type()});
+    auto type =
+        LLVM::LLVMStructType::getLiteral(context, {pointer, pointer, i32, i32, i32, i32, b.getI64Type(), i32, i32});
     auto global =
         LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal, name, Attribute(), /*align=*/8);
     b.createBlock(&global.getInitializer());
@@ -182,6 +184,8 @@ private:
          llvm::enumerate(SmallVector<int64_t>{facts.index, facts.threads, facts.shared, argumentBytes}))
       insert(LLVM::ConstantOp::create(b, i32, fact), 2 + i);
     insert(LLVM::ConstantOp::create(b, b.getI64Type(), number), 6);
+    insert(LLVM::ConstantOp::create(b, i32, facts.overlaps ? int64_t(RAPT_KERNEL_OVERLAPS) : 0), 7);
+    insert(LLVM::ConstantOp::create(b, i32, 0), 8);
     LLVM::ReturnOp::create(b, value);
     return name;
   }
@@ -289,7 +293,7 @@ host::KernelTable::KernelTable(ModuleOp module) {
         };
         auto name = SymbolRefAttr::get(SymbolTable::getSymbolName(&nested),
                                        {FlatSymbolRefAttr::get(SymbolTable::getSymbolName(&op))});
-        kernels[name] = {next++, number("threads"), number("shared"), number("maps")};
+        kernels[name] = {next++, number("threads"), number("shared"), number("maps"), facts.contains("overlaps")};
       }
 }
 

@@ -19,7 +19,8 @@ class KernelTable {
 public:
   struct Kernel {
     int64_t index, threads, shared;
-    int64_t maps; ///< how many captures are tensor maps: the first ones
+    int64_t maps;  ///< how many captures are tensor maps: the first ones
+    bool overlaps; ///< it waits for the kernel before it by itself
   };
   explicit KernelTable(mlir::ModuleOp module);
   Kernel lookup(mlir::SymbolRefAttr kernel) const { return kernels.lookup(kernel); }

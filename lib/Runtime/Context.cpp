@@ -194,7 +194,9 @@ rapt_status openStream(rapt_context &c, const Report &report) {
   c.times.reset(new (std::nothrow) DeviceTimes(*c.stream, c.memory));
   if (!c.arguments || !c.choice || !c.graphs || !c.times || !c.graphs->reserve(c.module->manifest->entries, c.memory))
     return report.fail(RAPT_NOMEM, "no memory for a context");
-  c.execution.useDevice(*c.stream, *c.arguments, *c.graphs, *c.times);
+  constexpr uint32_t firstMinorOfFlags = 8;
+  c.execution.useDevice(*c.stream, *c.arguments, *c.graphs, *c.times,
+                        c.module->artifact->abi_minor >= firstMinorOfFlags);
   return RAPT_OK;
 }
 

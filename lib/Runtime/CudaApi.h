@@ -50,6 +50,24 @@ enum Attribute : int { MultiprocessorCount = 16, CapabilityMajor = 75, Capabilit
 enum FunctionAttribute : int { MostDynamicSharedBytes = 8 };
 /// CUjit_option: the buffer for the compiler's errors and its size
 enum JitOption : int { JitErrors = 5, JitErrorsBytes = 6 };
+/// CUlaunchAttribute; the value's union has 64 bytes.
+struct LaunchAttribute {
+  int id;
+  char padding[4];
+  union {
+    int number;
+    char bytes[64];
+  } value;
+};
+/// CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: the kernel may start before the one in front of it ends.
+inline constexpr int launchOverlaps = 6;
+/// CUlaunchConfig
+struct LaunchConfig {
+  unsigned gridX, gridY, gridZ, threadsX, threadsY, threadsZ, sharedBytes;
+  Stream stream;
+  LaunchAttribute *attributes;
+  unsigned attributeCount;
+};
 /// CU_EVENT_DISABLE_TIMING
 inline constexpr unsigned withoutTime = 2;
 /// CU_STREAM_NON_BLOCKING, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
@@ -106,9 +124,7 @@ inline constexpr int tensorMapDims = 5;
   F(eventRecord, "cuEventRecord", (Event event, Stream stream))                                                        \
   F(eventSynchronize, "cuEventSynchronize", (Event event))                                                             \
   F(eventElapsed, "cuEventElapsedTime", (float *milliseconds, Event begin, Event end))                                 \
-  F(launch, "cuLaunchKernel",                                                                                          \
-    (Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned threadsX, unsigned threadsY,          \
-     unsigned threadsZ, unsigned sharedBytes, Stream stream, void **parameters, void **extra))                         \
+  F(launch, "cuLaunchKernelEx", (const LaunchConfig *config, Function function, void **parameters, void **extra))      \
   F(encodeTensorMap, "cuTensorMapEncodeTiled",                                                                         \
     (void *map, int type, uint32_t rank, void *address, const uint64_t *extents, const uint64_t *strides,              \
      const uint32_t *box, const uint32_t *elementStrides, int interleave, int swizzle, int promotion, int fill))

@@ -44,7 +44,7 @@ void open(Opened &opened) {
   if (!findFunctions(library, opened))
     return;
   Driver &driver = opened.driver;
-  int version = 0, devices = 0;
+  int &version = driver.version, devices = 0;
   Result result = driver.init(0);
   if (result == Success)
     result = driver.driverVersion(&version);

@@ -11,12 +11,15 @@ struct Driver {
   RAPT_CUDA_FUNCTIONS(RAPT_CUDA_MEMBER)
 #undef RAPT_CUDA_MEMBER
 
+  int version = 0; ///< 1000 times the major one, plus 10 times the minor one
   /// The driver's text for a result.
   const char *text(Result result) const;
 };
 
 /// The version of the driver API that Rapt needs: 12.0, the first for sm_90a.
 inline constexpr int leastDriverVersion = 12000;
+/// The first that records overlapping kernels as a graph.
+inline constexpr int leastOverlapVersion = 12030;
 
 /// Opens libcuda.so.1 once for the process and initializes it. RAPT_UNSUPPORTED, with a message that says what is
 /// missing, where there is no driver, no GPU, or only an older driver.

@@ -119,7 +119,7 @@ void DeviceStream::copyOut(void *to, Address from, uint64_t bytes) {
     attempt("copying from the GPU failed", [&] { return device.driver.copyToHost(to, from, bytes, stream); });
 }
 
-void DeviceStream::launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks, Event before,
+void DeviceStream::launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks, bool overlaps, Event before,
                           Event behind) {
   if (failure || blocks == 0)
     return;
@@ -134,8 +134,11 @@ void DeviceStream::launch(const rapt_kernel *kernel, const void *arguments, int6
   void *parameters[] = {const_cast<void *>(arguments)};
   if (before) // the code was found: loading it is not the kernel's time
     check(device.driver.eventRecord(before, stream), eventProblem);
-  check(device.driver.launch(function, unsigned(blocks), 1, 1, kernel->threads, 1, 1, kernel->shared_bytes, stream,
-                             parameters, nullptr),
+  cuda::LaunchAttribute attribute{cuda::launchOverlaps, {}, {1}};
+  const bool mayOverlap = overlaps && device.driver.version >= cuda::leastOverlapVersion;
+  const cuda::LaunchConfig config{unsigned(blocks),     1,      1,          kernel->threads, 1, 1,
+                                  kernel->shared_bytes, stream, &attribute, mayOverlap};
+  check(device.driver.launch(&config, function, parameters, nullptr),
         "kernel %s cannot be started, or one before it failed", kernel->name);
   if (behind)
     check(device.driver.eventRecord(behind, stream), eventProblem);

@@ -31,9 +31,9 @@ public:
   /// `from` may change once `mark` is reached or after `wait`.
   void copyIn(cuda::Address to, const void *from, uint64_t bytes);
   void copyOut(void *to, cuda::Address from, uint64_t bytes);
-  /// With events, `before` and `behind` it.
-  void launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks, cuda::Event before = nullptr,
-              cuda::Event behind = nullptr);
+  /// With events, `before` and `behind` it. A kernel that `overlaps` may start before the one in front of it ends.
+  void launch(const rapt_kernel *kernel, const void *arguments, int64_t blocks, bool overlaps = false,
+              cuda::Event before = nullptr, cuda::Event behind = nullptr);
 
   /// An event that has a time; null with a failure.
   cuda::Event makeEvent();

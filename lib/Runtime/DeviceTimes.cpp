@@ -35,7 +35,7 @@ void DeviceTimes::launch(const rapt_kernel &kernel, const void *arguments, int64
     return;
   Launch &launch = launches[count++];
   launch.dispatch = kernel.dispatch;
-  stream.launch(&kernel, arguments, blocks, launch.begin, launch.end);
+  stream.launch(&kernel, arguments, blocks, /*overlaps=*/false, launch.begin, launch.end);
 }
 
 void DeviceTimes::addTo(Profile &profile) {

@@ -79,7 +79,7 @@ int32_t Execution::launch(void *user, const rapt_kernel *kernel, const void *arg
   if (self.profile && kernel && blocks > 0)
     self.times->launch(*kernel, arguments, blocks);
   else
-    self.stream->launch(kernel, arguments, blocks);
+    self.stream->launch(kernel, arguments, blocks, self.readsFlags && kernel && (kernel->flags & RAPT_KERNEL_OVERLAPS));
   return self.stream->hasFailed() ? stopped : 0;
 }
 

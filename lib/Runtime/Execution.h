@@ -19,9 +19,9 @@ public:
   /// Neither a pool nor an executor: the caller's thread runs everything. Both are checked, but of no use, for code for
   /// GPUs.
   rapt_status choose(rapt_pool *pool, const rapt_executor *executor, bool isForDevice, const Report &report);
-  /// From now on entries start kernels on a GPU.
-  void useDevice(DeviceStream &on, DeviceArguments &with, DeviceGraphs &as, DeviceTimes &by) {
-    stream = &on, arguments = &with, graphs = &as, times = &by;
+  /// From now on entries start kernels on a GPU, whose flags are read if the code `hasFlags`.
+  void useDevice(DeviceStream &on, DeviceArguments &with, DeviceGraphs &as, DeviceTimes &by, bool hasFlags) {
+    stream = &on, arguments = &with, graphs = &as, times = &by, readsFlags = hasFlags;
   }
   int64_t workers() const { return workerCount; }
 
@@ -61,6 +61,7 @@ private:
   DeviceArguments *arguments = nullptr;
   DeviceGraphs *graphs = nullptr;
   DeviceTimes *times = nullptr;
+  bool readsFlags = false; ///< of kernels
   int64_t workerCount = 1;
   std::atomic<int> canceled{0};
   std::atomic<int64_t> badWorker{-1};

@@ -3,11 +3,13 @@
 #include "dialect/AttnGPU/AttnGPU.h"
 #include "dialect/AttnHost/AttnHost.h"
 #include "lib/Target/CUDA/Passes.h"
+#include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -81,9 +83,11 @@ int64_t leadingMaps(attn_host::ParallelForOp dispatch) {
   return std::distance(dispatch.getCaptures().begin(), llvm::find_if_not(dispatch.getCaptures(), isMap));
 }
 
+constexpr int64_t kOverlapArch = 90; ///< the first with griddepcontrol
+
 class Outliner {
 public:
-  Outliner(ModuleOp module) : symbols(module) {
+  Outliner(ModuleOp module) : symbols(module), overlaps(TargetInfo::of(module).deviceArch >= kOverlapArch) {
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     kernels = gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
     symbols.insert(kernels);
@@ -155,16 +159,23 @@ private:
                                       b.getNamedAttr("threads", b.getI64IntegerAttr(kernel.threads))};
     if (maps)
       facts.push_back(b.getNamedAttr("maps", b.getI64IntegerAttr(maps)));
+    if (overlaps)
+      facts.push_back(b.getNamedAttr("overlaps", b.getUnitAttr()));
     kernel.function->setAttr(attn_host::AttnHostDialect::kernelAttr, b.getDictionaryAttr(facts));
     fillKernel(b, task, kernel);
     return success();
   }
 
   /// A loop over the iterations that a thread has, or the one of its block, or a task that has such a loop.
-  static void fillKernel(ImplicitLocOpBuilder &b, func::FuncOp task, const Kernel &kernel) {
+  void fillKernel(ImplicitLocOpBuilder &b, func::FuncOp task, const Kernel &kernel) {
     func::FuncOp function = kernel.function;
     Block *body = function.addEntryBlock();
     b.setInsertionPointToStart(body);
+    if (overlaps) {
+      // The kernel behind this one may have its thread blocks wait, too, as soon as all of this one's have started.
+      NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
+      NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+    }
     Value first = readRegister(b, "ctaid.x"), count = body->getArguments().back(), at = first;
     if (kernel.ofBlocks) { // at most as many as iterations
       auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, count),
@@ -195,6 +206,7 @@ private:
 
   SymbolTable symbols;
   gpu::GPUModuleOp kernels;
+  bool overlaps;                ///< whether a kernel may be started before the one in front of it ends
   llvm::StringMap<Kernel> made; ///< by the name of the task
 };
 

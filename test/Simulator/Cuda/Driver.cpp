@@ -207,19 +207,23 @@ EXPORT cuFuncSetAttribute(Function function, int attribute, int value) {
 
 //===- Launches --------------------------------------------------------------------===//
 
-EXPORT cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned threadsX,
-                      unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, Stream stream, void **parameters,
-                      void **) {
+EXPORT cuLaunchKernelEx(const LaunchConfig *config, Function function, void **parameters, void **) {
   State &state = State::get();
+  Stream stream = config->stream;
   std::lock_guard lock(state.mutex);
   if (!hasContext(state))
     return InvalidContext;
-  if (sharedBytes > function->mostDynamicSharedBytes)
+  if (config->sharedBytes > function->mostDynamicSharedBytes)
     return InvalidValue;
   ptx::LaunchOptions options;
-  options.grid = {gridX, gridY, gridZ};
-  options.threads = {threadsX, threadsY, threadsZ};
-  options.dynamicSharedBytes = sharedBytes;
+  options.grid = {config->gridX, config->gridY, config->gridZ};
+  options.threads = {config->threadsX, config->threadsY, config->threadsZ};
+  options.dynamicSharedBytes = config->sharedBytes;
+  for (unsigned i = 0; i < config->attributeCount; ++i) {
+    if (config->attributes[i].id != launchOverlaps)
+      return NotSupported;
+    options.overlaps = config->attributes[i].value.number != 0;
+  }
   options.copies = options.matmuls = state.async;
   options.seed = state.seed;
   options.parameters.resize(function->kernel->parameterBytes);
@@ -232,6 +236,12 @@ EXPORT cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigne
     ++state.counts.kernels;
   return state.issue(stream,
                      [&state, function, options = std::move(options)] { return state.run(*function, options); });
+}
+EXPORT cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned threadsX,
+                      unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, Stream stream, void **parameters,
+                      void **extra) {
+  const LaunchConfig config{gridX, gridY, gridZ, threadsX, threadsY, threadsZ, sharedBytes, stream, nullptr, 0};
+  return cuLaunchKernelEx(&config, function, parameters, extra);
 }
 EXPORT cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
                               const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides,

@@ -67,6 +67,11 @@ Place rapt::ptx::locate(Execution &execution, Space space, uint64_t address, uin
                          std::to_string(alignment));
     return {};
   }
+  if (space == Space::Global && execution.block.launch.options.overlaps && !execution.warp.isAfterOthers) {
+    execution.report(FindingKind::MissingWait, lane,
+                     "accesses memory while kernels before may run: griddepcontrol.wait has not been executed");
+    return {};
+  }
   Place place = findPlace(execution, space, address, size, lane);
   if (!place)
     execution.report(FindingKind::OutOfBounds, lane,

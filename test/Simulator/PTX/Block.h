@@ -16,6 +16,7 @@ struct LaunchOptions {
   std::vector<std::byte> parameters;
   AsyncMode copies = AsyncMode::Eager;  ///< cp.async, cp.async.bulk
   AsyncMode matmuls = AsyncMode::Eager; ///< wgmma
+  bool overlaps = false;                ///< kernels before may run until griddepcontrol.wait
   uint64_t seed = 0;                    ///< not 0: warps and blocks take turns at random
   uint64_t mostInstructions = uint64_t(1) << 33;
 };

@@ -39,8 +39,9 @@ struct Warp {
   Warp(const Kernel &kernel, unsigned index, LaneMask lanes);
 
   unsigned index;
-  LaneMask live;           ///< lanes that have not exited
-  bool isConverged = true; ///< all live lanes are at `next`
+  LaneMask live;              ///< lanes that have not exited
+  bool isAfterOthers = false; ///< has waited for kernels before
+  bool isConverged = true;    ///< all live lanes are at `next`
   uint32_t next = 0;
   Lanes<uint32_t> nextOfLane{}; ///< where lanes have diverged
 

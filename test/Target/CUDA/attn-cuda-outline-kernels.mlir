@@ -157,3 +157,20 @@ func.func private @one.task1(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y:
   }
   return
 }
+
+// -----
+
+// From sm_90 on a kernel is started before the one in front of it ends, and waits for that end itself.
+// CHECK: func.func @overlaps_task0({{.*}}) attributes {attn_host.kernel = {overlaps, shared = 0 : i64, threads = {{.*}} : i64}}
+// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-LABEL: func.func @overlaps(
+module attributes {attn.target = {target = "cuda", device_arch = 90 : i64}} {
+func.func @overlaps(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @overlaps.task0(%x) count %n env %env : (memref<?xf32>), !llvm.ptr
+  return
+}
+func.func private @overlaps.task0(%x: memref<?xf32>, %begin: index, %end: index, %worker: index) {
+  return
+}
+}

@@ -64,7 +64,8 @@ protected:
 
   Result launch(Function function, Address y, Address x, float a, uint32_t n, unsigned blocks) {
     void *parameters[] = {&y, &x, &a, &n};
-    return driver->launch(function, blocks, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr);
+    const LaunchConfig config{blocks, 1, 1, 32, 1, 1, 0, stream, nullptr, 0};
+    return driver->launch(&config, function, parameters, nullptr);
   }
 
   /// The graph of y += x for three elements.

@@ -16,7 +16,7 @@ extern "C" {
 
 #define RAPT_ARTIFACT_MAGIC UINT64_C(0x0054524154504152) /* "RAPTART\0" */
 #define RAPT_ABI_MAJOR 1
-#define RAPT_ABI_MINOR 7
+#define RAPT_ABI_MINOR 8
 
 /* Code for a device, since ABI 1.4. Entries of such an artifact run on the host: they compute arguments and start
  * kernels. All buffers that they get are addresses of the device's memory, which the host never reads. */
@@ -47,7 +47,13 @@ typedef struct rapt_kernel {
   /* Since ABI 1.7, to be read only where abi_minor says so. The launch's index into the "dispatches" of the manifest's
    * entry; -1: it is of no op. */
   int64_t dispatch;
+  /* Since ABI 1.8, to be read only where abi_minor says so: RAPT_KERNEL_ bits, of which others are ignored. */
+  uint32_t flags;
+  uint32_t reserved;
 } rapt_kernel;
+/* The kernel itself waits for the end of the one before it (griddepcontrol.wait), before it reads or writes memory. It
+ * may be started before that one ends. */
+#define RAPT_KERNEL_OVERLAPS 1u
 
 /* The slices of scratch memory that a device's entry has. */
 #define RAPT_DEVICE_WORKERS 4096

@@ -40,6 +40,12 @@ Outcome trap(Execution &e) {
 
 Outcome nothing(Execution &) { return Outcome::Next; }
 
+/// griddepcontrol.wait
+Outcome waitForKernels(Execution &e) {
+  e.warp.isAfterOthers = true;
+  return Outcome::Next;
+}
+
 /// setmaxnreg: a warpgroup's own number of registers.
 Outcome setRegisters(Execution &e) {
   uint64_t count = e.operand(0).value;
@@ -73,10 +79,14 @@ bool rapt::ptx::decodeControl(const Kernel &, Suffixes &suffixes, Instruction &i
     instruction.execute = trap;
     return operands == 0;
   }
-  if (root == "nanosleep" || root == "griddepcontrol") {
-    suffixes.takeOneOf({"u32", "launch_dependents", "wait"});
+  if (root == "nanosleep") {
+    suffixes.take("u32");
     instruction.execute = nothing;
     return true;
+  }
+  if (root == "griddepcontrol") {
+    instruction.execute = suffixes.take("wait") ? waitForKernels : nothing;
+    return instruction.execute == waitForKernels || suffixes.take("launch_dependents");
   }
   if (root == "setmaxnreg" && suffixes.takeOneOf({"inc", "dec"})) {
     instruction.isConvergent = true;

@@ -120,6 +120,11 @@ constexpr Option options[] = {
      [](Request &request, std::string_view text) { return parseMode(text, request.options.copies); }},
     {{"matmuls", "", "MODE", ""},
      [](Request &request, std::string_view text) { return parseMode(text, request.options.matmuls); }},
+    {{"overlaps", "", "0|1", ""},
+     [](Request &request, std::string_view text) {
+       request.options.overlaps = text == "1";
+       return text == "0" || text == "1";
+     }},
     {{"seed", "", "N", ""},
      [](Request &request, std::string_view text) { return parseNumber(text, request.options.seed); }},
     {{"limit", "", "N", ""},
