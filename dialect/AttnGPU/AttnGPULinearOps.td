@@ -17,6 +17,8 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     The sum of an element does not depend on the schedule but for `parts`: terms are added in groups of 16 of k, in their order. With `parts`, so many groups of warps have the same rows and columns and a part of each step's k each; their sums are added in the
     end, in the order of the parts.
 
+    No kernel writes the weight if it is `constant_weight`. A tile that `waits` is in a kernel that waits for the kernel before it (`attn_gpu.wait_for_kernel`) only behind its first copies of the weight.
+
     With `wgmma` the instructions are those of sm_90a: `warps` are warpgroups of 64 rows each, and four warps more copy the operands. `maps(%input_map at [...], %weight_map at [...] if %made)` names tensor maps of the arrays that input and weight are
     in, if `made` says that they have some: TMA copies them then. The coordinates are those of the first element: column, row and what other dims the array has. An array ends where k does, or k is a multiple of `depth`. With
     `blocks`, a kernel has at most so many thread blocks, each of which has several tiles, and copies a tile's operands while it stores the tile before.
@@ -42,7 +44,7 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
                        AttnGPU_Array<AttnGPU_Floats, [2]>:$result, UnitAttr:$transposed,
                        ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$columns, ConfinedAttr<I64Attr, [IntPositive]>:$depth,
                        ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages, OptionalAttr<AttnGPU_FloatMatmul>:$float_matmul,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<32>]>, "1">:$parts, UnitAttr:$wgmma, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<65535>]>>:$blocks);
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<32>]>, "1">:$parts, UnitAttr:$constant_weight, UnitAttr:$waits, UnitAttr:$wgmma, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<65535>]>>:$blocks);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{

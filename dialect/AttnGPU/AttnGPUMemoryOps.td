@@ -152,6 +152,21 @@ def AttnGPU_CopyWaitOp : AttnGPU_Op<"copy_wait"> {
   let assemblyFormat = "$groups attr-dict";
 }
 
+def AttnGPU_WaitForKernelOp : AttnGPU_Op<"wait_for_kernel"> {
+  let summary = "waits for the end of the kernel in front of this one";
+  let description = [{
+    The thread reads what earlier kernels wrote only behind it, and writes memory only behind it. It is there from sm_90 on (`griddepcontrol.wait`), for kernels that are started early; in others it does nothing.
+
+    ```mlir
+    func.func @f() {
+      attn_gpu.wait_for_kernel
+      return
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def AttnGPU_CopyArriveOp : AttnGPU_Op<"copy_arrive"> {
   let summary = "arrives on an mbarrier when the thread's asynchronous copies are complete";
   let description = [{

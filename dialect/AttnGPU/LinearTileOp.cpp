@@ -114,6 +114,8 @@ static LogicalResult verifyMaps(LinearTileOp op) {
                   !isPlaced(op.getInputAt()) || !isPlaced(op.getWeightAt())))
     return op.emitOpError() << "has tensor maps; these are of input and weight, with " << kLeastCoordinates << " to "
                             << kMostCoordinates << " coordinates each, for the schedule 'wgmma'";
+  if (op.getWaits() && (op.getWgmma() || !op.getConstantWeight()))
+    return op.emitOpError() << "has 'waits', which is of a 'constant_weight' and not of the schedule 'wgmma'";
   if (op.getParts() != 1 && op.getWgmma())
     return op.emitOpError() << "has 'parts', which is not of the schedule 'wgmma'";
   if (op.getBlocks() && !op.getWgmma())

@@ -35,7 +35,26 @@ struct Kernel {
   bool ofBlocks = false;
   int64_t mostBlocks = 0; ///< each of which has several iterations; 0: as many as iterations
   bool isLimited = false; ///< as many threads as scratch has slices
+  bool waits = true;      ///< in front of everything; else its tiles wait
 };
+
+/// Lets the tiles of a task wait for the kernel before, where nothing else accesses memory; whether they do.
+bool letTilesWait(func::FuncOp task) {
+  SmallVector<attn_gpu::LinearTileOp> tiles;
+  const WalkResult result = task.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto tile = dyn_cast<attn_gpu::LinearTileOp>(op)) {
+      tiles.push_back(tile);
+      return tile.getConstantWeight() && !tile.getWgmma() ? WalkResult::skip() : WalkResult::interrupt();
+    }
+    return op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op) ? WalkResult::advance()
+                                                                                        : WalkResult::interrupt();
+  });
+  if (result.wasInterrupted() || tiles.empty())
+    return false;
+  for (attn_gpu::LinearTileOp tile : tiles)
+    tile.setWaits(true);
+  return true;
+}
 
 /// Whether an op that all threads of a block execute once each would do the work of one thread once more.
 bool writesAlone(Operation *op) {
@@ -147,6 +166,7 @@ private:
       ImplicitLocOpBuilder b(loop.getLoc(), loop);
       loop.setStep(readRegister(b, "nctaid.x"));
     }
+    kernel.waits = overlaps && !letTilesWait(task);
     symbols.remove(task);
     task->moveBefore(kernels.getBody(), kernels.getBody()->end());
     task.walk([&](memref::GetGlobalOp use) { copyConstant(use.getName()); });
@@ -174,7 +194,8 @@ private:
     if (overlaps) {
       // The kernel behind this one may have its thread blocks wait, too, as soon as all of this one's have started.
       NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
-      NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait);
+      if (kernel.waits)
+        attn_gpu::WaitForKernelOp::create(b);
     }
     Value first = readRegister(b, "ctaid.x"), count = body->getArguments().back(), at = first;
     if (kernel.ofBlocks) { // at most as many as iterations

@@ -321,7 +321,7 @@ def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp
     has at most 4,096 of them (`RAPT_DEVICE_WORKERS`), which is the number of slices. The iterations of a task with an op that a thread block executes (`attn_gpu.attention_tile`, `attn_gpu.linear_tile`) are thread blocks. If the op says how many blocks there are at
     most, the loop of the task around it is that of a block, which has every nth iteration of n blocks.
 
-    From sm_90 on a kernel begins with `nvvm.griddepcontrol`, and says so in its facts (`overlaps`): the host may start it before the kernel in front of it ends, and it waits for that end by itself.
+    From sm_90 on the host may start a kernel before the one in front of it ends, as its facts say (`overlaps`). It waits for that end itself: first of all, or, if it accesses memory only in tiles of matmuls by weights that no kernel writes, behind their first copies of the weight.
 
     ```mlir
     func.func @f(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
@@ -356,7 +356,7 @@ def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp
     }
     ```
   }];
-  let dependentDialects = ["::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect", "::rapt::attn_host::AttnHostDialect"];
 }
 

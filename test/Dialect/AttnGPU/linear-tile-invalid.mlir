@@ -334,3 +334,12 @@ func.func @f(%s: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) {
   %0 = attn_gpu.sum_warps(%s : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 2 threads 64 scratch %scratch
   return
 }
+
+// -----
+
+// Only a weight that no kernel writes can be copied early.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has 'waits', which is of a 'constant_weight' and not of the schedule 'wgmma'}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, waits, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}

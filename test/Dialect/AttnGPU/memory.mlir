@@ -54,6 +54,8 @@ func.func @barriers(%t: !tile, %map: !llvm.ptr, %i: index, %x: i32) -> i1 {
   attn_gpu.mbarrier_arrive %b
   // CHECK: attn_gpu.mbarrier_wait %{{.*}} parity %{{.*}}
   attn_gpu.mbarrier_wait %b parity %x
+  // CHECK: attn_gpu.wait_for_kernel
+  attn_gpu.wait_for_kernel
   // CHECK: attn_gpu.fence_async
   attn_gpu.fence_async
   // CHECK: attn_gpu.store_tile %{{.*}} to %{{.*}}[%{{.*}}, %{{.*}}] : !attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>>

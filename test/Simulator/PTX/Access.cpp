@@ -49,7 +49,7 @@ Place findPlace(Execution &execution, Space space, uint64_t address, uint64_t si
     if (!allocation)
       return {};
     uint64_t offset = address - allocation->address;
-    return {allocation->data.data() + offset, &allocation->shadow, offset};
+    return {allocation->data.data() + offset, &allocation->shadow, offset, /*isGlobal=*/true};
   }
   }
 }
@@ -65,11 +65,6 @@ Place rapt::ptx::locate(Execution &execution, Space space, uint64_t address, uin
     execution.report(FindingKind::Misaligned, lane,
                      std::string(nameOf(space)) + " address " + hexadecimal(given) + " is no multiple of " +
                          std::to_string(alignment));
-    return {};
-  }
-  if (space == Space::Global && execution.block.launch.options.overlaps && !execution.warp.isAfterOthers) {
-    execution.report(FindingKind::MissingWait, lane,
-                     "accesses memory while kernels before may run: griddepcontrol.wait has not been executed");
     return {};
   }
   Place place = findPlace(execution, space, address, size, lane);
@@ -101,7 +96,15 @@ void rapt::ptx::reportConflict(Execution &execution, unsigned lane, bool isWrite
                          hexadecimal(conflict->offset) + ")");
 }
 
+/// Whether a kernel before may still run, which the warp has not waited for.
+static bool isEarly(const Execution &execution, const Place &place) {
+  return place.isGlobal && execution.block.launch.options.overlaps && !execution.warp.isAfterOthers;
+}
+
 void rapt::ptx::noteRead(Execution &execution, const Place &place, uint64_t size, unsigned lane) {
+  if (isEarly(execution, place) && place.shadow->isOfKernels)
+    execution.report(FindingKind::MissingWait, lane,
+                     "reads memory that kernels write, and griddepcontrol.wait has not been executed");
   if (place.shadow)
     reportConflict(execution, lane, false, place.shadow->read(place.offset, size, accessorOf(execution, lane)));
 }
@@ -111,6 +114,9 @@ uint32_t rapt::ptx::noteWrite(Execution &execution, const Place &place, uint64_t
     execution.report(FindingKind::Misuse, lane, "parameters cannot be written");
     return 0;
   }
+  if (isEarly(execution, place))
+    execution.report(FindingKind::MissingWait, lane, "writes memory, and griddepcontrol.wait has not been executed");
+  place.shadow->isOfKernels = true;
   Accessor by = accessorOf(execution, lane);
   uint32_t id = execution.block.launch.log.addWrite(by, isInFlight);
   reportConflict(execution, lane, true, place.shadow->write(place.offset, size, by, id));

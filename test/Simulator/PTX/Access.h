@@ -9,6 +9,7 @@ struct Place {
   std::byte *data = nullptr;
   Shadow *shadow = nullptr; ///< null: read only (parameters)
   uint64_t offset = 0;      ///< in the shadow
+  bool isGlobal = false;
   explicit operator bool() const { return data != nullptr; }
 };
 

@@ -103,6 +103,8 @@ class Shadow {
 public:
   Shadow(AccessLog &log, uint64_t size) : log(log), bytes(size) {}
 
+  bool isOfKernels = false; ///< a kernel has written some byte
+
   void resize(uint64_t size) { bytes.resize(size); }
   /// Sets bytes from outside of a launch.
   void initialize(uint64_t offset, uint64_t size);

@@ -126,3 +126,25 @@ gpu.module @kernels {
     return
   }
 }
+
+// -----
+
+// A tile that waits has the weight of the first steps on its way before.
+gpu.module @kernels {
+  // CHECK-LABEL: func.func @waits
+  // CHECK: scf.if
+  // CHECK: attn_gpu.copy_rows {{.*}} : !attn_gpu.tile<64x16xbf16
+  // CHECK-NOT: attn_gpu.copy_rows {{.*}} : !attn_gpu.tile<16x64xbf16
+  // CHECK-NOT: attn_gpu.copy_commit
+  // CHECK: attn_gpu.wait_for_kernel
+  // CHECK: attn_gpu.copy_rows {{.*}} : !attn_gpu.tile<16x64xbf16
+  // CHECK: attn_gpu.copy_commit
+  // CHECK: scf.for
+  // CHECK: } else {
+  // CHECK: attn_gpu.wait_for_kernel
+  // CHECK: attn_gpu.copy_rows {{.*}} elements
+  func.func @waits(%x: memref<?x256xbf16>, %w: memref<256x16xbf16>, %y: memref<?x16xf16>) {
+    attn_gpu.linear_tile %x, %w outs(%y : memref<?x16xf16>) {columns = 16 : i64, constant_weight, depth = 64 : i64, rows = 16 : i64, stages = 2 : i64, waits, warps = 1 : i64} : memref<?x256xbf16>, memref<256x16xbf16>
+    return
+  }
+}

@@ -163,7 +163,7 @@ func.func private @one.task1(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y:
 // From sm_90 on a kernel is started before the one in front of it ends, and waits for that end itself.
 // CHECK: func.func @overlaps_task0({{.*}}) attributes {attn_host.kernel = {overlaps, shared = 0 : i64, threads = {{.*}} : i64}}
 // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
-// CHECK-NEXT: nvvm.griddepcontrol wait
+// CHECK-NEXT: attn_gpu.wait_for_kernel
 // CHECK-LABEL: func.func @overlaps(
 module attributes {attn.target = {target = "cuda", device_arch = 90 : i64}} {
 func.func @overlaps(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
@@ -171,6 +171,54 @@ func.func @overlaps(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {a
   return
 }
 func.func private @overlaps.task0(%x: memref<?xf32>, %begin: index, %end: index, %worker: index) {
+  return
+}
+}
+
+// -----
+
+// A matmul waits behind the first copies of a weight that no kernel writes.
+// CHECK: func.func private @weights.task0
+// CHECK: attn_gpu.linear_tile {{.*}}constant_weight{{.*}}waits
+// CHECK: func.func @weights_task0({{.*}}) attributes {attn_host.kernel = {overlaps
+// CHECK: nvvm.griddepcontrol launch_dependents
+// CHECK-NOT: attn_gpu.wait_for_kernel
+// CHECK: return
+// Near misses: a weight that another kernel may have written, and a task that reads something else before.
+// CHECK: func.func private @activations.task0
+// CHECK: attn_gpu.linear_tile
+// CHECK-NOT: waits
+// CHECK: func.func @activations_task0
+// CHECK: attn_gpu.wait_for_kernel
+// CHECK: func.func private @other.task0
+// CHECK: attn_gpu.linear_tile
+// CHECK-NOT: waits
+// CHECK: func.func @other_task0
+// CHECK: attn_gpu.wait_for_kernel
+// CHECK-LABEL: func.func @f(
+module attributes {attn.target = {target = "cuda", device_arch = 90 : i64}} {
+func.func @f(%env: !llvm.ptr, %x: memref<16x96xbf16>, %w: memref<96x16xbf16>, %y: memref<16x16xf32>, %n: index) attributes {attn.entry} {
+  attn_host.parallel_for @weights.task0(%x, %w, %y) count %n env %env : (memref<16x96xbf16>, memref<96x16xbf16>, memref<16x16xf32>), !llvm.ptr
+  attn_host.parallel_for @activations.task0(%x, %w, %y) count %n env %env : (memref<16x96xbf16>, memref<96x16xbf16>, memref<16x16xf32>), !llvm.ptr
+  attn_host.parallel_for @other.task0(%x, %w, %y) count %n env %env : (memref<16x96xbf16>, memref<96x16xbf16>, memref<16x16xf32>), !llvm.ptr
+  return
+}
+func.func private @weights.task0(%x: memref<16x96xbf16>, %w: memref<96x16xbf16>, %y: memref<16x16xf32>, %begin: index, %end: index, %worker: index) {
+  attn_gpu.linear_tile %x, %w outs(%y : memref<16x16xf32>) {columns = 16 : i64, constant_weight, depth = 64 : i64, rows = 16 : i64, stages = 2 : i64, warps = 1 : i64} : memref<16x96xbf16>, memref<96x16xbf16>
+  return
+}
+func.func private @activations.task0(%x: memref<16x96xbf16>, %w: memref<96x16xbf16>, %y: memref<16x16xf32>, %begin: index, %end: index, %worker: index) {
+  attn_gpu.linear_tile %x, %w outs(%y : memref<16x16xf32>) {columns = 16 : i64, depth = 64 : i64, rows = 16 : i64, stages = 2 : i64, warps = 1 : i64} : memref<16x96xbf16>, memref<96x16xbf16>
+  return
+}
+func.func private @other.task0(%x: memref<16x96xbf16>, %w: memref<96x16xbf16>, %y: memref<16x16xf32>, %begin: index, %end: index, %worker: index) {
+  %c0 = arith.constant 0 : index
+  %bias = memref.load %y[%c0, %c0] : memref<16x16xf32>
+  attn_gpu.linear_tile %x, %w outs(%y : memref<16x16xf32>) {columns = 16 : i64, constant_weight, depth = 64 : i64, rows = 16 : i64, stages = 2 : i64, warps = 1 : i64} : memref<16x96xbf16>, memref<96x16xbf16> epilogue {
+  ^bb0(%sum: f32, %row: index, %column: index):
+    %0 = arith.addf %sum, %bias : f32
+    attn_gpu.yield %0 : f32
+  }
   return
 }
 }

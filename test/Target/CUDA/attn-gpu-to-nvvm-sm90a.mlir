@@ -22,6 +22,9 @@ gpu.module @sm_90a [#nvvm.target<chip = "sm_90a", features = "+ptx86">] {
     // CHECK: %[[BOX:.*]] = llvm.getelementptr %[[SHARED]][8192]
     // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %[[BOX]], %[[MAP]], %[[BARRIER]], box[%[[COLUMN]], %[[X]]] {isCTAOnly = true}
     attn_gpu.load_tile %map[%x, %x] to %t arrive %b : !tile
+    // Accesses of memory stay behind the wait.
+    // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
+    attn_gpu.wait_for_kernel
     // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
     attn_gpu.fence_async
     // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[MAP]], %[[SHARED]], box[%[[X]], %[[X]]]

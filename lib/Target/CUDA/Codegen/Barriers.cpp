@@ -25,7 +25,7 @@ template <typename Op> struct LowerBarrier : OpConversionPattern<Op> {
 private:
   template <typename... Ops> static constexpr bool isOneOf = (std::is_same_v<Op, Ops> || ...);
   static constexpr bool isHopper = isOneOf<StoreCommitOp, StoreWaitOp, FenceAsyncOp, MBarrierFenceOp, MBarrierExpectOp,
-                                           MBarrierWaitOp, SetRegistersOp>;
+                                           MBarrierWaitOp, SetRegistersOp, WaitForKernelOp>;
 
   static void emit(CopyCommitOp, Adaptor, OpBuilder &builder, Location loc, Ints) {
     NVVM::CpAsyncCommitGroupOp::create(builder, loc);
@@ -74,6 +74,9 @@ private:
   static void emit(BarrierArriveOp op, Adaptor adaptor, OpBuilder &builder, Location loc, Ints ints) {
     emitAsm(builder, loc, {}, {adaptor.getId(), ints.constant(op.getThreads())}, "bar.arrive $0, $1;", "r,r,~{memory}");
   }
+  static void emit(WaitForKernelOp, Adaptor, OpBuilder &builder, Location loc, Ints) {
+    emitAsm(builder, loc, {}, {}, "griddepcontrol.wait;", "~{memory}");
+  }
   static void emit(SetRegistersOp op, Adaptor, OpBuilder &builder, Location loc, Ints) {
     const auto action = op.getIncrease() ? NVVM::SetMaxRegisterAction::increase : NVVM::SetMaxRegisterAction::decrease;
     NVVM::SetMaxRegisterOp::create(builder, loc, op.getRegistersAttr(),
@@ -99,6 +102,6 @@ void cuda::populateBarriers(const TypeConverter &converter, RewritePatternSet &p
                LowerBarrier<StoreCommitOp>, LowerBarrier<StoreWaitOp>, LowerBarrier<FenceAsyncOp>,
                LowerBarrier<MBarrierInitOp>, LowerBarrier<MBarrierFenceOp>, LowerBarrier<MBarrierArriveOp>,
                LowerBarrier<MBarrierExpectOp>, LowerBarrier<MBarrierWaitOp>, LowerBarrier<attn_gpu::BarrierSyncOp>,
-               LowerBarrier<attn_gpu::BarrierArriveOp>, LowerBarrier<SetRegistersOp>, LowerElect>(
-      converter, patterns.getContext());
+               LowerBarrier<attn_gpu::BarrierArriveOp>, LowerBarrier<SetRegistersOp>, LowerBarrier<WaitForKernelOp>,
+               LowerElect>(converter, patterns.getContext());
 }

@@ -72,14 +72,22 @@ private:
 
   /// The sums over k, where copies are asynchronous.
   SmallVector<Value> sumsOfCopies() {
-    return overSteps(
-        {int64_t(op.getStages()), op.getStageBytes(), steps}, zeros(),
-        [&](Value step, Value buffer) { copyStep(step, buffer, /*elements=*/false); },
-        [&](Value buffer, ValueRange before) { return multiplied(buffer, before); });
+    const Ring ring{int64_t(op.getStages()), op.getStageBytes(), steps};
+    auto copy = [&](Value step, Value buffer) { copyStep(step, buffer, /*elements=*/false); };
+    auto copyOfInput = [&](Value step, Value buffer) { copyInput(step, buffer, /*elements=*/false); };
+    auto multiply = [&](Value buffer, ValueRange before) { return multiplied(buffer, before); };
+    if (!op.getWaits())
+      return overSteps(ring, zeros(), copy, multiply);
+    // The weight of the steps ahead, which is what takes time, is on its way while the kernel before still runs.
+    aheadOfSteps(ring, [&](Value step, Value buffer) { copyWeight(step, buffer, /*elements=*/false); });
+    WaitForKernelOp::create(b);
+    return overSteps(ring, zeros(), copyOfInput, copy, multiply);
   }
 
   /// The same where elements are copied, one step after the other.
   SmallVector<Value> sumsOfElements() {
+    if (op.getWaits())
+      WaitForKernelOp::create(b);
     auto loop = scf::ForOp::create(b, index(0), steps, index(1), zeros());
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -101,9 +109,18 @@ private:
   }
 
   void copyStep(Value step, Value buffer, bool elements) {
+    copyInput(step, buffer, elements);
+    copyWeight(step, buffer, elements);
+  }
+
+  void copyInput(Value step, Value buffer, bool elements) {
+    Value first = times(step, op.getDepth());
+    copyRows(input, inputTile(buffer), first, input.sizes[0], whole(first), op.getThreads(), elements);
+  }
+
+  void copyWeight(Value step, Value buffer, bool elements) {
     Value first = times(step, op.getDepth()), left = whole(first);
     const int64_t threads = op.getThreads();
-    copyRows(input, inputTile(buffer), first, input.sizes[0], left, threads, elements);
     if (op.getTransposed())
       copyRows(weight, weightTile(buffer), first, weight.sizes[0], left, threads, elements);
     else

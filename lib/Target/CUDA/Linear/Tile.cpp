@@ -155,8 +155,9 @@ private:
     auto made = attn_gpu::LinearTileOp::create(
         b, TypeRange(result.getType()), input, weight, /*inputMap=*/Value(), /*inputAt=*/ValueRange(),
         /*weightMap=*/Value(), /*weightAt=*/ValueRange(), /*made=*/Value(), result, op.getTransposed(), tiles.rows,
-        tiles.columns, tiles.depth, tiles.warps, tiles.stages, kindOf(tiles), tiles.parts, tiles.wgmma,
-        tiles.blocks ? b.getI64IntegerAttr(tiles.blocks) : IntegerAttr());
+        tiles.columns, tiles.depth, tiles.warps, tiles.stages, kindOf(tiles), tiles.parts,
+        /*constant_weight=*/op.getWeight().getDefiningOp<attn::ParameterSliceOp>() != nullptr, /*waits=*/false,
+        tiles.wgmma, tiles.blocks ? b.getI64IntegerAttr(tiles.blocks) : IntegerAttr());
     fillEpilogue(made.getEpilogue(), row, column);
     return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
   }

@@ -41,7 +41,23 @@ Value LinearTileCode::index(int64_t value) { return arith::ConstantIndexOp::crea
 Value LinearTileCode::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
 Value LinearTileCode::times(Value x, int64_t by) { return b.createOrFold<arith::MulIOp>(x, index(by)); }
 
-SmallVector<Value> LinearTileCode::overSteps(const Ring &ring, ValueRange init, function_ref<void(Value, Value)> copy,
+void LinearTileCode::aheadOfSteps(const Ring &ring, function_ref<void(Value, Value)> emit,
+                                  function_ref<void()> behind) {
+  for (int64_t step = 0; step < ring.stages - 1; ++step) {
+    Value isStep = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index(step), ring.steps);
+    auto branch = scf::IfOp::create(b, isStep, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    emit(index(step), index(step * ring.bytes));
+    b.setInsertionPointAfter(branch);
+    if (behind)
+      behind();
+  }
+}
+
+SmallVector<Value> LinearTileCode::overSteps(const Ring &ring, ValueRange init,
+                                             function_ref<void(Value, Value)> copyAhead,
+                                             function_ref<void(Value, Value)> copy,
                                              function_ref<Values(Value, ValueRange)> multiply) {
   const int64_t ahead = ring.stages - 1;
   auto nextBuffer = [&](Value buffer) -> Value {
@@ -49,15 +65,7 @@ SmallVector<Value> LinearTileCode::overSteps(const Ring &ring, ValueRange init, 
     Value isEnd = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, index(ring.bytes * ring.stages));
     return arith::SelectOp::create(b, isEnd, index(0), next);
   };
-  for (int64_t step = 0; step < ahead; ++step) {
-    Value isStep = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index(step), ring.steps);
-    auto branch = scf::IfOp::create(b, isStep, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    copy(index(step), index(step * ring.bytes));
-    b.setInsertionPointAfter(branch);
-    CopyCommitOp::create(b);
-  }
+  aheadOfSteps(ring, copyAhead, [&] { CopyCommitOp::create(b); });
   // Behind the last copy the same goes on without copies.
   Value copied = arith::SubIOp::create(b, arith::MaxUIOp::create(b, ring.steps, index(ahead)), index(ahead));
   const unsigned count = init.size();

@@ -43,7 +43,16 @@ protected:
   /// Carries `state` over the steps of k. `copy(step, buffer)` starts the copies of a step to a buffer, and
   /// `multiply(buffer, state)` computes with them. The ring is full but for the buffer that is read.
   Values overSteps(const Ring &ring, ValueRange state, llvm::function_ref<void(Value step, Value buffer)> copy,
+                   llvm::function_ref<Values(Value buffer, ValueRange state)> multiply) {
+    return overSteps(ring, state, copy, copy, multiply);
+  }
+  /// The same where `copyAhead` starts the copies of the steps in front of the loop.
+  Values overSteps(const Ring &ring, ValueRange state, llvm::function_ref<void(Value step, Value buffer)> copyAhead,
+                   llvm::function_ref<void(Value step, Value buffer)> copy,
                    llvm::function_ref<Values(Value buffer, ValueRange state)> multiply);
+  /// Code for each step in front of the loop, and `behind` it.
+  void aheadOfSteps(const Ring &ring, llvm::function_ref<void(Value step, Value buffer)> emit,
+                    llvm::function_ref<void()> behind = {});
 
   /// Starts copies of the rows of `array` by the threads of the tile.
   void copyRows(const GlobalArray &array, Value tile, Value at, Value rows, Value columns, int64_t threads,
