@@ -111,23 +111,28 @@ def AttnGPU_MultiplyOp : AttnGPU_Op<"multiply", [InferTypeOpAdaptor]> {
   let hasVerifier = 1;
 }
 
-def AttnGPU_SumWarpsOp : AttnGPU_Op<"sum_warps", [InferTypeOpAdaptor]> {
+def AttnGPU_SumWarpsOp : AttnGPU_Op<"sum_warps"> {
   let summary = "sums of accumulators of several warps";
   let description = [{
-    The `threads` threads of the block are `parts` groups of as many threads, which follow each other. The nth threads of all groups get the sums of their values, which are added in the order of the groups. All threads of the block execute the op. They meet in shared
-    memory from byte `scratch` on, which has 4 bytes for each value of each thread, and which another op may use behind a barrier.
+    The `threads` threads of the block are `parts` groups of as many threads, which follow each other. The fragments of the nth threads of all groups are added, in the order of the groups; they have columns beside each other. Each group gets some of these columns: the
+    first group the first ones, as many as the result has. Groups behind the last column get those of another group. All threads of the block execute the op. They meet in shared memory from byte `scratch` on, which has 4 bytes for each value of each thread, and which
+    another op may use behind a barrier.
 
     ```mlir
     func.func @f(%x: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, %scratch: index) {
-      %0 = attn_gpu.sum_warps(%x : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 4 threads 128 scratch %scratch
+      %0 = attn_gpu.sum_warps(%x, %x : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 4 threads 128 scratch %scratch -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
       return
     }
     ```
   }];
   let arguments = (ins Variadic<AttnGPU_FragmentType>:$values, AttnGPU_CountAttr<2, 32>:$parts, AttnGPU_CountAttr<64, 1024>:$threads, Index:$scratch);
-  let results = (outs Variadic<AttnGPU_FragmentType>:$results);
-  let assemblyFormat = "`(` $values `:` qualified(type($values)) `)` `parts` $parts `threads` $threads `scratch` $scratch attr-dict";
+  let results = (outs AttnGPU_FragmentType:$result);
+  let assemblyFormat = "`(` $values `:` qualified(type($values)) `)` `parts` $parts `threads` $threads `scratch` $scratch attr-dict `->` qualified(type($result))";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The columns of all values.
+    int64_t getColumns();
+  }];
 }
 
 #endif

@@ -138,9 +138,10 @@ static LogicalResult verifySchedule(LinearTileOp op) {
     return refuse() << "it needs warps that have " << kGrain << "x" << kGrain << " or multiples each, at most "
                     << kMostThreads / kThreadsOfWarp;
   const int64_t parts = op.getParts();
-  if (depth % (parts * kGrain) != 0 || !llvm::isPowerOf2_64(warps / parts))
-    return refuse() << "its " << parts << " parts need multiples of " << kGrain << " of a step each, and " << parts
-                    << " times a power of two of warps";
+  if (depth % (parts * kGrain) != 0 || (parts > 1 && (!llvm::isPowerOf2_64(warps / parts) ||
+                                                      !llvm::isPowerOf2_64(columns) || !llvm::isPowerOf2_64(parts))))
+    return refuse() << "its " << parts << " parts need multiples of " << kGrain
+                    << " of a step each, and powers of two of parts, columns and warps";
   if (parts * rows * columns / op.getThreads() > kMostSums)
     return refuse() << "a thread would have " << parts * rows * columns / op.getThreads() << " sums, more than "
                     << kMostSums;
@@ -195,16 +196,25 @@ LogicalResult ColumnsOp::verify() {
   return success();
 }
 
-LogicalResult SumWarpsOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                           SmallVectorImpl<Type> &types) {
-  llvm::append_range(types, adaptor.getValues().getTypes());
-  return success();
+int64_t SumWarpsOp::getColumns() {
+  int64_t columns = 0;
+  for (Type type : getValues().getTypes())
+    columns += cast<FragmentType>(type).getColumns();
+  return columns;
 }
 
 LogicalResult SumWarpsOp::verify() {
+  const FragmentType result = getResult().getType();
   for (Type type : getValues().getTypes())
-    if (cast<FragmentType>(type).getLayout().isPacked())
-      return emitOpError() << "adds accumulators, found " << type;
+    if (auto of = cast<FragmentType>(type); of.getLayout().isPacked() || of.getLayout() != result.getLayout() ||
+                                            of.getRows() != result.getRows() ||
+                                            of.getElementType() != result.getElementType())
+      return emitOpError() << "adds accumulators of the result's rows and layout, found " << type;
+  const int64_t columns = getColumns(), ofPart = result.getColumns();
+  if (!llvm::isPowerOf2_64(columns) || ofPart > columns || ofPart * int64_t(getParts()) < columns)
+    return emitOpError() << "gives all columns to its " << getParts()
+                         << " parts, and has a power of two of them, found " << columns << " of which a part has "
+                         << ofPart;
   const int64_t parts = getParts(), threads = getThreads();
   if (threads % (parts * kThreadsOfWarp) != 0 || !llvm::isPowerOf2_64(threads / parts))
     return emitOpError() << "needs parts of a power of two of warps each, found " << parts << " of " << threads

@@ -287,7 +287,7 @@ func.func @f(%s: !attn_gpu.fragment<128x32xf32, #attn_gpu.wgmma<acc>>) {
 
 // A part of a step has whole groups of k.
 func.func @f(%x: memref<?x96xbf16>, %w: memref<96x16xbf16>, %y: memref<?x16xf32>) {
-  // expected-error@+1 {{has a schedule of 16x16 in steps of 32 by 4 warps; its 4 parts need multiples of 16 of a step each, and 4 times a power of two of warps}}
+  // expected-error@+1 {{has a schedule of 16x16 in steps of 32 by 4 warps; its 4 parts need multiples of 16 of a step each, and powers of two of parts, columns and warps}}
   attn_gpu.linear_tile %x, %w outs(%y : memref<?x16xf32>) {columns = 16 : i64, depth = 32 : i64, parts = 4 : i64, rows = 16 : i64, stages = 5 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x16xbf16>
   return
 }
@@ -313,8 +313,8 @@ func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>
 
 // Only sums are added, not operands of matmuls.
 func.func @f(%s: !attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<a>>, %scratch: index) {
-  // expected-error@+1 {{adds accumulators, found '!attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<a>>'}}
-  %0 = attn_gpu.sum_warps(%s : !attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<a>>) parts 2 threads 64 scratch %scratch
+  // expected-error@+1 {{adds accumulators of the result's rows and layout, found '!attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<a>>'}}
+  %0 = attn_gpu.sum_warps(%s : !attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<a>>) parts 2 threads 64 scratch %scratch -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
   return
 }
 
@@ -322,7 +322,7 @@ func.func @f(%s: !attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<a>>, %scratch: ind
 
 func.func @f(%s: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, %scratch: index) {
   // expected-error@+1 {{needs parts of a power of two of warps each, found 3 of 128 threads}}
-  %0 = attn_gpu.sum_warps(%s : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 3 threads 128 scratch %scratch
+  %0 = attn_gpu.sum_warps(%s : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 3 threads 128 scratch %scratch -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
   return
 }
 
@@ -331,7 +331,7 @@ func.func @f(%s: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, %scratch: in
 func.func @f(%s: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) {
   %scratch = arith.constant 2 : index
   // expected-error@+1 {{'attn_gpu.sum_warps' op needs scratch at a multiple of 4 bytes, found 2}}
-  %0 = attn_gpu.sum_warps(%s : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 2 threads 64 scratch %scratch
+  %0 = attn_gpu.sum_warps(%s : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 2 threads 64 scratch %scratch -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
   return
 }
 
@@ -341,5 +341,14 @@ func.func @f(%s: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) {
 func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
   // expected-error@+1 {{has 'waits', which is of a 'constant_weight' and not of the schedule 'wgmma'}}
   attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, waits, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  return
+}
+
+// -----
+
+// No column is lost.
+func.func @f(%s: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, %scratch: index) {
+  // expected-error@+1 {{gives all columns to its 2 parts, and has a power of two of them, found 32 of which a part has 8}}
+  %0 = attn_gpu.sum_warps(%s, %s : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 2 threads 64 scratch %scratch -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
   return
 }

@@ -44,7 +44,7 @@ func.func @columns(%s: !attn_gpu.fragment<64x256xf32, #attn_gpu.wgmma<acc>>) {
 func.func @parts(%x: memref<?x96xbf16>, %w: memref<96x16xbf16>, %y: memref<?x16xf32>, %s: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, %scratch: index) {
   // CHECK: attn_gpu.linear_tile {{.*}} {columns = 16 : i64, depth = 256 : i64, parts = 4 : i64, rows = 16 : i64, stages = 5 : i64, warps = 4 : i64}
   attn_gpu.linear_tile %x, %w outs(%y : memref<?x16xf32>) {columns = 16 : i64, depth = 256 : i64, parts = 4 : i64, rows = 16 : i64, stages = 5 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x16xbf16>
-  // CHECK: attn_gpu.sum_warps(%{{.*}}, %{{.*}} : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 4 threads 128 scratch %{{.*}}
-  %0:2 = attn_gpu.sum_warps(%s, %s : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 4 threads 128 scratch %scratch
+  // CHECK: attn_gpu.sum_warps(%{{.*}}, %{{.*}} : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 4 threads 128 scratch %{{.*}} -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
+  %0 = attn_gpu.sum_warps(%s, %s : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 4 threads 128 scratch %scratch -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
   return
 }

@@ -102,7 +102,7 @@ gpu.module @kernels {
 
 // -----
 
-// A warp has a quarter of each step's k. Behind the last step their sums meet where the buffers were, and the warp of the first part stores them.
+// A warp has a quarter of each step's k. Behind the last step their sums meet where the buffers were; two warps store eight columns each.
 gpu.module @kernels {
   // CHECK-LABEL: func.func @parts
   // CHECK: %[[PART:.*]] = arith.divui %{{.*}}, %c32
@@ -117,9 +117,10 @@ gpu.module @kernels {
   // CHECK: attn_gpu.copy_rows {{.*}} elements
   // CHECK: attn_gpu.mma
   // CHECK: nvvm.barrier
-  // CHECK-NEXT: %[[ALL:.*]] = attn_gpu.sum_warps(%[[SUMS]] : {{.*}}) parts 4 threads 128 scratch %c0
-  // CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[PART]], %c0
-  // CHECK: scf.if %[[IS_FIRST]] {
+  // CHECK-NEXT: %[[ALL:.*]] = attn_gpu.sum_warps(%[[SUMS]] : {{.*}}) parts 4 threads 128 scratch %c0 -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
+  // CHECK: %[[COLUMN:.*]] = arith.muli %[[PART]], %c8
+  // CHECK: %[[STORES:.*]] = arith.cmpi ult, %[[PART]], %c2
+  // CHECK: scf.if %[[STORES]] {
   // CHECK: attn_gpu.store_rows %[[ALL]]
   func.func @parts(%x: memref<?x512xbf16>, %w: memref<512x16xbf16>, %y: memref<?x16xf16>) {
     attn_gpu.linear_tile %x, %w outs(%y : memref<?x16xf16>) {columns = 16 : i64, depth = 128 : i64, parts = 4 : i64, rows = 16 : i64, stages = 2 : i64, warps = 4 : i64} : memref<?x512xbf16>, memref<512x16xbf16>

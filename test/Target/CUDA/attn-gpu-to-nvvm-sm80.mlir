@@ -270,25 +270,29 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
     llvm.return
   }
 
-  // Values of 64 threads, which are two parts: each thread stores its own, and adds the two of its place in a part.
+  // Values of 64 threads, which are two parts: each thread stores its own, and adds two for each of its part's columns.
   // CHECK-LABEL: llvm.func @sum_warps
   llvm.func @sum_warps(%f: f32, %p: !llvm.ptr<1>) {
     // CHECK: %[[SHARED:.*]] = llvm.mlir.addressof @attn_gpu_shared
     // CHECK: %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
     // CHECK: %[[OWN:.*]] = arith.muli %[[THREAD]], %c4_i32
     // CHECK: llvm.getelementptr %[[SHARED]][%[[OWN]]]
-    // CHECK: %[[IN_PART:.*]] = arith.andi %[[THREAD]], %c31_i32
-    // CHECK: %[[FIRST:.*]] = arith.muli %[[IN_PART]], %c4_i32
-    // CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[SHARED]][%[[FIRST]]]
-    // CHECK-COUNT-4: llvm.store {{.*}} : f32, !llvm.ptr<3>
+    // CHECK-COUNT-8: llvm.store {{.*}} : f32, !llvm.ptr<3>
     // CHECK: nvvm.barrier
+    // CHECK: %[[PART:.*]] = arith.shrui %[[THREAD]], %c5_i32
+    // CHECK: %[[ATOM:.*]] = arith.andi %[[PART]], %c1_i32
+    // CHECK: %[[LANE:.*]] = arith.andi %[[THREAD]], %c31_i32
+    // CHECK: arith.muli %[[ATOM]], %c1024_i32
+    // CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[SHARED]]
     // CHECK: %[[A:.*]] = llvm.load %[[PLACE]]
     // CHECK: %[[OTHER:.*]] = llvm.getelementptr %[[PLACE]][128]
     // CHECK: %[[B:.*]] = llvm.load %[[OTHER]]
     // CHECK: arith.addf %[[A]], %[[B]]
+    // CHECK-COUNT-6: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+    // CHECK-NOT: llvm.load {{.*}} : !llvm.ptr<3> -> f32
     %c0 = arith.constant 0 : index
-    %acc = attn_gpu.fill %f : !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
-    %sums = attn_gpu.sum_warps(%acc : !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>) parts 2 threads 64 scratch %c0
+    %acc = attn_gpu.fill %f : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>
+    %sums = attn_gpu.sum_warps(%acc : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 2 threads 64 scratch %c0 -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
     attn_gpu.store_rows %sums, %p[%c0] bounds(%c0, %c0) of f32 : !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>> {
     ^bb0(%row: index):
       attn_gpu.yield %row : index

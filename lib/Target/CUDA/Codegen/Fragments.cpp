@@ -210,7 +210,7 @@ struct LowerReduceThreads : OpConversionPattern<ReduceThreadsOp> {
   }
 };
 
-/// The nth values of all threads are beside each other.
+/// The nth values of all threads are beside each other, atom by atom of the columns: those of a part follow each other.
 struct LowerSumWarps : OpConversionPattern<SumWarpsOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -219,33 +219,49 @@ struct LowerSumWarps : OpConversionPattern<SumWarpsOp> {
     const Location loc = op.getLoc();
     Ints ints(rewriter, loc);
     constexpr int64_t bytes = 4;
-    const int64_t threads = op.getThreads(), ofPart = threads / int64_t(op.getParts());
+    const int64_t parts = op.getParts(), threads = op.getThreads(), ofPart = threads / parts;
+    const FragmentType result = op.getResult().getType();
+    const LayoutAtom &atom = result.getLayout().getAtom();
+    const int64_t elements = atom.elements(), down = result.getRows() / atom.rows,
+                  across = result.getColumns() / atom.columns;
     const auto pointer = LLVM::LLVMPointerType::get(getContext(), 3);
     const Position scratch = positionOf(adaptor.getScratch().front(), ints);
     const Value base = advance(rewriter, loc, LLVM::AddressOfOp::create(rewriter, loc, pointer, kShared),
                                scratch.dynamic, scratch.constant);
     const Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, rewriter.getI32Type());
+    auto offset = [&](int64_t nth) { return nth * threads * bytes; };
+
     const Value own = advance(rewriter, loc, base, ints.times(thread, bytes), 0);
-    const Value first = advance(rewriter, loc, base, ints.times(ints.mask(thread, ofPart - 1), bytes), 0);
-    for (auto [nth, value] : llvm::enumerate(flatten(adaptor.getValues())))
-      LLVM::StoreOp::create(rewriter, loc, value, advance(rewriter, loc, own, Value(), int64_t(nth) * threads * bytes),
-                            bytes);
+    int64_t first = 0; // atom
+    for (auto [type, values] : llvm::zip_equal(op.getValues().getTypes(), adaptor.getValues())) {
+      const int64_t atoms = cast<FragmentType>(type).getColumns() / atom.columns;
+      for (auto [i, value] : llvm::enumerate(values)) {
+        const int64_t row = int64_t(i) / elements / atoms, column = first + int64_t(i) / elements % atoms;
+        const int64_t nth = (column * down + row) * elements + int64_t(i) % elements;
+        LLVM::StoreOp::create(rewriter, loc, value, advance(rewriter, loc, own, Value(), offset(nth)), bytes);
+      }
+      first += atoms;
+    }
     NVVM::Barrier0Op::create(rewriter, loc);
-    SmallVector<SmallVector<Value>> results;
-    int64_t nth = 0;
-    for (ValueRange values : adaptor.getValues()) {
-      SmallVector<Value> &sums = results.emplace_back();
-      for (size_t i = 0; i < values.size(); ++i, ++nth) {
+
+    const Value part =
+        ints.mask(ints.shiftRight(thread, llvm::Log2_64(ofPart)), op.getColumns() / result.getColumns() - 1);
+    const Value place =
+        ints.add(ints.times(ints.mask(thread, ofPart - 1), bytes), ints.times(part, offset(across * down * elements)));
+    const Value from = advance(rewriter, loc, base, place, 0);
+    SmallVector<Value> sums;
+    for (int64_t row = 0; row < down; ++row)
+      for (int64_t i = 0; i < across * elements; ++i) {
+        const int64_t nth = (i / elements * down + row) * elements + i % elements;
         Value sum;
-        for (int64_t part = 0; part < int64_t(op.getParts()); ++part) {
-          const Value at = advance(rewriter, loc, first, Value(), (nth * threads + part * ofPart) * bytes);
+        for (int64_t of = 0; of < parts; ++of) {
+          const Value at = advance(rewriter, loc, from, Value(), offset(nth) + of * ofPart * bytes);
           const Value value = LLVM::LoadOp::create(rewriter, loc, rewriter.getF32Type(), at, bytes);
           sum = sum ? Value(arith::AddFOp::create(rewriter, loc, sum, value)) : value;
         }
         sums.push_back(sum);
       }
-    }
-    rewriter.replaceOpWithMultiple(op, std::move(results));
+    rewriter.replaceOpWithMultiple(op, {sums});
     return success();
   }
 };

@@ -3,6 +3,7 @@
 #include "lib/Target/CUDA/Linear/Quantized.h"
 #include "lib/Target/CUDA/Linear/TileCode.h"
 #include "lib/Target/CUDA/Passes.h"
+#include "lib/Target/CUDA/When.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -59,15 +60,18 @@ public:
   }
 
 private:
-  /// The warps of the first part store what those of all parts have.
+  /// Each part finishes and stores some columns of the sums of all parts.
   void storeSums(ValueRange ofPart) {
     NVVM::Barrier0Op::create(b); // the last step is read, whose shared memory the sums have
-    auto sums = SumWarpsOp::create(b, ofPart, uint32_t(op.getParts()), uint32_t(op.getThreads()), index(0));
-    auto isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, part, index(0));
-    auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    store(sums.getResults());
+    const int64_t columns = groups * kGroup, atom = sums.getLayout().getAtom().columns,
+                  each = std::max(atom, columns / int64_t(op.getParts()));
+    sums = FragmentType::get(b.getContext(), rowsOfWarp, each, sums.getElementType(), sums.getLayout());
+    Value all = SumWarpsOp::create(b, sums, ofPart, uint32_t(op.getParts()), uint32_t(op.getThreads()), index(0));
+    firstColumn = add(firstColumn, times(part, each));
+    groups = 1;
+    if (each * int64_t(op.getParts()) == columns)
+      return store(all);
+    when(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, part, index(columns / each)), [&] { store(all); });
   }
 
   /// The sums over k, where copies are asynchronous.

@@ -25,6 +25,7 @@ using namespace rapt::cuda;
 namespace {
 
 constexpr int64_t kVectorBytes = 16, kWarp = 32;
+constexpr int64_t kFewElements = 16; ///< of a row that a thread has
 
 class NormCode {
 public:
@@ -47,6 +48,10 @@ public:
   void emit() {
     if (lanes > kWarp)
       NVVM::Barrier0Op::create(b); // of a tile before, whose shared memory this one has
+    // Few weights are loaded in front of the sums, many a part at a time: registers do not hold more.
+    const bool areFew = parts * vector <= kFewElements;
+    for (int64_t part = 0; areFew && part < parts; ++part)
+      operands.push_back(loadOperands(part));
     SmallVector<Value> x = load(input, rowOffset(input), 0, parts);
     Value count = number(double(int64_t(op.getColumns()))), mean;
     if (bias)
@@ -61,22 +66,28 @@ public:
     Value variance =
         arith::AddFOp::create(b, arith::DivFOp::create(b, squares, count), number(op.getEpsilon().convertToDouble()));
     Value scale = arith::DivFOp::create(b, number(1), math::SqrtOp::create(b, variance));
-    for (int64_t part = 0; part < parts; ++part) // one after the other: weights are in registers for one at a time
-      finish(part, MutableArrayRef(x).slice(part * vector, vector), mean, scale);
+    for (int64_t part = 0; part < parts; ++part)
+      finish(areFew ? operands[part] : loadOperands(part), part, MutableArrayRef(x).slice(part * vector, vector), mean,
+             scale);
   }
 
 private:
+  /// Weights and biases of a thread's elements of a part.
+  struct Operands {
+    SmallVector<Value> weight, bias;
+  };
+  Operands loadOperands(int64_t part) {
+    return {load(weight, weight.offset, part, 1), bias ? load(*bias, bias->offset, part, 1) : SmallVector<Value>()};
+  }
+
   /// The results of a part of a row.
-  void finish(int64_t part, MutableArrayRef<Value> x, Value mean, Value scale) {
-    SmallVector<Value> w = load(weight, weight.offset, part, 1), shift;
-    if (bias)
-      shift = load(*bias, bias->offset, part, 1);
+  void finish(const Operands &of, int64_t part, MutableArrayRef<Value> x, Value mean, Value scale) {
     for (auto [i, value] : llvm::enumerate(x)) {
       if (mean)
         value = arith::SubFOp::create(b, value, mean);
-      value = arith::MulFOp::create(b, arith::MulFOp::create(b, value, scale), w[i]);
+      value = arith::MulFOp::create(b, arith::MulFOp::create(b, value, scale), of.weight[i]);
       if (bias)
-        value = arith::AddFOp::create(b, value, shift[i]);
+        value = arith::AddFOp::create(b, value, of.bias[i]);
     }
     store(part, x);
   }
@@ -222,6 +233,7 @@ private:
   GlobalArray input, weight, result;
   std::optional<GlobalArray> bias;
   int64_t width, vector, parts, lanes;
+  SmallVector<Operands> operands;
   Value row, first, isThere, areAligned; ///< the thread's row and first column
 };
 
