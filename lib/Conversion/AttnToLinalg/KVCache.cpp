@@ -99,7 +99,7 @@ struct DecomposeKVAppend : OpRewritePattern<attn::KVAppendOp> {
     return slice(b, source, {token, head, b.getIndexAttr(0)}, {one, one, extent(b, source, 2)});
   }
 
-  /// What a task writes: the schedule, with all positions of a block where it has none, and 0 channels where a task has
+  /// The schedule, with all positions of a block where it has none, and 0 channels where a task has
   /// those of a row.
   AppendTiles tilesOf(attn::KVAppendOp op, attn::CacheLayoutInterface layout) const {
     AppendTiles tiles = AppendTiles::of(op);

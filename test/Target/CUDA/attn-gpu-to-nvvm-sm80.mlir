@@ -254,7 +254,7 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
     // CHECK: math.copysign %[[SIZE]]
     // CHECK-NOT: math.tanh
     %7 = math.tanh %6 : f32
-    // A division by a constant is a product, corrected by what is left; infinity has no rest.
+    // A division by a constant is a multiplication, corrected by what is left; infinity has no rest.
     // CHECK: %[[Q:.*]] = arith.mulf
     // CHECK: %[[REST:.*]] = math.fma %{{.*}}, %[[Q]]
     // CHECK: %[[ROUNDED:.*]] = math.fma %[[REST]], %{{.*}}, %[[Q]]
@@ -262,7 +262,7 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
     // CHECK: arith.select %{{.*}}, %[[Q]], %[[SIGNED]]
     %c30 = arith.constant 30.0 : f32
     %8 = arith.divf %7, %c30 : f32
-    // One by a constant whose product could lose bits is not.
+    // One by a constant whose quotient could lose bits is not.
     // CHECK: arith.divf
     %c_large = arith.constant 1.0e+05 : f32
     %9 = arith.divf %8, %c_large : f32

@@ -9,7 +9,7 @@ def AttnGPUToNVVM : Pass<"attn-gpu-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     A fragment becomes one value for each register of a thread: f32 of accumulators, i32 of pairs of 16-bit operands. `scf` carries them as so many values. A tile or an mbarrier becomes a pointer into shared memory, which is the global `attn_gpu_shared`.
     Regions of `attn_gpu.map` are inlined for each element. `math.exp2`, `math.exp`, `math.log2`, `math.tanh` and `arith.divf` of f32 with `fastmath<afn>` become approximate instructions. `math.tanh` without it becomes a formula without branches, and
-    `arith.divf` by a constant of 2^-12 to 2^12 a product with a correction.
+    `arith.divf` by a constant of 2^-12 to 2^12 a multiplication with a correction.
 
     The chip of the module's `#nvvm.target` decides between instructions (`stmatrix` from sm_90 on), and an op that it does not have is an error.
 
