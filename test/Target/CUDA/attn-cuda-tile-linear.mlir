@@ -165,3 +165,58 @@ func.func @rounds(%x: tensor<?x96xbf16>, %w: tensor<96x512xbf16>) -> tensor<?x51
   %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x512xbf16> -> tensor<?x512xbf16>
   return %y : tensor<?x512xbf16>
 }
+
+// A layer's last matmul is written to the layer's input, which the residuals show to have as many rows and which nothing reads any more.
+// CHECK-LABEL: func.func @state
+// CHECK: scf.for {{.*}} iter_args(%[[STATE:.*]] = %{{.*}})
+// CHECK: %[[EMPTY:.*]] = tensor.empty
+// CHECK: %[[INNER:.*]] = scf.forall {{.*}} shared_outs(%{{.*}} = %[[EMPTY]])
+// CHECK: %[[LAST:.*]] = scf.forall {{.*}} shared_outs(%{{.*}} = %[[STATE]])
+// CHECK: scf.yield %[[LAST]]
+func.func @state(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %n: index) -> tensor<?x64xbf16> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%state = %x) -> (tensor<?x64xbf16>) {
+    %0 = attn.linear %state, %w, (%state) {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+    ^bb0(%sum: f32, %residual: f32):
+      %s = arith.addf %sum, %residual : f32
+      attn.yield %s : f32
+    }
+    %1 = attn.linear %0, %w, (%0) {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+    ^bb0(%sum: f32, %residual: f32):
+      %s = arith.addf %sum, %residual : f32
+      attn.yield %s : f32
+    }
+    scf.yield %1 : tensor<?x64xbf16>
+  }
+  return %y : tensor<?x64xbf16>
+}
+
+// Near misses: the matmul itself reads the state, and no residual tells its rows.
+// CHECK-LABEL: func.func @others
+// CHECK: scf.for
+// CHECK: %[[EMPTY:.*]] = tensor.empty
+// CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[EMPTY]])
+// CHECK: scf.for
+// CHECK: %[[FIRST:.*]] = tensor.empty
+// CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[FIRST]])
+// CHECK: %[[SECOND:.*]] = tensor.empty
+// CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[SECOND]])
+func.func @others(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %n: index) -> (tensor<?x64xbf16>, tensor<?x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%state = %x) -> (tensor<?x64xbf16>) {
+    %0 = attn.linear %state, %w, (%state) {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+    ^bb0(%sum: f32, %residual: f32):
+      %s = arith.addf %sum, %residual : f32
+      attn.yield %s : f32
+    }
+    scf.yield %0 : tensor<?x64xbf16>
+  }
+  %z = scf.for %i = %c0 to %n step %c1 iter_args(%state = %x) -> (tensor<?x64xbf16>) {
+    %0 = attn.linear %state, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
+    %1 = attn.linear %0, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
+    scf.yield %1 : tensor<?x64xbf16>
+  }
+  return %y, %z : tensor<?x64xbf16>, tensor<?x64xbf16>
+}

@@ -54,15 +54,42 @@ struct Span {
   }
 };
 
+/// Whether two tensors have as many rows: a matmul's result has those of its operands by element, as residuals.
+bool haveSameRows(Value result, Value other) {
+  if (result == other)
+    return true;
+  auto op = result.getDefiningOp<attn::LinearOp>();
+  return op && llvm::any_of(op.getExtras(), [&](Value extra) {
+           return cast<RankedTensorType>(extra.getType()).getRank() == 2 && haveSameRows(extra, other);
+         });
+}
+
+/// The state of a loop that the result becomes, where nothing reads it from the op on: its memory is free. A layer's
+/// last matmul needs no memory of its own then, which would be copied to the state. Null where there is none.
+Value freeState(attn::LinearOp op) {
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  if (!loop || !op->hasOneUse() || !isa<scf::YieldOp>(*op->user_begin()))
+    return {};
+  BlockArgument state = loop.getRegionIterArg(op->use_begin()->getOperandNumber());
+  const bool isFree = llvm::all_of(state.getUsers(), [&](Operation *user) {
+    Operation *inBlock = op->getBlock()->findAncestorOpInBlock(*user);
+    return inBlock && inBlock->isBeforeInBlock(op);
+  });
+  return isFree && state.getType() == op.getResult().getType() && haveSameRows(op.getResult(), state) ? state : Value();
+}
+
 class LinearGrid {
 public:
-  /// `quantized` are the rows of a quantized matmul.
-  LinearGrid(attn::LinearOp op, const QuantizedRows &quantized)
+  /// `quantized` are the rows of a quantized matmul, and `state` what the result is written to, if not null.
+  LinearGrid(attn::LinearOp op, const QuantizedRows &quantized, Value state)
       : op(op), b(op.getLoc(), op), quantized(quantized),
         rows(extent(b, op.isQuantized() ? quantized.codes : Value(op.getInput()), 0)),
         columns(op.isQuantized() ? OpFoldResult(b.getIndexAttr(panelsOf(op).getShape()[1]))
                                  : extent(b, op.getWeight(), op.getTransposed() ? 0 : 1)),
-        init(emptyFor(b, op.getResult(), {rows, columns})), bytes(op.isQuantized() ? bytesOf(b, op) : Value()) {}
+        init(state), bytes(op.isQuantized() ? bytesOf(b, op) : Value()) {
+    if (!init)
+      init = emptyFor(b, op.getResult(), {rows, columns});
+  }
 
   /// Grids of tiles of which the number of rows chooses one where the program runs.
   Value choose(const LinearSchedule &schedule) {
@@ -218,8 +245,9 @@ struct TileLinear : rapt::impl::AttnCUDATileLinearBase<TileLinear> {
       if (LinearSchedule::isIn(op))
         ops.push_back(op);
     });
+    SmallVector<Value> states = llvm::map_to_vector(ops, freeState); // while all matmuls are there
     llvm::MapVector<Operation *, QuantizedRows> quantized; // rows that several matmuls read are quantized once
-    for (attn::LinearOp op : ops) {
+    for (auto [op, state] : llvm::zip_equal(ops, states)) {
       FailureOr<LinearSchedule> schedule = LinearSchedule::of(op);
       if (failed(schedule))
         return signalPassFailure();
@@ -230,7 +258,7 @@ struct TileLinear : rapt::impl::AttnCUDATileLinearBase<TileLinear> {
         rows = known = known.codes ? known : quantizeRows(quantize);
       }
       Operation *weight = op.getWeight().getDefiningOp();
-      op.getResult().replaceAllUsesWith(LinearGrid(op, rows).choose(*schedule));
+      op.getResult().replaceAllUsesWith(LinearGrid(op, rows, state).choose(*schedule));
       op.erase();
       if (rows.codes && weight->use_empty())
         weight->erase();
