@@ -282,6 +282,28 @@ TEST(DeviceError, KernelFaults) {
   EXPECT_TRUE(context.appendAndCheck(context.sequence(), text, {1, 2, 3}));
 }
 
+/// Kernels are started early where the code says so: one that does not wait for the kernel in front of it is a fault.
+/// The flags of older code are not read.
+TEST(DeviceError, AKernelThatDoesNotWait) {
+  for (uint32_t minor : {7, 8}) {
+    DeviceArtifact artifact = decoderOnDevice();
+    rapt_module *module = nullptr;
+    Message message;
+    ASSERT_EQ(openTimed(artifact, &module, message, minor), RAPT_OK) << message.text;
+    {
+      Context context({}, module);
+      testing::internal::CaptureStderr();
+      deviceFaults.overlaps = true;
+      const rapt_status status = context.append(context.sequence(), {1, 2});
+      deviceFaults = {};
+      const std::string findings = testing::internal::GetCapturedStderr();
+      EXPECT_EQ(status, minor < 8 ? RAPT_OK : RAPT_BUG) << context.message.text;
+      EXPECT_EQ(findings.find("griddepcontrol.wait has not been executed") != std::string::npos, minor >= 8);
+    }
+    rapt_module_release(module);
+  }
+}
+
 TEST(DeviceError, ABrokenStreamStaysBroken) {
   Context context({}, deviceModule());
   rapt_sequence s = context.sequence(), loaded = 0;

@@ -157,7 +157,9 @@ const rapt_device_code *decoderCode, *counterCode, *adderCode;
 template <typename Arguments>
 int32_t start(const rapt_env *env, const rapt_device_code *code, const char *name, uint32_t index, uint32_t threads,
               uint32_t shared, const Arguments &arguments, int64_t blocks, int64_t dispatch = -1) {
-  rapt_kernel kernel{code, name, index, threads, shared, sizeof arguments, dispatch};
+  rapt_kernel kernel{
+      code, name, index, threads, shared, sizeof arguments, dispatch, deviceFaults.overlaps ? RAPT_KERNEL_OVERLAPS : 0,
+      0};
   rapt_device_code foreign = *code;
   if (deviceFaults.startsForeignKernel)
     kernel.code = &foreign;
@@ -310,9 +312,9 @@ DeviceArtifact adderOnDevice() {
               {"add", adderRun, noWorkspace}, adderPtx, 4);
 }
 
-rapt_status openTimed(DeviceArtifact &decoder, rapt_module **module, Message &message) {
-  decoder.manifest.replace(decoder.manifest.find("[1, 4]"), 6, "[1, 7]");
-  decoder.table.abi_minor = 7;
+rapt_status openTimed(DeviceArtifact &decoder, rapt_module **module, Message &message, uint32_t minor) {
+  decoder.manifest.replace(decoder.manifest.find("[1, 4]"), 6, "[1, " + std::to_string(minor) + "]");
+  decoder.table.abi_minor = minor;
   decoder.variantCode = {&decoder.code};
   return decoder.open(module, message);
 }

@@ -37,8 +37,8 @@ DeviceArtifact adderOnDevice();
 int32_t startAdder(const rapt_env *env, const rapt_device_code *code, const float *x, const float *y, float *sum,
                    int64_t count);
 
-/// Opens decoderOnDevice() with ABI 1.7, since which launches tell their dispatches.
-rapt_status openTimed(DeviceArtifact &decoder, rapt_module **module, Message &message);
+/// Opens decoderOnDevice() with ABI 1.7, since which launches tell their dispatches, or a newer one.
+rapt_status openTimed(DeviceArtifact &decoder, rapt_module **module, Message &message, uint32_t minor = 7);
 
 /// The undamaged decoder and counter, opened once.
 rapt_module *deviceModule();
@@ -50,6 +50,7 @@ struct DeviceFaults {
   bool startsForeignKernel = false;
   bool startsMissingKernel = false;
   bool returnsFive = false;
+  bool overlaps = false;              ///< kernels say that they wait for the one in front of them, which they do not
   int repeats = 0;                    ///< times that the decoder starts its first kernel once more
   void (*atLaunch)(void *) = nullptr; ///< called between the kernels of the decoder
   void *user = nullptr;
