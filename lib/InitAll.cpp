@@ -86,6 +86,7 @@ void rapt::registerAllPasses() {
     target->registerPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  mlir::registerLoopInvariantCodeMotionPass();
   mlir::registerSymbolDCEPass();
   bufferization::registerOneShotBufferizePass();
   memref::registerExpandStridedMetadataPass();
