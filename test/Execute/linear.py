@@ -121,7 +121,7 @@ def check(name, case, rows, activation=None, whole=None):
         assert (np.abs(kernels.widened(got) - wanted) > 2.0**-16 * (np.abs(arrays[0]) @ np.abs(arrays[1].T if transposed else arrays[1]))).any(), f"{name}: no number was rounded to tf32"
     checks.near(f"{name} of {rows} rows", (kernels.widened(got).astype(np.float64) - wanted) / bound, np.zeros_like(wanted), 1)
     few = 3 if rows <= FEW else FEW + 1
-    if rows > few and (full or name not in LARGE):
+    if rows > few:
         first = [arrays[0][:few], arrays[1]] + [array[:few] if array.ndim == 2 else array for array in arrays[2:]]
         alone = program.compiled(name, first, [((few, n), kernels.TYPES[result])], (few,))[0]
         checks.equal(f"{name}: {few} rows of {rows}", alone, got[:few])

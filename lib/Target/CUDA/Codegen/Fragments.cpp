@@ -165,6 +165,13 @@ struct LowerReduceLanes : OpConversionPattern<ReduceLanesOp> {
   }
 };
 
+/// Byte `scratch` of the shared memory.
+Value sharedAt(OpBuilder &builder, Location loc, Value scratch, Ints ints) {
+  const auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), 3);
+  const Position at = positionOf(scratch, ints);
+  return advance(builder, loc, LLVM::AddressOfOp::create(builder, loc, pointer, kShared), at.dynamic, at.constant);
+}
+
 /// Warps meet in shared memory behind a barrier, where each thread reads the values of its own group.
 struct LowerReduceThreads : OpConversionPattern<ReduceThreadsOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -182,10 +189,7 @@ struct LowerReduceThreads : OpConversionPattern<ReduceThreadsOp> {
                                            ints.constant(distance), ints.constant(lanes - 1), NVVM::ShflKind::bfly,
                                            UnitAttr()));
     if (threads > lanes) {
-      const auto pointer = LLVM::LLVMPointerType::get(getContext(), 3);
-      const Position scratch = positionOf(adaptor.getScratch(), ints);
-      const Value base = advance(rewriter, loc, LLVM::AddressOfOp::create(rewriter, loc, pointer, kShared),
-                                 scratch.dynamic, scratch.constant);
+      const Value base = sharedAt(rewriter, loc, adaptor.getScratch(), ints);
       const Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, rewriter.getI32Type());
       const Value isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, ints.mask(thread, lanes - 1),
                                                   ints.constant(0));
@@ -224,10 +228,7 @@ struct LowerSumWarps : OpConversionPattern<SumWarpsOp> {
     const LayoutAtom &atom = result.getLayout().getAtom();
     const int64_t elements = atom.elements(), down = result.getRows() / atom.rows,
                   across = result.getColumns() / atom.columns;
-    const auto pointer = LLVM::LLVMPointerType::get(getContext(), 3);
-    const Position scratch = positionOf(adaptor.getScratch().front(), ints);
-    const Value base = advance(rewriter, loc, LLVM::AddressOfOp::create(rewriter, loc, pointer, kShared),
-                               scratch.dynamic, scratch.constant);
+    const Value base = sharedAt(rewriter, loc, adaptor.getScratch().front(), ints);
     const Value thread = NVVM::ThreadIdXOp::create(rewriter, loc, rewriter.getI32Type());
     auto offset = [&](int64_t nth) { return nth * threads * bytes; };
 

@@ -193,14 +193,16 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
       return op.emitOpError() << "has a schedule '" << name << "' without '" << kRows << "', '" << kColumns << "', '"
                               << kDepth << "', '" << kWarps << "' or '" << kStages << "'";
   }
-  for (const std::optional<LinearTiles> &each : tiles)
-    if (op.isQuantized() && each && each->depth != kQuantizedDepth)
+  for (const std::optional<LinearTiles> &each : tiles) {
+    if (!op.isQuantized() || !each)
+      continue;
+    if (each->depth != kQuantizedDepth)
       return op.emitOpError() << "has a quantized weight and a schedule of steps of " << each->depth << "; those of "
                               << kQuantizedDepth << " are known";
-  for (const std::optional<LinearTiles> &each : tiles)
-    if (op.isQuantized() && each && each->parts != 1)
+    if (each->parts != 1)
       return op.emitOpError() << "has a quantized weight and a schedule of " << each->parts
                               << " parts; those of 1 are known";
+  }
   for (size_t i : {2, 3})
     if (tiles[i] && tiles[i]->least == 0)
       return op.emitOpError() << "has a schedule '" << names[i] << "' without '" << kLeast << "'";
@@ -226,8 +228,6 @@ static bool hasWgmma(attn::LinearOp op, const TargetInfo &machine) {
 
 /// Tiles for few rows: wide ones where there are as many as a GPU has multiprocessors.
 static LinearTiles fewRows(attn::LinearOp op) {
-  if (op.isQuantized())
-    return kFewQuantized;
   const bool areFloats = multipliesFloats(op);
   const LinearTiles &wide = areFloats ? kFewWideFloatTiles : kFewWideTiles;
   const int64_t columns = op.getResult().getType().getDimSize(1), depth = op.getInput().getType().getDimSize(1);
@@ -242,7 +242,7 @@ static LinearTiles fewRows(attn::LinearOp op) {
 /// Tiles for few rows, and for more and more.
 static SmallVector<LinearTiles> tilesFor(attn::LinearOp op, const TargetInfo &machine) {
   if (op.isQuantized())
-    return {fewRows(op), kQuantizedTiles, kManyQuantized};
+    return {kFewQuantized, kQuantizedTiles, kManyQuantized};
   if (hasWgmma(op, machine))
     return {fewRows(op), op.getResult().getType().getDimSize(1) < kCommonWgmma.columns ? kTiles : kCommonWgmma,
             kManyWgmma, kMostWgmma};

@@ -56,12 +56,19 @@ struct Span {
 
 /// Whether two tensors have as many rows: a matmul's result has those of its operands by element, as residuals.
 bool haveSameRows(Value result, Value other) {
-  if (result == other)
-    return true;
-  auto op = result.getDefiningOp<attn::LinearOp>();
-  return op && llvm::any_of(op.getExtras(), [&](Value extra) {
-           return cast<RankedTensorType>(extra.getType()).getRank() == 2 && haveSameRows(extra, other);
-         });
+  SmallVector<Value> left{result};
+  SmallPtrSet<Operation *, 8> seen;
+  while (!left.empty()) {
+    Value value = left.pop_back_val();
+    if (value == other)
+      return true;
+    auto op = value.getDefiningOp<attn::LinearOp>();
+    if (!op || !seen.insert(op).second)
+      continue;
+    llvm::copy_if(op.getExtras(), std::back_inserter(left),
+                  [](Value extra) { return cast<RankedTensorType>(extra.getType()).getRank() == 2; });
+  }
+  return false;
 }
 
 /// The state of a loop that the result becomes, where nothing reads it from the op on: its memory is free. A layer's
