@@ -73,6 +73,18 @@ def Attn_ScaleAttr : Attn_TransformAttr<"Scale", "scale"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+def Attn_AddAttr : Attn_TransformAttr<"Add", "add"> {
+  let summary = "adds a number to each element";
+  let description = [{
+    Adds `summand` and rounds to binary32, as gains that are stored as their distance from 1 need. The summand is a finite number of f32
+    other than 0; text may give any decimal, which is rounded.
+
+    Example: `#attn.add<1.000000e+00>`
+  }];
+  let parameters = (ins APFloatParameter<"a number of f32">:$summand);
+  let hasCustomAssemblyFormat = 1;
+}
+
 def Attn_SourceAttr : Attn_Attr<"Source", "source"> {
   let summary = "a tensor of the checkpoint that becomes a parameter, or a part of one";
   let description = [{

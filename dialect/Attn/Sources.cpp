@@ -66,17 +66,22 @@ void ReshapeAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-Attribute ScaleAttr::parse(AsmParser &parser, Type) {
-  APFloat factor(APFloat::IEEEsingle());
+/// `<NUMBER>`, a number of f32, as the parameter of a transform.
+template <typename Transform> static Attribute parseNumber(AsmParser &parser) {
+  APFloat number(APFloat::IEEEsingle());
   const SMLoc begin = parser.getCurrentLocation();
   if (parser.parseLess())
     return {};
-  if (parser.parseFloat(APFloat::IEEEsingle(), factor) || parser.parseGreater())
+  if (parser.parseFloat(APFloat::IEEEsingle(), number) || parser.parseGreater())
     return {};
-  return parser.getChecked<ScaleAttr>(begin, parser.getContext(), factor);
+  return parser.getChecked<Transform>(begin, parser.getContext(), number);
 }
 
+Attribute ScaleAttr::parse(AsmParser &parser, Type) { return parseNumber<ScaleAttr>(parser); }
+Attribute AddAttr::parse(AsmParser &parser, Type) { return parseNumber<AddAttr>(parser); }
+
 void ScaleAttr::print(AsmPrinter &printer) const { printer << "<" << getFactor() << ">"; }
+void AddAttr::print(AsmPrinter &printer) const { printer << "<" << getSummand() << ">"; }
 
 /// All transforms, by which text is told apart.
 template <typename... Transforms> struct AnyOf {
@@ -98,7 +103,7 @@ template <typename... Transforms> struct AnyOf {
            ...);
   }
 };
-using Transform = AnyOf<SliceAttr, TransposeAttr, ReshapeAttr, CastAttr, ScaleAttr>;
+using Transform = AnyOf<SliceAttr, TransposeAttr, ReshapeAttr, CastAttr, ScaleAttr, AddAttr>;
 
 Attribute SourceAttr::parse(AsmParser &parser, Type) {
   std::string name;
@@ -223,6 +228,12 @@ LogicalResult CastAttr::verify(EmitError emitError, FloatType type) {
 LogicalResult ScaleAttr::verify(EmitError emitError, APFloat factor) {
   if (&factor.getSemantics() != &APFloat::IEEEsingle() || !factor.isFiniteNonZero())
     return emitError() << "a scale is a finite number of f32 other than 0";
+  return success();
+}
+
+LogicalResult AddAttr::verify(EmitError emitError, APFloat summand) {
+  if (&summand.getSemantics() != &APFloat::IEEEsingle() || !summand.isFiniteNonZero())
+    return emitError() << "a summand is a finite number of f32 other than 0";
   return success();
 }
 

@@ -34,9 +34,10 @@ static std::string textOf(const Transform &transform) {
     return "reshape<" + (reshape->shape.empty() ? "[]" : joined(reshape->shape, "x")) + ">";
   if (const auto *cast = std::get_if<Cast>(&transform))
     return "cast<" + std::string(nameOf(cast->type)) + ">";
-  char factor[32];
-  std::snprintf(factor, sizeof factor, "%.9g", double(std::get<Scale>(transform).factor));
-  return "scale<" + std::string(factor) + ">";
+  const auto *sum = std::get_if<Add>(&transform);
+  char number[32];
+  std::snprintf(number, sizeof number, "%.9g", double(sum ? sum->summand : std::get<Scale>(transform).factor));
+  return (sum ? "add<" : "scale<") + std::string(number) + ">";
 }
 
 std::string textOf(const std::vector<Transform> &transforms) {

@@ -38,7 +38,11 @@ struct Cast {
 struct Scale {
   float factor;
 };
-using Transform = std::variant<Slice, Transpose, Reshape, Cast, Scale>;
+/// An addition in binary32.
+struct Add {
+  float summand;
+};
+using Transform = std::variant<Slice, Transpose, Reshape, Cast, Scale, Add>;
 
 /// One tensor of the checkpoint that becomes (part of) a parameter.
 struct Source {

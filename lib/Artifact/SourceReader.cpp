@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 namespace rapt::artifact {
 
@@ -15,15 +16,24 @@ constexpr int64_t elementsTogether = int64_t(1) << 16;
 /// How many neighbors in the tensor follow each other along a dim; 1 of a dim of one element.
 int64_t runOf(const StridedDim &dim) { return dim.empty() ? 1 : dim.back().stride == 1 ? dim.back().size : 0; }
 
-/// Multiplies in binary32; NaN stays what it is. False when a finite value became infinite.
-bool scale(float *values, size_t count, float factor) {
+/// Changes each value in binary32; NaN stays what it is. False when a finite value became infinite.
+template <typename Change> bool changeAll(float *values, size_t count, Change change) {
   bool fine = true;
   for (size_t i = 0; i < count; ++i) {
-    const float value = values[i], product = value * factor;
-    fine &= std::isfinite(product) || !std::isfinite(value);
-    values[i] = std::isnan(value) ? value : product;
+    const float value = values[i], changed = change(value);
+    fine &= std::isfinite(changed) || !std::isfinite(value);
+    values[i] = std::isnan(value) ? value : changed;
   }
   return fine;
+}
+
+/// Applies a scale or a sum; nothing where the transform is another.
+std::optional<bool> computeAll(const Transform &transform, float *values, size_t count) {
+  if (const auto *step = std::get_if<Scale>(&transform))
+    return changeAll(values, count, [&](float value) { return value * step->factor; });
+  if (const auto *step = std::get_if<Add>(&transform))
+    return changeAll(values, count, [&](float value) { return value + step->summand; });
+  return std::nullopt;
 }
 
 } // namespace
@@ -44,7 +54,8 @@ Expected<SourceReader> SourceReader::create(const Source &source, DType storage)
   reader.view = std::move(*view);
   reader.storage = storage;
   for (const Transform &transform : source.transforms)
-    if (std::holds_alternative<Cast>(transform) || std::holds_alternative<Scale>(transform))
+    if (std::holds_alternative<Cast>(transform) || std::holds_alternative<Scale>(transform) ||
+        std::holds_alternative<Add>(transform))
       reader.values.push_back(transform);
   reader.choosePath();
   return reader;
@@ -131,8 +142,8 @@ Expected<const std::byte *> SourceReader::convertValues(const std::string &name,
     std::byte *floats = scratch.reserve(Scratch::Values, count * sizeOf(DType::F32));
     convert(raw, type, floats, DType::F32, count);
     for (const Transform &transform : values) {
-      if (const auto *step = std::get_if<Scale>(&transform)) {
-        if (!scale(reinterpret_cast<float *>(floats), count, step->factor))
+      if (std::optional<bool> fine = computeAll(transform, reinterpret_cast<float *>(floats), count)) {
+        if (!*fine)
           return tooLarge(textOf({transform}));
         continue;
       }

@@ -35,7 +35,8 @@ artifact::Source describe(attn::SourceAttr source, ArrayRef<int64_t> shape) {
             .Case([](attn::TransposeAttr step) { return artifact::Transpose{step.getOrder().vec()}; })
             .Case([](attn::ReshapeAttr step) { return artifact::Reshape{step.getShape().vec()}; })
             .Case([](attn::CastAttr step) { return artifact::Cast{*storageOf(step.getType())}; })
-            .Case([](attn::ScaleAttr step) { return artifact::Scale{step.getFactor().convertToFloat()}; }));
+            .Case([](attn::ScaleAttr step) { return artifact::Scale{step.getFactor().convertToFloat()}; })
+            .Case([](attn::AddAttr step) { return artifact::Add{step.getSummand().convertToFloat()}; }));
   return result;
 }
 

@@ -119,6 +119,8 @@ static attn::SourceTransformInterface toAttribute(MLIRContext *context, const ar
     return attn::ReshapeAttr::get(context, reshape->shape);
   if (const auto *cast = std::get_if<artifact::Cast>(&transform))
     return attn::CastAttr::get(context, mlir::cast<FloatType>(elementType(context, cast->type)));
+  if (const auto *sum = std::get_if<artifact::Add>(&transform))
+    return attn::AddAttr::get(context, APFloat(sum->summand));
   return attn::ScaleAttr::get(context, APFloat(std::get<artifact::Scale>(transform).factor));
 }
 

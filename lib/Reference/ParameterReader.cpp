@@ -94,6 +94,10 @@ Part applyAny(attn::SourceTransformInterface transform, const Part &part) {
       .Case([&](attn::ScaleAttr step) {
         const float factor = step.getFactor().convertToFloat();
         return changed(part, [&](double value) { return double(float(value) * factor); });
+      })
+      .Case([&](attn::AddAttr step) {
+        const float summand = step.getSummand().convertToFloat();
+        return changed(part, [&](double value) { return double(float(value) + summand); });
       });
 }
 

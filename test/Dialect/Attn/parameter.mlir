@@ -36,6 +36,8 @@ attn.parameter @key : tensor<48x64xf32> from [#attn.source<"in_proj" : 192x48, s
 attn.parameter @heads : tensor<12x64x768xbf16> from [#attn.source<"c_attn" : 768x2304, slice<dim = 1, 768 to 1536>, transpose<1, 0>, reshape<12x64x768>, cast<bf16>, scale<0.125>>]
 // CHECK: attn.parameter @permuted : tensor<2x3x5xf32> from [#attn.source<"p", cast<f16>, transpose<2, 0, 1>, scale<-1.500000e+00>>]
 attn.parameter @permuted : tensor<2x3x5xf32> from [#attn.source<"p", cast<f16>, transpose<2, 0, 1>, scale<-1.5>>]
+// CHECK: attn.parameter @gains : tensor<5xf32> from [#attn.source<"g", add<1.000000e+00>>]
+attn.parameter @gains : tensor<5xf32> from [#attn.source<"g", add<1.0>>]
 // CHECK: attn.parameter @scalar : tensor<f32> from [#attn.source<"s" : 1x1, reshape<[]>>]
 attn.parameter @scalar : tensor<f32> from [#attn.source<"s" : 1x1, reshape<[]>>]
 // CHECK: attn.parameter @vector : tensor<1xf32> from [#attn.source<"s" : [], reshape<1>>]

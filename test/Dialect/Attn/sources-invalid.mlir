@@ -72,7 +72,12 @@ attn.parameter @w : tensor<4xf32> from [#attn.source<"w", scale<1.0e60>>]
 
 // -----
 
-// expected-error@+1 {{a source has no transform 'flip', but slice, transpose, reshape, cast, scale}}
+// expected-error@+1 {{a summand is a finite number of f32 other than 0}}
+attn.parameter @w : tensor<4xf32> from [#attn.source<"w", add<0.0>>]
+
+// -----
+
+// expected-error@+1 {{a source has no transform 'flip', but slice, transpose, reshape, cast, scale, add}}
 attn.parameter @w : tensor<4xf32> from [#attn.source<"w", flip<1>>]
 
 // -----

@@ -83,6 +83,8 @@ struct Naive {
       next.values[position] = values[std::holds_alternative<Reshape>(transform) ? position : at(from)];
       if (const auto *step = std::get_if<Scale>(&transform))
         next.values[position] *= step->factor;
+      if (const auto *step = std::get_if<Add>(&transform))
+        next.values[position] += step->summand;
       if (const auto *step = std::get_if<Cast>(&transform)) {
         std::byte narrow[4];
         convert(reinterpret_cast<std::byte *>(&next.values[position]), DType::F32, narrow, step->type, 1);
@@ -366,6 +368,14 @@ TEST(Packing, StepsThatNoStridesExpressAreMade) {
     ASSERT_FALSE(SourceView::create(source)->isStrided()) << textOf(steps);
     small.parameters[0].shape = *shapeOf(source);
     assignOffsets(small.parameters);
+    expectSame(small.parameters, small.reader, 1);
+  }
+}
+
+TEST(Packing, ValuesAreScaledAndShiftedInOrder) {
+  for (const std::vector<Transform> &steps : {std::vector<Transform>{Scale{3.f}, Add{1.f}}, {Add{1.f}, Scale{3.f}}}) {
+    Small small;
+    small.parameters[0].sources[0].transforms = steps;
     expectSame(small.parameters, small.reader, 1);
   }
 }

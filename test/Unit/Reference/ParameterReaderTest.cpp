@@ -125,6 +125,7 @@ TEST_F(Parameters, AreRoundedStepByStep) {
   EXPECT_EQ(read(R"(attn.parameter @w : tensor<1xf32> from [#attn.source<"a", scale<0.1>>])"),
             double(1.00390625f * 0.1f));
   EXPECT_EQ(read(R"(attn.parameter @w : tensor<1xf32> from [#attn.source<"a", cast<bf16>, scale<3.0>>])"), 3.0);
+  EXPECT_EQ(read(R"(attn.parameter @w : tensor<1xf32> from [#attn.source<"a", cast<bf16>, add<1.0>>])"), 2.0);
   EXPECT_EQ(read(R"(attn.parameter @w : tensor<1xf32> from [#attn.source<"a", scale<3.0>, cast<bf16>>])"), 3.015625);
   EXPECT_EQ(read(R"(attn.parameter @w : tensor<1xbf16> from [#attn.source<"a", scale<3.0>, cast<f16>>])"), 3.015625);
   auto large =
