@@ -1,6 +1,7 @@
 //===- Blocks.cpp - The parts that transformer blocks are made of -------------===//
 #include "lib/Import/Blocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 using namespace mlir;
@@ -43,6 +44,13 @@ Value importing::constant(const Scope &scope, Location loc, double value) {
   return arith::ConstantOp::create(scope.builder, loc, scope.builder.getF32FloatAttr(static_cast<float>(value)));
 }
 
+Value importing::softCapped(const Scope &scope, Location loc, Value x, double cap) {
+  OpBuilder &builder = scope.builder;
+  Value share = arith::MulFOp::create(builder, loc, x, constant(scope, loc, 1 / cap));
+  Value bounded = math::TanhOp::create(builder, loc, share);
+  return arith::MulFOp::create(builder, loc, bounded, constant(scope, loc, cap));
+}
+
 attn::EmbeddingOp importing::embed(const Scope &scope, Value ids, StringRef symbol) {
   Value table = scope.weight(symbol);
   auto type = RankedTensorType::get({ShapedType::kDynamic, cast<RankedTensorType>(table.getType()).getDimSize(1)},
@@ -59,6 +67,22 @@ Value importing::layerNorm(const Scope &scope, Value x, StringRef part, double e
 Value importing::rmsNorm(const Scope &scope, Value x, StringRef part, double epsilon) {
   return attn::RMSNormOp::create(scope.builder, scope.at(part), x, scope.weight((part + ".weight").str()),
                                  scope.builder.getF64FloatAttr(epsilon), /*columns=*/nullptr);
+}
+
+Value importing::normalize(const Scope &scope, Value x, StringRef part, const NormSpec &norm) {
+  OpBuilder &builder = scope.builder;
+  auto operand = [&](bool isStored, const char *name, float otherwise) -> Value {
+    if (isStored)
+      return scope.weight((part + name).str());
+    auto type = RankedTensorType::get(cast<RankedTensorType>(x.getType()).getShape().take_back(), builder.getF32Type());
+    return arith::ConstantOp::create(builder, scope.at(part), DenseElementsAttr::get(type, otherwise));
+  };
+  Value weight = operand(norm.hasWeight, ".weight", 1);
+  FloatAttr epsilon = builder.getF64FloatAttr(norm.epsilon);
+  if (norm.kind == NormSpec::RMS)
+    return attn::RMSNormOp::create(builder, scope.at(part), x, weight, epsilon, /*columns=*/nullptr);
+  Value bias = operand(norm.hasBias, ".bias", 0);
+  return attn::LayerNormOp::create(builder, scope.at(part), x, weight, bias, epsilon, /*columns=*/nullptr);
 }
 
 /// x times the weight, which is [out, in] when `transposed`, plus the bias where there is one.
@@ -92,6 +116,13 @@ Value importing::dense(const Scope &scope, Value x, StringRef part) { return nam
 
 Value importing::project(const Scope &scope, Value x, Value weight, StringRef part, Value bias) {
   return matmul(scope, scope.at(part), x, weight, bias, /*transposed=*/true);
+}
+
+void importing::mapResult(const Scope &scope, Value result,
+                          llvm::function_ref<Value(const Scope &, Location, Value)> f) {
+  Operation *yield = result.getDefiningOp<attn::LinearOp>().ensureEpilogue(scope.builder)->getTerminator();
+  OpBuilder inner(yield);
+  yield->setOperand(0, f(Scope{inner, scope.parameters}, result.getLoc(), yield->getOperand(0)));
 }
 
 Value importing::feedForward(const Scope &scope, Value x, StringRef up, attn::ActivationKind activation, StringRef down,
@@ -192,9 +223,8 @@ static void buildCausalMask(OpBuilder &builder, Location loc, attn::AttentionOp 
   attn::YieldOp::create(builder, loc, keep);
 }
 
-std::pair<Value, Value> importing::causalAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,
-                                                   Value scale, Value cache, const Rows &rows,
-                                                   std::optional<int64_t> window) {
+CausalAttention importing::causalAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,
+                                           Value scale, Value cache, const Rows &rows, std::optional<int64_t> window) {
   OpBuilder &builder = scope.builder;
   auto [query, key, value] = queryKeyValue;
   Value number = scope.layer->number;
@@ -214,7 +244,33 @@ std::pair<Value, Value> importing::causalAttention(const Scope &scope, Location 
                                              /*kv_begin=*/nullptr, /*kv_length=*/nullptr, /*extras=*/ValueRange(),
                                              cachedMaps(builder, grouped));
   buildCausalMask(builder, loc, attention, window);
-  if (!grouped)
-    return {attention.getResult(), updated};
-  return {splitHeads(scope, loc, mergeHeads(scope, loc, attention.getResult()), queryType.getDimSize(1)), updated};
+  Value result = attention.getResult();
+  if (grouped)
+    result = splitHeads(scope, loc, mergeHeads(scope, loc, result), queryType.getDimSize(1));
+  return {result, updated, attention};
+}
+
+void importing::addExtra(attn::AttentionOp attention, Value operand, AffineMap map) {
+  attention.getExtrasMutable().append(operand);
+  SmallVector<Attribute> maps(attention.getMaps().begin(), attention.getMaps().end());
+  maps.push_back(AffineMapAttr::get(map));
+  attention.setMapsAttr(ArrayAttr::get(attention.getContext(), maps));
+  Type type = map.getNumResults() == 0 ? operand.getType() : getElementTypeOrSelf(operand);
+  for (Region *region : {&attention.getScore(), &attention.getMask()})
+    if (!region->empty())
+      region->front().addArgument(type, attention.getLoc());
+}
+
+void importing::mapScores(const Scope &scope, attn::AttentionOp attention,
+                          llvm::function_ref<Value(const Scope &, Location, ValueRange)> f) {
+  OpBuilder &builder = scope.builder;
+  OpBuilder::InsertionGuard guard(builder);
+  Location loc = attention.getLoc();
+  Type index = builder.getIndexType();
+  SmallVector<Type> types{builder.getF32Type(), index, index, index, index};
+  for (auto [extra, map] : llvm::zip_equal(attention.getExtras(), attention.getMaps().getValue().drop_front(4)))
+    types.push_back(cast<AffineMapAttr>(map).getAffineMap().getNumResults() == 0 ? extra.getType()
+                                                                                 : getElementTypeOrSelf(extra));
+  Block *score = builder.createBlock(&attention.getScore(), {}, types, SmallVector<Location>(types.size(), loc));
+  attn::YieldOp::create(builder, loc, f(Scope{builder, scope.parameters}, loc, score->getArguments()));
 }

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Import/NormSpec.h"
 #include "lib/Import/ParameterSet.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <span>
 
 namespace rapt::importing {
@@ -46,6 +48,9 @@ mlir::Value layerNorm(const Scope &scope, mlir::Value x, llvm::StringRef part, d
 /// x / sqrt(mean(x^2) + epsilon) * PART.weight.
 mlir::Value rmsNorm(const Scope &scope, mlir::Value x, llvm::StringRef part, double epsilon);
 
+/// Either of them, with PART's weight and bias where it has them. x has any rank from 2 on.
+mlir::Value normalize(const Scope &scope, mlir::Value x, llvm::StringRef part, const NormSpec &norm);
+
 /// x [m, in] times PART.weight [in, out], plus PART.bias [out] where there is one.
 mlir::Value linear(const Scope &scope, mlir::Value x, llvm::StringRef part);
 
@@ -54,6 +59,14 @@ mlir::Value dense(const Scope &scope, mlir::Value x, llvm::StringRef part);
 
 /// x [m, in] times the transpose of `weight` [out, in], plus `bias` [out] where there is one: an output head.
 mlir::Value project(const Scope &scope, mlir::Value x, mlir::Value weight, llvm::StringRef part, mlir::Value bias = {});
+
+/// cap * tanh(x / cap) of a scalar: x for small ones, within cap for all (Gemma Team 2024).
+mlir::Value softCapped(const Scope &scope, mlir::Location loc, mlir::Value x, double cap);
+
+/// Makes f(x) of each element x of a matmul's result, in the matmul itself. `f` gets a scope inside it, with its
+/// location.
+void mapResult(const Scope &scope, mlir::Value result,
+               llvm::function_ref<mlir::Value(const Scope &scope, mlir::Location loc, mlir::Value x)> f);
 
 /// DOWN(activation(UP(x))), of matmuls that are `dense`, or `linear`.
 mlir::Value feedForward(const Scope &scope, mlir::Value x, llvm::StringRef up, attn::ActivationKind activation,
@@ -64,14 +77,25 @@ mlir::Value feedForward(const Scope &scope, mlir::Value x, llvm::StringRef up, a
 mlir::Value gatedFeedForward(const Scope &scope, mlir::Value x, llvm::StringRef gate, llvm::StringRef up,
                              attn::ActivationKind activation, llvm::StringRef down);
 
+struct CausalAttention {
+  mlir::Value result; ///< of the query's type
+  mlir::Value cache;  ///< with the new keys and values
+  attn::AttentionOp op;
+};
+
 /// softmax(scale * query . key) . value over the positions of each row up to the query's own, the last `window` of them
 /// where there is one, through the cache. query, key and value are [tokens, heads, channels]; a multiple of the keys'
-/// heads are queries' heads, and neighbors share a key. Gives the result, which has the query's type, and the cache
-/// with the new keys and values.
-std::pair<mlir::Value, mlir::Value> causalAttention(const Scope &scope, mlir::Location loc,
-                                                    std::array<mlir::Value, 3> queryKeyValue, mlir::Value scale,
-                                                    mlir::Value cache, const Rows &rows,
-                                                    std::optional<int64_t> window = std::nullopt);
+/// heads are queries' heads, and neighbors share a key.
+CausalAttention causalAttention(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
+                                mlir::Value scale, mlir::Value cache, const Rows &rows,
+                                std::optional<int64_t> window = std::nullopt);
+
+/// Adds an operand of the attention's regions, whose dims are those of `map`; an empty map makes it a table.
+void addExtra(attn::AttentionOp attention, mlir::Value operand, mlir::AffineMap map);
+
+/// Makes the region of scores: `f` gets the arguments of `score` in attn.attention and gives the new score.
+void mapScores(const Scope &scope, attn::AttentionOp attention,
+               llvm::function_ref<mlir::Value(const Scope &scope, mlir::Location loc, mlir::ValueRange arguments)> f);
 
 /// Columns as `heads` heads of equal size: [tokens, heads, columns / heads].
 mlir::Value splitHeads(const Scope &scope, mlir::Location loc, mlir::Value x, int64_t heads);

@@ -5,6 +5,7 @@
 #include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"
 
@@ -105,7 +106,7 @@ Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingf
                                                   const ImportOptions &options) {
   if (Status status = checkOptions(options); !status)
     return status.error();
-  context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, scf::SCFDialect>();
+  context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect>();
   for (const Family &family : families) {
     if (family.modelType != model.modelType())
       continue;

@@ -19,8 +19,9 @@ void ParameterSet::addTransformed(std::string symbol, artifact::Source source, h
   for (artifact::Transform &step : steps) {
     Expected<artifact::Shape> after = artifact::shapeAfter(step, shape);
     assert(after && "the family's transforms fit the shape that it gives");
-    const bool isTransposed = std::holds_alternative<artifact::Transpose>(step);
-    if (*after != shape || isTransposed)
+    const bool isOfShape =
+        std::holds_alternative<artifact::Slice>(step) || std::holds_alternative<artifact::Reshape>(step);
+    if (*after != shape || !isOfShape)
       source.transforms.push_back(std::move(step));
     shape = std::move(*after);
   }
@@ -60,7 +61,7 @@ Status ParameterSet::resolveHead(huggingface::ModelDescription &model) {
   return {};
 }
 
-Status ParameterSet::resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored) {
+Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::vector<std::string_view> &ignored) {
   if (Status status = resolveHead(model); !status)
     return status;
   std::vector<huggingface::TensorRequest> requests;

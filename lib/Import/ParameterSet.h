@@ -51,7 +51,7 @@ public:
   const std::string &head() const { return headSymbol; }
 
   /// Finds all weights in the checkpoint; see ModelDescription::resolve. Call it once, after the last add.
-  Status resolve(huggingface::ModelDescription &model, std::initializer_list<std::string_view> ignored);
+  Status resolve(huggingface::ModelDescription &model, const std::vector<std::string_view> &ignored);
 
   /// Emits an attn.parameter for each weight; one for each run of layers whose storage type is the same. Matrices have
   /// the checkpoint's type; vectors (gains, biases) have f32, which holds every other type's values exactly and is the

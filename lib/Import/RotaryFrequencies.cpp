@@ -161,44 +161,93 @@ void readDynamic(ConfigReader &scaling, int64_t positions) {
   scaling.getInt("original_max_position_embeddings", positions, positions, positions);
 }
 
-} // namespace
+/// The share of a head's channels that rotate.
+double readShare(ConfigReader &config, const RotaryKeys &keys, double usual) {
+  return keys.isPartial ? config.getPositive(keys.share, 1, usual) : config.getFloat(keys.share, 1, 1, 1);
+}
 
-RotaryFrequencies importing::readRotaryFrequencies(ConfigReader &config, int64_t channels, RotaryPositions positions) {
-  double theta = config.getPositive("rope_theta", mostTheta, 10000);
-  config.getFloat("partial_rotary_factor", 1, 1, 1);
-  if (channels % 2 != 0)
-    config.fail("head_dim " + std::to_string(channels) + " is odd: rotary embedding rotates two channels by one angle");
-  std::optional<ConfigReader> scaling = config.open({"rope_parameters", "rope_scaling"});
-  if (!scaling)
-    return {plainFrequencies(theta, channels)};
+/// The rotated channels of a head, of which two have one angle.
+int64_t countRotated(ConfigReader &config, const RotaryKeys &keys, int64_t channels, double share) {
+  const auto rotated = int64_t(double(channels) * share);
+  if (rotated % 2 != 0)
+    config.fail((keys.isPartial ? config.nameOf(keys.share.names.front()) + " " + json::write(json::Value(share)) +
+                                      " rotates " + std::to_string(rotated) + " channels of a head, which"
+                                : "head_dim " + std::to_string(channels)) +
+                " is odd: rotary embedding rotates two channels by one angle");
+  return std::max<int64_t>(rotated, 2);
+}
 
+/// `theta` and `share` are the ones outside the object.
+RotaryFrequencies readScaling(ConfigReader &config, ConfigReader &scaling, int64_t channels, RotaryPositions positions,
+                              const RotaryKeys &keys, double theta, double share) {
   // Versions of transformers differ in which of two bases they take.
-  double inside = scaling->getPositive("rope_theta", mostTheta, theta);
-  if (inside != theta && config.getRaw("rope_theta"))
-    scaling->fail(scaling->nameOf("rope_theta") + " " + json::write(json::Value(inside)) +
-                  " differs from the one outside, " + json::write(json::Value(theta)));
-  scaling->getFloat("partial_rotary_factor", 1, 1, 1);
-  std::string type = scaling->getEnum({"rope_type", "type"},
-                                      {"default", "linear", "dynamic", "yarn", "llama3", "longrope"}, "default");
-  RotaryFrequencies rotary{plainFrequencies(inside, channels)};
-  const json::Value *given = scaling->getRaw("rope_type") ? scaling->getRaw("rope_type") : scaling->getRaw("type");
+  double inside = scaling.getPositive("rope_theta", mostTheta, theta);
+  if (inside != theta && config.getRaw(keys.theta))
+    scaling.fail(scaling.nameOf("rope_theta") + " " + json::write(json::Value(inside)) +
+                 " differs from the one outside, " + json::write(json::Value(theta)));
+  RotaryKeys insideKeys{.share = "partial_rotary_factor", .isPartial = keys.isPartial};
+  const int64_t rotated = countRotated(scaling, insideKeys, channels, readShare(scaling, insideKeys, share));
+  std::string type =
+      scaling.getEnum({"rope_type", "type"}, {"default", "linear", "dynamic", "yarn", "llama3", "longrope"}, "default");
+  RotaryFrequencies rotary{plainFrequencies(inside, rotated)};
+  const json::Value *given = scaling.getRaw("rope_type") ? scaling.getRaw("rope_type") : scaling.getRaw("type");
   if (given && given->asString() && *given->asString() != type) {
-    skipKeys(*scaling);
+    skipKeys(scaling);
   } else if (type == "linear") {
-    float factor = static_cast<float>(scaling->getPositive("factor", mostFactor));
+    float factor = static_cast<float>(scaling.getPositive("factor", mostFactor));
     for (float &frequency : rotary.values)
       frequency /= factor;
   } else if (type == "llama3") {
-    Llama3 llama3 = readLlama3(config, *scaling, positions.most);
+    Llama3 llama3 = readLlama3(config, scaling, positions.most);
     for (float &frequency : rotary.values)
       frequency = llama3(frequency);
   } else if (type == "dynamic") {
-    readDynamic(*scaling, positions.most);
+    readDynamic(scaling, positions.most);
   } else if (type == "yarn") {
-    readYarn(config, *scaling, inside, positions.most, rotary);
+    readYarn(config, scaling, inside, positions.most, rotary);
   } else if (type == "longrope") {
-    readLongRope(config, *scaling, positions, rotary);
+    readLongRope(config, scaling, positions, rotary);
   }
+  return rotary;
+}
+
+} // namespace
+
+RotaryFrequencies importing::plainRotary(double theta, int64_t channels) { return {plainFrequencies(theta, channels)}; }
+
+RotaryFrequencies importing::readRotaryFrequencies(ConfigReader &config, int64_t channels, RotaryPositions positions,
+                                                   const RotaryKeys &keys) {
+  const double theta = config.getPositive(keys.theta, mostTheta, keys.usualTheta);
+  const double share = readShare(config, keys, keys.usualShare);
+  std::optional<ConfigReader> scaling = config.open({"rope_parameters", "rope_scaling"});
+  if (!scaling)
+    return {plainFrequencies(theta, countRotated(config, keys, channels, share))};
+  RotaryFrequencies rotary = readScaling(config, *scaling, channels, positions, keys, theta, share);
   config.close(std::move(*scaling));
+  return rotary;
+}
+
+std::array<RotaryFrequencies, 2> importing::readRotaryByLayerType(ConfigReader &config, int64_t channels,
+                                                                  RotaryPositions positions,
+                                                                  const std::array<RotaryKeys, 2> &keys) {
+  constexpr const char *types[] = {"full_attention", "sliding_attention"};
+  std::array<RotaryFrequencies, 2> rotary;
+  std::optional<ConfigReader> parameters = config.open("rope_parameters");
+  const bool isByType = parameters && (parameters->getRaw(types[0]) || parameters->getRaw(types[1]));
+  if (!isByType) {
+    const double local = config.getPositive(keys[1].theta, mostTheta, keys[1].usualTheta);
+    rotary[0] = readRotaryFrequencies(config, channels, positions, keys[0]);
+    rotary[1] = {plainFrequencies(local, countRotated(config, keys[1], channels, 1))};
+    return rotary;
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    const double theta = config.getPositive(keys[i].theta, mostTheta, keys[i].usualTheta);
+    rotary[i] = {plainFrequencies(theta, countRotated(config, keys[i], channels, 1))};
+    if (std::optional<ConfigReader> scaling = parameters->open(types[i])) {
+      rotary[i] = readScaling(config, *scaling, channels, positions, keys[i], theta, 1);
+      parameters->close(std::move(*scaling));
+    }
+  }
+  config.close(std::move(*parameters));
   return rotary;
 }

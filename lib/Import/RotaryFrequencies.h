@@ -1,6 +1,7 @@
 //===- RotaryFrequencies.h - Rotary embedding as a config describes it ----*- C++ -*-===//
 #pragma once
 #include "lib/Import/Formats/HuggingFace/ConfigReader.h"
+#include <array>
 
 namespace rapt::importing {
 
@@ -17,9 +18,27 @@ struct RotaryPositions {
   int64_t longest; ///< of a sequence; at most `most`
 };
 
-/// Reads rope_theta, and rope_scaling (transformers 4) or rope_parameters (5) of the types default, linear, dynamic,
-/// yarn, llama3 and longrope, as transformers 5 does. Other types, an odd `channels`, rotation of a part of a head, and
-/// longrope for sequences that need its long factors are recorded as errors.
-RotaryFrequencies readRotaryFrequencies(huggingface::ConfigReader &config, int64_t channels, RotaryPositions positions);
+/// A family's names of keys, and what its configuration class takes without them.
+struct RotaryKeys {
+  huggingface::Keys theta = "rope_theta", share = "partial_rotary_factor";
+  double usualTheta = 10000, usualShare = 1;
+  bool isPartial = false; ///< a part of a head's channels may rotate
+};
+
+/// theta^(-2i / channels) for each pair i of the rotated channels.
+RotaryFrequencies plainRotary(double theta, int64_t channels);
+
+/// Reads the base, and rope_scaling (transformers 4) or rope_parameters (5) of the types default, linear, dynamic,
+/// yarn, llama3 and longrope, as transformers 5 does. Other types, an odd number of rotated channels, rotation of a
+/// part of a head where the family has none, and longrope for sequences that need its long factors are recorded as
+/// errors.
+RotaryFrequencies readRotaryFrequencies(huggingface::ConfigReader &config, int64_t channels, RotaryPositions positions,
+                                        const RotaryKeys &keys = {});
+
+/// The tables of layers without a window, and of those with one: rope_parameters has an object for each, or there are
+/// two bases, and scaling is of the first table alone.
+std::array<RotaryFrequencies, 2> readRotaryByLayerType(huggingface::ConfigReader &config, int64_t channels,
+                                                       RotaryPositions positions,
+                                                       const std::array<RotaryKeys, 2> &keys);
 
 } // namespace rapt::importing

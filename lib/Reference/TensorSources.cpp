@@ -19,15 +19,18 @@ using huggingface::Init;
 
 namespace {
 
-/// Channels of a head where the matmul makes queries alone, for an attention with the scale 1; else 1.
-int64_t unscaledChannels(attn::LinearOp linear) {
-  for (Operation *user : linear.getResult().getUsers())
-    if (auto heads = dyn_cast<attn::SplitHeadsOp>(user); heads && heads->getNumResults() == 1)
-      for (Operation *reader : heads->getUsers())
-        if (auto attention = dyn_cast<attn::AttentionOp>(reader);
-            attention && attention.getQuery() == heads->getResult(0) && !attention.getAdditive() &&
-            matchPattern(attention.getScale(), m_OneFloat()))
-          return attention.getQuery().getType().getShape().back();
+/// Channels of a head where `value` makes queries alone, for an attention with the scale 1; else 1.
+int64_t unscaledChannels(mlir::Value value) {
+  for (Operation *user : value.getUsers()) {
+    if (auto attention = dyn_cast<attn::AttentionOp>(user)) {
+      if (attention.getQuery() == value && !attention.getAdditive() && matchPattern(attention.getScale(), m_OneFloat()))
+        return attention.getQuery().getType().getShape().back();
+    } else if (isa<attn::SplitHeadsOp, attn::MergeHeadsOp, attn::RopeOp>(user) && user->getNumResults() == 1 &&
+               user->getOperand(0) == value) {
+      if (const int64_t channels = unscaledChannels(user->getResult(0)); channels != 1)
+        return channels;
+    }
+  }
   return 1;
 }
 
@@ -38,7 +41,7 @@ Init purposeOf(OpOperand &use, RankedTensorType slice) {
       isa<attn::ResizePositionsOp>(user))
     return Init::embedding();
   if (auto linear = dyn_cast<attn::LinearOp>(user); linear && use.getOperandNumber() == 1 && slice.getRank() == 2)
-    return Init::unscaledQuery(slice.getDimSize(linear.getTransposed() ? 1 : 0), unscaledChannels(linear));
+    return Init::unscaledQuery(slice.getDimSize(linear.getTransposed() ? 1 : 0), unscaledChannels(linear.getResult()));
   if (auto recurrence = dyn_cast<attn::RecurrenceOp>(user); recurrence && use.get() == recurrence.getWeight())
     return Init::weight(slice.getDimSize(0));
   if (auto attention = dyn_cast<attn::AttentionOp>(user); attention && use.get() == attention.getAdditive())
@@ -102,6 +105,9 @@ Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::makeRandomTen
     Init init = purpose == purposes.end() ? Init::bias() : purpose->second;
     for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>()) {
       const SmallVector<int64_t> shape = parameter.getStoredShape(source);
+      // A norm's weight may be stored as its distance from 1.
+      if (llvm::any_of(source.getTransforms(), llvm::IsaPred<attn::AddAttr>))
+        init = Init::bias();
       for (int64_t layer = 0, layers = parameter.getLayers().value_or(1); layer < layers; ++layer)
         requests.push_back({tensorName(parameter, source, layer), {shape.begin(), shape.end()}, init});
     }

@@ -209,22 +209,14 @@ Value buildBucket(OpBuilder &builder, Location loc, const Config &config, Value 
 /// Adds table[bucket, head] to every score.
 void addRelativeBias(const Scope &scope, const Config &config, attn::AttentionOp attention, Value table,
                      bool isDecoder) {
-  OpBuilder &builder = scope.builder;
-  Location loc = attention.getLoc();
-  attention.getExtrasMutable().append(table);
-  SmallVector<Attribute> maps(attention.getMaps().begin(), attention.getMaps().end());
-  maps.push_back(AffineMapAttr::get(AffineMap::get(attn::AttentionOp::NumDims, 0, builder.getContext())));
-  attention.setMapsAttr(builder.getArrayAttr(maps));
-  if (!attention.getMask().empty())
-    attention.getMask().front().addArgument(table.getType(), loc);
-  OpBuilder::InsertionGuard guard(builder);
-  Type index = builder.getIndexType();
-  SmallVector<Type> types{builder.getF32Type(), index, index, index, index, table.getType()};
-  Block *score = builder.createBlock(&attention.getScore(), {}, types, SmallVector<Location>(types.size(), loc));
-  Value bucket = buildBucket(builder, loc, config, score->getArgument(3), score->getArgument(4), isDecoder);
-  Value bias = attn::LookupOp::create(builder, loc, builder.getF32Type(), score->getArgument(5),
-                                      ValueRange{bucket, score->getArgument(2)});
-  attn::YieldOp::create(builder, loc, arith::AddFOp::create(builder, loc, score->getArgument(0), bias));
+  addExtra(attention, table, AffineMap::get(attn::AttentionOp::NumDims, 0, scope.builder.getContext()));
+  mapScores(scope, attention, [&](const Scope &inner, Location loc, ValueRange arguments) -> Value {
+    OpBuilder &builder = inner.builder;
+    Value bucket = buildBucket(builder, loc, config, arguments[3], arguments[4], isDecoder);
+    Value bias =
+        attn::LookupOp::create(builder, loc, builder.getF32Type(), arguments[5], ValueRange{bucket, arguments[2]});
+    return arith::AddFOp::create(builder, loc, arguments[0], bias);
+  });
 }
 
 /// DenseReluDense of the side's last part, with its norm and residual.
@@ -271,8 +263,8 @@ SmallVector<Value> buildDecoderBlock(const Scope &scope, const Config &config, V
   Value normed = rmsNorm(scope, x, side.part(0, "layer_norm"), config.epsilon);
   auto heads = [&](const char *name) { return headsOf(scope, config, normed, part + name); };
   std::array<Value, 3> queryKeyValue = {heads(".q"), heads(".k"), heads(".v")};
-  auto [mixed, cache] = causalAttention(scope, loc, queryKeyValue, constant(scope, loc, 1), state[1], rows);
-  addRelativeBias(scope, config, mixed.getDefiningOp<attn::AttentionOp>(), table, /*isDecoder=*/true);
+  auto [mixed, cache, attention] = causalAttention(scope, loc, queryKeyValue, constant(scope, loc, 1), state[1], rows);
+  addRelativeBias(scope, config, attention, table, /*isDecoder=*/true);
   x = addAttended(scope, x, mixed, part);
 
   Value query = headsOf(scope, config, rmsNorm(scope, x, side.part(1, "layer_norm"), config.epsilon), cross + ".q");
@@ -312,12 +304,9 @@ Value buildHead(const Scope &top, const Config &config, Value x) {
   Value logits = project(top, x, top.weight(top.parameters.head()), "lm_head");
   if (!config.scaled)
     return logits;
-  OpBuilder inner(logits.getDefiningOp<attn::LinearOp>().ensureEpilogue(top.builder)->getTerminator());
-  Operation *yield = inner.getInsertionPoint().operator->();
-  Location loc = logits.getLoc();
-  Scope scope{inner, top.parameters};
-  Value scale = constant(scope, loc, 1 / std::sqrt(double(config.width)));
-  yield->setOperand(0, arith::MulFOp::create(inner, loc, yield->getOperand(0), scale));
+  mapResult(top, logits, [&](const Scope &scope, Location loc, Value logit) -> Value {
+    return arith::MulFOp::create(scope.builder, loc, logit, constant(scope, loc, 1 / std::sqrt(double(config.width))));
+  });
   return logits;
 }
 

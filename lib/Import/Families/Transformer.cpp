@@ -178,7 +178,7 @@ SmallVector<Value> buildDecoderBlock(const Scope &scope, const Config &config, V
   x = sublayer(scope, config, x, side + "norm1", own + ".out_proj", [&](Value y) {
     Location loc = scope.at(own);
     SmallVector<Value> qkv = projectHeads(scope, config, y, own + ".in_proj", 3);
-    auto [mixed, updated] =
+    auto [mixed, updated, attention] =
         causalAttention(scope, loc, {qkv[0], qkv[1], qkv[2]}, scaleOf(scope, config, loc), cache, rows);
     cache = updated;
     return dense(scope, mergeHeads(scope, loc, mixed), own + ".out_proj");

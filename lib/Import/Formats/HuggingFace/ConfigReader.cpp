@@ -319,7 +319,7 @@ Status ConfigReader::errors() const {
   return Error{message};
 }
 
-void ConfigReader::checkUnknown(std::initializer_list<std::string_view> harmless) {
+void ConfigReader::checkUnknown(const std::vector<std::string_view> &harmless) {
   constexpr size_t mostNamed = 50;
   std::vector<std::string> unknown;
   auto contains = [](const auto &list, std::string_view key) {
@@ -341,7 +341,7 @@ void ConfigReader::checkUnknown(std::initializer_list<std::string_view> harmless
     fail("and " + std::to_string(unknown.size() - mostNamed) + " more unknown keys");
 }
 
-Status ConfigReader::finish(std::initializer_list<std::string_view> harmless) {
+Status ConfigReader::finish(const std::vector<std::string_view> &harmless) {
   checkUnknown(harmless);
   return errors();
 }

@@ -99,7 +99,7 @@ public:
   /// All errors recorded so far, and every key that was neither read, nor is in `harmless` (this family's) or in the
   /// list shared by all families, nor given to --ignore-config-key; null, false and empty values do not count. Success
   /// when there are none. Call it before the values are used to build anything.
-  Status finish(std::initializer_list<std::string_view> harmless);
+  Status finish(const std::vector<std::string_view> &harmless);
 
   /// After finish: one line for each --ignore-config-key that was not needed, because there is no such key, because it
   /// is understood (and was used), or because it never changes the results.
@@ -120,7 +120,7 @@ private:
   std::optional<double> readFloat(const Keys &keys, double least, double most, bool required, bool positive);
   std::optional<std::string> readEnum(const Keys &keys, std::span<const std::string_view> allowed, bool required);
   void wrong(const Found &found, const std::string &needed);
-  void checkUnknown(std::initializer_list<std::string_view> harmless);
+  void checkUnknown(const std::vector<std::string_view> &harmless);
 
   json::Value root;
   std::string path;

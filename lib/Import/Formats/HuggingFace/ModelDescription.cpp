@@ -188,7 +188,7 @@ static Expected<std::vector<ResolvedTensor>> takeAsRequested(const std::string &
 }
 
 Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<TensorRequest> requests,
-                                                                std::initializer_list<std::string_view> ignored) {
+                                                                const std::vector<std::string_view> &ignored) {
   const std::string assumed = reader.assumedSizes();
   if (!assumed.empty())
     notes.push_back(shownPath(reader.file()) + ": " + assumed);

@@ -73,7 +73,7 @@ public:
   /// Finds every tensor a family needs; see resolveTensors. Tensors of the checkpoint that are neither requested nor
   /// match a pattern of `ignored` give one warning, an error when strict. Call it once.
   Expected<std::vector<ResolvedTensor>> resolve(std::vector<TensorRequest> requests,
-                                                std::initializer_list<std::string_view> ignored = {});
+                                                const std::vector<std::string_view> &ignored = {});
 
   /// The type most weights are stored in; of random weights the config's torch_dtype (dtype), f32 when absent.
   artifact::DType dtype() const { return storage; }

@@ -28,11 +28,12 @@ Value cpu::cutTo(ImplicitLocOpBuilder &b, Value value, RankedTensorType type, bo
   return cut;
 }
 
-Value cpu::cutGroups(ImplicitLocOpBuilder &b, Value value, RankedTensorType type, int64_t group) {
-  if (group == 0)
-    return cutTo(b, value, type);
+/// A tensor like `value` with other columns: `element` makes one from its indices.
+static Value withColumns(ImplicitLocOpBuilder &b, Value value, int64_t columns,
+                         function_ref<Value(ImplicitLocOpBuilder &b, SmallVector<Value> at)> element) {
+  const RankedTensorType type = tensorOf(value);
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), value);
-  sizes.back() = b.getIndexAttr(type.getShape().back());
+  sizes.back() = b.getIndexAttr(columns);
   Value dest = tensor::EmptyOp::create(b, sizes, type.getElementType());
   SmallVector<utils::IteratorType> loops(type.getRank(), utils::IteratorType::parallel);
   auto body = [&](OpBuilder &nested, Location loc, ValueRange) {
@@ -40,15 +41,36 @@ Value cpu::cutGroups(ImplicitLocOpBuilder &b, Value value, RankedTensorType type
     SmallVector<Value> at;
     for (int64_t i = 0; i < type.getRank(); ++i)
       at.push_back(linalg::IndexOp::create(b, i));
-    Value columns = arith::ConstantIndexOp::create(b, group),
-          padded = arith::ConstantIndexOp::create(b, padToPanel(group));
-    Value begin = arith::MulIOp::create(b, arith::DivUIOp::create(b, at.back(), columns), padded);
-    at.back() = arith::AddIOp::create(b, begin, arith::RemUIOp::create(b, at.back(), columns));
-    linalg::YieldOp::create(b, tensor::ExtractOp::create(b, value, at).getResult());
+    linalg::YieldOp::create(b, element(b, std::move(at)));
   };
   return linalg::GenericOp::create(b, dest.getType(), ValueRange(), dest, b.getMultiDimIdentityMap(type.getRank()),
                                    loops, body)
       .getResult(0);
+}
+
+Value cpu::cutGroups(ImplicitLocOpBuilder &b, Value value, RankedTensorType type, int64_t group) {
+  if (group == 0)
+    return cutTo(b, value, type);
+  return withColumns(b, value, type.getShape().back(), [&](ImplicitLocOpBuilder &b, SmallVector<Value> at) -> Value {
+    Value columns = arith::ConstantIndexOp::create(b, group),
+          padded = arith::ConstantIndexOp::create(b, padToPanel(group));
+    Value begin = arith::MulIOp::create(b, arith::DivUIOp::create(b, at.back(), columns), padded);
+    at.back() = arith::AddIOp::create(b, begin, arith::RemUIOp::create(b, at.back(), columns));
+    return tensor::ExtractOp::create(b, value, at);
+  });
+}
+
+Value cpu::padGroups(ImplicitLocOpBuilder &b, Value value, RankedTensorType type, int64_t group) {
+  const int64_t columns = type.getShape().back() / group * padToPanel(group);
+  return withColumns(b, value, columns, [&](ImplicitLocOpBuilder &b, SmallVector<Value> at) -> Value {
+    auto constant = [&](int64_t number) { return arith::ConstantIndexOp::create(b, number); };
+    Value padded = constant(padToPanel(group)), place = arith::RemUIOp::create(b, at.back(), padded);
+    Value isPadding = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, place, constant(group));
+    Value begin = arith::MulIOp::create(b, arith::DivUIOp::create(b, at.back(), padded), constant(group));
+    at.back() = arith::AddIOp::create(b, begin, arith::MinUIOp::create(b, place, constant(group - 1)));
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
+    return arith::SelectOp::create(b, isPadding, zero, tensor::ExtractOp::create(b, value, at));
+  });
 }
 
 int64_t cpu::paddedGroup(Value value) {

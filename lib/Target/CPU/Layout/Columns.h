@@ -14,6 +14,9 @@ mlir::Value cutTo(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::Ranked
 /// gives them.
 mlir::Value cutGroups(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::RankedTensorType type, int64_t group);
 
+/// `value`, of as many columns as `type` and padding behind them, with zeros behind each `group` columns instead.
+mlir::Value padGroups(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::RankedTensorType type, int64_t group);
+
 /// Columns of a part of `value` where panels pad each part, else 0.
 int64_t paddedGroup(mlir::Value value);
 

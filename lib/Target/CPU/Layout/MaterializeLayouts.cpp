@@ -309,8 +309,15 @@ bool readsCallersArray(OpOperand &use) {
          (linear ? &use != &linear.getInputMutable() : isa<attn::EpilogueOpInterface>(use.getOwner()));
 }
 
-/// Ops of attn read what an op of another dialect or a caller made with the padding that they expect.
-LogicalResult padOperands(attn::ChannelsOpInterface op) {
+/// Whether `value` has its columns one behind another in memory, and its padding behind the last: what a norm gives.
+bool hasLeadingColumns(Value value) {
+  auto op = value.getDefiningOp<attn::ChannelsOpInterface>();
+  return op && op.takesLeadingChannels();
+}
+
+/// Ops of attn read what an op of another dialect or a caller made with the padding that they expect, and heads with
+/// padding behind each.
+LogicalResult padOperands(attn::ChannelsOpInterface op, const LogicalTypes &logical) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
   auto linear = dyn_cast<attn::LinearOp>(op.getOperation());
   for (OpOperand &operand : op->getOpOperands()) {
@@ -319,6 +326,11 @@ LogicalResult padOperands(attn::ChannelsOpInterface op) {
       if (packed != operand.get())
         linear.setLayoutAttr(attn_cpu::PanelsAttr::of(b.getContext(), /*interleave=*/1));
       operand.set(packed);
+      continue;
+    }
+    const int64_t parts = op.getChannelGroup(operand.get());
+    if (parts % kPanel != 0 && hasLeadingColumns(operand.get())) {
+      operand.set(cpu::padGroups(b, operand.get(), logical.lookup(operand.get()).type, parts));
       continue;
     }
     if (!isMadeUpstream(operand.get()) && !readsCallersArray(operand))
@@ -362,7 +374,7 @@ int64_t columnsOf(attn::LinearOp op) {
 }
 
 /// Pads the types of one op's results; operands are done already.
-LogicalResult retype(Operation *op, const ChannelCounts &counts) {
+LogicalResult retype(Operation *op, const ChannelCounts &counts, const LogicalTypes &logical) {
   if (auto slice = dyn_cast<attn::ParameterSliceOp>(op)) {
     auto parameter = SymbolTable::lookupNearestSymbolFrom<attn::ParameterOp>(op, slice.getParameterAttr());
     slice.getValue().setType(parameter.getSliceType());
@@ -371,7 +383,7 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts) {
   if (!channels)
     return success();
   setLayout(channels);
-  if (failed(padOperands(channels)))
+  if (failed(padOperands(channels, logical)))
     return failure();
   ArrayRef<int64_t> before = counts.find(op)->second;
   if (channels.takesLeadingChannels())
@@ -455,7 +467,7 @@ LogicalResult retypeBlock(Block &block, const ChannelCounts &counts, LogicalType
         return failure();
     } else {
       cutParameters(&op, logical);
-      if (failed(retype(&op, counts)))
+      if (failed(retype(&op, counts, logical)))
         return failure();
       zeroPadding(&op, logical);
     }

@@ -1,0 +1,186 @@
+//===- DecoderBlock.cpp - One layer of a decoder -------------------------------===//
+#include "lib/Import/DecoderParts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+
+namespace {
+
+constexpr size_t tablesBegin = 3; // of `shared`, behind the rows
+
+/// Emits the ops of a layer.
+class DecoderBlock {
+public:
+  DecoderBlock(const Scope &scope, const DecoderSpec &spec, Value cache, ValueRange shared)
+      : scope(scope), builder(scope.builder), spec(spec), attention(spec.attention), cache(cache), shared(shared) {}
+
+  SmallVector<Value> build(Value x) {
+    const ResidualSpec &residual = spec.residual;
+    Value normed = norm(x, residual.beforeAttention), parallel = normed;
+    if (!residual.beforeFeedForward.empty() && residual.scheme == ResidualSpec::Parallel)
+      parallel = norm(x, residual.beforeFeedForward);
+    x = add(x, buildAttention(normed), attention.out, residual.afterAttention, residual.ofAttentionSum);
+    Value input = residual.scheme == ResidualSpec::Parallel ? parallel : norm(x, residual.beforeFeedForward);
+    x = add(x, buildFeedForward(input), spec.feedForward.down, residual.afterFeedForward, residual.ofFeedForwardSum);
+    return {x, cache};
+  }
+
+private:
+  Value norm(Value x, StringRef part) { return part.empty() ? x : normalize(scope, x, part, spec.norm); }
+
+  Value matmul(Value x, StringRef part) { return spec.isConv1D ? linear(scope, x, part) : dense(scope, x, part); }
+
+  /// x + y, where y is what `part` gives, with the residual's norms.
+  Value add(Value x, Value y, StringRef part, StringRef after, StringRef ofSum) {
+    if (const double scale = spec.residual.scale; scale != 1)
+      mapResult(scope, y, [&](const Scope &inner, Location loc, Value element) -> Value {
+        return arith::MulFOp::create(inner.builder, loc, element, constant(inner, loc, scale));
+      });
+    return norm(arith::AddFOp::create(builder, scope.at(part), x, norm(y, after)), ofSum);
+  }
+
+  int64_t headsOf(size_t which) const { return which == 0 ? attention.heads : attention.kvHeads; }
+
+  /// Bounds the elements of queries, keys and values.
+  Value clipped(Value x) {
+    if (attention.clip != 0)
+      mapResult(scope, x, [&](const Scope &inner, Location loc, Value element) -> Value {
+        Value most = constant(inner, loc, attention.clip), least = constant(inner, loc, -attention.clip);
+        element = arith::MinimumFOp::create(inner.builder, loc, element, most);
+        return arith::MaximumFOp::create(inner.builder, loc, element, least);
+      });
+    return x;
+  }
+
+  /// Queries, keys and values of all heads in one matmul.
+  SmallVector<Value> splitPacked(Value x) {
+    Value packed = clipped(matmul(x, attention.packed));
+    SmallVector<Type> types;
+    for (size_t which = 0; which < 3; ++which)
+      types.push_back(RankedTensorType::get({ShapedType::kDynamic, headsOf(which), attention.headDim},
+                                            cast<RankedTensorType>(packed.getType()).getElementType()));
+    auto split = attn::SplitHeadsOp::create(builder, scope.at(attention.location), types, packed);
+    return llvm::to_vector(ValueRange(split.getResults()));
+  }
+
+  /// The norm of queries (0) or keys (1).
+  Value normHeads(Value heads, size_t which, bool isFlat) {
+    if (which > 1 || !attention.norm || isFlat != (attention.norm->extent == QueryKeyNormSpec::All))
+      return heads;
+    return normalize(scope, heads, which == 0 ? attention.norm->query : attention.norm->key, attention.norm->norm);
+  }
+
+  Value rotated(Value heads, Location loc) {
+    std::optional<unsigned> table = attention.rotaryOf(scope.layer->example);
+    if (!table)
+      return heads;
+    const size_t first = tablesBegin + 2 * *table;
+    return attn::RopeOp::create(builder, loc, heads, shared[first], shared[first + 1], attention.isInterleaved,
+                                /*heads=*/nullptr);
+  }
+
+  /// Queries (0), keys (1) or values (2), [tokens, heads, channels]; `packed` are those that one matmul gives.
+  Value heads(Value x, size_t which, ArrayRef<Value> packed) {
+    const bool isPacked = !packed.empty();
+    Location loc = scope.at(isPacked ? attention.location : attention.parts[which]);
+    const bool isFlatNorm = attention.norm && attention.norm->extent == QueryKeyNormSpec::All;
+    Value result;
+    if (!isPacked)
+      result = splitHeads(scope, loc, normHeads(clipped(matmul(x, attention.parts[which])), which, /*isFlat=*/true),
+                          headsOf(which));
+    else if (which < 2 && isFlatNorm)
+      result = splitHeads(scope, loc, normHeads(mergeHeads(scope, loc, packed[which]), which, /*isFlat=*/true),
+                          headsOf(which));
+    else
+      result = packed[which];
+    result = normHeads(result, which, /*isFlat=*/false);
+    return which < 2 ? rotated(result, loc) : result;
+  }
+
+  /// The scale of scores, which may depend on the layer.
+  Value buildScale(Location loc) {
+    Value scale = constant(scope, loc, attention.scale);
+    if (!attention.isScaledByLayer)
+      return scale;
+    Value number = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), scope.layer->number);
+    Value real = arith::SIToFPOp::create(builder, loc, builder.getF32Type(), number);
+    Value divisor = arith::AddFOp::create(builder, loc, real, constant(scope, loc, 1));
+    return arith::DivFOp::create(builder, loc, scale, divisor);
+  }
+
+  /// ALiBi's slopes as an operand of the attention, one for each query head.
+  void addSlopes(attn::AttentionOp op) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(op);
+    using A = attn::AttentionOp;
+    const int64_t group = attention.heads / attention.kvHeads;
+    SmallVector<int64_t> shape{attention.kvHeads};
+    SmallVector<AffineExpr> dims{builder.getAffineDimExpr(A::HKV)};
+    if (group != 1) {
+      shape.push_back(group);
+      dims.push_back(builder.getAffineDimExpr(A::G));
+    }
+    auto values =
+        DenseElementsAttr::get(RankedTensorType::get(shape, builder.getF32Type()), ArrayRef(attention.slopes));
+    Value slopes = arith::ConstantOp::create(builder, scope.at("alibi"), values);
+    addExtra(op, slopes, AffineMap::get(A::NumDims, 0, dims, builder.getContext()));
+  }
+
+  /// The soft cap and ALiBi's bias: cap * tanh(score / cap) + slope * (key - query).
+  void changeScores(attn::AttentionOp op) {
+    const double cap = attention.softCap;
+    if (!attention.slopes.empty())
+      addSlopes(op);
+    else if (cap == 0)
+      return;
+    mapScores(scope, op, [&](const Scope &inner, Location loc, ValueRange arguments) {
+      OpBuilder &b = inner.builder;
+      Value score = arguments[0];
+      if (cap != 0)
+        score = softCapped(inner, loc, score, cap);
+      if (attention.slopes.empty())
+        return score;
+      Value ahead = arith::SubIOp::create(b, loc, arguments[4], arguments[3]);
+      ahead = arith::IndexCastOp::create(b, loc, b.getI32Type(), ahead);
+      Value distance = arith::SIToFPOp::create(b, loc, b.getF32Type(), ahead);
+      return arith::AddFOp::create(b, loc, score, arith::MulFOp::create(b, loc, arguments[5], distance)).getResult();
+    });
+  }
+
+  Value buildAttention(Value x) {
+    SmallVector<Value> packed;
+    if (attention.packing == Packing::Rows)
+      packed = splitPacked(x);
+    Value query = heads(x, 0, packed), key = heads(x, 1, packed), value = heads(x, 2, packed);
+    Location loc = scope.at(attention.location);
+    auto [mixed, updated, op] =
+        causalAttention(scope, loc, {query, key, value}, buildScale(loc), cache, {shared[0], shared[1], shared[2]},
+                        attention.windowOf(scope.layer->example));
+    cache = updated;
+    changeScores(op);
+    return matmul(mergeHeads(scope, loc, mixed), attention.out);
+  }
+
+  Value buildFeedForward(Value x) {
+    const FeedForwardSpec &f = spec.feedForward;
+    if (f.isGated)
+      return gatedFeedForward(scope, x, f.gate, f.up, f.activation, f.down);
+    return feedForward(scope, x, f.up, f.activation, f.down, spec.isConv1D ? linear : dense);
+  }
+
+  const Scope &scope;
+  OpBuilder &builder;
+  const DecoderSpec &spec;
+  const AttentionSpec &attention;
+  Value cache;
+  ValueRange shared;
+};
+
+} // namespace
+
+SmallVector<Value> importing::buildDecoderBlock(const Scope &scope, const DecoderSpec &spec, ValueRange state,
+                                                ValueRange shared) {
+  return DecoderBlock(scope, spec, state[1], shared).build(state[0]);
+}

@@ -1,0 +1,157 @@
+//===- DecoderBuilder.cpp - The module of a decoder from its specification ----===//
+#include "lib/Import/DecoderBuilder.h"
+#include "lib/Import/Decoder.h"
+#include "lib/Import/DecoderParts.h"
+#include "lib/Import/LayerStack.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <bit>
+#include <cmath>
+#include <map>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+
+std::vector<float> importing::alibiSlopes(int64_t heads, double bias) {
+  const int64_t all = std::bit_ceil(uint64_t(heads));
+  std::vector<float> slopes;
+  auto take = [&](int64_t first, int64_t step) {
+    for (int64_t i = first; i <= all && int64_t(slopes.size()) < heads; i += step)
+      slopes.push_back(float(std::exp2(-bias * double(i) / double(all))));
+  };
+  if (all == heads) {
+    take(1, 1);
+  } else {
+    take(2, 2);
+    take(1, 2);
+  }
+  return slopes;
+}
+
+namespace {
+
+/// Token and learned position embeddings: [tokens, width].
+Value buildEmbedding(const Scope &top, const DecoderSpec &spec, DecoderModule &decoder) {
+  OpBuilder &builder = top.builder;
+  const EmbeddingSpec &embedding = spec.embedding;
+  Rows rows = decoder.rows();
+  Value positions;
+  if (!embedding.positions.empty())
+    positions =
+        attn::PositionsOp::create(builder, top.at(embedding.positions), decoder.tokens(), rows.rowBegin, rows.past);
+  attn::EmbeddingOp tokens = embed(top, decoder.tokens(), embedding.table);
+  if (embedding.scale != 1)
+    tokens.setScaleAttr(builder.getF32FloatAttr(float(embedding.scale)));
+  Value x = tokens;
+  if (!embedding.projection.empty())
+    x = dense(top, x, embedding.projection);
+  if (positions)
+    x = arith::AddFOp::create(builder, top.at(embedding.positions), x, embed(top, positions, embedding.positions));
+  return embedding.norm.empty() ? x : normalize(top, x, embedding.norm, spec.norm);
+}
+
+/// Cosines and sines of each of the attention's tables, in turn.
+SmallVector<Value> buildRotation(const Scope &top, const AttentionSpec &attention, DecoderModule &decoder) {
+  SmallVector<Value> tables;
+  if (attention.rotary.empty())
+    return tables;
+  OpBuilder &builder = top.builder;
+  Location loc = top.at("rotary_emb");
+  Rows rows = decoder.rows();
+  Value positions = attn::PositionsOp::create(builder, loc, decoder.tokens(), rows.rowBegin, rows.past);
+  for (const RotaryFrequencies &rotary : attention.rotary) {
+    auto pairs = RankedTensorType::get({ShapedType::kDynamic, int64_t(rotary.values.size())}, builder.getF32Type());
+    auto table = attn::RotaryTableOp::create(builder, loc, pairs, pairs, positions, rotary.values,
+                                             llvm::APFloat(rotary.magnitude));
+    tables.append({table.getCosines(), table.getSines()});
+  }
+  return tables;
+}
+
+/// Numbers that are equal for layers of one function: those with the same window and the same rotation.
+std::vector<unsigned> numberKinds(const DecoderSpec &spec) {
+  std::map<std::pair<std::optional<int64_t>, std::optional<unsigned>>, unsigned> numbers;
+  std::vector<unsigned> kinds;
+  for (int64_t layer = 0; layer < spec.layers; ++layer) {
+    std::pair kind{spec.attention.windowOf(layer), spec.attention.rotaryOf(layer)};
+    kinds.push_back(numbers.try_emplace(kind, numbers.size()).first->second);
+  }
+  return kinds;
+}
+
+/// Logits of the wanted tokens, from what the last layer gives of all.
+Value buildHead(const Scope &top, const DecoderSpec &spec, Value x, Value want) {
+  const HeadSpec &head = spec.head;
+  x = attn::SelectRowsOp::create(top.builder, top.at(head.norm.empty() ? head.weight : head.norm), x.getType(), x,
+                                 want);
+  if (!head.norm.empty())
+    x = normalize(top, x, head.norm, spec.norm);
+  if (!head.projection.empty())
+    x = dense(top, x, head.projection);
+  Value bias = head.hasBias ? top.weight(head.weight + ".bias") : Value();
+  Value logits = project(top, x, top.weight(top.parameters.head()), head.weight, bias);
+  if (head.scale != 1 || head.softCap != 0)
+    mapResult(top, logits, [&](const Scope &inner, Location loc, Value logit) {
+      if (head.scale != 1)
+        logit = arith::MulFOp::create(inner.builder, loc, logit, constant(inner, loc, head.scale));
+      return head.softCap != 0 ? softCapped(inner, loc, logit, head.softCap) : logit;
+    });
+  return logits;
+}
+
+/// The body of the entry, from tokens to logits.
+Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const DecoderSpec &spec,
+                                           const ParameterSet &parameters) {
+  OpBuilder &builder = decoder.builder();
+  Scope top{builder, parameters};
+  Rows rows = decoder.rows();
+  Value state[] = {buildEmbedding(top, spec, decoder), decoder.cache()};
+  SmallVector<Value> shared{rows.rowBegin, rows.past, rows.table};
+  llvm::append_range(shared, buildRotation(top, spec.attention, decoder));
+  LayerStack stack{.stack = {spec.layers}, .kinds = numberKinds(spec), .state = state, .shared = shared};
+  Expected<SmallVector<Value>> last =
+      buildLayerStack(builder, decoder.entry(), parameters, stack,
+                      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
+                        return buildDecoderBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried, others);
+                      });
+  if (!last)
+    return last.error();
+  return decoder.finish((*last)[1], buildHead(top, spec, (*last)[0], decoder.want()));
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, huggingface::ModelDescription &model,
+                                                         const ImportOptions &options, const DecoderFamily &family,
+                                                         ReadDecoder read) {
+  DecoderSpec spec = read({model, model.config(), options});
+  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, spec.vocabulary, spec.endToken);
+  if (!endTokens)
+    return endTokens.error();
+  if (Status status = model.config().finish(family.harmlessKeys); !status)
+    return status.error();
+  Expected<int64_t> positions = boundPositions(options, spec.positions, spec.positionsKey);
+  if (!positions)
+    return positions.error();
+
+  std::string prefix = model.choosePrefix({spec.prefixes[0], spec.prefixes[1]}, spec.embedding.table + ".weight");
+  ParameterSet parameters = listParameters(spec, prefix);
+  // A head that is also the embedding is in some checkpoints.
+  std::vector<std::string_view> ignored = family.ignoredTensors;
+  const std::string head = spec.head.weight + ".weight";
+  ignored.push_back(head);
+  if (Status status = parameters.resolve(model, ignored); !status)
+    return status.error();
+
+  ModelFacts facts{.family = model.modelType(),
+                   .layers = spec.layers,
+                   .hidden = spec.width,
+                   .heads = spec.attention.heads,
+                   .kvHeads = spec.attention.kvHeads,
+                   .headDim = spec.attention.headDim,
+                   .vocabulary = spec.vocabulary,
+                   .positions = *positions,
+                   .endTokens = *endTokens};
+  DecoderModule decoder(context, facts, model, parameters, options);
+  return buildModel(decoder, spec, parameters);
+}

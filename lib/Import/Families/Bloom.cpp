@@ -1,0 +1,80 @@
+//===- Bloom.cpp - The bloom family ----------------------------------------===//
+//
+// BigScience 2022, "BLOOM: A 176B-Parameter Open-Access Multilingual Language Model":
+// linear biases of scores (ALiBi), a norm of the embedding, and queries, keys and values
+// of a head in neighboring rows.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/DecoderConfig.h"
+#include "lib/Import/Families/Family.h"
+
+using namespace rapt;
+using namespace rapt::importing;
+
+static const DecoderFamily family = {
+    .harmlessKeys =
+        {
+            "attention_dropout",
+            "hidden_dropout",
+            "resid_pdrop",
+            "embd_pdrop",
+            "attn_pdrop",
+            "is_decoder", // as every model of the family is
+            "pretraining_tp",
+            "slow_but_exact",
+            "attention_softmax_in_fp32",
+            "bias_dropout_fusion",
+            "masked_softmax_fusion",
+            "unk_token_id",
+            "n_inner",
+            "offset_alibi",
+            "skip_bias_add",
+            "skip_bias_add_qkv",
+        },
+};
+
+static DecoderSpec readSpec(const DecoderSource &source) {
+  huggingface::ConfigReader &config = source.config;
+  DecoderSpec spec = readDecoder(source, {.architecture = "Bloom",
+                                          .keys = {.width = {"hidden_size", "n_embed"},
+                                                   .layers = {"n_layer", "num_hidden_layers"},
+                                                   .inner = "n_inner",
+                                                   .heads = {"n_head", "num_attention_heads"},
+                                                   .positions = "seq_length",
+                                                   .activation = "",
+                                                   .epsilon = "layer_norm_epsilon",
+                                                   .kvHeads = "",
+                                                   .headDim = ""},
+                                          .width = 64,
+                                          .layers = 2,
+                                          .heads = 8,
+                                          .vocabulary = 250880,
+                                          .activation = "gelu_pytorch_tanh",
+                                          .epsilon = 1e-5,
+                                          .isTied = true});
+  spec.norm.kind = NormSpec::Layer;
+  spec.norm.hasBias = true;
+  AttentionSpec &attention = spec.attention;
+  attention.packing = Packing::Groups;
+  attention.parts = {"self_attention.query", "self_attention.key", "self_attention.value"};
+  attention.packed = "self_attention.query_key_value";
+  attention.out = "self_attention.dense";
+  attention.location = "self_attention";
+  attention.hasBias = attention.hasOutBias = true;
+  attention.slopes = alibiSlopes(attention.heads);
+  setPlainFeedForward(spec, "mlp.dense_h_to_4h", "mlp.dense_4h_to_h");
+  spec.prefixes = {"transformer.", ""};
+  spec.layer = "h.{layer}.";
+  spec.embedding.table = "word_embeddings";
+  spec.embedding.norm = "word_embeddings_layernorm";
+  spec.head.norm = "ln_f";
+  if (config.getBool("apply_residual_connection_post_layernorm", false))
+    config.fail("apply_residual_connection_post_layernorm is true: residuals of norms are not supported");
+  spec.endToken = 2;
+  return spec;
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importing::importBloom(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
+  return importDecoder(context, model, options, family, readSpec);
+}

@@ -1,0 +1,66 @@
+//===- SmolLM3.cpp - The smollm3 family ------------------------------------===//
+//
+// Bakouch et al. 2025, "SmolLM3": the llama family's layers, of which every fourth does
+// not rotate queries and keys.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/DecoderConfig.h"
+#include "lib/Import/Families/Family.h"
+
+using namespace rapt;
+using namespace rapt::importing;
+
+static const DecoderFamily family = {
+    .harmlessKeys =
+        {
+            "attention_dropout",
+            "is_decoder", // as every model of the family is
+            "pretraining_tp",
+            "max_window_layers",
+        },
+    .ignoredTensors = {"*rotary_emb.inv_freq"},
+};
+
+/// The table of each layer: none where no_rope_layers has 0, or of every no_rope_layer_interval'th.
+static std::vector<std::optional<unsigned>> readRotatedLayers(huggingface::ConfigReader &config, int64_t layers) {
+  const int64_t period = config.getInt("no_rope_layer_interval", 1, 1 << 17, 4);
+  std::vector<std::optional<unsigned>> tables;
+  const json::Value *given = config.getRaw("no_rope_layers");
+  const json::Array *list = given ? given->asArray() : nullptr;
+  if (given && (!list || int64_t(list->size()) != layers))
+    config.fail("no_rope_layers must be a list of " + std::to_string(layers) + " numbers, one for each layer");
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    const std::optional<int64_t> number =
+        list && layer < int64_t(list->size()) ? (*list)[layer].asInteger() : (layer + 1) % period != 0;
+    if (!number || *number < 0 || *number > 1)
+      config.fail("no_rope_layers of layer " + std::to_string(layer) + " must be 1, which rotates, or 0");
+    tables.push_back(number == 0 ? std::nullopt : std::optional(0u));
+  }
+  return tables;
+}
+
+static DecoderSpec readSpec(const DecoderSource &source) {
+  huggingface::ConfigReader &config = source.config;
+  DecoderSpec spec = readDecoder(source, {.architecture = "SmolLM3",
+                                          .width = 2048,
+                                          .layers = 36,
+                                          .heads = 16,
+                                          .positions = 32768,
+                                          .vocabulary = 128256,
+                                          .inner = 11008,
+                                          .kvHeads = 4,
+                                          .isTied = true});
+  spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);
+  spec.feedForward.hasBias = spec.feedForward.hasDownBias = config.getBool("mlp_bias", false);
+  readRotary(source, spec, {.usualTheta = 2e6});
+  spec.attention.rotaryOfLayer = readRotatedLayers(config, spec.layers);
+  readWindowByLayer(source, spec);
+  spec.endToken = 128001;
+  return spec;
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importSmolLM3(mlir::MLIRContext &context,
+                                                                     huggingface::ModelDescription &model,
+                                                                     const ImportOptions &options) {
+  return importDecoder(context, model, options, family, readSpec);
+}

@@ -1,0 +1,52 @@
+//===- StableLM.cpp - The stablelm family ----------------------------------===//
+//
+// Bellagente et al. 2024, "Stable LM 2 1.6B Technical Report": the llama family's layers
+// with layer norms, rotation of a part of each head, and blocks side by side or in turn.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/DecoderConfig.h"
+#include "lib/Import/Families/Family.h"
+
+using namespace rapt;
+using namespace rapt::importing;
+
+static const DecoderFamily family = {
+    .harmlessKeys =
+        {
+            "attention_dropout",
+            "hidden_dropout",
+            "is_decoder",            // as every model of the family is
+            "rotary_scaling_factor", // of the first files
+            "norm_eps",
+            "rope_pct",
+        },
+    .ignoredTensors = {"*rotary_emb.inv_freq"},
+};
+
+static DecoderSpec readSpec(const DecoderSource &source) {
+  huggingface::ConfigReader &config = source.config;
+  DecoderSpec spec = readDecoder(source, {.architecture = "StableLm",
+                                          .keys = {.epsilon = "layer_norm_eps", .headDim = ""},
+                                          .width = 2560,
+                                          .positions = 4096,
+                                          .vocabulary = 50304,
+                                          .inner = 6912,
+                                          .kvHeads = 32,
+                                          .epsilon = 1e-5});
+  spec.norm.kind = NormSpec::Layer;
+  spec.norm.hasBias = true;
+  spec.attention.hasBias = config.getBool("use_qkv_bias", false);
+  if (config.getBool("use_parallel_residual", false))
+    spec.residual = {.scheme = ResidualSpec::Parallel, .beforeFeedForward = ""};
+  if (config.getBool("qk_layernorm", false))
+    config.fail("qk_layernorm is true: a norm of each head's own is not supported by the stablelm family");
+  readRotary(source, spec, {.usualShare = 0.25, .isPartial = true});
+  spec.endToken = 0;
+  return spec;
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importStableLM(mlir::MLIRContext &context,
+                                                                      huggingface::ModelDescription &model,
+                                                                      const ImportOptions &options) {
+  return importDecoder(context, model, options, family, readSpec);
+}
