@@ -95,11 +95,12 @@ def main(parser, cases, few, check, cells=("prefill",)):
     parser.add_argument("--work", help="keep the models and outputs in this folder")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--few", action="store_true", help="only " + ", ".join(few))
+    parser.add_argument("--cases", choices=("few", "all"), help="few is --few")
     parser.add_argument("--only", nargs="*", choices=list(cases))
     options = parser.parse_args()
     if bool(options.rapt_reference) == bool(options.rapt_run):
         parser.error("give one of --rapt-run and --rapt-reference")
-    names, failed = options.only or list(few if options.few else cases), 0
+    names, failed = options.only or list(few if options.few or options.cases == "few" else cases), 0
     work = options.work or tempfile.mkdtemp(prefix="rapt-random-")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = [(name, pool.submit(check, name, options, os.path.join(work, name))) for name in names]

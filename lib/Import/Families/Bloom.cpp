@@ -26,7 +26,6 @@ static const DecoderFamily family = {
             "bias_dropout_fusion",
             "masked_softmax_fusion",
             "unk_token_id",
-            "n_inner",
             "offset_alibi",
             "skip_bias_add",
             "skip_bias_add_qkv",

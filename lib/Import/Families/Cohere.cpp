@@ -14,7 +14,8 @@ static const DecoderFamily family = {
     .harmlessKeys =
         {
             "attention_dropout",
-            "is_decoder", // as every model of the family is
+            "is_decoder",       // as every model of the family is
+            "model_max_length", // of the tokenizer
             "pretraining_tp",
             "use_parallel_embedding", // how it is computed
             "embedding_sharding_dim",

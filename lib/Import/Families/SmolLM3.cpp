@@ -16,7 +16,7 @@ static const DecoderFamily family = {
             "attention_dropout",
             "is_decoder", // as every model of the family is
             "pretraining_tp",
-            "max_window_layers",
+            "max_window_layers", // of the relatives, never read
         },
     .ignoredTensors = {"*rotary_emb.inv_freq"},
 };
@@ -39,6 +39,18 @@ static std::vector<std::optional<unsigned>> readRotatedLayers(huggingface::Confi
   return tables;
 }
 
+/// Windows of the layers that layer_types names, of those that do not rotate without it.
+static void readWindows(huggingface::ConfigReader &config, DecoderSpec &spec) {
+  const bool isUsed = config.getBool("use_sliding_window", false);
+  const std::optional<int64_t> window = readWindow(config, std::nullopt);
+  std::vector<bool> windowed;
+  for (int64_t layer = 0; layer < spec.layers; ++layer)
+    windowed.push_back(!spec.attention.rotaryOf(layer));
+  windowed = readLayerTypes(config, spec.layers).value_or(windowed);
+  if (isUsed)
+    setWindows(spec, windowed, window);
+}
+
 static DecoderSpec readSpec(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
   DecoderSpec spec = readDecoder(source, {.architecture = "SmolLM3",
@@ -54,7 +66,7 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   spec.feedForward.hasBias = spec.feedForward.hasDownBias = config.getBool("mlp_bias", false);
   readRotary(source, spec, {.usualTheta = 2e6});
   spec.attention.rotaryOfLayer = readRotatedLayers(config, spec.layers);
-  readWindowByLayer(source, spec);
+  readWindows(config, spec);
   spec.endToken = 128001;
   return spec;
 }

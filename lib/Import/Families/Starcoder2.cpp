@@ -21,6 +21,11 @@ static const DecoderFamily family = {
             "is_decoder", // as every model of the family is
             "residual_dropout",
             "embedding_dropout",
+            "activation_function", // of gpt_bigcode, as the next four; never read
+            "attention_softmax_in_fp32",
+            "layer_norm_epsilon",
+            "scale_attention_softmax_in_fp32",
+            "scale_attn_weights",
             "mlp_type",  // of one value
             "norm_type", // of one value
         },
