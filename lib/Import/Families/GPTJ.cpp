@@ -52,12 +52,12 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   attention.out = "attn.out_proj";
   attention.hasBias = attention.hasOutBias = false;
   attention.isInterleaved = true;
-  const int64_t most = attention.headDim / 2;
-  const int64_t pairs = config.getInt("rotary_dim", 2, std::max<int64_t>(2, 2 * most), 64) / 2;
-  if (most < pairs)
-    config.fail("rotary_dim " + std::to_string(2 * pairs) + " is more than the " + std::to_string(attention.headDim) +
-                " channels of a head");
-  attention.rotary.push_back(plainRotary(10000, 2 * pairs));
+  const int64_t most = std::max<int64_t>(2, attention.headDim);
+  const int64_t rotated = config.getInt("rotary_dim", 2, most, std::min<int64_t>(64, most));
+  if (rotated > attention.headDim || rotated % 2 != 0)
+    config.fail("rotary_dim " + std::to_string(rotated) + " must be even, and at most the " +
+                std::to_string(attention.headDim) + " channels of a head");
+  attention.rotary.push_back(plainRotary(10000, rotated / 2 * 2));
   setPlainFeedForward(spec, "mlp.fc_in", "mlp.fc_out");
   spec.residual = {.scheme = ResidualSpec::Parallel, .beforeAttention = "ln_1", .beforeFeedForward = ""};
   spec.head.hasBias = true;

@@ -18,7 +18,7 @@ def differ(a, b):
 
 
 def check(name, family):
-    """What is wrong with a family, as lines."""
+    """The faults of a family, as lines."""
     wrong, shown = [], set()
     for case, changes in family.CASES.items():
         config = {key: value for key, value in {**family.SMALL, **changes}.items() if value != "absent"}

@@ -53,7 +53,7 @@ def frequencies(theta, channels):
 
 
 def rotate(x, rates, interleaved=False, magnitude=1.0):
-    """Turns the first 2 * len(rates) channels of x [length, heads, channels] by angles of each position; pairs are halves, or neighbors."""
+    """Rotates the first 2 * len(rates) channels of x [length, heads, channels] by angles of each position; pairs are halves, or neighbors."""
     count = len(rates)
     angles = numpy.arange(len(x))[:, None, None] * numpy.asarray(rates, numpy.float64)
     cosines, sines = magnitude * numpy.cos(angles), magnitude * numpy.sin(angles)
@@ -66,7 +66,7 @@ def rotate(x, rates, interleaved=False, magnitude=1.0):
 
 
 def alibi_slopes(heads, most=8):
-    """Of ALiBi: a geometric sequence for a power of two, else that of the power below and every second one of the power above."""
+    """Slopes of ALiBi: a geometric sequence for a power of two, else that of the power below and every second one of the power above."""
     below = 2 ** int(math.floor(math.log2(heads)))
     slopes = [2.0 ** (-most * (i + 1) / below) for i in range(below)]
     slopes += [2.0 ** (-most * (2 * i + 1) / (2 * below)) for i in range(heads - below)]
