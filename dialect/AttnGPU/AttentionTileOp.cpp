@@ -82,9 +82,11 @@ TileType AttentionTileOp::getValueTile() { return tileOf(getKeys(), getValueChan
 TileType AttentionTileOp::getProbabilityTile() { return tileOf(getRows(), getKeys(), Float32Type::get(getContext())); }
 
 int64_t AttentionTileOp::getSharedBytes() {
-  // On tensor cores, offsets of up to 6 arrays and a number of rows wait in shared memory for the end of the tile.
-  constexpr int64_t saved = 8 * 7;
-  const int64_t barriers = getWgmma() ? 8 * (1 + 4 * getStages()) : 0,
+  // On tensor cores, offsets of up to 6 arrays, a number of rows and offsets of up to 4 arrays that the mask reads wait
+  // in shared memory for their use.
+  constexpr int64_t saved = 8 * (7 + 4);
+  // Warpgroups have mbarriers, and the number of each stage's first key.
+  const int64_t barriers = getWgmma() ? 8 * (1 + 5 * getStages()) : 0,
                 probabilities = multipliesFloats() ? bytesOf(getRows(), getKeys(), Float32Type::get(getContext())) : 0;
   return bytesOf(getRows(), getChannels(), elementOf(getQuery())) +
          getStages() * (bytesOf(getKeys(), getChannels(), elementOf(getKey())) +

@@ -52,8 +52,8 @@ func.func @causal(%q: tensor<?x2x3x64xbf16>, %k: tensor<?x2x64xbf16>, %scale: f3
 // CHECK: attn_gpu.attention_tile {{.*}} outs(%{{.*}}, %{{.*}} : tensor<?x64xbf16>, tensor<?xf32>)
 // CHECK-SAME: score {
 // CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[ROW:.*]]: index, %[[COLUMN:.*]]: index):
-// CHECK: arith.minsi %[[ROW]]
-// CHECK: arith.minsi %[[COLUMN]]
+// CHECK: arith.index_cast %[[ROW]] : index to i32
+// CHECK: arith.index_cast %[[COLUMN]] : index to i32
 // CHECK: %[[X:.*]] = tensor.extract %[[BIAS]]
 // CHECK: arith.addf %[[S]], %[[X]] : f32
 func.func @heads_first(%q: tensor<2x3x?x64xbf16>, %k: tensor<?x2x64xbf16>, %bias: tensor<?x?xf32>, %scale: f32) -> (tensor<2x3x?x64xbf16>, tensor<2x3x?xf32>) {
@@ -116,14 +116,18 @@ func.func @other(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
 #both = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv)>
 #s = #attn.schedule<keys = 8, queries = 1, tensor_cores = <keys = 64, rows = 64, warps = 4>>
 
-// The documents of a tile's queries have bounds once, those of keys for each block: a block of others is dropped. An array of queries and keys has none.
+// A task ahead finds the bounds of the documents of each block of keys, the complement of the largest beside the least. Those of a tile's queries are found once: a block of others is dropped.
+// An array of queries and keys has none.
 // CHECK-LABEL: func.func @documents
+// CHECK: %[[BOUNDS:.*]] = scf.forall (%{{.*}}, %{{.*}}) in (%{{.*}}, 2) {{.*}} -> (tensor<?x2xi64>)
+// CHECK: arith.minsi %{{.*}} : i64
 // CHECK: %[[LOW:.*]], %[[HIGH:.*]] = attn_gpu.range
 // CHECK-NOT: attn_gpu.range
 // CHECK: attn_gpu.attention_tile
 // CHECK: } blocks {
-// CHECK: %[[FIRST:.*]], %[[LAST:.*]] = attn_gpu.range %{{.*}} {
-// CHECK-NOT: attn_gpu.range
+// CHECK-COUNT-4: tensor.extract %[[BOUNDS]]
+// CHECK: %[[LARGEST:.*]] = arith.xori %{{.*}}, %c-1_i64 : i64
+// CHECK: %[[LAST:.*]] = arith.index_cast %[[LARGEST]]
 // CHECK: arith.cmpi sle, %[[LOW]], %[[LAST]]
 // CHECK: return
 func.func @documents(%q: tensor<?x2x64xbf16>, %d: tensor<?xi32>, %m: tensor<?x?xi1>, %scale: f32) -> tensor<?x2x64xbf16> {

@@ -44,6 +44,7 @@ public:
     keyBytes = op.getKeyTile().getBytes(), valueBytes = op.getValueTile().getBytes();
     firstKeys = op.getQueryTile().getBytes();
     barriers = firstKeys + op.getStages() * (keyBytes + valueBytes);
+    publishes = code.dropsBlocks();
   }
 
   void emit() {
@@ -103,10 +104,11 @@ private:
   /// One thread initializes the mbarriers and saves offsets.
   void initialize() {
     when(b, is(code.thread, 0), [&] {
-      code.save(barriers + 8 * (1 + 4 * op.getStages()));
+      code.save(barriers + 8 * (1 + 5 * op.getStages()));
       initialize(Queries, code.copyingThreads);
       for (Barrier full : {KeysFull, ValuesFull})
-        whenByTMA([&] { initialize(full, 1); }, [&] { initialize(full, code.copyingThreads); });
+        whenByTMA([&] { initialize(full, 1); },
+                  [&] { initialize(full, code.copyingThreads + (publishes && full == KeysFull)); });
       for (Barrier empty : {KeysEmpty, ValuesEmpty})
         initialize(empty, op.getWarps());
       MBarrierFenceOp::create(b);
@@ -122,11 +124,58 @@ private:
         [&] { copyBlocks(false); });
   }
 
+  // Where the mask drops blocks, the threads that copy find those that are left, and publish the first key of each in
+  // its stage: the registers of those that compute are for sums.
+
+  /// Half `half` of what a stage publishes: the first key, and whether the mask keeps all keys.
+  Value publishedAt(Value stage, int64_t half) {
+    return SharedOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), /*shared*/ 3),
+                            at(barriers + 8 * (1 + 4 * op.getStages()) + 4 * half, stage, 8));
+  }
+
+  void publish(Value stage, Value key, Value keepsAll, bool isByTMA) {
+    when(b, is(code.thread, 0), [&] {
+      const Type i32 = b.getI32Type();
+      LLVM::StoreOp::create(b, Value(arith::IndexCastOp::create(b, i32, key)), publishedAt(stage, 0), 4);
+      LLVM::StoreOp::create(b, Value(arith::ExtUIOp::create(b, i32, keepsAll)), publishedAt(stage, 1), 4);
+      if (!isByTMA) // a copy that arrives orders no stores
+        MBarrierArriveOp::create(b, barrier(KeysFull, stage));
+    });
+  }
+
+  /// A key beyond all says that there are no more blocks.
+  void publishEnd(Value block, bool isByTMA) {
+    Value stage = stageOf(block), full = barrier(KeysFull, stage);
+    MBarrierWaitOp::create(b, barrier(KeysEmpty, stage), parityOf(block, /*before=*/true));
+    publish(stage, code.index(INT32_MAX), arith::ConstantOp::create(b, b.getBoolAttr(false)), isByTMA);
+    if (isByTMA)
+      when(b, is(code.thread, 0), [&] { MBarrierArriveOp::create(b, full); });
+    else
+      MBarrierArriveOp::create(b, full);
+  }
+
+  /// A block of keys: the first one, and whether the mask keeps all, where that is known.
+  struct Block {
+    Value key, keepsAll;
+  };
+
+  /// Waits for the keys of block `block`, or for the end.
+  Block published(Value block) {
+    await(KeysFull, block);
+    auto load = [&](int64_t half) {
+      Value number = LLVM::LoadOp::create(b, b.getI32Type(), publishedAt(stageOf(block), half), 4, /*isVolatile=*/true);
+      return code.uniform(arith::IndexCastUIOp::create(b, b.getIndexType(), number));
+    };
+    return {load(0), compare(arith::CmpIPredicate::ne, load(1), code.index(0))};
+  }
+
   void copyBlocks(bool isByTMA) {
     SmallVector<Value> state{code.nextBlock(code.index(0)), code.index(0)};
-    code.overBlocks(state, [&](Value key, ValueRange carried) -> SmallVector<Value> {
+    state = code.overBlocks(state, [&](Value key, ValueRange carried) -> SmallVector<Value> {
       Value block = carried[1], stage = stageOf(block), free = parityOf(block, /*before=*/true);
       MBarrierWaitOp::create(b, barrier(KeysEmpty, stage), free);
+      if (publishes)
+        publish(stage, key, code.keepsAll(key), isByTMA);
       if (isByTMA)
         when(b, is(code.thread, 0), [&] { code.loadKeys(key, keyTile(stage), barrier(KeysFull, stage)); });
       else
@@ -140,9 +189,31 @@ private:
         code.copyValues(key, values, full);
       return {following(key), arith::AddIOp::create(b, block, code.index(1))};
     });
+    if (publishes)
+      publishEnd(state[1], isByTMA);
   }
 
   Value following(Value key) { return code.nextBlock(arith::AddIOp::create(b, key, code.index(op.getKeys()))); }
+
+  /// The block behind block `block`, which begins at `key`, for threads that compute.
+  Block blockBehind(Value key, Value block) {
+    return publishes ? published(arith::AddIOp::create(b, block, code.index(1))) : Block{following(key), {}};
+  }
+
+  /// Waits until the keys of block `block` are there, which they are where they had to be published.
+  void awaitKeys(Value block) {
+    if (!publishes)
+      await(KeysFull, block);
+  }
+
+  /// The state of the loop over blocks: `block` is the next one.
+  static SmallVector<Value> stateOf(const Block &block, ArrayRef<Value> rest) {
+    SmallVector<Value> state{block.key};
+    llvm::append_range(state, rest);
+    if (block.keepsAll)
+      state.push_back(block.keepsAll);
+    return state;
+  }
 
   /// Waits until block `block` is there.
   void await(Barrier full, Value block) {
@@ -177,10 +248,11 @@ private:
     auto part = TileType::get(op.getContext(), kRows, tile.getColumns(), tile.getElementType(), tile.getSwizzle(),
                               tile.getPitch());
     queries = SubtileOp::create(b, part, queryTile(), firstRow, code.index(0));
-    Value first = code.nextBlock(code.index(0)), zero = code.number(0);
+    const Block first = publishes ? published(code.index(0)) : Block{code.nextBlock(code.index(0)), {}};
+    Value zero = code.number(0);
     SmallVector<Value> empty{FillOp::create(b, sums, zero), FillOp::create(b, row, code.lowest()),
                              FillOp::create(b, row, zero)};
-    auto branch = scf::IfOp::create(b, ValueRange(empty).getTypes(), code.isKey(first), /*withElseRegion=*/true);
+    auto branch = scf::IfOp::create(b, ValueRange(empty).getTypes(), code.isKey(first.key), /*withElseRegion=*/true);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.elseBlock());
@@ -192,19 +264,21 @@ private:
   }
 
   /// Sums, max and sum of all blocks.
-  SmallVector<Value> attend(Value first, ArrayRef<Value> empty) {
+  SmallVector<Value> attend(const Block &first, ArrayRef<Value> empty) {
     Value zero = code.index(0);
     MBarrierWaitOp::create(b, barrier(Queries, zero), arith::ConstantOp::create(b, b.getI32IntegerAttr(0)));
-    await(KeysFull, zero);
+    awaitKeys(zero);
+    if (publishes) // the fence behind the keys was ahead of the queries
+      FenceAsyncOp::create(b);
     Value issued = multiplyKeys(zero);
     Value finished = WgmmaWaitOp::create(b, 0, issued).getResult(0);
     release(KeysEmpty, zero);
     Value maximum = empty[1], sum = empty[2];
-    SmallVector<Value> block = code.finishScores(finished, op.getKeys(), firstRow, first);
+    SmallVector<Value> block = code.finishScores(finished, op.getKeys(), firstRow, first.key, first.keepsAll);
     code.advance(block, maximum, sum);
     Value packed = PackOp::create(b, probabilities, block[0]);
     // The block whose values are to be multiplied is the one before that of the key.
-    SmallVector<Value> state{following(first), zero, packed, empty[0], maximum, sum};
+    SmallVector<Value> state = stateOf(blockBehind(first.key, zero), {zero, packed, empty[0], maximum, sum});
     if (alternates()) // the first one starts first
       when(b, is(group, 2), [&] { passStart(); });
     state = code.overBlocks(state, [&](Value key, ValueRange carried) { return advance(key, carried); });
@@ -218,19 +292,21 @@ private:
 
   SmallVector<Value> advance(Value key, ValueRange state) {
     Value before = state[1], block = arith::AddIOp::create(b, before, code.index(1));
-    await(KeysFull, block);
+    awaitKeys(block);
     awaitStart();
     Value issued = multiplyKeys(block), acc = multiplyValues(state[2], state[3], before);
     passStart();
     Value finished = WgmmaWaitOp::create(b, 1, issued).getResult(0);
     release(KeysEmpty, block);
     Value maximum = state[4], sum = state[5];
-    SmallVector<Value> scores = code.finishScores(finished, op.getKeys(), firstRow, key);
+    SmallVector<Value> scores =
+        code.finishScores(finished, op.getKeys(), firstRow, key, publishes ? Value(state.back()) : Value());
     Value decay = code.advance(scores, maximum, sum);
     acc = WgmmaWaitOp::create(b, 0, acc).getResult(0);
     release(ValuesEmpty, before);
     acc = code.times(acc, decay);
-    return {following(key), block, PackOp::create(b, probabilities, scores[0]), acc, maximum, sum};
+    Value packed = PackOp::create(b, probabilities, scores[0]);
+    return stateOf(blockBehind(key, block), {block, packed, acc, maximum, sum});
   }
 
   /// Starts the matmul of the queries with the keys of a block.
@@ -257,6 +333,7 @@ private:
   FragmentType scores, probabilities, sums;
   RowVectorType row;
   int64_t keyBytes, valueBytes, firstKeys, barriers; ///< of a tile, and where they begin in shared memory
+  bool publishes;
   Value group, firstRow, queries;
 };
 

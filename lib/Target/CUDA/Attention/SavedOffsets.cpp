@@ -7,6 +7,7 @@
 #include "lib/Target/CUDA/Attention/TileCode.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -14,6 +15,20 @@ using namespace rapt::attn_gpu;
 using namespace rapt::cuda;
 
 namespace {
+
+constexpr size_t kMostOfMask = 4;
+
+/// Arrays that the mask reads, whose offsets are saved behind the number of rows.
+SmallVector<Value> arraysOfMask(AttentionTileOp op) {
+  SetVector<Value> used;
+  if (!op.getMask().empty())
+    getUsedValuesDefinedAbove(op.getMask(), used);
+  SmallVector<Value> arrays;
+  for (Value value : used)
+    if (isa<MemRefType>(value.getType()) && arrays.size() < kMostOfMask)
+      arrays.push_back(value);
+  return arrays;
+}
 
 /// The arrays whose offsets are saved, in this order; the number of rows is behind them.
 SmallVector<Value> savedArrays(AttentionTileOp op) {
@@ -36,20 +51,40 @@ void TileCode::save(int64_t offset) {
   for (Value memref : savedArrays(op))
     numbers.push_back(GlobalArray(b, memref).offset);
   numbers.push_back(rows);
+  for (Value memref : arraysOfMask(op))
+    numbers.push_back(memref::ExtractStridedMetadataOp::create(b, memref).getOffset());
   for (auto [i, number] : llvm::enumerate(numbers))
     LLVM::StoreOp::create(b, Value(arith::IndexCastOp::create(b, b.getI64Type(), number)), savedAt(int64_t(i)), 8);
 }
 
+Value TileCode::loadSaved(int64_t nth) { // volatile, so that it stays where it is
+  Value number = LLVM::LoadOp::create(b, b.getI64Type(), savedAt(nth), 8, /*isVolatile=*/true);
+  return arith::IndexCastOp::create(b, b.getIndexType(), number);
+}
+
+void TileCode::withSavedOfMask(function_ref<void()> code) {
+  if (saved)
+    for (auto [i, memref] : llvm::enumerate(arraysOfMask(op))) {
+      auto type = cast<MemRefType>(memref.getType());
+      auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
+      if (isa<Attribute>(metadata.getConstifiedMixedOffset()))
+        continue;
+      const OpFoldResult offset = loadSaved(int64_t(savedArrays(op).size() + 1 + i));
+      Value loaded =
+          memref::ReinterpretCastOp::create(b, type, metadata.getBaseBuffer(), offset,
+                                            metadata.getConstifiedMixedSizes(), metadata.getConstifiedMixedStrides());
+      ofMask.map(memref, loaded);
+    }
+  code();
+  ofMask.clear();
+}
+
 void TileCode::withSaved(function_ref<void()> code) {
-  auto load = [&](int64_t nth) -> Value { // volatile, so that it stays where it is
-    Value number = LLVM::LoadOp::create(b, b.getI64Type(), savedAt(nth), 8, /*isVolatile=*/true);
-    return arith::IndexCastOp::create(b, b.getIndexType(), number);
-  };
   const Value before = rows;
   if (saved) {
     for (auto [i, memref] : llvm::enumerate(savedArrays(op)))
-      offsets[memref] = load(int64_t(i));
-    rows = load(int64_t(savedArrays(op).size()));
+      offsets[memref] = loadSaved(int64_t(i));
+    rows = loadSaved(int64_t(savedArrays(op).size()));
   }
   code();
   rows = before;

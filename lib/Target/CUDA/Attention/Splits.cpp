@@ -93,9 +93,10 @@ Value sinkAt(ImplicitLocOpBuilder &b, const AttentionOperands &o, ArrayRef<Value
   return widened(b, tensor::ExtractOp::create(b, o.sink, head));
 }
 
-/// A grid over the elements of `init`.
-Value forElements(ImplicitLocOpBuilder &b, Value init,
-                  function_ref<Value(ImplicitLocOpBuilder &, ArrayRef<Value> at)> body) {
+} // namespace
+
+Value cuda::forElements(ImplicitLocOpBuilder &b, Value init,
+                        function_ref<Value(ImplicitLocOpBuilder &, ArrayRef<Value> at)> body) {
   auto type = cast<RankedTensorType>(init.getType());
   return grid(b, extents(b, init), init, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange) {
     SmallVector<Value> at(ids);
@@ -105,8 +106,6 @@ Value forElements(ImplicitLocOpBuilder &b, Value init,
     return SmallVector<Insertion>{{element, offsets, sizes}};
   })[0];
 }
-
-} // namespace
 
 SmallVector<Value> cuda::combineParts(ImplicitLocOpBuilder &b, const AttentionOperands &o, ArrayRef<Value> parts,
                                       ArrayRef<int64_t> lseDims, ValueRange inits) {

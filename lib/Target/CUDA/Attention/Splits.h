@@ -16,6 +16,11 @@ namespace rapt::cuda {
 mlir::Value countSplits(mlir::ImplicitLocOpBuilder &b, const neutral::AttentionOperands &operands,
                         const AttentionSchedule &schedule, llvm::ArrayRef<mlir::OpFoldResult> grid);
 
+/// A grid over the elements of `init`: `body` makes the one at `at`.
+mlir::Value
+forElements(mlir::ImplicitLocOpBuilder &b, mlir::Value init,
+            llvm::function_ref<mlir::Value(mlir::ImplicitLocOpBuilder &, llvm::ArrayRef<mlir::Value> at)> body);
+
 /// Results of parts, [splits, dims of the result] of f32, their largest scores and their sums, [splits, dims of the
 /// op's log-sum-exp]. `lseDims` are the dims of the result that the latter has.
 llvm::SmallVector<mlir::Value> emptyParts(mlir::ImplicitLocOpBuilder &b, mlir::OpFoldResult splits,

@@ -9,6 +9,7 @@
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Conversion/MaskIntervals.h"
 #include "lib/Conversion/MaskReport.h"
+#include "lib/Target/CUDA/Attention/KeyBounds.h"
 #include "lib/Target/CUDA/Attention/Splits.h"
 #include "lib/Target/CUDA/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
@@ -36,6 +37,8 @@ struct Task {
   QueryTile tile;
   SmallVector<Value> extras; ///< slices, or tables
 
+  ArrayRef<Value> keyBounds; ///< of extra operands that have keys (KeyBounds.h); null where there are none
+
   Value from;                                           ///< the first key, counted from the row's first
   SmallVector<std::optional<tile::Interval>> ofQueries; ///< bounds of the extra operands that know no keys
 
@@ -44,6 +47,16 @@ struct Task {
   }
   Value headOf(ImplicitLocOpBuilder &b, Value row) const {
     return tile.heads == 1 ? index(b, 0) : Value(arith::RemUIOp::create(b, row, index(b, tile.heads)));
+  }
+
+  /// `at` within 0 .. `extent` - 1. Positions are less than 2^31 (A15), and half the registers hold them.
+  static Value clamped(ImplicitLocOpBuilder &b, Value at, Value extent) {
+    auto narrow = [&](Value x) { return arith::IndexCastOp::create(b, b.getI32Type(), x); };
+    Value one = arith::ConstantIntOp::create(b, b.getI32Type(), 1),
+          zero = arith::ConstantIntOp::create(b, b.getI32Type(), 0);
+    Value last = arith::SubIOp::create(b, narrow(extent), one);
+    Value inside = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, narrow(at), last), zero);
+    return arith::IndexCastUIOp::create(b, b.getIndexType(), inside);
   }
 
   /// The element of extra operand i. Rows and columns beyond the tile's have elements, too, which nothing uses.
@@ -55,7 +68,7 @@ struct Task {
                  : dim == Dim::KV ? column
                  : dim == Dim::G  ? headOf(b, row)
                                   : index(b, 0);
-      indices.push_back(within(b, at, asValue(b, extent(b, extras[i], int64_t(place)))));
+      indices.push_back(clamped(b, at, asValue(b, extent(b, extras[i], int64_t(place)))));
     }
     return tensor::ExtractOp::create(b, extras[i], indices);
   }
@@ -72,31 +85,35 @@ struct Task {
 
   bool hasDim(unsigned i, Dim dim) const { return o.placeOf(AttentionOperands::FirstExtra + i, dim).has_value(); }
 
-  /// Whether the elements of extra operand i are integers whose bounds a warp finds fast: they are not one for each
-  /// query and key.
+  /// Whether the bounds of the elements of extra operand i are known: of integers, not one for each query and key.
   bool hasBounds(unsigned i) const {
-    return !o.isTable(i) && getElementTypeOrSelf(extras[i].getType()).isInteger() &&
-           !(hasDim(i, Dim::Q) && hasDim(i, Dim::KV));
+    return hasDim(i, Dim::KV) ? bool(keyBounds[i])
+                              : !o.isTable(i) && getElementTypeOrSelf(extras[i].getType()).isInteger();
   }
 
-  /// The bounds of an extra operand's elements, of those keys if it has any.
-  tile::Interval boundsOf(ImplicitLocOpBuilder &b, unsigned i, Value first, Value count) const {
-    const bool isOfKeys = hasDim(i, Dim::KV);
+  /// The bounds of an extra operand's elements that the tile's queries have.
+  tile::Interval boundsOfQueries(ImplicitLocOpBuilder &b, unsigned i) const {
     Value rows = arith::MulIOp::create(b, asValue(b, tile.size), index(b, tile.heads));
-    auto range = attn_gpu::RangeOp::create(b, isOfKeys ? count : rows);
+    auto range = attn_gpu::RangeOp::create(b, rows);
     OpBuilder::InsertionGuard guard(b);
     Block *block = b.createBlock(&range.getBody(), {}, b.getIndexType(), b.getLoc());
-    Value nth = block->getArgument(0), row = isOfKeys ? index(b, 0) : nth;
-    Value column = isOfKeys ? Value(arith::AddIOp::create(b, first, nth)) : index(b, 0);
-    Value number = arith::IndexCastOp::create(b, b.getIndexType(), extraAt(b, i, row, column));
-    attn_gpu::YieldOp::create(b, number);
+    Value element = extraAt(b, i, block->getArgument(0), index(b, 0));
+    attn_gpu::YieldOp::create(b, arith::IndexCastOp::create(b, b.getIndexType(), element).getResult());
     return {range.getLow(), range.getHigh()};
   }
 
   /// Finds the bounds of extra operands that are the same for all blocks of keys.
   void findBounds(ImplicitLocOpBuilder &b) {
     for (unsigned i = 0; i < extras.size(); ++i)
-      ofQueries.push_back(hasBounds(i) && !hasDim(i, Dim::KV) ? std::optional(boundsOf(b, i, {}, {})) : std::nullopt);
+      ofQueries.push_back(hasBounds(i) && !hasDim(i, Dim::KV) ? std::optional(boundsOfQueries(b, i)) : std::nullopt);
+  }
+
+  /// The bounds of an extra operand's elements of those keys.
+  tile::Interval boundsOfKeys(ImplicitLocOpBuilder &b, unsigned i, Value first, Value count) const {
+    Value at = arith::AddIOp::create(b, from, first);
+    if (!hasDim(i, Dim::B)) // keys of all rows are packed
+      at = arith::AddIOp::create(b, tile.firstKey, at);
+    return cuda::keyBoundsOf(b, o, tile, i, o.tiles.keys, keyBounds[i], at, count);
   }
 
   /// Whether the mask keeps any of the keys [first, first + count), and whether it keeps all.
@@ -107,7 +124,7 @@ struct Task {
                                       tile::between(b, tile.position, asValue(b, tile.size)),
                                       tile::between(b, arith::AddIOp::create(b, from, first), count)};
     tile::Kept kept = tile::keptBy(b, *o.mask, indices, extras, [&](unsigned i) {
-      return hasDim(i, Dim::KV) && hasBounds(i) ? std::optional(boundsOf(b, i, first, count)) : ofQueries[i];
+      return hasDim(i, Dim::KV) && hasBounds(i) ? std::optional(boundsOfKeys(b, i, first, count)) : ofQueries[i];
     });
     // The bounds of the keys leave the rest out already.
     if (analyzeMask(*o.mask).exact)
@@ -194,6 +211,25 @@ int64_t headsOfTile(ImplicitLocOpBuilder &b, attn::AttentionOp op, const Attenti
   return *groups;
 }
 
+/// The bounds of each extra operand's blocks of keys where the mask can use them; else null.
+SmallVector<Value> findAllKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, int64_t heads) {
+  SmallVector<Value> all(o.extras.size());
+  SmallVector<bool> known(4, true);
+  for (unsigned i = 0; i < all.size(); ++i) {
+    const unsigned operand = AttentionOperands::FirstExtra + i;
+    // Rows of one tile that have numbers of their own for a key have no bounds in common.
+    const bool isShared = !o.placeOf(operand, Dim::Q) && (heads == 1 || !o.placeOf(operand, Dim::G));
+    known.push_back(!o.isTable(i) && getElementTypeOrSelf(o.extras[i].getType()).isInteger() &&
+                    (isShared || !o.placeOf(operand, Dim::KV)));
+  }
+  if (o.mask->empty() || !mayTellKept(*o.mask, known))
+    return all;
+  for (unsigned i = 0; i < all.size(); ++i)
+    if (known[4 + i] && o.placeOf(AttentionOperands::FirstExtra + i, Dim::KV))
+      all[i] = cuda::findKeyBounds(b, o, i, o.tiles.keys);
+  return all;
+}
+
 /// Keys or values of the task's row and head in a cache, [blocks, positions, channels].
 Value blocksOf(ImplicitLocOpBuilder &b, const Task &task, unsigned operand, attn::KVViewOp view) {
   const bool isKey = task.o.operand(operand) == view.getKeys();
@@ -235,12 +271,13 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
     OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {o.extentOf(b, Dim::Q)}),
                  groups = heads > 1 ? OpFoldResult(b.getIndexAttr(1)) : o.extentOf(b, Dim::G);
     const SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), groups, tiles};
+    const SmallVector<Value> keyBounds = findAllKeyBounds(b, o, heads);
     auto attend = [&](ImplicitLocOpBuilder &b, OFRs extents, ArrayRef<Value> outs) {
       return grid(b, extents, outs, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
         // The last queries have the most keys of a causal mask: their tiles begin first.
         Value last = arith::SubIOp::create(b, asValue(b, extents[3]), index(b, 1));
         Value tile = arith::SubIOp::create(b, last, ids[3]);
-        Task task{o, queryTile(b, o, ids[0], ids[1], ids[2], tile), {}, {}, {}};
+        Task task{o, queryTile(b, o, ids[0], ids[1], ids[2], tile), {}, keyBounds, {}, {}};
         task.tile.heads = heads;
         const Split split = ids.size() > 4 ? Split{ids[4], asValue(b, extents[4])} : Split{};
         return tileOf(b, lseDims, *schedule, task, split, dests);

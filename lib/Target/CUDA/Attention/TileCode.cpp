@@ -4,7 +4,6 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include <numbers>
 
@@ -167,15 +166,26 @@ void TileCode::loadValues(Value key, Value tile, Value barrier) {
 }
 
 Value TileCode::clone(Region &region, ValueRange arguments, unsigned result) {
-  IRMapping mapping;
+  IRMapping mapping = ofMask;
   mapping.map(region.getArguments(), arguments);
   for (Operation &inner : region.front().without_terminator())
     b.clone(inner, mapping);
   return mapping.lookupOrDefault(region.front().getTerminator()->getOperand(result));
 }
 
+bool TileCode::dropsBlocks() {
+  return !op.getBlocks().empty() && !matchPattern(op.getBlocks().front().getTerminator()->getOperand(0), m_One());
+}
+
+Value TileCode::keepsAll(Value key) {
+  if (op.getMask().empty() || op.getBlocks().empty())
+    return arith::ConstantOp::create(b, b.getBoolAttr(op.getMask().empty()));
+  Value left = arith::SubIOp::create(b, count, key);
+  return clone(op.getBlocks(), {key, arith::MinSIOp::create(b, left, index(op.getKeys()))}, 1);
+}
+
 Value TileCode::nextBlock(Value first) {
-  if (op.getBlocks().empty() || matchPattern(op.getBlocks().front().getTerminator()->getOperand(0), m_One()))
+  if (!dropsBlocks())
     return first;
   Type type = b.getIndexType();
   auto loop = scf::WhileOp::create(b, TypeRange(type), ValueRange(first));
@@ -234,7 +244,8 @@ Value TileCode::scoreOf(Value sum, Value row, Value column) {
   return op.getScore().empty() ? score : clone(op.getScore(), {score, row, column});
 }
 
-SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t columns, Value firstRow, Value key) {
+SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t columns, Value firstRow, Value key,
+                                          Value isKept) {
   SmallVector<Value> block(scores);
   if (!isScaledLate)
     for (auto [i, part] : llvm::enumerate(block))
@@ -247,28 +258,29 @@ SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t column
   Value left = arith::SubIOp::create(b, count, key);
   Value isMasked = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, left, index(op.getKeys()));
   if (!op.getMask().empty()) {
-    Value isWhole = arith::ConstantOp::create(b, b.getBoolAttr(false));
-    if (!op.getBlocks().empty())
-      isWhole = clone(op.getBlocks(), {key, arith::MinSIOp::create(b, left, index(op.getKeys()))}, 1);
+    if (!isKept)
+      isKept = keepsAll(key);
     isMasked = arith::OrIOp::create(
-        b, isMasked, arith::XOrIOp::create(b, isWhole, arith::ConstantOp::create(b, b.getBoolAttr(true))));
+        b, isMasked, arith::XOrIOp::create(b, isKept, arith::ConstantOp::create(b, b.getBoolAttr(true))));
   }
   auto branch = scf::IfOp::create(b, ValueRange(block).getTypes(), isMasked, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, block);
   b.setInsertionPointToStart(branch.thenBlock());
-  for (auto [i, part] : llvm::enumerate(block))
-    part = map(
-        part.getType(), part,
-        [&, i = i](ValueRange x) -> Value {
-          Value inBlock = add(x[2], index(int64_t(i) * columns));
-          Value isKept = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, inBlock, left);
-          if (!op.getMask().empty())
-            isKept = arith::AndIOp::create(b, isKept, clone(op.getMask(), {add(x[1], firstRow), add(inBlock, key)}));
-          return arith::SelectOp::create(b, isKept, x[0], number(-std::numeric_limits<float>::infinity()));
-        },
-        /*ownColumns=*/true);
+  withSavedOfMask([&] {
+    for (auto [i, part] : llvm::enumerate(block))
+      part = map(
+          part.getType(), part,
+          [&, i = i](ValueRange x) -> Value {
+            Value inBlock = add(x[2], index(int64_t(i) * columns));
+            Value isKept = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, inBlock, left);
+            if (!op.getMask().empty())
+              isKept = arith::AndIOp::create(b, isKept, clone(op.getMask(), {add(x[1], firstRow), add(inBlock, key)}));
+            return arith::SelectOp::create(b, isKept, x[0], number(-std::numeric_limits<float>::infinity()));
+          },
+          /*ownColumns=*/true);
+  });
   scf::YieldOp::create(b, block);
   return SmallVector<Value>(branch.getResults());
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Target/CUDA/GlobalArray.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace rapt::cuda {
@@ -23,6 +24,8 @@ public:
   void save(int64_t offset);
   /// Emits `code` behind loads of what was saved, where something was.
   void withSaved(llvm::function_ref<void()> code);
+  /// Emits `code` where the mask reads arrays by their saved offsets, loaded before it.
+  void withSavedOfMask(llvm::function_ref<void()> code);
 
   /// A number that is the same in all threads of a warp, so that ptxas may keep it in a register of the warp.
   Value uniform(Value number);
@@ -47,6 +50,10 @@ public:
   /// The first key of the first block from `key` on that the mask does not drop; at least the number of keys where
   /// there is none.
   Value nextBlock(Value key);
+  /// Whether the mask may drop blocks that are between the first and the last key.
+  bool dropsBlocks();
+  /// Whether the mask keeps all keys of the block from `key` on.
+  Value keepsAll(Value key);
   Value isKey(Value key);
   /// Whether all keys of the block from `key` on are there.
   Value isWhole(Value key);
@@ -57,8 +64,9 @@ public:
   llvm::SmallVector<Value> overBlocks(ValueRange state, Body body);
 
   /// Applies the score and the mask to fragments of `columns` keys each, the first of which begins at `key`; rows count
-  /// from `firstRow`. Scores that do not count are -infinity.
-  llvm::SmallVector<Value> finishScores(llvm::ArrayRef<Value> scores, int64_t columns, Value firstRow, Value key);
+  /// from `firstRow`. Scores that do not count are -infinity. `keepsAll` of the block may be known already.
+  llvm::SmallVector<Value> finishScores(llvm::ArrayRef<Value> scores, int64_t columns, Value firstRow, Value key,
+                                        Value keepsAll = {});
 
   /// Takes the scores of a block into the running max and sum, of which each lane has its own part. The scores become
   /// probabilities; returns the factors of what was summed before.
@@ -85,6 +93,7 @@ private:
   /// An array of the op, with the loaded offset inside of `withSaved`.
   GlobalArray arrayOf(Value memref);
   Value savedAt(int64_t nth);
+  Value loadSaved(int64_t nth);
   Value hidden(Value number);
   Value power(Value score, Value maximum);
   Value exponentials(Value scores, Value maximum);
@@ -115,6 +124,7 @@ private:
   Value factor;                         ///< from scores in registers to exponents of 2
   std::optional<int64_t> saved;         ///< the first byte in shared memory
   llvm::DenseMap<Value, Value> offsets; ///< of arrays, as they were loaded
+  mlir::IRMapping ofMask;               ///< arrays that the mask reads, with the loaded offset
   bool isScaledLate;
 };
 

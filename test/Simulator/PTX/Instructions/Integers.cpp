@@ -101,6 +101,13 @@ template <typename T> struct Integer {
   static Outcome max(Execution &e) {
     return binary<T>(e, [](T a, T b) { return a > b ? a : b; });
   }
+  /// Results below 0 become 0.
+  static Outcome minRelu(Execution &e) {
+    return binary<T>(e, [](T a, T b) { return std::max(T(0), std::min(a, b)); });
+  }
+  static Outcome maxRelu(Execution &e) {
+    return binary<T>(e, [](T a, T b) { return std::max(T(0), std::max(a, b)); });
+  }
   static Outcome abs(Execution &e) {
     return unary<T>(e, [](T a) { return T(a < 0 ? U(0) - U(a) : U(a)); });
   }
@@ -166,7 +173,10 @@ bool rapt::ptx::decodeIntegers(const Kernel &, Suffixes &suffixes, Instruction &
     return decodeDp4a(suffixes, instruction);
   bool isProduct = root == "mul" || root == "mad";
   size_t part = isProduct ? suffixes.takeOneOf({"lo", "hi", "wide"}).value_or(3) : 0;
+  const bool isRelu = (root == "min" || root == "max") && suffixes.takeOneOf({"relu"});
   Type type = suffixes.takeType();
+  if (isRelu && type != Type::S32)
+    return false;
   size_t operands = root == "mad" || root == "sad" ? 4 : root == "abs" || root == "neg" ? 2 : 3;
   if (part == 3 || instruction.operands.size() != operands)
     return false;
@@ -178,8 +188,8 @@ bool rapt::ptx::decodeIntegers(const Kernel &, Suffixes &suffixes, Instruction &
                         : root == "sub" ? RAPT_PICK(sub)
                         : root == "div" ? RAPT_PICK(div)
                         : root == "rem" ? RAPT_PICK(rem)
-                        : root == "min" ? RAPT_PICK(min)
-                        : root == "max" ? RAPT_PICK(max)
+                        : root == "min" ? (isRelu ? RAPT_PICK(minRelu) : RAPT_PICK(min))
+                        : root == "max" ? (isRelu ? RAPT_PICK(maxRelu) : RAPT_PICK(max))
                         : root == "abs" ? RAPT_PICK(abs)
                         : root == "neg" ? RAPT_PICK(neg)
                         : root == "sad" ? RAPT_PICK(sad)
