@@ -125,6 +125,8 @@ void importing::readRotary(const DecoderSource &source, DecoderSpec &spec, const
                        source.model.modelType() + " family");
   spec.attention.rotary.push_back(readRotaryFrequencies(source.config, spec.attention.headDim,
                                                         {spec.positions, source.longest(spec.positions)}, keys));
+  if (const std::string &note = spec.attention.rotary.back().note; !note.empty())
+    source.model.warn(shownPath(source.config.file()) + ": " + note);
 }
 
 std::optional<std::vector<bool>> importing::readLayerTypes(ConfigReader &config, int64_t layers) {

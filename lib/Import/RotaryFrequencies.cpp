@@ -129,21 +129,22 @@ std::vector<float> readFactors(ConfigReader &scaling, const char *key, size_t co
   return factors;
 }
 
-/// Ding et al. 2024, "LongRoPE": a factor of each frequency, of two lists by the length of the text. Rapt's frequencies
-/// are the same for all lengths, so sequences must be within the original context, which takes the short list.
+/// Ding et al. 2024, "LongRoPE": a factor of each frequency, of two lists by the length of the text. A cache keeps keys
+/// that are rotated, so a program has the same frequencies for all lengths: those of the longest text that it takes.
 void readLongRope(ConfigReader &config, ConfigReader &scaling, RotaryPositions positions, RotaryFrequencies &rotary) {
   const int64_t original = readOriginalPositions(config, scaling, positions.most);
-  const std::vector<float> factors = readFactors(scaling, "short_factor", rotary.values.size());
-  readFactors(scaling, "long_factor", rotary.values.size());
+  const bool isLong = positions.longest > original;
+  const std::vector<float> ofShort = readFactors(scaling, "short_factor", rotary.values.size()),
+                           ofLong = readFactors(scaling, "long_factor", rotary.values.size());
   const double factor = scaling.getPositive("factor", mostFactor, double(positions.most) / double(original));
   const double usual = factor <= 1 || original == 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(double(original)));
   rotary.magnitude = float(scaling.getPositive("attention_factor", mostFactor, usual));
-  if (positions.longest > original)
-    scaling.fail(scaling.nameOf("rope_type") + " is longrope, whose frequencies change where a text is longer than " +
-                 "original_max_position_embeddings " + std::to_string(original) +
-                 ": only shorter ones are supported, --max-seq-len=" + std::to_string(original));
-  for (size_t i = 0; i < factors.size(); ++i)
-    rotary.values[i] = 1.0f / (factors[i] * (1.0f / rotary.values[i]));
+  if (isLong)
+    rotary.note = "all texts have the frequencies of rotary embedding that the model has for texts longer than " +
+                  std::to_string(original) + " tokens; --max-seq-len=" + std::to_string(original) +
+                  " takes those of shorter ones";
+  for (size_t i = 0; i < rotary.values.size(); ++i)
+    rotary.values[i] = 1.0f / ((isLong ? ofLong : ofShort)[i] * (1.0f / rotary.values[i]));
 }
 
 /// The keys of a type that is refused are known, and no second error.
@@ -187,8 +188,8 @@ RotaryFrequencies readScaling(ConfigReader &config, ConfigReader &scaling, int64
                  " differs from the one outside, " + json::write(json::Value(theta)));
   RotaryKeys insideKeys{.share = "partial_rotary_factor", .isPartial = keys.isPartial};
   const int64_t rotated = countRotated(scaling, insideKeys, channels, readShare(scaling, insideKeys, share));
-  std::string type =
-      scaling.getEnum({"rope_type", "type"}, {"default", "linear", "dynamic", "yarn", "llama3", "longrope"}, "default");
+  std::string type = scaling.getEnum({"rope_type", "type"},
+                                     {"default", "linear", "dynamic", "yarn", "llama3", "longrope", "su"}, "default");
   RotaryFrequencies rotary{plainFrequencies(inside, rotated)};
   const json::Value *given = scaling.getRaw("rope_type") ? scaling.getRaw("rope_type") : scaling.getRaw("type");
   if (given && given->asString() && *given->asString() != type) {
@@ -205,7 +206,7 @@ RotaryFrequencies readScaling(ConfigReader &config, ConfigReader &scaling, int64
     readDynamic(scaling, positions.most);
   } else if (type == "yarn") {
     readYarn(config, scaling, inside, positions.most, rotary);
-  } else if (type == "longrope") {
+  } else if (type == "longrope" || type == "su") {
     readLongRope(config, scaling, positions, rotary);
   }
   return rotary;

@@ -10,6 +10,7 @@ namespace rapt::importing {
 struct RotaryFrequencies {
   std::vector<float> values;
   float magnitude = 1;
+  std::string note = {}; ///< for the user; empty: none
 };
 
 /// Positions that a config and the user ask for.
@@ -29,9 +30,8 @@ struct RotaryKeys {
 RotaryFrequencies plainRotary(double theta, int64_t channels);
 
 /// Reads the base, and rope_scaling (transformers 4) or rope_parameters (5) of the types default, linear, dynamic,
-/// yarn, llama3 and longrope, as transformers 5 does. Other types, an odd number of rotated channels, rotation of a
-/// part of a head where the family has none, and longrope for sequences that need its long factors are recorded as
-/// errors.
+/// yarn, llama3 and longrope (su in its first files), as transformers 5 does. Other types, an odd number of rotated
+/// channels, and rotation of a part of a head where the family has none are recorded as errors.
 RotaryFrequencies readRotaryFrequencies(huggingface::ConfigReader &config, int64_t channels, RotaryPositions positions,
                                         const RotaryKeys &keys = {});
 

@@ -13,7 +13,8 @@ static Value complement(ImplicitLocOpBuilder &b, Value x) {
   return arith::XOrIOp::create(b, x, arith::ConstantIntOp::create(b, x.getType(), -1));
 }
 
-Value cuda::findKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, unsigned extra, int64_t keys) {
+/// Bounds of an extra operand, a block of `keys` elements along its dim kv.
+static Value findKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, unsigned extra, int64_t keys) {
   const unsigned operand = AttentionOperands::FirstExtra + extra, place = *o.placeOf(operand, Dim::KV);
   Value numbers = o.extras[extra];
   SmallVector<OpFoldResult> shape = extents(b, numbers);
@@ -21,7 +22,7 @@ Value cuda::findKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, u
   shape[place] = affineOf(b, b.getAffineDimExpr(0).ceilDiv(keys), {shape[place]});
   shape.push_back(b.getIndexAttr(2));
   const Type i64 = b.getI64Type();
-  return forElements(b, emptyOf(b, shape, i64), [&](ImplicitLocOpBuilder &b, ArrayRef<Value> at) -> Value {
+  return cuda::forElements(b, emptyOf(b, shape, i64), [&](ImplicitLocOpBuilder &b, ArrayRef<Value> at) -> Value {
     Value first = arith::MulIOp::create(b, at[place], index(b, keys));
     Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, first, index(b, keys)), count);
     Value isHigh = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, at.back(), index(b, 0));
@@ -35,6 +36,24 @@ Value cuda::findKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, u
       return arith::MinSIOp::create(b, least, arith::SelectOp::create(b, isHigh, complement(b, number), number));
     });
   });
+}
+
+SmallVector<Value> cuda::findAllKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, int64_t heads) {
+  SmallVector<Value> all(o.extras.size());
+  SmallVector<bool> known(4, true);
+  for (unsigned i = 0; i < all.size(); ++i) {
+    const unsigned operand = AttentionOperands::FirstExtra + i;
+    // Rows of one tile that have numbers of their own for a key have no bounds in common.
+    const bool isShared = !o.placeOf(operand, Dim::Q) && (heads == 1 || !o.placeOf(operand, Dim::G));
+    known.push_back(!o.isTable(i) && getElementTypeOrSelf(o.extras[i].getType()).isInteger() &&
+                    (isShared || !o.placeOf(operand, Dim::KV)));
+  }
+  if (o.mask->empty() || !mayTellKept(*o.mask, known))
+    return all;
+  for (unsigned i = 0; i < all.size(); ++i)
+    if (known[4 + i] && o.placeOf(AttentionOperands::FirstExtra + i, Dim::KV))
+      all[i] = findKeyBounds(b, o, i, o.tiles.keys);
+  return all;
 }
 
 tile::Interval cuda::keyBoundsOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile,

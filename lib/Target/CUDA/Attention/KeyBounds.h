@@ -11,10 +11,11 @@
 
 namespace rapt::cuda {
 
-/// Bounds of an extra operand of attention, a block of `keys` elements along its dim kv: [dims of the operand with
-/// blocks in place of kv, 2] of i64, the least and the complement of the largest.
-mlir::Value findKeyBounds(mlir::ImplicitLocOpBuilder &b, const neutral::AttentionOperands &operands, unsigned extra,
-                          int64_t keys);
+/// Bounds of each extra operand of attention whose dim kv the mask can use them of, else null. Those of a block of
+/// the schedule's keys are [dims of the operand with blocks in place of kv, 2] of i64, the least and the complement of
+/// the largest. A tile has `heads` query heads of a group.
+llvm::SmallVector<mlir::Value> findAllKeyBounds(mlir::ImplicitLocOpBuilder &b,
+                                                const neutral::AttentionOperands &operands, int64_t heads);
 
 /// The bounds of the elements [first, first + count) of the tile's row, counted as the operand's dim kv is: those of
 /// the blocks that they touch, at most two.

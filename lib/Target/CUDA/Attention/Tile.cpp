@@ -211,25 +211,6 @@ int64_t headsOfTile(ImplicitLocOpBuilder &b, attn::AttentionOp op, const Attenti
   return *groups;
 }
 
-/// The bounds of each extra operand's blocks of keys where the mask can use them; else null.
-SmallVector<Value> findAllKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, int64_t heads) {
-  SmallVector<Value> all(o.extras.size());
-  SmallVector<bool> known(4, true);
-  for (unsigned i = 0; i < all.size(); ++i) {
-    const unsigned operand = AttentionOperands::FirstExtra + i;
-    // Rows of one tile that have numbers of their own for a key have no bounds in common.
-    const bool isShared = !o.placeOf(operand, Dim::Q) && (heads == 1 || !o.placeOf(operand, Dim::G));
-    known.push_back(!o.isTable(i) && getElementTypeOrSelf(o.extras[i].getType()).isInteger() &&
-                    (isShared || !o.placeOf(operand, Dim::KV)));
-  }
-  if (o.mask->empty() || !mayTellKept(*o.mask, known))
-    return all;
-  for (unsigned i = 0; i < all.size(); ++i)
-    if (known[4 + i] && o.placeOf(AttentionOperands::FirstExtra + i, Dim::KV))
-      all[i] = cuda::findKeyBounds(b, o, i, o.tiles.keys);
-  return all;
-}
-
 /// Keys or values of the task's row and head in a cache, [blocks, positions, channels].
 Value blocksOf(ImplicitLocOpBuilder &b, const Task &task, unsigned operand, attn::KVViewOp view) {
   const bool isKey = task.o.operand(operand) == view.getKeys();
@@ -271,7 +252,7 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
     OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {o.extentOf(b, Dim::Q)}),
                  groups = heads > 1 ? OpFoldResult(b.getIndexAttr(1)) : o.extentOf(b, Dim::G);
     const SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), groups, tiles};
-    const SmallVector<Value> keyBounds = findAllKeyBounds(b, o, heads);
+    const SmallVector<Value> keyBounds = cuda::findAllKeyBounds(b, o, heads);
     auto attend = [&](ImplicitLocOpBuilder &b, OFRs extents, ArrayRef<Value> outs) {
       return grid(b, extents, outs, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
         // The last queries have the most keys of a causal mask: their tiles begin first.

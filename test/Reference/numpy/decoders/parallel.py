@@ -177,7 +177,7 @@ class Phi3(Llama):
         rates, magnitude = frequencies(self.theta(), int(x.shape[-1] * share)), 1.0
         if rope.get("rope_type", rope.get("type", "default")) in ("longrope", "su") and self.has("longrope"):
             most, original = self.config["max_position_embeddings"], self.get("original_max_position_embeddings", 4096)
-            rates = rates / numpy.array(rope["short_factor"], numpy.float32)
+            rates = rates / numpy.array(rope["long_factor" if len(x) > original else "short_factor"], numpy.float32)
             magnitude = math.sqrt(1 + math.log(most / original) / math.log(original)) if most > original else 1.0
         return rotate(x, rates, magnitude=magnitude)
 
@@ -243,7 +243,9 @@ FAMILIES = {
         SMALL={**SMALL, "model_type": "phi3", "num_hidden_layers": 2, "sliding_window": 9}, Model=Phi3, QUIRKS=("gate first", "window"), shapes=phi3_shapes,
         CASES={"plain": {}, "partial": {"partial_rotary_factor": 0.75, "sliding_window": None, "num_key_value_heads": None},
                "longrope": {"rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.5, 2.0, 3.0], "long_factor": [4.0] * 4},
-                            "original_max_position_embeddings": 64, "max_position_embeddings": 256}}),
+                            "original_max_position_embeddings": 64, "max_position_embeddings": 256},
+               "long-texts": {"rope_scaling": {"type": "su", "short_factor": [1.0, 1.5, 2.0, 3.0], "long_factor": [1.2, 1.5, 4.0, 9.0]},
+                              "original_max_position_embeddings": 8, "max_position_embeddings": 96}}),
     "starcoder2": dict(
         SMALL={**SMALL, "model_type": "starcoder2", "num_hidden_layers": 2, "sliding_window": 9}, Model=Starcoder2, QUIRKS=("window",),
         shapes=lambda c: shapes(c, norm_bias=True, tied=True, mlp=("c_fc", "c_proj"), biases=STAR if c.get("use_bias", True) else ()),
