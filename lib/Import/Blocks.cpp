@@ -175,14 +175,14 @@ attn::AttentionOp importing::rowAttention(const Scope &scope, Location loc, std:
                    builder.getAffineMapArrayAttr({queryMap, keyMap, valueMap, resultMap}));
 }
 
-Value importing::selfAttention(const Scope &scope, Value x, StringRef part, int64_t heads, StringRef out,
-                               Value rowBegin) {
-  Location loc = scope.at(part);
+Value importing::selfAttention(const Scope &scope, Value x, const std::array<std::string, 3> &parts, StringRef location,
+                               int64_t heads, StringRef out, Value rowBegin) {
+  Location loc = scope.at(location);
   int64_t channels = cast<RankedTensorType>(x.getType()).getDimSize(1) / heads;
   Value scale = constant(scope, loc, 1 / std::sqrt(double(channels)));
-  auto project = [&](const char *name) { return splitHeads(scope, loc, dense(scope, x, (part + name).str()), heads); };
+  auto project = [&](const std::string &part) { return splitHeads(scope, loc, dense(scope, x, part), heads); };
   Value mixed =
-      rowAttention(scope, loc, {project(".query"), project(".key"), project(".value")}, scale, rowBegin).getResult();
+      rowAttention(scope, loc, {project(parts[0]), project(parts[1]), project(parts[2])}, scale, rowBegin).getResult();
   return dense(scope, mergeHeads(scope, loc, mixed), out);
 }
 

@@ -108,10 +108,10 @@ attn::AttentionOp rowAttention(const Scope &scope, mlir::Location loc, std::arra
                                mlir::Value scale, mlir::Value rowBegin);
 
 /// Multi-head attention of x [tokens, width] to the tokens of each row itself (Vaswani et al. 2017): OUT of `heads`
-/// heads of PART.query, PART.key and PART.value, which are `dense` with the same width. The scale is 1 / sqrt(width /
-/// heads).
-mlir::Value selfAttention(const Scope &scope, mlir::Value x, llvm::StringRef part, int64_t heads, llvm::StringRef out,
-                          mlir::Value rowBegin);
+/// heads of queries, keys and values, whose `parts` are `dense` with the same width. The scale is 1 / sqrt(width /
+/// heads). `location` names ops of no weight.
+mlir::Value selfAttention(const Scope &scope, mlir::Value x, const std::array<std::string, 3> &parts,
+                          llvm::StringRef location, int64_t heads, llvm::StringRef out, mlir::Value rowBegin);
 
 /// The maps of query, key, value and result where queries are packed over all rows and keys are in the cache. Grouped
 /// queries are [tokens, groups, heads, channels].

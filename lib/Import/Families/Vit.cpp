@@ -158,8 +158,9 @@ Value buildEmbeddings(const Scope &top, const Config &config, Images &images) {
 Value buildBlock(const Scope &scope, const Config &config, Value x, Value rowBegin) {
   OpBuilder &builder = scope.builder;
   Value normed = layerNorm(scope, x, "layernorm_before", config.epsilon);
-  Value attended =
-      selfAttention(scope, normed, "attention.attention", config.heads, "attention.output.dense", rowBegin);
+  const std::string at = "attention.attention";
+  Value attended = selfAttention(scope, normed, {at + ".query", at + ".key", at + ".value"}, at, config.heads,
+                                 "attention.output.dense", rowBegin);
   x = arith::AddFOp::create(builder, scope.at("attention.output.dense"), x, attended);
   normed = layerNorm(scope, x, "layernorm_after", config.epsilon);
   Value narrow = feedForward(scope, normed, "intermediate.dense", config.activation, "output.dense");

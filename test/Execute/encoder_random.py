@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Compiles random models of encoder families, runs them and compares them with test/Reference/numpy/encoder_families.py.
+
+    encoder_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
+    encoder_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
+
+Each family and head runs on batches of unequal lengths, and on one text that fills all positions. Relative L2 of every output against float64
+over the stored weights; compiled code must give the same bits with 1, 2 and 7 threads. Prints "N passed, N failed"; exit status 1 if any
+failed.
+"""
+
+import argparse
+import os
+import sys
+
+import numpy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
+
+import encoder_families  # noqa: E402
+import encoders  # noqa: E402
+import random_models  # noqa: E402
+
+SEED = 7
+HEADS = ("Model", "ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
+ODD = {"num_labels": 5, "pad_token_id": 3}
+
+# name -> (configuration, storage of the weights)
+CASES = {f"{kind}-{head.removeprefix('For')}": (encoder_families.small(kind, head, **(ODD if "Classification" in head else {})), "F32")
+         for kind in ("roberta", "distilbert", "electra") for head in HEADS}
+for kind in ("xlm-roberta", "camembert"):
+    CASES[f"{kind}-MaskedLM"] = encoder_families.small(kind, "ForMaskedLM"), "F32"
+for kind in encoder_families.FAMILIES:
+    CASES[f"{kind}-bf16"] = encoder_families.small(kind, "ForSequenceClassification"), "BF16"
+CASES["electra-as-wide"] = encoder_families.small("electra", "ForMaskedLM", embedding_size=48, hidden_act="relu"), "F32"
+CASES["distilbert-relu"] = encoder_families.small("distilbert", "ForMaskedLM", activation="relu"), "F32"
+CASES["roberta-one-type"] = encoder_families.small("roberta", "ForMaskedLM", type_vocab_size=1), "F32"
+
+FEW = ("roberta-MaskedLM", "distilbert-SequenceClassification", "electra-MaskedLM", "xlm-roberta-bf16", "camembert-bf16", "roberta-bf16", "distilbert-bf16",
+       "electra-bf16", "xlm-roberta-MaskedLM", "camembert-MaskedLM")
+
+
+def expected(model, ids, lengths):
+    """Every output of the batch, NaN behind a row's end."""
+    outputs = {}
+    for row, length in enumerate(lengths):
+        for name, values in model.forward(ids[row, :length]).items():
+            whole = name in ("sentence_embedding", "pooler_output") or model.settings["head"].endswith("SequenceClassification")
+            shape = (len(lengths), *values.shape) if whole else (*ids.shape, *values.shape[1:])
+            place = outputs.setdefault(name, numpy.full(shape, numpy.nan))
+            place[row if whole else (row, slice(length))] = values
+    return outputs
+
+
+def check(name, options, directory):
+    source, (config, dtype) = os.path.join(directory, "model"), CASES[name]
+    model = encoder_families.make(source, config, SEED, dtype)
+    most = config["max_position_embeddings"] - (config["pad_token_id"] + 1 if model.settings["first"] else 0)
+    command = random_models.program(options, source, directory, ())
+    worst, random = 0.0, numpy.random.RandomState(3)
+    for label, lengths in (("ragged", (13, 61, 1, 33)), ("whole", (most,))):
+        ids = random.randint(0, config["vocab_size"], (len(lengths), max(lengths))).astype(numpy.int64)
+        inputs = {"input_ids": ids}
+        if len(lengths) > 1:
+            inputs["attention_mask"] = (numpy.arange(ids.shape[1])[None] < numpy.array(lengths)[:, None]).astype(numpy.int64)
+        wanted = expected(model, ids, lengths)
+        worst = max(worst, encoders.check_batch(options, command, label, directory, inputs, wanted, random_models.TOLERANCE[dtype]))
+    return worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    random_models.main(parser, CASES, FEW, check)
+
+
+if __name__ == "__main__":
+    main()
