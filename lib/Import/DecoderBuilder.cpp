@@ -2,11 +2,11 @@
 #include "lib/Import/DecoderBuilder.h"
 #include "lib/Import/Decoder.h"
 #include "lib/Import/DecoderParts.h"
+#include "lib/Import/LayerBuilder.h"
 #include "lib/Import/LayerStack.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <bit>
 #include <cmath>
-#include <map>
 
 using namespace mlir;
 using namespace rapt;
@@ -50,33 +50,20 @@ Value buildEmbedding(const Scope &top, const DecoderSpec &spec, DecoderModule &d
   return embedding.norm.empty() ? x : normalize(top, x, embedding.norm, spec.norm);
 }
 
-/// Cosines and sines of each of the attention's tables, in turn.
-SmallVector<Value> buildRotation(const Scope &top, const AttentionSpec &attention, DecoderModule &decoder) {
-  SmallVector<Value> tables;
-  if (attention.rotary.empty())
-    return tables;
-  OpBuilder &builder = top.builder;
-  Location loc = top.at("rotary_emb");
-  Rows rows = decoder.rows();
-  Value positions = attn::PositionsOp::create(builder, loc, decoder.tokens(), rows.rowBegin, rows.past);
-  for (const RotaryFrequencies &rotary : attention.rotary) {
-    auto pairs = RankedTensorType::get({ShapedType::kDynamic, int64_t(rotary.values.size())}, builder.getF32Type());
-    auto table = attn::RotaryTableOp::create(builder, loc, pairs, pairs, positions, rotary.values,
-                                             llvm::APFloat(rotary.magnitude));
-    tables.append({table.getCosines(), table.getSines()});
-  }
-  return tables;
-}
+constexpr size_t rotationBegin = 3; // of the arguments that all layers share, behind the rows
 
-/// Numbers that are equal for layers of one function: those with the same window and the same rotation.
-std::vector<unsigned> numberKinds(const DecoderSpec &spec) {
-  std::map<std::pair<std::optional<int64_t>, std::optional<unsigned>>, unsigned> numbers;
-  std::vector<unsigned> kinds;
-  for (int64_t layer = 0; layer < spec.layers; ++layer) {
-    std::pair kind{spec.attention.windowOf(layer), spec.attention.rotaryOf(layer)};
-    kinds.push_back(numbers.try_emplace(kind, numbers.size()).first->second);
-  }
-  return kinds;
+/// One layer: x [tokens, width] and the cache to those after it.
+SmallVector<Value> buildBlock(const Scope &scope, const DecoderSpec &spec, ValueRange state, ValueRange shared) {
+  Value cache = state[1];
+  auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                 std::optional<int64_t> window) -> Mixed {
+    const Rows rows{shared[0], shared[1], shared[2]};
+    CausalAttention attention = causalAttention(scope, loc, queryKeyValue, scale, cache, rows, window);
+    cache = attention.cache;
+    return {attention.result, attention.op};
+  };
+  Value x = buildLayer(scope, spec, state[0], shared.drop_front(rotationBegin), mix);
+  return {x, cache};
 }
 
 /// Logits of the wanted tokens, from what the last layer gives of all.
@@ -107,12 +94,12 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Decoder
   Rows rows = decoder.rows();
   Value state[] = {buildEmbedding(top, spec, decoder), decoder.cache()};
   SmallVector<Value> shared{rows.rowBegin, rows.past, rows.table};
-  llvm::append_range(shared, buildRotation(top, spec.attention, decoder));
+  llvm::append_range(shared, buildRotation(top, spec.attention, decoder.tokens(), rows.rowBegin, rows.past));
   LayerStack stack{.stack = {spec.layers}, .kinds = numberKinds(spec), .state = state, .shared = shared};
   Expected<SmallVector<Value>> last =
       buildLayerStack(builder, decoder.entry(), parameters, stack,
                       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
-                        return buildDecoderBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried, others);
+                        return buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried, others);
                       });
   if (!last)
     return last.error();

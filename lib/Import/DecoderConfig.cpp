@@ -125,8 +125,19 @@ void importing::readRotary(const DecoderSource &source, DecoderSpec &spec, const
                        source.model.modelType() + " family");
   spec.attention.rotary.push_back(readRotaryFrequencies(source.config, spec.attention.headDim,
                                                         {spec.positions, source.longest(spec.positions)}, keys));
+  spec.attention.growth = spec.attention.rotary.back().growth;
   if (const std::string &note = spec.attention.rotary.back().note; !note.empty())
     source.model.warn(shownPath(source.config.file()) + ": " + note);
+}
+
+void importing::readRotaryByLayer(const DecoderSource &source, StackSpec &spec, int64_t positions,
+                                  const std::vector<bool> &windowed, const std::array<RotaryKeys, 2> &keys) {
+  AttentionSpec &attention = spec.attention;
+  for (RotaryFrequencies &table :
+       readRotaryByLayerType(source.config, attention.headDim, {positions, source.longest(positions)}, keys))
+    attention.rotary.push_back(std::move(table));
+  for (bool isWindowed : windowed)
+    attention.rotaryOfLayer.push_back(isWindowed ? 1 : 0);
 }
 
 std::optional<std::vector<bool>> importing::readLayerTypes(ConfigReader &config, int64_t layers) {
@@ -153,8 +164,9 @@ static bool any(const std::vector<bool> &layers) {
   return std::find(layers.begin(), layers.end(), true) != layers.end();
 }
 
-void importing::setWindows(DecoderSpec &spec, const std::vector<bool> &windowed, std::optional<int64_t> window) {
-  if (!window || *window >= spec.positions || !any(windowed))
+void importing::setWindows(StackSpec &spec, int64_t positions, const std::vector<bool> &windowed,
+                           std::optional<int64_t> window) {
+  if (!window || *window >= positions || !any(windowed))
     return;
   spec.attention.windows.resize(spec.layers);
   for (int64_t layer = 0; layer < spec.layers; ++layer)
@@ -174,7 +186,7 @@ void importing::readWindowOfAll(const DecoderSource &source, DecoderSpec &spec, 
   if (std::optional<std::vector<bool>> types = readLayerTypes(source.config, spec.layers); types && *types != windowed)
     source.config.fail(std::string("layer_types must be ") + (window ? "sliding_attention" : "full_attention") +
                        " for every layer, as sliding_window is " + (window ? std::to_string(*window) : "null"));
-  setWindows(spec, windowed, window);
+  setWindows(spec, spec.positions, windowed, window);
 }
 
 void importing::readWindowByLayer(const DecoderSource &source, DecoderSpec &spec) {
@@ -189,7 +201,7 @@ void importing::readWindowByLayer(const DecoderSource &source, DecoderSpec &spec
   if (types && any(windowed) && !(isUsed && window))
     config.fail("layer_types has sliding_attention, but use_sliding_window is false or sliding_window is null");
   if (isUsed)
-    setWindows(spec, windowed, window);
+    setWindows(spec, spec.positions, windowed, window);
 }
 
 void importing::refuseWindows(const DecoderSource &source, const DecoderSpec &spec) {

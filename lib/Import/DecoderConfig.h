@@ -50,6 +50,10 @@ double readClip(huggingface::ConfigReader &config, const char *key);
 /// Adds the table of rotary embedding that the config describes.
 void readRotary(const DecoderSource &source, DecoderSpec &spec, const RotaryKeys &keys = {});
 
+/// Adds a table for layers without a window, and one for those with it.
+void readRotaryByLayer(const DecoderSource &source, StackSpec &spec, int64_t positions,
+                       const std::vector<bool> &windowed, const std::array<RotaryKeys, 2> &keys);
+
 /// Whether layer_types gives each layer a window; nothing without the key.
 std::optional<std::vector<bool>> readLayerTypes(huggingface::ConfigReader &config, int64_t layers);
 
@@ -57,7 +61,7 @@ std::optional<std::vector<bool>> readLayerTypes(huggingface::ConfigReader &confi
 std::optional<int64_t> readWindow(huggingface::ConfigReader &config, std::optional<int64_t> usual);
 
 /// Gives those layers a window, unless it holds all positions.
-void setWindows(DecoderSpec &spec, const std::vector<bool> &windowed, std::optional<int64_t> window);
+void setWindows(StackSpec &spec, int64_t positions, const std::vector<bool> &windowed, std::optional<int64_t> window);
 
 /// Reads sliding_window of a family where it is of all layers; `usual` without the key, none where it is null.
 void readWindowOfAll(const DecoderSource &source, DecoderSpec &spec, std::optional<int64_t> usual);

@@ -1,95 +1,14 @@
 //===- DecoderSpec.h - The specification of a decoder --------------------*- C++ -*-===//
 //
-// A family of decoders is data: sizes, norms, attention, feed-forward, residuals,
-// embedding, head, and the names of the tensors. A family's file reads it from
-// config.json; buildDecoder (DecoderBuilder.h) makes the module of any of them.
+// A family of decoders is data: a stack of layers, embedding, head, and the names of
+// the tensors. A family's file reads it from config.json; importDecoder
+// (DecoderBuilder.h) makes the module of any of them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "dialect/Attn/AttnOps.h"
-#include "lib/Import/NormSpec.h"
-#include "lib/Import/RotaryFrequencies.h"
-#include <array>
-#include <string>
-#include <vector>
+#include "lib/Import/StackSpec.h"
 
 namespace rapt::importing {
-
-/// Norms of queries and keys, before rotation.
-struct QueryKeyNormSpec {
-  enum Extent : uint8_t {
-    Head, ///< each head alone, with one weight [channels] for all
-    All   ///< all heads together, with a weight [heads * channels]
-  };
-  NormSpec norm;
-  Extent extent = Head;
-  std::string query = "self_attn.q_norm", key = "self_attn.k_norm"; ///< parts of a layer
-};
-
-/// Rows of a weight that has queries, keys and values in one tensor.
-enum class Packing : uint8_t {
-  None,  ///< three tensors
-  Rows,  ///< all queries, then all keys, then all values
-  Groups ///< for each key/value head: its query heads, its key, its value
-};
-
-/// Attention of a layer. Parts are names behind the layer's path, without ".weight".
-struct AttentionSpec {
-  int64_t heads = 0, kvHeads = 0, headDim = 0;
-  Packing packing = Packing::None;
-  std::array<std::string, 3> parts = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
-  std::string packed; ///< the part where they are packed
-  std::string out = "self_attn.o_proj";
-  std::string location = "self_attn"; ///< names ops of no weight
-  bool hasBias = false;               ///< of queries, keys and values
-  bool hasOutBias = false;
-  double scale = 1;             ///< of scores
-  bool isScaledByLayer = false; ///< the scale of layer i is scale / (i + 1)
-  double softCap = 0;           ///< c of c * tanh(score / c); 0: none
-  double clip = 0;              ///< queries, keys and values are within [-clip, clip]; 0: any
-  std::optional<QueryKeyNormSpec> norm;
-  std::vector<float> slopes; ///< of ALiBi, one for each query head; empty: none
-
-  /// Tables of rotary embedding, and which of them each layer uses, the first one where that list is empty. A layer of
-  /// none does not rotate.
-  std::vector<RotaryFrequencies> rotary;
-  std::vector<std::optional<unsigned>> rotaryOfLayer;
-  bool isInterleaved = false; ///< channels 2i and 2i + 1 are a pair, instead of i and i + half
-
-  std::vector<std::optional<int64_t>> windows; ///< keys that a query of each layer sees; empty: all of them
-
-  std::optional<unsigned> rotaryOf(int64_t layer) const {
-    if (rotary.empty())
-      return std::nullopt;
-    return rotaryOfLayer.empty() ? 0 : rotaryOfLayer[layer];
-  }
-  std::optional<int64_t> windowOf(int64_t layer) const { return windows.empty() ? std::nullopt : windows[layer]; }
-  int64_t queryColumns() const { return heads * headDim; }
-  int64_t keyColumns() const { return kvHeads * headDim; }
-};
-
-struct FeedForwardSpec {
-  int64_t inner = 0;
-  attn::ActivationKind activation = attn::ActivationKind::silu;
-  bool isGated = true;
-  std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
-  std::string packed; ///< the part that has the gate's rows, then those of up; empty: two tensors
-  bool hasBias = false, hasDownBias = false;
-};
-
-/// How a layer adds attention and feed-forward to its input. A norm without a name is none.
-struct ResidualSpec {
-  enum Scheme : uint8_t {
-    Sequential, ///< y = x + attention(x); y + feedForward(y)
-    Parallel    ///< x + attention(x) + feedForward(x)
-  };
-  Scheme scheme = Sequential;
-  /// Before each part. A parallel feed-forward without one reads attention's.
-  std::string beforeAttention = "input_layernorm", beforeFeedForward = "post_attention_layernorm";
-  std::string afterAttention, afterFeedForward; ///< of what a part gives, before it is added
-  std::string ofAttentionSum, ofFeedForwardSum; ///< of x plus what a part gives
-  double scale = 1;                             ///< times what a part gives, which then has no norm
-};
 
 struct EmbeddingSpec {
   std::string table = "embed_tokens"; ///< without ".weight", as all parts
@@ -111,19 +30,13 @@ struct HeadSpec {
 };
 
 /// A decoder. The defaults are those of most families.
-struct DecoderSpec {
-  int64_t width = 0, layers = 0, vocabulary = 0, positions = 0;
+struct DecoderSpec : StackSpec {
+  int64_t vocabulary = 0, positions = 0;
   std::string positionsKey = "max_position_embeddings"; ///< as messages name the bound of a learned table
-  NormSpec norm;
-  AttentionSpec attention;
-  FeedForwardSpec feedForward;
-  ResidualSpec residual;
   EmbeddingSpec embedding;
   HeadSpec head;
-  bool isConv1D = false;                                ///< weights of layers are [in, out]
   std::array<std::string, 2> prefixes = {"model.", ""}; ///< of all tensors but the head's, the usual one first
-  std::string layer = "layers.{layer}.";
-  std::optional<int64_t> endToken; ///< where no file names one
+  std::optional<int64_t> endToken;                      ///< where no file names one
 };
 
 /// Slopes of attention with linear biases for any number of heads (Press et al. 2022): 2^(-bias * i / n), where n is

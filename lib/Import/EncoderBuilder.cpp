@@ -2,25 +2,54 @@
 #include "lib/Import/Encoder.h"
 #include "lib/Import/EncoderHeads.h"
 #include "lib/Import/Heads.h"
+#include "lib/Import/LayerBuilder.h"
 #include "lib/Import/LayerStack.h"
-#include "lib/Import/ParameterScope.h"
+#include "lib/Import/RelativeBias.h"
+#include "lib/Import/StackParameters.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
 using huggingface::Init;
 
+/// The names of bert's parts: post-norm layers whose matmuls have biases.
+static void setBertParts(EncoderSpec &spec) {
+  spec.layer = "encoder.layer.{layer}.";
+  spec.norm = {.kind = NormSpec::Layer, .epsilon = 1e-12, .hasBias = true};
+  spec.attention.parts = {"attention.self.query", "attention.self.key", "attention.self.value"};
+  spec.attention.out = "attention.output.dense";
+  spec.attention.location = "attention.self";
+  spec.attention.hasBias = spec.attention.hasOutBias = true;
+  spec.feedForward = {.activation = attn::ActivationKind::gelu,
+                      .isGated = false,
+                      .up = "intermediate.dense",
+                      .down = "output.dense",
+                      .hasBias = true,
+                      .hasDownBias = true};
+  spec.residual = {.beforeAttention = "",
+                   .beforeFeedForward = "",
+                   .ofAttentionSum = "attention.output.LayerNorm",
+                   .ofFeedForwardSum = "output.LayerNorm"};
+}
+
 EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const EncoderDefaults &defaults) {
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec;
   spec.width = config.getSize(defaults.width, 1, 1 << 16, defaults.usualWidth);
   spec.layers = config.getSize(defaults.layers, 1, 1 << 17, defaults.usualLayers);
-  spec.heads = config.getSize(defaults.heads, 1, 1 << 12, defaults.usualHeads);
-  spec.inner = config.getSize(defaults.inner, 1, 1 << 20, defaults.usualInner);
-  spec.positions = config.getSize("max_position_embeddings", 1, 1 << 24, defaults.positions);
+  setBertParts(spec);
+  AttentionSpec &attention = spec.attention;
+  attention.heads = attention.kvHeads = config.getSize(defaults.heads, 1, 1 << 12, defaults.usualHeads);
+  attention.headDim = std::max<int64_t>(1, spec.width / attention.heads);
+  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  spec.feedForward.inner = config.getSize(defaults.inner, 1, 1 << 20, defaults.usualInner);
+  spec.positions = config.getSize(defaults.positionsKey, 1, 1 << 24, defaults.positions);
   spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, defaults.vocabulary);
-  spec.activation = activationNamed(config.getEnum(defaults.activation, activationNames(), "gelu"));
+  if (!defaults.activation.names.front().empty())
+    spec.feedForward.activation = activationNamed(config.getEnum(defaults.activation, activationNames(), "gelu"));
   spec.isTied = config.getBool("tie_word_embeddings", true);
 
   using Head = EncoderHead;
@@ -28,13 +57,15 @@ EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const E
                                                  {"ForMaskedLM", Head::MaskedLM},
                                                  {"ForSequenceClassification", Head::SequenceClassification},
                                                  {"ForTokenClassification", Head::TokenClassification},
-                                                 {"ForQuestionAnswering", Head::QuestionAnswering}};
+                                                 {"ForQuestionAnswering", Head::QuestionAnswering},
+                                                 {"ForPreTraining", Head::Discriminator}};
   std::vector<std::string> names;
   std::vector<HeadName<Head>> heads;
   for (auto [name, head] : kinds)
     names.push_back(defaults.architecture + name);
   for (auto [name, kind] : llvm::zip_equal(names, kinds)) {
-    heads.push_back({name, kind.second});
+    if (kind.second != Head::Discriminator || defaults.hasDiscriminator)
+      heads.push_back({name, kind.second});
     if (kind.second == Head::MaskedLM)
       for (const std::string &further : defaults.pretraining)
         heads.push_back({further, Head::MaskedLM});
@@ -42,7 +73,7 @@ EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const E
   spec.head = readHead<Head>(model, heads, Head::None);
   const bool hasLabels = spec.head == Head::SequenceClassification || spec.head == Head::TokenClassification;
   spec.labels = hasLabels ? readLabelCount(config) : 0;
-  config.requireMultiple(defaults.width.names.front(), spec.width, defaults.heads.names.front(), spec.heads);
+  config.requireMultiple(defaults.width.names.front(), spec.width, defaults.heads.names.front(), attention.heads);
   for (const char *key : {"is_decoder", "add_cross_attention"})
     if (config.getBool(key, false))
       config.fail(std::string(key) + " is true: " + model.modelType() + " is supported as an encoder only");
@@ -51,62 +82,88 @@ EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const E
 
 namespace {
 
+constexpr const char *typesTable = "embeddings.token_type_embeddings";
+
 ParameterSet listParameters(const EncoderSpec &spec, const std::string &prefix) {
   ParameterSet parameters;
-  const int64_t narrow = spec.embeddingWidth(), first = spec.embedding.firstPosition;
-  auto table = [&](const std::string &part, int64_t rows) {
-    parameters.add("embeddings." + part, prefix + "embeddings." + part + ".weight", {rows, narrow}, Init::embedding());
+  const EncoderEmbeddingSpec &embedding = spec.embedding;
+  const int64_t narrow = spec.embeddingWidth(), first = embedding.firstPosition;
+  auto table = [&](const std::string &symbol, int64_t rows) {
+    parameters.add(symbol, prefix + symbol + ".weight", {rows, narrow}, Init::embedding());
   };
-  table("word_embeddings", spec.vocabulary);
+  table(embedding.words, spec.vocabulary);
   // Rows ahead of the first position are those of padding, which no text has.
-  const std::string positions = "embeddings.position_embeddings";
-  parameters.addTransformed(positions,
-                            {prefix + positions + ".weight",
-                             {spec.positions + first, narrow},
-                             {artifact::Slice{0, first, spec.positions + first}}},
-                            Init::embedding());
-  if (spec.embedding.types)
-    table("token_type_embeddings", spec.embedding.types);
+  if (!embedding.positions.empty())
+    parameters.addTransformed(embedding.positions,
+                              {prefix + embedding.positions + ".weight",
+                               {spec.positions + first, narrow},
+                               {artifact::Slice{0, first, spec.positions + first}}},
+                              Init::embedding());
+  if (embedding.types)
+    table(typesTable, embedding.types);
   ParameterScope top{parameters, prefix, {}, {}, spec.normNames};
-  top.layerNorm("embeddings.LayerNorm", narrow);
+  addNorm(top, embedding.norm, spec.norm, narrow);
   if (narrow != spec.width)
-    top.dense(spec.embedding.projection, spec.width, narrow);
-  const EncoderLayerSpec &parts = spec.layer;
-  ParameterScope layer{parameters, prefix + parts.path, {}, Stack{spec.layers}, spec.normNames};
-  for (const std::string &part : parts.attention)
-    layer.dense(part, spec.width, spec.width);
-  layer.dense(parts.out, spec.width, spec.width);
-  layer.layerNorm(parts.attentionNorm, spec.width);
-  layer.dense(parts.up, spec.inner, spec.width);
-  layer.dense(parts.down, spec.width, spec.inner);
-  layer.layerNorm(parts.norm, spec.width);
+    top.dense(embedding.projection, spec.width, narrow);
+  if (spec.relativeBias)
+    parameters.addTable(spec.relativeBias->table, prefix + spec.relativeBias->table + ".weight",
+                        {spec.relativeBias->buckets, spec.attention.heads}, Init::embedding());
+  std::optional<Stack> stack;
+  if (!spec.sharesLayers)
+    stack = Stack{spec.layers};
+  addLayers(spec, {parameters, prefix + spec.layer, {}, stack, spec.normNames});
+  addNorm(top, spec.finalNorm, spec.norm, spec.width);
   addEncoderHead(parameters, spec, prefix);
   return parameters;
-}
-
-/// One block: x [tokens, width] to that after it.
-Value buildBlock(const Scope &scope, const EncoderSpec &spec, Value x, Value rowBegin) {
-  OpBuilder &builder = scope.builder;
-  const EncoderLayerSpec &parts = spec.layer;
-  Value attended = selfAttention(scope, x, parts.attention, parts.location, spec.heads, parts.out, rowBegin);
-  x = arith::AddFOp::create(builder, scope.at(parts.out), x, attended);
-  x = layerNorm(scope, x, parts.attentionNorm, spec.epsilon);
-  Value narrow = feedForward(scope, x, parts.up, spec.activation, parts.down);
-  x = arith::AddFOp::create(builder, scope.at(parts.down), x, narrow);
-  return layerNorm(scope, x, parts.norm, spec.epsilon);
 }
 
 /// The embeddings' sum, normalized; `types` null: there are none.
 Value buildEmbeddings(const Scope &top, const EncoderSpec &spec, Value ids, Value types, Value rowBegin) {
   OpBuilder &builder = top.builder;
+  const EncoderEmbeddingSpec &embedding = spec.embedding;
   Location loc = top.at("embeddings");
-  Value positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value());
-  Value x = embed(top, ids, "embeddings.word_embeddings");
+  Value positions;
+  if (!embedding.positions.empty())
+    positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value());
+  Value x = embed(top, ids, embedding.words);
   if (types)
-    x = arith::AddFOp::create(builder, loc, x, embed(top, types, "embeddings.token_type_embeddings"));
-  x = arith::AddFOp::create(builder, loc, x, embed(top, positions, "embeddings.position_embeddings"));
-  x = layerNorm(top, x, "embeddings.LayerNorm", spec.epsilon);
-  return spec.embeddingWidth() == spec.width ? x : dense(top, x, spec.embedding.projection);
+    x = arith::AddFOp::create(builder, loc, x, embed(top, types, typesTable));
+  if (positions)
+    x = arith::AddFOp::create(builder, loc, x, embed(top, positions, embedding.positions));
+  x = normalize(top, x, embedding.norm, spec.norm);
+  return spec.embeddingWidth() == spec.width ? x : dense(top, x, embedding.projection);
+}
+
+/// Keeps keys at most `window` positions ahead of a query or behind it.
+void keepNear(attn::AttentionOp attention, int64_t window) {
+  OpBuilder builder(attention.getContext());
+  Location loc = attention.getLoc();
+  SmallVector<Type> types(4, builder.getIndexType()); // b, h, q, kv
+  Block *mask = builder.createBlock(&attention.getMask(), {}, types, SmallVector<Location>(4, loc));
+  Value query = mask->getArgument(2), key = mask->getArgument(3);
+  Value most = arith::ConstantIndexOp::create(builder, loc, window);
+  auto isNear = [&](Value from, Value to) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, arith::SubIOp::create(builder, loc, from, to),
+                                 most);
+  };
+  Value behind = isNear(query, key), ahead = isNear(key, query);
+  attn::YieldOp::create(builder, loc, arith::AndIOp::create(builder, loc, behind, ahead).getResult());
+}
+
+/// One layer: x [tokens, width] to that after it. `shared` are the rows' begins, then the tables of rotary embedding.
+Value buildBlock(const Scope &scope, const EncoderSpec &spec, Value x, ValueRange shared) {
+  auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                 std::optional<int64_t> window) -> Mixed {
+    const std::optional<RelativeBiasSpec> &bias = spec.relativeBias;
+    Value table = bias ? scope.weight(bias->table) : Value();
+    attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared[0]);
+    if (window)
+      keepNear(op, *window);
+    if (bias)
+      addRelativeBias(scope, {bias->buckets, bias->maxDistance}, op, table);
+    return {op.getResult(), op};
+  };
+  return buildLayer(scope, spec, x, shared.drop_front(), mix);
 }
 
 Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const EncoderSpec &spec,
@@ -115,16 +172,20 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const Encoder
   Scope top{builder, parameters};
   Value types = spec.embedding.types ? encoder.input(0) : Value();
   Value state[] = {buildEmbeddings(top, spec, encoder.ids(), types, encoder.rowBegin())};
-  Value shared[] = {encoder.rowBegin()};
-  LayerStack stack{.stack = {spec.layers}, .state = state, .shared = shared};
+  SmallVector<Value> shared{encoder.rowBegin()};
+  llvm::append_range(shared, buildRotation(top, spec.attention, encoder.ids(), encoder.rowBegin(), /*past=*/{}));
+  LayerStack stack{.stack = {spec.layers}, .kinds = numberKinds(spec), .state = state, .shared = shared};
   Expected<SmallVector<Value>> last = buildLayerStack(
       builder, encoder.entry(), parameters, stack,
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        return {buildBlock(Scope{inner, parameters, spec.layer.path, &layer}, spec, carried[0], others[0])};
+        return {buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried[0], others)};
       });
   if (!last)
     return last.error();
-  return encoder.finish(buildEncoderHead(top, spec, (*last)[0], encoder.rowBegin()));
+  Value x = (*last)[0];
+  if (!spec.finalNorm.empty())
+    x = normalize(top, x, spec.finalNorm, spec.norm);
+  return encoder.finish(buildEncoderHead(top, spec, x, encoder.rowBegin()));
 }
 
 } // namespace
@@ -144,12 +205,12 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
       return modules.error();
     spec.sentence = *modules;
   }
-  const std::string prefix = model.choosePrefix({spec.prefix, ""}, "embeddings.word_embeddings.weight");
-  if (model.tensors().find(prefix + "embeddings.LayerNorm.gamma"))
+  const std::string prefix = model.choosePrefix({spec.prefix, ""}, spec.embedding.words + ".weight");
+  if (model.tensors().find(prefix + spec.embedding.norm + ".gamma"))
     spec.normNames = {"gamma", "beta"};
   // A base model may have been saved without its pooler; one without weights has it.
-  const bool hasTable = model.tensors().find(prefix + "embeddings.word_embeddings.weight"),
-             hasPooler = !hasTable || model.tensors().find(prefix + spec.classifier.dense + ".weight");
+  const bool hasTable = model.tensors().find(prefix + spec.embedding.words + ".weight"),
+             hasPooler = !hasTable || model.tensors().find(prefix + spec.classifier.transform.dense + ".weight");
   const bool classifies = spec.head == EncoderHead::SequenceClassification && spec.classifier.isPooler;
   spec.hasPooler = classifies || (spec.head == EncoderHead::None && spec.mayPool && hasPooler);
   ParameterSet parameters = listParameters(spec, prefix);
@@ -160,9 +221,9 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
                    .task = taskOf(spec.head),
                    .layers = spec.layers,
                    .hidden = spec.width,
-                   .heads = spec.heads,
-                   .kvHeads = spec.heads,
-                   .headDim = spec.width / spec.heads,
+                   .heads = spec.attention.heads,
+                   .kvHeads = spec.attention.heads,
+                   .headDim = spec.attention.headDim,
                    .vocabulary = spec.vocabulary,
                    .labels = spec.labels,
                    .positions = *positions};

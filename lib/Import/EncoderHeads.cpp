@@ -1,6 +1,6 @@
 //===- EncoderHeads.cpp - Heads of encoders of texts ---------------------------===//
 #include "lib/Import/EncoderHeads.h"
-#include "lib/Import/ParameterScope.h"
+#include "lib/Import/StackParameters.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 
@@ -9,34 +9,57 @@ using namespace rapt;
 using namespace rapt::importing;
 using huggingface::Init;
 
+/// The weights of a transform of `in` columns to `out`.
+static void addTransform(const ParameterScope &scope, const TransformSpec &transform, const NormSpec &norm, int64_t out,
+                         int64_t in) {
+  if (transform.dense.empty())
+    return;
+  scope.dense(transform.dense, out, in, transform.hasBias);
+  addNorm(scope, transform.norm, norm, out);
+}
+
 void importing::addEncoderHead(ParameterSet &parameters, const EncoderSpec &spec, const std::string &prefix) {
   const int64_t width = spec.width, narrow = spec.embeddingWidth();
   ParameterScope top{parameters, ""}, masked{parameters, spec.masked.path, {}, {}, spec.normNames};
   const ClassifierSpec &classifier = spec.classifier;
   if (spec.hasPooler)
-    ParameterScope{parameters, prefix}.dense(classifier.dense, width, width);
+    addTransform({parameters, prefix}, classifier.transform, spec.norm, width, width);
+  auto addTokenHead = [&](const TokenHeadSpec &head, int64_t columns) {
+    addTransform(top, head.transform, spec.norm, width, width);
+    top.dense(head.projection, columns, width);
+  };
   switch (spec.head) {
   case EncoderHead::None:
     break;
   case EncoderHead::MaskedLM:
-    masked.dense(spec.masked.dense, narrow, width);
-    masked.layerNorm(spec.masked.norm, narrow);
+    addTransform(masked, spec.masked.transform, spec.norm, narrow, width);
     parameters.add("predictions.bias", spec.masked.path + spec.masked.bias, {spec.vocabulary}, Init::bias());
     parameters.addHead("predictions.weight", spec.masked.path + spec.masked.weight, {spec.vocabulary, narrow},
-                       Init::weight(narrow), spec.isTied, "embeddings.word_embeddings");
+                       Init::weight(narrow), spec.isTied, spec.embedding.words);
     break;
   case EncoderHead::SequenceClassification:
     if (!classifier.isPooler)
-      top.dense(classifier.dense, width, width);
-    top.dense(classifier.classifier, spec.labels, width);
+      addTransform(top, classifier.transform, spec.norm, width, width);
+    top.dense(classifier.projection, spec.labels, width);
     break;
   case EncoderHead::TokenClassification:
-    top.dense("classifier", spec.labels, width);
+    addTokenHead(spec.tokens, spec.labels);
     break;
   case EncoderHead::QuestionAnswering:
-    top.dense("qa_outputs", 2, width);
+    addTokenHead(spec.spans, 2);
+    break;
+  case EncoderHead::Discriminator:
+    addTokenHead(spec.discriminator, 1);
     break;
   }
+}
+
+static Value applyTransform(const Scope &top, const TransformSpec &transform, const NormSpec &norm, Value x) {
+  if (transform.dense.empty())
+    return x;
+  x = dense(top, x, transform.dense);
+  x = attn::ActivationOp::create(top.builder, top.at(transform.dense), transform.activation, x);
+  return transform.norm.empty() ? x : normalize(top, x, transform.norm, norm);
 }
 
 /// Pools the last layer's states as sentence-transformers does: a vector for each text, [rows, width].
@@ -60,19 +83,23 @@ static Value buildSentenceEmbedding(const Scope &top, const EncoderSpec &spec, V
                                  /*columns=*/nullptr);
 }
 
-/// activation(dense(x)) of each text's first token, [rows, width].
+/// The classifier's transform of each text, [rows, width].
 static Value buildPooled(const Scope &top, const EncoderSpec &spec, Value x, Value rowBegin) {
   OpBuilder &builder = top.builder;
   const ClassifierSpec &classifier = spec.classifier;
-  Location loc = top.at(classifier.isPooler ? "pooler" : classifier.dense);
+  Location loc = top.at(classifier.isPooler ? "pooler" : classifier.transform.dense);
   auto type = tensorOf({ShapedType::kDynamic, spec.width}, builder.getF32Type());
-  Value first = attn::PoolRowsOp::create(builder, loc, type, attn::PoolingKind::first, x, rowBegin);
-  first = dense(top, first, classifier.dense);
-  return attn::ActivationOp::create(builder, loc, classifier.activation, first);
+  Value pooled = attn::PoolRowsOp::create(builder, loc, type, classifier.pooling, x, rowBegin);
+  return applyTransform(top, classifier.transform, spec.norm, pooled);
 }
 
 SmallVector<Value> importing::buildEncoderHead(const Scope &top, const EncoderSpec &spec, Value x, Value rowBegin) {
-  OpBuilder &builder = top.builder;
+  auto tokens = [&](const TokenHeadSpec &head) {
+    return dense(top, applyTransform(top, head.transform, spec.norm, x), head.projection);
+  };
+  auto column = [&](const TokenHeadSpec &head, Value all, int64_t i) -> Value {
+    return attn::ColumnOp::create(top.builder, top.at(head.projection), all, i);
+  };
   switch (spec.head) {
   case EncoderHead::None: {
     SmallVector<Value> outputs{x, buildSentenceEmbedding(top, spec, x, rowBegin)};
@@ -81,22 +108,20 @@ SmallVector<Value> importing::buildEncoderHead(const Scope &top, const EncoderSp
     return outputs;
   }
   case EncoderHead::MaskedLM: {
-    const MaskedLMSpec &masked = spec.masked;
-    Value transformed = dense(top, x, masked.dense);
-    transformed = attn::ActivationOp::create(builder, top.at(masked.dense), masked.activation, transformed);
-    transformed = layerNorm(top, transformed, masked.norm, spec.epsilon);
+    Value transformed = applyTransform(top, spec.masked.transform, spec.norm, x);
     Value table = top.weight(top.parameters.head());
     return {project(top, transformed, table, "cls.predictions", top.weight("predictions.bias"))};
   }
   case EncoderHead::SequenceClassification:
-    return {dense(top, buildPooled(top, spec, x, rowBegin), spec.classifier.classifier)};
+    return {dense(top, buildPooled(top, spec, x, rowBegin), spec.classifier.projection)};
   case EncoderHead::TokenClassification:
-    return {dense(top, x, "classifier")};
+    return {tokens(spec.tokens)};
   case EncoderHead::QuestionAnswering: {
-    Value both = dense(top, x, "qa_outputs");
-    auto column = [&](int64_t i) -> Value { return attn::ColumnOp::create(builder, top.at("qa_outputs"), both, i); };
-    return {column(0), column(1)};
+    Value both = tokens(spec.spans);
+    return {column(spec.spans, both, 0), column(spec.spans, both, 1)};
   }
+  case EncoderHead::Discriminator:
+    return {column(spec.discriminator, tokens(spec.discriminator), 0)};
   }
   llvm_unreachable("every head is handled");
 }
@@ -121,6 +146,8 @@ SmallVector<EntryBuffer> importing::listEncoderOutputs(Builder builder, const En
     return {{"logits", wide(spec.labels), {"tokens"}}};
   case EncoderHead::QuestionAnswering:
     return {{"start_logits", tensorOf({any}, f32), {"tokens"}}, {"end_logits", tensorOf({any}, f32), {"tokens"}}};
+  case EncoderHead::Discriminator:
+    return {{"logits", tensorOf({any}, f32), {"tokens"}}};
   }
   llvm_unreachable("every head is handled");
 }
@@ -137,6 +164,8 @@ std::string importing::taskOf(EncoderHead head) {
     return "token-classification";
   case EncoderHead::QuestionAnswering:
     return "question-answering";
+  case EncoderHead::Discriminator:
+    return "token-classification";
   }
   llvm_unreachable("every head is handled");
 }

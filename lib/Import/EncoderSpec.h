@@ -1,13 +1,13 @@
 //===- EncoderSpec.h - The specification of an encoder of texts ----------*- C++ -*-===//
 //
-// A family of post-norm encoders is data: sizes, the names of its parts, and its heads. A
-// family's file reads it from config.json; importEncoder makes the module of any of them.
+// A family of encoders is data: a stack of layers, embedding, and heads. A family's file
+// reads it from config.json; importEncoder makes the module of any of them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "dialect/Attn/AttnOps.h"
 #include "lib/Import/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Import/Import.h"
+#include "lib/Import/StackSpec.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <array>
 #include <string>
@@ -15,52 +15,74 @@
 
 namespace rapt::importing {
 
-enum class EncoderHead : uint8_t { None, MaskedLM, SequenceClassification, TokenClassification, QuestionAnswering };
-
-/// Parts of a layer, which are names behind its path.
-struct EncoderLayerSpec {
-  std::string path = "encoder.layer.{layer}.";
-  std::array<std::string, 3> attention = {"attention.self.query", "attention.self.key", "attention.self.value"};
-  std::string location = "attention.self"; ///< names ops of no weight
-  std::string out = "attention.output.dense", attentionNorm = "attention.output.LayerNorm";
-  std::string up = "intermediate.dense", down = "output.dense", norm = "output.LayerNorm";
+enum class EncoderHead : uint8_t {
+  None,
+  MaskedLM,
+  SequenceClassification,
+  TokenClassification,
+  QuestionAnswering,
+  Discriminator ///< one logit for each token: whether another model wrote it
 };
 
 /// Words, positions and types, whose sum is normalized and made as wide as the layers.
 struct EncoderEmbeddingSpec {
-  int64_t width = 0;         ///< 0: that of the layers
-  int64_t types = 0;         ///< 0: none
-  int64_t firstPosition = 0; ///< rows of the table ahead of position 0
-  std::string projection;    ///< where the width differs from that of the layers
+  std::string words = "embeddings.word_embeddings", norm = "embeddings.LayerNorm";
+  std::string positions = "embeddings.position_embeddings"; ///< empty: none
+  int64_t width = 0;                                        ///< 0: that of the layers
+  int64_t types = 0;                                        ///< 0: none
+  int64_t firstPosition = 0;                                ///< rows of the table ahead of position 0
+  std::string projection;                                   ///< where the width differs from that of the layers
 };
 
-/// Masked language modeling: norm(activation(dense(x))) times the words' table, which may have a projection's width.
+/// Biases of scores by distance, which all layers share.
+struct RelativeBiasSpec {
+  std::string table; ///< [buckets, heads]
+  int64_t buckets = 32, maxDistance = 128;
+};
+
+/// norm(activation(dense(x))), ahead of a head's projection; without `dense` it is x.
+struct TransformSpec {
+  std::string dense;
+  attn::ActivationKind activation = attn::ActivationKind::gelu;
+  std::string norm = {}; ///< empty: none
+  bool hasBias = true;   ///< of `dense`
+};
+
+/// Masked language modeling: transform(x) times the words' table, which may have a projection's width.
 struct MaskedLMSpec {
   std::string path = "cls.predictions."; ///< of all tensors
-  std::string dense = "transform.dense", norm = "transform.LayerNorm";
+  TransformSpec transform = {.dense = "transform.dense", .norm = "transform.LayerNorm"};
   std::string bias = "bias", weight = "decoder.weight";
-  attn::ActivationKind activation = attn::ActivationKind::gelu;
 };
 
-/// Classes of a text from its first token: classifier(activation(dense(x))).
+/// Numbers of each token: projection(transform(x)).
+struct TokenHeadSpec {
+  TransformSpec transform;
+  std::string projection;
+};
+
+/// Classes of a text: projection(transform(x)) of its first token, or of the mean.
 struct ClassifierSpec {
-  std::string dense = "pooler.dense", classifier = "classifier"; ///< `dense` has the transformer's prefix or none
-  bool isPooler = true;                                          ///< `dense` is the transformer's pooler
-  attn::ActivationKind activation = attn::ActivationKind::tanh;
+  TransformSpec transform = {.dense = "pooler.dense", .activation = attn::ActivationKind::tanh};
+  std::string projection = "classifier";
+  bool isPooler = true; ///< the transform is the transformer's pooler
+  attn::PoolingKind pooling = attn::PoolingKind::first;
 };
 
-struct EncoderSpec {
-  int64_t width = 0, layers = 0, heads = 0, inner = 0, positions = 0, vocabulary = 0, labels = 0;
-  double epsilon = 1e-12;
-  attn::ActivationKind activation = attn::ActivationKind::gelu;
+/// An encoder. readEncoder sets the names that bert has.
+struct EncoderSpec : StackSpec {
+  int64_t positions = 0, vocabulary = 0, labels = 0;
   bool isTied = true;
-  bool mayPool = false; ///< the transformer alone may have a pooler
+  bool mayPool = false;      ///< the transformer alone may have a pooler
+  bool sharesLayers = false; ///< all layers have the same weights
   std::string prefix = "bert.";
-  EncoderHead head = EncoderHead::None;
-  EncoderLayerSpec layer;
+  std::string finalNorm; ///< behind the last layer; empty: none
   EncoderEmbeddingSpec embedding;
+  std::optional<RelativeBiasSpec> relativeBias;
+  EncoderHead head = EncoderHead::None;
   MaskedLMSpec masked;
   ClassifierSpec classifier;
+  TokenHeadSpec tokens = {.projection = "classifier"}, spans = {.projection = "qa_outputs"}, discriminator;
   std::vector<std::string_view> harmlessKeys, ignoredTensors;
 
   // Facts that importEncoder finds in the model's files.
@@ -71,16 +93,18 @@ struct EncoderSpec {
   int64_t embeddingWidth() const { return embedding.width ? embedding.width : width; }
 };
 
-/// A family's names of keys, and what its configuration class takes where the file has none.
+/// A family's names of keys, and what its configuration class takes where the file has none. An empty name is that of
+/// a key that the family reads itself.
 struct EncoderDefaults {
   std::string architecture; ///< "Bert" of BertModel and BertForMaskedLM
   huggingface::Keys width = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
-                    inner = "intermediate_size", activation = "hidden_act";
+                    inner = "intermediate_size", activation = "hidden_act", positionsKey = "max_position_embeddings";
   int64_t usualWidth = 768, usualLayers = 12, usualHeads = 12, usualInner = 3072, positions = 512, vocabulary = 30522;
   std::vector<std::string> pretraining; ///< further names of the class with the head of masked language modeling
+  bool hasDiscriminator = false;        ///< ForPreTraining is that head
 };
 
-/// Reads sizes, activation, head and labels.
+/// Reads sizes, activation, head and labels; layers, embedding and heads are those of bert.
 EncoderSpec readEncoder(huggingface::ModelDescription &model, const EncoderDefaults &defaults);
 
 /// The module of stage `imported` of an encoder; errors are those of the config, which `spec` was read from.

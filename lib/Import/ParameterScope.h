@@ -16,6 +16,8 @@ struct ParameterScope {
   std::array<std::string, 2> norm = {"weight", "bias"};
 
   void add(const std::string &name, std::vector<int64_t> shape, huggingface::Init init) const;
+  void add(const std::string &symbol, const std::string &tensor, std::vector<int64_t> shape,
+           huggingface::Init init) const;
 
   /// PART.weight [in, out] and PART.bias [out], a Conv1D.
   void linear(const std::string &part, int64_t in, int64_t out) const;
@@ -25,10 +27,6 @@ struct ParameterScope {
   void layerNorm(const std::string &part, int64_t width) const;
   /// PART.weight [width].
   void rmsNorm(const std::string &part, int64_t width) const;
-
-private:
-  void add(const std::string &symbol, const std::string &tensor, std::vector<int64_t> shape,
-           huggingface::Init init) const;
 };
 
 } // namespace rapt::importing

@@ -169,10 +169,10 @@ std::vector<unsigned> ParameterSet::sections(const Stack &stack) const {
 Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, const LayerRef *layer) const {
   const Weight *weight = find(symbol);
   assert(weight && !weight->runs.empty() && "no such weight, or resolve was not called");
-  assert(weight->stack.has_value() == (layer != nullptr) && "stacked weights are read by layer, others without");
+  assert((layer || !weight->stack) && "stacked weights are read by layer");
   const Run *run = &weight->runs.front();
   Value index;
-  if (layer) {
+  if (weight->stack) {
     while (layer->example >= run->first + run->count)
       ++run;
     index = layer->number;

@@ -61,7 +61,7 @@ public:
   /// For each layer of a stack a number that is the same for two layers exactly when they read the same parameters.
   std::vector<unsigned> sections(const Stack &stack) const;
 
-  /// Reads a weight; `layer` is null for one that exists once.
+  /// Reads a weight; `layer` may be null for one that exists once, which all layers share.
   mlir::Value read(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef symbol, const LayerRef *layer) const;
 
   bool contains(llvm::StringRef symbol) const { return find(symbol) != nullptr; }

@@ -93,10 +93,12 @@ struct Yarn {
   }
 };
 
-void readYarn(ConfigReader &config, ConfigReader &scaling, double theta, int64_t positions, RotaryFrequencies &rotary) {
+void readYarn(ConfigReader &config, ConfigReader &scaling, double theta, RotaryPositions positions,
+              RotaryFrequencies &rotary) {
   Yarn yarn;
-  yarn.original = double(readOriginalPositions(config, scaling, positions));
-  yarn.factor = scaling.getPositive("factor", mostFactor, double(positions) / yarn.original);
+  const int64_t original = readOriginalPositions(config, scaling, positions.most);
+  yarn.original = double(original);
+  yarn.factor = scaling.getPositive("factor", mostFactor, double(positions.most) / yarn.original);
   yarn.fast = scaling.getPositive("beta_fast", mostFactor, 32);
   yarn.slow = scaling.getPositive("beta_slow", mostFactor, 1);
   yarn.isTruncated = scaling.getBool("truncate", true);
@@ -106,6 +108,9 @@ void readYarn(ConfigReader &config, ConfigReader &scaling, double theta, int64_t
   auto magnitude = [&](double times) { return yarn.factor <= 1 ? 1 : 0.1 * times * std::log(yarn.factor) + 1; };
   const double usual = scale && allScale ? magnitude(scale) / magnitude(allScale) : magnitude(1);
   rotary.magnitude = float(scaling.getPositive("attention_factor", mostFactor, usual));
+  const double growth = scaling.getFloat("llama_4_scaling_beta", 0, mostFactor, 0);
+  if (growth && positions.longest > original)
+    rotary.growth = QueryGrowth{growth, original};
   if (theta <= 1)
     scaling.fail("rope_theta " + json::write(json::Value(theta)) + " must be above 1 for " +
                  scaling.nameOf("rope_type") + " yarn");
@@ -188,6 +193,7 @@ RotaryFrequencies readScaling(ConfigReader &config, ConfigReader &scaling, int64
                  " differs from the one outside, " + json::write(json::Value(theta)));
   RotaryKeys insideKeys{.share = "partial_rotary_factor", .isPartial = keys.isPartial};
   const int64_t rotated = countRotated(scaling, insideKeys, channels, readShare(scaling, insideKeys, share));
+  scaling.getRaw("max_position_embeddings"); // the one outside again
   std::string type = scaling.getEnum({"rope_type", "type"},
                                      {"default", "linear", "dynamic", "yarn", "llama3", "longrope", "su"}, "default");
   RotaryFrequencies rotary{plainFrequencies(inside, rotated)};
@@ -205,7 +211,7 @@ RotaryFrequencies readScaling(ConfigReader &config, ConfigReader &scaling, int64
   } else if (type == "dynamic") {
     readDynamic(scaling, positions.most);
   } else if (type == "yarn") {
-    readYarn(config, scaling, inside, positions.most, rotary);
+    readYarn(config, scaling, inside, positions, rotary);
   } else if (type == "longrope" || type == "su") {
     readLongRope(config, scaling, positions, rotary);
   }

@@ -5,12 +5,20 @@
 
 namespace rapt::importing {
 
+/// Scores of a query at position p are times 1 + factor * log(1 + floor(p / original)), which keeps attention sharp
+/// over long texts (Llama 4).
+struct QueryGrowth {
+  double factor;
+  int64_t original; ///< positions that the model saw before its context was stretched
+};
+
 /// The attributes of attn.rotary_table: channels / 2 frequencies in radians a position, rounded step by step as Hugging
 /// Face's inv_freq, which is f32, and the factor of cosines and sines.
 struct RotaryFrequencies {
   std::vector<float> values;
   float magnitude = 1;
-  std::string note = {}; ///< for the user; empty: none
+  std::string note = {};                  ///< for the user; empty: none
+  std::optional<QueryGrowth> growth = {}; ///< nothing where no sequence is longer than the original context
 };
 
 /// Positions that a config and the user ask for.

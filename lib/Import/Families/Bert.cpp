@@ -16,9 +16,9 @@ importing::importBert(mlir::MLIRContext &context, huggingface::ModelDescription 
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec = readEncoder(model, {.architecture = "Bert", .pretraining = {"BertForPreTraining"}});
   spec.embedding.types = config.getInt("type_vocab_size", 1, 1 << 16, 2);
-  spec.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
+  spec.norm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
   config.getEnum("position_embedding_type", {"absolute"}, "absolute");
-  spec.masked.activation = spec.activation;
+  spec.masked.transform.activation = spec.feedForward.activation;
   spec.mayPool = true;
   spec.harmlessKeys = {
       "attention_probs_dropout_prob",

@@ -67,8 +67,7 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   spec.embedding.table = "word_embeddings";
   spec.embedding.norm = "word_embeddings_layernorm";
   spec.head.norm = "ln_f";
-  if (config.getBool("apply_residual_connection_post_layernorm", false))
-    config.fail("apply_residual_connection_post_layernorm is true: residuals of norms are not supported");
+  spec.residual.isOfNorm = config.getBool("apply_residual_connection_post_layernorm", false);
   spec.endToken = 2;
   return spec;
 }

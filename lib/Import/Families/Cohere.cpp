@@ -4,6 +4,7 @@
 // rotation of neighboring channels, and scaled logits.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Families/Cohere.h"
 #include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
 
@@ -23,9 +24,9 @@ static const DecoderFamily family = {
     .ignoredTensors = {"*rotary_emb.inv_freq"},
 };
 
-static DecoderSpec readSpec(const DecoderSource &source) {
+DecoderSpec importing::readCohere(const DecoderSource &source, const std::string &architecture) {
   huggingface::ConfigReader &config = source.config;
-  DecoderSpec spec = readDecoder(source, {.architecture = "Cohere",
+  DecoderSpec spec = readDecoder(source, {.architecture = architecture,
                                           .keys = {.epsilon = "layer_norm_eps"},
                                           .width = 8192,
                                           .layers = 40,
@@ -38,12 +39,17 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   spec.norm.kind = NormSpec::Layer;
   spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);
   spec.attention.isInterleaved = true;
-  if (config.getBool("use_qk_norm", false))
-    config.fail("use_qk_norm is true: a norm of each head's own is not supported by the cohere family");
   spec.residual = {.scheme = ResidualSpec::Parallel, .beforeFeedForward = ""};
   spec.head.scale = config.getPositive("logit_scale", 1e6, 0.0625);
   readRotary(source, spec);
   spec.endToken = 255001;
+  return spec;
+}
+
+static DecoderSpec readSpec(const DecoderSource &source) {
+  DecoderSpec spec = readCohere(source, "Cohere");
+  if (source.config.getBool("use_qk_norm", false))
+    source.config.fail("use_qk_norm is true: a norm of each head's own is not supported by the cohere family");
   return spec;
 }
 

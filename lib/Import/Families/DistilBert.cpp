@@ -21,21 +21,21 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importDistilBert(mlir::ML
                                          .activation = "activation",
                                          .usualLayers = 6});
   spec.prefix = "distilbert.";
-  spec.layer = {.path = "transformer.layer.{layer}.",
-                .attention = {"attention.q_lin", "attention.k_lin", "attention.v_lin"},
-                .location = "attention",
-                .out = "attention.out_lin",
-                .attentionNorm = "sa_layer_norm",
-                .up = "ffn.lin1",
-                .down = "ffn.lin2",
-                .norm = "output_layer_norm"};
-  spec.masked = {.path = "",
-                 .dense = "vocab_transform",
-                 .norm = "vocab_layer_norm",
-                 .bias = "vocab_projector.bias",
-                 .weight = "vocab_projector.weight",
-                 .activation = spec.activation};
-  spec.classifier = {.dense = "pre_classifier", .isPooler = false, .activation = attn::ActivationKind::relu};
+  spec.layer = "transformer.layer.{layer}.";
+  spec.attention.parts = {"attention.q_lin", "attention.k_lin", "attention.v_lin"};
+  spec.attention.out = "attention.out_lin";
+  spec.attention.location = "attention";
+  spec.feedForward.up = "ffn.lin1";
+  spec.feedForward.down = "ffn.lin2";
+  spec.residual.ofAttentionSum = "sa_layer_norm";
+  spec.residual.ofFeedForwardSum = "output_layer_norm";
+  spec.masked = {
+      .path = "",
+      .transform = {.dense = "vocab_transform", .activation = spec.feedForward.activation, .norm = "vocab_layer_norm"},
+      .bias = "vocab_projector.bias",
+      .weight = "vocab_projector.weight"};
+  spec.classifier = {.transform = {.dense = "pre_classifier", .activation = attn::ActivationKind::relu},
+                     .isPooler = false};
   spec.harmlessKeys = {
       "attention_dropout",    "dropout", "qa_dropout", "seq_classif_dropout",
       "sinusoidal_pos_embds", // how the table was made, which the file has

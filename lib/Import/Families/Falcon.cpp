@@ -16,8 +16,9 @@ static const DecoderFamily family = {
         {
             "attention_dropout",
             "hidden_dropout",
-            "is_decoder", // as every model of the family is
-            "n_embed",    // an old name of hidden_size
+            "is_decoder",      // as every model of the family is
+            "n_embed",         // an old name of hidden_size
+            "rope_parameters", // beside ALiBi
         },
     .ignoredTensors = {"*rotary_emb.inv_freq", "*.self_attention.rotary.inv_freq"},
 };

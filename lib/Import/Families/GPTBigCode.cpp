@@ -23,7 +23,8 @@ static const DecoderFamily family = {
             "summary_activation",
             "summary_proj_to_labels",
             "summary_first_dropout",
-            "is_decoder", // as every model of the family is
+            "is_decoder",          // as every model of the family is
+            "num_key_value_heads", // never read
             "attention_softmax_in_fp32",
             "scale_attention_softmax_in_fp32",
             "inference_runner",

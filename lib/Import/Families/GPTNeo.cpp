@@ -87,7 +87,7 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   attention.hasBias = false;
   attention.scale = 1;
   const int64_t window = config.getInt("window_size", 1, 1 << 30, 256);
-  setWindows(spec, readLocalLayers(config, spec.layers), window);
+  setWindows(spec, spec.positions, readLocalLayers(config, spec.layers), window);
   spec.endToken = 50256;
   return spec;
 }

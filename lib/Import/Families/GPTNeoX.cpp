@@ -19,7 +19,8 @@ static const DecoderFamily family = {
             "resid_pdrop",
             "embd_pdrop",
             "attn_pdrop",
-            "is_decoder", // as every model of the family is
+            "is_decoder",          // as every model of the family is
+            "num_key_value_heads", // never read
             "classifier_dropout",
         },
     .ignoredTensors = {"*.attention.bias", "*.attention.masked_bias", "*rotary_emb.inv_freq"},

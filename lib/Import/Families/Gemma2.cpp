@@ -32,7 +32,7 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   for (int64_t layer = 0; layer < spec.layers; layer += 2)
     windowed[layer] = true;
   windowed = readLayerTypes(config, spec.layers).value_or(windowed);
-  setWindows(spec, windowed, readWindow(config, 4096));
+  setWindows(spec, spec.positions, windowed, readWindow(config, 4096));
   return spec;
 }
 

@@ -41,12 +41,8 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   const std::vector<bool> windowed = readWindowedLayers(config, spec.layers);
   const std::array<RotaryKeys, 2> keys = {
       {{.theta = "rope_theta", .usualTheta = 1e6}, {.theta = "rope_local_base_freq", .usualTheta = 1e4}}};
-  for (RotaryFrequencies &table :
-       readRotaryByLayerType(config, attention.headDim, {spec.positions, source.longest(spec.positions)}, keys))
-    attention.rotary.push_back(std::move(table));
-  for (bool isWindowed : windowed)
-    attention.rotaryOfLayer.push_back(isWindowed ? 1 : 0);
-  setWindows(spec, windowed, readWindow(config, 4096));
+  readRotaryByLayer(source, spec, spec.positions, windowed, keys);
+  setWindows(spec, spec.positions, windowed, readWindow(config, 4096));
   return spec;
 }
 

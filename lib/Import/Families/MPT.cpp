@@ -21,6 +21,7 @@ static const DecoderFamily family = {
             "is_decoder", // as every model of the family is
             "emb_pdrop",
             "embedding_fraction",
+            "expansion_ratio", // never read: it is 4
             "learned_pos_emb", // there is none beside ALiBi
             "init_config",
             "init_device",
@@ -74,7 +75,7 @@ static DecoderSpec readSpec(const DecoderSource &source) {
                                           .activation = "gelu",
                                           .epsilon = 1e-5,
                                           .isTied = true});
-  spec.feedForward.inner = spec.width * config.getInt("expansion_ratio", 1, 1 << 10, 4);
+  spec.feedForward.inner = 4 * spec.width;
   spec.norm.kind = NormSpec::Layer;
   if (!config.getBool("no_bias", true))
     config.fail("no_bias is false: biases are not supported by the mpt family");

@@ -4,6 +4,7 @@
 // attention and feed-forward instead of before, and one of all queries, and of all keys.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Families/Olmo2.h"
 #include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
 
@@ -19,17 +20,21 @@ static const DecoderFamily family = {
     .ignoredTensors = {"*rotary_emb.inv_freq"},
 };
 
-static DecoderSpec readSpec(const DecoderSource &source) {
-  DecoderSpec spec =
-      readDecoder(source, {.architecture = "Olmo2", .vocabulary = 50304, .inner = 11008, .epsilon = 1e-5});
+void importing::setOlmo2Parts(const DecoderSource &source, DecoderSpec &spec) {
   spec.attention.hasBias = spec.attention.hasOutBias = source.config.getBool("attention_bias", false);
   spec.attention.norm = QueryKeyNormSpec{.norm = spec.norm, .extent = QueryKeyNormSpec::All};
   spec.residual = {.beforeAttention = "",
                    .beforeFeedForward = "",
                    .afterAttention = "post_attention_layernorm",
                    .afterFeedForward = "post_feedforward_layernorm"};
-  readRotary(source, spec);
   spec.endToken = 50279;
+}
+
+static DecoderSpec readSpec(const DecoderSource &source) {
+  DecoderSpec spec =
+      readDecoder(source, {.architecture = "Olmo2", .vocabulary = 50304, .inner = 11008, .epsilon = 1e-5});
+  setOlmo2Parts(source, spec);
+  readRotary(source, spec);
   return spec;
 }
 

@@ -5,7 +5,7 @@
 // XLM-RoBERTa (Conneau et al. 2020) and CamemBERT (Martin et al. 2020) are the same model.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/EncoderSpec.h"
+#include "lib/Import/Families/Roberta.h"
 #include "lib/Import/Families/Family.h"
 
 using namespace rapt;
@@ -13,12 +13,21 @@ using namespace rapt::importing;
 
 using Imported = Expected<mlir::OwningOpRef<mlir::ModuleOp>>;
 
+void importing::setRobertaHeads(EncoderSpec &spec) {
+  spec.masked = {.path = "lm_head.", .transform = {.dense = "dense", .norm = "layer_norm"}};
+  spec.classifier.projection = "classifier.out_proj";
+  if (spec.head == EncoderHead::SequenceClassification) {
+    spec.classifier.transform.dense = "classifier.dense";
+    spec.classifier.isPooler = false;
+  }
+}
+
 static Imported importFamily(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                              const ImportOptions &options, const std::string &architecture) {
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec = readEncoder(model, {.architecture = architecture, .vocabulary = 50265});
   spec.embedding.types = config.getInt("type_vocab_size", 1, 1 << 16, 2);
-  spec.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
+  spec.norm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
   config.getEnum("position_embedding_type", {"absolute"}, "absolute");
   spec.embedding.firstPosition = config.getInt("pad_token_id", 0, 1 << 20, 1) + 1;
   if (spec.positions <= spec.embedding.firstPosition)
@@ -27,10 +36,7 @@ static Imported importFamily(mlir::MLIRContext &context, huggingface::ModelDescr
   spec.positions = std::max<int64_t>(1, spec.positions - spec.embedding.firstPosition);
   spec.prefix = "roberta.";
   spec.mayPool = true;
-  spec.masked = {.path = "lm_head.", .dense = "dense", .norm = "layer_norm"};
-  spec.classifier.classifier = "classifier.out_proj";
-  if (spec.head == EncoderHead::SequenceClassification)
-    spec.classifier = {.dense = "classifier.dense", .classifier = "classifier.out_proj", .isPooler = false};
+  setRobertaHeads(spec);
   spec.harmlessKeys = {"attention_probs_dropout_prob", "hidden_dropout_prob", "classifier_dropout"};
   spec.ignoredTensors = {"*embeddings.position_ids", "lm_head.decoder.weight", "lm_head.decoder.bias",
                          "roberta.pooler.dense.*"};

@@ -48,7 +48,7 @@ static void readWindows(huggingface::ConfigReader &config, DecoderSpec &spec) {
     windowed.push_back(!spec.attention.rotaryOf(layer));
   windowed = readLayerTypes(config, spec.layers).value_or(windowed);
   if (isUsed)
-    setWindows(spec, windowed, window);
+    setWindows(spec, spec.positions, windowed, window);
 }
 
 static DecoderSpec readSpec(const DecoderSource &source) {

@@ -10,6 +10,7 @@
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
 #include "lib/Import/ParameterScope.h"
+#include "lib/Import/RelativeBias.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <charconv>
 #include <cmath>
@@ -165,60 +166,6 @@ ParameterSet listParameters(const Config &config, const std::string &embedding) 
   return parameters;
 }
 
-/// The distances from which on a bucket beyond the exact ones is reached, in order: `count` buckets of which the first
-/// half holds a distance each. The logarithm is taken in f32 and truncated, as in Hugging Face.
-std::vector<int64_t> bucketThresholds(int64_t count, int64_t maxDistance) {
-  int64_t exact = count / 2, reached = exact;
-  std::vector<int64_t> thresholds;
-  float range = static_cast<float>(std::log(double(maxDistance) / double(exact)));
-  for (int64_t distance = exact; distance <= maxDistance; ++distance) {
-    float ratio = std::log(float(distance) / float(exact)) / range * float(count - exact);
-    int64_t bucket = std::min(exact + static_cast<int64_t>(ratio), count - 1);
-    for (; reached < bucket; ++reached)
-      thresholds.push_back(distance);
-  }
-  return thresholds;
-}
-
-/// The bucket of the distance from query to key, as an index.
-Value buildBucket(OpBuilder &builder, Location loc, const Config &config, Value query, Value key, bool isDecoder) {
-  Type i32 = builder.getI32Type();
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(value)));
-  };
-  auto whole = [&](Value index) -> Value { return arith::IndexCastOp::create(builder, loc, i32, index); };
-  int64_t count = isDecoder ? config.buckets : config.buckets / 2;
-  Value back = arith::SubIOp::create(builder, loc, whole(query), whole(key)), zero = constant(0);
-  Value ahead = arith::SubIOp::create(builder, loc, zero, back);
-  // The decoder sees no key ahead; the encoder keeps these in the second half of its buckets.
-  Value distance = arith::MaxSIOp::create(builder, loc, back, isDecoder ? zero : ahead);
-  Value bucket = arith::MinSIOp::create(builder, loc, distance, constant(count / 2));
-  for (int64_t threshold : bucketThresholds(count, config.maxDistance)) {
-    Value over =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, distance, constant(threshold)).getResult();
-    bucket = arith::AddIOp::create(builder, loc, bucket, arith::ExtUIOp::create(builder, loc, i32, over));
-  }
-  if (!isDecoder) {
-    Value isAhead = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, ahead, zero);
-    Value start = arith::SelectOp::create(builder, loc, isAhead, constant(count), zero);
-    bucket = arith::AddIOp::create(builder, loc, bucket, start);
-  }
-  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(), bucket);
-}
-
-/// Adds table[bucket, head] to every score.
-void addRelativeBias(const Scope &scope, const Config &config, attn::AttentionOp attention, Value table,
-                     bool isDecoder) {
-  addExtra(attention, table, AffineMap::get(attn::AttentionOp::NumDims, 0, scope.builder.getContext()));
-  mapScores(scope, attention, [&](const Scope &inner, Location loc, ValueRange arguments) -> Value {
-    OpBuilder &builder = inner.builder;
-    Value bucket = buildBucket(builder, loc, config, arguments[3], arguments[4], isDecoder);
-    Value bias =
-        attn::LookupOp::create(builder, loc, builder.getF32Type(), arguments[5], ValueRange{bucket, arguments[2]});
-    return arith::AddFOp::create(builder, loc, arguments[0], bias);
-  });
-}
-
 /// DenseReluDense of the side's last part, with its norm and residual.
 Value buildFeedForward(const Scope &scope, const Config &config, const Side &side, Value x) {
   std::string part = side.part(side.feedForward(), "DenseReluDense.");
@@ -249,7 +196,7 @@ Value buildEncoderBlock(const Scope &scope, const Config &config, Value x, Value
   auto heads = [&](const char *name) { return headsOf(scope, config, normed, part + name); };
   std::array<Value, 3> queryKeyValue = {heads(".q"), heads(".k"), heads(".v")};
   attn::AttentionOp mixed = rowAttention(scope, loc, queryKeyValue, constant(scope, loc, 1), rowBegin);
-  addRelativeBias(scope, config, mixed, table, /*isDecoder=*/false);
+  addRelativeBias(scope, {config.buckets, config.maxDistance}, mixed, table);
   return buildFeedForward(scope, config, side, addAttended(scope, x, mixed.getResult(), part));
 }
 
@@ -264,7 +211,7 @@ SmallVector<Value> buildDecoderBlock(const Scope &scope, const Config &config, V
   auto heads = [&](const char *name) { return headsOf(scope, config, normed, part + name); };
   std::array<Value, 3> queryKeyValue = {heads(".q"), heads(".k"), heads(".v")};
   auto [mixed, cache, attention] = causalAttention(scope, loc, queryKeyValue, constant(scope, loc, 1), state[1], rows);
-  addRelativeBias(scope, config, attention, table, /*isDecoder=*/true);
+  addRelativeBias(scope, {config.buckets, config.maxDistance, /*isDecoder=*/true}, attention, table);
   x = addAttended(scope, x, mixed, part);
 
   Value query = headsOf(scope, config, rmsNorm(scope, x, side.part(1, "layer_norm"), config.epsilon), cross + ".q");

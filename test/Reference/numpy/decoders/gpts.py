@@ -213,7 +213,7 @@ class MPT(Base):
 
 def mpt_shapes(config):
     width, table = config["d_model"], {}
-    inner = width * config.get("expansion_ratio", 4)
+    inner = width * 4
     table["transformer.wte.weight"] = (config["vocab_size"], width)
     for layer in range(config["n_layers"]):
         at = f"transformer.blocks.{layer}."

@@ -1,6 +1,8 @@
-//===- DecoderBlock.cpp - One layer of a decoder -------------------------------===//
-#include "lib/Import/DecoderParts.h"
+//===- LayerBuilder.cpp - One layer of attention and feed-forward --------------===//
+#include "lib/Import/LayerBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <map>
 
 using namespace mlir;
 using namespace rapt;
@@ -8,23 +10,24 @@ using namespace rapt::importing;
 
 namespace {
 
-constexpr size_t tablesBegin = 3; // of `shared`, behind the rows
-
 /// Emits the ops of a layer.
-class DecoderBlock {
+class LayerBuilder {
 public:
-  DecoderBlock(const Scope &scope, const DecoderSpec &spec, Value cache, ValueRange shared)
-      : scope(scope), builder(scope.builder), spec(spec), attention(spec.attention), cache(cache), shared(shared) {}
+  LayerBuilder(const Scope &scope, const StackSpec &spec, ValueRange rotation, Mix mix)
+      : scope(scope), builder(scope.builder), spec(spec), attention(spec.attention), rotation(rotation), mix(mix) {}
 
-  SmallVector<Value> build(Value x) {
+  Value build(Value x) {
     const ResidualSpec &residual = spec.residual;
-    Value normed = norm(x, residual.beforeAttention), parallel = normed;
+    const bool isNormed = !residual.isFirstWithout || scope.layer->example != 0;
+    Value normed = isNormed ? norm(x, residual.beforeAttention) : x, parallel = normed;
     if (!residual.beforeFeedForward.empty() && residual.scheme == ResidualSpec::Parallel)
       parallel = norm(x, residual.beforeFeedForward);
-    x = add(x, buildAttention(normed), attention.out, residual.afterAttention, residual.ofAttentionSum);
+    x = add(residual.isOfNorm ? normed : x, buildAttention(normed), attention.out, residual.afterAttention,
+            residual.ofAttentionSum);
     Value input = residual.scheme == ResidualSpec::Parallel ? parallel : norm(x, residual.beforeFeedForward);
-    x = add(x, buildFeedForward(input), spec.feedForward.down, residual.afterFeedForward, residual.ofFeedForwardSum);
-    return {x, cache};
+    x = add(residual.isOfNorm ? input : x, buildFeedForward(input), spec.feedForward.down, residual.afterFeedForward,
+            residual.ofFeedForwardSum);
+    return x;
   }
 
 private:
@@ -76,9 +79,8 @@ private:
     std::optional<unsigned> table = attention.rotaryOf(scope.layer->example);
     if (!table)
       return heads;
-    const size_t first = tablesBegin + 2 * *table;
-    return attn::RopeOp::create(builder, loc, heads, shared[first], shared[first + 1], attention.isInterleaved,
-                                /*heads=*/nullptr);
+    return attn::RopeOp::create(builder, loc, heads, rotation[2 * *table], rotation[2 * *table + 1],
+                                attention.isInterleaved, /*heads=*/nullptr);
   }
 
   /// Queries (0), keys (1) or values (2), [tokens, heads, channels]; `packed` are those that one matmul gives.
@@ -128,16 +130,32 @@ private:
     addExtra(op, slopes, AffineMap::get(A::NumDims, 0, dims, builder.getContext()));
   }
 
-  /// The soft cap and ALiBi's bias: cap * tanh(score / cap) + slope * (key - query).
+  /// The factor of a query's scores that grows with its position.
+  Value buildGrowth(const Scope &inner, Location loc, Value position) {
+    OpBuilder &b = inner.builder;
+    Value original = arith::ConstantIndexOp::create(b, loc, attention.growth->original);
+    Value times = arith::DivUIOp::create(b, loc, position, original);
+    times = arith::IndexCastOp::create(b, loc, b.getI32Type(), times);
+    Value count = arith::SIToFPOp::create(b, loc, b.getF32Type(), times);
+    Value one = constant(inner, loc, 1);
+    Value logarithm = math::LogOp::create(b, loc, arith::AddFOp::create(b, loc, one, count));
+    Value growth = arith::MulFOp::create(b, loc, constant(inner, loc, attention.growth->factor), logarithm);
+    return arith::AddFOp::create(b, loc, one, growth);
+  }
+
+  /// The growth with the query's position, the soft cap and ALiBi's bias:
+  /// cap * tanh(growth * score / cap) + slope * (key - query).
   void changeScores(attn::AttentionOp op) {
     const double cap = attention.softCap;
     if (!attention.slopes.empty())
       addSlopes(op);
-    else if (cap == 0)
+    else if (cap == 0 && !attention.growth)
       return;
     mapScores(scope, op, [&](const Scope &inner, Location loc, ValueRange arguments) {
       OpBuilder &b = inner.builder;
       Value score = arguments[0];
+      if (attention.growth)
+        score = arith::MulFOp::create(b, loc, score, buildGrowth(inner, loc, arguments[3]));
       if (cap != 0)
         score = softCapped(inner, loc, score, cap);
       if (attention.slopes.empty())
@@ -155,10 +173,7 @@ private:
       packed = splitPacked(x);
     Value query = heads(x, 0, packed), key = heads(x, 1, packed), value = heads(x, 2, packed);
     Location loc = scope.at(attention.location);
-    auto [mixed, updated, op] =
-        causalAttention(scope, loc, {query, key, value}, buildScale(loc), cache, {shared[0], shared[1], shared[2]},
-                        attention.windowOf(scope.layer->example));
-    cache = updated;
+    auto [mixed, op] = mix(loc, {query, key, value}, buildScale(loc), attention.windowOf(scope.layer->example));
     changeScores(op);
     return matmul(mergeHeads(scope, loc, mixed), attention.out);
   }
@@ -167,20 +182,50 @@ private:
     const FeedForwardSpec &f = spec.feedForward;
     if (f.isGated)
       return gatedFeedForward(scope, x, f.gate, f.up, f.activation, f.down);
-    return feedForward(scope, x, f.up, f.activation, f.down, spec.isConv1D ? linear : dense);
+    if (!f.isSquared)
+      return feedForward(scope, x, f.up, f.activation, f.down, spec.isConv1D ? linear : dense);
+    Value active = attn::ActivationOp::create(builder, scope.at(f.up), f.activation, matmul(x, f.up));
+    return matmul(arith::MulFOp::create(builder, scope.at(f.up), active, active), f.down);
   }
 
   const Scope &scope;
   OpBuilder &builder;
-  const DecoderSpec &spec;
+  const StackSpec &spec;
   const AttentionSpec &attention;
-  Value cache;
-  ValueRange shared;
+  ValueRange rotation;
+  Mix mix;
 };
 
 } // namespace
 
-SmallVector<Value> importing::buildDecoderBlock(const Scope &scope, const DecoderSpec &spec, ValueRange state,
-                                                ValueRange shared) {
-  return DecoderBlock(scope, spec, state[1], shared).build(state[0]);
+Value importing::buildLayer(const Scope &scope, const StackSpec &spec, Value x, ValueRange rotation, Mix mix) {
+  return LayerBuilder(scope, spec, rotation, mix).build(x);
+}
+
+SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpec &attention, Value tokens,
+                                            Value rowBegin, Value past) {
+  SmallVector<Value> tables;
+  if (attention.rotary.empty())
+    return tables;
+  OpBuilder &builder = top.builder;
+  Location loc = top.at("rotary_emb");
+  Value positions = attn::PositionsOp::create(builder, loc, tokens.getType(), tokens, rowBegin, past);
+  for (const RotaryFrequencies &rotary : attention.rotary) {
+    auto pairs = RankedTensorType::get({ShapedType::kDynamic, int64_t(rotary.values.size())}, builder.getF32Type());
+    auto table = attn::RotaryTableOp::create(builder, loc, pairs, pairs, positions, rotary.values,
+                                             llvm::APFloat(rotary.magnitude));
+    tables.append({table.getCosines(), table.getSines()});
+  }
+  return tables;
+}
+
+std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
+  std::map<std::tuple<std::optional<int64_t>, std::optional<unsigned>, bool>, unsigned> numbers;
+  std::vector<unsigned> kinds;
+  for (int64_t layer = 0; layer < spec.layers; ++layer) {
+    const bool isFirst = spec.residual.isFirstWithout && layer == 0;
+    std::tuple kind{spec.attention.windowOf(layer), spec.attention.rotaryOf(layer), isFirst};
+    kinds.push_back(numbers.try_emplace(kind, numbers.size()).first->second);
+  }
+  return kinds;
 }

@@ -1,0 +1,56 @@
+//===- Glm.cpp - The glm and glm4 families ------------------------------===//
+//
+// GLM Team 2024, "ChatGLM: A Family of Large Language Models": rotation of neighboring
+// channels of a part of each head; glm4 has norms behind attention and feed-forward, too.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/DecoderConfig.h"
+#include "lib/Import/Families/Family.h"
+
+using namespace rapt;
+using namespace rapt::importing;
+
+static const DecoderFamily family = {
+    .harmlessKeys =
+        {
+            "attention_dropout",
+            "is_decoder", // as every model of the family is
+        },
+    .ignoredTensors = {"*rotary_emb.inv_freq"},
+};
+
+static DecoderSpec readGlm(const DecoderSource &source, const std::string &architecture) {
+  DecoderSpec spec = readDecoder(source, {.architecture = architecture,
+                                          .layers = 40,
+                                          .positions = 131072,
+                                          .vocabulary = 151552,
+                                          .inner = 13696,
+                                          .kvHeads = 2,
+                                          .headDim = 128,
+                                          .epsilon = 1.5625e-7});
+  spec.attention.hasBias = source.config.getBool("attention_bias", false);
+  spec.attention.isInterleaved = true;
+  spec.feedForward.packed = "mlp.gate_up_proj";
+  readRotary(source, spec, {.usualShare = 0.5, .isPartial = true});
+  spec.endToken = 151329;
+  return spec;
+}
+
+static DecoderSpec readGlm4(const DecoderSource &source) {
+  DecoderSpec spec = readGlm(source, "Glm4");
+  spec.residual.afterAttention = "post_self_attn_layernorm";
+  spec.residual.afterFeedForward = "post_mlp_layernorm";
+  return spec;
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importing::importGlm4(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
+  return importDecoder(context, model, options, family, readGlm4);
+}
+
+static DecoderSpec readSpec(const DecoderSource &source) { return readGlm(source, "Glm"); }
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importing::importGlm(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
+  return importDecoder(context, model, options, family, readSpec);
+}

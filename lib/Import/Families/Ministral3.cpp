@@ -1,0 +1,41 @@
+//===- Ministral3.cpp - The ministral3 family ---------------------------===//
+//
+// Mistral AI 2025, "Ministral 3": the llama family's layers, where scores of queries behind
+// the original context grow with the position.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/DecoderConfig.h"
+#include "lib/Import/Families/Family.h"
+
+using namespace rapt;
+using namespace rapt::importing;
+
+static const DecoderFamily family = {
+    .harmlessKeys =
+        {
+            "attention_dropout",
+            "is_decoder", // as every model of the family is
+        },
+    .ignoredTensors = {"*rotary_emb.inv_freq"},
+};
+
+static DecoderSpec readSpec(const DecoderSource &source) {
+  DecoderSpec spec = readDecoder(source, {.architecture = "Ministral3",
+                                          .layers = 34,
+                                          .positions = 262144,
+                                          .vocabulary = 131072,
+                                          .inner = 14336,
+                                          .kvHeads = 8,
+                                          .headDim = 128,
+                                          .epsilon = 1e-5});
+  readRotary(source, spec, {.usualTheta = 1e6});
+  readWindowOfAll(source, spec, std::nullopt);
+  spec.endToken = 2;
+  return spec;
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importMinistral3(mlir::MLIRContext &context,
+                                                                        huggingface::ModelDescription &model,
+                                                                        const ImportOptions &options) {
+  return importDecoder(context, model, options, family, readSpec);
+}

@@ -1,0 +1,29 @@
+//===- LayerBuilder.h - One layer of attention and feed-forward ----------*- C++ -*-===//
+#pragma once
+#include "lib/Import/Blocks.h"
+#include "lib/Import/StackSpec.h"
+
+namespace rapt::importing {
+
+/// Attention of one layer, without its projections.
+struct Mixed {
+  mlir::Value result; ///< [tokens, heads, channels]
+  attn::AttentionOp op;
+};
+
+/// Emits the attention of queries, keys and values, each [tokens, heads, channels]; `window` is that of the layer.
+using Mix = llvm::function_ref<Mixed(mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue, mlir::Value scale,
+                                     std::optional<int64_t> window)>;
+
+/// One layer: x [tokens, width] to that after it. `rotation` are cosines and sines of each of the attention's tables.
+mlir::Value buildLayer(const Scope &scope, const StackSpec &spec, mlir::Value x, mlir::ValueRange rotation, Mix mix);
+
+/// Cosines and sines of each of the attention's tables, in turn. `tokens` are packed by `rowBegin`; `past`, positions
+/// ahead of each row's first token, may be null.
+llvm::SmallVector<mlir::Value> buildRotation(const Scope &top, const AttentionSpec &attention, mlir::Value tokens,
+                                             mlir::Value rowBegin, mlir::Value past);
+
+/// Numbers that are equal for layers of one function: those with the same window, rotation and norms.
+std::vector<unsigned> numberKinds(const StackSpec &spec);
+
+} // namespace rapt::importing

@@ -1,0 +1,126 @@
+//===- StackParameters.cpp - The weights of a stack of layers ------------------===//
+#include "lib/Import/StackParameters.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace rapt;
+using namespace rapt::importing;
+using artifact::Reshape;
+using artifact::Slice;
+using huggingface::Init;
+
+void importing::addNorm(const ParameterScope &scope, const std::string &part, const NormSpec &norm, int64_t width) {
+  if (part.empty())
+    return;
+  const std::string weight = part + "." + scope.norm[0];
+  if (norm.isAroundOne)
+    scope.parameters.addTransformed(scope.symbols + part + ".weight",
+                                    {scope.tensors + weight, {width}, {artifact::Add{1}}}, Init::bias(), scope.stack);
+  else if (norm.hasWeight)
+    scope.add(part + ".weight", weight, {width}, Init::normWeight());
+  if (norm.hasBias)
+    scope.add(part + ".bias", part + "." + scope.norm[1], {width}, Init::bias());
+}
+
+namespace {
+
+/// Adds the weights of a layer in the order in which it reads them.
+class LayerLister {
+public:
+  LayerLister(const StackSpec &spec, const ParameterScope &layer)
+      : spec(spec), layer(layer), parameters(layer.parameters) {}
+
+  void list() {
+    auto norm = [&](const std::string &part) { addNorm(layer, part, spec.norm, spec.width); };
+    const ResidualSpec &residual = spec.residual;
+    ParameterScope later = layer;
+    if (residual.isFirstWithout && layer.stack)
+      later.stack = Stack{layer.stack->layers - 1, layer.stack->name, layer.stack->first + 1};
+    if (!residual.isFirstWithout || spec.layers > 1)
+      addNorm(later, residual.beforeAttention, spec.norm, spec.width);
+    addAttention();
+    norm(residual.afterAttention);
+    norm(residual.ofAttentionSum);
+    norm(residual.beforeFeedForward);
+    addFeedForward();
+    norm(residual.afterFeedForward);
+    norm(residual.ofFeedForwardSum);
+  }
+
+private:
+  void addMatmul(const std::string &part, int64_t out, int64_t in, bool hasBias) {
+    addMatmul(part, out, in, hasBias, Init::weight(in));
+  }
+  void addMatmul(const std::string &part, int64_t out, int64_t in, bool hasBias, Init init) {
+    layer.add(part + ".weight", spec.isConv1D ? std::vector{in, out} : std::vector{out, in}, init);
+    if (hasBias)
+      layer.add(part + ".bias", {out}, Init::bias());
+  }
+
+  /// Rows of a weight that several matmuls share, and of its bias. `groups` are the dims that the weight's rows have,
+  /// `slice` the ones to take, and `symbol` is their own name.
+  void addRows(const std::string &symbol, const std::string &part, const std::vector<int64_t> &groups, Slice slice,
+               int64_t rows, bool hasBias) {
+    auto add = [&](const char *name, const std::vector<int64_t> &columns, Init init) {
+      auto withColumns = [&](std::vector<int64_t> shape) {
+        shape.insert(shape.end(), columns.begin(), columns.end());
+        return shape;
+      };
+      const std::vector<artifact::Transform> steps = {Reshape{withColumns(groups)}, slice,
+                                                      Reshape{withColumns({rows})}};
+      parameters.addTransformed(layer.symbols + symbol + name,
+                                {layer.tensors + part + name, withColumns({llvm::product_of(groups)}), steps}, init,
+                                layer.stack);
+    };
+    add(".weight", {spec.width}, Init::weight(spec.width));
+    if (hasBias)
+      add(".bias", {}, Init::bias());
+  }
+
+  /// Queries carry the scale that their scores do not get.
+  Init initOf(int64_t which) const {
+    const AttentionSpec &a = spec.attention;
+    const bool isUnscaled = which == 0 && a.scale == 1 && !a.isScaledByLayer && !a.norm;
+    return isUnscaled ? Init::unscaledQuery(spec.width, a.headDim) : Init::weight(spec.width);
+  }
+
+  void addAttention() {
+    const AttentionSpec &a = spec.attention;
+    const int64_t columns[] = {a.queryColumns(), a.keyColumns(), a.keyColumns()};
+    if (a.packing == Packing::Rows)
+      addMatmul(a.packed, a.queryColumns() + 2 * a.keyColumns(), spec.width, a.hasBias);
+    for (int64_t i = 0; i < 3 && a.packing != Packing::Rows; ++i)
+      if (a.packing == Packing::None) {
+        addMatmul(a.parts[i], columns[i], spec.width, a.hasBias, initOf(i));
+      } else {
+        const int64_t group = a.heads / a.kvHeads, begin = i == 0 ? 0 : group + i - 1, end = i == 0 ? group : begin + 1;
+        addRows(a.parts[i], a.packed, {a.kvHeads, group + 2, a.headDim}, Slice{1, begin, end}, columns[i], a.hasBias);
+      }
+    if (a.norm) {
+      const bool isHead = a.norm->extent == QueryKeyNormSpec::Head;
+      addNorm(layer, a.norm->query, a.norm->norm, isHead ? a.headDim : columns[0]);
+      addNorm(layer, a.norm->key, a.norm->norm, isHead ? a.headDim : columns[1]);
+    }
+    addMatmul(a.out, spec.width, a.queryColumns(), a.hasOutBias);
+  }
+
+  void addFeedForward() {
+    const FeedForwardSpec &f = spec.feedForward;
+    if (!f.packed.empty()) {
+      addRows(f.gate, f.packed, {2, f.inner}, Slice{0, 0, 1}, f.inner, f.hasBias);
+      addRows(f.up, f.packed, {2, f.inner}, Slice{0, 1, 2}, f.inner, f.hasBias);
+    } else {
+      if (f.isGated)
+        addMatmul(f.gate, f.inner, spec.width, f.hasBias);
+      addMatmul(f.up, f.inner, spec.width, f.hasBias);
+    }
+    addMatmul(f.down, spec.width, f.inner, f.hasDownBias);
+  }
+
+  const StackSpec &spec;
+  const ParameterScope &layer;
+  ParameterSet &parameters;
+};
+
+} // namespace
+
+void importing::addLayers(const StackSpec &spec, const ParameterScope &layer) { LayerLister(spec, layer).list(); }

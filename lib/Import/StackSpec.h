@@ -1,0 +1,108 @@
+//===- StackSpec.h - The specification of a stack of layers --------------*- C++ -*-===//
+//
+// Layers of attention and feed-forward are data, in decoders and encoders alike: sizes,
+// norms, projections, positions and residuals, and the names of the tensors.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Import/NormSpec.h"
+#include "lib/Import/RotaryFrequencies.h"
+#include <array>
+#include <string>
+#include <vector>
+
+namespace rapt::importing {
+
+/// Norms of queries and keys, before rotation.
+struct QueryKeyNormSpec {
+  enum Extent : uint8_t {
+    Head, ///< each head alone, with one weight [channels] for all
+    All   ///< all heads together, with a weight [heads * channels]
+  };
+  NormSpec norm;
+  Extent extent = Head;
+  std::string query = "self_attn.q_norm", key = "self_attn.k_norm"; ///< parts of a layer
+};
+
+/// Rows of a weight that has queries, keys and values in one tensor.
+enum class Packing : uint8_t {
+  None,  ///< three tensors
+  Rows,  ///< all queries, then all keys, then all values
+  Groups ///< for each key/value head: its query heads, its key, its value
+};
+
+/// Attention of a layer. Parts are names behind the layer's path, without ".weight".
+struct AttentionSpec {
+  int64_t heads = 0, kvHeads = 0, headDim = 0;
+  Packing packing = Packing::None;
+  std::array<std::string, 3> parts = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
+  std::string packed; ///< the part where they are packed
+  std::string out = "self_attn.o_proj";
+  std::string location = "self_attn"; ///< names ops of no weight
+  bool hasBias = false;               ///< of queries, keys and values
+  bool hasOutBias = false;
+  double scale = 1;             ///< of scores
+  bool isScaledByLayer = false; ///< the scale of layer i is scale / (i + 1)
+  double softCap = 0;           ///< c of c * tanh(score / c); 0: none
+  std::optional<QueryGrowth> growth;
+  double clip = 0; ///< queries, keys and values are within [-clip, clip]; 0: any
+  std::optional<QueryKeyNormSpec> norm;
+  std::vector<float> slopes; ///< of ALiBi, one for each query head; empty: none
+
+  /// Tables of rotary embedding, and which of them each layer uses, the first one where that list is empty. A layer of
+  /// none does not rotate.
+  std::vector<RotaryFrequencies> rotary;
+  std::vector<std::optional<unsigned>> rotaryOfLayer;
+  bool isInterleaved = false; ///< channels 2i and 2i + 1 are a pair, instead of i and i + half
+
+  std::vector<std::optional<int64_t>> windows; ///< keys that a query of each layer sees; empty: all of them
+
+  std::optional<unsigned> rotaryOf(int64_t layer) const {
+    if (rotary.empty())
+      return std::nullopt;
+    return rotaryOfLayer.empty() ? 0 : rotaryOfLayer[layer];
+  }
+  std::optional<int64_t> windowOf(int64_t layer) const { return windows.empty() ? std::nullopt : windows[layer]; }
+  int64_t queryColumns() const { return heads * headDim; }
+  int64_t keyColumns() const { return kvHeads * headDim; }
+};
+
+struct FeedForwardSpec {
+  int64_t inner = 0;
+  attn::ActivationKind activation = attn::ActivationKind::silu;
+  bool isSquared = false; ///< the activation's square, where there is no gate
+  bool isGated = true;
+  std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
+  std::string packed; ///< the part that has the gate's rows, then those of up; empty: two tensors
+  bool hasBias = false, hasDownBias = false;
+};
+
+/// How a layer adds attention and feed-forward to its input. A norm without a name is none.
+struct ResidualSpec {
+  enum Scheme : uint8_t {
+    Sequential, ///< y = x + attention(x); y + feedForward(y)
+    Parallel    ///< x + attention(x) + feedForward(x)
+  };
+  Scheme scheme = Sequential;
+  /// Before each part. A parallel feed-forward without one reads attention's.
+  std::string beforeAttention = "input_layernorm", beforeFeedForward = "post_attention_layernorm";
+  std::string afterAttention, afterFeedForward; ///< of what a part gives, before it is added
+  std::string ofAttentionSum, ofFeedForwardSum; ///< of x plus what a part gives
+  double scale = 1;                             ///< times what a part gives, which then has no norm
+  bool isFirstWithout = false;                  ///< the first layer has no norm before its attention
+  bool isOfNorm = false; ///< a part's result is added to what the norm before it gives, instead of that norm's input
+};
+
+/// Layers of one kind, which may differ in windows and rotation. The defaults are those of most decoders.
+struct StackSpec {
+  int64_t width = 0, layers = 0;
+  NormSpec norm;
+  AttentionSpec attention;
+  FeedForwardSpec feedForward;
+  ResidualSpec residual;
+  bool isConv1D = false; ///< weights of layers are [in, out]
+  std::string layer = "layers.{layer}.";
+};
+
+} // namespace rapt::importing
