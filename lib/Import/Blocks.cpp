@@ -10,7 +10,11 @@ using namespace rapt::importing;
 
 Location Scope::at(StringRef part) const { return NameLoc::get(builder.getStringAttr(path + part)); }
 
-Value Scope::weight(StringRef symbol) const { return parameters.read(builder, at(symbol), symbol, layer); }
+Value Scope::weight(StringRef symbol) const {
+  return parameters.read(builder, at(symbol), (symbols + symbol).str(), layer);
+}
+
+bool Scope::has(StringRef symbol) const { return parameters.contains((symbols + symbol).str()); }
 
 namespace {
 
@@ -106,8 +110,7 @@ static Value matmul(const Scope &scope, Location loc, Value x, Value weight, Val
 static Value namedMatmul(const Scope &scope, Value x, StringRef part, bool transposed) {
   std::string bias = (part + ".bias").str();
   Value weight = scope.weight((part + ".weight").str());
-  return matmul(scope, scope.at(part), x, weight, scope.parameters.contains(bias) ? scope.weight(bias) : Value(),
-                transposed);
+  return matmul(scope, scope.at(part), x, weight, scope.has(bias) ? scope.weight(bias) : Value(), transposed);
 }
 
 Value importing::linear(const Scope &scope, Value x, StringRef part) { return namedMatmul(scope, x, part, false); }

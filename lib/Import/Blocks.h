@@ -20,10 +20,13 @@ struct Scope {
   /// Put before a part's name to give its location: "h.{layer}." for "h.{layer}.attn.c_attn".
   std::string path = {};
   const LayerRef *layer = nullptr;
+  /// Put before a part's name to give its weights' symbols: "encoder." where two stacks have parts of the same names.
+  std::string symbols = {};
 
   /// Names the layer's part, such as "attn.c_attn", as the source.
   mlir::Location at(llvm::StringRef part) const;
   mlir::Value weight(llvm::StringRef symbol) const;
+  bool has(llvm::StringRef symbol) const;
 };
 
 /// The packed rows of a step, and where their keys and values lie; see docs/Semantics.md.

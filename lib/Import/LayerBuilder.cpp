@@ -13,8 +13,9 @@ namespace {
 /// Emits the ops of a layer.
 class LayerBuilder {
 public:
-  LayerBuilder(const Scope &scope, const StackSpec &spec, ValueRange rotation, Mix mix)
-      : scope(scope), builder(scope.builder), spec(spec), attention(spec.attention), rotation(rotation), mix(mix) {}
+  LayerBuilder(const Scope &scope, const StackSpec &spec, ValueRange rotation, Mix mix, CrossMix crossMix)
+      : scope(scope), builder(scope.builder), spec(spec), attention(spec.attention), rotation(rotation), mix(mix),
+        crossMix(crossMix) {}
 
   Value build(Value x) {
     const ResidualSpec &residual = spec.residual;
@@ -24,6 +25,8 @@ public:
       parallel = norm(x, residual.beforeFeedForward);
     x = add(residual.isOfNorm ? normed : x, buildAttention(normed), attention.out, residual.afterAttention,
             residual.ofAttentionSum);
+    if (const std::optional<CrossAttentionSpec> &cross = spec.cross)
+      x = add(x, buildCross(*cross, norm(x, cross->before)), cross->out, /*after=*/"", cross->ofSum);
     Value input = residual.scheme == ResidualSpec::Parallel ? parallel : norm(x, residual.beforeFeedForward);
     x = add(residual.isOfNorm ? input : x, buildFeedForward(input), spec.feedForward.down, residual.afterFeedForward,
             residual.ofFeedForwardSum);
@@ -178,6 +181,12 @@ private:
     return matmul(mergeHeads(scope, loc, mixed), attention.out);
   }
 
+  Value buildCross(const CrossAttentionSpec &cross, Value x) {
+    Location loc = scope.at(cross.location);
+    Value query = splitHeads(scope, loc, matmul(x, cross.parts[0]), attention.heads);
+    return matmul(mergeHeads(scope, loc, crossMix(loc, query, buildScale(loc))), cross.out);
+  }
+
   Value buildFeedForward(Value x) {
     const FeedForwardSpec &f = spec.feedForward;
     if (f.isGated)
@@ -194,12 +203,23 @@ private:
   const AttentionSpec &attention;
   ValueRange rotation;
   Mix mix;
+  CrossMix crossMix;
 };
 
 } // namespace
 
-Value importing::buildLayer(const Scope &scope, const StackSpec &spec, Value x, ValueRange rotation, Mix mix) {
-  return LayerBuilder(scope, spec, rotation, mix).build(x);
+Value importing::buildLayer(const Scope &scope, const StackSpec &spec, Value x, ValueRange rotation, Mix mix,
+                            CrossMix crossMix) {
+  return LayerBuilder(scope, spec, rotation, mix, crossMix).build(x);
+}
+
+std::pair<Value, Value> importing::projectSource(const Scope &scope, const StackSpec &spec, Value source) {
+  Location loc = scope.at(spec.cross->location);
+  auto project = [&](const std::string &part) {
+    return splitHeads(scope, loc, dense(scope, source, part), spec.attention.kvHeads);
+  };
+  Value key = project(spec.cross->parts[1]);
+  return {key, project(spec.cross->parts[2])};
 }
 
 SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpec &attention, Value tokens,

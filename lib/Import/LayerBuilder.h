@@ -15,8 +15,16 @@ struct Mixed {
 using Mix = llvm::function_ref<Mixed(mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue, mlir::Value scale,
                                      std::optional<int64_t> window)>;
 
-/// One layer: x [tokens, width] to that after it. `rotation` are cosines and sines of each of the attention's tables.
-mlir::Value buildLayer(const Scope &scope, const StackSpec &spec, mlir::Value x, mlir::ValueRange rotation, Mix mix);
+/// Emits the attention of queries [tokens, heads, channels] to another sequence; the result is of their type.
+using CrossMix = llvm::function_ref<mlir::Value(mlir::Location loc, mlir::Value query, mlir::Value scale)>;
+
+/// One layer: x [tokens, width] to that after it. `rotation` are cosines and sines of each of the attention's tables;
+/// `crossMix` is called where the layer has cross attention.
+mlir::Value buildLayer(const Scope &scope, const StackSpec &spec, mlir::Value x, mlir::ValueRange rotation, Mix mix,
+                       CrossMix crossMix = {});
+
+/// Keys and values of the cross attention, each [tokens, heads, channels], of the other sequence [tokens, width].
+std::pair<mlir::Value, mlir::Value> projectSource(const Scope &scope, const StackSpec &spec, mlir::Value source);
 
 /// Cosines and sines of each of the attention's tables, in turn. `tokens` are packed by `rowBegin`; `past`, positions
 /// ahead of each row's first token, may be null.

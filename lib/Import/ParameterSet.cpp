@@ -28,9 +28,10 @@ void ParameterSet::addTransformed(std::string symbol, artifact::Source source, h
   weights.push_back({std::move(symbol), std::move(source), std::move(shape), init, std::move(stack), false, {}});
 }
 
-void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape,
-                            huggingface::Init init) {
+void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
+                            std::optional<Stack> stack) {
   add(std::move(symbol), std::move(tensor), std::move(shape), init);
+  weights.back().stack = std::move(stack);
   weights.back().isTable = true;
 }
 

@@ -38,8 +38,10 @@ public:
   /// is one.
   void addTransformed(std::string symbol, artifact::Source source, huggingface::Init init,
                       std::optional<Stack> stack = std::nullopt);
-  /// Adds a small table that regions look up; it is kept in f32, as vectors are.
-  void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
+  /// Adds a small table that regions look up; it is kept in f32, as vectors are. In each layer of `stack`, where there
+  /// is one.
+  void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
+                std::optional<Stack> stack = std::nullopt);
   /// A weight of each layer of a stack; `tensor` holds "{layer}".
   void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                   huggingface::Init init);

@@ -40,6 +40,11 @@ public:
     addAttention();
     norm(residual.afterAttention);
     norm(residual.ofAttentionSum);
+    if (spec.cross) {
+      norm(spec.cross->before);
+      addCross();
+      norm(spec.cross->ofSum);
+    }
     norm(residual.beforeFeedForward);
     addFeedForward();
     norm(residual.afterFeedForward);
@@ -56,9 +61,10 @@ private:
       layer.add(part + ".bias", {out}, Init::bias());
   }
 
-  /// Rows of a weight that several matmuls share, and of its bias. `groups` are the dims that the weight's rows have,
-  /// `slice` the ones to take, and `symbol` is their own name.
-  void addRows(const std::string &symbol, const std::string &part, const std::vector<int64_t> &groups, Slice slice,
+  /// Rows of a weight that several matmuls share, and of its bias. `stem` is the name of its tensors without "weight"
+  /// or "bias", `groups` are the dims that the weight's rows have, `slice` the ones to take, and `symbol` is their own
+  /// name.
+  void addRows(const std::string &symbol, const std::string &stem, const std::vector<int64_t> &groups, Slice slice,
                int64_t rows, bool hasBias) {
     auto add = [&](const char *name, const std::vector<int64_t> &columns, Init init) {
       auto withColumns = [&](std::vector<int64_t> shape) {
@@ -67,13 +73,13 @@ private:
       };
       const std::vector<artifact::Transform> steps = {Reshape{withColumns(groups)}, slice,
                                                       Reshape{withColumns({rows})}};
-      parameters.addTransformed(layer.symbols + symbol + name,
-                                {layer.tensors + part + name, withColumns({llvm::product_of(groups)}), steps}, init,
+      parameters.addTransformed(layer.symbols + symbol + "." + name,
+                                {layer.tensors + stem + name, withColumns({llvm::product_of(groups)}), steps}, init,
                                 layer.stack);
     };
-    add(".weight", {spec.width}, Init::weight(spec.width));
+    add("weight", {spec.width}, Init::weight(spec.width));
     if (hasBias)
-      add(".bias", {}, Init::bias());
+      add("bias", {}, Init::bias());
   }
 
   /// Queries carry the scale that their scores do not get.
@@ -83,17 +89,48 @@ private:
     return isUnscaled ? Init::unscaledQuery(spec.width, a.headDim) : Init::weight(spec.width);
   }
 
+  /// All rows of queries, keys and values.
+  void addPacked(int64_t rows) {
+    const AttentionSpec &a = spec.attention;
+    layer.add(a.packed + ".weight", a.stem() + "weight",
+              spec.isConv1D ? std::vector{spec.width, rows} : std::vector{rows, spec.width}, Init::weight(spec.width));
+    if (a.hasBias)
+      layer.add(a.packed + ".bias", a.stem() + "bias", {rows}, Init::bias());
+  }
+
+  /// Some of the `rows` of a packed weight and its bias.
+  void addRowsOfPacked(const std::string &symbol, const std::string &stem, Slice slice, int64_t rows, bool hasBias) {
+    parameters.addTransformed(layer.symbols + symbol + ".weight",
+                              {layer.tensors + stem + "weight", {rows, spec.width}, {slice}}, Init::weight(spec.width),
+                              layer.stack);
+    if (hasBias)
+      parameters.addTransformed(layer.symbols + symbol + ".bias", {layer.tensors + stem + "bias", {rows}, {slice}},
+                                Init::bias(), layer.stack);
+  }
+
+  void addCross() {
+    const CrossAttentionSpec &c = *spec.cross;
+    const AttentionSpec &a = spec.attention;
+    const int64_t columns = a.queryColumns();
+    for (int64_t i = 0; i < 3; ++i)
+      if (c.packedStem.empty())
+        addMatmul(c.parts[i], columns, spec.width, c.hasBias, initOf(i));
+      else
+        addRowsOfPacked(c.parts[i], c.packedStem, Slice{0, i * columns, (i + 1) * columns}, 3 * columns, c.hasBias);
+    addMatmul(c.out, spec.width, columns, c.hasBias);
+  }
+
   void addAttention() {
     const AttentionSpec &a = spec.attention;
     const int64_t columns[] = {a.queryColumns(), a.keyColumns(), a.keyColumns()};
     if (a.packing == Packing::Rows)
-      addMatmul(a.packed, a.queryColumns() + 2 * a.keyColumns(), spec.width, a.hasBias);
+      addPacked(a.queryColumns() + 2 * a.keyColumns());
     for (int64_t i = 0; i < 3 && a.packing != Packing::Rows; ++i)
       if (a.packing == Packing::None) {
         addMatmul(a.parts[i], columns[i], spec.width, a.hasBias, initOf(i));
       } else {
         const int64_t group = a.heads / a.kvHeads, begin = i == 0 ? 0 : group + i - 1, end = i == 0 ? group : begin + 1;
-        addRows(a.parts[i], a.packed, {a.kvHeads, group + 2, a.headDim}, Slice{1, begin, end}, columns[i], a.hasBias);
+        addRows(a.parts[i], a.stem(), {a.kvHeads, group + 2, a.headDim}, Slice{1, begin, end}, columns[i], a.hasBias);
       }
     if (a.norm) {
       const bool isHead = a.norm->extent == QueryKeyNormSpec::Head;
@@ -106,8 +143,8 @@ private:
   void addFeedForward() {
     const FeedForwardSpec &f = spec.feedForward;
     if (!f.packed.empty()) {
-      addRows(f.gate, f.packed, {2, f.inner}, Slice{0, 0, 1}, f.inner, f.hasBias);
-      addRows(f.up, f.packed, {2, f.inner}, Slice{0, 1, 2}, f.inner, f.hasBias);
+      addRows(f.gate, f.packed + ".", {2, f.inner}, Slice{0, 0, 1}, f.inner, f.hasBias);
+      addRows(f.up, f.packed + ".", {2, f.inner}, Slice{0, 1, 2}, f.inner, f.hasBias);
     } else {
       if (f.isGated)
         addMatmul(f.gate, f.inner, spec.width, f.hasBias);

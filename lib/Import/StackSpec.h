@@ -37,7 +37,8 @@ struct AttentionSpec {
   int64_t heads = 0, kvHeads = 0, headDim = 0;
   Packing packing = Packing::None;
   std::array<std::string, 3> parts = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"};
-  std::string packed; ///< the part where they are packed
+  std::string packed;     ///< the part where they are packed
+  std::string packedStem; ///< of the tensors, "in_proj_" of in_proj_weight; empty: `packed` and a point
   std::string out = "self_attn.o_proj";
   std::string location = "self_attn"; ///< names ops of no weight
   bool hasBias = false;               ///< of queries, keys and values
@@ -64,6 +65,8 @@ struct AttentionSpec {
     return rotaryOfLayer.empty() ? 0 : rotaryOfLayer[layer];
   }
   std::optional<int64_t> windowOf(int64_t layer) const { return windows.empty() ? std::nullopt : windows[layer]; }
+  /// The name of a packed tensor, without "weight" or "bias".
+  std::string stem() const { return packedStem.empty() ? packed + "." : packedStem; }
   int64_t queryColumns() const { return heads * headDim; }
   int64_t keyColumns() const { return kvHeads * headDim; }
 };
@@ -94,11 +97,23 @@ struct ResidualSpec {
   bool isOfNorm = false; ///< a part's result is added to what the norm before it gives, instead of that norm's input
 };
 
+/// Attention to another sequence, between a layer's own attention and its feed-forward. Heads, channels and scale are
+/// those of its own. A norm without a name is none.
+struct CrossAttentionSpec {
+  std::array<std::string, 3> parts; ///< queries, keys, values
+  std::string packedStem; ///< of tensors with the rows of all three, "in_proj_" of in_proj_weight; empty: three tensors
+  std::string out, location;
+  bool hasBias = false; ///< of all four
+  std::string before;   ///< the norm of its input
+  std::string ofSum;    ///< the norm of x plus what it gives
+};
+
 /// Layers of one kind, which may differ in windows and rotation. The defaults are those of most decoders.
 struct StackSpec {
   int64_t width = 0, layers = 0;
   NormSpec norm;
   AttentionSpec attention;
+  std::optional<CrossAttentionSpec> cross;
   FeedForwardSpec feedForward;
   ResidualSpec residual;
   bool isConv1D = false; ///< weights of layers are [in, out]

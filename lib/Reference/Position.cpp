@@ -40,8 +40,8 @@ template <typename S> Result<S> evaluate(attn::SinusoidsOp op, const Tensor<S> &
     return failure();
   for (int64_t t = 0; t < positions.dim(0); ++t)
     for (auto [c, frequency] : llvm::enumerate(op.getFrequencies())) {
-      S angle = S(positions.ints[t]) * S(frequency);
-      result->floats[t * width + int64_t(c)] = c % 2 ? std::cos(angle) : std::sin(angle);
+      S angle = S(positions.ints[t] + op.getFirst().value_or(0)) * S(frequency);
+      result->floats[t * width + int64_t(c)] = op.isCosine(int64_t(c)) ? std::cos(angle) : std::sin(angle);
     }
   return result;
 }

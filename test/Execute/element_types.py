@@ -119,6 +119,8 @@ for x in SMALL:
 
     # Positions.
     add(f"sinusoids_{x}", {"p": ("i32", T)}, {"y": (x, T, 5)}, "  %y = attn.sinusoids %p frequencies [1.0, 1.0, 0.3, 0.3, 0.01] : {p} -> {y}", ({"tokens": 4}, {"p": [0, 1, 77, 5]}))
+    add(f"sinusoids_halves_{x}", {"p": ("i32", T)}, {"y": (x, T, 6)}, "  %y = attn.sinusoids %p frequencies [1.0, 0.3, 0.01, 1.0, 0.3, 0.01] halves first 2 : {p} -> {y}",
+        ({"tokens": 4}, {"p": [0, 1, 77, 5]}))
     add(f"table_{x}", {"p": ("i32", T)}, {"c": (x, T, 3), "s": (x, T, 3)}, "  %c, %s = attn.rotary_table %p frequencies [1.0, 0.3, 0.01] : {p} -> {c}", ({"tokens": 4}, {"p": [0, 1, 77, 5]}))
     for c in (x, "f32"):
         for heads, channels, pairs in ((3, 35, 16), (1, 2, 1))[:2 if x == c == "bf16" else 1]:

@@ -32,9 +32,9 @@ NAMES = sorted(file[:-5] for file in os.listdir(RECORDED) if file.endswith(".jso
 # Version 5.17 of the package adds falcon's linear biases twice: to the scores, and in the mask. With doubled biases the results agree to 3e-8.
 # Models were trained with them once, which test/Reference/numpy has.
 WRONG = ("falcon-alibi",)
-OTHERS = ("bart", "beit", "clip", "cohere", "convnext", "deberta-v2", "deepseek_v2", "deepseek_v2-lite", "deepseek_v3", "deit", "dinov2",
-          "dinov2-swiglu", "dinov3_vit", "gpt_oss", "granitemoe", "llava", "m2m_100", "marian", "mbart", "mixtral",
-          "olmoe", "pegasus", "qwen2_moe", "qwen3_moe", "siglip", "stablelm", "swin", "umt5", "whisper")
+OTHERS = ("beit", "clip", "cohere", "convnext", "deberta-v2", "deepseek_v2", "deepseek_v2-lite", "deepseek_v3", "deit", "dinov2",
+          "dinov2-swiglu", "dinov3_vit", "gpt_oss", "granitemoe", "llava", "mixtral",
+          "olmoe", "qwen2_moe", "qwen3_moe", "siglip", "stablelm", "swin", "whisper")
 KNOWN = [name for name in NAMES if name not in OTHERS + WRONG]
 
 
@@ -75,9 +75,11 @@ def generate(options, library, inputs, *flags):
     return [numbers(line) for line in printed.splitlines()]
 
 
-def check_greedy(options, library, greedy, isDecoder):
+def check_greedy(options, library, greedy, isDecoder, forced):
     prompt, ids = greedy["inputs"]["input_ids"][0], greedy["ids"][0]
     expected = ids[len(prompt) if isDecoder else 1 :]
+    if expected[-1] == forced:  # the package ends a text at its longest length, whatever the model says
+        expected = expected[:-1]
     found = generate(options, library, greedy["inputs"], "-n", str(len(expected)), "--temperature", "0", "--ignore-eos")
     assert found == [expected], f"greedy tokens are {found}, expected {expected}"
 
@@ -136,8 +138,10 @@ def check(name, options, directory):
 
 def check_tokens(options, command, recorded):
     if options.rapt_run and "greedy" in recorded:
-        check_greedy(options, command[1], recorded["greedy"], not recorded["config"].get("is_encoder_decoder"))
-    if options.rapt_run and "searches" in recorded:
+        config = recorded["config"]
+        check_greedy(options, command[1], recorded["greedy"], not config.get("is_encoder_decoder"), config.get("forced_eos_token_id"))
+    # A forced end at the longest length changes which beams are best; no model is trained with it.
+    if options.rapt_run and "searches" in recorded and "forced_eos_token_id" not in recorded["config"]:
         check_searches(options, command[1], recorded["searches"])
 
 

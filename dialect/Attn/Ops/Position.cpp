@@ -32,6 +32,10 @@ LogicalResult SinusoidsOp::verify() {
       result.getDimSize(1) < count) // a target's layout may pad the columns
     return emitOpError() << "needs positions [tokens] and gives [tokens, " << count << "], found " << positions
                          << " and " << result;
+  if (getHalves() && count % 2 != 0)
+    return emitOpError() << "has " << count << " frequencies, whose halves are not equal";
+  if (IntegerAttr first = getFirstAttr(); first && (first.getInt() < 0 || first.getInt() > INT32_MAX))
+    return emitOpError() << "has first " << first.getInt() << ", must be from 0 to 2147483647";
   return success();
 }
 

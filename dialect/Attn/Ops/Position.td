@@ -28,21 +28,29 @@ def Attn_PositionsOp : Attn_TensorOp<"positions", [Pure, Attn_MovesAll, AllTypes
 def Attn_SinusoidsOp : Attn_TensorOp<"sinusoids", [Attn_HasChannels<["isPadded"]>, Pure, Attn_MovesAll]> {
   let summary = "sines and cosines of positions, to be added to embeddings";
   let description = [{
-    `result[t, c] = sin(positions[t] * frequencies[c])` in even columns, the cosine in odd ones (Vaswani et al. 2017, section 3.5, where
-    frequency c is 10000^(-2 floor(c / 2) / columns)). Frequencies are radians a position. Columns beyond them, which
-    `attn-materialize-layouts` adds, are 0.
+    `result[t, c] = sin((positions[t] + first) * frequencies[c])` in even columns, the cosine in odd ones (Vaswani et al. 2017, section 3.5,
+    where frequency c is 10000^(-2 floor(c / 2) / columns)). With `halves` the first half of the columns has the sines, the second one the
+    cosines. `first` is 0 where there is none. Frequencies are radians a position. Columns beyond them, which `attn-materialize-layouts` adds, are 0.
 
     ```mlir
-    func.func @positions(%p: tensor<?xi32>) -> tensor<?x4xf32> {
+    func.func @positions(%p: tensor<?xi32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
       %y = attn.sinusoids %p frequencies [1.0, 1.0, 0.01, 0.01] : tensor<?xi32> -> tensor<?x4xf32>
-      return %y : tensor<?x4xf32>
+      %z = attn.sinusoids %p frequencies [1.0, 0.01, 1.0, 0.01] halves first 2 : tensor<?xi32> -> tensor<?x4xf32>
+      return %y, %z : tensor<?x4xf32>, tensor<?x4xf32>
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[I32]>:$positions, DenseF32ArrayAttr:$frequencies);
+  let arguments = (ins RankedTensorOf<[I32]>:$positions, DenseF32ArrayAttr:$frequencies, UnitAttr:$halves,
+                       OptionalAttr<I64Attr>:$first);
   let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = [{
-    $positions `frequencies` custom<Frequencies>($frequencies) attr-dict `:` type($positions) `->` type($result)
+    $positions `frequencies` custom<Frequencies>($frequencies) (`halves` $halves^)? (`first` $first^)? attr-dict `:` type($positions) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// Whether a column has cosines.
+    bool isCosine(int64_t column) {
+      return getHalves() ? column >= int64_t(getFrequencies().size()) / 2 : column % 2 != 0;
+    }
   }];
   let hasVerifier = 1;
 }

@@ -74,11 +74,18 @@ struct DecomposeSinusoids : OpRewritePattern<attn::SinusoidsOp> {
     Value init = emptyFor(b, op.getResult(), {extent(b, op.getPositions(), 0), b.getIndexAttr(width)});
     SmallVector<AffineMap> maps{mapOf(b, 2, {0}), mapOf(b, 2, {1}), mapOf(b, 2, {1}), b.getMultiDimIdentityMap(2)};
     auto body = [&](ImplicitLocOpBuilder &b, ValueRange x) -> Value {
-      Value angle = Turns::angle(b, x[0], x[1], x[2]), column = at(b, 1);
-      Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::RemUIOp::create(b, column, index(b, 2)),
-                                          index(b, 0));
+      Value position = x[0], column = at(b, 1);
+      if (op.getFirst())
+        position = arith::AddIOp::create(b, position,
+                                         arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(*op.getFirst()))));
+      Value angle = Turns::angle(b, position, x[1], x[2]), isCosine;
+      if (op.getHalves())
+        isCosine = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, column, index(b, counted / 2));
+      else
+        isCosine = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, arith::RemUIOp::create(b, column, index(b, 2)),
+                                         index(b, 0));
       Value counts = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, column, index(b, counted));
-      Value y = arith::SelectOp::create(b, isOdd, math::CosOp::create(b, angle), math::SinOp::create(b, angle));
+      Value y = arith::SelectOp::create(b, isCosine, math::CosOp::create(b, angle), math::SinOp::create(b, angle));
       return rounded(b, arith::SelectOp::create(b, counts, y, number(b, 0)), x.back().getType());
     };
     rewriter.replaceOp(

@@ -69,6 +69,19 @@ func.func @sinusoids(%p: tensor<?xi32>) -> tensor<?x32xf32> {
 
 // -----
 
+// Columns of the second half are cosines; positions begin at 2.
+// CHECK-LABEL: @sinusoids_halves
+func.func @sinusoids_halves(%p: tensor<?xi32>) -> tensor<?x4xf32> {
+  // CHECK: %[[COLUMN:.*]] = linalg.index 1
+  // CHECK: arith.addi %{{.*}}, %c2_i32
+  // CHECK: %[[COSINES:.*]] = arith.cmpi uge, %[[COLUMN]], %c2{{.*}} : index
+  // CHECK: arith.select %[[COSINES]]
+  %y = attn.sinusoids %p frequencies [1.0, 0.5, 1.0, 0.5] halves first 2 : tensor<?xi32> -> tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
 // 20 of 22 channels rotate, of 3 of 8 heads; the partner is 10 channels away. Other elements pass: they look at pair 0.
 // CHECK-LABEL: @halves
 // CHECK-SAME: %[[X:.*]]: tensor<?x8x22xf32>, %[[C:.*]]: tensor<?x10xf32>, %[[S:.*]]: tensor<?x10xf32>

@@ -136,6 +136,22 @@ func.func @sinusoids_infinite(%p: tensor<?xi32>) {
 
 // -----
 
+func.func @sinusoids_halves(%p: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.sinusoids' op has 3 frequencies, whose halves are not equal}}
+  %0 = attn.sinusoids %p frequencies [1.0, 0.5, 0.25] halves : tensor<?xi32> -> tensor<?x3xf32>
+  return
+}
+
+// -----
+
+func.func @sinusoids_first(%p: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.sinusoids' op has first -1, must be from 0 to 2147483647}}
+  %0 = attn.sinusoids %p frequencies [1.0] first -1 : tensor<?xi32> -> tensor<?x1xf32>
+  return
+}
+
+// -----
+
 func.func @sinusoids_columns(%p: tensor<?xi32>) {
   // expected-error@+1 {{needs positions [tokens] and gives [tokens, 2], found 'tensor<?xi32>' and 'tensor<?x1xf32>'}}
   %0 = attn.sinusoids %p frequencies [1.0, 0.5] : tensor<?xi32> -> tensor<?x1xf32>

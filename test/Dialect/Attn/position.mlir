@@ -30,6 +30,8 @@ func.func @rope(%x: tensor<?x8x4xf32>, %p: tensor<?xi32>) -> tensor<?x8x4xf32> {
 func.func @sinusoids(%p: tensor<?xi32>) -> (tensor<?x3xf32>, tensor<?x32xf32>) {
   // CHECK: attn.sinusoids %{{.*}} frequencies [1.000000e+00, 1.000000e+00, 0.00999999977] : tensor<?xi32> -> tensor<?x3xf32>
   %0 = attn.sinusoids %p frequencies [1.0, 1.0, 0.01] : tensor<?xi32> -> tensor<?x3xf32>
+  // CHECK: attn.sinusoids %{{.*}} halves first 2 : tensor<?xi32> -> tensor<?x4xf32>
+  %halves = attn.sinusoids %p frequencies [1.0, 0.01, 1.0, 0.01] halves first 2 : tensor<?xi32> -> tensor<?x4xf32>
   // CHECK: attn.sinusoids %{{.*}} : tensor<?xi32> -> tensor<?x32xf32>
   %1 = attn.sinusoids %p frequencies [1.0, 1.0, 0.01] : tensor<?xi32> -> tensor<?x32xf32>
   return %0, %1 : tensor<?x3xf32>, tensor<?x32xf32>

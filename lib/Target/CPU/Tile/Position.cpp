@@ -67,8 +67,10 @@ std::pair<Value, Value> cosineAndSine(ImplicitLocOpBuilder &b, Value position, A
   return {math::CosOp::create(b, angle), math::SinOp::create(b, angle)};
 }
 
-Value readPosition(ImplicitLocOpBuilder &b, Value positions, Value token) {
+Value readPosition(ImplicitLocOpBuilder &b, Value positions, Value token, int64_t first = 0) {
   Value position = tensor::ExtractOp::create(b, positions, token);
+  if (first != 0)
+    position = arith::AddIOp::create(b, position, arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(first))));
   return arith::SIToFPOp::create(b, b.getF32Type(), position);
 }
 
@@ -85,14 +87,14 @@ struct TileSinusoids : OpRewritePattern<attn::SinusoidsOp> {
     SmallVector<Value> results = grid(b, {tokens}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange outs) {
       SmallVector<OpFoldResult> offsets{ids[0], b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), columns};
       Value out = extract(b, outs[0], offsets, sizes, {width});
-      Value position = readPosition(b, op.getPositions(), ids[0]);
+      Value position = readPosition(b, op.getPositions(), ids[0], op.getFirst().value_or(0));
       forChunks(width, attn_cpu::kPanel, [&](int64_t first, int64_t size) {
         SmallVector<float> frequencies(size, 0);
         SmallVector<int64_t> chosen;
         for (int64_t i = 0; i < size; ++i) {
           bool counts = first + i < count;
           frequencies[i] = counts ? op.getFrequencies()[first + i] : 0;
-          chosen.push_back(counts && (first + i) % 2 ? size + i : i);
+          chosen.push_back(counts && op.isCosine(first + i) ? size + i : i);
         }
         auto [cosines, sines] = cosineAndSine(b, position, frequencies);
         out = writeChunk(b, vector::ShuffleOp::create(b, sines, cosines, chosen), out, index(b, first));

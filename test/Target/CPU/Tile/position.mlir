@@ -116,6 +116,17 @@ func.func @unfused(%x: tensor<?x48xf32>, %w: tensor<4x48x32xf32>, %c: tensor<?x3
 
 // -----
 
+// Two halves; 28 columns of 32 are padding. Positions begin at 2.
+// CHECK-LABEL: @sinusoids_halves
+func.func @sinusoids_halves(%p: tensor<?xi32>) -> tensor<?x32xf32> {
+  // CHECK: arith.addi %{{.*}}, %c2_i32 : i32
+  // CHECK: vector.shuffle {{.*}} [0, 1, 34, 35, 4, 5,
+  %y = attn.sinusoids %p frequencies [1.0, 0.5, 1.0, 0.5] halves first 2 : tensor<?xi32> -> tensor<?x32xf32>
+  return %y : tensor<?x32xf32>
+}
+
+// -----
+
 // A grid over tokens; 24 columns of 64 are padding: the sine of 0.
 // CHECK-LABEL: @sinusoids
 func.func @sinusoids(%p: tensor<?xi32>) -> tensor<?x64xf32> {

@@ -1,0 +1,182 @@
+//===- Bart.cpp - The bart, mbart, pegasus, marian and m2m_100 families ---------===//
+//
+// Lewis et al. 2020, "BART: Denoising Sequence-to-Sequence Pre-training", and relatives
+// of the same parts: mbart (Liu et al. 2020) and pegasus (Zhang et al. 2020) with norms
+// first, marian (Junczys-Dowmunt et al. 2018) and m2m_100 (Fan et al. 2020; nllb) with
+// sinusoids instead of learned positions.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/EncoderDecoderSpec.h"
+#include "lib/Import/Families/Family.h"
+#include "lib/Import/Heads.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+
+namespace {
+
+/// Differences of the families, and the values that their configuration classes take where the file has no key.
+struct Relative {
+  const char *type, *base, *headClass; ///< base: "Bart" of BartModel
+  bool isNormFirst, hasEmbeddingNorm;
+  PositionSpec::Kind positions;
+  int64_t firstPosition; ///< rows of a table ahead of position 0; -1: those up to pad_token_id
+  int64_t vocabulary, width, layers, heads, inner, padToken, startToken, endToken;
+  const char *activation;
+  bool isScaled;
+};
+
+constexpr Relative relatives[] = {
+    {"bart", "Bart", "BartForConditionalGeneration", false, true, PositionSpec::Learned, 2, 50265, 1024, 12, 16, 4096,
+     1, 2, 2, "gelu", false},
+    {"mbart", "MBart", "MBartForConditionalGeneration", true, true, PositionSpec::Learned, 2, 50265, 1024, 12, 16, 4096,
+     1, 2, 2, "gelu", false},
+    {"pegasus", "Pegasus", "PegasusForConditionalGeneration", true, false, PositionSpec::Learned, 0, 50265, 1024, 12,
+     16, 4096, 0, 0, 1, "gelu", false},
+    {"marian", "Marian", "MarianMTModel", false, false, PositionSpec::HalvesOfSinusoids, 0, 58101, 1024, 12, 16, 4096,
+     58100, 58100, 0, "gelu", false},
+    {"m2m_100", "M2M100", "M2M100ForConditionalGeneration", true, false, PositionSpec::HalvesOfSinusoids, -1, 128112,
+     1024, 12, 16, 4096, 1, 2, 2, "relu", true},
+};
+
+const Relative &relativeOf(const std::string &type) {
+  return *llvm::find_if(relatives, [&](const Relative &relative) { return type == relative.type; });
+}
+
+/// Frequencies of both halves: marian's as Vaswani et al. have them, m2m_100's such that the last one is 1 / 10000.
+std::vector<float> frequenciesOf(const Relative &relative, int64_t width) {
+  const int64_t half = width / 2, last = relative.firstPosition == 0 ? half : half - 1;
+  std::vector<float> frequencies;
+  for (int64_t column = 0; column < width; ++column)
+    frequencies.push_back(float(std::pow(10000.0, -double(column % half) / double(std::max<int64_t>(last, 1)))));
+  return frequencies;
+}
+
+/// One of the two stacks; keys begin with its name.
+SideSpec readSide(huggingface::ModelDescription &model, const Relative &relative, const std::string &name,
+                  int64_t width) {
+  huggingface::ConfigReader &config = model.config();
+  SideSpec side;
+  side.name = name;
+  side.prefix = model.choosePrefix({"model.", ""}, "encoder.layers.0.fc1.weight") + name + ".";
+  side.table = "shared";
+  side.width = width;
+  const std::string layers = name + "_layers", heads = name + "_attention_heads", inner = name + "_ffn_dim";
+  side.layers = config.getSize(layers.c_str(), 1, 1 << 17, relative.layers);
+  AttentionSpec &attention = side.attention;
+  attention.heads = attention.kvHeads = config.getSize(heads.c_str(), 1, 1 << 12, relative.heads);
+  config.requireMultiple("d_model", width, heads.c_str(), attention.heads);
+  attention.headDim = std::max<int64_t>(1, width / attention.heads);
+  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  attention.out = "self_attn.out_proj";
+  attention.hasBias = attention.hasOutBias = true;
+  side.feedForward = {.inner = config.getSize(inner.c_str(), 1, 1 << 20, relative.inner),
+                      .isGated = false,
+                      .up = "fc1",
+                      .down = "fc2",
+                      .hasBias = true,
+                      .hasDownBias = true};
+  side.norm = {.kind = NormSpec::Layer, .epsilon = 1e-5, .hasBias = true};
+  const std::string attentionNorm = "self_attn_layer_norm", lastNorm = "final_layer_norm";
+  if (relative.isNormFirst)
+    side.residual = {.beforeAttention = attentionNorm, .beforeFeedForward = lastNorm};
+  else
+    side.residual = {
+        .beforeAttention = "", .beforeFeedForward = "", .ofAttentionSum = attentionNorm, .ofFeedForwardSum = lastNorm};
+  side.embeddingNorm = relative.hasEmbeddingNorm ? "layernorm_embedding" : "";
+  side.finalNorm = relative.isNormFirst ? "layer_norm" : "";
+  return side;
+}
+
+CrossAttentionSpec crossOf(const Relative &relative) {
+  CrossAttentionSpec cross{.parts = {"encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj"},
+                           .out = "encoder_attn.out_proj",
+                           .location = "encoder_attn",
+                           .hasBias = true};
+  (relative.isNormFirst ? cross.before : cross.ofSum) = "encoder_attn_layer_norm";
+  return cross;
+}
+
+/// The words' tables: one, or one of each side.
+void readTables(huggingface::ModelDescription &model, const Relative &relative, EncoderDecoderSpec &spec) {
+  huggingface::ConfigReader &config = model.config();
+  const bool isMarian = relative.type == std::string("marian");
+  const int64_t source = config.getSize("vocab_size", 1, 1 << 24, relative.vocabulary);
+  spec.vocabularies.target = isMarian ? config.getInt("decoder_vocab_size", 1, 1 << 24, source) : source;
+  if (spec.vocabularies.target != source)
+    spec.vocabularies.source = source;
+  const bool isShared = !isMarian || config.getBool("share_encoder_decoder_embeddings", true);
+  if (spec.vocabularies.areSeparate() && isShared)
+    config.fail("share_encoder_decoder_embeddings is true, but decoder_vocab_size " +
+                std::to_string(spec.vocabularies.target) + " differs from vocab_size " + std::to_string(source));
+  auto tensor = [&](const SideSpec &side) { return side.prefix + "embed_tokens.weight"; };
+  if (isShared) {
+    const std::string shared = model.choosePrefix({"model.", ""}, "encoder.layers.0.fc1.weight") + "shared.weight";
+    const bool hasShared = model.tensors().find(shared) || !model.tensors().find(tensor(spec.encoder));
+    spec.tables = {{"shared", hasShared ? shared : tensor(spec.encoder), source}};
+    return;
+  }
+  for (SideSpec *side : {&spec.encoder, &spec.decoder}) {
+    side->table = side->name + ".embed_tokens";
+    spec.tables.push_back({side->table, tensor(*side), side == &spec.encoder ? source : spec.vocabularies.target});
+  }
+}
+
+void setPositions(const Relative &relative, EncoderDecoderSpec &spec, int64_t pad) {
+  const int64_t first = relative.firstPosition < 0 ? pad + 1 : relative.firstPosition;
+  for (SideSpec *side : {&spec.encoder, &spec.decoder}) {
+    side->positions = {.kind = relative.positions, .first = first};
+    if (relative.positions != PositionSpec::Learned)
+      side->positions.frequencies = frequenciesOf(relative, side->width);
+  }
+  spec.isBounded = relative.positions == PositionSpec::Learned;
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importBart(MLIRContext &context, huggingface::ModelDescription &model,
+                                                      const ImportOptions &options) {
+  huggingface::ConfigReader &config = model.config();
+  const Relative &relative = relativeOf(model.modelType());
+  // A checkpoint of the transformer alone is the model with its head tied.
+  const std::string base = relative.base + std::string("Model");
+  const HeadName<bool> heads[] = {{relative.headClass, true}, {base, false}};
+  readHead<bool>(model, heads, true);
+  EncoderDecoderSpec spec;
+  const int64_t width = config.getSize("d_model", 2, 1 << 16, relative.width);
+  spec.encoder = readSide(model, relative, "encoder", width);
+  spec.decoder = readSide(model, relative, "decoder", width);
+  spec.encoder.feedForward.activation = spec.decoder.feedForward.activation =
+      activationNamed(config.getEnum("activation_function", activationNames(), relative.activation));
+  spec.decoder.cross = crossOf(relative);
+  readTables(model, relative, spec);
+  spec.positions = config.getSize("max_position_embeddings", 1, 1 << 24, 1024);
+  const int64_t pad = config.getInt("pad_token_id", 0, INT32_MAX, relative.padToken);
+  setPositions(relative, spec, pad);
+  if (relative.positions != PositionSpec::Learned && width % 2 != 0)
+    config.fail("d_model " + std::to_string(width) + " is odd: half of the columns are sines, half cosines");
+  spec.startToken = config.getInt("decoder_start_token_id", 0, INT32_MAX, relative.startToken);
+  spec.endToken = relative.endToken;
+  if (config.getBool("scale_embedding", relative.isScaled))
+    spec.embeddingScale = std::sqrt(double(width));
+  spec.isTied = config.getBool("tie_word_embeddings", true);
+  if (model.tensors().find("final_logits_bias")) {
+    spec.headBias = "final_logits_bias";
+    spec.isBiasMatrix = true;
+  }
+  if (config.errors())
+    spec.vocabularies.check(config, spec.startToken, /*sharesTable=*/false);
+  spec.harmlessKeys = {"activation_dropout", "attention_dropout", "dropout", "classifier_dropout", "classif_dropout",
+                       "encoder_layerdrop", "decoder_layerdrop", "init_std", "is_encoder_decoder", "is_decoder",
+                       "num_hidden_layers", // of the encoder again
+                       // of the first conversions, never read: they say what the family is
+                       "add_bias_logits", "add_final_layer_norm", "normalize_before", "normalize_embedding",
+                       "static_position_embeddings", "extra_pos_embeddings", "use_cache", "gradient_checkpointing",
+                       "force_bos_token_to_be_generated", "output_past", "tokenizer_class"};
+  spec.ignoredTensors = {"*encoder.embed_tokens.weight", "*decoder.embed_tokens.weight", "lm_head.weight"};
+  if (relative.positions != PositionSpec::Learned) // computed instead
+    spec.ignoredTensors.push_back("*.embed_positions.weight*");
+  return importEncoderDecoder(context, model, options, spec);
+}
