@@ -70,7 +70,8 @@ struct EncoderDecoderSpec {
   std::vector<std::string_view> harmlessKeys, ignoredTensors;
 };
 
-/// Frequencies of sinusoids where neighboring columns have one frequency: 10000^(-2 floor(c / 2) / width) for each column c.
+/// Frequencies of sinusoids where neighboring columns have one frequency: 10000^(-2 floor(c / 2) / width) for each
+/// column c.
 std::vector<float> pairedFrequencies(int64_t width);
 
 /// The module of stage `imported` of an encoder-decoder; errors are those of the config, which `spec` was read from.
