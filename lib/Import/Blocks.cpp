@@ -128,6 +128,19 @@ void importing::mapResult(const Scope &scope, Value result,
   yield->setOperand(0, f(Scope{inner, scope.parameters}, result.getLoc(), yield->getOperand(0)));
 }
 
+void importing::scaleColumns(const Scope &scope, Value result, StringRef symbol) {
+  auto op = result.getDefiningOp<attn::LinearOp>();
+  OpBuilder::InsertionGuard guard(scope.builder);
+  scope.builder.setInsertionPoint(op);
+  Value factors = scope.weight(symbol);
+  Block *epilogue = op.ensureEpilogue(scope.builder);
+  op.getExtrasMutable().append(factors);
+  Value factor = epilogue->addArgument(scope.builder.getF32Type(), op.getLoc());
+  mapResult(scope, result, [&](const Scope &inner, Location loc, Value element) -> Value {
+    return arith::MulFOp::create(inner.builder, loc, element, factor);
+  });
+}
+
 Value importing::feedForward(const Scope &scope, Value x, StringRef up, attn::ActivationKind activation, StringRef down,
                              Value (*matmul)(const Scope &, Value, StringRef)) {
   Value wide = matmul(scope, x, up);

@@ -71,6 +71,9 @@ mlir::Value softCapped(const Scope &scope, mlir::Location loc, mlir::Value x, do
 void mapResult(const Scope &scope, mlir::Value result,
                llvm::function_ref<mlir::Value(const Scope &scope, mlir::Location loc, mlir::Value x)> f);
 
+/// Multiplies the columns of a matmul's result by the weight `symbol` [columns], in the matmul itself.
+void scaleColumns(const Scope &scope, mlir::Value result, llvm::StringRef symbol);
+
 /// DOWN(activation(UP(x))), of matmuls that are `dense`, or `linear`.
 mlir::Value feedForward(const Scope &scope, mlir::Value x, llvm::StringRef up, attn::ActivationKind activation,
                         llvm::StringRef down,

@@ -23,13 +23,13 @@ public:
     Value normed = isNormed ? norm(x, residual.beforeAttention) : x, parallel = normed;
     if (!residual.beforeFeedForward.empty() && residual.scheme == ResidualSpec::Parallel)
       parallel = norm(x, residual.beforeFeedForward);
-    x = add(residual.isOfNorm ? normed : x, buildAttention(normed), attention.out, residual.afterAttention,
-            residual.ofAttentionSum);
+    x = add(residual.isOfNorm ? normed : x, scaled(buildAttention(normed), residual.scaleOfAttention), attention.out,
+            residual.afterAttention, residual.ofAttentionSum);
     if (const std::optional<CrossAttentionSpec> &cross = spec.cross)
       x = add(x, buildCross(*cross, norm(x, cross->before)), cross->out, /*after=*/"", cross->ofSum);
     Value input = residual.scheme == ResidualSpec::Parallel ? parallel : norm(x, residual.beforeFeedForward);
-    x = add(residual.isOfNorm ? input : x, buildFeedForward(input), spec.feedForward.down, residual.afterFeedForward,
-            residual.ofFeedForwardSum);
+    x = add(residual.isOfNorm ? input : x, scaled(buildFeedForward(input), residual.scaleOfFeedForward),
+            spec.feedForward.down, residual.afterFeedForward, residual.ofFeedForwardSum);
     return x;
   }
 
@@ -37,6 +37,12 @@ private:
   Value norm(Value x, StringRef part) { return part.empty() ? x : normalize(scope, x, part, spec.norm); }
 
   Value matmul(Value x, StringRef part) { return spec.isConv1D ? linear(scope, x, part) : dense(scope, x, part); }
+
+  Value scaled(Value x, StringRef weight) {
+    if (!weight.empty())
+      scaleColumns(scope, x, weight);
+    return x;
+  }
 
   /// x + y, where y is what `part` gives, with the residual's norms.
   Value add(Value x, Value y, StringRef part, StringRef after, StringRef ofSum) {

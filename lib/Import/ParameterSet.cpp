@@ -9,11 +9,12 @@ using namespace rapt;
 using namespace rapt::importing;
 
 void ParameterSet::add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init) {
-  weights.push_back({std::move(symbol), {std::move(tensor), shape}, shape, init, std::nullopt, false, {}});
+  weights.push_back(
+      {.symbol = std::move(symbol), .sources = {{std::move(tensor), shape}}, .shape = shape, .init = init});
 }
 
-void ParameterSet::addTransformed(std::string symbol, artifact::Source source, huggingface::Init init,
-                                  std::optional<Stack> stack) {
+/// Leaves out steps that change nothing: the shape of what is made.
+static std::vector<int64_t> simplify(artifact::Source &source) {
   std::vector<artifact::Transform> steps = std::exchange(source.transforms, {});
   std::vector<int64_t> shape = source.shape;
   for (artifact::Transform &step : steps) {
@@ -25,7 +26,30 @@ void ParameterSet::addTransformed(std::string symbol, artifact::Source source, h
       source.transforms.push_back(std::move(step));
     shape = std::move(*after);
   }
-  weights.push_back({std::move(symbol), std::move(source), std::move(shape), init, std::move(stack), false, {}});
+  return shape;
+}
+
+void ParameterSet::addTransformed(std::string symbol, artifact::Source source, huggingface::Init init,
+                                  std::optional<Stack> stack) {
+  std::vector<int64_t> shape = simplify(source);
+  weights.push_back({.symbol = std::move(symbol),
+                     .sources = {std::move(source)},
+                     .shape = std::move(shape),
+                     .init = init,
+                     .stack = std::move(stack)});
+}
+
+void ParameterSet::addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init) {
+  assert(!sources.empty() && "rows come from somewhere");
+  std::vector<int64_t> shape;
+  for (artifact::Source &source : sources) {
+    std::vector<int64_t> part = simplify(source);
+    if (!shape.empty())
+      part[0] += shape[0];
+    shape = std::move(part);
+  }
+  weights.push_back(
+      {.symbol = std::move(symbol), .sources = std::move(sources), .shape = std::move(shape), .init = init});
 }
 
 void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
@@ -52,7 +76,8 @@ void ParameterSet::addHead(std::string symbol, std::string tensor, std::vector<i
 Status ParameterSet::resolveHead(huggingface::ModelDescription &model) {
   if (tiedTable.empty())
     return {};
-  Expected<bool> isTied = isHeadTied(model, find(headSymbol)->source.name, find(tiedTable)->source.name);
+  Expected<bool> isTied =
+      isHeadTied(model, find(headSymbol)->sources.front().name, find(tiedTable)->sources.front().name);
   if (!isTied)
     return isTied.error();
   if (*isTied) {
@@ -67,14 +92,11 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
     return status;
   std::vector<huggingface::TensorRequest> requests;
   for (const Weight &weight : weights) {
-    if (!weight.stack) {
-      requests.push_back({weight.source.name, weight.source.shape, weight.init});
-      continue;
-    }
-    assert(StringRef(weight.source.name).contains(layerPlaceholder) && "a stacked weight's name must hold {layer}");
-    for (int64_t layer = 0; layer < weight.stack->layers; ++layer)
-      requests.push_back(
-          {artifact::sourceName(weight.source, weight.stack->first + layer), weight.source.shape, weight.init});
+    const int64_t first = weight.stack ? weight.stack->first : 0;
+    for (int64_t layer = first; layer < first + layersOf(weight); ++layer)
+      for (const artifact::Source &source : weight.sources)
+        requests.push_back(
+            {weight.stack ? artifact::sourceName(source, layer) : source.name, source.shape, weight.init});
   }
   Expected<std::vector<huggingface::ResolvedTensor>> resolved = model.resolve(std::move(requests), ignored);
   if (!resolved)
@@ -83,8 +105,14 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
   auto tensor = resolved->begin();
   for (Weight &weight : weights) {
     int64_t first = weight.stack ? weight.stack->first : 0;
-    for (int64_t layer = first, end = first + layersOf(weight); layer < end; ++layer, ++tensor) {
-      artifact::DType dtype = weight.shape.size() == 1 || weight.isTable ? artifact::DType::F32 : tensor->dtype;
+    for (int64_t layer = first, end = first + layersOf(weight); layer < end; ++layer) {
+      const artifact::DType stored = tensor->dtype;
+      for (const artifact::Source &source : weight.sources)
+        if ((tensor++)->dtype != stored)
+          return Error{
+              "tensors \"" + weight.sources.front().name + "\" and \"" + source.name +
+              "\" of the checkpoint have different types, but are parts of one weight; convert it to one type"};
+      artifact::DType dtype = weight.shape.size() == 1 || weight.isTable ? artifact::DType::F32 : stored;
       if (weight.runs.empty() || weight.runs.back().dtype != dtype)
         weight.runs.push_back({layer, 0, dtype, weight.symbol});
       ++weight.runs.back().count;
@@ -126,19 +154,25 @@ static attn::SourceTransformInterface toAttribute(MLIRContext *context, const ar
   return attn::ScaleAttr::get(context, APFloat(std::get<artifact::Scale>(transform).factor));
 }
 
-/// The shape is left out where the parameter's type tells it.
-static attn::SourceAttr toAttribute(MLIRContext *context, const artifact::Source &source) {
+/// The shape is left out where the parameter's type tells it, which it does not where there are other sources.
+static attn::SourceAttr toAttribute(MLIRContext *context, const artifact::Source &source, bool isAlone) {
   auto transforms = llvm::map_to_vector(
       source.transforms, [&](const artifact::Transform &transform) { return toAttribute(context, transform); });
   auto result = attn::SourceAttr::get(context, source.name, /*shape=*/nullptr, transforms);
-  return result.storedShape(*artifact::shapeOf(source)) ? result : result.withShape(source.shape);
+  const bool isKnown = isAlone && result.storedShape(*artifact::shapeOf(source));
+  return isKnown ? result : result.withShape(source.shape);
 }
 
 void ParameterSet::declare(OpBuilder &builder) const {
   MLIRContext *context = builder.getContext();
   for (const Weight &weight : weights) {
-    Location loc = NameLoc::get(builder.getStringAttr(weight.source.name));
-    attn::SourceAttr source = toAttribute(context, weight.source);
+    Location loc = NameLoc::get(builder.getStringAttr(weight.sources.front().name));
+    SmallVector<Attribute> sources;
+    for (const artifact::Source &source : weight.sources)
+      sources.push_back(toAttribute(context, source, weight.sources.size() == 1));
+    attn::JoinAttr join;
+    if (sources.size() > 1)
+      join = attn::JoinAttr::get(context, attn::JoinKind::concat, /*dim=*/0);
     for (const Run &run : weight.runs) {
       RankedTensorType type = sliceType(context, weight, run);
       IntegerAttr layers;
@@ -149,7 +183,7 @@ void ParameterSet::declare(OpBuilder &builder) const {
         layers = builder.getI64IntegerAttr(run.count);
       }
       attn::ParameterOp::create(builder, loc, builder.getStringAttr(run.symbol), TypeAttr::get(type), layers,
-                                builder.getI64IntegerAttr(run.first), /*join=*/nullptr, builder.getArrayAttr({source}),
+                                builder.getI64IntegerAttr(run.first), join, builder.getArrayAttr(sources),
                                 /*layout=*/nullptr, /*offset=*/nullptr, /*stride=*/nullptr);
     }
   }

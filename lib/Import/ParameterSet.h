@@ -38,6 +38,8 @@ public:
   /// is one.
   void addTransformed(std::string symbol, artifact::Source source, huggingface::Init init,
                       std::optional<Stack> stack = std::nullopt);
+  /// Adds the rows of several tensors, one after the other, which the checkpoint must have in one type.
+  void addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init);
   /// Adds a small table that regions look up; it is kept in f32, as vectors are. In each layer of `stack`, where there
   /// is one.
   void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
@@ -79,12 +81,12 @@ private:
   };
   struct Weight {
     std::string symbol;
-    artifact::Source source;
-    std::vector<int64_t> shape; ///< in the module
+    std::vector<artifact::Source> sources; ///< several are one after the other along the first dim
+    std::vector<int64_t> shape;            ///< in the module
     huggingface::Init init;
-    std::optional<Stack> stack;
-    bool isTable;
-    llvm::SmallVector<Run, 1> runs;
+    std::optional<Stack> stack = {};
+    bool isTable = false;
+    llvm::SmallVector<Run, 1> runs = {};
   };
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   const Weight *find(llvm::StringRef symbol) const;

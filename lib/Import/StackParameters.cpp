@@ -38,6 +38,7 @@ public:
     if (!residual.isFirstWithout || spec.layers > 1)
       addNorm(later, residual.beforeAttention, spec.norm, spec.width);
     addAttention();
+    addScale(residual.scaleOfAttention);
     norm(residual.afterAttention);
     norm(residual.ofAttentionSum);
     if (spec.cross) {
@@ -47,11 +48,17 @@ public:
     }
     norm(residual.beforeFeedForward);
     addFeedForward();
+    addScale(residual.scaleOfFeedForward);
     norm(residual.afterFeedForward);
     norm(residual.ofFeedForwardSum);
   }
 
 private:
+  void addScale(const std::string &name) {
+    if (!name.empty())
+      layer.add(name, {spec.width}, Init::normWeight());
+  }
+
   void addMatmul(const std::string &part, int64_t out, int64_t in, bool hasBias) {
     addMatmul(part, out, in, hasBias, Init::weight(in));
   }

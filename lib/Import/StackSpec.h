@@ -90,10 +90,11 @@ struct ResidualSpec {
   Scheme scheme = Sequential;
   /// Before each part. A parallel feed-forward without one reads attention's.
   std::string beforeAttention = "input_layernorm", beforeFeedForward = "post_attention_layernorm";
-  std::string afterAttention, afterFeedForward; ///< of what a part gives, before it is added
-  std::string ofAttentionSum, ofFeedForwardSum; ///< of x plus what a part gives
-  double scale = 1;                             ///< times what a part gives, which then has no norm
-  bool isFirstWithout = false;                  ///< the first layer has no norm before its attention
+  std::string afterAttention, afterFeedForward;     ///< of what a part gives, before it is added
+  std::string ofAttentionSum, ofFeedForwardSum;     ///< of x plus what a part gives
+  double scale = 1;                                 ///< times what a part gives, which then has no norm
+  std::string scaleOfAttention, scaleOfFeedForward; ///< weights [width] times what a part gives; empty: none
+  bool isFirstWithout = false;                      ///< the first layer has no norm before its attention
   bool isOfNorm = false; ///< a part's result is added to what the norm before it gives, instead of that norm's input
 };
 

@@ -1,0 +1,349 @@
+//===- VisionBuilder.cpp - The module of an encoder of images -------------------===//
+#include "lib/Import/Heads.h"
+#include "lib/Import/LayerBuilder.h"
+#include "lib/Import/LayerStack.h"
+#include "lib/Import/ModelModule.h"
+#include "lib/Import/StackParameters.h"
+#include "lib/Import/VisionSpec.h"
+#include "lib/Support/Json.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+/// The names of vit's parts: pre-norm layers whose matmuls have biases.
+static void setVitParts(VisionSpec &spec) {
+  spec.layer = "encoder.layer.{layer}.";
+  spec.attention.parts = {"attention.attention.query", "attention.attention.key", "attention.attention.value"};
+  spec.attention.out = "attention.output.dense";
+  spec.attention.location = "attention.attention";
+  spec.attention.hasOutBias = true;
+  spec.feedForward = {
+      .isGated = false, .up = "intermediate.dense", .down = "output.dense", .hasBias = true, .hasDownBias = true};
+  spec.residual = {.beforeAttention = "layernorm_before", .beforeFeedForward = "layernorm_after"};
+}
+
+/// The size of images and their patches.
+static void readPatches(huggingface::ConfigReader &config, const VisionDefaults &defaults, VisionSpec &spec) {
+  spec.image = config.getHeightWidth("image_size", 1, 1 << 15, defaults.image);
+  const huggingface::HeightWidth patch = config.getHeightWidth("patch_size", 1, 1 << 10, defaults.patch);
+  spec.patch = patch.height;
+  spec.channels = config.getInt("num_channels", 1, 1 << 10, 3);
+  if (!config.errors())
+    return;
+  const int64_t side = std::min(spec.image.height, spec.image.width);
+  if (patch.height != patch.width)
+    config.fail("patch_size is " + std::to_string(patch.height) + " x " + std::to_string(patch.width) +
+                ": only squares are supported");
+  else if (spec.patch > side)
+    config.fail("patch_size " + std::to_string(spec.patch) + " is larger than image_size " + std::to_string(side));
+  if (spec.patchColumns() > 1 << 20)
+    config.fail("patches of " + std::to_string(spec.channels) + " x " + std::to_string(spec.patch) + " x " +
+                std::to_string(spec.patch) + " pixels (num_channels, patch_size) are larger than " +
+                std::to_string(1 << 20));
+}
+
+VisionSpec importing::readVision(huggingface::ModelDescription &model, const VisionDefaults &defaults) {
+  huggingface::ConfigReader &config = model.config();
+  VisionSpec spec;
+  setVitParts(spec);
+  spec.width = config.getSize("hidden_size", 1, 1 << 16, 768);
+  spec.layers = config.getSize("num_hidden_layers", 1, 1 << 17, 12);
+  AttentionSpec &attention = spec.attention;
+  attention.heads = attention.kvHeads = config.getSize("num_attention_heads", 1, 1 << 12, 12);
+  attention.headDim = std::max<int64_t>(1, spec.width / attention.heads);
+  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  attention.hasBias = config.getBool("qkv_bias", true);
+  if (defaults.inner)
+    spec.feedForward.inner = config.getSize("intermediate_size", 1, 1 << 20, defaults.inner);
+  readPatches(config, defaults, spec);
+  spec.norm = {
+      .kind = NormSpec::Layer, .epsilon = config.getPositive("layer_norm_eps", 1, defaults.epsilon), .hasBias = true};
+  spec.feedForward.activation = activationNamed(config.getEnum("hidden_act", activationNames(), "gelu"));
+  config.requireMultiple("hidden_size", spec.width, "num_attention_heads", attention.heads);
+
+  std::vector<std::string> names = {defaults.architecture + "Model"};
+  for (const std::string &name : defaults.classifiers)
+    names.push_back(defaults.architecture + name);
+  std::vector<HeadName<VisionHead>> heads;
+  for (const std::string &name : names)
+    heads.push_back({name, heads.empty() ? VisionHead::None : VisionHead::Classification});
+  spec.head = readHead<VisionHead>(model, heads, VisionHead::None);
+  spec.labels = spec.head == VisionHead::Classification ? readLabelCount(config) : 0;
+  return spec;
+}
+
+namespace {
+
+/// The weight of all learned tokens.
+std::string learnedSymbol(const VisionSpec &spec) {
+  return spec.learned.size() == 1 ? spec.learned.front() : "embeddings.learned_tokens";
+}
+
+void addHead(ParameterSet &parameters, const VisionSpec &spec) {
+  if (spec.head != VisionHead::Classification)
+    return;
+  ParameterScope top{parameters, ""};
+  const int64_t columns = spec.pooling == VisionPooling::ClassAndMean ? 2 * spec.width : spec.width;
+  top.dense(spec.classifier, spec.labels, columns);
+  if (spec.pooling == VisionPooling::Distilled)
+    top.dense(spec.distilled, spec.labels, spec.width);
+}
+
+ParameterSet listParameters(const VisionSpec &spec, const std::string &prefix) {
+  ParameterSet parameters;
+  const int64_t width = spec.width, positions = spec.rows() * spec.columns() + spec.learnedTokens();
+  auto rows = [&](const std::string &tensor, int64_t count) -> artifact::Source {
+    return {prefix + tensor, {1, count, width}, {artifact::Reshape{{count, width}}}};
+  };
+  std::vector<artifact::Source> learned;
+  for (const std::string &tensor : spec.learned)
+    learned.push_back(rows(tensor, 1));
+  parameters.addRows(learnedSymbol(spec), std::move(learned), Init::embedding());
+  parameters.addTransformed(spec.positions, rows(spec.positions, positions), Init::embedding());
+  const std::vector<int64_t> matrix = {width, spec.patchColumns()};
+  parameters.addTransformed(
+      spec.kernel + ".weight",
+      {prefix + spec.kernel + ".weight", {width, spec.channels, spec.patch, spec.patch}, {artifact::Reshape{matrix}}},
+      Init::weight(spec.patchColumns()));
+  parameters.add(spec.kernel + ".bias", prefix + spec.kernel + ".bias", {width}, Init::bias());
+  addLayers(spec, {parameters, prefix + spec.layer, {}, Stack{spec.layers}});
+  ParameterScope top{parameters, prefix};
+  addNorm(top, spec.finalNorm, spec.norm, width);
+  if (spec.head == VisionHead::None && spec.pooler == VisionPooler::Dense)
+    top.dense("pooler.dense", spec.poolerWidth, width);
+  addHead(parameters, spec);
+  return parameters;
+}
+
+/// The images' values while the entry is built.
+struct Images {
+  Value pixels;   ///< [images, channels, height, width]
+  Value rowBegin; ///< of the packed tokens of all images
+  Value length;   ///< tokens of one image
+};
+
+/// The tokens of all images: learned ones and patches, with their positions.
+Value buildEmbeddings(const Scope &top, const VisionSpec &spec, Images &images) {
+  OpBuilder &builder = top.builder;
+  const std::string &part = spec.kernel;
+  Location loc = top.at("embeddings");
+  auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
+  auto extent = [&](int64_t i) -> Value { return tensor::DimOp::create(builder, loc, images.pixels, i); };
+  Value size = number(spec.patch);
+  Value height = arith::DivUIOp::create(builder, loc, extent(2), size);
+  Value width = arith::DivUIOp::create(builder, loc, extent(3), size);
+  images.length = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, height, width),
+                                        number(spec.learnedTokens()));
+  images.rowBegin = attn::EqualRowsOp::create(builder, loc, tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
+                                              extent(0), images.length);
+
+  Type f32 = builder.getF32Type();
+  auto cut = tensorOf({ShapedType::kDynamic, spec.patchColumns()}, f32);
+  auto stream = tensorOf({ShapedType::kDynamic, spec.width}, f32);
+  Value patches = attn::PatchesOp::create(builder, top.at(part), cut, images.pixels, spec.patch);
+  patches = dense(top, patches, part);
+  Value positions = attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
+                                                    height, width, ArrayRef<int64_t>{spec.rows(), spec.columns()});
+  return attn::ImageTokensOp::create(builder, loc, stream, patches, top.weight(learnedSymbol(spec)), positions);
+}
+
+/// Pools the tokens of each image: [images, width].
+Value pool(const Scope &top, const VisionSpec &spec, const Images &images, Value x, attn::PoolingKind kind,
+           int64_t skip) {
+  auto type = tensorOf({ShapedType::kDynamic, spec.width}, top.builder.getF32Type());
+  return attn::PoolRowsOp::create(top.builder, top.at("pooler"), type, kind, x, images.rowBegin, skip);
+}
+
+/// Logits of each image, from the last layer's tokens.
+Value classify(const Scope &top, const VisionSpec &spec, Value x, const Images &images) {
+  OpBuilder &builder = top.builder;
+  auto norm = [&](Value value) { return normalize(top, value, spec.finalNorm, spec.norm); };
+  // The norm of a token alone; of the patches, the mean is that of their norms.
+  auto token = [&](int64_t number) { return norm(pool(top, spec, images, x, attn::PoolingKind::first, number)); };
+  auto mean = [&] { return pool(top, spec, images, norm(x), attn::PoolingKind::mean, spec.learnedTokens()); };
+  switch (spec.pooling) {
+  case VisionPooling::ClassToken:
+    return dense(top, token(0), spec.classifier);
+  case VisionPooling::PatchMean:
+    return dense(top, mean(), spec.classifier);
+  case VisionPooling::ClassAndMean: {
+    Value first = token(0);
+    return dense(top, attn::ConcatOp::create(builder, top.at(spec.classifier), ValueRange{first, mean()}),
+                 spec.classifier);
+  }
+  case VisionPooling::Distilled: {
+    auto half = [&](Value of, const std::string &classifier) {
+      Value logits = dense(top, of, classifier);
+      mapResult(top, logits, [&](const Scope &inner, Location loc, Value logit) -> Value {
+        return arith::MulFOp::create(inner.builder, loc, logit, constant(inner, loc, 0.5));
+      });
+      return logits;
+    };
+    Value first = half(token(0), spec.classifier), second = half(token(1), spec.distilled);
+    return arith::AddFOp::create(builder, top.at(spec.classifier), first, second);
+  }
+  }
+  llvm_unreachable("every pooling is handled");
+}
+
+/// The outputs of the head, from the last layer's tokens.
+SmallVector<Value> buildHead(const Scope &top, const VisionSpec &spec, Value x, const Images &images) {
+  OpBuilder &builder = top.builder;
+  int64_t any = ShapedType::kDynamic;
+  if (spec.head == VisionHead::Classification)
+    return {classify(top, spec, x, images)};
+  x = normalize(top, x, spec.finalNorm, spec.norm);
+  auto rows = tensorOf({any, any, spec.width}, builder.getF32Type());
+  SmallVector<Value> outputs{attn::UnpackRowsOp::create(builder, top.at(spec.finalNorm), rows, x, images.length)};
+  if (spec.pooler == VisionPooler::None)
+    return outputs;
+  Value first = pool(top, spec, images, x, attn::PoolingKind::first, 0);
+  if (spec.pooler == VisionPooler::Dense)
+    first =
+        attn::ActivationOp::create(builder, top.at("pooler"), spec.poolerActivation, dense(top, first, "pooler.dense"));
+  outputs.push_back(first);
+  return outputs;
+}
+
+SmallVector<EntryBuffer> listOutputs(Builder builder, const VisionSpec &spec) {
+  int64_t any = ShapedType::kDynamic;
+  Type f32 = builder.getF32Type();
+  if (spec.head == VisionHead::Classification)
+    return {{"logits", tensorOf({any, spec.labels}, f32), {"rows"}}};
+  const std::string side = "/" + std::to_string(spec.patch);
+  SmallVector<EntryBuffer> outputs{
+      {"last_hidden_state",
+       tensorOf({any, any, spec.width}, f32),
+       {"rows", "height" + side + "*width" + side + "+" + std::to_string(spec.learnedTokens())}}};
+  if (spec.pooler != VisionPooler::None) {
+    const int64_t width = spec.pooler == VisionPooler::Dense ? spec.poolerWidth : spec.width;
+    outputs.push_back({"pooler_output", tensorOf({any, width}, f32), {"rows"}});
+  }
+  return outputs;
+}
+
+/// The longest side of an image in pixels: 512 patches, or the model's own size, as far as the offsets of the largest
+/// batch's tokens are i32.
+Expected<int64_t> mostPixels(const VisionSpec &spec, const ImportOptions &options) {
+  auto fits = [&](int64_t side) { return (side * side + 1) * options.maxBatch <= INT32_MAX; };
+  int64_t side = 512;
+  while (side > 1 && !fits(side))
+    --side;
+  side = std::max({side, spec.rows(), spec.columns()});
+  if (!fits(side))
+    return Error{"a batch of " + std::to_string(options.maxBatch) + " images of " + std::to_string(side) + " x " +
+                 std::to_string(side) + " patches has more tokens than 32 bits can count"};
+  return std::max({side * spec.patch, spec.image.height, spec.image.width});
+}
+
+/// The size of the images that the checkpoint's processor makes; the model's own where it does not say. Faults of
+/// the file are reported where it is used.
+huggingface::HeightWidth processedSize(const huggingface::ModelDescription &model, const VisionSpec &spec) {
+  auto file = model.files().find("preprocessor_config.json");
+  if (file == model.files().end())
+    return spec.image;
+  Expected<json::Value> processor = json::parse(file->second);
+  if (!processor)
+    return spec.image;
+  const json::Value *crops = processor->find("do_center_crop");
+  const json::Value *size = processor->find(crops && crops->asBool() == true ? "crop_size" : "size");
+  auto side = [&](const char *name, int64_t own) {
+    const json::Value *number = size && size->isObject() ? size->find(name) : size;
+    return number ? number->asInteger().value_or(own) : own;
+  };
+  return {side("height", spec.image.height), side("width", spec.image.width)};
+}
+
+/// Tells where the processor makes images of another size than the positions are for: Hugging Face's model refuses them
+/// unless it is told to interpolate, which this one always does.
+void noteImageSize(MLIRContext &context, const std::string &path, const VisionSpec &spec,
+                   huggingface::HeightWidth images) {
+  if (images.height != spec.image.height || images.width != spec.image.width)
+    emitWarning(UnknownLoc::get(&context)) << path << "/preprocessor_config.json: images become " << images.width << " x "
+                                           << images.height << " pixels, but image_size is " << spec.image.width
+                                           << " x " << spec.image.height << ": the positions are interpolated";
+}
+
+/// The body of the entry, whose argument are the pixels.
+Status buildModel(ModelModule &module, func::FuncOp entry, const VisionSpec &spec, const ParameterSet &parameters) {
+  OpBuilder &builder = module.builder();
+  Scope top{builder, parameters};
+  Images images{.pixels = entry.getArgument(0), .rowBegin = {}, .length = {}};
+  Value state[] = {buildEmbeddings(top, spec, images)};
+  Value shared[] = {images.rowBegin};
+  LayerStack stack{.stack = {spec.layers}, .state = state, .shared = shared};
+  Expected<SmallVector<Value>> last = buildLayerStack(
+      builder, entry, parameters, stack,
+      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
+        Scope scope{inner, parameters, spec.layer, &layer};
+        auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
+          attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
+          return {op.getResult(), op};
+        };
+        return {buildLayer(scope, spec, carried[0], /*rotation=*/{}, mix)};
+      });
+  if (!last)
+    return last.error();
+  module.endEntry(buildHead(top, spec, (*last)[0], images));
+  return {};
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, huggingface::ModelDescription &model,
+                                                        const ImportOptions &options, VisionSpec spec) {
+  if (Status status = model.config().finish(spec.harmlessKeys); !status)
+    return status.error();
+  if (options.maxSequenceLength)
+    return Error{model.config().file() + ": a " + model.modelType() +
+                 " takes images of any size, and has no longest sequence to bound"};
+  Expected<int64_t> most = mostPixels(spec, options);
+  if (!most)
+    return Error{model.config().file() + ": " + most.error().message};
+
+  const std::string prefix = model.choosePrefix({spec.prefix, ""}, spec.positions);
+  // A model without head may have been saved without its pooler; one without weights has it.
+  const bool hasTable = model.tensors().find(prefix + spec.positions);
+  if (spec.pooler == VisionPooler::Dense && hasTable && !model.tensors().find(prefix + "pooler.dense.weight"))
+    spec.pooler = VisionPooler::None;
+  ParameterSet parameters = listParameters(spec, prefix);
+  if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
+    return status.error();
+
+  const huggingface::HeightWidth processed = processedSize(model, spec);
+  noteImageSize(context, model.path(), spec, processed);
+  // Attention probabilities are dense: the output holds all pairs of tokens of the images that there will be, and no
+  // more.
+  auto longest = [&](int64_t own, int64_t usual) {
+    return options.attentionWeights ? std::clamp(usual, own, *most) : *most;
+  };
+  const bool classifies = spec.head == VisionHead::Classification;
+  ModelFacts facts{.family = model.modelType(),
+                   .task = classifies ? "image-classification" : "image-feature-extraction",
+                   .layers = spec.layers,
+                   .hidden = spec.width,
+                   .heads = spec.attention.heads,
+                   .kvHeads = spec.attention.heads,
+                   .headDim = spec.attention.headDim,
+                   .labels = spec.labels};
+  ModelModule module(context, facts, model, parameters);
+  module.dim("rows", 1, options.maxBatch);
+  module.dim("height", spec.patch, longest(spec.image.height, processed.height));
+  module.dim("width", spec.patch, longest(spec.image.width, processed.width));
+  module.declareParameters();
+  const int64_t any = ShapedType::kDynamic;
+  EntryBuffer pixels{.name = "pixel_values",
+                     .type = tensorOf({any, spec.channels, any, any}, module.builder().getF32Type()),
+                     .dims = {"rows", "height", "width"}};
+  func::FuncOp entry = module.beginEntry("forward", {pixels}, listOutputs(module.builder(), spec));
+  if (Status status = buildModel(module, entry, spec, parameters); !status)
+    return status.error();
+  return module.take();
+}

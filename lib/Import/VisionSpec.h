@@ -1,0 +1,70 @@
+//===- VisionSpec.h - The specification of an encoder of images -----------*- C++ -*-===//
+//
+// A family of vision transformers is data: a stack of layers, patches, learned tokens,
+// and heads. A family's file reads it from config.json; importVision makes the module of
+// any of them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Import/Import.h"
+#include "lib/Import/StackSpec.h"
+
+namespace rapt::importing {
+
+enum class VisionHead : uint8_t { None, Classification };
+
+/// Vectors of an image that the classifier reads.
+enum class VisionPooling : uint8_t {
+  ClassToken,
+  PatchMean,    ///< of the patches' norms
+  ClassAndMean, ///< the class token, then the mean of the patches
+  Distilled     ///< the mean of two classifiers' logits, of the class token and of the distillation token
+};
+
+/// The pooler of a model without head.
+enum class VisionPooler : uint8_t {
+  None,
+  Dense,     ///< activation(dense(class token)), where the checkpoint has it
+  ClassToken ///< the class token itself
+};
+
+/// An encoder of images: patches as tokens behind learned ones. readVision sets the names that vit has.
+struct VisionSpec : StackSpec {
+  huggingface::HeightWidth image = {}; ///< pixels of the images that positions were learned for
+  int64_t patch = 0, channels = 0, labels = 0;
+  std::string prefix = "vit.";
+  std::vector<std::string> learned = {"embeddings.cls_token"}; ///< tensors [1, 1, width], which have positions
+  std::string positions = "embeddings.position_embeddings", kernel = "embeddings.patch_embeddings.projection";
+  std::string finalNorm = "layernorm";
+  VisionHead head = VisionHead::None;
+  VisionPooling pooling = VisionPooling::ClassToken;
+  std::string classifier = "classifier", distilled = "distillation_classifier";
+  VisionPooler pooler = VisionPooler::Dense;
+  int64_t poolerWidth = 0;
+  attn::ActivationKind poolerActivation = attn::ActivationKind::tanh;
+  std::vector<std::string_view> harmlessKeys, ignoredTensors;
+
+  /// Rows and columns of patches of the images that the positions were learned for.
+  int64_t rows() const { return image.height / patch; }
+  int64_t columns() const { return image.width / patch; }
+  int64_t patchColumns() const { return channels * patch * patch; }
+  int64_t learnedTokens() const { return int64_t(learned.size()); }
+};
+
+/// A family's names, and what its configuration class takes where the file has no key.
+struct VisionDefaults {
+  std::string architecture;                      ///< "ViT" of ViTModel and ViTForImageClassification
+  int64_t image = 224, patch = 16, inner = 3072; ///< inner 0: mlp_ratio says it
+  double epsilon = 1e-12;
+  std::vector<std::string> classifiers = {"ForImageClassification"};
+};
+
+/// Reads sizes, activation, head and labels; layers, embedding and heads are those of vit.
+VisionSpec readVision(huggingface::ModelDescription &model, const VisionDefaults &defaults);
+
+/// The module of stage `imported` of an encoder of images; errors are those of the config, which `spec` was read from.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importVision(mlir::MLIRContext &context,
+                                                         huggingface::ModelDescription &model,
+                                                         const ImportOptions &options, VisionSpec spec);
+
+} // namespace rapt::importing
