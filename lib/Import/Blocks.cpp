@@ -75,13 +75,15 @@ Value importing::rmsNorm(const Scope &scope, Value x, StringRef part, double eps
 
 Value importing::normalize(const Scope &scope, Value x, StringRef part, const NormSpec &norm) {
   OpBuilder &builder = scope.builder;
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape().take_back();
   auto operand = [&](bool isStored, const char *name, float otherwise) -> Value {
     if (isStored)
       return scope.weight((part + name).str());
-    auto type = RankedTensorType::get(cast<RankedTensorType>(x.getType()).getShape().take_back(), builder.getF32Type());
+    auto type = RankedTensorType::get(shape, builder.getF32Type());
     return arith::ConstantOp::create(builder, scope.at(part), DenseElementsAttr::get(type, otherwise));
   };
   Value weight = operand(norm.hasWeight, ".weight", 1);
+  shape = cast<RankedTensorType>(weight.getType()).getShape();
   FloatAttr epsilon = builder.getF64FloatAttr(norm.epsilon);
   if (norm.kind == NormSpec::RMS)
     return attn::RMSNormOp::create(builder, scope.at(part), x, weight, epsilon, /*columns=*/nullptr);

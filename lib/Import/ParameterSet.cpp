@@ -39,7 +39,8 @@ void ParameterSet::addTransformed(std::string symbol, artifact::Source source, h
                      .stack = std::move(stack)});
 }
 
-void ParameterSet::addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init) {
+void ParameterSet::addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init,
+                           std::optional<Stack> stack, bool isTable) {
   assert(!sources.empty() && "rows come from somewhere");
   std::vector<int64_t> shape;
   for (artifact::Source &source : sources) {
@@ -48,8 +49,12 @@ void ParameterSet::addRows(std::string symbol, std::vector<artifact::Source> sou
       part[0] += shape[0];
     shape = std::move(part);
   }
-  weights.push_back(
-      {.symbol = std::move(symbol), .sources = std::move(sources), .shape = std::move(shape), .init = init});
+  weights.push_back({.symbol = std::move(symbol),
+                     .sources = std::move(sources),
+                     .shape = std::move(shape),
+                     .init = init,
+                     .stack = std::move(stack),
+                     .isTable = isTable});
 }
 
 void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,

@@ -38,8 +38,10 @@ public:
   /// is one.
   void addTransformed(std::string symbol, artifact::Source source, huggingface::Init init,
                       std::optional<Stack> stack = std::nullopt);
-  /// Adds the rows of several tensors, one after the other, which the checkpoint must have in one type.
-  void addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init);
+  /// Adds the rows of several tensors, one after the other, which the checkpoint must have in one type. In each layer
+  /// of `stack`, where there is one; as a table, see addTable, where `isTable`.
+  void addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init,
+               std::optional<Stack> stack = std::nullopt, bool isTable = false);
   /// Adds a small table that regions look up; it is kept in f32, as vectors are. In each layer of `stack`, where there
   /// is one.
   void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,

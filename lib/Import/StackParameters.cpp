@@ -127,6 +127,27 @@ private:
     addMatmul(c.out, spec.width, columns, c.hasBias);
   }
 
+  /// The norm of queries or keys.
+  void addHeadNorm(const std::string &part, int64_t heads) {
+    const QueryKeyNormSpec &n = *spec.attention.norm;
+    const int64_t channels = spec.attention.headDim;
+    if (n.extent == QueryKeyNormSpec::Head)
+      return addNorm(layer, part, n.norm, channels);
+    if (n.extent == QueryKeyNormSpec::All)
+      return addNorm(layer, part, n.norm, heads * channels);
+    std::vector<artifact::Source> rows;
+    const size_t at = part.find(headPlaceholder);
+    if (at == std::string::npos)
+      rows.push_back({layer.tensors + part + ".weight", {heads, channels}});
+    for (int64_t head = 0; at != std::string::npos && head < heads; ++head) {
+      std::string name = part;
+      name.replace(at, headPlaceholder.size(), std::to_string(head));
+      rows.push_back({layer.tensors + name + ".weight", {channels}, {Reshape{{1, channels}}}});
+    }
+    parameters.addRows(layer.symbols + part + ".weight", std::move(rows), Init::normWeight(), layer.stack,
+                       /*isTable=*/true);
+  }
+
   void addAttention() {
     const AttentionSpec &a = spec.attention;
     const int64_t columns[] = {a.queryColumns(), a.keyColumns(), a.keyColumns()};
@@ -140,9 +161,8 @@ private:
         addRows(a.parts[i], a.stem(), {a.kvHeads, group + 2, a.headDim}, Slice{1, begin, end}, columns[i], a.hasBias);
       }
     if (a.norm) {
-      const bool isHead = a.norm->extent == QueryKeyNormSpec::Head;
-      addNorm(layer, a.norm->query, a.norm->norm, isHead ? a.headDim : columns[0]);
-      addNorm(layer, a.norm->key, a.norm->norm, isHead ? a.headDim : columns[1]);
+      addHeadNorm(a.norm->query, a.heads);
+      addHeadNorm(a.norm->key, a.kvHeads);
     }
     addMatmul(a.out, spec.width, a.queryColumns(), a.hasOutBias);
   }

@@ -14,15 +14,21 @@
 
 namespace rapt::importing {
 
+/// Stands for a head's number in names of tensors.
+inline constexpr std::string_view headPlaceholder = "{head}";
+
 /// Norms of queries and keys, before rotation.
 struct QueryKeyNormSpec {
   enum Extent : uint8_t {
-    Head, ///< each head alone, with one weight [channels] for all
-    All   ///< all heads together, with a weight [heads * channels]
+    Head,    ///< each head alone, with one weight [channels] for all
+    OwnHead, ///< each head alone, with its own weight
+    All      ///< all heads together, with a weight [heads * channels]
   };
   NormSpec norm;
   Extent extent = Head;
-  std::string query = "self_attn.q_norm", key = "self_attn.k_norm"; ///< parts of a layer
+  /// Parts of a layer. Of weights of each head's own, a name with "{head}" is that of one head's tensor; without it
+  /// the tensor is [heads, channels].
+  std::string query = "self_attn.q_norm", key = "self_attn.k_norm";
 };
 
 /// Rows of a weight that has queries, keys and values in one tensor.

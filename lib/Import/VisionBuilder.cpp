@@ -266,9 +266,10 @@ huggingface::HeightWidth processedSize(const huggingface::ModelDescription &mode
 void noteImageSize(MLIRContext &context, const std::string &path, const VisionSpec &spec,
                    huggingface::HeightWidth images) {
   if (images.height != spec.image.height || images.width != spec.image.width)
-    emitWarning(UnknownLoc::get(&context)) << path << "/preprocessor_config.json: images become " << images.width << " x "
-                                           << images.height << " pixels, but image_size is " << spec.image.width
-                                           << " x " << spec.image.height << ": the positions are interpolated";
+    emitWarning(UnknownLoc::get(&context))
+        << path << "/preprocessor_config.json: images become " << images.width << " x " << images.height
+        << " pixels, but image_size is " << spec.image.width << " x " << spec.image.height
+        << ": the positions are interpolated";
 }
 
 /// The body of the entry, whose argument are the pixels.

@@ -66,6 +66,9 @@ if "--target=generic" in tools.options:  # the CPU target refuses columns that a
 x, w = (T, 1), (1,)
 add("layer_norm", {"x": x, "w": w, "b": w}, x, f"  %y = attn.layer_norm %x, %w, %b epsilon 1.0e-5 : {kind(x)}, {kind(w)}", *COUNTS)
 add("rms_norm", {"x": x, "w": w}, x, f"  %y = attn.rms_norm %x, %w epsilon 1.0e-5 : {kind(x)}, {kind(w)}", *COUNTS)
+h, w = (T, 5, 1), (5, 1)
+add("own_layer_norm", {"x": h, "w": w, "b": w}, h, f"  %y = attn.layer_norm %x, %w, %b epsilon 1.0e-5 : {kind(h)}, {kind(w)}", *COUNTS)
+add("own_rms_norm", {"x": h, "w": w}, h, f"  %y = attn.rms_norm %x, %w epsilon 1.0e-5 : {kind(h)}, {kind(w)}", *COUNTS)
 for way in ("last", "max", "skip"):
     how = "mean %x, %begin skip 1" if way == "skip" else f"{way} %x, %begin"
     add(f"pool_{way}", {"x": x, "begin": ("i32", "rows+1")}, (R, 1), f"  %y = attn.pool_rows {how} : {kind(x)}, tensor<?xi32> -> {kind((R, 1))}", *PACKED)

@@ -94,6 +94,9 @@ for x in SMALL:
         for w in (x, "f32") if n == 50 else (x,):
             add(f"layer_norm_{x}_{w}_{n}", {"x": row, "w": (w, n), "b": (w, n)}, {"y": row}, "  %y = attn.layer_norm %x, %w, %b epsilon 1.0e-5 : {x}, {w}", *COUNTS)
             add(f"rms_norm_{x}_{w}_{n}", {"x": row, "w": (w, n)}, {"y": row}, "  %y = attn.rms_norm %x, %w epsilon 1.0e-5 : {x}, {w}", *COUNTS)
+        heads = (x, T, 3, n)  # each with a weight of its own
+        add(f"own_layer_norm_{x}_{n}", {"x": heads, "w": ("f32", 3, n), "b": ("f32", 3, n)}, {"y": heads}, "  %y = attn.layer_norm %x, %w, %b epsilon 1.0e-5 : {x}, {w}", *COUNTS)
+        add(f"own_rms_norm_{x}_{n}", {"x": heads, "w": (x, 3, n)}, {"y": heads}, "  %y = attn.rms_norm %x, %w epsilon 1.0e-5 : {x}, {w}", *COUNTS)
         add(f"activation_{x}_{n}", {"x": row}, {"y": row}, "  %y = attn.activation silu %x : {x}", *COUNTS)
         add(f"glu_{x}_{n}", {"x": row, "z": row}, {"y": row}, "  %y = attn.glu gelu_tanh %x, %z : {x}", *COUNTS)
         add(f"add_{x}_{n}", {"x": row, "z": row}, {"y": row}, "  %y = arith.addf %x, %z : {x}", *COUNTS)

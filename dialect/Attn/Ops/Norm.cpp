@@ -11,7 +11,9 @@ LogicalResult verifyNorm(Operation *op, RankedTensorType input, RankedTensorType
   if (input.getRank() < 2 || ShapedType::isDynamic(input.getShape().back()))
     return op->emitOpError() << "needs an input of at least two dims, the last one static, found " << input;
   const int64_t width = input.getShape().back();
-  if (weight.getRank() != 1 || weight.getDimSize(0) != width)
+  const int64_t dims = weight.getRank();
+  if (dims < 1 || dims > 2 || dims >= input.getRank() || !weight.hasStaticShape() ||
+      weight.getShape() != input.getShape().take_back(dims))
     return op->emitOpError() << "weight " << weight << " does not fit input " << input;
   double value = epsilon.convertToDouble();
   if (!(value > 0) || !std::isfinite(value))
@@ -32,15 +34,22 @@ LogicalResult RMSNormOp::verify() {
                     getEpsilon(), getColumns());
 }
 
+/// The dims of a weight are the input's last ones.
+static void relateWeight(DimRelations &dims, Value input, Value weight) {
+  const int64_t rank = cast<RankedTensorType>(weight.getType()).getRank(), first = *lastDim(input) + 1 - rank;
+  for (int64_t i = 0; i < rank; ++i)
+    dims.equal(weight, i, input, first + i);
+}
+
 void LayerNormOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getInput());
-  for (Value vector : {getWeight(), getBias()})
-    dims.equal(vector, 0, getInput(), *lastDim(getInput()));
+  for (Value weight : {getWeight(), getBias()})
+    relateWeight(dims, getInput(), weight);
 }
 
 void RMSNormOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getInput());
-  dims.equal(getWeight(), 0, getInput(), *lastDim(getInput()));
+  relateWeight(dims, getInput(), getWeight());
 }
 
 /// The mean is over the channels that count.

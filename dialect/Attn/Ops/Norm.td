@@ -12,7 +12,7 @@ def Attn_LayerNormOp : Attn_TensorOp<"layer_norm", [Attn_HasElementTypes<["getEl
   let description = [{
     `(x - mean) / sqrt(variance + epsilon) * weight + bias` over the last dim of a tensor of any rank from 2 on
     (Ba et al. 2016). The variance is the mean of squared deviations. `columns`, when present, says how many leading columns count: the rest are zero padding and stay
-    zero because weight and bias are zero there.
+    zero because weight and bias are zero there. Weight and bias have the input's last dim, or the last two: then each head has its own.
 
     ```mlir
     func.func @norm(%x: tensor<?x768xf32>, %w: tensor<768xf32>, %b: tensor<768xf32>) -> tensor<?x768xf32> {
@@ -34,7 +34,7 @@ def Attn_RMSNormOp : Attn_TensorOp<"rms_norm", [Attn_HasElementTypes<["getElemen
   let summary = "root mean square normalization";
   let description = [{
     `x / sqrt(mean(x^2) + epsilon) * weight` over the last dim of a tensor of any rank from 2 on (Zhang and Sennrich 2019).
-    Heads [tokens, heads, channels] are normalized one by one. `columns` as in `attn.layer_norm`.
+    Heads [tokens, heads, channels] are normalized one by one. `columns` and the weight's dims as in `attn.layer_norm`.
 
     ```mlir
     func.func @norm(%x: tensor<?x2048xf32>, %w: tensor<2048xf32>) -> tensor<?x2048xf32> {

@@ -44,7 +44,9 @@ template <typename Op> struct DecomposeNorm : OpRewritePattern<Op> {
       leading.push_back(b.getIndexAttr(columns));
       counted = slice(b, input, SmallVector<OpFoldResult>(rank, b.getIndexAttr(0)), leading);
     }
-    AffineMap element = b.getMultiDimIdentityMap(rank), row = rowsMap(b, rank), column = mapOf(b, rank, {rank - 1});
+    AffineMap element = b.getMultiDimIdentityMap(rank), row = rowsMap(b, rank);
+    const int64_t dims = cast<RankedTensorType>(op.getWeight().getType()).getRank();
+    AffineMap column = element.getMinorIdentityMap(rank, dims, op.getContext());
     Value count = number(b, static_cast<double>(columns)), mean;
     if (isLayerNorm)
       mean = forEach(

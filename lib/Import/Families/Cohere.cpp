@@ -49,7 +49,7 @@ DecoderSpec importing::readCohere(const DecoderSource &source, const std::string
 static DecoderSpec readSpec(const DecoderSource &source) {
   DecoderSpec spec = readCohere(source, "Cohere");
   if (source.config.getBool("use_qk_norm", false))
-    source.config.fail("use_qk_norm is true: a norm of each head's own is not supported by the cohere family");
+    spec.attention.norm = QueryKeyNormSpec{.norm = spec.norm, .extent = QueryKeyNormSpec::OwnHead};
   return spec;
 }
 

@@ -39,7 +39,10 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   if (config.getBool("use_parallel_residual", false))
     spec.residual = {.scheme = ResidualSpec::Parallel, .beforeFeedForward = ""};
   if (config.getBool("qk_layernorm", false))
-    config.fail("qk_layernorm is true: a norm of each head's own is not supported by the stablelm family");
+    spec.attention.norm = QueryKeyNormSpec{.norm = {.kind = NormSpec::Layer, .epsilon = spec.norm.epsilon},
+                                           .extent = QueryKeyNormSpec::OwnHead,
+                                           .query = "self_attn.q_layernorm.norms.{head}",
+                                           .key = "self_attn.k_layernorm.norms.{head}"};
   readRotary(source, spec, {.usualShare = 0.25, .isPartial = true});
   spec.endToken = 0;
   return spec;

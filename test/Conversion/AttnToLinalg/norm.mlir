@@ -57,3 +57,18 @@ func.func @heads(%x: tensor<?x3x20xf32>, %w: tensor<20xf32>) -> tensor<?x3x20xf3
   %0 = attn.rms_norm %x, %w epsilon 1.0e-6 columns 17 : tensor<?x3x20xf32>, tensor<20xf32>
   return %0 : tensor<?x3x20xf32>
 }
+
+// -----
+
+// CHECK-DAG: #[[$ALL:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-DAG: #[[$ROWS:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #[[$OWN:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+
+// The weight is the head's.
+// CHECK-LABEL: @own
+// CHECK-SAME: %[[X:.*]]: tensor<?x3x20xf32>, %[[W:.*]]: tensor<3x20xf32>
+func.func @own(%x: tensor<?x3x20xf32>, %w: tensor<3x20xf32>) -> tensor<?x3x20xf32> {
+  // CHECK: linalg.generic {indexing_maps = [#[[$ALL]], #[[$ROWS]], #[[$OWN]], #[[$ALL]]], iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[X]], %{{.*}}, %[[W]] :
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x3x20xf32>, tensor<3x20xf32>
+  return %0 : tensor<?x3x20xf32>
+}

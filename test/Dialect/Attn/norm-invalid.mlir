@@ -24,6 +24,23 @@ func.func @weight(%x: tensor<?x63x64xf32>, %w: tensor<63xf32>) {
 
 // -----
 
+func.func @own_weight(%x: tensor<?x3x64xf32>, %w: tensor<4x64xf32>) {
+  // expected-error@+1 {{weight 'tensor<4x64xf32>' does not fit input 'tensor<?x3x64xf32>'}}
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x3x64xf32>, tensor<4x64xf32>
+  return
+}
+
+// -----
+
+// A weight has one dim less than the input at most.
+func.func @weight_rank(%x: tensor<3x64xf32>, %w: tensor<3x64xf32>) {
+  // expected-error@+1 {{weight 'tensor<3x64xf32>' does not fit input 'tensor<3x64xf32>'}}
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<3x64xf32>, tensor<3x64xf32>
+  return
+}
+
+// -----
+
 func.func @epsilon(%x: tensor<?x64xf32>, %w: tensor<64xf32>) {
   // expected-error@+1 {{needs a positive finite epsilon, found 0.000000e+00}}
   %0 = attn.rms_norm %x, %w epsilon 0.0 : tensor<?x64xf32>, tensor<64xf32>

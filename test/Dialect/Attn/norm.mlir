@@ -28,3 +28,11 @@ func.func @heads(%x: tensor<?x4x?x20xbf16>, %w: tensor<20xf32>) -> tensor<?x4x?x
   %1 = attn.layer_norm %0, %w, %w epsilon 1.0e-5 : tensor<?x4x?x20xbf16>, tensor<20xf32>
   return %1 : tensor<?x4x?x20xbf16>
 }
+
+// Each head has a weight of its own.
+// CHECK-LABEL: @own
+func.func @own(%x: tensor<?x4x20xf32>, %w: tensor<4x20xf32>) -> tensor<?x4x20xf32> {
+  // CHECK: attn.rms_norm %{{.*}}, %{{.*}} epsilon 1.000000e-05 : tensor<?x4x20xf32>, tensor<4x20xf32>
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-5 : tensor<?x4x20xf32>, tensor<4x20xf32>
+  return %0 : tensor<?x4x20xf32>
+}

@@ -45,3 +45,13 @@ func.func @long(%x: tensor<?x16385xf32>, %w: tensor<16385xf32>) -> tensor<?x1638
   %0 = attn.rms_norm %x, %w epsilon 1.0e-5 : tensor<?x16385xf32>, tensor<16385xf32>
   return %0 : tensor<?x16385xf32>
 }
+
+// -----
+
+// REMARK: each of its heads has a weight of its own
+// CHECK-LABEL: @own
+// CHECK-NOT: attn.schedule
+func.func @own(%x: tensor<?x4x64xf32>, %w: tensor<4x64xf32>) {
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-5 : tensor<?x4x64xf32>, tensor<4x64xf32>
+  return
+}

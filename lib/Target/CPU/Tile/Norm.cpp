@@ -58,7 +58,14 @@ Value inverseRoot(ImplicitLocOpBuilder &b, Value x, const APFloat &epsilon) {
 /// Normalizes 32 columns of a row whose statistics are known.
 using Finish = std::function<Value(ImplicitLocOpBuilder &, Value panel, Value column)>;
 
-Finish prepare(attn::LayerNormOp op, ImplicitLocOpBuilder &b, const Row &row) {
+/// A panel of a weight, which may be the head's own.
+Value readWeight(ImplicitLocOpBuilder &b, Value weight, ArrayRef<Value> heads, Value column) {
+  SmallVector<Value> at(heads.take_back(cast<RankedTensorType>(weight.getType()).getRank() - 1));
+  at.push_back(column);
+  return readPanel(b, weight, at);
+}
+
+Finish prepare(attn::LayerNormOp op, ImplicitLocOpBuilder &b, const Row &row, SmallVector<Value> at) {
   Value mean = splat(b, row.mean(b, [&](ImplicitLocOpBuilder &b, Value column) { return row.read(b, column); }));
   Value variance = row.mean(b, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
     Value d = arith::SubFOp::create(b, row.read(b, column), mean);
@@ -71,12 +78,12 @@ Finish prepare(attn::LayerNormOp op, ImplicitLocOpBuilder &b, const Row &row) {
   return [=](ImplicitLocOpBuilder &b, Value panel, Value column) -> Value {
     attn::LayerNormOp norm = op;
     Value scaled = arith::MulFOp::create(b, arith::SubFOp::create(b, panel, mean), factor);
-    Value weighted = arith::MulFOp::create(b, scaled, readPanel(b, norm.getWeight(), column));
-    return arith::AddFOp::create(b, weighted, readPanel(b, norm.getBias(), column));
+    Value weighted = arith::MulFOp::create(b, scaled, readWeight(b, norm.getWeight(), at, column));
+    return arith::AddFOp::create(b, weighted, readWeight(b, norm.getBias(), at, column));
   };
 }
 
-Finish prepare(attn::RMSNormOp op, ImplicitLocOpBuilder &b, const Row &row) {
+Finish prepare(attn::RMSNormOp op, ImplicitLocOpBuilder &b, const Row &row, SmallVector<Value> at) {
   Value square = row.mean(b, [&](ImplicitLocOpBuilder &b, Value column) -> Value {
     Value x = row.read(b, column);
     return arith::MulFOp::create(b, x, x);
@@ -85,7 +92,7 @@ Finish prepare(attn::RMSNormOp op, ImplicitLocOpBuilder &b, const Row &row) {
   return [=](ImplicitLocOpBuilder &b, Value panel, Value column) -> Value {
     attn::RMSNormOp norm = op;
     Value scaled = arith::MulFOp::create(b, panel, factor);
-    return arith::MulFOp::create(b, scaled, readPanel(b, norm.getWeight(), column));
+    return arith::MulFOp::create(b, scaled, readWeight(b, norm.getWeight(), at, column));
   };
 }
 
@@ -109,7 +116,7 @@ template <typename Op> struct TileNorm : OpRewritePattern<Op> {
       Row row{dests[0], width, columns};
       if (!inPlace)
         row.tensor = rowOf(b, op.getInput(), at);
-      Finish finish = prepare(op, b, row);
+      Finish finish = prepare(op, b, row, SmallVector<Value>(at));
       return forPanels(b, width, dests, [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) {
         return finish(b, readPanel(b, inPlace ? carried[0] : row.tensor, column), column);
       });

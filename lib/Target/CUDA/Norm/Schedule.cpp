@@ -30,6 +30,8 @@ struct SetNormSchedule : rapt::impl::AttnCUDAScheduleNormBase<SetNormSchedule> {
     getOperation()->walk([&](Operation *op) {
       if (!isa<attn::LayerNormOp, attn::RMSNormOp>(op))
         return;
+      if (cast<RankedTensorType>(op->getOperand(1).getType()).getRank() != 1)
+        return remarkNeutral(op->getLoc(), "each of its heads has a weight of its own");
       std::string reason;
       std::optional<NormSchedule> schedule = chooseNorm(cast<RankedTensorType>(op->getOperand(0).getType()), reason);
       if (!schedule)

@@ -52,3 +52,15 @@ func.func @heads(%x: tensor<?x4x64xf32>, %w: tensor<64xf32>) -> tensor<?x4x64xf3
   %0 = attn.rms_norm %x, %w epsilon 1.0e-5 : tensor<?x4x64xf32>, tensor<64xf32>
   return %0 : tensor<?x4x64xf32>
 }
+
+// -----
+
+// The weight is read at the head.
+// CHECK-LABEL: @own
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x4x64xf32>, %[[W:[^:]*]]: tensor<4x64xf32>
+func.func @own(%x: tensor<?x4x64xf32>, %w: tensor<4x64xf32>) -> tensor<?x4x64xf32> {
+  // CHECK: scf.forall (%[[T:.*]], %[[H:.*]]) in (%{{.*}}, 4)
+  // CHECK: vector.transfer_read %[[W]][%[[H]], %{{.*}}]
+  %0 = attn.rms_norm %x, %w epsilon 1.0e-5 : tensor<?x4x64xf32>, tensor<4x64xf32>
+  return %0 : tensor<?x4x64xf32>
+}
