@@ -26,8 +26,8 @@ struct QueryKeyNormSpec {
   };
   NormSpec norm;
   Extent extent = Head;
-  /// Parts of a layer. Where each head has its own weight, a name with "{head}" is that of one head's tensor; without it
-  /// the tensor is [heads, channels].
+  /// Parts of a layer. Where each head has its own weight, a name with "{head}" is that of one head's tensor; without
+  /// it the tensor is [heads, channels].
   std::string query = "self_attn.q_norm", key = "self_attn.k_norm";
 };
 

@@ -24,6 +24,7 @@ RECORDED = os.path.join(HERE, "..", "Reference", "transformers")
 sys.path[:0] = [os.path.join(HERE, "..", "Reference", "numpy"), RECORDED]
 
 import encoders  # noqa: E402
+import passed  # noqa: E402
 import random_models  # noqa: E402
 import tensorfiles  # noqa: E402
 import weights  # noqa: E402
@@ -43,8 +44,8 @@ def read(name):
         return json.load(file)
 
 
-def write(recorded, directory):
-    """The model's directory, as the package would have written it."""
+def write(recorded, directory, storage="F32"):
+    """The model's directory, as the package would have written it with weights of that type."""
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "config.json"), "w") as file:
         json.dump(recorded["config"], file)
@@ -52,7 +53,7 @@ def write(recorded, directory):
         with open(os.path.join(directory, "generation_config.json"), "w") as file:
             json.dump({"eos_token_id": recorded["searches"]["end"], "pad_token_id": 0}, file)
     tensors = {name: weights.tensor(name, shape) for name, shape in recorded["tensors"].items()}
-    tensorfiles.write(os.path.join(directory, "model.safetensors"), tensors, "F32")
+    tensorfiles.write(os.path.join(directory, "model.safetensors"), tensors, storage)
 
 
 def decoded(output):
@@ -130,16 +131,17 @@ def check(name, options, directory):
         cases = [case for case in recorded["cases"] if least < length(case) <= most]
         worst = max(worst, check_cases(options, command, directory, cases, f"up-to-{most}"))
         if most == bounds[0]:
-            check_tokens(options, command, recorded)
+            check_tokens(options, command, recorded, source)
         least, checked = most, checked + len(cases)
     assert checked > len(recorded["cases"]) / 2
     return worst
 
 
-def check_tokens(options, command, recorded):
+def check_tokens(options, command, recorded, source):
     if options.rapt_run and "greedy" in recorded:
         config = recorded["config"]
         check_greedy(options, command[1], recorded["greedy"], not config.get("is_encoder_decoder"), config.get("forced_eos_token_id"))
+        passed.model("compiled", source, options.raptc, "decode")
     # A forced end at the longest length changes which beams are best; no model is trained with it.
     if options.rapt_run and "searches" in recorded and "forced_eos_token_id" not in recorded["config"]:
         check_searches(options, command[1], recorded["searches"])
@@ -162,7 +164,7 @@ def main():
         print("\n".join([*problems, f"{len(OTHERS) - len(problems)} of {len(OTHERS)} other models are refused"]))
         sys.exit(len(problems) > 0)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    random_models.main(parser, dict.fromkeys(KNOWN), KNOWN, check, ())
+    random_models.main(parser, dict.fromkeys(KNOWN), KNOWN, check)
 
 
 if __name__ == "__main__":

@@ -300,8 +300,8 @@ std::optional<ConfigReader> ConfigReader::open(Keys keys) {
   return nested;
 }
 
-void ConfigReader::close(ConfigReader nested) {
-  nested.checkUnknown({});
+void ConfigReader::close(ConfigReader nested, const std::vector<std::string_view> &harmless) {
+  nested.checkUnknown(harmless);
   needed.merge(nested.needed);
   findings.insert(findings.end(), nested.findings.begin(), nested.findings.end());
 }

@@ -79,8 +79,8 @@ public:
 
   /// A reader of the object that the value is, nothing when absent or null. `close` it when all of it is read.
   std::optional<ConfigReader> open(Keys keys);
-  /// Takes over the findings of a reader from `open`, keys among them that nobody asked for.
-  void close(ConfigReader nested);
+  /// Takes over the findings of a reader from `open`, keys among them that nobody asked for and that are not harmless.
+  void close(ConfigReader nested, const std::vector<std::string_view> &harmless = {});
 
   /// The key is in the file, as null perhaps: for the few keys where null is not the class's default.
   bool names(std::string_view key) const { return root.find(key); }
