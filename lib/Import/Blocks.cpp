@@ -62,17 +62,6 @@ attn::EmbeddingOp importing::embed(const Scope &scope, Value ids, StringRef symb
   return attn::EmbeddingOp::create(scope.builder, scope.at(symbol), type, ids, table);
 }
 
-Value importing::layerNorm(const Scope &scope, Value x, StringRef part, double epsilon) {
-  Value weight = scope.weight((part + ".weight").str()), bias = scope.weight((part + ".bias").str());
-  return attn::LayerNormOp::create(scope.builder, scope.at(part), x, weight, bias,
-                                   scope.builder.getF64FloatAttr(epsilon), /*columns=*/nullptr);
-}
-
-Value importing::rmsNorm(const Scope &scope, Value x, StringRef part, double epsilon) {
-  return attn::RMSNormOp::create(scope.builder, scope.at(part), x, scope.weight((part + ".weight").str()),
-                                 scope.builder.getF64FloatAttr(epsilon), /*columns=*/nullptr);
-}
-
 Value importing::normalize(const Scope &scope, Value x, StringRef part, const NormSpec &norm) {
   OpBuilder &builder = scope.builder;
   ArrayRef<int64_t> shape = cast<RankedTensorType>(x.getType()).getShape().take_back();
@@ -191,17 +180,6 @@ attn::AttentionOp importing::rowAttention(const Scope &scope, Location loc, std:
   return A::create(builder, loc, query.getType(), query, key, value, scale, /*q_begin=*/rowBegin, /*q_offset=*/nullptr,
                    /*kv_begin=*/rowBegin, /*kv_length=*/nullptr, /*extras=*/ValueRange(),
                    builder.getAffineMapArrayAttr({queryMap, keyMap, valueMap, resultMap}));
-}
-
-Value importing::selfAttention(const Scope &scope, Value x, const std::array<std::string, 3> &parts, StringRef location,
-                               int64_t heads, StringRef out, Value rowBegin) {
-  Location loc = scope.at(location);
-  int64_t channels = cast<RankedTensorType>(x.getType()).getDimSize(1) / heads;
-  Value scale = constant(scope, loc, 1 / std::sqrt(double(channels)));
-  auto project = [&](const std::string &part) { return splitHeads(scope, loc, dense(scope, x, part), heads); };
-  Value mixed =
-      rowAttention(scope, loc, {project(parts[0]), project(parts[1]), project(parts[2])}, scale, rowBegin).getResult();
-  return dense(scope, mergeHeads(scope, loc, mixed), out);
 }
 
 ArrayAttr importing::cachedMaps(OpBuilder &builder, bool grouped) {

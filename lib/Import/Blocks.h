@@ -45,13 +45,7 @@ mlir::Value constant(const Scope &scope, mlir::Location loc, double value);
 /// Rows of the weight `symbol` [rows, columns]: [ids, columns].
 attn::EmbeddingOp embed(const Scope &scope, mlir::Value ids, llvm::StringRef symbol);
 
-/// (x - mean) / sqrt(variance + epsilon) * PART.weight + PART.bias.
-mlir::Value layerNorm(const Scope &scope, mlir::Value x, llvm::StringRef part, double epsilon);
-
-/// x / sqrt(mean(x^2) + epsilon) * PART.weight.
-mlir::Value rmsNorm(const Scope &scope, mlir::Value x, llvm::StringRef part, double epsilon);
-
-/// Either of them, with PART's weight and bias where it has them. x has any rank from 2 on.
+/// The norm of the last dim of x, of any rank from 2 on, with PART's weight and bias where it has them.
 mlir::Value normalize(const Scope &scope, mlir::Value x, llvm::StringRef part, const NormSpec &norm);
 
 /// x [m, in] times PART.weight [in, out], plus PART.bias [out] where there is one.
@@ -112,12 +106,6 @@ mlir::Value mergeHeads(const Scope &scope, mlir::Location loc, mlir::Value x);
 /// `rowBegin`. query, key and value are [tokens, heads, channels].
 attn::AttentionOp rowAttention(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
                                mlir::Value scale, mlir::Value rowBegin);
-
-/// Multi-head attention of x [tokens, width] to the tokens of each row itself (Vaswani et al. 2017): OUT of `heads`
-/// heads of queries, keys and values, whose `parts` are `dense` with the same width. The scale is 1 / sqrt(width /
-/// heads). `location` names ops of no weight.
-mlir::Value selfAttention(const Scope &scope, mlir::Value x, const std::array<std::string, 3> &parts,
-                          llvm::StringRef location, int64_t heads, llvm::StringRef out, mlir::Value rowBegin);
 
 /// The maps of query, key, value and result where queries are packed over all rows and keys are in the cache. Grouped
 /// queries are [tokens, groups, heads, channels].

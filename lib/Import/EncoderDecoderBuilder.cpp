@@ -36,7 +36,7 @@ void addSide(ParameterSet &parameters, const SideSpec &side, int64_t positions) 
                               Init::embedding());
   addNorm(top, side.embeddingNorm, side.norm, side.width);
   ParameterScope layer{parameters, side.prefix + side.layer, symbolsOf(side), stackOf(side)};
-  if (const std::optional<SideBiasSpec> &bias = side.bias)
+  if (const std::optional<RelativeBiasSpec> &bias = side.bias)
     parameters.addTable(top.symbols + "relative_attention_bias",
                         (bias->isOfLayer ? layer.tensors : top.tensors) + bias->table + ".weight",
                         {bias->buckets, side.attention.heads}, Init::embedding(),

@@ -26,13 +26,6 @@ struct PositionSpec {
   std::vector<float> frequencies = {};   ///< of sinusoids, one for each column
 };
 
-/// Biases of scores by distance.
-struct SideBiasSpec {
-  std::string table; ///< behind the side's prefix; [buckets, heads]
-  int64_t buckets = 32, maxDistance = 128;
-  bool isOfLayer = false; ///< each layer has its own, behind the layer's path
-};
-
 /// One of the two stacks.
 struct SideSpec : StackSpec {
   std::string name;   ///< "encoder": the stack's, and that of its weights' symbols
@@ -41,7 +34,7 @@ struct SideSpec : StackSpec {
   PositionSpec positions;
   std::string embeddingNorm; ///< behind the embedding; empty: none
   std::string finalNorm;     ///< behind the last layer; empty: none
-  std::optional<SideBiasSpec> bias;
+  std::optional<RelativeBiasSpec> bias;
 };
 
 /// A table of words: symbol, tensor, rows.

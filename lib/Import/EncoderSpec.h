@@ -34,12 +34,6 @@ struct EncoderEmbeddingSpec {
   std::string projection;                                   ///< where the width differs from that of the layers
 };
 
-/// Biases of scores by distance, which all layers share.
-struct RelativeBiasSpec {
-  std::string table; ///< [buckets, heads]
-  int64_t buckets = 32, maxDistance = 128;
-};
-
 /// norm(activation(dense(x))), ahead of a head's projection; without `dense` it is x.
 struct TransformSpec {
   std::string dense;

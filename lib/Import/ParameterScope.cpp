@@ -17,22 +17,8 @@ void ParameterScope::add(const std::string &name, std::vector<int64_t> shape, In
   add(name, name, std::move(shape), init);
 }
 
-void ParameterScope::linear(const std::string &part, int64_t in, int64_t out) const {
-  add(part + ".weight", {in, out}, Init::weight(in));
-  add(part + ".bias", {out}, Init::bias());
-}
-
 void ParameterScope::dense(const std::string &part, int64_t out, int64_t in, bool hasBias) const {
   add(part + ".weight", {out, in}, Init::weight(in));
   if (hasBias)
     add(part + ".bias", {out}, Init::bias());
-}
-
-void ParameterScope::layerNorm(const std::string &part, int64_t width) const {
-  add(part + ".weight", part + "." + norm[0], {width}, Init::normWeight());
-  add(part + ".bias", part + "." + norm[1], {width}, Init::bias());
-}
-
-void ParameterScope::rmsNorm(const std::string &part, int64_t width) const {
-  add(part + ".weight", {width}, Init::normWeight());
 }

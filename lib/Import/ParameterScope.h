@@ -19,14 +19,8 @@ struct ParameterScope {
   void add(const std::string &symbol, const std::string &tensor, std::vector<int64_t> shape,
            huggingface::Init init) const;
 
-  /// PART.weight [in, out] and PART.bias [out], a Conv1D.
-  void linear(const std::string &part, int64_t in, int64_t out) const;
   /// PART.weight [out, in] and, where there is one, PART.bias [out], as torch.nn.Linear has them.
   void dense(const std::string &part, int64_t out, int64_t in, bool hasBias = true) const;
-  /// PART.weight and PART.bias [width].
-  void layerNorm(const std::string &part, int64_t width) const;
-  /// PART.weight [width].
-  void rmsNorm(const std::string &part, int64_t width) const;
 };
 
 } // namespace rapt::importing

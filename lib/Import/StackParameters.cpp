@@ -135,6 +135,7 @@ private:
       return addNorm(layer, part, n.norm, channels);
     if (n.extent == QueryKeyNormSpec::All)
       return addNorm(layer, part, n.norm, heads * channels);
+    assert(n.norm.hasWeight && !n.norm.hasBias && !n.norm.isAroundOne && "a head's own norm has a weight alone");
     std::vector<artifact::Source> rows;
     const size_t at = part.find(headPlaceholder);
     if (at == std::string::npos)

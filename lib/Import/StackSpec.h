@@ -115,6 +115,13 @@ struct CrossAttentionSpec {
   std::string ofSum;    ///< the norm of x plus what it gives
 };
 
+/// Biases of scores by distance, which all layers share, or each has.
+struct RelativeBiasSpec {
+  std::string table; ///< [buckets, heads]; behind the stack's prefix, or the layer's path
+  int64_t buckets = 32, maxDistance = 128;
+  bool isOfLayer = false;
+};
+
 /// Layers of one kind, which may differ in windows and rotation. The defaults are those of most decoders.
 struct StackSpec {
   int64_t width = 0, layers = 0;

@@ -20,16 +20,6 @@ import random_models
 NAMES = {f"{name}-{storage.lower()}": (name, storage) for name in recorded_models.KNOWN for storage in ("BF16", "F16")}
 
 
-def outputs_of(options, command, case, directory, label):
-    """Outputs of the program `command` for the inputs of the case."""
-    at = lambda part: os.path.join(directory, f"{label}-{part}.npy")
-    command = list(command)
-    for name, array in recorded_models.given(case["inputs"]).items():
-        encoders.numpy.save(at(name), array)
-        command += ["--input", f"{name}={at(name)}"]
-    return random_models.outputs(options, command, {name: at(name) for name in case["outputs"]}, label)
-
-
 def check(name, options, directory):
     recorded, source = recorded_models.read(NAMES[name][0]), os.path.join(directory, "model")
     storage, worst = NAMES[name][1], 0.0
@@ -42,8 +32,9 @@ def check(name, options, directory):
     longest = recorded["config"].get("max_position_embeddings", 1 << 30)
     for number, case in enumerate(recorded["cases"]):
         if recorded_models.length(case) <= longest:
-            wanted = outputs_of(evaluator, evaluated, case, directory, f"evaluated-{number}")
-            error = encoders.check_batch(options, compiled, f"case-{number}", directory, recorded_models.given(case["inputs"]), wanted, tolerance)
+            inputs = recorded_models.given(case["inputs"])
+            wanted = encoders.run_batch(evaluator, evaluated, f"evaluated-{number}", directory, inputs, case["outputs"])
+            error = encoders.check_batch(options, compiled, f"case-{number}", directory, inputs, wanted, tolerance)
             worst = max(worst, error)
     os.remove(os.path.join(directory, "imported.mlir"))
     return worst

@@ -55,12 +55,11 @@ std::vector<float> frequenciesOf(const Relative &relative, int64_t width) {
 }
 
 /// One of the two stacks; keys begin with its name.
-SideSpec readSide(huggingface::ModelDescription &model, const Relative &relative, const std::string &name,
-                  int64_t width) {
-  huggingface::ConfigReader &config = model.config();
+SideSpec readSide(huggingface::ConfigReader &config, const Relative &relative, const std::string &prefix,
+                  const std::string &name, int64_t width) {
   SideSpec side;
   side.name = name;
-  side.prefix = model.choosePrefix({"model.", ""}, "encoder.layers.0.fc1.weight") + name + ".";
+  side.prefix = prefix + name + ".";
   side.table = "shared";
   side.width = width;
   const std::string layers = name + "_layers", heads = name + "_attention_heads", inner = name + "_ffn_dim";
@@ -100,7 +99,8 @@ CrossAttentionSpec crossOf(const Relative &relative) {
 }
 
 /// The words' tables: one, or one of each side.
-void readTables(huggingface::ModelDescription &model, const Relative &relative, EncoderDecoderSpec &spec) {
+void readTables(huggingface::ModelDescription &model, const Relative &relative, const std::string &prefix,
+                EncoderDecoderSpec &spec) {
   huggingface::ConfigReader &config = model.config();
   const bool isMarian = relative.type == std::string("marian");
   const int64_t source = config.getSize("vocab_size", 1, 1 << 24, relative.vocabulary);
@@ -113,7 +113,7 @@ void readTables(huggingface::ModelDescription &model, const Relative &relative, 
                 std::to_string(spec.vocabularies.target) + " differs from vocab_size " + std::to_string(source));
   auto tensor = [&](const SideSpec &side) { return side.prefix + "embed_tokens.weight"; };
   if (isShared) {
-    const std::string shared = model.choosePrefix({"model.", ""}, "encoder.layers.0.fc1.weight") + "shared.weight";
+    const std::string shared = prefix + "shared.weight";
     const bool hasShared = model.tensors().find(shared) || !model.tensors().find(tensor(spec.encoder));
     spec.tables = {{"shared", hasShared ? shared : tensor(spec.encoder), source}};
     return;
@@ -146,12 +146,13 @@ Expected<OwningOpRef<ModuleOp>> importing::importBart(MLIRContext &context, hugg
   readHead<bool>(model, heads, true);
   EncoderDecoderSpec spec;
   const int64_t width = config.getSize("d_model", 2, 1 << 16, relative.width);
-  spec.encoder = readSide(model, relative, "encoder", width);
-  spec.decoder = readSide(model, relative, "decoder", width);
+  const std::string prefix = model.choosePrefix({"model.", ""}, "encoder.layers.0.fc1.weight");
+  spec.encoder = readSide(config, relative, prefix, "encoder", width);
+  spec.decoder = readSide(config, relative, prefix, "decoder", width);
   spec.encoder.feedForward.activation = spec.decoder.feedForward.activation =
       activationNamed(config.getEnum("activation_function", activationNames(), relative.activation));
   spec.decoder.cross = crossOf(relative);
-  readTables(model, relative, spec);
+  readTables(model, relative, prefix, spec);
   spec.positions = config.getSize("max_position_embeddings", 1, 1 << 24, 1024);
   const int64_t pad = config.getInt("pad_token_id", 0, INT32_MAX, relative.padToken);
   setPositions(relative, spec, pad);

@@ -84,8 +84,8 @@ void setSide(SideSpec &side, const std::string &name) {
 }
 
 /// The buckets of relative biases, and whose they are.
-SideBiasSpec readBias(huggingface::ConfigReader &reader, bool isOfLayer) {
-  SideBiasSpec bias{.table = "block.0.layer.0.SelfAttention.relative_attention_bias", .isOfLayer = isOfLayer};
+RelativeBiasSpec readBias(huggingface::ConfigReader &reader, bool isOfLayer) {
+  RelativeBiasSpec bias{.table = "block.0.layer.0.SelfAttention.relative_attention_bias", .isOfLayer = isOfLayer};
   if (isOfLayer)
     bias.table = "layer.0.SelfAttention.relative_attention_bias";
   // Each side of the encoder's diagonal has half of the buckets, and half of these are exact.
