@@ -36,6 +36,29 @@ def Attn_PoolingAttr : EnumAttr<Attn_Dialect, Attn_PoolingKind, "pooling_kind"> 
   let assemblyFormat = "$value";
 }
 
+def Attn_RoutingKind : I32EnumAttr<"RoutingKind", "how logits of experts become scores", [
+    I32EnumAttrCase<"softmax", 0>,
+    I32EnumAttrCase<"sigmoid", 1>
+  ]> {
+  let cppNamespace = "::rapt::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_RoutingAttr : EnumAttr<Attn_Dialect, Attn_RoutingKind, "routing_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Attn_ExpertGroupsAttr : Attn_Attr<"ExpertGroups", "expert_groups"> {
+  let summary = "groups of experts of which some are chosen first";
+  let description = [{
+    `kept` of `groups` groups of experts are chosen, each by the sum of its `by` largest numbers.
+
+    Example: `#attn.expert_groups<4 of 8 groups by 2>`
+  }];
+  let parameters = (ins "int64_t":$kept, "int64_t":$groups, "int64_t":$by);
+  let assemblyFormat = "$kept `of` $groups `groups` `by` $by";
+  let genVerifyDecl = 1;
+}
+
 def Attn_RecurrenceKind : I32EnumAttr<"RecurrenceKind", "a recurrent cell", [
     I32EnumAttrCase<"rnn_tanh", 0>, // Elman 1990
     I32EnumAttrCase<"rnn_relu", 1>,

@@ -5,6 +5,7 @@
 include "dialect/Attn/Ops/Attention.td"
 include "dialect/Attn/Ops/AttentionState.td"
 include "dialect/Attn/Ops/Embedding.td"
+include "dialect/Attn/Ops/Experts.td"
 include "dialect/Attn/Ops/FeedForward.td"
 include "dialect/Attn/Ops/Image.td"
 include "dialect/Attn/Ops/KVCache.td"

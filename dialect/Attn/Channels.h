@@ -22,6 +22,8 @@ struct WeightUse {
   std::optional<unsigned> contracted;
   /// Values whose channels the weight's columns, and the elements of the contracted dim, belong to; they may be null.
   mlir::Value columns, depth;
+  /// Columns of one of several matrices that lie side by side, each with padding behind it; 0 of one matrix.
+  int64_t matrix = 0;
 };
 
 /// The last dim of a tensor of floats or quantized values; none of any other.

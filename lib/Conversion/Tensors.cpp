@@ -104,3 +104,10 @@ Value tile::loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, V
 Value tile::readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
   return arith::IndexCastOp::create(b, b.getIndexType(), tensor::ExtractOp::create(b, tensor, indices));
 }
+
+Value tile::placeOf(ImplicitLocOpBuilder &b, attn::CombineRowsOp op, Value token, Value j) {
+  if (op.getPlaces())
+    return readIndex(b, op.getPlaces(), {token, j});
+  const int64_t k = op.getWeights().getType().getDimSize(1);
+  return asValue(b, affineOf(b, b.getAffineDimExpr(0) * k + b.getAffineDimExpr(1), {OpFoldResult(token), OpFoldResult(j)}));
+}

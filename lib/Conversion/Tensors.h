@@ -58,5 +58,7 @@ Value loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, Value i
 
 /// A scalar i32 element as index.
 Value readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);
+/// The row of the op's input that is the j-th of a token.
+Value placeOf(ImplicitLocOpBuilder &b, attn::CombineRowsOp op, Value token, Value j);
 
 } // namespace rapt::tile

@@ -14,7 +14,7 @@ Value Scope::weight(StringRef symbol) const {
   return parameters.read(builder, at(symbol), (symbols + symbol).str(), layer);
 }
 
-bool Scope::has(StringRef symbol) const { return parameters.contains((symbols + symbol).str()); }
+bool Scope::has(StringRef symbol) const { return parameters.contains((symbols + symbol).str(), layer); }
 
 namespace {
 
@@ -80,15 +80,18 @@ Value importing::normalize(const Scope &scope, Value x, StringRef part, const No
   return attn::LayerNormOp::create(builder, scope.at(part), x, weight, bias, epsilon, /*columns=*/nullptr);
 }
 
-/// x times the weight, which is [out, in] when `transposed`, plus the bias where there is one.
-static Value matmul(const Scope &scope, Location loc, Value x, Value weight, Value bias, bool transposed) {
+/// x times the weight, which is [out, in] when `transposed`, plus the bias where there is one. With `groups` the weight
+/// is several matrices of `columns` columns.
+static Value matmul(const Scope &scope, Location loc, Value x, Value weight, Value bias, bool transposed,
+                    Value groups = {}, int64_t columns = 0) {
   OpBuilder &builder = scope.builder;
-  int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(transposed ? 0 : 1);
+  if (!groups)
+    columns = cast<RankedTensorType>(weight.getType()).getDimSize(transposed ? 0 : 1);
   SmallVector<Value, 1> extras;
   if (bias)
     extras.push_back(bias);
-  auto matmul = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, extras, transposed,
-                                       /*layout=*/attn::WeightLayoutInterface());
+  auto matmul = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, extras, groups,
+                                       transposed, /*layout=*/attn::WeightLayoutInterface());
   if (bias) {
     Block *epilogue = matmul.ensureEpilogue(builder);
     Operation *yield = epilogue->getTerminator();
@@ -98,15 +101,21 @@ static Value matmul(const Scope &scope, Location loc, Value x, Value weight, Val
   return matmul;
 }
 
-static Value namedMatmul(const Scope &scope, Value x, StringRef part, bool transposed) {
+static Value namedMatmul(const Scope &scope, Value x, StringRef part, bool transposed, Value groups = {},
+                         int64_t columns = 0) {
   std::string bias = (part + ".bias").str();
   Value weight = scope.weight((part + ".weight").str());
-  return matmul(scope, scope.at(part), x, weight, scope.has(bias) ? scope.weight(bias) : Value(), transposed);
+  return matmul(scope, scope.at(part), x, weight, scope.has(bias) ? scope.weight(bias) : Value(), transposed, groups,
+                columns);
 }
 
 Value importing::linear(const Scope &scope, Value x, StringRef part) { return namedMatmul(scope, x, part, false); }
 
 Value importing::dense(const Scope &scope, Value x, StringRef part) { return namedMatmul(scope, x, part, true); }
+
+Value importing::groupedDense(const Scope &scope, Value x, StringRef part, int64_t columns, Value groups) {
+  return namedMatmul(scope, x, part, /*transposed=*/true, groups, columns);
+}
 
 Value importing::project(const Scope &scope, Value x, Value weight, StringRef part, Value bias) {
   return matmul(scope, scope.at(part), x, weight, bias, /*transposed=*/true);

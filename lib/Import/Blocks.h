@@ -54,6 +54,10 @@ mlir::Value linear(const Scope &scope, mlir::Value x, llvm::StringRef part);
 /// The same with PART.weight [out, in], as torch.nn.Linear has it.
 mlir::Value dense(const Scope &scope, mlir::Value x, llvm::StringRef part);
 
+/// Each row of x [m, in] times the matrix [columns, in] that `groups` give it (attn.linear), of those that PART.weight
+/// [matrices * columns, in] has, plus its part of PART.bias where there is one.
+mlir::Value groupedDense(const Scope &scope, mlir::Value x, llvm::StringRef part, int64_t columns, mlir::Value groups);
+
 /// x [m, in] times the transpose of `weight` [out, in], plus `bias` [out] where there is one: an output head.
 mlir::Value project(const Scope &scope, mlir::Value x, mlir::Value weight, llvm::StringRef part, mlir::Value bias = {});
 

@@ -191,8 +191,12 @@ void importing::readWindowOfAll(const DecoderSource &source, DecoderSpec &spec, 
 
 void importing::readWindowByLayer(const DecoderSource &source, DecoderSpec &spec) {
   ConfigReader &config = source.config;
-  const std::optional<int64_t> window = readWindow(config, 4096);
   const bool isUsed = config.getBool("use_sliding_window", false);
+  std::optional<int64_t> window;
+  if (isUsed)
+    window = readWindow(config, 4096);
+  else
+    config.getOptionalInt("sliding_window", 0, int64_t(1) << 30); // where it is not used some classes write 0
   const int64_t first = config.getInt("max_window_layers", 0, 1 << 20, 28);
   std::optional<std::vector<bool>> types = readLayerTypes(config, spec.layers);
   std::vector<bool> windowed = types.value_or(std::vector<bool>(spec.layers));

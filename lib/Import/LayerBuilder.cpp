@@ -1,5 +1,6 @@
 //===- LayerBuilder.cpp - One layer of attention and feed-forward --------------===//
 #include "lib/Import/LayerBuilder.h"
+#include "lib/Import/StackParameters.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <map>
@@ -23,14 +24,16 @@ public:
     Value normed = isNormed ? norm(x, residual.beforeAttention) : x, parallel = normed;
     if (!residual.beforeFeedForward.empty() && residual.scheme == ResidualSpec::Parallel)
       parallel = norm(x, residual.beforeFeedForward);
-    x = add(residual.isOfNorm ? normed : x, scaled(buildAttention(normed), residual.scaleOfAttention), attention.out,
-            residual.afterAttention, residual.ofAttentionSum);
+    x = add(residual.isOfNorm ? normed : x, weighted(scaled(buildAttention(normed), residual.scaleOfAttention)),
+            attention.out, residual.afterAttention, residual.ofAttentionSum);
     if (const std::optional<CrossAttentionSpec> &cross = spec.cross)
-      x = add(x, buildCross(*cross, norm(x, cross->before)), cross->out, /*after=*/"", cross->ofSum);
+      x = add(x, weighted(buildCross(*cross, norm(x, cross->before))), cross->out, /*after=*/"", cross->ofSum);
     Value input = residual.scheme == ResidualSpec::Parallel ? parallel : norm(x, residual.beforeFeedForward);
-    x = add(residual.isOfNorm ? input : x, scaled(buildFeedForward(input), residual.scaleOfFeedForward),
-            spec.feedForward.down, residual.afterFeedForward, residual.ofFeedForwardSum);
-    return x;
+    const bool hasExperts = spec.hasExperts(scope.layer->example);
+    Value y = hasExperts ? buildExperts(*spec.experts, input)
+                         : weighted(scaled(buildFeedForward(spec.feedForward, input), residual.scaleOfFeedForward));
+    return add(residual.isOfNorm ? input : x, y, hasExperts ? spec.experts->each.down : spec.feedForward.down,
+               residual.afterFeedForward, residual.ofFeedForwardSum);
   }
 
 private:
@@ -44,31 +47,33 @@ private:
     return x;
   }
 
-  /// x + y, where y is what `part` gives, with the residual's norms.
-  Value add(Value x, Value y, StringRef part, StringRef after, StringRef ofSum) {
+  /// A matmul's result times the residual's factor.
+  Value weighted(Value y) {
     if (const double scale = spec.residual.scale; scale != 1)
       mapResult(scope, y, [&](const Scope &inner, Location loc, Value element) -> Value {
         return arith::MulFOp::create(inner.builder, loc, element, constant(inner, loc, scale));
       });
+    return y;
+  }
+
+  /// x + y, where y is what `part` gives, with the residual's norms.
+  Value add(Value x, Value y, StringRef part, StringRef after, StringRef ofSum) {
     return norm(arith::AddFOp::create(builder, scope.at(part), x, norm(y, after)), ofSum);
   }
 
   int64_t headsOf(size_t which) const { return which == 0 ? attention.heads : attention.kvHeads; }
 
   /// Bounds the elements of queries, keys and values.
-  Value clipped(Value x) {
-    if (attention.clip != 0)
-      mapResult(scope, x, [&](const Scope &inner, Location loc, Value element) -> Value {
-        Value most = constant(inner, loc, attention.clip), least = constant(inner, loc, -attention.clip);
-        element = arith::MinimumFOp::create(inner.builder, loc, element, most);
-        return arith::MaximumFOp::create(inner.builder, loc, element, least);
-      });
-    return x;
+  Value clipped(Value x, StringRef part) {
+    if (attention.clip == 0)
+      return x;
+    FloatAttr bound = builder.getF32FloatAttr(static_cast<float>(attention.clip));
+    return attn::ClipOp::create(builder, scope.at(part), x, bound);
   }
 
   /// Queries, keys and values of all heads in one matmul.
   SmallVector<Value> splitPacked(Value x) {
-    Value packed = clipped(matmul(x, attention.packed));
+    Value packed = clipped(matmul(x, attention.packed), attention.packed);
     SmallVector<Type> types;
     for (size_t which = 0; which < 3; ++which)
       types.push_back(RankedTensorType::get({ShapedType::kDynamic, headsOf(which), attention.headDim},
@@ -99,8 +104,10 @@ private:
     const bool isFlatNorm = attention.norm && attention.norm->extent == QueryKeyNormSpec::All;
     Value result;
     if (!isPacked)
-      result = splitHeads(scope, loc, normHeads(clipped(matmul(x, attention.parts[which])), which, /*isFlat=*/true),
-                          headsOf(which));
+      result = splitHeads(
+          scope, loc,
+          clipped(normHeads(matmul(x, attention.parts[which]), which, /*isFlat=*/true), attention.parts[which]),
+          headsOf(which));
     else if (which < 2 && isFlatNorm)
       result = splitHeads(scope, loc, normHeads(mergeHeads(scope, loc, packed[which]), which, /*isFlat=*/true),
                           headsOf(which));
@@ -182,7 +189,10 @@ private:
       packed = splitPacked(x);
     Value query = heads(x, 0, packed), key = heads(x, 1, packed), value = heads(x, 2, packed);
     Location loc = scope.at(attention.location);
+    Value sinks = attention.sinks.empty() ? Value() : scope.weight(attention.sinks);
     auto [mixed, op] = mix(loc, {query, key, value}, buildScale(loc), attention.windowOf(scope.layer->example));
+    if (sinks)
+      op.getSinkMutable().assign(sinks);
     changeScores(op);
     return matmul(mergeHeads(scope, loc, mixed), attention.out);
   }
@@ -193,14 +203,80 @@ private:
     return matmul(mergeHeads(scope, loc, crossMix(loc, query, buildScale(loc))), cross.out);
   }
 
-  Value buildFeedForward(Value x) {
-    const FeedForwardSpec &f = spec.feedForward;
+  Value buildFeedForward(const FeedForwardSpec &f, Value x) {
     if (f.isGated)
       return gatedFeedForward(scope, x, f.gate, f.up, f.activation, f.down);
     if (!f.isSquared)
       return feedForward(scope, x, f.up, f.activation, f.down, spec.isConv1D ? linear : dense);
     Value active = attn::ActivationOp::create(builder, scope.at(f.up), f.activation, matmul(x, f.up));
     return matmul(arith::MulFOp::create(builder, scope.at(f.up), active, active), f.down);
+  }
+
+  RankedTensorType tokensBy(int64_t columns, Type element) {
+    return RankedTensorType::get({ShapedType::kDynamic, columns}, element);
+  }
+
+  /// The scores of experts, and which of them each token has: weights and experts, [tokens, of a token].
+  attn::RouteOp route(const ExpertsSpec &e, Value x) {
+    Value logits = dense(scope, x, e.router), bias = e.choiceBias.empty() ? Value() : scope.weight(e.choiceBias);
+    attn::ExpertGroupsAttr within;
+    if (e.groups)
+      within =
+          attn::ExpertGroupsAttr::get(builder.getContext(), e.groups->kept, e.groups->number, e.groups->by);
+    const double factor = e.scale * spec.residual.scale;
+    FloatAttr scale = factor == 1 ? FloatAttr() : builder.getF32FloatAttr(static_cast<float>(factor));
+    return attn::RouteOp::create(builder, scope.at(e.router), tokensBy(e.ofToken, builder.getF32Type()),
+                                 tokensBy(e.ofToken, builder.getI32Type()), e.scores, logits, bias, e.number, within,
+                                 e.isNormalized, scale);
+  }
+
+  /// Each row times the matrix of its expert.
+  Value multiply(const std::string &part, Value x, int64_t columns, Value groups) {
+    return groupedDense(scope, x, partOfExperts(part), columns, groups);
+  }
+
+  /// min(x, limit), and where it is not a gate max(.., -limit) + 1 (gpt-oss).
+  void limit(Value x, double limit, bool isGate) {
+    mapResult(scope, x, [&](const Scope &inner, Location loc, Value element) -> Value {
+      OpBuilder &b = inner.builder;
+      element = arith::MinimumFOp::create(b, loc, element, constant(inner, loc, limit));
+      if (isGate)
+        return element;
+      element = arith::MaximumFOp::create(b, loc, element, constant(inner, loc, -limit));
+      return arith::AddFOp::create(b, loc, element, constant(inner, loc, 1));
+    });
+  }
+
+  Value buildExperts(const ExpertsSpec &e, Value x) {
+    attn::RouteOp chosen = route(e, x);
+    Location loc = scope.at(e.router);
+    Type i32 = builder.getI32Type();
+    auto order = attn::GroupRowsOp::create(builder, loc, RankedTensorType::get({ShapedType::kDynamic}, i32),
+                                           tokensBy(e.ofToken, i32), RankedTensorType::get({e.number + 1, 2}, i32),
+                                           chosen.getExperts());
+    Value rows = attn::SelectRowsOp::create(builder, loc, x.getType(), x, order.getRows(), /*layer=*/Value());
+    Value gate = multiply(e.each.gate, rows, e.each.inner, order.getGroups()),
+          up = multiply(e.each.up, rows, e.each.inner, order.getGroups());
+    if (e.each.limit != 0) {
+      limit(gate, e.each.limit, /*isGate=*/true);
+      limit(up, e.each.limit, /*isGate=*/false);
+    }
+    Value active = attn::GLUOp::create(builder, scope.at(e.each.gate), e.each.activation, gate, up);
+    Value results = multiply(e.each.down, active, spec.width, order.getGroups());
+    Value sum = attn::CombineRowsOp::create(builder, scope.at(e.each.down), x.getType(), results, chosen.getWeights(),
+                                            order.getPlaces());
+    return e.shared ? arith::AddFOp::create(builder, scope.at(e.shared->down), sum, buildShared(e, x)) : sum;
+  }
+
+  /// The expert of all tokens.
+  Value buildShared(const ExpertsSpec &e, Value x) {
+    Value y = weighted(buildFeedForward(*e.shared, x));
+    if (e.sharedGate.empty())
+      return y;
+    Location loc = scope.at(e.sharedGate);
+    Value factor = attn::ActivationOp::create(builder, loc, attn::ActivationKind::sigmoid,
+                                              dense(scope, x, e.sharedGate));
+    return attn::CombineRowsOp::create(builder, loc, y.getType(), y, factor, /*places=*/Value());
   }
 
   const Scope &scope;
@@ -246,11 +322,11 @@ SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpe
 }
 
 std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
-  std::map<std::tuple<std::optional<int64_t>, std::optional<unsigned>, bool>, unsigned> numbers;
+  std::map<std::tuple<std::optional<int64_t>, std::optional<unsigned>, bool, bool>, unsigned> numbers;
   std::vector<unsigned> kinds;
   for (int64_t layer = 0; layer < spec.layers; ++layer) {
     const bool isFirst = spec.residual.isFirstWithout && layer == 0;
-    std::tuple kind{spec.attention.windowOf(layer), spec.attention.rotaryOf(layer), isFirst};
+    std::tuple kind{spec.attention.windowOf(layer), spec.attention.rotaryOf(layer), isFirst, spec.hasExperts(layer)};
     kinds.push_back(numbers.try_emplace(kind, numbers.size()).first->second);
   }
   return kinds;

@@ -122,7 +122,8 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
         weight.runs.push_back({layer, 0, dtype, weight.symbol});
       ++weight.runs.back().count;
     }
-    if (weight.runs.size() > 1)
+    const bool isOne = llvm::count_if(weights, [&](const Weight &other) { return other.symbol == weight.symbol; }) == 1;
+    if (weight.runs.size() > 1 || !isOne)
       for (Run &run : weight.runs)
         run.symbol += "." + std::to_string(run.first);
   }
@@ -207,7 +208,7 @@ std::vector<unsigned> ParameterSet::sections(const Stack &stack) const {
 }
 
 Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, const LayerRef *layer) const {
-  const Weight *weight = find(symbol);
+  const Weight *weight = find(symbol, layer);
   assert(weight && !weight->runs.empty() && "no such weight, or resolve was not called");
   assert((layer || !weight->stack) && "stacked weights are read by layer");
   const Run *run = &weight->runs.front();
@@ -225,8 +226,13 @@ Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, con
                                         index);
 }
 
-const ParameterSet::Weight *ParameterSet::find(StringRef symbol) const {
-  auto at = llvm::find_if(weights, [&](const Weight &weight) { return weight.symbol == symbol; });
+const ParameterSet::Weight *ParameterSet::find(StringRef symbol, const LayerRef *layer) const {
+  auto at = llvm::find_if(weights, [&](const Weight &weight) {
+    const std::optional<Stack> &stack = weight.stack;
+    const bool isOf = !layer || !stack ||
+                      (layer->example >= stack->first && layer->example < stack->first + stack->layers);
+    return isOf && weight.symbol == symbol;
+  });
   return at == weights.end() ? nullptr : &*at;
 }
 

@@ -46,7 +46,8 @@ public:
   /// is one.
   void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
                 std::optional<Stack> stack = std::nullopt);
-  /// A weight of each layer of a stack; `tensor` holds "{layer}".
+  /// A weight of each layer of a stack; `tensor` holds "{layer}". Layers that are apart from one another are several
+  /// stacks, and have weights of one symbol.
   void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                   huggingface::Init init);
   /// The matrix of the output head. Where `tied` says so, the embedding is the head, the weight whose symbol is
@@ -70,7 +71,10 @@ public:
   /// Reads a weight; `layer` may be null for one that exists once, which all layers share.
   mlir::Value read(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef symbol, const LayerRef *layer) const;
 
-  bool contains(llvm::StringRef symbol) const { return find(symbol) != nullptr; }
+  /// Whether the layer, or some layer where it is null, has the weight.
+  bool contains(llvm::StringRef symbol, const LayerRef *layer = nullptr) const {
+    return find(symbol, layer) != nullptr;
+  }
   /// Number of elements of all weights, each tensor once.
   int64_t elements() const;
 
@@ -91,7 +95,7 @@ private:
     llvm::SmallVector<Run, 1> runs = {};
   };
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
-  const Weight *find(llvm::StringRef symbol) const;
+  const Weight *find(llvm::StringRef symbol, const LayerRef *layer = nullptr) const;
   Status resolveHead(huggingface::ModelDescription &model);
   mlir::RankedTensorType sliceType(mlir::MLIRContext *context, const Weight &weight, const Run &run) const;
 

@@ -21,6 +21,20 @@ void importing::addNorm(const ParameterScope &scope, const std::string &part, co
     scope.add(part + ".bias", part + "." + scope.norm[1], {width}, Init::bias());
 }
 
+static std::string replaced(std::string name, std::string_view placeholder, const std::string &by) {
+  if (const size_t at = name.find(placeholder); at != std::string::npos)
+    name.replace(at, placeholder.size(), by);
+  return name;
+}
+
+static std::string partOfExpert(const std::string &part, int64_t expert) {
+  return replaced(part, expertPlaceholder, std::to_string(expert));
+}
+
+std::string importing::partOfExperts(const std::string &part) {
+  return replaced(part, std::string(expertPlaceholder) + ".", "");
+}
+
 namespace {
 
 /// Adds the weights of a layer in the order in which it reads them.
@@ -47,7 +61,7 @@ public:
       norm(spec.cross->ofSum);
     }
     norm(residual.beforeFeedForward);
-    addFeedForward();
+    addFeedForwards();
     addScale(residual.scaleOfFeedForward);
     norm(residual.afterFeedForward);
     norm(residual.ofFeedForwardSum);
@@ -137,14 +151,13 @@ private:
       return addNorm(layer, part, n.norm, heads * channels);
     assert(n.norm.hasWeight && !n.norm.hasBias && !n.norm.isAroundOne && "a head's own norm has a weight alone");
     std::vector<artifact::Source> rows;
-    const size_t at = part.find(headPlaceholder);
-    if (at == std::string::npos)
+    const bool isOne = part.find(headPlaceholder) == std::string::npos;
+    if (isOne)
       rows.push_back({layer.tensors + part + ".weight", {heads, channels}});
-    for (int64_t head = 0; at != std::string::npos && head < heads; ++head) {
-      std::string name = part;
-      name.replace(at, headPlaceholder.size(), std::to_string(head));
-      rows.push_back({layer.tensors + name + ".weight", {channels}, {Reshape{{1, channels}}}});
-    }
+    for (int64_t head = 0; !isOne && head < heads; ++head)
+      rows.push_back({layer.tensors + replaced(part, headPlaceholder, std::to_string(head)) + ".weight",
+                      {channels},
+                      {Reshape{{1, channels}}}});
     parameters.addRows(layer.symbols + part + ".weight", std::move(rows), Init::normWeight(), layer.stack,
                        /*isTable=*/true);
   }
@@ -165,11 +178,105 @@ private:
       addHeadNorm(a.norm->query, a.heads);
       addHeadNorm(a.norm->key, a.kvHeads);
     }
+    if (!a.sinks.empty())
+      layer.add(a.sinks, {a.heads}, Init::bias());
     addMatmul(a.out, spec.width, a.queryColumns(), a.hasOutBias);
   }
 
-  void addFeedForward() {
-    const FeedForwardSpec &f = spec.feedForward;
+  /// Feed-forwards and experts, of runs of layers that all have the one or the other.
+  void addFeedForwards() {
+    const Stack all = layer.stack.value_or(Stack{1});
+    for (int64_t begin = all.first, end = begin, last = all.first + all.layers; begin < last; begin = end) {
+      while (end < last && spec.hasExperts(end) == spec.hasExperts(begin))
+        ++end;
+      ParameterScope run = layer;
+      if (layer.stack)
+        run.stack = Stack{end - begin, all.name, begin};
+      LayerLister lister(spec, run);
+      if (spec.hasExperts(begin))
+        lister.addExperts(*spec.experts);
+      else
+        lister.addFeedForward(spec.feedForward);
+    }
+  }
+
+  void addExperts(const ExpertsSpec &e) {
+    addMatmul(e.router, e.number, spec.width, e.hasRouterBias);
+    if (!e.choiceBias.empty())
+      layer.add(e.choiceBias, {e.number}, Init::bias());
+    for (int64_t which = 0; which < 3; ++which)
+      if (e.stacking == Stacking::None)
+        addRowsOfExperts(e, which);
+      else
+        addStackedExperts(e, which);
+    if (e.shared)
+      addFeedForward(*e.shared);
+    if (!e.sharedGate.empty())
+      addMatmul(e.sharedGate, 1, spec.width, /*hasBias=*/false);
+  }
+
+  /// The part of gate (0), up (1) or down (2).
+  static const std::string &partOf(const ExpertsSpec &e, int64_t which) {
+    return which == 0 ? e.each.gate : which == 1 ? e.each.up : e.each.down;
+  }
+
+  /// The matrices [out, in] of all experts, one behind another, and their biases.
+  void addRowsOfExperts(const ExpertsSpec &e, int64_t which) {
+    const std::string &part = partOf(e, which);
+    const bool isDown = which == 2;
+    const int64_t out = isDown ? spec.width : e.each.inner, in = isDown ? e.each.inner : spec.width;
+    auto add = [&](const std::string &name, const std::vector<int64_t> &shape, Init init) {
+      std::vector<artifact::Source> rows;
+      for (int64_t expert = 0; expert < e.number; ++expert)
+        rows.push_back({layer.tensors + partOfExpert(part, expert) + name, shape});
+      parameters.addRows(layer.symbols + partOfExperts(part) + name, std::move(rows), init, layer.stack);
+    };
+    add(".weight", {out, in}, Init::weight(in));
+    if (isDown ? e.each.hasDownBias : e.each.hasBias)
+      add(".bias", {out}, Init::bias());
+  }
+
+  /// The same of tensors that have all experts, each of which is [in, out] where they are interleaved.
+  void addStackedExperts(const ExpertsSpec &e, int64_t which) {
+    const std::string &part = partOf(e, which);
+    const bool isDown = which == 2, isTransposed = e.stacking == Stacking::Interleaved;
+    const int64_t out = isDown ? spec.width : e.each.inner, in = isDown ? e.each.inner : spec.width, all = e.number;
+    const std::string tensor = layer.tensors + (isDown ? e.each.down : e.each.packed);
+    const std::string symbol = layer.symbols + partOfExperts(part);
+    // Gate and up, of which one is taken, are the next to last or the last of what the rows are cut into.
+    const std::vector<int64_t> cut = isDown         ? std::vector<int64_t>{out, 1}
+                                     : isTransposed ? std::vector<int64_t>{out, 2}
+                                                    : std::vector<int64_t>{2, out};
+    const int64_t begin = isDown ? 0 : which, dim = isDown || isTransposed ? 1 : 0;
+    auto joined = [](std::vector<int64_t> shape, const std::vector<int64_t> &more) {
+      shape.insert(shape.end(), more.begin(), more.end());
+      return shape;
+    };
+    const int64_t rows = cut[0] * cut[1];
+    if (isTransposed)
+      parameters.addTransformed(symbol + ".weight",
+                                {tensor,
+                                 {all, in, rows},
+                                 {Reshape{joined({all, in}, cut)}, Slice{2 + dim, begin, begin + 1},
+                                  Reshape{{all, in, out}}, artifact::Transpose{{0, 2, 1}}, Reshape{{all * out, in}}}},
+                                Init::weight(in), layer.stack);
+    else
+      parameters.addTransformed(symbol + ".weight",
+                                {tensor,
+                                 {all, rows, in},
+                                 {Reshape{joined(joined({all}, cut), {in})}, Slice{1 + dim, begin, begin + 1},
+                                  Reshape{{all * out, in}}}},
+                                Init::weight(in), layer.stack);
+    if (isDown ? e.each.hasDownBias : e.each.hasBias)
+      parameters.addTransformed(
+          symbol + ".bias",
+          {tensor + "_bias",
+           {all, rows},
+           {Reshape{joined({all}, cut)}, Slice{1 + dim, begin, begin + 1}, Reshape{{all * out}}}},
+          Init::bias(), layer.stack);
+  }
+
+  void addFeedForward(const FeedForwardSpec &f) {
     if (!f.packed.empty()) {
       addRows(f.gate, f.packed + ".", {2, f.inner}, Slice{0, 0, 1}, f.inner, f.hasBias);
       addRows(f.up, f.packed + ".", {2, f.inner}, Slice{0, 1, 2}, f.inner, f.hasBias);

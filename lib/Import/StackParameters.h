@@ -12,4 +12,7 @@ void addNorm(const ParameterScope &scope, const std::string &part, const NormSpe
 /// weights.
 void addLayers(const StackSpec &spec, const ParameterScope &layer);
 
+/// The name of a part of all experts, for symbols: "mlp.experts.up_proj" of "mlp.experts.{expert}.up_proj".
+std::string partOfExperts(const std::string &part);
+
 } // namespace rapt::importing

@@ -16,6 +16,8 @@ namespace rapt::importing {
 
 /// Stands for a head's number in names of tensors.
 inline constexpr std::string_view headPlaceholder = "{head}";
+/// Stands for an expert's number.
+inline constexpr std::string_view expertPlaceholder = "{expert}";
 
 /// Norms of queries and keys, before rotation.
 struct QueryKeyNormSpec {
@@ -51,9 +53,10 @@ struct AttentionSpec {
   bool hasOutBias = false;
   double scale = 1;             ///< of scores
   bool isScaledByLayer = false; ///< the scale of layer i is scale / (i + 1)
+  std::string sinks;            ///< logits of sinks [heads]; empty: none
   double softCap = 0;           ///< c of c * tanh(score / c); 0: none
   std::optional<QueryGrowth> growth;
-  double clip = 0; ///< queries, keys and values are within [-clip, clip]; 0: any
+  double clip = 0;            ///< queries, keys and values are within [-clip, clip], behind norms; 0: any
   std::optional<QueryKeyNormSpec> norm;
   std::vector<float> slopes; ///< of ALiBi, one for each query head; empty: none
 
@@ -85,6 +88,36 @@ struct FeedForwardSpec {
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
   std::string packed; ///< the part that has the gate's rows, then those of up; empty: two tensors
   bool hasBias = false, hasDownBias = false;
+  double limit = 0; ///< gates are at most so large, what they gate is in [-limit, limit], plus 1; 0: any
+};
+
+/// Tensors of experts. Stacked ones are called as FeedForwardSpec's `packed` and `down` are, without ".weight".
+enum class Stacking : uint8_t {
+  None,       ///< each expert has its own, whose names hold "{expert}"
+  Rows,       ///< [experts, 2 * inner, width], all rows of a gate, then those of up; [experts, width, inner]
+  Interleaved ///< [experts, width, 2 * inner], columns of gate and up in turn; [experts, inner, width]
+};
+
+/// Experts in place of a layer's feed-forward (Shazeer et al. 2017): a router chooses some for each token, and their
+/// results are added up, weighted.
+struct ExpertsSpec {
+  int64_t number = 0, ofToken = 0;
+  FeedForwardSpec each;
+  Stacking stacking = Stacking::None;
+  std::string router = "mlp.gate";
+  bool hasRouterBias = false;
+  attn::RoutingKind scores = attn::RoutingKind::softmax;
+  bool isNormalized = false; ///< the weights of a token add up to 1
+  double scale = 1;          ///< times the weights
+  /// Of all experts; of a token's, those are chosen first whose groups have the largest scores.
+  struct Groups {
+    int64_t number, kept, by;
+  };
+  std::optional<Groups> groups;
+  std::string choiceBias;                ///< the tensor [experts] that decides together with the scores; empty: none
+  std::optional<FeedForwardSpec> shared; ///< every token's
+  std::string sharedGate;                ///< the part whose sigmoid, one number, is times what it gives; empty: none
+  std::vector<bool> ofLayer;             ///< the layers that have experts; empty: all
 };
 
 /// How a layer adds attention and feed-forward to its input. A norm without a name is none.
@@ -129,9 +162,14 @@ struct StackSpec {
   AttentionSpec attention;
   std::optional<CrossAttentionSpec> cross;
   FeedForwardSpec feedForward;
+  std::optional<ExpertsSpec> experts;
   ResidualSpec residual;
   bool isConv1D = false; ///< weights of layers are [in, out]
   std::string layer = "layers.{layer}.";
+
+  bool hasExperts(int64_t layer) const {
+    return experts && (experts->ofLayer.empty() || experts->ofLayer[layer]);
+  }
 };
 
 } // namespace rapt::importing

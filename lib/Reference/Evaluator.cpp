@@ -121,6 +121,16 @@ template <typename S> FailureOr<SmallVector<Value<S>>> Evaluator<S>::runBlock(Bl
   return block.getParentOp()->emitOpError("has a block without func.return or scf.yield");
 }
 
+template <typename S>
+LogicalResult Evaluator<S>::setAll(Frame &frame, Operation *op, FailureOr<SmallVector<Tensor<S>>> values) {
+  if (failed(values))
+    return failure();
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), *values))
+    if (failed(set(frame, result, std::move(value))))
+      return failure();
+  return success();
+}
+
 template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &frame) {
   auto in = [&](unsigned i) -> const Tensor<S> & { return tensor(frame, op.getOperand(i)); };
   auto out = [&](FailureOr<Tensor<S>> value) { return set(frame, op.getResult(0), std::move(value)); };
@@ -139,7 +149,7 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
       .Case([&](attn::EqualRowsOp typed) {
         return out(evaluate<S>(typed, integer(frame, typed.getRows()), integer(frame, typed.getLength())));
       })
-      .template Case<attn::ActivationOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp, attn::QuantizeRowsOp,
+      .template Case<attn::ActivationOp, attn::ClipOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp, attn::QuantizeRowsOp,
                      attn::SinusoidsOp>(
 
           [&](auto typed) { return out(evaluate(typed, in(0))); })
@@ -173,6 +183,13 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
                             tensor(frame, typed.getValues()), tensor(frame, typed.getRows())));
       })
       .Case([&](attn::ConcatOp typed) { return out(evaluate<S>(typed, tensors(frame, typed.getInputs()))); })
+      .Case([&](attn::RouteOp typed) {
+        return setAll(frame, typed, evaluate(typed, in(0), optionalTensor(frame, typed.getBias())));
+      })
+      .Case([&](attn::CombineRowsOp typed) {
+        return out(evaluate(typed, in(0), in(1), optionalTensor(frame, typed.getPlaces())));
+      })
+      .Case([&](attn::GroupRowsOp typed) { return setAll(frame, typed, evaluate(typed, in(0))); })
       .Case([&](attn::RecurrenceOp typed) { return runRecurrence(typed, frame); })
       .Case([&](attn::LinearOp typed) { return runLinear(typed, frame); })
       .Case([&](attn::AttentionOp typed) { return runAttention(typed, frame); })
@@ -347,19 +364,14 @@ template <typename S> LogicalResult Evaluator<S>::runLinear(attn::LinearOp op, F
     return failure();
   return set(frame, op,
              evaluate<S>(op, tensor(frame, op.getInput()), tensor(frame, op.getWeight()),
-                         tensors(frame, op.getExtras()), epilogue));
+                         tensors(frame, op.getExtras()), optionalTensor(frame, op.getGroups()), epilogue));
 }
 
 template <typename S> LogicalResult Evaluator<S>::runRecurrence(attn::RecurrenceOp op, Frame &frame) {
   auto values =
       evaluate<S>(op, tensor(frame, op.getGates()), tensor(frame, op.getWeight()), optionalTensor(frame, op.getBias()),
                   tensor(frame, op.getRowBegin()), tensors(frame, op.getInitial()));
-  if (failed(values))
-    return failure();
-  for (auto [result, value] : llvm::zip_equal(op.getResults(), *values))
-    if (failed(set(frame, result, std::move(value))))
-      return failure();
-  return success();
+  return setAll(frame, op, std::move(values));
 }
 
 /// Checks that each table has an element to read (A30).

@@ -72,6 +72,8 @@ private:
   /// The layer that an op names; 0 where it names none.
   int64_t layerOf(Frame &frame, mlir::Value layer) { return layer ? integer(frame, layer) : 0; }
   mlir::LogicalResult set(Frame &frame, mlir::Value result, mlir::FailureOr<Tensor<Scalar>> value);
+  mlir::LogicalResult setAll(Frame &frame, mlir::Operation *op,
+                             mlir::FailureOr<llvm::SmallVector<Tensor<Scalar>>> values);
   /// A region's program in `program`, and its address in `used`; null for an absent region.
   mlir::LogicalResult compile(mlir::Region &region, Frame &frame, std::optional<ScalarProgram<Scalar>> &program,
                               ScalarProgram<Scalar> *&used);

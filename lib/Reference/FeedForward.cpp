@@ -22,6 +22,28 @@ template <typename S> std::vector<S> plainWeight(attn::LinearOp op, const Tensor
   return plain;
 }
 
+/// The first column of the weight for each row of the input: that of its matrix, where rows have one each.
+template <typename S>
+FailureOr<SmallVector<int64_t>> firstColumns(attn::LinearOp op, const Tensor<S> *groups, int64_t rows, int64_t n) {
+  SmallVector<int64_t> columns(rows, 0);
+  if (!groups)
+    return columns;
+  const int64_t matrices = op.getMatrices();
+  int64_t end = 0;
+  for (int64_t i = 0; i + 1 < groups->dim(0); ++i) {
+    const int64_t begin = groups->ints[2 * i], matrix = groups->ints[2 * i + 1];
+    if (begin != end || groups->ints[2 * i + 2] < begin || groups->ints[2 * i + 2] > rows || matrix < 0 ||
+        matrix >= matrices)
+      return op.emitOpError() << "has rows " << begin << " to " << groups->ints[2 * i + 2] << " of " << rows
+                              << " for matrix " << matrix << " of " << matrices << " in group " << i;
+    end = groups->ints[2 * i + 2];
+    std::fill(columns.begin() + begin, columns.begin() + end, matrix * n);
+  }
+  if (end != rows)
+    return op.emitOpError() << "has groups of " << end << " of " << rows << " rows";
+  return columns;
+}
+
 template <typename S> S activate(attn::ActivationKind kind, S x) {
   switch (kind) {
   case attn::ActivationKind::gelu:
@@ -46,7 +68,7 @@ template <typename S> S activate(attn::ActivationKind kind, S x) {
 
 template <typename S>
 Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &weight, Tensors<S> extras,
-                   ScalarProgram<S> *epilogue) {
+                   const Tensor<S> *groups, ScalarProgram<S> *epilogue) {
   int64_t rows = input.dim(0), k = input.dim(1), n = op.getResult().getType().getDimSize(1);
   if (ShapedType::isDynamic(n))
     n = op.getLayout() ? op.getLayout()->getColumns(op.getWeight().getType()) : weight.dim(op.getTransposed() ? 0 : 1);
@@ -60,25 +82,37 @@ Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &w
   Result<S> result = makeTensor<S>(op, {rows, n});
   if (failed(result))
     return failure();
+  FailureOr<SmallVector<int64_t>> first = firstColumns(op, groups, rows, n);
+  if (failed(first))
+    return failure();
+  const int64_t all = groups ? op.getMatrices() * n : n;
   std::vector<S> plain;
   if (op.isQuantized() && op.getLayout())
     return op.emitOpError("has a quantized weight in a layout, which is of a later stage than is evaluated");
   if (op.isQuantized())
-    result->floats = quantizedSums(op, input, weight, n);
+    result->floats = quantizedSums(op, input, weight, n, *first);
   else
-    plain = plainWeight(op, weight, k, n);
+    plain = plainWeight(op, weight, k, all);
   for (int64_t m = 0; m < rows; ++m) {
     S *sums = result->floats.data() + m * n;
     for (int64_t i = 0; !op.isQuantized() && i < k; ++i)
       for (int64_t j = 0; j < n; ++j)
-        sums[j] += input.floats[m * k + i] * plain[i * n + j];
+        sums[j] += input.floats[m * k + i] * plain[i * all + (*first)[m] + j];
     for (int64_t j = 0; epilogue && j < n; ++j) {
       epilogue->argument(0).f = sums[j];
       for (auto [e, extra] : llvm::enumerate(extras))
-        epilogue->argument(1 + e).f = extra->floats[extra->shape.size() == 1 ? j : m * n + j];
+        epilogue->argument(1 + e).f = extra->floats[extra->shape.size() == 1 ? (*first)[m] + j : m * n + j];
       sums[j] = epilogue->run().f;
     }
   }
+  return result;
+}
+
+template <typename S> Result<S> evaluate(attn::ClipOp op, const Tensor<S> &input) {
+  Tensor<S> result = input;
+  const S bound = op.getBound().convertToFloat();
+  for (S &x : result.floats)
+    x = std::isnan(x) ? x : std::clamp(x, -bound, bound);
   return result;
 }
 
@@ -99,8 +133,10 @@ template <typename S> Result<S> evaluate(attn::GLUOp op, const Tensor<S> &gate, 
 }
 
 #define INSTANTIATE(S)                                                                                                 \
-  template Result<S> evaluate(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, Tensors<S>, ScalarProgram<S> *);   \
+  template Result<S> evaluate(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, Tensors<S>, const Tensor<S> *,     \
+                              ScalarProgram<S> *);                                                                     \
   template Result<S> evaluate(attn::ActivationOp, const Tensor<S> &);                                                  \
+  template Result<S> evaluate(attn::ClipOp, const Tensor<S> &);                                                        \
   template Result<S> evaluate(attn::GLUOp, const Tensor<S> &, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 

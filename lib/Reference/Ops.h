@@ -55,15 +55,26 @@ template <typename S> Result<S> evaluate(attn::PoolRowsOp op, const Tensor<S> &i
 template <typename S>
 Result<S> quantizeWeight(attn::ParameterSliceOp op, attn::QuantizedType type, std::vector<double> values);
 template <typename S> Result<S> evaluate(attn::QuantizeRowsOp op, const Tensor<S> &input);
-/// sums[m][n] of a matmul whose operands are both quantized.
+/// sums[m][n] of a matmul whose operands are both quantized; row m is multiplied by n columns from `first[m]` on.
 template <typename S>
-std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Tensor<S> &weight, int64_t n);
+std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Tensor<S> &weight, int64_t n,
+                             llvm::ArrayRef<int64_t> first);
 
-// FeedForward.cpp; `epilogue` is null without a region.
+// Experts.cpp; weights and experts, and rows, places and groups. `bias` is null without one.
+template <typename S>
+mlir::FailureOr<llvm::SmallVector<Tensor<S>>> evaluate(attn::RouteOp op, const Tensor<S> &logits,
+                                                       const Tensor<S> *bias);
+template <typename S>
+mlir::FailureOr<llvm::SmallVector<Tensor<S>>> evaluate(attn::GroupRowsOp op, const Tensor<S> &experts);
+template <typename S>
+Result<S> evaluate(attn::CombineRowsOp op, const Tensor<S> &input, const Tensor<S> &weights, const Tensor<S> *places);
+
+// FeedForward.cpp; `groups` and `epilogue` are null without them.
 template <typename S>
 Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &weight, Tensors<S> extras,
-                   ScalarProgram<S> *epilogue);
+                   const Tensor<S> *groups, ScalarProgram<S> *epilogue);
 template <typename S> Result<S> evaluate(attn::ActivationOp op, const Tensor<S> &input);
+template <typename S> Result<S> evaluate(attn::ClipOp op, const Tensor<S> &input);
 template <typename S> Result<S> evaluate(attn::GLUOp op, const Tensor<S> &gate, const Tensor<S> &up);
 
 // Attention.cpp

@@ -74,21 +74,24 @@ template <typename S> Result<S> evaluate(attn::QuantizeRowsOp op, const Tensor<S
 }
 
 template <typename S>
-std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Tensor<S> &weight, int64_t n) {
+std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Tensor<S> &weight, int64_t n,
+                             ArrayRef<int64_t> first) {
   auto type = cast<attn::QuantizedType>(op.getWeight().getType().getElementType());
   int64_t depth = rows.dim(1);
   SmallVector<int64_t> begins = groupsOf(type, depth);
   int64_t groups = begins.size() - 1;
+  const int64_t all = weight.shape[1 - type.getAxis()];
   std::vector<S> sums(rows.dim(0) * n);
   for (int64_t m = 0; m < rows.dim(0); ++m)
     for (int64_t j = 0; j < n; ++j)
       for (int64_t g = 0; g < groups; ++g) {
+        const int64_t column = first[m] + j;
         int64_t dot = 0;
         for (int64_t i = begins[g]; i < begins[g + 1]; ++i) {
-          int64_t code = weight.ints[type.getAxis() == 1 ? j * depth + i : i * n + j];
-          dot += rows.ints[m * depth + i] * (code - weight.zeros[j * groups + g]);
+          int64_t code = weight.ints[type.getAxis() == 1 ? column * depth + i : i * all + column];
+          dot += rows.ints[m * depth + i] * (code - weight.zeros[column * groups + g]);
         }
-        sums[m * n + j] += S(dot) * weight.scales[j * groups + g] * rows.scales[m * groups + g];
+        sums[m * n + j] += S(dot) * weight.scales[column * groups + g] * rows.scales[m * groups + g];
       }
   return sums;
 }
@@ -96,7 +99,8 @@ std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Ten
 #define INSTANTIATE(S)                                                                                                 \
   template Result<S> quantizeWeight(attn::ParameterSliceOp, attn::QuantizedType, std::vector<double>);                 \
   template Result<S> evaluate(attn::QuantizeRowsOp, const Tensor<S> &);                                                \
-  template std::vector<S> quantizedSums(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, int64_t);
+  template std::vector<S> quantizedSums(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, int64_t,                 \
+                                        ArrayRef<int64_t>);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

@@ -28,6 +28,11 @@ struct Uses {
   bool isTable = false, isOther = false;
 };
 
+/// Whether experts are chosen by the numbers of a matmul: rounded ones choose others, and the matrix is small.
+bool choosesExperts(attn::LinearOp linear) {
+  return llvm::any_of(linear.getResult().getUsers(), llvm::IsaPred<attn::RouteOp>);
+}
+
 llvm::MapVector<StringAttr, Uses> usesOf(ModuleOp module) {
   llvm::MapVector<StringAttr, Uses> uses;
   module.walk([&](attn::ParameterSliceOp slice) {
@@ -35,7 +40,8 @@ llvm::MapVector<StringAttr, Uses> usesOf(ModuleOp module) {
     of.slices.push_back(slice);
     for (OpOperand &use : slice.getValue().getUses()) {
       auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
-      if (linear && use.get() == linear.getWeight() && !llvm::is_contained(linear.getExtras(), use.get()))
+      if (linear && use.get() == linear.getWeight() && !llvm::is_contained(linear.getExtras(), use.get()) &&
+          !choosesExperts(linear))
         of.matmuls.push_back(linear);
       else if (isa<attn::EmbeddingOp>(use.getOwner()))
         of.isTable = true;

@@ -11,6 +11,8 @@
 // SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=arith.extf
 // SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=math.tanh
 // SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=arith.mulf
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.glu
+// SAYS: [Passed] fuse-epilogue | Category:fusion | Fused=attn.clip
 // SAYS-NOT: {{.}}
 
 // The bias stays, the activation and then the residual sum join it, in this order.
@@ -119,5 +121,33 @@ func.func @upstream(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %r: tensor<?x64
   // CHECK: %[[A:.*]] = math.tanh %[[SUM]] : f32
   // CHECK: %[[Z:.*]] = arith.mulf %[[R]], %[[A]] fastmath<contract> : f32
   // CHECK: attn.yield %[[Z]]
+  return %z : tensor<?x64xf32>
+}
+
+// -----
+
+// Rows with a matrix of several each keep their groups.
+// CHECK-LABEL: @groups
+func.func @groups(%x: tensor<?x64xf32>, %w: tensor<64x256xf32>, %groups: tensor<5x2xi32>) -> tensor<?x64xf32> {
+  %gate = attn.linear %x, %w groups %groups : tensor<?x64xf32>, tensor<64x256xf32> groups tensor<5x2xi32> -> tensor<?x64xf32>
+  %up = attn.linear %x, %w groups %groups : tensor<?x64xf32>, tensor<64x256xf32> groups tensor<5x2xi32> -> tensor<?x64xf32>
+  // CHECK: %[[GATE:.*]] = attn.linear %arg0, %arg1 groups %arg2
+  // CHECK: attn.linear %arg0, %arg1, (%[[GATE]]) groups %arg2 {{.*}} {
+  // CHECK-NOT: attn.glu
+  %z = attn.glu silu %gate, %up : tensor<?x64xf32>
+  return %z : tensor<?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @clip
+func.func @clip(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+  // CHECK: ^bb0(%[[SUM:.*]]: f32):
+  // CHECK-DAG: %[[MOST:.*]] = arith.constant 8.0
+  // CHECK-DAG: %[[LEAST:.*]] = arith.constant -8.0
+  // CHECK: %[[BELOW:.*]] = arith.minimumf %[[SUM]], %[[MOST]]
+  // CHECK: arith.maximumf %[[BELOW]], %[[LEAST]]
+  %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+  %z = attn.clip %y within 8.0 : tensor<?x64xf32>
   return %z : tensor<?x64xf32>
 }

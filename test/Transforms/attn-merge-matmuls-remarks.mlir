@@ -240,3 +240,20 @@ func.func @alone() -> tensor<64x32xf32> {
   %wa = attn.parameter_slice @a : tensor<64x32xf32>
   return %wa : tensor<64x32xf32>
 }
+
+// -----
+
+attn.parameter @a : tensor<64x64xf32> from [#attn.source<"a">]
+attn.parameter @b : tensor<64x64xf32> from [#attn.source<"b">]
+// CHECK: remark: [Missed] merge-matmuls | Category:fusion | Reason="its rows have a matrix of several each"
+func.func @groups(%x: tensor<?x64xf32>, %groups: tensor<3x2xi32>) -> (tensor<?x1x32xf32>, tensor<?x1x32xf32>) {
+  %wa = attn.parameter_slice @a : tensor<64x64xf32>
+  %wb = attn.parameter_slice @b : tensor<64x64xf32>
+  %0 = attn.linear %x, %wa groups %groups : tensor<?x64xf32>, tensor<64x64xf32> groups tensor<3x2xi32> -> tensor<?x32xf32>
+  %1 = attn.linear %x, %wb groups %groups : tensor<?x64xf32>, tensor<64x64xf32> groups tensor<3x2xi32> -> tensor<?x32xf32>
+  %2 = attn.split_heads %0 : tensor<?x32xf32> -> tensor<?x1x32xf32>
+  %3 = attn.split_heads %1 : tensor<?x32xf32> -> tensor<?x1x32xf32>
+  return %2, %3 : tensor<?x1x32xf32>, tensor<?x1x32xf32>
+}
+// IR-LABEL: @groups
+// IR-COUNT-2: attn.linear

@@ -17,6 +17,12 @@ attn.parameter @types : tensor<2x64xf32> from [#attn.source<"types">]
 attn.parameter @bias : tensor<80xf32> from [#attn.source<"bias">]
 // ALL: @cell : tensor<20x80xf32>
 attn.parameter @cell : tensor<20x80xf32> from [#attn.source<"cell">]
+// Rounded logits would choose other experts.
+// ALL: @router : tensor<64x40xf32>
+attn.parameter @router : tensor<64x40xf32> from [#attn.source<"router">]
+// W8A8: @experts : tensor<64x320x!attn.quantized<u8 group 0 axis 0>>
+// W4: @experts : tensor<64x320x!attn.quantized<u4 group 64 axis 0 zero_points = true>>
+attn.parameter @experts : tensor<64x320xf32> from [#attn.source<"experts">]
 // ALL: @unused : tensor<20x80xf32>
 attn.parameter @unused : tensor<20x80xf32> from [#attn.source<"unused">]
 
@@ -59,4 +65,16 @@ func.func @recurrence(%x: tensor<?x80xf32>, %begin: tensor<?xi32>) -> tensor<?x2
   %w = attn.parameter_slice @cell : tensor<20x80xf32>
   %y, %last:2 = attn.recurrence lstm %x, %w rows(%begin) : tensor<?x80xf32>, tensor<20x80xf32>, tensor<?xi32>
   return %y : tensor<?x20xf32>
+}
+
+// ALL-LABEL: @mixture
+func.func @mixture(%x: tensor<?x64xf32>, %groups: tensor<5x2xi32>) -> (tensor<?x2xf32>, tensor<?x80xf32>) {
+  %router = attn.parameter_slice @router : tensor<64x40xf32>
+  %experts = attn.parameter_slice @experts : tensor<64x320xf32>
+  // ALL: attn.linear %arg0, %{{.*}} : tensor<?x64xf32>, tensor<64x40xf32>
+  %logits = attn.linear %x, %router : tensor<?x64xf32>, tensor<64x40xf32> -> tensor<?x40xf32>
+  %w, %e = attn.route softmax %logits of 40 : tensor<?x40xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  // ALL: attn.linear %{{.*}}, %{{.*}} groups %arg1 : tensor<?x64x!attn.quantized<
+  %y = attn.linear %x, %experts groups %groups : tensor<?x64xf32>, tensor<64x320xf32> groups tensor<5x2xi32> -> tensor<?x80xf32>
+  return %w, %y : tensor<?x2xf32>, tensor<?x80xf32>
 }

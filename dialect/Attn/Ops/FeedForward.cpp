@@ -56,7 +56,8 @@ Value rapt::attn::emitActivation(OpBuilder &b, Location loc, ActivationKind kind
 }
 
 void LinearOp::build(OpBuilder &builder, OperationState &state, Type result, Value input, Value weight) {
-  build(builder, state, result, input, weight, ValueRange(), /*transposed=*/UnitAttr(), WeightLayoutInterface());
+  build(builder, state, result, input, weight, ValueRange(), /*groups=*/Value(), /*transposed=*/UnitAttr(),
+        WeightLayoutInterface());
 }
 
 Block *LinearOp::ensureEpilogue(OpBuilder &builder) {
@@ -79,6 +80,28 @@ Value LinearOp::getUnquantizedInput() {
 int64_t LinearOp::getDepth() {
   RankedTensorType weight = getWeight().getType();
   return getLayout() ? getLayout()->getRows(weight) : weight.getDimSize(getTransposed() ? 1 : 0);
+}
+
+int64_t LinearOp::getMatrices() {
+  if (!getGroups())
+    return 1;
+  RankedTensorType weight = getWeight().getType();
+  const int64_t columns =
+      getLayout() ? getLayout()->getColumns(weight) : weight.getDimSize(getTransposed() ? 0 : 1);
+  return ShapedType::isDynamic(columns) ? columns : columns / getResult().getType().getDimSize(1);
+}
+
+/// Groups are [number + 1, 2], and the weight has whole matrices of the result's columns.
+static LogicalResult verifyGroups(LinearOp op, int64_t columns) {
+  auto groups = cast<RankedTensorType>(op.getGroups().getType());
+  if (groups.getRank() != 2 || groups.isDynamicDim(0) || groups.getDimSize(0) < 2 || groups.getDimSize(1) != 2)
+    return op.emitOpError() << "needs groups [number + 1, 2] with static extents, found " << groups;
+  const int64_t own = op.getResult().getType().getDimSize(1);
+  if (ShapedType::isDynamic(own) || own == 0 || (!ShapedType::isDynamic(columns) && columns % own != 0))
+    return op.emitOpError() << "has groups of rows, but its weight " << op.getWeight().getType()
+                            << " is no whole number of matrices with the columns of its result "
+                            << op.getResult().getType();
+  return success();
 }
 
 /// Rows and weight are both quantized, in the same groups, or neither.
@@ -115,20 +138,29 @@ LogicalResult LinearOp::verify() {
       return emitOpError("cannot be transposed when the weight has a layout");
     if (!layout->takesRows(input.getElementType(), input.getDimSize(1)))
       return emitOpError() << "takes no rows " << input << " with a weight in the layout " << *layout;
-    if (!layout->isMatrix(weight, input.getDimSize(1), result.getDimSize(1)))
+    const int64_t columns = getGroups() ? layout->getColumns(weight) : result.getDimSize(1);
+    if (!layout->isMatrix(weight, input.getDimSize(1), columns))
       return emitOpError() << "weight " << weight << " in the layout " << *layout << " does not fit input " << input
                            << " and result " << result;
+    if (getGroups() && failed(verifyGroups(*this, columns)))
+      return failure();
   } else {
     if (weight.getRank() != 2)
       return emitOpError() << "needs a weight of rank 2, or a layout, found " << weight;
     int64_t k = weight.getDimSize(getTransposed() ? 1 : 0), n = weight.getDimSize(getTransposed() ? 0 : 1);
-    if (k != input.getDimSize(1) || n != result.getDimSize(1))
+    if (getGroups() && failed(verifyGroups(*this, n)))
+      return failure();
+    if (k != input.getDimSize(1) || (!getGroups() && n != result.getDimSize(1)))
       return emitOpError() << "weight " << weight << (getTransposed() ? " transposed" : "") << " does not fit input "
                            << input << " and result " << result;
   }
   for (Value extra : getExtras()) {
     auto type = cast<RankedTensorType>(extra.getType());
-    bool bias = type.getRank() == 1 && type.getDimSize(0) >= result.getDimSize(1);
+    const bool isVector = type.getRank() == 1;
+    if (isVector && getGroups() && type.getDimSize(0) != getMatrices() * result.getDimSize(1))
+      return emitOpError() << "extra operand " << type << " has not the " << result.getDimSize(1)
+                           << " elements of each matrix of " << weight;
+    bool bias = isVector && type.getDimSize(0) >= result.getDimSize(1);
     if (!bias && type.getShape() != result.getShape())
       return emitOpError() << "extra operand " << type << " is neither a bias [n] nor of the result's shape " << result;
   }
@@ -158,6 +190,24 @@ Value ActivationOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) 
   return emitActivation(b, loc, getKind(), operands[0]);
 }
 
+LogicalResult ClipOp::verify() {
+  if (!getBound().isFinite() || getBound().isNegative())
+    return emitOpError() << "needs a finite bound of at least 0, found " << getBound().convertToFloat();
+  return success();
+}
+
+Value ClipOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
+  Type type = operands[0].getType();
+  auto bound = [&](APFloat value) -> Value {
+    TypedAttr attr = b.getFloatAttr(b.getF32Type(), value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::ConstantOp::create(b, loc, attr);
+  };
+  Value most = bound(getBound()), least = bound(neg(getBound()));
+  return arith::MaximumFOp::create(b, loc, arith::MinimumFOp::create(b, loc, operands[0], most), least);
+}
+
 Value GLUOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
   return arith::MulFOp::create(b, loc, emitActivation(b, loc, getKind(), operands[0]), operands[1]);
 }
@@ -165,14 +215,18 @@ Value GLUOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
 void LinearOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), 0, getInput(), 0);
   if (!getLayout()) {
-    dims.equal(getResult(), 1, getWeight(), getTransposed() ? 0 : 1);
+    if (!getGroups())
+      dims.equal(getResult(), 1, getWeight(), getTransposed() ? 0 : 1);
     dims.equal(getWeight(), getTransposed() ? 1 : 0, getInput(), 1);
   }
   for (Value extra : getExtras())
-    dims.equal(extra, getResult());
+    if (!getGroups() || cast<RankedTensorType>(extra.getType()).getRank() != 1)
+      dims.equal(extra, getResult());
 }
 
 void ActivationOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getInput()); }
+
+void ClipOp::relateDims(DimRelations &dims) { dims.equal(getResult(), getInput()); }
 
 void GLUOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), getGate());
@@ -191,9 +245,12 @@ std::optional<unsigned> LinearOp::getChannelsDim(OpOperand &operand) {
 }
 
 std::optional<WeightUse> LinearOp::getWeightUse(OpOperand &operand) {
+  const int64_t matrix = getGroups() ? getResult().getType().getDimSize(1) : 0;
   if (operand.get() == getWeight())
-    return WeightUse{getTransposed() ? 1u : 0u, getResult(), getUnquantizedInput()};
-  return WeightUse{std::nullopt, getResult(), {}};
+    return WeightUse{getTransposed() ? 1u : 0u, getResult(), getUnquantizedInput(), matrix};
+  if (operand.get() == getGroups())
+    return std::nullopt;
+  return WeightUse{std::nullopt, getResult(), {}, cast<RankedTensorType>(operand.get().getType()).getRank() == 1 ? matrix : 0};
 }
 
 ElementUse LinearOp::getElementUse(OpOperand &operand) {
@@ -204,6 +261,9 @@ ElementUse LinearOp::getElementUse(OpOperand &operand) {
 
 std::optional<unsigned> ActivationOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 RowAccess ActivationOp::getRowAccess() { return RowAccess::same; }
+
+std::optional<unsigned> ClipOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
+RowAccess ClipOp::getRowAccess() { return RowAccess::same; }
 
 std::optional<unsigned> GLUOp::getChannelsDim(OpOperand &operand) { return lastDim(operand); }
 RowAccess GLUOp::getRowAccess() { return RowAccess::same; }

@@ -13,7 +13,7 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_HasElementTypes<["getElementUse"]>, Attn_ComputesElements, Attn_HasChannels<["getWeightUse"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects]> {
+def Attn_LinearOp : Attn_TensorOp<"linear", [AttrSizedOperandSegments, Attn_HasElementTypes<["getElementUse"]>, Attn_ComputesElements, Attn_HasChannels<["getWeightUse"]>, Pure, Attn_HasCosts, RecursiveMemoryEffects]> {
   let summary = "a matmul with an epilogue";
   let description = [{
     `result[m, n] = epilogue(sum_k input[m, k] * weight[k, n], extra...)`. Sums are f32. The optional region maps the sum and
@@ -22,6 +22,10 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_HasElementTypes<["getElementUs
     `layout` says how the weight lies, which is not a matrix of two dims then; the input may have zeros behind the weight's rows. How many
     of the layout's columns the result has is for its type to say: it is not inferred. A quantized weight
     takes quantized rows of the same groups, and sums are those of docs/Semantics.md.
+
+    With `groups`, the weight has several matrices of n columns, one behind another, and a row of the input is multiplied by one of them: rows
+    `groups[i][0] <= m < groups[i + 1][0]` by matrix `groups[i][1]`, i < G of `groups: [G + 1, 2]`, which `attn.group_rows` makes. Rows ascend, from 0 to the
+    number of rows, and groups without rows are behind those with rows. An extra operand of rank 1 has n elements for each matrix then.
 
     ```mlir
     func.func @up(%x: tensor<?x768xf32>, %w: tensor<768x3072xf32>, %b: tensor<3072xf32>) -> tensor<?x3072xf32> {
@@ -32,16 +36,20 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_HasElementTypes<["getElementUs
       }
       return %y : tensor<?x3072xf32>
     }
+    func.func @experts(%x: tensor<?x768xf32>, %w: tensor<4096x768xf32>, %groups: tensor<9x2xi32>) -> tensor<?x512xf32> {
+      %y = attn.linear %x, %w groups %groups transposed : tensor<?x768xf32>, tensor<4096x768xf32> groups tensor<9x2xi32> -> tensor<?x512xf32>
+      return %y : tensor<?x512xf32>
+    }
     ```
   }];
   let arguments = (ins RankedTensorOf<!listconcat(Attn_Floats, [Attn_QuantizedType])>:$input, RankedTensorOf<!listconcat(Attn_Floats, [Attn_QuantizedType])>:$weight,
-                       Variadic<Attn_RankedTensor>:$extras, UnitAttr:$transposed,
+                       Variadic<Attn_RankedTensor>:$extras, Optional<RankedTensorOf<[I32]>>:$groups, UnitAttr:$transposed,
                        OptionalAttr<Attn_WeightLayoutInterface>:$layout);
   let results = (outs Attn_RankedTensor:$result);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
-    $input `,` $weight (`,` `(` $extras^ `)`)? (`transposed` $transposed^)? attr-dict
-    `:` type($input) `,` type($weight) (`,` `(` type($extras)^ `)`)? `->` type($result) custom<OptionalRegion>($epilogue)
+    $input `,` $weight (`,` `(` $extras^ `)`)? (`groups` $groups^)? (`transposed` $transposed^)? attr-dict
+    `:` type($input) `,` type($weight) (`,` `(` type($extras)^ `)`)? (`groups` type($groups)^)? `->` type($result) custom<OptionalRegion>($epilogue)
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -52,6 +60,8 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [Attn_HasElementTypes<["getElementUs
     ::mlir::Value getUnquantizedInput();
     /// Rows of the weight, with those that fill up one with a layout.
     int64_t getDepth();
+    /// Matrices that the weight has: 1 without groups. Dynamic where the weight's columns are.
+    int64_t getMatrices();
     /// The region's block, made with an identity body when there is none.
     ::mlir::Block *ensureEpilogue(::mlir::OpBuilder &builder);
   }];
@@ -78,6 +88,24 @@ def Attn_ActivationOp : Attn_TensorOp<"activation", [Attn_HasChannels<["getRowAc
   let results = (outs Attn_RankedTensor:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input)";
   let hasFolder = 1;
+}
+
+def Attn_ClipOp : Attn_TensorOp<"clip", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll, SameOperandsAndResultType, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {
+  let summary = "numbers clipped to an interval around zero, elementwise";
+  let description = [{
+    `max(min(x, bound), -bound)`; NaN stays NaN.
+
+    ```mlir
+    func.func @clip(%x: tensor<?x768xf32>) -> tensor<?x768xf32> {
+      %y = attn.clip %x within 8.0 : tensor<?x768xf32>
+      return %y : tensor<?x768xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Attn_RankedTensor:$input, F32Attr:$bound);
+  let results = (outs Attn_RankedTensor:$result);
+  let assemblyFormat = "$input `within` $bound attr-dict `:` type($input)";
+  let hasVerifier = 1;
 }
 
 def Attn_GLUOp : Attn_TensorOp<"glu", [Attn_HasChannels<["getRowAccess"]>, Pure, Attn_MovesAll, SameOperandsAndResultType, DeclareOpInterfaceMethods<Attn_EpilogueOpInterface>]> {

@@ -27,6 +27,7 @@ void rapt::populateAttnToLinalgPatterns(RewritePatternSet &patterns, const Cache
   neutral::populateHeads(patterns);
   neutral::populateImage(patterns);
   neutral::populateNorm(patterns);
+  neutral::populateExperts(patterns);
   neutral::populatePooling(patterns);
   neutral::populatePosition(patterns);
   neutral::populateRecurrence(patterns);

@@ -2,7 +2,8 @@
 //
 // A matmul is two or three ops: zeros, sums over the depth, and the epilogue. The loops of the
 // sums are (row, depth, column), or (row, column, depth) where the weight is transposed, so that the innermost goes
-// along a row of the weight.
+// along a row of the weight. Where rows have a matrix of several each, its number is computed
+// first, and the weight is read by indices.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/Elementwise.h"
@@ -41,34 +42,76 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value input = op.getInput(), weight = op.getWeight();
     OpFoldResult rows = extent(b, input, 0), columns = extent(b, weight, op.getTransposed() ? 0 : 1);
+    Value first = op.getGroups() ? firstColumns(b, op) : Value();
+    if (first)
+      columns = b.getIndexAttr(op.getResult().getType().getDimSize(1));
     Value init = emptyFor(b, op.getResult(), {rows, columns}), dest = init;
     const Type element = op.getResult().getType().getElementType();
     if (!element.isF32()) // sums are f32, whatever the result is
       dest = emptyOf(b, extents(b, init), b.getF32Type());
     const bool transposed = op.getTransposed();
     const int64_t m = 0, k = transposed ? 2 : 1, n = transposed ? 1 : 2;
-    SmallVector<AffineMap> maps{mapOf(b, 3, {m, k}), transposed ? mapOf(b, 3, {n, k}) : mapOf(b, 3, {k, n}),
-                                mapOf(b, 3, {m, n})};
+    AffineMap ofWeight = transposed ? mapOf(b, 3, {n, k}) : mapOf(b, 3, {k, n});
+    SmallVector<AffineMap> maps{mapOf(b, 3, {m, k}), first ? mapOf(b, 3, {m}) : ofWeight, mapOf(b, 3, {m, n})};
     SmallVector<Loop> loops(3, Loop::Parallel);
     loops[k] = Loop::Reduction;
-    Value sums =
-        generic(b, {input, weight}, filled(b, 0, dest), maps, loops, [](ImplicitLocOpBuilder &b, ValueRange x) {
-          Value term = arith::MulFOp::create(b, widened(b, x[0]), widened(b, x[1]));
-          return Value(arith::AddFOp::create(b, x[2], term));
-        });
+    Value sums = generic(b, {input, first ? first : weight}, filled(b, 0, dest), maps, loops,
+                         [&](ImplicitLocOpBuilder &b, ValueRange x) {
+                           Value factor = x[1];
+                           if (first) {
+                             SmallVector<Value> place{at(b, k), columnAt(b, x[1], at(b, n))};
+                             if (transposed)
+                               std::swap(place[0], place[1]);
+                             factor = read(b, weight, place);
+                           }
+                           Value term = arith::MulFOp::create(b, widened(b, x[0]), widened(b, factor));
+                           return Value(arith::AddFOp::create(b, x[2], term));
+                         });
     if (!op.getEpilogue().empty())
-      sums = epilogue(b, op, sums, init, rows, columns);
+      sums = epilogue(b, op, sums, init, rows, columns, first);
     else if (dest != init)
       sums = forEach(b, {sums}, init, [&](ImplicitLocOpBuilder &b, ValueRange x) { return rounded(b, x[0], element); });
     rewriter.replaceOp(op, sums);
     return success();
   }
 
+  /// The first column, in the weight, of the matrix of each row, [rows] of i32.
+  static Value firstColumns(ImplicitLocOpBuilder &b, attn::LinearOp op) {
+    const int64_t groups = cast<RankedTensorType>(op.getGroups().getType()).getDimSize(0) - 1,
+                  columns = op.getResult().getType().getDimSize(1);
+    return forEach(b, {}, emptyOf(b, {extent(b, op.getInput(), 0)}, b.getI32Type()),
+                   [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
+                     Value row = at(b, 0), zero = index(b, 0);
+                     Value matrix = loop(
+                         b, zero, index(b, groups), 1, zero,
+                         [&](ImplicitLocOpBuilder &b, Value group, Value carried) -> Value {
+                           Value begin = readIndex(b, op.getGroups(), {group, index(b, 0)});
+                           Value isReached = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, begin, row);
+                           Value own = readIndex(b, op.getGroups(), {group, index(b, 1)});
+                           return arith::SelectOp::create(b, isReached, own, carried);
+                         });
+                     Value first = arith::MulIOp::create(b, matrix, index(b, columns));
+                     return arith::IndexCastOp::create(b, b.getI32Type(), first);
+                   });
+  }
+
+  /// Column `column` of the matrix that begins at `first`, an i32.
+  static Value columnAt(ImplicitLocOpBuilder &b, Value first, Value column) {
+    return arith::AddIOp::create(b, arith::IndexCastOp::create(b, b.getIndexType(), first), column);
+  }
+
   static Value epilogue(ImplicitLocOpBuilder &b, attn::LinearOp op, Value sums, Value init, OpFoldResult rows,
-                        OpFoldResult columns) {
-    SmallVector<Value> inputs{sums};
+                        OpFoldResult columns, Value first) {
+    SmallVector<Value> inputs{sums}, biases;
     SmallVector<AffineMap> maps{b.getMultiDimIdentityMap(2)};
     for (Value extra : op.getExtras()) {
+      if (first && cast<RankedTensorType>(extra.getType()).getRank() == 1) {
+        biases.push_back(extra);
+        inputs.push_back(first);
+        maps.push_back(mapOf(b, 2, {0}));
+        continue;
+      }
+      biases.push_back(nullptr);
       const bool isBias = cast<RankedTensorType>(extra.getType()).getRank() == 1;
       // A bias may be longer than the result's columns.
       if (isBias && cast<RankedTensorType>(extra.getType()).getDimSize(0) != op.getResult().getType().getDimSize(1))
@@ -80,8 +123,10 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
     return generic(b, inputs, init, maps, {Loop::Parallel, Loop::Parallel},
                    [&](ImplicitLocOpBuilder &b, ValueRange elements) {
                      SmallVector<Value> numbers;
-                     for (Value element : elements.drop_back())
-                       numbers.push_back(widened(b, element));
+                     for (auto [i, element] : llvm::enumerate(elements.drop_back())) {
+                       Value bias = i > 0 ? biases[i - 1] : Value();
+                       numbers.push_back(bias ? read(b, bias, columnAt(b, element, at(b, 1))) : widened(b, element));
+                     }
                      return rounded(b, inlineRegion(b, op.getEpilogue(), numbers), elements.back().getType());
                    });
   }

@@ -6,6 +6,7 @@ namespace rapt::neutral {
 void populateAttention(mlir::RewritePatternSet &patterns, const CacheReader *cache);
 void populateAttentionState(mlir::RewritePatternSet &patterns);
 void populateEmbedding(mlir::RewritePatternSet &patterns);
+void populateExperts(mlir::RewritePatternSet &patterns);
 void populateFeedForward(mlir::RewritePatternSet &patterns);
 void populateHeads(mlir::RewritePatternSet &patterns);
 void populateImage(mlir::RewritePatternSet &patterns);

@@ -4,6 +4,7 @@
 // factors of embedding, scores, residuals and logits.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Families/Granite.h"
 #include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
 
@@ -19,18 +20,22 @@ static const DecoderFamily family = {
     .ignoredTensors = {"*rotary_emb.inv_freq"},
 };
 
-static DecoderSpec readSpec(const DecoderSource &source) {
+void importing::setGraniteParts(const DecoderSource &source, DecoderSpec &spec) {
   huggingface::ConfigReader &config = source.config;
   constexpr double most = 1e6;
-  DecoderSpec spec = readDecoder(source, {.architecture = "Granite", .inner = 11008});
   spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);
-  spec.feedForward.hasBias = spec.feedForward.hasDownBias = config.getBool("mlp_bias", false);
   spec.embedding.scale = config.getPositive("embedding_multiplier", most, 1);
   spec.attention.scale = config.getPositive("attention_multiplier", most, 1);
   spec.residual.scale = config.getPositive("residual_multiplier", most, 1);
   spec.head.scale = 1 / config.getPositive("logits_scaling", most, 1);
-  readRotary(source, spec);
   spec.endToken = 2;
+}
+
+static DecoderSpec readSpec(const DecoderSource &source) {
+  DecoderSpec spec = readDecoder(source, {.architecture = "Granite", .inner = 11008});
+  spec.feedForward.hasBias = spec.feedForward.hasDownBias = source.config.getBool("mlp_bias", false);
+  setGraniteParts(source, spec);
+  readRotary(source, spec);
   return spec;
 }
 

@@ -50,7 +50,8 @@ struct FuseIntoLinear : attn::ElementwisePattern {
         extras.push_back(operand.get());
     auto fused = attn::LinearOp::create(rewriter, rewriter.getFusedLoc({linear.getLoc(), op->getLoc()}),
                                         cast<RankedTensorType>(op->getResult(0).getType()), linear.getInput(),
-                                        linear.getWeight(), extras, linear.getTransposedAttr(), linear.getLayoutAttr());
+                                        linear.getWeight(), extras, linear.getGroups(), linear.getTransposedAttr(),
+                                        linear.getLayoutAttr());
     Block *epilogue = fused.ensureEpilogue(rewriter);
     Operation *yield = &epilogue->back();
     rewriter.setInsertionPoint(yield);

@@ -56,6 +56,8 @@ bool isJoinedAlong(attn::ParameterOp parameter, int64_t dim) {
 /// Fills in the part; says what is in the way where something is.
 StringRef describe(attn::LinearOp linear, Part &part) {
   part = {linear, linear.getWeight().getDefiningOp<attn::ParameterSliceOp>(), nullptr, nullptr};
+  if (linear.getGroups())
+    return "its rows have a matrix of several each";
   if (!linear.getResult().hasOneUse())
     return "its result has several users";
   part.heads = dyn_cast<attn::SplitHeadsOp>(*linear->user_begin());
@@ -270,8 +272,8 @@ private:
     const int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(1);
     auto type = RankedTensorType::get({first.getResult().getType().getDimSize(0), columns},
                                       first.getResult().getType().getElementType());
-    auto matmul = attn::LinearOp::create(b, loc, type, first.getInput(), weight, extras, /*transposed=*/false,
-                                         /*layout=*/attn::WeightLayoutInterface());
+    auto matmul = attn::LinearOp::create(b, loc, type, first.getInput(), weight, extras,
+                                         /*groups=*/Value(), /*transposed=*/false, /*layout=*/attn::WeightLayoutInterface());
     if (!extras.empty())
       matmul.getEpilogue().takeBody(first.getEpilogue());
     SmallVector<Type> types;

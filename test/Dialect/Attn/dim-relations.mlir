@@ -329,3 +329,23 @@ func.func @recurrence(%x: tensor<?x128xf32>, %begin: tensor<?xi32>, %state: tens
   %d3 = tensor.dim %both, %c0 : tensor<?x64xf32>
   return %d0, %d1, %d2, %d3 : index, index, index, index
 }
+
+// CHECK-LABEL: @experts
+// CHECK-SAME: %[[LOGITS:.*]]: tensor<?x8xf32>, %[[X:.*]]: tensor<?x32xf32>
+func.func @experts(%logits: tensor<?x8xf32>, %x: tensor<?x32xf32>, %w: tensor<32x512xf32>) -> (index, index, index, index) {
+  %c0 = arith.constant 0 : index
+  %weights, %experts = attn.route softmax %logits of 8 : tensor<?x8xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %rows, %places, %groups = attn.group_rows %experts : tensor<?x2xi32> -> tensor<?xi32>, tensor<?x2xi32>, tensor<9x2xi32>
+  %of = attn.select_rows %x, %rows : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+  %y = attn.linear %of, %w groups %groups : tensor<?x32xf32>, tensor<32x512xf32> groups tensor<9x2xi32> -> tensor<?x64xf32>
+  %sum = attn.combine_rows %y, %weights, %places : tensor<?x64xf32>, tensor<?x2xf32>, tensor<?x2xi32> -> tensor<?x64xf32>
+  %clipped = attn.clip %sum within 2.0 : tensor<?x64xf32>
+  // CHECK-DAG: %[[T:.*]] = tensor.dim %[[LOGITS]], %c0
+  // CHECK-DAG: %[[P:.*]] = arith.muli %[[T]], %c2
+  // CHECK: return %[[T]], %[[P]], %[[P]], %[[T]]
+  %d0 = tensor.dim %experts, %c0 : tensor<?x2xi32>
+  %d1 = tensor.dim %rows, %c0 : tensor<?xi32>
+  %d2 = tensor.dim %y, %c0 : tensor<?x64xf32>
+  %d3 = tensor.dim %clipped, %c0 : tensor<?x64xf32>
+  return %d0, %d1, %d2, %d3 : index, index, index, index
+}

@@ -188,3 +188,11 @@ func.func @rounded_rows(%x: tensor<?x64xbf16>, %w: tensor<3x64x32xbf16>) {
   %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xbf16>, tensor<3x64x32xbf16> -> tensor<?x96xf32>
   return
 }
+
+// -----
+
+func.func @clip(%x: tensor<?x64xf32>) {
+  // expected-error@+1 {{'attn.clip' op needs a finite bound of at least 0, found -1.0}}
+  %0 = attn.clip %x within -1.0 : tensor<?x64xf32>
+  return
+}

@@ -41,6 +41,8 @@ func.func @elementwise(%x: tensor<?x96xf32>, %y: tensor<?x96xf32>) -> tensor<?x9
   %5 = attn.activation sigmoid %4 : tensor<?x96xf32>
   // CHECK: attn.activation quick_gelu %{{.*}} : tensor<?x96xf32>
   %6 = attn.activation quick_gelu %5 : tensor<?x96xf32>
+  // CHECK: attn.clip %{{.*}} within 8.000000e+00 : tensor<?x96xf32>
+  %clipped = attn.clip %6 within 8.0 : tensor<?x96xf32>
   // CHECK: attn.glu silu %{{.*}}, %{{.*}} : tensor<?x96xf32>
   %7 = attn.glu silu %6, %y : tensor<?x96xf32>
   // CHECK: arith.addf %{{.*}}, %{{.*}} : tensor<?x96xf32>

@@ -67,7 +67,9 @@ FailureOr<LayoutConstraint> constraintOf(OpOperand &use) {
   if (!weight)
     return LayoutConstraint{.upstream = use.getOwner()};
   LayoutConstraint constraint;
-  constraint.columnGroup = weight->columns ? cpu::paddedGroup(weight->columns) : 0;
+  constraint.columnGroup = weight->matrix    ? (weight->matrix % kPanel == 0 ? 0 : weight->matrix)
+                           : weight->columns ? cpu::paddedGroup(weight->columns)
+                                             : 0;
   if (weight->contracted) {
     constraint.isPacked = true;
     constraint.transposed = *weight->contracted == 1;
@@ -321,6 +323,9 @@ LogicalResult padOperands(attn::ChannelsOpInterface op, const LogicalTypes &logi
   ImplicitLocOpBuilder b(op->getLoc(), op);
   auto linear = dyn_cast<attn::LinearOp>(op.getOperation());
   for (OpOperand &operand : op->getOpOperands()) {
+    if (linear && linear.getGroups() && isComputedWeight(operand))
+      return op->emitOpError("multiplies rows by one of several matrices each, which are no parameter: the CPU takes "
+                             "only parameters here");
     if (isComputedWeight(operand)) {
       Value packed = cpu::packWeight(b, linear);
       if (packed != operand.get())
@@ -369,6 +374,8 @@ void setLayout(attn::ChannelsOpInterface op) {
 
 /// The columns in memory that a matmul gives.
 int64_t columnsOf(attn::LinearOp op) {
+  if (op.getGroups())
+    return padToPanel(op.getResult().getType().getDimSize(1));
   RankedTensorType weight = op.getWeight().getType();
   return op.getLayout() ? op.getLayout()->getColumns(weight) : padToPanel(weight.getDimSize(1));
 }
@@ -398,7 +405,7 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts, const LogicalTy
     linear.setTransposed(false);
     // An entry's output has exact strides: the matmul stores its last panel narrow, but reads a residual by whole
     // panels.
-    const bool readsRows = llvm::any_of(linear.getExtras().getTypes(),
+    const bool readsRows = linear.getGroups() || llvm::any_of(linear.getExtras().getTypes(),
                                         [](Type type) { return cast<RankedTensorType>(type).getRank() != 1; });
     if (readsRows || linear->use_empty() || !llvm::all_of(linear->getUsers(), llvm::IsaPred<func::ReturnOp>))
       linear.getResult().setType(withLast(linear.getResult().getType(), columnsOf(linear)));

@@ -66,6 +66,9 @@ void padLinear(ImplicitLocOpBuilder &b, attn::LinearOp op) {
   if (op.getLayout() || op.getDepth() == 0) // no schedule takes a matmul without terms
     return;
   int64_t columns = columnsOf(op.getResult());
+  // Several matrices are read where they lie, or not by panels at all.
+  if (op.getGroups() && (op.getTransposed() || columns % kPanel != 0))
+    return;
   // A matmul stores its last panel narrow, so its result goes straight into the caller's array; not so where a
   // residual is read by whole panels.
   bool returned = llvm::all_of(op->getUsers(), llvm::IsaPred<func::ReturnOp>) &&

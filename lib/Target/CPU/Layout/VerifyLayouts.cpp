@@ -88,18 +88,19 @@ LogicalResult verifyReaders(attn::ParameterSliceOp slice) {
 LogicalResult verifyLinear(attn::LinearOp op) {
   if (!op.getLayout())
     return success();
-  const int64_t columns = op.getLayout()->getColumns(op.getWeight().getType()), own = op.getType().getDimSize(1);
+  const int64_t own = op.getType().getDimSize(1),
+                columns = op.getLayout()->getColumns(op.getWeight().getType()) / op.getMatrices();
   if (own != columns && !llvm::all_of(op->getUsers(), llvm::IsaPred<func::ReturnOp>))
     return op.emitOpError() << "gives " << own << " of " << columns << " columns, but not to func.return alone: the "
                             << "laid-out stage promises whole panels of " << kPanel;
   auto parameter = parameterOf(op.getWeight());
   auto packed = parameter ? dyn_cast<attn_cpu::PackedAttr>(*parameter.getLayout()) : nullptr;
-  if (!packed || own == packed.getShape()[1] || cpu::keepsZeros(op))
+  if (!packed || own == packed.getShape()[1] / op.getMatrices() || cpu::keepsZeros(op))
     return success();
   for (Operation *user : op->getUsers())
     if (isa<attn::AttnDialect, attn_cpu::AttnCPUDialect>(user->getDialect()))
       return op.emitOpError() << "has an epilogue that is not zero where its operands are, in " << own
-                              << " columns of which " << packed.getShape()[1] << " count, and '" << user->getName()
+                              << " columns of which " << packed.getShape()[1] / op.getMatrices() << " count, and '" << user->getName()
                               << "' reads it: the laid-out stage promises that padding is zero";
   return success();
 }

@@ -68,7 +68,7 @@ StringRef notLegalBecause(attn::LinearOp op) {
     return "no epilogue of a matmul reads it";
   if (root->getBlock() != op->getBlock())
     return "the matmul that reads it is in another block";
-  if (root.getInput() != op.getInput())
+  if (root.getInput() != op.getInput() || root.getGroups() != op.getGroups())
     return "the two matmuls read different activations";
   if (root.getWeight().getType() != op.getWeight().getType() || root.getTransposed() != op.getTransposed() ||
       root.getLayout() != op.getLayout() || root.getResult().getType() != op.getResult().getType())
@@ -76,6 +76,8 @@ StringRef notLegalBecause(attn::LinearOp op) {
   RankedTensorType result = root.getResult().getType();
   if (result.isDynamicDim(1) || result.getDimSize(1) % kPanel != 0)
     return "its columns do not fill whole packed panels";
+  if (op.getMatrices() != root.getMatrices())
+    return "the two matmuls have different numbers of matrices";
   if (llvm::any_of(op.getExtras(), [](Value extra) { return cast<RankedTensorType>(extra.getType()).getRank() != 1; }))
     return "its epilogue reads more than vectors";
   for (Value extra : root.getExtras())

@@ -136,6 +136,8 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
     return failure();
   if (!isBlocked)
     return success();
+  if (op.getGroups())
+    return op.emitOpError("has a schedule with 'depth', but rows that have a matrix of several each are not taken in k blocks");
   if (!op.getLayout() || quantizedPanels(op.getLayout(), op.getWeight()))
     return op.emitOpError("has a schedule with 'depth', but only packed panels of floats are taken in k blocks");
   const int64_t k = depthOf(op), depth = *schedule.depth;
@@ -159,6 +161,8 @@ int64_t cpu::depthOf(attn::LinearOp op) {
 
 std::string cpu::whyNotTiled(attn::LinearOp op) {
   RankedTensorType weight = op.getWeight().getType();
+  if (op.getGroups() && (op.getResult().getType().getDimSize(1) % kPanel != 0 || op.getTransposed()))
+    return "its matrices are not in panels of their own";
   // A kernel's weight [k, n] is read where it lies.
   if (!op.getLayout() && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
     return "the weight is not in panels";
@@ -186,7 +190,7 @@ LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
         2 * attn_cpu::QuantizedLayout(quantized, k).groups() * attn_cpu::QuantizedLayout(quantized, k).groupBytes();
     taskRows = std::clamp((kNearBytes - twoPanels) / attn_cpu::QuantizedLayout(quantized.ofRows(), k).rowBytes(),
                           kLeastRowsOfTask, kTaskRows);
-  } else if (op.getLayout()) {
+  } else if (op.getLayout() && !op.getGroups()) {
     schedule.depth = depthOfBlock(k, readsBf16(op, target) ? 2 : 4);
   }
   schedule.taskRows = llvm::alignTo(taskRows, schedule.rows.front());

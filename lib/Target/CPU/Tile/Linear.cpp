@@ -10,6 +10,10 @@
 // all panels, and partial accumulators are in a scratch buffer until the last block. Few
 // rows stay in L2 in any case, and leave more tasks.
 //
+// Where rows have a matrix of several each, the grid is (groups of rows, panels of a matrix),
+// and a task has all rows of its group, a block at a time. There are no more groups with
+// rows than rows, so few tokens make few tasks, and read only their matrices.
+//
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
@@ -61,6 +65,7 @@ struct Matmul {
   const Matmul *second = nullptr; ///< the other matmul of a fused dual matmul, or null
 
   int64_t panelsOfUnit() const { return unit / kPanel; }
+  int64_t panelsOfMatrix() const { return llvm::divideCeil(columns, kPanel); }
   int64_t mostRows() const { return schedule.taskRows; } ///< of a task
   bool isWhole() const { return depth == k; }
 };
@@ -68,6 +73,7 @@ struct Matmul {
 /// A block of rows as one task sees it.
 struct RowBlock {
   OpFoldResult first, count;
+  Value matrix = nullptr; ///< the one of several that the rows are multiplied by, or null
 };
 
 /// The sums of all panels of a task over all k blocks, [panels * rows, 32], panel after panel; those of the second
@@ -94,9 +100,19 @@ private:
   }
 };
 
-/// Rows [from, from + depth) of panel `nth` of the weight.
-Value weightOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, OpFoldResult from) {
+/// Where panel `nth` of the block's matrix is in the weight.
+Value panelOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, const RowBlock &rows) {
+  if (!rows.matrix)
+    return nth;
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult at[] = {OpFoldResult(rows.matrix), OpFoldResult(nth)};
+  return asValue(b, affineOf(b, d0 * matmul.panelsOfMatrix() + d1, at));
+}
+
+/// Rows [from, from + depth) of panel `nth` of the block's matrix.
+Value weightOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, const RowBlock &rows, OpFoldResult from) {
   attn::LinearOp op = matmul.op;
+  nth = panelOf(b, matmul, nth, rows);
   OpFoldResult zero = b.getIndexAttr(0), panel = b.getIndexAttr(kPanel);
   if (!op.getLayout())
     return extract(b, matmul.panels, {from, affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)})},
@@ -121,6 +137,7 @@ LinearTask taskOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, cons
       matmul.quantized ? attn_cpu::QuantizedLayout(matmul.quantized.ofRows(), matmul.k).rowBytes() : matmul.depth;
   task.firstRow = rows.first;
   task.column = affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)});
+  task.vectorColumn = affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(panelOf(b, matmul, nth, rows))});
   return task;
 }
 
@@ -144,7 +161,7 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums,
     task.extras[*task.local] = emitPanel(b, *second, sums ? &after : nullptr, nth, rows, buffer);
   }
   if (!sums) {
-    task.weight = weightOf(b, matmul, nth, zero);
+    task.weight = weightOf(b, matmul, nth, rows, zero);
     return multiplyRows(b, task, asValue(b, rows.count), tile);
   }
   Value place = arith::SubIOp::create(b, nth, sums->firstPanel);
@@ -183,7 +200,7 @@ Sums accumulate(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanel
       Value nth = arith::AddIOp::create(b, firstPanel, p);
       auto add = [&](const Matmul &matmul, int64_t firstPlace, Value all) {
         LinearTask task = taskOf(b, matmul, nth, rows);
-        task.weight = weightOf(b, matmul, nth, from);
+        task.weight = weightOf(b, matmul, nth, rows, from);
         task.block = {from, fills};
         Sums sums{all, firstPanel, mostRows, firstPlace};
         return sums.with(b, p, multiplyRows(b, task, count, sums.of(b, p)));
@@ -265,8 +282,37 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     }
     OpFoldResult rows = extent(b, op.getInput(), 0);
     RowResult result(b, op.getResult(), rows, matmul.inPlace ? Value(op.getExtras()[*matmul.inPlace]) : Value());
-    result.replace(rewriter, op, emitGrid(b, matmul, rows, result.getDestinations()));
+    auto emit = op.getGroups() ? emitGroups : emitGrid;
+    result.replace(rewriter, op, emit(b, matmul, rows, result.getDestinations()));
     return success();
+  }
+
+  /// Rows with a matrix each, group by group.
+  static SmallVector<Value> emitGroups(ImplicitLocOpBuilder &b, const Matmul &matmul, OpFoldResult rows,
+                                       ValueRange dest) {
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    attn::LinearOp op = matmul.op;
+    Value groups = op.getGroups();
+    const int64_t number = cast<RankedTensorType>(groups.getType()).getDimSize(0) - 1, each = matmul.mostRows();
+    OpFoldResult mostGroups = affineMin(b, {b.getIndexAttr(number), rows}), zero = b.getIndexAttr(0),
+                 units = b.getIndexAttr(matmul.columns / matmul.unit), width = b.getIndexAttr(matmul.unit);
+    return grid(b, {mostGroups, units}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      auto numberOf = [&](Value group, int64_t column) { return readIndex(b, groups, {group, index(b, column)}); };
+      Value begin = numberOf(ids[0], 0), end = numberOf(arith::AddIOp::create(b, ids[0], index(b, 1)), 0);
+      Value count = arith::SubIOp::create(b, end, begin), matrix = numberOf(ids[0], 1);
+      OpFoldResult column = affineOf(b, d0 * matmul.unit, {OpFoldResult(ids[1])});
+      SmallVector<OpFoldResult> offsets{begin, column}, sizes{count, width};
+      Value tile = extract(b, dests[0], offsets, sizes, {ShapedType::kDynamic, matmul.unit});
+      tile = loop(b, index(b, 0), count, each, tile, [&](ImplicitLocOpBuilder &b, Value from, Value carried) {
+        RowBlock block{affineOf(b, d0 + d1, {OpFoldResult(begin), OpFoldResult(from)}), {}, matrix};
+        block.count = affineMin(
+            b, {OpFoldResult(b.getIndexAttr(each)), affineOf(b, d0 - d1, {OpFoldResult(count), OpFoldResult(from)})});
+        SmallVector<OpFoldResult> at{OpFoldResult(from), zero}, extents{block.count, width};
+        Value mine = extract(b, carried, at, extents, {ShapedType::kDynamic, matmul.unit});
+        return insert(b, emitUnit(b, matmul, /*sums=*/nullptr, ids[1], block, mine), carried, at, extents);
+      });
+      return SmallVector<Insertion>{{tile, offsets, sizes}};
+    });
   }
 
   static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Matmul &matmul, OpFoldResult rows,

@@ -52,7 +52,7 @@ void tile::cutToPanel(ImplicitLocOpBuilder &b, LinearTask &task, int64_t columns
   OpFoldResult panel = b.getIndexAttr(kPanel);
   for (Value extra : op.getExtras())
     task.extras.push_back(cast<RankedTensorType>(extra.getType()).getRank() == 1
-                              ? extract(b, extra, {task.column}, {panel}, {kPanel})
+                              ? extract(b, extra, {task.vectorColumn}, {panel}, {kPanel})
                               : extra);
   task.narrow = columns % kPanel != 0;
   task.width = task.narrow ? widthOf(b, columns, task.column) : panel;

@@ -21,6 +21,7 @@ struct LinearTask {
   llvm::SmallVector<Value> extras; ///< rank 1: [32] of this panel; rank 2: the whole, but for `local`
   std::optional<unsigned> local;   ///< the extra operand, [rows of the task, 32], that the task computes itself
   OpFoldResult firstRow, column;   ///< of the task
+  OpFoldResult vectorColumn;       ///< the task's first element of a vector: `column`, behind the matrices before
   int64_t k;                       ///< rows of `weight`
   std::optional<KBlock> block;     ///< where k is blocked
   OpFoldResult width;              ///< columns of the panel that the result has

@@ -163,6 +163,7 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
     populateNormTilingPatterns(patterns);
     populateImageTilingPatterns(patterns);
     populatePoolingTilingPatterns(patterns);
+    populateExpertsTilingPatterns(patterns);
     populatePositionTilingPatterns(patterns);
     populateKVCacheTilingPatterns(patterns);
     populateAttentionTilingPatterns(patterns);

@@ -14,6 +14,7 @@ void populateRowWiseTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateNormTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateImageTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePoolingTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateExpertsTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePositionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePaddingTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);

@@ -80,7 +80,7 @@ bool takesPanels(attn::QuantizedType type, const Slices &slices) {
   for (attn::ParameterSliceOp slice : slices)
     for (OpOperand &use : slice.getValue().getUses()) {
       attn::LinearOp linear = matmulOf(use);
-      if (linear ? !linear.getInput().getDefiningOp<attn::QuantizeRowsOp>() || linear.getLayout()
+      if (linear ? !linear.getInput().getDefiningOp<attn::QuantizeRowsOp>() || linear.getLayout() || linear.getGroups()
                  : !isa<attn::EmbeddingOp>(use.getOwner()) || type.bits() != 8)
         return false;
       isMultiplied |= bool(linear);

@@ -85,6 +85,8 @@ int64_t leastOf(const LinearTiles &tiles, int64_t columns) {
 /// Why an op has no schedule on tensor cores; empty: it has one.
 std::string refusal(attn::LinearOp op) {
   Type input = op.getInput().getType().getElementType(), weight = op.getWeight().getType().getElementType();
+  if (op.getGroups())
+    return "its rows have a matrix of several each";
   if (op.isQuantized()) {
     if (!panelsOf(op) || !op.getWeight().getDefiningOp<attn::ParameterSliceOp>())
       return "tensor cores take a quantized weight in panels of the weight file";

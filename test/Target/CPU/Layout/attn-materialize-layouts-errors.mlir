@@ -90,3 +90,13 @@ attn.parameter @huge : tensor<4611686018427387904xf32> from [#attn.source<"huge"
 attn.parameter @first : tensor<1099511627776x32768x1xf32> from [#attn.source<"first">]
 // expected-error@+1 {{has no layout: the weight file would have more bytes than 64 bits hold}}
 attn.parameter @second : tensor<1099511627776x32768x1xf32> from [#attn.source<"second">]
+
+// -----
+
+module attributes {attn.model = {family = "any"}} {
+func.func @experts(%x: tensor<?x64xf32>, %w: tensor<64x80xf32>, %groups: tensor<3x2xi32>) -> tensor<?x40xf32> {
+  // expected-error@+1 {{multiplies rows by one of several matrices each, which are no parameter: the CPU takes only parameters here}}
+  %y = attn.linear %x, %w groups %groups : tensor<?x64xf32>, tensor<64x80xf32> groups tensor<3x2xi32> -> tensor<?x40xf32>
+  return %y : tensor<?x40xf32>
+}
+}
