@@ -254,7 +254,7 @@ private:
     auto order = attn::GroupRowsOp::create(builder, loc, RankedTensorType::get({ShapedType::kDynamic}, i32),
                                            tokensBy(e.ofToken, i32), RankedTensorType::get({e.number + 1, 2}, i32),
                                            chosen.getExperts());
-    Value rows = attn::SelectRowsOp::create(builder, loc, x.getType(), x, order.getRows(), /*layer=*/Value());
+    Value rows = attn::SelectRowsOp::create(builder, loc, x.getType(), x, /*layer=*/Value(), order.getRows());
     Value gate = multiply(e.each.gate, rows, e.each.inner, order.getGroups()),
           up = multiply(e.each.up, rows, e.each.inner, order.getGroups());
     if (e.each.limit != 0) {

@@ -284,14 +284,20 @@ bool isComputedWeight(OpOperand &operand) {
          linear.getWeight().getType().hasStaticShape() && !operand.get().getDefiningOp<attn::ParameterSliceOp>();
 }
 
-/// An op of attn reads a parameter that is no weight of its own, and a weight that is no parameter, as what an op of
-/// another dialect made.
+/// Whether the number of an operand's columns, which may be those of a matmul, is one that its op counts by.
+bool countsByColumns(OpOperand &operand) {
+  auto combine = dyn_cast<attn::CombineRowsOp>(operand.getOwner());
+  return combine && &operand == &combine.getWeightsMutable();
+}
+
+/// An op of attn reads a parameter that is no weight of its own, a weight that is no parameter, and columns by which it
+/// counts, as what an op of another dialect made.
 void cutParameters(Operation *op, const LogicalTypes &logical) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
   for (OpOperand &operand : op->getOpOperands()) {
     const bool isTensor = operand.get().getDefiningOp<attn::ParameterSliceOp>() && !weightUseOf(operand);
     RankedTensorType type = logical.lookup(operand.get()).type;
-    if ((isTensor || isComputedWeight(operand)) && type != operand.get().getType())
+    if ((isTensor || isComputedWeight(operand) || countsByColumns(operand)) && type != operand.get().getType())
       operand.set(cpu::cutTo(b, operand.get(), type));
   }
 }
@@ -311,8 +317,11 @@ bool readsCallersArray(OpOperand &use) {
          (linear ? &use != &linear.getInputMutable() : isa<attn::EpilogueOpInterface>(use.getOwner()));
 }
 
-/// Whether `value` has its columns one behind another in memory, and its padding behind the last: what a norm gives.
+/// Whether `value` has its columns one behind another in memory, and its padding behind the last: what a norm gives,
+/// and elementwise ops on it.
 bool hasLeadingColumns(Value value) {
+  if (auto elementwise = value.getDefiningOp<attn::EpilogueOpInterface>())
+    return llvm::all_of(elementwise->getOperands(), hasLeadingColumns);
   auto op = value.getDefiningOp<attn::ChannelsOpInterface>();
   return op && op.takesLeadingChannels();
 }

@@ -1,0 +1,71 @@
+//===- GptOss.cpp - The gpt_oss family --------------------------------------===//
+//
+// OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card": layers with and without a window in
+// turn, sinks of attention, and experts with biases whose gates are limited.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/ExpertsConfig.h"
+#include "lib/Import/Families/Family.h"
+
+using namespace rapt;
+using namespace rapt::importing;
+
+static const DecoderFamily family = {
+    .harmlessKeys =
+        {
+            "attention_dropout",
+            "initial_context_length", // rope_scaling has it, too
+            "is_decoder",             // as every model of the family is
+            "output_router_logits",
+            "router_aux_loss_coef",
+        },
+    .ignoredTensors = {"*rotary_emb.inv_freq"},
+};
+
+static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &spec) {
+  ExpertsSpec experts = readExperts(
+      source, spec,
+      {.number = "num_local_experts", .inner = "intermediate_size", .ofAll = 128, .ofToken = 4, .width = 2880});
+  experts.isNormalized = true; // the same as the softmax of the chosen experts' logits
+  experts.router = "mlp.router";
+  experts.hasRouterBias = true;
+  experts.stacking = Stacking::Interleaved;
+  FeedForwardSpec &each = experts.each;
+  each.gate = "mlp.experts.gate_proj";
+  each.up = "mlp.experts.up_proj";
+  each.packed = "mlp.experts.gate_up_proj";
+  each.down = "mlp.experts.down_proj";
+  each.hasBias = each.hasDownBias = true;
+  each.activation = attn::ActivationKind::quick_gelu; // the config says silu, the class computes x * sigmoid(1.702 x)
+  each.limit = source.config.getPositive("swiglu_limit", 1e6, 7);
+  return experts;
+}
+
+static DecoderSpec readSpec(const DecoderSource &source) {
+  huggingface::ConfigReader &config = source.config;
+  DecoderSpec spec = readDecoder(source, {.architecture = "GptOss",
+                                          .width = 2880,
+                                          .layers = 36,
+                                          .heads = 64,
+                                          .positions = 131072,
+                                          .vocabulary = 201088,
+                                          .inner = 2880,
+                                          .kvHeads = 8,
+                                          .headDim = 64,
+                                          .epsilon = 1e-5});
+  spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", true);
+  spec.attention.sinks = "self_attn.sinks";
+  readRotary(source, spec, {.usualTheta = 150000});
+  std::vector<bool> windowed(spec.layers);
+  for (int64_t layer = 0; layer < spec.layers; ++layer)
+    windowed[layer] = layer % 2 == 0;
+  setWindows(spec, spec.positions, readLayerTypes(config, spec.layers).value_or(windowed), readWindow(config, 128));
+  spec.experts = readExperts(source, spec);
+  return spec;
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importGptOss(mlir::MLIRContext &context,
+                                                                    huggingface::ModelDescription &model,
+                                                                    const ImportOptions &options) {
+  return importDecoder(context, model, options, family, readSpec);
+}
