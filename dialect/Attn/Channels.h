@@ -22,7 +22,7 @@ struct WeightUse {
   std::optional<unsigned> contracted;
   /// Values whose channels the weight's columns, and the elements of the contracted dim, belong to; they may be null.
   mlir::Value columns, depth;
-  /// Columns of one of several matrices that lie side by side, each with padding behind it; 0 of one matrix.
+  /// Columns of one of several adjacent matrices, each with padding behind it; 0 of one matrix.
   int64_t matrix = 0;
 };
 

@@ -106,8 +106,9 @@ Value tile::readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices)
 }
 
 Value tile::placeOf(ImplicitLocOpBuilder &b, attn::CombineRowsOp op, Value token, Value j) {
-  if (op.getPlaces())
-    return readIndex(b, op.getPlaces(), {token, j});
+  if (op.getIndices())
+    return readIndex(b, op.getIndices(), {token, j});
   const int64_t k = op.getWeights().getType().getDimSize(1);
-  return asValue(b, affineOf(b, b.getAffineDimExpr(0) * k + b.getAffineDimExpr(1), {OpFoldResult(token), OpFoldResult(j)}));
+  return asValue(
+      b, affineOf(b, b.getAffineDimExpr(0) * k + b.getAffineDimExpr(1), {OpFoldResult(token), OpFoldResult(j)}));
 }

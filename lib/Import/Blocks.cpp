@@ -90,8 +90,8 @@ static Value matmul(const Scope &scope, Location loc, Value x, Value weight, Val
   SmallVector<Value, 1> extras;
   if (bias)
     extras.push_back(bias);
-  auto matmul = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, extras, groups,
-                                       transposed, /*layout=*/attn::WeightLayoutInterface());
+  auto matmul = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, extras, groups, transposed,
+                                       /*layout=*/attn::WeightLayoutInterface());
   if (bias) {
     Block *epilogue = matmul.ensureEpilogue(builder);
     Operation *yield = epilogue->getTerminator();

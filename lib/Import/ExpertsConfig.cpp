@@ -19,7 +19,7 @@ ExpertsSpec importing::readExperts(const DecoderSource &source, const DecoderSpe
   huggingface::ConfigReader &config = source.config;
   ExpertsSpec experts;
   experts.number = config.getSize(defaults.number, 1, kMostExperts, defaults.ofAll);
-  experts.ofToken = config.getSize("num_experts_per_tok", 1, kMostExperts, defaults.ofToken);
+  experts.ofToken = config.getSize({"num_experts_per_tok", "experts_per_token"}, 1, kMostExperts, defaults.ofToken);
   if (experts.ofToken > experts.number)
     config.fail("num_experts_per_tok " + std::to_string(experts.ofToken) + " is more than " +
                 defaults.number.names.front() + " " + std::to_string(experts.number));
@@ -50,7 +50,8 @@ void importing::readSparseLayers(const DecoderSource &source, DecoderSpec &spec)
   for (size_t i = 0; list && i < list->size(); ++i) {
     std::optional<int64_t> layer = (*list)[i].asInteger();
     if (!layer || *layer < 0)
-      config.fail("mlp_only_layers has " + json::printable(json::write((*list)[i]), 60) + ", must be numbers of layers");
+      config.fail("mlp_only_layers has " + json::printable(json::write((*list)[i]), 60) +
+                  ", must be numbers of layers");
     else if (*layer < spec.layers)
       ofLayer[*layer] = false;
   }

@@ -221,8 +221,7 @@ private:
     Value logits = dense(scope, x, e.router), bias = e.choiceBias.empty() ? Value() : scope.weight(e.choiceBias);
     attn::ExpertGroupsAttr within;
     if (e.groups)
-      within =
-          attn::ExpertGroupsAttr::get(builder.getContext(), e.groups->kept, e.groups->number, e.groups->by);
+      within = attn::ExpertGroupsAttr::get(builder.getContext(), e.groups->kept, e.groups->number, e.groups->by);
     const double factor = e.scale * spec.residual.scale;
     FloatAttr scale = factor == 1 ? FloatAttr() : builder.getF32FloatAttr(static_cast<float>(factor));
     return attn::RouteOp::create(builder, scope.at(e.router), tokensBy(e.ofToken, builder.getF32Type()),
@@ -264,7 +263,7 @@ private:
     Value active = attn::GLUOp::create(builder, scope.at(e.each.gate), e.each.activation, gate, up);
     Value results = multiply(e.each.down, active, spec.width, order.getGroups());
     Value sum = attn::CombineRowsOp::create(builder, scope.at(e.each.down), x.getType(), results, chosen.getWeights(),
-                                            order.getPlaces());
+                                            order.getIndices());
     return e.shared ? arith::AddFOp::create(builder, scope.at(e.shared->down), sum, buildShared(e, x)) : sum;
   }
 
@@ -274,9 +273,9 @@ private:
     if (e.sharedGate.empty())
       return y;
     Location loc = scope.at(e.sharedGate);
-    Value factor = attn::ActivationOp::create(builder, loc, attn::ActivationKind::sigmoid,
-                                              dense(scope, x, e.sharedGate));
-    return attn::CombineRowsOp::create(builder, loc, y.getType(), y, factor, /*places=*/Value());
+    Value factor =
+        attn::ActivationOp::create(builder, loc, attn::ActivationKind::sigmoid, dense(scope, x, e.sharedGate));
+    return attn::CombineRowsOp::create(builder, loc, y.getType(), y, factor, /*indices=*/Value());
   }
 
   const Scope &scope;

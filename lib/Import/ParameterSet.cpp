@@ -229,8 +229,8 @@ Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, con
 const ParameterSet::Weight *ParameterSet::find(StringRef symbol, const LayerRef *layer) const {
   auto at = llvm::find_if(weights, [&](const Weight &weight) {
     const std::optional<Stack> &stack = weight.stack;
-    const bool isOf = !layer || !stack ||
-                      (layer->example >= stack->first && layer->example < stack->first + stack->layers);
+    const bool isOf =
+        !layer || !stack || (layer->example >= stack->first && layer->example < stack->first + stack->layers);
     return isOf && weight.symbol == symbol;
   });
   return at == weights.end() ? nullptr : &*at;

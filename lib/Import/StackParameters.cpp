@@ -236,7 +236,7 @@ private:
       add(".bias", {out}, Init::bias());
   }
 
-  /// The same of tensors that have all experts, each of which is [in, out] where they are interleaved.
+  /// Matrices and biases from tensors that have all experts, each of which is [in, out] where they are interleaved.
   void addStackedExperts(const ExpertsSpec &e, int64_t which) {
     const std::string &part = partOf(e, which);
     const bool isDown = which == 2, isTransposed = e.stacking == Stacking::Interleaved;
@@ -261,19 +261,18 @@ private:
                                   Reshape{{all, in, out}}, artifact::Transpose{{0, 2, 1}}, Reshape{{all * out, in}}}},
                                 Init::weight(in), layer.stack);
     else
-      parameters.addTransformed(symbol + ".weight",
-                                {tensor,
-                                 {all, rows, in},
-                                 {Reshape{joined(joined({all}, cut), {in})}, Slice{1 + dim, begin, begin + 1},
-                                  Reshape{{all * out, in}}}},
-                                Init::weight(in), layer.stack);
-    if (isDown ? e.each.hasDownBias : e.each.hasBias)
       parameters.addTransformed(
-          symbol + ".bias",
-          {tensor + "_bias",
-           {all, rows},
-           {Reshape{joined({all}, cut)}, Slice{1 + dim, begin, begin + 1}, Reshape{{all * out}}}},
-          Init::bias(), layer.stack);
+          symbol + ".weight",
+          {tensor,
+           {all, rows, in},
+           {Reshape{joined(joined({all}, cut), {in})}, Slice{1 + dim, begin, begin + 1}, Reshape{{all * out, in}}}},
+          Init::weight(in), layer.stack);
+    if (isDown ? e.each.hasDownBias : e.each.hasBias)
+      parameters.addTransformed(symbol + ".bias",
+                                {tensor + "_bias",
+                                 {all, rows},
+                                 {Reshape{joined({all}, cut)}, Slice{1 + dim, begin, begin + 1}, Reshape{{all * out}}}},
+                                Init::bias(), layer.stack);
   }
 
   void addFeedForward(const FeedForwardSpec &f) {

@@ -56,7 +56,7 @@ struct AttentionSpec {
   std::string sinks;            ///< logits of sinks [heads]; empty: none
   double softCap = 0;           ///< c of c * tanh(score / c); 0: none
   std::optional<QueryGrowth> growth;
-  double clip = 0;            ///< queries, keys and values are within [-clip, clip], behind norms; 0: any
+  double clip = 0; ///< queries, keys and values are within [-clip, clip], behind norms; 0: any
   std::optional<QueryKeyNormSpec> norm;
   std::vector<float> slopes; ///< of ALiBi, one for each query head; empty: none
 
@@ -109,7 +109,7 @@ struct ExpertsSpec {
   attn::RoutingKind scores = attn::RoutingKind::softmax;
   bool isNormalized = false; ///< the weights of a token add up to 1
   double scale = 1;          ///< times the weights
-  /// Of all experts; of a token's, those are chosen first whose groups have the largest scores.
+  /// Groups of experts, of which the router keeps those with the largest scores, the sums of `by` experts' each.
   struct Groups {
     int64_t number, kept, by;
   };
@@ -167,9 +167,7 @@ struct StackSpec {
   bool isConv1D = false; ///< weights of layers are [in, out]
   std::string layer = "layers.{layer}.";
 
-  bool hasExperts(int64_t layer) const {
-    return experts && (experts->ofLayer.empty() || experts->ofLayer[layer]);
-  }
+  bool hasExperts(int64_t layer) const { return experts && (experts->ofLayer.empty() || experts->ofLayer[layer]); }
 };
 
 } // namespace rapt::importing

@@ -149,8 +149,8 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
       .Case([&](attn::EqualRowsOp typed) {
         return out(evaluate<S>(typed, integer(frame, typed.getRows()), integer(frame, typed.getLength())));
       })
-      .template Case<attn::ActivationOp, attn::ClipOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp, attn::QuantizeRowsOp,
-                     attn::SinusoidsOp>(
+      .template Case<attn::ActivationOp, attn::ClipOp, attn::MergeHeadsOp, attn::ColumnOp, attn::PatchesOp,
+                     attn::QuantizeRowsOp, attn::SinusoidsOp>(
 
           [&](auto typed) { return out(evaluate(typed, in(0))); })
       .Case([&](attn::SplitHeadsOp typed) {
@@ -187,7 +187,7 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
         return setAll(frame, typed, evaluate(typed, in(0), optionalTensor(frame, typed.getBias())));
       })
       .Case([&](attn::CombineRowsOp typed) {
-        return out(evaluate(typed, in(0), in(1), optionalTensor(frame, typed.getPlaces())));
+        return out(evaluate(typed, in(0), in(1), optionalTensor(frame, typed.getIndices())));
       })
       .Case([&](attn::GroupRowsOp typed) { return setAll(frame, typed, evaluate(typed, in(0))); })
       .Case([&](attn::RecurrenceOp typed) { return runRecurrence(typed, frame); })

@@ -86,9 +86,9 @@ FailureOr<SmallVector<Tensor<S>>> evaluate(attn::RouteOp op, const Tensor<S> &lo
 template <typename S> FailureOr<SmallVector<Tensor<S>>> evaluate(attn::GroupRowsOp op, const Tensor<S> &experts) {
   const int64_t pairs = experts.ints.size(), k = experts.dim(1), all = op.getGroups().getType().getDimSize(0) - 1;
   Type i32 = IntegerType::get(op.getContext(), 32);
-  Result<S> rows = makeTensor<S>(op, {pairs}, i32), places = makeTensor<S>(op, experts.shape, i32),
+  Result<S> rows = makeTensor<S>(op, {pairs}, i32), indices = makeTensor<S>(op, experts.shape, i32),
             groups = makeTensor<S>(op, {all + 1, 2}, i32);
-  if (failed(rows) || failed(places) || failed(groups))
+  if (failed(rows) || failed(indices) || failed(groups))
     return failure();
   for (auto [i, expert] : llvm::enumerate(experts.ints))
     if (expert < 0 || expert >= all)
@@ -98,7 +98,7 @@ template <typename S> FailureOr<SmallVector<Tensor<S>>> evaluate(attn::GroupRows
   int64_t group = 0;
   for (auto [p, pair] : llvm::enumerate(order)) {
     rows->ints[p] = pair / k;
-    places->ints[pair] = p;
+    indices->ints[pair] = p;
     if (p > 0 && experts.ints[pair] == experts.ints[order[p - 1]])
       continue;
     groups->ints[2 * group] = p;
@@ -107,20 +107,20 @@ template <typename S> FailureOr<SmallVector<Tensor<S>>> evaluate(attn::GroupRows
   }
   for (; group <= all; ++group)
     groups->ints[2 * group] = pairs;
-  return SmallVector<Tensor<S>>{std::move(*rows), std::move(*places), std::move(*groups)};
+  return SmallVector<Tensor<S>>{std::move(*rows), std::move(*indices), std::move(*groups)};
 }
 
 template <typename S>
-Result<S> evaluate(attn::CombineRowsOp op, const Tensor<S> &input, const Tensor<S> &weights, const Tensor<S> *places) {
+Result<S> evaluate(attn::CombineRowsOp op, const Tensor<S> &input, const Tensor<S> &weights, const Tensor<S> *indices) {
   const int64_t tokens = weights.dim(0), k = weights.dim(1), columns = input.dim(1);
-  if (places && weights.shape != places->shape)
-    return op.emitOpError("has weights and places of different extents");
+  if (indices && weights.shape != indices->shape)
+    return op.emitOpError("has weights and indices of different extents");
   Result<S> result = makeTensor<S>(op, {tokens, columns});
   if (failed(result))
     return failure();
   for (int64_t t = 0; t < tokens; ++t)
     for (int64_t j = 0; j < k; ++j) {
-      const int64_t place = places ? places->ints[t * k + j] : t * k + j;
+      const int64_t place = indices ? indices->ints[t * k + j] : t * k + j;
       if (place < 0 || place >= input.dim(0))
         return op.emitOpError() << "adds row " << place << " of " << input.dim(0);
       for (int64_t c = 0; c < columns; ++c)

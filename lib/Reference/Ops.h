@@ -60,14 +60,14 @@ template <typename S>
 std::vector<S> quantizedSums(attn::LinearOp op, const Tensor<S> &rows, const Tensor<S> &weight, int64_t n,
                              llvm::ArrayRef<int64_t> first);
 
-// Experts.cpp; weights and experts, and rows, places and groups. `bias` is null without one.
+// Experts.cpp; weights and experts, and rows, indices and groups. `bias` is null without one.
 template <typename S>
 mlir::FailureOr<llvm::SmallVector<Tensor<S>>> evaluate(attn::RouteOp op, const Tensor<S> &logits,
                                                        const Tensor<S> *bias);
 template <typename S>
 mlir::FailureOr<llvm::SmallVector<Tensor<S>>> evaluate(attn::GroupRowsOp op, const Tensor<S> &experts);
 template <typename S>
-Result<S> evaluate(attn::CombineRowsOp op, const Tensor<S> &input, const Tensor<S> &weights, const Tensor<S> *places);
+Result<S> evaluate(attn::CombineRowsOp op, const Tensor<S> &input, const Tensor<S> &weights, const Tensor<S> *indices);
 
 // FeedForward.cpp; `groups` and `epilogue` are null without them.
 template <typename S>

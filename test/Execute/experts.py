@@ -36,7 +36,7 @@ LINEARS = {
 }
 # experts, those of a token, and tokens: where a token has several, a kernel alone must know how many rows they are
 ORDERS = {"few": (3, 2, 5), "many": (130, 4, 61), "none": (7, 3, 0), "each": (1, 1, "?"), "own": (40, 1, "?")}
-# columns, rows of a sum, elements, whether places say which rows
+# columns, rows of a sum, elements, whether indices say which rows
 SUMS = {"wide": (96, 4, "f32", True), "narrow": (20, 3, "f32", True), "halves": (64, 2, "bf16", True), "alone": (32, 1, "f32", True),
         "adjacent": (96, 3, "f32", False), "scaled": (32, 1, "f32", False), "scaled_narrow": (7, 1, "f32", False)}
 
@@ -81,7 +81,7 @@ def routed(x, bias, kind, experts, chosen, within, normalized, scale):
 def order_text(name, experts, chosen, tokens):
     e, groups = f"tensor<{tokens}x{chosen}xi32>", f"tensor<{experts + 1}x2xi32>"
     rows, dims = f"tensor<{tokens if tokens == '?' else tokens * chosen}xi32>", ', attn.dims = ["tokens"]' if tokens == "?" else ""
-    return f"""func.func @order_{name}(%e: {e} {{attn.name = "e"{dims}}}) -> ({rows} {{attn.name = "rows"{dims}}}, {e} {{attn.name = "places"{dims}}}, {groups} {{attn.name = "groups"}}) attributes {{attn.entry}} {{
+    return f"""func.func @order_{name}(%e: {e} {{attn.name = "e"{dims}}}) -> ({rows} {{attn.name = "rows"{dims}}}, {e} {{attn.name = "indices"{dims}}}, {groups} {{attn.name = "groups"}}) attributes {{attn.entry}} {{
 %r, %p, %g = attn.group_rows %e : {e} -> {rows}, {e}, {groups}
 return %r, %p, %g : {rows}, {e}, {groups}
 }}
@@ -90,14 +90,14 @@ return %r, %p, %g : {rows}, {e}, {groups}
 
 def ordered(e, experts):
     order = np.argsort(e.reshape(-1), kind="stable")
-    places = np.empty(e.size, np.int32)
-    places[order] = np.arange(e.size)
+    indices = np.empty(e.size, np.int32)
+    indices[order] = np.arange(e.size)
     counts = np.bincount(e.reshape(-1), minlength=experts)
     used = np.flatnonzero(counts)
     groups = np.zeros((experts + 1, 2), np.int32)
     groups[:, 0] = e.size
     groups[:len(used), 0], groups[:len(used), 1] = np.cumsum(counts)[used] - counts[used], used
-    return (order // e.shape[1]).astype(np.int32), places.reshape(e.shape), groups
+    return (order // e.shape[1]).astype(np.int32), indices.reshape(e.shape), groups
 
 
 def linear_text(name, k, n, matrices, element, transposed, extras, body):
@@ -141,12 +141,12 @@ def multiplied(x, w, groups, n, transposed, extras):
     return y * extras.get("residual", 1.0)
 
 
-def sum_text(name, columns, chosen, element, has_places):
-    x, w, places, y = f"tensor<?x{columns}x{element}>", f"tensor<?x{chosen}xf32>", f"tensor<?x{chosen}xi32>", f"tensor<?x{columns}xf32>"
+def sum_text(name, columns, chosen, element, has_indices):
+    x, w, indices, y = f"tensor<?x{columns}x{element}>", f"tensor<?x{chosen}xf32>", f"tensor<?x{chosen}xi32>", f"tensor<?x{columns}xf32>"
     rows = 'attn.dims = ["tokens"]'
-    given = f', %places: {places} {{attn.name = "places", {rows}}}' if has_places else ""
-    named, types = (", %places", f", {places}") if has_places else ("", "")
-    dim = "tokens" if chosen == 1 and not has_places else "pairs"
+    given = f', %indices: {indices} {{attn.name = "indices", {rows}}}' if has_indices else ""
+    named, types = (", %indices", f", {indices}") if has_indices else ("", "")
+    dim = "tokens" if chosen == 1 and not has_indices else "pairs"
     return f"""func.func @sum_{name}(%x: {x} {{attn.name = "x", attn.dims = ["{dim}"]}}, %w: {w} {{attn.name = "w", {rows}}}{given}) -> ({y} {{attn.name = "y", {rows}}}) attributes {{attn.entry}} {{
 %y = attn.combine_rows %x, %w{named} : {x}, {w}{types} -> {y}
 return %y : {y}
@@ -181,9 +181,9 @@ def check_orders(program, rows):
             e = e.astype(np.int32)
             expected = ordered(e, experts)
             got = program.compiled(f"order_{name}", [e], [(array.shape, np.int32) for array in expected], (0, rows))
-            for of, mine, wanted in zip(("rows", "places", "groups"), got, expected):
+            for of, mine, wanted in zip(("rows", "indices", "groups"), got, expected):
                 checks.equal(f"{of} of {name}, {rows} tokens", mine, wanted)
-            for of, mine, wanted in zip(("rows", "places", "groups"), program.reference(f"order_{name}", {"e": e}, ["rows", "places", "groups"]), expected):
+            for of, mine, wanted in zip(("rows", "indices", "groups"), program.reference(f"order_{name}", {"e": e}, ["rows", "indices", "groups"]), expected):
                 checks.equal(f"reference: {of} of {name}, {rows} tokens", mine.astype(np.int32), wanted)
 
 
@@ -214,15 +214,15 @@ def check_linears(program, rows):
 
 
 def check_sums(program, rows):
-    for name, (columns, chosen, element, has_places) in SUMS.items():
-        pairs = rows * chosen + 3 * has_places
-        x, w, places = normal(pairs, columns), normal(rows, chosen), np.arange(rows * chosen)
-        if has_places:
-            places = random.permutation(pairs - 1)[:rows * chosen]
+    for name, (columns, chosen, element, has_indices) in SUMS.items():
+        pairs = rows * chosen + 3 * has_indices
+        x, w, indices = normal(pairs, columns), normal(rows, chosen), np.arange(rows * chosen)
+        if has_indices:
+            indices = random.permutation(pairs - 1)[:rows * chosen]
             x[pairs - 1] = np.nan  # no token's
-        places = places.reshape(rows, chosen).astype(np.int32)
-        given = {"x": kernels.stored(x, element), "w": w} | ({"places": places} if has_places else {})
-        expected = (kernels.widened(given["x"]).astype(np.float64)[places] * w[..., None]).sum(1)
+        indices = indices.reshape(rows, chosen).astype(np.int32)
+        given = {"x": kernels.stored(x, element), "w": w} | ({"indices": indices} if has_indices else {})
+        expected = (kernels.widened(given["x"]).astype(np.float64)[indices] * w[..., None]).sum(1)
         got, = program.compiled(f"sum_{name}", list(given.values()), [((rows, columns), np.float32)], (pairs, rows))
         checks.near(f"sums {name} of {rows} rows", got, expected, 1e-6)
         if element == "f32":
@@ -233,7 +233,19 @@ def check_sums(program, rows):
 text = "attn.dim @pairs min 0 max 4096\nattn.dim @tokens min 0 max 4096\n"
 text += "".join(route_text(name, *case) for name, case in ROUTES.items()) + "".join(order_text(name, *case) for name, case in ORDERS.items())
 text += "".join(linear_text(name, *case) for name, case in LINEARS.items()) + "".join(sum_text(name, *case) for name, case in SUMS.items())
+text += "".join(f"""func.func @clip_{columns}(%x: tensor<?x{columns}xf32> {{attn.name = "x", attn.dims = ["tokens"]}}) -> (tensor<?x{columns}xf32> {{attn.name = "y", attn.dims = ["tokens"]}}) attributes {{attn.entry}} {{
+%y = attn.clip %x within 0.75 : tensor<?x{columns}xf32>
+return %y : tensor<?x{columns}xf32>
+}}
+""" for columns in (37, 64))
 program = kernels.Program(tools, "experts", text)
+for columns in (37, 64):
+    x = normal(9, columns)
+    x[3, 5], x[4, 6], x[5, 7] = np.nan, np.inf, -np.inf
+    got, = program.compiled(f"clip_{columns}", [x], [x.shape], (0, 9))
+    checks.equal(f"clip of {columns} columns", np.nan_to_num(got, nan=7), np.nan_to_num(np.clip(x, -np.float32(0.75), np.float32(0.75)), nan=7))
+    same, = program.reference(f"clip_{columns}", {"x": x}, ["y"])
+    checks.near(f"reference: clip of {columns} columns", np.nan_to_num(same, nan=7), np.nan_to_num(np.clip(x, -0.75, 0.75), nan=7), 0)
 for rows in (0, 1, 5, 61):
     for check in (check_routes, check_orders, check_linears, check_sums):
         check(program, rows)
@@ -253,7 +265,7 @@ LAYER = f"""func.func @layer(%x: tensor<?x{HIDDEN}xf32> {{attn.name = "x", attn.
   %downb = attn.parameter_slice @down_bias : tensor<{EXPERTS * HIDDEN}xf32>
   %logits = attn.linear %x, %router : tensor<?x{HIDDEN}xf32>, tensor<{HIDDEN}x{EXPERTS}xf32> -> tensor<?x{EXPERTS}xf32>
   %w, %e = attn.route softmax %logits of {EXPERTS} normalized : tensor<?x{EXPERTS}xf32> -> tensor<?x{CHOSEN}xf32>, tensor<?x{CHOSEN}xi32>
-  %rows, %places, %groups = attn.group_rows %e : tensor<?x{CHOSEN}xi32> -> tensor<?xi32>, tensor<?x{CHOSEN}xi32>, tensor<{EXPERTS + 1}x2xi32>
+  %rows, %indices, %groups = attn.group_rows %e : tensor<?x{CHOSEN}xi32> -> tensor<?xi32>, tensor<?x{CHOSEN}xi32>, tensor<{EXPERTS + 1}x2xi32>
   %of = attn.select_rows %x, %rows : tensor<?x{HIDDEN}xf32>, tensor<?xi32> -> tensor<?x{HIDDEN}xf32>
   %g = attn.linear %of, %gate groups %groups : tensor<?x{HIDDEN}xf32>, tensor<{HIDDEN}x{EXPERTS * INNER}xf32> groups tensor<{EXPERTS + 1}x2xi32> -> tensor<?x{INNER}xf32>
   %u = attn.linear %of, %up, (%upb) groups %groups : tensor<?x{HIDDEN}xf32>, tensor<{HIDDEN}x{EXPERTS * INNER}xf32>, (tensor<{EXPERTS * INNER}xf32>) groups tensor<{EXPERTS + 1}x2xi32> -> tensor<?x{INNER}xf32> {{
@@ -267,7 +279,7 @@ LAYER = f"""func.func @layer(%x: tensor<?x{HIDDEN}xf32> {{attn.name = "x", attn.
     %s = arith.addf %sum, %bias : f32
     attn.yield %s : f32
   }}
-  %c = attn.combine_rows %d, %w, %places : tensor<?x{HIDDEN}xf32>, tensor<?x{CHOSEN}xf32>, tensor<?x{CHOSEN}xi32> -> tensor<?x{HIDDEN}xf32>
+  %c = attn.combine_rows %d, %w, %indices : tensor<?x{HIDDEN}xf32>, tensor<?x{CHOSEN}xf32>, tensor<?x{CHOSEN}xi32> -> tensor<?x{HIDDEN}xf32>
   %y = arith.addf %x, %c : tensor<?x{HIDDEN}xf32>
   return %y : tensor<?x{HIDDEN}xf32>
 }}

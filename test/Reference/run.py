@@ -218,7 +218,19 @@ def feedforward():
         "relu": np.maximum(z, 0), "silu": z * sigmoid(z), "tanh": np.tanh(z), "sigmoid": sigmoid(z), "quick_gelu": z * sigmoid(1.702 * z)})
     case("glu and add", "feedforward", "gated", {"x": x, "y": y}, {"glu": z * sigmoid(z) * y, "sum": z + y})
     error("feedforward", "gated", {"x": x, "y": y[1:]}, "'attn.glu' op has operands of different extents")
+    case("clip", "feedforward", "clip", {"x": x}, {"result0": np.clip(z, -0.75, 0.75)})
     error("feedforward", "epilogue", {"x": x[:, :3].repeat(3, 1)[:, :7], "w": normal(7, 5), "b": b, "r": y[1:]}, "has an extra operand [7, 5] for a result [8, 5]")
+
+
+def experts():
+    e = np.array([[2, 0], [0, 2], [2, 0]], np.int32)
+    case("rows by expert", "experts", "group", {"e": e}, {"rows": np.array([0, 1, 2, 0, 1, 2]), "indices": np.array([[3, 0], [1, 4], [5, 2]]),
+                                                         "groups": np.array([[0, 0], [3, 2], [6, 0], [6, 0]])})
+    error("experts", "group", {"e": e + 1}, "'attn.group_rows' op orders by expert 3 (element 0) of 3")
+    x, w, i = normal(4, 3), normal(2, 2), np.array([[3, 1], [0, 0]], np.int32)
+    case("sums of rows", "experts", "combine", {"x": x, "w": w, "i": i}, {"result0": np.einsum("tj,tjc->tc", w.astype(np.float64), x[i])})
+    error("experts", "combine", {"x": x, "w": w, "i": i + 1}, "'attn.combine_rows' op adds row 4 of 4")
+    error("experts", "combine", {"x": x, "w": w[1:], "i": i}, "'attn.combine_rows' op has weights and indices of different extents")
 
 
 def softmax_sum(s, keep, v):
@@ -714,7 +726,7 @@ def main():
     parser.add_argument("--tool", required=True)
     parser.add_argument("--work")
     options = parser.parse_args()
-    for make in (embedding, pooling, image, norm, position, feedforward, attention, attention_state, attention_merge, kvcache, recurrence, upstream, program, decoder, attention_sinks, attention_pair):
+    for make in (embedding, pooling, image, norm, position, feedforward, experts, attention, attention_state, attention_merge, kvcache, recurrence, upstream, program, decoder, attention_sinks, attention_pair):
         make()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = options.work or WORK.name

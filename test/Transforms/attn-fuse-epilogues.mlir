@@ -142,9 +142,9 @@ func.func @groups(%x: tensor<?x64xf32>, %w: tensor<64x256xf32>, %groups: tensor<
 
 // CHECK-LABEL: @clip
 func.func @clip(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
-  // CHECK: ^bb0(%[[SUM:.*]]: f32):
   // CHECK-DAG: %[[MOST:.*]] = arith.constant 8.0
   // CHECK-DAG: %[[LEAST:.*]] = arith.constant -8.0
+  // CHECK: ^bb0(%[[SUM:.*]]: f32):
   // CHECK: %[[BELOW:.*]] = arith.minimumf %[[SUM]], %[[MOST]]
   // CHECK: arith.maximumf %[[BELOW]], %[[LEAST]]
   %y = attn.linear %x, %w : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>

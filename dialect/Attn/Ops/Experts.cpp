@@ -64,10 +64,10 @@ ElementUse RouteOp::getElementUse(OpOperand &operand) {
 ElementSource RouteOp::getElementSource(Value) { return ElementSource::f32; }
 
 LogicalResult GroupRowsOp::verify() {
-  RankedTensorType experts = getExperts().getType(), rows = getRows().getType(), places = getPlaces().getType(),
+  RankedTensorType experts = getExperts().getType(), rows = getRows().getType(), indices = getIndices().getType(),
                    groups = getGroups().getType();
-  if (experts.getRank() != 2 || experts.isDynamicDim(1) || places.getShape() != experts.getShape())
-    return emitOpError() << "needs experts and places [tokens, k], found " << experts << " and " << places;
+  if (experts.getRank() != 2 || experts.isDynamicDim(1) || indices.getShape() != experts.getShape())
+    return emitOpError() << "needs experts and indices [tokens, k], found " << experts << " and " << indices;
   const int64_t tokens = experts.getDimSize(0), k = experts.getDimSize(1);
   if (rows.getRank() != 1 || rows.getDimSize(0) != (ShapedType::isDynamic(tokens) ? tokens : tokens * k))
     return emitOpError() << "gives rows " << rows << " of the pairs of " << experts;
@@ -79,7 +79,7 @@ LogicalResult GroupRowsOp::verify() {
 
 void GroupRowsOp::relateDims(DimRelations &dims) {
   dims.equal(getRows(), 0, dims.extent(getExperts(), 0) * dims.number(getExperts().getType().getDimSize(1)));
-  dims.equal(getPlaces(), getExperts());
+  dims.equal(getIndices(), getExperts());
 }
 
 LogicalResult CombineRowsOp::verify() {
@@ -88,11 +88,11 @@ LogicalResult CombineRowsOp::verify() {
     return emitOpError() << "needs an input [pairs, n] and a result [tokens, n], found " << input << " and " << result;
   if (weights.getRank() != 2 || weights.isDynamicDim(1) || weights.getDimSize(0) != result.getDimSize(0))
     return emitOpError() << "needs weights [tokens, k] for the result " << result << ", found " << weights;
-  if (Value places = getPlaces())
-    if (auto type = cast<RankedTensorType>(places.getType()); type.getShape() != weights.getShape())
+  if (Value indices = getIndices())
+    if (auto type = cast<RankedTensorType>(indices.getType()); type.getShape() != weights.getShape())
       return emitOpError() << "needs the place of a row for each of the weights " << weights << ", found " << type;
   if (int64_t rows = weights.getDimSize(0), pairs = input.getDimSize(0);
-      !getPlaces() && !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(pairs) &&
+      !getIndices() && !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(pairs) &&
       pairs != rows * weights.getDimSize(1))
     return emitOpError() << "needs a row for each of the weights " << weights << ", found " << input;
   return success();
@@ -101,8 +101,8 @@ LogicalResult CombineRowsOp::verify() {
 void CombineRowsOp::relateDims(DimRelations &dims) {
   dims.equal(getResult(), 0, getWeights(), 0);
   dims.equal(getResult(), 1, getInput(), 1);
-  if (Value places = getPlaces())
-    dims.equal(places, getWeights());
+  if (Value indices = getIndices())
+    dims.equal(indices, getWeights());
   else
     dims.equal(getInput(), 0, dims.extent(getWeights(), 0) * dims.number(getWeights().getType().getDimSize(1)));
 }

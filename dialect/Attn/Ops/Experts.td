@@ -41,31 +41,31 @@ def Attn_GroupRowsOp : Attn_TensorOp<"group_rows", [Pure, Attn_MovesAll]> {
   let summary = "orders pairs of a token and an expert by expert";
   let description = [{
     The pairs (t, j) of a token and one of its experts, `experts[t, j]` in 0 .. E - 1, are ordered by expert, those of one expert by t, then j. Pair p of this
-    order is of token `rows[p]`, and `places[t, j]` is where (t, j) is. `groups[i]` is the first pair of the i-th expert that has pairs, and the expert; its pairs
+    order is of token `rows[p]`, and `indices[t, j]` is the p of (t, j). `groups[i]` is the first pair of the i-th expert that has pairs, and the expert; its pairs
     end where the next group begins. Behind the groups that have pairs, groups are (number of pairs, 0). There are E + 1 groups.
 
     ```mlir
     func.func @order(%experts: tensor<?x8xi32>) -> (tensor<?xi32>, tensor<?x8xi32>, tensor<129x2xi32>) {
-      %rows, %places, %groups = attn.group_rows %experts : tensor<?x8xi32> -> tensor<?xi32>, tensor<?x8xi32>, tensor<129x2xi32>
-      return %rows, %places, %groups : tensor<?xi32>, tensor<?x8xi32>, tensor<129x2xi32>
+      %rows, %indices, %groups = attn.group_rows %experts : tensor<?x8xi32> -> tensor<?xi32>, tensor<?x8xi32>, tensor<129x2xi32>
+      return %rows, %indices, %groups : tensor<?xi32>, tensor<?x8xi32>, tensor<129x2xi32>
     }
     ```
   }];
   let arguments = (ins RankedTensorOf<[I32]>:$experts);
-  let results = (outs RankedTensorOf<[I32]>:$rows, RankedTensorOf<[I32]>:$places, RankedTensorOf<[I32]>:$groups);
-  let assemblyFormat = "$experts attr-dict `:` type($experts) `->` type($rows) `,` type($places) `,` type($groups)";
+  let results = (outs RankedTensorOf<[I32]>:$rows, RankedTensorOf<[I32]>:$indices, RankedTensorOf<[I32]>:$groups);
+  let assemblyFormat = "$experts attr-dict `:` type($experts) `->` type($rows) `,` type($indices) `,` type($groups)";
   let hasVerifier = 1;
 }
 
 def Attn_CombineRowsOp : Attn_TensorOp<"combine_rows", [Attn_HasElementTypes<["getElementUse"]>, Attn_HasChannels<>, Pure, Attn_MovesAll]> {
   let summary = "weighted sums of rows";
   let description = [{
-    `result[t, :] = sum_j weights[t, j] * input[places[t, j], :]`: what the experts of a token give, by the places of `attn.group_rows`. Without places, row
+    `result[t, :] = sum_j weights[t, j] * input[indices[t, j], :]`: what the experts of a token give, by the indices of `attn.group_rows`. Without indices, row
     t * k + j is multiplied by `weights[t, j]`, of weights [tokens, k]: with k = 1 each row by its own number.
 
     ```mlir
-    func.func @sum(%x: tensor<?x768xf32>, %w: tensor<?x8xf32>, %places: tensor<?x8xi32>) -> tensor<?x768xf32> {
-      %y = attn.combine_rows %x, %w, %places : tensor<?x768xf32>, tensor<?x8xf32>, tensor<?x8xi32> -> tensor<?x768xf32>
+    func.func @sum(%x: tensor<?x768xf32>, %w: tensor<?x8xf32>, %indices: tensor<?x8xi32>) -> tensor<?x768xf32> {
+      %y = attn.combine_rows %x, %w, %indices : tensor<?x768xf32>, tensor<?x8xf32>, tensor<?x8xi32> -> tensor<?x768xf32>
       return %y : tensor<?x768xf32>
     }
     func.func @scale(%x: tensor<?x768xf32>, %w: tensor<?x1xf32>) -> tensor<?x768xf32> {
@@ -74,9 +74,9 @@ def Attn_CombineRowsOp : Attn_TensorOp<"combine_rows", [Attn_HasElementTypes<["g
     }
     ```
   }];
-  let arguments = (ins Attn_RankedTensor:$input, Attn_RankedTensor:$weights, Optional<RankedTensorOf<[I32]>>:$places);
+  let arguments = (ins Attn_RankedTensor:$input, Attn_RankedTensor:$weights, Optional<RankedTensorOf<[I32]>>:$indices);
   let results = (outs Attn_RankedTensor:$result);
-  let assemblyFormat = "$input `,` $weights (`,` $places^)? attr-dict `:` type($input) `,` type($weights) (`,` type($places)^)? `->` type($result)";
+  let assemblyFormat = "$input `,` $weights (`,` $indices^)? attr-dict `:` type($input) `,` type($weights) (`,` type($indices)^)? `->` type($result)";
   let hasVerifier = 1;
 }
 

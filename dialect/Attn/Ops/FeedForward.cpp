@@ -86,8 +86,7 @@ int64_t LinearOp::getMatrices() {
   if (!getGroups())
     return 1;
   RankedTensorType weight = getWeight().getType();
-  const int64_t columns =
-      getLayout() ? getLayout()->getColumns(weight) : weight.getDimSize(getTransposed() ? 0 : 1);
+  const int64_t columns = getLayout() ? getLayout()->getColumns(weight) : weight.getDimSize(getTransposed() ? 0 : 1);
   return ShapedType::isDynamic(columns) ? columns : columns / getResult().getType().getDimSize(1);
 }
 
@@ -250,7 +249,8 @@ std::optional<WeightUse> LinearOp::getWeightUse(OpOperand &operand) {
     return WeightUse{getTransposed() ? 1u : 0u, getResult(), getUnquantizedInput(), matrix};
   if (operand.get() == getGroups())
     return std::nullopt;
-  return WeightUse{std::nullopt, getResult(), {}, cast<RankedTensorType>(operand.get().getType()).getRank() == 1 ? matrix : 0};
+  return WeightUse{
+      std::nullopt, getResult(), {}, cast<RankedTensorType>(operand.get().getType()).getRank() == 1 ? matrix : 0};
 }
 
 ElementUse LinearOp::getElementUse(OpOperand &operand) {

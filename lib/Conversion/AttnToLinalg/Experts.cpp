@@ -42,7 +42,7 @@ struct Candidate {
   Value number, place;
 };
 
-/// What the loop over candidates asks of one.
+/// Functions of a candidate's index, which the loop over candidates calls.
 using NumberAt = llvm::function_ref<Value(ImplicitLocOpBuilder &, Value place)>;
 using IsAllowed = llvm::function_ref<Value(ImplicitLocOpBuilder &, Value place)>;
 
@@ -51,25 +51,24 @@ Value keyOf(ImplicitLocOpBuilder &b, Value x) {
   return choose(b, compare(b, CmpFPredicate::ORD, x, x), x, infinity(b, -1));
 }
 
-/// The largest of the candidates in [from, to) that come after `last`: those with smaller numbers, and those with the same
-/// one in later places.
+/// The largest of the candidates in [from, to) that come after `last`: those with smaller numbers, and those with the
+/// same one in later indices.
 Candidate nextLargest(ImplicitLocOpBuilder &b, Candidate last, Value from, Value to, NumberAt numberAt,
                       IsAllowed isAllowed) {
   Value none = index(b, -1);
-  SmallVector<Value> found = loop(
-      b, from, to, 1, ValueRange{infinity(b, -1), none},
-      [&](ImplicitLocOpBuilder &b, Value place, ValueRange best) -> SmallVector<Value> {
-        Value x = keyOf(b, numberAt(b, place));
-        Value isLater = either(b, compare(b, CmpFPredicate::OLT, x, last.number),
-                               both(b, compare(b, CmpFPredicate::OEQ, x, last.number),
-                                    compare(b, CmpIPredicate::sgt, place, last.place)));
-        Value isLarger =
-            either(b, compare(b, CmpIPredicate::eq, best[1], none), compare(b, CmpFPredicate::OGT, x, best[0]));
-        Value isBest = both(b, isLater, isLarger);
-        if (isAllowed)
-          isBest = both(b, isBest, isAllowed(b, place));
-        return {choose(b, isBest, x, best[0]), choose(b, isBest, place, best[1])};
-      });
+  SmallVector<Value> found = loop(b, from, to, 1, ValueRange{infinity(b, -1), none},
+                                  [&](ImplicitLocOpBuilder &b, Value place, ValueRange best) -> SmallVector<Value> {
+                                    Value x = keyOf(b, numberAt(b, place));
+                                    Value isLater = either(b, compare(b, CmpFPredicate::OLT, x, last.number),
+                                                           both(b, compare(b, CmpFPredicate::OEQ, x, last.number),
+                                                                compare(b, CmpIPredicate::sgt, place, last.place)));
+                                    Value isLarger = either(b, compare(b, CmpIPredicate::eq, best[1], none),
+                                                            compare(b, CmpFPredicate::OGT, x, best[0]));
+                                    Value isBest = both(b, isLater, isLarger);
+                                    if (isAllowed)
+                                      isBest = both(b, isBest, isAllowed(b, place));
+                                    return {choose(b, isBest, x, best[0]), choose(b, isBest, place, best[1])};
+                                  });
   return {found[0], found[1]};
 }
 
@@ -184,7 +183,9 @@ struct DecomposeRoute : OpRewritePattern<attn::RouteOp> {
     Candidate first = beforeAll(b);
     return loop(b, index(b, 0), end, 1, ValueRange{first.number, first.place},
                 [&](ImplicitLocOpBuilder &b, Value, ValueRange last) -> SmallVector<Value> {
-                  auto numberAt = [&](ImplicitLocOpBuilder &b, Value place) { return read(b, numbers, {token, place}); };
+                  auto numberAt = [&](ImplicitLocOpBuilder &b, Value place) {
+                    return read(b, numbers, {token, place});
+                  };
                   auto isKept = [&](ImplicitLocOpBuilder &b, Value place) {
                     Value group = arith::DivUIOp::create(b, place, index(b, groupSize(op)));
                     return compare(b, CmpIPredicate::ne, readIndex(b, kept, {token, group}), index(b, 0));
@@ -203,9 +204,9 @@ struct DecomposeRoute : OpRewritePattern<attn::RouteOp> {
     };
     Value weight = scoreOf(b, at(b, 1));
     if (op.getNormalized()) {
-      Value sum = loop(
-          b, index(b, 0), index(b, k), 1, number(b, 0),
-          [&](ImplicitLocOpBuilder &b, Value place, Value carried) { return add(b, carried, scoreOf(b, place)); });
+      Value sum =
+          loop(b, index(b, 0), index(b, k), 1, number(b, 0),
+               [&](ImplicitLocOpBuilder &b, Value place, Value carried) { return add(b, carried, scoreOf(b, place)); });
       weight = arith::DivFOp::create(b, weight, add(b, sum, number(b, 1e-20)));
     }
     if (op.getScale())
@@ -220,34 +221,32 @@ struct DecomposeGroupRows : OpRewritePattern<attn::GroupRowsOp> {
   LogicalResult matchAndRewrite(attn::GroupRowsOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     const int64_t k = op.getExperts().getType().getDimSize(1);
-    OpFoldResult tokens = extent(b, op.getExperts(), 0),
-                 pairs = affineOf(b, b.getAffineDimExpr(0) * k, {tokens});
+    OpFoldResult tokens = extent(b, op.getExperts(), 0), pairs = affineOf(b, b.getAffineDimExpr(0) * k, {tokens});
     Value number = asValue(b, pairs);
     auto pairAt = [&](ImplicitLocOpBuilder &b, Value pair) {
       return SmallVector<Value>{arith::DivUIOp::create(b, pair, index(b, k)),
                                 arith::RemUIOp::create(b, pair, index(b, k))};
     };
-    Value places =
-        forEach(b, {op.getExperts()}, emptyFor(b, op.getPlaces(), extents(b, op.getExperts())),
-                [&](ImplicitLocOpBuilder &b, ValueRange x) {
-                  Value own = add(b, arith::MulIOp::create(b, at(b, 0), index(b, k)), at(b, 1));
-                  Value expert = arith::IndexCastOp::create(b, b.getIndexType(), x[0]);
-                  return asI32(b, countPairs(b, number, [&](ImplicitLocOpBuilder &b, Value pair) {
-                                 Value other = readIndex(b, op.getExperts(), pairAt(b, pair));
-                                 return either(b, compare(b, CmpIPredicate::slt, other, expert),
-                                               both(b, compare(b, CmpIPredicate::eq, other, expert),
-                                                    compare(b, CmpIPredicate::slt, pair, own)));
-                               }));
-                });
+    Value indices = forEach(b, {op.getExperts()}, emptyFor(b, op.getIndices(), extents(b, op.getExperts())),
+                            [&](ImplicitLocOpBuilder &b, ValueRange x) {
+                              Value own = add(b, arith::MulIOp::create(b, at(b, 0), index(b, k)), at(b, 1));
+                              Value expert = arith::IndexCastOp::create(b, b.getIndexType(), x[0]);
+                              return asI32(b, countPairs(b, number, [&](ImplicitLocOpBuilder &b, Value pair) {
+                                             Value other = readIndex(b, op.getExperts(), pairAt(b, pair));
+                                             return either(b, compare(b, CmpIPredicate::slt, other, expert),
+                                                           both(b, compare(b, CmpIPredicate::eq, other, expert),
+                                                                compare(b, CmpIPredicate::slt, pair, own)));
+                                           }));
+                            });
     Value rows = forEach(b, {}, emptyFor(b, op.getRows(), {pairs}), [&](ImplicitLocOpBuilder &b, ValueRange) {
       Value own = at(b, 0);
       Value token = loop(b, index(b, 0), number, 1, index(b, 0), [&](ImplicitLocOpBuilder &b, Value pair, Value found) {
         SmallVector<Value> place = pairAt(b, pair);
-        return choose(b, compare(b, CmpIPredicate::eq, readIndex(b, places, place), own), place[0], found);
+        return choose(b, compare(b, CmpIPredicate::eq, readIndex(b, indices, place), own), place[0], found);
       });
       return asI32(b, token);
     });
-    rewriter.replaceOp(op, {rows, places, emitGroups(b, op, number, pairAt)});
+    rewriter.replaceOp(op, {rows, indices, emitGroups(b, op, number, pairAt)});
     return success();
   }
 
@@ -262,26 +261,27 @@ struct DecomposeGroupRows : OpRewritePattern<attn::GroupRowsOp> {
   static Value emitGroups(ImplicitLocOpBuilder &b, attn::GroupRowsOp op, Value number,
                           llvm::function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, Value pair)> pairAt) {
     const int64_t all = op.getGroups().getType().getDimSize(0) - 1;
-    Value counts = forEach(b, {}, emptyOf(b, {b.getIndexAttr(all)}, b.getI32Type()),
-                           [&](ImplicitLocOpBuilder &b, ValueRange) {
-                             Value own = at(b, 0);
-                             return asI32(b, countPairs(b, number, [&](ImplicitLocOpBuilder &b, Value pair) {
-                                            Value other = readIndex(b, op.getExperts(), pairAt(b, pair));
-                                            return compare(b, CmpIPredicate::eq, other, own);
-                                          }));
-                           });
+    Value counts =
+        forEach(b, {}, emptyOf(b, {b.getIndexAttr(all)}, b.getI32Type()), [&](ImplicitLocOpBuilder &b, ValueRange) {
+          Value own = at(b, 0);
+          return asI32(b, countPairs(b, number, [&](ImplicitLocOpBuilder &b, Value pair) {
+                         Value other = readIndex(b, op.getExperts(), pairAt(b, pair));
+                         return compare(b, CmpIPredicate::eq, other, own);
+                       }));
+        });
     SmallVector<OpFoldResult> shape{b.getIndexAttr(all + 1), b.getIndexAttr(2)};
     return forEach(b, {}, emptyFor(b, op.getGroups(), shape), [&](ImplicitLocOpBuilder &b, ValueRange) {
       Value group = at(b, 0), column = at(b, 1), zero = index(b, 0);
       // Groups and pairs of the experts before, and the group's first pair and expert once it is found.
-      SmallVector<Value> found = loop(
-          b, zero, index(b, all), 1, ValueRange{zero, zero, number, zero},
-          [&](ImplicitLocOpBuilder &b, Value expert, ValueRange carried) -> SmallVector<Value> {
-            Value count = readIndex(b, counts, expert), isGroup = compare(b, CmpIPredicate::ne, count, index(b, 0));
-            Value isOwn = both(b, isGroup, compare(b, CmpIPredicate::eq, carried[0], group));
-            return {choose(b, isGroup, add(b, carried[0], index(b, 1)), carried[0]), add(b, carried[1], count),
-                    choose(b, isOwn, carried[1], carried[2]), choose(b, isOwn, expert, carried[3])};
-          });
+      SmallVector<Value> found =
+          loop(b, zero, index(b, all), 1, ValueRange{zero, zero, number, zero},
+               [&](ImplicitLocOpBuilder &b, Value expert, ValueRange carried) -> SmallVector<Value> {
+                 Value count = readIndex(b, counts, expert),
+                       isGroup = compare(b, CmpIPredicate::ne, count, index(b, 0));
+                 Value isOwn = both(b, isGroup, compare(b, CmpIPredicate::eq, carried[0], group));
+                 return {choose(b, isGroup, add(b, carried[0], index(b, 1)), carried[0]), add(b, carried[1], count),
+                         choose(b, isOwn, carried[1], carried[2]), choose(b, isOwn, expert, carried[3])};
+               });
       return asI32(b, choose(b, compare(b, CmpIPredicate::eq, column, zero), found[2], found[3]));
     });
   }

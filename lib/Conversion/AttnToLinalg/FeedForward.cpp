@@ -82,14 +82,14 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
     return forEach(b, {}, emptyOf(b, {extent(b, op.getInput(), 0)}, b.getI32Type()),
                    [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
                      Value row = at(b, 0), zero = index(b, 0);
-                     Value matrix = loop(
-                         b, zero, index(b, groups), 1, zero,
-                         [&](ImplicitLocOpBuilder &b, Value group, Value carried) -> Value {
-                           Value begin = readIndex(b, op.getGroups(), {group, index(b, 0)});
-                           Value isReached = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, begin, row);
-                           Value own = readIndex(b, op.getGroups(), {group, index(b, 1)});
-                           return arith::SelectOp::create(b, isReached, own, carried);
-                         });
+                     Value matrix = loop(b, zero, index(b, groups), 1, zero,
+                                         [&](ImplicitLocOpBuilder &b, Value group, Value carried) -> Value {
+                                           Value begin = readIndex(b, op.getGroups(), {group, index(b, 0)});
+                                           Value isReached =
+                                               arith::CmpIOp::create(b, arith::CmpIPredicate::sle, begin, row);
+                                           Value own = readIndex(b, op.getGroups(), {group, index(b, 1)});
+                                           return arith::SelectOp::create(b, isReached, own, carried);
+                                         });
                      Value first = arith::MulIOp::create(b, matrix, index(b, columns));
                      return arith::IndexCastOp::create(b, b.getI32Type(), first);
                    });

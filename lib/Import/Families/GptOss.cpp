@@ -1,7 +1,7 @@
 //===- GptOss.cpp - The gpt_oss family --------------------------------------===//
 //
-// OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card": layers with and without a window in
-// turn, sinks of attention, and experts with biases whose gates are limited.
+// OpenAI 2025, "gpt-oss-120b & gpt-oss-20b Model Card": alternating layers with and without
+// a window, sinks of attention, and experts with biases whose gates are limited.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ExpertsConfig.h"

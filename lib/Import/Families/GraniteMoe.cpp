@@ -26,12 +26,9 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   DecoderSpec spec = readDecoder(source, {.architecture = "GraniteMoe", .inner = 11008});
   setGraniteParts(source, spec);
   readRotary(source, spec);
-  ExpertsSpec experts = readExperts(source, spec,
-                                    {.number = "num_local_experts",
-                                     .inner = "intermediate_size",
-                                     .ofAll = 8,
-                                     .ofToken = 2,
-                                     .width = 11008});
+  ExpertsSpec experts = readExperts(
+      source, spec,
+      {.number = "num_local_experts", .inner = "intermediate_size", .ofAll = 8, .ofToken = 2, .width = 11008});
   experts.isNormalized = true; // the same as the softmax of the chosen
   experts.stacking = Stacking::Rows;
   experts.router = "block_sparse_moe.router.layer";
@@ -44,7 +41,7 @@ static DecoderSpec readSpec(const DecoderSource &source) {
 }
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importGraniteMoe(mlir::MLIRContext &context,
-                                                                huggingface::ModelDescription &model,
-                                                                const ImportOptions &options) {
+                                                                        huggingface::ModelDescription &model,
+                                                                        const ImportOptions &options) {
   return importDecoder(context, model, options, family, readSpec);
 }

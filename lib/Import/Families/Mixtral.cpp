@@ -27,12 +27,9 @@ static DecoderSpec readSpec(const DecoderSource &source) {
       source, {.architecture = "Mixtral", .positions = 131072, .inner = 14336, .kvHeads = 8, .epsilon = 1e-5});
   readRotary(source, spec, {.usualTheta = 1e6});
   readWindowOfAll(source, spec, std::nullopt);
-  ExpertsSpec experts = readExperts(source, spec,
-                                    {.number = "num_local_experts",
-                                     .inner = "intermediate_size",
-                                     .ofAll = 8,
-                                     .ofToken = 2,
-                                     .width = 14336});
+  ExpertsSpec experts = readExperts(
+      source, spec,
+      {.number = "num_local_experts", .inner = "intermediate_size", .ofAll = 8, .ofToken = 2, .width = 14336});
   experts.isNormalized = true;
   if (experts.stacking == Stacking::None) {
     experts.router = "block_sparse_moe.gate";
@@ -46,7 +43,7 @@ static DecoderSpec readSpec(const DecoderSource &source) {
 }
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importMixtral(mlir::MLIRContext &context,
-                                                                huggingface::ModelDescription &model,
-                                                                const ImportOptions &options) {
+                                                                     huggingface::ModelDescription &model,
+                                                                     const ImportOptions &options) {
   return importDecoder(context, model, options, family, readSpec);
 }

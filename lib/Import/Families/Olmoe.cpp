@@ -42,8 +42,7 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importOlmoe(mlir::MLIRContext &context,
-                                                                huggingface::ModelDescription &model,
-                                                                const ImportOptions &options) {
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importing::importOlmoe(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
   return importDecoder(context, model, options, family, readSpec);
 }

@@ -49,7 +49,7 @@ static DecoderSpec readSpec(const DecoderSource &source) {
 }
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importQwen2Moe(mlir::MLIRContext &context,
-                                                                huggingface::ModelDescription &model,
-                                                                const ImportOptions &options) {
+                                                                      huggingface::ModelDescription &model,
+                                                                      const ImportOptions &options) {
   return importDecoder(context, model, options, family, readSpec);
 }

@@ -33,15 +33,15 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   spec.attention.norm = QueryKeyNormSpec{.norm = spec.norm};
   readRotary(source, spec);
   readWindowByLayer(source, spec);
-  spec.experts =
-      readExperts(source, spec, {.number = {"num_experts", "num_local_experts"}, .ofAll = 128, .ofToken = 8, .width = 768});
+  spec.experts = readExperts(
+      source, spec, {.number = {"num_experts", "num_local_experts"}, .ofAll = 128, .ofToken = 8, .width = 768});
   spec.experts->isNormalized = source.config.getBool("norm_topk_prob", false);
   readSparseLayers(source, spec);
   return spec;
 }
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importQwen3Moe(mlir::MLIRContext &context,
-                                                                huggingface::ModelDescription &model,
-                                                                const ImportOptions &options) {
+                                                                      huggingface::ModelDescription &model,
+                                                                      const ImportOptions &options) {
   return importDecoder(context, model, options, family, readSpec);
 }

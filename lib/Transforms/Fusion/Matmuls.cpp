@@ -272,8 +272,9 @@ private:
     const int64_t columns = cast<RankedTensorType>(weight.getType()).getDimSize(1);
     auto type = RankedTensorType::get({first.getResult().getType().getDimSize(0), columns},
                                       first.getResult().getType().getElementType());
-    auto matmul = attn::LinearOp::create(b, loc, type, first.getInput(), weight, extras,
-                                         /*groups=*/Value(), /*transposed=*/false, /*layout=*/attn::WeightLayoutInterface());
+    auto matmul =
+        attn::LinearOp::create(b, loc, type, first.getInput(), weight, extras,
+                               /*groups=*/Value(), /*transposed=*/false, /*layout=*/attn::WeightLayoutInterface());
     if (!extras.empty())
       matmul.getEpilogue().takeBody(first.getEpilogue());
     SmallVector<Type> types;

@@ -57,11 +57,11 @@ func.func @group_rows(%e: tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, t
 // -----
 
 // CHECK-LABEL: @combine_rows
-// CHECK-SAME: %[[X:.*]]: tensor<?x40xf32>, %[[W:.*]]: tensor<?x3xf32>, %[[PLACES:.*]]: tensor<?x3xi32>
+// CHECK-SAME: %[[X:.*]]: tensor<?x40xf32>, %[[W:.*]]: tensor<?x3xf32>, %[[INDICES:.*]]: tensor<?x3xi32>
 func.func @combine_rows(%x: tensor<?x40xf32>, %w: tensor<?x3xf32>, %p: tensor<?x3xi32>) -> tensor<?x40xf32> {
   // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]
   // CHECK: scf.for
-  // CHECK: tensor.extract %[[PLACES]]
+  // CHECK: tensor.extract %[[INDICES]]
   // CHECK: tensor.extract %[[W]]
   // CHECK: tensor.extract %[[X]]
   %y = attn.combine_rows %x, %w, %p : tensor<?x40xf32>, tensor<?x3xf32>, tensor<?x3xi32> -> tensor<?x40xf32>

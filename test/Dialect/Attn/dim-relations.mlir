@@ -335,10 +335,10 @@ func.func @recurrence(%x: tensor<?x128xf32>, %begin: tensor<?xi32>, %state: tens
 func.func @experts(%logits: tensor<?x8xf32>, %x: tensor<?x32xf32>, %w: tensor<32x512xf32>) -> (index, index, index, index) {
   %c0 = arith.constant 0 : index
   %weights, %experts = attn.route softmax %logits of 8 : tensor<?x8xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
-  %rows, %places, %groups = attn.group_rows %experts : tensor<?x2xi32> -> tensor<?xi32>, tensor<?x2xi32>, tensor<9x2xi32>
+  %rows, %indices, %groups = attn.group_rows %experts : tensor<?x2xi32> -> tensor<?xi32>, tensor<?x2xi32>, tensor<9x2xi32>
   %of = attn.select_rows %x, %rows : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
   %y = attn.linear %of, %w groups %groups : tensor<?x32xf32>, tensor<32x512xf32> groups tensor<9x2xi32> -> tensor<?x64xf32>
-  %sum = attn.combine_rows %y, %weights, %places : tensor<?x64xf32>, tensor<?x2xf32>, tensor<?x2xi32> -> tensor<?x64xf32>
+  %sum = attn.combine_rows %y, %weights, %indices : tensor<?x64xf32>, tensor<?x2xf32>, tensor<?x2xi32> -> tensor<?x64xf32>
   %clipped = attn.clip %sum within 2.0 : tensor<?x64xf32>
   // CHECK-DAG: %[[T:.*]] = tensor.dim %[[LOGITS]], %c0
   // CHECK-DAG: %[[P:.*]] = arith.muli %[[T]], %c2

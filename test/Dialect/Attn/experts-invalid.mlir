@@ -80,8 +80,8 @@ func.func @scale(%x: tensor<?x8xf32>) {
 
 // -----
 
-func.func @places(%experts: tensor<?x8xi32>) {
-  // expected-error@+1 {{'attn.group_rows' op needs experts and places [tokens, k], found 'tensor<?x8xi32>' and 'tensor<?x7xi32>'}}
+func.func @indices(%experts: tensor<?x8xi32>) {
+  // expected-error@+1 {{'attn.group_rows' op needs experts and indices [tokens, k], found 'tensor<?x8xi32>' and 'tensor<?x7xi32>'}}
   %0:3 = attn.group_rows %experts : tensor<?x8xi32> -> tensor<?xi32>, tensor<?x7xi32>, tensor<129x2xi32>
   return
 }
@@ -104,25 +104,25 @@ func.func @number(%experts: tensor<?x8xi32>) {
 
 // -----
 
-func.func @columns(%x: tensor<?x40xf32>, %w: tensor<?x8xf32>, %places: tensor<?x8xi32>) {
+func.func @columns(%x: tensor<?x40xf32>, %w: tensor<?x8xf32>, %indices: tensor<?x8xi32>) {
   // expected-error@+1 {{'attn.combine_rows' op needs an input [pairs, n] and a result [tokens, n], found 'tensor<?x40xf32>' and 'tensor<?x41xf32>'}}
-  %0 = attn.combine_rows %x, %w, %places : tensor<?x40xf32>, tensor<?x8xf32>, tensor<?x8xi32> -> tensor<?x41xf32>
+  %0 = attn.combine_rows %x, %w, %indices : tensor<?x40xf32>, tensor<?x8xf32>, tensor<?x8xi32> -> tensor<?x41xf32>
   return
 }
 
 // -----
 
-func.func @weights(%x: tensor<?x40xf32>, %w: tensor<3x8xf32>, %places: tensor<3x8xi32>) {
+func.func @weights(%x: tensor<?x40xf32>, %w: tensor<3x8xf32>, %indices: tensor<3x8xi32>) {
   // expected-error@+1 {{'attn.combine_rows' op needs weights [tokens, k] for the result 'tensor<?x40xf32>', found 'tensor<3x8xf32>'}}
-  %0 = attn.combine_rows %x, %w, %places : tensor<?x40xf32>, tensor<3x8xf32>, tensor<3x8xi32> -> tensor<?x40xf32>
+  %0 = attn.combine_rows %x, %w, %indices : tensor<?x40xf32>, tensor<3x8xf32>, tensor<3x8xi32> -> tensor<?x40xf32>
   return
 }
 
 // -----
 
-func.func @place(%x: tensor<?x40xf32>, %w: tensor<?x8xf32>, %places: tensor<?x7xi32>) {
+func.func @place(%x: tensor<?x40xf32>, %w: tensor<?x8xf32>, %indices: tensor<?x7xi32>) {
   // expected-error@+1 {{'attn.combine_rows' op needs the place of a row for each of the weights 'tensor<?x8xf32>', found 'tensor<?x7xi32>'}}
-  %0 = attn.combine_rows %x, %w, %places : tensor<?x40xf32>, tensor<?x8xf32>, tensor<?x7xi32> -> tensor<?x40xf32>
+  %0 = attn.combine_rows %x, %w, %indices : tensor<?x40xf32>, tensor<?x8xf32>, tensor<?x7xi32> -> tensor<?x40xf32>
   return
 }
 

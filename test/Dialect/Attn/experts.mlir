@@ -28,17 +28,17 @@ func.func @linear(%x: tensor<?x64xf32>, %w: tensor<64x160xf32>, %rows: tensor<16
   // CHECK: attn.linear %{{.*}}, %{{.*}}, (%{{.*}}, %{{.*}}) groups %{{.*}} transposed : tensor<?x64xf32>, tensor<160x64xf32>, (tensor<160xf32>, tensor<?x40xf32>) groups tensor<5x2xi32> -> tensor<?x40xf32> {
   %1 = attn.linear %x, %rows, (%bias, %y) groups %groups transposed : tensor<?x64xf32>, tensor<160x64xf32>, (tensor<160xf32>, tensor<?x40xf32>) groups tensor<5x2xi32> -> tensor<?x40xf32> {
   ^bb0(%sum: f32, %b: f32, %r: f32):
-    %0 = arith.addf %sum, %b : f32
-    %2 = arith.addf %0, %r : f32
-    attn.yield %2 : f32
+    %biased = arith.addf %sum, %b : f32
+    %all = arith.addf %biased, %r : f32
+    attn.yield %all : f32
   }
   return %1 : tensor<?x40xf32>
 }
 
 // CHECK-LABEL: @combine_rows
-func.func @combine_rows(%x: tensor<?x40xf32>, %w: tensor<?x8xf32>, %places: tensor<?x8xi32>, %one: tensor<?x1xf32>) -> tensor<?x40xf32> {
+func.func @combine_rows(%x: tensor<?x40xf32>, %w: tensor<?x8xf32>, %indices: tensor<?x8xi32>, %one: tensor<?x1xf32>) -> tensor<?x40xf32> {
   // CHECK: attn.combine_rows %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x40xf32>, tensor<?x8xf32>, tensor<?x8xi32> -> tensor<?x40xf32>
-  %0 = attn.combine_rows %x, %w, %places : tensor<?x40xf32>, tensor<?x8xf32>, tensor<?x8xi32> -> tensor<?x40xf32>
+  %0 = attn.combine_rows %x, %w, %indices : tensor<?x40xf32>, tensor<?x8xf32>, tensor<?x8xi32> -> tensor<?x40xf32>
   // CHECK: attn.combine_rows %{{.*}}, %{{.*}} : tensor<?x40xf32>, tensor<?x1xf32> -> tensor<?x40xf32>
   %1 = attn.combine_rows %0, %one : tensor<?x40xf32>, tensor<?x1xf32> -> tensor<?x40xf32>
   return %1 : tensor<?x40xf32>

@@ -61,3 +61,7 @@ func.func @rounded(%x: tensor<?x7xf32> {attn.name = "x"}, %w: tensor<7x5xbf16> {
   %4 = arith.addf %3, %3 : tensor<?x5xf16>
   return %1, %2, %4 : tensor<?x7xf32>, tensor<?x5xbf16>, tensor<?x5xf16>
 }
+func.func @clip(%x: tensor<?x5xf32> {attn.name = "x"}) -> tensor<?x5xf32> {
+  %0 = attn.clip %x within 0.75 : tensor<?x5xf32>
+  return %0 : tensor<?x5xf32>
+}

@@ -414,8 +414,9 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts, const LogicalTy
     linear.setTransposed(false);
     // An entry's output has exact strides: the matmul stores its last panel narrow, but reads a residual by whole
     // panels.
-    const bool readsRows = linear.getGroups() || llvm::any_of(linear.getExtras().getTypes(),
-                                        [](Type type) { return cast<RankedTensorType>(type).getRank() != 1; });
+    const bool readsRows = linear.getGroups() || llvm::any_of(linear.getExtras().getTypes(), [](Type type) {
+                             return cast<RankedTensorType>(type).getRank() != 1;
+                           });
     if (readsRows || linear->use_empty() || !llvm::all_of(linear->getUsers(), llvm::IsaPred<func::ReturnOp>))
       linear.getResult().setType(withLast(linear.getResult().getType(), columnsOf(linear)));
     return success();

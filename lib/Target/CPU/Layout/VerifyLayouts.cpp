@@ -100,8 +100,8 @@ LogicalResult verifyLinear(attn::LinearOp op) {
   for (Operation *user : op->getUsers())
     if (isa<attn::AttnDialect, attn_cpu::AttnCPUDialect>(user->getDialect()))
       return op.emitOpError() << "has an epilogue that is not zero where its operands are, in " << own
-                              << " columns of which " << packed.getShape()[1] / op.getMatrices() << " count, and '" << user->getName()
-                              << "' reads it: the laid-out stage promises that padding is zero";
+                              << " columns of which " << packed.getShape()[1] / op.getMatrices() << " count, and '"
+                              << user->getName() << "' reads it: the laid-out stage promises that padding is zero";
   return success();
 }
 

@@ -76,8 +76,6 @@ StringRef notLegalBecause(attn::LinearOp op) {
   RankedTensorType result = root.getResult().getType();
   if (result.isDynamicDim(1) || result.getDimSize(1) % kPanel != 0)
     return "its columns do not fill whole packed panels";
-  if (op.getMatrices() != root.getMatrices())
-    return "the two matmuls have different numbers of matrices";
   if (llvm::any_of(op.getExtras(), [](Value extra) { return cast<RankedTensorType>(extra.getType()).getRank() != 1; }))
     return "its epilogue reads more than vectors";
   for (Value extra : root.getExtras())

@@ -137,7 +137,8 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
   if (!isBlocked)
     return success();
   if (op.getGroups())
-    return op.emitOpError("has a schedule with 'depth', but rows that have a matrix of several each are not taken in k blocks");
+    return op.emitOpError(
+        "has a schedule with 'depth', but rows that have a matrix of several each are not taken in k blocks");
   if (!op.getLayout() || quantizedPanels(op.getLayout(), op.getWeight()))
     return op.emitOpError("has a schedule with 'depth', but only packed panels of floats are taken in k blocks");
   const int64_t k = depthOf(op), depth = *schedule.depth;

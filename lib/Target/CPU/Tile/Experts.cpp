@@ -26,7 +26,7 @@ struct TileGroupRows : OpRewritePattern<attn::GroupRowsOp> {
     OpFoldResult tokens = extent(b, op.getExperts(), 0), pairs = affineOf(b, b.getAffineDimExpr(0) * k, {tokens});
     auto [firsts, groups] = emitGroups(b, op, emitCounts(b, op, tokens), asValue(b, pairs));
     SmallVector<Value> init{firsts, empty(b, op.getRows().getType(), {pairs}),
-                            empty(b, op.getPlaces().getType(), {tokens, b.getIndexAttr(k)})};
+                            empty(b, op.getIndices().getType(), {tokens, b.getIndexAttr(k)})};
     SmallVector<Value> placed =
         overPairs(b, op, tokens, init, [](ImplicitLocOpBuilder &b, const Pair &pair, ValueRange carried) {
           Value place = readIndex(b, carried[0], pair.expert);
@@ -60,9 +60,10 @@ struct TileGroupRows : OpRewritePattern<attn::GroupRowsOp> {
   /// The number of pairs of each expert.
   static Value emitCounts(ImplicitLocOpBuilder &b, attn::GroupRowsOp op, OpFoldResult tokens) {
     Value zero = index(b, 0), counts = tensor::EmptyOp::create(b, ArrayRef<int64_t>{expertsOf(op)}, b.getI32Type());
-    counts = loop(b, zero, index(b, expertsOf(op)), 1, counts, [&](ImplicitLocOpBuilder &b, Value expert, Value carried) {
-      return writeIndex(b, zero, carried, expert);
-    });
+    counts =
+        loop(b, zero, index(b, expertsOf(op)), 1, counts, [&](ImplicitLocOpBuilder &b, Value expert, Value carried) {
+          return writeIndex(b, zero, carried, expert);
+        });
     return overPairs(b, op, tokens, counts, [](ImplicitLocOpBuilder &b, const Pair &pair, ValueRange carried) {
       Value count = plus(b, readIndex(b, carried[0], pair.expert), index(b, 1));
       return SmallVector<Value>{writeIndex(b, count, carried[0], pair.expert)};
@@ -77,22 +78,21 @@ struct TileGroupRows : OpRewritePattern<attn::GroupRowsOp> {
     };
     Value init = empty(b, op.getGroups().getType(), {b.getIndexAttr(expertsOf(op) + 1), b.getIndexAttr(2)});
     // An expert without pairs writes its group where the next one overwrites it.
-    SmallVector<Value> all = loop(
-        b, zero, index(b, expertsOf(op)), 1, ValueRange{counts, init, zero, zero},
-        [&](ImplicitLocOpBuilder &b, Value expert, ValueRange carried) {
-          Value first = carried[2], group = carried[3], count = readIndex(b, carried[0], expert);
-          Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, zero);
-          return SmallVector<Value>{
-              writeIndex(b, first, carried[0], expert),
-              withGroup(b, carried[1], group, first, expert),
-              plus(b, first, count),
-              arith::SelectOp::create(b, isEmpty, group, plus(b, group, one)),
-          };
-        });
-    Value groups = loop(b, all[3], index(b, expertsOf(op) + 1), 1, all[1],
-                        [&](ImplicitLocOpBuilder &b, Value group, Value carried) {
-                          return withGroup(b, carried, group, pairs, zero);
-                        });
+    SmallVector<Value> all = loop(b, zero, index(b, expertsOf(op)), 1, ValueRange{counts, init, zero, zero},
+                                  [&](ImplicitLocOpBuilder &b, Value expert, ValueRange carried) {
+                                    Value first = carried[2], group = carried[3],
+                                          count = readIndex(b, carried[0], expert);
+                                    Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, zero);
+                                    return SmallVector<Value>{
+                                        writeIndex(b, first, carried[0], expert),
+                                        withGroup(b, carried[1], group, first, expert),
+                                        plus(b, first, count),
+                                        arith::SelectOp::create(b, isEmpty, group, plus(b, group, one)),
+                                    };
+                                  });
+    Value groups = loop(
+        b, all[3], index(b, expertsOf(op) + 1), 1, all[1],
+        [&](ImplicitLocOpBuilder &b, Value group, Value carried) { return withGroup(b, carried, group, pairs, zero); });
     return {all[0], groups};
   }
 };
@@ -109,17 +109,17 @@ struct TileCombineRows : OpRewritePattern<attn::CombineRowsOp> {
     Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(panel));
     Value k = index(b, op.getWeights().getType().getDimSize(1));
     Value dest = destination(b, op.getResult(), {extent(b, op.getWeights(), 0), b.getIndexAttr(type.getDimSize(1))});
-    rewriter.replaceOp(op, rowGrid(b, dest, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-                         return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
-                           return loop(b, index(b, 0), k, 1, zeros,
-                                       [&](ImplicitLocOpBuilder &b, Value j, Value sum) -> Value {
-                                         Value place = placeOf(b, op, row, j);
-                                         Value x = readPanel(b, op.getInput(), {place, column});
-                                         Value weight = splat(b, weightOf(b, op, {row, j}));
-                                         return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, weight, x));
-                                       });
-                         });
-                       }));
+    rewriter.replaceOp(
+        op, rowGrid(b, dest, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
+          return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
+            return loop(b, index(b, 0), k, 1, zeros, [&](ImplicitLocOpBuilder &b, Value j, Value sum) -> Value {
+              Value place = placeOf(b, op, row, j);
+              Value x = readPanel(b, op.getInput(), {place, column});
+              Value weight = splat(b, weightOf(b, op, {row, j}));
+              return arith::AddFOp::create(b, sum, arith::MulFOp::create(b, weight, x));
+            });
+          });
+        }));
     return success();
   }
 

@@ -85,19 +85,6 @@ func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> (tensor<?x64xf32
 
 // -----
 
-func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x128xf32>, %v: tensor<64x192xf32>, %groups: tensor<3x2xi32>) -> tensor<?x64xf32> {
-  // expected-error@+1 {{which is not legal, since the two matmuls have different numbers of matrices}}
-  %up = attn.linear %x, %w groups %groups {attn_cpu.fused_into = #attn_cpu.root<consumer>} : tensor<?x64xf32>, tensor<64x128xf32> groups tensor<3x2xi32> -> tensor<?x64xf32>
-  %y = attn.linear %x, %v, (%up) groups %groups : tensor<?x64xf32>, tensor<64x192xf32>, (tensor<?x64xf32>) groups tensor<3x2xi32> -> tensor<?x64xf32> {
-  ^bb0(%sum: f32, %other: f32):
-    %0 = arith.mulf %sum, %other : f32
-    attn.yield %0 : f32
-  }
-  return %y : tensor<?x64xf32>
-}
-
-// -----
-
 func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x128xf32>, %groups: tensor<3x2xi32>, %others: tensor<3x2xi32>) -> tensor<?x64xf32> {
   // expected-error@+1 {{which is not legal, since the two matmuls read different activations}}
   %up = attn.linear %x, %w groups %others {attn_cpu.fused_into = #attn_cpu.root<consumer>} : tensor<?x64xf32>, tensor<64x128xf32> groups tensor<3x2xi32> -> tensor<?x64xf32>

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-// A counting sort: numbers of pairs, groups, places.
+// A counting sort: numbers of pairs, groups, indices.
 // CHECK-LABEL: @group_rows
 func.func @group_rows(%e: tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, tensor<5x2xi32>) {
   // CHECK-NOT: scf.forall
@@ -14,12 +14,12 @@ func.func @group_rows(%e: tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, t
 // -----
 
 // CHECK-LABEL: @combine_rows
-// CHECK-SAME: %[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<?x3xf32>, %[[PLACES:.*]]: tensor<?x3xi32>
+// CHECK-SAME: %[[X:.*]]: tensor<?x64xf32>, %[[W:.*]]: tensor<?x3xf32>, %[[INDICES:.*]]: tensor<?x3xi32>
 func.func @combine_rows(%x: tensor<?x64xf32>, %w: tensor<?x3xf32>, %p: tensor<?x3xi32>) -> tensor<?x64xf32> {
   // CHECK: scf.forall
   // CHECK: scf.for
   // CHECK: scf.for
-  // CHECK: tensor.extract %[[PLACES]]
+  // CHECK: tensor.extract %[[INDICES]]
   // CHECK: vector.transfer_read %[[X]]{{.*}} vector<32xf32>
   // CHECK: tensor.extract %[[W]]
   %y = attn.combine_rows %x, %w, %p : tensor<?x64xf32>, tensor<?x3xf32>, tensor<?x3xi32> -> tensor<?x64xf32>
@@ -28,9 +28,10 @@ func.func @combine_rows(%x: tensor<?x64xf32>, %w: tensor<?x3xf32>, %p: tensor<?x
 
 // -----
 
+// Columns that fill no panels: the neutral decomposition.
 // CHECK-LABEL: @columns
 func.func @columns(%x: tensor<?x40xf32>, %w: tensor<?x3xf32>) -> tensor<?x40xf32> {
-  // CHECK: attn.combine_rows
+  // CHECK: linalg.generic
   %y = attn.combine_rows %x, %w : tensor<?x40xf32>, tensor<?x3xf32> -> tensor<?x40xf32>
   return %y : tensor<?x40xf32>
 }
