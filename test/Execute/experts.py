@@ -317,6 +317,12 @@ layer = scratch / "layer.mlir"
 layer.write_text('module attributes {attn.model = {family = "test", task = "feature-extraction", layers = 1 : i64}} {\nattn.dim @tokens min 0 max 1024\n' + "".join(map(declare, SHAPES)) + LAYER + "}\n")
 
 
+def is_sure(x, weights):
+    """Whether no other expert's score is near the last chosen one's: rounded numbers choose the same experts."""
+    scores = -np.sort(-routed(x.astype(np.float64) @ weights["router"].T.astype(np.float64), None, "softmax", EXPERTS, EXPERTS, None, False, None)[0], 1)
+    return scores[:, CHOSEN - 1] > 1.1 * scores[:, CHOSEN]
+
+
 def reference(text, x):
     np.save(scratch / "x.npy", x)
     subprocess.run([tools.reference, str(text), "--entry=layer", "--precision=f64", f"--weights={scratch / 'weights'}", f"--input=x={scratch / 'x.npy'}", f"--output=y={scratch / 'y.npy'}"], check=True)
@@ -343,7 +349,9 @@ for mode, how, flags, cpu, tolerance in MODES if kernels.takes_panels(tools) els
             assert np.isnan(guard).all(), f"{mode}: wrote beyond its output"
             if first is None:
                 first = found
-                checks.near(f"{mode}: {rows} tokens", found, expected, tolerance)
+                counts = is_sure(x, weights) if mode == "bf16" else np.full(rows, True)
+                assert counts.sum() * 2 > rows or rows < 100, f"{mode}: few tokens whose experts are sure"
+                checks.near(f"{mode}: {rows} tokens", found[counts], expected[counts], tolerance)
             else:
                 checks.equal(f"{mode}: {rows} tokens with {workers} workers", found, first)
 if not checks.failed:
