@@ -10,17 +10,6 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "is_decoder", // as every model of the family is
-            "output_router_logits",
-            "router_aux_loss_coef",
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq"},
-};
-
 static DecoderSpec readSpec(const DecoderSource &source) {
   DecoderSpec spec = readDecoder(source, {.architecture = "Qwen3Moe",
                                           .width = 2048,
@@ -43,5 +32,5 @@ static DecoderSpec readSpec(const DecoderSource &source) {
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importQwen3Moe(mlir::MLIRContext &context,
                                                                       huggingface::ModelDescription &model,
                                                                       const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
+  return importDecoder(context, model, options, expertsFamily(), readSpec);
 }
