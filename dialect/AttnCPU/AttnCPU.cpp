@@ -253,11 +253,14 @@ void VnniMatmulOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<Memory
 
 LogicalResult CastRowsOp::verify() {
   RankedTensorType input = getInput().getType(), result = getResult().getType();
-  if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0) ||
-      input.isDynamicDim(1) || result.isDynamicDim(1) || result.getDimSize(1) < input.getDimSize(1))
+  const bool areRows = input.getRank() == result.getRank() && input.getRank() >= 2 && input.getRank() <= 3 &&
+                       input.getShape().drop_back() == result.getShape().drop_back();
+  if (!areRows || ShapedType::isDynamic(input.getShape().back()) || ShapedType::isDynamic(result.getShape().back()) ||
+      result.getShape().back() < input.getShape().back())
     return emitOpError()
-           << "needs an input [m, k] and a result [m, n] with static k and n, where n is at least k, found " << input
-           << " and " << result;
+           << "needs an input [m, k] and a result [m, n], or heads [m, h, k] and [m, h, n], with static k and n, where n "
+              "is at least k, found "
+           << input << " and " << result;
   return success();
 }
 

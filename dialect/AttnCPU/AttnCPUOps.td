@@ -193,8 +193,8 @@ def AttnCPU_QuantizedMatmulOp : AttnCPU_Op<"quantized_matmul",
 def AttnCPU_CastRowsOp : AttnCPU_Op<"cast_rows", [Pure]> {
   let summary = "casts an activation to bf16";
   let description = [{
-    Rounds each element to the nearest bf16, ties to even. Columns beyond those of the input are zero. The result is the first operand of bf16 dot-product
-    matmuls; one cast serves all matmuls that read the input.
+    Rounds each element to the nearest bf16, ties to even. Columns beyond those of the input, [m, k] or heads [m, h, k], are zero. The result is the first
+    operand of bf16 dot-product matmuls; one cast serves all matmuls that read the input.
 
     ```mlir
     func.func @round(%x: tensor<?x768xf32>) -> tensor<?x768xbf16> {

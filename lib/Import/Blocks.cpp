@@ -228,22 +228,57 @@ static void buildCausalMask(OpBuilder &builder, Location loc, attn::AttentionOp 
   attn::YieldOp::create(builder, loc, keep);
 }
 
-CausalAttention importing::causalAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,
-                                           Value scale, Value cache, const Rows &rows, std::optional<int64_t> window) {
+/// What the layer's keys and values are in the cache, with those of the step.
+static attn::KVViewOp appendAndView(const Scope &scope, Location loc, Value key, Value value, Value cache,
+                                    const Rows &rows) {
   OpBuilder &builder = scope.builder;
-  auto [query, key, value] = queryKeyValue;
   Value number = scope.layer->number;
   Value updated =
       attn::KVAppendOp::create(builder, loc, cache, number, key, value, rows.rowBegin, rows.past, rows.table)
           .getResult();
+  const attn::KVSegment &segment = cast<attn::KVCacheType>(cache.getType()).getSegments()[0];
+  auto viewOf = [](Value heads, Type element) {
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(heads.getType()).getShape();
+    return RankedTensorType::get({ShapedType::kDynamic, ShapedType::kDynamic, shape[1], shape[2]}, element);
+  };
+  return attn::KVViewOp::create(builder, loc, viewOf(key, segment.keys.element), viewOf(value, segment.values.element),
+                                updated, number, rows.table);
+}
+
+CausalAttention importing::latentAttention(const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
+                                           Value cache, const Rows &rows, std::optional<int64_t> window) {
+  using A = attn::AttentionOp;
+  OpBuilder &builder = scope.builder;
+  attn::KVViewOp view = appendAndView(scope, loc, heads.rotatedKey, heads.latent, cache, rows);
+  // All heads are one group, whose key is the latent.
+  AffineMap query = attentionMap(builder, {A::Q, A::G, A::DQK}),
+            result = attentionMap(builder, {A::Q, A::HKV, A::G, A::DV}),
+            key = attentionMap(builder, {A::B, A::KV, A::HKV, A::DQK}),
+            value = attentionMap(builder, {A::B, A::KV, A::HKV, A::DV});
+  ArrayAttr maps = builder.getAffineMapArrayAttr({query, key, value, result, query, key});
+  auto type = cast<RankedTensorType>(heads.query.getType());
+  const int64_t number = type.getDimSize(1);
+  auto grouped = RankedTensorType::get({type.getDimSize(0), 1, number, type.getDimSize(2)}, type.getElementType());
+  auto attention = A::create(builder, loc, grouped, /*lse=*/Type(), /*new_weights=*/Type(), heads.query,
+                             view.getValues(), view.getValues(), scale, /*q_begin=*/rows.rowBegin,
+                             /*q_offset=*/rows.past, /*kv_begin=*/Value(), /*kv_length=*/Value(),
+                             /*extras=*/ValueRange(), /*additive=*/Value(), /*sink=*/Value(), heads.rotatedQuery,
+                             view.getKeys(), /*weights=*/Value(), /*layer=*/Value(), /*heads=*/nullptr, maps,
+                             /*lse_map=*/nullptr);
+  buildCausalMask(builder, loc, attention, window);
+  Value mixed = splitHeads(scope, loc, mergeHeads(scope, loc, attention.getResult()), number);
+  return {mixed, view.getCache(), attention};
+}
+
+CausalAttention importing::causalAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,
+                                           Value scale, Value cache, const Rows &rows, std::optional<int64_t> window) {
+  OpBuilder &builder = scope.builder;
+  auto [query, key, value] = queryKeyValue;
+  attn::KVViewOp view = appendAndView(scope, loc, key, value, cache, rows);
   auto keyType = cast<RankedTensorType>(key.getType()), queryType = cast<RankedTensorType>(query.getType());
   bool grouped = queryType.getDimSize(1) != keyType.getDimSize(1);
   if (grouped)
     query = groupHeads(scope, loc, query, keyType.getDimSize(1));
-  auto viewType =
-      RankedTensorType::get({ShapedType::kDynamic, ShapedType::kDynamic, keyType.getDimSize(1), keyType.getDimSize(2)},
-                            cast<attn::KVCacheType>(cache.getType()).getSegments()[0].keys.element);
-  auto view = attn::KVViewOp::create(builder, loc, viewType, viewType, updated, number, rows.table);
   auto attention = attn::AttentionOp::create(builder, loc, query.getType(), query, view.getKeys(), view.getValues(),
                                              scale, /*q_begin=*/rows.rowBegin, /*q_offset=*/rows.past,
                                              /*kv_begin=*/nullptr, /*kv_length=*/nullptr, /*extras=*/ValueRange(),
@@ -252,7 +287,7 @@ CausalAttention importing::causalAttention(const Scope &scope, Location loc, std
   Value result = attention.getResult();
   if (grouped)
     result = splitHeads(scope, loc, mergeHeads(scope, loc, result), queryType.getDimSize(1));
-  return {result, updated, attention};
+  return {result, view.getCache(), attention};
 }
 
 void importing::addExtra(attn::AttentionOp attention, Value operand, AffineMap map) {

@@ -94,6 +94,18 @@ CausalAttention causalAttention(const Scope &scope, mlir::Location loc, std::arr
                                 mlir::Value scale, mlir::Value cache, const Rows &rows,
                                 std::optional<int64_t> window = std::nullopt);
 
+/// Heads of latent attention: a query is [tokens, heads, channels], a latent and a key [tokens, 1, channels].
+struct LatentHeads {
+  mlir::Value query, latent;            ///< of the latents' channels
+  mlir::Value rotatedQuery, rotatedKey; ///< of the channels with a position
+};
+
+/// The same with softmax(scale * (query . latent + rotated query . rotated key)) . latent. The cache has rotated keys as
+/// keys, and latents as values.
+CausalAttention latentAttention(const Scope &scope, mlir::Location loc, const LatentHeads &heads, mlir::Value scale,
+                                mlir::Value cache, const Rows &rows,
+                                std::optional<int64_t> window = std::nullopt);
+
 /// Adds an operand of the attention's regions, whose dims are those of `map`; an empty map makes it a table.
 void addExtra(attn::AttentionOp attention, mlir::Value operand, mlir::AffineMap map);
 

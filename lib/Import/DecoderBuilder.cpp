@@ -55,14 +55,18 @@ constexpr size_t rotationBegin = 3; // of the arguments that all layers share, b
 /// One layer: x [tokens, width] and the cache to those after it.
 SmallVector<Value> buildBlock(const Scope &scope, const DecoderSpec &spec, ValueRange state, ValueRange shared) {
   Value cache = state[1];
-  auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale,
-                 std::optional<int64_t> window) -> Mixed {
-    const Rows rows{shared[0], shared[1], shared[2]};
-    CausalAttention attention = causalAttention(scope, loc, queryKeyValue, scale, cache, rows, window);
+  const Rows rows{shared[0], shared[1], shared[2]};
+  auto keep = [&](const CausalAttention &attention) -> Mixed {
     cache = attention.cache;
     return {attention.result, attention.op};
   };
-  Value x = buildLayer(scope, spec, state[0], shared.drop_front(rotationBegin), mix);
+  auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t> window) {
+    return keep(causalAttention(scope, loc, queryKeyValue, scale, cache, rows, window));
+  };
+  auto latentMix = [&](Location loc, const LatentHeads &heads, Value scale, std::optional<int64_t> window) {
+    return keep(latentAttention(scope, loc, heads, scale, cache, rows, window));
+  };
+  Value x = buildLayer(scope, spec, state[0], shared.drop_front(rotationBegin), mix, /*crossMix=*/{}, latentMix);
   return {x, cache};
 }
 
@@ -127,6 +131,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
   std::vector<std::string_view> ignored = family.ignoredTensors;
   const std::string head = spec.head.weight + ".weight";
   ignored.push_back(head);
+  ignored.insert(ignored.end(), spec.ignoredTensors.begin(), spec.ignoredTensors.end());
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
 
@@ -136,6 +141,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
                    .heads = spec.attention.heads,
                    .kvHeads = spec.attention.kvHeads,
                    .headDim = spec.attention.headDim,
+                   .cacheChannels = spec.attention.cacheChannels(),
                    .vocabulary = spec.vocabulary,
                    .positions = *positions,
                    .endTokens = *endTokens};

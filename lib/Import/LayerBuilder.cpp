@@ -1,5 +1,6 @@
 //===- LayerBuilder.cpp - One layer of attention and feed-forward --------------===//
 #include "lib/Import/LayerBuilder.h"
+#include "lib/Import/LatentAttention.h"
 #include "lib/Import/StackParameters.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -14,9 +15,10 @@ namespace {
 /// Emits the ops of a layer.
 class LayerBuilder {
 public:
-  LayerBuilder(const Scope &scope, const StackSpec &spec, ValueRange rotation, Mix mix, CrossMix crossMix)
+  LayerBuilder(const Scope &scope, const StackSpec &spec, ValueRange rotation, Mix mix, CrossMix crossMix,
+               LatentMix latentMix)
       : scope(scope), builder(scope.builder), spec(spec), attention(spec.attention), rotation(rotation), mix(mix),
-        crossMix(crossMix) {}
+        crossMix(crossMix), latentMix(latentMix) {}
 
   Value build(Value x) {
     const ResidualSpec &residual = spec.residual;
@@ -183,7 +185,17 @@ private:
     });
   }
 
+  Value buildLatentAttention(Value x) {
+    Location loc = scope.at(attention.location);
+    LatentHeads heads = projectLatents(scope, attention, x, [&](Value own, Location at) { return rotated(own, at); });
+    Mixed mixed = latentMix(loc, heads, buildScale(loc), attention.windowOf(scope.layer->example));
+    Value values = expandLatents(scope, *attention.latent, mixed.result);
+    return matmul(mergeHeads(scope, loc, values), attention.out);
+  }
+
   Value buildAttention(Value x) {
+    if (attention.latent)
+      return buildLatentAttention(x);
     SmallVector<Value> packed;
     if (attention.packing == Packing::Rows)
       packed = splitPacked(x);
@@ -285,13 +297,14 @@ private:
   ValueRange rotation;
   Mix mix;
   CrossMix crossMix;
+  LatentMix latentMix;
 };
 
 } // namespace
 
 Value importing::buildLayer(const Scope &scope, const StackSpec &spec, Value x, ValueRange rotation, Mix mix,
-                            CrossMix crossMix) {
-  return LayerBuilder(scope, spec, rotation, mix, crossMix).build(x);
+                            CrossMix crossMix, LatentMix latentMix) {
+  return LayerBuilder(scope, spec, rotation, mix, crossMix, latentMix).build(x);
 }
 
 std::pair<Value, Value> importing::projectSource(const Scope &scope, const StackSpec &spec, Value source) {

@@ -15,13 +15,17 @@ struct Mixed {
 using Mix = llvm::function_ref<Mixed(mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue, mlir::Value scale,
                                      std::optional<int64_t> window)>;
 
+/// Emits latent attention, whose result is [tokens, heads, channels of a latent].
+using LatentMix = llvm::function_ref<Mixed(mlir::Location loc, const LatentHeads &heads, mlir::Value scale,
+                                           std::optional<int64_t> window)>;
+
 /// Emits the attention of queries [tokens, heads, channels] to another sequence; the result is of their type.
 using CrossMix = llvm::function_ref<mlir::Value(mlir::Location loc, mlir::Value query, mlir::Value scale)>;
 
 /// One layer: x [tokens, width] to that after it. `rotation` are cosines and sines of each of the attention's tables;
-/// `crossMix` is called where the layer has cross attention.
+/// `crossMix` is called where the layer has cross attention, `latentMix` in place of `mix` where it has latents.
 mlir::Value buildLayer(const Scope &scope, const StackSpec &spec, mlir::Value x, mlir::ValueRange rotation, Mix mix,
-                       CrossMix crossMix = {});
+                       CrossMix crossMix = {}, LatentMix latentMix = {});
 
 /// Keys and values of the cross attention, each [tokens, heads, channels], of the other sequence [tokens, width].
 std::pair<mlir::Value, mlir::Value> projectSource(const Scope &scope, const StackSpec &spec, mlir::Value source);

@@ -14,6 +14,7 @@ struct ModelFacts {
   std::string family;
   std::string task; ///< what rapt-run does with it: "decoder", "fill-mask", ...; docs/Semantics.md lists them
   int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0;
+  std::array<int64_t, 2> cacheChannels = {}; ///< of a key and a value, of a decoder without an encoder
   int64_t vocabulary = 0;
   int64_t labels = 0;                     ///< classes of a classification head
   int64_t positions = 0;                  ///< that one sequence may have

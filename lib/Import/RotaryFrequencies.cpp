@@ -107,6 +107,7 @@ void readYarn(ConfigReader &config, ConfigReader &scaling, double theta, RotaryP
   const double allScale = scaling.getFloat("mscale_all_dim", 0, mostFactor, 0);
   auto magnitude = [&](double times) { return yarn.factor <= 1 ? 1 : 0.1 * times * std::log(yarn.factor) + 1; };
   const double usual = scale && allScale ? magnitude(scale) / magnitude(allScale) : magnitude(1);
+  rotary.allMagnitude = allScale ? magnitude(allScale) : 1;
   rotary.magnitude = float(scaling.getPositive("attention_factor", mostFactor, usual));
   const double growth = scaling.getFloat("llama_4_scaling_beta", 0, mostFactor, 0);
   if (growth && positions.longest > original)

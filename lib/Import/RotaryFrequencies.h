@@ -17,6 +17,7 @@ struct QueryGrowth {
 struct RotaryFrequencies {
   std::vector<float> values;
   float magnitude = 1;
+  double allMagnitude = 1;                ///< by mscale_all_dim of yarn: latent attention's scores have it squared
   std::string note = {};                  ///< for the user; empty: none
   std::optional<QueryGrowth> growth = {}; ///< nothing where no sequence is longer than the original context
 };

@@ -82,11 +82,15 @@ private:
       layer.add(part + ".bias", {out}, Init::bias());
   }
 
-  /// Rows of a weight that several matmuls share, and of its bias. `stem` is the name of its tensors without "weight"
-  /// or "bias", `groups` are the dims that the weight's rows have, `slice` the ones to take, and `symbol` is their own
-  /// name.
   void addRows(const std::string &symbol, const std::string &stem, const std::vector<int64_t> &groups, Slice slice,
                int64_t rows, bool hasBias) {
+    addRows(symbol, stem, groups, slice, rows, spec.width, hasBias);
+  }
+  /// Rows of a weight [.., in] that several matmuls share, and of its bias. `stem` is the name of its tensors without
+  /// "weight" or "bias", `groups` are the dims that the weight's rows have, `slice` the ones to take, and `symbol` is
+  /// their own name.
+  void addRows(const std::string &symbol, const std::string &stem, const std::vector<int64_t> &groups, Slice slice,
+               int64_t rows, int64_t in, bool hasBias) {
     auto add = [&](const char *name, const std::vector<int64_t> &columns, Init init) {
       auto withColumns = [&](std::vector<int64_t> shape) {
         shape.insert(shape.end(), columns.begin(), columns.end());
@@ -98,7 +102,7 @@ private:
                                 {layer.tensors + stem + name, withColumns({llvm::product_of(groups)}), steps}, init,
                                 layer.stack);
     };
-    add("weight", {spec.width}, Init::weight(spec.width));
+    add("weight", {in}, Init::weight(in));
     if (hasBias)
       add("bias", {}, Init::bias());
   }
@@ -162,8 +166,46 @@ private:
                        /*isTable=*/true);
   }
 
+  /// A matrix for each head of latent attention, [rows, rank] of the tensor's rows [begin, end) of the head; transposed
+  /// where queries are multiplied by it.
+  void addUp(const LatentSpec &l, const std::string &symbol, int64_t begin, int64_t end, bool isTransposed) {
+    const int64_t heads = spec.attention.heads, plain = spec.attention.headDim - l.rotated, rows = plain + l.valueDim;
+    std::vector<artifact::Transform> steps = {Reshape{{heads, rows, l.rank}}, Slice{1, begin, end}};
+    if (isTransposed)
+      steps.push_back(artifact::Transpose{{0, 2, 1}});
+    const int64_t out = isTransposed ? l.rank : end - begin, in = isTransposed ? end - begin : l.rank;
+    steps.push_back(Reshape{{heads * out, in}});
+    parameters.addTransformed(layer.symbols + symbol + ".weight",
+                              {layer.tensors + l.up + ".weight", {heads * rows, l.rank}, steps}, Init::weight(l.rank),
+                              layer.stack);
+  }
+
+  void addLatentAttention(const LatentSpec &l) {
+    const AttentionSpec &a = spec.attention;
+    const int64_t plain = a.headDim - l.rotated, in = l.queryRank ? l.queryRank : spec.width;
+    if (l.queryRank) {
+      addMatmul(l.queryDown, l.queryRank, spec.width, l.hasDownBias);
+      addNorm(layer, l.queryNorm, latentNorm, l.queryRank);
+    }
+    auto addQueries = [&](const std::string &symbol, int64_t begin, int64_t end) {
+      addRows(symbol, l.queryUp + ".", {a.heads, a.headDim}, Slice{1, begin, end}, a.heads * (end - begin), in,
+              /*hasBias=*/false);
+    };
+    addQueries(l.plainQuery(), 0, plain);
+    addQueries(l.rotatedQuery(), plain, a.headDim);
+    const int64_t rows = l.rank + l.rotated;
+    addRowsOfPacked(l.latent(), l.down + ".", Slice{0, 0, l.rank}, rows, l.hasDownBias);
+    addRowsOfPacked(l.rotatedKey(), l.down + ".", Slice{0, l.rank, rows}, rows, l.hasDownBias);
+    addNorm(layer, l.norm, latentNorm, l.rank);
+    addUp(l, l.keyUp(), 0, plain, /*isTransposed=*/true);
+    addUp(l, l.valueUp(), plain, plain + l.valueDim, /*isTransposed=*/false);
+    addMatmul(a.out, spec.width, a.outColumns(), a.hasOutBias);
+  }
+
   void addAttention() {
     const AttentionSpec &a = spec.attention;
+    if (a.latent)
+      return addLatentAttention(*a.latent);
     const int64_t columns[] = {a.queryColumns(), a.keyColumns(), a.keyColumns()};
     if (a.packing == Packing::Rows)
       addPacked(a.queryColumns() + 2 * a.keyColumns());
@@ -239,15 +281,16 @@ private:
   /// Matrices and biases from tensors that have all experts, each of which is [in, out] where they are interleaved.
   void addStackedExperts(const ExpertsSpec &e, int64_t which) {
     const std::string &part = partOf(e, which);
-    const bool isDown = which == 2, isTransposed = e.stacking == Stacking::Interleaved;
+    const bool isDown = which == 2, isTransposed = e.stacking == Stacking::Interleaved,
+               areInTurn = e.stacking != Stacking::Rows;
     const int64_t out = isDown ? spec.width : e.each.inner, in = isDown ? e.each.inner : spec.width, all = e.number;
     const std::string tensor = layer.tensors + (isDown ? e.each.down : e.each.packed);
     const std::string symbol = layer.symbols + partOfExperts(part);
     // Gate and up, of which one is taken, are the next to last or the last of what the rows are cut into.
     const std::vector<int64_t> cut = isDown         ? std::vector<int64_t>{out, 1}
-                                     : isTransposed ? std::vector<int64_t>{out, 2}
+                                     : areInTurn    ? std::vector<int64_t>{out, 2}
                                                     : std::vector<int64_t>{2, out};
-    const int64_t begin = isDown ? 0 : which, dim = isDown || isTransposed ? 1 : 0;
+    const int64_t begin = isDown ? 0 : which, dim = isDown || areInTurn ? 1 : 0;
     auto joined = [](std::vector<int64_t> shape, const std::vector<int64_t> &more) {
       shape.insert(shape.end(), more.begin(), more.end());
       return shape;

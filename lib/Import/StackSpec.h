@@ -40,6 +40,29 @@ enum class Packing : uint8_t {
   Groups ///< for each key/value head: its query heads, its key, its value
 };
 
+/// Latent attention (DeepSeek-AI 2024): keys and values of all heads are linear in one latent of a token, beside which
+/// they have one key of rotated channels. The cache holds both, and queries are multiplied into the latents' space. A
+/// head's queries have the channels without a position first.
+struct LatentSpec {
+  int64_t rank = 0, rotated = 0, valueDim = 0; ///< channels of a latent; of a head with a position; of a head's values
+  int64_t queryRank = 0;                       ///< channels of the queries' own latent; 0: none
+  std::string queryDown, queryNorm, queryUp;   ///< where they have one; `queryUp` alone where they have none
+  std::string down, norm, up;                  ///< rows of latent and rotated key; rows of key and value of each head
+  bool hasDownBias = false;                    ///< of `queryDown` and `down`
+
+  /// The parts that a module has of a tensor: of a head's query without a position and with one, of the latent and the
+  /// rotated key, of a head's key and value.
+  std::string plainQuery() const { return queryUp + ".plain"; }
+  std::string rotatedQuery() const { return queryUp + ".rotated"; }
+  std::string latent() const { return down + ".latent"; }
+  std::string rotatedKey() const { return down + ".rotated"; }
+  std::string keyUp() const { return up + ".key"; }
+  std::string valueUp() const { return up + ".value"; }
+};
+
+/// Of latents, whose epsilon no config tells.
+inline const NormSpec latentNorm = {.kind = NormSpec::RMS, .epsilon = 1e-6};
+
 /// Attention of a layer. Parts are names behind the layer's path, without ".weight".
 struct AttentionSpec {
   int64_t heads = 0, kvHeads = 0, headDim = 0;
@@ -59,6 +82,7 @@ struct AttentionSpec {
   double clip = 0; ///< queries, keys and values are within [-clip, clip], behind norms; 0: any
   std::optional<QueryKeyNormSpec> norm;
   std::vector<float> slopes; ///< of ALiBi, one for each query head; empty: none
+  std::optional<LatentSpec> latent; ///< in place of parts and norm; `headDim` is the queries', kvHeads 1
 
   /// Tables of rotary embedding, and which of them each layer uses, the first one where that list is empty. A layer of
   /// none does not rotate.
@@ -78,6 +102,11 @@ struct AttentionSpec {
   std::string stem() const { return packedStem.empty() ? packed + "." : packedStem; }
   int64_t queryColumns() const { return heads * headDim; }
   int64_t keyColumns() const { return kvHeads * headDim; }
+  int64_t outColumns() const { return heads * (latent ? latent->valueDim : headDim); }
+  /// Channels of a key and a value in the cache.
+  std::array<int64_t, 2> cacheChannels() const {
+    return latent ? std::array{latent->rotated, latent->rank} : std::array{headDim, headDim};
+  }
 };
 
 struct FeedForwardSpec {
@@ -93,9 +122,10 @@ struct FeedForwardSpec {
 
 /// Tensors of experts. Stacked ones are called as FeedForwardSpec's `packed` and `down` are, without ".weight".
 enum class Stacking : uint8_t {
-  None,       ///< each expert has its own, whose names hold "{expert}"
-  Rows,       ///< [experts, 2 * inner, width], all rows of a gate, then those of up; [experts, width, inner]
-  Interleaved ///< [experts, width, 2 * inner], columns of gate and up in turn; [experts, inner, width]
+  None,            ///< each expert has its own, whose names hold "{expert}"
+  Rows,            ///< [experts, 2 * inner, width], all rows of a gate, then those of up; [experts, width, inner]
+  InterleavedRows, ///< the same with rows of gate and up in turn
+  Interleaved      ///< [experts, width, 2 * inner], columns of gate and up in turn; [experts, inner, width]
 };
 
 /// Experts in place of a layer's feed-forward (Shazeer et al. 2017): a router chooses some for each token, and their

@@ -22,10 +22,14 @@ template <typename S> std::vector<S> plainWeight(attn::LinearOp op, const Tensor
   return plain;
 }
 
-/// The first column of the weight for each row of the input: that of its matrix, where rows have one each.
+/// The first column of the weight for each row of the input: that of its matrix, where rows have one each. Rows of
+/// heads are those of all heads of a token, then of the next.
 template <typename S>
 FailureOr<SmallVector<int64_t>> firstColumns(attn::LinearOp op, const Tensor<S> *groups, int64_t rows, int64_t n) {
   SmallVector<int64_t> columns(rows, 0);
+  if (op.isOfHeads())
+    for (int64_t row = 0, heads = op.getInput().getType().getDimSize(1); row < rows; ++row)
+      columns[row] = row % heads * n;
   if (!groups)
     return columns;
   const int64_t matrices = op.getMatrices();
@@ -69,7 +73,8 @@ template <typename S> S activate(attn::ActivationKind kind, S x) {
 template <typename S>
 Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &weight, Tensors<S> extras,
                    const Tensor<S> *groups, ScalarProgram<S> *epilogue) {
-  int64_t rows = input.dim(0), k = input.dim(1), n = op.getResult().getType().getDimSize(1);
+  const int64_t k = input.shape.back(), rows = llvm::product_of(ArrayRef(input.shape).drop_back());
+  int64_t n = op.getResult().getType().getShape().back();
   if (ShapedType::isDynamic(n))
     n = op.getLayout() ? op.getLayout()->getColumns(op.getWeight().getType()) : weight.dim(op.getTransposed() ? 0 : 1);
   if (!op.getLayout() && weight.dim(op.getTransposed() ? 1 : 0) != k)
@@ -79,13 +84,15 @@ Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &w
     if (extra->shape.size() == 2 && (extra->dim(0) != rows || extra->dim(1) != n))
       return op.emitOpError() << "has an extra operand [" << extra->dim(0) << ", " << extra->dim(1)
                               << "] for a result [" << rows << ", " << n << "]";
-  Result<S> result = makeTensor<S>(op, {rows, n});
+  std::vector<int64_t> shape(input.shape.begin(), input.shape.end());
+  shape.back() = n;
+  Result<S> result = makeTensor<S>(op, shape);
   if (failed(result))
     return failure();
   FailureOr<SmallVector<int64_t>> first = firstColumns(op, groups, rows, n);
   if (failed(first))
     return failure();
-  const int64_t all = groups ? op.getMatrices() * n : n;
+  const int64_t all = op.hasMatrices() ? op.getMatrices() * n : n;
   std::vector<S> plain;
   if (op.isQuantized() && op.getLayout())
     return op.emitOpError("has a quantized weight in a layout, which is of a later stage than is evaluated");

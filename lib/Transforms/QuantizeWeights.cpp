@@ -41,7 +41,7 @@ llvm::MapVector<StringAttr, Uses> usesOf(ModuleOp module) {
     for (OpOperand &use : slice.getValue().getUses()) {
       auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
       if (linear && use.get() == linear.getWeight() && !llvm::is_contained(linear.getExtras(), use.get()) &&
-          !choosesExperts(linear))
+          !linear.isOfHeads() && !choosesExperts(linear))
         of.matmuls.push_back(linear);
       else if (isa<attn::EmbeddingOp>(use.getOwner()))
         of.isTable = true;

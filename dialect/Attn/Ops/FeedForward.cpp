@@ -83,11 +83,11 @@ int64_t LinearOp::getDepth() {
 }
 
 int64_t LinearOp::getMatrices() {
-  if (!getGroups())
+  if (!hasMatrices())
     return 1;
   RankedTensorType weight = getWeight().getType();
   const int64_t columns = getLayout() ? getLayout()->getColumns(weight) : weight.getDimSize(getTransposed() ? 0 : 1);
-  return ShapedType::isDynamic(columns) ? columns : columns / getResult().getType().getDimSize(1);
+  return ShapedType::isDynamic(columns) ? columns : columns / getResult().getType().getShape().back();
 }
 
 /// Groups are [number + 1, 2], and the weight has whole matrices of the result's columns.
@@ -99,6 +99,21 @@ static LogicalResult verifyGroups(LinearOp op, int64_t columns) {
   if (ShapedType::isDynamic(own) || own == 0 || (!ShapedType::isDynamic(columns) && columns % own != 0))
     return op.emitOpError() << "has groups of rows, but its weight " << op.getWeight().getType()
                             << " is no whole number of matrices with the columns of its result "
+                            << op.getResult().getType();
+  return success();
+}
+
+/// Heads have static extents, and the weight has a matrix for each.
+static LogicalResult verifyHeads(LinearOp op, int64_t columns) {
+  if (op.getGroups() || !op.getExtras().empty() || op.isQuantized())
+    return op.emitOpError(
+        "multiplies each head by a matrix of its own, which takes no groups of rows, no extra operands and no quantized "
+        "weight");
+  const int64_t heads = op.getInput().getType().getDimSize(1), own = op.getResult().getType().getDimSize(2);
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(own) ||
+      (!ShapedType::isDynamic(columns) && columns != heads * own))
+    return op.emitOpError() << "has heads " << op.getInput().getType() << ", but its weight "
+                            << op.getWeight().getType() << " has no matrix for each with the columns of its result "
                             << op.getResult().getType();
   return success();
 }
@@ -130,36 +145,39 @@ LogicalResult LinearOp::verify() {
   RankedTensorType input = getInput().getType(), weight = getWeight().getType(), result = getResult().getType();
   if (failed(verifyQuantized(*this)))
     return failure();
-  if (input.getRank() != 2 || result.getRank() != 2 || input.getDimSize(0) != result.getDimSize(0))
-    return emitOpError() << "needs an input [m, k] and a result [m, n], found " << input << " and " << result;
+  if ((input.getRank() != 2 && input.getRank() != 3) || result.getRank() != input.getRank() ||
+      input.getShape().drop_back() != result.getShape().drop_back())
+    return emitOpError() << "needs an input [m, k] and a result [m, n], or heads [m, h, k] and [m, h, n], found "
+                         << input << " and " << result;
+  const int64_t rowsOfWeight = input.getShape().back(), own = result.getShape().back();
   if (std::optional<WeightLayoutInterface> layout = getLayout()) {
     if (getTransposed())
       return emitOpError("cannot be transposed when the weight has a layout");
-    if (!layout->takesRows(input.getElementType(), input.getDimSize(1)))
+    if (!layout->takesRows(input.getElementType(), rowsOfWeight))
       return emitOpError() << "takes no rows " << input << " with a weight in the layout " << *layout;
-    const int64_t columns = getGroups() ? layout->getColumns(weight) : result.getDimSize(1);
-    if (!layout->isMatrix(weight, input.getDimSize(1), columns))
+    const int64_t columns = hasMatrices() ? layout->getColumns(weight) : own;
+    if (!layout->isMatrix(weight, rowsOfWeight, columns))
       return emitOpError() << "weight " << weight << " in the layout " << *layout << " does not fit input " << input
                            << " and result " << result;
-    if (getGroups() && failed(verifyGroups(*this, columns)))
+    if ((getGroups() && failed(verifyGroups(*this, columns))) || (isOfHeads() && failed(verifyHeads(*this, columns))))
       return failure();
   } else {
     if (weight.getRank() != 2)
       return emitOpError() << "needs a weight of rank 2, or a layout, found " << weight;
     int64_t k = weight.getDimSize(getTransposed() ? 1 : 0), n = weight.getDimSize(getTransposed() ? 0 : 1);
-    if (getGroups() && failed(verifyGroups(*this, n)))
+    if ((getGroups() && failed(verifyGroups(*this, n))) || (isOfHeads() && failed(verifyHeads(*this, n))))
       return failure();
-    if (k != input.getDimSize(1) || (!getGroups() && n != result.getDimSize(1)))
+    if (k != rowsOfWeight || (!hasMatrices() && n != own))
       return emitOpError() << "weight " << weight << (getTransposed() ? " transposed" : "") << " does not fit input "
                            << input << " and result " << result;
   }
   for (Value extra : getExtras()) {
     auto type = cast<RankedTensorType>(extra.getType());
     const bool isVector = type.getRank() == 1;
-    if (isVector && getGroups() && type.getDimSize(0) != getMatrices() * result.getDimSize(1))
-      return emitOpError() << "extra operand " << type << " has not the " << result.getDimSize(1)
+    if (isVector && getGroups() && type.getDimSize(0) != getMatrices() * own)
+      return emitOpError() << "extra operand " << type << " has not the " << own
                            << " elements of each matrix of " << weight;
-    bool bias = isVector && type.getDimSize(0) >= result.getDimSize(1);
+    bool bias = isVector && type.getDimSize(0) >= own;
     if (!bias && type.getShape() != result.getShape())
       return emitOpError() << "extra operand " << type << " is neither a bias [n] nor of the result's shape " << result;
   }
@@ -212,11 +230,13 @@ Value GLUOp::emitScalar(OpBuilder &b, Location loc, ValueRange operands) {
 }
 
 void LinearOp::relateDims(DimRelations &dims) {
-  dims.equal(getResult(), 0, getInput(), 0);
+  const unsigned last = getInput().getType().getRank() - 1;
+  for (unsigned i = 0; i < last; ++i)
+    dims.equal(getResult(), i, getInput(), i);
   if (!getLayout()) {
-    if (!getGroups())
-      dims.equal(getResult(), 1, getWeight(), getTransposed() ? 0 : 1);
-    dims.equal(getWeight(), getTransposed() ? 1 : 0, getInput(), 1);
+    if (!hasMatrices())
+      dims.equal(getResult(), last, getWeight(), getTransposed() ? 0 : 1);
+    dims.equal(getWeight(), getTransposed() ? 1 : 0, getInput(), last);
   }
   for (Value extra : getExtras())
     if (!getGroups() || cast<RankedTensorType>(extra.getType()).getRank() != 1)
@@ -233,7 +253,7 @@ void GLUOp::relateDims(DimRelations &dims) {
 }
 
 void LinearOp::addCosts(CostModel &model) {
-  const int64_t columns = getResult().getType().getDimSize(1);
+  const int64_t columns = llvm::product_of(getResult().getType().getShape().drop_front());
   model.compute(model.dim(getInput(), 0) * Polynomial(2) * Polynomial(getDepth()) * Polynomial(columns),
                 isQuantized() ? IntegerType::get(getContext(), 8) : getWeight().getType().getElementType());
   model.moveAll(*this);
@@ -244,7 +264,7 @@ std::optional<unsigned> LinearOp::getChannelsDim(OpOperand &operand) {
 }
 
 std::optional<WeightUse> LinearOp::getWeightUse(OpOperand &operand) {
-  const int64_t matrix = getGroups() ? getResult().getType().getDimSize(1) : 0;
+  const int64_t matrix = hasMatrices() ? getResult().getType().getShape().back() : 0;
   if (operand.get() == getWeight())
     return WeightUse{getTransposed() ? 1u : 0u, getResult(), getUnquantizedInput(), matrix};
   if (operand.get() == getGroups())

@@ -27,6 +27,9 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [AttrSizedOperandSegments, Attn_HasE
     `groups[i][0] <= m < groups[i + 1][0]` by matrix `groups[i][1]`, i < G of `groups: [G + 1, 2]`, which `attn.group_rows` makes. Rows ascend, from 0 to the
     number of rows, and groups without rows are behind those with rows. An extra operand of rank 1 has n elements for each matrix then.
 
+    Heads `[m, h, k]` have a matrix each: the weight has h matrices of n columns, one behind another, and the result is
+    `[m, h, n] = sum_k input[m, h, k] * weight[k, h * N + n]`, N columns of a matrix. Such a matmul has no groups, no epilogue and no quantized weight.
+
     ```mlir
     func.func @up(%x: tensor<?x768xf32>, %w: tensor<768x3072xf32>, %b: tensor<3072xf32>) -> tensor<?x3072xf32> {
       %y = attn.linear %x, %w, (%b) : tensor<?x768xf32>, tensor<768x3072xf32>, (tensor<3072xf32>) -> tensor<?x3072xf32> {
@@ -39,6 +42,10 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [AttrSizedOperandSegments, Attn_HasE
     func.func @experts(%x: tensor<?x768xf32>, %w: tensor<4096x768xf32>, %groups: tensor<9x2xi32>) -> tensor<?x512xf32> {
       %y = attn.linear %x, %w groups %groups transposed : tensor<?x768xf32>, tensor<4096x768xf32> groups tensor<9x2xi32> -> tensor<?x512xf32>
       return %y : tensor<?x512xf32>
+    }
+    func.func @heads(%x: tensor<?x16x128xf32>, %w: tensor<8192x128xf32>) -> tensor<?x16x512xf32> {
+      %y = attn.linear %x, %w transposed : tensor<?x16x128xf32>, tensor<8192x128xf32> -> tensor<?x16x512xf32>
+      return %y : tensor<?x16x512xf32>
     }
     ```
   }];
@@ -60,7 +67,11 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [AttrSizedOperandSegments, Attn_HasE
     ::mlir::Value getUnquantizedInput();
     /// Rows of the weight, with those that fill up one with a layout.
     int64_t getDepth();
-    /// Matrices that the weight has: 1 without groups. Dynamic where the weight's columns are.
+    /// Whether each head has a matrix of its own.
+    bool isOfHeads() { return getInput().getType().getRank() == 3; }
+    /// Whether the weight has several matrices, one behind another, by groups of rows or heads.
+    bool hasMatrices() { return getGroups() || isOfHeads(); }
+    /// Matrices that the weight has: 1 without groups or heads. Dynamic where the weight's columns are.
     int64_t getMatrices();
     /// The region's block, made with an identity body when there is none.
     ::mlir::Block *ensureEpilogue(::mlir::OpBuilder &builder);

@@ -3,7 +3,7 @@
 // A matmul is two or three ops: zeros, sums over the depth, and the epilogue. The loops of the
 // sums are (row, depth, column), or (row, column, depth) where the weight is transposed, so that the innermost goes
 // along a row of the weight. Where rows have a matrix of several each, its number is computed
-// first, and the weight is read by indices.
+// first, and the weight is read by indices. Heads are one more loop.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/Elementwise.h"
@@ -40,6 +40,10 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
     if (op.isQuantized() || op.getLayout())
       return rewriter.notifyMatchFailure(op, "the weight is no matrix of floats");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (op.isOfHeads()) {
+      rewriter.replaceOp(op, ofHeads(b, op));
+      return success();
+    }
     Value input = op.getInput(), weight = op.getWeight();
     OpFoldResult rows = extent(b, input, 0), columns = extent(b, weight, op.getTransposed() ? 0 : 1);
     Value first = op.getGroups() ? firstColumns(b, op) : Value();
@@ -73,6 +77,40 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
       sums = forEach(b, {sums}, init, [&](ImplicitLocOpBuilder &b, ValueRange x) { return rounded(b, x[0], element); });
     rewriter.replaceOp(op, sums);
     return success();
+  }
+
+  /// The sums of heads, [rows, heads, columns], and their epilogue.
+  static Value ofHeads(ImplicitLocOpBuilder &b, attn::LinearOp op) {
+    const Type element = op.getResult().getType().getElementType();
+    const bool transposed = op.getTransposed();
+    const int64_t heads = op.getInput().getType().getDimSize(1), columns = op.getResult().getType().getDimSize(2);
+    RankedTensorType weight = op.getWeight().getType();
+    SmallVector<int64_t> shape(weight.getShape());
+    shape[transposed ? 0 : 1] = columns;
+    shape.insert(shape.begin() + (transposed ? 0 : 1), heads);
+    SmallVector<ReassociationIndices> parts{{0}, {1, 2}};
+    if (transposed)
+      parts = {{0, 1}, {2}};
+    Value matrices = tensor::ExpandShapeOp::create(b, RankedTensorType::get(shape, weight.getElementType()),
+                                                   op.getWeight(), parts);
+    Value init = emptyFor(b, op.getResult(), {extent(b, op.getInput(), 0), b.getIndexAttr(heads),
+                                              b.getIndexAttr(columns)}),
+          dest = element.isF32() ? init : emptyOf(b, extents(b, init), b.getF32Type());
+    const int64_t m = 0, h = 1, k = transposed ? 3 : 2, n = transposed ? 2 : 3;
+    SmallVector<AffineMap> maps{mapOf(b, 4, {m, h, k}), transposed ? mapOf(b, 4, {h, n, k}) : mapOf(b, 4, {k, h, n}),
+                                mapOf(b, 4, {m, h, n})};
+    SmallVector<Loop> loops(4, Loop::Parallel);
+    loops[k] = Loop::Reduction;
+    Value sums =
+        generic(b, {op.getInput(), matrices}, filled(b, 0, dest), maps, loops, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+          Value term = arith::MulFOp::create(b, widened(b, x[0]), widened(b, x[1]));
+          return Value(arith::AddFOp::create(b, x[2], term));
+        });
+    if (op.getEpilogue().empty() && dest == init)
+      return sums;
+    return forEach(b, {sums}, init, [&](ImplicitLocOpBuilder &b, ValueRange x) {
+      return rounded(b, op.getEpilogue().empty() ? x[0] : inlineRegion(b, op.getEpilogue(), {x[0]}), element);
+    });
   }
 
   /// The first column, in the weight, of the matrix of each row, [rows] of i32.

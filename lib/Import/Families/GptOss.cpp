@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ExpertsConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace rapt;
 using namespace rapt::importing;
@@ -29,7 +30,10 @@ static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &s
   experts.isNormalized = true; // the same as the softmax of the chosen experts' logits
   experts.router = "mlp.router";
   experts.hasRouterBias = true;
-  experts.stacking = Stacking::Interleaved;
+  // Tensors of MXFP4 have a matrix's rows, as blocks are along them.
+  const bool areScaled = llvm::any_of(source.model.tensors().tensors(),
+                                      [](const auto &tensor) { return tensor.second.scales != nullptr; });
+  experts.stacking = areScaled ? Stacking::InterleavedRows : Stacking::Interleaved;
   FeedForwardSpec &each = experts.each;
   each.gate = "mlp.experts.gate_proj";
   each.up = "mlp.experts.up_proj";

@@ -17,7 +17,9 @@ constexpr llvm::StringLiteral kRule = "fuse-epilogue";
 OpOperand *findMatmul(attn::EpilogueOpInterface op) {
   for (OpOperand &operand : op->getOpOperands()) {
     auto producer = operand.get().getDefiningOp<attn::LinearOp>();
-    if (producer && producer->hasOneUse() && producer->getBlock() == op->getBlock())
+    // Heads have a matrix each, whose matmul takes no extra operands.
+    const bool takes = producer && (!producer.isOfHeads() || op->getNumOperands() == 1);
+    if (takes && producer->hasOneUse() && producer->getBlock() == op->getBlock())
       return &operand;
   }
   return nullptr;
@@ -86,7 +88,9 @@ static StringRef reasonOf(attn::EpilogueOpInterface op) {
   StringRef reason = "no operand is a matmul";
   for (Value operand : op->getOperands())
     if (auto producer = operand.getDefiningOp<attn::LinearOp>())
-      reason = producer->hasOneUse() ? "its matmul is in another block" : "its matmul has several users";
+      reason = !producer->hasOneUse()                                     ? "its matmul has several users"
+               : producer.isOfHeads() && producer->getBlock() == op->getBlock() ? "its matmul is of heads, which takes no extra operands"
+                                                                          : "its matmul is in another block";
   return reason;
 }
 

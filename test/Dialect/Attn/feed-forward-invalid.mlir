@@ -1,7 +1,7 @@
 // RUN: rapt-opt --split-input-file --verify-diagnostics %s
 
 func.func @ranks(%x: tensor<?x4x16xf32>, %w: tensor<64x96xf32>) {
-  // expected-error@+1 {{'attn.linear' op needs an input [m, k] and a result [m, n], found 'tensor<?x4x16xf32>' and 'tensor<?x96xf32>'}}
+  // expected-error@+1 {{'attn.linear' op needs an input [m, k] and a result [m, n], or heads [m, h, k] and [m, h, n], found 'tensor<?x4x16xf32>' and 'tensor<?x96xf32>'}}
   %0 = attn.linear %x, %w : tensor<?x4x16xf32>, tensor<64x96xf32> -> tensor<?x96xf32>
   return
 }
@@ -9,7 +9,7 @@ func.func @ranks(%x: tensor<?x4x16xf32>, %w: tensor<64x96xf32>) {
 // -----
 
 func.func @rows(%x: tensor<3x64xf32>, %w: tensor<64x96xf32>) {
-  // expected-error@+1 {{needs an input [m, k] and a result [m, n], found 'tensor<3x64xf32>' and 'tensor<4x96xf32>'}}
+  // expected-error@+1 {{needs an input [m, k] and a result [m, n], or heads [m, h, k] and [m, h, n], found 'tensor<3x64xf32>' and 'tensor<4x96xf32>'}}
   %0 = attn.linear %x, %w : tensor<3x64xf32>, tensor<64x96xf32> -> tensor<4x96xf32>
   return
 }
@@ -194,5 +194,48 @@ func.func @rounded_rows(%x: tensor<?x64xbf16>, %w: tensor<3x64x32xbf16>) {
 func.func @clip(%x: tensor<?x64xf32>) {
   // expected-error@+1 {{'attn.clip' op needs a finite bound of at least 0, found -1.0}}
   %0 = attn.clip %x within -1.0 : tensor<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @heads_of_result(%x: tensor<?x4x16xf32>, %w: tensor<16x96xf32>) {
+  // expected-error@+1 {{needs an input [m, k] and a result [m, n], or heads [m, h, k] and [m, h, n], found 'tensor<?x4x16xf32>' and 'tensor<?x3x32xf32>'}}
+  %0 = attn.linear %x, %w : tensor<?x4x16xf32>, tensor<16x96xf32> -> tensor<?x3x32xf32>
+  return
+}
+
+// -----
+
+func.func @matrices_of_heads(%x: tensor<?x4x16xf32>, %w: tensor<96x16xf32>) {
+  // expected-error@+1 {{has heads 'tensor<?x4x16xf32>', but its weight 'tensor<96x16xf32>' has no matrix for each with the columns of its result 'tensor<?x4x32xf32>'}}
+  %0 = attn.linear %x, %w transposed : tensor<?x4x16xf32>, tensor<96x16xf32> -> tensor<?x4x32xf32>
+  return
+}
+
+// -----
+
+func.func @dynamic_heads(%x: tensor<?x?x16xf32>, %w: tensor<16x96xf32>) {
+  // expected-error@+1 {{has heads 'tensor<?x?x16xf32>', but its weight 'tensor<16x96xf32>' has no matrix for each with the columns of its result 'tensor<?x?x32xf32>'}}
+  %0 = attn.linear %x, %w : tensor<?x?x16xf32>, tensor<16x96xf32> -> tensor<?x?x32xf32>
+  return
+}
+
+// -----
+
+func.func @depth_of_heads(%x: tensor<?x3x20xf32>, %w: tensor<16x96xf32>) {
+  // expected-error@+1 {{weight 'tensor<16x96xf32>' does not fit input 'tensor<?x3x20xf32>' and result 'tensor<?x3x32xf32>'}}
+  %0 = attn.linear %x, %w : tensor<?x3x20xf32>, tensor<16x96xf32> -> tensor<?x3x32xf32>
+  return
+}
+
+// -----
+
+func.func @extra_of_heads(%x: tensor<?x3x16xf32>, %w: tensor<16x96xf32>, %b: tensor<96xf32>) {
+  // expected-error@+1 {{multiplies each head by a matrix of its own, which takes no groups of rows, no extra operands and no quantized weight}}
+  %0 = attn.linear %x, %w, (%b) : tensor<?x3x16xf32>, tensor<16x96xf32>, (tensor<96xf32>) -> tensor<?x3x32xf32> {
+  ^bb0(%sum: f32, %bias: f32):
+    attn.yield %sum : f32
+  }
   return
 }

@@ -25,6 +25,17 @@ func.func @linear(%x: tensor<?x64xf32>, %w: tensor<64x96xbf16>, %t: tensor<96x64
   return %3 : tensor<?x96xf32>
 }
 
+// CHECK-LABEL: @heads
+func.func @heads(%x: tensor<?x4x16xf32>, %w: tensor<16x128xf32>, %t: tensor<128x16xbf16>, %p: tensor<4x16x32xf32>) -> tensor<?x4x32xf32> {
+  // CHECK: attn.linear %{{.*}}, %{{.*}} : tensor<?x4x16xf32>, tensor<16x128xf32> -> tensor<?x4x32xf32>
+  %0 = attn.linear %x, %w : tensor<?x4x16xf32>, tensor<16x128xf32> -> tensor<?x4x32xf32>
+  // CHECK: attn.linear %{{.*}}, %{{.*}} transposed : tensor<?x4x16xf32>, tensor<128x16xbf16> -> tensor<?x4x32xf32>
+  %1 = attn.linear %x, %t transposed : tensor<?x4x16xf32>, tensor<128x16xbf16> -> tensor<?x4x32xf32>
+  // CHECK: attn.linear %{{.*}}, %{{.*}} {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x4x16xf32>, tensor<4x16x32xf32> -> tensor<?x4x32xf32>
+  %2 = attn.linear %x, %p {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x4x16xf32>, tensor<4x16x32xf32> -> tensor<?x4x32xf32>
+  return %0 : tensor<?x4x32xf32>
+}
+
 // CHECK-LABEL: @elementwise
 func.func @elementwise(%x: tensor<?x96xf32>, %y: tensor<?x96xf32>) -> tensor<?x96xf32> {
   // CHECK: attn.activation gelu %{{.*}} : tensor<?x96xf32>

@@ -1,7 +1,7 @@
 // RUN: rapt-opt %s --verify-diagnostics --split-input-file
 
 func.func @rounded_to_fewer(%x: tensor<?x64xf32>) {
-  // expected-error@+1 {{needs an input [m, k] and a result [m, n] with static k and n, where n is at least k, found 'tensor<?x64xf32>' and 'tensor<?x32xbf16>'}}
+  // expected-error@+1 {{needs an input [m, k] and a result [m, n], or heads [m, h, k] and [m, h, n], with static k and n, where n is at least k, found 'tensor<?x64xf32>' and 'tensor<?x32xbf16>'}}
   %0 = attn_cpu.cast_rows %x : tensor<?x64xf32> -> tensor<?x32xbf16>
   return
 }

@@ -51,10 +51,10 @@ def readDirectory(directory):
 
 
 def write(path, tensors, dtype):
-    """Writes {name: float32 array} as F32, F16 or BF16 in the order given, int64 arrays as I64. Returns the bytes of the tensors."""
+    """Writes {name: float32 array} as F32, F16 or BF16 in the order given, int64 arrays as I64 and uint8 ones as U8. Returns the bytes of the tensors."""
     header, parts, offset = {"__metadata__": {"format": "pt"}}, [], 0
     for name, values in tensors.items():
-        kind = "I64" if values.dtype == numpy.int64 else dtype
+        kind = {"int64": "I64", "uint8": "U8"}.get(values.dtype.name, dtype)
         data = (bf16Bits(values) if kind == "BF16" else numpy.asarray(values, DTYPES[kind])).tobytes()
         header[name] = {"dtype": kind, "shape": list(values.shape), "data_offsets": [offset, offset + len(data)]}
         parts.append(data)

@@ -40,7 +40,7 @@ std::optional<artifact::DType> StoredTensor::type() const {
     return DType::F32;
   if (dtype == "F16")
     return DType::F16;
-  if (dtype == "BF16")
+  if (dtype == "BF16" || scales)
     return DType::BF16;
   return std::nullopt;
 }

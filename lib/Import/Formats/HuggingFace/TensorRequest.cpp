@@ -1,6 +1,10 @@
 //===- TensorRequest.cpp - Meeting requests from a checkpoint ---------------===//
 #include "lib/Import/Formats/HuggingFace/TensorRequest.h"
+#include "lib/Import/Formats/HuggingFace/MicroscalingFloats.h"
 #include "lib/Support/Json.h"
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <set>
 
 using namespace rapt;
@@ -40,10 +44,12 @@ Expected<std::vector<ResolvedTensor>> huggingface::resolveTensors(const TensorTa
                                                                   std::span<const TensorRequest> requests) {
   std::vector<ResolvedTensor> resolved;
   std::vector<std::string> missing, misshaped, untyped;
+  std::set<std::string_view> absent; // several parts of one tensor are requested each
   for (const TensorRequest &request : requests) {
     const StoredTensor *tensor = findAny(table, request);
     if (!tensor) {
-      missing.push_back(describeMissing(request));
+      if (absent.insert(request.name).second)
+        missing.push_back(describeMissing(request));
       continue;
     }
     std::string where = quoted(tensor->name) + " in " + shownPath(tensor->file->path());
@@ -113,7 +119,10 @@ public:
   explicit SafeTensorsReader(const TensorTable &table) {
     for (const auto &[name, tensor] : table.tensors())
       if (tensor.type())
-        tensors.emplace(name, Entry{{*tensor.type(), tensor.shape}, tensor.file, tensor.offset, tensor.bytes});
+        tensors.emplace(name, Entry{{*tensor.type(), tensor.shape}, {tensor.file, tensor.offset, tensor.bytes}, {}});
+    for (const auto &[name, tensor] : table.tensors())
+      if (const StoredTensor *scales = tensor.scales.get())
+        tensors.at(name).scales = Range{scales->file, scales->offset, scales->bytes};
   }
 
   const artifact::TensorInfo *find(std::string_view name) const override {
@@ -126,29 +135,60 @@ public:
     if (at == tensors.end())
       return Error{"tensor " + quoted(name) + " is not in the checkpoint"};
     const Entry &entry = at->second;
+    return entry.scales ? readScaled(name, entry, byteOffset, out) : readRange(name, entry.data, byteOffset, out);
+  }
+
+private:
+  /// Bytes of a file.
+  struct Range {
+    std::shared_ptr<const InputFile> file;
+    uint64_t offset, bytes;
+  };
+  struct Entry {
+    artifact::TensorInfo info;
+    Range data;
+    std::optional<Range> scales; ///< of MXFP4
+  };
+
+  static Status readRange(std::string_view name, const Range &range, uint64_t byteOffset, std::span<std::byte> out) {
     // Packing reads hundreds of thousands of pieces of rows: no text is made for one that succeeds.
-    auto where = [&] { return shownPath(entry.file->path()) + ": tensor " + quoted(name) + ": "; };
-    if (byteOffset > entry.bytes || out.size() > entry.bytes - byteOffset)
+    auto where = [&] { return shownPath(range.file->path()) + ": tensor " + quoted(name) + ": "; };
+    if (byteOffset > range.bytes || out.size() > range.bytes - byteOffset)
       return Error{where() + "bytes " + std::to_string(byteOffset) + " to " + std::to_string(byteOffset + out.size()) +
-                   " asked for, it has " + std::to_string(entry.bytes)};
-    uint64_t begin = entry.offset + byteOffset;
-    Expected<size_t> got = entry.file->readSome(begin, out);
+                   " asked for, it has " + std::to_string(range.bytes)};
+    uint64_t begin = range.offset + byteOffset;
+    Expected<size_t> got = range.file->readSome(begin, out);
     if (!got)
       return got.error();
     if (*got != out.size())
       return Error{where() + "needs the file's bytes " + std::to_string(begin) + " to " +
                    std::to_string(begin + out.size()) + ", the file now ends at byte " +
-                   std::to_string(entry.file->sizeNow()) + " (it had " + std::to_string(entry.file->size()) +
+                   std::to_string(range.file->sizeNow()) + " (it had " + std::to_string(range.file->size()) +
                    " bytes when opened)"};
     return {};
   }
 
-private:
-  struct Entry {
-    artifact::TensorInfo info;
-    std::shared_ptr<const InputFile> file;
-    uint64_t offset, bytes;
-  };
+  /// Values of MXFP4 as bf16, some blocks at a time.
+  static Status readScaled(std::string_view name, const Entry &entry, uint64_t byteOffset, std::span<std::byte> out) {
+    constexpr uint64_t size = sizeof(uint16_t), most = 4096;
+    std::array<std::byte, most / 2 + 1> codes;
+    std::array<std::byte, most / microscalingBlock + 1> scales;
+    while (!out.empty()) {
+      const uint64_t first = byteOffset / size, count = std::min<uint64_t>(out.size() / size, most),
+                     last = first + count - 1;
+      std::span ownCodes = std::span(codes).first(last / 2 - first / 2 + 1);
+      std::span ownScales = std::span(scales).first(last / microscalingBlock - first / microscalingBlock + 1);
+      if (Status status = readRange(name, entry.data, first / 2, ownCodes); !status)
+        return status;
+      if (Status status = readRange(name, *entry.scales, first / microscalingBlock, ownScales); !status)
+        return status;
+      decodeMicroscaling(first, ownCodes, ownScales, out.first(count * size));
+      out = out.subspan(count * size);
+      byteOffset += count * size;
+    }
+    return {};
+  }
+
   std::map<std::string, Entry, std::less<>> tensors;
 };
 

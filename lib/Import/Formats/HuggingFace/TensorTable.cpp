@@ -1,6 +1,7 @@
 //===- TensorTable.cpp - One file or many shards ----------------------------===//
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/MicroscalingFloats.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
@@ -42,6 +43,50 @@ static bool isSafeName(std::string_view name) {
 }
 
 Expected<TensorTable> TensorTable::load(const std::string &directory, std::vector<std::string> &warnings) {
+  Expected<TensorTable> table = loadFiles(directory, warnings);
+  if (table)
+    if (Status status = table->joinMicroscaling(); !status)
+      return status.error();
+  return table;
+}
+
+Status TensorTable::joinMicroscaling() {
+  constexpr std::string_view ofCodes = "_blocks", ofScales = "_scales";
+  constexpr int64_t bytesOfBlock = microscalingBlock / 2;
+  std::vector<StoredTensor> joined;
+  for (const auto &[name, codes] : table) {
+    if (!name.ends_with(ofCodes) || codes.dtype != "U8")
+      continue;
+    const std::string stem = name.substr(0, name.size() - ofCodes.size());
+    auto scales = table.find(stem + std::string(ofScales));
+    if (scales == table.end() || scales->second.dtype != "U8" || table.contains(stem))
+      continue;
+    std::vector<int64_t> shape = codes.shape;
+    const int64_t last = shape.empty() ? 0 : shape.back();
+    if (!shape.empty())
+      shape.pop_back();
+    if (last != bytesOfBlock || shape.empty() || shape != scales->second.shape)
+      return Error{shownPath(source) + ": tensors " + quoted(name) + " " + shownShape(codes.shape) + " and " +
+                   quoted(scales->first) + " " + shownShape(scales->second.shape) +
+                   " do not fit: MXFP4 has blocks of 16 bytes with a scale each"};
+    shape.back() *= int64_t(microscalingBlock); // fits, as the file has 16 bytes for each
+    StoredTensor tensor = codes;
+    tensor.name = stem;
+    tensor.dtype = "MXFP4";
+    tensor.shape = shape;
+    tensor.scales = std::make_shared<const StoredTensor>(scales->second);
+    joined.push_back(std::move(tensor));
+  }
+  for (StoredTensor &tensor : joined) {
+    const std::string name = tensor.name;
+    table.erase(name + std::string(ofCodes));
+    table.erase(name + std::string(ofScales));
+    table.emplace(name, std::move(tensor));
+  }
+  return {};
+}
+
+Expected<TensorTable> TensorTable::loadFiles(const std::string &directory, std::vector<std::string> &warnings) {
   TensorTable table;
   std::string single = directory + "/model.safetensors", index = single + ".index.json";
   if (!entryExists(single)) {

@@ -25,15 +25,18 @@ struct CastActivations : rapt::impl::AttnCastActivationsBase<CastActivations> {
     llvm::DenseMap<Value, Value> casts;
     getOperation().walk([&](attn::LinearOp matmul) {
       RankedTensorType input = matmul.getInput().getType();
-      if (!attn_cpu::isInterleaved(matmul.getLayout()) || !input.getElementType().isF32() || input.isDynamicDim(1))
+      const int64_t columns = input.getShape().back();
+      if (!attn_cpu::isInterleaved(matmul.getLayout()) || !input.getElementType().isF32() ||
+          ShapedType::isDynamic(columns))
         return;
       Value &rows = casts[matmul.getInput()];
       if (!rows) {
         OpBuilder b(&getContext());
         b.setInsertionPointAfterValue(matmul.getInput());
-        auto type =
-            RankedTensorType::get({input.getDimSize(0), attn_cpu::padToPanel(input.getDimSize(1))}, b.getBF16Type());
-        rows = attn_cpu::CastRowsOp::create(b, matmul.getInput().getLoc(), type, matmul.getInput());
+        SmallVector<int64_t> shape(input.getShape());
+        shape.back() = attn_cpu::padToPanel(columns);
+        rows = attn_cpu::CastRowsOp::create(b, matmul.getInput().getLoc(),
+                                            RankedTensorType::get(shape, b.getBF16Type()), matmul.getInput());
       }
       matmul.getInputMutable().assign(rows);
     });

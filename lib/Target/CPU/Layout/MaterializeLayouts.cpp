@@ -313,6 +313,8 @@ bool readsCallersArray(OpOperand &use) {
     return false;
   if (isa<attn::KVAppendOp>(use.getOwner()))
     return true;
+  if (linear && linear.isOfHeads())
+    return &use == &linear.getInputMutable();
   return type.getRank() <= 2 &&
          (linear ? &use != &linear.getInputMutable() : isa<attn::EpilogueOpInterface>(use.getOwner()));
 }
@@ -332,7 +334,7 @@ LogicalResult padOperands(attn::ChannelsOpInterface op, const LogicalTypes &logi
   ImplicitLocOpBuilder b(op->getLoc(), op);
   auto linear = dyn_cast<attn::LinearOp>(op.getOperation());
   for (OpOperand &operand : op->getOpOperands()) {
-    if (linear && linear.getGroups() && isComputedWeight(operand))
+    if (linear && linear.hasMatrices() && isComputedWeight(operand))
       return op->emitOpError("multiplies rows by one of several matrices each, which are no parameter: the CPU takes "
                              "only parameters here");
     if (isComputedWeight(operand)) {
@@ -383,8 +385,8 @@ void setLayout(attn::ChannelsOpInterface op) {
 
 /// The columns in memory that a matmul gives.
 int64_t columnsOf(attn::LinearOp op) {
-  if (op.getGroups())
-    return padToPanel(op.getResult().getType().getDimSize(1));
+  if (op.hasMatrices())
+    return padToPanel(op.getResult().getType().getShape().back());
   RankedTensorType weight = op.getWeight().getType();
   return op.getLayout() ? op.getLayout()->getColumns(weight) : padToPanel(weight.getDimSize(1));
 }
@@ -414,7 +416,7 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts, const LogicalTy
     linear.setTransposed(false);
     // An entry's output has exact strides: the matmul stores its last panel narrow, but reads a residual by whole
     // panels.
-    const bool readsRows = linear.getGroups() || llvm::any_of(linear.getExtras().getTypes(), [](Type type) {
+    const bool readsRows = linear.hasMatrices() || llvm::any_of(linear.getExtras().getTypes(), [](Type type) {
                              return cast<RankedTensorType>(type).getRank() != 1;
                            });
     if (readsRows || linear->use_empty() || !llvm::all_of(linear->getUsers(), llvm::IsaPred<func::ReturnOp>))

@@ -67,7 +67,7 @@ void padLinear(ImplicitLocOpBuilder &b, attn::LinearOp op) {
     return;
   int64_t columns = columnsOf(op.getResult());
   // Several matrices are read where they lie, or not by panels at all.
-  if (op.getGroups() && (op.getTransposed() || columns % kPanel != 0))
+  if (op.hasMatrices() && (op.getTransposed() || columns % kPanel != 0))
     return;
   // A matmul stores its last panel narrow, so its result goes straight into the caller's array; not so where a
   // residual is read by whole panels.

@@ -88,7 +88,7 @@ LogicalResult verifyReaders(attn::ParameterSliceOp slice) {
 LogicalResult verifyLinear(attn::LinearOp op) {
   if (!op.getLayout())
     return success();
-  const int64_t own = op.getType().getDimSize(1),
+  const int64_t own = op.getType().getShape().back(),
                 columns = op.getLayout()->getColumns(op.getWeight().getType()) / op.getMatrices();
   if (own != columns && !llvm::all_of(op->getUsers(), llvm::IsaPred<func::ReturnOp>))
     return op.emitOpError() << "gives " << own << " of " << columns << " columns, but not to func.return alone: the "

@@ -125,6 +125,8 @@ StringRef notLegalBecause(CastRowsOp op) {
   if (auto linear = dyn_cast<attn::LinearOp>(root)) {
     if (linear.getEpilogue().empty())
       return "the matmul that makes its rows has no epilogue";
+    if (linear.isOfHeads())
+      return "the matmul that makes its rows is of heads";
     return cpu::whyNotTiled(linear).empty() ? "" : kNoTiles;
   }
   auto attention = dyn_cast<attn::AttentionOp>(root);

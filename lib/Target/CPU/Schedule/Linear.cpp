@@ -136,7 +136,7 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
     return failure();
   if (!isBlocked)
     return success();
-  if (op.getGroups())
+  if (op.hasMatrices())
     return op.emitOpError(
         "has a schedule with 'depth', but rows that have a matrix of several each are not taken in k blocks");
   if (!op.getLayout() || quantizedPanels(op.getLayout(), op.getWeight()))
@@ -157,17 +157,18 @@ attn::QuantizedType cpu::quantizedPanels(std::optional<attn::WeightLayoutInterfa
 }
 
 int64_t cpu::depthOf(attn::LinearOp op) {
-  return hasVnniWeight(op) ? std::min(op.getDepth(), op.getInput().getType().getDimSize(1)) : op.getDepth();
+  return hasVnniWeight(op) ? std::min(op.getDepth(), op.getInput().getType().getShape().back()) : op.getDepth();
 }
 
 std::string cpu::whyNotTiled(attn::LinearOp op) {
   RankedTensorType weight = op.getWeight().getType();
-  if (op.getGroups() && (op.getResult().getType().getDimSize(1) % kPanel != 0 || op.getTransposed()))
+  const int64_t columns = op.getResult().getType().getShape().back();
+  if (op.hasMatrices() && (columns % kPanel != 0 || op.getTransposed()))
     return "its matrices are not in panels of their own";
   // A kernel's weight [k, n] is read where it lies.
   if (!op.getLayout() && (op.getTransposed() || weight.isDynamicDim(1) || weight.getDimSize(1) % kPanel != 0))
     return "the weight is not in panels";
-  if (ShapedType::isDynamic(depthOf(op)) || op.getResult().getType().isDynamicDim(1))
+  if (ShapedType::isDynamic(depthOf(op)) || ShapedType::isDynamic(columns))
     return "the weight's extents are not static";
   if (depthOf(op) > attn::ScheduleAttr::kMost)
     return "the depth is above " + std::to_string(attn::ScheduleAttr::kMost);
@@ -191,7 +192,7 @@ LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
         2 * attn_cpu::QuantizedLayout(quantized, k).groups() * attn_cpu::QuantizedLayout(quantized, k).groupBytes();
     taskRows = std::clamp((kNearBytes - twoPanels) / attn_cpu::QuantizedLayout(quantized.ofRows(), k).rowBytes(),
                           kLeastRowsOfTask, kTaskRows);
-  } else if (op.getLayout() && !op.getGroups()) {
+  } else if (op.getLayout() && !op.hasMatrices()) {
     schedule.depth = depthOfBlock(k, readsBf16(op, target) ? 2 : 4);
   }
   schedule.taskRows = llvm::alignTo(taskRows, schedule.rows.front());

@@ -12,7 +12,8 @@
 //
 // Where rows have a matrix of several each, the grid is (groups of rows, panels of a matrix),
 // and a task has all rows of its group, a block at a time. There are no more groups with
-// rows than rows, so few tokens make few tasks, and read only their matrices.
+// rows than rows, so few tokens make few tasks, and read only their matrices. Where heads
+// have a matrix each, the grid is (blocks of rows, heads, panels of a matrix).
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/AttnCPU.h"
@@ -244,7 +245,7 @@ Matmul describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, const c
           overwritable(op),
           k,
           schedule.depth.value_or(k),
-          op.getResult().getType().getDimSize(1),
+          op.getResult().getType().getShape().back(),
           quantized,
           schedule,
           attn_cpu::isInterleaved(op.getLayout())};
@@ -281,8 +282,10 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
       matmul.unit = rope.getInput().getType().getDimSize(2);
     }
     OpFoldResult rows = extent(b, op.getInput(), 0);
-    RowResult result(b, op.getResult(), rows, matmul.inPlace ? Value(op.getExtras()[*matmul.inPlace]) : Value());
-    auto emit = op.getGroups() ? emitGroups : emitGrid;
+    SmallVector<OpFoldResult> extents = tile::extents(b, op.getInput());
+    extents.pop_back();
+    RowResult result(b, op.getResult(), extents, matmul.inPlace ? Value(op.getExtras()[*matmul.inPlace]) : Value());
+    auto emit = op.getGroups() ? emitGroups : op.isOfHeads() ? emitHeads : emitGrid;
     result.replace(rewriter, op, emit(b, matmul, rows, result.getDestinations()));
     return success();
   }
@@ -312,6 +315,28 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
         return insert(b, emitUnit(b, matmul, /*sums=*/nullptr, ids[1], block, mine), carried, at, extents);
       });
       return SmallVector<Insertion>{{tile, offsets, sizes}};
+    });
+  }
+
+  /// Heads with a matrix each: a task has a block of rows of one.
+  static SmallVector<Value> emitHeads(ImplicitLocOpBuilder &b, const Matmul &matmul, OpFoldResult rows,
+                                      ValueRange dest) {
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    auto share = shareRows(b, rows, matmul.schedule.taskRows, matmul.schedule.rows[0]);
+    Value each = share.second;
+    OpFoldResult heads = extent(b, matmul.input, 1), zero = b.getIndexAttr(0), one = b.getIndexAttr(1),
+                 units = b.getIndexAttr(matmul.columns / matmul.unit), width = b.getIndexAttr(matmul.unit);
+    return grid(b, {share.first, heads, units}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      RowBlock block{Value(arith::MulIOp::create(b, ids[0], each)), {}, ids[1]};
+      block.count = affineMin(b, {OpFoldResult(each), affineOf(b, d0 - d1, {rows, block.first})});
+      Matmul own = matmul;
+      const int64_t columns = cast<RankedTensorType>(matmul.input.getType()).getDimSize(2);
+      own.input = extract(b, matmul.input, {zero, OpFoldResult(ids[1]), zero}, {rows, one, b.getIndexAttr(columns)},
+                          {ShapedType::kDynamic, columns});
+      OpFoldResult column = affineOf(b, d0 * matmul.unit, {OpFoldResult(ids[2])});
+      SmallVector<OpFoldResult> offsets{block.first, OpFoldResult(ids[1]), column}, sizes{block.count, one, width};
+      Value tile = extract(b, dests[0], offsets, sizes, {ShapedType::kDynamic, matmul.unit});
+      return SmallVector<Insertion>{{emitUnit(b, own, /*sums=*/nullptr, ids[2], block, tile), offsets, sizes}};
     });
   }
 

@@ -25,12 +25,15 @@ Value tile::inputOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
   Value input = op.getInput();
   RankedTensorType type = op.getInput().getType();
   if (type.getElementType().isBF16() && !TargetInfo::of(op).hasBf16Matmul()) {
-    Value rows = destination(b, input, {extent(b, input, 0), extent(b, input, 1)}, b.getF32Type());
-    return rowGrid(b, rows, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-      return forPanels(b, type.getDimSize(1), dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
-        return readPanel(b, input, {row, column});
+    Value rows = destination(b, input, extents(b, input), b.getF32Type());
+    auto widen = [&](ImplicitLocOpBuilder &b, ValueRange at, ValueRange dests) {
+      return forPanels(b, type.getShape().back(), dests, [&](ImplicitLocOpBuilder &b, Value column, ValueRange) {
+        SmallVector<Value> place(at);
+        place.push_back(column);
+        return readPanel(b, input, place);
       });
-    });
+    };
+    return rowGrid(b, ValueRange(rows), widen)[0];
   }
   if (!isa<BlockArgument>(input) || !isReadOnly(input) || !rowsAlias(op, type) || !fillsPanels(input))
     return input;

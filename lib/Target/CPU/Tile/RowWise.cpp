@@ -143,23 +143,27 @@ struct TileCastRows : OpRewritePattern<attn_cpu::CastRowsOp> {
       rewriter.replaceOp(op, op.getInput());
       return success();
     }
-    if (!fillsPanels(op.getResult()))
+    RankedTensorType type = op.getResult().getType();
+    const int64_t columns = attn_cpu::padToPanel(op.getInput().getType().getShape().back()),
+                  width = type.getShape().back();
+    if (width % kPanel != 0)
       return refuseColumns(rewriter, op, op.getResult());
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    RankedTensorType type = op.getResult().getType();
-    const int64_t columns = attn_cpu::padToPanel(op.getInput().getType().getDimSize(1)), width = type.getDimSize(1);
-    Value init = rowsLike(b, op.getResult(), op.getInput());
-    rewriter.replaceOp(op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value row, Value dest) {
-                         dest = forPanels(b, columns, dest, [&](ImplicitLocOpBuilder &b, Value column, Value) {
-                           return readPanel(b, op.getInput(), {row, column});
-                         });
-                         auto panel = VectorType::get({kPanel}, type.getElementType());
-                         Value zero = arith::ConstantOp::create(b, b.getZeroAttr(panel));
-                         return loop(b, index(b, columns), index(b, width), kPanel, dest,
-                                     [&](ImplicitLocOpBuilder &b, Value column, Value carried) {
-                                       return writePanel(b, zero, carried, column);
-                                     });
-                       }));
+    SmallVector<OpFoldResult> shape = extents(b, op.getInput());
+    shape.back() = b.getIndexAttr(width);
+    auto cast = [&](ImplicitLocOpBuilder &b, ValueRange at, ValueRange dests) {
+      Value dest = forPanels(b, columns, dests[0], [&](ImplicitLocOpBuilder &b, Value column, Value) {
+        SmallVector<Value> place(at);
+        place.push_back(column);
+        return readPanel(b, op.getInput(), place);
+      });
+      Value zero = arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, type.getElementType())));
+      dest = loop(
+          b, index(b, columns), index(b, width), kPanel, dest,
+          [&](ImplicitLocOpBuilder &b, Value column, Value carried) { return writePanel(b, zero, carried, column); });
+      return SmallVector<Value>{dest};
+    };
+    rewriter.replaceOp(op, rowGrid(b, ValueRange(destination(b, op.getResult(), shape)), cast));
     return success();
   }
 };

@@ -87,6 +87,8 @@ std::string refusal(attn::LinearOp op) {
   Type input = op.getInput().getType().getElementType(), weight = op.getWeight().getType().getElementType();
   if (op.getGroups())
     return "its rows have a matrix of several each";
+  if (op.isOfHeads())
+    return "its heads have a matrix each";
   if (op.isQuantized()) {
     if (!panelsOf(op) || !op.getWeight().getDefiningOp<attn::ParameterSliceOp>())
       return "tensor cores take a quantized weight in panels of the weight file";
