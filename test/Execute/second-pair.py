@@ -180,7 +180,7 @@ for name, case in CASES.items():
     G = 3
 
 # A cache that keeps the latent once: keys are the rotated channels, values the latent, which is the first pair's key as well.
-LATENT_WIDTH, ROTATED, HEADS, BLOCK = 64, 32, 5, 64
+LATENT_WIDTH, ROTATED, BLOCK, HEADS = 64, 32, 64, 5
 POOL = f"!attn.kv_cache<[1 x 1 x ({ROTATED} x f32, {LATENT_WIDTH} x f32)], block = {BLOCK}>"
 
 
@@ -210,27 +210,49 @@ func.func @cached({named("cache", POOL, "blocks")}, {named("query", q, "queries"
   }}
   return %o : {o}
 }}
+func.func @values({named("cache", POOL, "blocks")}, {named("query", q, "queries")}, {rows})
+    -> ({o} {{attn.name = "o", attn.dims = ["queries"]}}) attributes {{attn.entry}} {{
+  %c0 = arith.constant 0 : index
+  %scale = arith.constant 0.25 : f32
+  %k, %v = attn.kv_view %cache[%c0], %table : {POOL}, tensor<?x?xi32> -> {view(ROTATED)}, {view(LATENT_WIDTH)}
+  %o = attn.attention %query, %v, %v, %scale q_begin(%begin : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [{", ".join(maps.split(", affine_map")[0:1] + ["affine_map" + m for m in maps.split(", affine_map")[1:4]])}]
+    : {q}, {view(LATENT_WIDTH)}, {view(LATENT_WIDTH)} -> {o} mask {{
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %keep = arith.cmpi sle, %j, %i : index
+    attn.yield %keep : i1
+  }}
+  return %o : {o}
+}}
 """
 
 
-program = kernels.Program(tools, "cached", "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("queries", "rows", "most", "blocks")) + cache_text())
-for counts, lengths in (((1, 1, 1), (200, 33, 1)), ((3, 20, 65), (64, 97, 65))):
-    most = -(-max(lengths) // BLOCK)
-    table = random.permutation(len(lengths) * most).astype(np.int32).reshape(-1, most)
-    latents, rotated = ([random.standard_normal((length, 1, width)).astype(np.float32) for length in lengths] for width in (LATENT_WIDTH, ROTATED))
-    empty = np.full((table.size, BLOCK * (LATENT_WIDTH + ROTATED)), np.nan, np.float32)
-    cache = kernels.filled(program, empty, rotated, latents, table)
-    q, q2 = (random.standard_normal((sum(counts), HEADS, width)).astype(np.float32) for width in (LATENT_WIDTH, ROTATED))
-    begin, past = np.cumsum((0, *counts)).astype(np.int32), np.array([length - count for length, count in zip(lengths, counts)], np.int32)
-    right = []
+def mixed(q, q2, latents, rotated, begin, past):
+    """Latents mixed by their own scores, and those of the rotated channels where there are some."""
+    results = []
     for r, (latent, keys) in enumerate(zip(latents, rotated)):
         own = slice(begin[r], begin[r + 1])
-        s = 0.25 * (np.einsum("qgc,kc->gqk", q[own].astype(np.float64), latent[:, 0]) + np.einsum("qgc,kc->gqk", q2[own].astype(np.float64), keys[:, 0]))
-        s = np.where(np.arange(len(latent)) <= past[r] + np.arange(counts[r])[:, None], s, -np.inf)
+        s = np.einsum("qgc,kc->gqk", q[own].astype(np.float64), latent[:, 0])
+        if q2 is not None:
+            s += np.einsum("qgc,kc->gqk", q2[own].astype(np.float64), keys[:, 0])
+        s = np.where(np.arange(len(latent)) <= past[r] + np.arange(begin[r + 1] - begin[r])[:, None], 0.25 * s, -np.inf)
         powers = np.exp(s - s.max(-1, keepdims=True))
-        right.append(np.einsum("gqk,kc->qgc", powers / powers.sum(-1, keepdims=True), latent[:, 0].astype(np.float64)))
-    right = np.concatenate(right)[:, None]
-    for order, workers in ((kernels.backwards, 2), (kernels.threads(3), 3)):
-        got, = program.compiled("cached", [cache, q, q2, begin, past, table], [right.shape], (sum(counts), *table.shape, len(cache)), order, workers)
-        checks.near(f"cached {counts} {lengths}, {workers} workers", got, right, 1e-5)
+        results.append(np.einsum("gqk,kc->qgc", powers / powers.sum(-1, keepdims=True), latent[:, 0].astype(np.float64)))
+    return np.concatenate(results)[:, None]
+
+
+for HEADS in (5, 16, 17):  # of a group: one tile, two tiles, a tile each
+    program = kernels.Program(tools, f"cached{HEADS}", "".join(f"attn.dim @{dim} min 0 max 65536\n" for dim in ("queries", "rows", "most", "blocks")) + cache_text())
+    for counts, lengths in (((1, 1, 1), (200, 33, 1)), ((3, 20, 65), (64, 97, 65)), ((1, 1), (1100, 517))):
+        most = -(-max(lengths) // BLOCK)
+        table = random.permutation(len(lengths) * most).astype(np.int32).reshape(-1, most)
+        latents, rotated = ([random.standard_normal((length, 1, width)).astype(np.float32) for length in lengths] for width in (LATENT_WIDTH, ROTATED))
+        empty = np.full((table.size, BLOCK * (LATENT_WIDTH + ROTATED)), np.nan, np.float32)
+        cache = kernels.filled(program, empty, rotated, latents, table)
+        q, q2 = (random.standard_normal((sum(counts), HEADS, width)).astype(np.float32) for width in (LATENT_WIDTH, ROTATED))
+        begin, past = np.cumsum((0, *counts)).astype(np.int32), np.array([length - count for length, count in zip(lengths, counts)], np.int32)
+        for entry, given in (("cached", [q, q2]), ("values", [q])):
+            right = mixed(q, q2 if len(given) == 2 else None, latents, rotated, begin, past)
+            for order, workers in ((kernels.backwards, 2), (kernels.threads(3), 3)):
+                got, = program.compiled(entry, [cache, *given, begin, past, table], [right.shape], (sum(counts), *table.shape, len(cache)), order, workers)
+                checks.near(f"{entry} of {HEADS} heads {counts} {lengths}, {workers} workers", got, right, 1e-5)
 checks.finish()

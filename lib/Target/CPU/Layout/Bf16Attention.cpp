@@ -38,8 +38,8 @@ struct Bf16Attention : rapt::impl::AttnBf16AttentionBase<Bf16Attention> {
       bool cached = op.getKey().getDefiningOp<attn::KVViewOp>() != nullptr;
       bool isStored = getElementTypeOrSelf(op.getKey().getType()).isBF16() &&
                       getElementTypeOrSelf(op.getValue().getType()).isBF16();
-      if (Value second = op.getSecondKey())
-        isStored &= getElementTypeOrSelf(second.getType()).isBF16();
+      if (Value second = op.getSecondKey()) // latents in a cache are transposed as f32
+        isStored &= !cached && getElementTypeOrSelf(second.getType()).isBF16();
       if (!op.getAdditive() && (isStored || (!cached && isVnniProgram)))
         op->setAttr(attn_cpu::AttnCPUDialect::bf16MatmulAttr, UnitAttr::get(&getContext()));
     });

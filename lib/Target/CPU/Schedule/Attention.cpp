@@ -170,11 +170,16 @@ std::string cpu::whyNotTiled(AttentionOp op) {
   auto isOfCache = [](Value tensor) { return tensor && tensor.getDefiningOp<attn::KVViewOp>(); };
   if (!view && isOfCache(op.getValue()))
     return "values are in a cache, and keys are not";
-  if (op.getSecondKey() && (view || isOfCache(op.getSecondKey())))
-    return "keys of a second pair are in a cache";
+  const bool areLatents = readsLatents(op);
+  if (op.getSecondKey() && !areLatents && (view || isOfCache(op.getSecondKey())))
+    return "keys of a second pair are in a cache, where the first's are no latents";
   auto cache = view ? dyn_cast<RankedTensorType>(view.getCache().getType()) : RankedTensorType();
-  if (view && (op.getValue() != view.getValues() || !cache))
+  if (view && ((op.getKey() != view.getKeys() && !areLatents) || op.getValue() != view.getValues() || !cache))
     return "keys and values are not of one materialized cache";
+  if (areLatents && op.getWeights())
+    return "its weights are those of latents in a cache";
+  if (areLatents && attn_cpu::usesBf16Matmul(op))
+    return "its matmuls are bf16 dot products of latents in a cache";
   if (cache && attn_cpu::usesBf16Matmul(op) &&
       !(cache.getElementType().isBF16() && getElementTypeOrSelf(view.getValuePool().getType()).isBF16()))
     return "its matmuls are bf16 dot products, and its cache is not bf16";
@@ -182,7 +187,7 @@ std::string cpu::whyNotTiled(AttentionOp op) {
   if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels) ||
       ShapedType::isDynamic(secondChannelsOf(op)))
     return "head dimensions are dynamic";
-  if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0))
+  if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0 || (areLatents && secondChannelsOf(op) % kPanel != 0)))
     return "head dimensions of a cache are not padded";
   if (view && !layoutsOf(op))
     return "blocks of the cache do not fill panels";
@@ -206,6 +211,11 @@ std::optional<int64_t> cpu::queryHeadsOf(AttentionOp op) {
   return 1;
 }
 
+bool cpu::readsLatents(AttentionOp op) {
+  attn::KVViewOp view = viewOf(op);
+  return view && op.getKey() == view.getValues() && op.getSecondKey() == view.getKeys();
+}
+
 bool cpu::allowsGroups(AttentionOp op) {
   if (op.getAdditive() || !op.dimOf(0, AttentionOp::G) || !op.dimOf(3, AttentionOp::G))
     return false;
@@ -223,7 +233,9 @@ static void chooseSplits(AttentionOp op, int64_t block, AttentionSchedule &sched
   const std::optional<int64_t> groups = queryHeadsOf(op);
   if (!groups)
     return;
-  const int64_t heads = *groups <= kHeads && allowsGroups(op) ? *groups : 1;
+  int64_t heads = allowsGroups(op) ? std::min(*groups, kHeads) : 1;
+  while (*groups % heads != 0)
+    --heads;
   if (viewOf(op)) {
     if (!op.getQBegin())
       return;

@@ -1,6 +1,7 @@
 //===- AttentionTask.cpp - Operands of a task of attention ------------------------------===//
 #include "lib/Target/CPU/Tile/AttentionTask.h"
 #include "dialect/AttnCPU/Panels.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Tile/CacheBlock.h"
 #include "lib/Target/CPU/Tile/Transpose.h"
 #include "lib/Target/CPU/Tile/Vnni.h"
@@ -114,12 +115,13 @@ static std::pair<Value, Value> cacheTiles(ImplicitLocOpBuilder &b, const Attenti
 
 bool tile::needsWidening(const AttentionTask &task) {
   return task.view && task.interleave() == 1 &&
-         !(layoutOf(task, Keys).element.isF32() && layoutOf(task, Values).element.isF32());
+         (cpu::readsLatents(task.op) ||
+          !(layoutOf(task, Keys).element.isF32() && layoutOf(task, Values).element.isF32()));
 }
 
 bool tile::readsInRegisters(const AttentionTask &task) {
   AttentionOp op = task.op;
-  return !layoutOf(task, Keys).hasScales() && !layoutOf(task, Values).hasScales() && !op.getAdditive();
+  return !cpu::readsLatents(op) && !layoutOf(task, Keys).hasScales() && !layoutOf(task, Values).hasScales() && !op.getAdditive();
 }
 
 bool tile::hasContiguousBlocks(const AttentionTask &task) { return !task.view || task.widened.keys; }
@@ -274,9 +276,34 @@ static WidenedKeys packBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task
   return {packed[0], packed[1], from};
 }
 
+/// Packs a block of latents, which are `values` from position `place` on, as the first channels of `keys`.
+static Value packLatents(ImplicitLocOpBuilder &b, const AttentionTask &task, Value place, Value values, Value keys) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  auto of = [&](AffineExpr expr, Value x, Value y) {
+    return asValue(b, affineOf(b, expr, {OpFoldResult(x), OpFoldResult(y)}));
+  };
+  Value zero = index(b, 0);
+  return loop(b, zero, index(b, task.block), kTransposed, keys, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
+    Value first = arith::AddIOp::create(b, place, lane), panel = of(d0.floorDiv(kPanel), first, zero),
+          column = of(d0 % kPanel, first, zero);
+    return loop(b, zero, index(b, task.valueChannels / kPanel), 1, outer,
+                [&](ImplicitLocOpBuilder &b, Value nth, Value inner) {
+                  auto read = [&](int64_t key) {
+                    return readPanel(b, values, {nth, of(d0 + key, first, zero), index(b, 0)});
+                  };
+                  auto write = [&](int64_t channel, Value column16, Value dest) -> Value {
+                    Value at[] = {panel, of(d0 * kPanel + channel, nth, zero), column};
+                    return vector::TransferWriteOp::create(b, column16, dest, at, ArrayRef<bool>{true}).getResult();
+                  };
+                  return writeTransposed(b, /*isInterleaved=*/false, read, write, inner);
+                });
+  });
+}
+
 WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, Value from, Value to, int64_t most) {
   if (!task.view)
     return packBlocks(b, task, from, to, most);
+  const bool areLatents = cpu::readsLatents(task.op);
   CacheBlock ofKeys(layoutOf(task, Keys), areApart(task)), ofValues(layoutOf(task, Values), areApart(task));
   const int64_t positions = most * task.block;
   auto makeBuffer = [&](int64_t panels, int64_t lines) -> Value {
@@ -289,7 +316,11 @@ WidenedKeys tile::widenKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, 
               values = areApart(task) ? cacheBlock(b, task, nth, Values, /*isPart=*/false) : keys;
         Value place = asValue(b, affineOf(b, (b.getAffineDimExpr(0) - b.getAffineDimExpr(1)) * task.block,
                                           {OpFoldResult(nth), OpFoldResult(from)}));
-        return {ofKeys.widen(b, Keys, keys, place, carried[0]), ofValues.widen(b, Values, values, place, carried[1])};
+        Value wideValues = ofValues.widen(b, Values, values, place, carried[1]), wideKeys = carried[0];
+        if (areLatents)
+          wideKeys = packLatents(b, task, place, wideValues, wideKeys);
+        wideKeys = ofKeys.widen(b, Keys, keys, place, wideKeys, areLatents ? task.firstChannels() : 0);
+        return {wideKeys, wideValues};
       });
   return {wide[0], wide[1], from};
 }

@@ -191,7 +191,8 @@ Value CacheBlock::writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Va
               });
 }
 
-Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value place, Value dest) const {
+Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value place, Value dest,
+                        int64_t channelsBefore) const {
   AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
   auto of = [&](AffineExpr expr, ArrayRef<OpFoldResult> values) { return asValue(b, affineOf(b, expr, values)); };
   const int64_t ofPanel = (part == Keys ? layout.channels : layout.paddedBlock()) / layout.interleave();
@@ -213,7 +214,7 @@ Value CacheBlock::widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Va
       for (auto [i, numbers] : llvm::enumerate(widened(b, block, which, line, ofLine))) {
         AffineExpr inPanel = d0 * layout.interleave() + int64_t(i);
         SmallVector<Value> at{part == Keys ? of(d0 + d1, {OpFoldResult(first), OpFoldResult(panel)}) : panel,
-                              part == Keys ? of(inPanel, {OpFoldResult(nth)})
+                              part == Keys ? of(inPanel + channelsBefore, {OpFoldResult(nth)})
                                            : of(inPanel + d1, {OpFoldResult(nth), OpFoldResult(first)}),
                               zero};
         carried = writePanel(b, numbers, carried, at);

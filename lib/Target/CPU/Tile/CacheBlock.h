@@ -30,8 +30,9 @@ public:
   Value writeValue(ImplicitLocOpBuilder &b, Value place, Read read, Value inverses, Value dest) const;
 
   /// Keys or values of `block` in f32 into `dest`, keys [all/32, channels, 32], values [channels/32, all, 32], from
-  /// place `place` on, a multiple of 32.
-  Value widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value place, Value dest) const;
+  /// place `place` on, a multiple of 32. Keys are behind `channelsBefore` channels of `dest`.
+  Value widen(ImplicitLocOpBuilder &b, CachePart part, Value block, Value place, Value dest,
+              int64_t channelsBefore = 0) const;
 
   /// A channel of the key at `place` in f32; `at` is where the head's part lies in the pool: [block, layer, head].
   Value readKeyElement(ImplicitLocOpBuilder &b, Value pool, ValueRange at, Value place, Value channel) const;
