@@ -79,6 +79,8 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
   load.noWeights = options.noWeights;
   load.strict = options.strict;
   load.ignoreKeys = options.ignoreKeys;
+  for (const auto &[directory, weight] : options.adapters)
+    load.adapters.push_back({directory, weight});
   load.accept = checkFamily;
   Expected<huggingface::ModelDescription> model = huggingface::ModelDescription::load(options.input, load);
   if (!model)
@@ -140,8 +142,8 @@ static Status checkDirectory(const std::string &path) {
   const bool isAdapter = huggingface::entryExists(path + "/adapter_config.json");
   if (isAdapter)
     return Error{shownPath(path) +
-                 ": holds an adapter (adapter_config.json), not a whole model; merge it into its base "
-                 "model, with peft's merge_and_unload(), and give that directory"};
+                 ": holds an adapter (adapter_config.json), not a whole model: give its base model's directory, and "
+                 "this one as --adapter"};
   if (huggingface::entryExists(path + "/config.json"))
     return {};
   if (const std::string snapshot = findSnapshot(path); !snapshot.empty())

@@ -97,6 +97,24 @@ template <std::vector<std::string> Options::*field> std::string addText(Options 
   return {};
 }
 
+/// DIR, or DIR,WEIGHT; a directory's name may have commas.
+std::string addAdapter(Options &options, const std::string &text) {
+  std::string directory = text;
+  double weight = 1;
+  if (const size_t comma = text.rfind(','); comma != text.npos) {
+    const char *begin = text.data() + comma + 1, *last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(begin, last, weight);
+    if (begin != last && error == std::errc() && end == last)
+      directory = text.substr(0, comma);
+    else
+      weight = 1;
+  }
+  options.adapters.emplace_back(directory, weight);
+  constexpr double most = 1e6;
+  return directory.empty() || !(std::abs(weight) <= most) ? "the directory of an adapter, and a number from -1e6 to 1e6 behind a comma"
+                                                         : "";
+}
+
 template <std::vector<std::string> Options::*field> std::string addLibrary(Options &options, const std::string &text) {
   (options.*field).push_back(text);
   return text.empty() ? "a shared library" : "";
@@ -228,6 +246,7 @@ constexpr Option table[] = {
      setFlag<&Options::embedWeights>},
     {{"check-tensors", "", nullptr, "refuse weights that hold NaN or infinity"}, setFlag<&Options::checkTensors>},
     {{"strict", "", nullptr, "tensors that the model does not use are an error"}, setFlag<&Options::strict>},
+    {{"adapter", "", "DIR[,W]", "add W (1) times the changes of a LoRA adapter; may be repeated"}, addAdapter},
     {{"ignore-config-key", "", "K", "ignore a config key that is not understood"}, addText<&Options::ignoreKeys>},
     {{"prefix", "", "NAME", "prefix of the exported symbol"}, setText<&Options::prefix>},
     {{"load-dialect-plugin", "", "F", "a shared library with dialects that .mlir text may use; may be repeated"},

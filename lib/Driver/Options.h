@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace rapt::driver {
@@ -39,6 +40,8 @@ struct Options {
   AttentionOutputs attentionWeights, attentionLogSumExp;
   std::optional<uint64_t> randomSeed;
   std::vector<std::string> ignoreKeys;
+  /// Directories of adapters, and the factors of what they add.
+  std::vector<std::pair<std::string, double>> adapters;
   std::vector<std::string> passPlugins, dialectPlugins; ///< shared libraries
   struct StagePasses {
     std::string stage, pipeline;

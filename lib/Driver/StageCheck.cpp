@@ -22,6 +22,8 @@ Status checkOptions(Stage stage, const Options &options) {
   for (const auto &[given, name] : ofModels)
     if (given)
       return Error{shownPath(options.input) + ": " + name + " is for the configuration of a model, MLIR text has none"};
+  if (!options.adapters.empty())
+    return Error{shownPath(options.input) + ": --adapter is for the directory of a model"};
   const char *stored = "weights have their storage";
   const std::tuple<bool, const char *, const char *> ofImported[] = {
       {options.quantize != "none", "--quantize", stored},

@@ -52,6 +52,9 @@ Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadO
   model.root = path;
   model.options = std::move(options);
   bool directory = isDirectory(path);
+  bool needsWeights = !model.options.randomSeed && !model.options.noWeights;
+  if (!model.options.adapters.empty() && (!directory || !needsWeights))
+    return Error{shownPath(path) + ": adapters change the weights of a model's directory, which are not read here"};
   std::string folder = directory ? path : path.find('/') == path.npos ? "." : path.substr(0, path.rfind('/') + 1);
   model.shortName = makeName(folder);
   std::string config = directory ? path + "/config.json" : path;
@@ -59,12 +62,11 @@ Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadO
     return Error{shownPath(path) + ": no config.json in this directory"};
   if (Status status = model.readConfig(config); !status)
     return status.error();
-  bool needsWeights = !model.options.randomSeed && !model.options.noWeights;
   if (directory) {
     // An adapter changes the weights; compiling the base model alone would be silently wrong.
     if (entryExists(path + "/adapter_config.json"))
       return Error{shownPath(path + "/adapter_config.json") +
-                   ": adapters (LoRA and others) are not supported: merge it into the model first"};
+                   ": the directory of an adapter: give the base model's, and this one as --adapter"};
     if (Status status = model.readSideFiles(path); !status)
       return status.error();
     if (needsWeights)
@@ -154,6 +156,11 @@ Status ModelDescription::readWeights(const std::string &directory) {
   if (!loaded)
     return loaded.error();
   table = std::move(*loaded);
+  if (!options.adapters.empty())
+    changes = std::make_shared<LowRankChanges>();
+  for (const AdapterSource &adapter : options.adapters)
+    if (Status status = addAdapter(adapter, table, *changes); !status)
+      return status;
   uint64_t bytes[3] = {};
   for (const auto &[name, tensor] : table.tensors())
     if (std::optional<DType> dtype = tensor.type())
@@ -228,5 +235,7 @@ Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<Tens
 std::unique_ptr<artifact::TensorReader> ModelDescription::openTensors() const {
   if (options.randomSeed)
     return makeRandomTensors(*options.randomSeed, storage, requested);
-  return options.noWeights ? nullptr : openSafeTensors(table);
+  if (options.noWeights)
+    return nullptr;
+  return changes ? withChanges(openSafeTensors(table), changes) : openSafeTensors(table);
 }

@@ -27,6 +27,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Import/Formats/HuggingFace/Adapter.h"
 #include "lib/Import/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Import/Formats/HuggingFace/TensorRequest.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
@@ -43,6 +44,7 @@ struct LoadOptions {
   bool noWeights = false; ///< tensors are taken to be as the family asks; openTensors() gives null
   bool strict = false;    ///< tensors that nobody asked for are an error, not a warning
   std::vector<std::string> ignoreKeys; ///< config keys to ignore
+  std::vector<AdapterSource> adapters; ///< whose changes openTensors() adds; they need the directory's weights
   /// Asked once the configuration is read, before anything else can be wrong with the directory.
   std::function<Status(ModelDescription &)> accept = {};
 };
@@ -105,6 +107,7 @@ private:
   bool customCode = false;
   ConfigReader reader;
   TensorTable table;
+  std::shared_ptr<LowRankChanges> changes; ///< null without adapters
   artifact::DType storage = artifact::DType::F32;
   std::vector<TensorRequest> requested;
   std::vector<std::string> names;

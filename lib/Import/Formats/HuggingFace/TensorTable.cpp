@@ -97,8 +97,13 @@ Expected<TensorTable> TensorTable::loadFiles(const std::string &directory, std::
       return status.error();
     return table;
   }
-  table.source = single;
-  auto file = InputFile::open(single);
+  return loadFile(single);
+}
+
+Expected<TensorTable> TensorTable::loadFile(const std::string &path) {
+  TensorTable table;
+  table.source = path;
+  auto file = InputFile::open(path);
   if (!file)
     return file.error();
   auto tensors = readSafeTensors(*file);

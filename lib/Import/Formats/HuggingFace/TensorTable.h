@@ -13,6 +13,15 @@ public:
   /// the index must be single path components; every file must be regular after following links.
   static Expected<TensorTable> load(const std::string &directory, std::vector<std::string> &warnings);
 
+  /// The tensors of one file.
+  static Expected<TensorTable> loadFile(const std::string &path);
+
+  /// Takes a tensor in place of the one of its name.
+  void replace(StoredTensor tensor) {
+    std::string name = tensor.name;
+    table.insert_or_assign(std::move(name), std::move(tensor));
+  }
+
   /// The tensor of that name, or null. The pointer lives as long as the table.
   const StoredTensor *find(std::string_view name) const;
   const std::map<std::string, StoredTensor, std::less<>> &tensors() const { return table; }

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Adapters of peft's format (LoRA), merged while packing: a compiled model with --adapter gives what one compiled from merged weights gives, and logits of
+models whose weights are merged here in float64. Ranks, scales, transposed weights, embeddings, whole tensors, several adapters with weights; faulty ones give one line."""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "Reference", "numpy"), os.path.join(HERE, "..", "Reference", "transformers")]
+
+import encoders  # noqa: E402
+import random_models  # noqa: E402
+import recorded_models  # noqa: E402
+import tensorfiles  # noqa: E402
+import weights  # noqa: E402
+
+random = numpy.random.default_rng(11)
+
+
+def pair(out, into, rank, stored=numpy.float32):
+    return {"A": (random.standard_normal((rank, into)) / numpy.sqrt(into)).astype(stored), "B": (random.standard_normal((out, rank)) / 2).astype(stored)}
+
+
+def write_adapter(directory, config, pairs, whole=None, embeddings=None, dtype="F32"):
+    """`pairs`: {module: {"A", "B"}}, `whole`: {tensor: array}, `embeddings`: as `pairs`."""
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "adapter_config.json"), "w") as file:
+        json.dump({"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": "x/y", "r": 8, "lora_alpha": 16, "lora_dropout": 0.1, "bias": "none",
+                   "target_modules": ["q_proj"], "init_lora_weights": True, "inference_mode": True, "megatron_core": "megatron.core", "use_dora": False} | config, file)
+    tensors = {f"base_model.model.{module}.lora_{part}.weight": array for module, both in pairs.items() for part, array in both.items()}
+    tensors |= {f"base_model.model.{module}.lora_embedding_{part}": array for module, both in (embeddings or {}).items() for part, array in both.items()}
+    tensors |= {f"base_model.model.{name}": array for name, array in (whole or {}).items()}
+    tensorfiles.write(os.path.join(directory, "adapter_model.safetensors"), tensors, dtype)
+
+
+def product(both, scale):
+    return scale * both["B"].astype(numpy.float64) @ both["A"].astype(numpy.float64)
+
+
+def outputs(options, source, directory, label, inputs, flags=()):
+    command = random_models.program(options, source, directory, list(flags))
+    return encoders.run_batch(options, command, label, directory, inputs, ["logits"])["logits"]
+
+
+def compare(options, directory, name, changed, adapters, tolerance=1e-5, storage="F32", flags=()):
+    """The recorded model `name` with the adapters against the model of the `changed` tensors."""
+    recorded = recorded_models.read(name)
+    source, merged = os.path.join(directory, name), os.path.join(directory, name + "-merged")
+    recorded_models.write(recorded, source, storage)
+    tensors = {tensor: weights.tensor(tensor, shape) for tensor, shape in recorded["tensors"].items()}
+    plain = outputs(options, source, directory, "plain", recorded_models.given(recorded["cases"][-1]["inputs"]), flags)
+    for tensor, change in changed.items():
+        assert tensors[tensor].shape == change.shape
+        base = tensorfiles.bf16Values(tensorfiles.bf16Bits(tensors[tensor])) if storage == "BF16" else tensors[tensor]
+        tensors[tensor] = (base.astype(numpy.float64) + change).astype(numpy.float32)
+    recorded_models.write(recorded, merged, storage)
+    tensorfiles.write(os.path.join(merged, "model.safetensors"), tensors, storage)
+    inputs = recorded_models.given(recorded["cases"][-1]["inputs"])
+    found = outputs(options, source, directory, "adapted", inputs, [*flags, *(f"--adapter={adapter}" for adapter in adapters)])
+    wanted = outputs(options, merged, directory, "merged", inputs, flags)
+    error, moved = (numpy.linalg.norm(a - wanted) / numpy.linalg.norm(wanted) for a in (found, plain))
+    assert error <= tolerance and moved > 0.02, f"{name}: relative L2 {error:.2e}, allowed {tolerance:.0e}; without adapters {moved:.2e}"
+    print(f"PASS {name} {storage} {' '.join(flags)}: relative L2 {error:.1e}, without adapters {moved:.1e}")
+
+
+def refused(options, source, adapter, expected, *flags):
+    done = subprocess.run([options.raptc, source, f"--adapter={adapter}", *flags, "-o", source + ".so"], capture_output=True, text=True)
+    assert done.returncode == 1 and expected in done.stderr and len(done.stderr.splitlines()) == 1, f"expected {expected!r}, found: {done.stderr}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--raptc", required=True)
+    parser.add_argument("--rapt-run", required=True)
+    options = parser.parse_args()
+    options.rapt_reference = None
+    with tempfile.TemporaryDirectory() as directory:
+        at = lambda name: os.path.join(directory, name)
+        llama, gpt2 = (recorded_models.read(name)["tensors"] for name in ("llama", "gpt2"))
+        shape = lambda tensor: llama[f"model.{tensor}.weight"]
+        pairs = {f"model.layers.{layer}.{part}": pair(*shape(f"layers.{layer}.{part}"), 4) for layer in range(2) for part in ("self_attn.q_proj", "self_attn.v_proj", "mlp.down_proj")}
+        write_adapter(at("first"), {"lora_alpha": 8}, pairs)
+        changed = {module + ".weight": product(both, 8 / 4) for module, both in pairs.items()}
+        compare(options, directory, "llama", changed, [at("first")])
+        compare(options, directory, "llama", changed, [at("first")], 1e-2, "BF16")
+        compare(options, directory, "llama", changed, [at("first")], 2e-3, flags=("--quantize=w8",))
+        # a second one of another rank, scaled by its root, in bf16; alphas of single modules; weights of both
+        more = {"model.layers.0.self_attn.q_proj": pair(*shape("layers.0.self_attn.q_proj"), 9), "model.layers.1.mlp.up_proj": pair(*shape("layers.1.mlp.up_proj"), 3)}
+        more = {module: {part: tensorfiles.bf16Values(tensorfiles.bf16Bits(array)).reshape(array.shape) for part, array in both.items()} for module, both in more.items()}
+        write_adapter(at("second,2"), {"use_rslora": True, "alpha_pattern": {"up_proj": 5}, "rank_pattern": {"up_proj": 3}, "r": 9}, more, dtype="BF16")
+        both = {tensor: 0.5 * change for tensor, change in changed.items()}
+        for module, own, alpha in zip(more, more.values(), (16, 5)):
+            both[module + ".weight"] = both.get(module + ".weight", 0) + product(own, -1.5 * alpha / numpy.sqrt(len(own["A"])))
+        compare(options, directory, "llama", both, [at("first") + ",0.5", at("second,2") + ",-1.5"])
+        # an embedding, whose factors are transposed, and a whole tensor
+        table = pair(llama["model.embed_tokens.weight"][1], llama["model.embed_tokens.weight"][0], 2)
+        head = random.standard_normal(llama["lm_head.weight"]).astype(numpy.float32)
+        write_adapter(at("whole"), {}, {}, {"lm_head.weight": head}, {"model.embed_tokens": table})
+        changed = {"model.embed_tokens.weight": product(table, 16 / 2).T, "lm_head.weight": head - weights.tensor("lm_head.weight", llama["lm_head.weight"]).astype(numpy.float64)}
+        compare(options, directory, "llama", changed, [at("whole")])
+        # weights [in, out]
+        name = next(tensor for tensor in gpt2 if tensor.endswith("h.0.attn.c_attn.weight"))
+        own = pair(gpt2[name][1], gpt2[name][0], 5)
+        write_adapter(at("turned"), {"fan_in_fan_out": True}, {"transformer.h.0.attn.c_attn": own})
+        compare(options, directory, "gpt2", {name: product(own, 16 / 5).T}, [at("turned")])
+
+        source = at("llama")
+        refused(options, source, at("none"), "no adapter_config.json: not an adapter's directory")
+        write_adapter(at("dora"), {"use_dora": True}, pairs)
+        refused(options, source, at("dora"), "use_dora is true: magnitudes of weights are not supported")
+        write_adapter(at("kind"), {"peft_type": "IA3"}, pairs)
+        refused(options, source, at("kind"), 'peft_type is "IA3" (a string), must be LORA')
+        write_adapter(at("key"), {"layer_replication": [[0, 2]]}, pairs)
+        refused(options, source, at("key"), "layer_replication")
+        write_adapter(at("pattern"), {"alpha_pattern": {"layers.[01].q": 4}}, pairs)
+        refused(options, source, at("pattern"), "patterns are not supported")
+        write_adapter(at("other"), {}, {"model.layers.7.self_attn.q_proj": pair(8, 8, 2)})
+        refused(options, source, at("other"), "which the checkpoint does not have: the adapter is of another base model")
+        write_adapter(at("wide"), {}, {"model.layers.0.self_attn.q_proj": pair(9, 8, 2)})
+        refused(options, source, at("wide"), "the adapter is of another base model")
+        half = {"model.layers.0.self_attn.q_proj": {"A": pair(8, 8, 2)["A"]}}
+        write_adapter(at("half"), {}, half)
+        refused(options, source, at("half"), 'has no "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight"')
+        refused(options, source, at("whole") + ",2", "give the adapter the weight 1")
+        refused(options, source, at("first"), "adapters change the weights of a model's directory, which are not read here", "--random-weights=1")
+        os.remove(os.path.join(at("kind"), "adapter_model.safetensors"))
+        shutil.copy(os.path.join(at("first"), "adapter_config.json"), at("kind"))
+        open(os.path.join(at("kind"), "adapter_model.bin"), "w").close()
+        refused(options, source, at("kind"), "adapter_model.bin is a PyTorch pickle")
+        print("PASS faulty adapters")
+
+
+main()
