@@ -212,9 +212,9 @@ static Value groupHeads(const Scope &scope, Location loc, Value x, int64_t group
 }
 
 /// kv <= q, and q - kv < window where there is one.
-static void buildCausalMask(OpBuilder &builder, Location loc, attn::AttentionOp attention,
-                            std::optional<int64_t> window) {
-  OpBuilder::InsertionGuard guard(builder);
+void importing::keepCausal(attn::AttentionOp attention, std::optional<int64_t> window) {
+  OpBuilder builder(attention.getContext());
+  Location loc = attention.getLoc();
   SmallVector<Type> types(4, builder.getIndexType()); // b, h, q, kv
   Block *mask = builder.createBlock(&attention.getMask(), {}, types, SmallVector<Location>(4, loc));
   Value query = mask->getArgument(2), key = mask->getArgument(3);
@@ -226,6 +226,17 @@ static void buildCausalMask(OpBuilder &builder, Location loc, attn::AttentionOp 
     keep = arith::AndIOp::create(builder, loc, keep, near);
   }
   attn::YieldOp::create(builder, loc, keep);
+}
+
+Value importing::unitLength(const Scope &scope, Location loc, Value x) {
+  // x / |x| is an RMS norm whose gains undo the mean.
+  const int64_t width = cast<RankedTensorType>(x.getType()).getDimSize(1);
+  OpBuilder &builder = scope.builder;
+  const float gain = static_cast<float>(1 / std::sqrt(double(width)));
+  auto type = RankedTensorType::get({width}, builder.getF32Type());
+  Value gains = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, gain));
+  return attn::RMSNormOp::create(builder, loc, x, gains, builder.getF64FloatAttr(1e-24 / double(width)),
+                                 /*columns=*/nullptr);
 }
 
 /// What the layer's keys and values are in the cache, with those of the step.
@@ -265,7 +276,7 @@ CausalAttention importing::latentAttention(const Scope &scope, Location loc, con
                              /*extras=*/ValueRange(), /*additive=*/Value(), /*sink=*/Value(), heads.rotatedQuery,
                              view.getKeys(), /*weights=*/Value(), /*layer=*/Value(), /*heads=*/nullptr, maps,
                              /*lse_map=*/nullptr);
-  buildCausalMask(builder, loc, attention, window);
+  keepCausal(attention, window);
   Value mixed = splitHeads(scope, loc, mergeHeads(scope, loc, attention.getResult()), number);
   return {mixed, view.getCache(), attention};
 }
@@ -283,7 +294,7 @@ CausalAttention importing::causalAttention(const Scope &scope, Location loc, std
                                              scale, /*q_begin=*/rows.rowBegin, /*q_offset=*/rows.past,
                                              /*kv_begin=*/nullptr, /*kv_length=*/nullptr, /*extras=*/ValueRange(),
                                              cachedMaps(builder, grouped));
-  buildCausalMask(builder, loc, attention, window);
+  keepCausal(attention, window);
   Value result = attention.getResult();
   if (grouped)
     result = splitHeads(scope, loc, mergeHeads(scope, loc, result), queryType.getDimSize(1));

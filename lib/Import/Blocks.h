@@ -123,6 +123,12 @@ mlir::Value mergeHeads(const Scope &scope, mlir::Location loc, mlir::Value x);
 attn::AttentionOp rowAttention(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
                                mlir::Value scale, mlir::Value rowBegin);
 
+/// Keeps the keys up to the query's position, the last `window` of them where there is one.
+void keepCausal(attn::AttentionOp attention, std::optional<int64_t> window = std::nullopt);
+
+/// Rows of x [rows, columns] divided by their length, of at least 1e-12, as PyTorch's normalize does.
+mlir::Value unitLength(const Scope &scope, mlir::Location loc, mlir::Value x);
+
 /// The maps of query, key, value and result where queries are packed over all rows and keys are in the cache. Grouped
 /// queries are [tokens, groups, heads, channels].
 mlir::ArrayAttr cachedMaps(mlir::OpBuilder &builder, bool grouped);

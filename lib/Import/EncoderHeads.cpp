@@ -73,14 +73,7 @@ static Value buildSentenceEmbedding(const Scope &top, const EncoderSpec &spec, V
                                                         : attn::PoolingKind::max;
   auto type = tensorOf({ShapedType::kDynamic, spec.width}, builder.getF32Type());
   Value pooled = attn::PoolRowsOp::create(builder, loc, type, kind, x, rowBegin);
-  if (!spec.sentence.normalizes)
-    return pooled;
-  // x / |x| is an RMS norm whose gains undo the mean; PyTorch divides by 1e-12 at least.
-  const float gain = static_cast<float>(1 / std::sqrt(double(spec.width)));
-  Value gains = arith::ConstantOp::create(builder, loc,
-                                          DenseElementsAttr::get(tensorOf({spec.width}, builder.getF32Type()), gain));
-  return attn::RMSNormOp::create(builder, loc, pooled, gains, builder.getF64FloatAttr(1e-24 / double(spec.width)),
-                                 /*columns=*/nullptr);
+  return spec.sentence.normalizes ? unitLength(top, loc, pooled) : pooled;
 }
 
 /// The classifier's transform of each text, [rows, width].

@@ -1,10 +1,9 @@
 //===- VisionBuilder.cpp - The module of an encoder of images -------------------===//
 #include "lib/Import/Heads.h"
-#include "lib/Import/LayerBuilder.h"
-#include "lib/Import/LayerStack.h"
 #include "lib/Import/ModelModule.h"
 #include "lib/Import/StackParameters.h"
 #include "lib/Import/VisionSpec.h"
+#include "lib/Import/VisionTokens.h"
 #include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -29,10 +28,10 @@ static void setVitParts(VisionSpec &spec) {
   spec.residual = {.beforeAttention = "layernorm_before", .beforeFeedForward = "layernorm_after"};
 }
 
-/// The size of images and their patches.
-static void readPatches(huggingface::ConfigReader &config, const VisionDefaults &defaults, VisionSpec &spec) {
-  spec.image = config.getHeightWidth("image_size", 1, 1 << 15, defaults.image);
-  const huggingface::HeightWidth patch = config.getHeightWidth("patch_size", 1, 1 << 10, defaults.patch);
+void importing::readPatches(huggingface::ConfigReader &config, int64_t usualImage, int64_t usualPatch,
+                            VisionSpec &spec) {
+  spec.image = config.getHeightWidth("image_size", 1, 1 << 15, usualImage);
+  const huggingface::HeightWidth patch = config.getHeightWidth("patch_size", 1, 1 << 10, usualPatch);
   spec.patch = patch.height;
   spec.channels = config.getInt("num_channels", 1, 1 << 10, 3);
   if (!config.errors())
@@ -62,7 +61,7 @@ VisionSpec importing::readVision(huggingface::ModelDescription &model, const Vis
   attention.hasBias = config.getBool("qkv_bias", true);
   if (defaults.inner)
     spec.feedForward.inner = config.getSize("intermediate_size", 1, 1 << 20, defaults.inner);
-  readPatches(config, defaults, spec);
+  readPatches(config, defaults.image, defaults.patch, spec);
   spec.norm = {
       .kind = NormSpec::Layer, .epsilon = config.getPositive("layer_norm_eps", 1, defaults.epsilon), .hasBias = true};
   spec.feedForward.activation = activationNamed(config.getEnum("hidden_act", activationNames(), "gelu"));
@@ -81,11 +80,6 @@ VisionSpec importing::readVision(huggingface::ModelDescription &model, const Vis
 
 namespace {
 
-/// The weight of all learned tokens.
-std::string learnedSymbol(const VisionSpec &spec) {
-  return spec.learned.size() == 1 ? spec.learned.front() : "embeddings.learned_tokens";
-}
-
 void addHead(ParameterSet &parameters, const VisionSpec &spec) {
   if (spec.head != VisionHead::Classification)
     return;
@@ -98,60 +92,13 @@ void addHead(ParameterSet &parameters, const VisionSpec &spec) {
 
 ParameterSet listParameters(const VisionSpec &spec, const std::string &prefix) {
   ParameterSet parameters;
-  const int64_t width = spec.width, positions = spec.rows() * spec.columns() + spec.learnedTokens();
-  auto rows = [&](const std::string &tensor, int64_t count) -> artifact::Source {
-    return {prefix + tensor, {1, count, width}, {artifact::Reshape{{count, width}}}};
-  };
-  std::vector<artifact::Source> learned;
-  for (const std::string &tensor : spec.learned)
-    learned.push_back(rows(tensor, 1));
-  parameters.addRows(learnedSymbol(spec), std::move(learned), Init::embedding());
-  parameters.addTransformed(spec.positions, rows(spec.positions, positions), Init::embedding());
-  const std::vector<int64_t> matrix = {width, spec.patchColumns()};
-  parameters.addTransformed(
-      spec.kernel + ".weight",
-      {prefix + spec.kernel + ".weight", {width, spec.channels, spec.patch, spec.patch}, {artifact::Reshape{matrix}}},
-      Init::weight(spec.patchColumns()));
-  parameters.add(spec.kernel + ".bias", prefix + spec.kernel + ".bias", {width}, Init::bias());
-  addLayers(spec, {parameters, prefix + spec.layer, {}, Stack{spec.layers}});
+  addVisionTokens({parameters, prefix}, spec);
   ParameterScope top{parameters, prefix};
-  addNorm(top, spec.finalNorm, spec.norm, width);
+  addNorm(top, spec.finalNorm, spec.norm, spec.width);
   if (spec.head == VisionHead::None && spec.pooler == VisionPooler::Dense)
-    top.dense("pooler.dense", spec.poolerWidth, width);
+    top.dense("pooler.dense", spec.poolerWidth, spec.width);
   addHead(parameters, spec);
   return parameters;
-}
-
-/// The images' values while the entry is built.
-struct Images {
-  Value pixels;   ///< [images, channels, height, width]
-  Value rowBegin; ///< of the packed tokens of all images
-  Value length;   ///< tokens of one image
-};
-
-/// The tokens of all images: learned ones and patches, with their positions.
-Value buildEmbeddings(const Scope &top, const VisionSpec &spec, Images &images) {
-  OpBuilder &builder = top.builder;
-  const std::string &part = spec.kernel;
-  Location loc = top.at("embeddings");
-  auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
-  auto extent = [&](int64_t i) -> Value { return tensor::DimOp::create(builder, loc, images.pixels, i); };
-  Value size = number(spec.patch);
-  Value height = arith::DivUIOp::create(builder, loc, extent(2), size);
-  Value width = arith::DivUIOp::create(builder, loc, extent(3), size);
-  images.length = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, height, width),
-                                        number(spec.learnedTokens()));
-  images.rowBegin = attn::EqualRowsOp::create(builder, loc, tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
-                                              extent(0), images.length);
-
-  Type f32 = builder.getF32Type();
-  auto cut = tensorOf({ShapedType::kDynamic, spec.patchColumns()}, f32);
-  auto stream = tensorOf({ShapedType::kDynamic, spec.width}, f32);
-  Value patches = attn::PatchesOp::create(builder, top.at(part), cut, images.pixels, spec.patch);
-  patches = dense(top, patches, part);
-  Value positions = attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
-                                                    height, width, ArrayRef<int64_t>{spec.rows(), spec.columns()});
-  return attn::ImageTokensOp::create(builder, loc, stream, patches, top.weight(learnedSymbol(spec)), positions);
 }
 
 /// Pools the tokens of each image: [images, width].
@@ -229,70 +176,14 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const VisionSpec &spec) {
   return outputs;
 }
 
-/// The longest side of an image in pixels: 512 patches, or the model's own size, as far as the offsets of the largest
-/// batch's tokens are i32.
-Expected<int64_t> mostPixels(const VisionSpec &spec, const ImportOptions &options) {
-  auto fits = [&](int64_t side) { return (side * side + 1) * options.maxBatch <= INT32_MAX; };
-  int64_t side = 512;
-  while (side > 1 && !fits(side))
-    --side;
-  side = std::max({side, spec.rows(), spec.columns()});
-  if (!fits(side))
-    return Error{"a batch of " + std::to_string(options.maxBatch) + " images of " + std::to_string(side) + " x " +
-                 std::to_string(side) + " patches has more tokens than 32 bits can count"};
-  return std::max({side * spec.patch, spec.image.height, spec.image.width});
-}
-
-/// The size of the images that the checkpoint's processor makes; the model's own where it does not say. Faults of
-/// the file are reported where it is used.
-huggingface::HeightWidth processedSize(const huggingface::ModelDescription &model, const VisionSpec &spec) {
-  auto file = model.files().find("preprocessor_config.json");
-  if (file == model.files().end())
-    return spec.image;
-  Expected<json::Value> processor = json::parse(file->second);
-  if (!processor)
-    return spec.image;
-  const json::Value *crops = processor->find("do_center_crop");
-  const json::Value *size = processor->find(crops && crops->asBool() == true ? "crop_size" : "size");
-  auto side = [&](const char *name, int64_t own) {
-    const json::Value *number = size && size->isObject() ? size->find(name) : size;
-    return number ? number->asInteger().value_or(own) : own;
-  };
-  return {side("height", spec.image.height), side("width", spec.image.width)};
-}
-
-/// Tells where the processor makes images of another size than the positions are for: Hugging Face's model refuses them
-/// unless it is told to interpolate, which this one always does.
-void noteImageSize(MLIRContext &context, const std::string &path, const VisionSpec &spec,
-                   huggingface::HeightWidth images) {
-  if (images.height != spec.image.height || images.width != spec.image.width)
-    emitWarning(UnknownLoc::get(&context))
-        << path << "/preprocessor_config.json: images become " << images.width << " x " << images.height
-        << " pixels, but image_size is " << spec.image.width << " x " << spec.image.height
-        << ": the positions are interpolated";
-}
-
 /// The body of the entry, whose argument are the pixels.
 Status buildModel(ModelModule &module, func::FuncOp entry, const VisionSpec &spec, const ParameterSet &parameters) {
-  OpBuilder &builder = module.builder();
-  Scope top{builder, parameters};
+  Scope top{module.builder(), parameters};
   Images images{.pixels = entry.getArgument(0), .rowBegin = {}, .length = {}};
-  Value state[] = {buildEmbeddings(top, spec, images)};
-  Value shared[] = {images.rowBegin};
-  LayerStack stack{.stack = {spec.layers}, .state = state, .shared = shared};
-  Expected<SmallVector<Value>> last = buildLayerStack(
-      builder, entry, parameters, stack,
-      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        Scope scope{inner, parameters, spec.layer, &layer};
-        auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
-          attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
-          return {op.getResult(), op};
-        };
-        return {buildLayer(scope, spec, carried[0], /*rotation=*/{}, mix)};
-      });
-  if (!last)
-    return last.error();
-  module.endEntry(buildHead(top, spec, (*last)[0], images));
+  Expected<Value> tokens = buildVisionTokens(top, entry, spec, images);
+  if (!tokens)
+    return tokens.error();
+  module.endEntry(buildHead(top, spec, *tokens, images));
   return {};
 }
 
@@ -305,9 +196,9 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
   if (options.maxSequenceLength)
     return Error{model.config().file() + ": a " + model.modelType() +
                  " takes images of any size, and has no longest sequence to bound"};
-  Expected<int64_t> most = mostPixels(spec, options);
+  Expected<huggingface::HeightWidth> most = largestImage(context, model, spec, options);
   if (!most)
-    return Error{model.config().file() + ": " + most.error().message};
+    return most.error();
 
   const std::string prefix = model.choosePrefix({spec.prefix, ""}, spec.positions);
   // A model without head may have been saved without its pooler; one without weights has it.
@@ -318,13 +209,6 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
 
-  const huggingface::HeightWidth processed = processedSize(model, spec);
-  noteImageSize(context, model.path(), spec, processed);
-  // Attention probabilities are dense: the output holds all pairs of tokens of the images that there will be, and no
-  // more.
-  auto longest = [&](int64_t own, int64_t usual) {
-    return options.attentionWeights ? std::clamp(usual, own, *most) : *most;
-  };
   const bool classifies = spec.head == VisionHead::Classification;
   ModelFacts facts{.family = model.modelType(),
                    .task = classifies ? "image-classification" : "image-feature-extraction",
@@ -336,14 +220,11 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
                    .labels = spec.labels};
   ModelModule module(context, facts, model, parameters);
   module.dim("rows", 1, options.maxBatch);
-  module.dim("height", spec.patch, longest(spec.image.height, processed.height));
-  module.dim("width", spec.patch, longest(spec.image.width, processed.width));
+  module.dim("height", spec.patch, most->height);
+  module.dim("width", spec.patch, most->width);
   module.declareParameters();
-  const int64_t any = ShapedType::kDynamic;
-  EntryBuffer pixels{.name = "pixel_values",
-                     .type = tensorOf({any, spec.channels, any, any}, module.builder().getF32Type()),
-                     .dims = {"rows", "height", "width"}};
-  func::FuncOp entry = module.beginEntry("forward", {pixels}, listOutputs(module.builder(), spec));
+  func::FuncOp entry = module.beginEntry("forward", {pixelBuffer(module.builder(), spec)},
+                                         listOutputs(module.builder(), spec));
   if (Status status = buildModel(module, entry, spec, parameters); !status)
     return status.error();
   return module.take();

@@ -33,8 +33,13 @@ struct VisionSpec : StackSpec {
   huggingface::HeightWidth image = {}; ///< pixels of the images that positions were learned for
   int64_t patch = 0, channels = 0, labels = 0;
   std::string prefix = "vit.";
+  std::string stack; ///< name of the layers' stack; empty where the model has one
   std::vector<std::string> learned = {"embeddings.cls_token"}; ///< tensors [1, 1, width], which have positions
-  std::string positions = "embeddings.position_embeddings", kernel = "embeddings.patch_embeddings.projection";
+  std::string positions = "embeddings.position_embeddings";    ///< a tensor [1, tokens, width]
+  bool arePlain = false; ///< learned tensors are [width], and positions the weight [tokens, width] of a part
+  std::string kernel = "embeddings.patch_embeddings.projection";
+  bool hasKernelBias = true;
+  std::string embeddingNorm; ///< of all tokens ahead of the layers; empty: none
   std::string finalNorm = "layernorm";
   VisionHead head = VisionHead::None;
   VisionPooling pooling = VisionPooling::ClassToken;
@@ -58,6 +63,9 @@ struct VisionDefaults {
   double epsilon = 1e-12;
   std::vector<std::string> classifiers = {"ForImageClassification"};
 };
+
+/// Reads the size of images and their patches.
+void readPatches(huggingface::ConfigReader &config, int64_t usualImage, int64_t usualPatch, VisionSpec &spec);
 
 /// Reads sizes, activation, head and labels; layers, embedding and heads are those of vit.
 VisionSpec readVision(huggingface::ModelDescription &model, const VisionDefaults &defaults);

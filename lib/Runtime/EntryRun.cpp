@@ -37,9 +37,19 @@ rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, con
   return RAPT_OK;
 }
 
+bool EntryRun::isUsed(int dim) const {
+  for (const ManifestBuffer &buffer : entry.buffers)
+    for (const ManifestExtent &e : buffer.shape)
+      if (e.dim == dim || e.other == dim)
+        return true;
+  return false;
+}
+
 /// Determines the form of each buffer.
 void EntryRun::classify() {
   rowsDim = entry.findDim("rows");
+  if (rowsDim >= 0 && !isUsed(rowsDim))
+    rowsDim = -1;
   int offsets = entry.findBuffer("row_begin");
   packedDim = offsets < 0 ? -1 : entry.findDim("tokens");
   for (size_t i = 0; i < entry.buffers.size(); ++i) {
@@ -180,11 +190,13 @@ rapt_status EntryRun::readLengths() {
   return RAPT_OK;
 }
 
-rapt_status EntryRun::checkDims() const {
+rapt_status EntryRun::checkDims() {
   for (size_t i = 0; i < entry.dims.size(); ++i) {
     const ManifestDim &dim = entry.dims[i];
     if (int(i) == rowsDim || int(i) == packedDim)
       continue;
+    if (!isUsed(int(i)))
+      dims[i] = dim.least;
     if (dims[i] < 0)
       return report.fail(RAPT_UNSUPPORTED, "entry %s has a dim %s that no tensor tells", entry.name.c_str(),
                          dim.name.c_str());

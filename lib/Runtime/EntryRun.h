@@ -44,7 +44,9 @@ private:
   rapt_status checkOutput(size_t buffer) const;
   rapt_status solve(int dim, int64_t value, const char *from);
   rapt_status readLengths();
-  rapt_status checkDims() const;
+  /// Whether an input or output has the dim. An entry names the dims of all entries.
+  bool isUsed(int dim) const;
+  rapt_status checkDims();
   int64_t extent(const ManifestExtent &e) const { return extentOf(e, dims.data()); }
   int callerShape(size_t buffer, Shape &shape) const;
   /// Elements of a buffer behind its first extent.

@@ -58,7 +58,7 @@ Outcome addOutputs(const Options &options, const Model &model, Tensors &tensors)
     int64_t shape[9];
     int32_t rank = 0;
     Outcome outcome = Outcome::of([&](char *text, size_t size) {
-      return rapt_run_shape(model.context.get(), "forward", inputs, tensors.names.data(), tensors.all.data(),
+      return rapt_run_shape(model.context.get(), options.entry.c_str(), inputs, tensors.names.data(), tensors.all.data(),
                             name.c_str(), shape, &rank, text, size);
     });
     if (!outcome)
@@ -109,7 +109,7 @@ int runForward(const Options &options) {
     return fail(outcome.message, Failure(outcome).code);
   Interrupts interrupts(model.context.get());
   Outcome outcome = Outcome::of([&](char *text, size_t size) {
-    return rapt_run(model.context.get(), "forward", tensors.all.size(), tensors.names.data(), tensors.all.data(), text,
+    return rapt_run(model.context.get(), options.entry.c_str(), tensors.all.size(), tensors.names.data(), tensors.all.data(), text,
                     size);
   });
   if (outcome.status == RAPT_CANCELLED)
@@ -128,7 +128,7 @@ int runReference(const Options &options, const char *self) {
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   std::string tool = length > 0 ? std::string(path, size_t(length)) : self;
   tool = tool.substr(0, tool.rfind('/') + 1) + "rapt-reference";
-  std::vector<std::string> arguments = {tool, options.reference};
+  std::vector<std::string> arguments = {tool, options.reference, "--entry=" + options.entry};
   for (auto &[name, file] : options.inputs)
     arguments.push_back("--input=" + name + "=" + file);
   for (auto &[name, file] : options.outputs)

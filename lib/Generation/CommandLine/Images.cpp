@@ -2,54 +2,29 @@
 #include "lib/Generation/CommandLine/AttentionMaps.h"
 #include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/ImageReader.h"
 #include "lib/Generation/CommandLine/Labels.h"
 #include "lib/Generation/CommandLine/Rows.h"
-#include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Npy.h"
-#include "rapt/rapt_image.h"
 #include <algorithm>
 
 namespace rapt::run {
 namespace {
 
-constexpr uint64_t mostFileBytes = uint64_t(1) << 28;
-constexpr size_t numbersTogether = 16 << 20; // pixels' values that are held at a time
 constexpr size_t usualLabels = 5;
-
-struct ProcessorFree {
-  void operator()(rapt_image_processor *p) const { rapt_image_processor_free(p); }
-};
-
-/// Images of one size that run together.
-struct Batch {
-  std::vector<int64_t> shape = {0, 0, 0, 0}; ///< images, channels, height, width
-  std::vector<float> values;
-
-  bool takes(const int64_t (&image)[3], size_t count) const {
-    return shape[0] == 0 ||
-           (std::equal(image, image + 3, shape.begin() + 1) && values.size() + count <= numbersTogether);
-  }
-  void add(const int64_t (&image)[3], const std::vector<float> &more) {
-    ++shape[0];
-    std::copy_n(image, 3, shape.begin() + 1);
-    values.insert(values.end(), more.begin(), more.end());
-  }
-};
 
 class ImageRun {
 public:
-  explicit ImageRun(const Options &options) : options(options) {}
+  ImageRun(const Options &options, Model model) : options(options), model(std::move(model)) {}
   Outcome prepare();
   Outcome run();
   Status finish() const;
 
 private:
   Outcome checkTask() const;
-  Outcome openProcessor();
-  Outcome readImage(const std::string &path, int64_t (&shape)[3], std::vector<float> &values) const;
-  Outcome runBatch(const Batch &batch);
-  Outcome drawAttention(const Batch &batch, const std::vector<RowOutput> &outputs, size_t index);
+  Outcome runBatch(const ImageBatch &batch);
+  Outcome drawAttention(const ImageBatch &batch, const std::vector<RowOutput> &outputs, size_t index);
   Outcome tell(std::span<const float> logits);
   Status writeOutputs(const std::vector<RowOutput> &outputs) const;
   bool classifies() const { return std::string_view(model.info.task) == "image-classification"; }
@@ -57,7 +32,7 @@ private:
   const Options &options;
   Model model;
   Labels labels;
-  std::unique_ptr<rapt_image_processor, ProcessorFree> processor;
+  ImageReader reader;
   std::vector<std::string> names; ///< of outputs; the logits first where the model classifies
   AttentionMaps maps;
   size_t told = 0, drawn = 0;
@@ -68,6 +43,8 @@ Outcome ImageRun::checkTask() const {
   const std::string name = std::string(model.info.name) + ": " + model.info.task;
   if (!std::string_view(model.info.task).starts_with("image-"))
     return {RAPT_INVALID, name + " takes no images"};
+  if (!options.prompts.empty() || options.promptFile)
+    return {RAPT_INVALID, name + " takes no text beside an image"};
   if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature)
     return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop and --temperature have no meaning"};
   if (!classifies() && options.outputs.empty() && options.attention.empty())
@@ -75,27 +52,10 @@ Outcome ImageRun::checkTask() const {
   return {};
 }
 
-Outcome ImageRun::openProcessor() {
-  size_t bytes = 0;
-  const void *json = rapt_module_section(model.module.get(), "preprocessor_config.json", &bytes);
-  if (!json)
-    return {RAPT_UNSUPPORTED, std::string(model.info.name) +
-                                  " was compiled without a preprocessor_config.json, which says how images are resized "
-                                  "and normalized: give pixels with --input pixel_values=FILE.npy"};
-  rapt_image_processor *opened = nullptr;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_image_processor_open(static_cast<const char *>(json), bytes, &opened, message, size);
-  });
-  processor.reset(opened);
-  return outcome;
-}
-
 Outcome ImageRun::prepare() {
-  if (Outcome outcome = openModule(options, model); !outcome)
-    return outcome;
   if (Outcome outcome = checkTask(); !outcome)
     return outcome;
-  if (Outcome outcome = openProcessor(); !outcome)
+  if (Outcome outcome = reader.open(model); !outcome)
     return outcome;
   if (Outcome outcome = openLabels(model, labels); !outcome)
     return outcome;
@@ -111,27 +71,6 @@ Outcome ImageRun::prepare() {
     return outcome;
   note(std::string(model.info.name) + ": " + model.info.task + ", " + grouped(options.images.size()) +
        (options.images.size() == 1 ? " image" : " images"));
-  return {};
-}
-
-Outcome ImageRun::readImage(const std::string &path, int64_t (&shape)[3], std::vector<float> &values) const {
-  Expected<std::string> file = readFile(path, mostFileBytes);
-  if (!file)
-    return {RAPT_IO, file.error().message};
-  auto call = [&](char *message, size_t size) {
-    return rapt_image_processor_run(processor.get(), file->data(), file->size(), values.data(), values.size(), shape,
-                                    message, size);
-  };
-  values.resize(3 * 224 * 224); // of most models
-  Outcome outcome = Outcome::of(call);
-  const auto count = [&] { return size_t(shape[0] * shape[1] * shape[2]); };
-  if (outcome.status == RAPT_FULL) {
-    values.resize(count());
-    outcome = Outcome::of(call);
-  }
-  if (!outcome)
-    return {outcome.status, json::printable(path) + ": " + outcome.message};
-  values.resize(count());
   return {};
 }
 
@@ -163,7 +102,7 @@ Status ImageRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
 }
 
 /// Images of several have their number in the files' names.
-Outcome ImageRun::drawAttention(const Batch &batch, const std::vector<RowOutput> &outputs, size_t index) {
+Outcome ImageRun::drawAttention(const ImageBatch &batch, const std::vector<RowOutput> &outputs, size_t index) {
   std::vector<std::string> labels;
   const size_t values = batch.values.size() / size_t(batch.shape[0]);
   PatchedImage image({batch.values.data() + index * values, values}, batch.shape.data() + 1);
@@ -178,7 +117,7 @@ Outcome ImageRun::drawAttention(const Batch &batch, const std::vector<RowOutput>
   return {};
 }
 
-Outcome ImageRun::runBatch(const Batch &batch) {
+Outcome ImageRun::runBatch(const ImageBatch &batch) {
   std::vector<RowOutput> outputs;
   std::vector<rapt_tensor> tensors = {tensorOf(batch.shape, const_cast<float *>(batch.values.data()))};
   if (Outcome outcome = runTensors(model, {"pixel_values"}, std::move(tensors), names, outputs); !outcome)
@@ -195,11 +134,11 @@ Outcome ImageRun::runBatch(const Batch &batch) {
 }
 
 Outcome ImageRun::run() {
-  Batch batch;
+  ImageBatch batch;
   for (const std::string &path : options.images) {
     int64_t shape[3];
     std::vector<float> values;
-    if (Outcome outcome = readImage(path, shape, values); !outcome)
+    if (Outcome outcome = reader.read(path, shape, values); !outcome)
       return outcome;
     const bool isWhole = !options.outputs.empty(); // a file holds all images
     const bool isFull = !isWhole && maps.isWanted() && batch.shape[0] > 0;
@@ -228,7 +167,12 @@ Status ImageRun::finish() const {
 } // namespace
 
 int runImages(const Options &options) {
-  ImageRun run(options);
+  Model model;
+  if (Outcome outcome = openModule(options, model); !outcome)
+    return fail(outcome.message, Failure(outcome).code);
+  if (isPairTask(model.info.task))
+    return runPair(options, std::move(model));
+  ImageRun run(options, std::move(model));
   return perform(run);
 }
 

@@ -72,6 +72,9 @@ int runPrompt(const Options &options);
 int generate(const Options &options, Model model);
 int runImages(const Options &options);
 int runTextTask(const Options &options, Model model);
+int runPair(const Options &options, Model model);
+/// Whether the task is runPair's.
+bool isPairTask(std::string_view name);
 int measurePerplexity(const Options &options);
 
 } // namespace rapt::run

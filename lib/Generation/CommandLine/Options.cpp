@@ -107,6 +107,11 @@ std::string addPrompt(Options &options, const std::string &value) {
   return {};
 }
 
+std::string setEntry(Options &options, const std::string &value) {
+  options.entry = value;
+  return value.empty() ? "the name of an entry" : "";
+}
+
 std::string addStop(Options &options, const std::string &value) {
   options.stops.push_back(value);
   return value.empty() ? "a text" : "";
@@ -165,8 +170,9 @@ const std::vector<Option> &table() {
       {{"perplexity", "", "FILE", "measure how well the model predicts a text"}, text(&Options::perplexityFile)},
       {{"stride", "", "N", "of --perplexity's windows (window - 1: each token is predicted once)"},
        integer(&Options::stride, 1)},
-      {{"input", "", "NAME=F.npy", "run forward on tensors; may be repeated"}, namedFile(&Options::inputs)},
-      {{"output", "", "NAME=F.npy", "where a tensor of forward goes; may be repeated"}, namedFile(&Options::outputs)},
+      {{"input", "", "NAME=F.npy", "run an entry on tensors; may be repeated"}, namedFile(&Options::inputs)},
+      {{"output", "", "NAME=F.npy", "where a tensor of the entry goes; may be repeated"}, namedFile(&Options::outputs)},
+      {{"entry", "", "NAME", "the entry of --input (forward)"}, setEntry},
       {{"attention-weights", "", "FOLDER",
         "write attention probabilities there: .npy, and .svg and .png with the tokens"},
        path(&Options::attention)},
@@ -207,7 +213,11 @@ Status checkOptions(const Options &o) {
   if (o.library.empty() && o.reference.empty())
     return usage("no compiled model is named");
   bool tensors = !o.inputs.empty(), texts = !o.prompts.empty() || o.promptFile || o.tokens, images = !o.images.empty();
-  int ways = !o.prompts.empty() + !!o.promptFile + !!o.tokens + !!o.perplexityFile + tensors + images;
+  // Texts beside images are their labels.
+  const bool hasLabels = images && !o.tokens;
+  int ways = (!o.prompts.empty() + !!o.promptFile) + !!o.tokens + !!o.perplexityFile + tensors + images;
+  if (hasLabels && (o.prompts.empty() != !o.promptFile))
+    --ways;
   if (ways > 1)
     return usage("only one of --prompt, --file, --tokens, --image, --perplexity and --input can be given");
   if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts && !images)

@@ -38,6 +38,7 @@ struct Options {
   bool chat = false, raw = false;
   std::optional<std::string> system;
   std::vector<NamedFile> inputs, outputs;
+  std::string entry = "forward"; ///< of the inputs
   std::string reference; ///< IR for rapt-reference
 
   std::optional<int64_t> maxNewTokens, context, threads, stride, topK;

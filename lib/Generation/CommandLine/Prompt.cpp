@@ -11,6 +11,8 @@ int runPrompt(const Options &options) {
   const std::string_view task = model.info.task;
   if (isTextTask(task))
     return runTextTask(options, std::move(model));
+  if (isPairTask(task))
+    return runPair(options, std::move(model));
   const std::string name = std::string(model.info.name) + ": " + model.info.task;
   if (task != "decoder" && task != "text2text-generation")
     return fail(name + " takes no text");

@@ -90,7 +90,7 @@ size_t rowsTogether(std::span<const TextRow> rows, int64_t columns) {
 }
 
 Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std::span<const TextRow> rows,
-                const std::vector<std::string> &names, std::vector<RowOutput> &outputs) {
+                const std::vector<std::string> &names, std::vector<RowOutput> &outputs, const char *entry) {
   const std::vector<int64_t> shape = {int64_t(rows.size()), lengthOf(rows)};
   const size_t elements = size_t(shape[0] * shape[1]);
   std::vector<int32_t> ids(elements), types(elements);
@@ -107,18 +107,18 @@ Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std
     given.push_back("token_type_ids");
     all.push_back(tensorOf(shape, types.data()));
   }
-  return runTensors(model, std::move(given), std::move(all), names, outputs);
+  return runTensors(model, std::move(given), std::move(all), names, outputs, entry);
 }
 
 Outcome runTensors(const Model &model, std::vector<const char *> given, std::vector<rapt_tensor> all,
-                   const std::vector<std::string> &names, std::vector<RowOutput> &outputs) {
+                   const std::vector<std::string> &names, std::vector<RowOutput> &outputs, const char *entry) {
   const size_t inputs = all.size();
   outputs.assign(names.size(), {});
   for (size_t i = 0; i < names.size(); ++i) {
     int64_t extents[9];
     int32_t rank = 0;
     Outcome outcome = Outcome::of([&](char *text, size_t size) {
-      return rapt_run_shape(model.context.get(), "forward", inputs, given.data(), all.data(), names[i].c_str(), extents,
+      return rapt_run_shape(model.context.get(), entry, inputs, given.data(), all.data(), names[i].c_str(), extents,
                             &rank, text, size);
     });
     if (!outcome)
@@ -138,7 +138,7 @@ Outcome runTensors(const Model &model, std::vector<const char *> given, std::vec
   }
   Interrupts interrupts(model.context.get());
   return Outcome::of([&](char *text, size_t size) {
-    return rapt_run(model.context.get(), "forward", all.size(), given.data(), all.data(), text, size);
+    return rapt_run(model.context.get(), entry, all.size(), given.data(), all.data(), text, size);
   });
 }
 

@@ -34,9 +34,10 @@ Expected<std::vector<std::string>> forwardTensors(const Model &model);
 /// How many of the rows, one at least, run together such that `output` stays small.
 size_t rowsTogether(std::span<const TextRow> rows, int64_t columns);
 
-/// Runs forward on the tensors `given` has the names of; gives the outputs `names`, of which there is one at least.
+/// Runs an entry on the tensors `given` has the names of; gives the outputs `names`, of which there is one at least.
 Outcome runTensors(const Model &model, std::vector<const char *> given, std::vector<rapt_tensor> all,
-                   const std::vector<std::string> &names, std::vector<RowOutput> &outputs);
+                   const std::vector<std::string> &names, std::vector<RowOutput> &outputs,
+                   const char *entry = "forward");
 
 /// A dense tensor in memory of the caller's, f32 or integers.
 template <typename T> rapt_tensor tensorOf(const std::vector<int64_t> &shape, T *data) {
@@ -51,8 +52,8 @@ template <typename T> rapt_tensor tensorOf(const std::vector<int64_t> &shape, T 
   return tensor;
 }
 
-/// Runs forward on the rows, padded to the longest; gives the outputs `names`, of which there is one at least.
+/// Runs an entry on the rows, padded to the longest; gives the outputs `names`, of which there is one at least.
 Outcome runRows(const Model &model, const std::vector<std::string> &tensors, std::span<const TextRow> rows,
-                const std::vector<std::string> &names, std::vector<RowOutput> &outputs);
+                const std::vector<std::string> &names, std::vector<RowOutput> &outputs, const char *entry = "forward");
 
 } // namespace rapt::run

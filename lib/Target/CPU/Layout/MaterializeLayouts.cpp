@@ -284,6 +284,13 @@ bool isComputedWeight(OpOperand &operand) {
          linear.getWeight().getType().hasStaticShape() && !operand.get().getDefiningOp<attn::ParameterSliceOp>();
 }
 
+/// Whether a matmul's weight is no parameter and has dynamic extents: it is multiplied where it lies, without padding.
+bool hasDynamicWeight(Operation *op) {
+  auto linear = dyn_cast<attn::LinearOp>(op);
+  return linear && !linear.getWeight().getType().hasStaticShape() &&
+         !linear.getWeight().getDefiningOp<attn::ParameterSliceOp>();
+}
+
 /// Whether the number of an operand's columns, which may be those of a matmul, is one that its op counts by.
 bool countsByColumns(OpOperand &operand) {
   auto combine = dyn_cast<attn::CombineRowsOp>(operand.getOwner());
@@ -297,7 +304,8 @@ void cutParameters(Operation *op, const LogicalTypes &logical) {
   for (OpOperand &operand : op->getOpOperands()) {
     const bool isTensor = operand.get().getDefiningOp<attn::ParameterSliceOp>() && !weightUseOf(operand);
     RankedTensorType type = logical.lookup(operand.get()).type;
-    if ((isTensor || isComputedWeight(operand) || countsByColumns(operand)) && type != operand.get().getType())
+    const bool isCut = isTensor || isComputedWeight(operand) || countsByColumns(operand) || hasDynamicWeight(op);
+    if (isCut && type && type != operand.get().getType())
       operand.set(cpu::cutTo(b, operand.get(), type));
   }
 }
@@ -399,6 +407,8 @@ LogicalResult retype(Operation *op, const ChannelCounts &counts, const LogicalTy
   }
   auto channels = dyn_cast<attn::ChannelsOpInterface>(op);
   if (!channels)
+    return success();
+  if (hasDynamicWeight(op))
     return success();
   setLayout(channels);
   if (failed(padOperands(channels, logical)))

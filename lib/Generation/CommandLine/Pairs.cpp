@@ -1,0 +1,253 @@
+// Models with a tower of texts and one of images: which text fits an image, and the vectors of both.
+#include "lib/Generation/CommandLine/Command.h"
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/ImageReader.h"
+#include "lib/Generation/CommandLine/Labels.h"
+#include "lib/Generation/CommandLine/Rows.h"
+#include "lib/Support/Json.h"
+#include "lib/Support/Npy.h"
+#include <cstdio>
+
+namespace rapt::run {
+namespace {
+
+/// Vectors of texts or images, [count, width], in the order of the command line.
+struct Vectors {
+  std::vector<int64_t> shape = {0, 0};
+  std::vector<float> data;
+
+  void add(const RowOutput &more) {
+    shape[0] += more.shape[0];
+    shape[1] = more.shape[1];
+    data.insert(data.end(), more.data.begin(), more.data.end());
+  }
+};
+
+class PairRun {
+public:
+  PairRun(const Options &options, Model model) : options(options), model(std::move(model)) {}
+  Outcome prepare();
+  Outcome run();
+  Status finish() const;
+
+private:
+  Outcome checkOptions() const;
+  Outcome readTexts();
+  Outcome encodeTexts();
+  Outcome encodeImages();
+  Outcome encodeBatch(const ImageBatch &batch);
+  Outcome compare();
+  Outcome tell(const std::string &of, std::span<const float> logits);
+  Outcome tellVectors(const Vectors &vectors);
+  Outcome write(const std::string &name, const std::vector<int64_t> &shape, std::span<const float> numbers) const;
+
+  const Options &options;
+  Model model;
+  Text text;
+  ImageReader reader;
+  std::vector<TextRow> rows;
+  Vectors ofTexts, ofImages;
+  size_t told = 0;
+  json::Array results; ///< for --json
+};
+
+Outcome PairRun::checkOptions() const {
+  const std::string name = std::string(model.info.name) + ": " + model.info.task;
+  if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature || options.chat)
+    return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop, --temperature and --chat have no meaning"};
+  if (options.question || options.pair)
+    return {RAPT_INVALID, name + " has no use for --question and --pair"};
+  if (!options.attention.empty())
+    return {RAPT_INVALID, name + " has no outputs for --attention-weights"};
+  for (const auto &[output, file] : options.outputs)
+    if (output != "text_embeds" && output != "image_embeds" && output != "logits_per_image")
+      return {RAPT_INVALID, name + " has no output " + json::printable(output) +
+                                "; it has text_embeds, image_embeds and logits_per_image"};
+  return {};
+}
+
+Outcome PairRun::readTexts() {
+  std::vector<std::string> texts = options.prompts;
+  if (options.promptFile) {
+    Expected<std::string> content = readPromptFile(options);
+    if (!content)
+      return {RAPT_IO, content.error().message};
+    for (size_t begin = 0; begin < content->size();) { // a line is a text
+      const size_t end = std::min(content->find('\n', begin), content->size());
+      texts.push_back(content->substr(begin, end - begin));
+      if (!texts.back().empty() && texts.back().back() == '\r')
+        texts.back().pop_back();
+      begin = end + 1;
+    }
+  }
+  if (texts.empty() && options.images.empty())
+    return {RAPT_INVALID, "there is no text: a line of the file is one"};
+  if (!texts.empty())
+    if (Outcome outcome = openText(model, /*needed=*/true, text); !outcome)
+      return outcome;
+  for (std::string &own : texts) {
+    TextRow &row = rows.emplace_back();
+    row.origin = rows.size() - 1;
+    row.text = std::move(own);
+    if (Outcome outcome = encodeRow(model, text, row); !outcome)
+      return outcome;
+    if (model.info.max_positions && int64_t(row.ids.size()) > model.info.max_positions)
+      return {RAPT_TOO_LONG, "text " + std::to_string(rows.size()) + " has " +
+                                 counted(uint64_t(row.ids.size()), "token") + "; the model's positions hold " +
+                                 std::to_string(model.info.max_positions)};
+  }
+  return {};
+}
+
+Outcome PairRun::prepare() {
+  if (Outcome outcome = checkOptions(); !outcome)
+    return outcome;
+  if (Outcome outcome = readTexts(); !outcome)
+    return outcome;
+  if (!options.images.empty())
+    if (Outcome outcome = reader.open(model); !outcome)
+      return outcome;
+  if (Outcome outcome = makeContext(options, 0, model); !outcome)
+    return outcome;
+  note(std::string(model.info.name) + ": " + model.info.task + ", " + counted(uint64_t(options.images.size()), "image") +
+       ", " + counted(uint64_t(rows.size()), "text"));
+  return {};
+}
+
+Outcome PairRun::encodeTexts() {
+  const std::span<const TextRow> all = rows;
+  for (size_t first = 0; first < all.size();) {
+    const size_t count = rowsTogether(all.subspan(first), model.info.hidden);
+    std::vector<RowOutput> outputs;
+    if (Outcome outcome = runRows(model, {}, all.subspan(first, count), {"text_embeds"}, outputs, "encode_text");
+        !outcome)
+      return outcome;
+    ofTexts.add(outputs[0]);
+    first += count;
+  }
+  return {};
+}
+
+Outcome PairRun::encodeBatch(const ImageBatch &batch) {
+  if (batch.shape[0] == 0)
+    return {};
+  std::vector<RowOutput> outputs;
+  std::vector<rapt_tensor> tensors = {tensorOf(batch.shape, const_cast<float *>(batch.values.data()))};
+  if (Outcome outcome =
+          runTensors(model, {"pixel_values"}, std::move(tensors), {"image_embeds"}, outputs, "encode_image");
+      !outcome)
+    return outcome;
+  ofImages.add(outputs[0]);
+  return {};
+}
+
+Outcome PairRun::encodeImages() {
+  ImageBatch batch;
+  for (const std::string &path : options.images) {
+    int64_t shape[3];
+    std::vector<float> values;
+    if (Outcome outcome = reader.read(path, shape, values); !outcome)
+      return outcome;
+    if (!batch.takes(shape, values.size())) {
+      if (Outcome outcome = encodeBatch(batch); !outcome)
+        return outcome;
+      batch = {};
+    }
+    batch.add(shape, values);
+  }
+  return encodeBatch(batch);
+}
+
+Outcome PairRun::write(const std::string &name, const std::vector<int64_t> &shape,
+                       std::span<const float> numbers) const {
+  for (const auto &[output, file] : options.outputs)
+    if (output == name)
+      if (Status status = writeNpy(file, NpyType::F32, shape, std::as_bytes(numbers)); !status)
+        return {RAPT_IO, status.error().message};
+  return {};
+}
+
+/// Prints how well the texts fit an image, or keeps it for the one object at the end.
+Outcome PairRun::tell(const std::string &of, std::span<const float> logits) {
+  std::vector<double> scores = score(logits, Scoring::Softmax);
+  json::Array list;
+  std::string lines = options.images.size() > 1 ? json::printable(of) + "\n" : std::string();
+  for (size_t best : largest(scores, wantedResults(options, SIZE_MAX))) {
+    list.emplace_back(json::Object{{"label", json::Value(rows[best].text)}, {"score", json::Value(scores[best])}});
+    lines += shownScore(scores[best]) + "\t" + rows[best].text + "\n";
+  }
+  const bool isFirst = told++ == 0;
+  if (options.json) {
+    results.emplace_back(std::move(list));
+    return {};
+  }
+  Status status = printGenerated((isFirst ? "" : "\n") + lines);
+  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+}
+
+Outcome PairRun::tellVectors(const Vectors &vectors) {
+  const size_t width = size_t(vectors.shape[1]);
+  for (size_t row = 0; row < size_t(vectors.shape[0]); ++row) {
+    json::Array numbers;
+    std::string line;
+    for (float number : std::span(vectors.data).subspan(row * width, width)) {
+      char shown[32];
+      snprintf(shown, sizeof shown, "%.6g", double(number));
+      line += (line.empty() ? "" : " ") + std::string(shown);
+      numbers.emplace_back(double(number));
+    }
+    if (options.json)
+      results.emplace_back(std::move(numbers));
+    else if (Status status = printGenerated(line + "\n"); !status)
+      return {RAPT_IO, status.error().message};
+  }
+  return {};
+}
+
+Outcome PairRun::compare() {
+  std::vector<RowOutput> outputs;
+  std::vector<rapt_tensor> tensors = {tensorOf(ofImages.shape, ofImages.data.data()),
+                                      tensorOf(ofTexts.shape, ofTexts.data.data())};
+  if (Outcome outcome = runTensors(model, {"image_embeds", "text_embeds"}, std::move(tensors), {"logits_per_image"},
+                                   outputs, "compare");
+      !outcome)
+    return outcome;
+  if (Outcome outcome = write("logits_per_image", outputs[0].shape, outputs[0].data); !outcome)
+    return outcome;
+  for (size_t i = 0; i < options.images.size(); ++i)
+    if (Outcome outcome = tell(options.images[i], outputs[0].row(i)); !outcome)
+      return outcome;
+  return {};
+}
+
+Outcome PairRun::run() {
+  if (Outcome outcome = encodeTexts(); !outcome)
+    return outcome;
+  if (Outcome outcome = encodeImages(); !outcome)
+    return outcome;
+  if (Outcome outcome = write("text_embeds", ofTexts.shape, ofTexts.data); !outcome)
+    return outcome;
+  if (Outcome outcome = write("image_embeds", ofImages.shape, ofImages.data); !outcome)
+    return outcome;
+  if (!rows.empty() && !options.images.empty())
+    return compare();
+  return options.outputs.empty() || options.json ? tellVectors(rows.empty() ? ofImages : ofTexts) : Outcome{};
+}
+
+Status PairRun::finish() const {
+  if (!options.json)
+    return {};
+  json::Object object{{"task", json::Value(model.info.task)}, {"results", json::Value(results)}};
+  return print(json::write(json::Value(std::move(object))) + "\n");
+}
+
+} // namespace
+
+bool isPairTask(std::string_view name) { return name == "zero-shot-image-classification"; }
+
+int runPair(const Options &options, Model model) {
+  PairRun run(options, std::move(model));
+  return perform(run);
+}
+
+} // namespace rapt::run

@@ -1,0 +1,105 @@
+//===- Clip.cpp - The clip family --------------------------------------------===//
+//
+// Radford et al. 2021, "Learning Transferable Visual Models From Natural Language
+// Supervision": a causal encoder of texts and a vision transformer, with pre-norm layers
+// both.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Blocks.h"
+#include "lib/Import/Families/Family.h"
+#include "lib/Import/Heads.h"
+#include "lib/Import/PairSpec.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::ConfigReader;
+
+namespace {
+
+/// Keys of a tower that change nothing: those of training, and what the other tower or the pair reads.
+const std::vector<std::string_view> towerKeys = {
+    "attention_dropout", "dropout",    "initializer_factor", "is_decoder",
+    "model_type",        "projection_dim", "architectures",
+};
+
+struct TowerDefaults {
+  int64_t width, inner, heads;
+};
+
+/// Sizes and parts of a tower's layers.
+void readTower(ConfigReader &config, const TowerDefaults &defaults, StackSpec &spec) {
+  spec.width = config.getSize("hidden_size", 1, 1 << 16, defaults.width);
+  spec.layers = config.getSize("num_hidden_layers", 1, 1 << 17, 12);
+  AttentionSpec &attention = spec.attention;
+  attention.heads = attention.kvHeads = config.getSize("num_attention_heads", 1, 1 << 12, defaults.heads);
+  attention.headDim = std::max<int64_t>(1, spec.width / attention.heads);
+  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  attention.out = "self_attn.out_proj";
+  attention.hasBias = attention.hasOutBias = true;
+  config.requireMultiple("hidden_size", spec.width, "num_attention_heads", attention.heads);
+  spec.feedForward = {.inner = config.getSize("intermediate_size", 1, 1 << 20, defaults.inner),
+                      .activation = activationNamed(config.getEnum("hidden_act", activationNames(), "quick_gelu")),
+                      .isGated = false,
+                      .up = "mlp.fc1",
+                      .down = "mlp.fc2",
+                      .hasBias = true,
+                      .hasDownBias = true};
+  spec.norm = {.kind = NormSpec::Layer, .epsilon = config.getPositive("layer_norm_eps", 1, 1e-5), .hasBias = true};
+  spec.residual = {.beforeAttention = "layer_norm1", .beforeFeedForward = "layer_norm2"};
+  spec.layer = "encoder.layers.{layer}.";
+}
+
+void readText(ConfigReader &config, PairSpec &pair) {
+  TextTowerSpec &spec = pair.text;
+  readTower(config, {.width = 512, .inner = 2048, .heads = 8}, spec);
+  spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, 49408);
+  spec.positions = config.getSize("max_position_embeddings", 1, 1 << 24, 77);
+  spec.isCausal = true;
+  spec.projection = "text_projection";
+  config.getRaw("bos_token_id"); // the tokenizer puts them around a text
+  config.getRaw("eos_token_id");
+  config.getRaw("pad_token_id");
+}
+
+void readImages(ConfigReader &config, PairSpec &pair) {
+  VisionSpec &spec = pair.image;
+  readTower(config, {.width = 768, .inner = 3072, .heads = 12}, spec);
+  readPatches(config, 224, 32, spec);
+  spec.prefix = "vision_model.";
+  spec.stack = "vision";
+  spec.learned = {"embeddings.class_embedding"};
+  spec.positions = "embeddings.position_embedding";
+  spec.kernel = "embeddings.patch_embedding";
+  spec.arePlain = true;
+  spec.hasKernelBias = false;
+  spec.embeddingNorm = "pre_layrnorm"; // as the checkpoints spell it
+  spec.finalNorm = "post_layernorm";
+  pair.imageProjection = "visual_projection";
+}
+
+} // namespace
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importing::importClip(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
+  ConfigReader &config = model.config();
+  const HeadName<bool> heads[] = {{"CLIPModel", true}};
+  readHead<bool>(model, heads, true);
+  PairSpec spec;
+  spec.width = config.getSize("projection_dim", 1, 1 << 16, 512);
+  spec.scale = "logit_scale";
+  spec.usualScale = config.getFloat("logit_scale_init_value", -100, 30, 2.6592);
+  auto readPart = [&](const char *key, void (*read)(ConfigReader &, PairSpec &)) {
+    std::optional<ConfigReader> tower = config.open(key);
+    if (!tower)
+      return config.fail(std::string(key) + " is missing, must be an object with the keys of a tower");
+    read(*tower, spec);
+    config.close(std::move(*tower), towerKeys);
+  };
+  readPart("text_config", readText);
+  readPart("vision_config", readImages);
+  spec.harmlessKeys = {"initializer_factor", "text_config_dict", "vision_config_dict"};
+  spec.ignoredTensors = {"*embeddings.position_ids"};
+  return importPair(context, model, options, std::move(spec));
+}

@@ -1,0 +1,192 @@
+//===- PairBuilder.cpp - The module of two towers -------------------------------===//
+#include "lib/Artifact/Conversion.h"
+#include "lib/Import/LayerBuilder.h"
+#include "lib/Import/LayerStack.h"
+#include "lib/Import/PairSpec.h"
+#include "lib/Import/StackParameters.h"
+#include "lib/Import/VisionTokens.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+/// Vectors that one call may compare.
+static constexpr int64_t mostVectors = 1 << 20;
+
+namespace {
+
+ParameterSet listParameters(const PairSpec &spec) {
+  ParameterSet parameters;
+  const TextTowerSpec &text = spec.text;
+  ParameterScope ofText{parameters, text.prefix, text.stack + "."};
+  auto table = [&](const std::string &part, int64_t rows) {
+    ofText.add(part, part + ".weight", {rows, text.width}, Init::embedding());
+  };
+  table(text.words, text.vocabulary);
+  table(text.positionTable, text.positions);
+  addLayers(text, {parameters, text.prefix + text.layer, ofText.symbols, Stack{text.layers, text.stack}});
+  addNorm(ofText, text.finalNorm, text.norm, text.width);
+  ParameterScope top{parameters, ""};
+  top.dense(text.projection, spec.width, text.width, /*hasBias=*/false);
+
+  const VisionSpec &image = spec.image;
+  ParameterScope ofImage{parameters, image.prefix, image.stack + "."};
+  addVisionTokens(ofImage, image);
+  addNorm(ofImage, image.finalNorm, image.norm, image.width);
+  top.dense(spec.imageProjection, spec.width, image.width, /*hasBias=*/false);
+  return parameters;
+}
+
+/// The first of each row's tokens, or the last.
+Value poolTokens(const Scope &scope, Value x, Value rowBegin, attn::PoolingKind kind) {
+  auto type = tensorOf({ShapedType::kDynamic, cast<RankedTensorType>(x.getType()).getDimSize(1)},
+                       scope.builder.getF32Type());
+  return attn::PoolRowsOp::create(scope.builder, scope.at("pooled"), type, kind, x, rowBegin);
+}
+
+/// Vectors of texts, [rows, width].
+Expected<Value> buildTextVectors(OpBuilder &builder, func::FuncOp entry, const PairSpec &spec,
+                                 const ParameterSet &parameters) {
+  const TextTowerSpec &text = spec.text;
+  const std::string symbols = text.stack + ".";
+  Scope scope{builder, parameters, text.prefix, /*layer=*/nullptr, symbols}, top{builder, parameters};
+  Value ids = entry.getArgument(0), rowBegin = entry.getArgument(1);
+  Value positions =
+      attn::PositionsOp::create(builder, scope.at(text.positionTable), ids.getType(), ids, rowBegin, /*past=*/Value());
+  Value x = embed(scope, ids, text.words);
+  x = arith::AddFOp::create(builder, scope.at("embeddings"), x, embed(scope, positions, text.positionTable));
+  Value state[] = {x}, shared[] = {rowBegin};
+  LayerStack stack{.stack = {text.layers, text.stack}, .state = state, .shared = shared};
+  Expected<SmallVector<Value>> last = buildLayerStack(
+      builder, entry, parameters, stack,
+      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
+        Scope own{inner, parameters, text.prefix + text.layer, &layer, symbols};
+        auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
+          attn::AttentionOp op = rowAttention(own, loc, queryKeyValue, scale, others[0]);
+          if (text.isCausal)
+            keepCausal(op);
+          return {op.getResult(), op};
+        };
+        return {buildLayer(own, text, carried[0], /*rotation=*/{}, mix)};
+      });
+  if (!last)
+    return last.error();
+  Value pooled = poolTokens(scope, (*last)[0], rowBegin, attn::PoolingKind::last);
+  pooled = normalize(scope, pooled, text.finalNorm, text.norm);
+  return unitLength(top, top.at(text.projection), dense(top, pooled, text.projection));
+}
+
+/// Vectors of images, [rows, width].
+Expected<Value> buildImageVectors(OpBuilder &builder, func::FuncOp entry, const PairSpec &spec,
+                                  const ParameterSet &parameters) {
+  const VisionSpec &image = spec.image;
+  Scope scope{builder, parameters, image.prefix, /*layer=*/nullptr, image.stack + "."}, top{builder, parameters};
+  Images images{.pixels = entry.getArgument(0), .rowBegin = {}, .length = {}};
+  Expected<Value> tokens = buildVisionTokens(scope, entry, image, images);
+  if (!tokens)
+    return tokens.error();
+  Value pooled = poolTokens(scope, *tokens, images.rowBegin, attn::PoolingKind::first);
+  pooled = normalize(scope, pooled, image.finalNorm, image.norm);
+  return unitLength(top, top.at(spec.imageProjection), dense(top, pooled, spec.imageProjection));
+}
+
+/// The value of the tensor of one element that `spec.scale` names.
+Expected<double> readScale(const huggingface::ModelDescription &model, const PairSpec &spec) {
+  std::unique_ptr<artifact::TensorReader> reader = model.tensors().find(spec.scale) ? model.openTensors() : nullptr;
+  const artifact::TensorInfo *info = reader ? reader->find(spec.scale) : nullptr;
+  if (!info)
+    return spec.usualScale;
+  if (ShapedType::getNumElements(info->shape) != 1)
+    return Error{model.tensors().path() + ": tensor " + spec.scale + " has not one element"};
+  std::array<std::byte, 8> bytes;
+  if (Status status = reader->read(spec.scale, 0, std::span(bytes).first(artifact::sizeOf(info->dtype))); !status)
+    return status.error();
+  float value = 0;
+  artifact::convert(bytes.data(), info->dtype, reinterpret_cast<std::byte *>(&value), artifact::DType::F32, 1);
+  if (!std::isfinite(value) || value > 30)
+    return Error{model.tensors().path() + ": tensor " + spec.scale + " is " + std::to_string(value) +
+                 ", whose exponential is no scale"};
+  return double(value);
+}
+
+/// exp(scale) times the cosines of images and texts, [images, texts].
+Value compareVectors(OpBuilder &builder, func::FuncOp entry, const PairSpec &spec, const ParameterSet &parameters,
+                     double scale) {
+  Scope top{builder, parameters};
+  auto type = tensorOf({ShapedType::kDynamic, ShapedType::kDynamic}, builder.getF32Type());
+  Value logits = attn::LinearOp::create(builder, top.at("logits"), type, entry.getArgument(0), entry.getArgument(1),
+                                        /*extras=*/ValueRange(), /*groups=*/Value(), /*transposed=*/true,
+                                        /*layout=*/attn::WeightLayoutInterface());
+  mapResult(top, logits, [&](const Scope &inner, Location loc, Value cosine) -> Value {
+    return arith::MulFOp::create(inner.builder, loc, cosine, constant(inner, loc, std::exp(scale)));
+  });
+  return logits;
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, huggingface::ModelDescription &model,
+                                                      const ImportOptions &options, PairSpec spec) {
+  if (Status status = model.config().finish(spec.harmlessKeys); !status)
+    return status.error();
+  Expected<int64_t> positions = boundPositions(options, spec.text.positions, "max_position_embeddings of the texts");
+  if (!positions)
+    return positions.error();
+  Expected<huggingface::HeightWidth> most = largestImage(context, model, spec.image, options);
+  if (!most)
+    return most.error();
+  ParameterSet parameters = listParameters(spec);
+  std::vector<std::string_view> ignored = spec.ignoredTensors;
+  ignored.push_back(spec.scale);
+  if (Status status = parameters.resolve(model, ignored); !status)
+    return status.error();
+  Expected<double> scale = readScale(model, spec);
+  if (!scale)
+    return scale.error();
+
+  ModelFacts facts{.family = model.modelType(),
+                   .task = "zero-shot-image-classification",
+                   .layers = spec.image.layers,
+                   .hidden = spec.width,
+                   .heads = spec.image.attention.heads,
+                   .kvHeads = spec.image.attention.heads,
+                   .headDim = spec.image.attention.headDim,
+                   .vocabulary = spec.text.vocabulary,
+                   .positions = *positions};
+  ModelModule module(context, facts, model, parameters);
+  module.dim("tokens", 1, options.maxTokens);
+  module.dim("rows", 1, options.maxBatch);
+  module.dim("height", spec.image.patch, most->height);
+  module.dim("width", spec.image.patch, most->width);
+  module.dim("images", 1, mostVectors);
+  module.dim("texts", 1, mostVectors);
+  module.declareParameters();
+  OpBuilder &builder = module.builder();
+  const int64_t any = ShapedType::kDynamic;
+  Type f32 = builder.getF32Type();
+  auto vectors = [&](const char *name, const char *dim) {
+    return EntryBuffer{name, tensorOf({any, spec.width}, f32), {dim}};
+  };
+  Type list = tensorOf({any}, builder.getI32Type());
+  func::FuncOp text = module.beginEntry(
+      "encode_text", {{"input_ids", list, {"tokens"}, facts.vocabulary}, {"row_begin", list, {"rows+1"}}},
+      {vectors("text_embeds", "rows")});
+  Expected<Value> ofText = buildTextVectors(builder, text, spec, parameters);
+  if (!ofText)
+    return ofText.error();
+  module.endEntry(*ofText);
+  func::FuncOp image =
+      module.beginEntry("encode_image", {pixelBuffer(builder, spec.image)}, {vectors("image_embeds", "rows")});
+  Expected<Value> ofImage = buildImageVectors(builder, image, spec, parameters);
+  if (!ofImage)
+    return ofImage.error();
+  module.endEntry(*ofImage);
+  func::FuncOp compare =
+      module.beginEntry("compare", {vectors("image_embeds", "images"), vectors("text_embeds", "texts")},
+                        {{"logits_per_image", tensorOf({any, any}, f32), {"images", "texts"}}});
+  module.endEntry(compareVectors(builder, compare, spec, parameters, *scale));
+  return module.take();
+}

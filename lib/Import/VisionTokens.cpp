@@ -1,0 +1,161 @@
+//===- VisionTokens.cpp - From images to what the last layer gives ---------------===//
+#include "lib/Import/VisionTokens.h"
+#include "lib/Import/LayerBuilder.h"
+#include "lib/Import/LayerStack.h"
+#include "lib/Import/StackParameters.h"
+#include "lib/Support/Json.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::HeightWidth;
+using huggingface::Init;
+
+/// The weight of all learned tokens.
+static std::string learnedSymbol(const VisionSpec &spec) {
+  return spec.learned.size() == 1 ? spec.learned.front() : "embeddings.learned_tokens";
+}
+
+static Stack stackOf(const VisionSpec &spec) { return {spec.layers, spec.stack}; }
+
+void importing::addVisionTokens(const ParameterScope &top, const VisionSpec &spec) {
+  ParameterSet &parameters = top.parameters;
+  const int64_t width = spec.width, positions = spec.rows() * spec.columns() + spec.learnedTokens();
+  using Shape = std::vector<int64_t>;
+  std::vector<artifact::Source> learned;
+  for (const std::string &tensor : spec.learned)
+    learned.push_back({top.tensors + tensor,
+                       spec.arePlain ? Shape{width} : Shape{1, 1, width},
+                       {artifact::Reshape{{1, width}}}});
+  parameters.addRows(top.symbols + learnedSymbol(spec), std::move(learned), Init::embedding());
+  artifact::Source table{top.tensors + spec.positions, {1, positions, width}, {artifact::Reshape{{positions, width}}}};
+  if (spec.arePlain)
+    table = {top.tensors + spec.positions + ".weight", {positions, width}};
+  parameters.addTransformed(top.symbols + spec.positions, std::move(table), Init::embedding());
+  const Shape matrix = {width, spec.patchColumns()};
+  parameters.addTransformed(top.symbols + spec.kernel + ".weight",
+                            {top.tensors + spec.kernel + ".weight",
+                             {width, spec.channels, spec.patch, spec.patch},
+                             {artifact::Reshape{matrix}}},
+                            Init::weight(spec.patchColumns()));
+  if (spec.hasKernelBias)
+    top.add(spec.kernel + ".bias", {width}, Init::bias());
+  addNorm(top, spec.embeddingNorm, spec.norm, width);
+  addLayers(spec, {parameters, top.tensors + spec.layer, top.symbols, stackOf(spec)});
+}
+
+/// The tokens of all images: learned ones and patches, with their positions.
+static Value buildEmbeddings(const Scope &top, const VisionSpec &spec, Images &images) {
+  OpBuilder &builder = top.builder;
+  const std::string &part = spec.kernel;
+  Location loc = top.at("embeddings");
+  auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
+  auto extent = [&](int64_t i) -> Value { return tensor::DimOp::create(builder, loc, images.pixels, i); };
+  Value size = number(spec.patch);
+  Value height = arith::DivUIOp::create(builder, loc, extent(2), size);
+  Value width = arith::DivUIOp::create(builder, loc, extent(3), size);
+  images.length = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, height, width),
+                                        number(spec.learnedTokens()));
+  images.rowBegin = attn::EqualRowsOp::create(builder, loc, tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
+                                              extent(0), images.length);
+
+  Type f32 = builder.getF32Type();
+  auto cut = tensorOf({ShapedType::kDynamic, spec.patchColumns()}, f32);
+  auto stream = tensorOf({ShapedType::kDynamic, spec.width}, f32);
+  Value patches = attn::PatchesOp::create(builder, top.at(part), cut, images.pixels, spec.patch);
+  patches = dense(top, patches, part);
+  Value positions = attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
+                                                    height, width, ArrayRef<int64_t>{spec.rows(), spec.columns()});
+  Value x =
+      attn::ImageTokensOp::create(builder, loc, stream, patches, top.weight(learnedSymbol(spec)), positions);
+  return spec.embeddingNorm.empty() ? x : normalize(top, x, spec.embeddingNorm, spec.norm);
+}
+
+Expected<Value> importing::buildVisionTokens(const Scope &top, func::FuncOp entry, const VisionSpec &spec,
+                                             Images &images) {
+  Value state[] = {buildEmbeddings(top, spec, images)};
+  Value shared[] = {images.rowBegin};
+  LayerStack stack{.stack = stackOf(spec), .state = state, .shared = shared};
+  Expected<SmallVector<Value>> last = buildLayerStack(
+      top.builder, entry, top.parameters, stack,
+      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
+        Scope scope{inner, top.parameters, top.path + spec.layer, &layer, top.symbols};
+        auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
+          attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
+          return {op.getResult(), op};
+        };
+        return {buildLayer(scope, spec, carried[0], /*rotation=*/{}, mix)};
+      });
+  if (!last)
+    return last.error();
+  return (*last)[0];
+}
+
+EntryBuffer importing::pixelBuffer(Builder builder, const VisionSpec &spec) {
+  const int64_t any = ShapedType::kDynamic;
+  return {.name = "pixel_values",
+          .type = tensorOf({any, spec.channels, any, any}, builder.getF32Type()),
+          .dims = {"rows", "height", "width"}};
+}
+
+/// The longest side of an image in pixels: 512 patches, or the model's own size, as far as the offsets of the largest
+/// batch's tokens are i32.
+static Expected<int64_t> mostPixels(const VisionSpec &spec, const ImportOptions &options) {
+  auto fits = [&](int64_t side) { return (side * side + 1) * options.maxBatch <= INT32_MAX; };
+  int64_t side = 512;
+  while (side > 1 && !fits(side))
+    --side;
+  side = std::max({side, spec.rows(), spec.columns()});
+  if (!fits(side))
+    return Error{"a batch of " + std::to_string(options.maxBatch) + " images of " + std::to_string(side) + " x " +
+                 std::to_string(side) + " patches has more tokens than 32 bits can count"};
+  return std::max({side * spec.patch, spec.image.height, spec.image.width});
+}
+
+/// The size of the images that the checkpoint's processor makes; the model's own where it does not say. Faults of
+/// the file are reported where it is used.
+static HeightWidth processedSize(const huggingface::ModelDescription &model, const VisionSpec &spec) {
+  auto file = model.files().find("preprocessor_config.json");
+  if (file == model.files().end())
+    return spec.image;
+  Expected<json::Value> processor = json::parse(file->second);
+  if (!processor)
+    return spec.image;
+  const json::Value *crops = processor->find("do_center_crop");
+  const json::Value *size = processor->find(crops && crops->asBool() == true ? "crop_size" : "size");
+  auto side = [&](const char *name, int64_t own) {
+    const json::Value *number = size && size->isObject() ? size->find(name) : size;
+    return number ? number->asInteger().value_or(own) : own;
+  };
+  return {side("height", spec.image.height), side("width", spec.image.width)};
+}
+
+/// Tells where the processor makes images of another size than the positions are for: Hugging Face's model refuses them
+/// unless it is told to interpolate, which this one always does.
+static void noteImageSize(MLIRContext &context, const std::string &path, const VisionSpec &spec,
+                   huggingface::HeightWidth images) {
+  if (images.height != spec.image.height || images.width != spec.image.width)
+    emitWarning(UnknownLoc::get(&context))
+        << path << "/preprocessor_config.json: images become " << images.width << " x " << images.height
+        << " pixels, but image_size is " << spec.image.width << " x " << spec.image.height
+        << ": the positions are interpolated";
+}
+
+Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggingface::ModelDescription &model,
+                                              const VisionSpec &spec, const ImportOptions &options) {
+  Expected<int64_t> most = mostPixels(spec, options);
+  if (!most)
+    return Error{model.path() + ": " + most.error().message};
+  const HeightWidth processed = processedSize(model, spec);
+  noteImageSize(context, model.path(), spec, processed);
+  // Attention probabilities are dense: the output holds all pairs of tokens of the images that there will be, and no
+  // more.
+  auto longest = [&](int64_t own, int64_t usual) {
+    return options.attentionWeights ? std::clamp(usual, own, *most) : *most;
+  };
+  return HeightWidth{longest(spec.image.height, processed.height), longest(spec.image.width, processed.width)};
+}
