@@ -257,10 +257,10 @@ LogicalResult CastRowsOp::verify() {
                        input.getShape().drop_back() == result.getShape().drop_back();
   if (!areRows || ShapedType::isDynamic(input.getShape().back()) || ShapedType::isDynamic(result.getShape().back()) ||
       result.getShape().back() < input.getShape().back())
-    return emitOpError()
-           << "needs an input [m, k] and a result [m, n], or heads [m, h, k] and [m, h, n], with static k and n, where n "
-              "is at least k, found "
-           << input << " and " << result;
+    return emitOpError() << "needs an input [m, k] and a result [m, n], or heads [m, h, k] and [m, h, n], with static "
+                            "k and n, where n "
+                            "is at least k, found "
+                         << input << " and " << result;
   return success();
 }
 

@@ -111,8 +111,9 @@ std::string addAdapter(Options &options, const std::string &text) {
   }
   options.adapters.emplace_back(directory, weight);
   constexpr double most = 1e6;
-  return directory.empty() || !(std::abs(weight) <= most) ? "the directory of an adapter, and a number from -1e6 to 1e6 behind a comma"
-                                                         : "";
+  return directory.empty() || !(std::abs(weight) <= most)
+             ? "the directory of an adapter, and a number from -1e6 to 1e6 behind a comma"
+             : "";
 }
 
 template <std::vector<std::string> Options::*field> std::string addLibrary(Options &options, const std::string &text) {

@@ -239,7 +239,7 @@ Value importing::unitLength(const Scope &scope, Location loc, Value x) {
                                  /*columns=*/nullptr);
 }
 
-/// What the layer's keys and values are in the cache, with those of the step.
+/// The layer's keys and values in the cache, with those of the step.
 static attn::KVViewOp appendAndView(const Scope &scope, Location loc, Value key, Value value, Value cache,
                                     const Rows &rows) {
   OpBuilder &builder = scope.builder;

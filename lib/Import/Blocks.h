@@ -100,11 +100,10 @@ struct LatentHeads {
   mlir::Value rotatedQuery, rotatedKey; ///< of the channels with a position
 };
 
-/// The same with softmax(scale * (query . latent + rotated query . rotated key)) . latent. The cache has rotated keys as
-/// keys, and latents as values.
+/// The same with softmax(scale * (query . latent + rotated query . rotated key)) . latent. The cache has rotated keys
+/// as keys, and latents as values.
 CausalAttention latentAttention(const Scope &scope, mlir::Location loc, const LatentHeads &heads, mlir::Value scale,
-                                mlir::Value cache, const Rows &rows,
-                                std::optional<int64_t> window = std::nullopt);
+                                mlir::Value cache, const Rows &rows, std::optional<int64_t> window = std::nullopt);
 
 /// Adds an operand of the attention's regions, whose dims are those of `map`; an empty map makes it a table.
 void addExtra(attn::AttentionOp attention, mlir::Value operand, mlir::AffineMap map);

@@ -76,8 +76,8 @@ DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, cons
 
   Type i32 = builder().getI32Type(), f32 = builder().getF32Type();
   const attn::KVPart keys{facts.cacheChannels[0], f32}, values{facts.cacheChannels[1], f32};
-  Type cache = attn::KVCacheType::get(&context, attn::KVSegment{facts.layers, facts.kvHeads, keys, values},
-                                      options.cacheBlock);
+  Type cache =
+      attn::KVCacheType::get(&context, attn::KVSegment{facts.layers, facts.kvHeads, keys, values}, options.cacheBlock);
   Type list = tensorOf({any}, i32), table = tensorOf({any, any}, i32);
   step = module.beginEntry("step",
                            {{"cache", cache, {"blocks"}},

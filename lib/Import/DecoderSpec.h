@@ -37,7 +37,7 @@ struct DecoderSpec : StackSpec {
   HeadSpec head;
   std::array<std::string, 2> prefixes = {"model.", ""}; ///< of all tensors but the head's, the usual one first
   std::optional<int64_t> endToken;                      ///< where no file names one
-  std::vector<std::string> ignoredTensors;              ///< patterns of tensors that nothing reads, besides the family's
+  std::vector<std::string> ignoredTensors; ///< patterns of tensors that nothing reads, besides the family's
 };
 
 /// Slopes of attention with linear biases for any number of heads (Press et al. 2022): 2^(-bias * i / n), where n is

@@ -30,8 +30,8 @@ LatentHeads importing::projectLatents(const Scope &scope, const AttentionSpec &a
   LatentHeads heads;
   heads.query = multiplyHeads(scope, headsOf(source, l.plainQuery(), attention.heads), l.keyUp());
   heads.rotatedQuery = rotate(headsOf(source, l.rotatedQuery(), attention.heads), scope.at(l.rotatedQuery()));
-  heads.latent = splitHeads(scope, scope.at(l.norm),
-                            normalize(scope, dense(scope, x, l.latent()), l.norm, latentNorm), /*heads=*/1);
+  heads.latent = splitHeads(scope, scope.at(l.norm), normalize(scope, dense(scope, x, l.latent()), l.norm, latentNorm),
+                            /*heads=*/1);
   heads.rotatedKey = rotate(headsOf(x, l.rotatedKey(), /*heads=*/1), scope.at(l.rotatedKey()));
   return heads;
 }

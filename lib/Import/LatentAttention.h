@@ -8,7 +8,7 @@ namespace rapt::importing {
 /// Emits the rotation of heads [tokens, heads, channels].
 using Rotate = llvm::function_ref<mlir::Value(mlir::Value heads, mlir::Location loc)>;
 
-/// What attention in the space of latents reads of x [tokens, width].
+/// The operands of attention in the space of latents, of x [tokens, width].
 LatentHeads projectLatents(const Scope &scope, const AttentionSpec &attention, mlir::Value x, Rotate rotate);
 
 /// The values [tokens, heads, channels] of mixed latents [tokens, heads, rank].

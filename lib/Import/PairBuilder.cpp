@@ -1,11 +1,14 @@
 //===- PairBuilder.cpp - The module of two towers -------------------------------===//
 #include "lib/Artifact/Conversion.h"
+#include "lib/Import/AttentionPool.h"
 #include "lib/Import/LayerBuilder.h"
 #include "lib/Import/LayerStack.h"
 #include "lib/Import/PairSpec.h"
 #include "lib/Import/StackParameters.h"
 #include "lib/Import/VisionTokens.h"
+#include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
 
 using namespace mlir;
@@ -30,20 +33,23 @@ ParameterSet listParameters(const PairSpec &spec) {
   addLayers(text, {parameters, text.prefix + text.layer, ofText.symbols, Stack{text.layers, text.stack}});
   addNorm(ofText, text.finalNorm, text.norm, text.width);
   ParameterScope top{parameters, ""};
-  top.dense(text.projection, spec.width, text.width, /*hasBias=*/false);
+  top.dense(text.projection, spec.width, text.width, text.hasProjectionBias);
 
   const VisionSpec &image = spec.image;
   ParameterScope ofImage{parameters, image.prefix, image.stack + "."};
   addVisionTokens(ofImage, image);
   addNorm(ofImage, image.finalNorm, image.norm, image.width);
-  top.dense(spec.imageProjection, spec.width, image.width, /*hasBias=*/false);
+  if (spec.pool)
+    addAttentionPool(ofImage, *spec.pool, image);
+  if (!spec.imageProjection.empty())
+    top.dense(spec.imageProjection, spec.width, image.width, /*hasBias=*/false);
   return parameters;
 }
 
 /// The first of each row's tokens, or the last.
 Value poolTokens(const Scope &scope, Value x, Value rowBegin, attn::PoolingKind kind) {
-  auto type = tensorOf({ShapedType::kDynamic, cast<RankedTensorType>(x.getType()).getDimSize(1)},
-                       scope.builder.getF32Type());
+  auto type =
+      tensorOf({ShapedType::kDynamic, cast<RankedTensorType>(x.getType()).getDimSize(1)}, scope.builder.getF32Type());
   return attn::PoolRowsOp::create(scope.builder, scope.at("pooled"), type, kind, x, rowBegin);
 }
 
@@ -88,40 +94,51 @@ Expected<Value> buildImageVectors(OpBuilder &builder, func::FuncOp entry, const 
   Expected<Value> tokens = buildVisionTokens(scope, entry, image, images);
   if (!tokens)
     return tokens.error();
-  Value pooled = poolTokens(scope, *tokens, images.rowBegin, attn::PoolingKind::first);
-  pooled = normalize(scope, pooled, image.finalNorm, image.norm);
-  return unitLength(top, top.at(spec.imageProjection), dense(top, pooled, spec.imageProjection));
+  Value vectors;
+  if (spec.pool) {
+    Value x = normalize(scope, *tokens, image.finalNorm, image.norm);
+    Value rows = tensor::DimOp::create(builder, scope.at(spec.pool->part), images.pixels, 0);
+    vectors = buildAttentionPool(scope, *spec.pool, image, x, images.rowBegin, rows);
+  } else {
+    Value first = poolTokens(scope, *tokens, images.rowBegin, attn::PoolingKind::first);
+    vectors = normalize(scope, first, image.finalNorm, image.norm);
+  }
+  if (!spec.imageProjection.empty())
+    vectors = dense(top, vectors, spec.imageProjection);
+  return unitLength(top, top.at("image_embeds"), vectors);
 }
 
-/// The value of the tensor of one element that `spec.scale` names.
-Expected<double> readScale(const huggingface::ModelDescription &model, const PairSpec &spec) {
-  std::unique_ptr<artifact::TensorReader> reader = model.tensors().find(spec.scale) ? model.openTensors() : nullptr;
-  const artifact::TensorInfo *info = reader ? reader->find(spec.scale) : nullptr;
+/// The value of a tensor of one element; the usual one without a checkpoint.
+Expected<double> readNumber(const huggingface::ModelDescription &model, const std::string &tensor, double usual) {
+  std::unique_ptr<artifact::TensorReader> reader = model.tensors().find(tensor) ? model.openTensors() : nullptr;
+  const artifact::TensorInfo *info = reader ? reader->find(tensor) : nullptr;
   if (!info)
-    return spec.usualScale;
+    return usual;
   if (ShapedType::getNumElements(info->shape) != 1)
-    return Error{model.tensors().path() + ": tensor " + spec.scale + " has not one element"};
+    return Error{model.tensors().path() + ": tensor " + tensor + " has not one element"};
   std::array<std::byte, 8> bytes;
-  if (Status status = reader->read(spec.scale, 0, std::span(bytes).first(artifact::sizeOf(info->dtype))); !status)
+  if (Status status = reader->read(tensor, 0, std::span(bytes).first(artifact::sizeOf(info->dtype))); !status)
     return status.error();
   float value = 0;
   artifact::convert(bytes.data(), info->dtype, reinterpret_cast<std::byte *>(&value), artifact::DType::F32, 1);
-  if (!std::isfinite(value) || value > 30)
-    return Error{model.tensors().path() + ": tensor " + spec.scale + " is " + std::to_string(value) +
-                 ", whose exponential is no scale"};
+  constexpr float most = 80; // whose exponential is a number of f32
+  if (!(std::abs(value) <= most))
+    return Error{model.tensors().path() + ": tensor " + tensor + " is " + std::to_string(value) +
+                 ", must be from -80 to 80"};
   return double(value);
 }
 
-/// exp(scale) times the cosines of images and texts, [images, texts].
-Value compareVectors(OpBuilder &builder, func::FuncOp entry, const PairSpec &spec, const ParameterSet &parameters,
-                     double scale) {
+/// exp(scale) times the cosines of images and texts, plus the bias, [images, texts].
+Value compareVectors(OpBuilder &builder, func::FuncOp entry, const ParameterSet &parameters, double scale,
+                     double bias) {
   Scope top{builder, parameters};
   auto type = tensorOf({ShapedType::kDynamic, ShapedType::kDynamic}, builder.getF32Type());
   Value logits = attn::LinearOp::create(builder, top.at("logits"), type, entry.getArgument(0), entry.getArgument(1),
                                         /*extras=*/ValueRange(), /*groups=*/Value(), /*transposed=*/true,
                                         /*layout=*/attn::WeightLayoutInterface());
   mapResult(top, logits, [&](const Scope &inner, Location loc, Value cosine) -> Value {
-    return arith::MulFOp::create(inner.builder, loc, cosine, constant(inner, loc, std::exp(scale)));
+    Value logit = arith::MulFOp::create(inner.builder, loc, cosine, constant(inner, loc, std::exp(scale)));
+    return bias == 0 ? logit : arith::AddFOp::create(inner.builder, loc, logit, constant(inner, loc, bias)).getResult();
   });
   return logits;
 }
@@ -141,12 +158,21 @@ Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, hugg
   ParameterSet parameters = listParameters(spec);
   std::vector<std::string_view> ignored = spec.ignoredTensors;
   ignored.push_back(spec.scale);
+  if (!spec.bias.empty())
+    ignored.push_back(spec.bias);
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
-  Expected<double> scale = readScale(model, spec);
-  if (!scale)
-    return scale.error();
+  Expected<double> scale = readNumber(model, spec.scale, spec.usualScale),
+                   bias = readNumber(model, spec.bias, spec.usualBias);
+  if (!scale || !bias)
+    return scale ? bias.error() : scale.error();
 
+  json::Object how{{"scores", json::Value(spec.areIndependent ? "sigmoid" : "softmax")}};
+  if (spec.text.padding) {
+    how.emplace_back("length", json::Value(*positions));
+    how.emplace_back("padding", json::Value(*spec.text.padding));
+  }
+  model.addFile("texts.json", json::write(json::Value(std::move(how))));
   ModelFacts facts{.family = model.modelType(),
                    .task = "zero-shot-image-classification",
                    .layers = spec.image.layers,
@@ -187,6 +213,6 @@ Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, hugg
   func::FuncOp compare =
       module.beginEntry("compare", {vectors("image_embeds", "images"), vectors("text_embeds", "texts")},
                         {{"logits_per_image", tensorOf({any, any}, f32), {"images", "texts"}}});
-  module.endEntry(compareVectors(builder, compare, spec, parameters, *scale));
+  module.endEntry(compareVectors(builder, compare, parameters, *scale, *bias));
   return module.take();
 }

@@ -16,23 +16,36 @@ struct TextTowerSpec : StackSpec {
   std::string prefix = "text_model.", stack = "text"; ///< of tensors; the name of the layers' stack
   std::string words = "embeddings.token_embedding", positionTable = "embeddings.position_embedding";
   std::string finalNorm = "final_layer_norm", projection;
+  bool hasProjectionBias = false;
+  std::optional<int64_t> padding; ///< the token that fills texts up to all positions; nothing: texts have any length
+};
+
+/// The vector of an image by attention of one learned query to its tokens (Zhai et al. 2022). Parts are behind the
+/// tower's prefix.
+struct AttentionPoolSpec {
+  std::string part; ///< of all tensors
+  int64_t heads = 0;
+  FeedForwardSpec feedForward;
 };
 
 /// Two towers. Projections are parts without a prefix.
 struct PairSpec {
   TextTowerSpec text;
   VisionSpec image;
-  std::string imageProjection;
-  int64_t width = 0;    ///< of the vectors
-  std::string scale;    ///< the tensor whose exponential is times the cosine
-  double usualScale = 0; ///< what it is without a checkpoint
+  std::string imageProjection;           ///< empty: none
+  std::optional<AttentionPoolSpec> pool; ///< of an image's tokens; without it the first token is the image's
+  int64_t width = 0;                     ///< of the vectors
+  /// Tensors of one element: the exponential of the first is times the cosine, the second is added; empty: none. The
+  /// numbers are theirs where there is no checkpoint.
+  std::string scale, bias;
+  double usualScale = 0, usualBias = 0;
+  bool areIndependent = false; ///< the sigmoid of a logit tells whether a text fits, instead of the softmax of all
   std::vector<std::string_view> harmlessKeys, ignoredTensors;
 };
 
 /// The module of stage `imported` of a pair, with the entries encode_text, encode_image and compare; errors are those
 /// of the config, which `spec` was read from.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importPair(mlir::MLIRContext &context,
-                                                       huggingface::ModelDescription &model,
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importPair(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                                                        const ImportOptions &options, PairSpec spec);
 
 } // namespace rapt::importing

@@ -287,9 +287,9 @@ private:
     const std::string tensor = layer.tensors + (isDown ? e.each.down : e.each.packed);
     const std::string symbol = layer.symbols + partOfExperts(part);
     // Gate and up, of which one is taken, are the next to last or the last of what the rows are cut into.
-    const std::vector<int64_t> cut = isDown         ? std::vector<int64_t>{out, 1}
-                                     : areInTurn    ? std::vector<int64_t>{out, 2}
-                                                    : std::vector<int64_t>{2, out};
+    const std::vector<int64_t> cut = isDown      ? std::vector<int64_t>{out, 1}
+                                     : areInTurn ? std::vector<int64_t>{out, 2}
+                                                 : std::vector<int64_t>{2, out};
     const int64_t begin = isDown ? 0 : which, dim = isDown || areInTurn ? 1 : 0;
     auto joined = [](std::vector<int64_t> shape, const std::vector<int64_t> &more) {
       shape.insert(shape.end(), more.begin(), more.end());

@@ -60,7 +60,7 @@ struct LatentSpec {
   std::string valueUp() const { return up + ".value"; }
 };
 
-/// Of latents, whose epsilon no config tells.
+/// The norm of latents, whose epsilon no config tells.
 inline const NormSpec latentNorm = {.kind = NormSpec::RMS, .epsilon = 1e-6};
 
 /// Attention of a layer. Parts are names behind the layer's path, without ".weight".
@@ -81,7 +81,7 @@ struct AttentionSpec {
   std::optional<QueryGrowth> growth;
   double clip = 0; ///< queries, keys and values are within [-clip, clip], behind norms; 0: any
   std::optional<QueryKeyNormSpec> norm;
-  std::vector<float> slopes; ///< of ALiBi, one for each query head; empty: none
+  std::vector<float> slopes;        ///< of ALiBi, one for each query head; empty: none
   std::optional<LatentSpec> latent; ///< in place of parts and norm; `headDim` is the queries', kvHeads 1
 
   /// Tables of rotary embedding, and which of them each layer uses, the first one where that list is empty. A layer of

@@ -223,8 +223,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
   module.dim("height", spec.patch, most->height);
   module.dim("width", spec.patch, most->width);
   module.declareParameters();
-  func::FuncOp entry = module.beginEntry("forward", {pixelBuffer(module.builder(), spec)},
-                                         listOutputs(module.builder(), spec));
+  func::FuncOp entry =
+      module.beginEntry("forward", {pixelBuffer(module.builder(), spec)}, listOutputs(module.builder(), spec));
   if (Status status = buildModel(module, entry, spec, parameters); !status)
     return status.error();
   return module.take();

@@ -28,10 +28,10 @@ void importing::addVisionTokens(const ParameterScope &top, const VisionSpec &spe
   using Shape = std::vector<int64_t>;
   std::vector<artifact::Source> learned;
   for (const std::string &tensor : spec.learned)
-    learned.push_back({top.tensors + tensor,
-                       spec.arePlain ? Shape{width} : Shape{1, 1, width},
-                       {artifact::Reshape{{1, width}}}});
-  parameters.addRows(top.symbols + learnedSymbol(spec), std::move(learned), Init::embedding());
+    learned.push_back(
+        {top.tensors + tensor, spec.arePlain ? Shape{width} : Shape{1, 1, width}, {artifact::Reshape{{1, width}}}});
+  if (!learned.empty())
+    parameters.addRows(top.symbols + learnedSymbol(spec), std::move(learned), Init::embedding());
   artifact::Source table{top.tensors + spec.positions, {1, positions, width}, {artifact::Reshape{{positions, width}}}};
   if (spec.arePlain)
     table = {top.tensors + spec.positions + ".weight", {positions, width}};
@@ -70,8 +70,13 @@ static Value buildEmbeddings(const Scope &top, const VisionSpec &spec, Images &i
   patches = dense(top, patches, part);
   Value positions = attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
                                                     height, width, ArrayRef<int64_t>{spec.rows(), spec.columns()});
-  Value x =
-      attn::ImageTokensOp::create(builder, loc, stream, patches, top.weight(learnedSymbol(spec)), positions);
+  Value learned;
+  if (spec.learned.empty())
+    learned = arith::ConstantOp::create(builder, loc,
+                                        DenseElementsAttr::get(tensorOf({0, spec.width}, f32), ArrayRef<float>()));
+  else
+    learned = top.weight(learnedSymbol(spec));
+  Value x = attn::ImageTokensOp::create(builder, loc, stream, patches, learned, positions);
   return spec.embeddingNorm.empty() ? x : normalize(top, x, spec.embeddingNorm, spec.norm);
 }
 
@@ -137,7 +142,7 @@ static HeightWidth processedSize(const huggingface::ModelDescription &model, con
 /// Tells where the processor makes images of another size than the positions are for: Hugging Face's model refuses them
 /// unless it is told to interpolate, which this one always does.
 static void noteImageSize(MLIRContext &context, const std::string &path, const VisionSpec &spec,
-                   huggingface::HeightWidth images) {
+                          huggingface::HeightWidth images) {
   if (images.height != spec.image.height || images.width != spec.image.width)
     emitWarning(UnknownLoc::get(&context))
         << path << "/preprocessor_config.json: images become " << images.width << " x " << images.height

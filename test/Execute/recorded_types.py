@@ -33,8 +33,9 @@ def check(name, options, directory):
     for number, case in enumerate(recorded["cases"]):
         if recorded_models.length(case) <= longest:
             inputs = recorded_models.given(case["inputs"])
-            wanted = encoders.run_batch(evaluator, evaluated, f"evaluated-{number}", directory, inputs, case["outputs"])
-            error = encoders.check_batch(options, compiled, f"case-{number}", directory, inputs, wanted, tolerance)
+            wanted = recorded_models.run_case(evaluator, evaluated, f"evaluated-{number}", directory, inputs, case["outputs"])
+            found = recorded_models.run_case(options, compiled, f"case-{number}", directory, inputs, case["outputs"])
+            error = encoders.check_outputs(f"case-{number}", found, wanted, tolerance)
             worst = max(worst, error)
     os.remove(os.path.join(directory, "imported.mlir"))
     return worst

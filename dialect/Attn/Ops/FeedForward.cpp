@@ -106,9 +106,9 @@ static LogicalResult verifyGroups(LinearOp op, int64_t columns) {
 /// Heads have static extents, and the weight has a matrix for each.
 static LogicalResult verifyHeads(LinearOp op, int64_t columns) {
   if (op.getGroups() || !op.getExtras().empty() || op.isQuantized())
-    return op.emitOpError(
-        "multiplies each head by a matrix of its own, which takes no groups of rows, no extra operands and no quantized "
-        "weight");
+    return op.emitOpError("multiplies each head by a matrix of its own, which takes no groups of rows, no extra "
+                          "operands and no quantized "
+                          "weight");
   const int64_t heads = op.getInput().getType().getDimSize(1), own = op.getResult().getType().getDimSize(2);
   if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(own) ||
       (!ShapedType::isDynamic(columns) && columns != heads * own))
@@ -175,8 +175,8 @@ LogicalResult LinearOp::verify() {
     auto type = cast<RankedTensorType>(extra.getType());
     const bool isVector = type.getRank() == 1;
     if (isVector && getGroups() && type.getDimSize(0) != getMatrices() * own)
-      return emitOpError() << "extra operand " << type << " has not the " << own
-                           << " elements of each matrix of " << weight;
+      return emitOpError() << "extra operand " << type << " has not the " << own << " elements of each matrix of "
+                           << weight;
     bool bias = isVector && type.getDimSize(0) >= own;
     if (!bias && type.getShape() != result.getShape())
       return emitOpError() << "extra operand " << type << " is neither a bias [n] nor of the result's shape " << result;

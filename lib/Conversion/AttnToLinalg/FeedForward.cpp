@@ -91,21 +91,21 @@ struct DecomposeLinear : OpRewritePattern<attn::LinearOp> {
     SmallVector<ReassociationIndices> parts{{0}, {1, 2}};
     if (transposed)
       parts = {{0, 1}, {2}};
-    Value matrices = tensor::ExpandShapeOp::create(b, RankedTensorType::get(shape, weight.getElementType()),
-                                                   op.getWeight(), parts);
-    Value init = emptyFor(b, op.getResult(), {extent(b, op.getInput(), 0), b.getIndexAttr(heads),
-                                              b.getIndexAttr(columns)}),
+    Value matrices =
+        tensor::ExpandShapeOp::create(b, RankedTensorType::get(shape, weight.getElementType()), op.getWeight(), parts);
+    Value init = emptyFor(b, op.getResult(),
+                          {extent(b, op.getInput(), 0), b.getIndexAttr(heads), b.getIndexAttr(columns)}),
           dest = element.isF32() ? init : emptyOf(b, extents(b, init), b.getF32Type());
     const int64_t m = 0, h = 1, k = transposed ? 3 : 2, n = transposed ? 2 : 3;
     SmallVector<AffineMap> maps{mapOf(b, 4, {m, h, k}), transposed ? mapOf(b, 4, {h, n, k}) : mapOf(b, 4, {k, h, n}),
                                 mapOf(b, 4, {m, h, n})};
     SmallVector<Loop> loops(4, Loop::Parallel);
     loops[k] = Loop::Reduction;
-    Value sums =
-        generic(b, {op.getInput(), matrices}, filled(b, 0, dest), maps, loops, [&](ImplicitLocOpBuilder &b, ValueRange x) {
-          Value term = arith::MulFOp::create(b, widened(b, x[0]), widened(b, x[1]));
-          return Value(arith::AddFOp::create(b, x[2], term));
-        });
+    Value sums = generic(b, {op.getInput(), matrices}, filled(b, 0, dest), maps, loops,
+                         [&](ImplicitLocOpBuilder &b, ValueRange x) {
+                           Value term = arith::MulFOp::create(b, widened(b, x[0]), widened(b, x[1]));
+                           return Value(arith::AddFOp::create(b, x[2], term));
+                         });
     if (op.getEpilogue().empty() && dest == init)
       return sums;
     return forEach(b, {sums}, init, [&](ImplicitLocOpBuilder &b, ValueRange x) {

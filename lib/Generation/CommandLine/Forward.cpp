@@ -58,8 +58,8 @@ Outcome addOutputs(const Options &options, const Model &model, Tensors &tensors)
     int64_t shape[9];
     int32_t rank = 0;
     Outcome outcome = Outcome::of([&](char *text, size_t size) {
-      return rapt_run_shape(model.context.get(), options.entry.c_str(), inputs, tensors.names.data(), tensors.all.data(),
-                            name.c_str(), shape, &rank, text, size);
+      return rapt_run_shape(model.context.get(), options.entry.c_str(), inputs, tensors.names.data(),
+                            tensors.all.data(), name.c_str(), shape, &rank, text, size);
     });
     if (!outcome)
       return outcome;
@@ -109,8 +109,8 @@ int runForward(const Options &options) {
     return fail(outcome.message, Failure(outcome).code);
   Interrupts interrupts(model.context.get());
   Outcome outcome = Outcome::of([&](char *text, size_t size) {
-    return rapt_run(model.context.get(), options.entry.c_str(), tensors.all.size(), tensors.names.data(), tensors.all.data(), text,
-                    size);
+    return rapt_run(model.context.get(), options.entry.c_str(), tensors.all.size(), tensors.names.data(),
+                    tensors.all.data(), text, size);
   });
   if (outcome.status == RAPT_CANCELLED)
     return Interrupts::caught();

@@ -39,7 +39,7 @@ struct Options {
   std::optional<std::string> system;
   std::vector<NamedFile> inputs, outputs;
   std::string entry = "forward"; ///< of the inputs
-  std::string reference; ///< IR for rapt-reference
+  std::string reference;         ///< IR for rapt-reference
 
   std::optional<int64_t> maxNewTokens, context, threads, stride, topK;
   std::optional<double> temperature, topP, minP, repetitionPenalty;

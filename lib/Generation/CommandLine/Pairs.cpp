@@ -32,6 +32,7 @@ public:
 
 private:
   Outcome checkOptions() const;
+  Outcome readFacts();
   Outcome readTexts();
   Outcome encodeTexts();
   Outcome encodeImages();
@@ -45,6 +46,8 @@ private:
   Model model;
   Text text;
   ImageReader reader;
+  Scoring scoring = Scoring::Softmax;
+  std::optional<std::pair<size_t, int32_t>> padding; ///< the length of texts, and the token that fills them up
   std::vector<TextRow> rows;
   Vectors ofTexts, ofImages;
   size_t told = 0;
@@ -63,6 +66,22 @@ Outcome PairRun::checkOptions() const {
     if (output != "text_embeds" && output != "image_embeds" && output != "logits_per_image")
       return {RAPT_INVALID, name + " has no output " + json::printable(output) +
                                 "; it has text_embeds, image_embeds and logits_per_image"};
+  return {};
+}
+
+/// The section texts.json: how scores are made of logits, and the length that texts are filled up to.
+Outcome PairRun::readFacts() {
+  size_t bytes = 0;
+  const void *content = rapt_module_section(model.module.get(), "texts.json", &bytes);
+  Expected<json::Value> facts = json::parse({static_cast<const char *>(content), bytes});
+  const json::Value *scores = facts ? facts->find("scores") : nullptr;
+  if (!scores || !scores->asString())
+    return {RAPT_BAD_FILE,
+            std::string(model.info.name) + ": the section texts.json does not tell how texts are scored"};
+  scoring = *scores->asString() == "sigmoid" ? Scoring::Sigmoid : Scoring::Softmax;
+  const json::Value *length = facts->find("length"), *token = facts->find("padding");
+  if (length && token)
+    padding = {size_t(length->asInteger().value_or(0)), int32_t(token->asInteger().value_or(0))};
   return {};
 }
 
@@ -95,12 +114,18 @@ Outcome PairRun::readTexts() {
       return {RAPT_TOO_LONG, "text " + std::to_string(rows.size()) + " has " +
                                  counted(uint64_t(row.ids.size()), "token") + "; the model's positions hold " +
                                  std::to_string(model.info.max_positions)};
+    if (padding && row.ids.size() < padding->first) {
+      row.ids.resize(padding->first, padding->second);
+      row.types.resize(row.ids.size());
+    }
   }
   return {};
 }
 
 Outcome PairRun::prepare() {
   if (Outcome outcome = checkOptions(); !outcome)
+    return outcome;
+  if (Outcome outcome = readFacts(); !outcome)
     return outcome;
   if (Outcome outcome = readTexts(); !outcome)
     return outcome;
@@ -109,8 +134,8 @@ Outcome PairRun::prepare() {
       return outcome;
   if (Outcome outcome = makeContext(options, 0, model); !outcome)
     return outcome;
-  note(std::string(model.info.name) + ": " + model.info.task + ", " + counted(uint64_t(options.images.size()), "image") +
-       ", " + counted(uint64_t(rows.size()), "text"));
+  note(std::string(model.info.name) + ": " + model.info.task + ", " +
+       counted(uint64_t(options.images.size()), "image") + ", " + counted(uint64_t(rows.size()), "text"));
   return {};
 }
 
@@ -169,7 +194,7 @@ Outcome PairRun::write(const std::string &name, const std::vector<int64_t> &shap
 
 /// Prints how well the texts fit an image, or keeps it for the one object at the end.
 Outcome PairRun::tell(const std::string &of, std::span<const float> logits) {
-  std::vector<double> scores = score(logits, Scoring::Softmax);
+  std::vector<double> scores = score(logits, scoring);
   json::Array list;
   std::string lines = options.images.size() > 1 ? json::printable(of) + "\n" : std::string();
   for (size_t best : largest(scores, wantedResults(options, SIZE_MAX))) {

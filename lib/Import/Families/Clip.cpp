@@ -5,6 +5,7 @@
 // both.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Families/Clip.h"
 #include "lib/Import/Blocks.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
@@ -16,20 +17,13 @@ using namespace rapt;
 using namespace rapt::importing;
 using huggingface::ConfigReader;
 
-namespace {
-
 /// Keys of a tower that change nothing: those of training, and what the other tower or the pair reads.
-const std::vector<std::string_view> towerKeys = {
-    "attention_dropout", "dropout",    "initializer_factor", "is_decoder",
-    "model_type",        "projection_dim", "architectures",
+static const std::vector<std::string_view> towerKeys = {
+    "attention_dropout", "dropout",        "initializer_factor", "is_decoder",
+    "model_type",        "projection_dim", "architectures",      "tie_word_embeddings", // no tower has a head
 };
 
-struct TowerDefaults {
-  int64_t width, inner, heads;
-};
-
-/// Sizes and parts of a tower's layers.
-void readTower(ConfigReader &config, const TowerDefaults &defaults, StackSpec &spec) {
+void importing::readTower(ConfigReader &config, const TowerDefaults &defaults, StackSpec &spec) {
   spec.width = config.getSize("hidden_size", 1, 1 << 16, defaults.width);
   spec.layers = config.getSize("num_hidden_layers", 1, 1 << 17, 12);
   AttentionSpec &attention = spec.attention;
@@ -38,18 +32,40 @@ void readTower(ConfigReader &config, const TowerDefaults &defaults, StackSpec &s
   attention.scale = 1 / std::sqrt(double(attention.headDim));
   attention.out = "self_attn.out_proj";
   attention.hasBias = attention.hasOutBias = true;
-  config.requireMultiple("hidden_size", spec.width, "num_attention_heads", attention.heads);
+  config.requireMultiple(config.nameOf("hidden_size"), spec.width, config.nameOf("num_attention_heads"),
+                         attention.heads);
   spec.feedForward = {.inner = config.getSize("intermediate_size", 1, 1 << 20, defaults.inner),
-                      .activation = activationNamed(config.getEnum("hidden_act", activationNames(), "quick_gelu")),
+                      .activation =
+                          activationNamed(config.getEnum("hidden_act", activationNames(), defaults.activation)),
                       .isGated = false,
                       .up = "mlp.fc1",
                       .down = "mlp.fc2",
                       .hasBias = true,
                       .hasDownBias = true};
-  spec.norm = {.kind = NormSpec::Layer, .epsilon = config.getPositive("layer_norm_eps", 1, 1e-5), .hasBias = true};
+  spec.norm = {
+      .kind = NormSpec::Layer, .epsilon = config.getPositive("layer_norm_eps", 1, defaults.epsilon), .hasBias = true};
   spec.residual = {.beforeAttention = "layer_norm1", .beforeFeedForward = "layer_norm2"};
   spec.layer = "encoder.layers.{layer}.";
 }
+
+void importing::readTowers(huggingface::ModelDescription &model, PairSpec &spec, ReadTower readText,
+                           ReadTower readImages) {
+  ConfigReader &config = model.config();
+  for (auto [key, read] :
+       {std::pair<const char *, ReadTower>("text_config", readText), {"vision_config", readImages}}) {
+    std::optional<ConfigReader> tower = config.open(key);
+    if (!tower) {
+      config.fail(std::string(key) + " is missing, must be an object with the keys of a tower");
+      continue;
+    }
+    read(*tower, spec);
+    config.close(std::move(*tower), towerKeys);
+  }
+  spec.harmlessKeys = {"initializer_factor", "text_config_dict", "vision_config_dict"};
+  spec.ignoredTensors = {"*embeddings.position_ids"};
+}
+
+namespace {
 
 void readText(ConfigReader &config, PairSpec &pair) {
   TextTowerSpec &spec = pair.text;
@@ -90,16 +106,6 @@ importing::importClip(mlir::MLIRContext &context, huggingface::ModelDescription 
   spec.width = config.getSize("projection_dim", 1, 1 << 16, 512);
   spec.scale = "logit_scale";
   spec.usualScale = config.getFloat("logit_scale_init_value", -100, 30, 2.6592);
-  auto readPart = [&](const char *key, void (*read)(ConfigReader &, PairSpec &)) {
-    std::optional<ConfigReader> tower = config.open(key);
-    if (!tower)
-      return config.fail(std::string(key) + " is missing, must be an object with the keys of a tower");
-    read(*tower, spec);
-    config.close(std::move(*tower), towerKeys);
-  };
-  readPart("text_config", readText);
-  readPart("vision_config", readImages);
-  spec.harmlessKeys = {"initializer_factor", "text_config_dict", "vision_config_dict"};
-  spec.ignoredTensors = {"*embeddings.position_ids"};
+  readTowers(model, spec, readText, readImages);
   return importPair(context, model, options, std::move(spec));
 }

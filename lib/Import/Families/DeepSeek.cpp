@@ -17,10 +17,10 @@ static const DecoderFamily family = {
     .harmlessKeys =
         {
             "attention_dropout",
-            "aux_loss_alpha", // of training, as seq_aux
-            "ep_size",        // how the original spreads experts over machines
-            "head_dim",       // that of transformers' rotary embedding, which qk_rope_head_dim says
-            "is_decoder",     // as every model of these families is
+            "aux_loss_alpha",      // of training, as seq_aux
+            "ep_size",             // how the original spreads experts over machines
+            "head_dim",            // that of transformers' rotary embedding, which qk_rope_head_dim says
+            "is_decoder",          // as every model of these families is
             "num_key_value_heads", // of keys that are not kept
             "output_router_logits",
             "pretraining_tp",
@@ -84,7 +84,7 @@ static std::optional<ExpertsSpec::Groups> readGroups(ConfigReader &config, int64
   return ExpertsSpec::Groups{*number, *kept, by};
 }
 
-/// What both families have, but for how experts are chosen.
+/// The experts of both families, but for how they are chosen.
 static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &spec, int64_t all, int64_t ofToken,
                                int64_t width, int64_t usualShared) {
   ConfigReader &config = source.config;

@@ -88,9 +88,10 @@ static StringRef reasonOf(attn::EpilogueOpInterface op) {
   StringRef reason = "no operand is a matmul";
   for (Value operand : op->getOperands())
     if (auto producer = operand.getDefiningOp<attn::LinearOp>())
-      reason = !producer->hasOneUse()                                     ? "its matmul has several users"
-               : producer.isOfHeads() && producer->getBlock() == op->getBlock() ? "its matmul is of heads, which takes no extra operands"
-                                                                          : "its matmul is in another block";
+      reason = !producer->hasOneUse() ? "its matmul has several users"
+               : producer.isOfHeads() && producer->getBlock() == op->getBlock()
+                   ? "its matmul is of heads, which takes no extra operands"
+                   : "its matmul is in another block";
   return reason;
 }
 

@@ -91,3 +91,23 @@ func.func @linear(%x: tensor<?x8xf32>, %w: tensor<8x120xf32>, %groups: tensor<4x
   %y = attn.linear %x, %w groups %groups : tensor<?x8xf32>, tensor<8x120xf32> groups tensor<4x2xi32> -> tensor<?x40xf32>
   return %y : tensor<?x40xf32>
 }
+
+// -----
+
+// Heads are one more loop; the weight's rows are those of all matrices.
+// CHECK-LABEL: @heads
+// CHECK-SAME: %[[X:.*]]: tensor<?x3x8xf32>, %[[W:.*]]: tensor<15x8xf32>
+func.func @heads(%x: tensor<?x3x8xf32>, %w: tensor<15x8xf32>) -> tensor<?x3x5xbf16> {
+  // CHECK: %[[MATRICES:.*]] = tensor.expand_shape %[[W]] {{.*}} : tensor<15x8xf32> into tensor<3x5x8xf32>
+  // CHECK: %[[SUMS:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%[[X]], %[[MATRICES]]
+  // CHECK: arith.addf
+  // CHECK: linalg.generic {{.*}} ins(%[[SUMS]]
+  // CHECK: arith.negf
+  // CHECK: arith.truncf
+  %y = attn.linear %x, %w transposed : tensor<?x3x8xf32>, tensor<15x8xf32> -> tensor<?x3x5xbf16> {
+  ^bb0(%sum: f32):
+    %0 = arith.negf %sum : f32
+    attn.yield %0 : f32
+  }
+  return %y : tensor<?x3x5xbf16>
+}

@@ -58,19 +58,34 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file) {
   for (size_t i = 0; patterns && i < patterns->size(); ++i) {
     const auto &[name, alpha] = (*patterns)[i];
     const std::optional<double> number = alpha.asNumber();
-    const bool isPlain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
-      return std::isalnum(c) || c == '_' || c == '.';
-    });
+    const bool isPlain =
+        std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
     if (!isPlain || !number || !std::isfinite(*number))
-      reader.fail("alpha_pattern of " + quoted(name) + " must be a number for a module's name; patterns are not supported");
+      reader.fail("alpha_pattern of " + quoted(name) +
+                  " must be a number for a module's name; patterns are not supported");
     else
       config.alphaOf.emplace_back(name, *number);
   }
   // The shapes of tensors tell ranks and modules; the others say how the adapter was trained.
-  if (Status status = reader.finish({"base_model_name_or_path", "bias", "corda_config", "eva_config", "exclude_modules",
-                                     "inference_mode", "init_lora_weights", "layers_pattern", "layers_to_transform",
-                                     "loftq_config", "lora_dropout", "megatron_core", "modules_to_save", "peft_version",
-                                     "qalora_group_size", "r", "rank_pattern", "revision", "target_modules",
+  if (Status status = reader.finish({"base_model_name_or_path",
+                                     "bias",
+                                     "corda_config",
+                                     "eva_config",
+                                     "exclude_modules",
+                                     "inference_mode",
+                                     "init_lora_weights",
+                                     "layers_pattern",
+                                     "layers_to_transform",
+                                     "loftq_config",
+                                     "lora_dropout",
+                                     "megatron_core",
+                                     "modules_to_save",
+                                     "peft_version",
+                                     "qalora_group_size",
+                                     "r",
+                                     "rank_pattern",
+                                     "revision",
+                                     "target_modules",
                                      "task_type"});
       !status)
     return status.error();
@@ -162,8 +177,9 @@ private:
       if (const std::string longer = std::string(prefix).append(name); base.find(longer))
         return longer;
     }
-    return fail(shown, "is for " + quoted(name) + ", which the checkpoint does not have: the adapter is of another base "
-                                                   "model");
+    return fail(shown, "is for " + quoted(name) +
+                           ", which the checkpoint does not have: the adapter is of another base "
+                           "model");
   }
 
   Expected<std::vector<float>> numbersOf(const StoredTensor &tensor) const {
@@ -196,17 +212,16 @@ private:
     const std::vector<int64_t> &shape = base.find(*of)->shape;
     const bool isTransposed = isEmbedding || config.isTransposed;
     const bool areMatrices = a.shape.size() == 2 && b.shape.size() == 2 && a.shape[0] == b.shape[1] && a.shape[0] > 0;
-    const std::vector<int64_t> changed =
-        !areMatrices    ? std::vector<int64_t>{}
-        : isTransposed ? std::vector{a.shape[1], b.shape[0]}
-                       : std::vector{b.shape[0], a.shape[1]};
+    const std::vector<int64_t> changed = !areMatrices   ? std::vector<int64_t>{}
+                                         : isTransposed ? std::vector{a.shape[1], b.shape[0]}
+                                                        : std::vector{b.shape[0], a.shape[1]};
     if (!areMatrices || changed != shape)
       return fail(a.name, shownShape(a.shape) + " and " + quoted(b.name) + " " + shownShape(b.shape) + " do not fit " +
                               quoted(*of) + " " + shownShape(shape) + ": the adapter is of another base model");
     const int64_t rank = a.shape[0];
     if (rank > mostRank)
-      return fail(a.name, "has the rank " + std::to_string(rank) + ", at most " + std::to_string(mostRank) +
-                              " are supported");
+      return fail(a.name,
+                  "has the rank " + std::to_string(rank) + ", at most " + std::to_string(mostRank) + " are supported");
     Expected<std::vector<float>> right = numbersOf(a), left = numbersOf(b);
     if (!right || !left)
       return right ? left.error() : right.error();
@@ -216,9 +231,9 @@ private:
       number = float(scale * number);
     LowRankChange change{shape[0], shape[1], rank, std::move(*left), std::move(*right)};
     if (isTransposed) {
-      std::vector<float> turned = transposed(change.left, b.shape[0], rank);
+      std::vector<float> transposedRight = transposed(change.left, b.shape[0], rank);
       change.left = transposed(change.right, rank, a.shape[1]);
-      change.right = std::move(turned);
+      change.right = std::move(transposedRight);
     }
     changes[*of].push_back(std::move(change));
     return {};

@@ -17,7 +17,7 @@ struct AdapterSource {
   double weight = 1;
 };
 
-/// What is added to a tensor [rows, columns]: left [rows, rank] times right [rank, columns], both row-major.
+/// The change of a tensor [rows, columns]: left [rows, rank] times right [rank, columns], both row-major.
 struct LowRankChange {
   int64_t rows = 0, columns = 0, rank = 0;
   std::vector<float> left, right; ///< `left` has the scale

@@ -15,8 +15,8 @@ void huggingface::decodeMicroscaling(uint64_t first, std::span<const std::byte> 
     const uint64_t element = first + i;
     const unsigned pair = unsigned(codes[element / 2 - firstByte]), code = element % 2 ? pair >> 4 : pair & 15,
                    scale = unsigned(scales[element / microscalingBlock - firstBlock]);
-    const float magnitude = scale == 255 ? std::numeric_limits<float>::quiet_NaN()
-                                         : std::ldexp(magnitudes[code & 7], int(scale) - 127);
+    const float magnitude =
+        scale == 255 ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(magnitudes[code & 7], int(scale) - 127);
     const uint16_t bits = uint16_t(std::bit_cast<uint32_t>(code & 8 ? -magnitude : magnitude) >> 16);
     std::memcpy(out.data() + i * sizeof bits, &bits, sizeof bits);
   }

@@ -13,7 +13,7 @@ namespace rapt::huggingface {
 
 inline constexpr uint64_t microscalingBlock = 32; ///< values of one scale
 
-/// Values first, first + 1, .. as bf16, which holds each exactly; as many as `out` has room for. `codes` begins with
+/// Values first, first + 1, .. as bf16, which holds each exactly; as many as `out` holds. `codes` begins with
 /// the byte of value `first`, `scales` with the scale of its block. A scale of 255 makes its values NaN.
 void decodeMicroscaling(uint64_t first, std::span<const std::byte> codes, std::span<const std::byte> scales,
                         std::span<std::byte> out);

@@ -90,6 +90,8 @@ public:
   /// vocab.json, merges.txt, vocab.txt, generation_config.json, chat_template.jinja, preprocessor_config.json. Absent
   /// ones are missing. labels.json holds the config's id2label and problem_type, where it has them.
   const std::map<std::string, std::string, std::less<>> &files() const { return sideFiles; }
+  /// Adds a file that the family makes of the model's facts.
+  void addFile(const std::string &name, std::string content) { sideFiles.insert_or_assign(name, std::move(content)); }
 
   /// One line each, for the user; no prefix.
   const std::vector<std::string> &warnings() const { return notes; }

@@ -24,7 +24,7 @@ struct StoredTensor {
   uint64_t offset = 0; ///< of the data, from the start of the file
   uint64_t bytes = 0;
   std::shared_ptr<const InputFile> file;
-  /// Of a tensor that two of the file make, whose `dtype` is "MXFP4" and whose data are codes: the scales.
+  /// The scales of a tensor whose `dtype` is "MXFP4", and whose data are codes: two tensors of the file.
   std::shared_ptr<const StoredTensor> scales = {};
 
   /// The element type when Rapt can compute with it.

@@ -6,7 +6,8 @@
 namespace rapt::huggingface {
 
 /// The tensors of a directory by name: of model.safetensors, or of the shards that model.safetensors.index.json names.
-/// Codes "NAME_blocks", [.., blocks, 16] of U8, and "NAME_scales", [.., blocks], are one tensor NAME, [.., 32 * blocks].
+/// Codes "NAME_blocks", [.., blocks, 16] of U8, and "NAME_scales", [.., blocks], are one tensor NAME, [.., 32 *
+/// blocks].
 class TensorTable {
 public:
   /// Reads the headers of all files. `warnings` gets tensors that a shard holds and the index does not name. Names in

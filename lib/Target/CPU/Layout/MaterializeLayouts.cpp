@@ -155,7 +155,7 @@ RankedTensorType withLast(Type type, int64_t last) {
 void padConstant(OpOperand &operand, int64_t columns) {
   auto constant = operand.get().getDefiningOp<arith::ConstantOp>();
   auto values = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : DenseFPElementsAttr();
-  if (!values || values.empty() || values.getType().getShape().back() >= columns)
+  if (!values || values.getType().getRank() == 0 || values.getType().getShape().back() >= columns)
     return;
   SmallVector<APFloat> padded;
   const int64_t width = values.getType().getShape().back();

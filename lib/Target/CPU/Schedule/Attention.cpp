@@ -187,7 +187,8 @@ std::string cpu::whyNotTiled(AttentionOp op) {
   if (ShapedType::isDynamic(channels) || ShapedType::isDynamic(valueChannels) ||
       ShapedType::isDynamic(secondChannelsOf(op)))
     return "head dimensions are dynamic";
-  if (view && (channels % kPanel != 0 || valueChannels % kPanel != 0 || (areLatents && secondChannelsOf(op) % kPanel != 0)))
+  if (view &&
+      (channels % kPanel != 0 || valueChannels % kPanel != 0 || (areLatents && secondChannelsOf(op) % kPanel != 0)))
     return "head dimensions of a cache are not padded";
   if (view && !layoutsOf(op))
     return "blocks of the cache do not fill panels";

@@ -25,7 +25,8 @@ attn::QuantizedType quantizedPanels(std::optional<attn::WeightLayoutInterface> l
 int64_t cacheBlockOf(attn::AttentionOp op);
 /// The query heads of a key/value head; nullopt where their number is dynamic.
 std::optional<int64_t> queryHeadsOf(attn::AttentionOp op);
-/// Whether keys are the latents that a cache has as values, and a second pair's the rotated channels that it has as keys.
+/// Whether keys are the latents that a cache has as values, and a second pair's the rotated channels that it has as
+/// keys.
 bool readsLatents(attn::AttentionOp op);
 /// Whether the heads of a group can be rows of one tile: they differ in their queries alone.
 bool allowsGroups(attn::AttentionOp op);

@@ -121,7 +121,8 @@ bool tile::needsWidening(const AttentionTask &task) {
 
 bool tile::readsInRegisters(const AttentionTask &task) {
   AttentionOp op = task.op;
-  return !cpu::readsLatents(op) && !layoutOf(task, Keys).hasScales() && !layoutOf(task, Values).hasScales() && !op.getAdditive();
+  return !cpu::readsLatents(op) && !layoutOf(task, Keys).hasScales() && !layoutOf(task, Values).hasScales() &&
+         !op.getAdditive();
 }
 
 bool tile::hasContiguousBlocks(const AttentionTask &task) { return !task.view || task.widened.keys; }
@@ -286,17 +287,15 @@ static Value packLatents(ImplicitLocOpBuilder &b, const AttentionTask &task, Val
   return loop(b, zero, index(b, task.block), kTransposed, keys, [&](ImplicitLocOpBuilder &b, Value lane, Value outer) {
     Value first = arith::AddIOp::create(b, place, lane), panel = of(d0.floorDiv(kPanel), first, zero),
           column = of(d0 % kPanel, first, zero);
-    return loop(b, zero, index(b, task.valueChannels / kPanel), 1, outer,
-                [&](ImplicitLocOpBuilder &b, Value nth, Value inner) {
-                  auto read = [&](int64_t key) {
-                    return readPanel(b, values, {nth, of(d0 + key, first, zero), index(b, 0)});
-                  };
-                  auto write = [&](int64_t channel, Value column16, Value dest) -> Value {
-                    Value at[] = {panel, of(d0 * kPanel + channel, nth, zero), column};
-                    return vector::TransferWriteOp::create(b, column16, dest, at, ArrayRef<bool>{true}).getResult();
-                  };
-                  return writeTransposed(b, /*isInterleaved=*/false, read, write, inner);
-                });
+    return loop(
+        b, zero, index(b, task.valueChannels / kPanel), 1, outer, [&](ImplicitLocOpBuilder &b, Value nth, Value inner) {
+          auto read = [&](int64_t key) { return readPanel(b, values, {nth, of(d0 + key, first, zero), index(b, 0)}); };
+          auto write = [&](int64_t channel, Value column16, Value dest) -> Value {
+            Value at[] = {panel, of(d0 * kPanel + channel, nth, zero), column};
+            return vector::TransferWriteOp::create(b, column16, dest, at, ArrayRef<bool>{true}).getResult();
+          };
+          return writeTransposed(b, /*isInterleaved=*/false, read, write, inner);
+        });
   });
 }
 

@@ -60,3 +60,20 @@ func.func @linear(%x: tensor<?x64xf32>, %w: tensor<15x64x32xf32>, %b: tensor<480
   }
   return %y : tensor<?x96xf32>
 }
+
+// -----
+
+// Heads with a matrix each: blocks of rows, heads, panels of a matrix. A task reads the rows of its head where they lie.
+// CHECK-LABEL: @heads
+// CHECK-SAME: %[[X:.*]]: tensor<?x5x64xf32>, %[[W:.*]]: tensor<15x64x32xf32>
+func.func @heads(%x: tensor<?x5x64xf32>, %w: tensor<15x64x32xf32>) -> tensor<?x5x96xf32> {
+  // CHECK: scf.forall (%{{.*}}, %[[HEAD:.*]], %[[PANEL:.*]]) in (%{{.*}}, 5, 3)
+  // CHECK: tensor.extract_slice %[[X]][0, %[[HEAD]], 0] [%{{.*}}, 1, 64] [1, 1, 1] : tensor<?x5x64xf32> to tensor<?x64xf32>
+  // CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, %[[HEAD]], %{{.*}}] [%{{.*}}, 1, 32]
+  // CHECK: affine.apply {{.*}}(%[[HEAD]], %[[PANEL]])
+  // CHECK: tensor.extract_slice %[[W]]{{.*}} [1, 64, 32]
+  // CHECK: linalg.matmul
+  %y = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>, attn.schedule = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [14, 8, 4, 1], task_rows = 210>}
+    : tensor<?x5x64xf32>, tensor<15x64x32xf32> -> tensor<?x5x96xf32>
+  return %y : tensor<?x5x96xf32>
+}

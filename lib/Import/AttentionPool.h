@@ -1,0 +1,17 @@
+//===- AttentionPool.h - One vector of many tokens by attention ------------*- C++ -*-===//
+#pragma once
+#include "lib/Import/Blocks.h"
+#include "lib/Import/PairSpec.h"
+#include "lib/Import/ParameterScope.h"
+
+namespace rapt::importing {
+
+/// The weights of the pooling; width and norm are those of `stack`.
+void addAttentionPool(const ParameterScope &top, const AttentionPoolSpec &pool, const StackSpec &stack);
+
+/// y + feedForward(norm(y)), where y is the attention of one learned query to the tokens of each of `rows` rows: [rows,
+/// width] of x [tokens, width].
+mlir::Value buildAttentionPool(const Scope &top, const AttentionPoolSpec &pool, const StackSpec &stack, mlir::Value x,
+                               mlir::Value rowBegin, mlir::Value rows);
+
+} // namespace rapt::importing
