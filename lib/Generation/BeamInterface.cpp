@@ -1,6 +1,7 @@
 //===- BeamInterface.cpp - rapt_beams_... ----------------------------------===//
 #include "lib/Generation/BeamSearch.h"
 #include "lib/Generation/TextInterface.h"
+#include "rapt/rapt_rules.h"
 
 using namespace rapt;
 using namespace rapt::text;
@@ -27,7 +28,7 @@ static Outcome readOptions(const rapt_beam_options *options, BeamOptions &settin
   settings.earlyStopping = EarlyStopping(given.early_stopping);
   settings.ends.assign(given.ends, given.ends + given.end_count);
   settings.repetitionPenalty = given.repetition_penalty != 0 ? given.repetition_penalty : 1;
-  settings.noRepeatNgram = given.no_repeat_ngram;
+  settings.rules.noRepeatNgram = given.no_repeat_ngram;
   return {};
 }
 
@@ -45,6 +46,18 @@ rapt_status rapt_beams_open(const rapt_beam_options *options, const int32_t *pro
       return invalid(search.error().message);
     *result = new rapt_beams{std::move(*search), {}, {}};
     return {};
+  });
+}
+
+rapt_status rapt_beams_set_rules(rapt_beams *beams, const rapt_token_rules *rules, char *message, size_t message_size) {
+  return guarded(message, message_size, [&]() -> Outcome {
+    if (!beams)
+      return invalid("rapt_beams_set_rules: beams is NULL");
+    TokenRules all;
+    if (Outcome read = readRules(rules, all); read.status)
+      return read;
+    Status status = beams->search.setRules(std::move(all));
+    return status ? Outcome{} : invalid(status.error().message);
   });
 }
 

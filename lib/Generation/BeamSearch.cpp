@@ -22,7 +22,7 @@ Expected<BeamSearch> BeamSearch::create(const BeamOptions &options, std::span<co
         check("max_new_tokens", double(o.maxNewTokens), o.maxNewTokens >= 1, "at least 1"),
         check("repetition_penalty", o.repetitionPenalty, std::isfinite(o.repetitionPenalty) && o.repetitionPenalty > 0,
               "finite and above 0"),
-        check("no_repeat_ngram_size", double(o.noRepeatNgram), o.noRepeatNgram >= 0, "at least 0")})
+        o.rules.check()})
     if (!status)
       return status.error();
   return BeamSearch(options, prompt);
@@ -33,6 +33,15 @@ BeamSearch::BeamSearch(const BeamOptions &options, std::span<const int32_t> prom
   std::sort(settings.ends.begin(), settings.ends.end());
 }
 
+Status BeamSearch::setRules(TokenRules rules) {
+  if (length > 0)
+    return Error{"the beam search has begun"};
+  if (Status status = rules.check(); !status)
+    return status;
+  settings.rules = std::move(rules);
+  return {};
+}
+
 bool BeamSearch::isEnd(int32_t token) const {
   return std::binary_search(settings.ends.begin(), settings.ends.end(), token);
 }
@@ -41,10 +50,23 @@ double BeamSearch::normalized(double score, int64_t length) const {
   return score / std::pow(double(length), settings.lengthPenalty);
 }
 
-/// The rules work on log likelihoods, which Hugging Face does not normalize again.
-void BeamSearch::applyRules(const Hypothesis &hypothesis, std::span<double> scores) const {
-  if (settings.repetitionPenalty == 1 && settings.noRepeatNgram == 0)
+/// Makes log likelihoods of scores.
+static void normalize(std::span<double> scores) {
+  const double largest = *std::max_element(scores.begin(), scores.end());
+  if (largest == -INFINITY)
     return;
+  double sum = 0;
+  for (double score : scores)
+    sum += std::exp(score - largest);
+  const double logSum = largest + std::log(sum);
+  for (double &score : scores)
+    score -= logSum;
+}
+
+/// The rules work on log likelihoods, which Hugging Face normalizes again only by renormalize_logits.
+void BeamSearch::applyRules(const Hypothesis &hypothesis, std::span<double> scores) const {
+  if (settings.repetitionPenalty == 1 && settings.rules.areEmpty())
+    return; // log likelihoods as they are
   std::vector<int32_t> all = prompt;
   all.insert(all.end(), hypothesis.tokens.begin(), hypothesis.tokens.end());
   if (settings.repetitionPenalty != 1) {
@@ -55,13 +77,9 @@ void BeamSearch::applyRules(const Hypothesis &hypothesis, std::span<double> scor
       if (id >= 0 && size_t(id) < scores.size())
         scores[id] *= settings.repetitionPenalty; // none is above 0
   }
-  size_t known = size_t(std::max<int64_t>(0, settings.noRepeatNgram - 1));
-  if (settings.noRepeatNgram == 0 || all.size() <= known)
-    return;
-  for (size_t at = 0; at + known < all.size(); ++at)
-    if (std::equal(all.end() - known, all.end(), all.begin() + at))
-      if (int32_t id = all[at + known]; id >= 0 && size_t(id) < scores.size())
-        scores[id] = -INFINITY;
+  settings.rules.apply(all, prompt.size(), scores);
+  if (settings.rules.renormalizes)
+    normalize(scores);
 }
 
 /// Better first; the first row, then the lowest id among equals.
@@ -79,13 +97,8 @@ Status BeamSearch::appendCandidates(size_t row, std::span<const float> logits, s
   }
   if (largest == -INFINITY)
     return Error{"all " + std::to_string(logits.size()) + " logits are -infinity"};
-  double sum = 0;
-  for (float logit : logits)
-    sum += std::exp(double(logit) - largest);
-  double logSum = std::log(sum);
-  std::vector<double> scores(logits.size());
-  for (size_t id = 0; id < logits.size(); ++id)
-    scores[id] = double(logits[id]) - largest - logSum;
+  std::vector<double> scores(logits.begin(), logits.end());
+  normalize(scores);
   applyRules(live[row], scores);
   for (size_t id = 0; id < scores.size(); ++id)
     if (scores[id] != -INFINITY)
@@ -112,6 +125,8 @@ Status BeamSearch::advance(std::span<const float> logits) {
       all.resize(before + wanted);
     }
   }
+  if (all.empty())
+    return Error{"the rules leave no token"};
   std::sort(all.begin(), all.end(), better);
   all.resize(std::min(all.size(), wanted));
   choose(all);

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Generation/TokenRules.h"
 #include "lib/Support/Expected.h"
 #include <cstdint>
 #include <span>
@@ -33,7 +34,7 @@ struct BeamOptions {
   int64_t maxNewTokens = 1;     ///< At least 1.
   std::vector<int32_t> ends;    ///< Ids that end a sequence.
   double repetitionPenalty = 1; ///< Multiplies the log likelihood of tokens seen before, the prompt's included; > 0.
-  int64_t noRepeatNgram = 0;    ///< No sequence has the same this many tokens twice, the prompt included; 0: no rule.
+  TokenRules rules;             ///< `ends` above are not among its own.
 };
 
 /// One row of the next step of the model: the past of row `parent` of the step before, then `token`.
@@ -55,12 +56,15 @@ public:
   /// its range, with its name and value.
   static Expected<BeamSearch> create(const BeamOptions &options, std::span<const int32_t> prompt);
 
+  /// Replaces the rules of the options. Errors: a negative number, or the search has begun.
+  Status setRules(TokenRules rules);
+
   /// Rows of logits that `advance` takes next: 1 for the prompt, then as many as `steps`.
   size_t rows() const { return live.size(); }
 
   /// Takes the logits behind each row, f32 [rows, vocabulary], and chooses the next steps. Among equal scores the
   /// first row wins, then the lowest id. Errors: no logits, a number of them that the rows do not divide, NaN or
-  /// +infinity, or a row without any above -infinity; the search is then as before.
+  /// +infinity, a row without any above -infinity, or rules that leave no token; the search is then as before.
   Status advance(std::span<const float> logits);
 
   /// The rows that the model runs next. Empty once the search is done.

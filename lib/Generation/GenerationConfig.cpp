@@ -51,12 +51,9 @@ static const std::map<std::string_view, double> neutralValues = {{"num_beam_grou
                                                                  {"typical_p", 1},
                                                                  {"epsilon_cutoff", 0},
                                                                  {"eta_cutoff", 0},
-                                                                 {"no_repeat_ngram_size", 0},
                                                                  {"encoder_no_repeat_ngram_size", 0},
                                                                  {"encoder_repetition_penalty", 1},
                                                                  {"guidance_scale", 1},
-                                                                 {"min_length", 0},
-                                                                 {"min_new_tokens", 0},
                                                                  {"top_h", 1}};
 
 static bool isAbsent(const json::Value &value) {
@@ -128,6 +125,37 @@ static Setter positive(int64_t GenerationConfig::*member) {
   };
 }
 
+static Setter rule(int64_t TokenRules::*member) {
+  return [member](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
+    config.rules.*member = value.asInteger().value_or(-1);
+    return config.rules.*member >= 0 ? Status() : Status(Error{where + ": is not a count"});
+  };
+}
+
+static Setter ruleIds(std::vector<int32_t> TokenRules::*member) {
+  return [member](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
+    Expected<std::vector<int32_t>> ids = readIds(value, where);
+    if (!ids)
+      return ids.error();
+    config.rules.*member = uniteIds({config.rules.*member, *ids});
+    return {};
+  };
+}
+
+/// Lists of one id are those that never come, but for the ends.
+static Status readBadWords(GenerationConfig &config, const json::Value &value, const std::string &where) {
+  for (const json::Value &word : value.isArray() ? *value.asArray() : json::Array{value}) {
+    if (!word.isArray() || word.asArray()->size() != 1)
+      return Error{where + " has " + json::printable(json::write(word), 60) +
+                   ", but only lists of one token id are supported"};
+    Expected<std::vector<int32_t>> ids = readIds(word, where);
+    if (!ids)
+      return ids.error();
+    config.badWords.push_back(ids->front());
+  }
+  return {};
+}
+
 static Status readEarlyStopping(GenerationConfig &config, const json::Value &value, const std::string &where) {
   bool never = value.isString() && *value.asString() == "never";
   config.earlyStopping = never ? EarlyStopping::Never : EarlyStopping::Yes; // false counts as absent
@@ -178,6 +206,19 @@ static const std::map<std::string_view, Setter> &obeyedKeys() {
       {"top_k", count(&GenerationConfig::topK)},
       {"max_new_tokens", count(&GenerationConfig::maxNewTokens)},
       {"max_length", count(&GenerationConfig::maxLength)},
+      {"no_repeat_ngram_size", rule(&TokenRules::noRepeatNgram)},
+      {"min_length", rule(&TokenRules::minLength)},
+      {"min_new_tokens", rule(&TokenRules::minNewTokens)},
+      {"forced_bos_token_id", ruleIds(&TokenRules::first)},
+      {"forced_eos_token_id", ruleIds(&TokenRules::last)},
+      {"suppress_tokens", ruleIds(&TokenRules::banned)},
+      {"begin_suppress_tokens", ruleIds(&TokenRules::bannedFirst)},
+      {"bad_words_ids", readBadWords},
+      {"renormalize_logits",
+       [](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
+         config.rules.renormalizes = value.asBool().value_or(false);
+         return value.asBool() ? Status() : Status(Error{where + ": is neither true nor false"});
+       }},
       {"stop_strings", readStopStrings},
       {"num_beams", positive(&GenerationConfig::beams)},
       {"num_return_sequences", positive(&GenerationConfig::returned)},
@@ -231,6 +272,8 @@ Expected<GenerationConfig> readGenerationConfig(std::string_view content) {
   }
   if (Status status = checkTogether(config); !status)
     return status.error();
+  std::erase_if(config.badWords, [&](int32_t id) { return std::ranges::count(config.endIds, id) > 0; });
+  config.rules.banned = uniteIds({config.rules.banned, config.badWords});
   return config;
 }
 

@@ -25,6 +25,8 @@ struct GenerationConfig {
   std::vector<std::string> stopStrings;
   int64_t beams = 1, returned = 1; ///< num_beams, num_return_sequences
   double lengthPenalty = 1;
+  std::vector<int32_t> badWords; ///< bad_words_ids, which `rules` have, too
+  TokenRules rules;              ///< without `ends` and the number of new tokens, which the run decides
   EarlyStopping earlyStopping = EarlyStopping::Estimate;
 
   /// Greedy unless do_sample; sampling without top_k keeps 50, Hugging Face's default, which the file leaves out.

@@ -10,9 +10,15 @@
 #include <string>
 #include <string_view>
 
+struct rapt_token_rules; // rapt_rules.h
+
 struct rapt_tokenizer {
   std::shared_ptr<const rapt::Tokenizer> tokenizer;
 };
+
+namespace rapt {
+struct TokenRules;
+}
 
 namespace rapt::text {
 
@@ -45,6 +51,9 @@ template <typename Body> rapt_status guarded(char *message, size_t messageSize, 
 
 /// The options of a call as the tokenizer takes them.
 Outcome readOptions(const rapt_encode_options *options, EncodeOptions &settings);
+
+/// The rules of a call, checked.
+Outcome readRules(const rapt_token_rules *given, TokenRules &rules);
 
 inline Outcome invalid(std::string message) { return {RAPT_INVALID, std::move(message)}; }
 

@@ -73,6 +73,7 @@ struct AttentionSpec {
   std::string out = "self_attn.o_proj";
   std::string location = "self_attn"; ///< names ops of no weight
   bool hasBias = false;               ///< of queries, keys and values
+  bool hasKeyBias = true;             ///< where the others have one
   bool hasOutBias = false;
   double scale = 1;             ///< of scores
   bool isScaledByLayer = false; ///< the scale of layer i is scale / (i + 1)

@@ -95,6 +95,7 @@ ParameterSet listParameters(const VisionSpec &spec, const std::string &prefix) {
   addVisionTokens({parameters, prefix}, spec);
   ParameterScope top{parameters, prefix};
   addNorm(top, spec.finalNorm, spec.norm, spec.width);
+  addNorm(top, spec.pooledNorm, spec.norm, spec.width);
   if (spec.head == VisionHead::None && spec.pooler == VisionPooler::Dense)
     top.dense("pooler.dense", spec.poolerWidth, spec.width);
   addHead(parameters, spec);
@@ -106,6 +107,12 @@ Value pool(const Scope &top, const VisionSpec &spec, const Images &images, Value
            int64_t skip) {
   auto type = tensorOf({ShapedType::kDynamic, spec.width}, top.builder.getF32Type());
   return attn::PoolRowsOp::create(top.builder, top.at("pooler"), type, kind, x, images.rowBegin, skip);
+}
+
+/// The norm of the patches' mean, [images, width].
+Value meanNorm(const Scope &top, const VisionSpec &spec, Value x, const Images &images) {
+  Value mean = pool(top, spec, images, x, attn::PoolingKind::mean, spec.learnedTokens());
+  return normalize(top, mean, spec.pooledNorm, spec.norm);
 }
 
 /// Logits of each image, from the last layer's tokens.
@@ -125,6 +132,8 @@ Value classify(const Scope &top, const VisionSpec &spec, Value x, const Images &
     return dense(top, attn::ConcatOp::create(builder, top.at(spec.classifier), ValueRange{first, mean()}),
                  spec.classifier);
   }
+  case VisionPooling::MeanNorm:
+    return dense(top, meanNorm(top, spec, x, images), spec.classifier);
   case VisionPooling::Distilled: {
     auto half = [&](Value of, const std::string &classifier) {
       Value logits = dense(top, of, classifier);
@@ -146,11 +155,16 @@ SmallVector<Value> buildHead(const Scope &top, const VisionSpec &spec, Value x, 
   int64_t any = ShapedType::kDynamic;
   if (spec.head == VisionHead::Classification)
     return {classify(top, spec, x, images)};
-  x = normalize(top, x, spec.finalNorm, spec.norm);
+  if (!spec.finalNorm.empty())
+    x = normalize(top, x, spec.finalNorm, spec.norm);
   auto rows = tensorOf({any, any, spec.width}, builder.getF32Type());
-  SmallVector<Value> outputs{attn::UnpackRowsOp::create(builder, top.at(spec.finalNorm), rows, x, images.length)};
+  SmallVector<Value> outputs{attn::UnpackRowsOp::create(builder, top.at("last_hidden_state"), rows, x, images.length)};
   if (spec.pooler == VisionPooler::None)
     return outputs;
+  if (spec.pooler == VisionPooler::MeanNorm) {
+    outputs.push_back(meanNorm(top, spec, x, images));
+    return outputs;
+  }
   Value first = pool(top, spec, images, x, attn::PoolingKind::first, 0);
   if (spec.pooler == VisionPooler::Dense)
     first =
@@ -200,9 +214,9 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
   if (!most)
     return most.error();
 
-  const std::string prefix = model.choosePrefix({spec.prefix, ""}, spec.positions);
+  const std::string prefix = model.choosePrefix({spec.prefix, ""}, spec.kernel + ".weight");
   // A model without head may have been saved without its pooler; one without weights has it.
-  const bool hasTable = model.tensors().find(prefix + spec.positions);
+  const bool hasTable = model.tensors().find(prefix + spec.kernel + ".weight");
   if (spec.pooler == VisionPooler::Dense && hasTable && !model.tensors().find(prefix + "pooler.dense.weight"))
     spec.pooler = VisionPooler::None;
   ParameterSet parameters = listParameters(spec, prefix);
@@ -220,8 +234,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
                    .labels = spec.labels};
   ModelModule module(context, facts, model, parameters);
   module.dim("rows", 1, options.maxBatch);
-  module.dim("height", spec.patch, most->height);
-  module.dim("width", spec.patch, most->width);
+  module.dim("height", spec.gridBias ? most->height : spec.patch, most->height);
+  module.dim("width", spec.gridBias ? most->width : spec.patch, most->width);
   module.declareParameters();
   func::FuncOp entry =
       module.beginEntry("forward", {pixelBuffer(module.builder(), spec)}, listOutputs(module.builder(), spec));

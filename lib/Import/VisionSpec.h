@@ -18,14 +18,23 @@ enum class VisionPooling : uint8_t {
   ClassToken,
   PatchMean,    ///< of the patches' norms
   ClassAndMean, ///< the class token, then the mean of the patches
+  MeanNorm,     ///< the norm `pooledNorm` of the patches' mean
   Distilled     ///< the mean of two classifiers' logits, of the class token and of the distillation token
 };
 
 /// The pooler of a model without head.
 enum class VisionPooler : uint8_t {
   None,
-  Dense,     ///< activation(dense(class token)), where the checkpoint has it
-  ClassToken ///< the class token itself
+  Dense,      ///< activation(dense(class token)), where the checkpoint has it
+  ClassToken, ///< the class token itself
+  MeanNorm    ///< the norm `pooledNorm` of the patches' mean
+};
+
+/// Biases of scores by the distance of two patches in rows and columns, one for each head, and three rows behind them:
+/// of the class token's scores, of scores with it, and of its score with itself.
+struct GridBiasSpec {
+  std::string table; ///< a tensor behind the layer's path, or the prefix
+  bool isOfLayer = true;
 };
 
 /// An encoder of images: patches as tokens behind learned ones. readVision sets the names that vit has.
@@ -35,12 +44,14 @@ struct VisionSpec : StackSpec {
   std::string prefix = "vit.";
   std::string stack; ///< name of the layers' stack; empty where the model has one
   std::vector<std::string> learned = {"embeddings.cls_token"}; ///< tensors [1, 1, width], which have positions
-  std::string positions = "embeddings.position_embeddings";    ///< a tensor [1, tokens, width]
+  std::string positions = "embeddings.position_embeddings";    ///< a tensor [1, tokens, width]; empty: none
+  std::optional<GridBiasSpec> gridBias; ///< of one learned token and patches, which are of one number then
   bool arePlain = false; ///< learned tensors are [width], and positions the weight [tokens, width] of a part
   std::string kernel = "embeddings.patch_embeddings.projection";
   bool hasKernelBias = true;
-  std::string embeddingNorm; ///< of all tokens ahead of the layers; empty: none
-  std::string finalNorm = "layernorm";
+  std::string embeddingNorm;           ///< of all tokens ahead of the layers; empty: none
+  std::string finalNorm = "layernorm"; ///< of all tokens; empty: none
+  std::string pooledNorm;
   VisionHead head = VisionHead::None;
   VisionPooling pooling = VisionPooling::ClassToken;
   std::string classifier = "classifier", distilled = "distillation_classifier";

@@ -1,5 +1,6 @@
 //===- VisionTokens.cpp - From images to what the last layer gives ---------------===//
 #include "lib/Import/VisionTokens.h"
+#include "lib/Import/GridBias.h"
 #include "lib/Import/LayerBuilder.h"
 #include "lib/Import/LayerStack.h"
 #include "lib/Import/StackParameters.h"
@@ -32,10 +33,13 @@ void importing::addVisionTokens(const ParameterScope &top, const VisionSpec &spe
         {top.tensors + tensor, spec.arePlain ? Shape{width} : Shape{1, 1, width}, {artifact::Reshape{{1, width}}}});
   if (!learned.empty())
     parameters.addRows(top.symbols + learnedSymbol(spec), std::move(learned), Init::embedding());
-  artifact::Source table{top.tensors + spec.positions, {1, positions, width}, {artifact::Reshape{{positions, width}}}};
-  if (spec.arePlain)
-    table = {top.tensors + spec.positions + ".weight", {positions, width}};
-  parameters.addTransformed(top.symbols + spec.positions, std::move(table), Init::embedding());
+  if (!spec.positions.empty()) {
+    artifact::Source table{
+        top.tensors + spec.positions, {1, positions, width}, {artifact::Reshape{{positions, width}}}};
+    if (spec.arePlain)
+      table = {top.tensors + spec.positions + ".weight", {positions, width}};
+    parameters.addTransformed(top.symbols + spec.positions, std::move(table), Init::embedding());
+  }
   const Shape matrix = {width, spec.patchColumns()};
   parameters.addTransformed(top.symbols + spec.kernel + ".weight",
                             {top.tensors + spec.kernel + ".weight",
@@ -45,6 +49,10 @@ void importing::addVisionTokens(const ParameterScope &top, const VisionSpec &spe
   if (spec.hasKernelBias)
     top.add(spec.kernel + ".bias", {width}, Init::bias());
   addNorm(top, spec.embeddingNorm, spec.norm, width);
+  if (const std::optional<GridBiasSpec> &bias = spec.gridBias)
+    parameters.addTable(top.symbols + bias->table, top.tensors + (bias->isOfLayer ? spec.layer : "") + bias->table,
+                        {gridBiasRows(spec.rows(), spec.columns()), spec.attention.heads}, Init::embedding(),
+                        bias->isOfLayer ? std::optional(stackOf(spec)) : std::nullopt);
   addLayers(spec, {parameters, top.tensors + spec.layer, top.symbols, stackOf(spec)});
 }
 
@@ -68,8 +76,12 @@ static Value buildEmbeddings(const Scope &top, const VisionSpec &spec, Images &i
   auto stream = tensorOf({ShapedType::kDynamic, spec.width}, f32);
   Value patches = attn::PatchesOp::create(builder, top.at(part), cut, images.pixels, spec.patch);
   patches = dense(top, patches, part);
-  Value positions = attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
-                                                    height, width, ArrayRef<int64_t>{spec.rows(), spec.columns()});
+  Value positions;
+  if (spec.positions.empty()) // zeros, which change nothing
+    positions = tensor::SplatOp::create(builder, loc, constant(top, loc, 0), stream, images.length);
+  else
+    positions = attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
+                                                height, width, ArrayRef<int64_t>{spec.rows(), spec.columns()});
   Value learned;
   if (spec.learned.empty())
     learned = arith::ConstantOp::create(builder, loc,
@@ -90,7 +102,10 @@ Expected<Value> importing::buildVisionTokens(const Scope &top, func::FuncOp entr
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
         Scope scope{inner, top.parameters, top.path + spec.layer, &layer, top.symbols};
         auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
+          Value table = spec.gridBias ? scope.weight(spec.gridBias->table) : Value();
           attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
+          if (table)
+            addGridBias(scope, spec.rows(), spec.columns(), op, table);
           return {op.getResult(), op};
         };
         return {buildLayer(scope, spec, carried[0], /*rotation=*/{}, mix)};
@@ -156,6 +171,12 @@ Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggin
   if (!most)
     return Error{model.path() + ": " + most.error().message};
   const HeightWidth processed = processedSize(model, spec);
+  if (spec.gridBias && (processed.height != spec.image.height || processed.width != spec.image.width))
+    return Error{model.path() + "/preprocessor_config.json: images become " + std::to_string(processed.width) + " x " +
+                 std::to_string(processed.height) + " pixels, but image_size is " + std::to_string(spec.image.width) +
+                 " x " + std::to_string(spec.image.height) + ", and biases of scores are of that size alone"};
+  if (spec.gridBias)
+    return spec.image;
   noteImageSize(context, model.path(), spec, processed);
   // Attention probabilities are dense: the output holds all pairs of tokens of the images that there will be, and no
   // more.

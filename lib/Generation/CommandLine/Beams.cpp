@@ -1,6 +1,7 @@
 // The likeliest continuations of a prompt by beam search: each hypothesis is a sequence that forks its cache.
 #include "lib/Generation/CommandLine/Beams.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Rules.h"
 #include "lib/Support/Json.h"
 #include <chrono>
 #include <cstdio>
@@ -62,6 +63,11 @@ Outcome BeamRun::prepare() {
     return rapt_beams_open(&settings, prompt.ids.data(), prompt.ids.size(), &opened, message, size);
   });
   beams.reset(opened);
+  if (!outcome)
+    return outcome;
+  const Rules rules(options, text, prompt, most);
+  outcome = Outcome::of(
+      [&](char *message, size_t size) { return rapt_beams_set_rules(opened, &rules.get(), message, size); });
   if (!outcome)
     return outcome;
   // Beams share the whole blocks of the prompt; each may hold blocks of its own behind them, and one that it copies.

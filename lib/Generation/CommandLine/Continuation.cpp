@@ -34,13 +34,13 @@ Outcome Continuation::readIds(const Options &options, const Model &model, const 
 }
 
 /// A prompt is the source of a model with an encoder, whose own text starts afresh.
-Outcome Continuation::chooseSource(const Model &model) {
+Outcome Continuation::chooseSource(const Options &options, const Model &model, const Text &text) {
   if (!model.hasEncoder())
-    return {};
+    return chooseLanguages(options, model, text, prompt);
   prompt.source = std::move(prompt.ids);
   prompt.ids.assign(1, int32_t(model.info.start_token));
   if (int64_t(prompt.source.size()) <= model.info.max_positions)
-    return {};
+    return chooseLanguages(options, model, text, prompt);
   return {RAPT_TOO_LONG, "the prompt has " + counted(prompt.source.size(), "token") + "; the model's positions hold " +
                              std::to_string(model.info.max_positions)};
 }
@@ -117,11 +117,12 @@ Outcome Continuation::open(const Options &options, const Model &model, const Tex
   Outcome outcome = readIds(options, model, text, content);
   given = prompt.ids.size();
   if (outcome)
-    outcome = chooseSource(model);
+    outcome = chooseSource(options, model, text);
   return outcome ? chooseRoom(options, model, text) : outcome;
 }
 
 Outcome Continuation::prepare(const Options &options, const Text &text, size_t number) {
+  rules = Rules(options, text, prompt, mostNew());
   Outcome outcome = openSampler(options, text, number);
   return outcome ? openStream(options, text) : outcome;
 }

@@ -1,6 +1,6 @@
 //===- Continuation.h - A prompt and what is generated after it -------------------===//
 #pragma once
-#include "lib/Generation/CommandLine/Text.h"
+#include "lib/Generation/CommandLine/Rules.h"
 
 namespace rapt::run {
 
@@ -12,6 +12,7 @@ struct Continuation {
   int64_t most = -1;    ///< new tokens, -1 for as many as fit
   rapt_sampler_options sampling = sized<rapt_sampler_options>();
   Owned<rapt_sampler> sampler;
+  Rules rules;
   Owned<rapt_text_stream> stream; ///< null when ids are printed
   Sequence sequence;
   Ids made, next;               ///< `next`: tokens of the next step
@@ -23,6 +24,11 @@ struct Continuation {
   /// Reads the prompt, which is `content` unless ids are given, and decides how many tokens the cache must hold. Never
   /// cuts the prompt or the number of new tokens.
   Outcome open(const Options &options, const Model &model, const Text &text, const std::string &content);
+  /// New tokens that are wanted and fit.
+  int64_t mostNew() const {
+    const int64_t fits = capacity - int64_t(prompt.ids.size());
+    return most < 0 ? fits : std::min(most, fits);
+  }
   /// Makes what chooses and shows tokens. `number`: which of the command's prompts it is.
   Outcome prepare(const Options &options, const Text &text, size_t number);
   /// Tokens of the cache, in whole blocks, that it takes with its source.
@@ -34,7 +40,7 @@ struct Continuation {
 
 private:
   Outcome readIds(const Options &options, const Model &model, const Text &text, const std::string &content);
-  Outcome chooseSource(const Model &model);
+  Outcome chooseSource(const Options &options, const Model &model, const Text &text);
   Outcome chooseRoom(const Options &options, const Model &model, const Text &text);
   Outcome openSampler(const Options &options, const Text &text, size_t number);
   Outcome openStream(const Options &options, const Text &text);

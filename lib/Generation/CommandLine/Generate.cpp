@@ -170,7 +170,7 @@ Outcome Generation::showFinished() {
 Outcome Generation::step(std::vector<rapt_chunk> &chunks, const std::vector<Continuation *> &live) {
   int64_t most = model.isOnGpu() ? 1 : 0;
   for (const Continuation *one : live) {
-    const int64_t needed = rapt_sampler_top_needed(one->sampler.get());
+    const int64_t needed = one->rules.areEmpty() ? rapt_sampler_top_needed(one->sampler.get()) : 0;
     most = most && needed ? std::max(most, needed) : 0;
   }
   std::vector<rapt_top> tops;
@@ -186,11 +186,14 @@ Outcome Generation::step(std::vector<rapt_chunk> &chunks, const std::vector<Cont
 /// Chooses the next token of a text.
 Outcome Generation::take(Continuation &one, const float *logits) {
   int32_t id = 0;
+  const auto vocabulary = size_t(text.vocabulary);
+  if (!one.rules.areEmpty())
+    if (Outcome outcome = one.rules.apply(one.prompt, one.made, vocabulary, logits); !outcome)
+      return outcome;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    rapt_status status =
-        logits ? rapt_sampler_sample(one.sampler.get(), logits, size_t(text.vocabulary), &id, message, size)
-               : rapt_sampler_sample_top(one.sampler.get(), one.topIds.data(), one.topLogits.data(), one.topIds.size(),
-                                         size_t(text.vocabulary), &id, message, size);
+    rapt_status status = logits ? rapt_sampler_sample(one.sampler.get(), logits, vocabulary, &id, message, size)
+                                : rapt_sampler_sample_top(one.sampler.get(), one.topIds.data(), one.topLogits.data(),
+                                                          one.topIds.size(), vocabulary, &id, message, size);
     return status ? status : rapt_sampler_accept(one.sampler.get(), &id, 1, message, size);
   });
   if (!outcome)
@@ -333,9 +336,7 @@ int search(Generation &generation) {
   if (!text.stops.empty())
     return fail("--beams does not go with the stop_strings of generation_config.json");
   const Continuation &one = generation.all[0];
-  int64_t fits = one.capacity - int64_t(one.prompt.ids.size());
-  int64_t most = one.most < 0 ? fits : std::min(one.most, fits);
-  return searchBeams(options, generation.model, text, one.prompt, most, generation.maps);
+  return searchBeams(options, generation.model, text, one.prompt, one.mostNew(), generation.maps);
 }
 
 } // namespace

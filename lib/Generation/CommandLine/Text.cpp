@@ -77,6 +77,16 @@ Outcome openGenerationConfig(const Model &model, Text &text) {
   if (!outcome)
     return outcome;
   text.ends.insert(ends, ends + count);
+  auto readRules = [&](char *message, size_t size) {
+    return rapt_rules_read(json.data, json.size, &text.rules, text.ruleIds.data(), text.ruleIds.size(), &count, message,
+                           size);
+  };
+  if (outcome = Outcome::of(readRules); outcome.status == RAPT_FULL || (outcome && count > 0)) {
+    text.ruleIds.resize(count);
+    outcome = Outcome::of(readRules);
+  }
+  if (!outcome)
+    return outcome;
   for (size_t index = 0;; ++index) {
     std::string stop;
     size_t bytes = 0;

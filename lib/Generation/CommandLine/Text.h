@@ -1,6 +1,7 @@
 //===- Text.h - The tokenizers that travel in the weight file ------------------===//
 #pragma once
 #include "lib/Generation/CommandLine/Model.h"
+#include "rapt/rapt_rules.h"
 #include "rapt/rapt_text.h"
 #include <memory>
 #include <set>
@@ -22,8 +23,9 @@ using Ids = std::vector<int32_t>;
 
 /// The ids that generation starts from.
 struct Prompt {
-  Ids source; ///< what the encoder reads, of a model that has one
-  Ids ids;    ///< what the first new token follows
+  Ids source;                   ///< what the encoder reads, of a model that has one
+  Ids ids;                      ///< what the first new token follows
+  std::optional<int32_t> first; ///< the first new token, where a language is asked for
 
   /// Gives the sequence its source, where the model has an encoder.
   Outcome begin(const Model &model, const Sequence &sequence) const {
@@ -37,9 +39,11 @@ struct Text {
   Owned<rapt_tokenizer> target;           ///< of what it writes, where that has a vocabulary of its own
   const rapt_tokenizer *writer = nullptr; ///< the one of the two for what it writes, if there is one
   rapt_generation_config config = sized<rapt_generation_config>();
-  std::set<int32_t> ends;         ///< ids that end a text
-  std::vector<std::string> stops; ///< texts that end one, of generation_config.json
-  int64_t vocabulary = 0;         ///< logits that are tokens
+  rapt_token_rules rules = sized<rapt_token_rules>(); ///< of generation_config.json
+  Ids ruleIds;                                        ///< the lists of `rules`
+  std::set<int32_t> ends;                             ///< ids that end a text
+  std::vector<std::string> stops;                     ///< texts that end one, of generation_config.json
+  int64_t vocabulary = 0;                             ///< logits that are tokens
 };
 
 /// Opens the tokenizers and generation settings of the module's sections. Without a tokenizer: `needed` decides.

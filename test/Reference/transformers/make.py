@@ -84,6 +84,35 @@ def searched(model, inputs):
     return {"inputs": inputs, "end": end, "results": found}
 
 
+def rules_of(end, first, length):
+    """Members of generation_config.json that forbid tokens. `first`: a likely token; `length`: of the decoder's prompt."""
+    return (
+        {"no_repeat_ngram_size": 2}, {"num_beams": 3, "no_repeat_ngram_size": 2}, {"no_repeat_ngram_size": 1}, {"min_new_tokens": 8},
+        {"num_beams": 4, "num_return_sequences": 4, "min_length": length + 5, "length_penalty": 0.0}, {"forced_bos_token_id": 7},
+        {"num_beams": 3, "forced_bos_token_id": 7, "forced_eos_token_id": end}, {"suppress_tokens": [first]},
+        {"num_beams": 3, "suppress_tokens": [first, 5], "begin_suppress_tokens": [end]}, {"begin_suppress_tokens": [first]},
+        {"begin_suppress_tokens": [first, 9], "forced_bos_token_id": 7},
+        {"num_beams": 3, "num_return_sequences": 3, "bad_words_ids": [[first], [11]], "renormalize_logits": True},
+        {"num_beams": 2, "num_return_sequences": 2, "forced_eos_token_id": end, "renormalize_logits": True, "no_repeat_ngram_size": 2,
+         "repetition_penalty": 1.2, "min_new_tokens": 3},
+        {"forced_eos_token_id": end, "min_length": length + 30, "no_repeat_ngram_size": 3},
+    )
+
+
+def ruled(model, inputs, end):
+    """Results of generate() for each of rules_of."""
+    options = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": 0}
+    prompt = given(inputs)
+    length = 1 if model.config.is_encoder_decoder else prompt["input_ids"].shape[1]
+    found = []
+    with torch.no_grad():
+        likely = model.generate(**prompt, **options, min_new_tokens=12, eos_token_id=None)[0, length].item()
+        for rules in rules_of(end, likely, length):
+            ids = model.generate(**prompt, **options, **rules, eos_token_id=end)[:, length:].tolist()
+            found.append({"options": rules, "ids": [row[: row.index(end) + 1] if end in row else row for row in ids]})
+    return found
+
+
 def record(name, spec):
     config = spec["config"]()
     kind = getattr(transformers, spec["model"])
@@ -111,6 +140,7 @@ def record(name, spec):
             found["greedy"] = {"inputs": spec["greedy"], "ids": ids.tolist()}
         if spec.get("searches"):
             found["searches"] = searched(model, spec["greedy"])
+            found["searches"]["rules"] = ruled(model, spec["greedy"], found["searches"]["end"])
         return found
 
 

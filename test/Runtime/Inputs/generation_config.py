@@ -50,3 +50,35 @@ assert run({"num_beams": 3}, "-p", "Hello", "-n", "3", "--temperature", "0", "--
 run({"stop_strings": ["x"]}, "-p", "Hello", "-n", "3", "--beams", "2",
     fails="error: --beams does not go with the stop_strings of generation_config.json")
 run({"num_beams": 3, "stop_strings": ["x"]}, "-p", "Hello", fails="num_beams is 3 with stop_strings: beams do not end at a text")
+
+# Rules about tokens: of the file, and of the line, which comes first.
+prompt = [5, 6, 7]
+tokens = lambda config, *arguments: run(config, "--tokens", "5,6,7", "-n", "24", *arguments)[0]["tokens"]
+plain = tokens({})
+assert len(set(prompt + plain)) < 27, "the text repeats nothing: another prompt is needed"
+fresh = tokens({"no_repeat_ngram_size": 1})
+assert len(set(prompt + fresh)) == 27, fresh
+same = next(i for i, (one, other) in enumerate(zip(plain, fresh)) if one != other)
+assert plain[same] in prompt + plain[:same], "the first token that differs is no repetition"
+assert tokens({}, "--no-repeat-ngram", "1") == fresh == tokens({"no_repeat_ngram_size": 5}, "--no-repeat-ngram-size", "1")
+assert tokens({"no_repeat_ngram_size": 1}, "--no-repeat-ngram", "0") == plain
+beams = run({"no_repeat_ngram_size": 1}, "--tokens", "5,6,7", "-n", "24", "--beams", "3")[0]["sequences"][0]["tokens"]
+assert len(set(prompt + beams)) == 27, beams
+
+ANY = ("--any-weights", "--json")
+end = {"eos_token_id": plain[0]}
+assert tokens(end) == []
+for config, arguments in (({"min_new_tokens": 4}, ()), ({"min_length": 7}, ()), ({}, ("--min-new-tokens", "4")), ({"min_length": 20}, ("--min-new-tokens", "4")),
+                          ({"min_length": 20, "min_new_tokens": 4}, ())):
+    found = tokens(end | config, *arguments)
+    assert len(found) >= 4 and plain[0] not in found, (config, arguments, found)
+    assert found == tokens(end | {"min_new_tokens": 4}), (config, arguments, found)
+assert plain[0] not in tokens({"suppress_tokens": [plain[0]]}) and tokens({"begin_suppress_tokens": [plain[0]]})[0] != plain[0]
+
+# A first token that is forced is for texts that start from one token.
+forced = {"forced_bos_token_id": 9}
+assert run(forced, "--tokens", "5", "-n", "3")[0]["tokens"][0] == 9 and tokens(forced) == plain
+ends = run({"forced_eos_token_id": 3, "eos_token_id": 3}, "--tokens", "5,6,7", "-n", "4")[0]
+assert ends["reason"] == "end" and ends["tokens"] == plain[:3], ends
+run({"bad_words_ids": [[1, 2]]}, "-p", "Hello", fails="error: generation_config.json: bad_words_ids has [1,2], but only lists of one token id")
+run({}, "-p", "Hello", "--target-language", "x", fails="error: --source-language and --target-language are for models with an encoder and a decoder")

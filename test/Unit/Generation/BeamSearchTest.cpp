@@ -135,7 +135,7 @@ TEST(BeamSearch, EqualsHuggingFaceOnTables) {
       number = float(double((advanced(state) >> 40) % levels) * 8 / double(levels));
     BeamOptions options;
     options.beams = integer("beams"), options.returned = integer("returned"), options.maxNewTokens = integer("most");
-    options.ends = ids(*entry.find("ends")), options.noRepeatNgram = integer("ngram");
+    options.ends = ids(*entry.find("ends")), options.rules.noRepeatNgram = integer("ngram");
     options.lengthPenalty = *entry.find("length_penalty")->asNumber();
     options.repetitionPenalty = *entry.find("repetition_penalty")->asNumber();
     const json::Value &early = *entry.find("early_stopping");
@@ -222,7 +222,8 @@ TEST(BeamSearch, Faults) {
   EXPECT_NE(problem([](BeamOptions &o) { o.lengthPenalty = NAN; }).find("length_penalty"), std::string::npos);
   EXPECT_NE(problem([](BeamOptions &o) { o.maxNewTokens = 0; }).find("max_new_tokens"), std::string::npos);
   EXPECT_NE(problem([](BeamOptions &o) { o.repetitionPenalty = 0; }).find("repetition_penalty"), std::string::npos);
-  EXPECT_NE(problem([](BeamOptions &o) { o.noRepeatNgram = -1; }).find("no_repeat_ngram_size"), std::string::npos);
+  EXPECT_NE(problem([](BeamOptions &o) { o.rules.noRepeatNgram = -1; }).find("no_repeat_ngram_size"),
+            std::string::npos);
   Expected<BeamSearch> search = BeamSearch::create({}, Ids{1});
   ASSERT_TRUE(bool(search));
   auto advance = [&](std::vector<float> logits) {

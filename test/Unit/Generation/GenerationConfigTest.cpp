@@ -49,9 +49,10 @@ TEST(GenerationConfig, RefusesWhatWouldChangeTheOutput) {
   EXPECT_EQ(errorOf(R"({"num_beam_groups": 4})"),
             "generation_config.json: num_beam_groups is 4, which would change the "
             "output and is not supported; its neutral value is 1");
-  EXPECT_EQ(errorOf(R"({"no_repeat_ngram_size": 3})").substr(0, 47), "generation_config.json: no_repeat_ngram_size is");
-  EXPECT_EQ(errorOf(R"({"suppress_tokens": [1, 2]})"),
-            "generation_config.json: suppress_tokens is [1,2], which would change the output and is not supported");
+  EXPECT_EQ(errorOf(R"({"encoder_no_repeat_ngram_size": 3})").substr(0, 55),
+            "generation_config.json: encoder_no_repeat_ngram_size is");
+  EXPECT_EQ(errorOf(R"({"force_words_ids": [[1, 2]]})"),
+            "generation_config.json: force_words_ids is [[1,2]], which would change the output and is not supported");
   EXPECT_NE(errorOf(R"({"something_new": 1})"), "");
   EXPECT_EQ(
       errorOf(
@@ -75,6 +76,39 @@ TEST(GenerationConfig, RefusesWrongKinds) {
             "generation_config.json: stop_strings: has 65 strings; at most 64 are supported");
   EXPECT_EQ(errorOf("[]"), "generation_config.json: is not a JSON object");
   EXPECT_NE(errorOf(R"({"temperature": NaN})"), "");
+}
+
+TEST(GenerationConfig, ReadsRules) {
+  // bart-large-cnn and opus-mt
+  auto config = readGenerationConfig(
+      R"({"bos_token_id": 0, "decoder_start_token_id": 2, "early_stopping": true, "eos_token_id": 2, "forced_bos_token_id": 0,
+      "forced_eos_token_id": 2, "length_penalty": 2.0, "max_length": 142, "min_length": 56, "no_repeat_ngram_size": 3,
+      "num_beams": 4, "pad_token_id": 1})");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->rules.first, Ids{0});
+  EXPECT_EQ(config->rules.last, Ids{2});
+  EXPECT_EQ(config->rules.minLength, 56);
+  EXPECT_EQ(config->rules.noRepeatNgram, 3);
+  EXPECT_FALSE(config->rules.renormalizes);
+  config = readGenerationConfig(
+      R"({"bad_words_ids": [[58100], [7]], "suppress_tokens": [6, 1], "begin_suppress_tokens": [220, 50256],
+      "forced_eos_token_id": [3, 4], "renormalize_logits": true, "min_new_tokens": 5,
+      "eos_token_id": 7})");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->rules.banned, (Ids{1, 6, 58100})) << "an end is no bad word";
+  EXPECT_EQ(config->rules.bannedFirst, (Ids{220, 50256}));
+  EXPECT_EQ(config->rules.last, (Ids{3, 4}));
+  EXPECT_EQ(config->rules.minNewTokens, 5);
+  EXPECT_TRUE(config->rules.renormalizes);
+  const std::string file = "generation_config.json: ";
+  EXPECT_EQ(errorOf(R"({"bad_words_ids": [[1], [2, 3]]})"),
+            file + "bad_words_ids has [2,3], but only lists of one token id are supported");
+  EXPECT_EQ(errorOf(R"({"bad_words_ids": [1]})"),
+            file + "bad_words_ids has 1, but only lists of one token id are supported");
+  EXPECT_EQ(errorOf(R"({"suppress_tokens": [-1]})"),
+            file + "suppress_tokens: is neither a token id nor a list of them");
+  EXPECT_EQ(errorOf(R"({"min_length": -1})"), file + "min_length: is not a count");
+  EXPECT_EQ(errorOf(R"({"renormalize_logits": 2})"), file + "renormalize_logits: is neither true nor false");
 }
 
 TEST(GenerationConfig, UnitesEndIds) {

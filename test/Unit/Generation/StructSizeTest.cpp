@@ -1,4 +1,5 @@
 // Structs of callers that were compiled with another version of rapt_text.h, or that never set a size (fault 60).
+#include "rapt/rapt_rules.h"
 #include "rapt/rapt_text.h"
 #include "test/Unit/GuardedStruct.h"
 #include <cstddef>
@@ -53,6 +54,13 @@ TEST(StructSize, BeamOptions) {
     rapt_status status = rapt_beams_open(options, nullptr, 0, &beams, nullptr, 0);
     rapt_beams_free(beams);
     return status;
+  });
+}
+
+TEST(StructSize, TokenRules) {
+  checkStructSizes(sizeof(rapt_token_rules), rapt_token_rules{}, [](const rapt_token_rules *rules) {
+    float logits[2] = {0, 0};
+    return rapt_rules_apply(rules, nullptr, 0, 0, logits, 2, nullptr, 0);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <rapt/rapt_image.h>
+#include <rapt/rapt_rules.h>
 #include <rapt/rapt_sample.h>
 #include <rapt/rapt_text.h>
 #include <stdio.h>
@@ -241,6 +242,55 @@ static void check_sampler(void) {
   CHECK(fabs(nats - log(2.0)) < 1e-12);
 }
 
+static void check_rules(void) {
+  static const char text[] =
+      "{\"no_repeat_ngram_size\": 2, \"min_length\": 5, \"forced_bos_token_id\": 3, "
+      "\"suppress_tokens\": [1, 0], \"begin_suppress_tokens\": [2], \"renormalize_logits\": true}";
+  static const int32_t past[4] = {2, 3, 1, 2}, end = 3;
+  rapt_token_rules rules = {sizeof rules};
+  int32_t ids[4];
+  size_t count = 9;
+  float logits[4] = {1, 2, 3, 4};
+  rapt_beam_options options = {sizeof options};
+  rapt_beams *beams;
+  const rapt_beam_step *steps;
+  CHECK(rapt_rules_read(text, sizeof text - 1, &rules, NULL, 0, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 4 && rules.first.count == 0 && rules.no_repeat_ngram == 2);
+  CHECK(rapt_rules_read(text, sizeof text - 1, &rules, ids, 3, &count, message, sizeof message) == RAPT_FULL);
+  CHECK(rapt_rules_read(text, sizeof text - 1, &rules, ids, 4, &count, message, sizeof message) == RAPT_OK);
+  CHECK(rules.no_repeat_ngram == 2 && rules.min_length == 5 && rules.renormalizes == 1 && rules.last.count == 0);
+  CHECK(rules.first.count == 1 && rules.first.data[0] == 3 && rules.banned.count == 2 && rules.banned.data[0] == 0);
+  CHECK(rules.banned.data[1] == 1 && rules.banned_first.count == 1 && rules.banned_first.data[0] == 2);
+  CHECK(rapt_rules_read("{", 1, &rules, ids, 4, &count, message, sizeof message) == RAPT_BAD_FILE);
+  CHECK(rapt_rules_read(text, 1, NULL, ids, 4, &count, message, sizeof message) == RAPT_INVALID);
+
+  /* No text has 2, 3 twice; 0 and 1 never come; nothing but 3 comes first. */
+  CHECK(rapt_rules_apply(&rules, past, 2, 3, logits, 4, message, sizeof message) == RAPT_OK);
+  CHECK(logits[0] == -INFINITY && logits[1] == -INFINITY && logits[2] == -INFINITY && logits[3] == 4);
+  logits[2] = 3;
+  CHECK(rapt_rules_apply(&rules, past, 4, 4, logits, 4, message, sizeof message) == RAPT_OK);
+  CHECK(logits[2] == -INFINITY && logits[3] == 0);
+  CHECK(rapt_rules_apply(&rules, past, 2, 4, logits, 4, message, sizeof message) == RAPT_INVALID);
+  CHECK(strcmp(message, "the rules leave no token") == 0);
+  CHECK(rapt_rules_apply(&rules, past, 4, 3, logits, 4, message, sizeof message) == RAPT_INVALID);
+  CHECK(rapt_rules_apply(&rules, NULL, 0, 3, logits, 4, message, sizeof message) == RAPT_INVALID);
+  rules.ends.count = 1;
+  CHECK(rapt_rules_apply(&rules, past, 2, 3, logits, 4, message, sizeof message) == RAPT_INVALID);
+  CHECK(strcmp(message, "rapt_token_rules.ends has no ids") == 0);
+  rules.ends.data = &end;
+
+  options.max_new_tokens = 2;
+  CHECK(rapt_beams_open(&options, past, 1, &beams, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_beams_set_rules(beams, &rules, message, sizeof message) == RAPT_OK);
+  logits[0] = 9, logits[2] = 2, logits[3] = 1;
+  CHECK(rapt_beams_advance(beams, logits, 1, 4, &steps, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 1 && steps[0].token == 3);
+  CHECK(rapt_beams_set_rules(beams, &rules, message, sizeof message) == RAPT_INVALID);
+  CHECK(strcmp(message, "the beam search has begun") == 0);
+  CHECK(rapt_beams_set_rules(NULL, &rules, message, sizeof message) == RAPT_INVALID);
+  rapt_beams_free(beams);
+}
+
 static void check_config(void) {
   static const char text[] =
       "{\"do_sample\": true, \"temperature\": 0.5, \"eos_token_id\": [1, 2], \"max_new_tokens\": 9}";
@@ -393,6 +443,7 @@ int main(void) {
   check_stream();
   check_sampler();
   check_config();
+  check_rules();
   check_beams();
   check_images();
   check_threads(tokenizer);

@@ -279,7 +279,7 @@ static WidenedKeys packBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task
 
 /// Packs a block of latents, which are `values` from position `place` on, as the first channels of `keys`.
 static Value packLatents(ImplicitLocOpBuilder &b, const AttentionTask &task, Value place, Value values, Value keys) {
-  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  AffineExpr d0 = b.getAffineDimExpr(0);
   auto of = [&](AffineExpr expr, Value x, Value y) {
     return asValue(b, affineOf(b, expr, {OpFoldResult(x), OpFoldResult(y)}));
   };

@@ -1,0 +1,95 @@
+//===- RulesInterface.cpp - rapt_rules_... ---------------------------------===//
+#include "lib/Generation/GenerationConfig.h"
+#include "lib/Generation/TextInterface.h"
+#include "lib/Generation/TokenRules.h"
+#include "rapt/rapt_rules.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace rapt;
+using namespace rapt::text;
+
+static Outcome readList(const rapt_ids &given, const char *name, std::vector<int32_t> &ids) {
+  if (!given.data && given.count > 0)
+    return invalid(std::string("rapt_token_rules.") + name + " has no ids");
+  ids.assign(given.data, given.data + given.count);
+  return {};
+}
+
+Outcome rapt::text::readRules(const rapt_token_rules *given, TokenRules &rules) {
+  rapt_token_rules read;
+  if (Outcome outcome = readStruct(given, sizeof read, "rapt_token_rules", read); outcome.status)
+    return outcome;
+  rules.noRepeatNgram = read.no_repeat_ngram;
+  rules.minLength = read.min_length;
+  rules.minNewTokens = read.min_new_tokens;
+  rules.maxNewTokens = read.max_new_tokens;
+  rules.renormalizes = read.renormalizes;
+  struct List {
+    const rapt_ids &given;
+    const char *name;
+    std::vector<int32_t> &ids;
+  };
+  for (const List &list : {List{read.ends, "ends", rules.ends}, List{read.first, "first", rules.first},
+                           List{read.last, "last", rules.last}, List{read.banned, "banned", rules.banned},
+                           List{read.banned_first, "banned_first", rules.bannedFirst}})
+    if (Outcome outcome = readList(list.given, list.name, list.ids); outcome.status)
+      return outcome;
+  Status status = rules.check();
+  return status ? Outcome{} : invalid(status.error().message);
+}
+
+rapt_status rapt_rules_read(const char *json, size_t json_size, rapt_token_rules *rules, int32_t *ids, size_t capacity,
+                            size_t *count, char *message, size_t message_size) {
+  return guarded(message, message_size, [&]() -> Outcome {
+    if (!json || !rules || !count)
+      return invalid("rapt_rules_read: json, rules or count is NULL");
+    if (rules->size < sizeof *rules || rules->size > mostStructBytes)
+      return invalid("rapt_token_rules.size is " + std::to_string(rules->size) + ", but at least " +
+                     std::to_string(sizeof *rules) + " is needed; set it to sizeof");
+    Expected<GenerationConfig> read = readGenerationConfig({json, json_size});
+    if (!read)
+      return {RAPT_BAD_FILE, read.error().message};
+    const TokenRules &from = read->rules;
+    std::vector<int32_t> all;
+    for (const std::vector<int32_t> *list : {&from.first, &from.last, &from.banned, &from.bannedFirst})
+      all.insert(all.end(), list->begin(), list->end());
+    if (Outcome outcome = give(all.data(), all.size(), ids, capacity, count, "ids"); outcome.status)
+      return outcome;
+    auto view = [&, at = size_t(0)](const std::vector<int32_t> &list) mutable {
+      rapt_ids part = {ids && !list.empty() ? ids + at : nullptr, ids ? list.size() : 0};
+      at += list.size();
+      return part;
+    };
+    rules->no_repeat_ngram = from.noRepeatNgram;
+    rules->min_length = from.minLength;
+    rules->min_new_tokens = from.minNewTokens;
+    rules->max_new_tokens = 0;
+    rules->ends = {};
+    rules->first = view(from.first);
+    rules->last = view(from.last);
+    rules->banned = view(from.banned);
+    rules->renormalizes = from.renormalizes;
+    rules->banned_first = view(from.bannedFirst);
+    return {};
+  });
+}
+
+rapt_status rapt_rules_apply(const rapt_token_rules *rules, const int32_t *ids, size_t prompt_count, size_t count,
+                             float *logits, size_t vocabulary, char *message, size_t message_size) {
+  return guarded(message, message_size, [&]() -> Outcome {
+    if (!logits || (!ids && count > 0))
+      return invalid("rapt_rules_apply: ids or logits is NULL");
+    if (prompt_count > count)
+      return invalid("the prompt has " + std::to_string(prompt_count) + " ids, but the text " + std::to_string(count));
+    TokenRules all;
+    if (Outcome outcome = readRules(rules, all); outcome.status)
+      return outcome;
+    if (all.areEmpty())
+      return {};
+    const std::span<float> row(logits, vocabulary);
+    all.apply({ids, count}, prompt_count, row);
+    const bool isLeft = std::any_of(row.begin(), row.end(), [](float logit) { return logit != -INFINITY; });
+    return isLeft ? Outcome{} : invalid("the rules leave no token");
+  });
+}

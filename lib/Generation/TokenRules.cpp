@@ -1,0 +1,73 @@
+//===- TokenRules.cpp ------------------------------------------------------===//
+#include "lib/Generation/TokenRules.h"
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace rapt {
+
+bool TokenRules::areEmpty() const {
+  return noRepeatNgram == 0 && ((minLength == 0 && minNewTokens == 0) || ends.empty()) && first.empty() &&
+         (last.empty() || maxNewTokens == 0) && banned.empty() && bannedFirst.empty();
+}
+
+Status TokenRules::check() const {
+  struct Named {
+    const char *name;
+    int64_t value;
+  };
+  for (const Named &one : {Named{"no_repeat_ngram_size", noRepeatNgram}, Named{"min_length", minLength},
+                           Named{"min_new_tokens", minNewTokens}, Named{"max_new_tokens", maxNewTokens}})
+    if (one.value < 0)
+      return Error{std::string(one.name) + " is " + std::to_string(one.value) + ", but must be at least 0"};
+  return {};
+}
+
+template <typename T> static void forbid(std::span<const int32_t> ids, std::span<T> scores) {
+  for (int32_t id : ids)
+    if (id >= 0 && size_t(id) < scores.size())
+      scores[size_t(id)] = -std::numeric_limits<T>::infinity();
+}
+
+/// Leaves `ids` as the only ones, if any of them has a score.
+template <typename T> static void require(std::span<const int32_t> ids, std::span<T> scores) {
+  std::fill(scores.begin(), scores.end(), -std::numeric_limits<T>::infinity());
+  for (int32_t id : ids)
+    if (id >= 0 && size_t(id) < scores.size())
+      scores[size_t(id)] = 0;
+}
+
+/// Forbids what followed the last `size` - 1 tokens where they came before.
+template <typename T> static void forbidRepeated(std::span<const int32_t> ids, size_t size, std::span<T> scores) {
+  const size_t known = size - 1;
+  for (size_t at = 0; at + known < ids.size(); ++at)
+    if (std::equal(ids.end() - ptrdiff_t(known), ids.end(), ids.begin() + ptrdiff_t(at)))
+      forbid(ids.subspan(at + known, 1), scores);
+}
+
+template <typename T>
+static void applyRules(const TokenRules &rules, std::span<const int32_t> ids, size_t prompt, std::span<T> scores) {
+  const size_t made = ids.size() - std::min(prompt, ids.size());
+  if (rules.noRepeatNgram > 0 && uint64_t(rules.noRepeatNgram) <= ids.size())
+    forbidRepeated(ids, size_t(rules.noRepeatNgram), scores);
+  forbid(std::span(rules.banned), scores);
+  if (ids.size() < uint64_t(rules.minLength) || made < uint64_t(rules.minNewTokens))
+    forbid(std::span(rules.ends), scores);
+  // A first token that is given is not the model's choice.
+  if (made == (rules.first.empty() ? 0 : 1))
+    forbid(std::span(rules.bannedFirst), scores);
+  if (made == 0 && !rules.first.empty())
+    require(std::span(rules.first), scores);
+  if (!rules.last.empty() && rules.maxNewTokens > 0 && made + 1 == uint64_t(rules.maxNewTokens))
+    require(std::span(rules.last), scores);
+}
+
+void TokenRules::apply(std::span<const int32_t> ids, size_t prompt, std::span<float> scores) const {
+  applyRules(*this, ids, prompt, scores);
+}
+
+void TokenRules::apply(std::span<const int32_t> ids, size_t prompt, std::span<double> scores) const {
+  applyRules(*this, ids, prompt, scores);
+}
+
+} // namespace rapt
