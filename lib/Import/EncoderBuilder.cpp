@@ -200,7 +200,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
     return positions.error();
 
   if (spec.head == EncoderHead::None) {
-    Expected<huggingface::SentenceModules> modules = huggingface::readSentenceModules(model.path());
+    Expected<huggingface::SentenceModules> modules = huggingface::readSentenceModules(model.path(), spec.width);
     if (!modules)
       return modules.error();
     spec.sentence = *modules;

@@ -30,6 +30,9 @@ void importing::addEncoderHead(ParameterSet &parameters, const EncoderSpec &spec
   };
   switch (spec.head) {
   case EncoderHead::None:
+    for (const huggingface::SentenceModules::Dense &dense : spec.sentence.dense)
+      ParameterScope{parameters, dense.folder + ".", dense.folder + "."}.dense("linear", dense.out, dense.in,
+                                                                               dense.hasBias);
     break;
   case EncoderHead::MaskedLM:
     addTransform(masked, spec.masked.transform, spec.norm, narrow, width);
@@ -62,7 +65,12 @@ static Value applyTransform(const Scope &top, const TransformSpec &transform, co
   return transform.norm.empty() ? x : normalize(top, x, transform.norm, norm);
 }
 
-/// Pools the last layer's states as sentence-transformers does: a vector for each text, [rows, width].
+/// The columns of a text's vector.
+static int64_t sentenceWidth(const EncoderSpec &spec) {
+  return spec.sentence.dense.empty() ? spec.width : spec.sentence.dense.back().out;
+}
+
+/// Pools the last layer's states as sentence-transformers does: a vector for each text, [rows, sentenceWidth].
 static Value buildSentenceEmbedding(const Scope &top, const EncoderSpec &spec, Value x, Value rowBegin) {
   using Pooling = huggingface::SentenceModules::Pooling;
   OpBuilder &builder = top.builder;
@@ -73,6 +81,12 @@ static Value buildSentenceEmbedding(const Scope &top, const EncoderSpec &spec, V
                                                         : attn::PoolingKind::max;
   auto type = tensorOf({ShapedType::kDynamic, spec.width}, builder.getF32Type());
   Value pooled = attn::PoolRowsOp::create(builder, loc, type, kind, x, rowBegin);
+  for (const huggingface::SentenceModules::Dense &module : spec.sentence.dense) {
+    const Scope scope{builder, top.parameters, module.folder + ".", nullptr, module.folder + "."};
+    pooled = dense(scope, pooled, "linear");
+    if (!module.activation.empty())
+      pooled = attn::ActivationOp::create(builder, scope.at("linear"), activationNamed(module.activation), pooled);
+  }
   return spec.sentence.normalizes ? unitLength(top, loc, pooled) : pooled;
 }
 
@@ -126,7 +140,7 @@ SmallVector<EntryBuffer> importing::listEncoderOutputs(Builder builder, const En
   switch (spec.head) {
   case EncoderHead::None: {
     SmallVector<EntryBuffer> outputs{{"last_hidden_state", wide(spec.width), {"tokens"}},
-                                     {"sentence_embedding", wide(spec.width), {"rows"}}};
+                                     {"sentence_embedding", wide(sentenceWidth(spec)), {"rows"}}};
     if (spec.hasPooler)
       outputs.push_back({"pooler_output", wide(spec.width), {"rows"}});
     return outputs;

@@ -58,12 +58,13 @@ CASES = {
     "f16_odd": (ODD, {"dtype": "F16", "modules": ("cls_token", True)}),
     "sentence_mean": ({"num_hidden_layers": 1}, {"modules": ("mean_tokens", True)}),
     "sentence_max": ({"num_hidden_layers": 1}, {"modules": ("max_tokens", False)}),
+    "sentence_dense": ({"num_hidden_layers": 1}, {"modules": ("mean_tokens", True, ((130, True, "tanh"), (7, False, "identity"), (33, True, "relu")))}),
     "sentence_last": (ODD, {"modules": ("lasttoken", True)}),
     "seeded_masked": (head("MaskedLM", tie_word_embeddings=False), "seeded"),
     "seeded_base": (ODD, "seeded"),
 }
 # bert_tasks.py compiles each head of a seeded model besides.
-FEW = ("sequence", "odd_tokens", "odd_question", "bf16", "f16_odd")
+FEW = ("sequence", "odd_tokens", "odd_question", "bf16", "f16_odd", "sentence_dense")
 
 
 def build(name, directory):

@@ -95,9 +95,28 @@ def write(directory, name, content):
         json.dump(content, file, indent=2)
 
 
-def writeModules(directory, pooling, normalize):
-    """The files of sentence-transformers; `pooling` is cls_token, mean_tokens, max_tokens or lasttoken."""
-    kinds = ["Transformer", "Pooling"] + ["Normalize"] * normalize
+DENSE = {"tanh": ("torch.nn.modules.activation.Tanh", numpy.tanh), "relu": ("torch.nn.modules.activation.ReLU", lambda x: numpy.maximum(x, 0)),
+         "identity": ("torch.nn.modules.linear.Identity", lambda x: x)}
+
+
+def denseTensors(number, width, out, hasBias):
+    """The weights of the number-th linear layer behind the pooling."""
+    random = numpy.random.default_rng(number + 17)
+    tensors = {"linear.weight": random.standard_normal((out, width)).astype(numpy.float32) / numpy.float32(math.sqrt(width))}
+    if hasBias:
+        tensors["linear.bias"] = random.standard_normal(out).astype(numpy.float32)
+    return tensors
+
+
+def writeModules(directory, pooling, normalize, dense=(), width=64):
+    """The files of sentence-transformers; `pooling` is cls_token, mean_tokens, max_tokens or lasttoken; `dense` has columns, whether
+    there is a bias, and the activation of each linear layer."""
+    kinds = ["Transformer", "Pooling"] + ["Dense"] * len(dense) + ["Normalize"] * normalize
+    for number, (out, hasBias, activation) in enumerate(dense):
+        folder = f"{number + 2}_Dense"
+        write(directory, folder + "/config.json", {"in_features": width, "out_features": out, "bias": hasBias, "activation_function": DENSE[activation][0]})
+        tensorfiles.write(os.path.join(directory, folder, "model.safetensors"), denseTensors(number, width, out, hasBias), "F32")
+        width = out
     path = lambda i, kind: f"{i}_{kind}" if i else ""
     write(directory, "modules.json", [{"idx": i, "name": str(i), "path": path(i, kind), "type": f"sentence_transformers.models.{kind}"}
                                       for i, kind in enumerate(kinds)])
@@ -156,8 +175,11 @@ class Model:
         return x
 
     def sentence(self, x):
-        pooling, normalize = self.modules
+        pooling, normalize, *dense = self.modules
         pooled = {"mean_tokens": x.mean(0), "max_tokens": x.max(0), "cls_token": x[0], "lasttoken": x[-1]}[pooling]
+        for number, (out, hasBias, activation) in enumerate(dense[0] if dense else ()):
+            tensors = denseTensors(number, len(pooled), out, hasBias)
+            pooled = DENSE[activation][1](tensors["linear.weight"].astype(self.kind) @ pooled + tensors.get("linear.bias", 0))
         return pooled / numpy.linalg.norm(pooled) if normalize else pooled
 
     def forward(self, ids, types=None):

@@ -57,7 +57,8 @@ std::vector<std::string> listModelFiles(const std::string &directory) {
   // Modules of a sentence transformer have folders of their own.
   for (const std::string &name : listNames(directory))
     if (name != "." && name != "..")
-      paths.push_back(directory + "/" + name + "/config.json");
+      for (const char *file : {"config.json", "model.safetensors"})
+        paths.push_back(directory + "/" + name + "/" + file);
   std::erase_if(paths, [](const std::string &path) { return !entryExists(path); });
   return paths;
 }

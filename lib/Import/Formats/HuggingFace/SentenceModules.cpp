@@ -15,15 +15,22 @@ std::string textOf(const json::Value &entry, std::string_view key) {
   return value && value->asString() ? *value->asString() : std::string();
 }
 
-/// The keys of sentence_transformers.models.Pooling. Several modes at once join their vectors.
-Expected<SentenceModules::Pooling> readPooling(const std::string &path) {
-  using Pooling = SentenceModules::Pooling;
+Expected<ConfigReader> readConfig(const std::string &path) {
   Expected<json::Value> value = readDownloadedJson(path, mostBytes);
   if (!value)
     return value.error();
   if (!value->isObject())
     return Error{shownPath(path) + ": not a JSON object"};
-  ConfigReader config(std::move(*value), path, {});
+  return ConfigReader(std::move(*value), path, {});
+}
+
+/// The keys of sentence_transformers.models.Pooling. Several modes at once join their vectors.
+Expected<SentenceModules::Pooling> readPooling(const std::string &path) {
+  using Pooling = SentenceModules::Pooling;
+  Expected<ConfigReader> read = readConfig(path);
+  if (!read)
+    return read.error();
+  ConfigReader &config = *read;
   static constexpr struct {
     std::string_view name;
     const char *key;
@@ -55,18 +62,58 @@ Expected<SentenceModules::Pooling> readPooling(const std::string &path) {
   return chosen.empty() ? Pooling::Mean : chosen.front();
 }
 
+/// The keys of sentence_transformers.models.Dense, which reads a vector of `width` columns.
+Expected<SentenceModules::Dense> readDense(const std::string &path, int64_t width) {
+  Expected<ConfigReader> read = readConfig(path);
+  if (!read)
+    return read.error();
+  ConfigReader &config = *read;
+  SentenceModules::Dense dense;
+  dense.in = config.getInt("in_features", 1, 1 << 16);
+  dense.out = config.getInt("out_features", 1, 1 << 16);
+  dense.hasBias = config.getBool("bias", true);
+  if (config.errors() && dense.in != width)
+    config.fail("in_features is " + std::to_string(dense.in) + ", but the vector has " + std::to_string(width) +
+                " columns");
+  static constexpr std::pair<std::string_view, const char *> activations[] = {
+      {"Identity", ""}, {"Tanh", "tanh"}, {"ReLU", "relu"}, {"GELU", "gelu"}, {"SiLU", "silu"}, {"Sigmoid", "sigmoid"}};
+  const std::string type = config.getString("activation_function", "torch.nn.modules.activation.Tanh"),
+                    name = type.substr(type.rfind('.') + 1);
+  auto found = std::ranges::find(activations, name, &std::pair<std::string_view, const char *>::first);
+  if (found == std::end(activations))
+    config.fail("activation_function is " + json::printable(type, 80) +
+                "; supported are Identity, Tanh, ReLU, GELU, SiLU and Sigmoid of torch.nn");
+  else
+    dense.activation = found->second;
+  for (const char *key : {"module_input_name", "module_output_name"})
+    if (config.getString(key, "sentence_embedding") != "sentence_embedding")
+      config.fail(std::string(key) + " is not sentence_embedding: only vectors of whole texts are supported");
+  if (Status status = config.finish({}); !status)
+    return status.error();
+  return dense;
+}
+
+Expected<json::Value> readList(const std::string &file) {
+  Expected<json::Value> list = readDownloadedJson(file, mostBytes);
+  if (list && !list->isArray())
+    return Error{shownPath(file) + ": is not a list of modules"};
+  return list;
+}
+
+bool isFolder(const std::string &path) {
+  return !path.empty() && path.find_first_of("/\\") == path.npos && !path.starts_with(".");
+}
+
 } // namespace
 
-Expected<SentenceModules> readSentenceModules(const std::string &directory) {
+Expected<SentenceModules> readSentenceModules(const std::string &directory, int64_t width) {
   SentenceModules modules;
   const std::string file = directory + "/modules.json";
   if (!entryExists(file))
     return modules;
-  Expected<json::Value> list = readDownloadedJson(file, mostBytes);
+  Expected<json::Value> list = readList(file);
   if (!list)
     return list.error();
-  if (!list->isArray())
-    return Error{shownPath(file) + ": is not a list of modules"};
   bool pools = false;
   for (const json::Value &entry : *list->asArray()) {
     const std::string type = textOf(entry, "type"), folder = textOf(entry, "path");
@@ -76,24 +123,49 @@ Expected<SentenceModules> readSentenceModules(const std::string &directory) {
     };
     if (modules.normalizes)
       return fail("follows Normalize, which is supported at the end");
+    const bool isBehind = name == "Dense" && pools;
+    if (((name == "Pooling" && !pools) || isBehind) && !isFolder(folder))
+      return fail("has the path \"" + json::printable(folder, 80) + "\", which is no folder of the model's");
     if (type.ends_with(".Transformer")) {
       if (!folder.empty() && folder != ".")
         return fail("lies in " + json::printable(folder, 80) + ", not beside config.json");
     } else if (name == "Pooling" && !pools) {
       pools = true;
-      if (folder.empty() || folder.find_first_of("/\\") != folder.npos || folder.starts_with("."))
-        return fail("has the path \"" + json::printable(folder, 80) + "\", which is no folder of the model's");
       Expected<SentenceModules::Pooling> pooling = readPooling(directory + "/" + folder + "/config.json");
       if (!pooling)
         return pooling.error();
       modules.pooling = *pooling;
+    } else if (isBehind) {
+      if (std::ranges::count(modules.dense, folder, &SentenceModules::Dense::folder))
+        return fail("has the path \"" + json::printable(folder, 80) + "\" of another module");
+      Expected<SentenceModules::Dense> dense = readDense(directory + "/" + folder + "/config.json", width);
+      if (!dense)
+        return dense.error();
+      width = dense->out;
+      dense->folder = folder;
+      modules.dense.push_back(std::move(*dense));
     } else if (name == "Normalize" && pools) {
       modules.normalizes = true;
     } else {
-      return fail("is not supported there; supported are a Transformer, one Pooling and one Normalize, in this order");
+      return fail(
+          "is not supported there; supported are a Transformer, one Pooling, Dense and one Normalize, in this order");
     }
   }
   return modules;
+}
+
+Expected<std::vector<std::string>> listDenseFolders(const std::string &directory) {
+  std::vector<std::string> folders;
+  const std::string file = directory + "/modules.json";
+  if (!entryExists(file))
+    return folders;
+  Expected<json::Value> list = readList(file);
+  if (!list)
+    return list.error();
+  for (const json::Value &entry : *list->asArray())
+    if (std::string folder = textOf(entry, "path"); textOf(entry, "type").ends_with(".Dense") && isFolder(folder))
+      folders.push_back(std::move(folder));
+  return folders;
 }
 
 } // namespace rapt::huggingface

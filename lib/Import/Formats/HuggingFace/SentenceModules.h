@@ -1,19 +1,34 @@
 //===- SentenceModules.h - How sentence-transformers pools a text -----*- C++ -*-===//
 #pragma once
 #include "lib/Support/Expected.h"
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace rapt::huggingface {
 
-/// The pooling of a transformer's last states into one vector for each text.
+/// The pooling of a transformer's last states into one vector for each text, and what follows it.
 struct SentenceModules {
+  /// activation(x times the transpose of `linear.weight` [out, in], plus `linear.bias` [out]).
+  struct Dense {
+    std::string folder; ///< a path component; of tensors the name's first part
+    int64_t in = 0, out = 0;
+    bool hasBias = true;
+    std::string activation; ///< as config.json of a transformer names it; empty: none
+  };
+
   enum class Pooling { Mean, First, Last, Max };
   Pooling pooling = Pooling::Mean;
-  bool normalizes = false; ///< to length 1
+  std::vector<Dense> dense; ///< behind the pooling
+  bool normalizes = false;  ///< to length 1, at last
 };
 
-/// Reads modules.json of a model's directory, and the configuration of the pooling that it names; the mean where there
-/// is no such file. Errors: a module or a pooling that is not supported, with what is.
-Expected<SentenceModules> readSentenceModules(const std::string &directory);
+/// Reads modules.json of a model's directory, and the configurations of the modules that it names; the mean of states
+/// of `width` columns where there is no such file. Errors: a module or a pooling that is not supported, with what is,
+/// and columns that do not fit.
+Expected<SentenceModules> readSentenceModules(const std::string &directory, int64_t width);
+
+/// The folders of linear layers that modules.json names, whose tensors are in files of their own.
+Expected<std::vector<std::string>> listDenseFolders(const std::string &directory);
 
 } // namespace rapt::huggingface

@@ -3,6 +3,7 @@
 #include "lib/Import/Formats/HuggingFace/Download.h"
 #include "lib/Import/Formats/HuggingFace/MicroscalingFloats.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
+#include "lib/Import/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 
@@ -44,10 +45,32 @@ static bool isSafeName(std::string_view name) {
 
 Expected<TensorTable> TensorTable::load(const std::string &directory, std::vector<std::string> &warnings) {
   Expected<TensorTable> table = loadFiles(directory, warnings);
-  if (table)
-    if (Status status = table->joinMicroscaling(); !status)
+  if (!table)
+    return table;
+  if (Status status = table->joinMicroscaling(); !status)
+    return status.error();
+  Expected<std::vector<std::string>> folders = listDenseFolders(directory);
+  if (!folders)
+    return folders.error();
+  for (const std::string &folder : *folders)
+    if (Status status = table->addFolder(directory, folder); !status)
       return status.error();
   return table;
+}
+
+Status TensorTable::addFolder(const std::string &directory, const std::string &folder) {
+  const std::string path = directory + "/" + folder;
+  if (!entryExists(path + "/model.safetensors"))
+    return describeMissingWeights(path);
+  Expected<TensorTable> added = loadFile(path + "/model.safetensors");
+  if (!added)
+    return added.error();
+  for (const auto &[name, tensor] : added->tensors()) {
+    StoredTensor own = tensor;
+    own.name = folder + "." + name;
+    replace(std::move(own));
+  }
+  return {};
 }
 
 Status TensorTable::joinMicroscaling() {

@@ -10,8 +10,9 @@ namespace rapt::huggingface {
 /// blocks].
 class TensorTable {
 public:
-  /// Reads the headers of all files. `warnings` gets tensors that a shard holds and the index does not name. Names in
-  /// the index must be single path components; every file must be regular after following links.
+  /// Reads the headers of all files; tensors of sentence-transformers' linear layers are FOLDER.NAME. `warnings` gets
+  /// tensors that a shard holds and the index does not name. Names in the index must be single path components; every
+  /// file must be regular after following links.
   static Expected<TensorTable> load(const std::string &directory, std::vector<std::string> &warnings);
 
   /// The tensors of one file.
@@ -33,6 +34,7 @@ private:
   static Expected<TensorTable> loadFiles(const std::string &directory, std::vector<std::string> &warnings);
   Status loadShards(const std::string &directory, std::vector<std::string> &warnings);
   Status joinMicroscaling();
+  Status addFolder(const std::string &directory, const std::string &folder);
   std::string source;
   std::map<std::string, StoredTensor, std::less<>> table;
 };
