@@ -34,7 +34,6 @@ void importing::addAttentionPool(const ParameterScope &top, const AttentionPoolS
 
 Value importing::buildAttentionPool(const Scope &top, const AttentionPoolSpec &pool, const StackSpec &stack, Value x,
                                     Value rowBegin, Value rows) {
-  using A = attn::AttentionOp;
   OpBuilder &builder = top.builder;
   const std::string &part = pool.part;
   Location loc = top.at(part + ".attention");
@@ -50,16 +49,8 @@ Value importing::buildAttentionPool(const Scope &top, const AttentionPoolSpec &p
   Value probes = attn::SelectRowsOp::create(builder, loc, wide, top.weight(part + ".probe"), /*layer=*/Value(), zeros);
   Value queryBegin = attn::EqualRowsOp::create(builder, loc, offsets, rows, number(1));
   Value query = heads(probes, 0), key = heads(x, 1), value = heads(x, 2);
-  auto map = [&](A::Dim tokens, A::Dim channels) {
-    AffineExpr results[] = {builder.getAffineDimExpr(tokens), builder.getAffineDimExpr(A::HKV),
-                            builder.getAffineDimExpr(channels)};
-    return AffineMap::get(A::NumDims, 0, results, builder.getContext());
-  };
-  auto attention = A::create(
-      builder, loc, query.getType(), query, key, value,
-      constant(top, loc, 1 / std::sqrt(double(stack.width / pool.heads))), queryBegin,
-      /*q_offset=*/Value(), /*kv_begin=*/rowBegin, /*kv_length=*/Value(), /*extras=*/ValueRange(),
-      builder.getAffineMapArrayAttr({map(A::Q, A::DQK), map(A::KV, A::DQK), map(A::KV, A::DV), map(A::Q, A::DV)}));
+  Value scale = constant(top, loc, 1 / std::sqrt(double(stack.width / pool.heads)));
+  attn::AttentionOp attention = rowAttention(top, loc, {query, key, value}, scale, rowBegin, queryBegin);
   Value mixed = dense(top, mergeHeads(top, loc, attention.getResult()), part + ".attention.out_proj");
   Value normed = normalize(top, mixed, part + ".layernorm", stack.norm);
   Value more = feedForward(top, normed, part + ".mlp.fc1", pool.feedForward.activation, part + ".mlp.fc2");

@@ -178,7 +178,7 @@ static AffineMap attentionMap(OpBuilder &builder, Dims dims) {
 }
 
 attn::AttentionOp importing::rowAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,
-                                          Value scale, Value rowBegin) {
+                                          Value scale, Value rowBegin, Value queryBegin) {
   using A = attn::AttentionOp;
   OpBuilder &builder = scope.builder;
   auto [query, key, value] = queryKeyValue;
@@ -186,8 +186,9 @@ attn::AttentionOp importing::rowAttention(const Scope &scope, Location loc, std:
        keyMap = attentionMap(builder, {A::KV, A::HKV, A::DQK});
   auto valueMap = attentionMap(builder, {A::KV, A::HKV, A::DV}),
        resultMap = attentionMap(builder, {A::Q, A::HKV, A::DV});
-  return A::create(builder, loc, query.getType(), query, key, value, scale, /*q_begin=*/rowBegin, /*q_offset=*/nullptr,
-                   /*kv_begin=*/rowBegin, /*kv_length=*/nullptr, /*extras=*/ValueRange(),
+  return A::create(builder, loc, query.getType(), query, key, value, scale,
+                   /*q_begin=*/queryBegin ? queryBegin : rowBegin, /*q_offset=*/nullptr, /*kv_begin=*/rowBegin,
+                   /*kv_length=*/nullptr, /*extras=*/ValueRange(),
                    builder.getAffineMapArrayAttr({queryMap, keyMap, valueMap, resultMap}));
 }
 
@@ -226,6 +227,13 @@ void importing::keepCausal(attn::AttentionOp attention, std::optional<int64_t> w
     keep = arith::AndIOp::create(builder, loc, keep, near);
   }
   attn::YieldOp::create(builder, loc, keep);
+}
+
+Value importing::poolRows(const Scope &scope, Location loc, attn::PoolingKind kind, Value x, Value rowBegin,
+                          int64_t skip) {
+  const int64_t columns = cast<RankedTensorType>(x.getType()).getDimSize(1);
+  auto type = RankedTensorType::get({ShapedType::kDynamic, columns}, scope.builder.getF32Type());
+  return attn::PoolRowsOp::create(scope.builder, loc, type, kind, x, rowBegin, skip);
 }
 
 Value importing::unitLength(const Scope &scope, Location loc, Value x) {

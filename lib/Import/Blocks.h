@@ -118,9 +118,13 @@ mlir::Value splitHeads(const Scope &scope, mlir::Location loc, mlir::Value x, in
 mlir::Value mergeHeads(const Scope &scope, mlir::Location loc, mlir::Value x);
 
 /// softmax(scale * query . key) . value where each row's queries see all keys of the row; both are packed by
-/// `rowBegin`. query, key and value are [tokens, heads, channels].
+/// `rowBegin`, queries by `queryBegin` where there is one. query, key and value are [tokens, heads, channels].
 attn::AttentionOp rowAttention(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
-                               mlir::Value scale, mlir::Value rowBegin);
+                               mlir::Value scale, mlir::Value rowBegin, mlir::Value queryBegin = {});
+
+/// Each row of tokens, x [tokens, columns], as one vector: [rows, columns], without its first `skip` tokens.
+mlir::Value poolRows(const Scope &scope, mlir::Location loc, attn::PoolingKind kind, mlir::Value x,
+                     mlir::Value rowBegin, int64_t skip = 0);
 
 /// Keeps the keys up to the query's position, the last `window` of them where there is one.
 void keepCausal(attn::AttentionOp attention, std::optional<int64_t> window = std::nullopt);

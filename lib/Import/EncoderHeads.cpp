@@ -79,8 +79,7 @@ static Value buildSentenceEmbedding(const Scope &top, const EncoderSpec &spec, V
               : spec.sentence.pooling == Pooling::First ? attn::PoolingKind::first
               : spec.sentence.pooling == Pooling::Last  ? attn::PoolingKind::last
                                                         : attn::PoolingKind::max;
-  auto type = tensorOf({ShapedType::kDynamic, spec.width}, builder.getF32Type());
-  Value pooled = attn::PoolRowsOp::create(builder, loc, type, kind, x, rowBegin);
+  Value pooled = poolRows(top, loc, kind, x, rowBegin);
   for (const huggingface::SentenceModules::Dense &module : spec.sentence.dense) {
     const Scope scope{builder, top.parameters, module.folder + ".", nullptr, module.folder + "."};
     pooled = dense(scope, pooled, "linear");
@@ -92,11 +91,9 @@ static Value buildSentenceEmbedding(const Scope &top, const EncoderSpec &spec, V
 
 /// The classifier's transform of each text, [rows, width].
 static Value buildPooled(const Scope &top, const EncoderSpec &spec, Value x, Value rowBegin) {
-  OpBuilder &builder = top.builder;
   const ClassifierSpec &classifier = spec.classifier;
   Location loc = top.at(classifier.isPooler ? "pooler" : classifier.transform.dense);
-  auto type = tensorOf({ShapedType::kDynamic, spec.width}, builder.getF32Type());
-  Value pooled = attn::PoolRowsOp::create(builder, loc, type, classifier.pooling, x, rowBegin);
+  Value pooled = poolRows(top, loc, classifier.pooling, x, rowBegin);
   return applyTransform(top, classifier.transform, spec.norm, pooled);
 }
 

@@ -46,13 +46,6 @@ ParameterSet listParameters(const PairSpec &spec) {
   return parameters;
 }
 
-/// The first of each row's tokens, or the last.
-Value poolTokens(const Scope &scope, Value x, Value rowBegin, attn::PoolingKind kind) {
-  auto type =
-      tensorOf({ShapedType::kDynamic, cast<RankedTensorType>(x.getType()).getDimSize(1)}, scope.builder.getF32Type());
-  return attn::PoolRowsOp::create(scope.builder, scope.at("pooled"), type, kind, x, rowBegin);
-}
-
 /// Vectors of texts, [rows, width].
 Expected<Value> buildTextVectors(OpBuilder &builder, func::FuncOp entry, const PairSpec &spec,
                                  const ParameterSet &parameters) {
@@ -80,7 +73,7 @@ Expected<Value> buildTextVectors(OpBuilder &builder, func::FuncOp entry, const P
       });
   if (!last)
     return last.error();
-  Value pooled = poolTokens(scope, (*last)[0], rowBegin, attn::PoolingKind::last);
+  Value pooled = poolRows(scope, scope.at("pooled"), attn::PoolingKind::last, (*last)[0], rowBegin);
   pooled = normalize(scope, pooled, text.finalNorm, text.norm);
   return unitLength(top, top.at(text.projection), dense(top, pooled, text.projection));
 }
@@ -100,7 +93,7 @@ Expected<Value> buildImageVectors(OpBuilder &builder, func::FuncOp entry, const 
     Value rows = tensor::DimOp::create(builder, scope.at(spec.pool->part), images.pixels, 0);
     vectors = buildAttentionPool(scope, *spec.pool, image, x, images.rowBegin, rows);
   } else {
-    Value first = poolTokens(scope, *tokens, images.rowBegin, attn::PoolingKind::first);
+    Value first = poolRows(scope, scope.at("pooled"), attn::PoolingKind::first, *tokens, images.rowBegin);
     vectors = normalize(scope, first, image.finalNorm, image.norm);
   }
   if (!spec.imageProjection.empty())

@@ -105,8 +105,7 @@ ParameterSet listParameters(const VisionSpec &spec, const std::string &prefix) {
 /// Pools the tokens of each image: [images, width].
 Value pool(const Scope &top, const VisionSpec &spec, const Images &images, Value x, attn::PoolingKind kind,
            int64_t skip) {
-  auto type = tensorOf({ShapedType::kDynamic, spec.width}, top.builder.getF32Type());
-  return attn::PoolRowsOp::create(top.builder, top.at("pooler"), type, kind, x, images.rowBegin, skip);
+  return poolRows(top, top.at("pooler"), kind, x, images.rowBegin, skip);
 }
 
 /// The norm of the patches' mean, [images, width].

@@ -28,7 +28,7 @@ def Attn_LinearOp : Attn_TensorOp<"linear", [AttrSizedOperandSegments, Attn_HasE
     number of rows, and groups without rows are behind those with rows. An extra operand of rank 1 has n elements for each matrix then.
 
     Heads `[m, h, k]` have a matrix each: the weight has h matrices of n columns, one behind another, and the result is
-    `[m, h, n] = sum_k input[m, h, k] * weight[k, h * N + n]`, N columns of a matrix. Such a matmul has no groups, no epilogue and no quantized weight.
+    `[m, h, n] = sum_k input[m, h, k] * weight[k, h * N + n]`, N columns of a matrix. Such a matmul has no groups, no extra operands and no quantized weight.
 
     ```mlir
     func.func @up(%x: tensor<?x768xf32>, %w: tensor<768x3072xf32>, %b: tensor<3072xf32>) -> tensor<?x3072xf32> {

@@ -91,13 +91,8 @@ Outcome PairRun::readTexts() {
     Expected<std::string> content = readPromptFile(options);
     if (!content)
       return {RAPT_IO, content.error().message};
-    for (size_t begin = 0; begin < content->size();) { // a line is a text
-      const size_t end = std::min(content->find('\n', begin), content->size());
-      texts.push_back(content->substr(begin, end - begin));
-      if (!texts.back().empty() && texts.back().back() == '\r')
-        texts.back().pop_back();
-      begin = end + 1;
-    }
+    for (std::string &line : linesOf(*content))
+      texts.push_back(std::move(line));
   }
   if (texts.empty() && options.images.empty())
     return {RAPT_INVALID, "there is no text: a line of the file is one"};

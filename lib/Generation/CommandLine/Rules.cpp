@@ -29,11 +29,10 @@ Outcome setSourceLanguage(const Options &options, const Text &text, Ids &source)
   const rapt_tokenizer *tokenizer = text.tokenizer.get();
   if (Outcome outcome = findToken("--source-language", tokenizer, *options.sourceLanguage, wanted); !outcome)
     return outcome;
-  auto bare = sized<rapt_encode_options>();
   int32_t around[16];
   size_t count = 0;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_tokenizer_encode(tokenizer, "", 0, &bare, around, std::size(around), &count, message, size);
+    return rapt_tokenizer_encode(tokenizer, "", 0, nullptr, around, std::size(around), &count, message, size);
   });
   if (!outcome)
     return outcome;

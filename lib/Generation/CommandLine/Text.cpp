@@ -232,6 +232,17 @@ Expected<std::string> readPromptFile(const Options &options) {
   return readPrompt(*options.promptFile);
 }
 
+std::vector<std::string> linesOf(const std::string &content) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < content.size();) {
+    size_t end = std::min(content.find('\n', begin), content.size());
+    size_t last = end > begin && content[end - 1] == '\r' ? end - 1 : end;
+    lines.push_back(content.substr(begin, last - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
 Status takeStandardInput(Options &options) {
   struct stat input;
   if (options.hasWork() || options.info || options.help || options.version || options.library.empty() ||

@@ -71,6 +71,9 @@ Expected<std::string> readPrompt(const std::string &path);
 /// Those of --file, or of the standard input that takeStandardInput read.
 Expected<std::string> readPromptFile(const Options &options);
 
+/// The lines of a file; the newline at its end begins none.
+std::vector<std::string> linesOf(const std::string &content);
+
 /// Where nothing is given to run and the standard input is a file or a pipe with a text, the text is the prompt:
 /// --file=- without the newline at its end.
 Status takeStandardInput(Options &options);

@@ -36,18 +36,6 @@ bool isTextTask(std::string_view name) {
 
 namespace {
 
-/// The lines of a file; the newline at its end begins none.
-std::vector<std::string> linesOf(const std::string &content) {
-  std::vector<std::string> lines;
-  for (size_t begin = 0; begin < content.size();) {
-    size_t end = std::min(content.find('\n', begin), content.size());
-    size_t last = end > begin && content[end - 1] == '\r' ? end - 1 : end;
-    lines.push_back(content.substr(begin, last - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 class TaskRun {
 public:
   TaskRun(const Options &options, Model model) : options(options), model(std::move(model)) {}

@@ -90,7 +90,6 @@ static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &s
   ConfigReader &config = source.config;
   ExpertsSpec experts = importing::readExperts(
       source, spec, {.number = "n_routed_experts", .ofAll = all, .ofToken = ofToken, .width = width});
-  experts.scale = config.getPositive("routed_scaling_factor", 1e6, 1);
   std::optional<int64_t> shared = config.getOptionalInt("n_shared_experts", 1, 1 << 12);
   if (!shared && !config.names("n_shared_experts"))
     shared = usualShared;
@@ -114,6 +113,7 @@ static DecoderSpec readV2(const DecoderSource &source) {
   readLatents(source, spec);
   spec.attention.isInterleaved = true;
   ExpertsSpec experts = readExperts(source, spec, /*all=*/64, /*ofToken=*/8, /*width=*/1407, /*usualShared=*/2);
+  experts.scale = config.getPositive("routed_scaling_factor", 1e6, 1);
   const bool isLimited =
       config.getEnum("topk_method", {"greedy", "group_limited_greedy"}, "greedy") == "group_limited_greedy";
   config.getEnum("scoring_func", {"softmax"}, "softmax");

@@ -95,8 +95,7 @@ Expected<OwningOpRef<ModuleOp>> buildForward(EncoderModule &module, const Config
   if (!encoding)
     return encoding.error();
   auto pool = [&](attn::PoolingKind kind) -> Value {
-    auto type = tensorOf({ShapedType::kDynamic, config.stack.outputs()}, builder.getF32Type());
-    return attn::PoolRowsOp::create(builder, top.at("pooling"), type, kind, encoding->output, module.rowBegin());
+    return poolRows(top, top.at("pooling"), kind, encoding->output, module.rowBegin());
   };
   if (config.head == Head::None)
     return module.finish({encoding->output, pool(attn::PoolingKind::mean)});

@@ -20,6 +20,11 @@ static constexpr const char *sideFiles[] = {"tokenizer.json",
                                             "target_tokenizer.json",
                                             "target_tokenizer_config.json"};
 
+bool isSafeName(std::string_view name) {
+  return !name.empty() && name.size() <= 255 && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
+}
+
 std::span<const char *const> sideFileNames() { return sideFiles; }
 
 /// All names in a directory, sorted.

@@ -2,9 +2,13 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rapt::huggingface {
+
+/// Whether a name inside a file is a single path component: it stays in the directory, whatever system wrote it.
+bool isSafeName(std::string_view name);
 
 /// Files beside config.json that the weight file takes as they are.
 std::span<const char *const> sideFileNames();

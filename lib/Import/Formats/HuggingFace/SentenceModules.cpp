@@ -2,6 +2,7 @@
 #include "lib/Import/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Import/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Support/File.h"
 #include <algorithm>
 
@@ -100,9 +101,7 @@ Expected<json::Value> readList(const std::string &file) {
   return list;
 }
 
-bool isFolder(const std::string &path) {
-  return !path.empty() && path.find_first_of("/\\") == path.npos && !path.starts_with(".");
-}
+bool isFolder(const std::string &path) { return isSafeName(path) && !path.starts_with("."); }
 
 } // namespace
 

@@ -37,12 +37,6 @@ static Error describeMissingWeights(const std::string &directory) {
   return Error{where + others + " (without weights: --random-weights=SEED)"};
 }
 
-/// A shard's name must stay inside the directory, whatever system wrote the index.
-static bool isSafeName(std::string_view name) {
-  return !name.empty() && name.size() <= 255 && name != "." && name != ".." &&
-         name.find_first_of(std::string_view("/\\\0", 3)) == name.npos;
-}
-
 Expected<TensorTable> TensorTable::load(const std::string &directory, std::vector<std::string> &warnings) {
   Expected<TensorTable> table = loadFiles(directory, warnings);
   if (!table)
