@@ -38,6 +38,11 @@ Value modelValue(const Manifest::Model &m) {
     object.emplace_back("start", number(*m.start));
   if (m.sourceVocabulary)
     object.emplace_back("source_vocab", number(m.sourceVocabulary));
+  if (m.featureFrames) {
+    object.emplace_back("feature_channels", number(m.featureChannels));
+    object.emplace_back("feature_frames", number(m.featureFrames));
+    object.emplace_back("source_positions", number(m.sourcePositions));
+  }
   for (auto [name, chosen] : {std::pair("attention_layers", &m.attentionLayers),
                               {"attention_heads", &m.attentionHeads},
                               {"log_sum_exp_layers", &m.logSumExpLayers},
@@ -111,6 +116,8 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 }
 
 uint32_t abiMinorOf(const Manifest &manifest) {
+  if (manifest.model && manifest.model->featureFrames)
+    return 9; // sources of features
   if (manifest.device)
     return 8; // launches tell their dispatches and flags
   if (manifest.variants.size() > 1)
@@ -199,7 +206,12 @@ std::string writeHeader(const Manifest &m) {
   bound("MAX_ROWS", m.maxRows);
   bound("MAX_POSITIONS", m.maxPositions);
   if (m.model)
-    bound("VOCABULARY", m.model->vocabulary), bound("SOURCE_VOCABULARY", m.model->sourceVocabulary);
+    for (auto [name, value] : {std::pair("VOCABULARY", m.model->vocabulary),
+                               {"SOURCE_VOCABULARY", m.model->sourceVocabulary},
+                               {"FEATURE_CHANNELS", m.model->featureChannels},
+                               {"FEATURE_FRAMES", m.model->featureFrames},
+                               {"SOURCE_POSITIONS", m.model->sourcePositions}})
+      bound(name, value);
   header += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\nextern const rapt_artifact " + m.name +
             "_module;\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
   return header;

@@ -270,6 +270,9 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   if (auto start = facts.getAs<IntegerAttr>("start"))
     manifest.model->start = start.getInt();
   manifest.model->sourceVocabulary = number("source_vocab");
+  manifest.model->featureChannels = number("feature_channels");
+  manifest.model->featureFrames = number("feature_frames");
+  manifest.model->sourcePositions = number("source_positions");
   manifest.maxPositions = number("positions");
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr)) {

@@ -172,6 +172,8 @@ static Status checkTogether(const GenerationConfig &config) {
   auto refused = [](const char *key, int64_t value, const std::string &why) {
     return Error{kFile + ": " + key + " is " + std::to_string(value) + why};
   };
+  if (!config.speech.forced.empty() && !config.speech.isGiven() && config.rules.bannedFirst.empty())
+    return Error{kFile + ": forced_decoder_ids would change the output and is supported for speech only"};
   if (config.beams > mostBeams)
     return refused("num_beams", config.beams, ", but at most " + std::to_string(mostBeams) + " are supported");
   if (config.beams > 1 && config.sample)
@@ -247,15 +249,31 @@ static const std::map<std::string_view, Setter> &obeyedKeys() {
   return keys;
 }
 
+/// The rule of timestamps, where the file asks for them.
+static void obeyTimestamps(GenerationConfig &config) {
+  const SpeechConfig &speech = config.speech;
+  if (!speech.timestamps || !speech.noTimestamps)
+    return;
+  TimestampRule &rule = config.rules.timestamps;
+  rule.begin = int64_t(*speech.noTimestamps) + 1;
+  rule.text = config.endIds.empty() ? rule.begin : std::min<int64_t>(std::ranges::min(config.endIds), rule.begin);
+  rule.initial = speech.lastInitial ? *speech.lastInitial + 1 : 0;
+}
+
 Expected<GenerationConfig> readGenerationConfig(std::string_view content) {
   Expected<json::Value> root = parseObject(content, kFile);
   if (!root)
     return root.error();
   GenerationConfig config;
   for (const auto &[key, value] : *root->asObject()) {
+    std::string where = kFile + ": " + json::printable(key);
+    if (std::optional<Status> status = config.speech.read(key, value, where)) {
+      if (!*status)
+        return status->error();
+      continue;
+    }
     if (isAbsent(value) || harmlessKeys.count(key))
       continue;
-    std::string where = kFile + ": " + json::printable(key);
     if (auto obeyed = obeyedKeys().find(key); obeyed != obeyedKeys().end()) {
       if (Status status = obeyed->second(config, value, where); !status)
         return status.error();
@@ -272,6 +290,7 @@ Expected<GenerationConfig> readGenerationConfig(std::string_view content) {
   }
   if (Status status = checkTogether(config); !status)
     return status.error();
+  obeyTimestamps(config);
   std::erase_if(config.badWords, [&](int32_t id) { return std::ranges::count(config.endIds, id) > 0; });
   config.rules.banned = uniteIds({config.rules.banned, config.badWords});
   return config;

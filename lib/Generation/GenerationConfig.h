@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Generation/BeamSearch.h"
 #include "lib/Generation/Sampler.h"
+#include "lib/Generation/SpeechConfig.h"
 #include "lib/Support/Expected.h"
 #include <cstdint>
 #include <initializer_list>
@@ -28,6 +29,7 @@ struct GenerationConfig {
   std::vector<int32_t> badWords; ///< bad_words_ids, which `rules` have, too
   TokenRules rules;              ///< without `ends` and the number of new tokens, which the run decides
   EarlyStopping earlyStopping = EarlyStopping::Estimate;
+  SpeechConfig speech; ///< with return_timestamps, `rules` have a rule about timestamps
 
   /// Greedy unless do_sample; sampling without top_k keeps 50, Hugging Face's default, which the file leaves out.
   SamplingOptions sampling(uint64_t seed) const;

@@ -5,9 +5,14 @@
 #include "rapt/rapt_rules.h"
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 
 using namespace rapt;
 using namespace rapt::text;
+
+/// rapt_token_rules of the first version.
+static constexpr size_t kFirstSize = offsetof(rapt_token_rules, timestamp_begin);
 
 static Outcome readList(const rapt_ids &given, const char *name, std::vector<int32_t> &ids) {
   if (!given.data && given.count > 0)
@@ -18,13 +23,14 @@ static Outcome readList(const rapt_ids &given, const char *name, std::vector<int
 
 Outcome rapt::text::readRules(const rapt_token_rules *given, TokenRules &rules) {
   rapt_token_rules read;
-  if (Outcome outcome = readStruct(given, sizeof read, "rapt_token_rules", read); outcome.status)
+  if (Outcome outcome = readStruct(given, kFirstSize, "rapt_token_rules", read); outcome.status)
     return outcome;
   rules.noRepeatNgram = read.no_repeat_ngram;
   rules.minLength = read.min_length;
   rules.minNewTokens = read.min_new_tokens;
   rules.maxNewTokens = read.max_new_tokens;
   rules.renormalizes = read.renormalizes;
+  rules.timestamps = {read.timestamp_begin, read.timestamp_text, read.timestamp_initial};
   struct List {
     const rapt_ids &given;
     const char *name;
@@ -44,9 +50,9 @@ rapt_status rapt_rules_read(const char *json, size_t json_size, rapt_token_rules
   return guarded(message, message_size, [&]() -> Outcome {
     if (!json || !rules || !count)
       return invalid("rapt_rules_read: json, rules or count is NULL");
-    if (rules->size < sizeof *rules || rules->size > mostStructBytes)
+    if (rules->size < kFirstSize || rules->size > mostStructBytes)
       return invalid("rapt_token_rules.size is " + std::to_string(rules->size) + ", but at least " +
-                     std::to_string(sizeof *rules) + " is needed; set it to sizeof");
+                     std::to_string(kFirstSize) + " is needed; set it to sizeof");
     Expected<GenerationConfig> read = readGenerationConfig({json, json_size});
     if (!read)
       return {RAPT_BAD_FILE, read.error().message};
@@ -61,16 +67,20 @@ rapt_status rapt_rules_read(const char *json, size_t json_size, rapt_token_rules
       at += list.size();
       return part;
     };
-    rules->no_repeat_ngram = from.noRepeatNgram;
-    rules->min_length = from.minLength;
-    rules->min_new_tokens = from.minNewTokens;
-    rules->max_new_tokens = 0;
-    rules->ends = {};
-    rules->first = view(from.first);
-    rules->last = view(from.last);
-    rules->banned = view(from.banned);
-    rules->renormalizes = from.renormalizes;
-    rules->banned_first = view(from.bannedFirst);
+    rapt_token_rules told{};
+    told.size = rules->size;
+    told.no_repeat_ngram = from.noRepeatNgram;
+    told.min_length = from.minLength;
+    told.min_new_tokens = from.minNewTokens;
+    told.first = view(from.first);
+    told.last = view(from.last);
+    told.banned = view(from.banned);
+    told.renormalizes = from.renormalizes;
+    told.banned_first = view(from.bannedFirst);
+    told.timestamp_begin = from.timestamps.begin;
+    told.timestamp_text = from.timestamps.text;
+    told.timestamp_initial = from.timestamps.initial;
+    std::memcpy(rules, &told, std::min(told.size, sizeof told));
     return {};
   });
 }

@@ -8,7 +8,7 @@ namespace rapt {
 
 bool TokenRules::areEmpty() const {
   return noRepeatNgram == 0 && ((minLength == 0 && minNewTokens == 0) || ends.empty()) && first.empty() &&
-         (last.empty() || maxNewTokens == 0) && banned.empty() && bannedFirst.empty();
+         (last.empty() || maxNewTokens == 0) && banned.empty() && bannedFirst.empty() && timestamps.isEmpty();
 }
 
 Status TokenRules::check() const {
@@ -20,7 +20,7 @@ Status TokenRules::check() const {
                            Named{"min_new_tokens", minNewTokens}, Named{"max_new_tokens", maxNewTokens}})
     if (one.value < 0)
       return Error{std::string(one.name) + " is " + std::to_string(one.value) + ", but must be at least 0"};
-  return {};
+  return timestamps.check();
 }
 
 template <typename T> static void forbid(std::span<const int32_t> ids, std::span<T> scores) {
@@ -56,10 +56,14 @@ static void applyRules(const TokenRules &rules, std::span<const int32_t> ids, si
   // A first token that is given is not the model's choice.
   if (made == (rules.first.empty() ? 0 : 1))
     forbid(std::span(rules.bannedFirst), scores);
-  if (made == 0 && !rules.first.empty())
+  const bool isFirst = made == 0 && !rules.first.empty();
+  const bool isLast = !rules.last.empty() && rules.maxNewTokens > 0 && made + 1 == uint64_t(rules.maxNewTokens);
+  if (isFirst)
     require(std::span(rules.first), scores);
-  if (!rules.last.empty() && rules.maxNewTokens > 0 && made + 1 == uint64_t(rules.maxNewTokens))
+  if (isLast)
     require(std::span(rules.last), scores);
+  if (!isFirst && !isLast && !rules.timestamps.isEmpty())
+    rules.timestamps.apply(ids.last(made), scores);
 }
 
 void TokenRules::apply(std::span<const int32_t> ids, size_t prompt, std::span<float> scores) const {

@@ -1,5 +1,6 @@
 //===- TokenRules.h - Rules about the next token ---------------------------===//
 #pragma once
+#include "lib/Generation/TimestampRule.h"
 #include "lib/Support/Expected.h"
 #include <cstdint>
 #include <span>
@@ -19,6 +20,7 @@ struct TokenRules {
   std::vector<int32_t> banned;      ///< These never come.
   bool renormalizes = false;        ///< Likelihoods of what is left sum to 1 again; of beams, whose scores are sums.
   std::vector<int32_t> bannedFirst; ///< These are not the first new token that the model chooses.
+  TimestampRule timestamps;         ///< Applied to what the other rules leave.
 
   /// Whether they forbid nothing, whatever comes before.
   bool areEmpty() const;

@@ -1,5 +1,7 @@
 //===- EncoderDecoder.cpp - The module and the entries of an encoder-decoder ---===//
 #include "lib/Import/EncoderDecoder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -22,7 +24,7 @@ void Vocabularies::check(huggingface::ConfigReader &config, int64_t startToken, 
 }
 
 static ModelFacts withTask(ModelFacts facts) {
-  facts.task = "text2text-generation";
+  facts.task = facts.featureFrames ? "automatic-speech-recognition" : "text2text-generation";
   return facts;
 }
 
@@ -30,20 +32,23 @@ EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFact
                                            const huggingface::ModelDescription &model, const ParameterSet &parameters,
                                            const ImportOptions &options)
     : module(context, withTask(given), model, parameters), facts(withTask(given)) {
-  int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock;
+  auto blocksOf = [&](int64_t positions) { return (positions + options.cacheBlock - 1) / options.cacheBlock; };
+  const int64_t blocks = blocksOf(facts.positions), sourceBlocks = blocksOf(sourcePositions());
   module.dim("tokens", 0, options.maxTokens);
   module.dim("rows", 1, options.maxBatch);
   module.dim("wanted", 0, options.maxTokens);
   module.dim("table", 1, blocks);
   // A row's source and its own tokens have blocks of one pool; the bound only keeps byte offsets in 64 bits.
-  module.dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, 2 * blocks * options.maxBatch));
-  module.dim("source_blocks", 1, blocks);
+  module.dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, (blocks + sourceBlocks) * options.maxBatch));
+  module.dim("source_blocks", 1, sourceBlocks);
   module.declareParameters();
   cacheType = attn::KVCacheType::get(&context, facts.layers, facts.kvHeads, facts.headDim, options.cacheBlock,
                                      builder().getF32Type());
 }
 
-void EncoderDecoderModule::beginEncode() {
+void EncoderDecoderModule::beginEncode() { readsFeatures() ? beginEncodeOfFeatures() : beginEncodeOfWords(); }
+
+void EncoderDecoderModule::beginEncodeOfWords() {
   int64_t any = ShapedType::kDynamic;
   Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
   module.beginEntry("encode",
@@ -54,12 +59,31 @@ void EncoderDecoderModule::beginEncode() {
                      {"source_table", table, {"rows", "source_blocks"}}},
                     {{"cache", cacheType, {}},
                      {"encoder_last_hidden_state", tensorOf({any, facts.hidden}, builder().getF32Type()), {"tokens"}}});
+  ofSource = {argument(2), argument(3), argument(4)};
+}
+
+void EncoderDecoderModule::beginEncodeOfFeatures() {
+  const int64_t any = ShapedType::kDynamic;
+  Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
+  auto features = tensorOf({any, facts.featureChannels, facts.featureFrames}, builder().getF32Type());
+  auto hidden = tensorOf({any, facts.sourcePositions, facts.hidden}, builder().getF32Type());
+  func::FuncOp entry = module.beginEntry("encode",
+                                         {{"cache", cacheType, {"blocks"}},
+                                          {"input_features", features, {"rows"}},
+                                          {"past", list, {"rows"}},
+                                          {"source_table", table, {"rows", "source_blocks"}}},
+                                         {{"cache", cacheType, {}}, {"encoder_last_hidden_state", hidden, {"rows"}}});
+  Location loc = entry.getLoc();
+  Value rows = tensor::DimOp::create(builder(), loc, input(), 0);
+  Value length = arith::ConstantIndexOp::create(builder(), loc, facts.sourcePositions);
+  ofSource = {attn::EqualRowsOp::create(builder(), loc, cast<RankedTensorType>(list), rows, length), argument(2),
+              argument(3)};
 }
 
 Status EncoderDecoderModule::endEncode(const ParameterSet &parameters, const Stack &decoder, Value hidden,
                                        StringRef part,
                                        function_ref<std::pair<Value, Value>(const Scope &, Value)> keyValue) {
-  Rows rows = sourceRows();
+  const Rows &rows = sourceRows();
   Value state[] = {cache()}, shared[] = {hidden, rows.rowBegin, rows.past, rows.table};
   Expected<SmallVector<Value>> filled = buildLayerStack(
       builder(), entry(), parameters, {.stack = decoder, .function = "source_block", .state = state, .shared = shared},
@@ -70,6 +94,15 @@ Status EncoderDecoderModule::endEncode(const ParameterSet &parameters, const Sta
       });
   if (!filled)
     return filled.error();
+  if (readsFeatures()) {
+    Location loc = entry()->getLoc();
+    SmallVector<OpFoldResult> sizes = {tensor::getMixedSize(builder(), loc, input(), 0),
+                                       builder().getIndexAttr(facts.sourcePositions),
+                                       builder().getIndexAttr(facts.hidden)};
+    auto type = cast<RankedTensorType>(cast<func::FuncOp>(entry()).getResultTypes()[1]);
+    hidden =
+        tensor::ExpandShapeOp::create(builder(), loc, type, hidden, ArrayRef<ReassociationIndices>{{0, 1}, {2}}, sizes);
+  }
   module.endEntry({(*filled)[0], hidden});
   return {};
 }

@@ -30,13 +30,15 @@ struct Sources {
 /// The module of an encoder-decoder under construction: attn.model, dims, parameters and the entries
 ///
 ///   encode(cache, input_ids, row_begin, past, source_table) -> (cache, encoder_last_hidden_state)
+///   encode(cache, input_features, past, source_table) -> (cache, encoder_last_hidden_state) of features
 ///   step(cache, tokens, row_begin, past, block_table, want, source_length, source_table) -> (cache, logits)
 ///
 /// which are built in this order; see docs/Semantics.md.
 class EncoderDecoderModule {
 public:
-  /// Declares dims and parameters; the task is "text2text-generation". The parameters are resolved; `facts` have the
-  /// decoder's layers and heads, and the positions of source and target alike.
+  /// Declares dims and parameters; the task is "text2text-generation", or "automatic-speech-recognition" of features.
+  /// The parameters are resolved; `facts` have the decoder's layers and heads, and the positions of a target, which a
+  /// source of words has, too.
   EncoderDecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
                        const ParameterSet &parameters, const ImportOptions &options);
 
@@ -45,11 +47,12 @@ public:
 
   /// Opens `encode`.
   void beginEncode();
-  mlir::Value inputIds() { return argument(1); }
+  /// The source: its words' ids, [tokens], or its features, [rows, channels, frames].
+  mlir::Value input() { return argument(1); }
   /// Rows of the source's tokens; the table is the sources'.
-  Rows sourceRows() { return {argument(2), argument(3), argument(4)}; }
-  /// Ends it with the encoder's output, whose keys and values for each of the decoder's layers go into the cache:
-  /// PART's, [tokens, heads, channels], which `keyValue` makes.
+  const Rows &sourceRows() const { return ofSource; }
+  /// Ends it with the encoder's output, [tokens, width], whose keys and values for each of the decoder's layers go into
+  /// the cache: PART's, [tokens, heads, channels], which `keyValue` makes.
   Status endEncode(const ParameterSet &parameters, const Stack &decoder, mlir::Value hidden, llvm::StringRef part,
                    llvm::function_ref<std::pair<mlir::Value, mlir::Value>(const Scope &, mlir::Value hidden)> keyValue);
 
@@ -70,8 +73,14 @@ private:
   mlir::Value argument(unsigned i) { return module.entry()->getRegion(0).getArgument(i); }
 
   ModelModule module;
+  bool readsFeatures() const { return facts.featureFrames != 0; }
+  int64_t sourcePositions() const { return readsFeatures() ? facts.sourcePositions : facts.positions; }
+  void beginEncodeOfWords();
+  void beginEncodeOfFeatures();
+
   ModelFacts facts;
   mlir::Type cacheType;
+  Rows ofSource;
 };
 
 /// softmax(scale * query . key) . value over all positions of each row's source, whose keys and values the cache has.

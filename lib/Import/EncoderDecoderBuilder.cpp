@@ -25,8 +25,11 @@ Stack stackOf(const SideSpec &side) { return {side.layers, side.name}; }
 
 std::string symbolsOf(const SideSpec &side) { return side.name + "."; }
 
-void addSide(ParameterSet &parameters, const SideSpec &side, int64_t positions) {
+void addSide(ParameterSet &parameters, const SideSpec &side, int64_t positions,
+             const FeaturesSpec *features = nullptr) {
   ParameterScope top{parameters, side.prefix, symbolsOf(side)};
+  if (features)
+    addFeatures(top, *features, side.width);
   const PositionSpec &p = side.positions;
   if (p.kind == PositionSpec::Learned)
     parameters.addTransformed(top.symbols + p.table,
@@ -50,7 +53,8 @@ ParameterSet listParameters(const EncoderDecoderSpec &spec) {
   const int64_t width = spec.decoder.width, words = spec.vocabularies.target;
   for (const TableSpec &table : spec.tables)
     parameters.add(table.symbol, table.tensor, {table.rows, width}, Init::embedding());
-  addSide(parameters, spec.encoder, spec.positions);
+  const FeaturesSpec *features = spec.features ? &*spec.features : nullptr;
+  addSide(parameters, spec.encoder, features ? features->positions : spec.positions, features);
   addSide(parameters, spec.decoder, spec.positions);
   parameters.addHead(spec.head, spec.headTensor, {words, width}, Init::weight(width), spec.isTied, spec.decoder.table);
   if (!spec.headBias.empty())
@@ -89,6 +93,18 @@ Value buildEmbedding(OpBuilder &builder, const ParameterSet &parameters, const E
   return side.embeddingNorm.empty() ? x : normalize(scope, x, side.embeddingNorm, side.norm);
 }
 
+/// Features as positions, [tokens, width], with the learned vector of each.
+Value buildSound(OpBuilder &builder, const ParameterSet &parameters, const EncoderDecoderSpec &spec, Value features) {
+  const SideSpec &side = spec.encoder;
+  Scope scope = scopeOf(builder, parameters, side, /*layer=*/nullptr);
+  Value x = buildFeatures(scope, *spec.features, features);
+  Location loc = scope.at(side.positions.table);
+  auto noneType = RankedTensorType::get({0, side.width}, builder.getF32Type());
+  Value none = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(noneType, ArrayRef<float>()));
+  return attn::ImageTokensOp::create(builder, loc, x.getType(), x, /*learned=*/none,
+                                     scope.weight(side.positions.table));
+}
+
 /// The table of the side's biases; null: there are none.
 Value biasTable(const Scope &scope, const SideSpec &side) {
   return side.bias ? scope.weight("relative_attention_bias") : Value();
@@ -103,9 +119,11 @@ void addBias(const Scope &scope, const SideSpec &side, bool isDecoder, attn::Att
 Status buildEncode(EncoderDecoderModule &model, const EncoderDecoderSpec &spec, const ParameterSet &parameters) {
   model.beginEncode();
   OpBuilder &builder = model.builder();
-  Rows rows = model.sourceRows();
+  const Rows &rows = model.sourceRows();
   const SideSpec &side = spec.encoder, &decoder = spec.decoder;
-  Value state[] = {buildEmbedding(builder, parameters, spec, side, model.inputIds(), rows.rowBegin, /*past=*/nullptr)};
+  Value state[] = {
+      spec.features ? buildSound(builder, parameters, spec, model.input())
+                    : buildEmbedding(builder, parameters, spec, side, model.input(), rows.rowBegin, /*past=*/nullptr)};
   Value shared[] = {rows.rowBegin};
   Expected<SmallVector<Value>> last = buildLayerStack(
       builder, model.entry(), parameters, {.stack = stackOf(side), .state = state, .shared = shared},
@@ -222,6 +240,11 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoderDecoder(MLIRContext &con
                    .endTokens = *endTokens,
                    .startToken = spec.startToken,
                    .sourceVocabulary = spec.vocabularies.source};
+  if (spec.features) {
+    facts.featureChannels = spec.features->channels;
+    facts.featureFrames = spec.features->frames();
+    facts.sourcePositions = spec.features->positions;
+  }
   EncoderDecoderModule module(context, facts, model, parameters, options);
   return buildModel(module, spec, parameters);
 }

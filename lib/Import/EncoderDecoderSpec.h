@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Import/EncoderDecoder.h"
+#include "lib/Import/Features.h"
 #include "lib/Import/Import.h"
 #include "lib/Import/StackSpec.h"
 
@@ -30,7 +31,7 @@ struct PositionSpec {
 struct SideSpec : StackSpec {
   std::string name;   ///< "encoder": the stack's, and that of its weights' symbols
   std::string prefix; ///< of its tensors, "model.encoder."
-  std::string table;  ///< symbol of the words' table
+  std::string table;  ///< symbol of the words' table; empty of an encoder that reads features
   PositionSpec positions;
   std::string embeddingNorm; ///< behind the embedding; empty: none
   std::string finalNorm;     ///< behind the last layer; empty: none
@@ -45,10 +46,11 @@ struct TableSpec {
 
 struct EncoderDecoderSpec {
   SideSpec encoder, decoder;
-  std::vector<TableSpec> tables; ///< what the sides look words up in
+  std::optional<FeaturesSpec> features; ///< that the encoder reads, with learned positions; none: it reads words
+  std::vector<TableSpec> tables;        ///< what the sides look words up in
   double embeddingScale = 1;
   Vocabularies vocabularies;
-  int64_t positions = 0; ///< of a source and of a target
+  int64_t positions = 0; ///< of a target, and of a source of words
   bool isBounded = true; ///< no text may be longer than that
   std::string positionsKey = "max_position_embeddings";
   int64_t startToken = 0;

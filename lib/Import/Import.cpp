@@ -5,8 +5,10 @@
 #include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -106,7 +108,8 @@ Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingf
                                                   const ImportOptions &options) {
   if (Status status = checkOptions(options); !status)
     return status.error();
-  context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect>();
+  context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+                      math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
   for (const Family &family : families) {
     if (family.modelType != model.modelType())
       continue;

@@ -47,6 +47,9 @@ static DictionaryAttr modelAttr(Builder &builder, const ModelFacts &facts, int64
   number("source_vocab", facts.sourceVocabulary);
   number("labels", facts.labels);
   number("positions", facts.positions);
+  number("feature_channels", facts.featureChannels);
+  number("feature_frames", facts.featureFrames);
+  number("source_positions", facts.sourcePositions);
   number("parameters", elements);
   text("source_dtype", typeName(dtype));
   all.push_back(builder.getNamedAttr("eos", builder.getI64ArrayAttr(facts.endTokens)));

@@ -22,6 +22,8 @@ struct ModelFacts {
   std::optional<int64_t> startToken = {}; ///< that a decoder with an encoder begins with
   /// Ids of the source, where it has a vocabulary of its own: `vocabulary` is the target's then.
   int64_t sourceVocabulary = 0;
+  /// A source of features instead of text: channels of a frame, frames, and positions of the encoder's output.
+  int64_t featureChannels = 0, featureFrames = 0, sourcePositions = 0;
 
   /// Ids that an encoder reads.
   int64_t readVocabulary() const { return sourceVocabulary ? sourceVocabulary : vocabulary; }

@@ -139,7 +139,7 @@ private:
     const int64_t columns = a.queryColumns();
     for (int64_t i = 0; i < 3; ++i)
       if (c.packedStem.empty())
-        addMatmul(c.parts[i], columns, spec.width, c.hasBias, initOf(i));
+        addMatmul(c.parts[i], columns, spec.width, c.hasBias && (i != 1 || c.hasKeyBias), initOf(i));
       else
         addRowsOfPacked(c.parts[i], c.packedStem, Slice{0, i * columns, (i + 1) * columns}, 3 * columns, c.hasBias);
     addMatmul(c.out, spec.width, columns, c.hasBias);

@@ -174,9 +174,10 @@ struct CrossAttentionSpec {
   std::array<std::string, 3> parts; ///< queries, keys, values
   std::string packedStem; ///< of tensors with the rows of all three, "in_proj_" of in_proj_weight; empty: three tensors
   std::string out, location;
-  bool hasBias = false; ///< of all four
-  std::string before;   ///< the norm of its input
-  std::string ofSum;    ///< the norm of x plus what it gives
+  bool hasBias = false;   ///< of all four
+  bool hasKeyBias = true; ///< where the others have one
+  std::string before;     ///< the norm of its input
+  std::string ofSum;      ///< the norm of x plus what it gives
 };
 
 /// Biases of scores by distance, which all layers share, or each has.

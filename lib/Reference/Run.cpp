@@ -265,77 +265,6 @@ NpyTensor tableOf(int64_t rows, int64_t count, int64_t stride, int64_t first) {
   return integerTensor({rows, count}, table);
 }
 
-template <typename S>
-FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, func::FuncOp step,
-                                          ParameterReader &parameters, const NamedTensors &inputs,
-                                          ArrayRef<std::string> wanted) {
-  SmallVector<std::string> given;
-  for (auto &[name, tensor] : inputs)
-    given.push_back(name);
-  SmallVector<std::string> known = tokenResultsOf(step);
-  llvm::append_range(known, tokenResultsOf(encode));
-  if (failed(checkNames(encode, given, {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask"},
-                        "input")) ||
-      failed(checkNames(encode, wanted, known, "output")))
-    return failure();
-  FailureOr<Batch> source = readIds(encode, inputs, "input_ids", "attention_mask");
-  if (failed(source))
-    return failure();
-  FailureOr<Batch> target = readIds(step, inputs, "decoder_input_ids", "decoder_attention_mask");
-  if (failed(target))
-    return failure();
-  int64_t rows = source->rows;
-  if (target->rows != rows)
-    return fail(step) << "decoder_input_ids has " << target->rows << " rows, input_ids " << rows;
-  int64_t block = 0;
-  for (Type type : step.getArgumentTypes())
-    if (auto cache = dyn_cast<attn::KVCacheType>(type))
-      block = cache.getBlock();
-  if (block == 0)
-    return fail(step) << "'step' takes no cache";
-  auto blocksOf = [&](const Batch &batch) { return std::max<int64_t>((batch.length + block - 1) / block, 1); };
-  int64_t sourceBlocks = blocksOf(*source), targetBlocks = blocksOf(*target), each = sourceBlocks + targetBlocks;
-  NpyTensor zeros = integerTensor({rows}, std::vector<int64_t>(rows));
-  NpyTensor sourceTable = tableOf(rows, sourceBlocks, each, targetBlocks);
-
-  NamedTensors arguments;
-  arguments["input_ids"] = packRows(*source, inputs.find("input_ids")->second);
-  arguments["row_begin"] = integerTensor({rows + 1}, source->rowBegin);
-  arguments["past"] = zeros;
-  arguments["source_table"] = sourceTable;
-  FailureOr<SmallVector<Value<S>>> encoded = callEntry<S>(module, encode, parameters, arguments, {}, rows * each);
-  if (failed(encoded))
-    return failure();
-  FailureOr<NamedTensors> outputs = outputsOf<S>(encode, *encoded, wanted);
-  if (failed(outputs))
-    return failure();
-  for (auto &[name, tensor] : *outputs)
-    tensor = padRows(*source, tensor);
-
-  std::vector<int64_t> want(target->tokens()), lengths;
-  std::iota(want.begin(), want.end(), 0);
-  for (int64_t r = 0; r < rows; ++r)
-    lengths.push_back(source->rowBegin[r + 1] - source->rowBegin[r]);
-  NamedTensors next;
-  next["tokens"] = packRows(*target, inputs.find("decoder_input_ids")->second);
-  next["row_begin"] = integerTensor({rows + 1}, target->rowBegin);
-  next["past"] = zeros;
-  next["block_table"] = tableOf(rows, targetBlocks, each, 0);
-  next["want"] = integerTensor({target->tokens()}, want);
-  next["source_length"] = integerTensor({rows}, lengths);
-  next["source_table"] = sourceTable;
-  FailureOr<SmallVector<Value<S>>> stepped =
-      callEntry<S>(module, step, parameters, next, {{"cache", (*encoded)[0]}}, rows * each);
-  if (failed(stepped))
-    return failure();
-  FailureOr<NamedTensors> logits = outputsOf<S>(step, *stepped, wanted);
-  if (failed(logits))
-    return failure();
-  for (auto &[name, tensor] : *logits)
-    (*outputs)[name] = padRows(*target, tensor);
-  return outputs;
-}
-
 namespace {
 
 template <typename S>
@@ -419,8 +348,6 @@ LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Reque
                                                ArrayRef<std::string>, int64_t);                                        \
   template FailureOr<NamedTensors> runDecoder<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &,      \
                                                  ArrayRef<std::string>);                                               \
-  template FailureOr<NamedTensors> runEncoderDecoder<S>(ModuleOp, func::FuncOp, func::FuncOp, ParameterReader &,       \
-                                                        const NamedTensors &, ArrayRef<std::string>);                  \
   template FailureOr<SmallVector<Value<S>>> callEntry<S>(ModuleOp, func::FuncOp, ParameterReader &,                    \
                                                          const NamedTensors &, const Kept<S> &, int64_t);              \
   template FailureOr<NamedTensors> outputsOf<S>(func::FuncOp, ArrayRef<Value<S>>, ArrayRef<std::string>);

@@ -49,16 +49,21 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   l.blockBytes = m.cacheBlockBytes;
   l.positions = m.maxPositions;
   l.vocabulary = m.vocabulary;
+  l.sourcePositions = m.sourcePositions ? m.sourcePositions : m.maxPositions;
   l.sourceVocabulary = m.sourceVocabulary ? m.sourceVocabulary : m.vocabulary;
   // A sequence with a source holds positions of both.
-  l.blocks = o.cache_tokens ? ceilDivide(o.cache_tokens, l.block)
-                            : (hasSource && keepsTokens ? 2 : 1) * ceilDivide(m.maxPositions, l.block);
+  const int64_t ofSource = hasSource && keepsTokens ? ceilDivide(l.sourcePositions, l.block) : 0;
+  l.blocks = o.cache_tokens ? ceilDivide(o.cache_tokens, l.block) : ceilDivide(m.maxPositions, l.block) + ofSource;
   if (!m.hasCache)
     l.blocks = 0;
   if (l.blocks > INT32_MAX)
     return report.fail(RAPT_INVALID, "a cache of %lld tokens has more than %d blocks of %lld",
                        (long long)o.cache_tokens, INT32_MAX, (long long)l.block);
-  l.table = std::max<int64_t>(std::min(ceilDivide(l.positions, l.block), l.blocks), 1);
+  auto tableOf = [&](int64_t positions) {
+    return std::max<int64_t>(std::min(ceilDivide(positions, l.block), l.blocks), 1);
+  };
+  l.table = tableOf(l.positions);
+  l.sourceTable = tableOf(l.sourcePositions);
   int64_t cacheTokens = keepsTokens ? l.blocks * l.block : m.maxTokens;
   l.tokens = std::min({o.max_step_tokens ? o.max_step_tokens : defaultStepTokens, m.maxTokens, cacheTokens});
   if (o.max_step_tokens > m.maxTokens)
@@ -77,8 +82,8 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
 int64_t firstSlots(const Limits &l) { return 1 + 2 * l.rows; }
 
 int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
-  int64_t tokens = entry.isSerial ? l.rows : l.tokens;
-  return entry.workspace({tokens, l.rows, tokens, l.table, l.blocks, l.table, firstSlots(l)}, workers);
+  int64_t tokens = entry.isSerial ? l.rows : l.tokens, rows = entry.features ? 1 : l.rows;
+  return entry.workspace({tokens, rows, tokens, l.table, l.blocks, l.sourceTable, firstSlots(l)}, workers);
 }
 
 /// Everything of a context that can be known without memory.
@@ -142,7 +147,7 @@ struct Plan {
         4 * uint64_t(2 * limits.tokens + 2 * limits.rows + 1 + limits.rows * limits.table + 2 * limits.blocks) +
         uint64_t(limits.blocks) + uint64_t(limits.rows) * sizeof(Piece);
     if (hasSource)
-      memory.other += 4 * uint64_t(limits.rows) * uint64_t(limits.table + 1);
+      memory.other += 4 * uint64_t(limits.rows) * uint64_t(limits.sourceTable + 1);
     if (top.code)
       memory.other += 4 * uint64_t(limits.wanted) * uint64_t(1 + 2 * std::max(best.columns, top.columns));
     if (limits.stateBytes)
@@ -162,7 +167,8 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
                 c.pieces.allocate(c.memory, l.rows) &&
                 c.workspace.allocate(c.memory, c.stream.get(), plan.memory.workspace, "the workspace");
   if (c.encode.code)
-    enough = enough && c.sourceLength.allocate(c.memory, l.rows) && c.sourceTable.allocate(c.memory, l.rows * l.table);
+    enough =
+        enough && c.sourceLength.allocate(c.memory, l.rows) && c.sourceTable.allocate(c.memory, l.rows * l.sourceTable);
   if (enough && c.isRecurrent()) {
     enough = c.states.allocate(c.memory, c.stream.get(), firstSlots(l), l.stateBytes, "the states") &&
              c.stateSlot.allocate(c.memory, l.rows) && c.stateTarget.allocate(c.memory, l.rows);

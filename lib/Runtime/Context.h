@@ -34,6 +34,7 @@ enum class Role : uint8_t {
   SourceLength,
   SourceTable,
   InputIds,
+  InputFeatures,
   Hidden,
   State,
   StateSlot,
@@ -51,7 +52,7 @@ enum class Role : uint8_t {
   TopIds,
   TopLogits
 };
-inline constexpr int roleCount = 28;
+inline constexpr int roleCount = 29;
 enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks, Slots };
 inline constexpr int dimCount = 7;
 
@@ -75,6 +76,7 @@ struct Entry {
   int64_t columns = 0;    ///< of a token of encode's output, whose rows may be padded, or of a row of tokens
   int64_t stateBytes = 0; ///< of what a sequence keeps beside the cache; 0 where it keeps nothing
   bool isSerial = false;  ///< takes exactly one token of each row
+  int64_t features = 0;   ///< numbers of a source, of an encoder that reads features
   int maps = 0;           ///< how many of `map` it has
   AttentionMap map[mostAttentionMaps]{};
 
@@ -96,7 +98,9 @@ struct Entry {
 private:
   /// `needed` has a bit for each role that the entry must have, `possible` for those that it may have besides.
   rapt_status bind(const rapt_module &module, int index, uint32_t needed, uint32_t possible, const Report &report);
-  bool addMap(const ManifestBuffer &buffer, Role role);
+  /// The sizes of an entry that reads features, once it is bound.
+  rapt_status bindFeatures(const rapt_module &module, const Report &report);
+  bool addMap(const ManifestBuffer &buffer, Role role, bool isOfFeatures);
 };
 
 /// Memory for the attention maps of an entry, and the destinations of each chunk's or source's maps.
@@ -114,8 +118,9 @@ struct MapBuffers {
 struct Limits {
   int64_t block, blockBytes, blocks; ///< tokens, bytes, count
   int64_t tokens, rows, wanted;      ///< of one part of a step
-  int64_t table;                     ///< blocks of the longest sequence
+  int64_t table, sourceTable;        ///< blocks of the longest sequence, and of the longest source
   int64_t positions, vocabulary;
+  int64_t sourcePositions;  ///< of the longest source
   int64_t sourceVocabulary; ///< ids that the encoder reads
   int64_t stateBytes;       ///< of one sequence's recurrent state
 };
@@ -129,7 +134,7 @@ struct Sequence {
   // The source of an encoder-decoder's sequence; forks share its blocks, which nobody writes again.
   bool hasSource;
   int64_t sourceLength, sourceBlocks;
-  int32_t *sourceTable; ///< [Limits::table] behind `table`
+  int32_t *sourceTable; ///< [Limits::sourceTable] behind `table`
   int32_t state;        ///< slot of the recurrent state, 0 for zeros; nobody writes it, so forks share it
   // While a step runs:
   uint64_t step; ///< number of the last step that names this sequence
@@ -209,6 +214,7 @@ struct rapt_context {
   rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, want, sourceLength, sourceTable, stateSlot,
       stateTarget;
   rapt::runtime::Array<int32_t> inputIds;      ///< of sources, which may be longer than a part of a step
+  rapt::runtime::Array<float> inputFeatures;   ///< the same
   rapt::runtime::Array<float> hidden;          ///< what the encoder gives for them
   rapt::runtime::Array<float> staged;          ///< [wanted, vocabulary], for logits that go to scattered buffers
   rapt::runtime::Array<float> logits;          ///< what rapt_chunk.logits points at, [rows, vocabulary]
@@ -234,7 +240,7 @@ struct rapt_context {
   int64_t blocksFor(int64_t length) const;
   int64_t sourceBlocksFor(int64_t length) const;
   /// Bytes of both tables of a sequence.
-  size_t tableBytes() const { return (encode.code ? 2 : 1) * size_t(limits.table) * sizeof(int32_t); }
+  size_t tableBytes() const { return size_t(limits.table + (encode.code ? limits.sourceTable : 0)) * sizeof(int32_t); }
   rapt_status newSequence(rapt_sequence &sequence, const rapt::runtime::Report &report);
   void endSequence(rapt::runtime::Sequence &sequence);
   rapt_sequence name(const rapt::runtime::Sequence &sequence) const;

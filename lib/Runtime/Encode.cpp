@@ -18,6 +18,11 @@ public:
 private:
   rapt_status check();
   rapt_status checkSource(size_t i);
+  rapt_status checkTokens(size_t i) const;
+  rapt_status checkFeatures(size_t i) const;
+  /// Positions of a source.
+  int64_t lengthOf(const rapt_source &source) const { return c.encode.features ? l.sourcePositions : source.count; }
+  void fillRow(size_t source, size_t row, int64_t at, int64_t table);
   rapt_status makeRoom(int64_t tokens, int64_t rows);
   rapt_status runRows(size_t first, size_t rows);
   Sequence &sequence(size_t i) { return *c.find(sources[i].sequence); }
@@ -41,28 +46,52 @@ rapt_status Encode::checkSource(size_t i) {
   if (s->hasSource || s->length)
     return report.fail(RAPT_INVALID, "source %zu: its sequence has %s already", i,
                        s->hasSource ? "a source" : "tokens");
+  if (rapt_status status = c.encode.features ? checkFeatures(i) : checkTokens(i))
+    return status;
+  uint64_t need = uint64_t(lengthOf(source)) * uint64_t(c.module->manifest->hidden) * sizeof(float);
+  if (source.hidden && (source.hidden_bytes < need || !isAligned(source.hidden)))
+    return report.fail(RAPT_INVALID, "source %zu: its hidden has %zu bytes at %p; %llu bytes of floats are needed", i,
+                       source.hidden_bytes, static_cast<void *>(source.hidden), (unsigned long long)need);
+  neededBlocks += c.sourceBlocksFor(lengthOf(source));
+  total += lengthOf(source);
+  return RAPT_OK;
+}
+
+rapt_status Encode::checkFeatures(size_t i) const {
+  const rapt_source &source = sources[i];
+  const Manifest &m = *c.module->manifest;
+  if (source.tokens || source.count)
+    return report.fail(RAPT_INVALID, "source %zu has tokens; the model %s reads features", i, m.name.c_str());
+  const uint64_t need = uint64_t(c.encode.features) * sizeof(float);
+  if (source.features && source.feature_bytes >= need && isAligned(source.features))
+    return RAPT_OK;
+  return report.fail(RAPT_INVALID,
+                     "source %zu: its features have %zu bytes at %p; %llu bytes of floats [%lld, %lld] are needed", i,
+                     source.feature_bytes, static_cast<const void *>(source.features), (unsigned long long)need,
+                     ll(m.featureChannels), ll(m.featureFrames));
+}
+
+rapt_status Encode::checkTokens(size_t i) const {
+  const rapt_source &source = sources[i];
+  if (source.features)
+    return report.fail(RAPT_INVALID, "source %zu has features; the model %s reads tokens", i,
+                       c.module->manifest->name.c_str());
   if (source.count < 0 || (source.count && !source.tokens))
     return report.fail(RAPT_INVALID, "source %zu has %lld tokens%s", i, ll(source.count),
                        source.tokens ? "" : " at NULL");
   if (!isAligned(source.tokens))
     return report.fail(RAPT_INVALID, "source %zu: its tokens are at %p, which is not a multiple of %zu", i,
                        static_cast<const void *>(source.tokens), alignof(int32_t));
-  if (source.count > l.positions)
+  if (source.count > l.sourcePositions)
     return report.fail(RAPT_TOO_LONG, "source %zu has %lld tokens; the model has %lld positions", i, ll(source.count),
-                       ll(l.positions));
+                       ll(l.sourcePositions));
   if (source.count > c.module->manifest->maxTokens)
     return report.fail(RAPT_TOO_LONG, "source %zu has %lld tokens; the model is compiled for at most %lld at once", i,
                        ll(source.count), ll(c.module->manifest->maxTokens));
-  uint64_t need = uint64_t(source.count) * uint64_t(c.module->manifest->hidden) * sizeof(float);
-  if (source.hidden && (source.hidden_bytes < need || !isAligned(source.hidden)))
-    return report.fail(RAPT_INVALID, "source %zu: its hidden has %zu bytes at %p; %llu bytes of floats are needed", i,
-                       source.hidden_bytes, static_cast<void *>(source.hidden), (unsigned long long)need);
   for (int64_t t = 0; t < source.count; ++t)
     if (source.tokens[t] < 0 || source.tokens[t] >= l.sourceVocabulary)
       return report.fail(RAPT_INVALID, "source %zu: token %lld is %d; the model's vocabulary is 0 to %lld", i, ll(t),
                          source.tokens[t], ll(l.sourceVocabulary - 1));
-  neededBlocks += c.sourceBlocksFor(source.count);
-  total += source.count;
   return RAPT_OK;
 }
 
@@ -86,17 +115,36 @@ rapt_status Encode::makeRoom(int64_t tokens, int64_t rows) {
   auto grow = [&](auto &array, int64_t size) {
     return array.size() >= size_t(size) || array.allocate(c.memory, size_t(size));
   };
-  if (grow(c.inputIds, tokens) && grow(c.rowBegin, rows + 1) && grow(c.past, rows) &&
-      grow(c.hidden, tokens * c.encode.columns))
+  const bool hasInput = c.encode.features ? grow(c.inputFeatures, rows * c.encode.features) : grow(c.inputIds, tokens);
+  if (hasInput && grow(c.rowBegin, rows + 1) && grow(c.past, rows) && grow(c.hidden, tokens * c.encode.columns))
     return RAPT_OK;
   return report.fail(RAPT_NOMEM, "no memory for %lld tokens of sources", ll(tokens));
+}
+
+/// Fills the entry's arguments of row `row`, whose first token is number `at`.
+void Encode::fillRow(size_t i, size_t row, int64_t at, int64_t table) {
+  const rapt_source &source = sources[i];
+  const Sequence &s = sequence(i);
+  c.rowBegin[row] = int32_t(at);
+  c.past[row] = 0;
+  if (c.encode.has(Role::SourceTable)) {
+    int32_t *blocks = &c.sourceTable[row * size_t(table)];
+    memset(blocks, 0, table * sizeof(int32_t));
+    memcpy(blocks, s.sourceTable, s.sourceBlocks * sizeof(int32_t));
+  }
+  if (c.isRecurrent())
+    c.stateTarget[row] = s.state;
+  if (c.encode.features)
+    memcpy(&c.inputFeatures[row * size_t(c.encode.features)], source.features, c.encode.features * sizeof(float));
+  else if (source.count)
+    memcpy(&c.inputIds[at], source.tokens, source.count * sizeof(int32_t));
 }
 
 rapt_status Encode::runRows(size_t first, size_t rows) {
   int64_t tokens = 0, table = 1;
   for (size_t r = 0; r < rows; ++r) {
-    tokens += sources[first + r].count;
-    table = std::max(table, c.sourceBlocksFor(sources[first + r].count));
+    tokens += lengthOf(sources[first + r]);
+    table = std::max(table, c.sourceBlocksFor(lengthOf(sources[first + r])));
   }
   if (tokens == 0 && !c.isRecurrent()) // without tokens only a recurrent state changes
     return RAPT_OK;
@@ -104,20 +152,8 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
     return status;
   int64_t at = 0;
   for (size_t r = 0; r < rows; ++r) {
-    const rapt_source &source = sources[first + r];
-    const Sequence &s = sequence(first + r);
-    c.rowBegin[r] = int32_t(at);
-    c.past[r] = 0;
-    if (c.encode.has(Role::SourceTable)) {
-      int32_t *row = &c.sourceTable[r * table];
-      memset(row, 0, table * sizeof(int32_t));
-      memcpy(row, s.sourceTable, s.sourceBlocks * sizeof(int32_t));
-    }
-    if (c.isRecurrent())
-      c.stateTarget[r] = s.state;
-    if (source.count)
-      memcpy(&c.inputIds[at], source.tokens, source.count * sizeof(int32_t));
-    at += source.count;
+    fillRow(first + r, r, at, table);
+    at += lengthOf(sources[first + r]);
   }
   c.rowBegin[rows] = int32_t(tokens);
   const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, l.blocks, table, c.states.size()};
@@ -129,6 +165,7 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
   put(Role::Workspace, c.workspace.data());
   put(Role::Cache, c.blocks.data());
   put(Role::InputIds, c.inputIds.data());
+  put(Role::InputFeatures, c.inputFeatures.data());
   put(Role::RowBegin, c.rowBegin.data());
   put(Role::Past, c.past.data());
   put(Role::SourceTable, c.sourceTable.data());
@@ -140,12 +177,12 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
   if (rapt_status status = c.encode.run(c.execution, buffers, dims, report))
     return status;
   for (size_t r = 0; r < rows; ++r)
-    copyMaps(c.encode, c.encodeMaps, first + r, 0, c.rowBegin[r], sources[first + r].count);
+    copyMaps(c.encode, c.encodeMaps, first + r, 0, c.rowBegin[r], lengthOf(sources[first + r]));
   const float *from = c.hidden.data();
   for (size_t r = 0; r < rows; ++r) {
     const rapt_source &source = sources[first + r];
     const int64_t hidden = c.module->manifest->hidden;
-    for (int64_t t = 0; t < source.count; ++t, from += c.encode.columns)
+    for (int64_t t = 0; t < lengthOf(source); ++t, from += c.encode.columns)
       if (source.hidden)
         memcpy(source.hidden + t * hidden, from, hidden * sizeof(float));
   }
@@ -159,9 +196,10 @@ rapt_status Encode::run() {
     Sequence &s = sequence(i);
     if (c.isRecurrent())
       s.state = c.states.take();
-    for (; s.sourceBlocks < c.sourceBlocksFor(sources[i].count); ++s.sourceBlocks)
-      s.sourceTable[s.sourceBlocks] = c.blocks.take((s.sourceBlocks + 1) * c.limits.block <= sources[i].count);
-    s.sourceLength = sources[i].count;
+    const int64_t length = lengthOf(sources[i]);
+    for (; s.sourceBlocks < c.sourceBlocksFor(length); ++s.sourceBlocks)
+      s.sourceTable[s.sourceBlocks] = c.blocks.take((s.sourceBlocks + 1) * c.limits.block <= length);
+    s.sourceLength = length;
     s.hasSource = true;
   }
   rapt_status status = RAPT_OK;
@@ -170,8 +208,8 @@ rapt_status Encode::run() {
     size_t rows = 0;
     int64_t tokens = 0;
     do
-      tokens += sources[first + rows++].count;
-    while (first + rows < count && int64_t(rows) < l.rows && tokens + sources[first + rows].count <= l.tokens);
+      tokens += lengthOf(sources[first + rows++]);
+    while (first + rows < count && int64_t(rows) < l.rows && tokens + lengthOf(sources[first + rows]) <= l.tokens);
     status = runRows(first, rows);
     first += rows;
     done += tokens;

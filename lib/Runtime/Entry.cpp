@@ -28,6 +28,7 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"source_length", BufferKind::Input, "i32", "rows"},
                                            {"source_table", BufferKind::Input, "i32", "rows", 0, "source_blocks"},
                                            {"input_ids", BufferKind::Input, "i32", "tokens"},
+                                           {"input_features", BufferKind::Input, "f32", "rows", 0, ""},
                                            {"encoder_last_hidden_state", BufferKind::Output, "f32", "tokens", 0, ""},
                                            {"state", BufferKind::Cache, "f32", "slots", 0, ""},
                                            {"state_slot", BufferKind::Input, "i32", "rows"},
@@ -66,14 +67,18 @@ bool takesSingleTokens(const ManifestEntry &entry) {
   return buffer.shape.size() == 1 && isDim(entry, buffer.shape[0], "rows", 0);
 }
 
-/// Whether the buffer has the shape of its role. An entry with one token per row has the dim of rows instead of tokens.
+/// Whether the entry takes features of sound, all sources as long: outputs for tokens are [rows, positions, ...] then.
+bool takesFeatures(const ManifestEntry &entry) { return entry.findBuffer("input_features") >= 0; }
+
+/// Whether the buffer has the shape of its role. An entry with one token per row, or of features, has the dim of rows
+/// instead of tokens.
 bool hasShape(const ManifestEntry &entry, const ManifestBuffer &buffer, const RoleName &role) {
   if (!role.first)
     return true;
   const bool isPlain = !role.second, isTable = role.second && *role.second;
   if (buffer.shape.empty() || (isPlain && buffer.shape.size() != 1) || (isTable && buffer.shape.size() != 2))
     return false;
-  const bool isOfRows = std::string_view(role.first) == "tokens" && takesSingleTokens(entry);
+  const bool isOfRows = std::string_view(role.first) == "tokens" && (takesSingleTokens(entry) || takesFeatures(entry));
   if (!isDim(entry, buffer.shape[0], isOfRows ? "rows" : role.first, role.plus))
     return false;
   for (size_t i = 1; i < buffer.shape.size(); ++i)
@@ -94,6 +99,7 @@ constexpr Role pagedRoles[] = {Role::Cache, Role::Past, Role::BlockTable};
 constexpr Role stateRoles[] = {Role::State, Role::StateSlot, Role::StateTarget};
 constexpr Role sourceRoles[] = {Role::Cache, Role::SourceLength, Role::SourceTable};
 constexpr Role encodeRoles[] = {Role::Weights, Role::Workspace, Role::InputIds, Role::RowBegin, Role::Hidden};
+constexpr Role featureRoles[] = {Role::Weights, Role::Workspace, Role::InputFeatures, Role::Hidden};
 constexpr Role encodedRoles[] = {Role::Cache, Role::Past, Role::SourceTable};
 constexpr Role topRoles[] = {Role::Weights, Role::Workspace, Role::GivenLogits,
                              Role::Among,   Role::TopIds,    Role::TopLogits};
@@ -108,6 +114,16 @@ template <size_t N> constexpr uint32_t bitsOf(const Role (&roles)[N]) {
   for (Role role : roles)
     bits |= uint32_t(1) << int(role);
   return bits;
+}
+
+/// The number of elements that a buffer's extents from `from` on have; 0 where one of them is no number of at least 1.
+int64_t columnsOf(const ManifestBuffer &buffer, size_t from) {
+  uint64_t columns = 1;
+  for (size_t i = from; i < buffer.shape.size(); ++i)
+    if (buffer.shape[i].dim >= 0 || buffer.shape[i].plus < 1 ||
+        !multiply(columns, uint64_t(buffer.shape[i].plus), columns) || columns > uint64_t(INT32_MAX))
+      return 0;
+  return int64_t(columns);
 }
 
 bool names(const ManifestEntry &entry, Role role) { return entry.findBuffer(roleNames[int(role)].name) >= 0; }
@@ -164,16 +180,32 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
     return report.fail(RAPT_UNSUPPORTED, "the model %s has an entry encode, but no hidden size", m.name.c_str());
   int index = module.findEntry("encode");
   const ManifestEntry &entry = m.entries[index];
-  uint32_t needed = bitsOf(encodeRoles) | (m.hasCache ? bitsOf(encodedRoles) : 0) |
-                    (names(entry, Role::State) ? bitsOf(firstStateRoles) : 0);
+  const bool isOfFeatures = takesFeatures(entry);
+  uint32_t needed = (isOfFeatures ? bitsOf(featureRoles) : bitsOf(encodeRoles)) |
+                    (m.hasCache ? bitsOf(encodedRoles) : 0) | (names(entry, Role::State) ? bitsOf(firstStateRoles) : 0);
   if (rapt_status status = bind(module, index, needed, bitsOf(encodeMaps), report))
     return status;
   const ManifestBuffer &hidden = entry.buffers[entry.findBuffer("encoder_last_hidden_state")];
-  if (hidden.shape.size() != 2 || hidden.shape[1].dim >= 0 || hidden.shape[1].plus < m.hidden)
+  const size_t last = isOfFeatures ? 2 : 1;
+  if (hidden.shape.size() != last + 1 || hidden.shape[last].dim >= 0 || hidden.shape[last].plus < m.hidden)
     return report.fail(RAPT_UNSUPPORTED, "entry encode of %s gives no %lld columns for a token", m.name.c_str(),
                        (long long)m.hidden);
-  columns = hidden.shape[1].plus;
-  return RAPT_OK;
+  columns = hidden.shape[last].plus;
+  return isOfFeatures ? bindFeatures(module, report) : RAPT_OK;
+}
+
+rapt_status Entry::bindFeatures(const rapt_module &module, const Report &report) {
+  const Manifest &m = *module.manifest;
+  const ManifestBuffer &in = manifest->buffers[bufferOf(Role::InputFeatures)],
+                       &hidden = manifest->buffers[bufferOf(Role::Hidden)];
+  features = columnsOf(in, 1);
+  if (features && in.shape.size() == 3 && in.shape[1].plus == m.featureChannels &&
+      in.shape[2].plus == m.featureFrames && m.hasCache && m.sourcePositions > 0 &&
+      hidden.shape[1].plus == m.sourcePositions)
+    return RAPT_OK;
+  return report.fail(
+      RAPT_UNSUPPORTED, "entry encode of %s does not take features of %lld channels and %lld frames to %lld positions",
+      m.name.c_str(), (long long)m.featureChannels, (long long)m.featureFrames, (long long)m.sourcePositions);
 }
 
 rapt_status Entry::bindTop(const rapt_module &module, const char *name, const Report &report) {
@@ -201,21 +233,15 @@ size_t Entry::bufferOf(Role role) const {
 }
 
 /// False where the buffer has not the shape of an output of attention.
-bool Entry::addMap(const ManifestBuffer &buffer, Role role) {
-  const int rank = role >= Role::LogSumExp ? 2 : 3;
-  if (maps == mostAttentionMaps || buffer.shape.size() != size_t(rank) + 1)
+bool Entry::addMap(const ManifestBuffer &buffer, Role role, bool isOfFeatures) {
+  const int rank = role >= Role::LogSumExp ? 2 : 3, first = isOfFeatures ? 2 : 1;
+  const int64_t columns = columnsOf(buffer, size_t(first));
+  if (maps == mostAttentionMaps || buffer.shape.size() != size_t(first + rank) || !columns)
     return false;
   AttentionMap &added = map[maps++];
-  added = {role, roleNames[int(role)].name, rank, {}, 1};
-  uint64_t columns = 1;
-  for (int i = 0; i < rank; ++i) {
-    const ManifestExtent &extent = buffer.shape[i + 1];
-    if (extent.dim >= 0 || extent.plus < 1 || !multiply(columns, uint64_t(extent.plus), columns) ||
-        columns > uint64_t(INT32_MAX))
-      return false;
-    added.shape[i] = extent.plus;
-  }
-  added.columns = int64_t(columns);
+  added = {role, roleNames[int(role)].name, rank, {}, columns};
+  for (int i = 0; i < rank; ++i)
+    added.shape[i] = buffer.shape[size_t(first + i)].plus;
   return true;
 }
 
@@ -228,7 +254,7 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, u
     int role = findRole(buffer);
     uint32_t bit = role < 0 || !hasShape(entry, buffer, roleNames[role]) ? 0 : uint32_t(1) << role;
     bool isMap = bit & possible;
-    if (!(bit & (needed | possible)) || bit & found || (isMap && !addMap(buffer, Role(role))))
+    if (!(bit & (needed | possible)) || bit & found || (isMap && !addMap(buffer, Role(role), takesFeatures(entry))))
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a buffer %s %s that this runtime does not know", name,
                          model, buffer.name.c_str(), buffer.dtype.c_str());
     found |= bit;

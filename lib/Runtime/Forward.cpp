@@ -2,6 +2,7 @@
 #include "lib/Runtime/Forward.h"
 #include "lib/Runtime/Encode.h"
 #include "lib/Runtime/EntryRun.h"
+#include <algorithm>
 #include <cstring>
 
 namespace rapt::runtime {
@@ -66,7 +67,7 @@ rapt_status PaddedIds::read(const Allocator &memory, int64_t vocabulary, const R
 }
 
 const rapt_tensor **Forward::slotOf(const char *name) {
-  bool hasSource = c.encode.code;
+  const bool hasSource = c.encode.code, readsWords = hasSource && !readsFeatures();
   for (int i = 0; i < c.entry.maps; ++i)
     if (!strcmp(name, c.entry.map[i].name))
       return &stepMaps[i];
@@ -76,8 +77,9 @@ const rapt_tensor **Forward::slotOf(const char *name) {
   return !strcmp(name, target.idsName)                             ? &target.ids
          : !strcmp(name, target.maskName)                          ? &target.mask
          : !strcmp(name, "logits")                                 ? &logits
-         : hasSource && !strcmp(name, source.idsName)              ? &source.ids
-         : hasSource && !strcmp(name, source.maskName)             ? &source.mask
+         : readsFeatures() && !strcmp(name, "input_features")      ? &features
+         : readsWords && !strcmp(name, source.idsName)             ? &source.ids
+         : readsWords && !strcmp(name, source.maskName)            ? &source.mask
          : hasSource && !strcmp(name, "encoder_last_hidden_state") ? &hidden
                                                                    : nullptr;
 }
@@ -93,9 +95,44 @@ const AttentionMap *Forward::mapOf(const rapt_tensor *const *slot, const PaddedI
 
 rapt_status Forward::unknown(const char *name) const {
   return report.fail(RAPT_INVALID, "forward has no tensor %s; it has %s", name,
-                     c.encode.code ? "input_ids, attention_mask, decoder_input_ids, decoder_attention_mask, logits and "
-                                     "encoder_last_hidden_state"
-                                   : "input_ids, attention_mask and logits");
+                     readsFeatures() ? "input_features, decoder_input_ids, decoder_attention_mask, logits and "
+                                       "encoder_last_hidden_state"
+                     : c.encode.code ? "input_ids, attention_mask, decoder_input_ids, decoder_attention_mask, logits "
+                                       "and encoder_last_hidden_state"
+                                     : "input_ids, attention_mask and logits");
+}
+
+/// Features are floats whose rows are dense.
+rapt_status Forward::checkFeatures() {
+  const Manifest &m = *c.module->manifest;
+  if (!features)
+    return report.fail(RAPT_INVALID, "forward needs input_features");
+  const int64_t *in = features->shape, *s = features->strides;
+  const bool isDense = !s || (s[2] == 1 && s[1] == in[2] && s[0] >= in[1] * in[2]);
+  if (!is(*features, typeF32) || in[1] != m.featureChannels || in[2] != m.featureFrames || !isDense)
+    return report.fail(RAPT_INVALID, "input_features is %s; f32 [batch, %lld, %lld] with dense rows is needed",
+                       showShape(in, 3).text, ll(m.featureChannels), ll(m.featureFrames));
+  source.batch = in[0];
+  source.length = c.limits.sourcePositions;
+  return RAPT_OK;
+}
+
+rapt_status Forward::checkSource() {
+  if (!c.encode.code)
+    return RAPT_OK;
+  return readsFeatures() ? checkFeatures() : source.check(c.limits.sourcePositions, report);
+}
+
+rapt_status Forward::readSource() {
+  if (!c.encode.code)
+    return RAPT_OK;
+  if (!readsFeatures())
+    return source.read(c.memory, c.limits.sourceVocabulary, report);
+  if (!source.lengths.allocate(c.memory, size_t(source.batch)))
+    return report.fail(RAPT_NOMEM, "no memory for %lld sources", ll(source.batch));
+  for (int64_t row = 0; row < source.batch; ++row)
+    source.lengths[row] = source.length;
+  return RAPT_OK;
 }
 
 rapt_status Forward::bind(size_t count, const char *const *names, const Tensors &tensors) {
@@ -110,16 +147,17 @@ rapt_status Forward::bind(size_t count, const char *const *names, const Tensors 
     bool isOutput = slot == &logits || slot == &hidden;
     const PaddedIds *rows = nullptr;
     const AttentionMap *map = mapOf(slot, rows);
-    if (rapt_status status = checkTensor(name, tensors[i], map ? 2 + map->rank : isOutput ? 3 : 2, report))
+    const int rank = map ? 2 + map->rank : isOutput || slot == &features ? 3 : 2;
+    if (rapt_status status = checkTensor(name, tensors[i], rank, report))
       return status;
   }
-  if (rapt_status status = c.encode.code ? source.check(c.limits.positions, report) : RAPT_OK)
+  if (rapt_status status = checkSource())
     return status;
   if (rapt_status status = target.check(c.limits.positions, report))
     return status;
   if (c.encode.code && source.batch != target.batch)
-    return report.fail(RAPT_INVALID, "decoder_input_ids has %lld rows, input_ids %lld", ll(target.batch),
-                       ll(source.batch));
+    return report.fail(RAPT_INVALID, "decoder_input_ids has %lld rows, %s %lld", ll(target.batch),
+                       readsFeatures() ? "input_features" : "input_ids", ll(source.batch));
   return RAPT_OK;
 }
 
@@ -134,6 +172,11 @@ rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) co
     for (int i = 0; i < map->rank; ++i)
       shape[2 + i] = map->shape[i];
     *rank = 2 + map->rank;
+    return RAPT_OK;
+  }
+  if (slot == &features) {
+    const int64_t sizes[] = {source.batch, c.module->manifest->featureChannels, c.module->manifest->featureFrames};
+    std::copy_n(sizes, *rank = 3, shape);
     return RAPT_OK;
   }
   bool ofSource = slot == &source.ids || slot == &source.mask || slot == &hidden;
@@ -155,7 +198,7 @@ rapt_status Forward::checkOutput(const char *name, const rapt_tensor &output, co
   if (s && (s[2] != 1 || s[1] != columns || s[0] < rows.length * columns))
     return report.fail(RAPT_INVALID, "%s has strides [%lld, %lld, %lld]; its rows must be dense", name, ll(s[0]),
                        ll(s[1]), ll(s[2]));
-  for (const rapt_tensor *input : {target.ids, target.mask, source.ids, source.mask})
+  for (const rapt_tensor *input : inputs())
     if (input && overlap(output, *input))
       return report.fail(RAPT_INVALID, "%s shares memory with an input", name);
   return RAPT_OK;
@@ -177,7 +220,7 @@ rapt_status Forward::checkMaps() const {
       if (!dense)
         return report.fail(RAPT_INVALID, "%s is %s; dense f32 %s is needed", map->name,
                            showShape(t->shape, t->rank).text, showShape(shape, 2 + map->rank).text);
-      for (const rapt_tensor *other : {target.ids, target.mask, source.ids, source.mask, logits, hidden})
+      for (const rapt_tensor *other : {target.ids, target.mask, source.ids, source.mask, features, logits, hidden})
         if (other && overlap(*t, *other))
           return report.fail(RAPT_INVALID, "%s shares memory with another tensor", map->name);
     }
@@ -212,6 +255,26 @@ int64_t Forward::blocksOf(int64_t row) const {
   return c.blocksFor(target.lengths[row]) + (c.encode.code ? c.sourceBlocksFor(source.lengths[row]) : 0);
 }
 
+rapt_source Forward::sourceOf(int64_t row) const {
+  rapt_source from{};
+  from.size = sizeof from;
+  const int64_t length = source.lengths[row];
+  if (readsFeatures()) {
+    const int64_t stride = features->strides ? features->strides[0] : c.encode.features;
+    from.features = static_cast<const float *>(features->data) + row * stride;
+    from.feature_bytes = size_t(c.encode.features) * sizeof(float);
+  } else {
+    from.tokens = &source.tokens[row * source.length];
+    from.count = length;
+  }
+  if (hidden) {
+    from.hidden = rowOf(*hidden, row, source.length, hiddenSize());
+    from.hidden_bytes = size_t(length * hiddenSize()) * sizeof(float);
+    clearBehind(from.hidden, length, source.length, hiddenSize());
+  }
+  return from;
+}
+
 /// Adds a row to those that run together, as a sequence of its own.
 rapt_status Forward::addRow(int64_t row, size_t &count) {
   const int64_t vocabulary = c.limits.vocabulary, used = target.lengths[row];
@@ -224,20 +287,9 @@ rapt_status Forward::addRow(int64_t row, size_t &count) {
   chunk.want = RAPT_LOGITS_ALL;
   chunk.output = out;
   chunk.output_bytes = size_t(used * vocabulary) * sizeof(float);
-  rapt_source from{};
-  if (c.encode.code) {
-    const int64_t length = source.lengths[row];
-    from.size = sizeof from;
-    from.tokens = &source.tokens[row * source.length];
-    from.count = length;
-    if (hidden) {
-      from.hidden = rowOf(*hidden, row, source.length, hiddenSize());
-      from.hidden_bytes = size_t(length * hiddenSize()) * sizeof(float);
-      clearBehind(from.hidden, length, source.length, hiddenSize());
-    }
-  }
+  rapt_source from = c.encode.code ? sourceOf(row) : rapt_source{};
   addMaps(row, count);
-  if (!used && !from.count)
+  if (!used && !from.count && !from.features)
     return RAPT_OK;
   if (rapt_status status = c.newSequence(chunk.sequence, report))
     return status;
@@ -292,7 +344,7 @@ rapt_status Forward::run() {
     return report.fail(RAPT_NOMEM, "no memory for %zu rows", rows);
   if (rapt_status status = target.read(c.memory, c.limits.vocabulary, report))
     return status;
-  if (rapt_status status = c.encode.code ? source.read(c.memory, c.limits.sourceVocabulary, report) : RAPT_OK)
+  if (rapt_status status = readSource())
     return status;
   rapt_status status = prepareMaps(rows);
   for (int64_t row = 0; row < target.batch && !status;)

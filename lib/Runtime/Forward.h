@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Runtime/Context.h"
 #include "lib/Runtime/Tensor.h"
+#include <array>
 
 namespace rapt::runtime {
 
@@ -36,6 +37,16 @@ public:
 private:
   const rapt_tensor **slotOf(const char *name);
   rapt_status unknown(const char *name) const;
+  bool readsFeatures() const { return c.encode.features != 0; }
+  rapt_status checkSource();
+  rapt_status checkFeatures();
+  rapt_status readSource();
+  /// The source of row `row`, without its sequence.
+  rapt_source sourceOf(int64_t row) const;
+  /// All inputs that are given.
+  std::array<const rapt_tensor *, 5> inputs() const {
+    return {target.ids, target.mask, source.ids, source.mask, features};
+  }
   rapt_status checkOutput(const char *name, const rapt_tensor &output, const PaddedIds &rows, int64_t columns) const;
   /// The attention map that `slot` is for, and its rows; null for other tensors.
   const AttentionMap *mapOf(const rapt_tensor *const *slot, const PaddedIds *&rows) const;
@@ -50,7 +61,8 @@ private:
   rapt_context &c;
   const Report &report;
   PaddedIds target{"input_ids", "attention_mask"}; ///< what gets logits
-  PaddedIds source{"input_ids", "attention_mask"}; ///< of an encoder
+  PaddedIds source{"input_ids", "attention_mask"}; ///< of an encoder; its ids are null where it reads features
+  const rapt_tensor *features = nullptr;           ///< [batch, channels, frames], of an encoder that reads them
   const rapt_tensor *logits = nullptr, *hidden = nullptr;
   const rapt_tensor *stepMaps[mostAttentionMaps]{},
       *encodeMaps[mostAttentionMaps]{}; ///< attention's weights, as Entry::map

@@ -127,7 +127,8 @@ struct Manifest {
   int64_t abiMajor, abiMinor;
   std::string family, task, sourceDtype;
   int64_t layers, hidden, heads, kvHeads, headDim, vocabulary, positions, parameters; ///< 0 where absent
-  int64_t sourceVocabulary; ///< ids of a source that has a vocabulary of its own, else 0
+  int64_t sourceVocabulary;                                ///< ids of a source that has a vocabulary of its own, else 0
+  int64_t featureChannels, featureFrames, sourcePositions; ///< of a source of features, else 0
   std::vector<int32_t> eos;
   int64_t startToken; ///< that a decoder with an encoder begins with, -1 without
   Id interfaceId, contentId;

@@ -177,6 +177,9 @@ void readModel(const Json &model, Manifest &m) {
   m.headDim = numberOrZero(model, "head_dim");
   m.vocabulary = numberOrZero(model, "vocab");
   m.sourceVocabulary = numberOrZero(model, "source_vocab");
+  m.featureChannels = numberOrZero(model, "feature_channels");
+  m.featureFrames = numberOrZero(model, "feature_frames");
+  m.sourcePositions = numberOrZero(model, "source_positions");
   m.positions = numberOrZero(model, "positions");
   m.parameters = numberOrZero(model, "parameters");
   if (model.find("start"))

@@ -352,6 +352,9 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.target_cpu = module->variant < 0 ? "" : m.variants[module->variant].cpu.c_str();
   all.start_token = m.startToken;
   all.source_vocabulary = m.sourceVocabulary;
+  all.feature_channels = m.featureChannels;
+  all.feature_frames = m.featureFrames;
+  all.source_positions = m.sourcePositions;
   all.target_gpus = m.gpus.c_str();
   all.target_gpu = module->device ? module->device->codeArchitecture() : "";
   all.size = size;

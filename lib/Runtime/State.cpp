@@ -49,7 +49,8 @@ StateHeader describe(const rapt_context &c, uint64_t length, uint64_t sourceLeng
   return h;
 }
 
-/// Cache blocks of a sequence's tokens and of its source. The lengths are at most the model's positions.
+/// Cache blocks of a sequence's tokens and of its source. The lengths are at most the positions of a target and of a
+/// source.
 int64_t ownBlocks(const rapt_context &c, const StateHeader &h) { return c.blocksFor(int64_t(h.length)); }
 int64_t sourceBlocks(const rapt_context &c, const StateHeader &h) {
   return h.sourceLength == noSource ? 0 : c.sourceBlocksFor(int64_t(h.sourceLength));
@@ -63,9 +64,9 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
                        (long long)c.limits.positions);
   if (hasSource && !c.encode.code)
     return report.fail(RAPT_MISMATCH, "the saved state has a source, but the model's sequences take none");
-  if (hasSource && h.sourceLength > uint64_t(c.limits.positions))
+  if (hasSource && h.sourceLength > uint64_t(c.limits.sourcePositions))
     return report.fail(RAPT_TOO_LONG, "the saved state has a source of %llu tokens, the model %lld positions",
-                       ull(h.sourceLength), (long long)c.limits.positions);
+                       ull(h.sourceLength), (long long)c.limits.sourcePositions);
   uint64_t expected =
       sizeof h + uint64_t(ownBlocks(c, h) + sourceBlocks(c, h)) * h.blockBytes + uint64_t(c.limits.stateBytes);
   if (bytes != expected)

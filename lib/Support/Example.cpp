@@ -19,7 +19,8 @@ bool rapt::hasTokenizer(const std::function<bool(const char *)> &has, bool write
 std::string rapt::exampleArguments(const ExampleModel &model) {
   constexpr int64_t mostTokens = 64; // of the texts, where each byte is one
   auto fits = [&](int64_t tokens) { return model.positions == 0 || model.positions >= tokens; };
-  if (model.task.empty() || model.task.starts_with("image-") || model.task == "zero-shot-image-classification")
+  if (model.task.empty() || model.task.starts_with("image-") || model.task == "zero-shot-image-classification" ||
+      model.task == "automatic-speech-recognition") // needs a file
     return {};
   if (model.hasTokenizer && fits(mostTokens))
     return exampleText(model.task);

@@ -119,12 +119,14 @@ LogicalResult AttentionOutput::choose(SmallVector<int64_t> &chosen, ArrayRef<int
   return success();
 }
 
-/// Images become as many tokens as they have patches, and those that were learned.
-std::optional<AttentionOutput::ImageRows> AttentionOutput::findImages() {
+/// Images become as many tokens as they have patches, and those that were learned; features become a number.
+std::optional<AttentionOutput::EqualRows> AttentionOutput::findEqualRows() {
   Block &body = entry.getBody().front();
   auto patches = body.getOps<attn::PatchesOp>();
   auto tokens = body.getOps<attn::ImageTokensOp>();
   auto rows = body.getOps<attn::EqualRowsOp>();
+  if (std::optional<int64_t> length = rows.empty() ? std::nullopt : getConstantIntValue((*rows.begin()).getLength()))
+    return EqualRows{*rows.begin(), "", *length};
   if (patches.empty() || tokens.empty() || rows.empty())
     return std::nullopt;
   attn::PatchesOp cut = *patches.begin();
@@ -143,7 +145,7 @@ std::optional<AttentionOutput::ImageRows> AttentionOutput::findImages() {
     extent += (extent.empty() ? "" : "*") + dim.str() + divisor;
     most = checkedMul<int64_t>(most, declared.getMax() / cut.getSize()).value_or(mostPositions);
   }
-  return ImageRows{*rows.begin(), extent + "+" + std::to_string(learned), most + learned};
+  return EqualRows{*rows.begin(), extent + "+" + std::to_string(learned), most + learned};
 }
 
 /// Log-sum-exp has one number for all keys of a query, however many there are.
@@ -382,8 +384,8 @@ LogicalResult AttentionOutput::run() {
     return failure();
   if (std::optional<Extent> tokens = traceExtent(first.getQuery(), *first.dimOf(0, AttentionOp::Q)))
     return runOnTokens(*tokens);
-  if (std::optional<ImageRows> images = findImages())
-    return runOnImages(*images);
+  if (std::optional<EqualRows> rows = findEqualRows())
+    return runOnEqualRows(*rows);
   return emitError(first.getLoc()) << name << " needs queries as many as an argument of " << entry.getSymName()
                                    << " has tokens, which those of this attention are not known to be";
 }
@@ -409,21 +411,34 @@ LogicalResult AttentionOutput::runOnTokens(Extent tokens) {
   return addOutput(thread(entry.getBody().front(), empty, Value()), dims);
 }
 
-/// The output has the images' tokens as a dim of its own.
-LogicalResult AttentionOutput::runOnImages(ImageRows images) {
-  if (failed(checkSize(images.most, "images must be smaller")))
+/// The output has the tokens of images, or of features, as a dim of its own.
+LogicalResult AttentionOutput::runOnEqualRows(EqualRows equal) {
+  const bool isStatic = equal.extent.empty();
+  if (failed(checkSize(equal.most, isStatic ? "ask for fewer layers or heads" : "images must be smaller")))
     return failure();
-  OpBuilder builder(images.rows->getContext());
-  builder.setInsertionPointAfter(images.rows);
-  Location loc = images.rows.getLoc();
-  Value tokens = arith::MulIOp::create(builder, loc, images.rows.getRows(), images.rows.getLength());
-  RankedTensorType packed = packedType(ShapedType::kDynamic, images.most);
+  OpBuilder builder(equal.rows->getContext());
+  builder.setInsertionPointAfter(equal.rows);
+  Location loc = equal.rows.getLoc();
+  Value rows = equal.rows.getRows(), length = equal.rows.getLength();
+  Value tokens = arith::MulIOp::create(builder, loc, rows, length);
+  RankedTensorType packed = packedType(ShapedType::kDynamic, equal.most);
   Value after =
       thread(entry.getBody().front(), tensor::EmptyOp::create(builder, loc, packed, ValueRange{tokens}), Value());
   SmallVector<int64_t> shape(packed.getShape());
+  shape[0] = isStatic ? equal.most : ShapedType::kDynamic;
   shape.insert(shape.begin(), ShapedType::kDynamic);
+  auto type = RankedTensorType::get(shape, packed.getElementType());
   builder.setInsertionPoint(entry.getBody().front().getTerminator());
-  Value unpacked = attn::UnpackRowsOp::create(builder, loc, RankedTensorType::get(shape, packed.getElementType()),
-                                              after, images.rows.getLength());
-  return addOutput(unpacked, builder.getStrArrayAttr({"rows", images.extent}));
+  if (!isStatic)
+    return addOutput(attn::UnpackRowsOp::create(builder, loc, type, after, length),
+                     builder.getStrArrayAttr({"rows", equal.extent}));
+  SmallVector<OpFoldResult> sizes{OpFoldResult(rows)};
+  SmallVector<ReassociationIndices> dims{{0, 1}};
+  for (int64_t i = 1; i < type.getRank(); ++i) {
+    sizes.push_back(builder.getIndexAttr(shape[i]));
+    if (i > 1)
+      dims.push_back({i});
+  }
+  return addOutput(tensor::ExpandShapeOp::create(builder, loc, type, after, dims, sizes),
+                   builder.getStrArrayAttr({"rows"}));
 }

@@ -36,11 +36,11 @@ public:
   llvm::LogicalResult run();
 
 private:
-  /// The tokens of an entry that takes images: each image has as many.
-  struct ImageRows {
+  /// The tokens of an entry that takes images, or features of sound: each has as many.
+  struct EqualRows {
     attn::EqualRowsOp rows;
-    std::string extent; ///< of an image's tokens, as attn.dims says it
-    int64_t most;       ///< tokens of the largest image
+    std::string extent; ///< of an image's tokens, as attn.dims says it; empty: `most`
+    int64_t most;       ///< tokens of the largest image, or of each source of features
   };
   /// An extent of an argument of an entry, or a number.
   struct Extent {
@@ -55,14 +55,14 @@ private:
   llvm::LogicalResult measure(attn::AttentionOp op);
   llvm::LogicalResult choose(llvm::SmallVector<int64_t> &chosen, llvm::ArrayRef<int64_t> asked, int64_t count,
                              const char *which);
-  std::optional<ImageRows> findImages();
+  std::optional<EqualRows> findEqualRows();
   llvm::LogicalResult checkSize(int64_t positions, const char *advice);
   mlir::RankedTensorType packedType(int64_t tokens, int64_t positions);
   llvm::LogicalResult addOutput(mlir::Value value, mlir::ArrayAttr dims);
   attn::AttentionOp findSingle();
   llvm::LogicalResult runOnSingle(attn::AttentionOp attention);
   llvm::LogicalResult runOnTokens(Extent tokens);
-  llvm::LogicalResult runOnImages(ImageRows images);
+  llvm::LogicalResult runOnEqualRows(EqualRows equal);
   mlir::Value thread(mlir::Block &block, mlir::Value output, mlir::Value before);
   mlir::Value throughLoop(mlir::scf::ForOp loop, mlir::Value output, mlir::Value before);
   mlir::Value record(attn::AttentionOp attention, mlir::Value output, mlir::Value layer);

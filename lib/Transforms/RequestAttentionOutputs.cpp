@@ -71,13 +71,18 @@ struct RequestAttentionOutputs : rapt::impl::AttnRequestAttentionOutputsBase<Req
 
   LogicalResult addOutputs(ModuleOp module) {
     auto facts = module->getAttrOfType<DictionaryAttr>(AttnDialect::modelAttr);
-    auto ofModel = facts ? facts.getAs<IntegerAttr>("positions") : IntegerAttr();
-    const AttentionRequest request{layers, heads, positions == 0 && ofModel ? ofModel.getInt() : positions.getValue()};
+    auto fact = [&](StringRef name) {
+      auto number = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
+      return number ? number.getInt() : 0;
+    };
+    const int64_t ofModel = fact("positions"), ofSource = fact("source_positions");
     const bool hasEncoder = module.lookupSymbol<func::FuncOp>("encode") != nullptr;
     bool found = false;
     for (func::FuncOp entry : entriesOf(module))
       for (AttentionKind kind : {AttentionKind::Self, AttentionKind::Cross})
         for (AttentionResult what : {AttentionResult::Weights, AttentionResult::LogSumExp}) {
+          const bool readsSource = kind == AttentionKind::Cross && ofSource;
+          const AttentionRequest request{layers, heads, positions ? positions : readsSource ? ofSource : ofModel};
           AttentionOutput output(entry, kind, what, nameOf(entry, kind, what, hasEncoder), request);
           if (!output.isNeeded())
             continue;

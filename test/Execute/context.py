@@ -13,7 +13,7 @@ class Options(ctypes.Structure):
 
 class Source(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("sequence", ctypes.c_uint64), ("tokens", ctypes.c_void_p), ("count", ctypes.c_int64),
-                ("hidden", ctypes.c_void_p), ("hidden_bytes", ctypes.c_size_t)]
+                ("hidden", ctypes.c_void_p), ("hidden_bytes", ctypes.c_size_t), ("features", ctypes.c_void_p), ("feature_bytes", ctypes.c_size_t)]
 
 
 class Chunk(ctypes.Structure):
@@ -72,9 +72,16 @@ class Context:
         return made.value
 
     def encode(self, pairs, hidden=()):
-        """pairs: [(sequence, tokens)]; the arrays of `hidden` take the outputs of the first ones."""
-        tokens = [numpy.array(t, numpy.int32) for _, t in pairs]
-        sources = (Source * len(pairs))(*[Source(ctypes.sizeof(Source), s, t.ctypes.data, len(t)) for (s, _), t in zip(pairs, tokens)])
+        """pairs: [(sequence, tokens or an array of features)]; the arrays of `hidden` take the outputs of the first ones."""
+        isSound = [isinstance(t, numpy.ndarray) and t.dtype == numpy.float32 for _, t in pairs]
+        given = [numpy.ascontiguousarray(t, numpy.float32 if sound else numpy.int32) for (_, t), sound in zip(pairs, isSound)]
+        sources = (Source * len(pairs))()
+        for source, (sequence, _), array, sound in zip(sources, pairs, given, isSound):
+            source.size, source.sequence = ctypes.sizeof(Source), sequence
+            if sound:
+                source.features, source.feature_bytes = array.ctypes.data, array.nbytes
+            else:
+                source.tokens, source.count = array.ctypes.data, len(array)
         for source, array in zip(sources, hidden):
             source.hidden, source.hidden_bytes = array.ctypes.data, array.nbytes
         return self.call("encode", self.context, sources, ctypes.c_size_t(len(pairs)))

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT / "test" / "models"
 SEPARATOR = b"\xff"
-WORDS = ("config", "generation", "manifest", "preprocessor", "safetensors", "template", "tokenizer")  # targets with a dictionary
+WORDS = ("config", "extractor", "generation", "manifest", "preprocessor", "safetensors", "template", "tokenizer")  # targets with a dictionary
 
 GPT2 = {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "activation_function": "relu", "n_embd": 32, "n_head": 2,
         "n_layer": 1, "n_positions": 128, "vocab_size": 61}
@@ -177,9 +177,12 @@ def seeds(models):
                       "image_std": [0.2, 0.3, 0.4], "do_rescale": True, "rescale_factor": 0.00392156862745098}]
     configs = [json.dumps(config).encode() for config in CONFIGS.values()] + [file.read_bytes() for file in sorted(MODELS.glob("*/config.json"))]
     images = sorted((ROOT / "test/Image/data").glob("*.png")) + sorted((ROOT / "test/Image/data").glob("*.jpg"))
+    sounds = [file for file in sorted((ROOT / "test/Audio/data").glob("*.*")) if file.suffix != ".json"]
+    extractors = [case["config"] for case in json.loads((ROOT / "test/Audio/data/expected.json").read_text())["features"]]
     encode = lambda value: json.dumps(value).encode()
     return {
-        "config": configs, "elf": [elf()], "generation": [encode(generation), encode(beams)],
+        "audio": [file.read_bytes() for file in sounds], "config": configs, "elf": [elf()],
+        "extractor": [text.encode() for text in extractors], "generation": [encode(generation), encode(beams)],
         "image": [file.read_bytes() for file in images], "manifest": [section(file) for file in sorted(models.glob("*.so"))],
         "npy": npy(), "preprocessor": [encode(each) for each in preprocessors], "safetensors": safetensors(),
         "state": [bytes(20) + bytes([0, state, model]) for model in range(7) for state in range(8)], "template": templates(),

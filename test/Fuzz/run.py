@@ -21,7 +21,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 MEGABYTES = 2048
 LIMITS = [f"-rss_limit_mb={MEGABYTES}", f"-malloc_limit_mb={MEGABYTES // 2}", "-print_final_stats=1", "-verbosity=1"]
-SIZES = {"image": 16384, "npy": 4096, "elf": 8192, "weights": 20000, "state": 40000, "compile": 8192}  # bytes of an input; else 32768
+SIZES = {"audio": 8192, "image": 16384, "npy": 4096, "elf": 8192, "weights": 20000, "state": 40000, "compile": 8192}  # bytes of an input; else 32768
 # LLVM's libraries are not instrumented: memory that instrumented code of its headers poisons would be theirs.
 SANITIZERS = {"ASAN_OPTIONS": "allocator_may_return_null=1:allow_user_poisoning=0:detect_leaks=1:symbolize=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
 

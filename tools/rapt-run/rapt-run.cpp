@@ -13,6 +13,8 @@ static int run(const Options &options) {
     return measurePerplexity(options);
   if (!options.images.empty() && !options.info)
     return runImages(options);
+  if (!options.audio.empty() && !options.info)
+    return runAudio(options);
   return options.hasWork() && !options.info ? runPrompt(options) : printCard(options);
 }
 

@@ -107,6 +107,8 @@ std::string tryLine(const Options &options, const rapt_module_info &i) {
     return "run: with --weights=FILE, since " + json::printable(weights) + " is missing";
   if (std::string_view(i.task).starts_with("image-"))
     return "run: with --image=FILE, a JPEG or PNG image";
+  if (isSpeechTask(i.task))
+    return "run: with --audio=FILE, a WAV, FLAC or OGG file";
   if (isPairTask(i.task))
     return "run: with -p TEXT, once for each label, and --image=FILE, a JPEG or PNG image";
   const std::set<std::string> names = listSections(weights.empty() ? options.library : weights);

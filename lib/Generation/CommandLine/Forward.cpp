@@ -85,10 +85,12 @@ int64_t cacheFor(const Options &options, const Model &model, const Tensors &tens
   for (size_t i = 0; i < tensors.inputs.size(); ++i) {
     const std::string &name = options.inputs[i].first;
     const std::vector<int64_t> &shape = tensors.inputs[i].shape;
-    if ((name != "input_ids" && name != "decoder_input_ids") || shape.size() != 2)
+    const bool isWords = (name == "input_ids" || name == "decoder_input_ids") && shape.size() == 2;
+    if (!isWords && (name != "input_features" || shape.size() != 3))
       continue;
+    const int64_t most = std::max<int64_t>(isWords ? model.info.max_positions : model.info.source_positions, 1);
     rows = std::clamp<int64_t>(shape[0], 1, rowsTogether);
-    each += model.inBlocks(std::clamp<int64_t>(shape[1], 1, std::max<int64_t>(model.info.max_positions, 1)));
+    each += model.inBlocks(isWords ? std::clamp<int64_t>(shape[1], 1, most) : most);
   }
   return options.context.value_or(rows * std::max(each, model.inBlocks(1)));
 }

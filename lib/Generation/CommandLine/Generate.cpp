@@ -1,5 +1,6 @@
 // Text from one prompt as it comes, or from several, which run together.
 #include "lib/Generation/CommandLine/AttentionMaps.h"
+#include "lib/Generation/CommandLine/BeamRows.h"
 #include "lib/Generation/CommandLine/Beams.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Continuation.h"
@@ -31,7 +32,6 @@ struct Generation {
   Outcome open();
   Outcome prepare();
   Outcome run();
-  bool searches() const;
   int finish(const Outcome &outcome);
 
 private:
@@ -88,9 +88,6 @@ Outcome Generation::open() {
     }
   return {};
 }
-
-/// Whether beams are asked for: on the line, or by generation_config.json where the line does not ask to sample.
-bool Generation::searches() const { return options.beams || (text.config.beams > 1 && !options.samples()); }
 
 /// A single text has exactly as many tokens as it needs; several share the blocks of the cache.
 int64_t Generation::cacheTokens() const {
@@ -345,7 +342,7 @@ int generate(const Options &options, Model model) {
   Generation generation(options, std::move(model));
   if (Outcome outcome = generation.open(); !outcome)
     return fail(outcome.message, Failure(outcome).code);
-  if (generation.searches())
+  if (BeamRows::areAskedFor(options, generation.text))
     return search(generation);
   if (Outcome outcome = generation.prepare(); !outcome)
     return fail(outcome.message, Failure(outcome).code);

@@ -29,6 +29,8 @@ static Status checkFiles(const Options &options, const Model &model) {
     files.addInput(file, "--input " + name);
   for (const std::string &image : options.images)
     files.addInput(image, "--image");
+  for (const std::string &sound : options.audio)
+    files.addInput(sound, "--audio");
   for (const auto *text : {&options.promptFile, &options.perplexityFile})
     if (*text && **text == "-")
       files.addStandardInput();

@@ -71,10 +71,13 @@ int runReference(const Options &options, const char *self);
 int runPrompt(const Options &options);
 int generate(const Options &options, Model model);
 int runImages(const Options &options);
+int runAudio(const Options &options);
 int runTextTask(const Options &options, Model model);
 int runPair(const Options &options, Model model);
 /// Whether the task is runPair's.
 bool isPairTask(std::string_view name);
+/// Whether models of this task write what is said in sounds.
+bool isSpeechTask(std::string_view name);
 int measurePerplexity(const Options &options);
 
 } // namespace rapt::run

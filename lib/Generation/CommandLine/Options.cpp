@@ -102,6 +102,17 @@ std::string addImage(Options &options, const std::string &value) {
   return value.empty() ? "a file" : "";
 }
 
+std::string addAudio(Options &options, const std::string &value) {
+  options.audio.push_back(value);
+  return value.empty() ? "a file" : "";
+}
+
+std::string setSpeechTask(Options &options, const std::string &value) {
+  static constexpr std::string_view names[] = {"transcribe", "translate"};
+  options.speechTask = value;
+  return parseChoice(value, names) ? "" : listChoices(names);
+}
+
 std::string addPrompt(Options &options, const std::string &value) {
   options.prompts.push_back(value);
   return {};
@@ -143,6 +154,11 @@ const std::vector<Option> &table() {
       {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, text(&Options::system)},
       {{"tokens", "", "1,2,3", "the prompt as token ids; prints ids"}, setTokens},
       {{"image", "", "FILE", "look at a JPEG or PNG image; may be repeated"}, addImage},
+      {{"audio", "", "FILE", "write what is said in a sound file; may be repeated"}, addAudio},
+      {{"language", "lang", "CODE", "with --audio: the language that is spoken, such as en (detected)"},
+       text(&Options::language)},
+      {{"task", "", "TASK", "with --audio: transcribe, or translate into English (transcribe)"}, setSpeechTask},
+      {{"timestamps", "", nullptr, "with --audio: print when each part is said"}, flag(&Options::timestamps)},
       {{"max-new-tokens", "n n-predict predict", "N", "stop after N new tokens"}, integer(&Options::maxNewTokens, 0)},
       {{"min-new-tokens", "", "N", "the text does not end before N new tokens"}, integer(&Options::minNewTokens, 0)},
       {{"source-language", "src-lang", "TOKEN", "translate from this language, as the vocabulary writes it"},
@@ -213,19 +229,33 @@ bool isOfCard(std::string_view name) {
 
 } // namespace
 
+/// Whether the options about sound have sound, and no other option has nothing to act on.
+static Status checkAudio(const Options &o) {
+  if (o.audio.empty())
+    return o.language || o.speechTask || o.timestamps ? usage("--language, --task and --timestamps belong to --audio")
+                                                      : Status();
+  for (const std::string &name : o.runOptions)
+    for (const char *unknown : {"chat", "raw", "system", "source-language", "target-language", "context", "stop",
+                                "ignore-eos", "returns", "entry"})
+      if (name == unknown)
+        return usage("--audio takes no --" + name);
+  return {};
+}
+
 Status checkOptions(const Options &o) {
   if (o.help || o.version)
     return {};
   if (o.library.empty() && o.reference.empty())
     return usage("no compiled model is named");
-  bool tensors = !o.inputs.empty(), texts = !o.prompts.empty() || o.promptFile || o.tokens, images = !o.images.empty();
+  bool tensors = !o.inputs.empty(), texts = !o.prompts.empty() || o.promptFile || o.tokens, images = !o.images.empty(),
+       audio = !o.audio.empty();
   // Texts beside images are their labels.
   const bool hasLabels = images && !o.tokens;
-  int ways = (!o.prompts.empty() + !!o.promptFile) + !!o.tokens + !!o.perplexityFile + tensors + images;
+  int ways = (!o.prompts.empty() + !!o.promptFile) + !!o.tokens + !!o.perplexityFile + tensors + images + audio;
   if (hasLabels && (o.prompts.empty() != !o.promptFile))
     --ways;
   if (ways > 1)
-    return usage("only one of --prompt, --file, --tokens, --image, --perplexity and --input can be given");
+    return usage("only one of --prompt, --file, --tokens, --image, --audio, --perplexity and --input can be given");
   if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts && !images)
     return usage("--input and --output go together");
   for (size_t i = 0; i < o.outputs.size(); ++i)
@@ -248,9 +278,10 @@ Status checkOptions(const Options &o) {
     return usage("--chat needs a message: --prompt or --file");
   if (o.system && !o.chat)
     return usage("--system belongs to --chat");
-  if (o.profile && (!o.reference.empty() || o.info || !(tensors || texts || images || o.perplexityFile)))
+  if (o.profile && (!o.reference.empty() || o.info || !(tensors || texts || images || audio || o.perplexityFile)))
     return usage(
-        "--profile belongs to a run of a compiled model: --prompt, --file, --tokens, --image, --perplexity or --input");
+        "--profile belongs to a run of a compiled model: --prompt, --file, --tokens, --image, --audio, --perplexity or "
+        "--input");
   if (!o.reference.empty() && !tensors)
     return usage("--reference needs --input and --output");
   if ((o.returns || o.lengthPenalty || o.earlyStopping) && !o.beams)
@@ -267,9 +298,9 @@ Status checkOptions(const Options &o) {
   if (!o.hasWork() && !o.info && !o.runOptions.empty())
     return usage(
         "--" + o.runOptions[0] +
-        " needs something to run: --prompt, --file, --tokens, --image, --perplexity, --input, or a text on the "
-        "standard input");
-  return {};
+        " needs something to run: --prompt, --file, --tokens, --image, --audio, --perplexity, --input, or a text on "
+        "the standard input");
+  return checkAudio(o);
 }
 
 Expected<Options> parseOptions(int argc, const char *const *argv) {

@@ -34,7 +34,10 @@ struct Options {
   std::optional<std::vector<int32_t>> tokens; ///< the prompt as ids
   std::optional<std::string> perplexityFile;
   std::optional<std::string> pair, question; ///< texts beside the prompt
-  std::vector<std::string> images;           ///< files
+  std::vector<std::string> images, audio;    ///< files
+  std::optional<std::string> language;       ///< of the sound, as the user names it
+  std::optional<std::string> speechTask;     ///< "transcribe" or "translate"
+  bool timestamps = false;                   ///< print when each part is said
   bool chat = false, raw = false;
   std::optional<std::string> system;
   std::vector<NamedFile> inputs, outputs;
@@ -60,7 +63,8 @@ struct Options {
 
   /// Whether there is something to run.
   bool hasWork() const {
-    return !prompts.empty() || promptFile || tokens || perplexityFile || !images.empty() || !inputs.empty();
+    return !prompts.empty() || promptFile || tokens || perplexityFile || !images.empty() || !audio.empty() ||
+           !inputs.empty();
   }
   /// Whether tokens are to be drawn, or chosen by the rules for that.
   bool samples() const { return temperature || topK || topP || minP; }

@@ -14,6 +14,8 @@ int runPrompt(const Options &options) {
   if (isPairTask(task))
     return runPair(options, std::move(model));
   const std::string name = std::string(model.info.name) + ": " + model.info.task;
+  if (isSpeechTask(task))
+    return fail(name + " takes no text: give a sound file, --audio");
   if (task != "decoder" && task != "text2text-generation")
     return fail(name + " takes no text");
   for (const auto &[isGiven, option] : {std::pair{!options.outputs.empty(), "--output"},

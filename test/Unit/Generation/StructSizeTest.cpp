@@ -3,6 +3,7 @@
 #include "rapt/rapt_text.h"
 #include "test/Unit/GuardedStruct.h"
 #include <cstddef>
+#include <string_view>
 
 using namespace rapt::test;
 
@@ -58,10 +59,29 @@ TEST(StructSize, BeamOptions) {
 }
 
 TEST(StructSize, TokenRules) {
-  checkStructSizes(sizeof(rapt_token_rules), rapt_token_rules{}, [](const rapt_token_rules *rules) {
+  checkStructSizes(offsetof(rapt_token_rules, timestamp_begin), rapt_token_rules{}, [](const rapt_token_rules *rules) {
     float logits[2] = {0, 0};
     return rapt_rules_apply(rules, nullptr, 0, 0, logits, 2, nullptr, 0);
   });
+}
+
+TEST(StructSize, TokenRulesThatAreRead) {
+  const std::string_view json =
+      R"({"return_timestamps": true, "no_timestamps_token_id": 8, "eos_token_id": 5, "min_length": 3})";
+  auto read = [&](rapt_token_rules *rules) {
+    size_t count;
+    return rapt_rules_read(json.data(), json.size(), rules, nullptr, 0, &count, nullptr, 0);
+  };
+  GuardedStruct<rapt_token_rules> older(offsetof(rapt_token_rules, timestamp_begin)), now(sizeof(rapt_token_rules));
+  EXPECT_EQ(read(older.get()), RAPT_OK);
+  EXPECT_EQ(older.get()->min_length, 3);
+  EXPECT_EQ(older.get()->size, offsetof(rapt_token_rules, timestamp_begin));
+  EXPECT_EQ(read(now.get()), RAPT_OK);
+  EXPECT_EQ(now.get()->timestamp_begin, 9);
+  EXPECT_EQ(now.get()->timestamp_text, 5);
+  EXPECT_EQ(now.get()->timestamp_initial, 0);
+  older.claim(offsetof(rapt_token_rules, timestamp_begin) - 8);
+  EXPECT_EQ(read(older.get()), RAPT_INVALID);
 }
 
 TEST(StructSize, GenerationConfig) {

@@ -42,8 +42,9 @@ def process(sequence, scores, penalty, ngram):
 
 
 def beam_search(logits_of, prompt, beams, returned, most, ends, length_penalty=1.0, early_stopping=False,
-                repetition_penalty=1.0, ngram=0):
-    """[(tokens without the prompt, score)], best first. `logits_of(sequence)`: list of logits behind a sequence."""
+                repetition_penalty=1.0, ngram=0, rules=None):
+    """[(tokens without the prompt, score)], best first. `logits_of(sequence)`: list of logits behind a sequence;
+    `rules(sequence, scores)`: its scores, with -infinity for tokens that may not come."""
     keep = max(2, 1 + len(ends)) * beams
     in_top = np.arange(keep) < beams
     running = [list(prompt) for _ in range(beams)]
@@ -51,8 +52,10 @@ def beam_search(logits_of, prompt, beams, returned, most, ends, length_penalty=1
     running_scores[0] = 0
     sequences, scores, finished = [None] * beams, np.full(beams, NONE), np.zeros(beams, bool)
     for length in range(1, most + 1):
-        accumulated = np.stack([process(sequence, log_softmax(logits_of(sequence)), repetition_penalty, ngram)
-                                for sequence in running]) + running_scores[:, None]
+        processed = [process(sequence, log_softmax(logits_of(sequence)), repetition_penalty, ngram) for sequence in running]
+        if rules:
+            processed = [rules(sequence, scores) for sequence, scores in zip(running, processed)]
+        accumulated = np.stack(processed) + running_scores[:, None]
         vocabulary = accumulated.shape[1]
         chosen = top(accumulated.ravel(), keep)
         chosen_scores = accumulated.ravel()[chosen]

@@ -2,6 +2,7 @@
  * of failed checks. */
 #include <math.h>
 #include <pthread.h>
+#include <rapt/rapt_audio.h>
 #include <rapt/rapt_image.h>
 #include <rapt/rapt_rules.h>
 #include <rapt/rapt_sample.h>
@@ -430,6 +431,88 @@ static void check_images(void) {
   rapt_image_processor_free(processor);
 }
 
+/* A second of 8 kHz, one byte a sample: a wave of 16 samples. */
+static const unsigned char *make_wav(size_t *size) {
+  static const unsigned char header[] = {
+      'R', 'I', 'F',  'F',  0x64, 0x1F, 0,    0,    'W', 'A', 'V', 'E', 'f', 'm', 't', ' ', 16,  0,   0,    0,    1, 0,
+      1,   0,   0x40, 0x1F, 0,    0,    0x40, 0x1F, 0,   0,   1,   0,   8,   0,   'd', 'a', 't', 'a', 0x40, 0x1F, 0, 0};
+  static unsigned char file[sizeof header + 8000];
+  int index;
+  memcpy(file, header, sizeof header);
+  for (index = 0; index < 8000; ++index)
+    file[sizeof header + index] = index % 16 < 8 ? 192 : 64;
+  *size = sizeof file;
+  return file;
+}
+
+static const char extractor[] =
+    "{\"feature_extractor_type\": \"WhisperFeatureExtractor\", \"feature_size\": 4, \"chunk_length\": 1}";
+
+static void check_audio_processor(void) {
+  rapt_audio_processor *processor;
+  rapt_audio_info info = {0};
+  CHECK(rapt_audio_processor_open("{", 1, &processor, message, sizeof message) == RAPT_BAD_FILE && !processor);
+  CHECK(rapt_audio_processor_open("{}", 2, &processor, message, sizeof message) == RAPT_BAD_FILE);
+  CHECK(strstr(message, "preprocessor_config.json: feature_extractor_type is absent") != NULL);
+  CHECK(rapt_audio_processor_open(NULL, 0, &processor, message, sizeof message) == RAPT_INVALID);
+  CHECK(rapt_audio_processor_open("{}", 2, NULL, message, sizeof message) == RAPT_INVALID);
+  rapt_audio_processor_free(NULL);
+
+  CHECK(rapt_audio_processor_open(extractor, sizeof extractor - 1, &processor, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_audio_processor_get_info(processor, &info) == RAPT_INVALID);
+  info.size = sizeof info;
+  CHECK(rapt_audio_processor_get_info(processor, &info) == RAPT_OK && info.size == sizeof info);
+  CHECK(info.sampling_rate == 16000 && info.bins == 4 && info.hop == 160 && info.window_frames == 100);
+  memset(&info, 0, sizeof info);
+  info.size = offsetof(rapt_audio_info, bins);
+  CHECK(rapt_audio_processor_get_info(processor, &info) == RAPT_OK && info.sampling_rate == 16000 && info.bins == 0);
+  CHECK(rapt_audio_processor_get_info(NULL, &info) == RAPT_INVALID);
+  CHECK(rapt_audio_processor_get_info(processor, NULL) == RAPT_INVALID);
+  rapt_audio_processor_free(processor);
+}
+
+static void check_audio(void) {
+  static float values[404];
+  rapt_audio_processor *processor;
+  rapt_audio *audio;
+  const float *samples;
+  int64_t shape[2];
+  size_t size, count;
+  const unsigned char *file = make_wav(&size);
+  float wrong = (float)NAN;
+  CHECK(rapt_audio_processor_open(extractor, sizeof extractor - 1, &processor, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_audio_decode(processor, "GIF89a", 6, &audio, message, sizeof message) == RAPT_BAD_FILE && !audio);
+  CHECK(strstr(message, "the sound file cannot be decoded: Format not ") == message);
+  CHECK(rapt_audio_decode(processor, NULL, 0, &audio, message, sizeof message) == RAPT_BAD_FILE);
+  CHECK(strcmp(message, "the sound file is empty") == 0);
+  CHECK(rapt_audio_decode(processor, NULL, 1, &audio, message, sizeof message) == RAPT_INVALID);
+  CHECK(rapt_audio_decode(NULL, file, size, &audio, message, sizeof message) == RAPT_INVALID);
+  rapt_audio_free(NULL);
+  CHECK(rapt_audio_samples(NULL, &count) == NULL && count == 0);
+
+  CHECK(rapt_audio_decode(processor, file, size, &audio, message, sizeof message) == RAPT_OK);
+  samples = rapt_audio_samples(audio, &count);
+  CHECK(count == 16000 && rapt_audio_samples(audio, NULL) == samples);
+  CHECK(samples[8007] > 0.4f && samples[8007 + 16] < -0.4f);
+  CHECK(rapt_audio_processor_run(processor, samples, count, NULL, 0, shape, message, sizeof message) == RAPT_OK);
+  CHECK(shape[0] == 4 && shape[1] == 100);
+  CHECK(rapt_audio_processor_run(processor, samples, count, values, 399, shape, message, sizeof message) == RAPT_FULL);
+  CHECK(strcmp(message, "the result has 400 numbers, but the buffer holds 399") == 0 && values[0] == 0);
+  values[400] = 7;
+  CHECK(rapt_audio_processor_run(processor, samples, count, values, 401, shape, message, sizeof message) == RAPT_OK);
+  CHECK(values[50] > 0.5f && values[350] > -1 && values[50] > values[350] && values[400] == 7);
+  CHECK(rapt_audio_processor_run(processor, NULL, 0, values, 400, shape, message, sizeof message) == RAPT_OK);
+  CHECK(values[0] == -1.5f && values[399] == -1.5f);
+  CHECK(rapt_audio_processor_run(processor, &wrong, 1, values, 400, shape, message, sizeof message) == RAPT_INVALID);
+  CHECK(strcmp(message, "sample 0 is not finite") == 0);
+  CHECK(rapt_audio_processor_run(processor, samples, 1, values, 400, NULL, message, sizeof message) == RAPT_INVALID);
+  CHECK(rapt_audio_processor_run(processor, NULL, 1, values, 400, shape, message, sizeof message) == RAPT_INVALID);
+  CHECK(rapt_audio_processor_run(processor, samples, SIZE_MAX, NULL, 0, shape, message, sizeof message) ==
+        RAPT_INVALID);
+  rapt_audio_free(audio);
+  rapt_audio_processor_free(processor);
+}
+
 int main(void) {
   rapt_tokenizer *tokenizer = open_tokenizer(json, sizeof json - 1, RAPT_OK);
   CHECK(strcmp(rapt_text_version(), "") != 0);
@@ -446,6 +529,8 @@ int main(void) {
   check_rules();
   check_beams();
   check_images();
+  check_audio_processor();
+  check_audio();
   check_threads(tokenizer);
   rapt_tokenizer_free(tokenizer);
   return failures;

@@ -23,10 +23,8 @@
 \*===----------------------------------------------------------------------===*/
 #ifndef RAPT_RAPT_H
 #define RAPT_RAPT_H
-#include "artifact.h"
+#include "rapt_hooks.h"
 #include "rapt_status.h"
-#include <stddef.h>
-#include <stdint.h>
 
 #if defined(__GNUC__)
 #define RAPT_API __attribute__((visibility("default")))
@@ -46,32 +44,6 @@ typedef struct rapt_pool rapt_pool;
  * strings. */
 RAPT_API const char *rapt_version(void);
 RAPT_API const char *rapt_status_name(rapt_status status);
-
-/*===-- Hooks -------------------------------------------------------------------===*/
-
-/** Allocates a context's memory on the host; that of GPUs is the driver's. `alignment` is a power of two up to 4096,
- * `device` 0. alloc returns NULL when there is none. Called by the context's thread only; never in a warm rapt_step. */
-typedef struct rapt_allocator {
-  size_t size;
-  void *user;
-  void *(*alloc)(void *user, size_t bytes, size_t alignment, int32_t device);
-  void (*free)(void *user, void *memory, size_t bytes, int32_t device);
-} rapt_allocator;
-
-/** A thread pool of the application's. `workers` is constant while a context exists. `parallel_for` calls body(closure,
- * begin, end, worker) so that each index of [0, count) is covered exactly once, in any order and grouping, and returns
- * when all calls have; 0 <= worker < workers, and no two calls that run at the same time have the same one. */
-typedef struct rapt_executor {
-  size_t size;
-  void *user;
-  int64_t (*workers)(void *user);
-  void (*parallel_for)(void *user, rapt_task_fn body, void *closure, int64_t count);
-} rapt_executor;
-
-/** One line without newline, for diagnostics. */
-typedef void (*rapt_log_fn)(void *user, const char *text);
-/** After each part of a long step, on the caller's thread: tokens done of all. Non-zero cancels the step. */
-typedef int (*rapt_progress_fn)(void *user, int64_t done, int64_t total);
 
 /*===-- Modules -----------------------------------------------------------------===*/
 
@@ -134,6 +106,8 @@ typedef struct rapt_module_info {
                                   text is of tokenizer.json, the target's of target_tokenizer.json. 0: `vocabulary`. */
   const char *target_gpus;   /**< The GPUs that code for GPUs runs on, "sm_90a, sm_80 or newer"; "" for CPUs. */
   const char *target_gpu;    /**< The architecture of the code that runs on the GPU; "" for CPUs, and if inspected. */
+  int64_t feature_channels, feature_frames; /**< Extents of sources that are features of sound; 0: tokens. */
+  int64_t source_positions;                 /**< That the encoder makes of such a source. */
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
@@ -226,8 +200,10 @@ typedef struct rapt_source {
   rapt_sequence sequence; /**< Without tokens and without source. */
   const int32_t *tokens;
   int64_t count;
-  float *hidden;       /**< NULL, or memory for the encoder's output: f32 [count, hidden]. */
-  size_t hidden_bytes; /**< Size of `hidden`. */
+  float *hidden;         /**< NULL, or memory for the encoder's output: f32 [count or source_positions, hidden]. */
+  size_t hidden_bytes;   /**< Size of `hidden`. */
+  const float *features; /**< Sound in place of tokens: [feature_channels, feature_frames]; NULL otherwise. */
+  size_t feature_bytes;  /**< Size of `features`. */
 } rapt_source;
 
 /** Runs the encoder and binds each source to its sequence: keys and values of every layer of the decoder go into the
@@ -279,7 +255,8 @@ typedef struct rapt_tensor {
  * length are padded on the right. Decoders have "forward": input_ids i64 or i32 [batch, length]; attention_mask i64,
  * optional, ones then zeros in each row; logits f32 [batch, length, vocabulary], 0 beyond a row's length. It borrows
  * free blocks of the cache and gives them back. Encoder-decoders have decoder_input_ids and decoder_attention_mask for
- * the logits, and encoder_last_hidden_state f32 [batch, length, hidden], optional, besides. Compiled with
+ * the logits, and encoder_last_hidden_state f32 [batch, length, hidden], optional, besides; those that read features
+ * have input_features f32 [batch, feature_channels, feature_frames] in place of input_ids. Compiled with
  * --attention-weights, both have attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and
  * cross_attentions. There `positions` is the bound that the code was compiled for and not the length of a text, also in
  * cross_attentions, whose last dimension runs over the source: rapt_run_shape tells it, and probabilities beyond the

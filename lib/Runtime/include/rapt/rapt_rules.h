@@ -35,13 +35,21 @@ typedef struct rapt_token_rules {
   rapt_ids banned;       /**< These never come. */
   int64_t renormalizes;  /**< Beams: likelihoods of the ids that are left sum to 1 again; 0: they do not. */
   rapt_ids banned_first; /**< These are not the first new id that the model chooses. */
+  /** Speech with timestamps, as Whisper writes it: the new ids begin with a timestamp. Each part of the text has one
+   * before and one behind it; they never decrease. Only timestamps may come where they are together more likely than
+   * the likeliest other id. */
+  int64_t timestamp_begin;   /**< The first timestamp. All ids above are timestamps, and the one before, by which a
+                                  prompt asks for none, never comes. 0: no rule. */
+  int64_t timestamp_text;    /**< Ids below are text; the one that ends a text is not. At most timestamp_begin. */
+  int64_t timestamp_initial; /**< So many timestamps, from timestamp_begin on, may be the first new id; 0: all. */
 } rapt_token_rules;
 
 /** The rules of generation_config.json: no_repeat_ngram_size, min_length, min_new_tokens, forced_bos_token_id (`first`,
  * which generate obeys only behind a prompt of one id), forced_eos_token_id (`last`), suppress_tokens and bad_words_ids
- * (`banned`), begin_suppress_tokens (`banned_first`), renormalize_logits. The lists are in `ids`, `*count` in all; ends
- * and max_new_tokens are the caller's. BAD_FILE: as rapt_generation_config_read. FULL: `capacity` is less than
- * `*count`. */
+ * (`banned`), begin_suppress_tokens (`banned_first`), renormalize_logits. Where return_timestamps is true, also
+ * no_timestamps_token_id, the least eos_token_id and max_initial_timestamp_index (`timestamp_...`), else no timestamps'
+ * rule. The lists are in `ids`, `*count` in all; ends and max_new_tokens are the caller's. BAD_FILE: as
+ * rapt_generation_config_read. FULL: `capacity` is less than `*count`. */
 RAPT_TEXT_API rapt_status rapt_rules_read(const char *json, size_t json_size, rapt_token_rules *rules, int32_t *ids,
                                           size_t capacity, size_t *count, char *message, size_t message_size);
 /** Sets the logits of ids that may not come to -infinity. ids[0 .. count): the text so far, its prompt of prompt_count

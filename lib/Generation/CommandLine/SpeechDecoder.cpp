@@ -1,0 +1,245 @@
+// One window of sound: the encoder, the language, and the tokens.
+#include "lib/Generation/CommandLine/SpeechDecoder.h"
+#include "lib/Generation/CommandLine/BeamRows.h"
+#include "lib/Generation/GenerationConfig.h"
+#include <algorithm>
+
+namespace rapt::run {
+
+Outcome SpeechDecoder::readConfig() {
+  size_t bytes = 0;
+  const void *json = rapt_module_section(model.module.get(), "generation_config.json", &bytes);
+  if (json) {
+    Expected<GenerationConfig> read = readGenerationConfig({static_cast<const char *>(json), bytes});
+    if (!read)
+      return {RAPT_BAD_FILE, read.error().message};
+    speech = read->speech;
+  }
+  const auto find = [&](std::string_view token) {
+    return rapt_tokenizer_find(text.writer, token.data(), token.size());
+  };
+  Status status = speech.complete(model.info.vocabulary, find);
+  return status ? Outcome{} : Outcome{RAPT_BAD_FILE, status.error().message};
+}
+
+Outcome SpeechDecoder::chooseLanguageAndTask() {
+  const std::string name = model.info.name;
+  if (speech.languages.empty()) {
+    if (options.language || options.speechTask)
+      return {RAPT_INVALID, name + " writes one language: it takes no --language and no --task"};
+    speech.task = "transcribe";
+    return {};
+  }
+  if (options.language) {
+    const std::optional<std::string> code = speech.findLanguage(*options.language);
+    if (!code)
+      return {RAPT_INVALID, "--language: " + name + " knows no language " + json::printable(*options.language) +
+                                "; expected a code such as " + speech.languages.begin()->first};
+    speech.language = *code;
+  }
+  speech.task = options.speechTask.value_or(speech.task.empty() ? "transcribe" : speech.task);
+  if (!speech.tasks.count(speech.task))
+    return {RAPT_INVALID, "--task: " + name + " does not " + speech.task};
+  return {};
+}
+
+/// Checks the numbers of the module that the loop counts with, and -n.
+Outcome SpeechDecoder::chooseRoom() {
+  const rapt_module_info &info = model.info;
+  const std::string name = info.name;
+  if (info.source_positions < 1 || info.feature_frames % info.source_positions)
+    return {RAPT_UNSUPPORTED, name + " reads " + std::to_string(info.feature_frames) + " frames into " +
+                                  std::to_string(info.source_positions) + " positions, which does not divide them"};
+  const int64_t prompt = speech.languages.empty() ? 2 : 4; // at most
+  if (prompt >= info.max_positions)
+    return {RAPT_TOO_LONG, name + " has " + std::to_string(info.max_positions) + " positions, too few for a prompt"};
+  if (options.maxNewTokens && *options.maxNewTokens > info.max_positions - prompt)
+    return {RAPT_TOO_LONG, "--max-new-tokens is " + std::to_string(*options.maxNewTokens) + ", but a window of " +
+                               name + " has at most " + std::to_string(info.max_positions - prompt)};
+  // Timestamps are tokens, also where the tokenizer's files leave them out.
+  const int64_t times = speech.noTimestamps ? *speech.noTimestamps + 2 + info.source_positions : 0;
+  text.vocabulary = std::min(info.vocabulary, std::max(text.vocabulary, times));
+  return {};
+}
+
+Outcome SpeechDecoder::open() {
+  if (!model.hasEncoder())
+    return {RAPT_UNSUPPORTED, std::string(model.info.name) + " has no token that a text starts with"};
+  if (Outcome outcome = openText(model, true, text); !outcome)
+    return outcome;
+  if (!text.stops.empty())
+    return {RAPT_UNSUPPORTED, "generation_config.json: stop_strings do not go with --audio"};
+  for (auto part : {&SpeechDecoder::readConfig, &SpeechDecoder::chooseLanguageAndTask, &SpeechDecoder::chooseRoom})
+    if (Outcome outcome = (this->*part)(); !outcome)
+      return outcome;
+  return {};
+}
+
+TimestampUnit SpeechDecoder::timestamps() const {
+  if (!hasTimestamps())
+    return {};
+  return {*speech.noTimestamps + int64_t(1), model.info.feature_frames / model.info.source_positions};
+}
+
+Ids SpeechDecoder::promptOf(const std::string &language, bool withTimestamps) const {
+  Ids prompt = {int32_t(model.info.start_token)};
+  if (!speech.languages.empty()) {
+    const auto given = speech.languages.find(language);
+    prompt.push_back(given == speech.languages.end() ? speech.languages.begin()->second : given->second);
+    prompt.push_back(speech.tasks.find(speech.task)->second);
+  }
+  if (!withTimestamps && speech.noTimestamps)
+    prompt.push_back(*speech.noTimestamps);
+  return prompt;
+}
+
+/// generation_config.json's max_length counts the first token of the prompt only, as transformers obeys it.
+int64_t SpeechDecoder::mostNew(const Ids &prompt) const {
+  int64_t most = model.info.max_positions - int64_t(prompt.size());
+  if (options.maxNewTokens)
+    return std::min(most, *options.maxNewTokens);
+  if (text.config.max_new_tokens > 0)
+    return std::min(most, text.config.max_new_tokens);
+  return text.config.max_length > 0 ? std::min(most, text.config.max_length - 1) : most;
+}
+
+void SpeechDecoder::setTimestamps(bool areWanted) {
+  rapt_token_rules &rules = text.rules;
+  rules.timestamp_begin = rules.timestamp_text = rules.timestamp_initial = 0;
+  if (!areWanted)
+    return;
+  rules.timestamp_begin = timestamps().begin;
+  rules.timestamp_text = rules.timestamp_begin;
+  if (!text.ends.empty())
+    rules.timestamp_text = std::min<int64_t>(rules.timestamp_text, *text.ends.begin());
+  rules.timestamp_initial = speech.lastInitial ? *speech.lastInitial + 1 : 0;
+}
+
+Outcome SpeechDecoder::prepare() {
+  const bool searches = BeamRows::areAskedFor(options, text);
+  int64_t tokens = 0;
+  for (const bool withTimestamps : {false, true}) {
+    Continuation one;
+    one.prompt.ids = promptOf(speech.language, withTimestamps);
+    one.most = std::max<int64_t>(mostNew(one.prompt.ids), 1);
+    one.capacity = int64_t(one.prompt.ids.size()) + one.most;
+    BeamRows rows;
+    if (Outcome outcome = searches ? rows.open(options, text, one.prompt, one.most) : one.prepare(options, text, 0);
+        !outcome)
+      return outcome;
+    tokens = std::max(tokens, searches ? rows.cacheTokens(model, size_t(model.info.source_positions))
+                                       : model.inBlocks(one.capacity) + model.inBlocks(model.info.source_positions));
+    how = searches ? rows.summary() : one.summary();
+  }
+  return makeContext(options, tokens, model);
+}
+
+Outcome SpeechDecoder::listen(const std::vector<float> &features) {
+  sequence = {}; // frees the blocks of the window before
+  if (Outcome outcome = Sequence::make(model.context, sequence); !outcome)
+    return outcome;
+  auto source = sized<rapt_source>();
+  source.sequence = sequence.get();
+  source.features = features.data();
+  source.feature_bytes = features.size() * sizeof(float);
+  return Outcome::of(
+      [&](char *message, size_t size) { return rapt_encode(model.context.get(), &source, 1, message, size); });
+}
+
+Outcome SpeechDecoder::findLanguage(std::string &code) {
+  code = speech.language;
+  if (isLanguageGiven())
+    return {};
+  const Ids start = {int32_t(model.info.start_token)};
+  rapt_chunk chunk = sequence.chunk(start);
+  if (Outcome outcome = model.context.step(chunk); !outcome)
+    return outcome;
+  code = std::max_element(speech.languages.begin(), speech.languages.end(), [&](const auto &a, const auto &b) {
+           return chunk.logits[a.second] < chunk.logits[b.second];
+         })->first;
+  return {};
+}
+
+/// Text of a new token as it comes. Times are no text, whatever the tokenizer says about them.
+Outcome SpeechDecoder::show(const Continuation &one, int32_t id, const TextSink &sink) const {
+  if (!sink || id >= timestamps().begin)
+    return {};
+  rapt_text_view piece{};
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return rapt_text_stream_feed(one.stream.get(), id, &piece, nullptr, message, size);
+  });
+  return outcome ? sink({piece.data, piece.size}) : outcome;
+}
+
+Outcome SpeechDecoder::choose(Continuation &one, const float *logits, int32_t &id) {
+  const auto vocabulary = size_t(text.vocabulary);
+  if (!one.rules.areEmpty())
+    if (Outcome outcome = one.rules.apply(one.prompt, one.made, vocabulary, logits); !outcome)
+      return outcome;
+  return Outcome::of([&](char *message, size_t size) {
+    const rapt_status status = rapt_sampler_sample(one.sampler.get(), logits, vocabulary, &id, message, size);
+    return status ? status : rapt_sampler_accept(one.sampler.get(), &id, 1, message, size);
+  });
+}
+
+Outcome SpeechDecoder::generate(Continuation &one, const TextSink &sink) {
+  if (Outcome outcome = one.prepare(options, text, windows); !outcome)
+    return outcome;
+  while (int64_t(one.made.size()) < one.most) {
+    rapt_chunk chunk = sequence.chunk(one.next);
+    if (Outcome outcome = model.context.step(chunk); !outcome)
+      return outcome;
+    int32_t id = 0;
+    if (Outcome outcome = choose(one, chunk.logits, id); !outcome)
+      return outcome;
+    if (text.ends.count(id))
+      break;
+    one.made.push_back(id);
+    one.next.assign(1, id);
+    if (Outcome outcome = show(one, id, sink); !outcome)
+      return outcome;
+  }
+  rapt_text_view rest{};
+  Outcome outcome = Outcome::of(
+      [&](char *message, size_t size) { return rapt_text_stream_finish(one.stream.get(), &rest, message, size); });
+  return outcome && sink ? sink({rest.data, rest.size}) : outcome;
+}
+
+Outcome SpeechDecoder::search(Continuation &one, const TextSink &sink) {
+  BeamRows rows;
+  std::vector<FoundText> found;
+  if (Outcome outcome = rows.open(options, text, one.prompt, one.most); !outcome)
+    return outcome;
+  if (Outcome outcome = rows.search(model, text, std::move(sequence), one.next); !outcome)
+    return outcome;
+  if (Outcome outcome = rows.collect(found); !outcome)
+    return outcome;
+  if (!found.empty())
+    one.made = std::move(found.front().ids);
+  if (!sink)
+    return {};
+  const int64_t times = timestamps().begin;
+  Ids words;
+  std::copy_if(one.made.begin(), one.made.end(), std::back_inserter(words), [&](int32_t id) { return id < times; });
+  std::string content;
+  Outcome outcome = decode(text.writer, words, content);
+  return outcome ? sink(content) : outcome;
+}
+
+Outcome SpeechDecoder::write(const std::string &language, bool withTimestamps, const TextSink &sink, Ids &ids) {
+  setTimestamps(withTimestamps);
+  Continuation one;
+  one.prompt.ids = promptOf(language, withTimestamps);
+  one.most = mostNew(one.prompt.ids);
+  one.capacity = int64_t(one.prompt.ids.size()) + one.most;
+  // Where the language was detected, the sequence has the first token already.
+  one.next.assign(one.prompt.ids.begin() + sequence.length(), one.prompt.ids.end());
+  Outcome outcome;
+  if (one.most > 0)
+    outcome = BeamRows::areAskedFor(options, text) ? search(one, sink) : generate(one, sink);
+  ++windows;
+  ids = std::move(one.made);
+  return outcome;
+}
+
+} // namespace rapt::run

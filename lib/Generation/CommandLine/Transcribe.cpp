@@ -1,0 +1,210 @@
+// --audio: what is said in sound files.
+#include "lib/Generation/CommandLine/Command.h"
+#include "lib/Generation/CommandLine/SoundReader.h"
+#include "lib/Generation/CommandLine/SpeechDecoder.h"
+#include "lib/Generation/CommandLine/Transcript.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace rapt::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class SpeechRun {
+public:
+  SpeechRun(const Options &options, Model given)
+      : options(options), model(std::move(given)), decoder(this->options, model) {}
+  Outcome prepare();
+  Outcome run();
+  Status finish() const;
+
+private:
+  Outcome checkTask() const;
+  Outcome runAll();
+  Outcome transcribe(const std::string &path);
+  Outcome checkTimestamps(const Sound &sound, const std::string &path) const;
+  Outcome writeWindow(const Sound &sound, int64_t &begin, bool withTimestamps, Transcript &transcript);
+  Outcome detect(const std::string &path);
+  void tellStats() const;
+  Transcript::Form form() const {
+    return options.json         ? Transcript::Form::Json
+           : options.timestamps ? Transcript::Form::Lines
+                                : Transcript::Form::Text;
+  }
+
+  const Options &options;
+  Model model;
+  SoundReader reader;
+  SpeechDecoder decoder;
+  std::string language;  ///< of the sound that is read
+  json::Array results;   ///< for --json
+  size_t tokens = 0;     ///< new ones of all sounds
+  double heard = 0;      ///< seconds of sound
+  double seconds = 0;    ///< that it took
+  bool isInLine = false; ///< a text was begun and not ended
+};
+
+Outcome SpeechRun::checkTask() const {
+  if (isSpeechTask(model.info.task))
+    return {};
+  return {RAPT_INVALID, std::string(model.info.name) + ": " + model.info.task + " takes no sound"};
+}
+
+Outcome SpeechRun::prepare() {
+  if (Outcome outcome = checkTask(); !outcome)
+    return outcome;
+  if (Outcome outcome = decoder.open(); !outcome)
+    return outcome;
+  if (Outcome outcome = reader.open(model); !outcome)
+    return outcome;
+  if (options.timestamps && !decoder.hasTimestamps())
+    return {RAPT_UNSUPPORTED, std::string("--timestamps: ") + model.info.name + " has no tokens of times"};
+  if (Outcome outcome = decoder.prepare(); !outcome)
+    return outcome;
+  note(std::string(model.info.name) + ": " + model.info.task + ", " + counted(options.audio.size(), "sound") + ", " +
+       decoder.task() + "; " + decoder.summary());
+  return {};
+}
+
+/// Windows of a long sound begin where the timestamps of the one before say so.
+Outcome SpeechRun::checkTimestamps(const Sound &sound, const std::string &path) const {
+  if (decoder.hasTimestamps() || sound.frames <= reader.windowFrames())
+    return {};
+  char line[160];
+  snprintf(line, sizeof line, ": is %.1f seconds long; a model without tokens of times takes at most %.1f",
+           reader.seconds(sound.frames), reader.seconds(reader.windowFrames()));
+  return {RAPT_TOO_LONG, json::printable(path) + line};
+}
+
+/// The first window decides for all of the sound.
+Outcome SpeechRun::detect(const std::string &path) {
+  if (!language.empty())
+    return {};
+  if (Outcome outcome = decoder.findLanguage(language); !outcome)
+    return outcome;
+  if (!decoder.isLanguageGiven())
+    note(json::printable(path) + ": the language is " + language + "; --language says another one");
+  return {};
+}
+
+/// Writes the window that begins at frame `begin`, which becomes that of the next one.
+Outcome SpeechRun::writeWindow(const Sound &sound, int64_t &begin, bool withTimestamps, Transcript &transcript) {
+  TextSink sink;
+  const bool isPrinted = !withTimestamps && form() == Transcript::Form::Text;
+  if (isPrinted)
+    sink = [&](std::string_view piece) { return transcript.put(piece); };
+  Ids ids;
+  if (Outcome outcome = decoder.write(language, withTimestamps, sink, ids); !outcome)
+    return outcome;
+  tokens += ids.size();
+  TimestampUnit unit = decoder.timestamps();
+  if (!withTimestamps) {
+    std::erase_if(ids, [&](int32_t id) { return id >= unit.begin; });
+    unit = {};
+  }
+  CutWindow cut = cutWindow(ids, unit, {begin, std::min(reader.windowFrames(), sound.frames - begin)});
+  for (const SpeechSegment &segment : cut.segments) {
+    std::string content;
+    if (Outcome outcome = decode(decoder.getText().writer, segment.ids, content); !outcome)
+      return outcome;
+    if (Outcome outcome =
+            transcript.add(reader.seconds(segment.begin), reader.seconds(segment.end), content, isPrinted);
+        !outcome)
+      return outcome;
+  }
+  begin += cut.advance;
+  return {};
+}
+
+Outcome SpeechRun::transcribe(const std::string &path) {
+  Sound sound;
+  if (Outcome outcome = reader.read(path, sound); !outcome)
+    return outcome;
+  if (Outcome outcome = checkTimestamps(sound, path); !outcome)
+    return outcome;
+  const bool withTimestamps = decoder.hasTimestamps() && (options.timestamps || decoder.config().timestamps ||
+                                                          sound.frames > reader.windowFrames());
+  Transcript transcript(form());
+  language.clear();
+  isInLine = form() == Transcript::Form::Text;
+  for (int64_t begin = 0; begin < sound.frames;) {
+    if (Outcome outcome = decoder.listen(reader.cut(sound, begin)); !outcome)
+      return outcome;
+    if (Outcome outcome = detect(path); !outcome)
+      return outcome;
+    if (Outcome outcome = writeWindow(sound, begin, withTimestamps, transcript); !outcome)
+      return outcome;
+  }
+  isInLine = false;
+  heard += reader.seconds(sound.frames);
+  if (options.json) {
+    json::Object object;
+    if (options.audio.size() > 1)
+      object.emplace_back("file", json::Value(path));
+    object.emplace_back("task", json::Value(decoder.task()));
+    object.emplace_back("language", language.empty() ? json::Value() : json::Value(language));
+    for (auto &[name, value] : transcript.toJson())
+      object.emplace_back(name, std::move(value));
+    results.emplace_back(std::move(object));
+  }
+  return transcript.end();
+}
+
+Outcome SpeechRun::runAll() {
+  const auto start = Clock::now();
+  for (size_t i = 0; i < options.audio.size(); ++i) {
+    if (options.audio.size() > 1 && !options.json) {
+      Status status = printGenerated((i ? "\n" : "") + json::printable(options.audio[i]) + "\n");
+      if (!status)
+        return {RAPT_IO, status.error().message};
+    }
+    if (Outcome outcome = transcribe(options.audio[i]); !outcome)
+      return outcome;
+  }
+  seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return {};
+}
+
+Outcome SpeechRun::run() {
+  Interrupts interrupts(model.context.get());
+  Outcome outcome = runAll();
+  if (outcome.status == RAPT_CANCELLED && isInLine)
+    if (Status status = print("\n"); !status)
+      return {RAPT_IO, status.error().message};
+  return outcome;
+}
+
+void SpeechRun::tellStats() const {
+  char line[256];
+  snprintf(line, sizeof line, "%.1f s of sound in %.3f s; %s, %.2f tokens/s", heard, seconds,
+           counted(tokens, "new token").c_str(), seconds > 0 ? double(tokens) / seconds : 0);
+  note(line);
+  note("memory: peak " + inUnits(peakMemory()) + " resident");
+}
+
+Status SpeechRun::finish() const {
+  if (options.stats)
+    tellStats();
+  if (!options.json)
+    return {};
+  const bool isOne = results.size() == 1;
+  return print(json::write(isOne ? results.front() : json::Value(json::Object{{"results", json::Value(results)}})) +
+               "\n");
+}
+
+} // namespace
+
+bool isSpeechTask(std::string_view name) { return name == "automatic-speech-recognition"; }
+
+int runAudio(const Options &options) {
+  Model model;
+  if (Outcome outcome = openModule(options, model); !outcome)
+    return fail(outcome.message, Failure(outcome).code);
+  SpeechRun run(options, std::move(model));
+  return perform(run);
+}
+
+} // namespace rapt::run

@@ -1,0 +1,191 @@
+//===- SpeechConfig.cpp ----------------------------------------------------===//
+#include "lib/Generation/SpeechConfig.h"
+#include <algorithm>
+#include <set>
+
+namespace rapt {
+namespace {
+
+/// Members about speech that never change the text: about the times of words, and ids of prompts that are not written.
+bool isHarmless(std::string_view key) {
+  for (std::string_view known : {"alignment_heads", "median_filter_width", "prev_sot_token_id"})
+    if (key == known)
+      return true;
+  return false;
+}
+
+std::optional<int32_t> readId(const json::Value &value) {
+  const std::optional<int64_t> id = value.asInteger();
+  return id && *id >= 0 && *id <= INT32_MAX ? std::optional(int32_t(*id)) : std::nullopt;
+}
+
+/// "en" of "<|en|>"; other texts as they are.
+std::string_view withoutMarks(std::string_view token) {
+  if (token.size() > 4 && token.starts_with("<|") && token.ends_with("|>"))
+    return token.substr(2, token.size() - 4);
+  return token;
+}
+
+Status readNames(const json::Value &value, const std::string &where, SpeechConfig::Names &names) {
+  if (!value.isObject())
+    return Error{where + ": is not an object of names and token ids"};
+  for (const auto &[name, id] : *value.asObject()) {
+    const std::optional<int32_t> number = readId(id);
+    if (!number)
+      return Error{where + ": " + json::printable(name) + " is " + json::printable(json::write(id), 60) +
+                   ", but expected a token id"};
+    names[std::string(withoutMarks(name))] = *number;
+  }
+  return {};
+}
+
+Status readName(const json::Value &value, const std::string &where, std::string &name) {
+  if (!value.isString())
+    return Error{where + ": is not a text"};
+  name = *value.asString();
+  return {};
+}
+
+std::string quoted(std::string_view text) { return "'" + json::printable(text) + "'"; }
+
+const std::string kFile = "generation_config.json";
+
+} // namespace
+
+/// Pairs of a position and a token.
+Status SpeechConfig::readForced(const json::Value &value, const std::string &where) {
+  const Error refused{where + ": is not a list of pairs of a position and a token id"};
+  if (!value.isArray())
+    return refused;
+  for (const json::Value &pair : *value.asArray()) {
+    if (!pair.isArray() || pair.asArray()->size() != 2 || !readId(pair.asArray()->front()))
+      return refused;
+    const json::Value &token = pair.asArray()->back();
+    if (token.isNull())
+      continue; // a language that is to be detected
+    const std::optional<int32_t> id = readId(token);
+    if (!id)
+      return refused;
+    forced.push_back(*id);
+  }
+  return {};
+}
+
+std::optional<Status> SpeechConfig::read(std::string_view key, const json::Value &value, const std::string &where) {
+  const bool isNull = value.isNull();
+  if (key == "lang_to_id")
+    return isNull ? Status() : readNames(value, where, languages);
+  if (key == "task_to_id")
+    return isNull ? Status() : readNames(value, where, tasks);
+  if (key == "forced_decoder_ids")
+    return isNull ? Status() : readForced(value, where);
+  if (key == "language")
+    return isNull ? Status() : readName(value, where, language);
+  if (key == "task")
+    return isNull ? Status() : readName(value, where, task);
+  if (key == "no_timestamps_token_id") {
+    noTimestamps = readId(value);
+    return noTimestamps || isNull ? Status() : Status(Error{where + ": is not a token id"});
+  }
+  if (key == "max_initial_timestamp_index") {
+    const std::optional<int32_t> index = readId(value);
+    if (index)
+      lastInitial = *index;
+    return index || isNull ? Status() : Status(Error{where + ": is not a count"});
+  }
+  if (key == "is_multilingual" || key == "return_timestamps") {
+    const std::optional<bool> flag = value.asBool();
+    if (key == "is_multilingual")
+      multilingual = flag;
+    else
+      timestamps = flag.value_or(false);
+    return flag || isNull ? Status() : Status(Error{where + ": is neither true nor false"});
+  }
+  return isHarmless(key) ? std::optional(Status()) : std::nullopt;
+}
+
+void SpeechConfig::findTokens(const FindToken &find) {
+  const auto add = [&](Names &names, std::string_view name) {
+    if (const int32_t id = find("<|" + std::string(name) + "|>"); id >= 0)
+      names.emplace(name, id);
+  };
+  if (languages.empty())
+    for (const SpeechLanguage &known : speechLanguages())
+      add(languages, known.code);
+  if (tasks.empty())
+    for (std::string_view known : {"transcribe", "translate"})
+      add(tasks, known);
+  if (noTimestamps)
+    return;
+  if (const int32_t id = find("<|notimestamps|>"); id >= 0)
+    noTimestamps = id;
+  else if (const int32_t first = find("<|0.00|>"); first > 0)
+    noTimestamps = first - 1;
+}
+
+/// The forced tokens are defaults that the members `language` and `task` replace.
+Status SpeechConfig::obeyForced() {
+  for (const int32_t id : forced) {
+    const auto isId = [&](const auto &entry) { return entry.second == id; };
+    if (id == noTimestamps)
+      continue; // a request for timestamps decides
+    if (auto found = std::ranges::find_if(languages, isId); found != languages.end())
+      language = language.empty() ? found->first : language;
+    else if (found = std::ranges::find_if(tasks, isId); found != tasks.end())
+      task = task.empty() ? found->first : task;
+    else
+      return Error{kFile + ": forced_decoder_ids has the id " + std::to_string(id) +
+                   ", which is neither a language nor a task"};
+  }
+  return {};
+}
+
+Status SpeechConfig::checkDefaults() {
+  if (!language.empty()) {
+    const std::optional<std::string> code = findLanguage(language);
+    if (!code)
+      return Error{kFile + ": language is " + quoted(language) + ", which the model does not know"};
+    language = *code;
+  }
+  if (!task.empty() && !tasks.count(task))
+    return Error{kFile + ": task is " + quoted(task) + ", which the model does not know"};
+  return {};
+}
+
+Status SpeechConfig::complete(int64_t vocabulary, const FindToken &find) {
+  const bool hasLanguages = !languages.empty();
+  findTokens(find);
+  // Tokenizers of models for English have tokens of all languages, too: their prompt alone shows the difference.
+  const bool isEnglish =
+      !hasLanguages && !forced.empty() && std::ranges::all_of(forced, [&](int32_t id) { return id == noTimestamps; });
+  if (!multilingual.value_or(!languages.empty() && !tasks.empty() && !isEnglish)) {
+    languages.clear(), tasks.clear(), forced.clear(), language.clear(), task.clear();
+  }
+  multilingual = !languages.empty();
+  const auto refused = [&](const std::string &what, int32_t id) {
+    return Error{kFile + ": the token of " + what + " is " + std::to_string(id) + "; the model's vocabulary is 0 to " +
+                 std::to_string(vocabulary - 1)};
+  };
+  for (const Names *names : {&languages, &tasks})
+    for (const auto &[name, id] : *names)
+      if (id >= vocabulary)
+        return refused(quoted(name), id);
+  if (noTimestamps && *noTimestamps >= vocabulary)
+    return refused("no_timestamps_token_id", *noTimestamps);
+  if (*multilingual && !tasks.count("transcribe"))
+    return Error{kFile + ": task_to_id has no 'transcribe'"};
+  if (Status status = obeyForced(); !status)
+    return status;
+  return checkDefaults();
+}
+
+std::optional<std::string> SpeechConfig::findLanguage(std::string_view name) const {
+  std::string code(withoutMarks(name));
+  std::ranges::transform(code, code.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  for (const SpeechLanguage &known : speechLanguages())
+    if (code == known.name)
+      code = known.code;
+  return languages.count(code) ? std::optional(code) : std::nullopt;
+}
+
+} // namespace rapt

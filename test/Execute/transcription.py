@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""rapt-run --audio on a random model of whisper, from a sound file to text, beside numpy alone: log-mel features (test/Audio/make-fixtures.py),
+the model (test/Reference/numpy/whisper.py), the rules of timestamps and the windows of a long sound (written again here from Whisper's
+decoding.py), and segments (test/Unit/Generation/segments.py).
+
+    transcription.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run
+
+Each fault gives one line.
+"""
+
+import argparse
+import importlib.util
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import wave
+
+import numpy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "Reference", "numpy"), os.path.join(HERE, "..", "Unit", "Generation")]
+
+import beam_search  # noqa: E402
+import whisper  # noqa: E402
+from segments import cut  # noqa: E402
+
+specification = importlib.util.spec_from_file_location("fixtures", os.path.join(HERE, "..", "Audio", "make-fixtures.py"))
+fixtures = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(fixtures)
+
+WORDS, END, START, NO_TIMES, TIMES, LAST = 40, 40, 41, 46, 47, 98
+LANGUAGES, TASKS = {"en": 42, "de": 43}, {"transcribe": 44, "translate": 45}
+RATE, HOP, FRAMES, STRIDE = 16000, 160, 100, 2
+CONFIG = whisper.SMALL | {"scale_embedding": False, "vocab_size": 100, "decoder_start_token_id": START, "eos_token_id": END, "pad_token_id": END, "bos_token_id": END}
+PROCESSOR = {"feature_extractor_type": "WhisperFeatureExtractor", "feature_size": CONFIG["num_mel_bins"], "chunk_length": 1, "sampling_rate": RATE,
+             "hop_length": HOP, "n_fft": 400, "n_samples": RATE, "nb_max_frames": FRAMES, "padding_side": "right", "padding_value": 0.0}
+
+
+def write_model(directory, processor=PROCESSOR, isMultilingual=True, **generation):
+    model = whisper.make(directory, CONFIG, 11, gain=6)
+    special = {END: "<|endoftext|>", START: "<|startoftranscript|>", NO_TIMES: "<|notimestamps|>"}
+    special |= {id: f"<|{name}|>" for name, id in (LANGUAGES | TASKS).items()}
+    added = [{"id": id, "content": special[id], "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False} for id in sorted(special)]
+    bytelevel = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    tokenizer = {"added_tokens": added, "normalizer": None, "pre_tokenizer": bytelevel, "post_processor": None, "decoder": bytelevel,
+                 "model": {"type": "BPE", "vocab": {f"\u0120w{i}": i for i in range(WORDS)}, "merges": []}}
+    config = {"eos_token_id": END, "no_timestamps_token_id": NO_TIMES, "is_multilingual": isMultilingual, "max_length": 24,
+              "suppress_tokens": [3, 5, START, *LANGUAGES.values(), *TASKS.values()], "begin_suppress_tokens": [0, END]}
+    if isMultilingual:
+        config |= {"lang_to_id": {f"<|{name}|>": id for name, id in LANGUAGES.items()}, "task_to_id": TASKS}
+    for name, content in (("tokenizer", tokenizer), ("generation_config", config | generation), ("preprocessor_config", processor)):
+        with open(os.path.join(directory, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump(content, file)
+    return model, config | generation
+
+
+def write_sound(path, seconds, seed):
+    """Tones that change every fifth of a second, above noise."""
+    random, count = numpy.random.RandomState(seed), int(seconds * RATE)
+    tones = numpy.repeat(random.uniform(100, 6000, count // 3200 + 1), 3200)[:count]
+    loud = numpy.repeat(random.uniform(0, 0.5, count // 3200 + 1), 3200)[:count]
+    samples = loud * numpy.sin(numpy.cumsum(2 * numpy.pi * tones / RATE)) + 0.01 * random.standard_normal(count)
+    whole = numpy.rint(samples * 32767).clip(-32768, 32767).astype("<i2")
+    with wave.open(path, "wb") as file:
+        file.setparams((1, 2, RATE, 0, "NONE", ""))
+        file.writeframes(whole.tobytes())
+    return whole / 32768
+
+
+def allowed(logits, made, withTimes, config):
+    """Logits of the next token under the rules; -infinity for those that may not come."""
+    logits, never = logits[:LAST].copy(), -math.inf
+    logits[config["suppress_tokens"]] = never
+    if not made:
+        logits[config["begin_suppress_tokens"]] = never
+    if not withTimes:
+        return logits
+    logits[NO_TIMES] = never
+    isTime = [id >= TIMES for id in made]
+    isPair = len(made) < 2 or isTime[-2]
+    if made and isTime[-1] and isPair:
+        logits[TIMES:] = never
+    elif made and isTime[-1]:
+        logits[:END] = never
+    times = [id for id in made if id >= TIMES]
+    if times:
+        logits[TIMES : times[-1] + (not (isTime[-1] and not isPair))] = never
+    if not made:
+        logits[:TIMES] = never
+        if "max_initial_timestamp_index" in config:
+            logits[TIMES + config["max_initial_timestamp_index"] + 1 :] = never
+    powers = numpy.exp(logits - logits.max())
+    if powers[TIMES:].sum() > powers[:TIMES].max():
+        logits[:TIMES] = never
+    return logits
+
+
+def write_window(model, hidden, prompt, most, withTimes, config, beams):
+    if beams:
+        rules = lambda tokens, scores: allowed(scores, tokens[len(prompt) :], withTimes, config)
+        logits = lambda tokens: list(model.decode(tokens, hidden)[-1][:LAST])
+        tokens = beam_search.beam_search(logits, prompt, beams, 1, most, [END], rules=rules)[0][0]
+        return [id for id in tokens if id != END]
+    made = []
+    while len(made) < most:
+        next = int(allowed(model.decode(prompt + made, hidden)[-1], made, withTimes, config).argmax())
+        if next == END:
+            break
+        made.append(next)
+    return made
+
+
+def transcribe(model, samples, config, times=False, language=None, task="transcribe", most=None, beams=None):
+    columns = fixtures.features(samples, PROCESSOR)
+    frames, begin, segments = max(1, len(samples) // HOP), 0, []
+    withTimes = times or frames > FRAMES
+    while begin < frames:
+        window = columns[:, begin : begin + FRAMES]
+        hidden = model.encode(numpy.pad(window, ((0, 0), (0, FRAMES - window.shape[1]))))
+        if config["is_multilingual"] and language is None:
+            logits = model.decode([START], hidden)[0]
+            language = max(sorted(LANGUAGES), key=lambda name: logits[LANGUAGES[name]])
+        prompt = [START] + ([LANGUAGES[language], TASKS[task]] if config["is_multilingual"] else []) + ([] if withTimes else [NO_TIMES])
+        room = CONFIG["max_target_positions"] - len(prompt)
+        made = write_window(model, hidden, prompt, min(room, config["max_length"] - 1 if most is None else most), withTimes, config, beams)
+        if not withTimes:
+            made = [id for id in made if id < TIMES]
+        parts, advance = cut(made, TIMES, STRIDE, begin, min(FRAMES, frames - begin))
+        for first, last, words in parts:
+            text = " ".join(f"w{id}" for id in words if id < WORDS)
+            if text:
+                segments.append({"start": first * HOP / RATE, "end": last * HOP / RATE, "text": text})
+        begin += advance
+    return {"task": task, "language": language, "text": " ".join(part["text"] for part in segments), "segments": segments}
+
+
+def stamp(seconds):
+    return f"{int(seconds // 60):02}:{seconds % 60:06.3f}"
+
+
+class Test:
+    def __init__(self, options, work):
+        self.options, self.work = options, work
+
+    def compiled(self, name, *flags, **how):
+        directory, library = os.path.join(self.work, name), os.path.join(self.work, name + ".so")
+        model, config = write_model(directory, **how)
+        subprocess.run([self.options.raptc, directory, *flags, "-o", library], check=True, capture_output=True)
+        return library, model, config
+
+    def run(self, library, *arguments, fails=None):
+        done = subprocess.run([self.options.rapt_run, library, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+        if fails:
+            assert done.returncode in (1, 2) and fails in done.stderr and done.stdout == "", (arguments, done)
+        else:
+            assert done.returncode == 0, (arguments, done)
+        return done.stdout
+
+    def compare(self, made, path, samples, *arguments, **how):
+        library, model, config = made
+        wanted = transcribe(model, samples, config, **how)
+        found = json.loads(self.run(library, "--audio", path, "--json", *arguments))
+        assert found == wanted, f"{path} {arguments}:\n{found}\n{wanted}"
+        return wanted
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--raptc", required=True)
+    parser.add_argument("--rapt-run", required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        test = Test(options, work)
+        sounds = {name: (os.path.join(work, name + ".wav"), seconds) for name, seconds in (("short", 0.31), ("window", 1), ("long", 2.713), ("ends", 3))}
+        sounds = {name: (path, write_sound(path, seconds, seed)) for seed, (name, (path, seconds)) in enumerate(sounds.items())}
+        plain = test.compiled("plain")
+        seen = []
+        for path, samples in sounds.values():
+            for arguments, how in (((), {}), (("--timestamps",), {"times": True}), (("--language", "de", "--task", "translate"), {"language": "de", "task": "translate"}),
+                                   (("--language", "<|en|>", "--timestamps", "-n", "7"), {"language": "en", "times": True, "most": 7}),
+                                   (("--beams", "3", "--language", "en"), {"beams": 3, "language": "en"})):
+                seen.append(test.compare(plain, path, samples, *arguments, **how))
+        assert len({result["language"] for result in seen}) == 2 and len({result["text"] for result in seen}) > len(seen) / 2, "the sounds make no difference"
+        assert any(len(result["segments"]) > 2 for result in seen)
+
+        # Text as it is printed, and several sounds.
+        path, samples = sounds["long"]
+        wanted = transcribe(plain[1], samples, plain[2], times=True)
+        lines = "".join(f"[{stamp(part['start'])} -> {stamp(part['end'])}] {part['text']}\n" for part in wanted["segments"])
+        assert test.run(plain[0], "--audio", path, "--timestamps") == lines
+        assert test.run(plain[0], "--audio", path) == wanted["text"] + "\n"
+        both = json.loads(test.run(plain[0], "--audio", path, "--audio", sounds["short"][0], "--json"))["results"]
+        assert [one["file"] for one in both] == [path, sounds["short"][0]] and both[0]["text"] == wanted["text"]
+
+        # A bound on the first timestamp, one language alone, and weights of 16 bits.
+        bounded = test.compiled("bounded", max_initial_timestamp_index=2)
+        english = test.compiled("english", isMultilingual=False)
+        for made in (bounded, english):
+            test.compare(made, path, samples, "--timestamps", times=True)
+        test.run(english[0], "--audio", path, "--language", "en", fails="english writes one language: it takes no --language and no --task")
+        half, _, _ = test.compiled("half", "--dtype=bf16")
+        assert json.loads(test.run(half, "--audio", path, "--json"))["segments"]
+
+        # Faults.
+        other = test.compiled("bins", processor=PROCESSOR | {"feature_size": 16})
+        test.run(other[0], "--audio", path, fails="preprocessor_config.json makes features of 16 bins, but the model reads 8")
+        test.run(plain[0], "-p", "hello", fails="--audio")
+        test.run(plain[0], "--audio", path, "--language", "fr", fails="--language: plain knows no language fr")
+        test.run(plain[0], "--audio", os.path.join(work, "none.wav"), fails="none.wav")
+        with open(os.path.join(work, "text.wav"), "w") as file:
+            file.write("this is no sound")
+        test.run(plain[0], "--audio", os.path.join(work, "text.wav"), fails="text.wav")
+    print("sounds to texts: ok")
+
+
+if __name__ == "__main__":
+    main()

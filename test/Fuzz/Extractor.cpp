@@ -1,0 +1,28 @@
+// preprocessor_config.json of sound, and a few samples through what it says.
+#include "lib/Audio/LogMel.h"
+#include "test/Fuzz/Fuzz.h"
+#include <cmath>
+
+using namespace rapt;
+using namespace rapt::fuzz;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  auto how = audio::readExtraction(std::string_view(reinterpret_cast<const char *>(data), size));
+  if (!how) {
+    requireMessage(how.error());
+    return 0;
+  }
+  if (how->windowFrames() * (how->fftSize + how->bins) > 1 << 18)
+    return 0; // valid, and slow
+  audio::LogMel features(*how);
+  std::vector<float> samples;
+  for (int i = 0; i < 1500; ++i)
+    samples.push_back(float(i * i % 97) / 97);
+  auto frames = features.frames(samples.size());
+  require(bool(frames) && *frames >= how->windowFrames(), "a window has its frames");
+  std::vector<float> values(size_t(how->bins * *frames), NAN);
+  require(bool(features.run(samples, values.data())), "finite samples have features");
+  for (float value : values)
+    require(std::isfinite(value), "all values are there");
+  return 0;
+}

@@ -1,0 +1,109 @@
+// The numbers of NumPy; test/Audio/make-fixtures.py made the expectations.
+#include "lib/Audio/LogMel.h"
+#include "lib/Audio/Decode.h"
+#include "lib/Support/Json.h"
+#include "test/Unit/Audio/Fixtures.h"
+#include <algorithm>
+
+using namespace rapt;
+using namespace rapt::audio;
+using namespace rapt::test;
+
+namespace {
+
+int64_t number(const json::Value &entry, const char *key) { return *entry.find(key)->asInteger(); }
+const std::string &text(const json::Value &entry, const char *key) { return *entry.find(key)->asString(); }
+
+void checkCase(const json::Value &entry) {
+  Expected<Extraction> how = readExtraction(text(entry, "config"));
+  ASSERT_TRUE(bool(how)) << how.error().message;
+  Expected<Sound> sound = decode(readFixture(text(entry, "file")));
+  ASSERT_TRUE(bool(sound)) << sound.error().message;
+  LogMel features(*how);
+  std::span<const float> samples(sound->samples);
+  samples = samples.subspan(size_t(number(entry, "begin")), size_t(number(entry, "end") - number(entry, "begin")));
+  Expected<int64_t> frames = features.frames(samples.size());
+  ASSERT_TRUE(bool(frames)) << frames.error().message;
+  ASSERT_EQ(*frames, number(entry, "frames"));
+  ASSERT_EQ(how->bins, number(entry, "bins"));
+  std::vector<float> values(size_t(how->bins * *frames), NAN);
+  ASSERT_TRUE(bool(features.run(samples, values.data())));
+
+  const json::Array &expected = *entry.find("values")->asArray();
+  const int64_t given = int64_t(expected.size()) / how->bins; // frames; the others have one value
+  for (int64_t bin = 0; bin < how->bins; ++bin)
+    for (int64_t frame = 0; frame < *frames; ++frame) {
+      const json::Value &value = frame < given ? expected[size_t(bin * given + frame)] : *entry.find("rest");
+      ASSERT_NEAR(values[size_t(bin * *frames + frame)], *value.asNumber(), 1e-6) << bin << ", " << frame;
+    }
+}
+
+LogMel whisper() {
+  return LogMel(*readExtraction(R"({"feature_extractor_type": "WhisperFeatureExtractor", "feature_size": 128})"));
+}
+
+} // namespace
+
+TEST(LogMel, NumbersOfNumPy) {
+  Expected<json::Value> root = json::parse(readFixture("expected.json"));
+  ASSERT_TRUE(bool(root));
+  const json::Array &cases = *root->find("features")->asArray();
+  EXPECT_EQ(cases.size(), 9u);
+  for (const json::Value &entry : cases) {
+    SCOPED_TRACE(text(entry, "name"));
+    checkCase(entry);
+  }
+}
+
+TEST(LogMel, Silence) {
+  std::vector<float> silence(100), values(128 * 3000);
+  ASSERT_TRUE(bool(whisper().run(silence, values.data())));
+  EXPECT_TRUE(std::all_of(values.begin(), values.end(), [](float value) { return value == -1.5f; }));
+}
+
+/// The loudest sound that floats can have is still finite in double.
+TEST(LogMel, Loudest) {
+  std::vector<float> square, values(128 * 3000);
+  for (int i = 0; i < 16000; ++i)
+    square.push_back(i / 20 % 2 ? 3.4e38f : -3.4e38f);
+  ASSERT_TRUE(bool(whisper().run(square, values.data())));
+  EXPECT_TRUE(std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }));
+}
+
+TEST(LogMel, FramesFollowTheLength) {
+  LogMel features = whisper();
+  EXPECT_EQ(*features.frames(0), 3000);
+  EXPECT_EQ(*features.frames(480159), 3000);
+  EXPECT_EQ(*features.frames(480160), 3001);
+  EXPECT_EQ(*features.frames(size_t(mostSamples)), mostSamples / 160);
+}
+
+TEST(LogMel, Faults) {
+  LogMel features = whisper();
+  std::vector<float> samples(9), values(128 * 3000);
+  samples[7] = NAN;
+  EXPECT_EQ(features.run(samples, values.data()).error().message, "sample 7 is not finite");
+  samples[7] = -INFINITY;
+  EXPECT_EQ(features.run(samples, values.data()).error().message, "sample 7 is not finite");
+  EXPECT_EQ(features.frames(size_t(mostSamples) + 1).error().message,
+            "the sound of 1073741825 samples is too long for one run: at most 1073741824 samples");
+  EXPECT_FALSE(bool(features.frames(SIZE_MAX)));
+  LogMel close(*readExtraction(
+      R"({"feature_extractor_type": "WhisperFeatureExtractor", "feature_size": 1024, "hop_length": 10})"));
+  EXPECT_EQ(*close.frames(20971529), 2097152);
+  EXPECT_EQ(close.frames(20971530).error().message,
+            "the sound of 20971530 samples is too long for one run: at most 20971520 samples");
+}
+
+TEST(MelFilters, WeightsOfTheDefinition) {
+  std::vector<MelFilter> filters = makeMelFilters(80, 400, 16000);
+  ASSERT_EQ(filters.size(), 80u);
+  // Corners 0, 37.24, 74.48 Hz over frequencies of 40 Hz: only the second is inside.
+  EXPECT_EQ(filters[0].first, 1);
+  ASSERT_EQ(filters[0].weights.size(), 1u);
+  EXPECT_NEAR(filters[0].weights[0], 0.0248626, 1e-7); // transformers' matrix [1, 0]
+  for (const MelFilter &filter : filters) {
+    EXPECT_FALSE(filter.weights.empty());
+    EXPECT_LE(filter.first + int64_t(filter.weights.size()), 201);
+  }
+}
