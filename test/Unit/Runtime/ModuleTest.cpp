@@ -171,10 +171,11 @@ TEST(Module, TellsBothVersions) {
   FakeCopy copy;
   patch(copy.library(), "\"abi\": [1, 0]", "\"abi\": [2, 7]");
   Opened newer(copy.library());
-  EXPECT_FAILS(newer.status, RAPT_MISMATCH, newer.message, "fake.so", "ABI 2.7", "ABI 1.8", "0.1.0", "newer runtime");
-  patch(copy.library(), "\"abi\": [2, 7]", "\"abi\": [1, 9]");
+  const std::string own = "ABI " + std::to_string(RAPT_ABI_MAJOR) + "." + std::to_string(RAPT_ABI_MINOR);
+  EXPECT_FAILS(newer.status, RAPT_MISMATCH, newer.message, "fake.so", "ABI 2.7", own, "0.1.0", "newer runtime");
+  patch(copy.library(), "\"abi\": [2, 7]", "\"abi\":[1, 99]");
   Opened minor(copy.library());
-  EXPECT_FAILS(minor.status, RAPT_MISMATCH, minor.message, "ABI 1.9", "ABI 1.8");
+  EXPECT_FAILS(minor.status, RAPT_MISMATCH, minor.message, "ABI 1.99", own);
 }
 
 TEST(Module, RefusesAForeignTable) {
