@@ -38,6 +38,8 @@ Value modelValue(const Manifest::Model &m) {
     object.emplace_back("start", number(*m.start));
   if (m.sourceVocabulary)
     object.emplace_back("source_vocab", number(m.sourceVocabulary));
+  if (m.imageToken)
+    object.emplace_back("image_token", number(*m.imageToken));
   if (m.featureFrames) {
     object.emplace_back("feature_channels", number(m.featureChannels));
     object.emplace_back("feature_frames", number(m.featureFrames));
@@ -116,8 +118,8 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 }
 
 uint32_t abiMinorOf(const Manifest &manifest) {
-  if (manifest.model && manifest.model->featureFrames)
-    return 9; // sources of features
+  if (manifest.model && (manifest.model->featureFrames || manifest.model->imageToken))
+    return 9; // sources of features; vectors in place of tokens
   if (manifest.device)
     return 8; // launches tell their dispatches and flags
   if (manifest.variants.size() > 1)

@@ -270,6 +270,8 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   if (auto start = facts.getAs<IntegerAttr>("start"))
     manifest.model->start = start.getInt();
   manifest.model->sourceVocabulary = number("source_vocab");
+  if (auto token = facts.getAs<IntegerAttr>("image_token"))
+    manifest.model->imageToken = token.getInt();
   manifest.model->featureChannels = number("feature_channels");
   manifest.model->featureFrames = number("feature_frames");
   manifest.model->sourcePositions = number("source_positions");

@@ -58,12 +58,13 @@ Expected<std::vector<int64_t>> importing::readEndTokens(MLIRContext &context, hu
 
 /// The facts as the module has them.
 static ModelFacts withTask(ModelFacts facts) {
-  facts.task = "decoder";
+  if (facts.task.empty())
+    facts.task = "decoder";
   return facts;
 }
 
 DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
-                             const ParameterSet &parameters, const ImportOptions &options)
+                             const ParameterSet &parameters, const ImportOptions &options, const MoreOfStep &more)
     : module(context, withTask(facts), model, parameters) {
   int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock, any = ShapedType::kDynamic;
   module.dim("tokens", 0, options.maxTokens);
@@ -72,6 +73,8 @@ DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, cons
   module.dim("table", 1, blocks);
   // The pool's size is chosen when a context is made; the bound only keeps byte offsets in 64 bits.
   module.dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, blocks * options.maxBatch));
+  for (const DimBounds &dim : more.dims)
+    module.dim(dim.name, dim.least, dim.most);
   module.declareParameters();
 
   Type i32 = builder().getI32Type(), f32 = builder().getF32Type();
@@ -79,17 +82,13 @@ DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, cons
   Type cache =
       attn::KVCacheType::get(&context, attn::KVSegment{facts.layers, facts.kvHeads, keys, values}, options.cacheBlock);
   Type list = tensorOf({any}, i32), table = tensorOf({any, any}, i32);
-  step = module.beginEntry("step",
-                           {{"cache", cache, {"blocks"}},
-                            {"tokens", list, {"tokens"}},
-                            {"row_begin", list, {"rows+1"}},
-                            {"past", list, {"rows"}},
-                            {"block_table", table, {"rows", "table"}},
-                            {"want", list, {"wanted"}}},
+  std::vector<EntryBuffer> inputs = {{"cache", cache, {"blocks"}},
+                                     {"tokens", list, {"tokens"}},
+                                     {"row_begin", list, {"rows+1"}},
+                                     {"past", list, {"rows"}},
+                                     {"block_table", table, {"rows", "table"}},
+                                     {"want", list, {"wanted"}}};
+  inputs.insert(inputs.end(), more.inputs.begin(), more.inputs.end());
+  step = module.beginEntry("step", inputs,
                            {{"cache", cache, {}}, {"logits", tensorOf({any, facts.vocabulary}, f32), {"wanted"}}});
-}
-
-OwningOpRef<ModuleOp> DecoderModule::finish(Value cache, Value logits) {
-  module.endEntry({cache, logits});
-  return module.take();
 }

@@ -11,15 +11,30 @@ namespace rapt::importing {
 Expected<std::vector<int64_t>> readEndTokens(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                                              int64_t vocabulary, std::optional<int64_t> fallback);
 
+/// A dim of a module, with its bounds.
+struct DimBounds {
+  std::string name;
+  int64_t least, most;
+};
+
+/// Dims and arguments of a step besides those of every decoder.
+struct MoreOfStep {
+  std::vector<DimBounds> dims;
+  std::vector<EntryBuffer> inputs;
+};
+
 /// A decoder's module under construction: attn.model, dims, parameters and the entry
-/// `step(cache, tokens, row_begin, past, block_table, want) -> (cache, logits)`; see docs/Semantics.md.
+/// `step(cache, tokens, row_begin, past, block_table, want, more...) -> (cache, logits)`; see docs/Semantics.md.
 class DecoderModule {
 public:
-  /// Declares everything up to the body of the entry; the task is "decoder". The parameters are resolved.
+  /// Declares everything up to the body of the entry; the task is "decoder" where the facts have none. The parameters
+  /// are resolved.
   DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
-                const ParameterSet &parameters, const ImportOptions &options);
+                const ParameterSet &parameters, const ImportOptions &options, const MoreOfStep &more = {});
 
   mlir::OpBuilder &builder() { return module.builder(); }
+  /// For further entries, once the step has ended.
+  ModelModule &getModule() { return module; }
   mlir::func::FuncOp entry() { return step; }
   mlir::Value cache() { return step.getArgument(0); }
   mlir::Value tokens() { return step.getArgument(1); }
@@ -27,8 +42,11 @@ public:
   /// Indices into the step's tokens whose logits are asked for.
   mlir::Value want() { return step.getArgument(5); }
 
-  /// Ends the entry and hands the module over.
-  mlir::OwningOpRef<mlir::ModuleOp> finish(mlir::Value cache, mlir::Value logits);
+  /// Argument `i` of those that not every decoder has.
+  mlir::Value more(unsigned i) { return step.getArgument(6 + i); }
+
+  void endStep(mlir::Value cache, mlir::Value logits) { module.endEntry({cache, logits}); }
+  mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }
 
 private:
   ModelModule module;

@@ -31,7 +31,7 @@ std::vector<float> importing::alibiSlopes(int64_t heads, double bias) {
 namespace {
 
 /// Token and learned position embeddings: [tokens, width].
-Value buildEmbedding(const Scope &top, const DecoderSpec &spec, DecoderModule &decoder) {
+Value buildEmbedding(const Scope &top, const DecoderSpec &spec, DecoderModule &decoder, MapEmbeddings map) {
   OpBuilder &builder = top.builder;
   const EmbeddingSpec &embedding = spec.embedding;
   Rows rows = decoder.rows();
@@ -42,7 +42,7 @@ Value buildEmbedding(const Scope &top, const DecoderSpec &spec, DecoderModule &d
   attn::EmbeddingOp tokens = embed(top, decoder.tokens(), embedding.table);
   if (embedding.scale != 1)
     tokens.setScaleAttr(builder.getF32FloatAttr(float(embedding.scale)));
-  Value x = tokens;
+  Value x = map ? map(top, tokens) : Value(tokens);
   if (!embedding.projection.empty())
     x = dense(top, x, embedding.projection);
   if (positions)
@@ -90,13 +90,14 @@ Value buildHead(const Scope &top, const DecoderSpec &spec, Value x, Value want) 
   return logits;
 }
 
-/// The body of the entry, from tokens to logits.
-Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const DecoderSpec &spec,
-                                           const ParameterSet &parameters) {
+} // namespace
+
+Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
+                            MapEmbeddings map) {
   OpBuilder &builder = decoder.builder();
   Scope top{builder, parameters};
   Rows rows = decoder.rows();
-  Value state[] = {buildEmbedding(top, spec, decoder), decoder.cache()};
+  Value state[] = {buildEmbedding(top, spec, decoder, map), decoder.cache()};
   SmallVector<Value> shared{rows.rowBegin, rows.past, rows.table};
   llvm::append_range(shared, buildRotation(top, spec.attention, decoder.tokens(), rows.rowBegin, rows.past));
   LayerStack stack{.stack = {spec.layers}, .kinds = numberKinds(spec), .state = state, .shared = shared};
@@ -107,10 +108,24 @@ Expected<OwningOpRef<ModuleOp>> buildModel(DecoderModule &decoder, const Decoder
                       });
   if (!last)
     return last.error();
-  return decoder.finish((*last)[1], buildHead(top, spec, (*last)[0], decoder.want()));
+  decoder.endStep((*last)[1], buildHead(top, spec, (*last)[0], decoder.want()));
+  return {};
 }
 
-} // namespace
+ModelFacts importing::factsOf(const DecoderSpec &spec, const huggingface::ModelDescription &model, int64_t positions,
+                              std::vector<int64_t> endTokens) {
+  return {.family = model.modelType(),
+          .task = {},
+          .layers = spec.layers,
+          .hidden = spec.width,
+          .heads = spec.attention.heads,
+          .kvHeads = spec.attention.kvHeads,
+          .headDim = spec.attention.headDim,
+          .cacheChannels = spec.attention.cacheChannels(),
+          .vocabulary = spec.vocabulary,
+          .positions = positions,
+          .endTokens = std::move(endTokens)};
+}
 
 Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, huggingface::ModelDescription &model,
                                                          const ImportOptions &options, const DecoderFamily &family,
@@ -135,16 +150,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
 
-  ModelFacts facts{.family = model.modelType(),
-                   .layers = spec.layers,
-                   .hidden = spec.width,
-                   .heads = spec.attention.heads,
-                   .kvHeads = spec.attention.kvHeads,
-                   .headDim = spec.attention.headDim,
-                   .cacheChannels = spec.attention.cacheChannels(),
-                   .vocabulary = spec.vocabulary,
-                   .positions = *positions,
-                   .endTokens = *endTokens};
-  DecoderModule decoder(context, facts, model, parameters, options);
-  return buildModel(decoder, spec, parameters);
+  DecoderModule decoder(context, factsOf(spec, model, *positions, *endTokens), model, parameters, options);
+  if (Status status = buildStep(decoder, spec, parameters); !status)
+    return status.error();
+  return decoder.take();
 }

@@ -11,6 +11,7 @@ struct DecoderSource {
   huggingface::ModelDescription &model;
   huggingface::ConfigReader &config;
   const ImportOptions &options;
+  bool isPart = false; ///< of a model whose class is not the family's; `config` is a nested object then
 
   /// Positions of the longest sequence of the program, of a model with `positions`.
   int64_t longest(int64_t positions) const { return options.maxSequenceLength ? options.maxSequenceLength : positions; }

@@ -50,7 +50,8 @@ DecoderSpec importing::readDecoder(const DecoderSource &source, const DecoderDef
   const std::string causal = defaults.architecture + defaults.headClass, base = defaults.architecture + "Model";
   // A checkpoint of the transformer alone is a language model's with its head tied.
   const HeadName<bool> heads[] = {{causal, true}, {base, false}};
-  readHead<bool>(source.model, heads, true);
+  if (!source.isPart)
+    readHead<bool>(source.model, heads, true);
   DecoderSpec spec;
   spec.width = config.getSize(keys.width, 1, 1 << 16, defaults.width);
   spec.layers = config.getSize(keys.layers, 1, 1 << 17, defaults.layers);

@@ -49,10 +49,11 @@ private:
     addNorm(top, h.norm, spec.norm, spec.width);
     if (!h.projection.empty())
       top.dense(h.projection, width, spec.width, /*hasBias=*/false);
-    parameters.addHead(h.weight, h.weight + ".weight", {spec.vocabulary, width}, Init::weight(width), h.isTied,
+    const std::string tensor = spec.headPrefix + h.weight;
+    parameters.addHead(h.weight, tensor + ".weight", {spec.vocabulary, width}, Init::weight(width), h.isTied,
                        spec.embedding.table);
     if (h.hasBias)
-      parameters.add(h.weight + ".bias", h.weight + ".bias", {spec.vocabulary}, Init::bias());
+      parameters.add(h.weight + ".bias", tensor + ".bias", {spec.vocabulary}, Init::bias());
   }
 
   const DecoderSpec &spec;

@@ -1,6 +1,7 @@
 //===- DecoderParts.h - Parts of the import of a decoder ------------------*- C++ -*-===//
 #pragma once
 #include "lib/Import/DecoderSpec.h"
+#include "lib/Import/ModelModule.h"
 #include "lib/Import/ParameterSet.h"
 
 namespace rapt::importing {
@@ -9,6 +10,20 @@ namespace rapt::importing {
 inline int64_t embeddingWidth(const DecoderSpec &spec) {
   return spec.embedding.width ? spec.embedding.width : spec.width;
 }
+
+class DecoderModule;
+struct Scope;
+
+/// Replaces embeddings of tokens, [tokens, width].
+using MapEmbeddings = llvm::function_ref<mlir::Value(const Scope &top, mlir::Value embeddings)>;
+
+/// The body of the entry `step`, from tokens to logits, and its end.
+Status buildStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
+                 MapEmbeddings map = {});
+
+/// The facts that a decoder's specification has.
+ModelFacts factsOf(const DecoderSpec &spec, const huggingface::ModelDescription &model, int64_t positions,
+                   std::vector<int64_t> endTokens);
 
 /// All weights; their symbols are the names of the parts that have them, behind `prefix` and the layer's path.
 ParameterSet listParameters(const DecoderSpec &spec, const std::string &prefix);

@@ -53,6 +53,8 @@ static DictionaryAttr modelAttr(Builder &builder, const ModelFacts &facts, int64
   number("parameters", elements);
   text("source_dtype", typeName(dtype));
   all.push_back(builder.getNamedAttr("eos", builder.getI64ArrayAttr(facts.endTokens)));
+  if (facts.imageToken)
+    all.push_back(builder.getNamedAttr("image_token", builder.getI64IntegerAttr(*facts.imageToken)));
   if (facts.startToken)
     all.push_back(builder.getNamedAttr("start", builder.getI64IntegerAttr(*facts.startToken)));
   return builder.getDictionaryAttr(all);

@@ -24,6 +24,7 @@ struct ModelFacts {
   int64_t sourceVocabulary = 0;
   /// A source of features instead of text: channels of a frame, frames, and positions of the encoder's output.
   int64_t featureChannels = 0, featureFrames = 0, sourcePositions = 0;
+  std::optional<int64_t> imageToken = {}; ///< the id of which each one in a text stands for a vector of an image
 
   /// Ids that an encoder reads.
   int64_t readVocabulary() const { return sourceVocabulary ? sourceVocabulary : vocabulary; }

@@ -5,6 +5,8 @@
 #include "lib/Reference/RunSequences.h"
 #include "lib/Support/Spelling.h"
 #include <array>
+#include <cstring>
+#include <numeric>
 
 using namespace mlir;
 namespace rapt::reference {
@@ -60,11 +62,63 @@ FailureOr<Batch> readIds(func::FuncOp entry, const NamedTensors &inputs, StringR
 
 namespace {
 
+/// The token that stands for a vector of an image, of a model that has one.
+std::optional<int64_t> imageTokenOf(func::FuncOp step) {
+  auto facts = step->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr);
+  auto token = facts ? facts.getAs<IntegerAttr>("image_token") : IntegerAttr();
+  return token ? std::optional(token.getInt()) : std::nullopt;
+}
+
+std::vector<int64_t> integersOf(const NpyTensor &tensor) {
+  std::vector<int64_t> numbers;
+  const bool isLong = tensor.type == NpyType::I64;
+  for (size_t at = 0; at < tensor.data.size(); at += sizeOf(tensor.type)) {
+    int64_t wide = 0;
+    int32_t narrow = 0;
+    std::memcpy(isLong ? static_cast<void *>(&wide) : &narrow, tensor.data.data() + at, sizeOf(tensor.type));
+    numbers.push_back(isLong ? wide : narrow);
+  }
+  return numbers;
+}
+
+/// One row of zeros for the argument `name`, [rows, columns] of floats.
+NpyTensor rowOfZeros(func::FuncOp entry, StringRef name) {
+  int64_t columns = 0;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr) == name)
+      columns = cast<RankedTensorType>(entry.getArgumentTypes()[i]).getDimSize(1);
+  return {NpyType::F32, {1, columns}, std::vector<std::byte>(size_t(columns) * sizeof(float))};
+}
+
+/// Adds what image tokens stand for: rows of image_embeddings, in the order of the tokens.
+LogicalResult addImages(func::FuncOp step, const NamedTensors &inputs, NamedTensors &arguments) {
+  std::optional<int64_t> image = imageTokenOf(step);
+  if (!image)
+    return success();
+  std::vector<int64_t> indices;
+  int64_t next = 0;
+  for (int64_t token : integersOf(arguments["tokens"]))
+    indices.push_back(token == *image ? next++ : -1);
+  auto given = inputs.find("image_embeddings");
+  const int64_t rows =
+      given == inputs.end() || given->second.shape.size() != 3 ? 0 : given->second.shape[0] * given->second.shape[1];
+  if (rows < next)
+    return fail(step) << "the texts have " << next << " image tokens, image_embeddings [images, vectors, hidden] "
+                      << rows << " vectors";
+  arguments["embedding_of"] = integerTensor({int64_t(indices.size())}, indices);
+  NpyTensor vectors = given == inputs.end() ? rowOfZeros(step, "embeddings") : given->second;
+  if (given != inputs.end())
+    vectors.shape = {rows, given->second.shape[2]};
+  arguments["embeddings"] = std::move(vectors);
+  return success();
+}
+
 /// The batch of a decoder's input_ids, checked.
 FailureOr<Batch> batchOf(func::FuncOp step, const NamedTensors &inputs) {
   for (auto &[name, tensor] : inputs)
-    if (name != "input_ids" && name != "attention_mask")
+    if (name != "input_ids" && name != "attention_mask" && !(name == "image_embeddings" && imageTokenOf(step)))
       return fail(step) << "a decoder has no input '" << name << "'; it has input_ids and attention_mask"
+                        << (imageTokenOf(step) ? ", and image_embeddings" : "")
                         << didYouMean(
                                findNearest(name, std::array<std::string_view, 2>{"input_ids", "attention_mask"}));
   if (!inputs.count("input_ids"))
@@ -238,6 +292,8 @@ FailureOr<NamedTensors> runDecoder(ModuleOp module, func::FuncOp step, Parameter
   arguments["past"] = integerTensor({batch->rows}, std::vector<int64_t>(batch->rows));
   arguments["block_table"] = integerTensor({batch->rows, blocks}, table);
   arguments["want"] = integerTensor({batch->tokens()}, want);
+  if (failed(addImages(step, inputs, arguments)))
+    return failure();
   FailureOr<NamedTensors> outputs = runEntry<S>(module, step, parameters, arguments, wanted, batch->rows * blocks);
   if (failed(outputs))
     return failure();

@@ -83,7 +83,7 @@ int64_t firstSlots(const Limits &l) { return 1 + 2 * l.rows; }
 
 int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
   int64_t tokens = entry.isSerial ? l.rows : l.tokens, rows = entry.features ? 1 : l.rows;
-  return entry.workspace({tokens, rows, tokens, l.table, l.blocks, l.sourceTable, firstSlots(l)}, workers);
+  return entry.workspace({tokens, rows, tokens, l.table, l.blocks, l.sourceTable, firstSlots(l), tokens}, workers);
 }
 
 /// Everything of a context that can be known without memory.
@@ -148,6 +148,8 @@ struct Plan {
         uint64_t(limits.blocks) + uint64_t(limits.rows) * sizeof(Piece);
     if (hasSource)
       memory.other += 4 * uint64_t(limits.rows) * uint64_t(limits.sourceTable + 1);
+    if (entry.has(Role::Embeddings))
+      memory.other += 4 * uint64_t(limits.tokens) * uint64_t(entry.columns + 1);
     if (top.code)
       memory.other += 4 * uint64_t(limits.wanted) * uint64_t(1 + 2 * std::max(best.columns, top.columns));
     if (limits.stateBytes)
@@ -169,6 +171,9 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
   if (c.encode.code)
     enough =
         enough && c.sourceLength.allocate(c.memory, l.rows) && c.sourceTable.allocate(c.memory, l.rows * l.sourceTable);
+  if (enough && c.entry.has(Role::Embeddings))
+    enough = c.embeddings.allocate(c.memory, size_t(l.tokens * c.entry.columns)) &&
+             c.embeddingOf.allocate(c.memory, size_t(l.tokens));
   if (enough && c.isRecurrent()) {
     enough = c.states.allocate(c.memory, c.stream.get(), firstSlots(l), l.stateBytes, "the states") &&
              c.stateSlot.allocate(c.memory, l.rows) && c.stateTarget.allocate(c.memory, l.rows);

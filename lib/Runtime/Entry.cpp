@@ -1,4 +1,5 @@
 #include "lib/Runtime/Context.h"
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -29,6 +30,8 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"source_table", BufferKind::Input, "i32", "rows", 0, "source_blocks"},
                                            {"input_ids", BufferKind::Input, "i32", "tokens"},
                                            {"input_features", BufferKind::Input, "f32", "rows", 0, ""},
+                                           {"embeddings", BufferKind::Input, "f32", "embeddings", 0, ""},
+                                           {"embedding_of", BufferKind::Input, "i32", "tokens"},
                                            {"encoder_last_hidden_state", BufferKind::Output, "f32", "tokens", 0, ""},
                                            {"state", BufferKind::Cache, "f32", "slots", 0, ""},
                                            {"state_slot", BufferKind::Input, "i32", "rows"},
@@ -45,7 +48,8 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"among", BufferKind::Input, "i32", "wanted"},
                                            {"top_ids", BufferKind::Output, "i32", "wanted", 0, ""},
                                            {"top_logits", BufferKind::Output, "f32", "wanted", 0, ""}};
-constexpr const char *dimNames[dimCount] = {"tokens", "rows", "wanted", "table", "blocks", "source_blocks", "slots"};
+constexpr const char *dimNames[dimCount] = {"tokens", "rows",          "wanted", "table",
+                                            "blocks", "source_blocks", "slots",  "embeddings"};
 
 int findRole(const ManifestBuffer &buffer) {
   for (int i = 0; i < roleCount; ++i)
@@ -97,6 +101,7 @@ int findDim(const std::string &name) {
 constexpr Role stepRoles[] = {Role::Weights, Role::Workspace, Role::Tokens, Role::RowBegin, Role::Want, Role::Logits};
 constexpr Role pagedRoles[] = {Role::Cache, Role::Past, Role::BlockTable};
 constexpr Role stateRoles[] = {Role::State, Role::StateSlot, Role::StateTarget};
+constexpr Role imageRoles[] = {Role::Embeddings, Role::EmbeddingOf};
 constexpr Role sourceRoles[] = {Role::Cache, Role::SourceLength, Role::SourceTable};
 constexpr Role encodeRoles[] = {Role::Weights, Role::Workspace, Role::InputIds, Role::RowBegin, Role::Hidden};
 constexpr Role featureRoles[] = {Role::Weights, Role::Workspace, Role::InputFeatures, Role::Hidden};
@@ -160,7 +165,9 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
     return report.fail(RAPT_UNSUPPORTED,
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
   bool readsSource = module.findEntry("encode") >= 0 && m.hasCache;
-  uint32_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles));
+  const bool readsImages = m.imageToken >= 0;
+  uint32_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles)) |
+                    (readsImages ? bitsOf(imageRoles) : 0);
   if (rapt_status status =
           bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), bitsOf(stepMaps), report))
     return status;
@@ -169,6 +176,12 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   if (logits.shape.size() != 2 || logits.shape[1].plus != m.vocabulary)
     return report.fail(RAPT_UNSUPPORTED, "entry step of %s gives no %lld logits for a token", m.name.c_str(),
                        (long long)m.vocabulary);
+  if (readsImages) {
+    columns = columnsOf(entry.buffers[bufferOf(Role::Embeddings)], 1);
+    if (columns != m.hidden || m.hidden < 1 || m.imageToken >= m.vocabulary)
+      return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes no vectors of %lld numbers in place of token %lld",
+                         m.name.c_str(), (long long)m.hidden, (long long)m.imageToken);
+  }
   const ManifestBuffer &tokens = entry.buffers[size_t(entry.findBuffer("tokens"))];
   isSerial = isRecurrent && tokens.shape.size() == 1 && tokens.shape[0].dim == entry.findDim("rows");
   return RAPT_OK;
@@ -264,15 +277,8 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, u
     if ((needed & ~found) >> i & 1)
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s takes %d buffers and no %s, which this runtime gives", name,
                          model, buffers, roleNames[i].name);
-  uint32_t dimsFound = 0;
-  for (const ManifestDim &dim : entry.dims) {
-    int known = findDim(dim.name);
-    if (known < 0 || dimsFound >> known & 1)
-      return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a dim %s that this runtime does not know", name, model,
-                         dim.name.c_str());
-    dimsFound |= uint32_t(1) << known;
-    dims[extents++] = Dim(known);
-  }
+  if (rapt_status status = bindDims(module, entry, report))
+    return status;
   code = &module.entries[index];
   manifest = &entry;
   if (has(Role::State) && (stateBytes = bytesOfSlot(entry)) == 0)
@@ -280,21 +286,37 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, u
   return RAPT_OK;
 }
 
+rapt_status Entry::bindDims(const rapt_module &module, const ManifestEntry &entry, const Report &report) {
+  uint32_t found = 0;
+  for (size_t i = 0; i < entry.dims.size(); ++i) {
+    const ManifestDim &dim = entry.dims[i];
+    const int known = findDim(dim.name);
+    const bool isUsed = std::any_of(entry.buffers.begin(), entry.buffers.end(), [&](const ManifestBuffer &buffer) {
+      return std::any_of(buffer.shape.begin(), buffer.shape.end(),
+                         [&](const ManifestExtent &extent) { return extent.dim == int(i) || extent.other == int(i); });
+    });
+    if (extents == mostEntryDims || (known < 0 && isUsed) || (known >= 0 && found >> known & 1))
+      return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a dim %s that this runtime does not know",
+                         entry.name.c_str(), module.manifest->name.c_str(), dim.name.c_str());
+    found |= known < 0 ? 0 : uint32_t(1) << known;
+    dims[extents++] = known < 0 ? unusedDim : Dim(known);
+  }
+  return RAPT_OK;
+}
+
 int64_t Entry::workspace(const int64_t (&values)[dimCount], int64_t workers) const {
-  int64_t ordered[dimCount];
-  for (int i = 0; i < extents; ++i)
-    ordered[i] = values[int(dims[i])];
+  int64_t ordered[mostEntryDims];
+  order(values, ordered);
   return code->workspace(ordered, workers);
 }
 
 rapt_status Entry::run(Execution &execution, void *const (&given)[roleCount], const int64_t (&values)[dimCount],
                        const Report &report, DeviceArguments *with) const {
   void *orderedBuffers[roleCount];
-  int64_t orderedDims[dimCount];
+  int64_t orderedDims[mostEntryDims];
   for (int i = 0; i < buffers; ++i)
     orderedBuffers[i] = given[int(roles[i])];
-  for (int i = 0; i < extents; ++i)
-    orderedDims[i] = values[int(dims[i])];
+  order(values, orderedDims);
   return execution.run(*manifest, code->run, orderedBuffers, orderedDims, report, with);
 }
 

@@ -78,6 +78,7 @@ const rapt_tensor **Forward::slotOf(const char *name) {
          : !strcmp(name, target.maskName)                          ? &target.mask
          : !strcmp(name, "logits")                                 ? &logits
          : readsFeatures() && !strcmp(name, "input_features")      ? &features
+         : readsImages() && !strcmp(name, "image_embeddings")      ? &embeddings
          : readsWords && !strcmp(name, source.idsName)             ? &source.ids
          : readsWords && !strcmp(name, source.maskName)            ? &source.mask
          : hasSource && !strcmp(name, "encoder_last_hidden_state") ? &hidden
@@ -99,7 +100,32 @@ rapt_status Forward::unknown(const char *name) const {
                                        "encoder_last_hidden_state"
                      : c.encode.code ? "input_ids, attention_mask, decoder_input_ids, decoder_attention_mask, logits "
                                        "and encoder_last_hidden_state"
+                     : readsImages() ? "input_ids, attention_mask, image_embeddings and logits"
                                      : "input_ids, attention_mask and logits");
+}
+
+/// Vectors are floats in a row. The step tells where a text has more image tokens.
+rapt_status Forward::checkEmbeddings() const {
+  if (!embeddings)
+    return RAPT_OK;
+  const int64_t *in = embeddings->shape, *s = embeddings->strides;
+  const bool isDense = !s || (s[2] == 1 && s[1] == in[2] && s[0] == in[1] * in[2]);
+  if (!is(*embeddings, typeF32) || in[2] != c.entry.columns || !isDense)
+    return report.fail(RAPT_INVALID, "image_embeddings is %s; dense f32 [images, vectors, %lld] is needed",
+                       showShape(in, 3).text, ll(c.entry.columns));
+  return RAPT_OK;
+}
+
+/// Gives a row the vectors of its image tokens, which are those behind the rows' before.
+void Forward::giveEmbeddings(rapt_chunk &chunk) {
+  if (!embeddings)
+    return;
+  const auto image = int32_t(c.module->manifest->imageToken);
+  const int64_t count = std::count(chunk.tokens, chunk.tokens + chunk.count, image), width = c.entry.columns;
+  const int64_t left = embeddings->shape[0] * embeddings->shape[1] - embeddingsRead;
+  chunk.embeddings = static_cast<const float *>(embeddings->data) + embeddingsRead * width;
+  chunk.embedding_bytes = size_t(left * width) * sizeof(float);
+  embeddingsRead += std::min(count, left);
 }
 
 /// Features are floats whose rows are dense.
@@ -147,7 +173,7 @@ rapt_status Forward::bind(size_t count, const char *const *names, const Tensors 
     bool isOutput = slot == &logits || slot == &hidden;
     const PaddedIds *rows = nullptr;
     const AttentionMap *map = mapOf(slot, rows);
-    const int rank = map ? 2 + map->rank : isOutput || slot == &features ? 3 : 2;
+    const int rank = map ? 2 + map->rank : isOutput || slot == &features || slot == &embeddings ? 3 : 2;
     if (rapt_status status = checkTensor(name, tensors[i], rank, report))
       return status;
   }
@@ -177,6 +203,10 @@ rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) co
   if (slot == &features) {
     const int64_t sizes[] = {source.batch, c.module->manifest->featureChannels, c.module->manifest->featureFrames};
     std::copy_n(sizes, *rank = 3, shape);
+    return RAPT_OK;
+  }
+  if (slot == &embeddings) {
+    std::copy_n(embeddings ? embeddings->shape : shape, *rank = 3, shape);
     return RAPT_OK;
   }
   bool ofSource = slot == &source.ids || slot == &source.mask || slot == &hidden;
@@ -220,7 +250,8 @@ rapt_status Forward::checkMaps() const {
       if (!dense)
         return report.fail(RAPT_INVALID, "%s is %s; dense f32 %s is needed", map->name,
                            showShape(t->shape, t->rank).text, showShape(shape, 2 + map->rank).text);
-      for (const rapt_tensor *other : {target.ids, target.mask, source.ids, source.mask, features, logits, hidden})
+      for (const rapt_tensor *other :
+           {target.ids, target.mask, source.ids, source.mask, features, embeddings, logits, hidden})
         if (other && overlap(*t, *other))
           return report.fail(RAPT_INVALID, "%s shares memory with another tensor", map->name);
     }
@@ -287,6 +318,7 @@ rapt_status Forward::addRow(int64_t row, size_t &count) {
   chunk.want = RAPT_LOGITS_ALL;
   chunk.output = out;
   chunk.output_bytes = size_t(used * vocabulary) * sizeof(float);
+  giveEmbeddings(chunk);
   rapt_source from = c.encode.code ? sourceOf(row) : rapt_source{};
   addMaps(row, count);
   if (!used && !from.count && !from.features)
@@ -338,6 +370,8 @@ rapt_status Forward::run() {
   if (hidden && overlap(*hidden, *logits))
     return report.fail(RAPT_INVALID, "logits shares memory with encoder_last_hidden_state");
   if (rapt_status status = checkMaps())
+    return status;
+  if (rapt_status status = checkEmbeddings())
     return status;
   const auto rows = size_t(target.batch);
   if (!chunks.allocate(c.memory, rows) || (c.encode.code && !sources.allocate(c.memory, rows)))

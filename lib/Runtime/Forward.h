@@ -41,11 +41,14 @@ private:
   rapt_status checkSource();
   rapt_status checkFeatures();
   rapt_status readSource();
+  bool readsImages() const { return c.entry.has(Role::Embeddings); }
+  rapt_status checkEmbeddings() const;
+  void giveEmbeddings(rapt_chunk &chunk);
   /// The source of row `row`, without its sequence.
   rapt_source sourceOf(int64_t row) const;
   /// All inputs that are given.
-  std::array<const rapt_tensor *, 5> inputs() const {
-    return {target.ids, target.mask, source.ids, source.mask, features};
+  std::array<const rapt_tensor *, 6> inputs() const {
+    return {target.ids, target.mask, source.ids, source.mask, features, embeddings};
   }
   rapt_status checkOutput(const char *name, const rapt_tensor &output, const PaddedIds &rows, int64_t columns) const;
   /// The attention map that `slot` is for, and its rows; null for other tensors.
@@ -63,6 +66,8 @@ private:
   PaddedIds target{"input_ids", "attention_mask"}; ///< what gets logits
   PaddedIds source{"input_ids", "attention_mask"}; ///< of an encoder; its ids are null where it reads features
   const rapt_tensor *features = nullptr;           ///< [batch, channels, frames], of an encoder that reads them
+  const rapt_tensor *embeddings = nullptr;         ///< [images, vectors, hidden], of a decoder that reads images
+  int64_t embeddingsRead = 0;                      ///< vectors of the rows before
   const rapt_tensor *logits = nullptr, *hidden = nullptr;
   const rapt_tensor *stepMaps[mostAttentionMaps]{},
       *encodeMaps[mostAttentionMaps]{}; ///< attention's weights, as Entry::map

@@ -129,6 +129,7 @@ struct Manifest {
   int64_t layers, hidden, heads, kvHeads, headDim, vocabulary, positions, parameters; ///< 0 where absent
   int64_t sourceVocabulary;                                ///< ids of a source that has a vocabulary of its own, else 0
   int64_t featureChannels, featureFrames, sourcePositions; ///< of a source of features, else 0
+  int64_t imageToken;                                      ///< that stands for a vector of an image; -1: none
   std::vector<int32_t> eos;
   int64_t startToken; ///< that a decoder with an encoder begins with, -1 without
   Id interfaceId, contentId;

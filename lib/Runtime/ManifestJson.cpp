@@ -182,6 +182,8 @@ void readModel(const Json &model, Manifest &m) {
   m.sourcePositions = numberOrZero(model, "source_positions");
   m.positions = numberOrZero(model, "positions");
   m.parameters = numberOrZero(model, "parameters");
+  if (model.find("image_token"))
+    m.imageToken = number(model, "image_token", 0, INT32_MAX);
   if (model.find("start"))
     m.startToken = number(model, "start", 0, INT32_MAX);
   if (model.find("eos"))
@@ -487,6 +489,7 @@ void readAll(const Json &root, Manifest &m) {
   readVersion(root, m);
   readName(root, m);
   m.startToken = -1;
+  m.imageToken = -1;
   if (const Json *model = memberOrNull(root, "model"))
     readModel(*model, m);
   m.interfaceId = id(root, "interface_id");

@@ -355,6 +355,7 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.feature_channels = m.featureChannels;
   all.feature_frames = m.featureFrames;
   all.source_positions = m.sourcePositions;
+  all.image_token = m.imageToken;
   all.target_gpus = m.gpus.c_str();
   all.target_gpu = module->device ? module->device->codeArchitecture() : "";
   all.size = size;

@@ -20,6 +20,7 @@ private:
   rapt_status check();
   rapt_status checkChunk(size_t i);
   rapt_status checkTokens(size_t i);
+  rapt_status checkEmbeddings(size_t i) const;
   /// Whether the sequence's last block is not full and shared, so that new tokens need a copy of it.
   bool copiesLast(const Sequence &s) const {
     return s.blockCount && s.length % l.block && c.blocks.isShared(s.table[s.blockCount - 1]);
@@ -42,6 +43,7 @@ private:
   void addTokens(int64_t take, int64_t rowsHere);
   void fillArguments(int64_t table);
   int64_t fillSources();
+  int64_t fillEmbeddings();
   void scatter();
   Sequence &sequence(size_t chunk) { return *c.find(chunks[chunk].sequence); }
 
@@ -55,6 +57,7 @@ private:
   int64_t total = 0, neededBlocks = 0, longest = 0;
   size_t chunk = 0; ///< where the next part starts: chunk and token in it
   int64_t at = 0;
+  int64_t embedding = 0; ///< the chunk's vector of the next image token
   // The part that is being put together:
   size_t rows = 0;
   int64_t tokens = 0, wanted = 0;
@@ -71,7 +74,25 @@ rapt_status Step::checkTokens(size_t i) {
     if (k.tokens[t] < 0 || k.tokens[t] >= l.vocabulary)
       return report.fail(RAPT_INVALID, "chunk %zu: token %lld is %d; the model's vocabulary is 0 to %lld", i, ll(t),
                          k.tokens[t], ll(l.vocabulary - 1));
-  return RAPT_OK;
+  return checkEmbeddings(i);
+}
+
+rapt_status Step::checkEmbeddings(size_t i) const {
+  const rapt_chunk &k = chunks[i];
+  const Manifest &m = *c.module->manifest;
+  if (!c.entry.has(Role::Embeddings))
+    return k.embeddings ? report.fail(RAPT_INVALID, "chunk %zu has vectors of images, which the model %s does not read",
+                                      i, m.name.c_str())
+                        : RAPT_OK;
+  const int64_t images = std::count(k.tokens, k.tokens + k.count, int32_t(m.imageToken));
+  const uint64_t need = uint64_t(images) * uint64_t(c.entry.columns) * sizeof(float);
+  if (need == 0 || (k.embeddings && k.embedding_bytes >= need && isAligned(k.embeddings)))
+    return RAPT_OK;
+  return report.fail(RAPT_INVALID,
+                     "chunk %zu has %lld image tokens and %zu bytes of vectors at %p; %llu bytes of floats [%lld, "
+                     "%lld] are needed",
+                     i, ll(images), k.embedding_bytes, static_cast<const void *>(k.embeddings),
+                     (unsigned long long)need, ll(images), ll(c.entry.columns));
 }
 
 rapt_status Step::checkChunk(size_t i) {
@@ -213,7 +234,9 @@ void Step::addTokens(int64_t take, int64_t rowsHere) {
     else if (direct && to != direct + wanted * l.vocabulary)
       direct = nullptr;
   }
-  c.pieces[rows++] = {chunk, at, take, rowsHere};
+  c.pieces[rows++] = {chunk, at, take, rowsHere, embedding};
+  if (c.entry.has(Role::Embeddings))
+    embedding += std::count(k.tokens + at, k.tokens + at + take, int32_t(c.module->manifest->imageToken));
   tokens += take;
   wanted += rowsHere;
 }
@@ -235,7 +258,7 @@ bool Step::addPiece() {
   if (at < k.count)
     return false; // a sequence has one row in a part
   ++chunk;
-  at = 0;
+  at = embedding = 0;
   return true;
 }
 
@@ -302,6 +325,27 @@ int64_t Step::fillSources() {
   return table;
 }
 
+/// Gives each of the part's image tokens its vector. Returns how many rows there are, of which one is read in any case.
+int64_t Step::fillEmbeddings() {
+  if (!c.entry.has(Role::Embeddings))
+    return 0;
+  const int64_t width = c.entry.columns;
+  const auto image = int32_t(c.module->manifest->imageToken);
+  int32_t next = 0;
+  for (size_t r = 0; r < rows; ++r) {
+    const Piece &p = c.pieces[r];
+    const int32_t first = next;
+    for (int64_t t = c.rowBegin[r]; t < c.rowBegin[r + 1]; ++t)
+      c.embeddingOf[t] = c.tokens[t] == image ? next++ : -1;
+    if (next > first)
+      memcpy(&c.embeddings[size_t(first * width)], chunks[p.chunk].embeddings + p.embedding * width,
+             size_t((next - first) * width) * sizeof(float));
+  }
+  if (next == 0)
+    memset(c.embeddings.data(), 0, size_t(width) * sizeof(float));
+  return std::max(next, 1);
+}
+
 void Step::scatter() {
   const float *from = c.staged.data();
   for (size_t r = 0; r < rows; ++r) {
@@ -358,7 +402,9 @@ rapt_status Step::runPart() {
     const Piece &p = c.pieces[r];
     table = std::max(table, c.blocksFor(sequence(p.chunk).length + p.begin + p.count));
   }
-  const int64_t dims[dimCount] = {tokens, int64_t(rows), wanted, table, l.blocks, fillSources(), c.states.size()};
+  fillArguments(table);
+  const int64_t dims[dimCount] = {tokens,   int64_t(rows), wanted,          table,
+                                  l.blocks, fillSources(), c.states.size(), fillEmbeddings()};
   int64_t bytes = c.entry.workspace(dims, c.execution.workers());
   if (chooser && wanted && bytes >= 0)
     bytes = std::max(bytes, chooser->workspace(dims, c.execution.workers()));
@@ -367,7 +413,6 @@ rapt_status Step::runPart() {
   bool staged = wanted && !direct && !chooser;
   if (staged && !c.staged.data() && !c.staged.allocate(c.memory, l.wanted * l.vocabulary))
     return report.fail(RAPT_NOMEM, "no memory for %lld rows of logits", ll(l.wanted));
-  fillArguments(table);
   float *logits = chooser && wanted ? nullptr : staged ? c.staged.data() : direct ? direct : c.logits.data();
   void *buffers[roleCount] = {};
   auto put = [&](Role role, const void *data) { buffers[int(role)] = const_cast<void *>(data); };
@@ -385,6 +430,8 @@ rapt_status Step::runPart() {
   put(Role::State, c.states.data());
   put(Role::StateSlot, c.stateSlot.data());
   put(Role::StateTarget, c.stateTarget.data());
+  put(Role::Embeddings, c.embeddings.data());
+  put(Role::EmbeddingOf, c.embeddingOf.data());
   rapt_status status = allocateMaps(c, c.entry, c.stepMaps, tokens, buffers, report);
   if (!status)
     status = c.entry.run(c.execution, buffers, dims, report);

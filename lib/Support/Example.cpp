@@ -19,12 +19,13 @@ bool rapt::hasTokenizer(const std::function<bool(const char *)> &has, bool write
 std::string rapt::exampleArguments(const ExampleModel &model) {
   constexpr int64_t mostTokens = 64; // of the texts, where each byte is one
   auto fits = [&](int64_t tokens) { return model.positions == 0 || model.positions >= tokens; };
-  if (model.task.empty() || model.task.starts_with("image-") || model.task == "zero-shot-image-classification" ||
-      model.task == "automatic-speech-recognition") // needs a file
+  const bool readsImages = model.task == "image-text-to-text"; // in a text, or none
+  if (model.task.empty() || (model.task.starts_with("image-") && !readsImages) ||
+      model.task == "zero-shot-image-classification" || model.task == "automatic-speech-recognition") // needs a file
     return {};
   if (model.hasTokenizer && fits(mostTokens))
     return exampleText(model.task);
-  const bool generates = model.task == "decoder" || model.task == "text2text-generation";
+  const bool generates = readsImages || model.task == "decoder" || model.task == "text2text-generation";
   if (!generates && model.task != "text-classification" && model.task != "feature-extraction")
     return {};
   const bool several = model.vocabulary > 3 && fits(11);

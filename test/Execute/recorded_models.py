@@ -33,7 +33,7 @@ NAMES = sorted(file[:-5] for file in os.listdir(RECORDED) if file.endswith(".jso
 # Version 5.17 of the package adds falcon's linear biases twice: to the scores, and in the mask. With doubled biases the results agree to 3e-8.
 # Models were trained with them once, which test/Reference/numpy has.
 WRONG = ("falcon-alibi",)
-OTHERS = ("convnext", "deberta-v2", "dinov3_vit", "llava", "swin")
+OTHERS = ("convnext", "deberta-v2", "dinov3_vit", "swin")
 KNOWN = [name for name in NAMES if name not in OTHERS + WRONG]
 
 
@@ -165,7 +165,11 @@ def check_tokens(options, command, recorded, source):
 
 
 def run_case(options, command, label, directory, inputs, names):
-    """The outputs of a case. Two towers have an entry each, and one that compares their vectors."""
+    """The outputs of a case. Two towers have an entry each, and one that compares their vectors; a decoder that reads images has one for them."""
+    if "pixel_values" in inputs and "logits" in names and "input_ids" in inputs:
+        pixels = {"pixel_values": inputs["pixel_values"]}
+        vectors = encoders.run_batch(options, [*command, "--entry=encode_image"], f"{label}-image", directory, pixels, ["image_embeddings"])
+        return encoders.run_batch(options, command, label, directory, {"input_ids": inputs["input_ids"]} | vectors, names)
     if "text_embeds" not in names:
         return encoders.run_batch(options, command, label, directory, inputs, names)
     found = {}

@@ -75,14 +75,14 @@ Outcome BeamRows::step(const rapt_beam_step *steps, size_t count) {
   return {};
 }
 
-Outcome BeamRows::search(const Model &model, const Text &text, Sequence first, Ids tokens) {
+Outcome BeamRows::search(const Model &model, const Text &text, const Prompt &prompt, Sequence first, Ids tokens) {
   sequences.clear();
   sequences.push_back(std::move(first));
   std::vector<Ids> rows = {std::move(tokens)};
   while (!rows.empty()) {
     std::vector<rapt_chunk> chunks;
     for (size_t row = 0; row < rows.size(); ++row)
-      chunks.push_back(sequences[row].chunk(rows[row]));
+      chunks.push_back(prompt.withImages(sequences[row].chunk(rows[row])));
     if (Outcome outcome = model.context.step(chunks); !outcome)
       return outcome;
     const rapt_beam_step *steps = nullptr;

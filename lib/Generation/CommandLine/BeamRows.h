@@ -26,7 +26,7 @@ public:
   /// "4 beams, length penalty 1, early stopping false, up to 20 new tokens"
   std::string summary() const;
   /// Searches behind `tokens`, the end of the prompt, whose begin `first` has. The sequences end with the search.
-  Outcome search(const Model &model, const Text &text, Sequence first, Ids tokens);
+  Outcome search(const Model &model, const Text &text, const Prompt &prompt, Sequence first, Ids tokens);
   /// Takes the results over, the best first.
   Outcome collect(std::vector<FoundText> &found) const;
 

@@ -56,7 +56,7 @@ Outcome BeamRun::search() {
     return outcome;
   if (Outcome outcome = prompt.begin(model, first); !outcome)
     return outcome;
-  Outcome outcome = rows.search(model, text, std::move(first), prompt.ids);
+  Outcome outcome = rows.search(model, text, prompt, std::move(first), prompt.ids);
   seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return outcome;
 }

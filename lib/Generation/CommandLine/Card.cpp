@@ -105,7 +105,7 @@ std::string tryLine(const Options &options, const rapt_module_info &i) {
     return "run: on a CPU of the target, which this machine's is not";
   if (!weights.empty() && stat(weights.c_str(), &status) != 0)
     return "run: with --weights=FILE, since " + json::printable(weights) + " is missing";
-  if (std::string_view(i.task).starts_with("image-"))
+  if (i.image_token < 0 && std::string_view(i.task).starts_with("image-"))
     return "run: with --image=FILE, a JPEG or PNG image";
   if (isSpeechTask(i.task))
     return "run: with --audio=FILE, a WAV, FLAC or OGG file";

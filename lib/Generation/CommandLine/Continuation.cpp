@@ -113,8 +113,11 @@ Outcome Continuation::openStream(const Options &options, const Text &text) {
   return outcome;
 }
 
-Outcome Continuation::open(const Options &options, const Model &model, const Text &text, const std::string &content) {
+Outcome Continuation::open(const Options &options, const Model &model, const Text &text, const PromptImages &images,
+                           const std::string &content) {
   Outcome outcome = readIds(options, model, text, content);
+  if (outcome)
+    outcome = images.place(model, text, prompt);
   given = prompt.ids.size();
   if (outcome)
     outcome = chooseSource(options, model, text);

@@ -1,5 +1,6 @@
 //===- Continuation.h - A prompt and what is generated after it -------------------===//
 #pragma once
+#include "lib/Generation/CommandLine/PromptImages.h"
 #include "lib/Generation/CommandLine/Rules.h"
 
 namespace rapt::run {
@@ -21,9 +22,10 @@ struct Continuation {
   std::string output;           ///< what is not printed yet, or all of it for --json
   const char *reason = nullptr; ///< why it ended; null while it goes on
 
-  /// Reads the prompt, which is `content` unless ids are given, and decides how many tokens the cache must hold. Never
-  /// cuts the prompt or the number of new tokens.
-  Outcome open(const Options &options, const Model &model, const Text &text, const std::string &content);
+  /// Reads the prompt, which is `content` unless ids are given, with `images` in it, and decides how many tokens the
+  /// cache must hold. Never cuts the prompt or the number of new tokens.
+  Outcome open(const Options &options, const Model &model, const Text &text, const PromptImages &images,
+               const std::string &content);
   /// New tokens that are wanted and fit.
   int64_t mostNew() const {
     const int64_t fits = capacity - int64_t(prompt.ids.size());

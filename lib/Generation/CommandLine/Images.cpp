@@ -172,6 +172,8 @@ int runImages(const Options &options) {
     return fail(outcome.message, Failure(outcome).code);
   if (isPairTask(model.info.task))
     return runPair(options, std::move(model));
+  if (model.readsImages())
+    return runPrompt(options, std::move(model));
   ImageRun run(options, std::move(model));
   return perform(run);
 }

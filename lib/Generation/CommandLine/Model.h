@@ -31,6 +31,8 @@ struct Model {
 
   /// Prompts are its sources then; new text begins with a token of its own.
   bool hasEncoder() const { return info.start_token >= 0; }
+  /// Whether a text may have images in it.
+  bool readsImages() const { return info.image_token >= 0; }
   bool isOnGpu() const { return *info.target_gpu; }
   /// Ids that a prompt may have.
   int64_t readVocabulary() const { return info.source_vocabulary ? info.source_vocabulary : info.vocabulary; }
@@ -69,6 +71,8 @@ int printCard(const Options &options);
 int runForward(const Options &options);
 int runReference(const Options &options, const char *self);
 int runPrompt(const Options &options);
+/// The same, of a model that is open.
+int runPrompt(const Options &options, Model model);
 int generate(const Options &options, Model model);
 int runImages(const Options &options);
 int runAudio(const Options &options);

@@ -8,6 +8,10 @@ int runPrompt(const Options &options) {
   Model model;
   if (Outcome outcome = openModule(options, model); !outcome)
     return fail(outcome.message, Failure(outcome).code);
+  return runPrompt(options, std::move(model));
+}
+
+int runPrompt(const Options &options, Model model) {
   const std::string_view task = model.info.task;
   if (isTextTask(task))
     return runTextTask(options, std::move(model));
@@ -16,7 +20,7 @@ int runPrompt(const Options &options) {
   const std::string name = std::string(model.info.name) + ": " + model.info.task;
   if (isSpeechTask(task))
     return fail(name + " takes no text: give a sound file, --audio");
-  if (task != "decoder" && task != "text2text-generation")
+  if (task != "decoder" && task != "text2text-generation" && !model.readsImages())
     return fail(name + " takes no text");
   for (const auto &[isGiven, option] : {std::pair{!options.outputs.empty(), "--output"},
                                         {options.question.has_value(), "--question"},

@@ -23,7 +23,7 @@ public:
 private:
   rapt_token_rules rules = sized<rapt_token_rules>();
   bool empty = true;
-  Ids ends, first, all;
+  Ids ends, first, banned, all;
   std::vector<float> allowed;
 };
 

@@ -210,7 +210,7 @@ Outcome SpeechDecoder::search(Continuation &one, const TextSink &sink) {
   std::vector<FoundText> found;
   if (Outcome outcome = rows.open(options, text, one.prompt, one.most); !outcome)
     return outcome;
-  if (Outcome outcome = rows.search(model, text, std::move(sequence), one.next); !outcome)
+  if (Outcome outcome = rows.search(model, text, one.prompt, std::move(sequence), one.next); !outcome)
     return outcome;
   if (Outcome outcome = rows.collect(found); !outcome)
     return outcome;

@@ -118,6 +118,7 @@ Outcome openText(const Model &model, bool needed, Text &text) {
     return outcome;
   text.ends.insert(model.info.eos, model.info.eos + model.info.eos_count);
   text.vocabulary = model.info.vocabulary;
+  text.imageToken = int32_t(model.info.image_token);
   if (text.writer) {
     text.vocabulary = std::min<int64_t>(text.vocabulary, rapt_tokenizer_vocabulary(text.writer));
     if (int32_t end = rapt_tokenizer_role(text.writer, RAPT_TOKEN_END); end >= 0)

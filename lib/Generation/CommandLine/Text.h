@@ -23,10 +23,17 @@ using Ids = std::vector<int32_t>;
 
 /// The ids that generation starts from.
 struct Prompt {
-  Ids source;                   ///< what the encoder reads, of a model that has one
-  Ids ids;                      ///< what the first new token follows
-  std::optional<int32_t> first; ///< the first new token, where a language is asked for
+  Ids source;                    ///< what the encoder reads, of a model that has one
+  Ids ids;                       ///< what the first new token follows
+  std::optional<int32_t> first;  ///< the first new token, where a language is asked for
+  std::vector<float> embeddings; ///< what image tokens stand for
 
+  /// `chunk` of its tokens with what image tokens among them stand for. New tokens are none.
+  rapt_chunk withImages(rapt_chunk chunk) const {
+    chunk.embeddings = embeddings.empty() ? nullptr : embeddings.data();
+    chunk.embedding_bytes = embeddings.size() * sizeof(float);
+    return chunk;
+  }
   /// Gives the sequence its source, where the model has an encoder.
   Outcome begin(const Model &model, const Sequence &sequence) const {
     return model.hasEncoder() ? sequence.encode(source) : Outcome{};
@@ -44,6 +51,7 @@ struct Text {
   std::set<int32_t> ends;                             ///< ids that end a text
   std::vector<std::string> stops;                     ///< texts that end one, of generation_config.json
   int64_t vocabulary = 0;                             ///< logits that are tokens
+  int32_t imageToken = -1;                            ///< that only a prompt may have; -1: there is none
 };
 
 /// Opens the tokenizers and generation settings of the module's sections. Without a tokenizer: `needed` decides.

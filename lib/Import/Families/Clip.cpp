@@ -18,7 +18,7 @@ using namespace rapt::importing;
 using huggingface::ConfigReader;
 
 /// Keys of a tower that change nothing: those of training, and what the other tower or the pair reads.
-static const std::vector<std::string_view> towerKeys = {
+const std::vector<std::string_view> importing::towerKeys = {
     "attention_dropout", "dropout",        "initializer_factor", "is_decoder",
     "model_type",        "projection_dim", "architectures",      "tie_word_embeddings", // no tower has a head
 };
@@ -80,7 +80,13 @@ void readText(ConfigReader &config, PairSpec &pair) {
 }
 
 void readImages(ConfigReader &config, PairSpec &pair) {
-  VisionSpec &spec = pair.image;
+  readClipImages(config, pair.image);
+  pair.imageProjection = "visual_projection";
+}
+
+} // namespace
+
+void importing::readClipImages(ConfigReader &config, VisionSpec &spec) {
   readTower(config, {.width = 768, .inner = 3072, .heads = 12}, spec);
   readPatches(config, 224, 32, spec);
   spec.prefix = "vision_model.";
@@ -92,10 +98,7 @@ void readImages(ConfigReader &config, PairSpec &pair) {
   spec.hasKernelBias = false;
   spec.embeddingNorm = "pre_layrnorm"; // as the checkpoints spell it
   spec.finalNorm = "post_layernorm";
-  pair.imageProjection = "visual_projection";
 }
-
-} // namespace
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importing::importClip(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {

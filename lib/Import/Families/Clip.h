@@ -14,6 +14,12 @@ struct TowerDefaults {
 /// Reads sizes, activation and norm of a tower; its layers have the parts of clip's.
 void readTower(huggingface::ConfigReader &config, const TowerDefaults &defaults, StackSpec &spec);
 
+/// Keys of a tower that change nothing.
+extern const std::vector<std::string_view> towerKeys;
+
+/// Reads the encoder of images of a clip.
+void readClipImages(huggingface::ConfigReader &config, VisionSpec &spec);
+
 /// Reads the rest of a tower.
 using ReadTower = void (*)(huggingface::ConfigReader &config, PairSpec &spec);
 

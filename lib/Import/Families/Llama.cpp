@@ -5,6 +5,7 @@
 // embedding by halves of a head, grouped queries, a gated feed-forward.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Families/Llama.h"
 #include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
 
@@ -24,7 +25,7 @@ static const DecoderFamily family = {
     .ignoredTensors = {"*rotary_emb.inv_freq"},
 };
 
-static DecoderSpec readSpec(const DecoderSource &source) {
+DecoderSpec importing::readLlama(const DecoderSource &source) {
   DecoderSpec spec = readDecoder(source, {.architecture = "Llama", .inner = 11008});
   spec.attention.hasBias = spec.attention.hasOutBias = source.config.getBool("attention_bias", false);
   spec.feedForward.hasBias = spec.feedForward.hasDownBias = source.config.getBool("mlp_bias", false);
@@ -36,5 +37,5 @@ static DecoderSpec readSpec(const DecoderSource &source) {
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importing::importLlama(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
+  return importDecoder(context, model, options, family, readLlama);
 }

@@ -108,6 +108,7 @@ typedef struct rapt_module_info {
   const char *target_gpu;    /**< The architecture of the code that runs on the GPU; "" for CPUs, and if inspected. */
   int64_t feature_channels, feature_frames; /**< Extents of sources that are features of sound; 0: tokens. */
   int64_t source_positions;                 /**< That the encoder makes of such a source. */
+  int64_t image_token; /**< The id that stands for a vector of an image, in a text with images; -1: none. */
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
@@ -223,11 +224,13 @@ typedef struct rapt_chunk {
   size_t size;
   rapt_sequence sequence;
   const int32_t *tokens;
-  int64_t count;       /**< At least 1. */
-  int32_t want;        /**< rapt_logits */
-  float *output;       /**< Memory for the logits; NULL: the context's own. */
-  size_t output_bytes; /**< Size of `output`. */
-  const float *logits; /**< Set by rapt_step: where they are. The context's own hold until its next step. */
+  int64_t count;           /**< At least 1. */
+  int32_t want;            /**< rapt_logits */
+  float *output;           /**< Memory for the logits; NULL: the context's own. */
+  size_t output_bytes;     /**< Size of `output`. */
+  const float *logits;     /**< Set by rapt_step: where they are. The context's own hold until its next step. */
+  const float *embeddings; /**< Vectors of the chunk's image tokens in their order, f32 [image tokens, hidden]. */
+  size_t embedding_bytes;  /**< Size of `embeddings`. */
 } rapt_chunk;
 
 /** Appends each chunk's tokens to its sequence. Lengths mix freely. On any failure and when canceled, every sequence

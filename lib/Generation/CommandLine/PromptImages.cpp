@@ -1,0 +1,59 @@
+#include "lib/Generation/CommandLine/PromptImages.h"
+#include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/ImageReader.h"
+#include "lib/Generation/CommandLine/Rows.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+
+namespace rapt::run {
+
+Outcome PromptImages::read(const Options &options, Model &model) {
+  if (options.images.empty())
+    return {};
+  ImageReader reader;
+  if (Outcome outcome = reader.open(model); !outcome)
+    return outcome;
+  if (Outcome outcome = makeContext(options, model.inBlocks(1), model); !outcome)
+    return outcome;
+  Interrupts interrupts(model.context.get());
+  for (const std::string &path : options.images) {
+    int64_t shape[3];
+    std::vector<float> values;
+    if (Outcome outcome = reader.read(path, shape, values); !outcome)
+      return outcome;
+    std::vector<RowOutput> outputs;
+    const std::vector<int64_t> extents = {1, shape[0], shape[1], shape[2]};
+    Outcome outcome = runTensors(model, {"pixel_values"}, {tensorOf(extents, values.data())}, {"image_embeddings"},
+                                 outputs, "encode_image");
+    if (!outcome)
+      return {outcome.status, json::printable(path) + ": " + outcome.message};
+    counts.push_back(size_t(outputs[0].shape[1]));
+    vectors.insert(vectors.end(), outputs[0].data.begin(), outputs[0].data.end());
+  }
+  model.context = {};
+  return {};
+}
+
+Outcome PromptImages::place(const Model &model, const Text &text, Prompt &prompt) const {
+  const auto image = int32_t(model.info.image_token);
+  if (image < 0)
+    return {};
+  const auto tokens = size_t(std::count(prompt.ids.begin(), prompt.ids.end(), image));
+  if (tokens != counts.size()) {
+    std::string name = "token " + std::to_string(image);
+    if (text.tokenizer)
+      if (Outcome outcome = decode(text.tokenizer.get(), {image}, name, RAPT_DECODE_KEEP_SPECIAL); !outcome)
+        return outcome;
+    return {RAPT_INVALID, "the prompt has " + std::to_string(tokens) + " times " + json::printable(name) + " for " +
+                              counted(counts.size(), "image") + ": each image needs one, where it belongs"};
+  }
+  Ids ids;
+  size_t next = 0;
+  for (int32_t id : prompt.ids)
+    ids.insert(ids.end(), id == image ? counts[next++] : 1, id);
+  prompt.ids = std::move(ids);
+  prompt.embeddings = vectors;
+  return {};
+}
+
+} // namespace rapt::run
