@@ -19,13 +19,17 @@ static int64_t cropBegin(int64_t length, int64_t crop) {
   return length >= crop ? (length - crop) / 2 : -((crop - length + 1) / 2);
 }
 
-static Image cropCenter(const Image &image, int64_t width, int64_t height) {
-  Image result{width, height, std::vector<uint8_t>(size_t(width * height) * 3)};
-  int64_t left = cropBegin(image.width, width), top = cropBegin(image.height, height);
-  int64_t begin = std::max<int64_t>(0, -left), end = std::min(width, image.width - left);
-  for (int64_t y = std::max<int64_t>(0, -top); y < std::min(height, image.height - top); ++y)
-    std::copy_n(&image.pixels[size_t((y + top) * image.width + begin + left) * 3], (end - begin) * 3,
-                &result.pixels[size_t(y * width + begin) * 3]);
+/// Numbers [height, width, 3] cropped about the center; `width` and `height` become those of the crop.
+template <typename T>
+static std::vector<T> cropCenter(const std::vector<T> &from, int64_t &width, int64_t &height,
+                                 const Preprocessing::Size &crop) {
+  std::vector<T> result(size_t(crop.width * crop.height) * 3);
+  int64_t left = cropBegin(width, crop.width), top = cropBegin(height, crop.height);
+  int64_t begin = std::max<int64_t>(0, -left), end = std::min(crop.width, width - left);
+  for (int64_t y = std::max<int64_t>(0, -top); y < std::min(crop.height, height - top); ++y)
+    std::copy_n(&from[size_t((y + top) * width + begin + left) * 3], (end - begin) * 3,
+                &result[size_t(y * crop.width + begin) * 3]);
+  width = crop.width, height = crop.height;
   return result;
 }
 
@@ -38,17 +42,38 @@ static void fillTable(const Preprocessing &how, int channel, float (&table)[256]
   }
 }
 
+/// Rescales, resizes, crops and normalizes in single.
+static Expected<PixelValues> preprocessRescaled(const Image &image, const Preprocessing &how) {
+  auto [width, height] = how.resizes ? sizeAfter(image, how.size) : std::pair(image.width, image.height);
+  Expected<std::vector<float>> numbers =
+      resizeRescaled(image, how.rescales ? how.rescaleFactor : 1, width, height, how.filter);
+  if (!numbers)
+    return numbers.error();
+  if (how.crops)
+    *numbers = cropCenter(*numbers, width, height, how.crop);
+  PixelValues result{3, height, width, std::vector<float>(numbers->size())};
+  float *to = result.values.data();
+  for (size_t channel = 0; channel < 3; ++channel)
+    for (size_t at = channel; at < numbers->size(); at += 3) {
+      const float number = (*numbers)[at];
+      *to++ = how.normalizes ? (number - float(how.mean[channel])) / float(how.deviation[channel]) : number;
+    }
+  return result;
+}
+
 Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how) {
   Expected<Image> image = decode(file);
   if (!image)
     return image.error();
+  if (how.rescalesFirst)
+    return preprocessRescaled(*image, how);
   if (how.resizes) {
     auto [width, height] = sizeAfter(*image, how.size);
     if (image = resize(*image, width, height, how.filter); !image)
       return image.error();
   }
   if (how.crops)
-    *image = cropCenter(*image, how.crop.width, how.crop.height);
+    image->pixels = cropCenter(image->pixels, image->width, image->height, how.crop);
   PixelValues result{3, image->height, image->width, std::vector<float>(image->pixels.size())};
   float *to = result.values.data();
   for (int channel = 0; channel < 3; ++channel) {

@@ -7,7 +7,7 @@
 
 namespace rapt::image {
 
-/// preprocessor_config.json of Hugging Face's ViT, DeiT and CLIP image processors.
+/// preprocessor_config.json of Hugging Face's image processors that have these steps.
 struct Preprocessing {
   /// Exact sides, or the shorter side to which the image is scaled with its proportions.
   struct Size {
@@ -15,6 +15,7 @@ struct Preprocessing {
     std::optional<int64_t> shortestEdge;
   };
   bool resizes = true, crops = false, rescales = true, normalizes = true;
+  bool rescalesFirst = false; ///< and resizes numbers of f32, which are not rounded
   Size size, crop;
   Filter filter = Filter::Bilinear;
   double rescaleFactor = 1.0 / 255;
@@ -33,7 +34,8 @@ struct PixelValues {
 };
 
 /// Decodes, resizes, crops about the center, rescales (in double, rounded to single) and normalizes (in single), in
-/// this order, as the Hugging Face processors do with NumPy. Errors: as `decode` and `resize`.
+/// this order or, where `rescalesFirst`, rescales in single before it resizes, as the Hugging Face processors do.
+/// Errors: as `decode` and `resize`.
 Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how);
 
 } // namespace rapt::image

@@ -2,6 +2,7 @@
 #include "lib/Image/Preprocess.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -12,10 +13,10 @@ namespace {
 
 const std::string fileName = "preprocessor_config.json";
 
-/// Members that name things or say what is done here anyway.
-const std::set<std::string_view> harmlessKeys = {"image_processor_type", "feature_extractor_type", "processor_class",
-                                                 "do_convert_rgb",       "_valid_processor_keys",  "return_tensors",
-                                                 "disable_grouping",     "default_to_square"};
+/// Members that name things, concern labels of pixels, or say what is done here anyway.
+const std::set<std::string_view> harmlessKeys = {
+    "image_processor_type", "feature_extractor_type", "processor_class",   "do_convert_rgb",   "_valid_processor_keys",
+    "return_tensors",       "disable_grouping",       "default_to_square", "do_reduce_labels", "reduce_labels"};
 
 constexpr int64_t mostResult = 16384; // a side
 
@@ -94,60 +95,150 @@ Status readFactor(Preprocessing &how, const json::Value &value, Where where) {
   return Error{where + " is " + json::printable(json::write(value), 60) + ", but must be a finite number"};
 }
 
-/// The processors' defaults differ; `sizeSquares` tells how one reads a size of one number.
-Expected<Preprocessing> defaultsOf(const json::Value &root, bool &sizeSquares) {
-  Preprocessing how;
-  sizeSquares = true;
+using Triple = std::array<double, 3>;
+constexpr Triple imageNetMean = {0.485, 0.456, 0.406}, imageNetDeviation = {0.229, 0.224, 0.225};
+constexpr Triple clipMean = {0.48145466, 0.4578275, 0.40821073}, clipDeviation = {0.26862954, 0.26130258, 0.27577711};
+constexpr int64_t convNextCropped = 384; // the shorter side from which ConvNext's images are not cropped
+
+/// A class of image processors: its defaults and how it reads the file.
+struct Processor {
+  Preprocessing defaults;
+  bool sizeSquares = true;         ///< a size of one number is both sides
+  std::optional<double> cropShare; ///< crop_pct: the share of the shorter side that a crop keeps
+};
+
+void setColors(Preprocessing &how, const Triple &mean, const Triple &deviation) {
+  std::copy_n(mean.begin(), 3, how.mean), std::copy_n(deviation.begin(), 3, how.deviation);
+}
+
+/// ViT's.
+Processor plain() { return {}; }
+
+Processor bicubic(int64_t side, bool crops) {
+  Processor result;
+  result.defaults.filter = Filter::Bicubic;
+  result.defaults.crops = crops;
+  result.defaults.size.width = result.defaults.size.height = side;
+  return result;
+}
+
+Processor deit() {
+  Processor result = bicubic(256, /*crops=*/true);
+  setColors(result.defaults, imageNetMean, imageNetDeviation);
+  return result;
+}
+
+/// CLIP's and BiT's.
+Processor clip() {
+  Processor result = bicubic(224, /*crops=*/true);
+  result.defaults.size.shortestEdge = 224;
+  result.sizeSquares = false;
+  setColors(result.defaults, clipMean, clipDeviation);
+  return result;
+}
+
+Processor convNext() {
+  Processor result = bicubic(convNextCropped, /*crops=*/false);
+  result.defaults.size.shortestEdge = convNextCropped;
+  result.sizeSquares = false;
+  result.cropShare = 224.0 / 256;
+  return result;
+}
+
+Processor dinov3() {
+  Processor result;
+  result.defaults.rescalesFirst = true;
+  setColors(result.defaults, imageNetMean, imageNetDeviation);
+  return result;
+}
+
+const std::map<std::string, Processor (*)(), std::less<>> processors = {
+    {"BeitImageProcessor", [] { return bicubic(256, /*crops=*/true); }},
+    {"BitImageProcessor", clip},
+    {"CLIPImageProcessor", clip},
+    {"ConvNextImageProcessor", convNext},
+    {"DINOv3ViTImageProcessor", dinov3},
+    {"DeiTImageProcessor", deit},
+    {"SiglipImageProcessor", [] { return bicubic(224, /*crops=*/false); }},
+    {"ViTImageProcessor", plain}};
+
+/// The processor that the file names; ViT's without one.
+Expected<Processor> processorOf(const json::Value &root) {
   const json::Value *type = root.find("image_processor_type");
   type = type && !type->isNull() ? type : root.find("feature_extractor_type");
   if (!type || type->isNull())
-    return how;
+    return plain();
   std::string name = type->asString() ? *type->asString() : json::write(*type), base = name;
   for (std::string_view end : {"Fast", "ImageProcessor", "FeatureExtractor"})
     if (base.ends_with(end))
       base.resize(base.size() - end.size());
   base += "ImageProcessor";
-  if (base == "ViTImageProcessor")
-    return how;
-  how.crops = true;
-  how.filter = Filter::Bicubic;
-  if (base == "DeiTImageProcessor") {
-    how.size.width = how.size.height = 256;
-    constexpr double mean[] = {0.485, 0.456, 0.406}, deviation[] = {0.229, 0.224, 0.225};
-    std::copy_n(mean, 3, how.mean), std::copy_n(deviation, 3, how.deviation);
-    return how;
+  if (auto found = processors.find(base); found != processors.end()) {
+    Processor processor = found->second();
+    if (processor.cropShare && name.ends_with("Fast"))
+      processor.defaults.filter = Filter::Bilinear; // whose class differs from the first one in this
+    return processor;
   }
-  if (base == "CLIPImageProcessor") {
-    how.size.shortestEdge = 224;
-    sizeSquares = false;
-    constexpr double mean[] = {0.48145466, 0.4578275, 0.40821073};
-    constexpr double deviation[] = {0.26862954, 0.26130258, 0.27577711};
-    std::copy_n(mean, 3, how.mean), std::copy_n(deviation, 3, how.deviation);
-    return how;
-  }
+  std::string known;
+  for (const auto &entry : processors)
+    known += (known.empty() ? "" : ", ") + entry.first;
   return Error{fileName + ": image_processor_type is " + json::printable(name, 80) +
-               ", which is not supported; ViT, DeiT and CLIP image processors are"};
+               ", which is not supported; supported are " + known};
 }
 
-std::map<std::string_view, Setter> settersFor(bool sizeSquares) {
-  return {{"do_resize", flag(&Preprocessing::resizes)},
-          {"do_center_crop", flag(&Preprocessing::crops)},
-          {"do_rescale", flag(&Preprocessing::rescales)},
-          {"do_normalize", flag(&Preprocessing::normalizes)},
-          {"size", [=](Preprocessing &how, const json::Value &value,
-                       Where where) { return SizeReader{sizeSquares}(how.size, value, where); }},
-          {"crop_size", [](Preprocessing &how, const json::Value &value,
-                           Where where) { return SizeReader{true}(how.crop, value, where); }},
-          {"resample", readFilter},
-          {"rescale_factor", readFactor},
-          {"image_mean", threeNumbers(&Preprocessing::mean, false)},
-          {"image_std", threeNumbers(&Preprocessing::deviation, true)},
-          {"data_format", [](Preprocessing &, const json::Value &value, Where where) {
-             return value.asString() && *value.asString() == "channels_first"
-                        ? Status()
-                        : Status(Error{where + " is " + json::printable(json::write(value), 60) +
-                                       ", but only channels_first is supported"});
-           }}};
+Status readShare(std::optional<double> &share, const json::Value &value, Where where) {
+  share = value.asNumber();
+  if (share && *share >= 1e-3 && *share <= 1e3)
+    return {};
+  return Error{where + " is " + json::printable(json::write(value), 60) + ", but must be a number from 0.001 to 1000"};
+}
+
+std::map<std::string_view, Setter> settersFor(Processor &processor) {
+  const bool sizeSquares = processor.sizeSquares;
+  std::map<std::string_view, Setter> setters = {
+      {"do_resize", flag(&Preprocessing::resizes)},
+      {"do_rescale", flag(&Preprocessing::rescales)},
+      {"do_normalize", flag(&Preprocessing::normalizes)},
+      {"size", [=](Preprocessing &how, const json::Value &value,
+                   Where where) { return SizeReader{sizeSquares}(how.size, value, where); }},
+      {"resample", readFilter},
+      {"rescale_factor", readFactor},
+      {"image_mean", threeNumbers(&Preprocessing::mean, false)},
+      {"image_std", threeNumbers(&Preprocessing::deviation, true)},
+      {"data_format", [](Preprocessing &, const json::Value &value, Where where) {
+         return value.asString() && *value.asString() == "channels_first"
+                    ? Status()
+                    : Status(Error{where + " is " + json::printable(json::write(value), 60) +
+                                   ", but only channels_first is supported"});
+       }}};
+  if (processor.cropShare) {
+    setters["crop_pct"] = [&processor](Preprocessing &, const json::Value &value, Where where) {
+      return readShare(processor.cropShare, value, where);
+    };
+    return setters;
+  }
+  setters["do_center_crop"] = flag(&Preprocessing::crops);
+  setters["crop_size"] = [](Preprocessing &how, const json::Value &value, Where where) {
+    return SizeReader{true}(how.crop, value, where);
+  };
+  return setters;
+}
+
+/// A shorter side below 384 is that of a crop, which keeps `share` of the image's; a larger one is both sides.
+Status resolveCropShare(Preprocessing &how, double share) {
+  if (!how.size.shortestEdge)
+    return Error{fileName + ": size has height and width, but needs shortest_edge"};
+  const int64_t side = *how.size.shortestEdge;
+  const double scaled = double(side) / share;
+  how.size = {.width = side, .height = side, .shortestEdge = {}};
+  if (!how.resizes || side >= convNextCropped)
+    return {};
+  if (scaled < 1 || scaled > double(mostResult))
+    return Error{fileName + ": size / crop_pct is not from 1 to " + std::to_string(mostResult)};
+  how.crops = true;
+  how.crop = how.size;
+  how.size.shortestEdge = int64_t(scaled);
+  return {};
 }
 
 } // namespace
@@ -158,26 +249,32 @@ Expected<Preprocessing> readPreprocessing(std::string_view content) {
     return Error{fileName + ": " + root.error().message};
   if (!root->isObject())
     return Error{fileName + ": is not a JSON object"};
-  bool sizeSquares;
-  Expected<Preprocessing> how = defaultsOf(*root, sizeSquares);
-  if (!how)
-    return how;
-  std::map<std::string_view, Setter> setters = settersFor(sizeSquares);
+  Expected<Processor> processor = processorOf(*root);
+  if (!processor)
+    return processor.error();
+  Preprocessing how = processor->defaults;
+  std::map<std::string_view, Setter> setters = settersFor(*processor);
   for (const auto &[key, value] : *root->asObject()) {
     if (value.isNull() || harmlessKeys.count(key))
       continue;
     auto setter = setters.find(key);
     std::string where = fileName + ": " + json::printable(key);
     if (setter != setters.end()) {
-      if (Status status = setter->second(*how, value, where); !status)
+      if (Status status = setter->second(how, value, where); !status)
         return status.error();
     } else if (value.asBool() != false) {
       return Error{where + " is " + json::printable(json::write(value), 60) +
                    ", which could change the numbers and is not supported"};
     }
   }
-  if (how->crops && how->crop.shortestEdge)
+  if (how.crops && how.crop.shortestEdge)
     return Error{fileName + ": crop_size has shortest_edge, but needs height and width"};
+  if (processor->cropShare)
+    if (Status status = resolveCropShare(how, *processor->cropShare); !status)
+      return status.error();
+  if (how.rescalesFirst && how.filter != Filter::Bilinear && how.filter != Filter::Bicubic)
+    return Error{fileName + ": resample is " + std::to_string(int(how.filter)) +
+                 ", but images that are rescaled first can be resized by 2 (bilinear) and 3 (bicubic)"};
   return how;
 }
 

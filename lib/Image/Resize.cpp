@@ -1,98 +1,33 @@
 //===- Resize.cpp ----------------------------------------------------------===//
 #include "lib/Image/Resize.h"
+#include "lib/Image/Filters.h"
 #include <algorithm>
-#include <cmath>
 
 namespace rapt::image {
 namespace {
 
-struct Kernel {
-  double support;
-  double (*weight)(double);
-};
-
-double sinc(double x) { return x == 0 ? 1 : std::sin(x * M_PI) / (x * M_PI); }
-
-double lanczos(double x) { return -3 <= x && x < 3 ? sinc(x) * sinc(x / 3) : 0; }
-
-double bilinear(double x) { return std::fabs(x) < 1 ? 1 - std::fabs(x) : 0; }
-
-double bicubic(double x) {
-  constexpr double a = -0.5;
-  x = std::fabs(x);
-  return x < 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
-}
-
-double box(double x) { return x > -0.5 && x <= 0.5 ? 1 : 0; }
-
-double hamming(double x) {
-  x = std::fabs(x);
-  if (x == 0)
-    return 1;
-  if (x >= 1)
-    return 0;
-  x *= M_PI;
-  return std::sin(x) / x * (0.54f + 0.46f * std::cos(x)); // the constants are single in Pillow
-}
-
-Kernel kernelOf(Filter filter) {
-  switch (filter) {
-  case Filter::Lanczos:
-    return {3, lanczos};
-  case Filter::Bicubic:
-    return {2, bicubic};
-  case Filter::Box:
-    return {0.5, box};
-  case Filter::Hamming:
-    return {1, hamming};
-  case Filter::Nearest:
-  case Filter::Bilinear:
-    break;
-  }
-  return {1, bilinear};
-}
-
 constexpr int fractionBits = 32 - 8 - 2; // of a weight: 8 bits of pixel and 2 of overshoot remain
 
-/// For each output position the input positions it is made of, and their weights as fixed-point numbers.
-struct Weights {
-  struct Range {
-    int64_t begin, count;
-  };
-  std::vector<Range> ranges;
-  std::vector<int32_t> values; // [output, most]
-  int64_t most;
+/// Weights as fixed-point numbers.
+struct Weights : FilterWeights {
+  std::vector<int32_t> fixed; // [output, most]
 
-  Weights(int64_t input, int64_t output, const Kernel &kernel);
-  const int32_t *of(int64_t position) const { return &values[size_t(position * most)]; }
+  Weights(int64_t input, int64_t output, Filter filter);
+  const int32_t *of(int64_t position) const { return &fixed[size_t(position * most)]; }
 };
 
-Weights::Weights(int64_t input, int64_t output, const Kernel &kernel) : ranges(output) {
-  double scale = double(input) / output, filterScale = std::max(scale, 1.0);
-  double support = kernel.support * filterScale, inverse = 1 / filterScale;
-  most = int64_t(std::ceil(support)) * 2 + 1;
-  values.resize(size_t(output * most));
-  std::vector<double> exact(most);
-  for (int64_t position = 0; position < output; ++position) {
-    double center = (position + 0.5) * scale, sum = 0;
-    int64_t begin = std::max<int64_t>(0, int64_t(center - support + 0.5));
-    int64_t count = std::min(input, int64_t(center + support + 0.5)) - begin;
-    ranges[position] = {begin, count};
-    for (int64_t i = 0; i < count; ++i)
-      sum += exact[i] = kernel.weight((i + begin - center + 0.5) * inverse);
-    for (int64_t i = 0; i < count; ++i) {
-      double weight = sum != 0 ? exact[i] / sum : exact[i];
-      values[position * most + i] = int32_t((weight < 0 ? -0.5 : 0.5) + weight * (1 << fractionBits));
-    }
-  }
+Weights::Weights(int64_t input, int64_t output, Filter filter) : FilterWeights(input, output, filter) {
+  fixed.reserve(values.size());
+  for (double weight : values)
+    fixed.push_back(int32_t((weight < 0 ? -0.5 : 0.5) + weight * (1 << fractionBits)));
 }
 
 uint8_t rounded(int32_t sum) { return uint8_t(std::clamp(sum >> fractionBits, 0, 255)); }
 
 constexpr int32_t half = 1 << (fractionBits - 1);
 
-Image resizeColumns(const Image &image, int64_t width, const Kernel &kernel) {
-  Weights weights(image.width, width, kernel);
+Image resizeColumns(const Image &image, int64_t width, Filter filter) {
+  Weights weights(image.width, width, filter);
   Image result{width, image.height, std::vector<uint8_t>(size_t(width * image.height) * 3)};
   uint8_t *to = result.pixels.data();
   for (int64_t y = 0; y < image.height; ++y)
@@ -110,8 +45,8 @@ Image resizeColumns(const Image &image, int64_t width, const Kernel &kernel) {
   return result;
 }
 
-Image resizeRows(const Image &image, int64_t height, const Kernel &kernel) {
-  Weights weights(image.height, height, kernel);
+Image resizeRows(const Image &image, int64_t height, Filter filter) {
+  Weights weights(image.height, height, filter);
   int64_t rowBytes = image.width * 3;
   Image result{image.width, height, std::vector<uint8_t>(size_t(rowBytes * height))};
   std::vector<int32_t> sums(rowBytes);
@@ -149,9 +84,8 @@ Image resizeNearest(const Image &image, int64_t width, int64_t height) {
   return result;
 }
 
-} // namespace
-
-Expected<Image> resize(const Image &image, int64_t width, int64_t height, Filter filter) {
+/// Whether the image can be made.
+Status checkSize(const Image &image, int64_t width, int64_t height) {
   if (width < 1 || height < 1)
     return Error{"an image of " + shownSize(image.width, image.height) + " pixels would be resized to " +
                  shownSize(width, height) + ", which has no pixels"};
@@ -159,15 +93,58 @@ Expected<Image> resize(const Image &image, int64_t width, int64_t height, Filter
       width * image.height > 4 * mostPixels) // between the two passes
     return Error{"an image of " + shownSize(image.width, image.height) + " pixels would be resized to " +
                  shownSize(width, height) + ", which is too large: at most " + std::to_string(mostPixels) + " pixels"};
+  return {};
+}
+
+/// One pass over an axis, whose positions are `inner` numbers apart.
+void resizeAxis(const float *from, float *to, const FilterWeights &weights, int64_t inner) {
+  for (size_t position = 0; position < weights.ranges.size(); ++position, to += inner) {
+    auto [begin, count] = weights.ranges[position];
+    std::fill_n(to, inner, 0.f);
+    for (int64_t i = 0; i < count; ++i) {
+      const float weight = float(weights.values[position * size_t(weights.most) + size_t(i)]);
+      const float *at = from + (begin + i) * inner;
+      for (int64_t x = 0; x < inner; ++x)
+        to[x] += weight * at[x];
+    }
+  }
+}
+
+} // namespace
+
+Expected<std::vector<float>> resizeRescaled(const Image &image, double factor, int64_t width, int64_t height,
+                                            Filter filter) {
+  if (filter != Filter::Bilinear && filter != Filter::Bicubic)
+    return Error{"images that are rescaled first can be resized by the filters 2 (bilinear) and 3 (bicubic)"};
+  if (Status status = checkSize(image, width, height); !status)
+    return status.error();
+  if (width * image.height > mostPixels) // between the two passes
+    return Error{"an image of " + shownSize(image.width, image.height) + " pixels is too large to be resized to " +
+                 shownSize(width, height)};
+  const FilterWeights columns(image.width, width, filter), rows(image.height, height, filter);
+  std::vector<float> row(size_t(image.width) * 3), narrow(size_t(width * image.height) * 3);
+  for (int64_t y = 0; y < image.height; ++y) {
+    const uint8_t *pixels = &image.pixels[size_t(y * image.width) * 3];
+    std::transform(pixels, pixels + row.size(), row.begin(),
+                   [&](uint8_t pixel) { return float(pixel) * float(factor); });
+    resizeAxis(row.data(), &narrow[size_t(y * width) * 3], columns, 3);
+  }
+  std::vector<float> result(size_t(width * height) * 3);
+  resizeAxis(narrow.data(), result.data(), rows, width * 3);
+  return result;
+}
+
+Expected<Image> resize(const Image &image, int64_t width, int64_t height, Filter filter) {
+  if (Status status = checkSize(image, width, height); !status)
+    return status.error();
   if (width == image.width && height == image.height)
     return image;
   if (filter == Filter::Nearest)
     return resizeNearest(image, width, height);
-  Kernel kernel = kernelOf(filter);
   if (width == image.width)
-    return resizeRows(image, height, kernel);
-  Image columns = resizeColumns(image, width, kernel);
-  return height == image.height ? columns : resizeRows(columns, height, kernel);
+    return resizeRows(image, height, filter);
+  Image columns = resizeColumns(image, width, filter);
+  return height == image.height ? columns : resizeRows(columns, height, filter);
 }
 
 } // namespace rapt::image

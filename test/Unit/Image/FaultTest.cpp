@@ -99,8 +99,9 @@ TEST(PreprocessingFaults, Named) {
             file + "crop_pct is 0.875, which could change the numbers and is not supported");
   EXPECT_EQ(problem(R"({"crop_pct": null, "do_pad": false, "do_convert_rgb": true})"), "");
   EXPECT_EQ(problem(R"({"image_processor_type": "SamImageProcessor"})"),
-            file + "image_processor_type is SamImageProcessor, which is not supported; ViT, DeiT and CLIP image "
-                   "processors are");
+            file + "image_processor_type is SamImageProcessor, which is not supported; supported are "
+                   "BeitImageProcessor, BitImageProcessor, CLIPImageProcessor, ConvNextImageProcessor, "
+                   "DINOv3ViTImageProcessor, DeiTImageProcessor, SiglipImageProcessor, ViTImageProcessor");
   EXPECT_EQ(problem(R"({"resample": 6})"), file + "resample is 6, but must be one of Pillow's filters 0-5");
   EXPECT_EQ(problem(R"({"do_resize": 1})"), file + "do_resize: is neither true nor false");
   EXPECT_EQ(problem(R"({"image_std": [1, 0, 1]})"),
@@ -114,4 +115,15 @@ TEST(PreprocessingFaults, Named) {
   EXPECT_EQ(problem(R"({"rescale_factor": "x"})"), file + "rescale_factor is \"x\", but must be a finite number");
   EXPECT_EQ(problem(R"({"data_format": "channels_last"})"),
             file + "data_format is \"channels_last\", but only channels_first is supported");
+  const std::string convNext = R"({"image_processor_type": "ConvNextImageProcessor", )";
+  EXPECT_EQ(problem((convNext + R"("size": {"height": 224, "width": 224}})").c_str()),
+            file + "size has height and width, but needs shortest_edge");
+  EXPECT_EQ(problem((convNext + R"("crop_pct": 0})").c_str()),
+            file + "crop_pct is 0, but must be a number from 0.001 to 1000");
+  EXPECT_EQ(problem((convNext + R"("size": 100, "crop_pct": 0.002})").c_str()),
+            file + "size / crop_pct is not from 1 to 16384");
+  EXPECT_EQ(problem((convNext + R"("do_center_crop": true})").c_str()),
+            file + "do_center_crop is true, which could change the numbers and is not supported");
+  EXPECT_EQ(problem(R"({"image_processor_type": "DINOv3ViTImageProcessorFast", "resample": 1})"),
+            file + "resample is 1, but images that are rescaled first can be resized by 2 (bilinear) and 3 (bicubic)");
 }

@@ -81,3 +81,61 @@ TEST(Preprocessing, DefaultsFollowTheProcessor) {
   EXPECT_EQ(deit->size.width, 256);
   EXPECT_EQ(deit->mean[0], 0.485);
 }
+
+TEST(Preprocessing, ReadsTheProcessorsOfEveryFamily) {
+  auto read = [](const std::string &type, const std::string &members = "") {
+    Expected<Preprocessing> how = readPreprocessing("{\"image_processor_type\": \"" + type + "\"" + members + "}");
+    EXPECT_TRUE(bool(how)) << how.error().message;
+    return how ? *how : Preprocessing();
+  };
+  Preprocessing beit = read("BeitImageProcessor", ", \"do_reduce_labels\": true");
+  EXPECT_TRUE(beit.crops && beit.size.width == 256 && beit.crop.width == 224 && beit.filter == Filter::Bicubic);
+  EXPECT_EQ(beit.mean[0], 0.5);
+  Preprocessing bit = read("BitImageProcessor");
+  EXPECT_TRUE(bit.crops && bit.size.shortestEdge == 224 && bit.crop.height == 224 && bit.filter == Filter::Bicubic);
+  EXPECT_EQ(bit.mean[1], 0.4578275);
+  Preprocessing siglip = read("SiglipImageProcessor");
+  EXPECT_TRUE(!siglip.crops && siglip.size.width == 224 && siglip.filter == Filter::Bicubic);
+  EXPECT_EQ(siglip.deviation[2], 0.5);
+  for (const char *type : {"DINOv3ViTImageProcessor", "DINOv3ViTImageProcessorFast"}) {
+    Preprocessing dinov3 = read(type);
+    EXPECT_TRUE(!dinov3.crops && dinov3.rescalesFirst && dinov3.filter == Filter::Bilinear);
+    EXPECT_EQ(dinov3.deviation[0], 0.229);
+  }
+}
+
+TEST(Preprocessing, ConvNextCropsSmallSizes) {
+  auto read = [](const std::string &members) {
+    Expected<Preprocessing> how =
+        readPreprocessing("{\"image_processor_type\": \"ConvNextImageProcessor\"" + members + "}");
+    EXPECT_TRUE(bool(how)) << how.error().message;
+    return how ? *how : Preprocessing();
+  };
+  Preprocessing usual = read("");
+  EXPECT_TRUE(!usual.crops && !usual.size.shortestEdge && usual.size.width == 384 && usual.filter == Filter::Bicubic);
+  Preprocessing small = read(", \"size\": 224");
+  EXPECT_TRUE(small.crops && small.size.shortestEdge == 256 && small.crop.width == 224 && small.crop.height == 224);
+  Preprocessing share = read(", \"size\": {\"shortest_edge\": 100}, \"crop_pct\": 0.7");
+  EXPECT_EQ(share.size.shortestEdge, 142);
+  EXPECT_FALSE(read(", \"size\": 224, \"do_resize\": false").crops);
+  Expected<Preprocessing> fast = readPreprocessing(R"({"image_processor_type": "ConvNextImageProcessorFast"})");
+  ASSERT_TRUE(bool(fast));
+  EXPECT_EQ(fast->filter, Filter::Bilinear);
+}
+
+TEST(ResizeRescaled, KeepsFractions) {
+  // Halves of a ramp: pixels 0, 10, 20, 30 under the triangle of width 2, cut at the borders.
+  Image ramp{4, 1, {}};
+  for (uint8_t pixel : {0, 10, 20, 30})
+    ramp.pixels.insert(ramp.pixels.end(), 3, pixel);
+  Expected<std::vector<float>> half = resizeRescaled(ramp, 0.5, 2, 1, Filter::Bilinear);
+  ASSERT_TRUE(bool(half)) << half.error().message;
+  ASSERT_EQ(half->size(), 6u);
+  // Weights of the first: 3/8, 3/8, 1/8 of 7/8.
+  EXPECT_NEAR((*half)[0], 0.5 * (10 * 3 + 20) / 7, 1e-5);
+  EXPECT_NEAR((*half)[3], 0.5 * (10 + 20 * 3 + 30 * 3) / 7, 1e-5);
+  Expected<std::vector<float>> same = resizeRescaled(ramp, 2, 4, 1, Filter::Bicubic);
+  ASSERT_TRUE(bool(same));
+  EXPECT_EQ((*same)[9], 60);
+  EXPECT_FALSE(bool(resizeRescaled(ramp, 1, 2, 1, Filter::Lanczos)));
+}
