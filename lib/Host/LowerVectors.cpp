@@ -1,4 +1,5 @@
 //===- LowerVectors.cpp - Prepares vector code for the llvm dialect ---------------------------===//
+#include "lib/Host/ExpandShape.h"
 #include "lib/Host/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
@@ -27,6 +28,7 @@ struct LowerVectors : rapt::impl::AttnLowerVectorsBase<LowerVectors> {
       return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     populateVectorToSCFConversionPatterns(patterns, VectorTransferToSCFOptions().enableFullUnroll());
+    rapt::populateExpandShapePatterns(patterns);
     memref::populateExpandStridedMetadataPatterns(patterns);
     vector::populateVectorToVectorCanonicalizationPatterns(patterns);
     vector::populateVectorBitCastLoweringPatterns(patterns);

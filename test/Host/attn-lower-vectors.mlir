@@ -39,3 +39,15 @@ func.func @shuffles(%x: vector<32xf32>) -> vector<16xf32> {
   %slice = vector.extract_strided_slice %x {offsets = [16], sizes = [16], strides = [1]} : vector<32xf32> to vector<16xf32>
   return %slice : vector<16xf32>
 }
+
+// A dim that is cut into several of dynamic extent is a cast, whose strides follow from the extents.
+// CHECK-LABEL: func @pixels
+// CHECK-SAME: index, %[[HEIGHT:[^:]*]]: index, %[[WIDTH:[^:]*]]: index)
+// CHECK: %[[IMAGE:.*]] = affine.apply #{{.*}}()[%[[HEIGHT]], %[[WIDTH]]]
+// CHECK: memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [%{{.*}}, %[[HEIGHT]], %[[WIDTH]], 8], strides: [%[[IMAGE]], %{{.*}}, 8, 1]
+// CHECK-NOT: memref.expand_shape
+// CHECK: return
+func.func @pixels(%buffer: memref<?x8xf32>, %images: index, %height: index, %width: index) -> memref<?x?x?x8xf32> {
+  %pixels = memref.expand_shape %buffer [[0, 1, 2], [3]] output_shape [%images, %height, %width, 8] : memref<?x8xf32> into memref<?x?x?x8xf32>
+  return %pixels : memref<?x?x?x8xf32>
+}
