@@ -33,7 +33,8 @@ std::string modelLine(const artifact::Manifest &m) {
     return m.name + ": kernels without a model";
   return m.name + ": " + m.model->family + " " + m.model->task + ", " + std::to_string(m.model->layers) +
          (m.model->layers == 1 ? " layer" : " layers") + " of width " + std::to_string(m.model->hidden) + ", " +
-         std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", " +
+         (m.model->heads ? std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", "
+                         : "") +
          (m.model->vocabulary ? "vocabulary " + grouped(m.model->vocabulary) + ", " : "") +
          (m.model->sourceVocabulary ? "of sources " + grouped(m.model->sourceVocabulary) + ", " : "") +
          grouped(m.model->parameters) + " parameters (" + m.model->sourceDType + ")";

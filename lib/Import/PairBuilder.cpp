@@ -198,7 +198,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, hugg
     return ofText.error();
   module.endEntry(*ofText);
   func::FuncOp image =
-      module.beginEntry("encode_image", {pixelBuffer(builder, spec.image)}, {vectors("image_embeds", "rows")});
+      module.beginEntry("encode_image", {pixelBuffer(builder, spec.image.channels)}, {vectors("image_embeds", "rows")});
   Expected<Value> ofImage = buildImageVectors(builder, image, spec, parameters);
   if (!ofImage)
     return ofImage.error();

@@ -211,7 +211,7 @@ private:
       addPacked(a.queryColumns() + 2 * a.keyColumns());
     for (int64_t i = 0; i < 3 && a.packing != Packing::Rows; ++i)
       if (a.packing == Packing::None) {
-        addMatmul(a.parts[i], columns[i], spec.width, a.hasBias && (i != 1 || a.hasKeyBias), initOf(i));
+        addMatmul(a.parts[i], columns[i], spec.width, a.hasBiasOf(i), initOf(i));
       } else {
         const int64_t group = a.heads / a.kvHeads, begin = i == 0 ? 0 : group + i - 1, end = i == 0 ? group : begin + 1;
         addRows(a.parts[i], a.stem(), {a.kvHeads, group + 2, a.headDim}, Slice{1, begin, end}, columns[i], a.hasBias);

@@ -71,9 +71,9 @@ struct AttentionSpec {
   std::string packed;     ///< the part where they are packed
   std::string packedStem; ///< of the tensors, "in_proj_" of in_proj_weight; empty: `packed` and a point
   std::string out = "self_attn.o_proj";
-  std::string location = "self_attn"; ///< names ops of no weight
-  bool hasBias = false;               ///< of queries, keys and values
-  bool hasKeyBias = true;             ///< where the others have one
+  std::string location = "self_attn";                               ///< names ops of no weight
+  bool hasBias = false;                                             ///< of queries, keys and values
+  bool hasQueryBias = true, hasKeyBias = true, hasValueBias = true; ///< where `hasBias` says so
   bool hasOutBias = false;
   double scale = 1;             ///< of scores
   bool isScaledByLayer = false; ///< the scale of layer i is scale / (i + 1)
@@ -101,6 +101,10 @@ struct AttentionSpec {
   std::optional<int64_t> windowOf(int64_t layer) const { return windows.empty() ? std::nullopt : windows[layer]; }
   /// The name of a packed tensor, without "weight" or "bias".
   std::string stem() const { return packedStem.empty() ? packed + "." : packedStem; }
+  /// Whether queries (0), keys (1) or values (2) of their own tensor have a bias.
+  bool hasBiasOf(int64_t which) const {
+    return hasBias && (which == 0 ? hasQueryBias : which == 1 ? hasKeyBias : hasValueBias);
+  }
   int64_t queryColumns() const { return heads * headDim; }
   int64_t keyColumns() const { return kvHeads * headDim; }
   int64_t outColumns() const { return heads * (latent ? latent->valueDim : headDim); }

@@ -52,10 +52,10 @@ VisionSpec importing::readVision(huggingface::ModelDescription &model, const Vis
   huggingface::ConfigReader &config = model.config();
   VisionSpec spec;
   setVitParts(spec);
-  spec.width = config.getSize("hidden_size", 1, 1 << 16, 768);
+  spec.width = config.getSize("hidden_size", 1, 1 << 16, defaults.width);
   spec.layers = config.getSize("num_hidden_layers", 1, 1 << 17, 12);
   AttentionSpec &attention = spec.attention;
-  attention.heads = attention.kvHeads = config.getSize("num_attention_heads", 1, 1 << 12, 12);
+  attention.heads = attention.kvHeads = config.getSize("num_attention_heads", 1, 1 << 12, defaults.heads);
   attention.headDim = std::max<int64_t>(1, spec.width / attention.heads);
   attention.scale = 1 / std::sqrt(double(attention.headDim));
   attention.hasBias = config.getBool("qkv_bias", true);
@@ -207,8 +207,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
   if (Status status = model.config().finish(spec.harmlessKeys); !status)
     return status.error();
   if (options.maxSequenceLength)
-    return Error{model.config().file() + ": a " + model.modelType() +
-                 " takes images of any size, and has no longest sequence to bound"};
+    return sequenceBoundError(model);
   Expected<huggingface::HeightWidth> most = largestImage(context, model, spec, options);
   if (!most)
     return most.error();
@@ -237,7 +236,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
   module.dim("width", spec.gridBias ? most->width : spec.patch, most->width);
   module.declareParameters();
   func::FuncOp entry =
-      module.beginEntry("forward", {pixelBuffer(module.builder(), spec)}, listOutputs(module.builder(), spec));
+      module.beginEntry("forward", {pixelBuffer(module.builder(), spec.channels)}, listOutputs(module.builder(), spec));
   if (Status status = buildModel(module, entry, spec, parameters); !status)
     return status.error();
   return module.take();

@@ -37,14 +37,17 @@ struct GridBiasSpec {
   bool isOfLayer = true;
 };
 
-/// An encoder of images: patches as tokens behind learned ones. readVision sets the names that vit has.
+/// An encoder of images: patches as tokens behind learned ones. readVision sets the names that vit has. Where attention
+/// rotates, its one table is of a patch's row and again of its column (GridRotation.h).
 struct VisionSpec : StackSpec {
   huggingface::HeightWidth image = {}; ///< pixels of the images that positions were learned for
   int64_t patch = 0, channels = 0, labels = 0;
   std::string prefix = "vit.";
   std::string stack; ///< name of the layers' stack; empty where the model has one
   std::vector<std::string> learned = {"embeddings.cls_token"}; ///< tensors [1, 1, width], which have positions
-  std::string positions = "embeddings.position_embeddings";    ///< a tensor [1, tokens, width]; empty: none
+  int64_t registers = 0; ///< further ones behind them, the rows of a tensor [1, registers, width]
+  std::string registerTokens = "embeddings.register_tokens";
+  std::string positions = "embeddings.position_embeddings"; ///< a tensor [1, tokens, width]; empty: none
   std::optional<GridBiasSpec> gridBias; ///< of one learned token and patches, which are of one number then
   bool arePlain = false; ///< learned tensors are [width], and positions the weight [tokens, width] of a part
   std::string kernel = "embeddings.patch_embeddings.projection";
@@ -64,13 +67,13 @@ struct VisionSpec : StackSpec {
   int64_t rows() const { return image.height / patch; }
   int64_t columns() const { return image.width / patch; }
   int64_t patchColumns() const { return channels * patch * patch; }
-  int64_t learnedTokens() const { return int64_t(learned.size()); }
+  int64_t learnedTokens() const { return int64_t(learned.size()) + registers; }
 };
 
 /// A family's names, and what its configuration class takes where the file has no key.
 struct VisionDefaults {
-  std::string architecture;                      ///< "ViT" of ViTModel and ViTForImageClassification
-  int64_t image = 224, patch = 16, inner = 3072; ///< inner 0: mlp_ratio says it
+  std::string architecture; ///< "ViT" of ViTModel and ViTForImageClassification
+  int64_t width = 768, heads = 12, image = 224, patch = 16, inner = 3072; ///< inner 0: mlp_ratio says it
   double epsilon = 1e-12;
   std::vector<std::string> classifiers = {"ForImageClassification"};
 };

@@ -1,6 +1,7 @@
 //===- VisionTokens.cpp - From images to what the last layer gives ---------------===//
 #include "lib/Import/VisionTokens.h"
 #include "lib/Import/GridBias.h"
+#include "lib/Import/GridRotation.h"
 #include "lib/Import/LayerBuilder.h"
 #include "lib/Import/LayerStack.h"
 #include "lib/Import/StackParameters.h"
@@ -18,7 +19,7 @@ using huggingface::Init;
 
 /// The weight of all learned tokens.
 static std::string learnedSymbol(const VisionSpec &spec) {
-  return spec.learned.size() == 1 ? spec.learned.front() : "embeddings.learned_tokens";
+  return spec.learnedTokens() == 1 ? spec.learned.front() : "embeddings.learned_tokens";
 }
 
 static Stack stackOf(const VisionSpec &spec) { return {spec.layers, spec.stack}; }
@@ -31,6 +32,9 @@ void importing::addVisionTokens(const ParameterScope &top, const VisionSpec &spe
   for (const std::string &tensor : spec.learned)
     learned.push_back(
         {top.tensors + tensor, spec.arePlain ? Shape{width} : Shape{1, 1, width}, {artifact::Reshape{{1, width}}}});
+  if (spec.registers != 0)
+    learned.push_back(
+        {top.tensors + spec.registerTokens, {1, spec.registers, width}, {artifact::Reshape{{spec.registers, width}}}});
   if (!learned.empty())
     parameters.addRows(top.symbols + learnedSymbol(spec), std::move(learned), Init::embedding());
   if (!spec.positions.empty()) {
@@ -64,9 +68,9 @@ static Value buildEmbeddings(const Scope &top, const VisionSpec &spec, Images &i
   auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
   auto extent = [&](int64_t i) -> Value { return tensor::DimOp::create(builder, loc, images.pixels, i); };
   Value size = number(spec.patch);
-  Value height = arith::DivUIOp::create(builder, loc, extent(2), size);
-  Value width = arith::DivUIOp::create(builder, loc, extent(3), size);
-  images.length = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, height, width),
+  images.rows = arith::DivUIOp::create(builder, loc, extent(2), size);
+  images.columns = arith::DivUIOp::create(builder, loc, extent(3), size);
+  images.length = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, images.rows, images.columns),
                                         number(spec.learnedTokens()));
   images.rowBegin = attn::EqualRowsOp::create(builder, loc, tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
                                               extent(0), images.length);
@@ -80,10 +84,11 @@ static Value buildEmbeddings(const Scope &top, const VisionSpec &spec, Images &i
   if (spec.positions.empty()) // zeros, which change nothing
     positions = tensor::SplatOp::create(builder, loc, constant(top, loc, 0), stream, images.length);
   else
-    positions = attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
-                                                height, width, ArrayRef<int64_t>{spec.rows(), spec.columns()});
+    positions =
+        attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
+                                        images.rows, images.columns, ArrayRef<int64_t>{spec.rows(), spec.columns()});
   Value learned;
-  if (spec.learned.empty())
+  if (spec.learnedTokens() == 0)
     learned = arith::ConstantOp::create(builder, loc,
                                         DenseElementsAttr::get(tensorOf({0, spec.width}, f32), ArrayRef<float>()));
   else
@@ -95,7 +100,9 @@ static Value buildEmbeddings(const Scope &top, const VisionSpec &spec, Images &i
 Expected<Value> importing::buildVisionTokens(const Scope &top, func::FuncOp entry, const VisionSpec &spec,
                                              Images &images) {
   Value state[] = {buildEmbeddings(top, spec, images)};
-  Value shared[] = {images.rowBegin};
+  SmallVector<Value> shared = {images.rowBegin};
+  if (!spec.attention.rotary.empty())
+    llvm::append_range(shared, buildGridRotation(top, spec.attention.rotary[0], images, spec.learnedTokens()));
   LayerStack stack{.stack = stackOf(spec), .state = state, .shared = shared};
   Expected<SmallVector<Value>> last = buildLayerStack(
       top.builder, entry, top.parameters, stack,
@@ -108,56 +115,70 @@ Expected<Value> importing::buildVisionTokens(const Scope &top, func::FuncOp entr
             addGridBias(scope, spec.rows(), spec.columns(), op, table);
           return {op.getResult(), op};
         };
-        return {buildLayer(scope, spec, carried[0], /*rotation=*/{}, mix)};
+        return {buildLayer(scope, spec, carried[0], /*rotation=*/others.drop_front(), mix)};
       });
   if (!last)
     return last.error();
   return (*last)[0];
 }
 
-EntryBuffer importing::pixelBuffer(Builder builder, const VisionSpec &spec) {
+EntryBuffer importing::pixelBuffer(Builder builder, int64_t channels) {
   const int64_t any = ShapedType::kDynamic;
   return {.name = "pixel_values",
-          .type = tensorOf({any, spec.channels, any, any}, builder.getF32Type()),
+          .type = tensorOf({any, channels, any, any}, builder.getF32Type()),
           .dims = {"rows", "height", "width"}};
 }
 
-/// The longest side of an image in pixels: 512 patches, or the model's own size, as far as the offsets of the largest
-/// batch's tokens are i32.
-static Expected<int64_t> mostPixels(const VisionSpec &spec, const ImportOptions &options) {
+Error importing::sequenceBoundError(huggingface::ModelDescription &model) {
+  return Error{model.config().file() + ": a " + model.modelType() +
+               " takes images of any size, and has no longest sequence to bound"};
+}
+
+Expected<int64_t> importing::mostPixels(int64_t patch, const HeightWidth &image, const ImportOptions &options) {
   auto fits = [&](int64_t side) { return (side * side + 1) * options.maxBatch <= INT32_MAX; };
   int64_t side = 512;
   while (side > 1 && !fits(side))
     --side;
-  side = std::max({side, spec.rows(), spec.columns()});
+  side = std::max({side, image.height / patch, image.width / patch});
   if (!fits(side))
     return Error{"a batch of " + std::to_string(options.maxBatch) + " images of " + std::to_string(side) + " x " +
                  std::to_string(side) + " patches has more tokens than 32 bits can count"};
-  return std::max({side * spec.patch, spec.image.height, spec.image.width});
+  return std::max({side * patch, image.height, image.width});
 }
 
 /// The size of the images that the checkpoint's processor makes; the model's own where it does not say. Faults of
 /// the file are reported where it is used.
-static HeightWidth processedSize(const huggingface::ModelDescription &model, const VisionSpec &spec) {
+static HeightWidth processedSize(const huggingface::ModelDescription &model, const HeightWidth &image) {
   auto file = model.files().find("preprocessor_config.json");
   if (file == model.files().end())
-    return spec.image;
+    return image;
   Expected<json::Value> processor = json::parse(file->second);
   if (!processor)
-    return spec.image;
+    return image;
   const json::Value *crops = processor->find("do_center_crop");
   const json::Value *size = processor->find(crops && crops->asBool() == true ? "crop_size" : "size");
   auto side = [&](const char *name, int64_t own) {
     const json::Value *number = size && size->isObject() ? size->find(name) : size;
     return number ? number->asInteger().value_or(own) : own;
   };
-  return {side("height", spec.image.height), side("width", spec.image.width)};
+  return {side("height", image.height), side("width", image.width)};
+}
+
+Status importing::requireImageSize(const huggingface::ModelDescription &model, const HeightWidth &image) {
+  const HeightWidth processed = processedSize(model, image);
+  if (processed.height == image.height && processed.width == image.width)
+    return {};
+  return Error{model.path() + "/preprocessor_config.json: images become " + std::to_string(processed.width) + " x " +
+               std::to_string(processed.height) + " pixels, but image_size is " + std::to_string(image.width) + " x " +
+               std::to_string(image.height) + ", and biases of scores are of that size alone"};
 }
 
 /// Tells where the processor makes images of another size than the positions are for: Hugging Face's model refuses them
-/// unless it is told to interpolate, which this one always does.
+/// unless it is told to interpolate, which this one always does. Without positions there is nothing to interpolate.
 static void noteImageSize(MLIRContext &context, const std::string &path, const VisionSpec &spec,
                           huggingface::HeightWidth images) {
+  if (spec.positions.empty())
+    return;
   if (images.height != spec.image.height || images.width != spec.image.width)
     emitWarning(UnknownLoc::get(&context))
         << path << "/preprocessor_config.json: images become " << images.width << " x " << images.height
@@ -167,16 +188,15 @@ static void noteImageSize(MLIRContext &context, const std::string &path, const V
 
 Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggingface::ModelDescription &model,
                                               const VisionSpec &spec, const ImportOptions &options) {
-  Expected<int64_t> most = mostPixels(spec, options);
+  Expected<int64_t> most = mostPixels(spec.patch, spec.image, options);
   if (!most)
     return Error{model.path() + ": " + most.error().message};
-  const HeightWidth processed = processedSize(model, spec);
-  if (spec.gridBias && (processed.height != spec.image.height || processed.width != spec.image.width))
-    return Error{model.path() + "/preprocessor_config.json: images become " + std::to_string(processed.width) + " x " +
-                 std::to_string(processed.height) + " pixels, but image_size is " + std::to_string(spec.image.width) +
-                 " x " + std::to_string(spec.image.height) + ", and biases of scores are of that size alone"};
-  if (spec.gridBias)
+  if (spec.gridBias) {
+    if (Status status = requireImageSize(model, spec.image); !status)
+      return status.error();
     return spec.image;
+  }
+  const HeightWidth processed = processedSize(model, spec.image);
   noteImageSize(context, model.path(), spec, processed);
   // Attention probabilities are dense: the output holds all pairs of tokens of the images that there will be, and no
   // more.

@@ -55,7 +55,9 @@ std::string modelLine(const rapt_module_info &i) {
   std::string line = std::string(i.name) + ": " + i.family + " " + i.task;
   if (i.layers)
     line += ", " + std::to_string(i.layers) + (i.layers == 1 ? " layer" : " layers") + " of width " +
-            std::to_string(i.hidden) + ", " + std::to_string(i.heads) + " heads of " + std::to_string(i.head_dim);
+            std::to_string(i.hidden);
+  if (i.heads)
+    line += ", " + std::to_string(i.heads) + " heads of " + std::to_string(i.head_dim);
   if (i.vocabulary)
     line += ", vocabulary " + grouped(i.vocabulary);
   if (i.source_vocabulary)
