@@ -2,6 +2,7 @@
 #include "lib/Import/ConvSpec.h"
 #include "lib/Import/Convolution.h"
 #include "lib/Import/LayerStack.h"
+#include "lib/Import/ResponseNorm.h"
 #include "lib/Import/StackParameters.h"
 #include "lib/Import/VisionTokens.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,7 +21,7 @@ constexpr int64_t kernelSide = 7, expansion = 4;
 const std::string kernel = "embeddings.patch_embeddings", embeddingNorm = "embeddings.layernorm",
                   finalNorm = "layernorm", stageNorm = "downsampling_layer.0", stageKernel = "downsampling_layer.1",
                   layerKernel = "dwconv", layerNorm = "layernorm", up = "pwconv1", down = "pwconv2",
-                  scale = "layer_scale_parameter";
+                  scale = "layer_scale_parameter", responses = "grn";
 
 std::string symbolsOf(size_t stage) { return "stage" + std::to_string(stage) + "."; }
 std::string pathOf(size_t stage) { return "encoder.stages." + std::to_string(stage) + "."; }
@@ -42,6 +43,8 @@ void addStage(ParameterSet &parameters, const ConvSpec &spec, const std::string 
   addDepthwise(layer, layerKernel, width, kernelSide);
   addNorm(layer, layerNorm, spec.norm, width);
   layer.dense(up, inner, width);
+  if (spec.hasResponseNorm)
+    addResponseNorm(layer, responses, inner);
   layer.dense(down, width, inner);
   if (spec.hasScale)
     layer.add(scale, {width}, Init::normWeight());
@@ -92,10 +95,13 @@ Pixels buildEmbeddings(const Scope &top, const ConvSpec &spec, Value pixels) {
   return {x, sidesOf(top, loc, pixels, spec.patch)};
 }
 
-/// x + scale * down(activation(up(norm(depthwise(x)))))
+/// x + scale * down(responses(activation(up(norm(depthwise(x))))))
 Value buildLayer(const Scope &scope, const ConvSpec &spec, Value x, const ImageSides &sides) {
   Value y = normalize(scope, depthwise(scope, x, sides, layerKernel, kernelSide), layerNorm, spec.norm);
-  y = feedForward(scope, y, up, spec.activation, down);
+  y = attn::ActivationOp::create(scope.builder, scope.at(up), spec.activation, dense(scope, y, up));
+  if (spec.hasResponseNorm)
+    y = responseNorm(scope, y, sides, responses);
+  y = dense(scope, y, down);
   if (spec.hasScale)
     scaleColumns(scope, y, scale);
   return arith::AddFOp::create(scope.builder, scope.at(down), x, y);

@@ -20,7 +20,8 @@ struct ConvSpec {
   attn::ActivationKind activation = attn::ActivationKind::gelu;
   NormSpec norm = {.kind = NormSpec::Layer, .epsilon = 1e-6, .hasBias = true}; ///< of layers and ahead of stages
   NormSpec finalNorm = norm;                                                   ///< of the pixels' mean
-  bool hasScale = true; ///< layers scale the columns of what they add
+  bool hasScale = true;         ///< layers scale the columns of what they add
+  bool hasResponseNorm = false; ///< of the columns between a layer's two matmuls
   VisionHead head = VisionHead::None;
   std::string prefix = "convnext.";
   std::vector<std::string_view> harmlessKeys, ignoredTensors;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles random models of dinov3_vit, convnext and swin, runs them and compares them with test/Reference/numpy.
+"""Compiles random models of dinov3_vit, convnext, convnextv2 and swin, runs them and compares them with test/Reference/numpy.
 
     stages_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
     stages_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
@@ -24,6 +24,7 @@ import stages  # noqa: E402
 import swin  # noqa: E402
 
 SEED = 11
+CONVNEXT_V2 = {"architectures": ["ConvNextV2Model"], "model_type": "convnextv2"}
 CONVNEXT_CLASSES = {"architectures": ["ConvNextForImageClassification"], "num_labels": 7}
 SWIN_CLASSES = {"architectures": ["SwinForImageClassification"], "num_labels": 7}
 
@@ -41,6 +42,10 @@ CASES = {
     "convnext_one_stage": (convnext, {"num_stages": 1, "hidden_sizes": [33], "depths": [3], "patch_size": 3, **CONVNEXT_CLASSES}, "F32"),
     "convnext_gray": (convnext, {"num_channels": 1, "patch_size": 2, "hidden_sizes": [5, 65, 7]}, "F32"),
     "convnext_bf16": (convnext, CONVNEXT_CLASSES, "BF16"),
+    "convnextv2": (convnext, CONVNEXT_V2, "F32"),
+    "convnextv2_classes": (convnext, {**CONVNEXT_V2, "architectures": ["ConvNextV2ForImageClassification"], "num_labels": 3}, "F32"),
+    "convnextv2_gray": (convnext, {**CONVNEXT_V2, "num_channels": 1, "patch_size": 2, "hidden_sizes": [5, 33, 7]}, "F32"),
+    "convnextv2_f16": (convnext, CONVNEXT_V2, "F16"),
     "swin": (swin, {}, "F32"),
     "swin_classes": (swin, SWIN_CLASSES, "F32"),
     "swin_three_stages": (swin, {"depths": [2, 1, 3], "num_heads": [1, 2, 4], "embed_dim": 12, "qkv_bias": False}, "F32"),
@@ -49,7 +54,7 @@ CASES = {
     "swin_one_window": (swin, {"image_size": [8, 24], "window_size": 4, "depths": [2], "num_heads": [2], **SWIN_CLASSES}, "F32"),
     "swin_bf16": (swin, SWIN_CLASSES, "BF16"),
 }
-FEW = ("dinov3_odd", "convnext_gray", "swin_odd_window")
+FEW = ("dinov3_odd", "convnext_gray", "convnextv2_gray", "swin_odd_window")
 
 
 def batches(family, config):
@@ -67,7 +72,7 @@ def batches(family, config):
 def check(name, options, directory):
     family, changes, storage = CASES[name]
     config, source = {**family.SMALL, **changes}, os.path.join(directory, "model")
-    stages.make(source, config, family.shapes(config), family.PREFIX, SEED, storage)
+    stages.make(source, config, family.shapes(config), stages.prefix(config), SEED, storage)
     model = family.Model(*stages.read(source))
     command = random_models.program(options, source, directory)
     worst, random = 0.0, numpy.random.RandomState(3)

@@ -1,6 +1,8 @@
-//===- ConvNext.cpp - The convnext family ---------------------------------------===//
+//===- ConvNext.cpp - The convnext and convnextv2 families -----------------------===//
 //
-// Liu et al. 2022, "A ConvNet for the 2020s".
+// Liu et al. 2022, "A ConvNet for the 2020s". Woo et al. 2023, "ConvNeXt V2: Co-designing
+// and Scaling ConvNets with Masked Autoencoders": layers have no scales, and normalize the
+// responses between their two matmuls.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Blocks.h"
@@ -26,9 +28,8 @@ static VisionHead readImageHead(huggingface::ModelDescription &model, const std:
   return readHead<VisionHead>(model, heads, VisionHead::None);
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importConvNext(mlir::MLIRContext &context,
-                                                                      huggingface::ModelDescription &model,
-                                                                      const ImportOptions &options) {
+/// Keys and names that both families have.
+static ConvSpec readSpec(huggingface::ModelDescription &model, const std::string &architecture) {
   huggingface::ConfigReader &config = model.config();
   ConvSpec spec;
   readStageSizes(config, spec);
@@ -37,8 +38,7 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importConvNext(mlir::MLIR
   spec.image = patches.image, spec.patch = patches.patch, spec.channels = patches.channels;
   spec.activation = activationNamed(config.getEnum("hidden_act", activationNames(), "gelu"));
   spec.finalNorm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
-  spec.hasScale = config.getFloat("layer_scale_init_value", 0, 1e6, 1e-6) > 0; // which training begins with
-  spec.head = readImageHead(model, "ConvNext");
+  spec.head = readImageHead(model, architecture);
   spec.labels = spec.head == VisionHead::Classification ? readLabelCount(config) : 0;
   spec.harmlessKeys = {
       "drop_path_rate",
@@ -47,5 +47,24 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importConvNext(mlir::MLIR
       "out_indices",
       "stage_names",
   };
+  return spec;
+}
+
+using Imported = Expected<mlir::OwningOpRef<mlir::ModuleOp>>;
+
+Imported importing::importConvNext(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                   const ImportOptions &options) {
+  ConvSpec spec = readSpec(model, "ConvNext");
+  // Training begins with the value.
+  spec.hasScale = model.config().getFloat("layer_scale_init_value", 0, 1e6, 1e-6) > 0;
+  return importConv(context, model, options, spec);
+}
+
+Imported importing::importConvNextV2(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                     const ImportOptions &options) {
+  ConvSpec spec = readSpec(model, "ConvNextV2");
+  spec.prefix = "convnextv2.";
+  spec.hasScale = false;
+  spec.hasResponseNorm = true;
   return importConv(context, model, options, spec);
 }

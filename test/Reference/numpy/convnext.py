@@ -1,4 +1,5 @@
-"""The convnext family in float64 with numpy alone, from the formulas of Liu et al. 2022 and the details of Hugging Face's ConvNextModel."""
+"""The convnext and convnextv2 families in float64 with numpy alone, from the formulas of Liu et al. 2022 and Woo et al. 2023 and the details of
+Hugging Face's ConvNextModel and ConvNextV2Model."""
 
 import numpy
 
@@ -9,12 +10,11 @@ SMALL = {
     "architectures": ["ConvNextModel"], "model_type": "convnext", "num_stages": 3, "hidden_sizes": [8, 24, 36], "depths": [1, 2, 1],
 }
 DEFAULTS = {"num_channels": 3, "patch_size": 4, "layer_norm_eps": 1e-12, "layer_scale_init_value": 1e-6, "hidden_act": "gelu"}
-PREFIX = "convnext."
 SIDE, EPSILON = 7, 1e-6
 
 
 def shapes(config):
-    s, table = {**DEFAULTS, **config}, stages.Shapes()
+    s, table, hasResponses = {**DEFAULTS, **config}, stages.Shapes(), config["model_type"] == "convnextv2"
     widths = s["hidden_sizes"]
     table.convolution("embeddings.patch_embeddings", widths[0], s["num_channels"], s["patch_size"])
     table.norm("embeddings.layernorm", widths[0])
@@ -29,7 +29,10 @@ def shapes(config):
             table.norm(own + "layernorm", width)
             table.dense(own + "pwconv1", 4 * width, width)
             table.dense(own + "pwconv2", width, 4 * width)
-            if s["layer_scale_init_value"] > 0:
+            if hasResponses:
+                for part in ("weight", "bias"):
+                    table[f"{own}grn.{part}"] = ((1, 1, 1, 4 * width), "norm", 1)
+            elif s["layer_scale_init_value"] > 0:
                 table[own + "layer_scale_parameter"] = ((width,), "norm", 1)
     table.norm("layernorm", widths[-1])
     if stages.labels(config):
@@ -39,7 +42,7 @@ def shapes(config):
 
 class Model(stages.Model):
     def __init__(self, config, tensors):
-        super().__init__({**DEFAULTS, **config}, tensors, PREFIX)
+        super().__init__({**DEFAULTS, **config}, tensors)
 
     def depthwise(self, x, name):
         """x [height, width, channels] with zeros around it."""
@@ -53,7 +56,11 @@ class Model(stages.Model):
 
     def layer(self, x, at):
         y = self.norm(self.depthwise(x, at + "dwconv"), at + "layernorm", EPSILON)
-        y = self.dense(ACTIVATIONS[self.settings["hidden_act"]](self.dense(y, at + "pwconv1")), at + "pwconv2")
+        y = ACTIVATIONS[self.settings["hidden_act"]](self.dense(y, at + "pwconv1"))
+        if at + "grn.weight" in self.tensors:
+            lengths = numpy.sqrt((y**2).sum((0, 1)))
+            y = self.weight(at + "grn.weight")[0] * y * lengths / (lengths.mean() + 1e-6) + self.weight(at + "grn.bias")[0] + y
+        y = self.dense(y, at + "pwconv2")
         scale = at + "layer_scale_parameter"
         return x + (self.weight(scale) * y if scale in self.tensors else y)
 

@@ -16,7 +16,6 @@ DEFAULTS = {
     "num_channels": 3, "layer_norm_eps": 1e-5, "rope_theta": 100.0, "num_register_tokens": 0, "query_bias": True, "key_bias": False,
     "value_bias": True, "proj_bias": True, "mlp_bias": True, "use_gated_mlp": False, "hidden_act": "gelu",
 }
-PREFIX = "dinov3_vit."
 
 
 def shapes(config):
@@ -44,7 +43,7 @@ def shapes(config):
 
 class Model(stages.Model):
     def __init__(self, config, tensors):
-        super().__init__({**DEFAULTS, **config}, tensors, PREFIX)
+        super().__init__({**DEFAULTS, **config}, tensors)
 
     def rotation(self, rows, columns):
         """Angles [patches, channels / 2] of a head."""

@@ -33,6 +33,10 @@ def labels(config):
     return config["num_labels"] if config["architectures"][0].endswith("ForImageClassification") else 0
 
 
+def prefix(config):
+    return config["model_type"] + "."
+
+
 def make(directory, config, shapes, prefix, seed, dtype="F32"):
     """Writes a random model; a head is outside of the prefix."""
     values = layers.draw(shapes, seed)
@@ -48,9 +52,9 @@ def read(directory):
 class Model:
     """tensors: {name: array}, names with or without the prefix."""
 
-    def __init__(self, settings, tensors, prefix):
+    def __init__(self, settings, tensors):
         self.settings = settings
-        self.tensors = {name.removeprefix(prefix): values for name, values in tensors.items()}
+        self.tensors = {name.removeprefix(prefix(settings)): values for name, values in tensors.items()}
 
     def weight(self, name):
         return self.tensors[name].astype(numpy.float64)

@@ -13,7 +13,6 @@ SMALL = {
     "num_heads": [2, 4], "window_size": 4,
 }
 DEFAULTS = {"num_channels": 3, "mlp_ratio": 4.0, "qkv_bias": True, "layer_norm_eps": 1e-5, "hidden_act": "gelu"}
-PREFIX = "swin."
 EPSILON = 1e-5
 
 
@@ -45,7 +44,7 @@ def shapes(config):
 
 class Model(stages.Model):
     def __init__(self, config, tensors):
-        super().__init__({**DEFAULTS, **config}, tensors, PREFIX)
+        super().__init__({**DEFAULTS, **config}, tensors)
 
     def regions(self, rows, columns, shift):
         """The number of the region of each patch of the shifted grid: patches of one region were neighbors before."""
