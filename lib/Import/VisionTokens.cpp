@@ -131,7 +131,7 @@ EntryBuffer importing::pixelBuffer(Builder builder, int64_t channels) {
 
 Error importing::sequenceBoundError(huggingface::ModelDescription &model) {
   return Error{model.config().file() + ": a " + model.modelType() +
-               " takes images of any size, and has no longest sequence to bound"};
+               " reads images, and has no longest sequence to bound"};
 }
 
 Expected<int64_t> importing::mostPixels(int64_t patch, const HeightWidth &image, const ImportOptions &options) {
