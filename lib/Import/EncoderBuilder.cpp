@@ -1,4 +1,5 @@
 //===- EncoderBuilder.cpp - The module of an encoder from its specification ---===//
+#include "lib/Import/Disentangled.h"
 #include "lib/Import/Encoder.h"
 #include "lib/Import/EncoderHeads.h"
 #include "lib/Import/Heads.h"
@@ -102,16 +103,19 @@ ParameterSet listParameters(const EncoderSpec &spec, const std::string &prefix) 
   if (embedding.types)
     table(typesTable, embedding.types);
   ParameterScope top{parameters, prefix, {}, {}, spec.normNames};
-  addNorm(top, embedding.norm, spec.norm, narrow);
+  addNorm(top, embedding.norm, spec.norm, embedding.isNormLast ? spec.width : narrow);
   if (narrow != spec.width)
-    top.dense(embedding.projection, spec.width, narrow);
+    top.dense(embedding.projection, spec.width, narrow, /*hasBias=*/!embedding.isNormLast);
   if (spec.relativeBias)
     parameters.addTable(spec.relativeBias->table, prefix + spec.relativeBias->table + ".weight",
                         {spec.relativeBias->buckets, spec.attention.heads}, Init::embedding());
   std::optional<Stack> stack;
   if (!spec.sharesLayers)
     stack = Stack{spec.layers};
-  addLayers(spec, {parameters, prefix + spec.layer, {}, stack, spec.normNames});
+  const ParameterScope layer{parameters, prefix + spec.layer, {}, stack, spec.normNames};
+  addLayers(spec, layer);
+  if (spec.disentangled)
+    addDisentangled(top, layer, spec);
   addNorm(top, spec.finalNorm, spec.norm, spec.width);
   addEncoderHead(parameters, spec, prefix);
   return parameters;
@@ -130,8 +134,12 @@ Value buildEmbeddings(const Scope &top, const EncoderSpec &spec, Value ids, Valu
     x = arith::AddFOp::create(builder, loc, x, embed(top, types, typesTable));
   if (positions)
     x = arith::AddFOp::create(builder, loc, x, embed(top, positions, embedding.positions));
-  x = normalize(top, x, embedding.norm, spec.norm);
-  return spec.embeddingWidth() == spec.width ? x : dense(top, x, embedding.projection);
+  auto project = [&](Value narrow) -> Value {
+    return spec.embeddingWidth() == spec.width ? narrow : dense(top, narrow, embedding.projection);
+  };
+  if (embedding.isNormLast)
+    return normalize(top, project(x), embedding.norm, spec.norm);
+  return project(normalize(top, x, embedding.norm, spec.norm));
 }
 
 /// Keeps keys at most `window` positions ahead of a query or behind it.
@@ -150,35 +158,54 @@ void keepNear(attn::AttentionOp attention, int64_t window) {
   attn::YieldOp::create(builder, loc, arith::AndIOp::create(builder, loc, behind, ahead).getResult());
 }
 
-/// One layer: x [tokens, width] to that after it. `shared` are the rows' begins, then the tables of rotary embedding.
-Value buildBlock(const Scope &scope, const EncoderSpec &spec, Value x, ValueRange shared) {
+/// What all layers read besides their weights.
+struct SharedValues {
+  Value rowBegin;
+  ValueRange rotation;     ///< tables of rotary embedding
+  Value relativePositions; ///< embeddings of distances; null: none
+  int64_t longest;         ///< tokens of a text
+};
+
+/// One layer: x [tokens, width] to that after it.
+Value buildBlock(const Scope &scope, const EncoderSpec &spec, Value x, const SharedValues &shared) {
   auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale,
                  std::optional<int64_t> window) -> Mixed {
     const std::optional<RelativeBiasSpec> &bias = spec.relativeBias;
     Value table = bias ? scope.weight(bias->table) : Value();
-    attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared[0]);
+    DisentangledTables tables;
+    if (spec.disentangled)
+      tables = buildDisentangledTables(scope, spec, shared.relativePositions, queryKeyValue[0], queryKeyValue[1]);
+    attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared.rowBegin);
     if (window)
       keepNear(op, *window);
     if (bias)
       addRelativeBias(scope, {bias->buckets, bias->maxDistance}, op, table);
+    if (spec.disentangled)
+      addDisentangledScores(scope, spec, shared.longest, op, tables, shared.rowBegin);
     return {op.getResult(), op};
   };
-  return buildLayer(scope, spec, x, shared.drop_front(), mix);
+  return buildLayer(scope, spec, x, shared.rotation, mix);
 }
 
+/// `longest` are the tokens that a text may have.
 Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const EncoderSpec &spec,
-                                           const ParameterSet &parameters) {
+                                           const ParameterSet &parameters, int64_t longest) {
   OpBuilder &builder = encoder.builder();
   Scope top{builder, parameters};
   Value types = spec.embedding.types ? encoder.input(0) : Value();
   Value state[] = {buildEmbeddings(top, spec, encoder.ids(), types, encoder.rowBegin())};
   SmallVector<Value> shared{encoder.rowBegin()};
   llvm::append_range(shared, buildRotation(top, spec.attention, encoder.ids(), encoder.rowBegin(), /*past=*/{}));
+  const size_t relative = shared.size();
+  if (spec.disentangled)
+    shared.push_back(buildRelativePositions(top, spec, longest));
   LayerStack stack{.stack = {spec.layers}, .kinds = numberKinds(spec), .state = state, .shared = shared};
   Expected<SmallVector<Value>> last = buildLayerStack(
       builder, encoder.entry(), parameters, stack,
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        return {buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried[0], others)};
+        const SharedValues values{others[0], others.slice(1, relative - 1),
+                                  spec.disentangled ? others[relative] : Value(), longest};
+        return {buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried[0], values)};
       });
   if (!last)
     return last.error();
@@ -236,5 +263,5 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
                       .limit = spec.embedding.types,
                       .optional = true});
   EncoderModule encoder(context, facts, model, parameters, options, inputs, listEncoderOutputs(builder, spec));
-  return buildModel(encoder, spec, parameters);
+  return buildModel(encoder, spec, parameters, *positions);
 }

@@ -32,6 +32,7 @@ struct EncoderEmbeddingSpec {
   int64_t types = 0;                                        ///< 0: none
   int64_t firstPosition = 0;                                ///< rows of the table ahead of position 0
   std::string projection;                                   ///< where the width differs from that of the layers
+  bool isNormLast = false; ///< the norm is of what the projection gives, which has no bias
 };
 
 /// norm(activation(dense(x))), ahead of a head's projection; without `dense` it is x.
@@ -73,6 +74,7 @@ struct EncoderSpec : StackSpec {
   std::string finalNorm; ///< behind the last layer; empty: none
   EncoderEmbeddingSpec embedding;
   std::optional<RelativeBiasSpec> relativeBias;
+  std::optional<DisentangledSpec> disentangled;
   EncoderHead head = EncoderHead::None;
   MaskedLMSpec masked;
   ClassifierSpec classifier;

@@ -191,6 +191,19 @@ struct RelativeBiasSpec {
   bool isOfLayer = false;
 };
 
+/// Scores of contents with relative positions (He et al. 2021), whose embeddings all layers share. Distances up to half
+/// of the buckets have one each; a distance from `maxDistance` on, or of a bucket beyond the table, has the last one.
+struct DisentangledSpec {
+  int64_t buckets = 0, maxDistance = 512; ///< buckets of a direction; 0: every distance below `maxDistance` has its own
+  bool hasKeys = false;                   ///< queries are multiplied by keys of positions
+  bool hasQueries = false;                ///< keys are multiplied by queries of positions
+  std::string table = "encoder.rel_embeddings"; ///< [2 * span, width]; behind the stack's prefix
+  std::string norm;                             ///< of the table's rows; empty: none
+  std::string queryPart, keyPart;               ///< parts of a layer that project positions; empty: those of contents
+
+  int64_t span() const { return buckets ? buckets : maxDistance; }
+};
+
 /// Layers of one kind, which may differ in windows and rotation. The defaults are those of most decoders.
 struct StackSpec {
   int64_t width = 0, layers = 0;

@@ -342,9 +342,11 @@ LogicalResult padOperands(attn::ChannelsOpInterface op, const LogicalTypes &logi
   ImplicitLocOpBuilder b(op->getLoc(), op);
   auto linear = dyn_cast<attn::LinearOp>(op.getOperation());
   for (OpOperand &operand : op->getOpOperands()) {
-    if (linear && linear.hasMatrices() && isComputedWeight(operand))
-      return op->emitOpError("multiplies rows by one of several matrices each, which are no parameter: the CPU takes "
-                             "only parameters here");
+    // Matrices of whole panels are packed as one.
+    if (linear && linear.hasMatrices() && isComputedWeight(operand) &&
+        linear.getResult().getType().getShape().back() % kPanel != 0)
+      return op->emitOpError() << "multiplies rows by one of several matrices each, which are no parameter: the CPU "
+                               << "takes only parameters here, or matrices of a multiple of " << kPanel << " columns";
     if (isComputedWeight(operand)) {
       Value packed = cpu::packWeight(b, linear);
       if (packed != operand.get())
