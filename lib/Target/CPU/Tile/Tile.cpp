@@ -21,13 +21,23 @@ bool tile::rowsAlias(Operation *op, RankedTensorType type) {
          llvm::product_of(row) * type.getElementTypeBitWidth() / 8 % schedule->aliasBytes == 0;
 }
 
+/// Whether `use` is a table, which regions look up as one row (A30).
+static bool isTable(OpOperand &use) {
+  auto attention = dyn_cast<attn::AttentionOp>(use.getOwner());
+  if (!attention || attention.getExtras().empty())
+    return false;
+  const unsigned first = attention.getExtras().getBeginOperandIndex(), number = use.getOperandNumber();
+  return number >= first && number < first + attention.getExtras().size() && attention.isTable(number - first);
+}
+
 Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents, Type element) {
   auto type = cast<RankedTensorType>(result.getType());
   if (element)
     type = RankedTensorType::get(type.getShape(), element);
-  bool isOutput =
-      llvm::any_of(result.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::ReturnLike>(); });
-  return isOutput || !rowsAlias(b.getInsertionBlock()->getParentOp(), type) ? empty(b, type, extents)
+  const bool isDense = llvm::any_of(result.getUses(), [](OpOperand &use) {
+    return use.getOwner()->hasTrait<OpTrait::ReturnLike>() || isTable(use);
+  });
+  return isDense || !rowsAlias(b.getInsertionBlock()->getParentOp(), type) ? empty(b, type, extents)
                                                                             : emptyApart(b, type, extents);
 }
 
