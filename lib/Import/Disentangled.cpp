@@ -19,8 +19,9 @@ using huggingface::Init;
 
 namespace {
 
-/// Tables have a multiple of so many columns: targets compute matmuls by panels of 32 columns.
-constexpr int64_t columnsOfPanel = 32;
+/// The tables' columns are a multiple of this number, as every target multiplies heads by computed matrices of such
+/// columns.
+constexpr int64_t columnGroup = 32;
 
 /// The bucket of a distance of at least 0. Half of the buckets hold a distance each, the others grow with its
 /// logarithm, which is taken in f32 and rounded up, as in Hugging Face.
@@ -92,7 +93,7 @@ void importing::addDisentangled(const ParameterScope &top, const ParameterScope 
 
 Value importing::buildRelativePositions(const Scope &top, const EncoderSpec &spec, int64_t longest) {
   const DisentangledSpec &d = *spec.disentangled;
-  const int64_t reach = reachOf(d, longest), count = llvm::alignTo(2 * reach, columnsOfPanel);
+  const int64_t reach = reachOf(d, longest), count = llvm::alignTo(2 * reach, columnGroup);
   SmallVector<int32_t> rows;
   for (int64_t i = 0; i < count; ++i)
     rows.push_back(int32_t(d.span() - reach + std::min(i, 2 * reach - 1)));
@@ -140,8 +141,8 @@ void importing::addDisentangledScores(const Scope &scope, const EncoderSpec &spe
     Value sum;
     auto add = [&](Value position) {
       Value token = arith::AddIOp::create(b, loc, first, position);
-      Value product = lookUp(left.front(), {token, head, column});
-      sum = sum ? arith::AddFOp::create(b, loc, sum, product).getResult() : product;
+      Value term = lookUp(left.front(), {token, head, column});
+      sum = sum ? arith::AddFOp::create(b, loc, sum, term).getResult() : term;
       left = left.drop_front();
     };
     if (tables.ofQueries)

@@ -12,7 +12,7 @@ void addDisentangled(const ParameterScope &top, const ParameterScope &layer, con
 /// The embeddings of the distances that texts of `longest` tokens have, [rows, width], for all layers.
 mlir::Value buildRelativePositions(const Scope &top, const EncoderSpec &spec, int64_t longest);
 
-/// What the scores of a layer read: tables [tokens, heads, rows] of products of contents and positions.
+/// Tables [tokens, heads, rows] that the scores of a layer read: dot products of contents and positions.
 struct DisentangledTables {
   mlir::Value ofQueries; ///< each query with all positions as keys; null: none
   mlir::Value ofKeys;    ///< each key with all positions as queries; null: none

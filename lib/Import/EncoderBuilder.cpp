@@ -158,7 +158,7 @@ void keepNear(attn::AttentionOp attention, int64_t window) {
   attn::YieldOp::create(builder, loc, arith::AndIOp::create(builder, loc, behind, ahead).getResult());
 }
 
-/// What all layers read besides their weights.
+/// Values that all layers read besides their weights.
 struct SharedValues {
   Value rowBegin;
   ValueRange rotation;     ///< tables of rotary embedding

@@ -1,7 +1,7 @@
 //===- DebertaV2.cpp - The deberta-v2 family ----------------------------------===//
 //
 // He et al. 2021, "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", and
-// "DeBERTaV3": bert's layers, whose scores have products of contents and relative positions
+// "DeBERTaV3": bert's layers, whose scores have dot products of contents and relative positions
 // in place of a table of positions.
 //
 //===----------------------------------------------------------------------===//
@@ -19,50 +19,50 @@ namespace {
 /// Positions and distances of a model: a constant of the module has a number for each distance.
 constexpr int64_t mostPositions = 1 << 16;
 
-/// The products that scores have, of "c2p|p2c" or a list of such names.
-struct Products {
+/// Terms of scores, of "c2p|p2c" or a list of such names.
+struct Terms {
   bool hasKeys = false, hasQueries = false;
   int64_t count() const { return hasKeys + hasQueries; }
 };
 
-void readProduct(huggingface::ConfigReader &config, llvm::StringRef name, Products &products) {
+void readTerm(huggingface::ConfigReader &config, llvm::StringRef name, Terms &terms) {
   name = name.trim();
   if (name.equals_insensitive("c2p"))
-    products.hasKeys = true;
+    terms.hasKeys = true;
   else if (name.equals_insensitive("p2c"))
-    products.hasQueries = true;
+    terms.hasQueries = true;
   else
     config.fail("pos_att_type has \"" + name.str() + "\", which is not supported by the deberta-v2 family; supported " +
                 "are c2p and p2c");
 }
 
-Products readProducts(huggingface::ConfigReader &config) {
-  Products products;
+Terms readTerms(huggingface::ConfigReader &config) {
+  Terms terms;
   const json::Value *value = config.getRaw("pos_att_type");
   if (!value)
-    return products;
+    return terms;
   if (const std::string *text = value->asString()) {
     for (llvm::StringRef name : llvm::split(*text, '|'))
       if (!name.trim().empty())
-        readProduct(config, name, products);
-    return products;
+        readTerm(config, name, terms);
+    return terms;
   }
   const json::Array *names = value->asArray();
   if (!names) {
-    config.fail("pos_att_type must be a list of names or names apart by |");
-    return products;
+    config.fail("pos_att_type must be a list of names, or names with | between them");
+    return terms;
   }
   for (const json::Value &name : *names)
     if (const std::string *text = name.asString())
-      readProduct(config, *text, products);
+      readTerm(config, *text, terms);
     else
-      config.fail("pos_att_type must be a list of names or names apart by |");
-  return products;
+      config.fail("pos_att_type must be a list of names, or names with | between them");
+  return terms;
 }
 
-/// Embeddings of distances, which scores read where they have products with them.
-void readRelativePositions(huggingface::ConfigReader &config, const Products &products, EncoderSpec &spec) {
-  DisentangledSpec d{.hasKeys = products.hasKeys, .hasQueries = products.hasQueries};
+/// Embeddings of distances, which scores read where they have terms with them.
+void readRelativePositions(huggingface::ConfigReader &config, const Terms &terms, EncoderSpec &spec) {
+  DisentangledSpec d{.hasKeys = terms.hasKeys, .hasQueries = terms.hasQueries};
   d.buckets = std::max<int64_t>(0, config.getInt("position_buckets", -1, mostPositions, -1));
   const int64_t most = config.getInt("max_relative_positions", -1, mostPositions, -1);
   d.maxDistance = most < 1 ? spec.positions : most;
@@ -73,14 +73,16 @@ void readRelativePositions(huggingface::ConfigReader &config, const Products &pr
     d.queryPart = "attention.self.pos_query_proj";
     d.keyPart = "attention.self.pos_key_proj";
   }
-  if (!config.getBool("relative_attention", false) || products.count() == 0)
+  if (!config.getBool("relative_attention", false) || terms.count() == 0)
     return;
   if (spec.positions > mostPositions)
-    config.fail("max_position_embeddings must be at most " + std::to_string(mostPositions));
+    config.fail("max_position_embeddings must be at most " + std::to_string(mostPositions) +
+                " with relative_attention");
   // Half of the buckets have a distance each; those behind must reach further.
   if (d.buckets == 1 || (d.buckets > 1 && d.maxDistance - 1 <= d.buckets / 2))
-    config.fail("position_buckets " + std::to_string(d.buckets) + " must be above 1, and half of them below " +
-                std::to_string(d.maxDistance - 1) + ", the largest distance (max_relative_positions)");
+    config.fail("position_buckets " + std::to_string(d.buckets) + " must be above 1, and half of them below the " +
+                "largest distance " + std::to_string(d.maxDistance - 1) +
+                " (max_relative_positions or max_position_embeddings)");
   spec.disentangled = d;
 }
 
@@ -91,8 +93,9 @@ void setHeads(huggingface::ConfigReader &config, EncoderSpec &spec) {
                    .transform = {.dense = "dense", .activation = spec.feedForward.activation, .norm = "LayerNorm"}};
     spec.isTied = true; // it has no matrix of its own
     if (spec.head == EncoderHead::MaskedLM && spec.embeddingWidth() != spec.width)
-      config.fail("legacy is false and embedding_size is not hidden_size, which is not supported by the deberta-v2 "
-                  "family");
+      config.fail("legacy is false, but embedding_size " + std::to_string(spec.embeddingWidth()) +
+                  " is not hidden_size " + std::to_string(spec.width) +
+                  ": the head of masked language modeling multiplies by the embedding");
   }
   const std::string activation = config.getEnum("pooler_hidden_act", activationNames(), "gelu");
   const int64_t pooled = config.getInt("pooler_hidden_size", 1, 1 << 16, spec.width);
@@ -132,23 +135,21 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importDebertaV2(mlir::MLI
     spec.embedding.positions = "";
   spec.norm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-7);
   spec.attention.parts = {"attention.self.query_proj", "attention.self.key_proj", "attention.self.value_proj"};
-  const Products products = readProducts(config);
+  const Terms terms = readTerms(config);
   // Without relative attention, too.
-  spec.attention.scale = 1 / std::sqrt(double(spec.attention.headDim * (1 + products.count())));
-  readRelativePositions(config, products, spec);
+  spec.attention.scale = 1 / std::sqrt(double(spec.attention.headDim * (1 + terms.count())));
+  readRelativePositions(config, terms, spec);
   setHeads(config, spec);
   refuseOthers(config, spec);
-  spec.harmlessKeys = {"attention_probs_dropout_prob",
-                       "hidden_dropout_prob",
-                       "pooler_dropout",
-                       "cls_dropout",
-                       "classifier_dropout",
-                       "padding_idx",
-                       "conv_act",
-                       "conv_groups"};
-  spec.ignoredTensors = {"*embeddings.position_ids",       "*embeddings.position_embeddings.weight",
-                         "*encoder.rel_embeddings.weight", "*encoder.LayerNorm.*",
-                         "cls.predictions.*",              "lm_predictions.*",
-                         "mask_predictions.*",             "pooler.dense.*"};
+  spec.harmlessKeys = {"attention_probs_dropout_prob", "hidden_dropout_prob", "pooler_dropout", "cls_dropout",
+                       "classifier_dropout",           "padding_idx",         "conv_act",       "conv_groups"};
+  spec.ignoredTensors = {"*embeddings.position_ids",
+                         "*embeddings.position_embeddings.weight",
+                         "*encoder.rel_embeddings.weight",
+                         "*encoder.LayerNorm.*",
+                         "cls.predictions.*",
+                         "lm_predictions.*",
+                         "mask_predictions.*",
+                         "pooler.dense.*"};
   return importEncoder(context, model, options, std::move(spec));
 }

@@ -28,7 +28,7 @@ def small(head="Model", **changes):
 
 
 class Settings:
-    """What a config.json says, with the class's defaults."""
+    """The values of a config.json, with the class's defaults."""
 
     def __init__(self, config):
         get = lambda key, otherwise: otherwise if config.get(key) is None else config[key]
@@ -37,7 +37,7 @@ class Settings:
         self.epsilon, self.types = get("layer_norm_eps", 1e-7), get("type_vocab_size", 0)
         self.hasPositions, self.isRelative = get("position_biased_input", True), get("relative_attention", False)
         names = get("pos_att_type", [])
-        self.products = [name.strip() for name in (names.split("|") if isinstance(names, str) else names)]
+        self.terms = [name.strip() for name in (names.split("|") if isinstance(names, str) else names)]
         self.buckets, self.reach = get("position_buckets", -1), get("max_relative_positions", -1)
         self.reach = self.reach if self.reach > 0 else config["max_position_embeddings"]
         self.span = self.buckets if self.buckets > 0 else self.reach
@@ -75,7 +75,7 @@ def shapes(config):
         norm("deberta.encoder.LayerNorm", s.width)
     for layer in range(s.depth):
         path = f"deberta.encoder.layer.{layer}."
-        own = [] if s.isShared or not s.isRelative else [kind for kind, name in (("pos_key", "c2p"), ("pos_query", "p2c")) if name in s.products]
+        own = [] if s.isShared or not s.isRelative else [kind for kind, name in (("pos_key", "c2p"), ("pos_query", "p2c")) if name in s.terms]
         for name in ("query", "key", "value", *own):
             dense(f"{path}attention.self.{name}_proj", s.width, s.width)
         dense(path + "attention.output.dense", s.width, s.width)
@@ -136,7 +136,7 @@ class Model:
         return self.norm(x, at + "LayerNorm")
 
     def relative(self, path, q, k):
-        """What distances add to the products of queries and keys, [heads, length, length]."""
+        """The terms of distances, which the scores of contents add, [heads, length, length]."""
         s, places = self.s, numpy.arange(q.shape[1])
         rows = self.weight("deberta.encoder.rel_embeddings.weight")
         if s.isNormed and "norm" not in self.without:
@@ -146,17 +146,17 @@ class Model:
         isShared = s.isShared != ("projections" in self.without)
         project = lambda own, shared: layers.heads(self.dense(rows, path + (shared if isShared else own)), s.heads)
         sums = 0
-        if "c2p" in s.products and "keys" not in self.without:
-            products = q @ project("pos_key_proj", "key_proj").transpose(0, 2, 1)
-            sums = sums + products[:, places[:, None], index]
-        if "p2c" in s.products and "queries" not in self.without:
-            products = k @ project("pos_query_proj", "query_proj").transpose(0, 2, 1)
-            sums = sums + products[:, places[None, :], index]
+        if "c2p" in s.terms and "keys" not in self.without:
+            table = q @ project("pos_key_proj", "key_proj").transpose(0, 2, 1)
+            sums = sums + table[:, places[:, None], index]
+        if "p2c" in s.terms and "queries" not in self.without:
+            table = k @ project("pos_query_proj", "query_proj").transpose(0, 2, 1)
+            sums = sums + table[:, places[None, :], index]
         return sums
 
     def hidden(self, ids, types):
         s, x = self.s, self.embedding(ids, types)
-        factor = 1 if "factor" in self.without else 1 + len(s.products)
+        factor = 1 if "factor" in self.without else 1 + len(s.terms)
         for layer in range(s.depth):
             path = f"deberta.encoder.layer.{layer}."
             q, k, v = (layers.heads(self.dense(x, f"{path}attention.self.{name}_proj"), s.heads) for name in ("query", "key", "value"))

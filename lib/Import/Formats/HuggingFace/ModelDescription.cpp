@@ -137,7 +137,7 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
   }
   bool hasTokenizer =
       sideFiles.contains("tokenizer.json") || sideFiles.contains("vocab.json") || sideFiles.contains("vocab.txt");
-  for (const char *name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
+  for (const char *name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model"})
     if (!hasTokenizer && entryExists(directory + "/" + name))
       notes.push_back(shownPath(directory + "/" + name) +
                       ": a SentencePiece model alone is not read, and the compiled model will take and give ids only; "

@@ -34,11 +34,10 @@ Value tile::destination(ImplicitLocOpBuilder &b, Value result, OFRs extents, Typ
   auto type = cast<RankedTensorType>(result.getType());
   if (element)
     type = RankedTensorType::get(type.getShape(), element);
-  const bool isDense = llvm::any_of(result.getUses(), [](OpOperand &use) {
-    return use.getOwner()->hasTrait<OpTrait::ReturnLike>() || isTable(use);
-  });
+  const bool isDense = llvm::any_of(
+      result.getUses(), [](OpOperand &use) { return use.getOwner()->hasTrait<OpTrait::ReturnLike>() || isTable(use); });
   return isDense || !rowsAlias(b.getInsertionBlock()->getParentOp(), type) ? empty(b, type, extents)
-                                                                            : emptyApart(b, type, extents);
+                                                                           : emptyApart(b, type, extents);
 }
 
 Value tile::emptyApart(ImplicitLocOpBuilder &b, RankedTensorType type, OFRs extents) {

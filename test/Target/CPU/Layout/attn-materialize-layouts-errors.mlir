@@ -95,8 +95,21 @@ attn.parameter @second : tensor<1099511627776x32768x1xf32> from [#attn.source<"s
 
 module attributes {attn.model = {family = "any"}} {
 func.func @experts(%x: tensor<?x64xf32>, %w: tensor<64x80xf32>, %groups: tensor<3x2xi32>) -> tensor<?x40xf32> {
-  // expected-error@+1 {{multiplies rows by one of several matrices each, which are no parameter: the CPU takes only parameters here}}
+  // expected-error@+1 {{multiplies rows by one of several matrices each, which are no parameter: the CPU takes only parameters here, or matrices of a multiple of 32 columns}}
   %y = attn.linear %x, %w groups %groups : tensor<?x64xf32>, tensor<64x80xf32> groups tensor<3x2xi32> -> tensor<?x40xf32>
   return %y : tensor<?x40xf32>
+}
+}
+
+// -----
+
+module attributes {attn.model = {family = "any"}} {
+attn.parameter @w : tensor<60x64xf32> from [#attn.source<"w">]
+func.func @heads(%x: tensor<?x3x64xf32>) -> tensor<?x3x20xf32> {
+  %w = attn.parameter_slice @w : tensor<60x64xf32>
+  %v = arith.mulf %w, %w : tensor<60x64xf32>
+  // expected-error@+1 {{which are no parameter: the CPU takes only parameters here, or matrices of a multiple of 32 columns}}
+  %y = attn.linear %x, %v transposed : tensor<?x3x64xf32>, tensor<60x64xf32> -> tensor<?x3x20xf32>
+  return %y : tensor<?x3x20xf32>
 }
 }

@@ -122,3 +122,20 @@ func.func @computed(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   return %y : tensor<?x64xf32>
 }
 }
+
+// -----
+
+// Computed matrices of heads, of whole panels each, are packed as one.
+module attributes {attn.model = {family = "any"}} {
+attn.parameter @w : tensor<192x40xf32> from [#attn.source<"w">]
+// CHECK-LABEL: @computed_heads
+func.func @computed_heads(%x: tensor<?x3x40xf32>) -> tensor<?x3x64xf32> {
+  %w = attn.parameter_slice @w : tensor<192x40xf32>
+  // CHECK: %[[V:.*]] = arith.mulf
+  %v = arith.mulf %w, %w : tensor<192x40xf32>
+  // CHECK: %[[P:.*]] = linalg.pack {{.*}} inner_dims_pos = [0] inner_tiles = [32] into %{{.*}} : tensor<192x40xf32> -> tensor<6x40x32xf32>
+  // CHECK: attn.linear %{{.*}}, %[[P]] {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x3x{{.*}}xf32>, tensor<6x40x32xf32> -> tensor<?x3x64xf32>
+  %y = attn.linear %x, %v transposed : tensor<?x3x40xf32>, tensor<192x40xf32> -> tensor<?x3x64xf32>
+  return %y : tensor<?x3x64xf32>
+}
+}

@@ -99,6 +99,34 @@ func.func @rows_close(%x: tensor<?x64xf32>, %w: tensor<15x64x32xf32>, %v: tensor
 // -----
 
 #linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 64, packed_keys = 32, queries = [6, 1], task_keys = 128, task_queries = 12, wide_queries = 6>
+#head = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q, dqk)>
+#key = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, kv, dqk)>
+#value = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, kv, dv)>
+#result = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (hkv, q, dv)>
+#table = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ()>
+
+// Near miss: a table that scores look up has its rows one behind another, as it is read as one row.
+module attributes {attn.schedule = #attn.schedule<rows = <alias_bytes = 2048, apart_bytes = 64>>} {
+// CHECK-LABEL: @table
+func.func @table(%x: tensor<?x64xf32>, %w: tensor<16x64x32xf32>, %q: tensor<1x?x32xf32>) -> tensor<1x?x32xf32> {
+  // CHECK: %[[OWN:.*]] = tensor.empty(%{{.*}}) : tensor<?x512xf32>
+  // CHECK: shared_outs(%{{.*}} = %[[OWN]])
+  %t = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<16x64x32xf32> -> tensor<?x512xf32>
+  %scale = arith.constant 1.0 : f32
+  %o = attn.attention %q, %q, %q, %scale extras(%t : tensor<?x512xf32>) maps [#head, #key, #value, #result, #table] {attn.schedule = #attention} : tensor<1x?x32xf32>, tensor<1x?x32xf32>, tensor<1x?x32xf32> -> tensor<1x?x32xf32> score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %own: tensor<?x512xf32>):
+    %e = attn.lookup %own[%i, %j] : tensor<?x512xf32> -> f32
+    %r = arith.addf %s, %e : f32
+    attn.yield %r : f32
+  }
+  return %o : tensor<1x?x32xf32>
+}
+}
+
+// -----
+
+#linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Rows of the caller whose distance is a multiple of 2 KiB lie on the same lines of a cache: they are copied into rows
 // that are a line apart.
