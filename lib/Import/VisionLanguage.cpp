@@ -77,7 +77,7 @@ Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, con
   const VisionSpec &image = spec.image;
   const int64_t any = ShapedType::kDynamic, width = spec.text.width;
   auto type = tensorOf({any, any, width}, builder.getF32Type());
-  EntryBuffer pixels = pixelBuffer(builder, image);
+  EntryBuffer pixels = pixelBuffer(builder, image.channels);
   pixels.dims[0] = "images";
   const std::string side = "/" + std::to_string(image.patch);
   const int64_t kept = image.learnedTokens() - spec.skipped;

@@ -116,8 +116,10 @@ TEST(CallerStruct, ChunksOfANewerVersionAreFurtherApart) {
   for (int i = 0; i < 2; ++i)
     EXPECT_TRUE(isAnswer(chunks[i].known.logits, texts[i], int64_t(texts[i].size()) - 1)) << i;
   chunks[1].known.size = sizeof(rapt_chunk);
+  const std::string told = "rapt_chunk 1 has size " + std::to_string(sizeof(rapt_chunk)) + ", the first one " +
+                           std::to_string(sizeof(Newer));
   EXPECT_FAILS(rapt_step(context, &chunks[0].known, 2, context.message.text, context.message.size), RAPT_INVALID,
-               context.message, "rapt_chunk 1 has size 64, the first one 72");
+               context.message, told);
 }
 
 TEST(CallerStruct, Tensor) {
