@@ -215,6 +215,16 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const Encoder
   return encoder.finish(buildEncoderHead(top, spec, x, encoder.rowBegin()));
 }
 
+/// Keeps the texts that sentence-transformers puts ahead of others beside the weights.
+void keepPrompts(huggingface::ModelDescription &model, const huggingface::SentenceModules &sentence) {
+  if (sentence.prompts.empty())
+    return;
+  model.addFile("prompts.json", sentence.prompts);
+  if (!sentence.includesPrompt)
+    model.warn(shownPath(model.path()) + ": include_prompt of its Pooling is false, which is not supported: rapt-run " +
+               "gives vectors without a prompt only (--prompt-name '')");
+}
+
 } // namespace
 
 Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, huggingface::ModelDescription &model,
@@ -231,6 +241,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
     if (!modules)
       return modules.error();
     spec.sentence = *modules;
+    keepPrompts(model, spec.sentence);
   }
   const std::string prefix = model.choosePrefix({spec.prefix, ""}, spec.embedding.words + ".weight");
   if (model.tensors().find(prefix + spec.embedding.norm + ".gamma"))

@@ -332,4 +332,5 @@ def main():
         passed.note("compiled", "family bert tokenizer WordPiece")
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -91,7 +91,7 @@ def main():
         refused("text 1 has 18 tokens; the model's positions hold 16", "-p", "a " * 17, "--image", IMAGES[0])
         refused("writes no text", "-p", "a", "-n", "3")
         refused("has no output last_hidden_state; it has text_embeds, image_embeds and logits_per_image", "-p", "a", "--output", f"last_hidden_state={at('x.npy')}")
-        refused("has no use for --question and --pair", "-p", "a", "--pair", "b")
+        refused("has no use for --question, --pair and --prompt-name", "-p", "a", "--pair", "b")
         refused("has no outputs for --attention-weights", "-p", "a", "--attention-weights", at("maps"))
         refused("only one of --prompt, --file", "--image", IMAGES[0], "--tokens", "1,2")
         os.remove(os.path.join(at("model"), "preprocessor_config.json"))

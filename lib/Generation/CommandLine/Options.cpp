@@ -149,6 +149,8 @@ const std::vector<Option> &table() {
        text(&Options::promptFile)},
       {{"question", "", "TEXT", "find the answer in the prompt"}, text(&Options::question)},
       {{"pair", "", "TEXT", "classify the prompt and this text together"}, text(&Options::pair)},
+      {{"prompt-name", "", "NAME", "put this prompt of the model ahead of each text; '': none (the model's default)"},
+       text(&Options::promptName)},
       {{"chat", "", nullptr, "the prompt is a message: use the model's chat template"}, flag(&Options::chat)},
       {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, flag(&Options::raw)},
       {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, text(&Options::system)},
@@ -270,6 +272,8 @@ Status checkOptions(const Options &o) {
   const bool isText = !o.prompts.empty() || o.promptFile;
   if ((o.question || o.pair) && !isText)
     return usage("--question and --pair need --prompt or --file");
+  if (o.promptName && !isText)
+    return usage("--prompt-name needs --prompt or --file");
   if (o.question && o.pair)
     return usage("--question and --pair do not go together");
   if (o.chat && o.raw)

@@ -34,6 +34,7 @@ struct Options {
   std::optional<std::vector<int32_t>> tokens; ///< the prompt as ids
   std::optional<std::string> perplexityFile;
   std::optional<std::string> pair, question; ///< texts beside the prompt
+  std::optional<std::string> promptName;     ///< of the text ahead of those that vectors are made of; empty: none
   std::vector<std::string> images, audio;    ///< files
   std::optional<std::string> language;       ///< of the sound, as the user names it
   std::optional<std::string> speechTask;     ///< "transcribe" or "translate"

@@ -58,8 +58,8 @@ Outcome PairRun::checkOptions() const {
   const std::string name = std::string(model.info.name) + ": " + model.info.task;
   if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature || options.chat)
     return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop, --temperature and --chat have no meaning"};
-  if (options.question || options.pair)
-    return {RAPT_INVALID, name + " has no use for --question and --pair"};
+  if (options.question || options.pair || options.promptName)
+    return {RAPT_INVALID, name + " has no use for --question, --pair and --prompt-name"};
   if (!options.attention.empty())
     return {RAPT_INVALID, name + " has no outputs for --attention-weights"};
   for (const auto &[output, file] : options.outputs)

@@ -24,7 +24,8 @@ int runPrompt(const Options &options, Model model) {
     return fail(name + " takes no text");
   for (const auto &[isGiven, option] : {std::pair{!options.outputs.empty(), "--output"},
                                         {options.question.has_value(), "--question"},
-                                        {options.pair.has_value(), "--pair"}})
+                                        {options.pair.has_value(), "--pair"},
+                                        {options.promptName.has_value(), "--prompt-name"}})
     if (isGiven)
       return fail(name + " generates text: it takes no " + option);
   return generate(options, std::move(model));

@@ -3,6 +3,7 @@
 #include "lib/Generation/CommandLine/AttentionMaps.h"
 #include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/SentencePrompts.h"
 #include "lib/Support/Npy.h"
 #include <algorithm>
 
@@ -63,6 +64,7 @@ private:
   Labels labels;
   std::unique_ptr<TextTask> task;
   std::vector<std::string> tensors, names;
+  std::string prompt; ///< ahead of each text
   std::vector<TextRow> rows;
   std::vector<json::Value> pending; ///< of the rows of one text
   AttentionMaps maps;
@@ -80,6 +82,8 @@ Outcome TaskRun::checkOptions() const {
     return refuse("--question", "question-answering");
   if (!options.question && task == "question-answering")
     return {RAPT_INVALID, name + " needs --question beside the text that has the answer"};
+  if (options.promptName && task != "feature-extraction")
+    return refuse("--prompt-name", "feature-extraction");
   if (options.pair && task != "text-classification" && task != "feature-extraction")
     return refuse("--pair", "text-classification and feature-extraction");
   if (options.tokens && task != "text-classification" && task != "feature-extraction")
@@ -102,7 +106,7 @@ Outcome TaskRun::encodeTexts(std::vector<std::string> given) {
   for (size_t i = 0; i < given.size(); ++i) {
     TextRow row;
     row.origin = i;
-    row.text = options.question ? *options.question : std::move(given[i]);
+    row.text = options.question ? *options.question : prompt + given[i];
     if (options.question)
       row.second = std::move(given[i]);
     else
@@ -163,6 +167,9 @@ Outcome TaskRun::prepare() {
   if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
     return outcome;
   maps.request(names);
+  if (!options.tokens && std::string_view(model.info.task) == "feature-extraction")
+    if (Outcome outcome = chooseSentencePrompt(options, model, prompt); !outcome)
+      return outcome;
   if (Outcome outcome = readRows(); !outcome)
     return outcome;
   if (Outcome outcome = makeContext(options, 0, model); !outcome)

@@ -26,7 +26,7 @@ Expected<ConfigReader> readConfig(const std::string &path) {
 }
 
 /// The keys of sentence_transformers.models.Pooling. Several modes at once join their vectors.
-Expected<SentenceModules::Pooling> readPooling(const std::string &path) {
+Status readPooling(const std::string &path, SentenceModules &modules) {
   using Pooling = SentenceModules::Pooling;
   Expected<ConfigReader> read = readConfig(path);
   if (!read)
@@ -58,9 +58,48 @@ Expected<SentenceModules::Pooling> readPooling(const std::string &path) {
     config.fail("asks for several poolings, of which one is supported");
   if (chosen.empty() && anyKey)
     config.fail("asks for none of the poolings that are supported: mean_tokens, cls_token, lasttoken and max_tokens");
-  if (Status status = config.finish({"word_embedding_dimension", "embedding_dimension", "include_prompt"}); !status)
+  modules.pooling = chosen.empty() ? Pooling::Mean : chosen.front();
+  // The first and the last token are those of the whole text in any case.
+  const bool counts = modules.pooling == Pooling::Mean || modules.pooling == Pooling::Max;
+  modules.includesPrompt = config.getBool("include_prompt", true) || !counts;
+  return config.finish({"word_embedding_dimension", "embedding_dimension"});
+}
+
+/// The keys of config_sentence_transformers.json. No output depends on the similarity; applications find it in the
+/// section.
+Status readPrompts(const std::string &path, SentenceModules &modules) {
+  if (!entryExists(path))
+    return {};
+  Expected<ConfigReader> read = readConfig(path);
+  if (!read)
+    return read.error();
+  ConfigReader &config = *read;
+  const json::Value *value = config.getRaw("prompts");
+  const json::Object *prompts = value ? value->asObject() : nullptr;
+  if (value && !prompts)
+    config.fail("prompts must be an object with a text for each name");
+  std::string names;
+  for (const auto &[name, text] : prompts ? *prompts : json::Object()) {
+    if (!text.asString())
+      config.fail("prompts." + json::printable(name, 80) + " must be a text");
+    names += (names.empty() ? "" : ", ") + json::printable(name, 80);
+  }
+  const std::string usual = config.getString("default_prompt_name", ""),
+                    similarity = config.getString("similarity_fn_name", "");
+  if (!usual.empty() && (!prompts || !value->find(usual)))
+    config.fail("default_prompt_name is \"" + json::printable(usual, 80) + "\", which is not among prompts" +
+                (names.empty() ? "" : ": " + names));
+  if (Status status = config.finish({"__version__", "model_type"}); !status)
     return status.error();
-  return chosen.empty() ? Pooling::Mean : chosen.front();
+  if (!prompts || prompts->empty())
+    return {};
+  json::Object section{{"prompts", *value}, {"include_prompt", json::Value(modules.includesPrompt)}};
+  if (!usual.empty())
+    section.emplace_back("default_prompt_name", json::Value(usual));
+  if (!similarity.empty())
+    section.emplace_back("similarity_fn_name", json::Value(similarity));
+  modules.prompts = json::write(json::Value(std::move(section)));
+  return {};
 }
 
 /// The keys of sentence_transformers.models.Dense, which reads a vector of `width` columns.
@@ -103,9 +142,8 @@ Expected<json::Value> readList(const std::string &file) {
 
 bool isFolder(const std::string &path) { return isSafeName(path) && !path.starts_with("."); }
 
-} // namespace
-
-Expected<SentenceModules> readSentenceModules(const std::string &directory, int64_t width) {
+/// modules.json, of a transformer whose states have `width` columns.
+Expected<SentenceModules> readModules(const std::string &directory, int64_t width) {
   SentenceModules modules;
   const std::string file = directory + "/modules.json";
   if (!entryExists(file))
@@ -130,10 +168,8 @@ Expected<SentenceModules> readSentenceModules(const std::string &directory, int6
         return fail("lies in " + json::printable(folder, 80) + ", not beside config.json");
     } else if (name == "Pooling" && !pools) {
       pools = true;
-      Expected<SentenceModules::Pooling> pooling = readPooling(directory + "/" + folder + "/config.json");
-      if (!pooling)
-        return pooling.error();
-      modules.pooling = *pooling;
+      if (Status status = readPooling(directory + "/" + folder + "/config.json", modules); !status)
+        return status.error();
     } else if (isBehind) {
       if (std::ranges::count(modules.dense, folder, &SentenceModules::Dense::folder))
         return fail("has the path \"" + json::printable(folder, 80) + "\" of another module");
@@ -150,6 +186,16 @@ Expected<SentenceModules> readSentenceModules(const std::string &directory, int6
           "is not supported there; supported are a Transformer, one Pooling, Dense and one Normalize, in this order");
     }
   }
+  return modules;
+}
+
+} // namespace
+
+Expected<SentenceModules> readSentenceModules(const std::string &directory, int64_t width) {
+  Expected<SentenceModules> modules = readModules(directory, width);
+  if (modules)
+    if (Status status = readPrompts(directory + "/config_sentence_transformers.json", *modules); !status)
+      return status.error();
   return modules;
 }
 

@@ -19,13 +19,15 @@ struct SentenceModules {
 
   enum class Pooling { Mean, First, Last, Max };
   Pooling pooling = Pooling::Mean;
-  std::vector<Dense> dense; ///< behind the pooling
-  bool normalizes = false;  ///< to length 1, at last
+  std::vector<Dense> dense;   ///< behind the pooling
+  bool normalizes = false;    ///< to length 1, at last
+  std::string prompts;        ///< the section prompts.json of the weight file; empty: none
+  bool includesPrompt = true; ///< the pooling counts the tokens of a prompt
 };
 
 /// Reads modules.json of a model's directory, and the configurations of the modules that it names; the mean of states
-/// of `width` columns where there is no such file. Errors: a module or a pooling that is not supported, with what is,
-/// and columns that do not fit.
+/// of `width` columns where there is no such file. Prompts are those of config_sentence_transformers.json. Errors: a
+/// module or a pooling that is not supported, with what is, and columns that do not fit.
 Expected<SentenceModules> readSentenceModules(const std::string &directory, int64_t width);
 
 /// The folders of linear layers that modules.json names, whose tensors are in files of their own.
