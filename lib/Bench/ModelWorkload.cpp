@@ -58,13 +58,40 @@ private:
   double weightsOfModel = 0;
 };
 
-std::vector<int32_t> someTokens(int64_t count, int64_t vocabulary) {
+/// None of them is `image`, which stands for a vector.
+std::vector<int32_t> someTokens(int64_t count, int64_t vocabulary, int64_t image = -1) {
   std::mt19937 random(1);
   std::vector<int32_t> tokens;
-  for (int64_t i = 0; i < count; ++i)
-    tokens.push_back(int32_t(random() % uint64_t(std::max<int64_t>(vocabulary, 1))));
+  for (int64_t i = 0; i < count; ++i) {
+    const auto id = int32_t(random() % uint64_t(std::max<int64_t>(vocabulary, 1)));
+    tokens.push_back(id == image ? (id ? 0 : 1) : id);
+  }
   return tokens;
 }
+
+/// The source that an encoder reads: words, or silence as features of sound.
+struct SomeSource {
+  std::vector<int32_t> tokens;
+  std::vector<float> features;
+
+  SomeSource() = default;
+  SomeSource(int64_t positions, const rapt_module_info &info) {
+    if (info.feature_frames)
+      features.resize(size_t(info.feature_channels * info.feature_frames));
+    else
+      tokens = someTokens(positions, info.source_vocabulary ? info.source_vocabulary : info.vocabulary);
+  }
+  bool empty() const { return tokens.empty() && features.empty(); }
+  rapt_source of(const Sequence &sequence) const {
+    auto source = sized<rapt_source>();
+    source.sequence = sequence.get();
+    source.tokens = tokens.empty() ? nullptr : tokens.data();
+    source.count = int64_t(tokens.size());
+    source.features = features.empty() ? nullptr : features.data();
+    source.feature_bytes = features.size() * sizeof(float);
+    return source;
+  }
+};
 
 /// Prefills a prompt in each of several new sequences, or decodes one token in each. On a GPU a run ends when the host
 /// has the most likely token, which is the next one, as for an application that samples greedily.
@@ -72,9 +99,8 @@ class StepWorkload : public ModelWorkload {
 public:
   /// `steps` 0: prompts of `past` tokens; else steps after them. `source` 0: a model without an encoder.
   StepWorkload(int64_t rows, int64_t past, int64_t steps, int64_t source, const rapt_module_info &info)
-      : rows(rows), steps(steps),
-        source(someTokens(source, info.source_vocabulary ? info.source_vocabulary : info.vocabulary)),
-        prompt(someTokens(past, info.vocabulary)) {}
+      : rows(rows), steps(steps), source(source ? SomeSource(source, info) : SomeSource()),
+        prompt(someTokens(past, info.vocabulary, info.image_token)) {}
 
   Outcome prepare() override {
     if (steps && done > 0 && done < steps)
@@ -85,9 +111,13 @@ public:
       Sequence sequence;
       if (Outcome outcome = Sequence::make(context, sequence); !outcome)
         return outcome;
-      if (!source.empty())
-        if (Outcome outcome = sequence.encode(source); !outcome)
+      if (!source.empty()) {
+        const rapt_source given = source.of(sequence);
+        Outcome outcome =
+            Outcome::of([&](char *text, size_t size) { return rapt_encode(context.get(), &given, 1, text, size); });
+        if (!outcome)
           return outcome;
+      }
       sequences.push_back(std::move(sequence));
     }
     return steps ? feed(prompt) : Outcome{};
@@ -127,7 +157,8 @@ private:
   }
 
   int64_t rows, steps, done = 0;
-  std::vector<int32_t> source, prompt;
+  SomeSource source;
+  std::vector<int32_t> prompt;
   std::vector<int32_t> chosen; ///< on a GPU, for each sequence
   std::vector<float> logits;
   std::vector<Sequence> sequences; ///< behind the context, so that they go first
@@ -136,7 +167,7 @@ private:
 /// The encoder of a model that also generates.
 class EncodeWorkload : public ModelWorkload {
 public:
-  EncodeWorkload(int64_t rows, int64_t count, int64_t vocabulary) : rows(rows), tokens(someTokens(count, vocabulary)) {}
+  EncodeWorkload(int64_t rows, int64_t count, const rapt_module_info &info) : rows(rows), source(count, info) {}
   Outcome prepare() override {
     sequences.clear();
     for (int64_t row = 0; row < rows; ++row) {
@@ -149,13 +180,8 @@ public:
   }
   Outcome run() override {
     std::vector<rapt_source> sources;
-    for (Sequence &sequence : sequences) {
-      auto source = sized<rapt_source>();
-      source.sequence = sequence.get();
-      source.tokens = tokens.data();
-      source.count = int64_t(tokens.size());
-      sources.push_back(source);
-    }
+    for (Sequence &sequence : sequences)
+      sources.push_back(source.of(sequence));
     return Outcome::of([&](char *text, size_t size) {
       return rapt_encode(context.get(), sources.data(), sources.size(), text, size);
     });
@@ -163,7 +189,7 @@ public:
 
 private:
   int64_t rows;
-  std::vector<int32_t> tokens;
+  SomeSource source;
   std::vector<Sequence> sequences;
 };
 
@@ -303,6 +329,8 @@ private:
       return wrong(model + " does not generate: --decode does not apply");
     if (hasStep && !hasEncoder && !options.tokens.empty())
       return wrong(model + " has no encoder: --tokens does not apply, --prefill does");
+    if (info.feature_frames && !options.tokens.empty())
+      return wrong(model + " reads sound, always as long: --tokens does not apply");
     if (!hasStep && readsImages() && !options.tokens.empty())
       return wrong(model + " reads no tokens: --tokens does not apply, --image-size does");
     if (!hasStep && !readsImages() && !options.imageSizes.empty())
@@ -350,20 +378,19 @@ private:
 
   Outcome makeGenerating() {
     const int64_t rows = options.batch;
-    const std::vector<int64_t> read =
-        hasEncoder ? lengths(options.tokens, {128}) : lengths(options.prefill, {128, 512});
+    const std::vector<int64_t> read = info.feature_frames ? std::vector<int64_t>{info.source_positions}
+                                      : hasEncoder        ? lengths(options.tokens, {128})
+                                                          : lengths(options.prefill, {128, 512});
     const bool hasCache = info.cache_block > 0;
     auto cacheOf = [&](int64_t tokens) { return hasCache ? rows * inBlocks(tokens) : 0; };
     const bool asksForPrompts = !options.prefill.empty() || !options.tokens.empty() || options.decode.empty();
     for (int64_t count : asksForPrompts ? read : std::vector<int64_t>()) {
-      Outcome outcome =
-          hasEncoder
-              ? add(std::make_unique<EncodeWorkload>(rows, count,
-                                                     info.source_vocabulary ? info.source_vocabulary : info.vocabulary),
-                    "encode " + std::to_string(count) + rowsText(rows), "tokens", double(rows * count), cacheOf(count))
-              : add(std::make_unique<StepWorkload>(rows, count, 0, 0, info),
-                    "prefill " + std::to_string(count) + rowsText(rows), "tokens", double(rows * count),
-                    cacheOf(count));
+      Outcome outcome = hasEncoder ? add(std::make_unique<EncodeWorkload>(rows, count, info),
+                                         "encode " + std::to_string(count) + rowsText(rows), "tokens",
+                                         double(rows * count), cacheOf(count))
+                                   : add(std::make_unique<StepWorkload>(rows, count, 0, 0, info),
+                                         "prefill " + std::to_string(count) + rowsText(rows), "tokens",
+                                         double(rows * count), cacheOf(count));
       if (!outcome)
         return outcome;
     }

@@ -55,8 +55,15 @@ rapt_status rapt_chat_encode(const rapt_chat *chat, const rapt_tokenizer *tokeni
     if (!pieces)
       return invalid(pieces.error().message);
     std::vector<TextPart> parts;
-    for (const ChatPiece &piece : *pieces)
+    bool hasContent = false, isShown = false;
+    for (size_t i = 0; i < message_count; ++i)
+      hasContent = hasContent || messages[i].content.size > 0;
+    for (const ChatPiece &piece : *pieces) {
       parts.push_back({piece.text, piece.fromUser});
+      isShown = isShown || piece.fromUser;
+    }
+    if (hasContent && !isShown) // as one that reads lists of texts and images, not texts
+      return {RAPT_UNSUPPORTED, "the chat template leaves out what the messages say: write the prompt without it"};
     Expected<std::vector<int32_t>> encoded = tokenizer->tokenizer->encodeParts(parts, settings);
     if (!encoded)
       return invalid(encoded.error().message);

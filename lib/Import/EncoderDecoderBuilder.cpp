@@ -224,6 +224,10 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoderDecoder(MLIRContext &con
   if (!positions)
     return positions.error();
 
+  if (spec.features && spec.features->positions > INT32_MAX / options.maxBatch)
+    return Error{model.path() + ": a batch of " + std::to_string(options.maxBatch) + " sources of " +
+                 std::to_string(spec.features->positions) + " positions has more tokens than 32 bits can count"};
+
   ParameterSet parameters = listParameters(spec);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();

@@ -100,14 +100,17 @@ LogicalResult addImages(func::FuncOp step, const NamedTensors &inputs, NamedTens
   for (int64_t token : integersOf(arguments["tokens"]))
     indices.push_back(token == *image ? next++ : -1);
   auto given = inputs.find("image_embeddings");
+  if (given != inputs.end() && given->second.shape.size() != 3)
+    return fail(step) << "image_embeddings is " << shapeText(given->second.shape)
+                      << ", but [images, vectors, hidden] is needed";
   const int64_t rows =
       given == inputs.end() || given->second.shape.size() != 3 ? 0 : given->second.shape[0] * given->second.shape[1];
   if (rows < next)
     return fail(step) << "the texts have " << next << " image tokens, image_embeddings [images, vectors, hidden] "
                       << rows << " vectors";
   arguments["embedding_of"] = integerTensor({int64_t(indices.size())}, indices);
-  NpyTensor vectors = given == inputs.end() ? rowOfZeros(step, "embeddings") : given->second;
-  if (given != inputs.end())
+  NpyTensor vectors = rows == 0 ? rowOfZeros(step, "embeddings") : given->second;
+  if (rows != 0)
     vectors.shape = {rows, given->second.shape[2]};
   arguments["embeddings"] = std::move(vectors);
   return success();

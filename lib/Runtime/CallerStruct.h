@@ -38,21 +38,22 @@ rapt_status readStruct(const T *given, size_t least, const char *name, T &to, co
 }
 
 /// Structs of a caller one after the other, as far apart as the caller's version is large. They are used where they
-/// are, so that no version may be smaller than T.
+/// are: members that the first version lacked are read by `get` alone.
 template <typename T> class StructArray {
 public:
   StructArray() = default;
   StructArray(T *first, size_t stride) : first(first), stride(stride) {}
 
-  /// Checks `count` structs, all of one size. `given` is not null unless `count` is 0.
-  rapt_status take(T *given, size_t count, const char *name, const Report &report) {
+  /// Checks `count` structs, all of one size, which is `least` (that of the first version) or more. `given` is not null
+  /// unless `count` is 0.
+  rapt_status take(T *given, size_t count, const char *name, const Report &report, size_t least = sizeof(T)) {
     *this = {given, sizeof(T)};
     if (count && reinterpret_cast<uintptr_t>(given) % alignof(T))
       return report.fail(RAPT_INVALID, "the first %s is at %p, which is not a multiple of %zu", name,
                          static_cast<const void *>(given), alignof(T));
     for (size_t i = 0; i < count; ++i) {
       const T &element = (*this)[i];
-      if (rapt_status status = checkStruct(&element, sizeof(T), sizeof(T), name, report))
+      if (rapt_status status = checkStruct(&element, least, sizeof(T), name, report))
         return status;
       if (i == 0)
         stride = element.size;
@@ -64,6 +65,14 @@ public:
   T &operator[](size_t i) const {
     using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
     return *reinterpret_cast<T *>(reinterpret_cast<Byte *>(first) + i * stride);
+  }
+
+  /// A member of a struct; 0 where the caller's version lacks it.
+  template <typename Member> Member get(size_t i, Member std::remove_const_t<T>::*member) const {
+    const T &element = (*this)[i];
+    const char *at = reinterpret_cast<const char *>(&(element.*member));
+    const size_t end = size_t(at - reinterpret_cast<const char *>(&element)) + sizeof(Member);
+    return end <= stride ? element.*member : Member();
   }
 
 private:

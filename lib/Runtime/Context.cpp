@@ -82,7 +82,9 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
 int64_t firstSlots(const Limits &l) { return 1 + 2 * l.rows; }
 
 int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
-  int64_t tokens = entry.isSerial ? l.rows : l.tokens, rows = entry.features ? 1 : l.rows;
+  int64_t tokens = entry.isSerial ? l.rows : l.tokens, rows = l.rows;
+  if (entry.features) // of which as many run together as have the tokens of a part, one at least
+    rows = std::clamp<int64_t>(l.tokens / l.sourcePositions, 1, l.rows);
   return entry.workspace({tokens, rows, tokens, l.table, l.blocks, l.sourceTable, firstSlots(l), tokens}, workers);
 }
 

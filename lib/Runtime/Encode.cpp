@@ -2,6 +2,7 @@
 // keeps.
 #include "lib/Runtime/Encode.h"
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace rapt::runtime {
@@ -60,20 +61,21 @@ rapt_status Encode::checkSource(size_t i) {
 rapt_status Encode::checkFeatures(size_t i) const {
   const rapt_source &source = sources[i];
   const Manifest &m = *c.module->manifest;
+  const float *features = sources.get(i, &rapt_source::features);
+  const size_t bytes = sources.get(i, &rapt_source::feature_bytes);
   if (source.tokens || source.count)
     return report.fail(RAPT_INVALID, "source %zu has tokens; the model %s reads features", i, m.name.c_str());
   const uint64_t need = uint64_t(c.encode.features) * sizeof(float);
-  if (source.features && source.feature_bytes >= need && isAligned(source.features))
+  if (features && bytes >= need && isAligned(features))
     return RAPT_OK;
-  return report.fail(RAPT_INVALID,
-                     "source %zu: its features have %zu bytes at %p; %llu bytes of floats [%lld, %lld] are needed", i,
-                     source.feature_bytes, static_cast<const void *>(source.features), (unsigned long long)need,
-                     ll(m.featureChannels), ll(m.featureFrames));
+  return report.fail(
+      RAPT_INVALID, "source %zu: its features have %zu bytes at %p; %llu bytes of floats [%lld, %lld] are needed", i,
+      bytes, static_cast<const void *>(features), (unsigned long long)need, ll(m.featureChannels), ll(m.featureFrames));
 }
 
 rapt_status Encode::checkTokens(size_t i) const {
   const rapt_source &source = sources[i];
-  if (source.features)
+  if (sources.get(i, &rapt_source::features))
     return report.fail(RAPT_INVALID, "source %zu has features; the model %s reads tokens", i,
                        c.module->manifest->name.c_str());
   if (source.count < 0 || (source.count && !source.tokens))
@@ -135,7 +137,8 @@ void Encode::fillRow(size_t i, size_t row, int64_t at, int64_t table) {
   if (c.isRecurrent())
     c.stateTarget[row] = s.state;
   if (c.encode.features)
-    memcpy(&c.inputFeatures[row * size_t(c.encode.features)], source.features, c.encode.features * sizeof(float));
+    memcpy(&c.inputFeatures[row * size_t(c.encode.features)], sources.get(i, &rapt_source::features),
+           c.encode.features * sizeof(float));
   else if (source.count)
     memcpy(&c.inputIds[at], source.tokens, source.count * sizeof(int32_t));
 }
@@ -246,7 +249,7 @@ extern "C" rapt_status rapt_encode(rapt_context *context, const rapt_source *sou
     if (!sources || count == 0)
       return report.fail(RAPT_INVALID, "there are no sources");
     StructArray<const rapt_source> list;
-    rapt_status status = list.take(sources, count, "rapt_source", report);
+    rapt_status status = list.take(sources, count, "rapt_source", report, offsetof(rapt_source, features));
     return status ? status : encode(*context, list, count, report);
   });
 }

@@ -184,6 +184,9 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   }
   const ManifestBuffer &tokens = entry.buffers[size_t(entry.findBuffer("tokens"))];
   isSerial = isRecurrent && tokens.shape.size() == 1 && tokens.shape[0].dim == entry.findDim("rows");
+  if (isSerial && readsImages)
+    return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes one token of each row and vectors of images",
+                       m.name.c_str());
   return RAPT_OK;
 }
 

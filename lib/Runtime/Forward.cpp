@@ -104,8 +104,20 @@ rapt_status Forward::unknown(const char *name) const {
                                      : "input_ids, attention_mask and logits");
 }
 
-/// Vectors are floats in a row. The step tells where a text has more image tokens.
+/// Vectors are floats in a row, one for each image token of the texts, which have been read.
 rapt_status Forward::checkEmbeddings() const {
+  if (!readsImages())
+    return RAPT_OK;
+  const auto image = int32_t(c.module->manifest->imageToken);
+  int64_t needed = 0;
+  for (int64_t row = 0; row < target.batch; ++row) {
+    const int32_t *ids = &target.tokens[row * target.length];
+    needed += std::count(ids, ids + target.lengths[row], image);
+  }
+  const int64_t given = embeddings ? embeddings->shape[0] * embeddings->shape[1] : 0;
+  if (given != needed)
+    return report.fail(RAPT_INVALID, "input_ids has %lld image tokens, image_embeddings %lld vectors", ll(needed),
+                       ll(given));
   if (!embeddings)
     return RAPT_OK;
   const int64_t *in = embeddings->shape, *s = embeddings->strides;
@@ -122,10 +134,9 @@ void Forward::giveEmbeddings(rapt_chunk &chunk) {
     return;
   const auto image = int32_t(c.module->manifest->imageToken);
   const int64_t count = std::count(chunk.tokens, chunk.tokens + chunk.count, image), width = c.entry.columns;
-  const int64_t left = embeddings->shape[0] * embeddings->shape[1] - embeddingsRead;
   chunk.embeddings = static_cast<const float *>(embeddings->data) + embeddingsRead * width;
-  chunk.embedding_bytes = size_t(left * width) * sizeof(float);
-  embeddingsRead += std::min(count, left);
+  chunk.embedding_bytes = size_t(count * width) * sizeof(float);
+  embeddingsRead += count;
 }
 
 /// Features are floats whose rows are dense.
@@ -206,7 +217,9 @@ rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) co
     return RAPT_OK;
   }
   if (slot == &embeddings) {
-    std::copy_n(embeddings ? embeddings->shape : shape, *rank = 3, shape);
+    if (!embeddings)
+      return report.fail(RAPT_INVALID, "image_embeddings is an input, and it is not given");
+    std::copy_n(embeddings->shape, *rank = 3, shape);
     return RAPT_OK;
   }
   bool ofSource = slot == &source.ids || slot == &source.mask || slot == &hidden;
@@ -371,12 +384,12 @@ rapt_status Forward::run() {
     return report.fail(RAPT_INVALID, "logits shares memory with encoder_last_hidden_state");
   if (rapt_status status = checkMaps())
     return status;
-  if (rapt_status status = checkEmbeddings())
-    return status;
   const auto rows = size_t(target.batch);
   if (!chunks.allocate(c.memory, rows) || (c.encode.code && !sources.allocate(c.memory, rows)))
     return report.fail(RAPT_NOMEM, "no memory for %zu rows", rows);
   if (rapt_status status = target.read(c.memory, c.limits.vocabulary, report))
+    return status;
+  if (rapt_status status = checkEmbeddings())
     return status;
   if (rapt_status status = readSource())
     return status;

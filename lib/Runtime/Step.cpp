@@ -2,6 +2,7 @@
 #include "lib/Runtime/Context.h"
 #include "lib/Runtime/Top.h"
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace rapt::runtime {
@@ -80,19 +81,21 @@ rapt_status Step::checkTokens(size_t i) {
 rapt_status Step::checkEmbeddings(size_t i) const {
   const rapt_chunk &k = chunks[i];
   const Manifest &m = *c.module->manifest;
+  const float *embeddings = chunks.get(i, &rapt_chunk::embeddings);
+  const size_t bytes = chunks.get(i, &rapt_chunk::embedding_bytes);
   if (!c.entry.has(Role::Embeddings))
-    return k.embeddings ? report.fail(RAPT_INVALID, "chunk %zu has vectors of images, which the model %s does not read",
-                                      i, m.name.c_str())
-                        : RAPT_OK;
+    return embeddings ? report.fail(RAPT_INVALID, "chunk %zu has vectors of images, which the model %s does not read",
+                                    i, m.name.c_str())
+                      : RAPT_OK;
   const int64_t images = std::count(k.tokens, k.tokens + k.count, int32_t(m.imageToken));
   const uint64_t need = uint64_t(images) * uint64_t(c.entry.columns) * sizeof(float);
-  if (need == 0 || (k.embeddings && k.embedding_bytes >= need && isAligned(k.embeddings)))
+  if (need == 0 || (embeddings && bytes >= need && isAligned(embeddings)))
     return RAPT_OK;
   return report.fail(RAPT_INVALID,
                      "chunk %zu has %lld image tokens and %zu bytes of vectors at %p; %llu bytes of floats [%lld, "
                      "%lld] are needed",
-                     i, ll(images), k.embedding_bytes, static_cast<const void *>(k.embeddings),
-                     (unsigned long long)need, ll(images), ll(c.entry.columns));
+                     i, ll(images), bytes, static_cast<const void *>(embeddings), (unsigned long long)need, ll(images),
+                     ll(c.entry.columns));
 }
 
 rapt_status Step::checkChunk(size_t i) {
@@ -338,7 +341,7 @@ int64_t Step::fillEmbeddings() {
     for (int64_t t = c.rowBegin[r]; t < c.rowBegin[r + 1]; ++t)
       c.embeddingOf[t] = c.tokens[t] == image ? next++ : -1;
     if (next > first)
-      memcpy(&c.embeddings[size_t(first * width)], chunks[p.chunk].embeddings + p.embedding * width,
+      memcpy(&c.embeddings[size_t(first * width)], chunks.get(p.chunk, &rapt_chunk::embeddings) + p.embedding * width,
              size_t((next - first) * width) * sizeof(float));
   }
   if (next == 0)
@@ -515,7 +518,7 @@ static rapt_status takeStep(rapt_context *context, rapt_chunk *chunks, const rap
       return report.fail(RAPT_INVALID, "the tops are NULL");
     StructArray<rapt_chunk> list;
     StructArray<const rapt_top> topList;
-    rapt_status status = list.take(chunks, count, "rapt_chunk", report);
+    rapt_status status = list.take(chunks, count, "rapt_chunk", report, offsetof(rapt_chunk, embeddings));
     if (!status && tops)
       status = topList.take(*tops, count, "rapt_top", report);
     return status ? status : step(*context, list, count, report, tops ? &topList : nullptr);

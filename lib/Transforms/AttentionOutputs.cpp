@@ -119,14 +119,25 @@ LogicalResult AttentionOutput::choose(SmallVector<int64_t> &chosen, ArrayRef<int
   return success();
 }
 
+/// Sources of features: each row of an argument becomes a number of tokens.
+std::optional<AttentionOutput::EqualRows> AttentionOutput::findSources(attn::EqualRowsOp rows) {
+  std::optional<int64_t> length = getConstantIntValue(rows.getLength());
+  auto size = rows.getRows().getDefiningOp<tensor::DimOp>();
+  auto source = size ? dyn_cast<BlockArgument>(size.getSource()) : BlockArgument();
+  if (!length || !source || source.getOwner() != &entry.getBody().front() || size.getConstantIndex() != 0)
+    return std::nullopt;
+  StringAttr dim = nameOf({source, 0});
+  return dim ? std::optional(EqualRows{rows, dim.getValue().str(), "", *length}) : std::nullopt;
+}
+
 /// Images become as many tokens as they have patches, and those that were learned; features become a number.
 std::optional<AttentionOutput::EqualRows> AttentionOutput::findEqualRows() {
   Block &body = entry.getBody().front();
   auto patches = body.getOps<attn::PatchesOp>();
   auto tokens = body.getOps<attn::ImageTokensOp>();
   auto rows = body.getOps<attn::EqualRowsOp>();
-  if (std::optional<int64_t> length = rows.empty() ? std::nullopt : getConstantIntValue((*rows.begin()).getLength()))
-    return EqualRows{*rows.begin(), "", *length};
+  if (std::optional<EqualRows> sources = rows.empty() ? std::nullopt : findSources(*rows.begin()))
+    return sources;
   if (patches.empty() || tokens.empty() || rows.empty())
     return std::nullopt;
   attn::PatchesOp cut = *patches.begin();
@@ -145,7 +156,8 @@ std::optional<AttentionOutput::EqualRows> AttentionOutput::findEqualRows() {
     extent += (extent.empty() ? "" : "*") + dim.str() + divisor;
     most = checkedMul<int64_t>(most, declared.getMax() / cut.getSize()).value_or(mostPositions);
   }
-  return EqualRows{*rows.begin(), extent + "+" + std::to_string(learned), most + learned};
+  return EqualRows{*rows.begin(), cast<StringAttr>(dims[0]).getValue().str(), extent + "+" + std::to_string(learned),
+                   most + learned};
 }
 
 /// Log-sum-exp has one number for all keys of a query, however many there are.
@@ -431,7 +443,7 @@ LogicalResult AttentionOutput::runOnEqualRows(EqualRows equal) {
   builder.setInsertionPoint(entry.getBody().front().getTerminator());
   if (!isStatic)
     return addOutput(attn::UnpackRowsOp::create(builder, loc, type, after, length),
-                     builder.getStrArrayAttr({"rows", equal.extent}));
+                     builder.getStrArrayAttr({equal.first, equal.extent}));
   SmallVector<OpFoldResult> sizes{OpFoldResult(rows)};
   SmallVector<ReassociationIndices> dims{{0, 1}};
   for (int64_t i = 1; i < type.getRank(); ++i) {
@@ -440,5 +452,5 @@ LogicalResult AttentionOutput::runOnEqualRows(EqualRows equal) {
       dims.push_back({i});
   }
   return addOutput(tensor::ExpandShapeOp::create(builder, loc, type, after, dims, sizes),
-                   builder.getStrArrayAttr({"rows"}));
+                   builder.getStrArrayAttr({equal.first}));
 }

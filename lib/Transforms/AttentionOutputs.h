@@ -39,6 +39,7 @@ private:
   /// The tokens of an entry that takes images, or features of sound: each has as many.
   struct EqualRows {
     attn::EqualRowsOp rows;
+    std::string first;  ///< the dim of the images, or sources
     std::string extent; ///< of an image's tokens, as attn.dims says it; empty: `most`
     int64_t most;       ///< tokens of the largest image, or of each source of features
   };
@@ -56,6 +57,7 @@ private:
   llvm::LogicalResult choose(llvm::SmallVector<int64_t> &chosen, llvm::ArrayRef<int64_t> asked, int64_t count,
                              const char *which);
   std::optional<EqualRows> findEqualRows();
+  std::optional<EqualRows> findSources(attn::EqualRowsOp rows);
   llvm::LogicalResult checkSize(int64_t positions, const char *advice);
   mlir::RankedTensorType packedType(int64_t tokens, int64_t positions);
   llvm::LogicalResult addOutput(mlir::Value value, mlir::ArrayAttr dims);

@@ -168,9 +168,21 @@ def main():
         numpy.save(os.path.join(work, "ids.npy"), ids)
         numpy.save(os.path.join(work, "one.npy"), vectors[:1])
         arguments = ["--input", f"input_ids={work}/ids.npy", "--output", f"logits={work}/none.npy"]
-        test.run(*arguments, "--input", f"image_embeddings={work}/one.npy", fails=f"has {VECTORS} image tokens")
+        test.run(*arguments, "--input", f"image_embeddings={work}/one.npy", fails=f"input_ids has {2 * VECTORS} image tokens, image_embeddings {VECTORS} vectors")
         test.run(*arguments, "--input", f"image_embeddings={work}/ids.npy", fails="image_embeddings")
+        numpy.save(os.path.join(work, "more.npy"), numpy.concatenate([vectors, vectors]))
+        test.run(*arguments, "--input", f"image_embeddings={work}/more.npy", fails=f"input_ids has {2 * VECTORS} image tokens, image_embeddings {4 * VECTORS} vectors")
+        test.run(*arguments, "--output", f"image_embeddings={work}/other.npy", fails="image_embeddings is an input, and it is not given")
+        profile = os.path.join(work, "profile.json")
+        test.run("-p", "<image>", "--image", paths[0], "-n", "2", "--profile=" + profile)
+        with open(profile) as file:
+            assert {"encode_image", "step"} <= {row["entry"] for row in next(value for value in json.load(file).values() if isinstance(value, list))}
+        test.run("-p", "w5", "--image", paths[0], "--profile=" + profile, fails="each image needs one")
         library = os.path.join(work, "quantized.so")
+        subprocess.run([options.raptc, source, "--attention-weights", "-o", library], check=True, capture_output=True)
+        whole, test.library = numpy.stack([values(one) for one in pixels]), library
+        maps = test.tensors("attentions", "--entry=encode_image", pixel_values=whole)
+        assert maps.shape[:4] == (2, VECTORS + 1, 2, 4) and numpy.allclose(maps.sum(-1), 1, atol=1e-5), maps.shape
         for flags in (["--quantize=w8"], ["--activations=bf16"], ["--dtype=bf16"], ["--cache-dtype=int8"]):
             subprocess.run([options.raptc, source, *flags, "-o", library], check=True, capture_output=True)
             test.library = library

@@ -34,7 +34,7 @@ specification.loader.exec_module(fixtures)
 WORDS, END, START, NO_TIMES, TIMES, LAST = 40, 40, 41, 46, 47, 98
 LANGUAGES, TASKS = {"en": 42, "de": 43}, {"transcribe": 44, "translate": 45}
 RATE, HOP, FRAMES, STRIDE = 16000, 160, 100, 2
-CONFIG = whisper.SMALL | {"scale_embedding": False, "vocab_size": 100, "decoder_start_token_id": START, "eos_token_id": END, "pad_token_id": END, "bos_token_id": END}
+CONFIG = whisper.SMALL | {"vocab_size": 100, "decoder_start_token_id": START, "eos_token_id": END, "pad_token_id": END, "bos_token_id": END}
 PROCESSOR = {"feature_extractor_type": "WhisperFeatureExtractor", "feature_size": CONFIG["num_mel_bins"], "chunk_length": 1, "sampling_rate": RATE,
              "hop_length": HOP, "n_fft": 400, "n_samples": RATE, "nb_max_frames": FRAMES, "padding_side": "right", "padding_value": 0.0}
 

@@ -348,8 +348,11 @@ int search(Generation &generation) {
 
 int generate(const Options &options, Model model) {
   Generation generation(options, std::move(model));
-  if (Outcome outcome = generation.open(); !outcome)
+  if (Outcome outcome = generation.open(); !outcome) {
+    if (outcome.status == RAPT_CANCELLED && Interrupts::caught())
+      return Interrupts::caught();
     return fail(outcome.message, Failure(outcome).code);
+  }
   if (BeamRows::areAskedFor(options, generation.text))
     return search(generation);
   if (Outcome outcome = generation.prepare(); !outcome)

@@ -14,7 +14,9 @@ public:
   Profiler(rapt_context *context, std::shared_ptr<Profiling> into) : context(context), into(std::move(into)) {}
   Profiler(Profiler &&) = default;
   Profiler &operator=(Profiler &&) = default;
-  ~Profiler();
+  ~Profiler() { finish(); }
+  /// Adds the times of the context's ops to the others; the context may go then.
+  void finish();
 
 private:
   rapt_context *context = nullptr;

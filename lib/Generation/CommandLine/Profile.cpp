@@ -4,10 +4,12 @@
 
 namespace rapt::run {
 
-Profiler::~Profiler() {
+void Profiler::finish() {
+  std::vector<bench::OpTime> rows;
   // Without rows where the command failed before anything ran.
-  if (context && into)
-    static_cast<void>(bool(bench::readProfile(context, into->rows)));
+  if (context && into && bench::readProfile(context, rows))
+    into->rows.insert(into->rows.end(), rows.begin(), rows.end());
+  context = nullptr;
 }
 
 int reportProfile(const Profiling &profile, int code) {

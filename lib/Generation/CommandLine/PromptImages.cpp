@@ -1,5 +1,4 @@
 #include "lib/Generation/CommandLine/PromptImages.h"
-#include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/ImageReader.h"
 #include "lib/Generation/CommandLine/Rows.h"
 #include "lib/Support/Json.h"
@@ -15,7 +14,6 @@ Outcome PromptImages::read(const Options &options, Model &model) {
     return outcome;
   if (Outcome outcome = makeContext(options, model.inBlocks(1), model); !outcome)
     return outcome;
-  Interrupts interrupts(model.context.get());
   for (const std::string &path : options.images) {
     int64_t shape[3];
     std::vector<float> values;
@@ -30,6 +28,7 @@ Outcome PromptImages::read(const Options &options, Model &model) {
     counts.push_back(size_t(outputs[0].shape[1]));
     vectors.insert(vectors.end(), outputs[0].data.begin(), outputs[0].data.end());
   }
+  model.profiler.finish();
   model.context = {};
   return {};
 }

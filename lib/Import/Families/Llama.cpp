@@ -12,17 +12,13 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "dual_chunk_attention_config", // of another engine
-            "is_decoder",                  // as every model of these families is
-            "is_llama_config",             // of checkpoints that nanotron trained
-            "max_sequence_length",         // of the first conversions, never read
-            "pretraining_tp",              // how the original's matmuls were split; the sums are the same
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq"},
+const std::vector<std::string_view> importing::llamaKeys = {
+    "attention_dropout",
+    "dual_chunk_attention_config", // of another engine
+    "is_decoder",                  // as every model of these families is
+    "is_llama_config",             // of checkpoints that nanotron trained
+    "max_sequence_length",         // of the first conversions, never read
+    "pretraining_tp",              // how the original's matmuls were split; the sums are the same
 };
 
 DecoderSpec importing::readLlama(const DecoderSource &source) {
@@ -37,5 +33,6 @@ DecoderSpec importing::readLlama(const DecoderSource &source) {
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importing::importLlama(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
+  const DecoderFamily family = {.harmlessKeys = llamaKeys, .ignoredTensors = {"*rotary_emb.inv_freq"}};
   return importDecoder(context, model, options, family, readLlama);
 }

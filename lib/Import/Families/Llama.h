@@ -4,6 +4,9 @@
 
 namespace rapt::importing {
 
+/// Keys of the config that change nothing.
+extern const std::vector<std::string_view> llamaKeys;
+
 /// Reads the specification of a llama; errors are recorded in the config.
 DecoderSpec readLlama(const DecoderSource &source);
 

@@ -33,14 +33,17 @@ void readText(huggingface::ModelDescription &model, const ImportOptions &options
   if (!config)
     return;
   spec.text = readLlama({model, *config, options, /*isPart=*/true});
-  spec.text.endToken = config->getOptionalInt("eos_token_id", 0, INT32_MAX).value_or(2);
+  if (const json::Value *end = config->getRaw("eos_token_id"); end && end->asInteger())
+    spec.text.endToken = *end->asInteger(); // several are in generation_config.json, too
   // Names of version 4 of the package, which the hub has, and of version 5.
   spec.text.prefixes = {"language_model.model.", "model.language_model."};
   spec.text.headPrefix = model.choosePrefix({"language_model.", ""}, "lm_head.weight");
   config->getRaw("bos_token_id");
   config->getRaw("pad_token_id");
-  model.config().close(std::move(*config), {"attention_dropout", "pretraining_tp", "architectures", "is_decoder",
-                                            "initializer_range", "use_cache", "dtype", "torch_dtype"});
+  std::vector<std::string_view> harmless = llamaKeys;
+  for (const char *key : {"architectures", "initializer_range", "use_cache", "dtype", "torch_dtype"})
+    harmless.push_back(key);
+  model.config().close(std::move(*config), harmless);
 }
 
 /// The layers whose output the decoder reads: hidden_states counts the embeddings, too, and may be counted from behind.

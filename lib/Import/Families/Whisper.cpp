@@ -75,8 +75,6 @@ Expected<OwningOpRef<ModuleOp>> importing::importWhisper(MLIRContext &context, h
   spec.positionsKey = "max_target_positions";
   spec.startToken = config.getInt("decoder_start_token_id", 0, INT32_MAX, 50257);
   spec.endToken = 50256;
-  if (config.getBool("scale_embedding", false))
-    spec.embeddingScale = std::sqrt(double(width));
   spec.head = "proj_out";
   spec.headTensor = "proj_out.weight";
   spec.isTied = config.getBool("tie_word_embeddings", true);
@@ -84,6 +82,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importWhisper(MLIRContext &context, h
     spec.vocabularies.check(config, spec.startToken, /*sharesTable=*/false);
   spec.harmlessKeys = {"activation_dropout", "attention_dropout", "dropout", "encoder_layerdrop", "decoder_layerdrop",
                        "init_std", "is_encoder_decoder", "num_hidden_layers", "use_cache",
+                       "scale_embedding", // stored, and used by no formula
                        // of training and of other heads
                        "apply_spec_augment", "mask_time_prob", "mask_time_length", "mask_time_min_masks",
                        "mask_feature_prob", "mask_feature_length", "mask_feature_min_masks", "classifier_proj_size",

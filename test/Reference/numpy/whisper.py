@@ -20,7 +20,7 @@ import tensorfiles
 SMALL = {
     "model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"], "d_model": 48, "encoder_layers": 2, "decoder_layers": 2,
     "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 80, "decoder_ffn_dim": 72, "num_mel_bins": 8,
-    "max_source_positions": 50, "max_target_positions": 40, "scale_embedding": True, "activation_function": "gelu", "tie_word_embeddings": True,
+    "max_source_positions": 50, "max_target_positions": 40, "activation_function": "gelu", "tie_word_embeddings": True,
 }
 
 
@@ -102,8 +102,7 @@ class Model:
     def decode(self, tokens, hidden):
         """Logits behind each token."""
         table = self.tensors["model.decoder.embed_tokens.weight"]
-        scale = math.sqrt(self.config["d_model"]) if self.config["scale_embedding"] else 1
-        x = table[numpy.array(tokens)] * scale + self.tensors["model.decoder.embed_positions.weight"][: len(tokens)]
+        x = table[numpy.array(tokens)] + self.tensors["model.decoder.embed_positions.weight"][: len(tokens)]
         return self.stack(x, "decoder", hidden) @ table.T
 
 

@@ -162,6 +162,12 @@ static void check_chat(rapt_tokenizer *tokenizer) {
   CHECK(rapt_chat_encode(chat, tokenizer, messages, 2, 0, NULL, ids, 8, &count, message, sizeof message) ==
             RAPT_INVALID &&
         strstr(message, "too many"));
+  rapt_chat_free(chat);
+  CHECK(rapt_chat_open(view_of("{% for part in messages[0].content %}{{ part.text }}{% endfor %}{{ eos_token }}"),
+                       view_of("{\"eos_token\": \"<e>\"}"), &chat, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_chat_encode(chat, tokenizer, messages, 1, 0, NULL, ids, 8, &count, message, sizeof message) ==
+            RAPT_UNSUPPORTED &&
+        strstr(message, "leaves out what the messages say"));
   CHECK(rapt_chat_encode(NULL, tokenizer, messages, 1, 0, NULL, ids, 8, &count, message, sizeof message) ==
         RAPT_INVALID);
   rapt_chat_free(chat);

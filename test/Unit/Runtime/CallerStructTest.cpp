@@ -96,7 +96,28 @@ TEST(CallerStruct, Chunk) {
   Context context;
   const Text text = {1, 2, 3};
   const rapt_chunk good = makeChunk(context.sequence(), text);
-  checkStructSizes(sizeof good, good, [&](rapt_chunk *chunk) { return rapt_step(context, chunk, 1, nullptr, 0); });
+  checkStructSizes(offsetof(rapt_chunk, embeddings), good,
+                   [&](rapt_chunk *chunk) { return rapt_step(context, chunk, 1, nullptr, 0); });
+}
+
+TEST(CallerStruct, ChunksOfAnOlderVersionAreCloser) {
+  constexpr size_t old = offsetof(rapt_chunk, embeddings);
+  Context context;
+  const Text texts[2] = {{1, 2, 3}, {4, 5}};
+  alignas(rapt_chunk) char bytes[2 * old];
+  for (size_t i = 0; i < 2; ++i) {
+    rapt_chunk chunk = makeChunk(context.sequence(), texts[i]);
+    chunk.size = old;
+    memcpy(bytes + i * old, &chunk, old);
+  }
+  ASSERT_EQ(rapt_step(context, reinterpret_cast<rapt_chunk *>(bytes), 2, context.message.text, context.message.size),
+            RAPT_OK)
+      << context.message.text;
+  for (size_t i = 0; i < 2; ++i) {
+    const float *logits;
+    memcpy(&logits, bytes + i * old + offsetof(rapt_chunk, logits), sizeof logits);
+    EXPECT_TRUE(isAnswer(logits, texts[i], int64_t(texts[i].size()) - 1)) << i;
+  }
 }
 
 TEST(CallerStruct, ChunksOfANewerVersionAreFurtherApart) {

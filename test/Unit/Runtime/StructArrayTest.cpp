@@ -7,10 +7,32 @@ using namespace rapt::test;
 
 namespace {
 
+TEST(StructArray, MembersThatAnOlderVersionLacksAreZero) {
+  constexpr size_t old = offsetof(rapt_source, features);
+  const float feature = 1;
+  alignas(rapt_source) char bytes[2 * old + sizeof(rapt_source)] = {};
+  for (size_t i = 0; i < 2; ++i) {
+    rapt_source source{};
+    source.size = old;
+    source.count = int64_t(i);
+    memcpy(bytes + i * old, &source, old);
+  }
+  StructArray<const rapt_source> list;
+  ASSERT_EQ(list.take(reinterpret_cast<rapt_source *>(bytes), 2, "rapt_source", Report(nullptr, 0), old), RAPT_OK);
+  EXPECT_EQ(list[1].count, 1);
+  EXPECT_EQ(list.get(0, &rapt_source::features), nullptr); // the size of the next one is there
+  EXPECT_EQ(list.get(1, &rapt_source::feature_bytes), 0u);
+  rapt_source own{};
+  own.size = sizeof own;
+  own.features = &feature;
+  ASSERT_EQ(list.take(&own, 1, "rapt_source", Report(nullptr, 0), old), RAPT_OK);
+  EXPECT_EQ(list.get(0, &rapt_source::features), &feature);
+}
+
 TEST(StructArray, SizesOfSources) {
-  checkStructSizes(sizeof(rapt_source), rapt_source{}, [](const rapt_source *source) {
+  checkStructSizes(offsetof(rapt_source, features), rapt_source{}, [](const rapt_source *source) {
     StructArray<const rapt_source> list;
-    return list.take(source, 1, "rapt_source", Report(nullptr, 0));
+    return list.take(source, 1, "rapt_source", Report(nullptr, 0), offsetof(rapt_source, features));
   });
 }
 
