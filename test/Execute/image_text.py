@@ -19,6 +19,7 @@ import zlib
 
 import numpy
 
+import passed
 import recorded_models
 from context import Context
 
@@ -160,6 +161,7 @@ def main():
         for path, one in zip(paths, pixels):
             write_image(path, one)
         vectors = check_text(test, paths, pixels)
+        passed.model("compiled", source, options.raptc, "decode")
         check_sequences(test, vectors)
         ids = numpy.array([[1] + [IMAGE] * VECTORS + [5], [IMAGE] * VECTORS + [6, 7]])
         rows = test.tensors("logits", input_ids=ids, image_embeddings=vectors)

@@ -24,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "Reference", "numpy"), os.path.join(HERE, "..", "Unit", "Generation")]
 
 import beam_search  # noqa: E402
+import passed  # noqa: E402
 import whisper  # noqa: E402
 from segments import cut  # noqa: E402
 
@@ -185,6 +186,7 @@ def main():
                 seen.append(test.compare(plain, path, samples, *arguments, **how))
         assert len({result["language"] for result in seen}) == 2 and len({result["text"] for result in seen}) > len(seen) / 2, "the sounds make no difference"
         assert any(len(result["segments"]) > 2 for result in seen)
+        passed.model("compiled", os.path.join(work, "plain"), options.raptc, "decode")
 
         # Text as it is printed, and several sounds.
         path, samples = sounds["long"]
