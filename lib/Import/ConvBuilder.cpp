@@ -53,13 +53,8 @@ void addStage(ParameterSet &parameters, const ConvSpec &spec, const std::string 
 ParameterSet listParameters(const ConvSpec &spec, const std::string &prefix) {
   ParameterSet parameters;
   ParameterScope top{parameters, prefix};
-  const int64_t width = spec.stages[0].width, columns = spec.channels * spec.patch * spec.patch;
-  parameters.addTransformed(kernel + ".weight",
-                            {prefix + kernel + ".weight",
-                             {width, spec.channels, spec.patch, spec.patch},
-                             {artifact::Reshape{{width, columns}}}},
-                            Init::weight(columns));
-  top.add(kernel + ".bias", {width}, Init::bias());
+  const int64_t width = spec.stages[0].width;
+  addPatches(top, kernel, width, spec.channels, spec.patch);
   addNorm(top, embeddingNorm, spec.norm, width);
   for (size_t stage = 0; stage < spec.stages.size(); ++stage)
     addStage(parameters, spec, prefix, stage);
@@ -199,20 +194,17 @@ Expected<OwningOpRef<ModuleOp>> importing::importConv(MLIRContext &context, hugg
     return status.error();
 
   auto count = [](int64_t sum, const ConvStage &stage) { return sum + stage.layers; };
-  const bool classifies = spec.head == VisionHead::Classification;
   ModelFacts facts{.family = model.modelType(),
-                   .task = classifies ? "image-classification" : "image-feature-extraction",
+                   .task = imageTask(spec.head),
                    .layers = std::accumulate(spec.stages.begin(), spec.stages.end(), int64_t(0), count),
                    .hidden = spec.width(),
                    .labels = spec.labels};
-  ModelModule module(context, facts, model, parameters);
-  module.dim("rows", 1, options.maxBatch);
-  module.dim("height", spec.stride(), std::max(*most, spec.stride()));
-  module.dim("width", spec.stride(), std::max(*most, spec.stride()));
-  module.declareParameters();
-  func::FuncOp entry =
-      module.beginEntry("forward", {pixelBuffer(module.builder(), spec.channels)}, listOutputs(module.builder(), spec));
-  if (Status status = buildModel(module, entry, spec, parameters); !status)
-    return status.error();
-  return module.take();
+  const int64_t least = spec.stride(), longest = std::max(*most, least);
+  return makeImageModule(
+      context, facts, model, parameters, options,
+      {.channels = spec.channels,
+       .least = {least, least},
+       .most = {longest, longest},
+       .outputs = listOutputs(Builder(&context), spec),
+       .build = [&](ModelModule &module, func::FuncOp entry) { return buildModel(module, entry, spec, parameters); }});
 }

@@ -221,23 +221,19 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
 
-  const bool classifies = spec.head == VisionHead::Classification;
   ModelFacts facts{.family = model.modelType(),
-                   .task = classifies ? "image-classification" : "image-feature-extraction",
+                   .task = imageTask(spec.head),
                    .layers = spec.layers,
                    .hidden = spec.width,
                    .heads = spec.attention.heads,
                    .kvHeads = spec.attention.heads,
                    .headDim = spec.attention.headDim,
                    .labels = spec.labels};
-  ModelModule module(context, facts, model, parameters);
-  module.dim("rows", 1, options.maxBatch);
-  module.dim("height", spec.gridBias ? most->height : spec.patch, most->height);
-  module.dim("width", spec.gridBias ? most->width : spec.patch, most->width);
-  module.declareParameters();
-  func::FuncOp entry =
-      module.beginEntry("forward", {pixelBuffer(module.builder(), spec.channels)}, listOutputs(module.builder(), spec));
-  if (Status status = buildModel(module, entry, spec, parameters); !status)
-    return status.error();
-  return module.take();
+  return makeImageModule(
+      context, facts, model, parameters, options,
+      {.channels = spec.channels,
+       .least = spec.gridBias ? *most : huggingface::HeightWidth{spec.patch, spec.patch},
+       .most = *most,
+       .outputs = listOutputs(Builder(&context), spec),
+       .build = [&](ModelModule &module, func::FuncOp entry) { return buildModel(module, entry, spec, parameters); }});
 }

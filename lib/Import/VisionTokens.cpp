@@ -24,6 +24,17 @@ static std::string learnedSymbol(const VisionSpec &spec) {
 
 static Stack stackOf(const VisionSpec &spec) { return {spec.layers, spec.stack}; }
 
+void importing::addPatches(const ParameterScope &top, const std::string &part, int64_t width, int64_t channels,
+                           int64_t patch, bool hasBias) {
+  const int64_t columns = channels * patch * patch;
+  top.parameters.addTransformed(
+      top.symbols + part + ".weight",
+      {top.tensors + part + ".weight", {width, channels, patch, patch}, {artifact::Reshape{{width, columns}}}},
+      Init::weight(columns));
+  if (hasBias)
+    top.add(part + ".bias", {width}, Init::bias());
+}
+
 void importing::addVisionTokens(const ParameterScope &top, const VisionSpec &spec) {
   ParameterSet &parameters = top.parameters;
   const int64_t width = spec.width, positions = spec.rows() * spec.columns() + spec.learnedTokens();
@@ -44,14 +55,7 @@ void importing::addVisionTokens(const ParameterScope &top, const VisionSpec &spe
       table = {top.tensors + spec.positions + ".weight", {positions, width}};
     parameters.addTransformed(top.symbols + spec.positions, std::move(table), Init::embedding());
   }
-  const Shape matrix = {width, spec.patchColumns()};
-  parameters.addTransformed(top.symbols + spec.kernel + ".weight",
-                            {top.tensors + spec.kernel + ".weight",
-                             {width, spec.channels, spec.patch, spec.patch},
-                             {artifact::Reshape{matrix}}},
-                            Init::weight(spec.patchColumns()));
-  if (spec.hasKernelBias)
-    top.add(spec.kernel + ".bias", {width}, Init::bias());
+  addPatches(top, spec.kernel, width, spec.channels, spec.patch, spec.hasKernelBias);
   addNorm(top, spec.embeddingNorm, spec.norm, width);
   if (const std::optional<GridBiasSpec> &bias = spec.gridBias)
     parameters.addTable(top.symbols + bias->table, top.tensors + (bias->isOfLayer ? spec.layer : "") + bias->table,
@@ -120,6 +124,25 @@ Expected<Value> importing::buildVisionTokens(const Scope &top, func::FuncOp entr
   if (!last)
     return last.error();
   return (*last)[0];
+}
+
+std::string importing::imageTask(VisionHead head) {
+  return head == VisionHead::Classification ? "image-classification" : "image-feature-extraction";
+}
+
+Expected<OwningOpRef<ModuleOp>> importing::makeImageModule(MLIRContext &context, const ModelFacts &facts,
+                                                           const huggingface::ModelDescription &model,
+                                                           const ParameterSet &parameters, const ImportOptions &options,
+                                                           const ImageEntry &entry) {
+  ModelModule module(context, facts, model, parameters);
+  module.dim("rows", 1, options.maxBatch);
+  module.dim("height", entry.least.height, entry.most.height);
+  module.dim("width", entry.least.width, entry.most.width);
+  module.declareParameters();
+  func::FuncOp forward = module.beginEntry("forward", {pixelBuffer(module.builder(), entry.channels)}, entry.outputs);
+  if (Status status = entry.build(module, forward); !status)
+    return status.error();
+  return module.take();
 }
 
 EntryBuffer importing::pixelBuffer(Builder builder, int64_t channels) {

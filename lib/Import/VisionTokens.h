@@ -15,6 +15,10 @@ struct Images {
   mlir::Value rows, columns; ///< of patches
 };
 
+/// PART.weight [width, channels, patch, patch] as the matrix that patches are multiplied by, and PART.bias.
+void addPatches(const ParameterScope &top, const std::string &part, int64_t width, int64_t channels, int64_t patch,
+                bool hasBias = true);
+
 /// The weights of the patches, the learned tokens, the positions and the layers.
 void addVisionTokens(const ParameterScope &top, const VisionSpec &spec);
 
@@ -24,6 +28,23 @@ Expected<mlir::Value> buildVisionTokens(const Scope &top, mlir::func::FuncOp ent
 
 /// The argument with the images of an entry.
 EntryBuffer pixelBuffer(mlir::Builder builder, int64_t channels);
+
+/// The entry of an image model, and its body.
+struct ImageEntry {
+  int64_t channels;
+  huggingface::HeightWidth least, most; ///< of an image's sides
+  llvm::SmallVector<EntryBuffer> outputs;
+  llvm::function_ref<Status(ModelModule &module, mlir::func::FuncOp entry)> build; ///< ends the entry
+};
+
+/// The task of a model of images.
+std::string imageTask(VisionHead head);
+
+/// The module whose only entry is `forward`; the parameters are resolved.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> makeImageModule(mlir::MLIRContext &context, const ModelFacts &facts,
+                                                            const huggingface::ModelDescription &model,
+                                                            const ParameterSet &parameters,
+                                                            const ImportOptions &options, const ImageEntry &entry);
 
 /// A user has asked to bound the sequences of a model of images.
 Error sequenceBoundError(huggingface::ModelDescription &model);

@@ -43,13 +43,8 @@ void addStage(ParameterSet &parameters, const WindowSpec &spec, const std::strin
 ParameterSet listParameters(const WindowSpec &spec, const std::string &prefix) {
   ParameterSet parameters;
   ParameterScope top{parameters, prefix};
-  const int64_t width = spec.stages[0].width, columns = spec.channels * spec.patch * spec.patch;
-  parameters.addTransformed(kernel + ".weight",
-                            {prefix + kernel + ".weight",
-                             {width, spec.channels, spec.patch, spec.patch},
-                             {artifact::Reshape{{width, columns}}}},
-                            Init::weight(columns));
-  top.add(kernel + ".bias", {width}, Init::bias());
+  const int64_t width = spec.stages[0].width;
+  addPatches(top, kernel, width, spec.channels, spec.patch);
   addNorm(top, embeddingNorm, spec.inputNorm, width);
   for (size_t stage = 0; stage < spec.stages.size(); ++stage)
     addStage(parameters, spec, prefix, stage);
@@ -188,9 +183,8 @@ Status buildModel(ModelModule &module, func::FuncOp entry, const WindowSpec &spe
 
 ModelFacts factsOf(const huggingface::ModelDescription &model, const WindowSpec &spec) {
   auto count = [](int64_t sum, const WindowStage &stage) { return sum + stage.layers; };
-  const bool classifies = spec.head == VisionHead::Classification;
   return {.family = model.modelType(),
-          .task = classifies ? "image-classification" : "image-feature-extraction",
+          .task = imageTask(spec.head),
           .layers = std::accumulate(spec.stages.begin(), spec.stages.end(), int64_t(0), count),
           .hidden = spec.last().width,
           .labels = spec.labels};
@@ -212,14 +206,11 @@ Expected<OwningOpRef<ModuleOp>> importing::importWindows(MLIRContext &context, h
   ParameterSet parameters = listParameters(spec, prefix);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
-  ModelModule module(context, factsOf(model, spec), model, parameters);
-  module.dim("rows", 1, options.maxBatch);
-  module.dim("height", spec.image.height, spec.image.height);
-  module.dim("width", spec.image.width, spec.image.width);
-  module.declareParameters();
-  func::FuncOp entry =
-      module.beginEntry("forward", {pixelBuffer(module.builder(), spec.channels)}, listOutputs(module.builder(), spec));
-  if (Status status = buildModel(module, entry, spec, parameters); !status)
-    return status.error();
-  return module.take();
+  return makeImageModule(
+      context, factsOf(model, spec), model, parameters, options,
+      {.channels = spec.channels,
+       .least = spec.image,
+       .most = spec.image,
+       .outputs = listOutputs(Builder(&context), spec),
+       .build = [&](ModelModule &module, func::FuncOp entry) { return buildModel(module, entry, spec, parameters); }});
 }

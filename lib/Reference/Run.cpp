@@ -5,7 +5,6 @@
 #include "lib/Reference/RunSequences.h"
 #include "lib/Support/Spelling.h"
 #include <array>
-#include <cstring>
 #include <numeric>
 
 using namespace mlir;
@@ -67,18 +66,6 @@ std::optional<int64_t> imageTokenOf(func::FuncOp step) {
   auto facts = step->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr);
   auto token = facts ? facts.getAs<IntegerAttr>("image_token") : IntegerAttr();
   return token ? std::optional(token.getInt()) : std::nullopt;
-}
-
-std::vector<int64_t> integersOf(const NpyTensor &tensor) {
-  std::vector<int64_t> numbers;
-  const bool isLong = tensor.type == NpyType::I64;
-  for (size_t at = 0; at < tensor.data.size(); at += sizeOf(tensor.type)) {
-    int64_t wide = 0;
-    int32_t narrow = 0;
-    std::memcpy(isLong ? static_cast<void *>(&wide) : &narrow, tensor.data.data() + at, sizeOf(tensor.type));
-    numbers.push_back(isLong ? wide : narrow);
-  }
-  return numbers;
 }
 
 /// One row of zeros for the argument `name`, [rows, columns] of floats.

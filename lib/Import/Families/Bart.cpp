@@ -6,7 +6,7 @@
 // sinusoids instead of learned positions.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/EncoderDecoderSpec.h"
+#include "lib/Import/Families/Bart.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
 #include <cmath>
@@ -54,36 +54,16 @@ std::vector<float> frequenciesOf(const Relative &relative, int64_t width) {
   return frequencies;
 }
 
-/// One of the two stacks; keys begin with its name.
+/// One of the two stacks, with the norms of the family.
 SideSpec readSide(huggingface::ConfigReader &config, const Relative &relative, const std::string &prefix,
                   const std::string &name, int64_t width) {
-  SideSpec side;
-  side.name = name;
-  side.prefix = prefix + name + ".";
+  SideSpec side = readBartSide(config, prefix, name, width, {relative.layers, relative.heads, relative.inner});
   side.table = "shared";
-  side.width = width;
-  const std::string layers = name + "_layers", heads = name + "_attention_heads", inner = name + "_ffn_dim";
-  side.layers = config.getSize(layers.c_str(), 1, 1 << 17, relative.layers);
-  AttentionSpec &attention = side.attention;
-  attention.heads = attention.kvHeads = config.getSize(heads.c_str(), 1, 1 << 12, relative.heads);
-  config.requireMultiple("d_model", width, heads.c_str(), attention.heads);
-  attention.headDim = std::max<int64_t>(1, width / attention.heads);
-  attention.scale = 1 / std::sqrt(double(attention.headDim));
-  attention.out = "self_attn.out_proj";
-  attention.hasBias = attention.hasOutBias = true;
-  side.feedForward = {.inner = config.getSize(inner.c_str(), 1, 1 << 20, relative.inner),
-                      .isGated = false,
-                      .up = "fc1",
-                      .down = "fc2",
-                      .hasBias = true,
-                      .hasDownBias = true};
-  side.norm = {.kind = NormSpec::Layer, .epsilon = 1e-5, .hasBias = true};
-  const std::string attentionNorm = "self_attn_layer_norm", lastNorm = "final_layer_norm";
-  if (relative.isNormFirst)
-    side.residual = {.beforeAttention = attentionNorm, .beforeFeedForward = lastNorm};
-  else
-    side.residual = {
-        .beforeAttention = "", .beforeFeedForward = "", .ofAttentionSum = attentionNorm, .ofFeedForwardSum = lastNorm};
+  if (!relative.isNormFirst)
+    side.residual = {.beforeAttention = "",
+                     .beforeFeedForward = "",
+                     .ofAttentionSum = side.residual.beforeAttention,
+                     .ofFeedForwardSum = side.residual.beforeFeedForward};
   side.embeddingNorm = relative.hasEmbeddingNorm ? "layernorm_embedding" : "";
   side.finalNorm = relative.isNormFirst ? "layer_norm" : "";
   return side;
@@ -135,6 +115,32 @@ void setPositions(const Relative &relative, EncoderDecoderSpec &spec, int64_t pa
 }
 
 } // namespace
+
+SideSpec importing::readBartSide(huggingface::ConfigReader &config, const std::string &prefix, const std::string &name,
+                                 int64_t width, const BartSizes &usual) {
+  SideSpec side;
+  side.name = name;
+  side.prefix = prefix + name + ".";
+  side.width = width;
+  const std::string layers = name + "_layers", heads = name + "_attention_heads", inner = name + "_ffn_dim";
+  side.layers = config.getSize(layers.c_str(), 1, 1 << 17, usual.layers);
+  AttentionSpec &attention = side.attention;
+  attention.heads = attention.kvHeads = config.getSize(heads.c_str(), 1, 1 << 12, usual.heads);
+  config.requireMultiple("d_model", width, heads.c_str(), attention.heads);
+  attention.headDim = std::max<int64_t>(1, width / attention.heads);
+  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  attention.out = "self_attn.out_proj";
+  attention.hasBias = attention.hasOutBias = true;
+  side.feedForward = {.inner = config.getSize(inner.c_str(), 1, 1 << 20, usual.inner),
+                      .isGated = false,
+                      .up = "fc1",
+                      .down = "fc2",
+                      .hasBias = true,
+                      .hasDownBias = true};
+  side.norm = {.kind = NormSpec::Layer, .epsilon = 1e-5, .hasBias = true};
+  side.residual = {.beforeAttention = "self_attn_layer_norm", .beforeFeedForward = "final_layer_norm"};
+  return side;
+}
 
 Expected<OwningOpRef<ModuleOp>> importing::importBart(MLIRContext &context, huggingface::ModelDescription &model,
                                                       const ImportOptions &options) {

@@ -4,10 +4,9 @@
 // norms first, learned positions, and sources that are log-mel features of sound.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/EncoderDecoderSpec.h"
+#include "lib/Import/Families/Bart.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace rapt;
@@ -15,31 +14,11 @@ using namespace rapt::importing;
 
 namespace {
 
-/// One of the two stacks; keys begin with its name.
+/// One of the two stacks.
 SideSpec readSide(huggingface::ConfigReader &config, const std::string &prefix, const std::string &name,
                   int64_t width) {
-  SideSpec side;
-  side.name = name;
-  side.prefix = prefix + name + ".";
-  side.width = width;
-  const std::string layers = name + "_layers", heads = name + "_attention_heads", inner = name + "_ffn_dim";
-  side.layers = config.getSize(layers.c_str(), 1, 1 << 17, 4);
-  AttentionSpec &attention = side.attention;
-  attention.heads = attention.kvHeads = config.getSize(heads.c_str(), 1, 1 << 12, 6);
-  config.requireMultiple("d_model", width, heads.c_str(), attention.heads);
-  attention.headDim = std::max<int64_t>(1, width / attention.heads);
-  attention.scale = 1 / std::sqrt(double(attention.headDim));
-  attention.out = "self_attn.out_proj";
-  attention.hasBias = attention.hasOutBias = true;
-  attention.hasKeyBias = false;
-  side.feedForward = {.inner = config.getSize(inner.c_str(), 1, 1 << 20, 1536),
-                      .isGated = false,
-                      .up = "fc1",
-                      .down = "fc2",
-                      .hasBias = true,
-                      .hasDownBias = true};
-  side.norm = {.kind = NormSpec::Layer, .epsilon = 1e-5, .hasBias = true};
-  side.residual = {.beforeAttention = "self_attn_layer_norm", .beforeFeedForward = "final_layer_norm"};
+  SideSpec side = readBartSide(config, prefix, name, width, {.layers = 4, .heads = 6, .inner = 1536});
+  side.attention.hasKeyBias = false;
   side.positions = {.kind = PositionSpec::Learned};
   side.finalNorm = "layer_norm";
   return side;
