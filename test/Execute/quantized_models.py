@@ -29,6 +29,11 @@ plain_outputs = random_models.outputs
 CASES = [("llama_random", "wide-head", "w8"), ("bert_random", "odd_tokens", "w8a8"), ("recurrent_random", "both_bahdanau_lstm", "w4")]
 
 
+def passes(mode):
+    """The pipeline from imported to quantized IR."""
+    return f"builtin.module(attn-fuse-epilogues,attn-inline-calls,symbol-dce,attn-quantize-weights{{mode={mode}}})"
+
+
 def outputs(script, name, mode, options, directory):
     """All that a model gives: [array]."""
     found = []
@@ -37,8 +42,7 @@ def outputs(script, name, mode, options, directory):
         if options.rapt_reference:
             imported, quantized = (os.path.join(directory, part) for part in ("imported.mlir", "quantized.mlir"))
             random_models.run([options.raptc, source, "--emit=imported", *flags, "-o", imported])
-            passes = f"builtin.module(attn-fuse-epilogues,attn-inline-calls,symbol-dce,attn-quantize-weights{{mode={mode}}})"
-            random_models.run([options.rapt_opt, imported, f"--pass-pipeline={passes}", "-o", quantized])
+            random_models.run([options.rapt_opt, imported, f"--pass-pipeline={passes(mode)}", "-o", quantized])
             return [options.rapt_reference, quantized, f"--weights={source}"]
         library = os.path.join(directory, "model.so")
         random_models.run([options.raptc, source, f"--quantize={mode}", *flags, "-o", library])

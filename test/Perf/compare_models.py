@@ -1,4 +1,4 @@
-"""Writes attention, BERT, ViT and T5 with the seeded weights of a checkpoint as the ONNX files that test/Perf/compare gives to ONNX
+"""Writes attention, BERT, ViT, T5 and whisper's encoder with the seeded weights of a checkpoint as the ONNX files that test/Perf/compare gives to ONNX
 Runtime: in the fused operators that its own optimizer makes of exported models, so that nothing is left to find."""
 
 import numpy as np
@@ -40,11 +40,12 @@ class Model:
     def dense(self, x, name):
         return self.node("Add", self.matmul(x, f"{name}.weight"), self.weight(f"{name}.bias"))
 
-    def merged(self, x, parts, heads):
-        """Attention over queries, keys and values of three weights side by side."""
+    def merged(self, x, parts, heads, *lengths):
+        """Attention over queries, keys and values of three weights side by side, those without a bias too. `lengths`: of padded rows."""
         weight = self.weight(parts[0] + ".qkv", np.concatenate([self.tensors[f"{part}.weight"].T for part in parts], 1))
-        bias = self.weight(parts[0] + ".qkv_bias", np.concatenate([self.tensors[f"{part}.bias"] for part in parts]))
-        return self.node("Attention", x, weight, bias, domain=MS, num_heads=heads)
+        zero = np.zeros(len(self.tensors[f"{parts[0]}.weight"]), np.float32)
+        bias = self.weight(parts[0] + ".qkv_bias", np.concatenate([self.tensors.get(f"{part}.bias", zero) for part in parts]))
+        return self.node("Attention", x, weight, bias, *lengths, domain=MS, num_heads=heads)
 
 
 def write_attention(path, causal, size):
@@ -72,11 +73,14 @@ def write_grouped_attention(path, size):
     save(model.graph, path)
 
 
-def write_bert(path, tensors, config):
-    """The last hidden state of BertModel."""
+def write_bert(path, tensors, config, padded=False):
+    """The last hidden state of BertModel; of padded rows the mean over the tokens of each."""
     tensors = {name.removeprefix("bert."): tensor for name, tensor in tensors.items()}
     model, epsilon, heads = Model(tensors), config["layer_norm_eps"], config["num_attention_heads"]
-    model.graph.value(11, "input_ids", INT64, [1, "length"])
+    model.graph.value(11, "input_ids", INT64, ["rows", "length"])
+    if padded:
+        model.graph.value(11, "lengths", 6, ["rows"])
+        model.graph.value(11, "shares", FLOAT, ["rows", 1, "length"])
     embeddings = "embeddings"
     length = model.node("Shape", "input_ids", start=1)
     positions = model.node("Slice", model.weight(f"{embeddings}.position_embeddings.weight"), model.shape(0), length, model.shape(0))
@@ -94,12 +98,14 @@ def write_bert(path, tensors, config):
     layers = config["num_hidden_layers"]
     for layer in range(layers):
         at = f"encoder.layer.{layer}"
-        attention = model.merged(x, [f"{at}.attention.self.{part}" for part in ("query", "key", "value")], heads)
+        attention = model.merged(x, [f"{at}.attention.self.{part}" for part in ("query", "key", "value")], heads, *(["lengths"] if padded else []))
         x = add_norm(attention, x, f"{at}.attention.output.dense", f"{at}.attention.output.LayerNorm")
         inner = model.node("BiasGelu", model.matmul(x, f"{at}.intermediate.dense.weight"), model.weight(f"{at}.intermediate.dense.bias"), domain=MS)
-        x = add_norm(inner, x, f"{at}.output.dense", f"{at}.output.LayerNorm", ["y"] if layer + 1 == layers else 1)
+        x = add_norm(inner, x, f"{at}.output.dense", f"{at}.output.LayerNorm", ["y"] if layer + 1 == layers and not padded else 1)
         x = x[0] if isinstance(x, list) else x
-    model.graph.value(12, "y", FLOAT, [1, "length", config["hidden_size"]])
+    if padded:
+        model.graph.node("MatMul", ["shares", x], ["y"])
+    model.graph.value(12, "y", FLOAT, ["rows", 1 if padded else "length", config["hidden_size"]])
     save(model.graph, path)
 
 
@@ -149,13 +155,69 @@ def write_vit(path, tensors, config):
     save(model.graph, path)
 
 
-def transpose(model, x, order):
-    """Transpose, whose attribute is a list."""
+def with_lists(model, kind, inputs, **lists):
+    """A node whose attributes are lists."""
     model.graph.count += 1
-    name = f"Transpose_{model.graph.count}"
-    attribute = field(1, "perm") + b"".join(field(8, axis) for axis in order) + field(20, 7)
-    model.graph.data += field(1, field(1, x) + field(2, name) + field(4, "Transpose") + field(5, attribute))
+    name = f"{kind}_{model.graph.count}"
+    node = b"".join(field(1, x) for x in inputs) + field(2, name) + field(4, kind)
+    for attribute, values in lists.items():
+        node += field(5, field(1, attribute) + b"".join(field(8, value) for value in values) + field(20, 7))
+    model.graph.data += field(1, node)
     return name
+
+
+def transpose(model, x, order):
+    return with_lists(model, "Transpose", [x], perm=order)
+
+
+def write_whisper(path, tensors, config):
+    """The encoder over 30 seconds, and the keys and values that every layer of the decoder makes of its output."""
+    tensors = {name.removeprefix("model."): tensor for name, tensor in tensors.items()}
+    model, heads, epsilon = Model(tensors), config["encoder_attention_heads"], 1e-5
+    frames, width = 2 * config["max_source_positions"], config["d_model"]
+    model.graph.value(11, "input_features", FLOAT, [1, config["num_mel_bins"], frames])
+    x = "input_features"
+    for name, stride in (("encoder.conv1", 1), ("encoder.conv2", 2)):
+        inputs = [x, model.weight(f"{name}.weight"), model.weight(f"{name}.bias")]
+        x = model.node("Gelu", with_lists(model, "Conv", inputs, kernel_shape=[3], strides=[stride], pads=[1, 1]), domain=MS)
+    x = model.node("Add", transpose(model, x, [0, 2, 1]), model.weight("encoder.embed_positions.weight"))
+
+    def norm(x, name, outputs=1):
+        return model.node("LayerNormalization", x, model.weight(f"{name}.weight"), model.weight(f"{name}.bias"), axis=-1 & (1 << 64) - 1,
+                          epsilon=epsilon, outputs=outputs)
+
+    count = 0
+
+    def add_norm(branch, skip, dense, name, final=False):
+        """(norm(skip + branch), skip + branch)"""
+        nonlocal count
+        count += 1
+        outputs = ["y" if final else f"normed_{count}", "", "", f"sum_{count}"]
+        model.node("SkipLayerNormalization", model.matmul(branch, f"{dense}.weight"), skip, model.weight(f"{name}.weight"),
+                   model.weight(f"{name}.bias"), model.weight(f"{dense}.bias"), domain=MS, epsilon=epsilon, outputs=outputs)
+        return outputs[0], outputs[3]
+
+    layers = config["encoder_layers"]
+    normed = norm(x, "encoder.layers.0.self_attn_layer_norm")
+    for layer in range(layers):
+        at = f"encoder.layers.{layer}"
+        attention = model.merged(normed, [f"{at}.self_attn.{part}_proj" for part in "qkv"], heads)
+        normed, x = add_norm(attention, x, f"{at}.self_attn.out_proj", f"{at}.final_layer_norm")
+        inner = model.node("BiasGelu", model.matmul(normed, f"{at}.fc1.weight"), model.weight(f"{at}.fc1.bias"), domain=MS)
+        final = layer + 1 == layers
+        following = "encoder.layer_norm" if final else f"encoder.layers.{layer + 1}.self_attn_layer_norm"
+        normed, x = add_norm(inner, x, f"{at}.fc2", following, final)
+    model.graph.value(12, "y", FLOAT, [1, frames // 2, width])
+    for layer in range(config["decoder_layers"]):
+        at = f"decoder.layers.{layer}.encoder_attn"
+        for name, part in ((f"key_{layer}", "k_proj"), (f"value_{layer}", "v_proj")):
+            weight = model.weight(f"{at}.{part}.in_out", tensors[f"{at}.{part}.weight"].T)
+            if part == "k_proj":
+                model.graph.node("MatMul", ["y", weight], [name])
+            else:
+                model.graph.node("Add", [model.node("MatMul", "y", weight), model.weight(f"{at}.{part}.bias")], [name])
+            model.graph.value(12, name, FLOAT, [1, frames // 2, width])
+    save(model.graph, path)
 
 
 def buckets(length, count, most, bidirectional):

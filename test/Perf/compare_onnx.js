@@ -1,6 +1,7 @@
 // compare_onnx.js FOLDER THREADS: ONNX Runtime's side of test/Perf/compare, with the protocol and numbers of compare_worker.h.
 // A case is "onnx MODEL INPUT=TYPE:LIMIT:SHAPE ...": TYPE i64 with tokens below LIMIT, i32 with LIMIT everywhere, or f32 with array
-// number LIMIT.
+// number LIMIT; or "texts MODEL VOCABULARY LEAST MOST COUNT BATCH": texts of compare_worker.h, sorted by length, BATCH of them padded to
+// the longest at a time.
 const fs = require("fs");
 const readline = require("readline");
 const ort = require("onnxruntime-node");
@@ -14,17 +15,52 @@ function tensor(text) {
   return new ort.Tensor("float32", Float32Array.from(numbers, (i) => ((i * 7919 + Number(limit) * 104729) % 2048) / 1024 - 1), dims);
 }
 
+function batches(vocabulary, least, most, count, batch) {
+  const length = (i) => least + Math.floor(((most - least) * ((i * 37) % count) ** 2) / (count - 1) ** 2);
+  const sorted = Array.from({ length: count }, (_, i) => i).sort((a, b) => length(a) - length(b));
+  const result = [];
+  for (let begin = 0; begin < count; begin += batch) {
+    const texts = sorted.slice(begin, begin + batch), longest = Math.max(...texts.map(length));
+    const ids = new BigInt64Array(texts.length * longest), shares = new Float32Array(ids.length);
+    texts.forEach((text, row) => {
+      for (let i = 0; i < length(text); ++i) {
+        ids[row * longest + i] = BigInt(((text * 512 + i + 1) * 7919) % vocabulary);
+        shares[row * longest + i] = 1 / length(text);
+      }
+    });
+    result.push({ texts, feeds: {
+      input_ids: new ort.Tensor("int64", ids, [texts.length, longest]), shares: new ort.Tensor("float32", shares, [texts.length, 1, longest]),
+      lengths: new ort.Tensor("int32", Int32Array.from(texts.map(length)), [texts.length]),
+    } });
+  }
+  return result;
+}
+
+// A function that runs all batches and gives the rows of the texts in their order.
+function runBatches(session, list, count) {
+  return async () => {
+    let all;
+    for (const { texts, feeds } of list) {
+      const rows = (await session.run(feeds)).y.data, width = rows.length / texts.length;
+      all ??= new Float32Array(count * width);
+      texts.forEach((text, row) => all.set(rows.subarray(row * width, (row + 1) * width), text * width));
+    }
+    return { y: { data: all } };
+  };
+}
+
 async function main() {
   const cases = {};
   async function find(text) {
     if (cases[text]) return cases[text];
-    const [, model, ...inputs] = text.split(" ");
+    const [kind, model, ...inputs] = text.split(" ");
     const session = await ort.InferenceSession.create(`${process.argv[2]}/${model}.onnx`, {
       executionProviders: ["cpu"], graphOptimizationLevel: "all", intraOpNumThreads: Number(process.argv[3]),
       interOpNumThreads: 1, executionMode: "sequential",
     });
-    const feeds = Object.fromEntries(inputs.map((input) => [input.split("=")[0], tensor(input.split("=")[1])]));
-    const run = () => session.run(feeds);
+    const numbers = inputs.map(Number);
+    const feeds = kind === "onnx" && Object.fromEntries(inputs.map((input) => [input.split("=")[0], tensor(input.split("=")[1])]));
+    const run = kind === "texts" ? runBatches(session, batches(...numbers), numbers[3]) : () => session.run(feeds);
     await run();
     await run();
     return (cases[text] = run);

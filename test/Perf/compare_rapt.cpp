@@ -168,6 +168,54 @@ static rapt_context *open(const std::string &model, int64_t cacheTokens) {
   return context;
 }
 
+static void describe(rapt_tensor &t, void *data, std::vector<int64_t> &shape, int code, int bits) {
+  t = {sizeof t};
+  t.data = data, t.device_type = RAPT_DEVICE_CPU, t.dtype_code = uint8_t(code), t.dtype_bits = uint8_t(bits),
+  t.dtype_lanes = 1;
+  t.rank = int32_t(shape.size()), t.shape = shape.data();
+}
+
+// texts MODEL VOCABULARY LEAST MOST COUNT: sentence embeddings of texts of mixed lengths, all at once
+static Case texts(const Words &words) {
+  rapt_context *context = open(words[1], 0);
+  const int64_t vocabulary = atol(words[2].c_str()), least = atol(words[3].c_str()), most = atol(words[4].c_str()),
+                count = atol(words[5].c_str());
+  auto *ids = new std::vector<int64_t>(size_t(count * most)), *mask = new std::vector<int64_t>(ids->size());
+  for (int64_t text = 0; text < count; ++text)
+    for (int64_t i = 0; i < textLength(text, least, most, count); ++i) {
+      (*ids)[size_t(text * most + i)] = token(uint64_t(text * 512 + i), vocabulary);
+      (*mask)[size_t(text * most + i)] = 1;
+    }
+  static const char *const names[] = {"input_ids", "attention_mask", "sentence_embedding"};
+  auto *shapes = new std::vector<int64_t>[2]{{count, most}, std::vector<int64_t>(9)};
+  auto *tensors = new rapt_tensor[3];
+  describe(tensors[0], ids->data(), shapes[0], RAPT_DTYPE_INT, 64);
+  describe(tensors[1], mask->data(), shapes[0], RAPT_DTYPE_INT, 64);
+  int32_t rank;
+  check(rapt_run_shape(context, "forward", 2, names, tensors, names[2], shapes[1].data(), &rank, why, sizeof why));
+  shapes[1].resize(size_t(rank));
+  Floats output(size_t(count * shapes[1].back()));
+  describe(tensors[2], output.data, shapes[1], RAPT_DTYPE_FLOAT, 32);
+  return {[=] { check(rapt_run(context, "forward", 3, names, tensors, why, sizeof why)); }, output.data, output.count};
+}
+
+// sound MODEL CHANNELS FRAMES POSITIONS HIDDEN: encode log-mel features; the output is the encoder's
+static Case sound(const Words &words) {
+  const size_t count = size_t(atol(words[2].c_str()) * atol(words[3].c_str()));
+  rapt_context *context = open(words[1], 2 * atol(words[4].c_str()));
+  Floats features(count), hidden(size_t(atol(words[4].c_str()) * atol(words[5].c_str())));
+  features.fill(1);
+  return {[=] {
+            rapt_source source = {sizeof source};
+            source.features = features.data, source.feature_bytes = count * sizeof(float);
+            source.hidden = hidden.data, source.hidden_bytes = hidden.count * sizeof(float);
+            check(rapt_sequence_new(context, &source.sequence, why, sizeof why));
+            check(rapt_encode(context, &source, 1, why, sizeof why));
+            check(rapt_sequence_free(context, source.sequence, why, sizeof why));
+          },
+          hidden.data, hidden.count};
+}
+
 // forward MODEL INPUT OUTPUT VOCABULARY EXTENT...: an entry with one input; vocabulary 0: numbers
 static Case forward(const Words &words) {
   rapt_context *context = open(words[1], 0);
@@ -183,12 +231,7 @@ static Case forward(const Words &words) {
     (*tokens)[i] = token(i, vocabulary);
   auto *names = new std::string[2]{words[2], words[3]};
   auto *pointers = new const char *[2]{names[0].c_str(), names[1].c_str()};
-  auto *tensors = new rapt_tensor[2]{{sizeof(rapt_tensor)}, {sizeof(rapt_tensor)}};
-  auto describe = [](rapt_tensor &t, void *data, std::vector<int64_t> &shape, int code, int bits) {
-    t.data = data, t.device_type = RAPT_DEVICE_CPU, t.dtype_code = uint8_t(code), t.dtype_bits = uint8_t(bits),
-    t.dtype_lanes = 1;
-    t.rank = int32_t(shape.size()), t.shape = shape.data();
-  };
+  auto *tensors = new rapt_tensor[2];
   if (vocabulary)
     describe(tensors[0], tokens->data(), shapes[0], RAPT_DTYPE_INT, 64);
   else
@@ -263,6 +306,10 @@ int main(int argc, char **argv) {
       return lstm(words);
     if (words[0] == "forward")
       return forward(words);
+    if (words[0] == "texts")
+      return texts(words);
+    if (words[0] == "sound")
+      return sound(words);
     if (words[0] == "translate")
       return translate(words);
     auto *rate = new float; // operations or bytes of a second, as the output of "rate DTYPE" and "read BYTES"

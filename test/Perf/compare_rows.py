@@ -1,5 +1,6 @@
 """The rows of test/Perf/compare: what every engine runs, and the limit that Rapt's figure is a share of."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -14,7 +15,9 @@ ROWS = [1, 16, 128, 512]
 # Attention with 12 heads: whether it is by bf16 dot-product matmuls, channels of a head, lengths.
 ATTENTIONS = [(False, 64, [512, 1024, 2048, 4096]), (False, 128, [512, 2048]), (True, 64, [512, 1024, 2048, 4096]), (True, 128, [512, 2048, 4096])]
 ONNX_F32, FASTEST = "ONNX Runtime, f32", "llama.cpp in 4 bits, flash attention"  # of prompts in other widths
-SMALL = {"bert": "bert-base", "vit": "vit-base", "t5": "t5-small"}  # and the folder of its config
+SMALL = {"bert": "bert-base", "vit": "vit-base", "t5": "t5-small", "minilm": "minilm-l6", "whisper": "whisper-base"}  # and the folder of its config
+# Texts of mixed lengths: the model, its name, its ONNX file, tokens of the shortest and of the longest, texts, ONNX Runtime's batches.
+TEXTS = [("minilm", "all-MiniLM-L6", "minilm", 4, 128, 64), ("bert", "bge-base", "bge", 16, 256, 32)]
 
 
 class Row:
@@ -79,6 +82,30 @@ def model_rows():
                   {"ONNX Runtime": "onnx t5 input_ids=i64:32128:1x128 decoder_input_ids=i64:0:1x1"}, **how)
 
 
+def text_rows():
+    """Tokens are those of the texts, without padding."""
+    for model, name, onnx, least, most, count in TEXTS:
+        lengths = [least + (most - least) * (i * 37 % count) ** 2 // (count - 1) ** 2 for i in range(count)]
+        with open(Path(peers.ROOT) / "test" / "models" / SMALL[model] / "config.json", encoding="utf-8") as file:
+            config = json.load(file)
+        width = config["hidden_size"]
+        work = config["num_hidden_layers"] * sum(2 * n * (4 * width * width + 2 * width * config["intermediate_size"]) + 4 * n * n * width for n in lengths)
+        case = f"{config['vocab_size']} {least} {most} {count}"
+        others = {f"ONNX Runtime, {batch} at a time": f"texts {onnx} {case} {batch}" for batch in (1, 4, 16)}
+        for suffix, words, how in (("", "", {}), ("-bf16", " in bf16", {"limit": "rate bf16", "tolerance": 3e-2})):
+            yield Row(f"{name}{words}, {count} texts of {least} to {most} tokens", "tokens/s", sum(lengths), f"texts {model}{suffix} {case}", others,
+                      work=work, **how)
+
+
+def sound_rows():
+    width, inner, positions, layers = 512, 2048, 1500, 6
+    work = layers * (2 * positions * (4 * width * width + 2 * width * inner) + 4 * positions * positions * width)
+    work += 2 * 3 * (2 * positions * 80 * width + positions * width * width) + layers * 2 * 2 * positions * width * width
+    for suffix, words, how in (("", "", {}), ("-bf16", " in bf16", {"limit": "rate bf16", "tolerance": 3e-2})):
+        yield Row(f"Whisper-base{words}, encoding 30 seconds", "ms", 0, f"sound whisper{suffix} 80 3000 1500 512",
+                  {"ONNX Runtime": "onnx whisper input_features=f32:1:1x80x3000"}, work=work, **how)
+
+
 def decoder_rows(decoder):
     for phase, tokens in peers.TOKENS.items():
         others = {"llama.cpp, flash attention": phase, "llama.cpp, plain attention": phase}
@@ -95,4 +122,4 @@ def decoder_rows(decoder):
 
 
 DECODERS = {decoder.key: decoder for decoder in peers.DECODERS}
-GROUPS = {"kernels": [*matmul_rows(), *attention_rows(), *recurrent_rows(), *model_rows()], **{key: [*decoder_rows(decoder)] for key, decoder in DECODERS.items()}}
+GROUPS = {"kernels": [*matmul_rows(), *attention_rows(), *recurrent_rows(), *model_rows(), *text_rows(), *sound_rows()], **{key: [*decoder_rows(decoder)] for key, decoder in DECODERS.items()}}

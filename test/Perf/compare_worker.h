@@ -15,6 +15,12 @@
 // The numbers that every engine computes on, so that results can be compared: number i of array `salt`.
 inline float number(uint64_t i, uint64_t salt) { return float((i * 7919 + salt * 104729) % 2048) / 1024 - 1; }
 inline int64_t token(uint64_t i, int64_t vocabulary) { return int64_t((i + 1) * 7919 % uint64_t(vocabulary)); }
+// The length of text i of `count` texts of `least` to `most` tokens, of which most are short. Its token j is token
+// i * 512 + j.
+inline int64_t textLength(int64_t i, int64_t least, int64_t most, int64_t count) {
+  const int64_t rank = i * 37 % count;
+  return least + (most - least) * rank * rank / ((count - 1) * (count - 1));
+}
 
 struct Floats { // 64-byte aligned
   float *data;

@@ -46,23 +46,24 @@ class Decoder:
 
     @property
     def shape(self):
-        """Layers, weights of a layer's matrices, channels of queries and of keys."""
+        """Layers, weights of a layer's matrices, channels of a token, of its queries and of its keys."""
         config = self.config
         if self.model == "gpt2":
             width = config["n_embd"]
-            return config["n_layer"], 12 * width * width, width, width
+            return config["n_layer"], 12 * width * width, width, width, width
         width, inner, heads = config["hidden_size"], config["intermediate_size"], config["num_attention_heads"]
-        keys = width // heads * config["num_key_value_heads"]
-        return config["num_hidden_layers"], width * (2 * width + 2 * keys + 3 * inner), width, keys
+        size = config.get("head_dim", width // heads)
+        queries, keys = heads * size, config["num_key_value_heads"] * size
+        return config["num_hidden_layers"], width * (2 * queries + 2 * keys + 3 * inner), width, queries, keys
 
     def operations(self, tokens):
         """Operations of a prompt; the last token alone has logits."""
-        layers, weights, queries, _ = self.shape
-        return layers * (2 * tokens * weights + 2 * queries * tokens * (tokens + 1)) + 2 * self.vocabulary * queries
+        layers, weights, width, queries, _ = self.shape
+        return layers * (2 * tokens * weights + 2 * queries * tokens * (tokens + 1)) + 2 * self.vocabulary * width
 
     def bytes(self, length):
         """The bytes that one token behind `length` others reads."""
-        layers, weights, width, keys = self.shape
+        layers, weights, width, _, keys = self.shape
         of_weight, of_table, of_cache = self.sizes
         return int(layers * (weights * of_weight + 2 * length * keys * of_cache) + self.vocabulary * width * of_table)
 
@@ -75,6 +76,14 @@ DECODERS = [
     Decoder("GPT-2 124M in 4 bits", "gpt2-4", "gpt2", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 17 / 16, 2)),
     Decoder("LLaMA 1.1B in 8 bits", "llama-8", "tinyllama-1.1b", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
     Decoder("LLaMA 1.1B in 4 bits", "llama-4", "tinyllama-1.1b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 9 / 16, 2)),
+    Decoder("Qwen3 0.6B in bf16", "qwen3-bf16", "qwen3-0.6b", ["--cache-dtype=bf16"], BF16, "f16", 3e-2, "bf16", (2, 2, 2)),
+    Decoder("Qwen3 0.6B in 8 bits", "qwen3-8", "qwen3-0.6b", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
+    Decoder("Qwen3 0.6B in 4 bits", "qwen3-4", "qwen3-0.6b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 17 / 16, 2)),
+    Decoder("Gemma 3 1B in bf16", "gemma3-bf16", "gemma-3-1b", ["--cache-dtype=bf16"], BF16, "f16", 3e-2, "bf16", (2, 2, 2)),
+    Decoder("Gemma 3 1B in 8 bits", "gemma3-8", "gemma-3-1b", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
+    Decoder("Gemma 3 1B in 4 bits", "gemma3-4", "gemma-3-1b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 17 / 16, 2)),
+    Decoder("Phi-3 mini in 8 bits", "phi3-8", "phi-3-mini", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
+    Decoder("Phi-3 mini in 4 bits", "phi3-4", "phi-3-mini", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 9 / 16, 2)),
 ]
 
 
@@ -136,7 +145,7 @@ def prepare_model(cache, raptc, model, decoders):
     with open(config, encoding="utf-8") as file:
         settings = json.load(file)
     tensors = peers_models.read_safetensors(weights)
-    write = peers_models.write_gpt2_gguf if model == "gpt2" else peers_models.write_llama_gguf
+    write = peers_models.write_gpt2_gguf if model == "gpt2" else peers_models.write_decoder_gguf
     write(base, tensors, settings)
     if model == "gpt2":
         peers_models.write_onnx(onnx, tensors, settings, sum(TOKENS.values()))

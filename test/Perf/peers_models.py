@@ -61,25 +61,37 @@ def write_gpt2_gguf(path, tensors, config):
     write_gguf(path, entries, arrays)
 
 
-LLAMA_NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
-               "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
-               "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-               "mlp.down_proj": "ffn_down"}
+DECODER_NAMES = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
+                 "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
+                 "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "self_attn.qkv_proj": "attn_qkv",
+                 "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "mlp.gate_proj": "ffn_gate",
+                 "mlp.up_proj": "ffn_up", "mlp.gate_up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+# gemma3 has norms behind attention and feed-forward as well, and another name for the one ahead of the latter.
+GEMMA3_NAMES = {**DECODER_NAMES, "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
+                "post_feedforward_layernorm": "post_ffw_norm"}
 
 
-def write_llama_gguf(path, tensors, config):
-    """llama.cpp rotates neighboring channels, the checkpoint those half a head apart: rows of queries and keys change places."""
-    heads, size = config["num_attention_heads"], config["hidden_size"] // config["num_attention_heads"]
-    entries = {"general.architecture": "llama", "llama.vocab_size": config["vocab_size"],
-               "llama.context_length": config["max_position_embeddings"], "llama.embedding_length": config["hidden_size"],
-               "llama.feed_forward_length": config["intermediate_size"], "llama.block_count": config["num_hidden_layers"],
-               "llama.attention.head_count": heads, "llama.attention.head_count_kv": config["num_key_value_heads"],
-               "llama.attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "llama.rope.dimension_count": size,
-               "llama.rope.freq_base": config["rope_theta"]}
+def write_decoder_gguf(path, tensors, config):
+    """llama, qwen3, phi3, and gemma3 with the 1 of its norms' 1 + w added. llama.cpp rotates neighboring channels of llama, the
+    checkpoint those half a head apart: rows of queries and keys change places."""
+    family = config["model_type"].removesuffix("_text")
+    heads = config["num_attention_heads"]
+    size = config.get("head_dim", config["hidden_size"] // heads)
+    entries = {"vocab_size": config["vocab_size"], "context_length": config["max_position_embeddings"],
+               "embedding_length": config["hidden_size"], "feed_forward_length": config["intermediate_size"],
+               "block_count": config["num_hidden_layers"], "attention.head_count": heads,
+               "attention.head_count_kv": config["num_key_value_heads"], "attention.key_length": size, "attention.value_length": size,
+               "attention.layer_norm_rms_epsilon": config["rms_norm_eps"], "rope.dimension_count": size,
+               "rope.freq_base": float(config["rope_theta"])}
+    if family == "gemma3":
+        entries |= {"attention.sliding_window": config["sliding_window"], "rope.freq_base_swa": float(config["rope_local_base_freq"])}
+    entries = {"general.architecture": family, **{f"{family}.{key}": value for key, value in entries.items()}}
+    names = GEMMA3_NAMES if family == "gemma3" else DECODER_NAMES
 
     def get(array, turned):
-        if array.ndim == 1 and array.dtype == np.uint16:
-            return (array.astype(np.uint32) << 16).view(np.float32)
+        if array.ndim == 1:
+            array = (array.astype(np.uint32) << 16).view(np.float32) if array.dtype == np.uint16 else array
+            return array + np.float32(family == "gemma3")
         return array.reshape(-1, 2, size // 2, array.shape[1]).swapaxes(1, 2).reshape(array.shape) if turned else array
 
     arrays = []
@@ -89,7 +101,8 @@ def write_llama_gguf(path, tensors, config):
         if stem.startswith("model.layers."):
             number, stem = stem.removeprefix("model.layers.").split(".", 1)
             layer = f"blk.{number}."
-        arrays.append((f"{layer}{LLAMA_NAMES[stem]}.weight", lambda array=array, stem=stem: get(array, stem in ("self_attn.q_proj", "self_attn.k_proj"))))
+        turned = family == "llama" and stem in ("self_attn.q_proj", "self_attn.k_proj")
+        arrays.append((f"{layer}{names[stem]}.weight", lambda array=array, turned=turned: get(array, turned)))
     write_gguf(path, entries, arrays)
 
 

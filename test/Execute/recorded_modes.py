@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""The models of recorded_models.py with weights in bf16 and f16, with quantized weights, and with attention's weights as outputs: compiled code
+against the evaluator, which runs the same program on the same rounded weights.
+
+    recorded_modes.py --raptc build/bin/raptc --rapt-opt build/bin/rapt-opt --rapt-run build/bin/rapt-run --evaluator build/bin/rapt-reference
+                      [--only NAME ...] [--few]
+
+Sums are all that differs: the code has no matmuls of bf16 pairs, which would round the other operand. With quantized weights an activation
+rounds to another code of 8 bits now and then, as quantized_models.py says; that happens to some cases of a model, and the others agree to 1e-5.
+"""
+
+import argparse
+import os
+import platform
+import types
+
+import recorded_models  # finds the folders of the next ones
+
+import cachetypes
+import encoders
+import passed
+import quantized_models
+import random_models
+
+STORAGES, QUANTIZED, WEIGHTS = ("BF16", "F16"), ("w8a8", "w8", "w4"), "attention-weights"
+# swin merges its windows between the layers, whose weights have no common shape; convnext has no attention.
+WITHOUT_WEIGHTS = {"swin", "convnext", "convnextv2"}
+
+
+def family(name):
+    return recorded_models.read(name)["config"]["model_type"]
+
+
+def modes(name):
+    return [*STORAGES, *QUANTIZED, *([] if family(name) in WITHOUT_WEIGHTS else [WEIGHTS])]
+
+
+NAMES = {f"{name}-{mode.lower()}": (name, mode) for name in recorded_models.KNOWN for mode in modes(name)}
+FEW = ["llama-w8", "bert-attention-weights", "bart-attention-weights", "clip-w8a8"]
+
+
+def evaluated(options, source, directory, mode, flags):
+    """The command of the evaluator on the program that compiled code runs."""
+    evaluator = types.SimpleNamespace(raptc=options.raptc, rapt_run=None, rapt_reference=options.evaluator)
+    command = random_models.program(evaluator, source, directory, flags)
+    if mode in QUANTIZED:
+        quantized = os.path.join(directory, "quantized.mlir")
+        random_models.run([options.rapt_opt, command[1], f"--pass-pipeline={quantized_models.passes(mode)}", "-o", quantized])
+        command[1] = quantized
+    return evaluator, command
+
+
+def maps(recorded, case):
+    """The attention weights that a case may be asked for."""
+    if recorded["config"].get("is_encoder_decoder"):
+        return ["encoder_attentions", "decoder_attentions", "cross_attentions"]
+    return ["attentions"] if "text_embeds" not in case["outputs"] else ["text_attentions", "image_attentions"]
+
+
+def tolerance_of(recorded, mode):
+    """A cache has the type of the weights: sums that differ round to other neighbors."""
+    outputs = recorded["cases"][0]["outputs"]
+    readsImages = {"input_ids", "pixel_values"} <= recorded["cases"][0]["inputs"].keys() and "logits" in outputs
+    hasCache = "greedy" in recorded or recorded["config"].get("is_encoder_decoder") or readsImages
+    if mode in STORAGES and hasCache:
+        return cachetypes.TOLERANCE[mode.lower()]
+    return quantized_models.TOLERANCE if mode in QUANTIZED else random_models.TOLERANCE["F32"]
+
+
+def check(name, options, directory):
+    name, mode = NAMES[name]
+    recorded, source = recorded_models.read(name), os.path.join(directory, "model")
+    errors, tolerance = [], tolerance_of(recorded, mode)
+    recorded_models.write(recorded, source, mode if mode in STORAGES else "F32")
+    flags = ["--attention-weights"] if mode == WEIGHTS else []
+    evaluator, reference = evaluated(options, source, directory, mode, flags)
+    flags += ["--mcpu=x86-64-v3"] if platform.machine() == "x86_64" else []
+    flags += [f"--quantize={mode}"] if mode in QUANTIZED else []
+    compiled = random_models.program(options, source, directory, flags)
+    longest = recorded["config"].get("max_position_embeddings", 1 << 30)
+    for number, case in enumerate(recorded["cases"]):
+        if recorded_models.length(case) <= longest:
+            inputs = recorded_models.given(case["inputs"])
+            outputs = [*case["outputs"], *(maps(recorded, case) if mode == WEIGHTS else [])]
+            wanted = recorded_models.run_case(evaluator, reference, f"evaluated-{number}", directory, inputs, outputs)
+            found = recorded_models.run_case(options, compiled, f"case-{number}", directory, inputs, outputs)
+            errors.append(encoders.check_outputs(f"case-{number}", found, wanted, tolerance))
+    assert mode not in QUANTIZED or min(errors) <= random_models.TOLERANCE["F32"], f"every case is wrong, relative L2 {min(errors):.1e} at least"
+    os.remove(os.path.join(directory, "imported.mlir"))
+    cell = WEIGHTS if mode == WEIGHTS else f"quantize {mode}" if mode in QUANTIZED else mode.lower()
+    passed.note("compiled", f"family {recorded['config']['model_type']} {cell}")
+    return max(errors)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rapt-opt", required=True)
+    parser.add_argument("--evaluator", required=True)
+    random_models.main(parser, NAMES, FEW, check, cells=None)
