@@ -31,8 +31,9 @@ std::string fileAndSize(const std::string &path) {
 std::string modelLine(const artifact::Manifest &m) {
   if (!m.model)
     return m.name + ": kernels without a model";
-  return m.name + ": " + m.model->family + " " + m.model->task + ", " + std::to_string(m.model->layers) +
-         (m.model->layers == 1 ? " layer" : " layers") + " of width " + std::to_string(m.model->hidden) + ", " +
+  const std::string layers = std::to_string(m.model->layers) + (m.model->layers == 1 ? " layer" : " layers") +
+                             " of width " + std::to_string(m.model->hidden) + ", ";
+  return m.name + ": " + m.model->family + " " + m.model->task + ", " + (m.model->layers ? layers : "") +
          (m.model->heads ? std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", "
                          : "") +
          (m.model->vocabulary ? "vocabulary " + grouped(m.model->vocabulary) + ", " : "") +
@@ -52,11 +53,12 @@ std::string cacheTypes(const artifact::Manifest::Cache &cache) {
 }
 
 std::string limitsLine(const artifact::Manifest &m) {
+  const char *rows = m.model && m.model->task.starts_with("tabular-") ? " vectors per step" : " images per step";
   std::string line = "limits: ";
   if (m.maxPositions)
     line += grouped(m.maxPositions) + " positions, ";
   line += m.maxTokens ? grouped(m.maxTokens) + " tokens and " + grouped(m.maxRows) + " sequences per step"
-                      : grouped(m.maxRows) + " images per step";
+                      : grouped(m.maxRows) + rows;
   if (m.cache)
     line += "; cache: " + grouped(m.cache->bytesPerToken) + " bytes per token (" + cacheTypes(*m.cache) + ")";
   return line;

@@ -186,7 +186,10 @@ attn::AttentionOp importing::rowAttention(const Scope &scope, Location loc, std:
        keyMap = attentionMap(builder, {A::KV, A::HKV, A::DQK});
   auto valueMap = attentionMap(builder, {A::KV, A::HKV, A::DV}),
        resultMap = attentionMap(builder, {A::Q, A::HKV, A::DV});
-  return A::create(builder, loc, query.getType(), query, key, value, scale,
+  SmallVector<int64_t> shape(cast<RankedTensorType>(query.getType()).getShape());
+  shape.back() = cast<RankedTensorType>(value.getType()).getShape().back();
+  auto type = RankedTensorType::get(shape, getElementTypeOrSelf(query));
+  return A::create(builder, loc, type, query, key, value, scale,
                    /*q_begin=*/queryBegin ? queryBegin : rowBegin, /*q_offset=*/nullptr, /*kv_begin=*/rowBegin,
                    /*kv_length=*/nullptr, /*extras=*/ValueRange(),
                    builder.getAffineMapArrayAttr({queryMap, keyMap, valueMap, resultMap}));

@@ -207,3 +207,29 @@ Expected<Value> importing::stepLayers(const Scope &scope, Operation *entry, cons
 RankedTensorType importing::keptType(Builder builder, int64_t parts, int64_t columns) {
   return tensorOf({ShapedType::kDynamic, parts, columns}, builder.getF32Type());
 }
+
+StepOfStates importing::beginStepOfStates(ModelModule &module, int64_t parts, int64_t columns, int64_t vocabulary,
+                                          const ImportOptions &options) {
+  OpBuilder &builder = module.builder();
+  int64_t any = ShapedType::kDynamic;
+  Type list = tensorOf({any}, builder.getI32Type());
+  RankedTensorType state = keptType(builder, parts, columns);
+  module.dim("tokens", 0, options.maxTokens);
+  module.dim("rows", 1, options.maxBatch);
+  module.dim("wanted", 0, options.maxTokens);
+  module.dim("slots", 1, int64_t(1) << 20);
+  module.declareParameters();
+  func::FuncOp step = module.beginEntry(
+      "step",
+      {{"state", state, {"slots"}},
+       {"tokens", list, {"tokens"}},
+       {"row_begin", list, {"rows+1"}},
+       {"state_slot", list, {"rows"}},
+       {"state_target", list, {"rows"}},
+       {"want", list, {"wanted"}}},
+      {{"state", state, {}}, {"logits", tensorOf({any, vocabulary}, builder.getF32Type()), {"wanted"}}});
+  return {{step.getArgument(0), step.getArgument(3), step.getArgument(4)},
+          step.getArgument(1),
+          step.getArgument(2),
+          step.getArgument(5)};
+}

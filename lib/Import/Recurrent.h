@@ -60,4 +60,14 @@ Expected<mlir::Value> stepLayers(const Scope &scope, mlir::Operation *entry, con
 /// Type of the buffer `state`.
 mlir::RankedTensorType keptType(mlir::Builder builder, int64_t parts, int64_t columns);
 
+/// The entry step(state, tokens, row_begin, state_slot, state_target, want) -> (state, logits) of a language model
+/// whose sequences keep a state.
+struct StepOfStates {
+  KeptStates kept;
+  mlir::Value tokens, rowBegin, want;
+};
+/// Declares dims and parameters, and opens the entry. Its states have `parts` of `columns` numbers.
+StepOfStates beginStepOfStates(ModelModule &module, int64_t parts, int64_t columns, int64_t vocabulary,
+                               const ImportOptions &options);
+
 } // namespace rapt::importing

@@ -26,7 +26,8 @@ import report  # noqa: E402
 TOLERANCE, OF_FIRST = 3e-2, 1e-5
 plain_outputs = random_models.outputs
 # script, one of its models, mode
-CASES = [("llama_random", "wide-head", "w8"), ("bert_random", "odd_tokens", "w8a8"), ("recurrent_random", "both_bahdanau_lstm", "w4")]
+CASES = [("llama_random", "wide-head", "w8"), ("bert_random", "odd_tokens", "w8a8"), ("recurrent_random", "both_bahdanau_lstm", "w4"),
+         ("feed_forward_random", "averaging", "w8"), ("feed_forward_random", "convolution_deep", "w8a8")]
 
 
 def passes(mode):

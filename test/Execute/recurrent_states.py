@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the states that sequences of a recurrent language model keep, through the C interface; date_translator.py does so for an
-encoder-decoder with `translator`.
+"""Checks the states that sequences of a recurrent language model, and of a neural probabilistic one, keep, through the C interface;
+date_translator.py does so for an encoder-decoder with `translator`.
 
     recurrent_states.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run --runtime build/lib/librapt_runtime.so
 
-Steps of any lengths equal the whole in test/Reference/numpy/recurrent.py; forks go their own ways; states are saved and
+Steps of any lengths equal the whole in test/Reference/numpy/recurrent.py and feedforward.py; forks go their own ways; states are saved and
 loaded; a state cannot be cut; a failed or canceled step changes nothing; greedy tokens of rapt-run are numpy's.
 """
 
@@ -19,12 +19,14 @@ import numpy
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
+import feedforward  # noqa: E402
 import recurrent  # noqa: E402
 import report  # noqa: E402
 from context import Context  # noqa: E402
 from encoder_decoder_generation import run  # noqa: E402
 
 CONFIG = {**recurrent.LM, "cell": "lstm", "vocab_size": 37, "embedding_size": 9, "hidden_size": 21, "num_layers": 3, "max_length": 96}
+PROBABILISTIC = {**feedforward.LM, "vocab_size": 37, "embedding_size": 9, "hidden_size": 21, "context_size": 4, "direct_connections": True}
 WHOLE = [5, 9, 30, 1, 17, 17, 2, 36, 0, 8, 21, 13]
 
 
@@ -142,15 +144,20 @@ def main():
     for name in ("raptc", "rapt-run", "runtime"):
         parser.add_argument("--" + name, required=True)
     options = parser.parse_args()
+    results, notes = [], []
     with tempfile.TemporaryDirectory(prefix="rapt-states-") as work:
-        directory, library = os.path.join(work, "model"), os.path.join(work, "model.so")
-        recurrent.make(directory, CONFIG, 5)
-        model = recurrent.load(directory)
-        run(options.raptc, directory, "-o", library)
-        results = list(languageModel(Context(options.runtime, library, CONFIG["vocab_size"], max_step_tokens=40), model))
-        found, wanted = run(options.rapt_run, library, "--tokens", "5,9,30", "-n", "12", "--ignore-eos"), greedy(model, [5, 9, 30], 12)
-        results.append(("greedy tokens", found == wanted, f"{found}, expected {wanted}"))
-    report.finish(results, "family recurrent decode")
+        for family, config in ((recurrent, CONFIG), (feedforward, PROBABILISTIC)):
+            name = config["model_type"]
+            directory, library = os.path.join(work, name), os.path.join(work, name + ".so")
+            family.make(directory, config, 5)
+            model = family.load(directory)
+            run(options.raptc, directory, "-o", library)
+            context = Context(options.runtime, library, config["vocab_size"], max_step_tokens=40)
+            results += [(f"{name}: {check}", *found) for check, *found in languageModel(context, model)]
+            found, wanted = run(options.rapt_run, library, "--tokens", "5,9,30", "-n", "12", "--ignore-eos"), greedy(model, [5, 9, 30], 12)
+            results.append((f"{name}: greedy tokens", found == wanted, f"{found}, expected {wanted}"))
+            notes.append(f"family {name} decode")
+    report.finish(results, *notes)
 
 
 if __name__ == "__main__":

@@ -110,32 +110,16 @@ Expected<OwningOpRef<ModuleOp>> buildLanguageModel(ModelModule &module, const Co
                                                    const ParameterSet &parameters, const ImportOptions &options) {
   OpBuilder &builder = module.builder();
   const RecurrentStack &stack = config.stack;
-  int64_t any = ShapedType::kDynamic;
-  Type list = tensorOf({any}, builder.getI32Type());
-  RankedTensorType state = keptType(builder, stack.layers * stack.states(), stack.hidden);
-  module.dim("tokens", 0, options.maxTokens);
-  module.dim("rows", 1, options.maxBatch);
-  module.dim("wanted", 0, options.maxTokens);
-  module.dim("slots", 1, int64_t(1) << 20);
-  module.declareParameters();
-  func::FuncOp step = module.beginEntry(
-      "step",
-      {{"state", state, {"slots"}},
-       {"tokens", list, {"tokens"}},
-       {"row_begin", list, {"rows+1"}},
-       {"state_slot", list, {"rows"}},
-       {"state_target", list, {"rows"}},
-       {"want", list, {"wanted"}}},
-      {{"state", state, {}}, {"logits", tensorOf({any, config.vocabulary}, builder.getF32Type()), {"wanted"}}});
+  StepOfStates step =
+      beginStepOfStates(module, stack.layers * stack.states(), stack.hidden, config.vocabulary, options);
   Scope top{builder, parameters};
-  KeptStates kept{step.getArgument(0), step.getArgument(3), step.getArgument(4)};
-  Value x = embed(top, step.getArgument(1), "embedding.weight");
-  Expected<Value> last = stepLayers(top, step, stack, x, step.getArgument(2), kept);
+  Value x = embed(top, step.tokens, "embedding.weight");
+  Expected<Value> last = stepLayers(top, module.entry(), stack, x, step.rowBegin, step.kept);
   if (!last)
     return last.error();
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), last->getType(), *last, step.getArgument(5));
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), last->getType(), *last, step.want);
   Value table = top.weight(config.tied ? "embedding.weight" : "lm_head.weight");
-  module.endEntry({kept.state, project(top, wanted, table, "lm_head", top.weight("lm_head.bias"))});
+  module.endEntry({step.kept.state, project(top, wanted, table, "lm_head", top.weight("lm_head.bias"))});
   return module.take();
 }
 

@@ -1,0 +1,133 @@
+//===- NeuralProbabilistic.cpp - The neural probabilistic language model ----------===//
+//
+// Bengio et al. 2003, "A neural probabilistic language model", by the schema of
+// docs/FeedForward.md: one hidden layer over the embeddings of the last tokens side by side.
+// A sequence keeps these embeddings as its state, zeros before its first token.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Decoder.h"
+#include "lib/Import/Families/Family.h"
+#include "lib/Import/Heads.h"
+#include "lib/Import/ParameterScope.h"
+#include "lib/Import/Recurrent.h"
+#include "lib/Import/SpacedRows.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+namespace {
+
+enum class Head { CausalLM };
+constexpr HeadName<Head> heads[] = {{"NeuralProbabilisticForCausalLM", Head::CausalLM}};
+
+struct Config {
+  int64_t vocabulary, context, embedding, hidden, positions;
+  attn::ActivationKind activation;
+  bool isDirect; ///< the output reads the embeddings, too
+  bool isTied;
+
+  /// Columns of the tokens that the model reads, side by side.
+  int64_t columns() const { return context * embedding; }
+};
+
+Config readConfig(huggingface::ModelDescription &model) {
+  huggingface::ConfigReader &reader = model.config();
+  readHead<Head>(model, heads, Head::CausalLM);
+  Config config;
+  config.vocabulary = reader.getInt("vocab_size", 1, 1 << 24);
+  config.context = reader.getInt("context_size", 1, 64);
+  config.hidden = readHiddenSize(reader, "hidden_size");
+  config.embedding = readHiddenSize(reader, "embedding_size", config.hidden);
+  config.activation = activationNamed(reader.getEnum("activation", activationNames(), "tanh"));
+  config.isDirect = reader.getBool("direct_connections", false);
+  config.isTied = reader.getBool("tie_word_embeddings", false);
+  // The state has no positions; this bounds what one sequence may have.
+  config.positions = reader.getInt("max_length", 1, 1 << 24, 4096);
+  if (config.isTied && config.embedding != config.hidden)
+    reader.fail("tie_word_embeddings needs embedding_size " + std::to_string(config.embedding) + " and hidden_size " +
+                std::to_string(config.hidden) + " to be equal");
+  return config;
+}
+
+ParameterSet listParameters(const Config &config) {
+  ParameterSet parameters;
+  ParameterScope scope{parameters, ""};
+  scope.add("embedding.weight", {config.vocabulary, config.embedding}, Init::embedding());
+  scope.dense("hidden", config.hidden, config.columns());
+  if (!config.isTied)
+    scope.add("lm_head.weight", {config.vocabulary, config.hidden}, Init::weight(config.hidden));
+  scope.add("lm_head.bias", {config.vocabulary}, Init::bias());
+  if (config.isDirect)
+    scope.dense("direct", config.vocabulary, config.columns(), /*hasBias=*/false);
+  return parameters;
+}
+
+/// The embeddings x [tokens, columns] of a step, and ahead of each sequence's those of the tokens before, which are the
+/// parts of `kept`, in the order of the text. `kept` becomes those of its last tokens.
+Value joinContext(const Scope &top, const Config &config, const SpacedRows &rows, Value x, Value ids,
+                  KeptStates &kept) {
+  OpBuilder &builder = top.builder;
+  Location loc = top.at("embedding");
+  auto write = [&](Value to, Value values, Value at) -> Value {
+    return attn::UpdateRowsOp::create(builder, loc, to, /*layer=*/Value(), values, at);
+  };
+  Value all = write(rows.zeros(x), x, rows.ofTokens(ids, config.context));
+  for (int64_t i = 0; i < config.context; ++i)
+    all = write(all, kept.read(top, loc, i), rows.ofSequences(i));
+  for (int64_t i = 0; i < config.context; ++i) {
+    Value last = rows.ofSequences(i - config.context);
+    kept.write(top, loc, i, attn::SelectRowsOp::create(builder, loc, x.getType(), all, last));
+  }
+  return all;
+}
+
+/// The entry step(state, tokens, row_begin, state_slot, state_target, want) -> (state, logits).
+OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &config, const ParameterSet &parameters,
+                                         const ImportOptions &options) {
+  OpBuilder &builder = module.builder();
+  StepOfStates step = beginStepOfStates(module, config.context, config.embedding, config.vocabulary, options);
+  Scope top{builder, parameters};
+  Value x = embed(top, step.tokens, "embedding.weight");
+  SpacedRows rows(top, top.at("embedding"), step.rowBegin, config.context);
+  Value all = joinContext(top, config, rows, x, step.tokens, step.kept);
+  // A token's window ends with its own row.
+  Value windows = selectWindows(top, top.at("hidden"), all, rows.ofTokens(step.tokens, 1), config.context);
+  auto wide = cast<RankedTensorType>(windows.getType());
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("hidden"), wide, windows, step.want);
+  Value hidden = attn::ActivationOp::create(builder, top.at("hidden"), config.activation, dense(top, wanted, "hidden"));
+  Value table = top.weight(config.isTied ? "embedding.weight" : "lm_head.weight");
+  Value logits = project(top, hidden, table, "lm_head", top.weight("lm_head.bias"));
+  if (config.isDirect)
+    logits = arith::AddFOp::create(builder, top.at("direct"), logits, dense(top, wanted, "direct"));
+  module.endEntry({step.kept.state, logits});
+  return module.take();
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importNeuralProbabilistic(MLIRContext &context,
+                                                                     huggingface::ModelDescription &model,
+                                                                     const ImportOptions &options) {
+  Config config = readConfig(model);
+  Expected<std::vector<int64_t>> endTokens =
+      readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt);
+  if (!endTokens)
+    return endTokens.error();
+  if (Status status = model.config().finish({"dropout"}); !status)
+    return status.error();
+  ParameterSet parameters = listParameters(config);
+  if (Status status = parameters.resolve(model, {}); !status)
+    return status.error();
+  ModelFacts facts{.family = "neural-probabilistic",
+                   .task = "decoder",
+                   .layers = 1,
+                   .hidden = config.hidden,
+                   .vocabulary = config.vocabulary,
+                   .positions = options.maxSequenceLength ? options.maxSequenceLength : config.positions,
+                   .endTokens = *endTokens};
+  ModelModule module(context, facts, model, parameters);
+  return buildLanguageModel(module, config, parameters, options);
+}
