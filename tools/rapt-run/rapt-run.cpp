@@ -1,5 +1,5 @@
 // The command line is lib/Generation/CommandLine.
-// Runs compiled models: text, images, tensors, perplexity, or a card that says what the model is.
+// Runs compiled models: text, images, vectors, tensors, perplexity, or a card that says what the model is.
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Model.h"
 #include "lib/Generation/CommandLine/Text.h"
@@ -15,6 +15,8 @@ static int run(const Options &options) {
     return runImages(options);
   if (!options.audio.empty() && !options.info)
     return runAudio(options);
+  if (!options.vectors.empty() && !options.info)
+    return runVectors(options);
   return options.hasWork() && !options.info ? runPrompt(options) : printCard(options);
 }
 

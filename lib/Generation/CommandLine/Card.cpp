@@ -111,6 +111,8 @@ std::string tryLine(const Options &options, const rapt_module_info &i) {
     return "run: with --image=FILE, a JPEG or PNG image";
   if (isSpeechTask(i.task))
     return "run: with --audio=FILE, a WAV, FLAC or OGG file";
+  if (isVectorTask(i.task))
+    return "run: with --vector=X,Y,..., once for each vector";
   if (isPairTask(i.task))
     return "run: with -p TEXT, once for each label, and --image=FILE, a JPEG or PNG image";
   const std::set<std::string> names = listSections(weights.empty() ? options.library : weights);

@@ -78,10 +78,13 @@ int runPrompt(const Options &options, Model model);
 int generate(const Options &options, Model model);
 int runImages(const Options &options);
 int runAudio(const Options &options);
+int runVectors(const Options &options);
 int runTextTask(const Options &options, Model model);
 int runPair(const Options &options, Model model);
 /// Whether the task is runPair's.
 bool isPairTask(std::string_view name);
+/// Whether models of this task judge vectors of numbers.
+bool isVectorTask(std::string_view name);
 /// Whether models of this task write what is said in sounds.
 bool isSpeechTask(std::string_view name);
 int measurePerplexity(const Options &options);

@@ -4,7 +4,9 @@
 #include "lib/Support/NumberList.h"
 #include "lib/Support/Spelling.h"
 #include <algorithm>
+#include <cfloat>
 #include <charconv>
+#include <cmath>
 #include <functional>
 
 namespace rapt::run {
@@ -75,6 +77,19 @@ std::string setTokens(Options &options, const std::string &value) {
   return {};
 }
 
+std::string addVector(Options &options, const std::string &value) {
+  std::vector<float> &numbers = options.vectors.emplace_back();
+  for (size_t at = 0; at <= value.size();) {
+    const size_t end = std::min(value.find(',', at), value.size());
+    const std::optional<double> number = parseRealNumber(std::string_view(value).substr(at, end - at));
+    if (!number || std::abs(*number) > FLT_MAX)
+      return "a list of numbers, such as 0.5,-1,2";
+    numbers.push_back(float(*number));
+    at = end + 1;
+  }
+  return {};
+}
+
 Setter numberList(std::vector<int64_t> Options::*field) {
   return [=](Options &options, const std::string &text) -> std::string {
     std::optional<std::vector<int64_t>> list = parseNumberList(text);
@@ -138,8 +153,8 @@ struct Option {
   Setter set;
 };
 
+/// The aliases are those of llama.cpp and of Hugging Face.
 const std::vector<Option> &table() {
-  // The aliases are those of llama.cpp and of Hugging Face.
   static const std::vector<Option> options = {
       {{"model", "m", "MODEL.so", "the model, as without the name of the option"}, path(&Options::library)},
       {{"prompt", "p", "TEXT", "continue this text, or judge it, as the model does; several run together"}, addPrompt},
@@ -161,6 +176,7 @@ const std::vector<Option> &table() {
        text(&Options::language)},
       {{"task", "", "TASK", "with --audio: transcribe, or translate into English (transcribe)"}, setSpeechTask},
       {{"timestamps", "", nullptr, "with --audio: print when each part is said"}, flag(&Options::timestamps)},
+      {{"vector", "", "X,Y,...", "judge a vector of numbers; may be repeated"}, addVector},
       {{"max-new-tokens", "n n-predict predict", "N", "stop after N new tokens"}, integer(&Options::maxNewTokens, 0)},
       {{"min-new-tokens", "", "N", "the text does not end before N new tokens"}, integer(&Options::minNewTokens, 0)},
       {{"source-language", "src-lang", "TOKEN", "translate from this language, as the vocabulary writes it"},
@@ -250,14 +266,16 @@ Status checkOptions(const Options &o) {
   if (o.library.empty() && o.reference.empty())
     return usage("no compiled model is named");
   bool tensors = !o.inputs.empty(), texts = !o.prompts.empty() || o.promptFile || o.tokens, images = !o.images.empty(),
-       audio = !o.audio.empty();
+       audio = !o.audio.empty(), vectors = !o.vectors.empty();
   // Texts beside images are their labels.
   const bool hasLabels = images && !o.tokens;
-  int ways = (!o.prompts.empty() + !!o.promptFile) + !!o.tokens + !!o.perplexityFile + tensors + images + audio;
+  int ways =
+      (!o.prompts.empty() + !!o.promptFile) + !!o.tokens + !!o.perplexityFile + tensors + images + audio + vectors;
   if (hasLabels && (o.prompts.empty() != !o.promptFile))
     --ways;
   if (ways > 1)
-    return usage("only one of --prompt, --file, --tokens, --image, --audio, --perplexity and --input can be given");
+    return usage("only one of --prompt, --file, --tokens, --image, --audio, --vector, --perplexity and --input can be "
+                 "given");
   if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts && !images)
     return usage("--input and --output go together");
   for (size_t i = 0; i < o.outputs.size(); ++i)
@@ -282,10 +300,11 @@ Status checkOptions(const Options &o) {
     return usage("--chat needs a message: --prompt or --file");
   if (o.system && !o.chat)
     return usage("--system belongs to --chat");
-  if (o.profile && (!o.reference.empty() || o.info || !(tensors || texts || images || audio || o.perplexityFile)))
+  if (o.profile &&
+      (!o.reference.empty() || o.info || !(tensors || texts || images || audio || vectors || o.perplexityFile)))
     return usage(
-        "--profile belongs to a run of a compiled model: --prompt, --file, --tokens, --image, --audio, --perplexity or "
-        "--input");
+        "--profile belongs to a run of a compiled model: --prompt, --file, --tokens, --image, --audio, --vector, "
+        "--perplexity or --input");
   if (!o.reference.empty() && !tensors)
     return usage("--reference needs --input and --output");
   if ((o.returns || o.lengthPenalty || o.earlyStopping) && !o.beams)
@@ -302,8 +321,8 @@ Status checkOptions(const Options &o) {
   if (!o.hasWork() && !o.info && !o.runOptions.empty())
     return usage(
         "--" + o.runOptions[0] +
-        " needs something to run: --prompt, --file, --tokens, --image, --audio, --perplexity, --input, or a text on "
-        "the standard input");
+        " needs something to run: --prompt, --file, --tokens, --image, --audio, --vector, --perplexity, --input, or a "
+        "text on the standard input");
   return checkAudio(o);
 }
 

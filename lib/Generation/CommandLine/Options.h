@@ -39,6 +39,7 @@ struct Options {
   std::optional<std::string> language;       ///< of the sound, as the user names it
   std::optional<std::string> speechTask;     ///< "transcribe" or "translate"
   bool timestamps = false;                   ///< print when each part is said
+  std::vector<std::vector<float>> vectors;
   bool chat = false, raw = false;
   std::optional<std::string> system;
   std::vector<NamedFile> inputs, outputs;
@@ -65,7 +66,7 @@ struct Options {
   /// Whether there is something to run.
   bool hasWork() const {
     return !prompts.empty() || promptFile || tokens || perplexityFile || !images.empty() || !audio.empty() ||
-           !inputs.empty();
+           !vectors.empty() || !inputs.empty();
   }
   /// Whether tokens are to be drawn, or chosen by the rules for that.
   bool samples() const { return temperature || topK || topP || minP; }

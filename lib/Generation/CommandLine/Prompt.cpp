@@ -20,6 +20,8 @@ int runPrompt(const Options &options, Model model) {
   const std::string name = std::string(model.info.name) + ": " + model.info.task;
   if (isSpeechTask(task))
     return fail(name + " takes no text: give a sound file, --audio");
+  if (isVectorTask(task))
+    return fail(name + " takes no text: give a vector of numbers, --vector");
   if (task != "decoder" && task != "text2text-generation" && !model.readsImages())
     return fail(name + " takes no text");
   for (const auto &[isGiven, option] : {std::pair{!options.outputs.empty(), "--output"},

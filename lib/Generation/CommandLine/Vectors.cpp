@@ -1,0 +1,115 @@
+// --vector: what a model says about vectors of numbers.
+#include "lib/Generation/CommandLine/Command.h"
+#include "lib/Generation/CommandLine/Labels.h"
+#include "lib/Generation/CommandLine/Rows.h"
+#include "lib/Support/Json.h"
+#include <algorithm>
+#include <cstdio>
+
+namespace rapt::run {
+
+bool isVectorTask(std::string_view name) { return name.starts_with("tabular-"); }
+
+namespace {
+
+class VectorRun {
+public:
+  VectorRun(const Options &options, Model model) : options(options), model(std::move(model)) {}
+  Outcome prepare();
+  Outcome run();
+  Status finish() const;
+
+private:
+  Outcome tell(std::span<const float> output);
+  bool classifies() const { return std::string_view(model.info.task) == "tabular-classification"; }
+
+  const Options &options;
+  Model model;
+  Labels labels;
+  size_t told = 0;
+  json::Array results; ///< for --json
+};
+
+Outcome VectorRun::prepare() {
+  const std::string name = std::string(model.info.name) + ": " + model.info.task;
+  if (!isVectorTask(model.info.task))
+    return {RAPT_INVALID, name + " takes no vectors"};
+  if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature)
+    return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop and --temperature have no meaning"};
+  const size_t first = options.vectors[0].size();
+  for (size_t i = 1; i < options.vectors.size(); ++i)
+    if (const size_t size = options.vectors[i].size(); size != first)
+      return {RAPT_INVALID, "vector " + std::to_string(i + 1) + " has " + counted(size, "number") + ", the first one " +
+                                std::to_string(first)};
+  if (Outcome outcome = openLabels(model, labels); !outcome)
+    return outcome;
+  return makeContext(options, 0, model);
+}
+
+Outcome VectorRun::tell(std::span<const float> output) {
+  json::Array list;
+  std::string lines;
+  if (classifies()) {
+    constexpr size_t usualLabels = 5;
+    const std::vector<double> scores = score(output, labels.scoring(output.size()));
+    for (size_t best : largest(scores, wantedResults(options, usualLabels))) {
+      list.emplace_back(json::Object{{"label", json::Value(labels.name(best))}, {"score", json::Value(scores[best])}});
+      lines += shownScore(scores[best]) + "\t" + labels.name(best) + "\n";
+    }
+    if (told > 0)
+      lines.insert(0, "\n");
+  } else {
+    for (float number : output) {
+      char text[32];
+      snprintf(text, sizeof text, "%.6g", double(number));
+      list.emplace_back(double(number));
+      lines += (lines.empty() ? "" : " ") + std::string(text);
+    }
+    lines += "\n";
+  }
+  ++told;
+  if (options.json) {
+    results.emplace_back(std::move(list));
+    return {};
+  }
+  Status status = printGenerated(lines);
+  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+}
+
+Outcome VectorRun::run() {
+  const size_t most = size_t(std::max<int64_t>(model.info.max_rows, 1)), columns = options.vectors[0].size();
+  for (size_t first = 0; first < options.vectors.size(); first += most) {
+    const size_t rows = std::min(most, options.vectors.size() - first);
+    std::vector<float> numbers;
+    for (size_t i = 0; i < rows; ++i)
+      numbers.insert(numbers.end(), options.vectors[first + i].begin(), options.vectors[first + i].end());
+    const std::vector<int64_t> shape = {int64_t(rows), int64_t(columns)};
+    std::vector<RowOutput> outputs;
+    Outcome outcome = runTensors(model, {"inputs"}, {tensorOf(shape, numbers.data())},
+                                 {classifies() ? "logits" : "outputs"}, outputs);
+    for (size_t i = 0; i < rows && outcome; ++i)
+      outcome = tell(outputs[0].row(i));
+    if (!outcome)
+      return outcome;
+  }
+  return {};
+}
+
+Status VectorRun::finish() const {
+  if (!options.json)
+    return {};
+  json::Object object{{"task", json::Value(model.info.task)}, {"results", json::Value(results)}};
+  return print(json::write(json::Value(std::move(object))) + "\n");
+}
+
+} // namespace
+
+int runVectors(const Options &options) {
+  Model model;
+  if (Outcome outcome = openModule(options, model); !outcome)
+    return fail(outcome.message, Failure(outcome).code);
+  VectorRun run(options, std::move(model));
+  return perform(run);
+}
+
+} // namespace rapt::run
