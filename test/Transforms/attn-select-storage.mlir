@@ -33,3 +33,13 @@ func.func @lookup(%q: tensor<?x4x20xf32>, %s: f32) -> tensor<?x4x20xf32> {
     }
   return %0 : tensor<?x4x20xf32>
 }
+
+// A query that is selected for each sequence is an activation, whose type its users have: it stays.
+// CHECK: @query : tensor<1x20xf32>
+attn.parameter @query : tensor<1x20xf32> from [#attn.source<"query">]
+func.func @select(%rows: tensor<?xi32>) -> tensor<?x20xf32> {
+  %t = attn.parameter_slice @query : tensor<1x20xf32>
+  // CHECK: attn.select_rows %{{.*}} : tensor<1x20xf32>, tensor<?xi32> -> tensor<?x20xf32>
+  %0 = attn.select_rows %t, %rows : tensor<1x20xf32>, tensor<?xi32> -> tensor<?x20xf32>
+  return %0 : tensor<?x20xf32>
+}

@@ -135,7 +135,28 @@ def recurrent_encoder_decoder(r):
     return config
 
 
-FAMILIES = {"bert": bert, "gpt2": gpt2, "llama": llama, "mistral": mistral, "mt5": lambda r: t5(r, "mt5"), "qwen2": qwen2, "recurrent": recurrent,
+def feed_forward(r):
+    config = {"model_type": "feed-forward", "architectures": ["FeedForwardForSequenceClassification"], "vocab_size": r.choice(VOCABULARIES), "max_length": 200,
+              "embedding_size": r.choice(WIDTHS), "hidden_sizes": [r.choice(WIDTHS) for _ in range(r.randint(0, 2))], "num_labels": r.choice((1, 2, 33)),
+              "activation": r.choice((*TEXT_ACTIVATIONS, "tanh")), "pooling": r.choice(("mean", "attention", "convolution"))}
+    if config["pooling"] == "attention" and r.random() < 0.5:
+        config["attention_size"] = r.choice(WIDTHS)
+    if config["pooling"] == "convolution":
+        config.update(kernel_sizes=[r.choice((1, 2, 3, 5, 16)) for _ in range(r.randint(1, 3))], num_filters=r.choice((1, 16, 33)))
+    return config
+
+
+def neural_probabilistic(r):
+    config = {"model_type": "neural-probabilistic", "architectures": ["NeuralProbabilisticForCausalLM"], "vocab_size": r.choice(VOCABULARIES), "max_length": 200,
+              "context_size": r.choice((1, 2, 3, 7)), "hidden_size": r.choice(WIDTHS), "embedding_size": r.choice(WIDTHS),
+              "activation": r.choice((*TEXT_ACTIVATIONS, "tanh")), "direct_connections": r.random() < 0.5}
+    if r.random() < 0.3:
+        config.update(tie_word_embeddings=True, embedding_size=config["hidden_size"])
+    return config
+
+
+FAMILIES = {"bert": bert, "feed-forward": feed_forward, "gpt2": gpt2, "llama": llama, "mistral": mistral, "mt5": lambda r: t5(r, "mt5"), "neural-probabilistic": neural_probabilistic,
+            "qwen2": qwen2, "recurrent": recurrent,
             "recurrent-encoder-decoder": recurrent_encoder_decoder, "t5": t5, "transformer": transformer, "vit": vit}
 # The processors that a model is compiled for: raptc's options, and whether bf16 matmuls cast both operands there.
 PROCESSORS = {"native": (["--mcpu=native"], None), "x86-64-v3": (["--mcpu=x86-64-v3"], False), "x86-64-v4": (["--mcpu=x86-64-v4"], False),
@@ -149,11 +170,12 @@ def has_cache(config):
     """Whether the model keeps keys and values."""
     if config["model_type"] == "recurrent-encoder-decoder":
         return config["attention"] != "none"
-    return config["model_type"] not in ("bert", "vit", "recurrent")
+    return config["model_type"] not in ("bert", "vit", "recurrent", "feed-forward", "neural-probabilistic")
 
 
 def is_decoder(config):
-    return config["model_type"] in ("gpt2", "llama", "mistral", "qwen2") or config.get("architectures") == ["RecurrentForCausalLM"]
+    return config["model_type"] in ("gpt2", "llama", "mistral", "qwen2") or config.get("architectures") in (
+        ["RecurrentForCausalLM"], ["NeuralProbabilisticForCausalLM"])
 
 
 def is_encoder_decoder(config):
@@ -161,7 +183,7 @@ def is_encoder_decoder(config):
 
 
 def has_attention(config):
-    return config["model_type"] != "recurrent" and config.get("attention") != "none"
+    return config["model_type"] not in ("recurrent", "feed-forward", "neural-probabilistic") and config.get("attention") != "none"
 
 
 def draw(seed, index, target=None):
