@@ -1,7 +1,15 @@
 #include "lib/Runtime/Context.h"
+#include <algorithm>
 #include <cstring>
 
 namespace rapt::runtime {
+
+// A block that nobody holds is NaN in every float type, so that one who reads it nevertheless is found.
+#ifdef NDEBUG
+static constexpr bool poisons = false;
+#else
+static constexpr bool poisons = true;
+#endif
 
 bool BlockPool::allocate(const Allocator &memory, DeviceStream *on, int64_t blocks, int64_t bytes, const char *name) {
   uint64_t total;
@@ -18,10 +26,10 @@ bool BlockPool::allocate(const Allocator &memory, DeviceStream *on, int64_t bloc
   return true;
 }
 
-bool BlockPool::reserve(const Allocator &memory, int64_t wanted) {
+bool BlockPool::reserve(const Allocator &memory, int64_t wanted, int64_t most) {
   if (free >= wanted)
     return true;
-  int64_t before = size(), after = 2 * before > before + wanted - free ? 2 * before : before + wanted - free;
+  const int64_t before = size(), least = before + wanted - free, after = std::max(least, std::min(2 * before, most));
   BlockPool more;
   if (after > INT32_MAX || !more.allocate(memory, stream, after, blockBytes, what))
     return false;
@@ -42,15 +50,18 @@ bool BlockPool::reserve(const Allocator &memory, int64_t wanted) {
 int32_t BlockPool::take(bool isFilled) {
   int32_t block = freeBlocks[--free];
   uses[block] = 1;
-  if (written[block] && !isFilled)
+  if (written[block] && (!isFilled || poisons))
     cache.clear(offsetOf(block), uint64_t(blockBytes));
   written[block] = 1;
   return block;
 }
 
 void BlockPool::drop(int32_t block) {
-  if (--uses[block] == 0)
-    freeBlocks[free++] = block;
+  if (--uses[block] > 0)
+    return;
+  freeBlocks[free++] = block;
+  if (poisons)
+    cache.fill(offsetOf(block), uint64_t(blockBytes), 0xff);
 }
 
 } // namespace rapt::runtime

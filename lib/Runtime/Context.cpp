@@ -1,6 +1,8 @@
 #include "lib/Runtime/Context.h"
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
+#include <cstring>
 
 using namespace rapt::runtime;
 
@@ -17,7 +19,7 @@ struct Options : rapt_context_options {
 };
 
 rapt_status check(const rapt_context_options &o, const Report &report) {
-  for (int64_t value : {o.cache_tokens, o.max_step_tokens, o.max_step_rows})
+  for (int64_t value : {o.cache_tokens, o.max_step_tokens, o.max_step_rows, o.window_slack})
     if (value < 0 || value > most)
       return report.fail(RAPT_INVALID, "a context option is %lld, not 0 to %lld", (long long)value, (long long)most);
   if (o.allocator && (!o.allocator->alloc || !o.allocator->free))
@@ -31,7 +33,8 @@ rapt_status Options::read(const rapt_context_options *given, const Report &repor
   own.size = sizeof own;
   if (!given)
     return RAPT_OK;
-  if (rapt_status status = readStruct(given, sizeof(rapt_context_options), "rapt_context_options", own, report))
+  if (rapt_status status =
+          readStruct(given, offsetof(rapt_context_options, window_slack), "rapt_context_options", own, report))
     return status;
   if (allocator) {
     if (rapt_status status = readStruct(allocator, sizeof(rapt_allocator), "rapt_allocator", ownAllocator, report))
@@ -46,7 +49,7 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   const bool keepsTokens = entry.has(Role::BlockTable); // a recurrent sequence has a state, and its source's positions
   l.stateBytes = entry.stateBytes;
   l.block = m.hasCache ? m.cacheBlock : 1;
-  l.blockBytes = m.cacheBlockBytes;
+  l.slack = o.window_slack;
   l.positions = m.maxPositions;
   l.vocabulary = m.vocabulary;
   l.sourcePositions = m.sourcePositions ? m.sourcePositions : m.maxPositions;
@@ -62,10 +65,15 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   auto tableOf = [&](int64_t positions) {
     return std::max<int64_t>(std::min(ceilDivide(positions, l.block), l.blocks), 1);
   };
-  l.table = tableOf(l.positions);
+  const int64_t window = m.caches[0].window; // of every layer: a sequence may outgrow the cache
+  l.table = window ? ceilDivide(l.positions, l.block) : tableOf(l.positions);
   l.sourceTable = tableOf(l.sourcePositions);
   int64_t cacheTokens = keepsTokens ? l.blocks * l.block : m.maxTokens;
   l.tokens = std::min({o.max_step_tokens ? o.max_step_tokens : defaultStepTokens, m.maxTokens, cacheTokens});
+  // Beside the keys of a window the cache holds the part that reads them, where it is not too small for that.
+  const int64_t beside = (l.blocks - 1) * l.block - (window - 1 + l.slack);
+  if (window && l.positions > l.blocks * l.block && beside > 0)
+    l.tokens = std::min(l.tokens, beside);
   if (o.max_step_tokens > m.maxTokens)
     return report.fail(RAPT_INVALID, "max_step_tokens is %lld; the model is compiled for at most %lld",
                        (long long)o.max_step_tokens, (long long)m.maxTokens);
@@ -85,7 +93,13 @@ int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
   int64_t tokens = entry.isSerial ? l.rows : l.tokens, rows = l.rows;
   if (entry.features) // of which as many run together as have the tokens of a part, one at least
     rows = std::clamp<int64_t>(l.tokens / l.sourcePositions, 1, l.rows);
-  return entry.workspace({tokens, rows, tokens, l.table, l.blocks, l.sourceTable, firstSlots(l), tokens}, workers);
+  return entry.workspace({tokens, rows, tokens, l.table, l.blocks, l.sourceTable, firstSlots(l), tokens, l.blocks},
+                         workers);
+}
+
+/// Blocks that a cache has at first: those of layers with a window are enough for one sequence.
+int64_t firstBlocks(const ManifestCache &cache, const Limits &l) {
+  return cache.window ? std::min(l.blocks, l.blocksOfWindow(cache.window)) : l.blocks;
 }
 
 /// Everything of a context that can be known without memory.
@@ -136,18 +150,25 @@ struct Plan {
     if (alone < 0 || another < alone)
       return report.fail(RAPT_BUG, "the model %s asks for %lld bytes of workspace", module.manifest->name.c_str(),
                          (long long)alone);
-    uint64_t logitsBytes;
-    if (!multiply(uint64_t(limits.blocks), uint64_t(limits.blockBytes), memory.cache) ||
-        !multiply(uint64_t(limits.vocabulary), sizeof(float), logitsBytes))
-      return report.fail(RAPT_INVALID, "a cache of %lld blocks of %lld bytes is larger than any memory",
-                         (long long)limits.blocks, (long long)limits.blockBytes);
+    uint64_t logitsBytes, most;
+    for (const ManifestCache &cache : module.manifest->caches) {
+      if (!multiply(uint64_t(limits.blocks), uint64_t(cache.blockBytes), most) ||
+          __builtin_add_overflow(memory.most_cache, most, &memory.most_cache))
+        return report.fail(RAPT_INVALID, "a cache of %lld blocks of %lld bytes is larger than any memory",
+                           (long long)limits.blocks, (long long)cache.blockBytes);
+      memory.cache += uint64_t(firstBlocks(cache, limits)) * uint64_t(cache.blockBytes);
+    }
+    if (!multiply(uint64_t(limits.vocabulary), sizeof(float), logitsBytes))
+      return report.fail(RAPT_INVALID, "logits of a vocabulary of %lld are larger than any memory",
+                         (long long)limits.vocabulary);
     memory.weights = module.manifest->weightsFileBytes;
     memory.workspace = uint64_t(alone);
     memory.per_worker = uint64_t(another - alone);
-    memory.other =
-        sizeof(rapt_context) + logitsBytes +
-        4 * uint64_t(2 * limits.tokens + 2 * limits.rows + 1 + limits.rows * limits.table + 2 * limits.blocks) +
-        uint64_t(limits.blocks) + uint64_t(limits.rows) * sizeof(Piece);
+    memory.other = sizeof(rapt_context) + logitsBytes + 4 * uint64_t(2 * limits.tokens + 2 * limits.rows + 1) +
+                   uint64_t(limits.rows) * sizeof(Piece);
+    for (int k = 0; k < module.manifest->cacheCount; ++k)
+      memory.other +=
+          4 * uint64_t(limits.rows * limits.table) + 9 * uint64_t(firstBlocks(module.manifest->caches[k], limits));
     if (hasSource)
       memory.other += 4 * uint64_t(limits.rows) * uint64_t(limits.sourceTable + 1);
     if (entry.has(Role::Embeddings))
@@ -160,15 +181,28 @@ struct Plan {
   }
 };
 
+bool allocateCaches(rapt_context &c) {
+  const Manifest &m = *c.module->manifest;
+  for (; c.cacheCount < m.cacheCount; ++c.cacheCount) {
+    const ManifestCache &from = m.caches[c.cacheCount];
+    LayerCache &cache = c.caches[c.cacheCount];
+    cache.window = from.window;
+    cache.blockBytes = from.blockBytes;
+    cache.most = c.limits.blocks;
+    if (!cache.blocks.allocate(c.memory, c.stream.get(), firstBlocks(from, c.limits), from.blockBytes, "the cache"))
+      return false;
+  }
+  return c.cacheCount < 2 || c.windowTable.allocate(c.memory, c.limits.rows * c.limits.table);
+}
+
 rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report) {
   const Limits &l = c.limits;
   if (!c.entry.code)
     return RAPT_OK;
-  bool enough = c.blocks.allocate(c.memory, c.stream.get(), l.blocks, l.blockBytes, "the cache") &&
-                c.tokens.allocate(c.memory, l.tokens) && c.rowBegin.allocate(c.memory, l.rows + 1) &&
-                c.past.allocate(c.memory, l.rows) && c.blockTable.allocate(c.memory, l.rows * l.table) &&
-                c.want.allocate(c.memory, l.tokens) && c.logits.allocate(c.memory, l.vocabulary) &&
-                c.pieces.allocate(c.memory, l.rows) &&
+  bool enough = allocateCaches(c) && c.tokens.allocate(c.memory, l.tokens) &&
+                c.rowBegin.allocate(c.memory, l.rows + 1) && c.past.allocate(c.memory, l.rows) &&
+                c.blockTable.allocate(c.memory, l.rows * l.table) && c.want.allocate(c.memory, l.tokens) &&
+                c.logits.allocate(c.memory, l.vocabulary) && c.pieces.allocate(c.memory, l.rows) &&
                 c.workspace.allocate(c.memory, c.stream.get(), plan.memory.workspace, "the workspace");
   if (c.encode.code)
     enough =
@@ -244,8 +278,8 @@ Use::Use(const rapt_context *context, const Report &report) : context(context) {
 
 rapt_context::~rapt_context() {
   for (size_t i = 0; i < slots.size(); ++i)
-    if (slots[i].table)
-      memory.release(slots[i].table, tableBytes());
+    if (slots[i].tables[0].blocks)
+      memory.release(slots[i].tables[0].blocks, tableBytes());
 }
 
 const void *rapt_context::weights() const {
@@ -269,7 +303,7 @@ rapt_status rapt_context_memory(const rapt_module *module, const rapt_context_op
   if (!module || !memory)
     return report.fail(RAPT_INVALID, "the %s is NULL", module ? "pointer to the sizes" : "module");
   size_t size;
-  if (rapt_status status = readStructSize(memory, sizeof(rapt_memory), "rapt_memory", size, report))
+  if (rapt_status status = readStructSize(memory, offsetof(rapt_memory, most_cache), "rapt_memory", size, report))
     return status;
   Options options;
   Execution execution;
@@ -282,7 +316,7 @@ rapt_status rapt_context_memory(const rapt_module *module, const rapt_context_op
   if (status)
     return status;
   plan.memory.size = size;
-  memcpy(memory, &plan.memory, sizeof plan.memory);
+  memcpy(memory, &plan.memory, std::min(size, sizeof plan.memory));
   return RAPT_OK;
 }
 
@@ -345,7 +379,7 @@ int64_t rapt_context_capacity(const rapt_context *context) {
 
 int64_t rapt_context_available(const rapt_context *context) {
   Use use(context, Report(nullptr, 0));
-  return use.status ? -1 : context->blocks.available() * context->limits.block;
+  return use.status ? -1 : context->caches[0].available() * context->limits.block;
 }
 
 void rapt_cancel(rapt_context *context) {

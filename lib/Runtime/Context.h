@@ -2,8 +2,12 @@
 //
 // A context owns a pool of cache blocks. A sequence is a table of blocks; forks
 // share blocks, and a block is copied before a sequence that shares it writes
-// into it. A step takes all the blocks it will need first and gives them back
-// unless it succeeds, so that it is all or nothing.
+// into it. A step takes the blocks it will need and gives them back unless it
+// succeeds, so that it is all or nothing.
+//
+// Layers with a window have a pool of their own where others have none. There a
+// sequence gives back the blocks that no later query reads. A part of a step gives
+// back those of the step alone; the sequence's of before stay until it succeeds.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -34,30 +38,41 @@ struct MapBuffers {
 
 /// Sizes of a context, fixed when it is made.
 struct Limits {
-  int64_t block, blockBytes, blocks; ///< tokens, bytes, count
-  int64_t tokens, rows, wanted;      ///< of one part of a step
-  int64_t table, sourceTable;        ///< blocks of the longest sequence, and of the longest source
+  int64_t block, blocks;        ///< tokens; most blocks of a cache
+  int64_t tokens, rows, wanted; ///< of one part of a step
+  int64_t table, sourceTable;   ///< blocks of the longest sequence, and of the longest source
   int64_t positions, vocabulary;
   int64_t sourcePositions;  ///< of the longest source
   int64_t sourceVocabulary; ///< ids that the encoder reads
   int64_t stateBytes;       ///< of one sequence's recurrent state
+  int64_t slack;            ///< tokens by which a sequence can always be truncated
+
+  /// The most blocks that one chunk of a step takes at a time in layers with a window.
+  int64_t blocksOfWindow(int64_t window) const { return ceilDivide(window - 1 + slack + tokens, block) + 1; }
+};
+
+/// A sequence's blocks in one cache.
+struct BlockTable {
+  int32_t *blocks;    ///< [Limits::table], kept when the sequence ends; 0 before `first`, where no query reads
+  int64_t first, end; ///< entries that the sequence holds
+  // While a step runs:
+  int64_t before;   ///< `end` before it
+  int64_t fresh;    ///< [fresh, end) are the step's own; those of [before, fresh) are given back already
+  int32_t replaced; ///< the shared last block that a copy stands in for, -1 for none
 };
 
 struct Sequence {
   uint32_t generation; ///< counts the uses of this slot
   bool live;
-  int64_t length;     ///< tokens
-  int64_t blockCount; ///< valid entries of `table`
-  int32_t *table;     ///< [Limits::table], kept when the sequence ends
+  int64_t length; ///< tokens
+  BlockTable tables[mostCaches];
   // The source of an encoder-decoder's sequence; forks share its blocks, which nobody writes again.
   bool hasSource;
   int64_t sourceLength, sourceBlocks;
-  int32_t *sourceTable; ///< [Limits::sourceTable] behind `table`
+  int32_t *sourceTable; ///< [Limits::sourceTable] behind the tables
   int32_t state;        ///< slot of the recurrent state, 0 for zeros; nobody writes it, so forks share it
   // While a step runs:
-  uint64_t step; ///< number of the last step that names this sequence
-  int64_t blocksBefore;
-  int32_t replaced;             ///< the shared last block that a copy stands in for, -1 for none
+  uint64_t step;                ///< number of the last step that names this sequence
   int32_t stateRead, stateNext; ///< slots that the next part reads and writes
 };
 
@@ -66,8 +81,9 @@ class BlockPool {
 public:
   /// Blocks in the memory of a stream's GPU, or without one in the host's; `what` they are for.
   bool allocate(const Allocator &memory, DeviceStream *stream, int64_t blocks, int64_t blockBytes, const char *what);
-  /// Grows until `wanted` blocks are free. False when there is no memory; nothing changes then.
-  bool reserve(const Allocator &memory, int64_t wanted);
+  /// Grows until `wanted` blocks are free, and then some, but not above `most` for that. False when there is no memory;
+  /// nothing changes then.
+  bool reserve(const Allocator &memory, int64_t wanted, int64_t most = INT32_MAX);
   int64_t size() const { return int64_t(uses.size()); }
   int64_t available() const { return free; }
   bool isShared(int32_t block) const { return uses[block] > 1; }
@@ -91,6 +107,18 @@ private:
   Array<int32_t> freeBlocks, uses;
   Array<uint8_t> written; ///< held values once: must be zeroed, as 0 * NaN would spread into masked rows
   int64_t free = 0, blockBytes = 0;
+};
+
+/// The keys and values of some layers.
+struct LayerCache {
+  BlockPool blocks;
+  int64_t window = 0; ///< keys that a query reads, the last ones; 0: all
+  int64_t blockBytes = 0;
+  int64_t most = 0; ///< blocks to which the pool may grow
+
+  int64_t available() const { return most - (blocks.size() - blocks.available()); }
+  /// The first position that a query at `position` reads.
+  int64_t firstRead(int64_t position) const { return window && position >= window ? position - window + 1 : 0; }
 };
 
 /// Tokens of one chunk that run in one call of the entry.
@@ -123,15 +151,16 @@ struct rapt_context {
   std::unique_ptr<rapt::runtime::DeviceGraphs> graphs;       ///< the same
   std::unique_ptr<rapt::runtime::DeviceTimes> times;         ///< the same
 
-  rapt::runtime::BlockPool blocks;
+  rapt::runtime::LayerCache caches[rapt::runtime::mostCaches]; ///< sources are in the first
+  int cacheCount = 0;
   rapt::runtime::BlockPool states; ///< slot 0 stays zero: the state of a new sequence
   rapt::runtime::Array<rapt::runtime::Sequence> slots;
   uint64_t steps = 0;
 
   // Arguments of the entry, allocated once for the largest part of a step.
   rapt::runtime::CodeMemory workspace;
-  rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, want, sourceLength, sourceTable, stateSlot,
-      stateTarget;
+  rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, windowTable, want, sourceLength, sourceTable,
+      stateSlot, stateTarget;
   rapt::runtime::Array<int32_t> inputIds;      ///< of sources, which may be longer than a part of a step
   rapt::runtime::Array<float> inputFeatures;   ///< the same
   rapt::runtime::Array<float> hidden;          ///< what the encoder gives for them
@@ -154,14 +183,24 @@ struct rapt_context {
   rapt::runtime::Sequence *find(rapt_sequence sequence);
   /// Ends all use of a sequence's blocks from entry `from` on.
   void dropBlocks(rapt::runtime::Sequence &sequence, int64_t from);
+  /// Gives back the blocks that no query from `position` on reads.
+  void forgetBefore(rapt::runtime::Sequence &sequence, int64_t position);
+  /// Whether each query of cache `k` that comes at `position` finds what it reads.
+  bool keeps(const rapt::runtime::Sequence &sequence, int k, int64_t position) const {
+    return caches[k].firstRead(position) >= sequence.tables[k].first * limits.block;
+  }
   void dropSource(rapt::runtime::Sequence &sequence);
   void dropState(rapt::runtime::Sequence &sequence);
+  /// Blocks of cache `k`, 0 without it.
+  int64_t blocksOf(int k) const { return caches[k].blocks.size(); }
   bool isRecurrent() const { return limits.stateBytes > 0; }
   /// Cache blocks of a sequence's own tokens, and of a source; a recurrent sequence keeps none of its tokens.
   int64_t blocksFor(int64_t length) const;
   int64_t sourceBlocksFor(int64_t length) const;
-  /// Bytes of both tables of a sequence.
-  size_t tableBytes() const { return size_t(limits.table + (encode.code ? limits.sourceTable : 0)) * sizeof(int32_t); }
+  /// Bytes of all tables of a sequence.
+  size_t tableBytes() const {
+    return size_t(limits.table * rapt::runtime::mostCaches + (encode.code ? limits.sourceTable : 0)) * sizeof(int32_t);
+  }
   rapt_status newSequence(rapt_sequence &sequence, const rapt::runtime::Report &report);
   void endSequence(rapt::runtime::Sequence &sequence);
   rapt_sequence name(const rapt::runtime::Sequence &sequence) const;

@@ -99,9 +99,9 @@ void DeviceStream::releasePinned(void *memory) {
   device.driver.hostFree(memory);
 }
 
-void DeviceStream::clear(Address to, uint64_t bytes) {
+void DeviceStream::fill(Address to, uint64_t bytes, unsigned char byte) {
   if (bytes)
-    attempt("clearing the GPU's memory failed", [&] { return device.driver.setBytes(to, 0, bytes, stream); });
+    attempt("clearing the GPU's memory failed", [&] { return device.driver.setBytes(to, byte, bytes, stream); });
 }
 
 void DeviceStream::copy(Address to, Address from, uint64_t bytes) {

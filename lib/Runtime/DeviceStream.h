@@ -26,7 +26,8 @@ public:
   void *allocatePinned(uint64_t bytes);
   void releasePinned(void *memory);
 
-  void clear(cuda::Address to, uint64_t bytes);
+  void clear(cuda::Address to, uint64_t bytes) { fill(to, bytes, 0); }
+  void fill(cuda::Address to, uint64_t bytes, unsigned char byte);
   void copy(cuda::Address to, cuda::Address from, uint64_t bytes);
   /// `from` may change once `mark` is reached or after `wait`.
   void copyIn(cuda::Address to, const void *from, uint64_t bytes);
@@ -103,10 +104,11 @@ public:
   uint64_t size() const { return stream ? bytes : host.size(); }
   void *data() { return stream ? reinterpret_cast<void *>(address) : host.data(); }
 
-  void clear(uint64_t offset, uint64_t count) {
+  void clear(uint64_t offset, uint64_t count) { fill(offset, count, 0); }
+  void fill(uint64_t offset, uint64_t count, unsigned char byte) {
     if (stream)
-      return stream->clear(address + offset, count);
-    memset(host.data() + offset, 0, count);
+      return stream->fill(address + offset, count, byte);
+    memset(host.data() + offset, byte, count);
   }
   /// Copies `count` bytes at `offset` of `from` to offset `to`.
   void copyFrom(CodeMemory &from, uint64_t to, uint64_t offset, uint64_t count) {

@@ -102,11 +102,15 @@ rapt_status Encode::check() {
   for (size_t i = 0; i < count; ++i)
     if (rapt_status status = checkSource(i))
       return status;
-  if (neededBlocks > c.blocks.available())
+  LayerCache &cache = c.caches[0];
+  if (neededBlocks > cache.available())
     return report.fail(RAPT_FULL,
                        "the sources' %lld tokens need %lld cache blocks of %lld tokens, %lld are free: the cache holds "
                        "%lld tokens",
-                       ll(total), ll(neededBlocks), ll(l.block), ll(c.blocks.available()), ll(l.blocks * l.block));
+                       ll(total), ll(neededBlocks), ll(l.block), ll(cache.available()), ll(l.blocks * l.block));
+  if (!cache.blocks.reserve(c.memory, neededBlocks, cache.most))
+    return report.fail(RAPT_NOMEM, "no memory for %lld more cache blocks of %lld tokens", ll(neededBlocks),
+                       ll(l.block));
   if (c.isRecurrent() && !c.states.reserve(c.memory, int64_t(count)))
     return report.fail(RAPT_NOMEM, "no memory for the states of %zu sequences", count);
   return RAPT_OK;
@@ -159,14 +163,14 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
     at += lengthOf(sources[first + r]);
   }
   c.rowBegin[rows] = int32_t(tokens);
-  const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, l.blocks, table, c.states.size(), 0};
+  const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, c.blocksOf(0), table, c.states.size(), 0, 0};
   if (rapt_status status = c.reserveWorkspace(c.encode.workspace(dims, c.execution.workers()), report))
     return status;
   void *buffers[roleCount] = {};
   auto put = [&](Role role, const void *data) { buffers[int(role)] = const_cast<void *>(data); };
   put(Role::Weights, c.weights());
   put(Role::Workspace, c.workspace.data());
-  put(Role::Cache, c.blocks.data());
+  put(Role::Cache, c.caches[0].blocks.data());
   put(Role::InputIds, c.inputIds.data());
   put(Role::InputFeatures, c.inputFeatures.data());
   put(Role::RowBegin, c.rowBegin.data());
@@ -201,7 +205,7 @@ rapt_status Encode::run() {
       s.state = c.states.take();
     const int64_t length = lengthOf(sources[i]);
     for (; s.sourceBlocks < c.sourceBlocksFor(length); ++s.sourceBlocks)
-      s.sourceTable[s.sourceBlocks] = c.blocks.take((s.sourceBlocks + 1) * c.limits.block <= length);
+      s.sourceTable[s.sourceBlocks] = c.caches[0].blocks.take((s.sourceBlocks + 1) * c.limits.block <= length);
     s.sourceLength = length;
     s.hasSource = true;
   }

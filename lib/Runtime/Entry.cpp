@@ -47,9 +47,11 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"logits", BufferKind::Input, "f32", "wanted", 0, ""},
                                            {"among", BufferKind::Input, "i32", "wanted"},
                                            {"top_ids", BufferKind::Output, "i32", "wanted", 0, ""},
-                                           {"top_logits", BufferKind::Output, "f32", "wanted", 0, ""}};
-constexpr const char *dimNames[dimCount] = {"tokens", "rows",          "wanted", "table",
-                                            "blocks", "source_blocks", "slots",  "embeddings"};
+                                           {"top_logits", BufferKind::Output, "f32", "wanted", 0, ""},
+                                           {"window_cache", BufferKind::Cache, ""},
+                                           {"window_table", BufferKind::Input, "i32", "rows", 0, "table"}};
+constexpr const char *dimNames[dimCount] = {"tokens",        "rows",  "wanted",     "table",        "blocks",
+                                            "source_blocks", "slots", "embeddings", "window_blocks"};
 
 int findRole(const ManifestBuffer &buffer) {
   for (int i = 0; i < roleCount; ++i)
@@ -100,6 +102,7 @@ int findDim(const std::string &name) {
 
 constexpr Role stepRoles[] = {Role::Weights, Role::Workspace, Role::Tokens, Role::RowBegin, Role::Want, Role::Logits};
 constexpr Role pagedRoles[] = {Role::Cache, Role::Past, Role::BlockTable};
+constexpr Role windowRoles[] = {Role::WindowCache, Role::WindowTable};
 constexpr Role stateRoles[] = {Role::State, Role::StateSlot, Role::StateTarget};
 constexpr Role imageRoles[] = {Role::Embeddings, Role::EmbeddingOf};
 constexpr Role sourceRoles[] = {Role::Cache, Role::SourceLength, Role::SourceTable};
@@ -114,10 +117,10 @@ constexpr Role stepMaps[] = {Role::Attentions, Role::DecoderAttentions, Role::Cr
                              Role::LogSumExp,  Role::DecoderLogSumExp,  Role::CrossLogSumExp};
 constexpr Role encodeMaps[] = {Role::EncoderAttentions, Role::EncoderLogSumExp};
 
-template <size_t N> constexpr uint32_t bitsOf(const Role (&roles)[N]) {
-  uint32_t bits = 0;
+template <size_t N> constexpr uint64_t bitsOf(const Role (&roles)[N]) {
+  uint64_t bits = 0;
   for (Role role : roles)
-    bits |= uint32_t(1) << int(role);
+    bits |= uint64_t(1) << int(role);
   return bits;
 }
 
@@ -166,8 +169,8 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
   bool readsSource = module.findEntry("encode") >= 0 && m.hasCache;
   const bool readsImages = m.imageToken >= 0;
-  uint32_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles)) |
-                    (readsImages ? bitsOf(imageRoles) : 0);
+  uint64_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles)) |
+                    (readsImages ? bitsOf(imageRoles) : 0) | (m.cacheCount > 1 ? bitsOf(windowRoles) : 0);
   if (rapt_status status =
           bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), bitsOf(stepMaps), report))
     return status;
@@ -197,7 +200,7 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   int index = module.findEntry("encode");
   const ManifestEntry &entry = m.entries[index];
   const bool isOfFeatures = takesFeatures(entry);
-  uint32_t needed = (isOfFeatures ? bitsOf(featureRoles) : bitsOf(encodeRoles)) |
+  uint64_t needed = (isOfFeatures ? bitsOf(featureRoles) : bitsOf(encodeRoles)) |
                     (m.hasCache ? bitsOf(encodedRoles) : 0) | (names(entry, Role::State) ? bitsOf(firstStateRoles) : 0);
   if (rapt_status status = bind(module, index, needed, bitsOf(encodeMaps), report))
     return status;
@@ -261,14 +264,14 @@ bool Entry::addMap(const ManifestBuffer &buffer, Role role, bool isOfFeatures) {
   return true;
 }
 
-rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, uint32_t possible,
+rapt_status Entry::bind(const rapt_module &module, int index, uint64_t needed, uint64_t possible,
                         const Report &report) {
   const ManifestEntry &entry = module.manifest->entries[index];
   const char *name = entry.name.c_str(), *model = module.manifest->name.c_str();
-  uint32_t found = 0;
+  uint64_t found = 0;
   for (const ManifestBuffer &buffer : entry.buffers) {
     int role = findRole(buffer);
-    uint32_t bit = role < 0 || !hasShape(entry, buffer, roleNames[role]) ? 0 : uint32_t(1) << role;
+    uint64_t bit = role < 0 || !hasShape(entry, buffer, roleNames[role]) ? 0 : uint64_t(1) << role;
     bool isMap = bit & possible;
     if (!(bit & (needed | possible)) || bit & found || (isMap && !addMap(buffer, Role(role), takesFeatures(entry))))
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a buffer %s %s that this runtime does not know", name,
@@ -290,7 +293,7 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t needed, u
 }
 
 rapt_status Entry::bindDims(const rapt_module &module, const ManifestEntry &entry, const Report &report) {
-  uint32_t found = 0;
+  uint64_t found = 0;
   for (size_t i = 0; i < entry.dims.size(); ++i) {
     const ManifestDim &dim = entry.dims[i];
     const int known = findDim(dim.name);
@@ -301,7 +304,7 @@ rapt_status Entry::bindDims(const rapt_module &module, const ManifestEntry &entr
     if (extents == mostEntryDims || (known < 0 && isUsed) || (known >= 0 && found >> known & 1))
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a dim %s that this runtime does not know",
                          entry.name.c_str(), module.manifest->name.c_str(), dim.name.c_str());
-    found |= known < 0 ? 0 : uint32_t(1) << known;
+    found |= known < 0 ? 0 : uint64_t(1) << known;
     dims[extents++] = known < 0 ? unusedDim : Dim(known);
   }
   return RAPT_OK;

@@ -37,11 +37,13 @@ enum class Role : uint8_t {
   GivenLogits,
   Among,
   TopIds,
-  TopLogits
+  TopLogits,
+  WindowCache,
+  WindowTable
 };
-inline constexpr int roleCount = 31;
-enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks, Slots, Embeddings };
-inline constexpr int dimCount = 8;
+inline constexpr int roleCount = 33;
+enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks, Slots, Embeddings, WindowBlocks };
+inline constexpr int dimCount = 9;
 inline constexpr Dim unusedDim = Dim(dimCount); ///< of another entry: no buffer has it
 
 /// An output of attention that an artifact has on request: probabilities [tokens, layers, heads, positions], or
@@ -87,7 +89,7 @@ struct Entry {
 
 private:
   /// `needed` has a bit for each role that the entry must have, `possible` for those that it may have besides.
-  rapt_status bind(const rapt_module &module, int index, uint32_t needed, uint32_t possible, const Report &report);
+  rapt_status bind(const rapt_module &module, int index, uint64_t needed, uint64_t possible, const Report &report);
   /// The sizes of an entry that reads features, once it is bound.
   rapt_status bindFeatures(const rapt_module &module, const Report &report);
   bool addMap(const ManifestBuffer &buffer, Role role, bool isOfFeatures);

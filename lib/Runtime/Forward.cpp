@@ -349,7 +349,7 @@ rapt_status Forward::addRow(int64_t row, size_t &count) {
 rapt_status Forward::runRows(int64_t &row) {
   rapt_status status = RAPT_OK;
   size_t count = 0;
-  int64_t free = c.blocks.available();
+  int64_t free = c.caches[0].available();
   do {
     free -= blocksOf(row);
     status = addRow(row++, count);

@@ -122,6 +122,15 @@ struct ManifestVariant {
   std::vector<std::vector<int>> dispatches;
 };
 
+inline constexpr int mostCaches = 2;
+
+/// Keys and values of some layers.
+struct ManifestCache {
+  std::string layout, dtype;
+  int64_t blockBytes, bytesPerToken;
+  int64_t window; ///< keys that a query reads, the last ones; 0: all
+};
+
 struct Manifest {
   std::string version, name;
   int64_t abiMajor, abiMinor;
@@ -141,8 +150,9 @@ struct Manifest {
   bool weightsInside;      ///< a part of the library
   std::string weightsFile; ///< one path component; empty for weights inside
   uint64_t weightsBytes, weightsFileBytes;
-  std::string cacheLayout, cacheDtype;
-  int64_t cacheBlock, cacheBlockBytes, cacheBytesPerToken;
+  int64_t cacheBlock;                 ///< tokens of a block of every cache
+  ManifestCache caches[mostCaches]{}; ///< the second of layers with a window, where others have none
+  int cacheCount = 0;
   std::vector<ManifestEntry> entries;
 
   bool isForDevice() const { return !variants.front().images.empty(); }

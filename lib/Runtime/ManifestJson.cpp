@@ -288,19 +288,32 @@ void readWeights(const Json &root, Manifest &m) {
   m.weightsFileBytes = uint64_t(number(weights, "size_of_file", 0, int64_t(1) << 52));
 }
 
-void readCache(const Json &root, Manifest &m) {
-  const Json *found = memberOrNull(root, "cache");
-  m.hasCache = found;
-  if (!found)
-    return;
-  const Json &cache = *found;
-  m.cacheLayout = text(cache, "layout");
-  m.cacheDtype = text(cache, "dtype");
-  m.cacheBlock = number(cache, "block", 1, 1 << 20);
-  m.cacheBlockBytes = number(cache, "block_bytes");
-  m.cacheBytesPerToken = number(cache, "bytes_per_token");
-  if (m.cacheBlockBytes % 64)
+ManifestCache readCache(const Json &cache) {
+  ManifestCache read{};
+  read.layout = text(cache, "layout");
+  read.dtype = text(cache, "dtype");
+  read.blockBytes = number(cache, "block_bytes");
+  read.bytesPerToken = number(cache, "bytes_per_token");
+  read.window = cache.find("window") ? number(cache, "window", 1) : 0;
+  if (read.blockBytes % 64)
     wrong("\"block_bytes\" is no multiple of 64");
+  return read;
+}
+
+void readCaches(const Json &root, Manifest &m) {
+  const Json *cache = memberOrNull(root, "cache"), *windowCache = memberOrNull(root, "window_cache");
+  m.hasCache = cache;
+  if (!cache && windowCache)
+    wrong("\"window_cache\" is there without \"cache\"");
+  if (!cache)
+    return;
+  m.cacheBlock = number(*cache, "block", 1, 1 << 20);
+  m.caches[m.cacheCount++] = readCache(*cache);
+  if (!windowCache)
+    return;
+  m.caches[m.cacheCount++] = readCache(*windowCache);
+  if (m.caches[0].window || !m.caches[1].window || number(*windowCache, "block") != m.cacheBlock)
+    wrong("\"window_cache\" has no \"window\", or \"cache\" has one or other blocks");
 }
 
 BufferKind bufferKind(const std::string &kind) {
@@ -355,7 +368,7 @@ ManifestExtent readExtent(const Json &item, const ManifestEntry &entry, bool isO
 
 ManifestBuffer readBuffer(const Json &item, const ManifestEntry &entry) {
   ManifestBuffer buffer{text(item, "name"), bufferKind(text(item, "kind")), {}, {}, 0, false};
-  bool isState = buffer.kind == BufferKind::Cache && buffer.name != "cache";
+  bool isState = buffer.kind == BufferKind::Cache && buffer.name != "cache" && buffer.name != "window_cache";
   if (buffer.kind != BufferKind::Input && buffer.kind != BufferKind::Output && !isState)
     return buffer;
   buffer.dtype = text(item, "dtype");
@@ -501,7 +514,7 @@ void readAll(const Json &root, Manifest &m) {
     m.maxPositions = numberOrZero(*bounds, "positions");
   }
   readWeights(root, m);
-  readCache(root, m);
+  readCaches(root, m);
   for (const Json &entry : list(root, "entries"))
     m.entries.push_back(readEntry(entry));
   for (const ManifestVariant &variant : m.variants)

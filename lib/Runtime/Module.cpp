@@ -1,6 +1,7 @@
 #include "lib/Runtime/Module.h"
 #include "lib/Runtime/CallerStruct.h"
 #include "lib/Runtime/Cpu.h"
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
@@ -342,10 +343,13 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.max_tokens = m.maxTokens;
   all.max_rows = m.maxRows;
   all.max_positions = m.maxPositions;
-  all.cache_dtype = m.cacheDtype.c_str();
+  all.cache_dtype = m.caches[0].dtype.c_str();
   all.cache_block = m.cacheBlock;
-  all.cache_block_bytes = m.cacheBlockBytes;
-  all.cache_bytes_per_token = m.cacheBytesPerToken;
+  for (const ManifestCache &cache : m.caches) {
+    (cache.window ? all.window_block_bytes : all.cache_block_bytes) += cache.blockBytes;
+    (cache.window ? all.window_bytes_per_token : all.cache_bytes_per_token) += cache.bytesPerToken;
+    all.cache_window = std::max(all.cache_window, cache.window);
+  }
   all.weights_file = m.hasWeights && !m.weightsInside ? m.weightsFile.c_str() : nullptr;
   all.weights_file_bytes = int64_t(m.weightsFileBytes);
   all.target_arch = m.arch.c_str();

@@ -1,4 +1,5 @@
 #include "lib/Runtime/Context.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace rapt::runtime;
@@ -17,13 +18,29 @@ Sequence *rapt_context::find(rapt_sequence sequence) {
 }
 
 void rapt_context::dropBlocks(Sequence &sequence, int64_t from) {
-  while (sequence.blockCount > from)
-    blocks.drop(sequence.table[--sequence.blockCount]);
+  for (int k = 0; k < cacheCount; ++k) {
+    BlockTable &table = sequence.tables[k];
+    while (table.end > std::max(from, table.first))
+      caches[k].blocks.drop(table.blocks[--table.end]);
+    table.first = std::min(table.first, from); // all of them go then
+    table.end = std::min(table.end, std::max(from, table.first));
+  }
+}
+
+void rapt_context::forgetBefore(Sequence &sequence, int64_t position) {
+  for (int k = 0; k < cacheCount; ++k) {
+    BlockTable &table = sequence.tables[k];
+    const int64_t first = std::min(caches[k].firstRead(std::max<int64_t>(position, 0)) / limits.block, table.end);
+    for (; table.first < first; ++table.first) {
+      caches[k].blocks.drop(table.blocks[table.first]);
+      table.blocks[table.first] = 0;
+    }
+  }
 }
 
 void rapt_context::dropSource(Sequence &sequence) {
   while (sequence.sourceBlocks > 0)
-    blocks.drop(sequence.sourceTable[--sequence.sourceBlocks]);
+    caches[0].blocks.drop(sequence.sourceTable[--sequence.sourceBlocks]);
   sequence.sourceLength = 0;
   sequence.hasSource = false;
 }
@@ -62,18 +79,21 @@ rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &rep
     return report.fail(RAPT_UNSUPPORTED, "the model %s keeps no sequences: run its entries with rapt_run",
                        module->manifest->name.c_str());
   Sequence *slot = freeSlot(*this);
-  if (slot && !slot->table)
-    slot->table = static_cast<int32_t *>(memory.allocate(tableBytes()));
-  if (!slot || !slot->table)
+  int32_t *table = slot ? slot->tables[0].blocks : nullptr;
+  if (slot && !table)
+    table = static_cast<int32_t *>(memory.allocate(tableBytes()));
+  if (!slot || !table)
     return report.fail(RAPT_NOMEM, "no memory for a sequence");
-  int32_t *table = slot->table;
   uint32_t generation = slot->generation + 1;
   *slot = {};
-  slot->table = table;
-  slot->sourceTable = encode.code ? table + limits.table : nullptr;
+  for (BlockTable &one : slot->tables) {
+    one.blocks = table;
+    one.replaced = -1;
+    table += limits.table;
+  }
+  slot->sourceTable = encode.code ? table : nullptr;
   slot->generation = generation;
   slot->live = true;
-  slot->replaced = -1;
   sequence = name(*slot);
   return RAPT_OK;
 }
@@ -140,6 +160,15 @@ rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence
     return report.fail(RAPT_UNSUPPORTED,
                        "cannot truncate to %lld tokens: the model keeps one state, that after the last of %lld",
                        (long long)length, (long long)found->length);
+  for (int k = 0; k < context->cacheCount && length > 0; ++k)
+    if (!context->keeps(*found, k, length))
+      return report.fail(
+          RAPT_UNSUPPORTED,
+          "cannot truncate to %lld tokens: layers with a window of %lld keep those from %lld on; truncate "
+          "to 0, or to %lld or more, or set window_slack",
+          (long long)length, (long long)context->caches[k].window,
+          (long long)(found->tables[k].first * context->limits.block),
+          (long long)(found->tables[k].first * context->limits.block + context->caches[k].window - 1));
   if (length < found->length)
     context->dropState(*found);
   context->dropBlocks(*found, context->blocksFor(length));
@@ -163,16 +192,22 @@ rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, ra
   const Sequence &from = *context->find(sequence); // slots may have moved
   Sequence &to = *context->find(*fork);
   to.length = from.length;
-  to.blockCount = from.blockCount;
-  for (int64_t i = 0; i < from.blockCount; ++i)
-    context->blocks.share(to.table[i] = from.table[i]);
+  for (int k = 0; k < context->cacheCount; ++k) {
+    const BlockTable &old = from.tables[k];
+    BlockTable &table = to.tables[k];
+    table.first = old.first;
+    table.end = old.end;
+    memcpy(table.blocks, old.blocks, size_t(old.end) * sizeof(int32_t));
+    for (int64_t i = old.first; i < old.end; ++i)
+      context->caches[k].blocks.share(old.blocks[i]);
+  }
   if ((to.state = from.state))
     context->states.share(to.state);
   to.hasSource = from.hasSource;
   to.sourceLength = from.sourceLength;
   to.sourceBlocks = from.sourceBlocks;
   for (int64_t i = 0; i < from.sourceBlocks; ++i)
-    context->blocks.share(to.sourceTable[i] = from.sourceTable[i]);
+    context->caches[0].blocks.share(to.sourceTable[i] = from.sourceTable[i]);
   return RAPT_OK;
 }
 }

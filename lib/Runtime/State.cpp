@@ -1,4 +1,5 @@
-// A sequence as bytes: this header, its blocks in order of position, those of its source, then its recurrent state.
+// A sequence as bytes: this header, its blocks in order of position, those of layers with a window, those of its
+// source, then its recurrent state.
 #include "lib/Runtime/Context.h"
 #include <cstddef>
 #include <cstring>
@@ -18,13 +19,14 @@ struct StateHeader {
   uint32_t version, block; ///< tokens of a block
   uint8_t interfaceId[16], contentId[16];
   char layout[32], dtype[8]; ///< as in the manifest, NUL-padded
-  uint64_t blockBytes, length;
-  uint64_t sourceLength; ///< noSource for a sequence without one
-  uint64_t checksum;     ///< XXH3-64 of this header with checksum 0, seeding that of the blocks
+  uint64_t blockBytes[mostCaches], length;
+  uint64_t firstBlock[mostCaches]; ///< blocks before it are not kept
+  uint64_t sourceLength;           ///< noSource for a sequence without one
+  uint64_t checksum;               ///< XXH3-64 of this header with checksum 0, seeding that of the blocks
 };
-static_assert(sizeof(StateHeader) == 120);
+static_assert(sizeof(StateHeader) == 144);
 
-constexpr uint32_t stateVersion = 2;
+constexpr uint32_t stateVersion = 3;
 constexpr uint64_t noSource = UINT64_MAX;
 
 uint64_t headerSeed(StateHeader header) {
@@ -41,17 +43,19 @@ StateHeader describe(const rapt_context &c, uint64_t length, uint64_t sourceLeng
   memcpy(h.interfaceId, m.interfaceId.bytes, 16);
   const Weights &weights = c.module->weights; // they may be others than those that the library was compiled with
   memcpy(h.contentId, (weights.present() ? weights.contentId() : m.contentId).bytes, 16);
-  strncpy(h.layout, m.cacheLayout.c_str(), sizeof h.layout - 1);
-  strncpy(h.dtype, m.cacheDtype.c_str(), sizeof h.dtype - 1);
-  h.blockBytes = uint64_t(c.limits.blockBytes);
+  strncpy(h.layout, m.caches[0].layout.c_str(), sizeof h.layout - 1);
+  strncpy(h.dtype, m.caches[0].dtype.c_str(), sizeof h.dtype - 1);
+  for (int k = 0; k < c.cacheCount; ++k)
+    h.blockBytes[k] = uint64_t(c.caches[k].blockBytes);
   h.length = length;
   h.sourceLength = sourceLength;
   return h;
 }
 
-/// Cache blocks of a sequence's tokens and of its source. The lengths are at most the positions of a target and of a
-/// source.
-int64_t ownBlocks(const rapt_context &c, const StateHeader &h) { return c.blocksFor(int64_t(h.length)); }
+/// Cache blocks of a sequence's tokens and of its source, once checkLengths has found the numbers right.
+int64_t ownBlocks(const rapt_context &c, const StateHeader &h, int k) {
+  return k < c.cacheCount ? c.blocksFor(int64_t(h.length)) - int64_t(h.firstBlock[k]) : 0;
+}
 int64_t sourceBlocks(const rapt_context &c, const StateHeader &h) {
   return h.sourceLength == noSource ? 0 : c.sourceBlocksFor(int64_t(h.sourceLength));
 }
@@ -67,8 +71,16 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
   if (hasSource && h.sourceLength > uint64_t(c.limits.sourcePositions))
     return report.fail(RAPT_TOO_LONG, "the saved state has a source of %llu tokens, the model %lld positions",
                        ull(h.sourceLength), (long long)c.limits.sourcePositions);
-  uint64_t expected =
-      sizeof h + uint64_t(ownBlocks(c, h) + sourceBlocks(c, h)) * h.blockBytes + uint64_t(c.limits.stateBytes);
+  for (int k = 0; k < mostCaches; ++k)
+    if (h.firstBlock[k] > uint64_t(c.caches[k].firstRead(int64_t(h.length)) / c.limits.block))
+      return report.fail(
+          RAPT_MISMATCH,
+          "the saved state keeps the blocks from %llu on; this model's windows of %lld tokens behind %llu "
+          "read earlier ones",
+          ull(h.firstBlock[k]), (long long)c.caches[k].window, ull(h.length));
+  uint64_t expected = sizeof h + uint64_t(sourceBlocks(c, h)) * h.blockBytes[0] + uint64_t(c.limits.stateBytes);
+  for (int k = 0; k < mostCaches; ++k)
+    expected += uint64_t(ownBlocks(c, h, k)) * h.blockBytes[k];
   if (bytes != expected)
     return report.fail(RAPT_BAD_FILE, "the saved state has %zu bytes; %llu tokens and %llu of a source take %llu",
                        bytes, ull(h.length), hasSource ? ull(h.sourceLength) : 0, ull(expected));
@@ -76,16 +88,16 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
 }
 
 /// Copies blocks into the state; returns the offset behind them.
-char *saveBlocks(rapt_context &c, const int32_t *table, int64_t count, char *to) {
-  for (int64_t i = 0; i < count; ++i, to += c.limits.blockBytes)
-    c.blocks.read(to, table[i]);
+char *saveBlocks(LayerCache &cache, const int32_t *table, int64_t count, char *to) {
+  for (int64_t i = 0; i < count; ++i, to += cache.blockBytes)
+    cache.blocks.read(to, table[i]);
   return to;
 }
 
 /// Takes blocks and fills them from the state; returns the offset behind the bytes read.
-const char *loadBlocks(rapt_context &c, int32_t *table, int64_t count, const char *from) {
-  for (int64_t i = 0; i < count; ++i, from += c.limits.blockBytes)
-    c.blocks.write(table[i] = c.blocks.take(/*isFilled=*/true), from);
+const char *loadBlocks(LayerCache &cache, int32_t *table, int64_t count, const char *from) {
+  for (int64_t i = 0; i < count; ++i, from += cache.blockBytes)
+    cache.blocks.write(table[i] = cache.blocks.take(/*isFilled=*/true), from);
   return from;
 }
 
@@ -105,12 +117,13 @@ rapt_status checkState(const rapt_context &c, const StateHeader &h, size_t bytes
                        show(theirs[0]).text, show(theirs[1]).text, show(ours[0]).text, show(ours[1]).text);
   }
   if (memcmp(h.layout, mine.layout, sizeof h.layout) || memcmp(h.dtype, mine.dtype, sizeof h.dtype) ||
-      h.block != mine.block || h.blockBytes != mine.blockBytes)
+      h.block != mine.block || memcmp(h.blockBytes, mine.blockBytes, sizeof h.blockBytes))
     return report.fail(
         RAPT_MISMATCH,
         "the saved state has layout %.31s, dtype %.7s, %u tokens in %llu bytes; this model has %s, %s, %u "
         "in %llu",
-        h.layout, h.dtype, h.block, ull(h.blockBytes), mine.layout, mine.dtype, mine.block, ull(mine.blockBytes));
+        h.layout, h.dtype, h.block, ull(h.blockBytes[0] + h.blockBytes[1]), mine.layout, mine.dtype, mine.block,
+        ull(mine.blockBytes[0] + mine.blockBytes[1]));
   return checkLengths(c, h, bytes, report);
 }
 
@@ -132,15 +145,21 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
   if (!bytes)
     return report.fail(RAPT_INVALID, "the pointer to the state's size is NULL");
   const Limits &l = context->limits;
-  *bytes = sizeof(StateHeader) + size_t(s->blockCount + s->sourceBlocks) * size_t(l.blockBytes) + size_t(l.stateBytes);
+  *bytes = sizeof(StateHeader) + size_t(s->sourceBlocks) * size_t(context->caches[0].blockBytes) + size_t(l.stateBytes);
+  for (int k = 0; k < context->cacheCount; ++k)
+    *bytes += size_t(s->tables[k].end - s->tables[k].first) * size_t(context->caches[k].blockBytes);
   if (!buffer)
     return RAPT_OK;
   if (capacity < *bytes)
     return report.fail(RAPT_FULL, "the state takes %zu bytes, the buffer has %zu", *bytes, capacity);
   StateHeader header = describe(*context, uint64_t(s->length), s->hasSource ? uint64_t(s->sourceLength) : noSource);
-  char *blocks = static_cast<char *>(buffer) + sizeof header;
-  char *to = saveBlocks(*context, s->table, s->blockCount, blocks);
-  to = saveBlocks(*context, s->sourceTable, s->sourceBlocks, to);
+  char *blocks = static_cast<char *>(buffer) + sizeof header, *to = blocks;
+  for (int k = 0; k < context->cacheCount; ++k) {
+    const BlockTable &table = s->tables[k];
+    header.firstBlock[k] = uint64_t(table.first);
+    to = saveBlocks(context->caches[k], table.blocks + table.first, table.end - table.first, to);
+  }
+  to = saveBlocks(context->caches[0], s->sourceTable, s->sourceBlocks, to);
   if (l.stateBytes)
     context->states.read(to, s->state);
   to += l.stateBytes;
@@ -173,11 +192,16 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
   if (XXH3_64bits_withSeed(blocks, bytes - sizeof header, headerSeed(header)) != header.checksum)
     return report.fail(RAPT_BAD_FILE, "the saved state's checksum is wrong: it is damaged");
   const Limits &l = context->limits;
-  int64_t need = ownBlocks(*context, header) + sourceBlocks(*context, header);
-  if (need > context->blocks.available())
-    return report.fail(RAPT_FULL, "the saved state's %llu tokens need %lld cache blocks, %lld of %lld are free",
-                       ull(header.length), (long long)need, (long long)context->blocks.available(),
-                       (long long)l.blocks);
+  for (int k = 0; k < context->cacheCount; ++k) {
+    LayerCache &cache = context->caches[k];
+    const int64_t need = ownBlocks(*context, header, k) + (k == 0 ? sourceBlocks(*context, header) : 0);
+    if (need > cache.available())
+      return report.fail(RAPT_FULL, "the saved state's %llu tokens need %lld cache blocks, %lld of %lld are free",
+                         ull(header.length), (long long)need, (long long)cache.available(), (long long)l.blocks);
+    if (!cache.blocks.reserve(context->memory, need, cache.most))
+      return context->execution.cause(
+          report.fail(RAPT_NOMEM, "no memory for a sequence's %lld cache blocks", (long long)need), report);
+  }
   if (context->isRecurrent() && !context->states.reserve(context->memory, 1))
     return context->execution.cause(report.fail(RAPT_NOMEM, "no memory for a sequence's state"), report);
   if ((status = context->newSequence(*sequence, report)))
@@ -187,13 +211,18 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
     context->states.write(s.state = context->states.take(/*isFilled=*/true),
                           static_cast<const char *>(state) + bytes - l.stateBytes);
   s.length = int64_t(header.length);
-  s.blockCount = ownBlocks(*context, header);
-  blocks = loadBlocks(*context, s.table, s.blockCount, blocks);
+  for (int k = 0; k < context->cacheCount; ++k) {
+    BlockTable &table = s.tables[k];
+    table.first = int64_t(header.firstBlock[k]);
+    table.end = context->blocksFor(s.length);
+    memset(table.blocks, 0, size_t(table.first) * sizeof(int32_t));
+    blocks = loadBlocks(context->caches[k], table.blocks + table.first, table.end - table.first, blocks);
+  }
   if (header.sourceLength != noSource) {
     s.hasSource = true;
     s.sourceLength = int64_t(header.sourceLength);
     s.sourceBlocks = sourceBlocks(*context, header);
-    loadBlocks(*context, s.sourceTable, s.sourceBlocks, blocks);
+    loadBlocks(context->caches[0], s.sourceTable, s.sourceBlocks, blocks);
   }
   if ((status = context->execution.wait(report))) { // for copies to a GPU
     context->endSequence(s);

@@ -1,4 +1,5 @@
-// A step: check everything, take the blocks, run the chunks part by part, and only then let the sequences grow.
+// A step: check everything, take the blocks, run the chunks part by part, and only then let the sequences grow. Blocks
+// of layers with a window are taken part by part, for a long chunk needs few of them at a time.
 #include "lib/Runtime/Context.h"
 #include "lib/Runtime/Top.h"
 #include <algorithm>
@@ -22,10 +23,18 @@ private:
   rapt_status checkChunk(size_t i);
   rapt_status checkTokens(size_t i);
   rapt_status checkEmbeddings(size_t i) const;
-  /// Whether the sequence's last block is not full and shared, so that new tokens need a copy of it.
-  bool copiesLast(const Sequence &s) const {
-    return s.blockCount && s.length % l.block && c.blocks.isShared(s.table[s.blockCount - 1]);
+  /// Whether the sequence's last block of cache `k` is not full and shared, so that new tokens need a copy of it.
+  bool copiesLast(const Sequence &s, int k) const {
+    return s.tables[k].end && s.length % l.block &&
+           c.caches[k].blocks.isShared(s.tables[k].blocks[s.tables[k].end - 1]);
   }
+  /// Blocks of cache `k` that the chunk takes, most at a time.
+  int64_t blocksOf(const rapt_chunk &chunk, const Sequence &s, int k) const;
+  /// The first position to which the chunk's sequence can be truncated behind the step: its last part's, at most.
+  int64_t truncatable(const rapt_chunk &chunk, const Sequence &s) const {
+    return s.length + chunk.count - std::min(chunk.count, l.tokens) - l.slack;
+  }
+  rapt_status checkBlocks();
   rapt_status checkTop(size_t i);
   bool isTop(size_t i) const { return tops && (*tops)[i].count; }
   int64_t amongOf(size_t i) const { return (*tops)[i].among ? (*tops)[i].among : l.vocabulary; }
@@ -34,7 +43,11 @@ private:
   void chooseOnHost();
   rapt_status placeLogits();
   void takeBlocks(size_t i);
+  void takeUntil(int k, BlockTable &table, int64_t end, bool isPart);
+  void takeBlocksOfPart();
+  void forgetPart();
   void giveBack(size_t i);
+  void keep(size_t i);
   rapt_status runParts();
   rapt_status runPart();
   bool isDone() const { return c.entry.isSerial ? at >= longest : chunk >= count; }
@@ -55,7 +68,7 @@ private:
   const Report &report;
   const StructArray<const rapt_top> *tops; ///< null: logits are wanted
   const Entry *chooser = nullptr;          ///< that finds all of them on a GPU, null where the host does
-  int64_t total = 0, neededBlocks = 0, longest = 0;
+  int64_t total = 0, neededBlocks[mostCaches] = {}, longest = 0;
   size_t chunk = 0; ///< where the next part starts: chunk and token in it
   int64_t at = 0;
   int64_t embedding = 0; ///< the chunk's vector of the next image token
@@ -124,7 +137,8 @@ rapt_status Step::checkChunk(size_t i) {
   if (k.output && (k.output_bytes < need || !isAligned(k.output)))
     return report.fail(RAPT_INVALID, "chunk %zu: its output has %zu bytes at %p; %llu bytes of floats are needed", i,
                        k.output_bytes, static_cast<void *>(k.output), (unsigned long long)need);
-  neededBlocks += c.blocksFor(s->length + k.count) - s->blockCount + copiesLast(*s);
+  for (int cache = 0; cache < c.cacheCount; ++cache)
+    neededBlocks[cache] += blocksOf(k, *s, cache);
   total += k.count;
   longest = std::max(longest, k.count);
   return checkTokens(i);
@@ -159,17 +173,40 @@ void Step::findChooser() {
     chooser = &wanted;
 }
 
+int64_t Step::blocksOf(const rapt_chunk &chunk, const Sequence &s, int k) const {
+  int64_t taken = c.blocksFor(s.length + chunk.count) - s.tables[k].end;
+  if (const int64_t window = c.caches[k].window; window && chunk.count > l.tokens)
+    taken = std::min(taken, l.blocksOfWindow(window));
+  return taken + copiesLast(s, k);
+}
+
+/// Layers with a window get more memory if need be: how many sequences there are is not known before.
+rapt_status Step::checkBlocks() {
+  for (int k = 0; k < c.cacheCount; ++k) {
+    LayerCache &cache = c.caches[k];
+    const char *of = cache.window ? " for layers with a window" : "";
+    if (neededBlocks[k] > cache.available())
+      return report.fail(
+          RAPT_FULL,
+          "the step's %lld tokens need %lld more cache blocks of %lld tokens%s, %lld are free: the cache "
+          "holds %lld tokens",
+          ll(total), ll(neededBlocks[k]), ll(l.block), of, ll(cache.available()), ll(l.blocks * l.block));
+    if (!cache.blocks.reserve(c.memory, neededBlocks[k], cache.most))
+      return report.fail(RAPT_NOMEM, "no memory for %lld more cache blocks of %lld tokens%s", ll(neededBlocks[k]),
+                         ll(l.block), of);
+  }
+  return RAPT_OK;
+}
+
 rapt_status Step::check() {
   ++c.steps;
   for (size_t i = 0; i < count; ++i)
     if (rapt_status status = checkChunk(i); status || (tops && (status = checkTop(i))))
       return status;
-  if (neededBlocks > c.blocks.available())
-    return report.fail(
-        RAPT_FULL,
-        "the step's %lld tokens need %lld more cache blocks of %lld tokens, %lld are free: the cache holds "
-        "%lld tokens",
-        ll(total), ll(neededBlocks), ll(l.block), ll(c.blocks.available()), ll(l.blocks * l.block));
+  for (size_t i = 0; i < count; ++i)
+    c.forgetBefore(sequence(i), sequence(i).length - l.slack);
+  if (rapt_status status = checkBlocks())
+    return status;
   if (c.isRecurrent() && !c.states.reserve(c.memory, int64_t(count)))
     return report.fail(RAPT_NOMEM, "no memory for the states of %zu sequences", count);
   return RAPT_OK;
@@ -198,33 +235,102 @@ rapt_status Step::placeLogits() {
 
 void Step::takeBlocks(size_t i) {
   Sequence &s = sequence(i);
-  s.blocksBefore = s.blockCount;
-  s.replaced = -1;
   s.stateRead = s.state;
   s.stateNext = c.isRecurrent() ? c.states.take() : 0;
-  if (copiesLast(s)) {
-    s.replaced = s.table[s.blockCount - 1]; // held until the step succeeds
-    int32_t copy = c.blocks.take(/*isFilled=*/true);
-    c.blocks.copy(copy, s.replaced);
-    s.table[s.blockCount - 1] = copy;
-  }
-  // An entry writes all tokens of a layer before it reads any, when the chunk is one part.
   const bool isPart = count == 1 && chunks[i].count <= l.tokens && !c.entry.isSerial;
-  const int64_t end = s.length + chunks[i].count;
-  for (; s.blockCount < c.blocksFor(end); ++s.blockCount)
-    s.table[s.blockCount] = c.blocks.take(isPart && (s.blockCount + 1) * l.block <= end);
+  for (int k = 0; k < c.cacheCount; ++k) {
+    BlockTable &table = s.tables[k];
+    BlockPool &blocks = c.caches[k].blocks;
+    table.before = table.fresh = table.end;
+    table.replaced = -1;
+    if (copiesLast(s, k)) {
+      int32_t &last = table.blocks[table.end - 1];
+      table.replaced = last; // held until the step succeeds
+      int32_t copy = blocks.take(/*isFilled=*/true);
+      blocks.copy(copy, last);
+      last = copy;
+    }
+    if (!c.caches[k].window)
+      takeUntil(k, table, s.length + chunks[i].count, isPart);
+  }
+}
+
+/// Takes blocks for the positions up to `end`. An entry writes all tokens of a layer before it reads any, when the
+/// chunk is one part.
+void Step::takeUntil(int k, BlockTable &table, int64_t end, bool isPart) {
+  for (; table.end < c.blocksFor(end); ++table.end)
+    table.blocks[table.end] = c.caches[k].blocks.take(isPart && (table.end + 1) * l.block <= end);
+}
+
+/// Takes the part's blocks of layers with a window.
+void Step::takeBlocksOfPart() {
+  for (size_t r = 0; r < rows; ++r) {
+    const Piece &p = c.pieces[r];
+    Sequence &s = sequence(p.chunk);
+    for (int k = 0; k < c.cacheCount; ++k)
+      if (c.caches[k].window)
+        takeUntil(k, s.tables[k], s.length + p.begin + p.count, /*isPart=*/rows == 1 && !c.entry.isSerial);
+  }
+}
+
+/// Gives back the step's own blocks that neither the rest of it reads nor a query behind a truncation.
+void Step::forgetPart() {
+  for (size_t r = 0; r < rows; ++r) {
+    const Piece &p = c.pieces[r];
+    Sequence &s = sequence(p.chunk);
+    const int64_t next = std::min(s.length + p.begin + p.count, truncatable(chunks[p.chunk], s));
+    for (int k = 0; k < c.cacheCount; ++k) {
+      BlockTable &table = s.tables[k];
+      const int64_t first = c.caches[k].firstRead(std::max<int64_t>(next, 0)) / l.block;
+      for (; table.fresh < std::min(first, table.end); ++table.fresh) {
+        c.caches[k].blocks.drop(table.blocks[table.fresh]);
+        table.blocks[table.fresh] = 0;
+      }
+    }
+  }
 }
 
 void Step::giveBack(size_t i) {
   Sequence &s = sequence(i);
-  c.dropBlocks(s, s.blocksBefore);
-  if (s.replaced >= 0) {
-    c.blocks.drop(s.table[s.blockCount - 1]);
-    s.table[s.blockCount - 1] = s.replaced;
+  for (int k = 0; k < c.cacheCount; ++k) {
+    BlockTable &table = s.tables[k];
+    BlockPool &blocks = c.caches[k].blocks;
+    while (table.end > table.fresh)
+      blocks.drop(table.blocks[--table.end]);
+    table.end = table.before;
+    if (table.replaced >= 0) {
+      blocks.drop(table.blocks[table.end - 1]);
+      table.blocks[table.end - 1] = table.replaced;
+    }
   }
   if (s.stateNext)
     c.states.drop(s.stateNext);
   chunks[i].logits = nullptr;
+}
+
+/// Lets the chunk's sequence have its new tokens.
+void Step::keep(size_t i) {
+  Sequence &s = sequence(i);
+  const int64_t first = truncatable(chunks[i], s);
+  s.length += chunks[i].count;
+  for (int k = 0; k < c.cacheCount; ++k) {
+    BlockTable &table = s.tables[k];
+    if (table.replaced >= 0)
+      c.caches[k].blocks.drop(table.replaced);
+    if (table.fresh == table.before)
+      continue;
+    // Blocks before those given back are no longer read.
+    for (; table.first < table.before; ++table.first) {
+      c.caches[k].blocks.drop(table.blocks[table.first]);
+      table.blocks[table.first] = 0;
+    }
+    table.first = table.fresh;
+  }
+  c.forgetBefore(s, first);
+  if (c.isRecurrent()) {
+    c.dropState(s);
+    s.state = s.stateNext;
+  }
 }
 
 /// Adds `take` tokens of the chunk from `at` on, of which the last `rowsHere` want logits.
@@ -301,10 +407,12 @@ void Step::fillArguments(int64_t table) {
     c.past[r] = int32_t(s.length + p.begin);
     if (c.isRecurrent())
       c.stateSlot[r] = s.stateRead, c.stateTarget[r] = s.stateNext;
-    int32_t *row = &c.blockTable[r * table];
-    int64_t used = std::min(s.blockCount, table);
-    memcpy(row, s.table, used * sizeof(int32_t));
-    memset(row + used, 0, (table - used) * sizeof(int32_t));
+    for (int k = 0; k < c.cacheCount; ++k) {
+      int32_t *row = &(k ? c.windowTable : c.blockTable)[r * table];
+      int64_t used = std::min(s.tables[k].end, table);
+      memcpy(row, s.tables[k].blocks, used * sizeof(int32_t));
+      memset(row + used, 0, (table - used) * sizeof(int32_t));
+    }
     memcpy(&c.tokens[token], chunks[p.chunk].tokens + p.begin, p.count * sizeof(int32_t));
     token += p.count;
     for (int64_t i = p.wanted; i > 0; --i)
@@ -405,9 +513,10 @@ rapt_status Step::runPart() {
     const Piece &p = c.pieces[r];
     table = std::max(table, c.blocksFor(sequence(p.chunk).length + p.begin + p.count));
   }
+  takeBlocksOfPart();
   fillArguments(table);
-  const int64_t dims[dimCount] = {tokens,   int64_t(rows), wanted,          table,
-                                  l.blocks, fillSources(), c.states.size(), fillEmbeddings()};
+  const int64_t dims[dimCount] = {tokens,        int64_t(rows),   wanted,           table,        c.blocksOf(0),
+                                  fillSources(), c.states.size(), fillEmbeddings(), c.blocksOf(1)};
   int64_t bytes = c.entry.workspace(dims, c.execution.workers());
   if (chooser && wanted && bytes >= 0)
     bytes = std::max(bytes, chooser->workspace(dims, c.execution.workers()));
@@ -421,11 +530,13 @@ rapt_status Step::runPart() {
   auto put = [&](Role role, const void *data) { buffers[int(role)] = const_cast<void *>(data); };
   put(Role::Weights, c.weights());
   put(Role::Workspace, c.workspace.data());
-  put(Role::Cache, c.blocks.data());
+  put(Role::Cache, c.caches[0].blocks.data());
+  put(Role::WindowCache, c.caches[1].blocks.data());
   put(Role::Tokens, c.tokens.data());
   put(Role::RowBegin, c.rowBegin.data());
   put(Role::Past, c.past.data());
   put(Role::BlockTable, c.blockTable.data());
+  put(Role::WindowTable, c.windowTable.data());
   put(Role::Want, c.want.data());
   put(Role::Logits, logits);
   put(Role::SourceLength, c.sourceLength.data());
@@ -461,6 +572,7 @@ rapt_status Step::runParts() {
       break;
     if (rapt_status status = runPart())
       return status;
+    forgetPart();
     done += tokens;
     if (c.progress && c.progress(c.user, done, total))
       return report.fail(RAPT_CANCELLED, "canceled after %lld of %lld tokens", ll(done), ll(total));
@@ -482,18 +594,10 @@ rapt_status Step::run() {
   if (!status) // the last moment at which the sequences can be left as they were
     status = c.execution.checkCancel(report);
   for (size_t i = 0; i < count; ++i) {
-    if (status) {
+    if (status)
       giveBack(i);
-      continue;
-    }
-    Sequence &s = sequence(i);
-    s.length += chunks[i].count;
-    if (c.isRecurrent()) {
-      c.dropState(s);
-      s.state = s.stateNext;
-    }
-    if (s.replaced >= 0)
-      c.blocks.drop(s.replaced);
+    else
+      keep(i);
   }
   return status;
 }

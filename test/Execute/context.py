@@ -8,7 +8,12 @@ import numpy
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("cache_tokens", ctypes.c_int64), ("max_step_tokens", ctypes.c_int64), ("max_step_rows", ctypes.c_int64),
                 ("pool", ctypes.c_void_p), ("executor", ctypes.c_void_p), ("allocator", ctypes.c_void_p), ("log", ctypes.c_void_p),
-                ("progress", ctypes.c_void_p), ("user", ctypes.c_void_p)]
+                ("progress", ctypes.c_void_p), ("user", ctypes.c_void_p), ("window_slack", ctypes.c_int64)]
+
+
+class Memory(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("weights", ctypes.c_uint64), ("cache", ctypes.c_uint64), ("workspace", ctypes.c_uint64), ("per_worker", ctypes.c_uint64),
+                ("other", ctypes.c_uint64), ("most_cache", ctypes.c_uint64)]
 
 
 class Source(ctypes.Structure):
@@ -63,6 +68,23 @@ class Context:
         made = ctypes.c_uint64()
         self.must(self.call("sequence_fork", self.context, ctypes.c_uint64(sequence), ctypes.byref(made)))
         return made.value
+
+    def truncate(self, sequence, length):
+        """The status."""
+        return self.call("sequence_truncate", self.context, ctypes.c_uint64(sequence), ctypes.c_int64(length))
+
+    def save(self, sequence):
+        size = ctypes.c_size_t()
+        self.must(self.call("sequence_save", self.context, ctypes.c_uint64(sequence), None, ctypes.c_size_t(0), ctypes.byref(size)))
+        state = ctypes.create_string_buffer(size.value)
+        self.must(self.call("sequence_save", self.context, ctypes.c_uint64(sequence), state, size, ctypes.byref(size)))
+        return state
+
+    def memory(self, **options):
+        """Sizes of a context with these options."""
+        memory = Memory(size=ctypes.sizeof(Memory))
+        self.must(self.call("context_memory", self.module, ctypes.byref(Options(size=ctypes.sizeof(Options), **options)), ctypes.byref(memory)))
+        return memory
 
     def free(self, sequence):
         self.must(self.call("sequence_free", self.context, ctypes.c_uint64(sequence)))

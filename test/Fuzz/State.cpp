@@ -16,8 +16,8 @@ using namespace rapt::fuzz;
 
 namespace {
 
-constexpr size_t headerBytes = 120, checksumOffset = 112; // lib/Runtime/State.cpp
-constexpr size_t fieldOffsets[] = {0, 8, 12, 16, 32, 48, 80, 88, 96, 104, 112};
+constexpr size_t headerBytes = 144, checksumOffset = 136; // lib/Runtime/State.cpp
+constexpr size_t fieldOffsets[] = {0, 8, 12, 16, 32, 48, 80, 88, 96, 104, 112, 120, 128, 136};
 constexpr int64_t tokensOfSeed = 70; // more than a block
 
 struct Model {
@@ -118,7 +118,7 @@ std::vector<std::unique_ptr<Model>> &models() {
     std::vector<std::unique_ptr<Model>> list;
     const char *folder = getenv("RAPT_FUZZ_MODELS");
     for (const char *name : {"decoder", "decoder-bf16", "decoder-i8", "encoder-decoder", "recurrent",
-                             "recurrent-encoder-decoder", "looks"})
+                             "recurrent-encoder-decoder", "looks", "windows", "all-windows"})
       if (folder)
         list.push_back(open(std::string(folder) + "/" + name + ".so", name));
     list.erase(std::remove(list.begin(), list.end(), nullptr), list.end());

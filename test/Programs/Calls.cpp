@@ -75,11 +75,10 @@ void Machine::truncate(Shadow &shadow, uint32_t number) {
   Message message;
   rapt_status status = rapt_sequence_truncate(context, shadow.name, length, message.data(), message.bytes());
   const bool keepsState = model.isRecurrent && length < int64_t(size) && (length > 0 || shadow.hasSource);
-  checkStatus(status,
-              {length > int64_t(size) ? RAPT_INVALID
-               : keepsState           ? RAPT_UNSUPPORTED
-                                      : RAPT_OK},
-              "rapt_sequence_truncate", message);
+  std::vector<rapt_status> expected{length > int64_t(size) ? RAPT_INVALID : keepsState ? RAPT_UNSUPPORTED : RAPT_OK};
+  if (model.info.cache_window && length > 0 && length < int64_t(size))
+    expected.push_back(RAPT_UNSUPPORTED); // the window before that length may be gone
+  checkStatus(status, expected, "rapt_sequence_truncate", message);
   if (!status)
     shadow.tokens.resize(size_t(length));
 }

@@ -52,11 +52,11 @@ rapt_status tryContext(const rapt_context_options *options) {
 }
 
 TEST(CallerStruct, ContextOptions) {
-  checkStructSizes(sizeof(rapt_context_options), sized<rapt_context_options>(), tryContext);
+  checkStructSizes(offsetof(rapt_context_options, window_slack), sized<rapt_context_options>(), tryContext);
 }
 
 TEST(CallerStruct, Memory) {
-  for (size_t bytes : {sizeof(rapt_memory), sizeof(rapt_memory) + 8}) {
+  for (size_t bytes : {offsetof(rapt_memory, most_cache), sizeof(rapt_memory), sizeof(rapt_memory) + 8}) {
     GuardedStruct<rapt_memory> memory(bytes);
     EXPECT_EQ(rapt_context_memory(fakeModule(), nullptr, memory.get(), nullptr, 0), RAPT_OK);
     EXPECT_EQ(memory.get()->size, bytes);

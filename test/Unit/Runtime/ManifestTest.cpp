@@ -40,6 +40,33 @@ TEST(Manifest, EveryCutIsRefused) {
     EXPECT_EQ(parse(good.substr(0, length)), RAPT_BAD_FILE) << length;
 }
 
+/// A cache whose layers have a window, and a second one beside a cache of all tokens.
+TEST(Manifest, CachesOfWindows) {
+  const std::string good = goodManifest(), end = R"("bytes_per_token": 8})",
+                    cache = R"({"layout": "x", "dtype": "i32", "block": 8, "block_bytes": 64, "bytes_per_token": 8)";
+  auto with = [&](const std::string &window, const std::string &second) {
+    std::string text = good;
+    return text.replace(text.find(end), end.size(), R"("bytes_per_token": 8)" + window + "}" + second);
+  };
+  const std::string second = ", \"window_cache\": " + cache;
+  EXPECT_EQ(parse(with(R"(, "window": 4)", "")), RAPT_OK);
+  EXPECT_EQ(parse(with("", second + R"(, "window": 4})")), RAPT_OK);
+  std::string why;
+  EXPECT_EQ(parse(with(R"(, "window": 0)", ""), &why), RAPT_BAD_FILE);
+  const std::string other = second.substr(0, second.find("\"block\": 8")) +
+                            R"("block": 4, "block_bytes": 64, "bytes_per_token": 8, "window": 4})";
+  for (const std::string &bad :
+       {with("", second + "}"), with(R"(, "window": 4)", second + R"(, "window": 4})"), with("", other)}) {
+    EXPECT_EQ(parse(bad, &why), RAPT_BAD_FILE) << bad;
+    EXPECT_NE(why.find("\"window_cache\" has no \"window\", or \"cache\" has one or other blocks"), std::string::npos)
+        << why;
+  }
+  std::string alone = with("", second + R"(, "window": 4})");
+  alone.replace(alone.find("\"cache\": "), 9, "\"other\": ");
+  EXPECT_EQ(parse(alone, &why), RAPT_BAD_FILE);
+  EXPECT_NE(why.find("\"window_cache\" is there without \"cache\""), std::string::npos) << why;
+}
+
 TEST(Manifest, WhatIsNotJsonIsToldByItsPlace) {
   std::string why;
   for (const char *text : {"{\"rapt\": x}", "{\"rapt\": 1e999}", "{\"rapt\": \"\n"}) {

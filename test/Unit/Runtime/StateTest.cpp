@@ -100,7 +100,7 @@ TEST(State, WithASourceIsOfAnotherKindOfModel) {
   Context context;
   std::string state = save(context, context.sequence());
   uint64_t sourceLength = 5;
-  memcpy(state.data() + 104, &sourceLength, sizeof sourceLength); // behind the sequence's length
+  memcpy(state.data() + 128, &sourceLength, sizeof sourceLength); // behind the first blocks
   rapt_sequence t = 0;
   EXPECT_FAILS(rapt_sequence_load(context, state.data(), state.size(), &t, context.message.text, context.message.size),
                RAPT_MISMATCH, context.message, "the saved state has a source, but the model's sequences take none");

@@ -1,18 +1,34 @@
 /* A compiled model in C, for testing the runtime without the compiler. Its answers are simple to predict: the cache
  * holds token * 1000003 + position for each position, and the logits of a position are a hash of all that the cache
- * holds up to it, read through the block table, and of a salt in the weights. */
+ * holds up to it, read through the block table, and of a salt in the weights.
+ * FAKE_WINDOW: the cache that has a window, which with FAKE_MIXED is a second one, of hashes of its own, is read in the
+ * window alone. */
 #include "fake_manifest.h"
 #include "rapt/artifact.h"
 #include <stddef.h>
 
 enum { BLOCK = 8, SLOT = 2, VOCABULARY = 257 }; /* SLOT: int32s of a token in the cache */
 
-__attribute__((section(".rapt.manifest"), used)) static const char manifest[] = FAKE_MANIFEST;
+#define TEXT_OF(NUMBER) #NUMBER
+#define NUMBER_TEXT(NUMBER) TEXT_OF(NUMBER)
+#ifdef FAKE_WINDOW
+#define FAKE_WINDOW_TEXT NUMBER_TEXT(FAKE_WINDOW)
+#endif
+#ifdef FAKE_MIXED
+#define MANIFEST FAKE_MIXED_MANIFEST
+#elif defined FAKE_WINDOW
+#define MANIFEST FAKE_WINDOW_MANIFEST
+#else
+#define MANIFEST FAKE_MANIFEST
+#define FAKE_WINDOW 0
+#endif
+
+__attribute__((section(".rapt.manifest"), used)) static const char manifest[] = MANIFEST;
 
 typedef struct {
   int64_t region; /* a closure begins with its number: 0 for insert, 1 for project */
-  const int32_t *weights, *tokens, *row_begin, *past, *table, *want;
-  int32_t *cache;
+  const int32_t *weights, *tokens, *row_begin, *past, *table, *want, *window_table;
+  int32_t *cache, *window_cache;
   float *logits;
   uint32_t *scratch; /* one word a worker: no two tasks may meet in it */
   int64_t rows, table_width;
@@ -26,8 +42,8 @@ static int64_t row_of(const call *c, int64_t token) {
   return row;
 }
 
-static int32_t *slot(const call *c, int64_t row, int64_t position) {
-  return c->cache + ((int64_t)c->table[row * c->table_width + position / BLOCK] * BLOCK + position % BLOCK) * SLOT;
+static int32_t *slot(const call *c, int32_t *cache, const int32_t *table, int64_t row, int64_t position) {
+  return cache + ((int64_t)table[row * c->table_width + position / BLOCK] * BLOCK + position % BLOCK) * SLOT;
 }
 
 static int64_t position_of(const call *c, int64_t row, int64_t token) {
@@ -39,7 +55,17 @@ static void insert(void *closure, int64_t begin, int64_t end, int64_t worker) {
   const call *c = closure;
   int64_t row = row_of(c, c->token), position = position_of(c, row, c->token);
   (void)begin, (void)end, (void)worker;
-  slot(c, row, position)[0] = (int32_t)((uint32_t)c->tokens[c->token] * 1000003u + (uint32_t)position);
+  const int32_t value = (int32_t)((uint32_t)c->tokens[c->token] * 1000003u + (uint32_t)position);
+  slot(c, c->cache, c->table, row, position)[0] = value;
+  if (c->window_cache)
+    slot(c, c->window_cache, c->window_table, row, position)[0] = value;
+}
+
+/* The hash goes on over what a cache holds up to position `last`; `window`: of the last positions, 0: of all. */
+static void add(const call *c, int32_t *cache, const int32_t *table, int64_t row, int64_t last, int64_t window,
+                uint32_t *hash) {
+  for (int64_t p = window && last >= window ? last - window + 1 : 0; p <= last; ++p)
+    *hash = *hash * 31u + (uint32_t)slot(c, cache, table, row, p)[0];
 }
 
 static void project(void *closure, int64_t begin, int64_t end, int64_t worker) {
@@ -48,8 +74,9 @@ static void project(void *closure, int64_t begin, int64_t end, int64_t worker) {
     int64_t row = row_of(c, c->want[w]), last = position_of(c, row, c->want[w]);
     uint32_t *hash = &c->scratch[worker * 16];
     *hash = (uint32_t)c->weights[0];
-    for (int64_t p = 0; p <= last; ++p)
-      *hash = *hash * 31u + (uint32_t)slot(c, row, p)[0];
+    add(c, c->cache, c->table, row, last, c->window_cache ? 0 : FAKE_WINDOW, hash);
+    if (c->window_cache)
+      add(c, c->window_cache, c->window_table, row, last, FAKE_WINDOW, hash);
     for (int64_t v = 0; v < VOCABULARY; ++v)
       c->logits[w * VOCABULARY + v] =
           (float)(((*hash ^ (uint32_t)v * 2654435761u) * 2246822519u) >> 8) / 1048576.0f; /* [0, 16) */
@@ -60,7 +87,12 @@ static int32_t step(const rapt_env *env, void *const *b, const int64_t *dims) {
   call c;
   c.region = 0;
   c.weights = b[0], c.scratch = b[1], c.cache = b[2], c.tokens = b[3], c.row_begin = b[4], c.past = b[5];
-  c.table = b[6], c.want = b[7], c.logits = b[8];
+  c.table = b[6], c.want = b[7], c.window_cache = NULL, c.window_table = NULL;
+#ifdef FAKE_MIXED
+  c.window_cache = b[8], c.window_table = b[9], c.logits = b[10];
+#else
+  c.logits = b[8];
+#endif
   c.rows = dims[1], c.table_width = dims[3];
   for (c.token = 0; c.token < dims[0]; ++c.token) { /* a dispatch for each token: many chances to cancel */
     int32_t stop = env->parallel_for(env->user, insert, &c, 1);

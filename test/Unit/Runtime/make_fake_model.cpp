@@ -58,6 +58,19 @@ static bool write(const std::string &path, const void *data, size_t bytes) {
   return file && fclose(file) == 0 && good;
 }
 
+/// `text` with `to` in place of its only `from`.
+static std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+/// A string of C; ' stands for a quote of C in the manifest.
+static std::string definition(const char *name, const std::string &manifest) {
+  std::string text = std::string("#define ") + name + " \"";
+  for (char c : manifest)
+    text += c == '"' ? "\\\"" : c == '\'' ? "\"" : std::string(1, c);
+  return text + "\"\n";
+}
+
 int main(int argc, char **argv) {
   if (argc != 2)
     return 2;
@@ -107,10 +120,20 @@ int main(int argc, char **argv) {
       R"({"op": "insert", "name": "h.{layer}.w", "dtype": "f32", "layers": 3, "first_layer": 4, "layer_step": 2, )"
       R"("flops": [[2, "tokens", "tokens"], [7]], "weights": [[3, "steps"]], "cache": [[1, "keys"]], "activations": [[1, "tokens/2"]]}, )"
       R"({"op": "project", "flops": [[10, "pairs"]]}]}, "dispatches": [0, 1, -1]}]})";
-  std::string text = "#define FAKE_MANIFEST \"";
-  for (char c : manifest)
-    text += c == '"' ? std::string("\\\"") : std::string(1, c);
-  text += "\"\n";
+  const std::string window = R"("bytes_per_token": 8, "window": ' FAKE_WINDOW_TEXT '})";
+  const std::string all = replaced(manifest, R"("bytes_per_token": 8})", window);
+  std::string mixed = replaced(
+      manifest, R"("bytes_per_token": 8})",
+      R"("bytes_per_token": 8}, "window_cache": {"layout": "fake-block8", "dtype": "i32", "block": 8, "block_bytes": 64, )" +
+          window);
+  mixed = replaced(mixed, R"("blocks"], )", R"("blocks", "window_blocks"], )");
+  mixed = replaced(mixed, R"([1, 1048576]])", R"([1, 1048576], [1, 1048576]])");
+  mixed = replaced(mixed, R"({"name": "logits")",
+                   R"({"name": "window_cache", "kind": "cache"}, )"
+                   R"({"name": "window_table", "kind": "input", "dtype": "i32", "shape": ["rows", "table"]}, )"
+                   R"({"name": "logits")");
+  const std::string text = definition("FAKE_MANIFEST", manifest) + definition("FAKE_WINDOW_MANIFEST", all) +
+                           definition("FAKE_MIXED_MANIFEST", mixed);
   std::string directory = argv[1];
   return !write(directory + "/fake-0000cafe.weights", file.data(), file.size()) ||
          !write(directory + "/fake_manifest.h", text.data(), text.size());

@@ -96,7 +96,8 @@ typedef struct rapt_module_info {
   int64_t max_tokens, max_rows; /**< Bounds of one step of the compiled code. */
   int64_t max_positions;        /**< Tokens of a sequence. */
   const char *cache_dtype;      /**< "mixed" where that of layers, or of keys and values, differs. */
-  int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens of a block; bytes. */
+  int64_t cache_block, cache_block_bytes, cache_bytes_per_token; /**< Tokens of a block; bytes, of layers that keep all
+                                                                      tokens: 0 where every layer has a window. */
   const char *weights_file;                                      /**< NULL for none, or weights inside. */
   int64_t weights_file_bytes;                                    /**< Size of the file, or inside the library. */
   const char *target_arch;
@@ -109,6 +110,10 @@ typedef struct rapt_module_info {
   int64_t feature_channels, feature_frames; /**< Extents of sources that are features of sound; 0: tokens. */
   int64_t source_positions;                 /**< That the encoder makes of such a source. */
   int64_t image_token; /**< The id that stands for a vector of an image, in a text with images; -1: none. */
+  /** Layers with a window keep the last tokens of a sequence alone: those of the longest such window, and of the step
+   * that runs. 0: no layer has one. */
+  int64_t cache_window;
+  int64_t window_block_bytes, window_bytes_per_token; /**< Those of layers with a window. */
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
@@ -131,25 +136,32 @@ RAPT_API rapt_executor rapt_pool_executor(rapt_pool *pool);
 typedef struct rapt_context_options {
   size_t size;
   int64_t cache_tokens;    /**< Over all sequences and their sources, rounded up to the block; 0: one sequence of the
-                                model's positions, with as long a source where it has one. */
-  int64_t max_step_tokens; /**< rapt_step works in parts of this size; 0: 512 or fewer. Bounds the workspace. */
+                                model's positions, with as long a source where it has one. Where every layer has a
+                                window, a sequence may have more tokens: it takes blocks of those that it keeps. */
+  int64_t max_step_tokens; /**< rapt_step works in parts of this size, or of fewer tokens in a small cache; 0: 512 or
+                              fewer. Bounds the workspace. */
   int64_t max_step_rows;   /**< Sequences of one part; 0: min(the model's bound, blocks of the cache). */
   rapt_pool *pool;         /**< At most one of pool and executor; none: the caller's thread. Unused by code for GPUs. */
   const rapt_executor *executor;   /**< Copied. */
   const rapt_allocator *allocator; /**< Copied. */
   rapt_log_fn log;
   rapt_progress_fn progress;
-  void *user; /**< Handed to log and progress. */
+  void *user;           /**< Handed to log and progress. */
+  int64_t window_slack; /**< Where layers have windows: tokens by which rapt_sequence_truncate can always shorten a
+                           sequence, counted from its greatest length. It can forget those of the last step besides,
+                           max_step_tokens of them at most. Costs cache of the layers with windows. */
 } rapt_context_options;
 
 /** Bytes that a context would allocate. */
 typedef struct rapt_memory {
   size_t size;
   uint64_t weights;    /**< The module's, shared by its contexts; mapped from the file unless RAPT_READ_WEIGHTS. */
-  uint64_t cache;      /**< Taken from the system as it is first used, with the default allocator. */
+  uint64_t cache;      /**< Taken from the system as it is first used, with the default allocator. That of layers with
+                            windows is what one sequence needs, and grows with more of them. */
   uint64_t workspace;  /**< Memory of the compiled code, all workers together. */
   uint64_t per_worker; /**< How much of the workspace each further worker adds. */
   uint64_t other;      /**< Tables, and logits that the context holds. */
+  uint64_t most_cache; /**< To which the cache may grow: more than `cache` where layers have windows. */
 } rapt_memory;
 
 /** `memory->size` must be set. */
@@ -159,7 +171,8 @@ RAPT_API rapt_status rapt_context_new(rapt_module *module, const rapt_context_op
                                       char *message, size_t message_size);
 /** Also ends all its sequences. Must not run beside another call on the context. NULL is ignored. */
 RAPT_API void rapt_context_free(rapt_context *context);
-/** Tokens the cache holds in all, and tokens that fit in blocks no sequence holds. */
+/** Tokens the cache holds in all, and tokens that fit in blocks no sequence holds. Where only some layers have windows,
+ * the others count. */
 RAPT_API int64_t rapt_context_capacity(const rapt_context *context);
 RAPT_API int64_t rapt_context_available(const rapt_context *context);
 /** Makes the rapt_step, rapt_encode or rapt_run that runs now, or else the next one, return RAPT_CANCELLED, even where
@@ -179,7 +192,8 @@ RAPT_API rapt_status rapt_sequence_free(rapt_context *context, rapt_sequence seq
 /** Tokens in the cache; -1 when there is no such sequence or another thread is using the context. */
 RAPT_API int64_t rapt_sequence_length(const rapt_context *context, rapt_sequence sequence);
 /** Forgets the tokens from `length` on. RAPT_UNSUPPORTED for recurrent models, which keep one state and not the tokens,
- * but to the length that the sequence has, or to 0 where it has no source. */
+ * but to the length that the sequence has, or to 0 where it has no source. RAPT_UNSUPPORTED, too, where layers have
+ * windows and the window before `length` is no longer kept (window_slack); 0 is always possible. */
 RAPT_API rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence, int64_t length,
                                             char *message, size_t message_size);
 /** A new sequence with the same past. Blocks are shared until one of the two writes into them. */
@@ -234,8 +248,9 @@ typedef struct rapt_chunk {
 } rapt_chunk;
 
 /** Appends each chunk's tokens to its sequence. Lengths mix freely. On any failure and when canceled, every sequence
- * is as before, and what was written to `output` is undefined. On a GPU a step without logits may return before its
- * kernels are done; the next call that reads what they computed tells of their failure. */
+ * is as before, but may be truncated by window_slack tokens alone; what was written to `output` is undefined. On a GPU
+ * a step without logits may return before its kernels are done; the next call that reads what they computed tells of
+ * their failure. */
 RAPT_API rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
                                size_t message_size);
 
