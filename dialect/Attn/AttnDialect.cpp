@@ -4,6 +4,7 @@
 // dialect as a whole: its types and its discardable attributes.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/Attn/CacheWindow.h"
 #include "dialect/Attn/Elementwise.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -97,7 +98,8 @@ StringRef faultOfBorder(NamedAttribute attribute, bool isArgument) {
     auto dims = dyn_cast<ArrayAttr>(value);
     return dims && llvm::all_of(dims, isName) ? "" : "must be an array of names of dims";
   }
-  if (name != AttnDialect::limitAttr && name != AttnDialect::optionalAttr && name != AttnDialect::cacheAttr)
+  if (name != AttnDialect::limitAttr && name != AttnDialect::optionalAttr && name != AttnDialect::cacheAttr &&
+      name != cacheWindowAttr)
     return "is none that the attn dialect has for an argument or result";
   if (!isArgument)
     return "belongs to arguments, not to results";

@@ -118,6 +118,8 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 }
 
 uint32_t abiMinorOf(const Manifest &manifest) {
+  if (manifest.windowCache)
+    return 10; // a second cache, which forgets
   if (manifest.model && (manifest.model->featureFrames || manifest.model->imageToken))
     return 9; // sources of features; vectors in place of tokens
   if (manifest.device)
@@ -135,6 +137,8 @@ Value cacheValue(const Manifest::Cache &cache) {
                {"block", number(cache.block)},
                {"block_bytes", number(cache.blockBytes)},
                {"bytes_per_token", number(cache.bytesPerToken)}};
+  if (cache.window)
+    value.emplace_back("window", number(cache.window));
   if (cache.segments.empty())
     return Value(std::move(value));
   auto part = [](int64_t channels, const std::string &dtype) {
@@ -171,6 +175,8 @@ std::string writeManifest(const Manifest &m) {
     root.emplace_back("quantization", text(quantization));
   if (m.cache)
     root.emplace_back("cache", cacheValue(*m.cache));
+  if (m.windowCache)
+    root.emplace_back("window_cache", cacheValue(*m.windowCache));
   root.emplace_back("parameters", Value(std::move(parameters)));
   root.emplace_back("entries", Value(m.entries));
   return json::write(Value(std::move(root)));

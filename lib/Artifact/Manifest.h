@@ -46,6 +46,7 @@ struct Manifest {
   struct Cache {
     std::string layout, dtype;
     int64_t block = 0, blockBytes = 0, bytesPerToken = 0;
+    int64_t window = 0; ///< tokens that queries read, the last ones; 0: all
     /// Equal layers, and what a head's key and value have, of a cache that is not uniform.
     struct Segment {
       int64_t layers = 0, heads = 0, keyChannels = 0, valueChannels = 0;
@@ -53,7 +54,7 @@ struct Manifest {
     };
     std::vector<Segment> segments = {};
   };
-  std::optional<Cache> cache;
+  std::optional<Cache> cache, windowCache; ///< the second of layers with a window, where others have none
   std::vector<Parameter> parameters;
   json::Array entries; ///< as the compiler describes them: name, dims, buffers
   /// Where variants differ in their dispatches: for each of them the ops of each entry's dispatches, which entries have

@@ -1,6 +1,7 @@
 //===- Describe.cpp - From the IR to manifest and packer ------------------------------------===//
 #include "lib/Driver/Describe.h"
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/CacheWindow.h"
 #include "lib/Driver/CachePages.h"
 #include "lib/Host/CacheMemory.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -90,37 +91,45 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op, const Target &targe
   return parameter;
 }
 
+constexpr StringLiteral cacheName = "cache", windowCacheName = "window_cache";
+
 /// Keys and values, which the manifest describes apart; the other buffers of its kind are states.
 bool isCache(DictionaryAttr buffer) {
-  return cast<StringAttr>(buffer.get("kind")).getValue() == "cache" &&
-         cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue() == "cache";
+  StringRef name = cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue();
+  return cast<StringAttr>(buffer.get("kind")).getValue() == "cache" && (name == cacheName || name == windowCacheName);
 }
 
 /// The memory of the cache, and its type where that does not tell it.
 struct CacheBuffer {
   ShapedType memory; ///< null without a cache
   attn::KVCacheType type;
+  int64_t window = 0;
 };
 
-/// The buffer of kind "cache", at any stage.
-CacheBuffer cacheOf(Operation *entry) {
+/// The cache of that name, at any stage.
+CacheBuffer cacheOf(Operation *entry, StringRef wanted) {
   auto typeOf = [](Attribute attribute) {
     auto type = dyn_cast_or_null<TypeAttr>(attribute);
     return type ? dyn_cast<attn::KVCacheType>(type.getValue()) : attn::KVCacheType();
   };
+  auto windowOf = [](Attribute attribute) {
+    auto window = dyn_cast_or_null<IntegerAttr>(attribute);
+    return window ? window.getInt() : 0;
+  };
   if (auto buffers = entry->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr)) {
     for (auto buffer : buffers.getAsRange<DictionaryAttr>())
-      if (isCache(buffer))
+      if (isCache(buffer) && cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue() == wanted)
         return {cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue()),
-                typeOf(buffer.get(attn::AttnDialect::cacheAttr))};
+                typeOf(buffer.get(attn::AttnDialect::cacheAttr)), windowOf(buffer.get(attn::cacheWindowAttr))};
     return {};
   }
   if (auto function = dyn_cast<FunctionOpInterface>(entry))
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (auto name = function.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr);
-          name && name.getValue() == "cache")
+          name && name.getValue() == wanted)
         return {dyn_cast<ShapedType>(function.getArgumentTypes()[i]),
-                typeOf(function.getArgAttr(i, attn::AttnDialect::cacheAttr))};
+                typeOf(function.getArgAttr(i, attn::AttnDialect::cacheAttr)),
+                windowOf(function.getArgAttr(i, attn::cacheWindowAttr))};
   return {};
 }
 
@@ -278,9 +287,14 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   manifest.maxPositions = number("positions");
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr)) {
-      const auto [memory, type] = cacheOf(&op);
-      if (std::optional<int64_t> bytes = type && memory ? bytesOfCacheBlock(memory) : std::nullopt)
-        manifest.cache = describeCache(type, *bytes, target);
+      for (auto [name, described] : {std::pair(cacheName, &manifest.cache), {windowCacheName, &manifest.windowCache}}) {
+        const auto [memory, type, window] = cacheOf(&op, name);
+        const std::optional<int64_t> bytes = type && memory ? bytesOfCacheBlock(memory) : std::nullopt;
+        if (!bytes)
+          continue;
+        *described = describeCache(type, *bytes, target);
+        (*described)->window = window;
+      }
     }
 }
 

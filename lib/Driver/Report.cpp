@@ -1,5 +1,6 @@
 //===- Report.cpp - The lines that raptc prints at its end -------------------------------------===//
 #include "lib/Driver/Report.h"
+#include "lib/Support/CacheCost.h"
 #include "lib/Support/Example.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Units.h"
@@ -52,6 +53,17 @@ std::string cacheTypes(const artifact::Manifest::Cache &cache) {
   return same ? first.keyDtype + " keys, " + first.valueDtype + " values" : cache.dtype;
 }
 
+/// Bytes of both caches for a token.
+CacheCost costOf(const artifact::Manifest &m) {
+  CacheCost cost;
+  for (const std::optional<artifact::Manifest::Cache> &cache : {m.cache, m.windowCache})
+    if (cache) {
+      (cache->window ? cost.windowBytes : cost.bytes) += cache->bytesPerToken;
+      cost.window = std::max(cost.window, cache->window);
+    }
+  return cost;
+}
+
 std::string limitsLine(const artifact::Manifest &m) {
   const char *rows = m.model && m.model->task.starts_with("tabular-") ? " vectors per step" : " images per step";
   std::string line = "limits: ";
@@ -59,9 +71,7 @@ std::string limitsLine(const artifact::Manifest &m) {
     line += grouped(m.maxPositions) + " positions, ";
   line += m.maxTokens ? grouped(m.maxTokens) + " tokens and " + grouped(m.maxRows) + " sequences per step"
                       : grouped(m.maxRows) + rows;
-  if (m.cache)
-    line += "; cache: " + grouped(m.cache->bytesPerToken) + " bytes per token (" + cacheTypes(*m.cache) + ")";
-  return line;
+  return m.cache ? line + "; cache: " + cacheCost(costOf(m)) + " (" + cacheTypes(*m.cache) + ")" : line;
 }
 
 /// The GPUs that the code runs on: "sm_90a, sm_80 or newer".
@@ -179,7 +189,7 @@ std::string driver::prediction(const artifact::Manifest &manifest, uint64_t file
                      "weights: " + inUnits(fileBytes) + " on disk, " + inUnits(manifest.weightsBytes) + " in memory\n" +
                      limitsLine(manifest) + "\n";
   if (manifest.cache && manifest.maxPositions)
-    text += "memory: " + inUnits(uint64_t(manifest.cache->bytesPerToken) * uint64_t(manifest.maxPositions)) +
-            " of cache for a sequence of " + grouped(manifest.maxPositions) + " positions\n";
+    text += "memory: " + inUnits(costOf(manifest).ofSequence(manifest.maxPositions)) + " of cache for a sequence of " +
+            grouped(manifest.maxPositions) + " positions\n";
   return text;
 }

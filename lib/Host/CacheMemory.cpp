@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Host/CacheMemory.h"
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Analysis/CacheWindows.h"
 #include "lib/Host/WeightOffsets.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -175,6 +176,8 @@ void becomePools(func::FuncOp function, attn::KVCacheType type, const CacheParts
 }
 
 LogicalResult materialize(func::FuncOp function, CacheLayoutOf segmentLayout) {
+  if (failed(verifyCacheWindows(function)))
+    return failure();
   Block &body = function.getBody().front();
   SmallVector<std::pair<BlockArgument, attn::KVCacheType>> caches;
   for (BlockArgument argument : function.getArguments())

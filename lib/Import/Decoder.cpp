@@ -1,5 +1,6 @@
 //===- Decoder.cpp - The module and the entry of a decoder --------------------===//
 #include "lib/Import/Decoder.h"
+#include "dialect/Attn/CacheWindow.h"
 #include "lib/Support/Json.h"
 #include "mlir/IR/Diagnostics.h"
 #include <set>
@@ -64,23 +65,31 @@ static ModelFacts withTask(ModelFacts facts) {
 }
 
 DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
-                             const ParameterSet &parameters, const ImportOptions &options, const MoreOfStep &more)
-    : module(context, withTask(facts), model, parameters) {
+                             const ParameterSet &parameters, const ImportOptions &options,
+                             const WindowedLayers &windowed, const MoreOfStep &more)
+    : module(context, withTask(facts), model, parameters),
+      hasTwoCaches(windowed.count > 0 && windowed.count < facts.layers) {
   int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock, any = ShapedType::kDynamic;
   module.dim("tokens", 0, options.maxTokens);
   module.dim("rows", 1, options.maxBatch);
   module.dim("wanted", 0, options.maxTokens);
   module.dim("table", 1, blocks);
   // The pool's size is chosen when a context is made; the bound only keeps byte offsets in 64 bits.
-  module.dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, blocks * options.maxBatch));
+  const int64_t mostBlocks = std::max<int64_t>(int64_t(1) << 20, blocks * options.maxBatch);
+  module.dim("blocks", 1, mostBlocks);
+  if (hasTwoCaches)
+    module.dim("window_blocks", 1, mostBlocks);
   for (const DimBounds &dim : more.dims)
     module.dim(dim.name, dim.least, dim.most);
   module.declareParameters();
 
   Type i32 = builder().getI32Type(), f32 = builder().getF32Type();
   const attn::KVPart keys{facts.cacheChannels[0], f32}, values{facts.cacheChannels[1], f32};
-  Type cache =
-      attn::KVCacheType::get(&context, attn::KVSegment{facts.layers, facts.kvHeads, keys, values}, options.cacheBlock);
+  auto cacheOf = [&](int64_t layers) -> Type {
+    return attn::KVCacheType::get(&context, attn::KVSegment{layers, facts.kvHeads, keys, values}, options.cacheBlock);
+  };
+  const int64_t own = hasTwoCaches ? windowed.count : 0; // layers of a cache of their own
+  Type cache = cacheOf(facts.layers - own);
   Type list = tensorOf({any}, i32), table = tensorOf({any, any}, i32);
   std::vector<EntryBuffer> inputs = {{"cache", cache, {"blocks"}},
                                      {"tokens", list, {"tokens"}},
@@ -89,6 +98,28 @@ DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, cons
                                      {"block_table", table, {"rows", "table"}},
                                      {"want", list, {"wanted"}}};
   inputs.insert(inputs.end(), more.inputs.begin(), more.inputs.end());
-  step = module.beginEntry("step", inputs,
-                           {{"cache", cache, {}}, {"logits", tensorOf({any, facts.vocabulary}, f32), {"wanted"}}});
+  std::vector<EntryBuffer> outputs = {{"cache", cache, {}},
+                                      {"logits", tensorOf({any, facts.vocabulary}, f32), {"wanted"}}};
+  if (hasTwoCaches) {
+    inputs.insert(inputs.end(),
+                  {{"window_cache", cacheOf(own), {"window_blocks"}}, {"window_table", table, {"rows", "table"}}});
+    outputs.push_back({"window_cache", cacheOf(own), {}});
+  }
+  step = module.beginEntry("step", inputs, outputs);
+  if (windowed.count)
+    step.setArgAttr(cast<BlockArgument>(caches().back()).getArgNumber(), attn::cacheWindowAttr,
+                    builder().getI64IntegerAttr(windowed.window));
+}
+
+SmallVector<Value> DecoderModule::caches() {
+  SmallVector<Value> all{step.getArgument(0)};
+  if (hasTwoCaches)
+    all.push_back(step.getArgument(step.getNumArguments() - 2));
+  return all;
+}
+
+void DecoderModule::endStep(ValueRange caches, Value logits) {
+  SmallVector<Value> results{caches[0], logits};
+  llvm::append_range(results, caches.drop_front());
+  module.endEntry(results);
 }

@@ -23,33 +23,44 @@ struct MoreOfStep {
   std::vector<EntryBuffer> inputs;
 };
 
+/// Layers whose queries see the last keys alone, at most `window` of them.
+struct WindowedLayers {
+  int64_t count = 0, window = 0;
+};
+
 /// A decoder's module under construction: attn.model, dims, parameters and the entry
-/// `step(cache, tokens, row_begin, past, block_table, want, more...) -> (cache, logits)`; see docs/Semantics.md.
+/// `step(cache, tokens, row_begin, past, block_table, want, more...) -> (cache, logits)`; see docs/Semantics.md. Where
+/// only some layers have a window, these have a cache and a table of their own, `window_cache` and `window_table`.
 class DecoderModule {
 public:
   /// Declares everything up to the body of the entry; the task is "decoder" where the facts have none. The parameters
   /// are resolved.
   DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
-                const ParameterSet &parameters, const ImportOptions &options, const MoreOfStep &more = {});
+                const ParameterSet &parameters, const ImportOptions &options, const WindowedLayers &windowed,
+                const MoreOfStep &more = {});
 
   mlir::OpBuilder &builder() { return module.builder(); }
   /// For further entries, once the step has ended.
   ModelModule &getModule() { return module; }
   mlir::func::FuncOp entry() { return step; }
-  mlir::Value cache() { return step.getArgument(0); }
+  /// The cache, and that of layers with a window where they have their own.
+  llvm::SmallVector<mlir::Value> caches();
   mlir::Value tokens() { return step.getArgument(1); }
   Rows rows() { return {step.getArgument(2), step.getArgument(3), step.getArgument(4)}; }
+  /// The block table of layers with a window; null where they have no cache of their own.
+  mlir::Value windowTable() { return hasTwoCaches ? step.getArgument(step.getNumArguments() - 1) : mlir::Value(); }
   /// Indices into the step's tokens whose logits are asked for.
   mlir::Value want() { return step.getArgument(5); }
 
   /// Argument `i` of those that not every decoder has.
   mlir::Value more(unsigned i) { return step.getArgument(6 + i); }
 
-  void endStep(mlir::Value cache, mlir::Value logits) { module.endEntry({cache, logits}); }
+  void endStep(mlir::ValueRange caches, mlir::Value logits);
   mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }
 
 private:
   ModelModule module;
+  bool hasTwoCaches;
   mlir::func::FuncOp step;
 };
 

@@ -50,24 +50,39 @@ Value buildEmbedding(const Scope &top, const DecoderSpec &spec, DecoderModule &d
   return embedding.norm.empty() ? x : normalize(top, x, embedding.norm, spec.norm);
 }
 
-constexpr size_t rotationBegin = 3; // of the arguments that all layers share, behind the rows
+/// For each layer its number in its cache; empty where all are in one.
+std::vector<int64_t> numberSlots(const DecoderSpec &spec, size_t caches) {
+  std::vector<int64_t> slots, next(caches);
+  for (int64_t layer = 0; caches > 1 && layer < spec.layers; ++layer)
+    slots.push_back(next[spec.attention.windowOf(layer) ? 1 : 0]++);
+  return slots;
+}
 
-/// One layer: x [tokens, width] and the cache to those after it.
+/// One layer: x [tokens, width] and the caches to those after it. Where there are two, the layer's number in its own is
+/// the first of `shared`. The rows, the block table of each cache and tables of rotation follow.
 SmallVector<Value> buildBlock(const Scope &scope, const DecoderSpec &spec, ValueRange state, ValueRange shared) {
-  Value cache = state[1];
-  const Rows rows{shared[0], shared[1], shared[2]};
+  SmallVector<Value> next(state);
+  const size_t caches = next.size() - 1, which = caches > 1 && spec.attention.windowOf(scope.layer->example) ? 1 : 0;
+  Value &cache = next[1 + which];
+  LayerRef inCache = *scope.layer;
+  if (caches > 1) {
+    inCache.number = shared.front();
+    shared = shared.drop_front();
+  }
+  const Scope ofCache{scope.builder, scope.parameters, scope.path, &inCache, scope.symbols};
+  const Rows rows{shared[0], shared[1], shared[2 + which]};
   auto keep = [&](const CausalAttention &attention) -> Mixed {
     cache = attention.cache;
     return {attention.result, attention.op};
   };
   auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t> window) {
-    return keep(causalAttention(scope, loc, queryKeyValue, scale, cache, rows, window));
+    return keep(causalAttention(ofCache, loc, queryKeyValue, scale, cache, rows, window));
   };
   auto latentMix = [&](Location loc, const LatentHeads &heads, Value scale, std::optional<int64_t> window) {
-    return keep(latentAttention(scope, loc, heads, scale, cache, rows, window));
+    return keep(latentAttention(ofCache, loc, heads, scale, cache, rows, window));
   };
-  Value x = buildLayer(scope, spec, state[0], shared.drop_front(rotationBegin), mix, /*crossMix=*/{}, latentMix);
-  return {x, cache};
+  next[0] = buildLayer(scope, spec, state[0], shared.drop_front(2 + caches), mix, /*crossMix=*/{}, latentMix);
+  return next;
 }
 
 /// Logits of the wanted tokens, from what the last layer gives of all.
@@ -97,10 +112,17 @@ Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, con
   OpBuilder &builder = decoder.builder();
   Scope top{builder, parameters};
   Rows rows = decoder.rows();
-  Value state[] = {buildEmbedding(top, spec, decoder, map), decoder.cache()};
+  SmallVector<Value> state{buildEmbedding(top, spec, decoder, map)}, caches = decoder.caches();
+  llvm::append_range(state, caches);
   SmallVector<Value> shared{rows.rowBegin, rows.past, rows.table};
+  if (Value table = decoder.windowTable())
+    shared.push_back(table);
   llvm::append_range(shared, buildRotation(top, spec.attention, decoder.tokens(), rows.rowBegin, rows.past));
-  LayerStack stack{.stack = {spec.layers}, .kinds = numberKinds(spec), .state = state, .shared = shared};
+  LayerStack stack{.stack = {spec.layers},
+                   .kinds = numberKinds(spec),
+                   .slots = numberSlots(spec, caches.size()),
+                   .state = state,
+                   .shared = shared};
   Expected<SmallVector<Value>> last =
       buildLayerStack(builder, decoder.entry(), parameters, stack,
                       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
@@ -108,8 +130,18 @@ Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, con
                       });
   if (!last)
     return last.error();
-  decoder.endStep((*last)[1], buildHead(top, spec, (*last)[0], decoder.want()));
+  decoder.endStep(ValueRange(*last).drop_front(), buildHead(top, spec, (*last)[0], decoder.want()));
   return {};
+}
+
+WindowedLayers importing::windowedLayersOf(const DecoderSpec &spec, int64_t positions) {
+  WindowedLayers windowed;
+  for (const std::optional<int64_t> &window : spec.attention.windows)
+    if (window) {
+      ++windowed.count;
+      windowed.window = std::max(windowed.window, *window);
+    }
+  return windowed.window < positions ? windowed : WindowedLayers(); // a window of all positions forgets nothing
 }
 
 ModelFacts importing::factsOf(const DecoderSpec &spec, const huggingface::ModelDescription &model, int64_t positions,
@@ -150,7 +182,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
 
-  DecoderModule decoder(context, factsOf(spec, model, *positions, *endTokens), model, parameters, options);
+  DecoderModule decoder(context, factsOf(spec, model, *positions, *endTokens), model, parameters, options,
+                        windowedLayersOf(spec, *positions));
   if (Status status = buildStep(decoder, spec, parameters); !status)
     return status.error();
   return decoder.take();

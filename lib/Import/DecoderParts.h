@@ -12,6 +12,7 @@ inline int64_t embeddingWidth(const DecoderSpec &spec) {
 }
 
 class DecoderModule;
+struct WindowedLayers;
 struct Scope;
 
 /// Replaces embeddings of tokens, [tokens, width].
@@ -20,6 +21,9 @@ using MapEmbeddings = llvm::function_ref<mlir::Value(const Scope &top, mlir::Val
 /// The body of the entry `step`, from tokens to logits, and its end.
 Status buildStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
                  MapEmbeddings map = {});
+
+/// Those of a decoder whose sequences have so many positions.
+WindowedLayers windowedLayersOf(const DecoderSpec &spec, int64_t positions);
 
 /// The facts that a decoder's specification has.
 ModelFacts factsOf(const DecoderSpec &spec, const huggingface::ModelDescription &model, int64_t positions,

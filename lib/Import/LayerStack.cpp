@@ -54,7 +54,7 @@ static std::vector<unsigned> distinguish(const ParameterSet &parameters, const L
 static func::FuncOp buildBlock(OpBuilder builder, const Twine &name, const LayerStack &stack, int64_t example,
                                BlockBody body) {
   SmallVector<Type> stateTypes(ValueRange(stack.state).getTypes()), inputs = stateTypes;
-  inputs.push_back(builder.getIndexType());
+  inputs.append(stack.slots.empty() ? 1 : 2, builder.getIndexType());
   llvm::append_range(inputs, ValueRange(stack.shared).getTypes());
   Location loc = NameLoc::get(builder.getStringAttr(layerPlaceholder));
   auto block = func::FuncOp::create(builder, loc, name.str(), builder.getFunctionType(inputs, stateTypes));
@@ -69,9 +69,24 @@ static func::FuncOp buildBlock(OpBuilder builder, const Twine &name, const Layer
   return block;
 }
 
-/// The loop over one segment, which calls `blocks` in turn.
+/// The slot of the layer that is number `nth` of each period, where the loop over the segment is at layer `number`.
+/// `slots` are those of the segment's layers: each period has as many of the layer's kind.
+static Value slotOf(OpBuilder &builder, Location loc, const Segment &segment, ArrayRef<int64_t> slots, size_t nth,
+                    Value number) {
+  auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
+  if (segment.count == 1)
+    return constant(slots[nth]);
+  Value iteration = arith::SubIOp::create(builder, loc, number, constant(segment.first));
+  iteration = arith::DivUIOp::create(builder, loc, iteration, constant(segment.period));
+  const int64_t each = slots[nth + size_t(segment.period)] - slots[nth];
+  return arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, iteration, constant(each)),
+                               constant(slots[nth]));
+}
+
+/// The loop over one segment, which calls `blocks` in turn. `slots` are those of its layers, if they have any.
 static SmallVector<Value> buildLoop(OpBuilder &builder, Location loc, const Segment &segment,
-                                    ArrayRef<func::FuncOp> blocks, ValueRange state, ValueRange shared) {
+                                    ArrayRef<func::FuncOp> blocks, ValueRange state, ValueRange shared,
+                                    ArrayRef<int64_t> slots) {
   auto constant = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
   Value begin = constant(segment.first), step = constant(segment.period);
   Value end = constant(segment.first + segment.period * segment.count);
@@ -84,6 +99,8 @@ static SmallVector<Value> buildLoop(OpBuilder &builder, Location loc, const Segm
             layer = arith::AddIOp::create(inner, loc, number, arith::ConstantIndexOp::create(inner, loc, place));
           SmallVector<Value> operands = current;
           operands.push_back(layer);
+          if (!slots.empty())
+            operands.push_back(slotOf(inner, loc, segment, slots, place, number));
           llvm::append_range(operands, shared);
           auto call = func::CallOp::create(inner, loc, block, operands);
           current.assign(call.result_begin(), call.result_end());
@@ -122,7 +139,10 @@ Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, Oper
     for (int64_t layer = segment.first; layer < segment.first + segment.period; ++layer)
       period.push_back(blocks[kinds[layer]]);
     Segment numbered{stack.stack.first + segment.first, segment.period, segment.count};
-    state = buildLoop(builder, loc, numbered, period, state, stack.shared);
+    ArrayRef<int64_t> slots = stack.slots;
+    if (!slots.empty())
+      slots = slots.slice(size_t(segment.first), size_t(segment.period * segment.count));
+    state = buildLoop(builder, loc, numbered, period, state, stack.shared, slots);
   }
   return state;
 }

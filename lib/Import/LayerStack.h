@@ -26,6 +26,8 @@ struct LayerStack {
   /// For each layer what distinguishes it besides its weights' types; empty when nothing does. Layers that differ in a
   /// number alone (a scale, a window) are of one kind: the body can compute the number from the layer's.
   std::vector<unsigned> kinds = {};
+  /// For each layer its number in its cache, ascending in layers of one kind; empty when that is the layer's.
+  std::vector<int64_t> slots = {};
   llvm::ArrayRef<mlir::Value> state;  ///< before the first layer
   llvm::ArrayRef<mlir::Value> shared; ///< further arguments of every layer
 };
@@ -36,8 +38,8 @@ using BlockBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuil
 
 /// Emits a loop for each segment of the stack at the builder's place, and before `entry`, which is the function around
 /// it, one private function `block(state..., layer, shared...)` for each kind of layer (see LayerStack::function).
-/// Gives the state after the last layer. An error when the layers' storage types alternate so much that there were more
-/// than 256 functions.
+/// Where layers have slots, the layer's is the first of `shared` for the body. Gives the state after the last layer. An
+/// error when the layers' storage types alternate so much that there were more than 256 functions.
 Expected<llvm::SmallVector<mlir::Value>> buildLayerStack(mlir::OpBuilder &builder, mlir::Operation *entry,
                                                          const ParameterSet &parameters, const LayerStack &stack,
                                                          BlockBody body);

@@ -132,7 +132,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importVisionLanguage(MLIRContext &con
   ModelFacts facts = factsOf(text, model, *positions, *endTokens);
   facts.task = "image-text-to-text";
   facts.imageToken = spec.imageToken;
-  DecoderModule decoder(context, facts, model, parameters, options, moreOf(context, spec, options, *most));
+  DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(text, *positions),
+                        moreOf(context, spec, options, *most));
   auto replace = [&](const Scope &top, Value embeddings) {
     return replaceRows(top, embeddings, decoder.more(0), decoder.more(1));
   };

@@ -254,7 +254,7 @@ FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterR
 
 SmallVector<std::string> tokenResultsOf(func::FuncOp entry) {
   SmallVector<std::string> names = resultNamesOf(entry);
-  llvm::erase_if(names, [](StringRef name) { return name == "cache" || name == "state"; });
+  llvm::erase_if(names, [](StringRef name) { return name == "cache" || name == "window_cache" || name == "state"; });
   return names;
 }
 
@@ -281,6 +281,10 @@ FailureOr<NamedTensors> runDecoder(ModuleOp module, func::FuncOp step, Parameter
   arguments["row_begin"] = integerTensor({batch->rows + 1}, batch->rowBegin);
   arguments["past"] = integerTensor({batch->rows}, std::vector<int64_t>(batch->rows));
   arguments["block_table"] = integerTensor({batch->rows, blocks}, table);
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) // of layers with a window, which keep all positions here
+    if (auto name = step.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr);
+        name && name.getValue() == "window_table")
+      arguments["window_table"] = arguments["block_table"];
   arguments["want"] = integerTensor({batch->tokens()}, want);
   if (failed(addImages(step, inputs, arguments)))
     return failure();

@@ -33,6 +33,11 @@ LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_s
          "num_key_value_heads": 2, "num_hidden_layers": 2, "intermediate_size": 96, "vocab_size": 61, "max_position_embeddings": 128,
          "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
          "high_freq_factor": 4.0, "original_max_position_embeddings": 64}, "hidden_act": "silu", "tie_word_embeddings": False}
+WINDOWS = {"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "hidden_size": 32, "num_attention_heads": 2, "num_key_value_heads": 1,
+           "head_dim": 16, "num_hidden_layers": 3, "intermediate_size": 32, "vocab_size": 61, "max_position_embeddings": 300, "sliding_window": 37}
+ALL_WINDOWS = {"model_type": "starcoder2", "architectures": ["Starcoder2ForCausalLM"], "hidden_size": 32, "num_attention_heads": 2,
+               "num_key_value_heads": 1, "num_hidden_layers": 1, "intermediate_size": 32, "vocab_size": 61, "max_position_embeddings": 300,
+               "sliding_window": 5}
 BERT = {"model_type": "bert", "architectures": ["BertForSequenceClassification"], "hidden_size": 32, "num_attention_heads": 2,
         "num_hidden_layers": 1, "intermediate_size": 64, "vocab_size": 61, "max_position_embeddings": 64, "type_vocab_size": 2,
         "hidden_act": "gelu", "layer_norm_eps": 1e-12, "id2label": {"0": "no", "1": "yes"}, "label2id": {"no": 0, "yes": 1}}
@@ -41,7 +46,7 @@ VIT = {"model_type": "vit", "architectures": ["ViTForImageClassification"], "hid
        "layer_norm_eps": 1e-12, "qkv_bias": True}
 COMPILED = {"decoder": (GPT2, []), "decoder-bf16": (GPT2, ["--cache-dtype=bf16"]), "decoder-i8": (GPT2, ["--cache-dtype=int8"]),
             "encoder-decoder": (T5, []), "recurrent": (RECURRENT, []), "recurrent-encoder-decoder": (SEQ2SEQ, []),
-            "looks": (GPT2, ["--attention-weights"]), "bert": (BERT, []), "vit": (VIT, ["--mcpu=x86-64-v3,x86-64-v4"])}
+            "windows": (WINDOWS, []), "all-windows": (ALL_WINDOWS, []), "looks": (GPT2, ["--attention-weights"]), "bert": (BERT, []), "vit": (VIT, ["--mcpu=x86-64-v3,x86-64-v4"])}
 CONFIGS = {"gpt2": GPT2, "t5": T5, "recurrent": RECURRENT, "seq2seq": SEQ2SEQ, "llama": LLAMA, "bert": BERT, "vit": VIT}
 
 TEMPLATES = [

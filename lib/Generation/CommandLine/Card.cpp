@@ -1,6 +1,7 @@
 // The description of a compiled model, read from its manifest without loading its code.
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Model.h"
+#include "lib/Support/CacheCost.h"
 #include "lib/Support/Example.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
@@ -150,12 +151,14 @@ int printCard(const Options &options) {
            targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu, options.verbose) + "\n" +
            gpuLine(info) + quantizationLine(*manifest) + filesLine(options, info) + "\n";
     if (info.max_positions)
-      card += "limits: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens and " +
-              grouped(info.max_rows) + " sequences per step" +
-              (info.cache_bytes_per_token
-                   ? "; cache: " + grouped(info.cache_bytes_per_token) + " bytes per token (" + info.cache_dtype + ")"
-                   : std::string()) +
-              "\n";
+      card +=
+          "limits: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens and " +
+          grouped(info.max_rows) + " sequences per step" +
+          (info.cache_block
+               ? "; cache: " + cacheCost({info.cache_bytes_per_token, info.window_bytes_per_token, info.cache_window}) +
+                     " (" + info.cache_dtype + ")"
+               : std::string()) +
+          "\n";
     card += tryLine(options, info) + "\n";
   }
   Status status = print(card);

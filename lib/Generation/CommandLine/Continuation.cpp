@@ -66,10 +66,15 @@ Outcome Continuation::chooseRoom(const Options &options, const Model &model, con
     most = longest - length;
     asked = std::min(asked, longest);
   }
-  capacity = options.context.value_or(options.maxNewTokens ? asked : std::min(asked, bound));
+  capacity = options.maxNewTokens ? asked : std::min(asked, bound);
+  // A text outgrows the cache where every layer has a window.
+  const bool isBound = options.context && (model.info.cache_bytes_per_token || !model.info.cache_window);
+  if (options.context && (isBound || !options.maxNewTokens))
+    capacity = isBound ? *options.context : std::max(capacity, *options.context);
+  kept = std::min(capacity, options.context.value_or(capacity));
   if (capacity > bound || (options.maxNewTokens && asked > capacity) || length > capacity)
-    return capacity > bound || !options.context ? tooLong(given, bound, "the model's positions hold")
-                                                : tooLong(given, capacity, "the cache (--context) holds");
+    return capacity > bound || !isBound ? tooLong(given, bound, "the model's positions hold")
+                                        : tooLong(given, capacity, "the cache (--context) holds");
   return {};
 }
 

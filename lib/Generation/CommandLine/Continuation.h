@@ -10,6 +10,7 @@ struct Continuation {
   Prompt prompt;
   size_t given = 0;     ///< tokens of what the user gave
   int64_t capacity = 0; ///< tokens that fit, prompt and new ones
+  int64_t kept = 0;     ///< of them the cache must hold at a time
   int64_t most = -1;    ///< new tokens, -1 for as many as fit
   rapt_sampler_options sampling = sized<rapt_sampler_options>();
   Owned<rapt_sampler> sampler;
@@ -35,7 +36,7 @@ struct Continuation {
   Outcome prepare(const Options &options, const Text &text, size_t number);
   /// Tokens of the cache, in whole blocks, that it takes with its source.
   int64_t blockTokens(const Model &model) const {
-    return model.inBlocks(capacity) + model.inBlocks(int64_t(prompt.source.size()));
+    return model.inBlocks(kept) + model.inBlocks(int64_t(prompt.source.size()));
   }
   /// "greedy", or the settings of the sampling.
   std::string summary() const;

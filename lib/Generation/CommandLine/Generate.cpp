@@ -100,15 +100,14 @@ Outcome Generation::open() {
 /// A single text has exactly as many tokens as it needs; several share the blocks of the cache.
 int64_t Generation::cacheTokens() const {
   if (all.size() == 1)
-    return all[0].capacity + model.inBlocks(int64_t(all[0].prompt.source.size()));
+    return all[0].kept + model.inBlocks(int64_t(all[0].prompt.source.size()));
   return int64_t(sum([&](const Continuation &one) { return one.blockTokens(model); }));
 }
 
 std::string Generation::summary() const {
   const std::string prompts = all.size() == 1 ? "prompt of " : std::to_string(all.size()) + " prompts of together ";
   return std::string(model.info.name) + ": " + model.info.task + ", " + prompts + counted(promptTokens(), "token") +
-         ", cache for " + grouped(uint64_t(all.size() == 1 ? all[0].capacity : cacheTokens())) + "; " +
-         all[0].summary();
+         ", cache for " + grouped(uint64_t(all.size() == 1 ? all[0].kept : cacheTokens())) + "; " + all[0].summary();
 }
 
 Outcome Generation::prepare() {

@@ -84,6 +84,16 @@ func.func private @limit_of_result() -> (tensor<4xi32> {attn.limit = 4 : i64})
 
 // -----
 
+// expected-error@+1 {{attribute 'attn.window' of argument 0 must be a positive 64-bit integer, found 0 : i64}}
+func.func private @no_window(!attn.kv_cache<1 x 1 x 32, block = 64, f32> {attn.window = 0 : i64})
+
+// -----
+
+// expected-error@+1 {{attribute 'attn.window' of result 0 belongs to arguments, not to results, found 4 : i64}}
+func.func private @window_of_result() -> (!attn.kv_cache<1 x 1 x 32, block = 64, f32> {attn.window = 4 : i64})
+
+// -----
+
 // expected-error@+1 {{attribute 'attn.optional' of argument 0 must be a unit attribute, found true}}
 func.func private @optional(tensor<4xi32> {attn.optional = true})
 

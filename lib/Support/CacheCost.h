@@ -1,0 +1,31 @@
+//===- CacheCost.h - Bytes that a sequence takes in the cache of a model -----------*- C++ -*-===//
+#pragma once
+#include "lib/Support/Units.h"
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace rapt {
+
+/// Bytes of keys and values for a token: of layers that keep all tokens, and of those that keep a window of them.
+struct CacheCost {
+  int64_t bytes = 0, windowBytes = 0;
+  int64_t window = 0; ///< 0: no layer has one
+
+  /// Bytes for a sequence. Layers of a window keep the tokens of a step besides.
+  uint64_t ofSequence(int64_t tokens) const {
+    constexpr int64_t usualStep = 512;
+    return uint64_t(bytes) * uint64_t(tokens) + uint64_t(windowBytes) * uint64_t(std::min(tokens, window + usualStep));
+  }
+};
+
+/// "8,192 bytes per token, 40,960 of a window of 512".
+inline std::string cacheCost(const CacheCost &cost) {
+  const std::string all = grouped(uint64_t(cost.bytes)) + " bytes per token";
+  if (!cost.window)
+    return all;
+  return (cost.bytes ? all + ", " : "") + grouped(uint64_t(cost.windowBytes)) + (cost.bytes ? "" : " bytes per token") +
+         " of a window of " + grouped(uint64_t(cost.window));
+}
+
+} // namespace rapt
