@@ -61,20 +61,20 @@ struct LayerOutput {
 
 } // namespace
 
-/// One layer in one direction. `layer` names it, as suffixOf has it; `initial` are the states before, [rows, hidden]
-/// each, zeros where there are none.
-static LayerOutput runLayer(const Scope &scope, const RecurrentStack &stack, StringRef layer, bool reverse, Value x,
-                            Value rowBegin, ValueRange initial = {}) {
+/// One layer in one direction, 0 or 1. `layer` names it, as suffixOf has it; `initial` are the states before, [rows,
+/// hidden] each, zeros where there are none.
+static LayerOutput runLayer(const Scope &scope, const RecurrentStack &stack, StringRef layer, int64_t direction,
+                            Value x, Value rowBegin, ValueRange initial = {}) {
   OpBuilder &builder = scope.builder;
-  std::string suffix = suffixOf(layer, reverse);
+  std::string suffix = suffixOf(layer, direction == 1);
   auto named = [&](const char *kind) { return stack.name + "." + kind + suffix; };
   auto biasOf = [&](const char *kind) { return stack.bias ? scope.weight(named(kind)) : Value(); };
   std::string input = named("weight_ih"), state = named("weight_hh");
   Value gates = project(scope, x, scope.weight(input), input, biasOf("bias_ih"));
   auto recurrence = attn::RecurrenceOp::create(
       builder, scope.at(state), attn::RecurrenceKindAttr::get(builder.getContext(), stack.cell), gates,
-      scope.weight(state), biasOf("bias_hh"), rowBegin, initial, reverse ? builder.getUnitAttr() : UnitAttr(),
-      /*layout=*/attn::WeightLayoutInterface());
+      scope.weight(state), biasOf("bias_hh"), rowBegin, initial,
+      stack.isReverse(direction) ? builder.getUnitAttr() : UnitAttr(), /*layout=*/attn::WeightLayoutInterface());
   return {recurrence.getOutput(), llvm::to_vector_of<Value, 2>(recurrence.getStates())};
 }
 
@@ -118,7 +118,7 @@ RecurrentEncoding encodeLayer(const Scope &scope, const RecurrentStack &stack, S
   Value input = sideBySide(scope, loc, x);
   SmallVector<LayerOutput, 2> found;
   for (int64_t direction = 0; direction < stack.directions(); ++direction)
-    found.push_back(runLayer(scope, stack, layer, direction == 1, input, rowBegin));
+    found.push_back(runLayer(scope, stack, layer, direction, input, rowBegin));
   RecurrentEncoding encoding;
   encoding.directions = llvm::map_to_vector<2>(found, [](const LayerOutput &each) { return each.output; });
   for (int64_t state = 0; state < stack.states(); ++state) {
@@ -179,7 +179,7 @@ Expected<Value> importing::stepLayers(const Scope &scope, Operation *entry, cons
       parts.push_back(stack.partOf(inner, number, state));
       initial.push_back(own.read(inner, loc, parts.back()));
     }
-    LayerOutput found = runLayer(inner, stack, layer, /*reverse=*/false, input, begin, initial);
+    LayerOutput found = runLayer(inner, stack, layer, /*direction=*/0, input, begin, initial);
     for (auto [part, state] : llvm::zip_equal(parts, found.states))
       own.write(inner, loc, part, state);
     return found.output;

@@ -12,10 +12,13 @@ struct RecurrentStack {
   std::string name; ///< its parameters are NAME.weight_ih_l0, NAME.weight_hh_l0_reverse and so on
   int64_t inputs, hidden, layers;
   bool bidirectional, bias;
+  bool reversed = false; ///< each direction reads a row from its other end
 
   int64_t directions() const { return bidirectional ? 2 : 1; }
   /// Columns of the output.
   int64_t outputs() const { return directions() * hidden; }
+  /// Whether a direction reads a row from its last token to its first; outputs stay at their tokens.
+  bool isReverse(int64_t direction) const { return (direction == 1) != reversed; }
   /// Tensors of one layer's state in one direction: h, for an lstm then c.
   int64_t states() const { return attn::RecurrenceOp::statesOf(cell); }
   /// The layers that one loop computes: all but the first, whose input is another.

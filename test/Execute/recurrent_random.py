@@ -35,10 +35,12 @@ ODD = {"vocab_size": 37, "embedding_size": 9, "hidden_size": 21}
 
 def cases():
     """name: (configuration, storage)."""
-    lm, classifier, base, seq2seq = recurrent.LM, recurrent.CLASSIFIER, recurrent.BASE, recurrent.SEQ2SEQ
+    lm, classifier, tagger, base, seq2seq = recurrent.LM, recurrent.CLASSIFIER, recurrent.TAGGER, recurrent.BASE, recurrent.SEQ2SEQ
     for cell in CELLS:
         yield f"lm_{cell}", {**lm, **ODD, "cell": cell, "num_layers": 2}, "F32"
         yield f"classifier_{cell}", {**classifier, **ODD, "cell": cell, "num_layers": 3, "bidirectional": True}, "F32"
+        yield f"tagger_{cell}", {**tagger, **ODD, "cell": cell, "num_layers": 2, "bidirectional": cell != "gru"}, "F32"
+        yield f"reversed_{cell}", {**seq2seq, **ODD, "cell": cell, "encoder_layers": 1 + (cell == "lstm"), "reverse_source": True}, "F32"
         for attention in ATTENTIONS:
             yield f"{attention}_{cell}", {**seq2seq, "cell": cell, "attention": attention}, "F32"
         # Several layers, two directions, odd sizes.
@@ -51,6 +53,11 @@ def cases():
     yield "lm_unbiased", {**lm, "bias": False, "num_layers": 3, "hidden_size": 1}, "F32"
     yield "classifier_mean", {**classifier, "pooling": "mean", "bidirectional": True, "num_labels": 1}, "F32"
     yield "classifier_max", {**classifier, "pooling": "max", "cell": "gru"}, "F32"
+    yield "tagger_one_label", {**tagger, "num_labels": 1, "cell": "rnn_tanh", "bias": False}, "F32"
+    both = {**seq2seq, **ODD, "encoder_layers": 2, "bidirectional": True, "encoder_hidden_size": 11, "reverse_source": True}
+    yield "reversed_both", {**both, "decoder_layers": 1}, "F32"
+    yield "reversed_bahdanau", {**both, "attention": "bahdanau", "cell": "gru"}, "F32"
+    yield "reversed_luong", {**seq2seq, "attention": "luong_dot", "reverse_source": True}, "F32"
     yield "copies_both", {**seq2seq, "encoder_hidden_size": 16, "bidirectional": True, "bridge": "copy", "encoder_layers": 3}, "F32"
     yield "dense_bridge", {**seq2seq, "bridge": "dense", "decoder_layers": 2, "cell": "gru"}, "F32"
     yield "one_key", {**seq2seq, **ODD, "attention": "bahdanau", "encoder_hidden_size": 17, "bidirectional": True, "attention_size": 34}, "F32"
@@ -62,6 +69,7 @@ def cases():
     for storage in ("BF16", "F16"):
         yield f"lm_{storage}", {**lm, "num_layers": 3, "vocab_size": TOKENIZER.size}, storage
         yield f"classifier_{storage}", {**classifier, "cell": "gru"}, storage
+        yield f"tagger_{storage}", {**tagger, **ODD, "bidirectional": True}, storage
         yield f"bahdanau_{storage}", {**seq2seq, **ODD, "attention": "bahdanau", "bidirectional": True, "decoder_vocab_size": 45}, storage
     yield "base", {**base, **ODD, "num_layers": 2}, "F32"
     yield "base_F16", {**base, **ODD, "cell": "gru", "bidirectional": True}, "F16"
@@ -71,7 +79,7 @@ def cases():
 
 CASES = {name: (config, storage) for name, config, storage in cases()}
 TEXT = "lm_BF16"
-FEW = ("lm_BF16", "base_F16", "classifier_lstm", "both_bahdanau_lstm", "bahdanau_BF16", "unfed_F16")
+FEW = ("lm_BF16", "base_F16", "classifier_lstm", "both_bahdanau_lstm", "bahdanau_BF16", "unfed_F16", "tagger_F16", "reversed_lstm", "reversed_bahdanau")
 # Lengths of sources and targets: 1, primes, a cache block and one more.
 LENGTHS = ((5, 67, 1), (9, 1, 33))
 

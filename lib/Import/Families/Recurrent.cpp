@@ -2,7 +2,8 @@
 //
 // Layers of torch.nn.RNN, GRU or LSTM over an embedding, by the schema of
 // docs/Recurrent.md: a language model, whose sequences keep the layers' states, a
-// classifier of whole rows, or the layers alone.
+// classifier of whole rows (an acceptor) or of each token (a transducer), or the
+// layers alone.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Recurrent.h"
@@ -19,10 +20,11 @@ using huggingface::Init;
 
 namespace {
 
-enum class Head { None, CausalLM, SequenceClassification };
+enum class Head { None, CausalLM, SequenceClassification, TokenClassification };
 constexpr HeadName<Head> heads[] = {{"RecurrentModel", Head::None},
                                     {"RecurrentForCausalLM", Head::CausalLM},
-                                    {"RecurrentForSequenceClassification", Head::SequenceClassification}};
+                                    {"RecurrentForSequenceClassification", Head::SequenceClassification},
+                                    {"RecurrentForTokenClassification", Head::TokenClassification}};
 
 struct Config {
   RecurrentStack stack;
@@ -30,6 +32,8 @@ struct Config {
   Head head;
   bool tied;
   std::string pooling; ///< "last": the states after a row's last step
+
+  bool classifies() const { return head == Head::SequenceClassification || head == Head::TokenClassification; }
 };
 
 Config readConfig(huggingface::ModelDescription &model) {
@@ -49,10 +53,10 @@ Config readConfig(huggingface::ModelDescription &model) {
   // A state has no positions; this bounds what one sequence may have.
   config.positions = reader.getInt("max_length", 1, 1 << 24, 4096);
   config.tied = reader.getBool("tie_word_embeddings", false);
-  if (config.head == Head::SequenceClassification) {
+  if (config.classifies())
     config.labels = readLabelCount(reader);
+  if (config.head == Head::SequenceClassification)
     config.pooling = reader.getEnum("pooling", {"last", "mean", "max"}, "last");
-  }
   if (config.tied && config.head != Head::CausalLM)
     reader.fail("tie_word_embeddings is true, but only a language model has an output embedding");
   if (stack.bidirectional && config.head == Head::CausalLM)
@@ -68,7 +72,7 @@ ParameterSet listParameters(const Config &config) {
   ParameterScope scope{parameters, ""};
   parameters.add("embedding.weight", "embedding.weight", {config.vocabulary, config.stack.inputs}, Init::embedding());
   config.stack.addTo(parameters);
-  if (config.head == Head::SequenceClassification)
+  if (config.classifies())
     scope.dense("classifier", config.labels, config.stack.outputs());
   else if (config.tied)
     parameters.add("lm_head.bias", "lm_head.bias", {config.vocabulary}, Init::bias());
@@ -81,6 +85,8 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const Config &config) {
   auto wide = [&](int64_t columns) { return tensorOf({ShapedType::kDynamic, columns}, builder.getF32Type()); };
   if (config.head == Head::SequenceClassification)
     return {{"logits", wide(config.labels), {"rows"}}};
+  if (config.head == Head::TokenClassification)
+    return {{"logits", wide(config.labels), {"tokens"}}};
   return {{"last_hidden_state", wide(config.stack.outputs()), {"tokens"}},
           {"sentence_embedding", wide(config.stack.outputs()), {"rows"}}};
 }
@@ -99,6 +105,8 @@ Expected<OwningOpRef<ModuleOp>> buildForward(EncoderModule &module, const Config
   };
   if (config.head == Head::None)
     return module.finish({encoding->output, pool(attn::PoolingKind::mean)});
+  if (config.head == Head::TokenClassification)
+    return module.finish(dense(top, encoding->output, "classifier"));
   Value pooled = config.pooling == "last"   ? encoding->states.front()
                  : config.pooling == "mean" ? pool(attn::PoolingKind::mean)
                                             : pool(attn::PoolingKind::max);
@@ -123,6 +131,20 @@ Expected<OwningOpRef<ModuleOp>> buildLanguageModel(ModelModule &module, const Co
   return module.take();
 }
 
+const char *taskOf(Head head) {
+  switch (head) {
+  case Head::None:
+    return "feature-extraction";
+  case Head::CausalLM:
+    return "decoder";
+  case Head::SequenceClassification:
+    return "text-classification";
+  case Head::TokenClassification:
+    return "token-classification";
+  }
+  llvm_unreachable("every head is handled");
+}
+
 } // namespace
 
 Expected<OwningOpRef<ModuleOp>> importing::importRecurrent(MLIRContext &context, huggingface::ModelDescription &model,
@@ -137,18 +159,15 @@ Expected<OwningOpRef<ModuleOp>> importing::importRecurrent(MLIRContext &context,
   ParameterSet parameters = listParameters(config);
   if (Status status = parameters.resolve(model, {}); !status)
     return status.error();
-  bool continues = config.head == Head::CausalLM;
   ModelFacts facts{.family = "recurrent",
-                   .task = continues                   ? "decoder"
-                           : config.head == Head::None ? "feature-extraction"
-                                                       : "text-classification",
+                   .task = taskOf(config.head),
                    .layers = config.stack.layers,
                    .hidden = config.stack.outputs(),
                    .vocabulary = config.vocabulary,
                    .labels = config.labels,
                    .positions = options.maxSequenceLength ? options.maxSequenceLength : config.positions,
                    .endTokens = *endTokens};
-  if (continues) {
+  if (config.head == Head::CausalLM) {
     ModelModule module(context, facts, model, parameters);
     return buildLanguageModel(module, config, parameters, options);
   }

@@ -1,9 +1,9 @@
 //===- RecurrentEncoderDecoder.cpp - Recurrent sequence to sequence models -----===//
 //
-// Sutskever et al. 2014 (the last state alone), Bahdanau et al. 2015 (additive
-// attention, which the decoder's state asks before each step) and Luong et al. 2015
-// (dot and general attention after each step, with or without input feeding), by the
-// schema of docs/Recurrent.md.
+// Sutskever et al. 2014 (the last state alone, the source reversed), Bahdanau et al.
+// 2015 (additive attention, which the decoder's state asks before each step) and
+// Luong et al. 2015 (dot and general attention after each step, with or without input
+// feeding), by the schema of docs/Recurrent.md.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/EncoderDecoder.h"
@@ -90,7 +90,8 @@ Config readConfig(huggingface::ModelDescription &model) {
                     readHiddenSize(reader, "encoder_hidden_size", hidden),
                     readLayerCount(reader, "encoder_layers", 1),
                     bidirectional,
-                    bias};
+                    bias,
+                    /*reversed=*/reader.getBool("reverse_source", false)};
   config.decoder = {cell,
                     "decoder",
                     config.embedding,

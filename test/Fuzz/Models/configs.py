@@ -107,7 +107,7 @@ def transformer(r):
 
 
 def recurrent(r):
-    head = r.choice(("RecurrentForCausalLM", "RecurrentForSequenceClassification", "RecurrentModel"))
+    head = r.choice(("RecurrentForCausalLM", "RecurrentForSequenceClassification", "RecurrentForTokenClassification", "RecurrentModel"))
     config = {"model_type": "recurrent", "architectures": [head], "cell": r.choice(("rnn_tanh", "rnn_relu", "gru", "lstm")), "vocab_size": r.choice(VOCABULARIES),
               "hidden_size": r.choice(WIDTHS), "embedding_size": r.choice(WIDTHS), "num_layers": r.randint(1, 3), "bias": r.random() < 0.8, "max_length": 200}
     if head == "RecurrentForCausalLM" and r.random() < 0.3:
@@ -116,6 +116,8 @@ def recurrent(r):
         config["bidirectional"] = r.random() < 0.5
     if head == "RecurrentForSequenceClassification":
         config.update(num_labels=r.choice((1, 2, 33)), pooling=r.choice(("last", "mean", "max")))
+    if head == "RecurrentForTokenClassification":
+        config["num_labels"] = r.choice((1, 2, 33))
     return config
 
 
@@ -124,6 +126,8 @@ def recurrent_encoder_decoder(r):
               "vocab_size": r.choice(VOCABULARIES[2:]), "hidden_size": r.choice(WIDTHS), "embedding_size": r.choice(WIDTHS), "encoder_hidden_size": r.choice(WIDTHS),
               "encoder_layers": r.randint(1, 3), "decoder_layers": r.randint(1, 3), "bidirectional": r.random() < 0.5, "bias": r.random() < 0.8, "bridge": "dense",
               "attention": r.choice(("none", "bahdanau", "luong_dot", "luong_general")), "decoder_start_token_id": 1, "eos_token_id": 2, "max_length": 200}
+    if r.random() < 0.3:
+        config["reverse_source"] = True
     if config["attention"] == "luong_dot":  # the memory has the decoder's size
         config.update(encoder_hidden_size=config["hidden_size"], bidirectional=False)
     if config["attention"].startswith("luong"):

@@ -4,7 +4,7 @@ of Bahdanau et al. 2015 and Luong et al. 2015, and the schema of docs/Recurrent.
 
     recurrent.py DIR [language-model]    writes a small random model there, an encoder-decoder if not the other
 
-    model = recurrent.load(directory);  logits = model.forward(ids)                      a language model, or a classifier of one row
+    model = recurrent.load(directory);  logits = model.forward(ids)                      a language model, or a classifier of one row or its tokens
     hidden = model.encode(source);  logits = model.decode(target, hidden)               an encoder-decoder
 
 make(directory, config, seed, storage) writes a random model as a model directory.
@@ -21,6 +21,7 @@ import tensorfiles
 PARTS = {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}
 LM = {"model_type": "recurrent", "architectures": ["RecurrentForCausalLM"], "cell": "lstm", "vocab_size": 61, "hidden_size": 32, "max_length": 200}
 CLASSIFIER = {**LM, "architectures": ["RecurrentForSequenceClassification"], "num_labels": 5}
+TAGGER = {**LM, "architectures": ["RecurrentForTokenClassification"], "num_labels": 5}
 BASE = {**LM, "architectures": ["RecurrentModel"]}
 SEQ2SEQ = {"model_type": "recurrent-encoder-decoder", "architectures": ["RecurrentForConditionalGeneration"], "cell": "lstm", "vocab_size": 61,
            "hidden_size": 32, "decoder_start_token_id": 1, "eos_token_id": 2, "max_length": 200}
@@ -100,9 +101,11 @@ class LanguageModel:
         return numpy.array(self.stack.encode(self.embed(ids))[0])
 
     def forward(self, ids):
-        """Logits [tokens, vocabulary] of a language model, [labels] of a classifier."""
+        """Logits [tokens, vocabulary] of a language model, [labels] of a classifier, [tokens, labels] of one of tokens."""
         outputs, finals = self.stack.encode(self.embed(ids))
         t = self.tensors
+        if self.settings["architectures"] == ["RecurrentForTokenClassification"]:
+            return numpy.array(outputs) @ t["classifier.weight"].T + t["classifier.bias"]
         if "classifier.weight" in t:
             pooling = self.settings.get("pooling", "last")
             pooled = finals[-1][0] if pooling == "last" else numpy.mean(outputs, 0) if pooling == "mean" else numpy.max(outputs, 0)
@@ -123,7 +126,9 @@ class EncoderDecoder:
         self.output = "encoder_embedding.weight" if c.get("share_embeddings") else "decoder_embedding.weight"
 
     def encode(self, ids):
-        self.memory, self.finals = self.encoder.encode([self.tensors["encoder_embedding.weight"][i] for i in ids])
+        order = -1 if self.settings.get("reverse_source") else 1
+        memory, self.finals = self.encoder.encode([self.tensors["encoder_embedding.weight"][i] for i in ids[::order]])
+        self.memory = memory[::order]  # each output at its own token
         return numpy.array(self.memory)
 
     def first(self):
