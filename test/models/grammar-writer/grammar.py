@@ -21,6 +21,12 @@ class Grammar:
         self.nats += math.log(len(choices))
         return self.random.choice(choices)
 
+    def happens(self, share):
+        """True with that probability."""
+        found = self.random.random() < share
+        self.nats -= math.log(share if found else 1 - share)
+        return found
+
     def noun(self, plural):
         word = self.pick(NOUNS)
         return self.pick(["the ", "two " if plural else "a "]) + (PLURAL.get(word, word + "s") if plural else word)
@@ -32,7 +38,7 @@ class Grammar:
         """A subject, with up to `depth` nested clauses, and whether it is plural."""
         plural = self.pick([False, True])
         text, kind = self.noun(plural), ""
-        if depth and self.pick([False, True]):
+        if depth and self.happens((1 / 8, 1 / 2)[depth - 1]):
             kind = self.pick(["subject", "object"])
         if kind == "subject":
             text += " that " + self.verb(VERBS, plural) + " " + self.noun(self.pick([False, True]))

@@ -57,7 +57,7 @@ def main():
         file.write(text)
     with torch.no_grad():
         figures = {"loss": model.double().loss([text]).item(), "floor": held.nats / len(text), "characters": len(text) - 1}
-        begins = ["the dogs that the cat sees", "the dog that the cats see", "two kings that hear a dog sl", "a king that hears two dogs sl",
+        begins = ["the dogs that the cat sees", "the dog that the cats see", "two kings that hear a dog", "a king that hears two dogs",
                   "two horses that the child that two birds follow sees"]
         training.save(HERE, "expected.json", {**figures, "examples": [{"text": begin, "result": model.goOn(begin)[len(begin):]} for begin in begins]})
     print(figures, [model.goOn(begin) for begin in begins])
