@@ -31,16 +31,12 @@ GOOD = {
 }
 
 
-def read(model, name):
-    with open(os.path.join(model, name + ".json"), encoding="utf-8") as file:
-        return json.load(file)
-
-
 class Tester:
     def __init__(self, options, work, model):
         self.options, self.work, self.model = options, work, model
         self.library, self.maps = os.path.join(work, "model.so"), os.path.join(work, "maps")
-        self.expected = read(model, "expected")
+        with open(os.path.join(model, "expected.json"), encoding="utf-8") as file:
+            self.expected = json.load(file)
         self.examples = self.expected["examples"]
         isAligned = "alignment" in self.examples[0]
         run(options.raptc, model, *(["--attention-weights"] if isAligned else []), "-o", self.library)
@@ -101,10 +97,8 @@ def main():
     for name in ("raptc", "rapt-run"):
         parser.add_argument("--" + name, required=True)
     options = parser.parse_args()
-    model = os.path.join(MODELS, options.name)
-    tokenizer = f"family {read(model, 'config')['model_type']} tokenizer {read(model, 'tokenizer')['model']['type']}"
     with tempfile.TemporaryDirectory(prefix="rapt-tutorial-") as work:
-        report.finish(Tester(options, work, model).checks(options.name), tokenizer)
+        report.finish(Tester(options, work, os.path.join(MODELS, options.name)).checks(options.name))
 
 
 if __name__ == "__main__":
