@@ -96,6 +96,15 @@ Value SpacedRows::zeros(Value x) const {
   return linalg::FillOp::create(builder, loc, constant(scope, loc, 0), empty).getResult(0);
 }
 
+Status importing::checkSpacedRows(const huggingface::ModelDescription &model, const ImportOptions &options,
+                                  int64_t margin) {
+  if (options.maxTokens + options.maxBatch * margin <= INT32_MAX)
+    return {};
+  return Error{model.path() + ": steps of " + std::to_string(options.maxTokens) + " tokens and " +
+               std::to_string(options.maxBatch) + " sequences, with " + std::to_string(margin) +
+               " more rows for each, have more rows than 32 bits can count"};
+}
+
 Value importing::selectWindows(const Scope &scope, Location loc, Value x, Value begins, int64_t width) {
   auto type = cast<RankedTensorType>(x.getType());
   SmallVector<Value> rows;

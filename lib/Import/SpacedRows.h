@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Import/Blocks.h"
+#include "lib/Import/Import.h"
 
 namespace rapt::importing {
 
@@ -33,6 +34,9 @@ private:
   mlir::Value sequences, begins; ///< how many there are, and the first row of each, and one more
   int64_t margin;
 };
+
+/// Fails where 32 bits do not count the rows of a step of the largest size.
+Status checkSpacedRows(const huggingface::ModelDescription &model, const ImportOptions &options, int64_t margin);
 
 /// The rows x [rows, columns] at `begins`, and those `width` - 1 behind each, side by side: [begins, width * columns].
 mlir::Value selectWindows(const Scope &scope, mlir::Location loc, mlir::Value x, mlir::Value begins, int64_t width);

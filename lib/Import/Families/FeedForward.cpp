@@ -42,6 +42,8 @@ struct Config {
   std::vector<int64_t> kernels;
   int64_t filters = 0;
 
+  /// Rows of zeros behind each text.
+  int64_t margin() const { return kernels.empty() ? 0 : *llvm::max_element(kernels) - 1; }
   /// Columns of what the first layer reads.
   int64_t pooled() const { return pooling == Pooling::Convolution ? int64_t(kernels.size()) * filters : inputs; }
 };
@@ -162,7 +164,7 @@ Value convolve(const Scope &top, const Config &config, Value x, Value ids, Value
   OpBuilder &builder = top.builder;
   Location loc = top.at("convolutions");
   // Zeros behind each text fill up the one window of a text that is shorter.
-  SpacedRows rows(top, loc, rowBegin, *llvm::max_element(config.kernels) - 1);
+  SpacedRows rows(top, loc, rowBegin, config.margin());
   Value spaced = attn::UpdateRowsOp::create(builder, loc, rows.zeros(x), /*layer=*/Value(), x, rows.ofTokens(ids, 0));
   SmallVector<Value> largest;
   for (auto [i, width] : llvm::enumerate(config.kernels)) {
@@ -202,6 +204,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importFeedForward(MLIRContext &contex
     return status.error();
   if (!readsText && options.maxSequenceLength)
     return Error{model.config().file() + ": a model of vectors has no longest sequence to bound"};
+  if (Status status = checkSpacedRows(model, options, config.margin()); !status)
+    return status.error();
   ParameterSet parameters = listParameters(config);
   if (Status status = parameters.resolve(model, {}); !status)
     return status.error();

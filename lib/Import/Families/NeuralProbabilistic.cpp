@@ -118,6 +118,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importNeuralProbabilistic(MLIRContext
     return endTokens.error();
   if (Status status = model.config().finish({"dropout"}); !status)
     return status.error();
+  if (Status status = checkSpacedRows(model, options, config.context); !status)
+    return status.error();
   ParameterSet parameters = listParameters(config);
   if (Status status = parameters.resolve(model, {}); !status)
     return status.error();
