@@ -31,8 +31,8 @@ static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &s
   experts.router = "mlp.router";
   experts.hasRouterBias = true;
   // Tensors of MXFP4 have a matrix's rows, as blocks are along them.
-  const bool areScaled = llvm::any_of(source.model.tensors().tensors(),
-                                      [](const auto &tensor) { return tensor.second.scales != nullptr; });
+  const bool areScaled =
+      llvm::any_of(source.model.tensors().tensors(), [](const auto &tensor) { return tensor.second.dtype == "MXFP4"; });
   experts.stacking = areScaled ? Stacking::InterleavedRows : Stacking::Interleaved;
   FeedForwardSpec &each = experts.each;
   each.gate = "mlp.experts.gate_proj";

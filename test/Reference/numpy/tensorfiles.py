@@ -6,7 +6,7 @@ import struct
 
 import numpy
 
-DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "u1", "BOOL": "?"}
+DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "u1", "BOOL": "?", "F8_E4M3": "u1", "F8_E5M2": "u1"}
 
 
 def bf16Bits(values):
@@ -50,11 +50,12 @@ def readDirectory(directory):
     return {tensor: files[name][tensor] for tensor, name in names.items()}
 
 
-def write(path, tensors, dtype):
-    """Writes {name: float32 array} as F32, F16 or BF16 in the order given, int64 arrays as I64 and uint8 ones as U8. Returns the bytes of the tensors."""
+def write(path, tensors, dtype, kinds=None):
+    """Writes {name: float32 array} as F32, F16 or BF16 in the order given, int64 arrays as I64 and uint8 ones as U8. `kinds` has the types of those that differ,
+    F8_E4M3 and F8_E5M2 of uint8 codes. Returns the bytes of the tensors."""
     header, parts, offset = {"__metadata__": {"format": "pt"}}, [], 0
     for name, values in tensors.items():
-        kind = {"int64": "I64", "uint8": "U8"}.get(values.dtype.name, dtype)
+        kind = (kinds or {}).get(name) or {"int64": "I64", "uint8": "U8"}.get(values.dtype.name, dtype)
         data = (bf16Bits(values) if kind == "BF16" else numpy.asarray(values, DTYPES[kind])).tobytes()
         header[name] = {"dtype": kind, "shape": list(values.shape), "data_offsets": [offset, offset + len(data)]}
         parts.append(data)

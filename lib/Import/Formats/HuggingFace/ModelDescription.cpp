@@ -1,6 +1,7 @@
 //===- ModelDescription.cpp - Opening a Hugging Face directory --------------===//
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/EightBitFloats.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Support/CheckedMath.h"
@@ -110,6 +111,8 @@ Status ModelDescription::refuseUnsupported() {
       const std::string *name = method ? method->asString() : nullptr;
       if (name && *name == "mxfp4") // tensors that TensorTable joins, whatever the key says besides
         continue;
+      if (std::string_view(key) == "quantization_config" && readBlockScaling(reader))
+        continue;
       reader.fail(key + (name ? " (" + json::printable(*name, 60) + ")" : "") +
                   " is not supported: use the original weights");
     }
@@ -118,10 +121,7 @@ Status ModelDescription::refuseUnsupported() {
                    !(pruned->isArray() && pruned->asArray()->empty());
   if (hasPruned)
     reader.fail("pruned_heads is " + json::printable(json::write(*pruned), 60) + ": pruned models are not supported");
-  std::string name =
-      reader.getEnum({"torch_dtype", "dtype"},
-                     {"float32", "float16", "bfloat16", "torch.float32", "torch.float16", "torch.bfloat16"}, "float32");
-  storage = name.ends_with("bfloat16") ? DType::BF16 : name.ends_with("float16") ? DType::F16 : DType::F32;
+  storage = readDeclaredType(reader);
   return reader.errors();
 }
 

@@ -1,6 +1,7 @@
 //===- SafeTensors.cpp - Checking a safetensors header ----------------------===//
 #include "lib/Import/Formats/HuggingFace/SafeTensors.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/EightBitFloats.h"
 #include "lib/Support/CheckedMath.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
@@ -40,8 +41,10 @@ std::optional<artifact::DType> StoredTensor::type() const {
     return DType::F32;
   if (dtype == "F16")
     return DType::F16;
-  if (dtype == "BF16" || scales)
+  if (dtype == "BF16")
     return DType::BF16;
+  if (dtype == "MXFP4" || eightBitFormat(dtype))
+    return decoded;
   return std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 #include "lib/Artifact/Parameter.h"
 #include "lib/Support/Expected.h"
 #include "lib/Support/File.h"
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,8 +25,10 @@ struct StoredTensor {
   uint64_t offset = 0; ///< of the data, from the start of the file
   uint64_t bytes = 0;
   std::shared_ptr<const InputFile> file;
-  /// The scales of a tensor whose `dtype` is "MXFP4", and whose data are codes: two tensors of the file.
+  /// The scales of a tensor whose `dtype` is "MXFP4" or "F8_E4M3", and whose data are codes: two tensors of the file.
   std::shared_ptr<const StoredTensor> scales = {};
+  std::array<int64_t, 2> block = {};               ///< rows and columns that share a scale of 8-bit floats
+  artifact::DType decoded = artifact::DType::BF16; ///< the type that codes are read as
 
   /// The element type when Rapt can compute with it.
   std::optional<artifact::DType> type() const;

@@ -1,9 +1,7 @@
 //===- TensorRequest.cpp - Meeting requests from a checkpoint ---------------===//
 #include "lib/Import/Formats/HuggingFace/TensorRequest.h"
-#include "lib/Import/Formats/HuggingFace/MicroscalingFloats.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 
@@ -57,7 +55,8 @@ Expected<std::vector<ResolvedTensor>> huggingface::resolveTensors(const TensorTa
       misshaped.push_back(where + " is " + shownShape(tensor->shape) + ", the configuration needs " +
                           shownShape(request.shape));
     if (!tensor->type())
-      untyped.push_back(where + " is " + json::printable(tensor->dtype, 40) + ", supported are F32, F16 and BF16");
+      untyped.push_back(where + " is " + json::printable(tensor->dtype, 40) +
+                        ", supported are F32, F16, BF16, F8_E4M3 and F8_E5M2");
     else
       resolved.push_back({tensor->name, *tensor->type(), tensor->shape});
   }
@@ -110,90 +109,4 @@ std::vector<std::string> huggingface::findExtraTensors(const TensorTable &table,
       extra.push_back(name);
   }
   return extra;
-}
-
-namespace {
-
-class SafeTensorsReader : public artifact::TensorReader {
-public:
-  explicit SafeTensorsReader(const TensorTable &table) {
-    for (const auto &[name, tensor] : table.tensors())
-      if (tensor.type())
-        tensors.emplace(name, Entry{{*tensor.type(), tensor.shape}, {tensor.file, tensor.offset, tensor.bytes}, {}});
-    for (const auto &[name, tensor] : table.tensors())
-      if (const StoredTensor *scales = tensor.scales.get())
-        tensors.at(name).scales = Range{scales->file, scales->offset, scales->bytes};
-  }
-
-  const artifact::TensorInfo *find(std::string_view name) const override {
-    auto at = tensors.find(name);
-    return at == tensors.end() ? nullptr : &at->second.info;
-  }
-
-  Status read(std::string_view name, uint64_t byteOffset, std::span<std::byte> out) const override {
-    auto at = tensors.find(name);
-    if (at == tensors.end())
-      return Error{"tensor " + quoted(name) + " is not in the checkpoint"};
-    const Entry &entry = at->second;
-    return entry.scales ? readScaled(name, entry, byteOffset, out) : readRange(name, entry.data, byteOffset, out);
-  }
-
-private:
-  /// Bytes of a file.
-  struct Range {
-    std::shared_ptr<const InputFile> file;
-    uint64_t offset, bytes;
-  };
-  struct Entry {
-    artifact::TensorInfo info;
-    Range data;
-    std::optional<Range> scales; ///< of MXFP4
-  };
-
-  static Status readRange(std::string_view name, const Range &range, uint64_t byteOffset, std::span<std::byte> out) {
-    // Packing reads hundreds of thousands of pieces of rows: no text is made for one that succeeds.
-    auto where = [&] { return shownPath(range.file->path()) + ": tensor " + quoted(name) + ": "; };
-    if (byteOffset > range.bytes || out.size() > range.bytes - byteOffset)
-      return Error{where() + "bytes " + std::to_string(byteOffset) + " to " + std::to_string(byteOffset + out.size()) +
-                   " asked for, it has " + std::to_string(range.bytes)};
-    uint64_t begin = range.offset + byteOffset;
-    Expected<size_t> got = range.file->readSome(begin, out);
-    if (!got)
-      return got.error();
-    if (*got != out.size())
-      return Error{where() + "needs the file's bytes " + std::to_string(begin) + " to " +
-                   std::to_string(begin + out.size()) + ", the file now ends at byte " +
-                   std::to_string(range.file->sizeNow()) + " (it had " + std::to_string(range.file->size()) +
-                   " bytes when opened)"};
-    return {};
-  }
-
-  /// Values of MXFP4 as bf16, some blocks at a time.
-  static Status readScaled(std::string_view name, const Entry &entry, uint64_t byteOffset, std::span<std::byte> out) {
-    constexpr uint64_t size = sizeof(uint16_t), most = 4096;
-    std::array<std::byte, most / 2 + 1> codes;
-    std::array<std::byte, most / microscalingBlock + 1> scales;
-    while (!out.empty()) {
-      const uint64_t first = byteOffset / size, count = std::min<uint64_t>(out.size() / size, most),
-                     last = first + count - 1;
-      std::span ownCodes = std::span(codes).first(last / 2 - first / 2 + 1);
-      std::span ownScales = std::span(scales).first(last / microscalingBlock - first / microscalingBlock + 1);
-      if (Status status = readRange(name, entry.data, first / 2, ownCodes); !status)
-        return status;
-      if (Status status = readRange(name, *entry.scales, first / microscalingBlock, ownScales); !status)
-        return status;
-      decodeMicroscaling(first, ownCodes, ownScales, out.first(count * size));
-      out = out.subspan(count * size);
-      byteOffset += count * size;
-    }
-    return {};
-  }
-
-  std::map<std::string, Entry, std::less<>> tensors;
-};
-
-} // namespace
-
-std::unique_ptr<artifact::TensorReader> huggingface::openSafeTensors(const TensorTable &table) {
-  return std::make_unique<SafeTensorsReader>(table);
 }

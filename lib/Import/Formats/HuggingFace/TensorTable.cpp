@@ -1,6 +1,7 @@
 //===- TensorTable.cpp - One file or many shards ----------------------------===//
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/EightBitFloats.h"
 #include "lib/Import/Formats/HuggingFace/MicroscalingFloats.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Formats/HuggingFace/SentenceModules.h"
@@ -11,6 +12,7 @@ using namespace rapt;
 using namespace rapt::huggingface;
 
 static constexpr uint64_t mostIndexBytes = uint64_t(64) << 20;
+static constexpr uint64_t mostConfigBytes = uint64_t(16) << 20;
 static constexpr size_t mostNamed = 20;
 
 static std::string quoted(std::string_view name) { return "\"" + json::printable(name) + "\""; }
@@ -42,6 +44,8 @@ Expected<TensorTable> TensorTable::load(const std::string &directory, std::vecto
   if (!table)
     return table;
   if (Status status = table->joinMicroscaling(); !status)
+    return status.error();
+  if (Status status = table->joinEightBit(directory); !status)
     return status.error();
   Expected<std::vector<std::string>> folders = listDenseFolders(directory);
   if (!folders)
@@ -99,6 +103,94 @@ Status TensorTable::joinMicroscaling() {
     table.erase(name + std::string(ofCodes));
     table.erase(name + std::string(ofScales));
     table.emplace(name, std::move(tensor));
+  }
+  return {};
+}
+
+namespace {
+/// How config.json says that codes are read.
+struct Reading {
+  artifact::DType type = artifact::DType::BF16; ///< of their numbers; bf16 has all that are not scaled
+  std::optional<BlockScaling> scaling;
+};
+} // namespace
+
+static Expected<Reading> readReading(const std::string &directory) {
+  Reading reading;
+  const std::string path = directory + "/config.json";
+  if (!entryExists(path))
+    return reading;
+  Expected<json::Value> root = readDownloadedJson(path, mostConfigBytes);
+  if (!root)
+    return root.error();
+  ConfigReader config(std::move(*root), path, {}); // ModelDescription tells its findings
+  reading.type = readDeclaredType(config);
+  reading.scaling = readBlockScaling(config);
+  return reading;
+}
+
+/// The scales' shape that fits a tensor.
+static std::vector<int64_t> shapeOfScales(const StoredTensor &tensor, const BlockScaling &scaling) {
+  if (!scaling.block)
+    return {};
+  std::vector<int64_t> shape = tensor.shape;
+  for (size_t i = 0; i < 2; ++i) {
+    int64_t &extent = shape[shape.size() - 2 + i];
+    extent = extent / (*scaling.block)[i] + (extent % (*scaling.block)[i] != 0);
+  }
+  return shape;
+}
+
+/// Puts the scales to the codes of a matrix.
+static Status addScales(StoredTensor &tensor, const StoredTensor &scales, const BlockScaling &scaling) {
+  const std::string what = shownPath(tensor.file->path()) + ": tensor " + quoted(tensor.name) + " " +
+                           shownShape(tensor.shape) + " of " + tensor.dtype;
+  if (tensor.dtype != "F8_E4M3" || tensor.shape.size() < 2 || (!scaling.block && tensor.shape.size() > 2))
+    return Error{what + " has scales, which only matrices of F8_E4M3 may have"};
+  const std::vector<int64_t> expected = shapeOfScales(tensor, scaling);
+  const bool isOne = !scaling.block && scales.shape == std::vector<int64_t>{1};
+  if (scales.shape != expected && !isOne)
+    return Error{what + ": its scales " + quoted(scales.name) + " are " + shownShape(scales.shape) + ", expected " +
+                 shownShape(expected)};
+  if (scales.dtype != "F32" && scales.dtype != "BF16" && scales.dtype != "F16")
+    return Error{what + ": its scales " + quoted(scales.name) + " are " + json::printable(scales.dtype, 40) +
+                 ", supported are F32, F16 and BF16"};
+  tensor.scales = std::make_shared<const StoredTensor>(scales);
+  tensor.block = scaling.block.value_or(
+      std::array<int64_t, 2>{std::max<int64_t>(tensor.shape[0], 1), std::max<int64_t>(tensor.shape[1], 1)});
+  return {};
+}
+
+Status TensorTable::joinEightBit(const std::string &directory) {
+  std::vector<std::string> names;
+  for (const auto &[name, tensor] : table)
+    if (eightBitFormat(tensor.dtype))
+      names.push_back(name);
+  if (names.empty())
+    return {};
+  Expected<Reading> reading = readReading(directory);
+  if (!reading)
+    return reading.error();
+  for (const std::string &name : names) {
+    StoredTensor &tensor = table.find(name)->second;
+    tensor.decoded = reading->type;
+    const std::string nameOfScales = name + "_scale_inv";
+    auto scales = table.find(nameOfScales);
+    if (!reading->scaling) {
+      if (scales == table.end() && (scales = table.find(name + "_scale")) == table.end())
+        continue;
+      return Error{shownPath(source) + ": tensors " + quoted(name) + " of " + tensor.dtype + " and " +
+                   quoted(scales->first) + ": a quantization_config with quant_method \"fp8\" must say what they mean"};
+    }
+    if (scales == table.end())
+      return Error{shownPath(source) + ": tensor " + quoted(name) + " of " + tensor.dtype + " has no scales " +
+                   quoted(nameOfScales) + ", which quantization_config (fp8) needs"};
+    if (Status status = addScales(tensor, scales->second, *reading->scaling); !status)
+      return status;
+    table.erase(scales);
+    // The scale of quantized activations, which stay as they are.
+    if (constexpr std::string_view weight = ".weight"; name.ends_with(weight))
+      table.erase(name.substr(0, name.size() - weight.size()) + ".activation_scale");
   }
   return {};
 }

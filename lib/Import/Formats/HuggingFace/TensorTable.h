@@ -7,7 +7,7 @@ namespace rapt::huggingface {
 
 /// The tensors of a directory by name: of model.safetensors, or of the shards that model.safetensors.index.json names.
 /// Codes "NAME_blocks", [.., blocks, 16] of U8, and "NAME_scales", [.., blocks], are one tensor NAME, [.., 32 *
-/// blocks].
+/// blocks]. Where config.json has the quantization "fp8", NAME of F8_E4M3 and "NAME_scale_inv" are one tensor NAME.
 class TensorTable {
 public:
   /// Reads the headers of all files; tensors of sentence-transformers' linear layers are FOLDER.NAME. `warnings` gets
@@ -34,6 +34,7 @@ private:
   static Expected<TensorTable> loadFiles(const std::string &directory, std::vector<std::string> &warnings);
   Status loadShards(const std::string &directory, std::vector<std::string> &warnings);
   Status joinMicroscaling();
+  Status joinEightBit(const std::string &directory);
   Status addFolder(const std::string &directory, const std::string &folder);
   std::string source;
   std::map<std::string, StoredTensor, std::less<>> table;
