@@ -36,7 +36,8 @@ protected:
   Vocabulary tokens;
 };
 
-/// From the "model" member of tokenizer.json. Kinds other than BPE, WordPiece and Unigram are refused by name.
+/// From the "model" member of tokenizer.json. Kinds other than BPE, WordPiece, WordLevel and Unigram are refused by
+/// name.
 Expected<std::unique_ptr<Model>> readModel(const json::Value &model, const std::string &where);
 
 } // namespace rapt

@@ -140,6 +140,8 @@ def tokenizers():
         yield whole([(MODELS / name / part).read_bytes() for part in ("tokenizer.json", "tokenizer_config.json")])
     small = {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4, " ": 5}, "merges": ["a b", "ab c"]}
     yield whole([json.dumps({"model": small}).encode()])
+    words = {"type": "WordLevel", "unk_token": "[UNK]", "vocab": {"[UNK]": 0, "Hello": 1, ",": 2, "World": 3, "don": 4}}
+    yield whole([json.dumps({"pre_tokenizer": {"type": "Whitespace"}, "model": words}).encode()])
     split = {"type": "Split", "pattern": {"Regex": r"\p{L}+|\s+(?!\S)|\d{1,3}"}, "behavior": "Isolated", "invert": False}
     yield whole([json.dumps({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split]}, "model": small}).encode()])
     vocabulary, merges = b'{"H": 0, "e": 1, "l": 2, "o": 3, "He": 4, "<|endoftext|>": 5}', b"#version: 0.2\nH e\n"

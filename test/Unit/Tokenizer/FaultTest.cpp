@@ -109,9 +109,9 @@ TEST(TokenizerFault, UnsupportedPartsAreNamed) {
                 .find("tokenizer.json: post_processor: the post-processor 'Other' is not supported"),
             std::string::npos);
   EXPECT_EQ(
-      loadError(sampleJson("", R"({"type": "WordLevel", "vocab": {}})")),
-      "tokenizer.json: model: the model 'WordLevel' is not supported (BPE, WordPiece and Unigram are); pass token "
-      "ids instead of text");
+      loadError(sampleJson("", R"({"type": "CharLevel", "vocab": {}})")),
+      "tokenizer.json: model: the model 'CharLevel' is not supported (BPE, WordPiece, WordLevel and Unigram are); pass "
+      "token ids instead of text");
   EXPECT_EQ(loadError(sampleJson("\"surprise\": 1, ")), "tokenizer.json: the member 'surprise' is not understood");
   EXPECT_EQ(modelError(R"("a": 0)", "", R"("surprise": 1, )"),
             "tokenizer.json: model: the member 'surprise' is not understood");
