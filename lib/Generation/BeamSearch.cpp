@@ -69,15 +69,16 @@ void BeamSearch::applyRules(const Hypothesis &hypothesis, std::span<double> scor
     return; // log likelihoods as they are
   std::vector<int32_t> all = prompt;
   all.insert(all.end(), hypothesis.tokens.begin(), hypothesis.tokens.end());
+  settings.rules.addBiases(all, scores);
   if (settings.repetitionPenalty != 1) {
     std::vector<int32_t> seen = all;
     std::sort(seen.begin(), seen.end());
     seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
     for (int32_t id : seen)
       if (id >= 0 && size_t(id) < scores.size())
-        scores[id] *= settings.repetitionPenalty; // none is above 0
+        scores[id] = scores[id] < 0 ? scores[id] * settings.repetitionPenalty : scores[id] / settings.repetitionPenalty;
   }
-  settings.rules.apply(all, prompt.size(), scores);
+  settings.rules.forbid(all, prompt.size(), scores);
   if (settings.rules.renormalizes)
     normalize(scores);
 }

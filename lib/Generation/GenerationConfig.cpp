@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -142,18 +143,53 @@ static Setter ruleIds(std::vector<int32_t> TokenRules::*member) {
   };
 }
 
-/// Lists of one id are those that never come, but for the ends.
+/// The ids of one sequence: a list of at least one.
+static Expected<std::vector<int32_t>> readSequence(const json::Value &value, const std::string &where) {
+  if (!value.isArray() || value.asArray()->empty())
+    return Error{where + " has " + json::printable(json::write(value), 60) + ", expected a list of token ids"};
+  return readIds(value, where);
+}
+
+static Status checkSequences(const GenerationConfig &config, const std::string &where) {
+  const size_t number = config.rules.sequences.size();
+  return number <= mostSequences
+             ? Status()
+             : Status(Error{where + ": there are " + std::to_string(number) + " sequences of tokens; at most " +
+                            std::to_string(mostSequences) + " are supported"});
+}
+
+/// Lists of one id are those that never come, but for the ends; of longer ones the last id never comes behind the
+/// others.
 static Status readBadWords(GenerationConfig &config, const json::Value &value, const std::string &where) {
   for (const json::Value &word : value.isArray() ? *value.asArray() : json::Array{value}) {
-    if (!word.isArray() || word.asArray()->size() != 1)
-      return Error{where + " has " + json::printable(json::write(word), 60) +
-                   ", but only lists of one token id are supported"};
-    Expected<std::vector<int32_t>> ids = readIds(word, where);
+    Expected<std::vector<int32_t>> ids = readSequence(word, where);
     if (!ids)
       return ids.error();
-    config.badWords.push_back(ids->front());
+    if (ids->size() == 1)
+      config.badWords.push_back(ids->front());
+    else
+      config.rules.sequences.push_back({std::move(*ids), -std::numeric_limits<double>::infinity()});
   }
-  return {};
+  return checkSequences(config, where);
+}
+
+/// [[ids, bias], ..]; the last one of equal ids counts.
+static Status readSequenceBias(GenerationConfig &config, const json::Value &value, const std::string &where) {
+  std::map<std::vector<int32_t>, double> biases;
+  for (const json::Value &entry : value.isArray() ? *value.asArray() : json::Array{value}) {
+    const json::Array *pair = entry.asArray();
+    const std::optional<double> bias = pair && pair->size() == 2 ? (*pair)[1].asNumber() : std::nullopt;
+    if (!bias || !std::isfinite(float(*bias)))
+      return Error{where + " has " + json::printable(json::write(entry), 60) +
+                   ", expected a list of token ids and a number"};
+    Expected<std::vector<int32_t>> ids = readSequence((*pair)[0], where);
+    if (!ids)
+      return ids.error();
+    biases[std::move(*ids)] = *bias;
+  }
+  for (const auto &[ids, bias] : biases)
+    config.rules.sequences.push_back({ids, bias});
+  return checkSequences(config, where);
 }
 
 static Status readEarlyStopping(GenerationConfig &config, const json::Value &value, const std::string &where) {
@@ -218,6 +254,7 @@ static const std::map<std::string_view, Setter> &obeyedKeys() {
       {"bad_words_ids", readBadWords},
       {"renormalize_logits",
        [](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
+      {"sequence_bias", readSequenceBias},
          config.rules.renormalizes = value.asBool().value_or(false);
          return value.asBool() ? Status() : Status(Error{where + ": is neither true nor false"});
        }},

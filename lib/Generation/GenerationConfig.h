@@ -16,6 +16,9 @@ namespace rapt {
 /// Every new piece of text is searched for all of them, and the C interface reads the file once for each.
 inline constexpr size_t mostStopStrings = 64;
 
+/// Each new token is compared with the ends of all of them.
+inline constexpr size_t mostSequences = 65536;
+
 /// The settings of the file; keys that it leaves out have the defaults of Hugging Face's GenerationConfig.
 struct GenerationConfig {
   bool sample = false; ///< do_sample
@@ -26,7 +29,7 @@ struct GenerationConfig {
   std::vector<std::string> stopStrings;
   int64_t beams = 1, returned = 1; ///< num_beams, num_return_sequences
   double lengthPenalty = 1;
-  std::vector<int32_t> badWords; ///< bad_words_ids, which `rules` have, too
+  std::vector<int32_t> badWords; ///< bad_words_ids of one id, which `rules` have, too
   TokenRules rules;              ///< without `ends` and the number of new tokens, which the run decides
   EarlyStopping earlyStopping = EarlyStopping::Estimate;
   SpeechConfig speech; ///< with return_timestamps, `rules` have a rule about timestamps

@@ -41,6 +41,14 @@ Outcome rapt::text::readRules(const rapt_token_rules *given, TokenRules &rules) 
                            List{read.banned_first, "banned_first", rules.bannedFirst}})
     if (Outcome outcome = readList(list.given, list.name, list.ids); outcome.status)
       return outcome;
+  if (!read.sequences && read.sequence_count > 0)
+    return invalid("rapt_token_rules.sequences is NULL");
+  for (size_t i = 0; i < read.sequence_count; ++i) {
+    BiasedSequence &one = rules.sequences.emplace_back();
+    one.bias = read.sequences[i].bias;
+    if (Outcome outcome = readList(read.sequences[i].ids, "sequences", one.ids); outcome.status)
+      return outcome;
+  }
   Status status = rules.check();
   return status ? Outcome{} : invalid(status.error().message);
 }
@@ -57,6 +65,9 @@ rapt_status rapt_rules_read(const char *json, size_t json_size, rapt_token_rules
     if (!read)
       return {RAPT_BAD_FILE, read.error().message};
     const TokenRules &from = read->rules;
+    if (!from.sequences.empty() && rules->size < sizeof(rapt_token_rules))
+      return {RAPT_UNSUPPORTED, "generation_config.json: sequence_bias and bad_words_ids of several ids need the "
+                                "rapt_token_rules of a newer version"};
     std::vector<int32_t> all;
     for (const std::vector<int32_t> *list : {&from.first, &from.last, &from.banned, &from.bannedFirst})
       all.insert(all.end(), list->begin(), list->end());
@@ -82,6 +93,31 @@ rapt_status rapt_rules_read(const char *json, size_t json_size, rapt_token_rules
     told.timestamp_initial = from.timestamps.initial;
     std::memcpy(rules, &told, std::min(told.size, sizeof told));
     return {};
+  });
+}
+
+rapt_status rapt_rules_read_sequences(const char *json, size_t json_size, rapt_biased_sequence *sequences,
+                                      size_t capacity, size_t *count, int32_t *ids, size_t id_capacity,
+                                      size_t *id_count, char *message, size_t message_size) {
+  return guarded(message, message_size, [&]() -> Outcome {
+    if (!json || !count || !id_count)
+      return invalid("rapt_rules_read_sequences: json, count or id_count is NULL");
+    Expected<GenerationConfig> read = readGenerationConfig({json, json_size});
+    if (!read)
+      return {RAPT_BAD_FILE, read.error().message};
+    std::vector<int32_t> all;
+    for (const BiasedSequence &one : read->rules.sequences)
+      all.insert(all.end(), one.ids.begin(), one.ids.end());
+    *count = read->rules.sequences.size();
+    if (Outcome outcome = give(all.data(), all.size(), ids, id_capacity, id_count, "ids"); outcome.status)
+      return outcome;
+    std::vector<rapt_biased_sequence> told;
+    size_t at = 0;
+    for (const BiasedSequence &one : read->rules.sequences) {
+      told.push_back({{ids ? ids + at : nullptr, ids ? one.ids.size() : 0}, one.bias});
+      at += one.ids.size();
+    }
+    return give(told.data(), told.size(), sequences, capacity, count, "sequences");
   });
 }
 

@@ -17,6 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(config->stopStrings.size() <= mostStopStrings, "stop strings are few");
   require(config->beams >= 1 && config->returned >= 1, "there is a beam");
   uniteIds({config->endIds, {3, 1}});
+  require(bool(config->rules.check()), "rules that are read hold");
+  const int32_t past[] = {1, 2, 3};
+  double scores[8] = {};
+  config->rules.apply(past, 1, scores);
   auto sampler = Sampler::create(config->sampling(1));
   if (!sampler) {
     requireMessage(sampler.error());

@@ -104,7 +104,7 @@ Rules::Rules(const Options &options, const Text &text, const Prompt &prompt, int
   empty = rules.no_repeat_ngram == 0 &&
           (rules.ends.count == 0 || (rules.min_length == 0 && rules.min_new_tokens == 0)) &&
           rules.first.count + rules.last.count + rules.banned.count + rules.banned_first.count == 0 &&
-          rules.timestamp_begin == 0;
+          rules.timestamp_begin == 0 && rules.sequence_count == 0;
 }
 
 Outcome Rules::apply(const Prompt &prompt, const Ids &made, size_t vocabulary, const float *&logits) {

@@ -87,6 +87,20 @@ Outcome openGenerationConfig(const Model &model, Text &text) {
   }
   if (!outcome)
     return outcome;
+  size_t ids = 0;
+  auto readSequences = [&](char *message, size_t size) {
+    return rapt_rules_read_sequences(json.data, json.size, text.sequences.data(), text.sequences.size(), &count,
+                                     text.sequenceIds.data(), text.sequenceIds.size(), &ids, message, size);
+  };
+  if (outcome = Outcome::of(readSequences); outcome && count > 0) {
+    text.sequences.resize(count);
+    text.sequenceIds.resize(ids);
+    outcome = Outcome::of(readSequences);
+    text.rules.sequences = text.sequences.data();
+    text.rules.sequence_count = text.sequences.size();
+  }
+  if (!outcome)
+    return outcome;
   for (size_t index = 0;; ++index) {
     std::string stop;
     size_t bytes = 0;

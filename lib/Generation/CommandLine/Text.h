@@ -48,10 +48,12 @@ struct Text {
   rapt_generation_config config = sized<rapt_generation_config>();
   rapt_token_rules rules = sized<rapt_token_rules>(); ///< of generation_config.json
   Ids ruleIds;                                        ///< the lists of `rules`
-  std::set<int32_t> ends;                             ///< ids that end a text
-  std::vector<std::string> stops;                     ///< texts that end one, of generation_config.json
-  int64_t vocabulary = 0;                             ///< logits that are tokens
-  int32_t imageToken = -1;                            ///< that only a prompt may have; -1: there is none
+  std::vector<rapt_biased_sequence> sequences;        ///< those of `rules`
+  Ids sequenceIds;
+  std::set<int32_t> ends;         ///< ids that end a text
+  std::vector<std::string> stops; ///< texts that end one, of generation_config.json
+  int64_t vocabulary = 0;         ///< logits that are tokens
+  int32_t imageToken = -1;        ///< that only a prompt may have; -1: there is none
 };
 
 /// Opens the tokenizers and generation settings of the module's sections. Without a tokenizer: `needed` decides.

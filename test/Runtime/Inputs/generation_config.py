@@ -80,5 +80,18 @@ forced = {"forced_bos_token_id": 9}
 assert run(forced, "--tokens", "5", "-n", "3")[0]["tokens"][0] == 9 and tokens(forced) == plain
 ends = run({"forced_eos_token_id": 3, "eos_token_id": 3}, "--tokens", "5,6,7", "-n", "4")[0]
 assert ends["reason"] == "end" and ends["tokens"] == plain[:3], ends
-run({"bad_words_ids": [[1, 2]]}, "-p", "Hello", fails="error: generation_config.json: bad_words_ids has [1,2], but only lists of one token id")
+
+# Sequences that never come, and biases of sequences: the last token of each is meant, behind the others.
+word = plain[2:5]
+without = tokens({"bad_words_ids": [word]})
+assert without[:4] == plain[:4] and without[4] != plain[4] and all(without[at : at + 3] != word for at in range(len(without))), without
+beams = ("--tokens", "5,6,7", "-n", "12", "--beams", "3", "--returns", "3")
+pairs = lambda found: {(one["tokens"][at], one["tokens"][at + 1]) for one in found["sequences"] for at in range(11)}
+common = sorted(pairs(run({}, *beams)[0]))[:3]
+assert not pairs(run({"bad_words_ids": [list(pair) for pair in common]}, *beams)[0]) & set(common)
+other = (plain[3] + 1) % 64
+assert tokens({"sequence_bias": [[plain[1:3] + [other], 1e6]]})[:4] == plain[:3] + [other]
+assert (plain[0], other) in pairs(run({"sequence_bias": [[[plain[0], other], 1e6], [[plain[0]], 1e3]]}, *beams)[0])
+assert set(tokens({"sequence_bias": [[[other], 1e6]]})) == {other} and tokens({"sequence_bias": [[[plain[0] + 1, other], 1e6]]})[0] == plain[0]
+run({"bad_words_ids": [[1, 2], 3]}, "-p", "Hello", fails="error: generation_config.json: bad_words_ids has 3, expected a list of token ids")
 run({}, "-p", "Hello", "--target-language", "x", fails="error: --source-language and --target-language are for models with an encoder and a decoder")

@@ -138,6 +138,12 @@ TEST(BeamSearch, EqualsHuggingFaceOnTables) {
     options.ends = ids(*entry.find("ends")), options.rules.noRepeatNgram = integer("ngram");
     options.lengthPenalty = *entry.find("length_penalty")->asNumber();
     options.repetitionPenalty = *entry.find("repetition_penalty")->asNumber();
+    if (const json::Value *biases = entry.find("sequence_bias"))
+      for (const json::Value &pair : *biases->asArray())
+        options.rules.sequences.push_back({ids((*pair.asArray())[0]), *(*pair.asArray())[1].asNumber()});
+    if (const json::Value *words = entry.find("bad_words"))
+      for (const json::Value &word : *words->asArray())
+        options.rules.sequences.push_back({ids(word), -INFINITY});
     const json::Value &early = *entry.find("early_stopping");
     options.earlyStopping = early.isString()  ? EarlyStopping::Never
                             : *early.asBool() ? EarlyStopping::Yes

@@ -1,4 +1,5 @@
 #include "lib/Generation/GenerationConfig.h"
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace rapt;
@@ -101,14 +102,36 @@ TEST(GenerationConfig, ReadsRules) {
   EXPECT_EQ(config->rules.minNewTokens, 5);
   EXPECT_TRUE(config->rules.renormalizes);
   const std::string file = "generation_config.json: ";
-  EXPECT_EQ(errorOf(R"({"bad_words_ids": [[1], [2, 3]]})"),
-            file + "bad_words_ids has [2,3], but only lists of one token id are supported");
-  EXPECT_EQ(errorOf(R"({"bad_words_ids": [1]})"),
-            file + "bad_words_ids has 1, but only lists of one token id are supported");
+  EXPECT_EQ(errorOf(R"({"bad_words_ids": [1]})"), file + "bad_words_ids has 1, expected a list of token ids");
+  EXPECT_EQ(errorOf(R"({"bad_words_ids": [[1], []]})"), file + "bad_words_ids has [], expected a list of token ids");
+  EXPECT_EQ(errorOf(R"({"bad_words_ids": [[1, -2]]})"),
+            file + "bad_words_ids: is neither a token id nor a list of them");
   EXPECT_EQ(errorOf(R"({"suppress_tokens": [-1]})"),
             file + "suppress_tokens: is neither a token id nor a list of them");
   EXPECT_EQ(errorOf(R"({"min_length": -1})"), file + "min_length: is not a count");
   EXPECT_EQ(errorOf(R"({"renormalize_logits": 2})"), file + "renormalize_logits: is neither true nor false");
+}
+
+TEST(GenerationConfig, ReadsSequences) {
+  using Sequences = std::vector<BiasedSequence>;
+  auto config = readGenerationConfig(
+      R"({"bad_words_ids": [[7], [2, 3], [7, 7]], "sequence_bias": [[[5], -1.5], [[1, 2], 3], [[5], 2]], "eos_token_id": 7})");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->rules.banned, Ids{}) << "an end is no bad word";
+  EXPECT_EQ(config->rules.sequences, (Sequences{{{2, 3}, -INFINITY}, {{7, 7}, -INFINITY}, {{1, 2}, 3}, {{5}, 2}}));
+  const std::string file = "generation_config.json: ";
+  const std::string pair = ", expected a list of token ids and a number";
+  EXPECT_EQ(errorOf(R"({"sequence_bias": [[[1, 2]]]})"), file + "sequence_bias has [[1,2]]" + pair);
+  EXPECT_EQ(errorOf(R"({"sequence_bias": [[[1, 2], "x"]]})"), file + R"(sequence_bias has [[1,2],"x"])" + pair);
+  EXPECT_NE(errorOf(R"({"sequence_bias": [[[1, 2], 1e40]]})").find(pair), std::string::npos);
+  EXPECT_EQ(errorOf(R"({"sequence_bias": {"1": 2}})"), file + R"(sequence_bias has {"1":2})" + pair);
+  EXPECT_EQ(errorOf(R"({"sequence_bias": [[[], 1]]})"), file + "sequence_bias has [], expected a list of token ids");
+  std::string words = "[1, 2]";
+  for (size_t i = 1; i < mostSequences; ++i)
+    words += ", [1, 2]";
+  EXPECT_EQ(errorOf("{\"bad_words_ids\": [" + words + "]}"), "");
+  EXPECT_EQ(errorOf("{\"bad_words_ids\": [" + words + ", [1, 2]]}"),
+            file + "bad_words_ids: there are 65537 sequences of tokens; at most 65536 are supported");
 }
 
 TEST(GenerationConfig, UnitesEndIds) {

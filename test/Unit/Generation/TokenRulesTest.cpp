@@ -93,6 +93,38 @@ TEST(TokenRules, SomeNeverComeOrNotFirst) {
   EXPECT_EQ(allowed(rules, {2, 0, 2}, 1), all);
 }
 
+TEST(TokenRules, SequencesEndInNoBadWord) {
+  TokenRules rules;
+  rules.sequences = {{{1, 2}, -INFINITY}, {{1, 1, 5}, -INFINITY}, {{4, 99}, -INFINITY}};
+  EXPECT_FALSE(rules.areEmpty());
+  EXPECT_EQ(allowed(rules, {}), all);
+  EXPECT_EQ(allowed(rules, {2}), all);
+  EXPECT_EQ(allowed(rules, {1}), all) << "as generate, a text shorter than the sequence";
+  EXPECT_EQ(allowed(rules, {0, 1}, 2), (Ids{0, 1, 3, 4, 5})) << "the prompt counts";
+  EXPECT_EQ(allowed(rules, {1, 1}), (Ids{0, 1, 3, 4, 5}));
+  EXPECT_EQ(allowed(rules, {0, 1, 1}), (Ids{0, 1, 3, 4}));
+  EXPECT_EQ(allowed(rules, {1, 0}), all);
+  EXPECT_EQ(allowed(rules, {4, 4}), all) << "nobody's id";
+}
+
+TEST(TokenRules, BiasesAreAdded) {
+  TokenRules rules;
+  rules.sequences = {{{3}, 2.5}, {{3, 4}, -1}, {{0, 3, 4}, 0.25}, {{-1}, 9}, {{6}, 9}};
+  auto biased = [&](const Ids &text) {
+    std::vector<float> scores = {0, 0, 0, 0, 0, -INFINITY};
+    rules.apply(text, 0, scores);
+    return scores;
+  };
+  EXPECT_EQ(biased({}), (std::vector<float>{0, 0, 0, 2.5, 0, -INFINITY}));
+  EXPECT_EQ(biased({3}), (std::vector<float>{0, 0, 0, 2.5, 0, -INFINITY}));
+  EXPECT_EQ(biased({1, 3}), (std::vector<float>{0, 0, 0, 2.5, -1, -INFINITY}));
+  EXPECT_EQ(biased({1, 0, 3}), (std::vector<float>{0, 0, 0, 2.5, -0.75, -INFINITY}));
+  for (const BiasedSequence &wrong : {BiasedSequence{{}, 1}, BiasedSequence{{1}, NAN}, BiasedSequence{{1}, INFINITY}}) {
+    rules.sequences = {wrong};
+    EXPECT_FALSE(bool(rules.check()));
+  }
+}
+
 TEST(TokenRules, RefusesNegativeNumbers) {
   TokenRules rules;
   EXPECT_TRUE(rules.check());

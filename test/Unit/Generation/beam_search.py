@@ -26,9 +26,20 @@ def top(values, count):
     return np.argsort(-values, kind="stable")[:count]
 
 
-def process(sequence, scores, penalty, ngram):
-    """RepetitionPenaltyLogitsProcessor and NoRepeatNGramLogitsProcessor."""
-    scores = scores.copy()
+def biased(sequence, scores, sequence_bias):
+    """SequenceBiasLogitsProcessor; NoBadWordsLogitsProcessor with a bias of -infinity."""
+    bias = np.zeros_like(scores)
+    for ids, number in sequence_bias:
+        if len(ids) == 1:
+            bias[ids[0]] += number
+        elif len(ids) <= len(sequence) and sequence[-(len(ids) - 1):] == ids[:-1]:
+            bias[ids[-1]] += number
+    return scores + bias
+
+
+def process(sequence, scores, penalty, ngram, sequence_bias=(), bad_words=()):
+    """SequenceBiasLogitsProcessor, RepetitionPenaltyLogitsProcessor, NoRepeatNGramLogitsProcessor and NoBadWordsLogitsProcessor."""
+    scores = biased(sequence, scores, sequence_bias)
     if penalty != 1:
         seen = np.unique(sequence)
         scores[seen] = np.where(scores[seen] < 0, scores[seen] * penalty, scores[seen] / penalty)
@@ -38,11 +49,11 @@ def process(sequence, scores, penalty, ngram):
             banned.setdefault(tuple(sequence[start:start + ngram - 1]), []).append(sequence[start + ngram - 1])
         for token in banned.get(tuple(sequence[len(sequence) - ngram + 1:]), []):
             scores[token] = -np.inf
-    return scores
+    return biased(sequence, scores, [(ids, -np.inf) for ids in bad_words])
 
 
 def beam_search(logits_of, prompt, beams, returned, most, ends, length_penalty=1.0, early_stopping=False,
-                repetition_penalty=1.0, ngram=0, rules=None):
+                repetition_penalty=1.0, ngram=0, rules=None, sequence_bias=(), bad_words=()):
     """[(tokens without the prompt, score)], best first. `logits_of(sequence)`: list of logits behind a sequence;
     `rules(sequence, scores)`: its scores, with -infinity for tokens that may not come."""
     keep = max(2, 1 + len(ends)) * beams
@@ -52,7 +63,7 @@ def beam_search(logits_of, prompt, beams, returned, most, ends, length_penalty=1
     running_scores[0] = 0
     sequences, scores, finished = [None] * beams, np.full(beams, NONE), np.zeros(beams, bool)
     for length in range(1, most + 1):
-        processed = [process(sequence, log_softmax(logits_of(sequence)), repetition_penalty, ngram) for sequence in running]
+        processed = [process(sequence, log_softmax(logits_of(sequence)), repetition_penalty, ngram, sequence_bias, bad_words) for sequence in running]
         if rules:
             processed = [rules(sequence, scores) for sequence, scores in zip(running, processed)]
         accumulated = np.stack(processed) + running_scores[:, None]
@@ -91,7 +102,13 @@ def table(seed, count, levels):
     return result
 
 
-def case(rng):
+def sequences(rng, vocabulary):
+    """Lists of ids with biases, each list once. No bias is a difference of logits of a table, which would tie with rounding alone."""
+    lists = {tuple(rng.randrange(vocabulary) for _ in range(rng.choice([1, 2, 2, 3]))) for _ in range(vocabulary)}
+    return [[list(ids), rng.choice([-6.137, -1.511, 0.2713, 2.0371, 4.913])] for ids in sorted(lists)]
+
+
+def case(rng, more):
     beams = rng.randrange(1, 7)
     vocabulary = rng.randrange(3 * beams + 2, 3 * beams + 12)
     case = {"seed": rng.randrange(1 << 40), "levels": rng.choice([2, 8, 64, 1 << 20]), "vocabulary": vocabulary,
@@ -101,6 +118,10 @@ def case(rng):
             "length_penalty": rng.choice([-1.0, 0.0, 0.5, 1.0, 1.0, 2.0]),
             "early_stopping": rng.choice([False, True, "never"]),
             "repetition_penalty": rng.choice([1.0, 1.0, 1.25]), "ngram": rng.choice([0, 0, 2, 3])}
+    if more.random() < 0.4:
+        case["sequence_bias"] = sequences(more, vocabulary)
+    if more.random() < 0.3:
+        case["bad_words"] = [ids for ids, _ in sequences(more, vocabulary) if len(ids) > 1]
     rows = table(case["seed"], vocabulary * vocabulary * 3, case["levels"])
 
     def logits_of(sequence):
@@ -114,6 +135,6 @@ def case(rng):
 
 
 if __name__ == "__main__":
-    generator = random.Random(1)
-    lines = ",\n".join(json.dumps(case(generator)) for _ in range(100))
+    generator, generator_of_biases = random.Random(1), random.Random(3)
+    lines = ",\n".join(json.dumps(case(generator, generator_of_biases)) for _ in range(120))
     Path(__file__).with_name("beams.json").write_text(f"[\n{lines}\n]\n")

@@ -249,6 +249,44 @@ static void check_sampler(void) {
   CHECK(fabs(nats - log(2.0)) < 1e-12);
 }
 
+static void check_sequences(void) {
+  static const char text[] = "{\"bad_words_ids\": [[2, 3]], \"sequence_bias\": [[[1], 1.5]]}";
+  static const int32_t past[2] = {1, 2};
+  rapt_token_rules rules = {sizeof rules};
+  rapt_biased_sequence sequences[2];
+  int32_t ids[3];
+  size_t count = 9, id_count = 9;
+  float logits[4] = {1, 2, 3, 4};
+  CHECK(rapt_rules_read(text, sizeof text - 1, &rules, NULL, 0, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 0 && rules.sequence_count == 0);
+  rules.size -= 2 * sizeof(size_t);
+  CHECK(rapt_rules_read(text, sizeof text - 1, &rules, NULL, 0, &count, message, sizeof message) == RAPT_UNSUPPORTED);
+  rules.size = sizeof rules;
+  CHECK(rapt_rules_read_sequences(text, sizeof text - 1, NULL, 0, &count, NULL, 0, &id_count, message,
+                                  sizeof message) == RAPT_OK);
+  CHECK(count == 2 && id_count == 3);
+  CHECK(rapt_rules_read_sequences(text, sizeof text - 1, sequences, 1, &count, ids, 3, &id_count, message,
+                                  sizeof message) == RAPT_FULL);
+  CHECK(rapt_rules_read_sequences(text, sizeof text - 1, sequences, 2, &count, ids, 2, &id_count, message,
+                                  sizeof message) == RAPT_FULL);
+  CHECK(rapt_rules_read_sequences(text, sizeof text - 1, sequences, 2, &count, ids, 3, &id_count, message,
+                                  sizeof message) == RAPT_OK);
+  CHECK(rapt_rules_read_sequences("{", 1, sequences, 2, &count, ids, 3, &id_count, message, sizeof message) ==
+        RAPT_BAD_FILE);
+  CHECK(rapt_rules_read_sequences(text, 1, sequences, 2, NULL, ids, 3, &id_count, message, sizeof message) ==
+        RAPT_INVALID);
+  CHECK(sequences[0].bias == -INFINITY && sequences[0].ids.count == 2 && sequences[0].ids.data[1] == 3);
+  CHECK(sequences[1].bias == 1.5 && sequences[1].ids.count == 1 && sequences[1].ids.data[0] == 1);
+  rules.sequence_count = 2;
+  CHECK(rapt_rules_apply(&rules, past, 2, 2, logits, 4, message, sizeof message) == RAPT_INVALID);
+  CHECK(strcmp(message, "rapt_token_rules.sequences is NULL") == 0);
+  rules.sequences = sequences;
+  CHECK(rapt_rules_apply(&rules, past, 2, 2, logits, 4, message, sizeof message) == RAPT_OK);
+  CHECK(logits[0] == 1 && logits[1] == 3.5f && logits[2] == 3 && logits[3] == -INFINITY);
+  sequences[0].ids.count = 0;
+  CHECK(rapt_rules_apply(&rules, past, 2, 2, logits, 4, message, sizeof message) == RAPT_INVALID);
+}
+
 static void check_rules(void) {
   static const char text[] =
       "{\"no_repeat_ngram_size\": 2, \"min_length\": 5, \"forced_bos_token_id\": 3, "
@@ -532,6 +570,7 @@ int main(void) {
   check_stream();
   check_sampler();
   check_config();
+  check_sequences();
   check_rules();
   check_beams();
   check_images();

@@ -22,6 +22,13 @@ typedef struct rapt_ids {
   size_t count;
 } rapt_ids;
 
+/** A number for the logit of the last of some ids, where the others come directly before it in a text of at least as
+ * many ids. */
+typedef struct rapt_biased_sequence {
+  rapt_ids ids; /**< At least one. */
+  double bias;  /**< Added; -INFINITY: the ids never come so. */
+} rapt_biased_sequence;
+
 /** All zero: every id may come. */
 typedef struct rapt_token_rules {
   size_t size;
@@ -42,19 +49,28 @@ typedef struct rapt_token_rules {
                                   prompt asks for none, never comes. 0: no rule. */
   int64_t timestamp_text;    /**< Ids below are text; the one that ends a text is not. At most timestamp_begin. */
   int64_t timestamp_initial; /**< So many timestamps, from timestamp_begin on, may be the first new id; 0: all. */
+  const rapt_biased_sequence *sequences; /**< Somebody else owns them. */
+  size_t sequence_count;
 } rapt_token_rules;
 
 /** The rules of generation_config.json: no_repeat_ngram_size, min_length, min_new_tokens, forced_bos_token_id (`first`,
  * which generate obeys only behind a prompt of one id), forced_eos_token_id (`last`), suppress_tokens and bad_words_ids
  * (`banned`), begin_suppress_tokens (`banned_first`), renormalize_logits. Where return_timestamps is true, also
  * no_timestamps_token_id, the least eos_token_id and max_initial_timestamp_index (`timestamp_...`), else no timestamps'
- * rule. The lists are in `ids`, `*count` in all; ends and max_new_tokens are the caller's. BAD_FILE: as
- * rapt_generation_config_read. FULL: `capacity` is less than `*count`. */
+ * rule. The lists are in `ids`, `*count` in all; ends, max_new_tokens and sequences are the caller's. BAD_FILE: as
+ * rapt_generation_config_read. UNSUPPORTED: the file has sequences, and `rules->size` is that of a version without
+ * them. FULL: `capacity` is less than `*count`. */
 RAPT_TEXT_API rapt_status rapt_rules_read(const char *json, size_t json_size, rapt_token_rules *rules, int32_t *ids,
                                           size_t capacity, size_t *count, char *message, size_t message_size);
-/** Sets the logits of ids that may not come to -infinity. ids[0 .. count): the text so far, its prompt of prompt_count
- * ids among them. Where only ids of `first` or `last` may come, their logits are 0. INVALID: a negative number, a
- * prompt longer than the text, or no id is left; the logits of the last are undefined. */
+/** The sequences of generation_config.json for `rules->sequences`: bad_words_ids of several ids, and sequence_bias.
+ * Their ids are in `ids`, `*id_count` in all. BAD_FILE: as rapt_generation_config_read. FULL: `capacity` is less than
+ * `*count`, or `id_capacity` less than `*id_count`. */
+RAPT_TEXT_API rapt_status rapt_rules_read_sequences(const char *json, size_t json_size, rapt_biased_sequence *sequences,
+                                                    size_t capacity, size_t *count, int32_t *ids, size_t id_capacity,
+                                                    size_t *id_count, char *message, size_t message_size);
+/** Adds biases, and sets the logits of ids that may not come to -infinity. ids[0 .. count): the text so far, its prompt
+ * of prompt_count ids among them. Where only ids of `first` or `last` may come, their logits are 0. INVALID: a negative
+ * number, a prompt longer than the text, or no id is left; the logits of the last are undefined. */
 RAPT_TEXT_API rapt_status rapt_rules_apply(const rapt_token_rules *rules, const int32_t *ids, size_t prompt_count,
                                            size_t count, float *logits, size_t vocabulary, char *message,
                                            size_t message_size);
