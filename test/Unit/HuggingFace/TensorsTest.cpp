@@ -167,6 +167,23 @@ TEST_F(Tensors, NameIsTheRepositoryOfAHubSnapshot) {
   EXPECT_EQ(model->modelType(), "gpt2");
 }
 
+TEST_F(Tensors, ChatTemplateInJson) {
+  auto load = [&](const char *text) {
+    std::ofstream(directory + "/chat_template.json") << text;
+    return ModelDescription::load(directory, {.noWeights = true});
+  };
+  auto model = load(R"({"chat_template": "{{ messages }}"})");
+  ASSERT_TRUE(bool(model)) << model.error().message;
+  EXPECT_EQ(model->files().at("chat_template.jinja"), "{{ messages }}");
+  EXPECT_EQ(load(R"({"chat_template": {"default": "a", "rag": "b"}})")->files().at("chat_template.jinja"), "a");
+  for (const char *wrong : {R"({"chat_template": 3})", R"({"template": "a"})", R"({"chat_template": {"rag": "b"}})"})
+    EXPECT_NE(load(wrong).error().message.find("chat_template is neither a string nor an object with a \"default\""),
+              std::string::npos)
+        << wrong;
+  std::ofstream(directory + "/chat_template.jinja") << "own";
+  EXPECT_EQ(load("broken")->files().at("chat_template.jinja"), "own");
+}
+
 TEST_F(Tensors, RefusesByName) {
   for (const char *text : {R"({"quantization_config": {"quant_method": "gptq"}})", R"({"pruned_heads": {"0": [1]}})"}) {
     std::ofstream(directory + "/config.json") << text;

@@ -125,6 +125,19 @@ Status ModelDescription::refuseUnsupported() {
   return reader.errors();
 }
 
+/// The text of chat_template.json, which processors had before chat_template.jinja: {"chat_template": a template, or
+/// several by name}.
+static Expected<std::string> readChatTemplate(const std::string &path) {
+  Expected<json::Value> root = readDownloadedJson(path, mostConfigBytes);
+  if (!root)
+    return root.error();
+  const json::Value *given = root->find("chat_template");
+  const json::Value *usual = given && given->isObject() ? given->find("default") : given;
+  if (!usual || !usual->isString())
+    return Error{shownPath(path) + ": chat_template is neither a string nor an object with a \"default\""};
+  return *usual->asString();
+}
+
 Status ModelDescription::readSideFiles(const std::string &directory) {
   for (const char *name : sideFileNames()) {
     std::string path = directory + "/" + name;
@@ -134,6 +147,13 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
     if (!text)
       return text.error();
     sideFiles.emplace(name, std::move(*text));
+  }
+  const std::string inJson = directory + "/" + chatTemplateFile;
+  if (!sideFiles.contains("chat_template.jinja") && entryExists(inJson)) {
+    Expected<std::string> text = readChatTemplate(inJson);
+    if (!text)
+      return text.error();
+    sideFiles.emplace("chat_template.jinja", std::move(*text));
   }
   bool hasTokenizer =
       sideFiles.contains("tokenizer.json") || sideFiles.contains("vocab.json") || sideFiles.contains("vocab.txt");

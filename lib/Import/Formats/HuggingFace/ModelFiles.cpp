@@ -53,7 +53,7 @@ std::vector<std::string> listModelFiles(const std::string &directory) {
   std::vector<std::string> paths;
   for (const char *name : {"config.json", "modules.json", "adapter_config.json", "model.safetensors.index.json",
                            "sentence_bert_config.json", "config_sentence_transformers.json", "tokenizer.model",
-                           "spiece.model", "sentencepiece.bpe.model", "spm.model"})
+                           "spiece.model", "sentencepiece.bpe.model", "spm.model", chatTemplateFile})
     paths.push_back(directory + "/" + name);
   for (const char *name : sideFiles)
     paths.push_back(directory + "/" + name);
