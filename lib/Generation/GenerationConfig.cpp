@@ -210,6 +210,8 @@ static Status checkTogether(const GenerationConfig &config) {
   };
   if (!config.speech.forced.empty() && !config.speech.isGiven() && config.rules.bannedFirst.empty())
     return Error{kFile + ": forced_decoder_ids would change the output and is supported for speech only"};
+  if (const char *member = config.speech.memberOfSpeech(); member && !config.speech.isGiven())
+    return Error{kFile + ": " + member + " would change the output and is supported for speech only"};
   if (config.beams > mostBeams)
     return refused("num_beams", config.beams, ", but at most " + std::to_string(mostBeams) + " are supported");
   if (config.beams > 1 && config.sample)
@@ -252,9 +254,9 @@ static const std::map<std::string_view, Setter> &obeyedKeys() {
       {"suppress_tokens", ruleIds(&TokenRules::banned)},
       {"begin_suppress_tokens", ruleIds(&TokenRules::bannedFirst)},
       {"bad_words_ids", readBadWords},
+      {"sequence_bias", readSequenceBias},
       {"renormalize_logits",
        [](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
-      {"sequence_bias", readSequenceBias},
          config.rules.renormalizes = value.asBool().value_or(false);
          return value.asBool() ? Status() : Status(Error{where + ": is neither true nor false"});
        }},

@@ -22,6 +22,7 @@ struct Cutter {
     SpeechSegment &segment = result.segments.emplace_back();
     segment.begin = window.begin + begin, segment.end = window.begin + end;
     std::ranges::copy_if(ids, std::back_inserter(segment.ids), [&](int32_t id) { return !isTimestamp(id); });
+    result.parts.push_back(ids);
   }
 
   /// Adds ids that begin and end with a timestamp. The reference reads any token there as one.

@@ -26,7 +26,8 @@ struct SpeechSegment {
 
 struct CutWindow {
   std::vector<SpeechSegment> segments;
-  int64_t advance = 0; ///< frames from this window's begin to that of the next one; at least 1
+  std::vector<std::span<const int32_t>> parts; ///< of the ids that were cut, one a segment, with timestamps
+  int64_t advance = 0;                         ///< frames from this window's begin to that of the next one; at least 1
 };
 
 /// The timestamps of a model.

@@ -1,18 +1,14 @@
 //===- SpeechConfig.cpp ----------------------------------------------------===//
 #include "lib/Generation/SpeechConfig.h"
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace rapt {
 namespace {
 
-/// Members about speech that never change the text: about the times of words, and ids of prompts that are not written.
-bool isHarmless(std::string_view key) {
-  for (std::string_view known : {"alignment_heads", "median_filter_width", "prev_sot_token_id"})
-    if (key == known)
-      return true;
-  return false;
-}
+/// Members about speech that never change the text: about the times of words.
+bool isHarmless(std::string_view key) { return key == "alignment_heads" || key == "median_filter_width"; }
 
 std::optional<int32_t> readId(const json::Value &value) {
   const std::optional<int64_t> id = value.asInteger();
@@ -71,6 +67,54 @@ Status SpeechConfig::readForced(const json::Value &value, const std::string &whe
   return {};
 }
 
+/// Members about windows that are written again, and about text that a window knows.
+std::optional<Status> SpeechConfig::readFallback(std::string_view key, const json::Value &value,
+                                                 const std::string &where) {
+  struct Threshold {
+    std::string_view key;
+    std::optional<double> &number;
+  };
+  for (const Threshold &one : {Threshold{"compression_ratio_threshold", thresholds.compressionRatio},
+                               Threshold{"logprob_threshold", thresholds.meanLogProbability},
+                               Threshold{"no_speech_threshold", thresholds.noSpeech}})
+    if (key == one.key) {
+      one.number = value.asNumber();
+      return one.number || value.isNull() ? Status() : Status(Error{where + ": is not a number"});
+    }
+  if (key == "temperature" && value.isArray()) {
+    for (const json::Value &entry : *value.asArray()) {
+      const double temperature = entry.asNumber().value_or(-1);
+      if (!(temperature >= 0) || !std::isfinite(temperature))
+        return Error{where + " has " + json::printable(json::write(entry), 60) + ", expected a number from 0 on"};
+      temperatures.push_back(temperature);
+    }
+    return temperatures.size() <= mostTemperatures
+               ? Status()
+               : Status(Error{where + ": has " + std::to_string(temperatures.size()) + " numbers; at most " +
+                              std::to_string(mostTemperatures) + " are supported"});
+  }
+  if (key == "condition_on_prev_tokens") {
+    knowsPrevious = value.asBool().value_or(false);
+    return value.asBool() || value.isNull() ? Status() : Status(Error{where + ": is neither true nor false"});
+  }
+  if (key == "prev_sot_token_id") {
+    previous = readId(value);
+    return previous || value.isNull() ? Status() : Status(Error{where + ": is not a token id"});
+  }
+  if (key == "prompt_condition_type" && value.isString() && *value.asString() == "first-segment")
+    return Status();
+  return std::nullopt;
+}
+
+const char *SpeechConfig::memberOfSpeech() const {
+  return thresholds.compressionRatio     ? "compression_ratio_threshold"
+         : thresholds.meanLogProbability ? "logprob_threshold"
+         : thresholds.noSpeech           ? "no_speech_threshold"
+         : !temperatures.empty()         ? "a list of temperatures"
+         : knowsPrevious                 ? "condition_on_prev_tokens"
+                                         : nullptr;
+}
+
 std::optional<Status> SpeechConfig::read(std::string_view key, const json::Value &value, const std::string &where) {
   const bool isNull = value.isNull();
   if (key == "lang_to_id")
@@ -101,7 +145,7 @@ std::optional<Status> SpeechConfig::read(std::string_view key, const json::Value
       timestamps = flag.value_or(false);
     return flag || isNull ? Status() : Status(Error{where + ": is neither true nor false"});
   }
-  return isHarmless(key) ? std::optional(Status()) : std::nullopt;
+  return isHarmless(key) ? std::optional(Status()) : readFallback(key, value, where);
 }
 
 void SpeechConfig::findTokens(const FindToken &find) {
@@ -115,12 +159,19 @@ void SpeechConfig::findTokens(const FindToken &find) {
   if (tasks.empty())
     for (std::string_view known : {"transcribe", "translate"})
       add(tasks, known);
-  if (noTimestamps)
-    return;
-  if (const int32_t id = find("<|notimestamps|>"); id >= 0)
-    noTimestamps = id;
-  else if (const int32_t first = find("<|0.00|>"); first > 0)
-    noTimestamps = first - 1;
+  if (!noTimestamps) {
+    if (const int32_t id = find("<|notimestamps|>"); id >= 0)
+      noTimestamps = id;
+    else if (const int32_t first = find("<|0.00|>"); first > 0)
+      noTimestamps = first - 1;
+  }
+  if (const int32_t id = find("<|startofprev|>"); id >= 0 && !previous)
+    previous = id;
+  for (std::string_view token : {"<|nospeech|>", "<|nocaptions|>"})
+    if (const int32_t id = find(token); id >= 0 && !noSpeech)
+      noSpeech = id;
+  if (!noSpeech && noTimestamps && *noTimestamps > 0)
+    noSpeech = *noTimestamps - 1;
 }
 
 /// The forced tokens are defaults that the members `language` and `task` replace.
@@ -172,6 +223,10 @@ Status SpeechConfig::complete(int64_t vocabulary, const FindToken &find) {
         return refused(quoted(name), id);
   if (noTimestamps && *noTimestamps >= vocabulary)
     return refused("no_timestamps_token_id", *noTimestamps);
+  if (previous && *previous >= vocabulary)
+    return refused("prev_sot_token_id", *previous);
+  if (noSpeech && *noSpeech >= vocabulary)
+    return refused("silence", *noSpeech);
   if (*multilingual && !tasks.count("transcribe"))
     return Error{kFile + ": task_to_id has no 'transcribe'"};
   if (Status status = obeyForced(); !status)

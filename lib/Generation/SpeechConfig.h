@@ -1,5 +1,6 @@
 //===- SpeechConfig.h - Members of generation_config.json about speech ------===//
 #pragma once
+#include "lib/Generation/SpeechFallback.h"
 #include "lib/Support/Expected.h"
 #include "lib/Support/Json.h"
 #include <cstdint>
@@ -28,9 +29,16 @@ struct SpeechConfig {
   std::string language, task;          ///< the defaults, "" for none
   bool timestamps = false;             ///< return_timestamps
   std::vector<int32_t> forced;         ///< forced_decoder_ids without their positions and nulls
+  std::vector<double> temperatures;    ///< temperature, where it is a list of those that are tried in turn
+  SpeechThresholds thresholds;         ///< compression_ratio_threshold, logprob_threshold, no_speech_threshold
+  bool knowsPrevious = false;          ///< condition_on_prev_tokens
+  std::optional<int32_t> previous;     ///< prev_sot_token_id
+  std::optional<int32_t> noSpeech;     ///< the token of silence, which only the vocabulary tells
 
   /// Whether the file is one of a speech model.
   bool isGiven() const { return noTimestamps || !languages.empty() || multilingual; }
+  /// The member that only speech models obey, if the file has one.
+  const char *memberOfSpeech() const;
 
   /// Reads a member of generation_config.json. Errors begin with `where`. Absent: the member is not about speech.
   std::optional<Status> read(std::string_view key, const json::Value &value, const std::string &where);
@@ -44,6 +52,7 @@ struct SpeechConfig {
 
 private:
   Status readForced(const json::Value &value, const std::string &where);
+  std::optional<Status> readFallback(std::string_view key, const json::Value &value, const std::string &where);
   void findTokens(const FindToken &find);
   Status obeyForced();
   Status checkDefaults();

@@ -1,5 +1,6 @@
 // The likeliest continuations of a prompt: each hypothesis is a sequence that forks its cache.
 #include "lib/Generation/CommandLine/BeamRows.h"
+#include <cmath>
 #include <cstdio>
 
 namespace rapt::run {
@@ -98,6 +99,8 @@ Outcome BeamRows::search(const Model &model, const Text &text, const Prompt &pro
   sequences.clear();
   return {};
 }
+
+double BeamRows::divisorOf(size_t tokens) const { return std::pow(double(tokens), lengthPenalty); }
 
 Outcome BeamRows::collect(std::vector<FoundText> &found) const {
   for (size_t index = 0; index < rapt_beams_found(beams.get()); ++index) {

@@ -27,6 +27,8 @@ public:
   std::string summary() const;
   /// Searches behind `tokens`, the end of the prompt, whose begin `first` has. The sequences end with the search.
   Outcome search(const Model &model, const Text &text, const Prompt &prompt, Sequence first, Ids tokens);
+  /// The sum of the logarithms of a found text's probabilities for each unit of its score; `tokens` with its end.
+  double divisorOf(size_t tokens) const;
   /// Takes the results over, the best first.
   Outcome collect(std::vector<FoundText> &found) const;
 

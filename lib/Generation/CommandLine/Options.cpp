@@ -153,85 +153,113 @@ struct Option {
   Setter set;
 };
 
-/// The aliases are those of llama.cpp and of Hugging Face.
-const std::vector<Option> &table() {
-  static const std::vector<Option> options = {
-      {{"model", "m", "MODEL.so", "the model, as without the name of the option"}, path(&Options::library)},
-      {{"prompt", "p", "TEXT", "continue this text, or judge it, as the model does; several run together"}, addPrompt},
-      {{"file", "f", "FILE",
-        "the text of a file, or a text a line for models that judge; -: standard input, which without any is the "
-        "prompt"},
-       text(&Options::promptFile)},
-      {{"question", "", "TEXT", "find the answer in the prompt"}, text(&Options::question)},
-      {{"pair", "", "TEXT", "classify the prompt and this text together"}, text(&Options::pair)},
-      {{"prompt-name", "", "NAME", "put this prompt of the model ahead of each text; '': none (the model's default)"},
-       text(&Options::promptName)},
-      {{"chat", "", nullptr, "the prompt is a message: use the model's chat template"}, flag(&Options::chat)},
-      {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, flag(&Options::raw)},
-      {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, text(&Options::system)},
-      {{"tokens", "", "1,2,3", "the prompt as token ids; prints ids"}, setTokens},
-      {{"image", "", "FILE", "look at a JPEG or PNG image; may be repeated"}, addImage},
+/// Those about sound.
+std::vector<Option> soundOptions() {
+  return {
       {{"audio", "", "FILE", "write what is said in a sound file; may be repeated"}, addAudio},
       {{"language", "lang", "CODE", "with --audio: the language that is spoken, such as en (detected)"},
        text(&Options::language)},
       {{"task", "", "TASK", "with --audio: transcribe, or translate into English (transcribe)"}, setSpeechTask},
       {{"timestamps", "", nullptr, "with --audio: print when each part is said"}, flag(&Options::timestamps)},
-      {{"vector", "", "X,Y,...", "judge a vector of numbers; may be repeated"}, addVector},
-      {{"max-new-tokens", "n n-predict predict", "N", "stop after N new tokens"}, integer(&Options::maxNewTokens, 0)},
-      {{"min-new-tokens", "", "N", "the text does not end before N new tokens"}, integer(&Options::minNewTokens, 0)},
-      {{"source-language", "src-lang", "TOKEN", "translate from this language, as the vocabulary writes it"},
-       text(&Options::sourceLanguage)},
-      {{"target-language", "tgt-lang", "TOKEN", "translate to it"}, text(&Options::targetLanguage)},
-      {{"context", "c ctx-size", "N", "tokens of the cache"}, integer(&Options::context, 1)},
-      {{"seed", "s", "N", "of the sampling (0)"}, setSeed},
-      {{"temperature", "temp", "X", "0 takes the most likely token"}, real(&Options::temperature, 0, 1e6, "from 0 on")},
-      {{"top-k", "", "K", "sample from the K most likely tokens, or print the K best results (0: all)"},
-       integer(&Options::topK, 0)},
-      {{"top-p", "", "P", "sample from the likeliest tokens that make up P"},
-       real(&Options::topP, 1e-9, 1, "above 0, at most 1")},
-      {{"min-p", "", "P", "drop tokens less likely than P times the likeliest"},
-       real(&Options::minP, 0, 1, "from 0 to 1")},
-      {{"repetition-penalty", "repeat-penalty", "X", "above 1 discourages tokens that occurred"},
-       real(&Options::repetitionPenalty, 1e-6, 1e6, "above 0")},
-      {{"no-repeat-ngram", "no-repeat-ngram-size", "N", "no N tokens come twice, the prompt's included (0: any may)"},
-       integer(&Options::noRepeatNgram, 0)},
-      {{"beams", "num-beams", "N", "search the likeliest text with N hypotheses"}, integer(&Options::beams, 1, 4096)},
-      {{"returns", "num-return-sequences", "K", "print the K best texts of the beams"}, integer(&Options::returns, 1)},
-      {{"length-penalty", "", "X", "beams: above 0 favors long texts (1)"},
-       real(&Options::lengthPenalty, -1e3, 1e3, "from -1000 to 1000")},
-      {{"early-stopping", "", "WHEN", "beams: false, true or never, as in Hugging Face (false)"}, setEarlyStopping},
-      {{"stop", "", "TEXT", "end before this text; may be repeated"}, addStop},
-      {{"ignore-eos", "", nullptr, "go on after a token that ends a text"}, flag(&Options::ignoreEnd)},
-      {{"threads", "t", "N", "threads (the processors this process may use); none on a GPU"},
-       integer(&Options::threads, 1)},
-      {{"stats", "", nullptr, "tell time to first token, tokens/s and memory"}, flag(&Options::stats)},
-      {{"profile", "", "[=FILE.json]", "tell what each op took, beside the limits of the machine; or write all of it"},
-       setProfile},
-      {{"perplexity", "", "FILE", "measure how well the model predicts a text"}, text(&Options::perplexityFile)},
-      {{"stride", "", "N", "of --perplexity's windows (window - 1: each token is predicted once)"},
-       integer(&Options::stride, 1)},
-      {{"input", "", "NAME=F.npy", "run an entry on tensors; may be repeated"}, namedFile(&Options::inputs)},
-      {{"output", "", "NAME=F.npy", "where a tensor of the entry goes; may be repeated"}, namedFile(&Options::outputs)},
-      {{"entry", "", "NAME", "the entry of --input (forward)"}, setEntry},
-      {{"attention-weights", "", "FOLDER",
-        "write attention probabilities there: .npy, and .svg and .png with the tokens"},
-       path(&Options::attention)},
-      {{"attention-layers", "", "LIST", "of these layers, such as 0,2-5 (all)"}, numberList(&Options::attentionLayers)},
-      {{"attention-heads", "", "LIST", "of these heads (all)"}, numberList(&Options::attentionHeads)},
-      {{"reference", "", "IR.mlir", "run the reference evaluator on --input and --output instead"},
-       path(&Options::reference)},
-      {{"weights", "", "FILE", "another weight file than the one beside the library"}, path(&Options::weights)},
-      {{"variant", "", "NAME", "the code for this CPU, or GPU, of several in the library (the best that runs here)"},
-       path(&Options::variant, "the name of a CPU")},
-      {{"any-weights", "", nullptr, "accept weights with other content (a fine-tune)"}, flag(&Options::anyWeights)},
-      {{"verify", "", nullptr, "hash the weights before using them"}, flag(&Options::verify)},
-      {{"read-weights", "", nullptr, "read the weights instead of mapping the file"}, flag(&Options::readWeights)},
-      {{"verbose", "v", nullptr, "without anything to run: list the features of the CPUs that can run the model"},
-       flag(&Options::verbose)},
-      {{"json", "", nullptr, "print one JSON object"}, flag(&Options::json)},
-      {{"info", "", nullptr, "print what the library holds, and nothing else"}, flag(&Options::info)},
-      {{"help", "h", nullptr, "print this"}, flag(&Options::help)},
-      {{"version", "", nullptr, "print the version"}, flag(&Options::version)}};
+      {{"condition-on-previous-text", "", nullptr, "with --audio: a window knows the text of those before it"},
+       flag(&Options::knowsPrevious)},
+      {{"temperature-increment-on-fallback", "", "X",
+        "with --audio: write a window again at temperatures that grow by X up to 1 while a threshold refuses its text"},
+       real(&Options::temperatureStep, 0.01, 1, "from 0.01 to 1")},
+      {{"compression-ratio-threshold", "", "X", "a text that zlib makes smaller than by X is refused (2.4)"},
+       real(&Options::compressionRatio, 0, 1e6, "from 0 on")},
+      {{"logprob-threshold", "", "X", "a text whose tokens have a smaller mean log probability is refused (-1)"},
+       real(&Options::meanLogProbability, -1e6, 0, "up to 0")},
+      {{"no-speech-threshold", "", "X",
+        "with --audio: leave out windows that are silent with a larger probability (none)"},
+       real(&Options::noSpeech, 0, 1, "from 0 to 1")}};
+}
+
+/// Options about sound stand behind those about images.
+std::vector<Option> joined(std::vector<Option> all) {
+  const std::vector<Option> sound = soundOptions();
+  const auto image = std::ranges::find_if(all, [](const Option &one) { return one.name.name == "image"; });
+  all.insert(image + 1, sound.begin(), sound.end());
+  return all;
+}
+
+const std::vector<Option> &table() {
+  // The aliases are those of llama.cpp and of Hugging Face.
+  static const std::vector<Option> options = joined(
+      {{{"model", "m", "MODEL.so", "the model, as without the name of the option"}, path(&Options::library)},
+       {{"prompt", "p", "TEXT", "continue this text, or judge it, as the model does; several run together"}, addPrompt},
+       {{"file", "f", "FILE",
+         "the text of a file, or a text a line for models that judge; -: standard input, which without any is the "
+         "prompt"},
+        text(&Options::promptFile)},
+       {{"question", "", "TEXT", "find the answer in the prompt"}, text(&Options::question)},
+       {{"pair", "", "TEXT", "classify the prompt and this text together"}, text(&Options::pair)},
+       {{"prompt-name", "", "NAME", "put this prompt of the model ahead of each text; '': none (the model's default)"},
+        text(&Options::promptName)},
+       {{"chat", "", nullptr, "the prompt is a message: use the model's chat template"}, flag(&Options::chat)},
+       {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, flag(&Options::raw)},
+       {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, text(&Options::system)},
+       {{"tokens", "", "1,2,3", "the prompt as token ids; prints ids"}, setTokens},
+       {{"image", "", "FILE", "look at a JPEG or PNG image; may be repeated"}, addImage},
+       {{"vector", "", "X,Y,...", "judge a vector of numbers; may be repeated"}, addVector},
+       {{"max-new-tokens", "n n-predict predict", "N", "stop after N new tokens"}, integer(&Options::maxNewTokens, 0)},
+       {{"min-new-tokens", "", "N", "the text does not end before N new tokens"}, integer(&Options::minNewTokens, 0)},
+       {{"source-language", "src-lang", "TOKEN", "translate from this language, as the vocabulary writes it"},
+        text(&Options::sourceLanguage)},
+       {{"target-language", "tgt-lang", "TOKEN", "translate to it"}, text(&Options::targetLanguage)},
+       {{"context", "c ctx-size", "N", "tokens of the cache"}, integer(&Options::context, 1)},
+       {{"seed", "s", "N", "of the sampling (0)"}, setSeed},
+       {{"temperature", "temp", "X", "0 takes the most likely token"},
+        real(&Options::temperature, 0, 1e6, "from 0 on")},
+       {{"top-k", "", "K", "sample from the K most likely tokens, or print the K best results (0: all)"},
+        integer(&Options::topK, 0)},
+       {{"top-p", "", "P", "sample from the likeliest tokens that make up P"},
+        real(&Options::topP, 1e-9, 1, "above 0, at most 1")},
+       {{"min-p", "", "P", "drop tokens less likely than P times the likeliest"},
+        real(&Options::minP, 0, 1, "from 0 to 1")},
+       {{"repetition-penalty", "repeat-penalty", "X", "above 1 discourages tokens that occurred"},
+        real(&Options::repetitionPenalty, 1e-6, 1e6, "above 0")},
+       {{"no-repeat-ngram", "no-repeat-ngram-size", "N", "no N tokens come twice, the prompt's included (0: any may)"},
+        integer(&Options::noRepeatNgram, 0)},
+       {{"beams", "num-beams", "N", "search the likeliest text with N hypotheses"}, integer(&Options::beams, 1, 4096)},
+       {{"returns", "num-return-sequences", "K", "print the K best texts of the beams"}, integer(&Options::returns, 1)},
+       {{"length-penalty", "", "X", "beams: above 0 favors long texts (1)"},
+        real(&Options::lengthPenalty, -1e3, 1e3, "from -1000 to 1000")},
+       {{"early-stopping", "", "WHEN", "beams: false, true or never, as in Hugging Face (false)"}, setEarlyStopping},
+       {{"stop", "", "TEXT", "end before this text; may be repeated"}, addStop},
+       {{"ignore-eos", "", nullptr, "go on after a token that ends a text"}, flag(&Options::ignoreEnd)},
+       {{"threads", "t", "N", "threads (the processors this process may use); none on a GPU"},
+        integer(&Options::threads, 1)},
+       {{"stats", "", nullptr, "tell time to first token, tokens/s and memory"}, flag(&Options::stats)},
+       {{"profile", "", "[=FILE.json]", "tell what each op took, beside the limits of the machine; or write all of it"},
+        setProfile},
+       {{"perplexity", "", "FILE", "measure how well the model predicts a text"}, text(&Options::perplexityFile)},
+       {{"stride", "", "N", "of --perplexity's windows (window - 1: each token is predicted once)"},
+        integer(&Options::stride, 1)},
+       {{"input", "", "NAME=F.npy", "run an entry on tensors; may be repeated"}, namedFile(&Options::inputs)},
+       {{"output", "", "NAME=F.npy", "where a tensor of the entry goes; may be repeated"},
+        namedFile(&Options::outputs)},
+       {{"entry", "", "NAME", "the entry of --input (forward)"}, setEntry},
+       {{"attention-weights", "", "FOLDER",
+         "write attention probabilities there: .npy, and .svg and .png with the tokens"},
+        path(&Options::attention)},
+       {{"attention-layers", "", "LIST", "of these layers, such as 0,2-5 (all)"},
+        numberList(&Options::attentionLayers)},
+       {{"attention-heads", "", "LIST", "of these heads (all)"}, numberList(&Options::attentionHeads)},
+       {{"reference", "", "IR.mlir", "run the reference evaluator on --input and --output instead"},
+        path(&Options::reference)},
+       {{"weights", "", "FILE", "another weight file than the one beside the library"}, path(&Options::weights)},
+       {{"variant", "", "NAME", "the code for this CPU, or GPU, of several in the library (the best that runs here)"},
+        path(&Options::variant, "the name of a CPU")},
+       {{"any-weights", "", nullptr, "accept weights with other content (a fine-tune)"}, flag(&Options::anyWeights)},
+       {{"verify", "", nullptr, "hash the weights before using them"}, flag(&Options::verify)},
+       {{"read-weights", "", nullptr, "read the weights instead of mapping the file"}, flag(&Options::readWeights)},
+       {{"verbose", "v", nullptr, "without anything to run: list the features of the CPUs that can run the model"},
+        flag(&Options::verbose)},
+       {{"json", "", nullptr, "print one JSON object"}, flag(&Options::json)},
+       {{"info", "", nullptr, "print what the library holds, and nothing else"}, flag(&Options::info)},
+       {{"help", "h", nullptr, "print this"}, flag(&Options::help)},
+       {{"version", "", nullptr, "print the version"}, flag(&Options::version)}});
   return options;
 }
 
@@ -249,12 +277,21 @@ bool isOfCard(std::string_view name) {
 
 /// Whether the options about sound have sound, and no other option has nothing to act on.
 static Status checkAudio(const Options &o) {
-  if (o.audio.empty())
-    return o.language || o.speechTask || o.timestamps ? usage("--language, --task and --timestamps belong to --audio")
-                                                      : Status();
+  if (o.audio.empty()) {
+    if (o.language || o.speechTask || o.timestamps)
+      return usage("--language, --task and --timestamps belong to --audio");
+    if (o.knowsPrevious || o.temperatureStep || o.compressionRatio || o.meanLogProbability || o.noSpeech)
+      return usage("--condition-on-previous-text, --temperature-increment-on-fallback and the thresholds belong to "
+                   "--audio");
+    return {};
+  }
+  if (o.prompts.size() > 1)
+    return usage("--audio takes one --prompt, the text before the sound");
+  if (o.temperatureStep && o.temperature.value_or(0) > 1)
+    return usage("--temperature-increment-on-fallback goes up to temperature 1");
   for (const std::string &name : o.runOptions)
     for (const char *unknown : {"chat", "raw", "system", "source-language", "target-language", "context", "stop",
-                                "ignore-eos", "returns", "entry"})
+                                "ignore-eos", "returns", "entry", "output", "attention-weights"})
       if (name == unknown)
         return usage("--audio takes no --" + name);
   return {};
@@ -273,6 +310,8 @@ Status checkOptions(const Options &o) {
       (!o.prompts.empty() + !!o.promptFile) + !!o.tokens + !!o.perplexityFile + tensors + images + audio + vectors;
   if (hasLabels && (o.prompts.empty() != !o.promptFile))
     --ways;
+  if (audio && !o.prompts.empty() && !images) // what was said before the sound
+    --ways;
   if (ways > 1)
     return usage("only one of --prompt, --file, --tokens, --image, --audio, --vector, --perplexity and --input can be "
                  "given");
@@ -288,9 +327,9 @@ Status checkOptions(const Options &o) {
   if (o.attention.empty() && !(o.attentionLayers.empty() && o.attentionHeads.empty()))
     return usage("--attention-layers and --attention-heads belong to --attention-weights");
   const bool isText = !o.prompts.empty() || o.promptFile;
-  if ((o.question || o.pair) && !isText)
+  if ((o.question || o.pair) && (!isText || audio))
     return usage("--question and --pair need --prompt or --file");
-  if (o.promptName && !isText)
+  if (o.promptName && (!isText || audio))
     return usage("--prompt-name needs --prompt or --file");
   if (o.question && o.pair)
     return usage("--question and --pair do not go together");

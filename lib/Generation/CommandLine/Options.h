@@ -39,6 +39,8 @@ struct Options {
   std::optional<std::string> language;       ///< of the sound, as the user names it
   std::optional<std::string> speechTask;     ///< "transcribe" or "translate"
   bool timestamps = false;                   ///< print when each part is said
+  bool knowsPrevious = false;                ///< a window of sound knows the text before it
+  std::optional<double> temperatureStep, compressionRatio, meanLogProbability, noSpeech; ///< of SpeechFallback.h
   std::vector<std::vector<float>> vectors;
   bool chat = false, raw = false;
   std::optional<std::string> system;

@@ -1,8 +1,11 @@
 // One window of sound: the encoder, the language, and the tokens.
 #include "lib/Generation/CommandLine/SpeechDecoder.h"
 #include "lib/Generation/CommandLine/BeamRows.h"
+#include "lib/Generation/CommandLine/CompressionRatio.h"
+#include "lib/Generation/CommandLine/Transcript.h"
 #include "lib/Generation/GenerationConfig.h"
 #include <algorithm>
+#include <cmath>
 
 namespace rapt::run {
 
@@ -43,6 +46,35 @@ Outcome SpeechDecoder::chooseLanguageAndTask() {
   return {};
 }
 
+/// Temperatures and thresholds: those of the line come before those of generation_config.json.
+Outcome SpeechDecoder::chooseFallback() {
+  SpeechThresholds &thresholds = speech.thresholds;
+  for (auto [given, member] : {std::pair(options.compressionRatio, &thresholds.compressionRatio),
+                               std::pair(options.meanLogProbability, &thresholds.meanLogProbability),
+                               std::pair(options.noSpeech, &thresholds.noSpeech)})
+    if (given)
+      *member = given;
+  if (options.temperatureStep) {
+    temperatures = temperaturesFrom(options.temperature.value_or(0), *options.temperatureStep);
+    if (!thresholds.compressionRatio)
+      thresholds.compressionRatio = 2.4; // the defaults of transcribe.py
+    if (!thresholds.meanLogProbability)
+      thresholds.meanLogProbability = -1;
+  } else if (!options.temperature) {
+    temperatures = speech.temperatures;
+  }
+  speech.knowsPrevious = speech.knowsPrevious || options.knowsPrevious;
+  hasPrevious = speech.knowsPrevious || !options.prompts.empty();
+  const std::string name = model.info.name;
+  if (hasPrevious && !speech.previous)
+    return {RAPT_UNSUPPORTED, "--prompt and --condition-on-previous-text: " + name + " has no token <|startofprev|>"};
+  if (thresholds.noSpeech && !speech.noSpeech)
+    return {RAPT_UNSUPPORTED, "--no-speech-threshold: " + name + " has no token <|nospeech|>"};
+  return {};
+}
+
+int64_t SpeechDecoder::mostPrevious() const { return model.info.max_positions / 2 - 1; }
+
 /// Checks the numbers of the module that the loop counts with, and -n.
 Outcome SpeechDecoder::chooseRoom() {
   const rapt_module_info &info = model.info;
@@ -50,7 +82,7 @@ Outcome SpeechDecoder::chooseRoom() {
   if (info.source_positions < 1 || info.feature_frames % info.source_positions)
     return {RAPT_UNSUPPORTED, name + " reads " + std::to_string(info.feature_frames) + " frames into " +
                                   std::to_string(info.source_positions) + " positions, which does not divide them"};
-  const int64_t prompt = speech.languages.empty() ? 2 : 4; // at most
+  const int64_t prompt = (speech.languages.empty() ? 2 : 4) + (hasPrevious ? mostPrevious() + 1 : 0); // at most
   if (prompt >= info.max_positions)
     return {RAPT_TOO_LONG, name + " has " + std::to_string(info.max_positions) + " positions, too few for a prompt"};
   if (options.maxNewTokens && *options.maxNewTokens > info.max_positions - prompt)
@@ -69,7 +101,8 @@ Outcome SpeechDecoder::open() {
     return outcome;
   if (!text.stops.empty())
     return {RAPT_UNSUPPORTED, "generation_config.json: stop_strings do not go with --audio"};
-  for (auto part : {&SpeechDecoder::readConfig, &SpeechDecoder::chooseLanguageAndTask, &SpeechDecoder::chooseRoom})
+  for (auto part : {&SpeechDecoder::readConfig, &SpeechDecoder::chooseLanguageAndTask, &SpeechDecoder::chooseFallback,
+                    &SpeechDecoder::chooseRoom})
     if (Outcome outcome = (this->*part)(); !outcome)
       return outcome;
   return {};
@@ -81,19 +114,26 @@ TimestampUnit SpeechDecoder::timestamps() const {
   return {*speech.noTimestamps + int64_t(1), model.info.feature_frames / model.info.source_positions};
 }
 
-Ids SpeechDecoder::promptOf(const std::string &language, bool withTimestamps) const {
-  Ids prompt = {int32_t(model.info.start_token)};
+Ids SpeechDecoder::promptOf(const WindowRequest &request) const {
+  Ids prompt;
+  if (!request.previous.empty()) {
+    const size_t count = std::min(request.previous.size(), size_t(mostPrevious()));
+    prompt.push_back(*speech.previous);
+    prompt.insert(prompt.end(), request.previous.end() - ptrdiff_t(count), request.previous.end());
+  }
+  prompt.push_back(int32_t(model.info.start_token));
   if (!speech.languages.empty()) {
-    const auto given = speech.languages.find(language);
+    const auto given = speech.languages.find(request.language);
     prompt.push_back(given == speech.languages.end() ? speech.languages.begin()->second : given->second);
     prompt.push_back(speech.tasks.find(speech.task)->second);
   }
-  if (!withTimestamps && speech.noTimestamps)
+  if (!request.withTimestamps && speech.noTimestamps)
     prompt.push_back(*speech.noTimestamps);
   return prompt;
 }
 
 /// generation_config.json's max_length counts the first token of the prompt only, as transformers obeys it.
+/// Earlier text may leave less.
 int64_t SpeechDecoder::mostNew(const Ids &prompt) const {
   int64_t most = model.info.max_positions - int64_t(prompt.size());
   if (options.maxNewTokens)
@@ -120,17 +160,24 @@ Outcome SpeechDecoder::prepare() {
   int64_t tokens = 0;
   for (const bool withTimestamps : {false, true}) {
     Continuation one;
-    one.prompt.ids = promptOf(speech.language, withTimestamps);
+    const Ids longest(hasPrevious ? size_t(mostPrevious()) : 0, int32_t(model.info.start_token));
+    one.prompt.ids = promptOf({speech.language, withTimestamps});
     one.most = std::max<int64_t>(mostNew(one.prompt.ids), 1);
-    one.capacity = int64_t(one.prompt.ids.size()) + one.most;
+    one.prompt.ids = promptOf({speech.language, withTimestamps, longest});
+    one.capacity = std::min(int64_t(one.prompt.ids.size()) + one.most, model.info.max_positions);
     BeamRows rows;
     if (Outcome outcome = searches ? rows.open(options, text, one.prompt, one.most) : one.prepare(options, text, 0);
         !outcome)
       return outcome;
-    tokens = std::max(tokens, searches ? rows.cacheTokens(model, size_t(model.info.source_positions))
-                                       : model.inBlocks(one.capacity) + model.inBlocks(model.info.source_positions));
+    const int64_t written = model.inBlocks(one.capacity) + model.inBlocks(model.info.source_positions);
+    // Beams fork the sequence with the source, which a further attempt needs.
+    tokens =
+        std::max({tokens, written,
+                  searches ? rows.cacheTokens(model, size_t(model.info.source_positions)) + model.inBlocks(1) : 0});
     how = searches ? rows.summary() : one.summary();
   }
+  if (temperatures.size() > 1)
+    how += ", up to temperature " + json::shownNumber(temperatures.back()) + " where a text is refused";
   return makeContext(options, tokens, model);
 }
 
@@ -171,6 +218,15 @@ Outcome SpeechDecoder::show(const Continuation &one, int32_t id, const TextSink 
   return outcome ? sink({piece.data, piece.size}) : outcome;
 }
 
+/// The natural logarithm of a token's probability.
+static double logProbabilityOf(std::span<const float> logits, int32_t id) {
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (float logit : logits)
+    sum += std::exp(double(logit) - largest);
+  return double(logits[size_t(id)]) - largest - std::log(sum);
+}
+
 Outcome SpeechDecoder::choose(Continuation &one, const float *logits, int32_t &id) {
   const auto vocabulary = size_t(text.vocabulary);
   if (!one.rules.areEmpty())
@@ -178,12 +234,15 @@ Outcome SpeechDecoder::choose(Continuation &one, const float *logits, int32_t &i
       return outcome;
   return Outcome::of([&](char *message, size_t size) {
     const rapt_status status = rapt_sampler_sample(one.sampler.get(), logits, vocabulary, &id, message, size);
+    if (!status && !speech.thresholds.areEmpty())
+      logProbability += logProbabilityOf({logits, vocabulary}, id);
     return status ? status : rapt_sampler_accept(one.sampler.get(), &id, 1, message, size);
   });
 }
 
-Outcome SpeechDecoder::generate(Continuation &one, const TextSink &sink) {
-  if (Outcome outcome = one.prepare(options, text, windows); !outcome)
+Outcome SpeechDecoder::generate(const Options &own, size_t number, Continuation &one, const TextSink &sink) {
+  // Each attempt draws its own numbers.
+  if (Outcome outcome = one.prepare(own, text, windows + (number << 32)); !outcome)
     return outcome;
   while (int64_t(one.made.size()) < one.most) {
     rapt_chunk chunk = sequence.chunk(one.next);
@@ -205,17 +264,22 @@ Outcome SpeechDecoder::generate(Continuation &one, const TextSink &sink) {
   return outcome && sink ? sink({rest.data, rest.size}) : outcome;
 }
 
-Outcome SpeechDecoder::search(Continuation &one, const TextSink &sink) {
+Outcome SpeechDecoder::search(const Options &own, Continuation &one, const TextSink &sink) {
   BeamRows rows;
   std::vector<FoundText> found;
-  if (Outcome outcome = rows.open(options, text, one.prompt, one.most); !outcome)
+  Sequence first;
+  if (Outcome outcome = rows.open(own, text, one.prompt, one.most); !outcome)
     return outcome;
-  if (Outcome outcome = rows.search(model, text, one.prompt, std::move(sequence), one.next); !outcome)
+  if (Outcome outcome = sequence.fork(first); !outcome)
+    return outcome;
+  if (Outcome outcome = rows.search(model, text, one.prompt, std::move(first), one.next); !outcome)
     return outcome;
   if (Outcome outcome = rows.collect(found); !outcome)
     return outcome;
-  if (!found.empty())
+  if (!found.empty()) {
     one.made = std::move(found.front().ids);
+    logProbability = found.front().score * rows.divisorOf(one.made.size() + found.front().ended);
+  }
   if (!sink)
     return {};
   const int64_t times = timestamps().begin;
@@ -226,20 +290,85 @@ Outcome SpeechDecoder::search(Continuation &one, const TextSink &sink) {
   return outcome ? sink(content) : outcome;
 }
 
-Outcome SpeechDecoder::write(const std::string &language, bool withTimestamps, const TextSink &sink, Ids &ids) {
-  setTimestamps(withTimestamps);
-  Continuation one;
-  one.prompt.ids = promptOf(language, withTimestamps);
-  one.most = mostNew(one.prompt.ids);
-  one.capacity = int64_t(one.prompt.ids.size()) + one.most;
+/// The probability of silence is the first token's, be there earlier text before it or not.
+Outcome SpeechDecoder::measureSilence(const Ids &prompt, double &probability) {
+  const auto start = std::find(prompt.begin(), prompt.end(), int32_t(model.info.start_token));
+  const Ids tokens(prompt.begin(), start + 1);
+  rapt_chunk chunk = sequence.chunk(tokens);
+  if (Outcome outcome = model.context.step(chunk); !outcome)
+    return outcome;
+  probability = std::exp(logProbabilityOf({chunk.logits, size_t(model.info.vocabulary)}, *speech.noSpeech));
+  return {};
+}
+
+Outcome SpeechDecoder::beginAttempt(size_t number, Options &own, Continuation &one, SpeechAttempt &attempt) {
+  attempt.temperature = options.temperature.value_or(text.config.sampler.temperature);
+  if (!temperatures.empty()) {
+    attempt.temperature = temperatures[number];
+    if (attempt.temperature > 0) {
+      own.beams.reset();
+      own.topK = options.topK.value_or(0); // as the original, from all tokens
+    }
+    if (attempt.temperature > 0 || options.temperature || text.config.sampler.temperature > 0)
+      own.temperature = attempt.temperature;
+  }
+  const bool measures = speech.thresholds.noSpeech && number == 0;
   // Where the language was detected, the sequence has the first token already.
+  const bool isBegun = number == 0 && !measures && one.prompt.ids.front() == model.info.start_token;
+  if (!isBegun)
+    if (Outcome outcome = sequence.truncate(0); !outcome)
+      return outcome;
+  if (measures)
+    if (Outcome outcome = measureSilence(one.prompt.ids, attempt.noSpeech); !outcome)
+      return outcome;
+  // The logits behind the prompt come from a step of its own.
+  if (sequence.length() == int64_t(one.prompt.ids.size()))
+    if (Outcome outcome = sequence.truncate(sequence.length() - 1); !outcome)
+      return outcome;
   one.next.assign(one.prompt.ids.begin() + sequence.length(), one.prompt.ids.end());
-  Outcome outcome;
-  if (one.most > 0)
-    outcome = BeamRows::areAskedFor(options, text) ? search(one, sink) : generate(one, sink);
+  return {};
+}
+
+/// The numbers that thresholds judge; the token that ends a text counts, as in the original, whether there is one or
+/// not.
+Outcome SpeechDecoder::judge(const Ids &ids, SpeechAttempt &attempt) const {
+  if (speech.thresholds.areEmpty())
+    return {};
+  attempt.meanLogProbability = logProbability / double(ids.size() + 1);
+  const int64_t times = timestamps().begin;
+  Ids words;
+  std::copy_if(ids.begin(), ids.end(), std::back_inserter(words), [&](int32_t id) { return id < times; });
+  std::string content;
+  if (Outcome outcome = decode(text.writer, words, content); !outcome)
+    return outcome;
+  attempt.compressionRatio = compressionRatio(trimmed(content));
+  return {};
+}
+
+Outcome SpeechDecoder::write(const WindowRequest &request, const TextSink &sink, WindowText &result) {
+  setTimestamps(request.withTimestamps);
+  for (size_t number = 0; number == 0 || number < temperatures.size(); ++number) {
+    Continuation one;
+    Options own = options;
+    one.prompt.ids = promptOf(request);
+    one.most = mostNew(one.prompt.ids);
+    one.capacity = int64_t(one.prompt.ids.size()) + one.most;
+    logProbability = 0;
+    if (Outcome outcome = beginAttempt(number, own, one, result.attempt); !outcome)
+      return outcome;
+    Outcome outcome;
+    if (one.most > 0)
+      outcome = BeamRows::areAskedFor(own, text) ? search(own, one, sink) : generate(own, number, one, sink);
+    result.ids = std::move(one.made);
+    if (outcome)
+      outcome = judge(result.ids, result.attempt);
+    if (!outcome)
+      return outcome;
+    if (!speech.thresholds.refuse(result.attempt))
+      break;
+  }
   ++windows;
-  ids = std::move(one.made);
-  return outcome;
+  return {};
 }
 
 } // namespace rapt::run

@@ -164,6 +164,14 @@ Outcome encode(const Model &model, const Text &text, const std::string &content,
   });
 }
 
+Outcome encodePlain(const Model &model, const Text &text, const std::string &content, Ids &ids) {
+  return collectIds(model, content.size(), ids, [&](const rapt_encode_options *given, auto... rest) {
+    rapt_encode_options options = *given;
+    options.flags |= RAPT_ENCODE_BARE | RAPT_ENCODE_PLAIN;
+    return rapt_tokenizer_encode(text.writer, content.data(), content.size(), &options, rest...);
+  });
+}
+
 static Outcome openChat(const Model &model, Owned<rapt_chat> &chat) {
   rapt_chat *opened = nullptr;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {

@@ -62,6 +62,9 @@ Outcome openText(const Model &model, bool needed, Text &text);
 /// Ids of a text that the model is to read, checked against its vocabulary.
 Outcome encode(const Model &model, const Text &text, const std::string &content, Ids &ids);
 
+/// Ids of a text as the model writes it, without special tokens.
+Outcome encodePlain(const Model &model, const Text &text, const std::string &content, Ids &ids);
+
 /// Ids of the prompt that the model's chat template makes of a message of the user and, where `system` is not null, one
 /// of the system's.
 Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,

@@ -26,7 +26,9 @@ private:
   Outcome runAll();
   Outcome transcribe(const std::string &path);
   Outcome checkTimestamps(const Sound &sound, const std::string &path) const;
+  Outcome beginText();
   Outcome writeWindow(const Sound &sound, int64_t &begin, bool withTimestamps, Transcript &transcript);
+  Outcome addSegments(const CutWindow &cut, const SpeechAttempt &attempt, bool isPrinted, Transcript &transcript);
   Outcome detect(const std::string &path);
   void tellStats() const;
   Transcript::Form form() const {
@@ -40,6 +42,7 @@ private:
   SoundReader reader;
   SpeechDecoder decoder;
   std::string language;  ///< of the sound that is read
+  Ids said;              ///< of that sound so far, and what --prompt says of it, for the prompts of further windows
   json::Array results;   ///< for --json
   size_t tokens = 0;     ///< new ones of all sounds
   double heard = 0;      ///< seconds of sound
@@ -90,31 +93,70 @@ Outcome SpeechRun::detect(const std::string &path) {
   return {};
 }
 
-/// Writes the window that begins at frame `begin`, which becomes that of the next one.
-Outcome SpeechRun::writeWindow(const Sound &sound, int64_t &begin, bool withTimestamps, Transcript &transcript) {
-  TextSink sink;
-  const bool isPrinted = !withTimestamps && form() == Transcript::Form::Text;
-  if (isPrinted)
-    sink = [&](std::string_view piece) { return transcript.put(piece); };
-  Ids ids;
-  if (Outcome outcome = decoder.write(language, withTimestamps, sink, ids); !outcome)
-    return outcome;
-  tokens += ids.size();
-  TimestampUnit unit = decoder.timestamps();
-  if (!withTimestamps) {
-    std::erase_if(ids, [&](int32_t id) { return id >= unit.begin; });
-    unit = {};
-  }
-  CutWindow cut = cutWindow(ids, unit, {begin, std::min(reader.windowFrames(), sound.frames - begin)});
-  for (const SpeechSegment &segment : cut.segments) {
+/// Takes the text that comes before the sound.
+Outcome SpeechRun::beginText() {
+  said.clear();
+  if (options.prompts.empty())
+    return {};
+  return encodePlain(model, decoder.getText(), " " + std::string(trimmed(options.prompts.front())), said);
+}
+
+/// The numbers of an attempt that thresholds judge.
+static json::Object membersOf(const SpeechAttempt &attempt, const SpeechThresholds &thresholds) {
+  if (thresholds.areEmpty())
+    return {};
+  json::Object members = {{"temperature", json::Value(attempt.temperature)},
+                          {"avg_logprob", json::Value(attempt.meanLogProbability)},
+                          {"compression_ratio", json::Value(attempt.compressionRatio)}};
+  if (thresholds.noSpeech)
+    members.emplace_back("no_speech_prob", json::Value(attempt.noSpeech));
+  return members;
+}
+
+/// Segments without text are left out, also of what further windows know.
+Outcome SpeechRun::addSegments(const CutWindow &cut, const SpeechAttempt &attempt, bool isPrinted,
+                               Transcript &transcript) {
+  const json::Object members = membersOf(attempt, decoder.thresholds());
+  for (size_t i = 0; i < cut.segments.size(); ++i) {
+    const SpeechSegment &segment = cut.segments[i];
     std::string content;
     if (Outcome outcome = decode(decoder.getText().writer, segment.ids, content); !outcome)
       return outcome;
+    if (!trimmed(content).empty())
+      said.insert(said.end(), cut.parts[i].begin(), cut.parts[i].end());
     if (Outcome outcome =
-            transcript.add(reader.seconds(segment.begin), reader.seconds(segment.end), content, isPrinted);
+            transcript.add(reader.seconds(segment.begin), reader.seconds(segment.end), content, isPrinted, members);
         !outcome)
       return outcome;
   }
+  return {};
+}
+
+/// Writes the window that begins at frame `begin`, which becomes that of the next one.
+Outcome SpeechRun::writeWindow(const Sound &sound, int64_t &begin, bool withTimestamps, Transcript &transcript) {
+  TextSink sink;
+  const bool isPrinted = !withTimestamps && form() == Transcript::Form::Text && decoder.thresholds().areEmpty();
+  if (isPrinted)
+    sink = [&](std::string_view piece) { return transcript.put(piece); };
+  WindowText written;
+  if (Outcome outcome = decoder.write({language, withTimestamps, said}, sink, written); !outcome)
+    return outcome;
+  tokens += written.ids.size();
+  const SoundWindow window = {begin, std::min(reader.windowFrames(), sound.frames - begin)};
+  if (decoder.thresholds().findSilence(written.attempt)) {
+    begin += window.frames;
+    return {};
+  }
+  TimestampUnit unit = decoder.timestamps();
+  if (!withTimestamps) {
+    std::erase_if(written.ids, [&](int32_t id) { return id >= unit.begin; });
+    unit = {};
+  }
+  const CutWindow cut = cutWindow(written.ids, unit, window);
+  if (Outcome outcome = addSegments(cut, written.attempt, isPrinted, transcript); !outcome)
+    return outcome;
+  if (!decoder.knowsPrevious() || written.attempt.temperature > mostForPrevious)
+    said.clear();
   begin += cut.advance;
   return {};
 }
@@ -129,6 +171,8 @@ Outcome SpeechRun::transcribe(const std::string &path) {
                                                           sound.frames > reader.windowFrames());
   Transcript transcript(form());
   language.clear();
+  if (Outcome outcome = beginText(); !outcome)
+    return outcome;
   isInLine = form() == Transcript::Form::Text;
   for (int64_t begin = 0; begin < sound.frames;) {
     if (Outcome outcome = decoder.listen(reader.cut(sound, begin)); !outcome)

@@ -8,17 +8,17 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kSpace);
-  return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
-}
-
 Outcome printed(std::string_view text) {
   Status status = printGenerated(text);
   return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
 }
 
 } // namespace
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(kSpace);
+  return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
+}
 
 std::string shownTime(double seconds) {
   const auto thousandths = int64_t(std::llround(seconds * 1000));
@@ -40,15 +40,17 @@ Outcome Transcript::put(std::string_view piece) {
   return form == Form::Text && !piece.empty() ? printed(piece) : Outcome{};
 }
 
-Outcome Transcript::add(double begin, double end, const std::string &text, bool isPrinted) {
+Outcome Transcript::add(double begin, double end, const std::string &text, bool isPrinted, const json::Object &more) {
   const std::string words(trimmed(text));
   if (words.empty())
     return {};
   if (form == Form::Lines)
     return printed("[" + shownTime(begin) + " -> " + shownTime(end) + "] " + words + "\n");
-  if (form == Form::Json)
-    segments.emplace_back(
-        json::Object{{"start", json::Value(begin)}, {"end", json::Value(end)}, {"text", json::Value(words)}});
+  if (form == Form::Json) {
+    json::Object segment = {{"start", json::Value(begin)}, {"end", json::Value(end)}, {"text", json::Value(words)}};
+    segment.insert(segment.end(), more.begin(), more.end());
+    segments.emplace_back(std::move(segment));
+  }
   return isPrinted ? Outcome{} : put(text);
 }
 

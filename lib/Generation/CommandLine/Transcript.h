@@ -6,6 +6,9 @@
 
 namespace rapt::run {
 
+/// Without space at both ends.
+std::string_view trimmed(std::string_view text);
+
 /// "00:04.240", with hours where there are any.
 std::string shownTime(double seconds);
 
@@ -18,7 +21,8 @@ public:
   /// The next piece of the text, be it in a segment or not.
   Outcome put(std::string_view piece);
   /// The next segment, whose text `put` had already where `isPrinted`. Segments without text are left out.
-  Outcome add(double begin, double end, const std::string &text, bool isPrinted);
+  /// `more`: members of its JSON.
+  Outcome add(double begin, double end, const std::string &text, bool isPrinted, const json::Object &more);
   /// The last newline.
   Outcome end();
 

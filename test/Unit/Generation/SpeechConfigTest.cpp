@@ -52,6 +52,66 @@ TEST(SpeechConfig, ReadsWhatWhisperHas) {
     EXPECT_FALSE(speech->findLanguage(name)) << name;
 }
 
+TEST(SpeechConfig, ReadsFallback) {
+  Expected<SpeechConfig> speech = read(kMultilingual);
+  ASSERT_TRUE(speech);
+  EXPECT_TRUE(speech->thresholds.areEmpty() && speech->temperatures.empty() && !speech->knowsPrevious);
+  EXPECT_EQ(speech->previous, 57);
+  EXPECT_EQ(speech->noSpeech, 59) << "the one before the times' token";
+  speech = read(R"({"is_multilingual": false, "temperature": [0.0, 0.4, 1], "compression_ratio_threshold": 2.4,
+      "logprob_threshold": -1.0, "no_speech_threshold": 0.6, "condition_on_prev_tokens": true,
+      "prompt_condition_type": "first-segment"})",
+                {{"<|startofprev|>", 61}, {"<|nocaptions|>", 62}});
+  ASSERT_TRUE(speech) << speech.error().message;
+  EXPECT_EQ(speech->temperatures, (std::vector<double>{0, 0.4, 1}));
+  EXPECT_EQ(speech->thresholds.compressionRatio, 2.4);
+  EXPECT_EQ(speech->thresholds.meanLogProbability, -1);
+  EXPECT_EQ(speech->thresholds.noSpeech, 0.6);
+  EXPECT_TRUE(speech->knowsPrevious);
+  EXPECT_EQ(speech->previous, 61);
+  EXPECT_EQ(speech->noSpeech, 62);
+
+  const std::string file = "generation_config.json: ";
+  EXPECT_EQ(errorOf(R"({"temperature": [0, "x"]})"), file + "temperature has \"x\", expected a number from 0 on");
+  EXPECT_EQ(errorOf(R"({"temperature": [-1]})"), file + "temperature has -1, expected a number from 0 on");
+  EXPECT_EQ(errorOf(R"({"logprob_threshold": "low"})"), file + "logprob_threshold: is not a number");
+  EXPECT_EQ(errorOf(R"({"condition_on_prev_tokens": 1})"),
+            file + "condition_on_prev_tokens: is neither true nor false");
+  EXPECT_EQ(errorOf(R"({"prev_sot_token_id": -1})"), file + "prev_sot_token_id: is not a token id");
+  EXPECT_EQ(errorOf(R"({"is_multilingual": false, "prev_sot_token_id": 100})"),
+            file + "the token of prev_sot_token_id is 100; the model's vocabulary is 0 to 99");
+  EXPECT_EQ(errorOf(R"({"prompt_condition_type": "all-segments"})"),
+            file + "prompt_condition_type is \"all-segments\", which would change the output and is not supported");
+  for (const char *member : {R"("temperature": [0, 1])", R"("no_speech_threshold": 0.6)", R"("logprob_threshold": -1)",
+                             R"("compression_ratio_threshold": 2)", R"("condition_on_prev_tokens": true)"})
+    EXPECT_NE(errorOf("{" + std::string(member) + "}").find("would change the output and is supported for speech only"),
+              std::string::npos)
+        << member;
+}
+
+TEST(SpeechFallback, ThresholdsAsTranscribeHasThem) {
+  const SpeechThresholds both = {2.4, -1, {}}, all = {2.4, -1, 0.6}, silence = {{}, {}, 0.6};
+  EXPECT_FALSE(both.refuse({0, 2.4, -1, 1}));
+  EXPECT_TRUE(both.refuse({0, 2.5, -0.5, 1}));
+  EXPECT_TRUE(both.refuse({0, 1, -1.1, 1}));
+  EXPECT_FALSE(both.findSilence({0, 1, -1.1, 1}));
+  EXPECT_FALSE(all.refuse({0, 3, -1.1, 0.7})) << "silence is not written again";
+  EXPECT_TRUE(all.findSilence({0, 3, -1.1, 0.7}));
+  EXPECT_TRUE(all.refuse({0, 3, -0.9, 0.7}));
+  EXPECT_FALSE(all.findSilence({0, 3, -0.9, 0.7})) << "the text is likely";
+  EXPECT_FALSE(all.findSilence({0, 3, -1.1, 0.6}));
+  EXPECT_TRUE(silence.findSilence({0, 1, 0, 0.7}));
+  EXPECT_FALSE(silence.refuse({0, 9, -9, 0.7}));
+  EXPECT_TRUE(SpeechThresholds().areEmpty() && !silence.areEmpty());
+}
+
+TEST(SpeechFallback, TemperaturesGoUpToOne) {
+  EXPECT_EQ(temperaturesFrom(0, 0.5), (std::vector<double>{0, 0.5, 1}));
+  EXPECT_EQ(temperaturesFrom(0, 0.2).size(), 6u);
+  EXPECT_EQ(temperaturesFrom(0.4, 0.4), (std::vector<double>{0.4, 0.8}));
+  EXPECT_EQ(temperaturesFrom(1, 0.2), (std::vector<double>{1}));
+}
+
 TEST(SpeechConfig, TimestampsMakeARule) {
   EXPECT_TRUE(readGenerationConfig(kMultilingual)->rules.timestamps.isEmpty());
   Expected<GenerationConfig> config = readGenerationConfig(

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 
-def cut(tokens, begin, stride, window_begin, window_frames):
-    """[[first frame, last frame, words], ...] and the frames to the next window."""
+def cut_parts(tokens, begin, stride, window_begin, window_frames):
+    """[[first frame, last frame, tokens], ...] and the frames to the next window."""
     is_time = [token >= begin for token in tokens]
     text = "".join("T" if time else "w" for time in is_time)
     pairs = [at for at in range(1, len(text)) if text[at - 1:at + 1] == "TT"]
@@ -30,8 +30,13 @@ def cut(tokens, begin, stride, window_begin, window_frames):
         parts.append((0, end, tokens))
     # The reference would read the same window again and again where nothing advances.
     advance = advance or window_frames
-    return [[window_begin + first, window_begin + last, [token for token in part if token < begin]]
-            for first, last, part in parts if first < last], advance
+    return [[window_begin + first, window_begin + last, part] for first, last, part in parts if first < last], advance
+
+
+def cut(tokens, begin, stride, window_begin, window_frames):
+    """[[first frame, last frame, words], ...] and the frames to the next window."""
+    parts, advance = cut_parts(tokens, begin, stride, window_begin, window_frames)
+    return [[first, last, [token for token in part if token < begin]] for first, last, part in parts], advance
 
 
 def written(random, begin, frames, stride):
