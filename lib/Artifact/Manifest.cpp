@@ -45,6 +45,15 @@ Value modelValue(const Manifest::Model &m) {
     object.emplace_back("feature_frames", number(m.featureFrames));
     object.emplace_back("source_positions", number(m.sourcePositions));
   }
+  if (m.imageHeight) {
+    for (auto [name, value] : {std::pair("image_channels", m.imageChannels),
+                               {"image_height", m.imageHeight},
+                               {"image_width", m.imageWidth},
+                               {"grid_height", m.gridHeight},
+                               {"grid_width", m.gridWidth},
+                               {"source_positions", m.sourcePositions}})
+      object.emplace_back(name, number(value));
+  }
   for (auto [name, chosen] : {std::pair("attention_layers", &m.attentionLayers),
                               {"attention_heads", &m.attentionHeads},
                               {"log_sum_exp_layers", &m.logSumExpLayers},
@@ -118,8 +127,8 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 }
 
 uint32_t abiMinorOf(const Manifest &manifest) {
-  if (manifest.windowCache)
-    return 10; // a second cache, which forgets
+  if (manifest.windowCache || (manifest.model && manifest.model->imageHeight))
+    return 10; // a second cache, which forgets; sources that are images
   if (manifest.model && (manifest.model->featureFrames || manifest.model->imageToken))
     return 9; // sources of features; vectors in place of tokens
   if (manifest.device)
@@ -218,6 +227,11 @@ std::string writeHeader(const Manifest &m) {
                                {"SOURCE_VOCABULARY", m.model->sourceVocabulary},
                                {"FEATURE_CHANNELS", m.model->featureChannels},
                                {"FEATURE_FRAMES", m.model->featureFrames},
+                               {"IMAGE_CHANNELS", m.model->imageChannels},
+                               {"IMAGE_HEIGHT", m.model->imageHeight},
+                               {"IMAGE_WIDTH", m.model->imageWidth},
+                               {"GRID_HEIGHT", m.model->gridHeight},
+                               {"GRID_WIDTH", m.model->gridWidth},
                                {"SOURCE_POSITIONS", m.model->sourcePositions}})
       bound(name, value);
   header += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\nextern const rapt_artifact " + m.name +

@@ -24,7 +24,9 @@ struct Manifest {
     std::vector<int64_t> logSumExpLayers = {}, logSumExpHeads = {}; ///< whose log-sum-exp is an output; empty: all
     int64_t sourceVocabulary = 0; ///< ids of a source that has a vocabulary of its own; 0: `vocabulary`
     int64_t featureChannels = 0, featureFrames = 0, sourcePositions = 0; ///< of a source of features; 0: of text
-    std::optional<int64_t> imageToken = {};                              ///< that stands for a vector of an image
+    /// A source that is an image, and the grid of its positions; 0: of text or features.
+    int64_t imageChannels = 0, imageHeight = 0, imageWidth = 0, gridHeight = 0, gridWidth = 0;
+    std::optional<int64_t> imageToken = {}; ///< that stands for a vector of an image
   };
   std::optional<Model> model; ///< none for a bare kernel
   Id interfaceId, contentId;  ///< an all-zero content id: the weights were not packed, any content fits

@@ -69,14 +69,16 @@ std::vector<int32_t> someTokens(int64_t count, int64_t vocabulary, int64_t image
   return tokens;
 }
 
-/// The source that an encoder reads: words, or silence as features of sound.
+/// The source that an encoder reads: words, silence as features of sound, or a gray image.
 struct SomeSource {
   std::vector<int32_t> tokens;
   std::vector<float> features;
 
   SomeSource() = default;
   SomeSource(int64_t positions, const rapt_module_info &info) {
-    if (info.feature_frames)
+    if (info.image_height)
+      features.resize(size_t(info.image_channels * info.image_height * info.image_width));
+    else if (info.feature_frames)
       features.resize(size_t(info.feature_channels * info.feature_frames));
     else
       tokens = someTokens(positions, info.source_vocabulary ? info.source_vocabulary : info.vocabulary);
@@ -322,7 +324,8 @@ private:
     if (!options.shapes.empty())
       return wrong(model + " is no kernel: --shape does not apply");
     if (hasStep && !options.imageSizes.empty())
-      return wrong(model + " takes no images: --image-size does not apply");
+      return wrong(model + (info.image_height ? " reads images, always of one size" : " takes no images") +
+                   ": --image-size does not apply");
     if ((!hasStep || hasEncoder) && !options.prefill.empty())
       return wrong(model + " reads no prompts: --prefill does not apply, --tokens or --image-size does");
     if (!hasStep && !options.decode.empty())
@@ -331,6 +334,8 @@ private:
       return wrong(model + " has no encoder: --tokens does not apply, --prefill does");
     if (info.feature_frames && !options.tokens.empty())
       return wrong(model + " reads sound, always as long: --tokens does not apply");
+    if (info.image_height && !options.tokens.empty())
+      return wrong(model + " reads images, always of one size: --tokens does not apply");
     if (!hasStep && readsImages() && !options.tokens.empty())
       return wrong(model + " reads no tokens: --tokens does not apply, --image-size does");
     if (!hasStep && !readsImages() && !options.imageSizes.empty())
@@ -378,9 +383,9 @@ private:
 
   Outcome makeGenerating() {
     const int64_t rows = options.batch;
-    const std::vector<int64_t> read = info.feature_frames ? std::vector<int64_t>{info.source_positions}
-                                      : hasEncoder        ? lengths(options.tokens, {128})
-                                                          : lengths(options.prefill, {128, 512});
+    const std::vector<int64_t> read = info.source_positions ? std::vector<int64_t>{info.source_positions}
+                                      : hasEncoder          ? lengths(options.tokens, {128})
+                                                            : lengths(options.prefill, {128, 512});
     const bool hasCache = info.cache_block > 0;
     auto cacheOf = [&](int64_t tokens) { return hasCache ? rows * inBlocks(tokens) : 0; };
     const bool asksForPrompts = !options.prefill.empty() || !options.tokens.empty() || options.decode.empty();

@@ -6,7 +6,7 @@
 namespace rapt::drawing {
 namespace {
 
-constexpr size_t mapSide = 256, imageSide = 384; // pixels
+constexpr size_t mapSide = 256, imageSide = 384, smallSide = 128; // pixels
 constexpr size_t textSize = 14, gap = 6, margin = 12;
 constexpr size_t headHeight = textSize + 12 + 6 * gap; // of title and bar
 
@@ -23,6 +23,13 @@ Expected<Picture> begin(Font &font, const std::string &title, size_t width, size
   return picture;
 }
 
+float largest(std::span<const float> weights) {
+  float most = 0;
+  for (float weight : weights)
+    most = std::max(most, weight);
+  return most;
+}
+
 /// The largest weight of the rows and columns that pixel (x, y) stands for.
 float largest(const CaptionedMap &map, size_t columns, size_t y, size_t endRow, size_t x, size_t endColumn) {
   float most = 0;
@@ -30,6 +37,52 @@ float largest(const CaptionedMap &map, size_t columns, size_t y, size_t endRow, 
     for (size_t column = x; column < endColumn; ++column)
       most = std::max(most, map.weights[row * columns + column]);
   return most;
+}
+
+/// Maps of `width` x `height` pixels side by side, with a frame around each and a caption above it.
+class Layout {
+public:
+  Layout(Font &font, const std::vector<CaptionedMap> &maps, size_t width, size_t height)
+      : font(font), maps(maps), width(width), height(height),
+        perLine(size_t(std::ceil(std::sqrt(double(maps.size()))))) {
+    size_t captionWidth = 0;
+    std::vector<float> peaks;
+    for (const CaptionedMap &map : maps) {
+      captionWidth = std::max(captionWidth, font.widthOf(map.caption));
+      peaks.push_back(largest(map.weights));
+    }
+    top = topOf(peaks);
+    stepX = std::max(width, captionWidth) + margin;
+    stepY = height + textSize + 3 * gap;
+  }
+
+  /// `draw(picture, map, left, first)` fills the rectangle of a map, whose colors end at the weight `top`.
+  template <typename Draw> Expected<Picture> draw(const std::string &title, Draw drawMap) {
+    const size_t lines = (maps.size() + perLine - 1) / perLine;
+    Expected<Picture> picture = begin(font, title, perLine * stepX, lines * stepY, top);
+    for (size_t i = 0; picture && i < maps.size(); ++i) {
+      const size_t left = margin + i % perLine * stepX, under = headHeight + i / perLine * stepY;
+      font.write(*picture, left, under + textSize, maps[i].caption, Direction::Right);
+      const size_t first = under + textSize + gap;
+      picture->fill(left - 1, first - 1, width + 2, height + 2, {128, 128, 128});
+      drawMap(*picture, maps[i], left, first);
+    }
+    return picture;
+  }
+
+  float top = 0;
+
+private:
+  Font &font;
+  const std::vector<CaptionedMap> &maps;
+  size_t width, height, perLine, stepX = 0, stepY = 0;
+};
+
+/// A third of an image's gray, from 0 to 1, and the color of a weight.
+Color mixed(float gray, Color color) {
+  const float own = 255 * std::clamp(gray, 0.0f, 1.0f);
+  auto part = [&](uint8_t other) { return uint8_t(std::lround((own + 2 * float(other)) / 3)); };
+  return {part(color.red), part(color.green), part(color.blue)};
 }
 
 } // namespace
@@ -42,32 +95,32 @@ Expected<Picture> drawSheet(const std::string &title, size_t rows, size_t column
   const size_t longest = std::max(rows, columns);
   const size_t side = std::max<size_t>(mapSide / longest, 1), fold = (longest + mapSide - 1) / mapSide;
   const size_t high = (rows + fold - 1) / fold, wide = (columns + fold - 1) / fold;
-  const size_t perLine = size_t(std::ceil(std::sqrt(double(maps.size()))));
-  const size_t lines = (maps.size() + perLine - 1) / perLine;
-  size_t captionWidth = 0;
-  float top = 0;
-  for (const CaptionedMap &map : maps) {
-    captionWidth = std::max(captionWidth, font->widthOf(map.caption));
-    top = std::max(top, largest(map, columns, 0, rows, 0, columns));
-  }
-  top = top > 0 ? top : 1;
-  const size_t stepX = std::max(wide * side, captionWidth) + margin, stepY = high * side + textSize + 3 * gap;
-  Expected<Picture> picture = begin(*font, title, perLine * stepX, lines * stepY, top);
-  if (!picture)
-    return picture;
-  for (size_t i = 0; i < maps.size(); ++i) {
-    const size_t left = margin + i % perLine * stepX, under = headHeight + i / perLine * stepY;
-    font->write(*picture, left, under + textSize, maps[i].caption, Direction::Right);
-    const size_t first = under + textSize + gap;
-    picture->fill(left - 1, first - 1, wide * side + 2, high * side + 2, {128, 128, 128});
+  Layout layout(*font, maps, wide * side, high * side);
+  return layout.draw(title, [&](Picture &picture, const CaptionedMap &map, size_t left, size_t first) {
     for (size_t y = 0; y < high; ++y)
       for (size_t x = 0; x < wide; ++x)
-        picture->fill(left + x * side, first + y * side, side, side,
-                      colorOf(largest(maps[i], columns, y * fold, std::min(rows, (y + 1) * fold), x * fold,
-                                      std::min(columns, (x + 1) * fold)) /
-                              top));
-  }
-  return picture;
+        picture.fill(left + x * side, first + y * side, side, side,
+                     colorOf(largest(map, columns, y * fold, std::min(rows, (y + 1) * fold), x * fold,
+                                     std::min(columns, (x + 1) * fold)) /
+                             layout.top));
+  });
+}
+
+Expected<Picture> drawOverlays(const std::string &title, const GrayImage &image, size_t high, size_t wide,
+                               const std::vector<CaptionedMap> &maps) {
+  Expected<Font> font = Font::open(textSize);
+  if (!font)
+    return font.error();
+  const size_t scale = std::max<size_t>(smallSide / std::max<size_t>({image.height, image.width, 1}), 1);
+  Layout layout(*font, maps, image.width * scale, image.height * scale);
+  return layout.draw(title, [&](Picture &picture, const CaptionedMap &map, size_t left, size_t first) {
+    for (size_t y = 0; y < image.height; ++y)
+      for (size_t x = 0; x < image.width; ++x) {
+        const float weight = map.weights[y * high / image.height * wide + x * wide / image.width];
+        picture.fill(left + x * scale, first + y * scale, scale, scale,
+                     mixed(image.pixels[y * image.width + x], colorOf(weight / layout.top)));
+      }
+  });
 }
 
 Expected<Picture> drawOverlay(const std::string &title, const GrayImage &image, size_t patchHeight, size_t patchWidth,
@@ -82,13 +135,11 @@ Expected<Picture> drawOverlay(const std::string &title, const GrayImage &image, 
     return picture;
   for (size_t y = 0; y < image.height; ++y)
     for (size_t x = 0; x < image.width; ++x) {
-      const float gray = 255 * std::clamp(image.pixels[y * image.width + x], 0.0f, 1.0f);
       const size_t patch = y / patchHeight * wide + x / patchWidth;
       const bool isSeen = x / patchWidth < wide && patch < weights.size(); // a rest of the image is in no patch
       const Color color = isSeen ? colorOf(weights[patch] / top) : Color{255, 255, 255};
-      auto mixed = [&](uint8_t part) { return uint8_t(std::lround((gray + 2 * float(part)) / 3)); };
       picture->fill(margin + x * scale, headHeight + y * scale, scale, scale,
-                    {mixed(color.red), mixed(color.green), mixed(color.blue)});
+                    mixed(image.pixels[y * image.width + x], color));
     }
   return picture;
 }

@@ -25,4 +25,8 @@ struct GrayImage {
 Expected<Picture> drawOverlay(const std::string &title, const GrayImage &image, size_t patchHeight, size_t patchWidth,
                               size_t wide, std::span<const float> weights);
 
+/// The image once for each map, whose weights [high, wide] are of a grid over it, side by side as in drawSheet.
+Expected<Picture> drawOverlays(const std::string &title, const GrayImage &image, size_t high, size_t wide,
+                               const std::vector<CaptionedMap> &maps);
+
 } // namespace rapt::drawing

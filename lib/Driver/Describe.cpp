@@ -284,6 +284,11 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   manifest.model->featureChannels = number("feature_channels");
   manifest.model->featureFrames = number("feature_frames");
   manifest.model->sourcePositions = number("source_positions");
+  manifest.model->imageChannels = number("image_channels");
+  manifest.model->imageHeight = number("image_height");
+  manifest.model->imageWidth = number("image_width");
+  manifest.model->gridHeight = number("grid_height");
+  manifest.model->gridWidth = number("grid_width");
   manifest.maxPositions = number("positions");
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr)) {

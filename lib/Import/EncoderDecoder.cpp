@@ -134,9 +134,14 @@ Value importing::crossAttention(const Scope &scope, Location loc, Value query, V
   OpBuilder &builder = scope.builder;
   int64_t any = ShapedType::kDynamic;
   const attn::KVSegment &cached = cast<attn::KVCacheType>(cache.getType()).getSegments()[0];
-  auto viewType = RankedTensorType::get({any, any, cached.heads, cached.keys.channels}, cached.keys.element);
-  auto view = attn::KVViewOp::create(builder, loc, viewType, viewType, cache, scope.layer->number, sources.table);
-  return A::create(builder, loc, query.getType(), query, view.getKeys(), view.getValues(), scale, /*q_begin=*/rowBegin,
+  auto viewOf = [&](const attn::KVPart &part) {
+    return RankedTensorType::get({any, any, cached.heads, part.channels}, part.element);
+  };
+  auto view = attn::KVViewOp::create(builder, loc, viewOf(cached.keys), viewOf(cached.values), cache,
+                                     scope.layer->number, sources.table);
+  auto asked = cast<RankedTensorType>(query.getType());
+  auto result = tensorOf({asked.getDimSize(0), asked.getDimSize(1), cached.values.channels}, asked.getElementType());
+  return A::create(builder, loc, result, query, view.getKeys(), view.getValues(), scale, /*q_begin=*/rowBegin,
                    /*q_offset=*/nullptr, /*kv_begin=*/nullptr, /*kv_length=*/sources.length, /*extras=*/ValueRange(),
                    cachedMaps(builder, /*grouped=*/false))
       .getResult();

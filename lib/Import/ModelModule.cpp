@@ -50,6 +50,13 @@ static DictionaryAttr modelAttr(Builder &builder, const ModelFacts &facts, int64
   number("feature_channels", facts.featureChannels);
   number("feature_frames", facts.featureFrames);
   number("source_positions", facts.sourcePositions);
+  if (const std::optional<SourceImage> &image = facts.sourceImage) {
+    number("image_channels", image->channels);
+    number("image_height", image->height);
+    number("image_width", image->width);
+    number("grid_height", image->gridHeight);
+    number("grid_width", image->gridWidth);
+  }
   number("parameters", elements);
   text("source_dtype", typeName(dtype));
   all.push_back(builder.getNamedAttr("eos", builder.getI64ArrayAttr(facts.endTokens)));

@@ -8,6 +8,11 @@
 
 namespace rapt::importing {
 
+/// A source that is an image of one size: its extents, and those of the grid of its positions, row by row.
+struct SourceImage {
+  int64_t channels, height, width, gridHeight, gridWidth;
+};
+
 /// The facts about a model that the rest of the compiler and the runtime use; the module attribute attn.model. Numbers
 /// that a model does not have are 0 and left out.
 struct ModelFacts {
@@ -24,6 +29,8 @@ struct ModelFacts {
   int64_t sourceVocabulary = 0;
   /// A source of features instead of text: channels of a frame, frames, and positions of the encoder's output.
   int64_t featureChannels = 0, featureFrames = 0, sourcePositions = 0;
+  /// A source that is an image instead of text, which has `sourcePositions`, too.
+  std::optional<SourceImage> sourceImage = {};
   std::optional<int64_t> imageToken = {}; ///< the id of which each one in a text stands for a vector of an image
 
   /// Ids that an encoder reads.

@@ -187,13 +187,14 @@ static HeightWidth processedSize(const huggingface::ModelDescription &model, con
   return {side("height", image.height), side("width", image.width)};
 }
 
-Status importing::requireImageSize(const huggingface::ModelDescription &model, const HeightWidth &image) {
+Status importing::requireImageSize(const huggingface::ModelDescription &model, const HeightWidth &image,
+                                   const std::string &what) {
   const HeightWidth processed = processedSize(model, image);
   if (processed.height == image.height && processed.width == image.width)
     return {};
   return Error{model.path() + "/preprocessor_config.json: images become " + std::to_string(processed.width) + " x " +
                std::to_string(processed.height) + " pixels, but image_size is " + std::to_string(image.width) + " x " +
-               std::to_string(image.height) + ", and biases of scores are of that size alone"};
+               std::to_string(image.height) + ", and " + what + " of that size alone"};
 }
 
 /// Tells where the processor makes images of another size than the positions are for: Hugging Face's model refuses them
@@ -215,7 +216,7 @@ Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggin
   if (!most)
     return Error{model.path() + ": " + most.error().message};
   if (spec.gridBias) {
-    if (Status status = requireImageSize(model, spec.image); !status)
+    if (Status status = requireImageSize(model, spec.image, "biases of scores are"); !status)
       return status.error();
     return spec.image;
   }

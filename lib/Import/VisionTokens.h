@@ -53,9 +53,10 @@ Error sequenceBoundError(huggingface::ModelDescription &model);
 /// batch's tokens are i32.
 Expected<int64_t> mostPixels(int64_t patch, const huggingface::HeightWidth &image, const ImportOptions &options);
 
-/// Fails where the checkpoint's processor makes images of another size than `image`, the only one that biases of scores
-/// are for.
-Status requireImageSize(const huggingface::ModelDescription &model, const huggingface::HeightWidth &image);
+/// Fails where the checkpoint's processor makes images of another size than `image`, of which alone `what` is: "biases
+/// of scores are".
+Status requireImageSize(const huggingface::ModelDescription &model, const huggingface::HeightWidth &image,
+                        const std::string &what);
 
 /// The bounds of an image's sides, for which the tokens of a batch can be counted. Tells where the checkpoint's
 /// processor makes images of another size than the positions are for.

@@ -200,7 +200,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importWindows(MLIRContext &context, h
     return sequenceBoundError(model);
   if (Expected<int64_t> most = mostPixels(spec.patch, spec.image, options); !most)
     return Error{model.path() + ": " + most.error().message};
-  if (Status status = requireImageSize(model, spec.image); !status)
+  if (Status status = requireImageSize(model, spec.image, "biases of scores are"); !status)
     return status.error();
   const std::string prefix = model.choosePrefix({spec.prefix, ""}, kernel + ".weight");
   ParameterSet parameters = listParameters(spec, prefix);

@@ -26,7 +26,8 @@ mlir::FailureOr<NamedTensors> runDecoder(mlir::ModuleOp module, mlir::func::Func
 /// Runs `encode` and `step` of an encoder-decoder on whole sequences: `input_ids` and `decoder_input_ids` (integers
 /// [batch, length], [batch, decoder length]), maybe `attention_mask` and `decoder_attention_mask`, give of `wanted` the
 /// `logits` [batch, decoder length, vocabulary] and `encoder_last_hidden_state` [batch, length, hidden]; 0 behind an
-/// end. An encoder of sound takes `input_features` [batch, channels, frames] in place of `input_ids`.
+/// end. An encoder of sound takes `input_features` [batch, channels, frames] in place of `input_ids`, one of images
+/// `pixel_values` [batch, channels, height, width].
 template <typename Scalar>
 mlir::FailureOr<NamedTensors> runEncoderDecoder(mlir::ModuleOp module, mlir::func::FuncOp encode,
                                                 mlir::func::FuncOp step, ParameterReader &parameters,

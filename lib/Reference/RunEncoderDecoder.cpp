@@ -3,70 +3,13 @@
 // Row r has the blocks of its target, then those of its source, in one pool.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Reference/Arguments.h"
-#include "lib/Reference/RunSequences.h"
+#include "lib/Reference/SourceBatch.h"
 #include <numeric>
 
 using namespace mlir;
 namespace rapt::reference {
 
 namespace {
-
-/// The sources of a batch: words that are packed, or features, whose outputs are [rows, positions, ...] already.
-struct SourceBatch {
-  int64_t rows = 0, length = 0;
-  std::vector<int64_t> lengths; ///< positions of each row
-  std::optional<Batch> words;
-  NamedTensors arguments; ///< of `encode`, without the table
-
-  NpyTensor shown(const NpyTensor &output) const { return words ? padRows(*words, output) : output; }
-};
-
-constexpr StringRef featuresName = "input_features";
-
-/// The type of an entry's features; null where it reads words.
-RankedTensorType featuresOf(func::FuncOp encode) {
-  for (unsigned i = 0; i < encode.getNumArguments(); ++i)
-    if (encode.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr) == featuresName)
-      return dyn_cast<RankedTensorType>(encode.getArgumentTypes()[i]);
-  return {};
-}
-
-/// Positions of an encoder's output for features; 0 where its type does not tell.
-int64_t positionsOf(func::FuncOp encode) {
-  for (unsigned i = 0; i < encode.getNumResults(); ++i)
-    if (encode.getResultAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr) == "encoder_last_hidden_state")
-      if (auto type = dyn_cast<RankedTensorType>(encode.getResultTypes()[i]); type && type.getRank() == 3)
-        return type.isDynamicDim(1) ? 0 : type.getDimSize(1);
-  return 0;
-}
-
-FailureOr<SourceBatch> readWords(func::FuncOp encode, const NamedTensors &inputs) {
-  FailureOr<Batch> words = readIds(encode, inputs, "input_ids", "attention_mask");
-  if (failed(words))
-    return failure();
-  SourceBatch source{words->rows, words->length};
-  for (int64_t r = 0; r < source.rows; ++r)
-    source.lengths.push_back(words->rowBegin[r + 1] - words->rowBegin[r]);
-  source.arguments["input_ids"] = packRows(*words, inputs.find("input_ids")->second);
-  source.arguments["row_begin"] = integerTensor({source.rows + 1}, words->rowBegin);
-  source.words = std::move(*words);
-  return source;
-}
-
-FailureOr<SourceBatch> readFeatures(func::FuncOp encode, const NamedTensors &inputs) {
-  auto given = inputs.find(featuresName);
-  if (given == inputs.end())
-    return fail(encode) << "the model needs " << featuresName;
-  const int64_t positions = positionsOf(encode);
-  if (given->second.shape.size() != 3 || positions == 0)
-    return fail(encode) << featuresName << " is " << shapeText(given->second.shape)
-                        << ", but [batch, channels, frames] is needed, and an encoder of as many positions for each";
-  SourceBatch source{given->second.shape[0], positions};
-  source.lengths.assign(size_t(source.rows), positions);
-  source.arguments[std::string(featuresName)] = given->second;
-  return source;
-}
 
 /// Tokens of a block of the step's cache; 0 without one.
 int64_t blockOf(func::FuncOp step) {
@@ -82,9 +25,7 @@ LogicalResult checkAllNames(func::FuncOp encode, func::FuncOp step, const NamedT
   for (auto &[name, tensor] : inputs)
     given.push_back(name);
   llvm::append_range(known, tokenResultsOf(encode));
-  SmallVector<std::string> names{"input_ids", "attention_mask"};
-  if (featuresOf(encode))
-    names = {std::string(featuresName)};
+  SmallVector<std::string> names = sourceNamesOf(encode);
   names.append({"decoder_input_ids", "decoder_attention_mask"});
   return success(succeeded(checkNames(encode, given, names, "input")) &&
                  succeeded(checkNames(encode, wanted, known, "output")));
@@ -98,8 +39,7 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
                                           ArrayRef<std::string> wanted) {
   if (failed(checkAllNames(encode, step, inputs, wanted)))
     return failure();
-  const bool readsFeatures = bool(featuresOf(encode));
-  FailureOr<SourceBatch> source = readsFeatures ? readFeatures(encode, inputs) : readWords(encode, inputs);
+  FailureOr<SourceBatch> source = readSource(encode, inputs);
   if (failed(source))
     return failure();
   FailureOr<Batch> target = readIds(step, inputs, "decoder_input_ids", "decoder_attention_mask");
@@ -107,8 +47,8 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
     return failure();
   int64_t rows = source->rows;
   if (target->rows != rows)
-    return fail(step) << "decoder_input_ids has " << target->rows << " rows, "
-                      << (readsFeatures ? featuresName : "input_ids") << " " << rows;
+    return fail(step) << "decoder_input_ids has " << target->rows << " rows, " << sourceNamesOf(encode)[0] << " "
+                      << rows;
   const int64_t block = blockOf(step);
   if (block == 0)
     return fail(step) << "'step' takes no cache";

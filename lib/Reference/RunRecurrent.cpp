@@ -3,7 +3,7 @@
 // Slot 0 of the state stays zero; row r keeps its state in slot 1 + r.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Reference/RunSequences.h"
+#include "lib/Reference/SourceBatch.h"
 
 using namespace mlir;
 namespace rapt::reference {
@@ -25,8 +25,7 @@ public:
 
   LogicalResult start(func::FuncOp step, int64_t rows);
   /// Runs `encode` on the sources; the output of it where `output` is wanted.
-  FailureOr<NamedTensors> encode(func::FuncOp entry, const Batch &source, const NpyTensor &ids,
-                                 ArrayRef<std::string> output);
+  FailureOr<NamedTensors> encode(func::FuncOp entry, const SourceBatch &source, ArrayRef<std::string> output);
   /// Runs `step` for tokens of some rows, in their order, and gives the logits of all of them.
   FailureOr<NamedTensors> step(func::FuncOp entry, ArrayRef<int64_t> rows, ArrayRef<int64_t> rowBegin,
                                const NpyTensor &tokens, ArrayRef<std::string> output);
@@ -67,7 +66,7 @@ FailureOr<SmallVector<Value<S>>> RecurrentRun<S>::call(func::FuncOp entry, const
 }
 
 template <typename S>
-FailureOr<NamedTensors> RecurrentRun<S>::encode(func::FuncOp entry, const Batch &source, const NpyTensor &ids,
+FailureOr<NamedTensors> RecurrentRun<S>::encode(func::FuncOp entry, const SourceBatch &source,
                                                 ArrayRef<std::string> output) {
   int64_t rows = source.rows, block = 0;
   for (Type type : entry.getArgumentTypes())
@@ -76,13 +75,11 @@ FailureOr<NamedTensors> RecurrentRun<S>::encode(func::FuncOp entry, const Batch 
   sourceBlocks = block ? std::max<int64_t>((source.length + block - 1) / block, 1) : 0;
   std::vector<int64_t> slots(rows);
   std::iota(slots.begin(), slots.end(), 1);
-  for (int64_t r = 0; r < rows; ++r)
-    lengths.push_back(source.rowBegin[r + 1] - source.rowBegin[r]);
-  NamedTensors arguments{{"input_ids", packRows(source, ids)},
-                         {"row_begin", integerTensor({rows + 1}, source.rowBegin)},
-                         {"state_target", integerTensor({rows}, slots)},
-                         {"past", integerTensor({rows}, std::vector<int64_t>(rows))},
-                         {"source_table", tableOf(rows, sourceBlocks, sourceBlocks, 0)}};
+  lengths = source.lengths;
+  NamedTensors arguments = source.arguments;
+  arguments["state_target"] = integerTensor({rows}, slots);
+  arguments["past"] = integerTensor({rows}, std::vector<int64_t>(rows));
+  arguments["source_table"] = tableOf(rows, sourceBlocks, sourceBlocks, 0);
   FailureOr<SmallVector<Value<S>>> results = call(entry, arguments);
   if (failed(results))
     return failure();
@@ -90,7 +87,7 @@ FailureOr<NamedTensors> RecurrentRun<S>::encode(func::FuncOp entry, const Batch 
   FailureOr<NamedTensors> outputs = outputsOf<S>(entry, *results, output);
   if (succeeded(outputs))
     for (auto &[name, tensor] : *outputs)
-      tensor = padRows(source, tensor);
+      tensor = source.shown(tensor);
   return outputs;
 }
 
@@ -196,6 +193,7 @@ FailureOr<NamedTensors> runRecurrent(ModuleOp module, func::FuncOp encode, func:
   SmallVector<std::string> given, inputNames{"input_ids", "attention_mask"}, ofStep = tokenResultsOf(step),
                                                                              outputNames = ofStep, ofEncode;
   if (encode) {
+    inputNames = sourceNamesOf(encode);
     inputNames.append({"decoder_input_ids", "decoder_attention_mask"});
     ofEncode = tokenResultsOf(encode);
     llvm::append_range(outputNames, ofEncode);
@@ -211,14 +209,13 @@ FailureOr<NamedTensors> runRecurrent(ModuleOp module, func::FuncOp encode, func:
     return failure();
   NamedTensors outputs;
   if (encode) {
-    FailureOr<Batch> source = readIds(encode, inputs, "input_ids", "attention_mask");
+    FailureOr<SourceBatch> source = readSource(encode, inputs);
     if (failed(source))
       return failure();
     if (target->rows != source->rows)
-      return FailureOr<NamedTensors>(fail(step) << "decoder_input_ids has " << target->rows << " rows, input_ids "
-                                                << source->rows);
-    FailureOr<NamedTensors> encoded =
-        run.encode(encode, *source, inputs.find("input_ids")->second, among(wanted, ofEncode));
+      return FailureOr<NamedTensors>(fail(step) << "decoder_input_ids has " << target->rows << " rows, "
+                                                << sourceNamesOf(encode)[0] << " " << source->rows);
+    FailureOr<NamedTensors> encoded = run.encode(encode, *source, among(wanted, ofEncode));
     if (failed(encoded))
       return failure();
     outputs = std::move(*encoded);

@@ -55,8 +55,9 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   l.sourcePositions = m.sourcePositions ? m.sourcePositions : m.maxPositions;
   l.sourceVocabulary = m.sourceVocabulary ? m.sourceVocabulary : m.vocabulary;
   // A sequence with a source holds positions of both.
-  const int64_t ofSource = hasSource && keepsTokens ? ceilDivide(l.sourcePositions, l.block) : 0;
-  l.blocks = o.cache_tokens ? ceilDivide(o.cache_tokens, l.block) : ceilDivide(m.maxPositions, l.block) + ofSource;
+  const int64_t ofTokens = keepsTokens ? ceilDivide(m.maxPositions, l.block) : 0,
+                ofSource = hasSource ? ceilDivide(l.sourcePositions, l.block) : 0;
+  l.blocks = o.cache_tokens ? ceilDivide(o.cache_tokens, l.block) : ofTokens + ofSource;
   if (!m.hasCache)
     l.blocks = 0;
   if (l.blocks > INT32_MAX)

@@ -1,6 +1,7 @@
 // Encodes sources. The keys and values of a source for all layers of the decoder go into blocks that the sequence
 // keeps.
 #include "lib/Runtime/Encode.h"
+#include "lib/Runtime/Tensor.h"
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -64,13 +65,15 @@ rapt_status Encode::checkFeatures(size_t i) const {
   const float *features = sources.get(i, &rapt_source::features);
   const size_t bytes = sources.get(i, &rapt_source::feature_bytes);
   if (source.tokens || source.count)
-    return report.fail(RAPT_INVALID, "source %zu has tokens; the model %s reads features", i, m.name.c_str());
+    return report.fail(RAPT_INVALID, "source %zu has tokens; the model %s reads %s", i, m.name.c_str(),
+                       m.imageHeight ? "images" : "features");
   const uint64_t need = uint64_t(c.encode.features) * sizeof(float);
   if (features && bytes >= need && isAligned(features))
     return RAPT_OK;
-  return report.fail(
-      RAPT_INVALID, "source %zu: its features have %zu bytes at %p; %llu bytes of floats [%lld, %lld] are needed", i,
-      bytes, static_cast<const void *>(features), (unsigned long long)need, ll(m.featureChannels), ll(m.featureFrames));
+  const Manifest::Extents extents = m.sourceExtents();
+  return report.fail(RAPT_INVALID, "source %zu: its features have %zu bytes at %p; %llu bytes of floats %s are needed",
+                     i, bytes, static_cast<const void *>(features), (unsigned long long)need,
+                     showShape(extents.sizes, extents.rank).text);
 }
 
 rapt_status Encode::checkTokens(size_t i) const {
@@ -172,7 +175,7 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
   put(Role::Workspace, c.workspace.data());
   put(Role::Cache, c.caches[0].blocks.data());
   put(Role::InputIds, c.inputIds.data());
-  put(Role::InputFeatures, c.inputFeatures.data());
+  put(c.encode.sourceRole(), c.inputFeatures.data());
   put(Role::RowBegin, c.rowBegin.data());
   put(Role::Past, c.past.data());
   put(Role::SourceTable, c.sourceTable.data());

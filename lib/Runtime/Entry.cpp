@@ -1,4 +1,5 @@
 #include "lib/Runtime/Context.h"
+#include "lib/Runtime/Tensor.h"
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -30,6 +31,7 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"source_table", BufferKind::Input, "i32", "rows", 0, "source_blocks"},
                                            {"input_ids", BufferKind::Input, "i32", "tokens"},
                                            {"input_features", BufferKind::Input, "f32", "rows", 0, ""},
+                                           {"pixel_values", BufferKind::Input, "f32", "rows", 0, ""},
                                            {"embeddings", BufferKind::Input, "f32", "embeddings", 0, ""},
                                            {"embedding_of", BufferKind::Input, "i32", "tokens"},
                                            {"encoder_last_hidden_state", BufferKind::Output, "f32", "tokens", 0, ""},
@@ -73,8 +75,11 @@ bool takesSingleTokens(const ManifestEntry &entry) {
   return buffer.shape.size() == 1 && isDim(entry, buffer.shape[0], "rows", 0);
 }
 
-/// Whether the entry takes features of sound, all sources as long: outputs for tokens are [rows, positions, ...] then.
-bool takesFeatures(const ManifestEntry &entry) { return entry.findBuffer("input_features") >= 0; }
+bool takesImages(const ManifestEntry &entry) { return entry.findBuffer("pixel_values") >= 0; }
+
+/// Whether the entry takes features of sound or images, all sources as long: outputs for tokens are [rows, positions,
+/// ...] then.
+bool takesFeatures(const ManifestEntry &entry) { return entry.findBuffer("input_features") >= 0 || takesImages(entry); }
 
 /// Whether the buffer has the shape of its role. An entry with one token per row, or of features, has the dim of rows
 /// instead of tokens.
@@ -108,6 +113,7 @@ constexpr Role imageRoles[] = {Role::Embeddings, Role::EmbeddingOf};
 constexpr Role sourceRoles[] = {Role::Cache, Role::SourceLength, Role::SourceTable};
 constexpr Role encodeRoles[] = {Role::Weights, Role::Workspace, Role::InputIds, Role::RowBegin, Role::Hidden};
 constexpr Role featureRoles[] = {Role::Weights, Role::Workspace, Role::InputFeatures, Role::Hidden};
+constexpr Role pixelRoles[] = {Role::Weights, Role::Workspace, Role::PixelValues, Role::Hidden};
 constexpr Role encodedRoles[] = {Role::Cache, Role::Past, Role::SourceTable};
 constexpr Role topRoles[] = {Role::Weights, Role::Workspace, Role::GivenLogits,
                              Role::Among,   Role::TopIds,    Role::TopLogits};
@@ -200,7 +206,9 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   int index = module.findEntry("encode");
   const ManifestEntry &entry = m.entries[index];
   const bool isOfFeatures = takesFeatures(entry);
-  uint64_t needed = (isOfFeatures ? bitsOf(featureRoles) : bitsOf(encodeRoles)) |
+  uint64_t needed = (takesImages(entry) ? bitsOf(pixelRoles)
+                     : isOfFeatures     ? bitsOf(featureRoles)
+                                        : bitsOf(encodeRoles)) |
                     (m.hasCache ? bitsOf(encodedRoles) : 0) | (names(entry, Role::State) ? bitsOf(firstStateRoles) : 0);
   if (rapt_status status = bind(module, index, needed, bitsOf(encodeMaps), report))
     return status;
@@ -215,16 +223,22 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
 
 rapt_status Entry::bindFeatures(const rapt_module &module, const Report &report) {
   const Manifest &m = *module.manifest;
-  const ManifestBuffer &in = manifest->buffers[bufferOf(Role::InputFeatures)],
+  const ManifestBuffer &in = manifest->buffers[bufferOf(sourceRole())],
                        &hidden = manifest->buffers[bufferOf(Role::Hidden)];
   features = columnsOf(in, 1);
-  if (features && in.shape.size() == 3 && in.shape[1].plus == m.featureChannels &&
-      in.shape[2].plus == m.featureFrames && m.hasCache && m.sourcePositions > 0 &&
-      hidden.shape[1].plus == m.sourcePositions)
+  const Manifest::Extents extents = m.sourceExtents();
+  bool isRight = features && in.shape.size() == size_t(1 + extents.rank) && m.hasCache && m.sourcePositions > 0 &&
+                 hidden.shape[1].plus == m.sourcePositions && (m.imageHeight != 0) == has(Role::PixelValues);
+  for (int i = 0; isRight && i < extents.rank; ++i)
+    isRight = in.shape[size_t(1 + i)].plus == extents.sizes[i];
+  uint64_t grid = 0;
+  if (isRight && m.imageHeight)
+    isRight = multiply(uint64_t(m.gridHeight), uint64_t(m.gridWidth), grid) && grid == uint64_t(m.sourcePositions);
+  if (isRight)
     return RAPT_OK;
-  return report.fail(
-      RAPT_UNSUPPORTED, "entry encode of %s does not take features of %lld channels and %lld frames to %lld positions",
-      m.name.c_str(), (long long)m.featureChannels, (long long)m.featureFrames, (long long)m.sourcePositions);
+  return report.fail(RAPT_UNSUPPORTED, "entry encode of %s does not take %s %s to %lld positions", m.name.c_str(),
+                     m.imageHeight ? "images" : "features", showShape(extents.sizes, extents.rank).text,
+                     (long long)m.sourcePositions);
 }
 
 rapt_status Entry::bindTop(const rapt_module &module, const char *name, const Report &report) {

@@ -20,6 +20,7 @@ enum class Role : uint8_t {
   SourceTable,
   InputIds,
   InputFeatures,
+  PixelValues,
   Embeddings,
   EmbeddingOf,
   Hidden,
@@ -41,7 +42,7 @@ enum class Role : uint8_t {
   WindowCache,
   WindowTable
 };
-inline constexpr int roleCount = 33;
+inline constexpr int roleCount = 34;
 enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks, Slots, Embeddings, WindowBlocks };
 inline constexpr int dimCount = 9;
 inline constexpr Dim unusedDim = Dim(dimCount); ///< of another entry: no buffer has it
@@ -68,11 +69,13 @@ struct Entry {
                           ///< row of tokens
   int64_t stateBytes = 0; ///< of what a sequence keeps beside the cache; 0 where it keeps nothing
   bool isSerial = false;  ///< takes exactly one token of each row
-  int64_t features = 0;   ///< numbers of a source, of an encoder that reads features
+  int64_t features = 0;   ///< numbers of a source, of an encoder that reads features of sound or images
   int maps = 0;           ///< how many of `map` it has
   AttentionMap map[mostAttentionMaps]{};
 
   bool has(Role role) const;
+  /// The role of a source that is no text.
+  Role sourceRole() const { return has(Role::PixelValues) ? Role::PixelValues : Role::InputFeatures; }
 
   /// Finds entry "step" of a decoder; RAPT_UNSUPPORTED when it has a shape this runtime does not know.
   rapt_status bindStep(const rapt_module &module, const Report &report);

@@ -77,7 +77,7 @@ const rapt_tensor **Forward::slotOf(const char *name) {
   return !strcmp(name, target.idsName)                             ? &target.ids
          : !strcmp(name, target.maskName)                          ? &target.mask
          : !strcmp(name, "logits")                                 ? &logits
-         : readsFeatures() && !strcmp(name, "input_features")      ? &features
+         : readsFeatures() && !strcmp(name, featuresName())        ? &features
          : readsImages() && !strcmp(name, "image_embeddings")      ? &embeddings
          : readsWords && !strcmp(name, source.idsName)             ? &source.ids
          : readsWords && !strcmp(name, source.maskName)            ? &source.mask
@@ -96,12 +96,14 @@ const AttentionMap *Forward::mapOf(const rapt_tensor *const *slot, const PaddedI
 
 rapt_status Forward::unknown(const char *name) const {
   return report.fail(RAPT_INVALID, "forward has no tensor %s; it has %s", name,
-                     readsFeatures() ? "input_features, decoder_input_ids, decoder_attention_mask, logits and "
-                                       "encoder_last_hidden_state"
-                     : c.encode.code ? "input_ids, attention_mask, decoder_input_ids, decoder_attention_mask, logits "
-                                       "and encoder_last_hidden_state"
-                     : readsImages() ? "input_ids, attention_mask, image_embeddings and logits"
-                                     : "input_ids, attention_mask and logits");
+                     readsPixels()     ? "pixel_values, decoder_input_ids, decoder_attention_mask, logits and "
+                                         "encoder_last_hidden_state"
+                     : readsFeatures() ? "input_features, decoder_input_ids, decoder_attention_mask, logits and "
+                                         "encoder_last_hidden_state"
+                     : c.encode.code   ? "input_ids, attention_mask, decoder_input_ids, decoder_attention_mask, logits "
+                                         "and encoder_last_hidden_state"
+                     : readsImages()   ? "input_ids, attention_mask, image_embeddings and logits"
+                                       : "input_ids, attention_mask and logits");
 }
 
 /// Vectors are floats in a row, one for each image token of the texts, which have been read.
@@ -141,14 +143,17 @@ void Forward::giveEmbeddings(rapt_chunk &chunk) {
 
 /// Features are floats whose rows are dense.
 rapt_status Forward::checkFeatures() {
-  const Manifest &m = *c.module->manifest;
   if (!features)
-    return report.fail(RAPT_INVALID, "forward needs input_features");
+    return report.fail(RAPT_INVALID, "forward needs %s", featuresName());
+  const Manifest::Extents extents = c.module->manifest->sourceExtents();
   const int64_t *in = features->shape, *s = features->strides;
-  const bool isDense = !s || (s[2] == 1 && s[1] == in[2] && s[0] >= in[1] * in[2]);
-  if (!is(*features, typeF32) || in[1] != m.featureChannels || in[2] != m.featureFrames || !isDense)
-    return report.fail(RAPT_INVALID, "input_features is %s; f32 [batch, %lld, %lld] with dense rows is needed",
-                       showShape(in, 3).text, ll(m.featureChannels), ll(m.featureFrames));
+  bool isRight = is(*features, typeF32);
+  int64_t stride = 1;
+  for (int d = extents.rank; d > 0 && isRight; stride *= in[d--])
+    isRight = in[d] == extents.sizes[d - 1] && (!s || s[d] == stride);
+  if (!isRight || (s && s[0] < stride))
+    return report.fail(RAPT_INVALID, "%s is %s; f32 [batch, %s with dense rows is needed", featuresName(),
+                       showShape(in, 1 + extents.rank).text, showShape(extents.sizes, extents.rank).text + 1);
   source.batch = in[0];
   source.length = c.limits.sourcePositions;
   return RAPT_OK;
@@ -184,7 +189,10 @@ rapt_status Forward::bind(size_t count, const char *const *names, const Tensors 
     bool isOutput = slot == &logits || slot == &hidden;
     const PaddedIds *rows = nullptr;
     const AttentionMap *map = mapOf(slot, rows);
-    const int rank = map ? 2 + map->rank : isOutput || slot == &features || slot == &embeddings ? 3 : 2;
+    const int rank = map                               ? 2 + map->rank
+                     : slot == &features               ? 1 + c.module->manifest->sourceExtents().rank
+                     : isOutput || slot == &embeddings ? 3
+                                                       : 2;
     if (rapt_status status = checkTensor(name, tensors[i], rank, report))
       return status;
   }
@@ -194,7 +202,7 @@ rapt_status Forward::bind(size_t count, const char *const *names, const Tensors 
     return status;
   if (c.encode.code && source.batch != target.batch)
     return report.fail(RAPT_INVALID, "decoder_input_ids has %lld rows, %s %lld", ll(target.batch),
-                       readsFeatures() ? "input_features" : "input_ids", ll(source.batch));
+                       readsFeatures() ? featuresName() : "input_ids", ll(source.batch));
   return RAPT_OK;
 }
 
@@ -212,8 +220,10 @@ rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) co
     return RAPT_OK;
   }
   if (slot == &features) {
-    const int64_t sizes[] = {source.batch, c.module->manifest->featureChannels, c.module->manifest->featureFrames};
-    std::copy_n(sizes, *rank = 3, shape);
+    const Manifest::Extents extents = c.module->manifest->sourceExtents();
+    shape[0] = source.batch;
+    std::copy_n(extents.sizes, extents.rank, shape + 1);
+    *rank = 1 + extents.rank;
     return RAPT_OK;
   }
   if (slot == &embeddings) {

@@ -38,6 +38,8 @@ private:
   const rapt_tensor **slotOf(const char *name);
   rapt_status unknown(const char *name) const;
   bool readsFeatures() const { return c.encode.features != 0; }
+  bool readsPixels() const { return c.encode.has(Role::PixelValues); }
+  const char *featuresName() const { return readsPixels() ? "pixel_values" : "input_features"; }
   rapt_status checkSource();
   rapt_status checkFeatures();
   rapt_status readSource();
@@ -65,7 +67,7 @@ private:
   const Report &report;
   PaddedIds target{"input_ids", "attention_mask"}; ///< what gets logits
   PaddedIds source{"input_ids", "attention_mask"}; ///< of an encoder; its ids are null where it reads features
-  const rapt_tensor *features = nullptr;           ///< [batch, channels, frames], of an encoder that reads them
+  const rapt_tensor *features = nullptr;           ///< [batch, ...], of an encoder that reads them, or images
   const rapt_tensor *embeddings = nullptr;         ///< [images, vectors, hidden], of a decoder that reads images
   int64_t embeddingsRead = 0;                      ///< vectors of the rows before
   const rapt_tensor *logits = nullptr, *hidden = nullptr;

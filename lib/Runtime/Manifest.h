@@ -138,7 +138,8 @@ struct Manifest {
   int64_t layers, hidden, heads, kvHeads, headDim, vocabulary, positions, parameters; ///< 0 where absent
   int64_t sourceVocabulary;                                ///< ids of a source that has a vocabulary of its own, else 0
   int64_t featureChannels, featureFrames, sourcePositions; ///< of a source of features, else 0
-  int64_t imageToken;                                      ///< that stands for a vector of an image; -1: none
+  int64_t imageChannels, imageHeight, imageWidth, gridHeight, gridWidth; ///< of a source that is an image, else 0
+  int64_t imageToken; ///< that stands for a vector of an image; -1: none
   std::vector<int32_t> eos;
   int64_t startToken; ///< that a decoder with an encoder begins with, -1 without
   Id interfaceId, contentId;
@@ -155,6 +156,15 @@ struct Manifest {
   int cacheCount = 0;
   std::vector<ManifestEntry> entries;
 
+  /// The extents of a source of features: [channels, frames] of sound, or [channels, height, width] of an image.
+  struct Extents {
+    int rank;
+    int64_t sizes[3];
+  };
+  Extents sourceExtents() const {
+    return imageHeight ? Extents{3, {imageChannels, imageHeight, imageWidth}}
+                       : Extents{2, {featureChannels, featureFrames, 0}};
+  }
   bool isForDevice() const { return !variants.front().images.empty(); }
 };
 

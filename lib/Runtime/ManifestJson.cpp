@@ -180,6 +180,11 @@ void readModel(const Json &model, Manifest &m) {
   m.featureChannels = numberOrZero(model, "feature_channels");
   m.featureFrames = numberOrZero(model, "feature_frames");
   m.sourcePositions = numberOrZero(model, "source_positions");
+  m.imageChannels = numberOrZero(model, "image_channels");
+  m.imageHeight = numberOrZero(model, "image_height");
+  m.imageWidth = numberOrZero(model, "image_width");
+  m.gridHeight = numberOrZero(model, "grid_height");
+  m.gridWidth = numberOrZero(model, "grid_width");
   m.positions = numberOrZero(model, "positions");
   m.parameters = numberOrZero(model, "parameters");
   if (model.find("image_token"))

@@ -360,6 +360,11 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.feature_frames = m.featureFrames;
   all.source_positions = m.sourcePositions;
   all.image_token = m.imageToken;
+  all.image_channels = m.imageChannels;
+  all.image_height = m.imageHeight;
+  all.image_width = m.imageWidth;
+  all.grid_height = m.gridHeight;
+  all.grid_width = m.gridWidth;
   all.target_gpus = m.gpus.c_str();
   all.target_gpu = module->device ? module->device->codeArchitecture() : "";
   all.size = size;

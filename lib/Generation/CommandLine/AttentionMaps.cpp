@@ -1,5 +1,6 @@
 #include "lib/Generation/CommandLine/AttentionMaps.h"
 #include "lib/Drawing/HeatMap.h"
+#include "lib/Drawing/Label.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Npy.h"
@@ -163,6 +164,20 @@ Status AttentionMaps::draw(Job &job, const std::string &title, std::span<const f
   return writeBytes(job.path + ".png", *png);
 }
 
+/// The image once for each query, with the mean of the heads over it.
+Expected<drawing::Picture> AttentionMaps::drawWords(const Job &job, const std::string &title,
+                                                    const PatchedImage &image) {
+  std::vector<drawing::CaptionedMap> words;
+  const size_t keys = job.axes.columns.size();
+  for (size_t word = 0; word < job.axes.rows.size(); ++word) {
+    drawing::CaptionedMap &map = words.emplace_back(drawing::label(job.axes.rows[word]), std::vector<float>(keys));
+    for (const drawing::CaptionedMap &head : job.heads)
+      for (size_t i = 0; i < keys; ++i)
+        map.weights[i] += head.weights[word * keys + i] / float(job.heads.size());
+  }
+  return drawing::drawOverlays(title, image.pixels, image.gridHeight, image.gridWidth, words);
+}
+
 /// The overview of a layer's heads, and the image with the mean of them.
 Status AttentionMaps::drawLayer(Job &job, const std::string &title, const PatchedImage *image) {
   const size_t queries = job.axes.rows.size(), keys = job.axes.columns.size();
@@ -179,6 +194,8 @@ Status AttentionMaps::drawLayer(Job &job, const std::string &title, const Patche
       return status;
   if (!image || job.heads.empty())
     return {};
+  if (image->gridHeight)
+    return write("-overlay.png", drawWords(job, title, *image));
   std::vector<float> mean(keys - 1);
   for (const drawing::CaptionedMap &head : job.heads)
     for (size_t i = 0; i < mean.size(); ++i)
@@ -272,16 +289,32 @@ Outcome axisOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std:
   return {};
 }
 
+/// The image that is the source of a prompt, and the names of its positions by line and column.
+static PatchedImage sourceImage(const rapt_module_info &info, const Prompt &prompt, std::vector<std::string> &labels) {
+  const int64_t shape[] = {info.image_channels, info.image_height, info.image_width};
+  PatchedImage image(prompt.pixels, shape);
+  image.gridHeight = size_t(info.grid_height), image.gridWidth = size_t(info.grid_width);
+  for (size_t y = 0; y < image.gridHeight; ++y)
+    for (size_t x = 0; x < image.gridWidth; ++x)
+      labels.push_back(std::to_string(y) + "," + std::to_string(x));
+  return image;
+}
+
 Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text, const Prompt &prompt,
                        const Ids &made) {
   Ids read = prompt.ids, sourceIds = prompt.source;
   read.insert(read.end(), made.begin(), made.end());
   if (model.hasEncoder() && !made.empty())
     read.pop_back(); // each line is that of the token that came of it
-  const std::vector<int64_t> readShape = {1, int64_t(read.size())}, sourceShape = {1, int64_t(sourceIds.size())};
+  const rapt_module_info &info = model.info;
+  const std::vector<int64_t> readShape = {1, int64_t(read.size())}, sourceShape = {1, int64_t(sourceIds.size())},
+                             imageShape = {1, info.image_channels, info.image_height, info.image_width};
   std::vector<const char *> given = {model.hasEncoder() ? "decoder_input_ids" : "input_ids"};
   std::vector<rapt_tensor> inputs = {tensorOf(readShape, read.data())};
-  if (model.hasEncoder()) {
+  if (model.hasImageSource()) {
+    given.push_back("pixel_values");
+    inputs.push_back(tensorOf(imageShape, const_cast<float *>(prompt.pixels.data())));
+  } else if (model.hasEncoder()) {
     given.push_back("input_ids");
     inputs.push_back(tensorOf(sourceShape, sourceIds.data()));
   }
@@ -292,6 +325,9 @@ Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text
   if (Outcome outcome = runTensors(model, given, inputs, wanted, outputs); !outcome)
     return outcome;
   std::vector<std::string> source, target, chosen;
+  std::optional<PatchedImage> image;
+  if (model.hasImageSource())
+    image = sourceImage(info, prompt, source);
   Outcome outcome = axisOf(text.tokenizer.get(), prompt.source, source);
   for (auto [ids, labels] : {std::pair<const Ids *, std::vector<std::string> *>(&read, &target), {&made, &chosen}})
     if (outcome)
@@ -301,7 +337,8 @@ Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text
   for (size_t i = 0; i < names.size(); ++i) {
     const bool isCross = names[i] == "cross_attentions", isSource = names[i] == "encoder_attentions";
     const std::vector<std::string> &queries = isSource ? source : isCross && !made.empty() ? chosen : target;
-    if (Outcome outcome = maps.write("", names[i], outputs[i], 0, queries, isCross || isSource ? source : target);
+    if (Outcome outcome = maps.write("", names[i], outputs[i], 0, queries, isCross || isSource ? source : target,
+                                     isCross && image ? &*image : nullptr);
         !outcome)
       return outcome;
   }

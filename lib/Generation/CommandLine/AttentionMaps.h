@@ -10,6 +10,7 @@ namespace rapt::run {
 struct PatchedImage {
   drawing::GrayImage pixels;
   size_t patchHeight = 1, patchWidth = 1;
+  size_t gridHeight = 0, gridWidth = 0; ///< of an image that is a source: of its positions; else 0
 
   /// `values` [channels, height, width].
   PatchedImage(std::span<const float> values, const int64_t *shape);
@@ -33,7 +34,8 @@ public:
   /// [rows, tokens, layers, heads, positions], for each layer and head that is asked for. Queries go down,
   /// keys to the right. Maps that are too large for a drawing are left out with a note. Beside
   /// them, FOLDER/PREFIXNAME-layerL.png is an overview of the layer's heads where there are several, and with an image
-  /// FOLDER/PREFIXNAME-layerL-overlay.png shows it below its class token's probabilities, in the mean of the heads.
+  /// FOLDER/PREFIXNAME-layerL-overlay.png shows it below its class token's probabilities, or once for each query where
+  /// the keys are its grid, in the mean of the heads.
   /// Makes the folder.
   Outcome write(const std::string &prefix, const std::string &name, const RowOutput &output, size_t row,
                 const std::vector<std::string> &queries, const std::vector<std::string> &keys,
@@ -54,6 +56,7 @@ private:
   void readBuffer(const json::Value &buffer, Output output);
   Outcome check(const char *what, const std::vector<int64_t> &asked, std::vector<int64_t> Output::*field) const;
   Status draw(Job &job, const std::string &title, std::span<const float> weights);
+  static Expected<drawing::Picture> drawWords(const Job &job, const std::string &title, const PatchedImage &image);
   Status drawLayer(Job &job, const std::string &title, const PatchedImage *image);
   void noteOnce(const std::string &message);
 

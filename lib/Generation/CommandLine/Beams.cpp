@@ -39,12 +39,13 @@ private:
 Outcome BeamRun::prepare() {
   if (Outcome outcome = rows.open(options, text, prompt, most); !outcome)
     return outcome;
-  const int64_t tokens = rows.cacheTokens(model, prompt.source.size());
+  const int64_t tokens = rows.cacheTokens(model, size_t(prompt.sourcePositions(model)));
   if (Outcome outcome = makeContext(options, tokens, model); !outcome)
     return outcome;
-  note(std::string(model.info.name) + ": " + model.info.task + ", prompt of " +
-       counted(std::max(prompt.source.size(), prompt.ids.size()), "token") + ", cache for " +
-       grouped(uint64_t(tokens)) + "; " + rows.summary());
+  note(std::string(model.info.name) + ": " + model.info.task + ", " +
+       (model.hasImageSource() ? "1 image"
+                               : "prompt of " + counted(std::max(prompt.source.size(), prompt.ids.size()), "token")) +
+       ", cache for " + grouped(uint64_t(tokens)) + "; " + rows.summary());
   return {};
 }
 
@@ -93,7 +94,8 @@ Status BeamRun::tellJson() const {
     list.emplace_back(std::move(object));
   }
   json::Object object;
-  object.emplace_back("prompt_tokens", json::Value(uint64_t(std::max(prompt.source.size(), prompt.ids.size()))));
+  if (!model.hasImageSource())
+    object.emplace_back("prompt_tokens", json::Value(uint64_t(std::max(prompt.source.size(), prompt.ids.size()))));
   object.emplace_back("sequences", json::Value(std::move(list)));
   object.emplace_back("seconds", json::Value(seconds));
   object.emplace_back("peak_memory", json::Value(peakMemory()));

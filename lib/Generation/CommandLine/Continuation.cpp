@@ -129,6 +129,13 @@ Outcome Continuation::open(const Options &options, const Model &model, const Tex
   return outcome ? chooseRoom(options, model, text) : outcome;
 }
 
+Outcome Continuation::openImage(const Options &options, const Model &model, const Text &text,
+                                std::vector<float> pixels) {
+  prompt.pixels = std::move(pixels);
+  prompt.ids.assign(1, int32_t(model.info.start_token));
+  return chooseRoom(options, model, text);
+}
+
 Outcome Continuation::prepare(const Options &options, const Text &text, size_t number) {
   rules = Rules(options, text, prompt, mostNew());
   Outcome outcome = openSampler(options, text, number);

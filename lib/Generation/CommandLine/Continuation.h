@@ -27,6 +27,8 @@ struct Continuation {
   /// cache must hold. Never cuts the prompt or the number of new tokens.
   Outcome open(const Options &options, const Model &model, const Text &text, const PromptImages &images,
                const std::string &content);
+  /// Prepares a model whose sources are images: `pixels` is one.
+  Outcome openImage(const Options &options, const Model &model, const Text &text, std::vector<float> pixels);
   /// New tokens that are wanted and fit.
   int64_t mostNew() const {
     const int64_t fits = capacity - int64_t(prompt.ids.size());
@@ -36,7 +38,7 @@ struct Continuation {
   Outcome prepare(const Options &options, const Text &text, size_t number);
   /// Tokens of the cache, in whole blocks, that it takes with its source.
   int64_t blockTokens(const Model &model) const {
-    return model.inBlocks(kept) + model.inBlocks(int64_t(prompt.source.size()));
+    return model.inBlocks(kept) + model.inBlocks(prompt.sourcePositions(model));
   }
   /// "greedy", or the settings of the sampling.
   std::string summary() const;

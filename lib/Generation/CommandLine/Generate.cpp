@@ -4,6 +4,7 @@
 #include "lib/Generation/CommandLine/Beams.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Continuation.h"
+#include "lib/Generation/CommandLine/ImageReader.h"
 #include "lib/Support/Json.h"
 #include "rapt/rapt_sample.h"
 #include <algorithm>
@@ -16,6 +17,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t mostOnDevice = 64; // tokens that a GPU finds
+
+/// "[3, 64, 64]"
+std::string shownShape(const int64_t (&shape)[3]) {
+  return "[" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + ", " + std::to_string(shape[2]) + "]";
+}
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -35,6 +41,7 @@ struct Generation {
   int finish(const Outcome &outcome);
 
 private:
+  Outcome openImages();
   Outcome begin();
   Outcome loop();
   Outcome step(std::vector<rapt_chunk> &chunks, const std::vector<Continuation *> &live);
@@ -66,6 +73,8 @@ Outcome Generation::open() {
     return outcome;
   if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
     return outcome;
+  if (model.hasImageSource())
+    return openImages();
   std::vector<std::string> prompts = options.prompts;
   if (options.tokens)
     prompts.assign(1, "");
@@ -97,16 +106,41 @@ Outcome Generation::open() {
   return {};
 }
 
+/// Each image is the source of a text.
+Outcome Generation::openImages() {
+  const rapt_module_info &info = model.info;
+  if (options.images.size() > 1 && maps.isWanted())
+    return {RAPT_INVALID, "--attention-weights takes one image of a model that generates"};
+  ImageReader reader;
+  if (Outcome outcome = reader.open(model); !outcome)
+    return outcome;
+  all = std::vector<Continuation>(options.images.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    int64_t shape[3];
+    std::vector<float> pixels;
+    if (Outcome outcome = reader.read(options.images[i], shape, pixels); !outcome)
+      return outcome;
+    if (const int64_t own[] = {info.image_channels, info.image_height, info.image_width};
+        !std::equal(shape, shape + 3, own))
+      return {RAPT_MISMATCH, json::printable(options.images[i]) + ": preprocessor_config.json makes pixels " +
+                                 shownShape(shape) + " of it, but the model reads " + shownShape(own)};
+    if (Outcome outcome = all[i].openImage(options, model, text, std::move(pixels)); !outcome)
+      return outcome;
+  }
+  return {};
+}
+
 /// A single text has exactly as many tokens as it needs; several share the blocks of the cache.
 int64_t Generation::cacheTokens() const {
   if (all.size() == 1)
-    return all[0].kept + model.inBlocks(int64_t(all[0].prompt.source.size()));
+    return all[0].kept + model.inBlocks(all[0].prompt.sourcePositions(model));
   return int64_t(sum([&](const Continuation &one) { return one.blockTokens(model); }));
 }
 
 std::string Generation::summary() const {
   const std::string prompts = all.size() == 1 ? "prompt of " : std::to_string(all.size()) + " prompts of together ";
-  return std::string(model.info.name) + ": " + model.info.task + ", " + prompts + counted(promptTokens(), "token") +
+  return std::string(model.info.name) + ": " + model.info.task + ", " +
+         (model.hasImageSource() ? counted(all.size(), "image") : prompts + counted(promptTokens(), "token")) +
          ", cache for " + grouped(uint64_t(all.size() == 1 ? all[0].kept : cacheTokens())) + "; " + all[0].summary();
 }
 
@@ -272,8 +306,11 @@ void Generation::tellStats() const {
   char line[512];
   double decode = total - firstToken;
   const size_t made = sum([](const Continuation &one) { return one.made.size(); });
-  snprintf(line, sizeof line, "time to first token %.3f s (%.1f prompt tokens/s); %s, %.2f tokens/s after the first",
-           firstToken, firstToken > 0 ? double(promptTokens()) / firstToken : 0, counted(made, "new token").c_str(),
+  char rate[64] = ""; // of prompts
+  if (!model.hasImageSource())
+    snprintf(rate, sizeof rate, " (%.1f prompt tokens/s)", firstToken > 0 ? double(promptTokens()) / firstToken : 0);
+  snprintf(line, sizeof line, "time to first token %.3f s%s; %s, %.2f tokens/s after the first", firstToken, rate,
+           counted(made, "new token").c_str(),
            decode > 0 && made > all.size() ? double(made - all.size()) / decode : 0);
   note(line);
   auto contextOptions = sized<rapt_context_options>();
@@ -292,7 +329,8 @@ json::Object Generation::jsonOf(const Continuation &one) const {
   json::Array ids;
   for (int32_t id : one.made)
     ids.emplace_back(int64_t(id));
-  object.emplace_back("prompt_tokens", json::Value(uint64_t(one.given)));
+  if (!model.hasImageSource())
+    object.emplace_back("prompt_tokens", json::Value(uint64_t(one.given)));
   object.emplace_back("tokens", json::Value(std::move(ids)));
   if (one.stream)
     object.emplace_back("text", json::Value(one.output));
@@ -332,7 +370,8 @@ int search(Generation &generation) {
   const Options &options = generation.options;
   const Text &text = generation.text;
   if (generation.all.size() > 1)
-    return fail("beams take one prompt, but generation_config.json asks for " + std::to_string(text.config.beams) +
+    return fail(std::string(generation.model.hasImageSource() ? "beams take one image" : "beams take one prompt") +
+                ", but generation_config.json asks for " + std::to_string(text.config.beams) +
                 " beams; --temperature 0 takes the most likely token");
   if (!options.stops.empty())
     return fail("--stop does not go with beams, of which generation_config.json asks for " +

@@ -172,7 +172,7 @@ int runImages(const Options &options) {
     return fail(outcome.message, Failure(outcome).code);
   if (isPairTask(model.info.task))
     return runPair(options, std::move(model));
-  if (model.readsImages())
+  if (model.readsImages() || model.hasImageSource())
     return runPrompt(options, std::move(model));
   ImageRun run(options, std::move(model));
   return perform(run);

@@ -35,6 +35,8 @@ struct Model {
   bool hasEncoder() const { return info.start_token >= 0; }
   /// Whether a text may have images in it.
   bool readsImages() const { return info.image_token >= 0; }
+  /// Whether its sources are images, and no text.
+  bool hasImageSource() const { return info.image_height > 0; }
   bool isOnGpu() const { return *info.target_gpu; }
   /// Ids that a prompt may have.
   int64_t readVocabulary() const { return info.source_vocabulary ? info.source_vocabulary : info.vocabulary; }

@@ -35,6 +35,9 @@ private:
 Outcome Measurement::prepare() {
   if (Outcome outcome = openModule(options, model); !outcome)
     return outcome;
+  if (model.hasEncoder())
+    return {RAPT_INVALID, std::string(model.info.name) + ": " + model.info.task +
+                              " reads a source beside its text: --perplexity takes decoders"};
   if (Outcome outcome = openText(model, true, text); !outcome)
     return outcome;
   auto content = readPrompt(*options.perplexityFile);

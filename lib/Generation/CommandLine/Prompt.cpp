@@ -22,12 +22,18 @@ int runPrompt(const Options &options, Model model) {
     return fail(name + " takes no text: give a sound file, --audio");
   if (isVectorTask(task))
     return fail(name + " takes no text: give a vector of numbers, --vector");
-  if (task != "decoder" && task != "text2text-generation" && !model.readsImages())
+  if (model.hasImageSource() && options.images.empty())
+    return fail(name + " takes no text: give an image, --image");
+  if (model.hasImageSource() && (!options.prompts.empty() || options.promptFile))
+    return fail(name + " takes no text beside an image");
+  if (task != "decoder" && task != "text2text-generation" && !model.readsImages() && !model.hasImageSource())
     return fail(name + " takes no text");
   for (const auto &[isGiven, option] : {std::pair{!options.outputs.empty(), "--output"},
                                         {options.question.has_value(), "--question"},
                                         {options.pair.has_value(), "--pair"},
-                                        {options.promptName.has_value(), "--prompt-name"}})
+                                        {options.promptName.has_value(), "--prompt-name"},
+                                        {model.hasImageSource() && options.sourceLanguage, "--source-language"},
+                                        {model.hasImageSource() && options.targetLanguage, "--target-language"}})
     if (isGiven)
       return fail(name + " generates text: it takes no " + option);
   return generate(options, std::move(model));

@@ -185,12 +185,7 @@ Outcome SpeechDecoder::listen(const std::vector<float> &features) {
   sequence = {}; // frees the blocks of the window before
   if (Outcome outcome = Sequence::make(model.context, sequence); !outcome)
     return outcome;
-  auto source = sized<rapt_source>();
-  source.sequence = sequence.get();
-  source.features = features.data();
-  source.feature_bytes = features.size() * sizeof(float);
-  return Outcome::of(
-      [&](char *message, size_t size) { return rapt_encode(model.context.get(), &source, 1, message, size); });
+  return sequence.encode(features);
 }
 
 Outcome SpeechDecoder::findLanguage(std::string &code) {

@@ -38,7 +38,9 @@ Outcome openTokenizer(const Model &model, bool needed, Text &text) {
   files.vocab_txt = section(model, "vocab.txt");
   if (!files.tokenizer_json.data && !files.vocab_json.data && !files.vocab_txt.data)
     return needed ? Outcome{RAPT_UNSUPPORTED,
-                            std::string(model.info.name) + " was compiled without a tokenizer: give ids with --tokens"}
+                            std::string(model.info.name) +
+                                (model.hasImageSource() ? " was compiled without a tokenizer, which writes its texts"
+                                                        : " was compiled without a tokenizer: give ids with --tokens")}
                   : Outcome{};
   return openFiles(files, text.tokenizer);
 }

@@ -27,6 +27,7 @@ struct Prompt {
   Ids ids;                       ///< what the first new token follows
   std::optional<int32_t> first;  ///< the first new token, where a language is asked for
   std::vector<float> embeddings; ///< what image tokens stand for
+  std::vector<float> pixels;     ///< of the image that the encoder reads, of a model whose sources are images
 
   /// `chunk` of its tokens with what image tokens among them stand for. New tokens are none.
   rapt_chunk withImages(rapt_chunk chunk) const {
@@ -34,8 +35,14 @@ struct Prompt {
     chunk.embedding_bytes = embeddings.size() * sizeof(float);
     return chunk;
   }
+  /// Positions of the source in the cache.
+  int64_t sourcePositions(const Model &model) const {
+    return model.hasImageSource() ? model.info.source_positions : int64_t(source.size());
+  }
   /// Gives the sequence its source, where the model has an encoder.
   Outcome begin(const Model &model, const Sequence &sequence) const {
+    if (model.hasImageSource())
+      return sequence.encode(pixels);
     return model.hasEncoder() ? sequence.encode(source) : Outcome{};
   }
 };

@@ -6,11 +6,9 @@
 // feeding), by the schema of docs/Recurrent.md.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/EncoderDecoder.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
-#include "lib/Import/Recurrent.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "lib/Import/RecurrentEntries.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -116,9 +114,8 @@ Config readConfig(huggingface::ModelDescription &model) {
   return config;
 }
 
-/// The projections that make a state of each layer of the decoder, where the encoder's are not copied.
-Stack bridgeOf(const Config &config) { return {config.decoder.layers, "bridge"}; }
-std::string bridgePart(int64_t state) { return state ? "bridge.c" : "bridge.h"; }
+/// The projections that make the states of the decoder, where the encoder's are not copied.
+FirstStates firstStates(const Config &config) { return {{"bridge.h", "bridge.c"}, "bridge", config.memory()}; }
 
 ParameterSet listParameters(const Config &config) {
   ParameterSet parameters;
@@ -138,21 +135,12 @@ ParameterSet listParameters(const Config &config) {
   config.encoder.addTo(parameters);
   config.decoder.addTo(parameters);
   int64_t hidden = config.decoder.hidden, memory = config.memory();
-  for (int64_t state = 0; state < config.decoder.states() && !config.copies; ++state) {
-    std::string part = bridgePart(state), tensor = part + "_l" + layerPlaceholder.str();
-    parameters.addStacked(bridgeOf(config), part + ".weight", tensor + ".weight", {hidden, memory},
-                          Init::weight(memory));
-    parameters.addStacked(bridgeOf(config), part + ".bias", tensor + ".bias", {hidden}, Init::bias());
-  }
+  if (!config.copies)
+    firstStates(config).addTo(parameters, config.decoder);
   if (config.attention == Attention::Bahdanau) {
     matrix("attention.query.weight", config.attentionSize, hidden);
     matrix("attention.key.weight", config.attentionSize, memory);
-    const bool isMatrix = config.isScoreMatrix;
-    artifact::Source score{isMatrix ? "attention.score.weight" : "attention.score", {config.attentionSize}};
-    score.transforms = {artifact::Reshape{score.shape}};
-    if (isMatrix)
-      score.shape.insert(score.shape.begin(), 1);
-    parameters.addTransformed("attention.score", score, Init::weight(config.attentionSize));
+    addScore(parameters, config.attentionSize, config.isScoreMatrix);
   }
   if (config.attention == Attention::LuongGeneral)
     matrix("attention.key.weight", hidden, memory);
@@ -164,108 +152,29 @@ ParameterSet listParameters(const Config &config) {
   return parameters;
 }
 
-/// Ops on one layer of the cache.
-struct CacheLayer {
-  CacheLayer(const Scope &top, int64_t number)
-      : ref{arith::ConstantIndexOp::create(top.builder, top.at("attention"), number), number},
-        scope{top.builder, top.parameters, {}, &ref} {}
-  LayerRef ref;
-  Scope scope;
-};
+RecurrentShape shapeOf(MLIRContext &context, const Config &config) {
+  RecurrentShape shape{config.keptParts(), config.decoder.hidden, std::nullopt, config.positions};
+  if (config.attends()) {
+    const attn::KVPart part{config.memory() / config.cacheLayers(), Float32Type::get(&context)};
+    shape.memory = attn::KVSegment{config.cacheLayers(), /*heads=*/1, part, part};
+  }
+  return shape;
+}
 
-/// The module under construction with what its entries share.
-class Entries {
+class Entries : RecurrentEntries {
 public:
-  Entries(ModelModule &module, const Config &config, const ParameterSet &parameters, const ImportOptions &options);
+  Entries(ModelModule &module, const Config &config, const ParameterSet &parameters, const ImportOptions &options)
+      : RecurrentEntries(module, shapeOf(*module.builder().getContext(), config), parameters, options), config(config) {
+  }
   Status buildEncode();
   Status buildStep();
 
 private:
-  Value argument(StringRef name);
-  /// Entries whose buffers begin with what sequences keep.
-  func::FuncOp begin(StringRef name, ArrayRef<EntryBuffer> inputs, EntryBuffer output);
-  void end(Value state, Value cache, Value output);
-  Status bridge(Value last, KeptStates &kept);
   Value appendMemory(const RecurrentEncoding &encoding);
-  Value attend(Value query);
-  Value concat(ValueRange parts) { return attn::ConcatOp::create(builder, top.at("decoder"), parts); }
+  Value attendAll(Value query);
 
-  ModelModule &module;
   const Config &config;
-  OpBuilder &builder;
-  Scope top;
-  Type list, table, cacheType;
-  RankedTensorType stateType;
-  func::FuncOp entry;
 };
-
-Entries::Entries(ModelModule &module, const Config &config, const ParameterSet &parameters,
-                 const ImportOptions &options)
-    : module(module), config(config), builder(module.builder()), top{builder, parameters} {
-  int64_t any = ShapedType::kDynamic, blocks = (config.positions + options.cacheBlock - 1) / options.cacheBlock;
-  module.dim("tokens", 0, options.maxTokens);
-  module.dim("rows", 1, options.maxBatch);
-  module.dim("wanted", 0, options.maxTokens);
-  module.dim("slots", 1, int64_t(1) << 20);
-  if (config.attends()) {
-    module.dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, blocks * options.maxBatch));
-    module.dim("source_blocks", 1, blocks);
-    int64_t width = config.memory() / config.cacheLayers();
-    cacheType = attn::KVCacheType::get(builder.getContext(), config.cacheLayers(), /*heads=*/1, width,
-                                       options.cacheBlock, builder.getF32Type());
-  }
-  module.declareParameters();
-  list = tensorOf({any}, builder.getI32Type());
-  table = tensorOf({any, any}, builder.getI32Type());
-  stateType = keptType(builder, config.keptParts(), config.decoder.hidden);
-}
-
-Value Entries::argument(StringRef name) {
-  for (BlockArgument argument : entry.getArguments())
-    if (entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attn::AttnDialect::nameAttr) == name)
-      return argument;
-  llvm_unreachable("the entry has no such argument");
-}
-
-func::FuncOp Entries::begin(StringRef name, ArrayRef<EntryBuffer> inputs, EntryBuffer output) {
-  SmallVector<EntryBuffer> all{{"state", stateType, {"slots"}}}, outputs{{"state", stateType, {}}};
-  if (config.attends()) {
-    all.push_back({"cache", cacheType, {"blocks"}});
-    outputs.push_back({"cache", cacheType, {}});
-  }
-  all.append(inputs.begin(), inputs.end());
-  outputs.push_back(std::move(output));
-  return module.beginEntry(name, all, outputs);
-}
-
-void Entries::end(Value state, Value cache, Value output) {
-  if (cache)
-    module.endEntry({state, cache, output});
-  else
-    module.endEntry({state, output});
-}
-
-/// The decoder's first states from `last`, h of the encoder's last layer.
-Status Entries::bridge(Value last, KeptStates &kept) {
-  Value state[] = {kept.state}, shared[] = {last, kept.target};
-  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange before, ValueRange others) {
-    Scope scope{inner, top.parameters, {}, &layer};
-    KeptStates own{before[0], Value(), others[1]};
-    for (int64_t number = 0; number < config.decoder.states(); ++number) {
-      std::string part = bridgePart(number);
-      Value projected = dense(scope, others[0], part);
-      Value first = attn::ActivationOp::create(inner, scope.at(part), attn::ActivationKind::tanh, projected);
-      own.write(scope, scope.at(part), config.decoder.partOf(scope, layer.number, number), first);
-    }
-    return SmallVector<Value>{own.state};
-  };
-  Expected<SmallVector<Value>> filled = buildLayerStack(
-      builder, entry, top.parameters, {.stack = bridgeOf(config), .state = state, .shared = shared}, body);
-  if (!filled)
-    return filled.error();
-  kept.state = filled->front();
-  return {};
-}
 
 /// The cache with keys and values of the sources.
 Value Entries::appendMemory(const RecurrentEncoding &encoding) {
@@ -283,59 +192,39 @@ Value Entries::appendMemory(const RecurrentEncoding &encoding) {
 
 Status Entries::buildEncode() {
   Type hidden = tensorOf({ShapedType::kDynamic, config.memory()}, builder.getF32Type());
-  SmallVector<EntryBuffer> inputs{{"input_ids", list, {"tokens"}, config.vocabularies.read()},
-                                  {"row_begin", list, {"rows+1"}},
-                                  {"state_target", list, {"rows"}}};
-  if (config.attends())
-    inputs.append({{"past", list, {"rows"}}, {"source_table", table, {"rows", "source_blocks"}}});
-  entry = begin("encode", inputs, {"encoder_last_hidden_state", hidden, {"tokens"}});
+  beginEncode({{"input_ids", list, {"tokens"}, config.vocabularies.read()}, {"row_begin", list, {"rows+1"}}},
+              {"encoder_last_hidden_state", hidden, {"tokens"}});
   Value x = embed(top, argument("input_ids"), "encoder_embedding.weight");
-  KeptStates kept{argument("state"), Value(), argument("state_target")};
+  KeptStates kept = firstKept();
   Expected<RecurrentEncoding> encoding =
       encodeLayers(top, entry, config.encoder, x, argument("row_begin"), config.copies ? &kept : nullptr);
   if (!encoding)
     return encoding.error();
-  if (!config.copies)
-    if (Status status = bridge(encoding->states.front(), kept); !status)
+  if (!config.copies) // of h of the encoder's last layer
+    if (Status status = firstStates(config).build(top, entry, config.decoder, encoding->states.front(), kept); !status)
       return status.error();
   end(kept.state, config.attends() ? appendMemory(*encoding) : Value(), encoding->output);
   return {};
 }
 
 /// The attention of each token's query to its sequence's source.
-Value Entries::attend(Value query) {
-  Location loc = top.at("attention");
-  Sources sources{argument("source_length"), argument("source_table")};
-  Value scale = constant(top, loc, 1), heads = splitHeads(top, loc, query, 1);
+Value Entries::attendAll(Value query) {
+  Value scale = constant(top, top.at("attention"), 1);
   Value additive = config.attention == Attention::Bahdanau ? top.weight("attention.score") : Value();
   SmallVector<Value, 2> parts;
-  for (int64_t i = 0; i < config.cacheLayers(); ++i) {
-    Value seen =
-        crossAttention(CacheLayer(top, i).scope, loc, heads, scale, argument("cache"), argument("row_begin"), sources);
-    if (additive)
-      seen.getDefiningOp<attn::AttentionOp>().getAdditiveMutable().assign(additive);
-    parts.push_back(mergeHeads(top, loc, seen));
-  }
+  for (int64_t i = 0; i < config.cacheLayers(); ++i)
+    parts.push_back(attend(query, scale, i, additive));
   return parts.size() == 1 ? parts[0] : concat(parts);
 }
 
 Status Entries::buildStep() {
-  SmallVector<EntryBuffer> inputs{{"tokens", list, {config.isSerial() ? "rows" : "tokens"}},
-                                  {"row_begin", list, {"rows+1"}},
-                                  {"state_slot", list, {"rows"}},
-                                  {"state_target", list, {"rows"}},
-                                  {"want", list, {"wanted"}}};
-  if (config.attends())
-    inputs.append({{"source_length", list, {"rows"}}, {"source_table", table, {"rows", "source_blocks"}}});
-  Type logits = tensorOf({ShapedType::kDynamic, config.vocabularies.target}, builder.getF32Type());
-  entry = begin("step", inputs, {"logits", logits, {"wanted"}});
-
-  KeptStates kept{argument("state"), argument("state_slot"), argument("state_target")};
+  beginStep(config.isSerial(), config.vocabularies.target);
+  KeptStates kept = this->kept();
   Value embedded = embed(top, argument("tokens"), config.decoderEmbedding() + ".weight"), x = embedded;
   Value context;
   if (config.attention == Attention::Bahdanau) {
     int64_t last = (config.decoder.layers - 1) * config.decoder.states();
-    context = attend(dense(top, kept.read(top, top.at("attention.query"), last), "attention.query"));
+    context = attendAll(dense(top, kept.read(top, top.at("attention.query"), last), "attention.query"));
     x = concat({embedded, context});
   } else if (config.feeds) {
     x = concat({embedded, kept.read(top, top.at("attention"), config.keptParts() - 1)});
@@ -348,7 +237,7 @@ Status Entries::buildStep() {
     x = concat({x, context, embedded});
   } else if (config.isLuong()) {
     bool isGeneral = config.attention == Attention::LuongGeneral;
-    context = attend(isGeneral ? linear(top, x, "attention.key") : x);
+    context = attendAll(isGeneral ? linear(top, x, "attention.key") : x);
     x = dense(top, concat({context, x}), "attention.combine");
     x = attn::ActivationOp::create(builder, top.at("attention.combine"), attn::ActivationKind::tanh, x);
     if (config.feeds)

@@ -202,6 +202,29 @@ TEST(Sheet, PatchesOverAnImage) {
   EXPECT_EQ(picture->at(12 + 4 * scale + 2, 62 + scale / 2), (Color{255, 255, 255}));
 }
 
+TEST(Sheet, AnImageOnceForEachMap) {
+  const GrayImage image{3, 5, std::vector<float>(15, 1)};
+  const std::vector<CaptionedMap> maps = {{"a", {0, 0.25f, 0, 0, 0, 0}}, {"ring", {0, 0, 0, 0, 0, 0.5f}}};
+  Expected<Picture> picture = drawOverlays("words", image, 2, 3, maps);
+  ASSERT_TRUE(picture);
+  const size_t scale = 128 / 5, left = 12, top = 62 + 20, stepX = 5 * scale + 12;
+  auto mixed = [](Color color) {
+    auto one = [](uint8_t part) { return uint8_t(std::lround((255 + 2 * float(part)) / 3)); };
+    return Color{one(color.red), one(color.green), one(color.blue)};
+  };
+  // The grid's three columns have the first two of five, the next two and the last; its rows have two and one.
+  auto at = [&](size_t map, size_t x, size_t y) {
+    return picture->at(left + map * stepX + x * scale + scale / 2, top + y * scale + scale / 2);
+  };
+  EXPECT_EQ(at(0, 1, 0), mixed(colorOf(0)));
+  EXPECT_EQ(at(0, 2, 0), mixed(colorOf(0.5f)));
+  EXPECT_EQ(at(0, 3, 1), mixed(colorOf(0.5f)));
+  EXPECT_EQ(at(0, 4, 1), mixed(colorOf(0)));
+  EXPECT_EQ(at(1, 4, 2), mixed(colorOf(1)));
+  EXPECT_EQ(at(1, 4, 1), mixed(colorOf(0)));
+  EXPECT_GT(inkOf(*picture, left, top - 20, left + 60, top - 4), 0u) << "a caption";
+}
+
 TEST(Picture, IsItsPng) {
   Picture picture(301, 7);
   for (size_t i = 0; i < picture.pixels.size(); ++i)

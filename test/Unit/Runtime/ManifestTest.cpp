@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <memory>
 #include <random>
 #include <sstream>
 
@@ -103,6 +104,30 @@ TEST(Manifest, DeepAndLargeNumbers) {
   EXPECT_EQ(parse(with("\"eos\": [256]", "\"eos\": [-1]")), RAPT_BAD_FILE);
   EXPECT_EQ(parse(with("\"name\": \"fake\"", "\"name\": \"fa\\u0000ke\"")), RAPT_BAD_FILE);
   EXPECT_EQ(parse(with("\"weights\": {", "\"weights\": null, \"unused\": {")), RAPT_OK); // a bare kernel
+}
+
+TEST(Manifest, SourcesThatAreImages) {
+  std::string good = goodManifest(), why;
+  const std::string from = "\"model\": {";
+  auto read = [&](const std::string &members) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), from + members);
+    Manifest *manifest = nullptr;
+    EXPECT_EQ(parseManifest(text.data(), text.size(), "x.so", &manifest, Report(nullptr, 0)), RAPT_OK);
+    return std::unique_ptr<Manifest>(manifest);
+  };
+  std::unique_ptr<Manifest> image = read("\"image_channels\": 3, \"image_height\": 8, \"image_width\": 12, "
+                                         "\"grid_height\": 2, \"grid_width\": 3, \"source_positions\": 6,");
+  EXPECT_EQ(image->gridHeight * image->gridWidth, image->sourcePositions);
+  EXPECT_EQ(image->sourceExtents().rank, 3);
+  EXPECT_EQ(image->sourceExtents().sizes[2], 12);
+  std::unique_ptr<Manifest> sound = read("\"feature_channels\": 80, \"feature_frames\": 3000,");
+  EXPECT_EQ(sound->imageHeight, 0);
+  EXPECT_EQ(sound->sourceExtents().rank, 2);
+  EXPECT_EQ(sound->sourceExtents().sizes[1], 3000);
+  good.replace(good.find(from), from.size(), from + "\"image_width\": -1,");
+  EXPECT_EQ(parse(good, &why), RAPT_BAD_FILE);
+  EXPECT_NE(why.find("image_width"), std::string::npos) << why;
 }
 
 TEST(Manifest, ExtentsOfOutputs) {

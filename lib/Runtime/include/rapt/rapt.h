@@ -108,12 +108,14 @@ typedef struct rapt_module_info {
   const char *target_gpus;   /**< The GPUs that code for GPUs runs on, "sm_90a, sm_80 or newer"; "" for CPUs. */
   const char *target_gpu;    /**< The architecture of the code that runs on the GPU; "" for CPUs, and if inspected. */
   int64_t feature_channels, feature_frames; /**< Extents of sources that are features of sound; 0: tokens. */
-  int64_t source_positions;                 /**< That the encoder makes of such a source. */
+  int64_t source_positions;                 /**< That the encoder makes of such a source, or of an image. */
   int64_t image_token; /**< The id that stands for a vector of an image, in a text with images; -1: none. */
   /** Layers with a window keep the last tokens of a sequence alone: those of the longest such window, and of the step
    * that runs. 0: no layer has one. */
   int64_t cache_window;
   int64_t window_block_bytes, window_bytes_per_token; /**< Those of layers with a window. */
+  int64_t image_channels, image_height, image_width;  /**< Extents of sources that are images; 0: none. */
+  int64_t grid_height, grid_width;                    /**< The grid over an image that its positions are, row by row. */
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
@@ -217,7 +219,8 @@ typedef struct rapt_source {
   int64_t count;
   float *hidden;         /**< NULL, or memory for the encoder's output: f32 [count or source_positions, hidden]. */
   size_t hidden_bytes;   /**< Size of `hidden`. */
-  const float *features; /**< Sound in place of tokens: [feature_channels, feature_frames]; NULL otherwise. */
+  const float *features; /**< In place of tokens: sound [feature_channels, feature_frames], or an image [image_channels,
+                              image_height, image_width]; NULL otherwise. */
   size_t feature_bytes;  /**< Size of `features`. */
 } rapt_source;
 
@@ -274,13 +277,14 @@ typedef struct rapt_tensor {
  * optional, ones then zeros in each row; logits f32 [batch, length, vocabulary], 0 beyond a row's length. It borrows
  * free blocks of the cache and gives them back. Encoder-decoders have decoder_input_ids and decoder_attention_mask for
  * the logits, and encoder_last_hidden_state f32 [batch, length, hidden], optional, besides; those that read features
- * have input_features f32 [batch, feature_channels, feature_frames] in place of input_ids. Compiled with
- * --attention-weights, both have attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and
- * cross_attentions. There `positions` is the bound that the code was compiled for and not the length of a text, also in
- * cross_attentions, whose last dimension runs over the source: rapt_run_shape tells it, and probabilities beyond the
- * text's end are 0. Compiled with --attention-log-sum-exp, both have log_sum_exp f32 [batch, length, layers, heads], or
- * encoder_, decoder_ and cross_log_sum_exp, 0 beyond a row's length. Other models have the entries that their manifest
- * lists; an output may be left out. */
+ * have input_features f32 [batch, feature_channels, feature_frames] in place of input_ids, those that read images
+ * pixel_values f32 [batch, image_channels, image_height, image_width]. Compiled with --attention-weights, both have
+ * attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and cross_attentions. There
+ * `positions` is the bound that the code was compiled for and not the length of a text, also in cross_attentions, whose
+ * last dimension runs over the source: rapt_run_shape tells it, and probabilities beyond the text's end are 0. Compiled
+ * with --attention-log-sum-exp, both have log_sum_exp f32 [batch, length, layers, heads], or encoder_, decoder_ and
+ * cross_log_sum_exp, 0 beyond a row's length. Other models have the entries that their manifest lists; an output may be
+ * left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
 

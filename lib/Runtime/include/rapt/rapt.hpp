@@ -170,6 +170,14 @@ public:
     source.count = int64_t(tokens.size());
     return Outcome::of([&](char *text, size_t size) { return rapt_encode(context, &source, 1, text, size); });
   }
+  /// The same on features of sound, or on an image.
+  Outcome encode(const std::vector<float> &features) const {
+    auto source = sized<rapt_source>();
+    source.sequence = id;
+    source.features = features.data();
+    source.feature_bytes = features.size() * sizeof(float);
+    return Outcome::of([&](char *text, size_t size) { return rapt_encode(context, &source, 1, text, size); });
+  }
   Outcome truncate(int64_t length) const {
     return Outcome::of(
         [&](char *text, size_t size) { return rapt_sequence_truncate(context, id, length, text, size); });

@@ -225,6 +225,9 @@ struct Logical {
 };
 using LogicalTypes = llvm::DenseMap<Value, Logical>;
 
+/// The columns of a part of `type` that are padded each; 0 where one part is all of them, whose padding is the row's.
+int64_t groupIn(RankedTensorType type, int64_t group) { return group && group != type.getShape().back() ? group : 0; }
+
 LogicalTypes logicalTypes(ModuleOp module) {
   LogicalTypes types;
   auto take = [&](Value value) {
@@ -236,7 +239,7 @@ LogicalTypes logicalTypes(ModuleOp module) {
     const bool needsGroup = !keepsZeros || llvm::any_of(value.getUsers(), [](Operation *user) {
       return isUpstream(user) || isa<func::ReturnOp>(user);
     });
-    types[value] = {type, needsGroup ? cpu::paddedGroup(value) : 0, keepsZeros};
+    types[value] = {type, needsGroup ? groupIn(type, cpu::paddedGroup(value)) : 0, keepsZeros};
   };
   module.walk([&](Operation *op) {
     llvm::for_each(op->getResults(), take);
@@ -365,7 +368,7 @@ LogicalResult padOperands(attn::ChannelsOpInterface op, const LogicalTypes &logi
     std::optional<unsigned> dim = type ? op.getChannelsDim(operand) : std::nullopt;
     if (!dim || type.isDynamicDim(*dim) || type.getDimSize(*dim) % kPanel == 0)
       continue;
-    int64_t group = cpu::paddedGroup(operand.get());
+    int64_t group = groupIn(type, cpu::paddedGroup(operand.get()));
     if (*dim + 1 != type.getRank() || group)
       return op->emitOpError() << "takes " << type << " of an op of another dialect, whose channels the CPU cannot pad"
                                << (group ? " in groups" : ", as they are not the last dim");

@@ -60,6 +60,28 @@ func.func @groups(%x: tensor<?x20xf32>) -> (tensor<?x2x20xf32>, tensor<?x40xf32>
 
 // -----
 
+// The padding of one head is that of its row, also where an op of another dialect makes or reads the columns.
+module attributes {attn.model = {family = "any"}} {
+attn.parameter @w : tensor<20x40xf32> from [#attn.source<"w">]
+// CHECK-LABEL: @one_group
+func.func @one_group(%x: tensor<?x20xf32>) -> (tensor<?x1x40xf32>, tensor<?x1x40xf32>) {
+  %w = attn.parameter_slice @w : tensor<20x40xf32>
+  // CHECK: %[[WIDE:.*]] = attn.linear {{.*}} -> tensor<?x64xf32>
+  // CHECK: attn.split_heads %[[WIDE]]
+  // CHECK: %[[CUT:.*]] = tensor.extract_slice %[[WIDE]][0, 0] [%{{.*}}, 40] [1, 1]
+  // CHECK: %[[Y:.*]] = linalg.abs ins(%[[CUT]] : tensor<?x40xf32>)
+  // CHECK: %[[PADDED:.*]] = tensor.pad %[[Y]]
+  // CHECK: attn.split_heads %[[PADDED]]
+  %0 = attn.linear %x, %w : tensor<?x20xf32>, tensor<20x40xf32> -> tensor<?x40xf32>
+  %heads = attn.split_heads %0 : tensor<?x40xf32> -> tensor<?x1x40xf32>
+  %y = linalg.abs ins(%0 : tensor<?x40xf32>) outs(%0 : tensor<?x40xf32>) -> tensor<?x40xf32>
+  %again = attn.split_heads %y : tensor<?x40xf32> -> tensor<?x1x40xf32>
+  return %heads, %again : tensor<?x1x40xf32>, tensor<?x1x40xf32>
+}
+}
+
+// -----
+
 module attributes {attn.model = {family = "any"}} {
 func.func @cut_apart(%x: tensor<?x40xf32>) -> tensor<?x2x20xf32> {
   %y = linalg.abs ins(%x : tensor<?x40xf32>) outs(%x : tensor<?x40xf32>) -> tensor<?x40xf32>

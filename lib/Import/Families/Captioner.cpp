@@ -1,0 +1,262 @@
+//===- Captioner.cpp - Captions of images ---------------------------------------===//
+//
+// Xu et al. 2015, "Show, Attend and Tell: Neural Image Caption Generation with Visual
+// Attention", with soft attention: convolutions make a grid of annotations of an image, and
+// a recurrent decoder attends to it before each word. The schema is that of docs/Captioner.md.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Families/Family.h"
+#include "lib/Import/Heads.h"
+#include "lib/Import/ImageGrid.h"
+#include "lib/Import/RecurrentEntries.h"
+#include "lib/Import/VisionTokens.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+namespace {
+
+enum class Head { ConditionalGeneration };
+constexpr HeadName<Head> heads[] = {{"CaptionerForConditionalGeneration", Head::ConditionalGeneration}};
+
+/// The factor of the context that the decoder's state decides: none, one number, or one for each column.
+enum class Gate { None, Scalar, Vector };
+
+const std::string embeddingTable = "embedding.weight", gatePart = "attention.gate", stateOutput = "output.state",
+                  contextOutput = "output.context";
+
+struct Config {
+  ImageGridSpec images;
+  RecurrentStack decoder;
+  Gate gate;
+  int64_t words, positions, startToken, embedding, attentionSize;
+  bool isDeep; ///< the head reads embedding, state and context, else the state alone
+  bool tied;
+  bool isScoreMatrix = false; ///< the checkpoint has attention.score as the weight of a Linear with one output
+
+  int64_t annotation() const { return images.grid().channels; }
+  /// Columns that the head reads.
+  int64_t headInputs() const { return isDeep ? embedding : decoder.hidden; }
+  FirstStates firstStates() const { return {{"init_h", "init_c"}, "init", annotation()}; }
+  RecurrentShape shape(MLIRContext &context) const {
+    Type f32 = Float32Type::get(&context);
+    return {decoder.layers * decoder.states(), decoder.hidden,
+            attn::KVSegment{1, /*heads=*/1, {attentionSize, f32}, {annotation(), f32}}, images.grid().pixels()};
+  }
+};
+
+Gate readGate(huggingface::ConfigReader &reader) {
+  const std::string name = reader.getEnum("gate", {"none", "scalar", "vector"}, "scalar");
+  return name == "none" ? Gate::None : name == "scalar" ? Gate::Scalar : Gate::Vector;
+}
+
+Config readConfig(huggingface::ModelDescription &model) {
+  huggingface::ConfigReader &reader = model.config();
+  readHead<Head>(model, heads, Head::ConditionalGeneration);
+  Config config{.images = readImageGrid(reader)};
+  const attn::RecurrenceKind cell = readCell(reader);
+  const int64_t hidden = readHiddenSize(reader, "hidden_size");
+  config.words = reader.getInt("vocab_size", 1, 1 << 24);
+  config.embedding = readHiddenSize(reader, "embedding_size", hidden);
+  config.gate = readGate(reader);
+  config.attentionSize = readHiddenSize(reader, "attention_size", hidden);
+  config.isDeep = reader.getBool("deep_output", true);
+  config.decoder = {cell,
+                    "decoder",
+                    config.embedding + config.annotation(),
+                    hidden,
+                    readLayerCount(reader, "decoder_layers", 1),
+                    /*bidirectional=*/false,
+                    reader.getBool("bias", true)};
+  config.positions = reader.getInt("max_length", 1, 1 << 24, 1024);
+  config.startToken = reader.getInt("decoder_start_token_id", 0, INT32_MAX);
+  config.tied = reader.getBool("tie_word_embeddings", false);
+  if (!reader.errors())
+    return config;
+  if (config.startToken >= config.words)
+    reader.fail("decoder_start_token_id " + std::to_string(config.startToken) + " is not below vocab_size " +
+                std::to_string(config.words));
+  if (config.tied && config.headInputs() != config.embedding)
+    reader.fail("tie_word_embeddings needs embedding_size " + std::to_string(config.embedding) + " equal to the " +
+                std::to_string(config.headInputs()) + " columns that the head reads");
+  return config;
+}
+
+ParameterSet listParameters(const Config &config) {
+  ParameterSet parameters;
+  const ParameterScope top{parameters, ""};
+  const int64_t hidden = config.decoder.hidden, width = config.annotation();
+  addImageGrid(top, config.images);
+  top.add(embeddingTable, {config.words, config.embedding}, Init::embedding());
+  config.firstStates().addTo(parameters, config.decoder);
+  config.decoder.addTo(parameters);
+  top.dense("attention.query", config.attentionSize, hidden, /*hasBias=*/false);
+  top.dense("attention.key", config.attentionSize, width, /*hasBias=*/false);
+  addScore(parameters, config.attentionSize, config.isScoreMatrix);
+  if (config.gate != Gate::None)
+    top.dense(gatePart, config.gate == Gate::Scalar ? 1 : width, hidden);
+  if (config.isDeep) {
+    top.dense(stateOutput, config.embedding, hidden, /*hasBias=*/false);
+    top.dense(contextOutput, config.embedding, width, /*hasBias=*/false);
+  }
+  if (!config.tied)
+    top.add("lm_head.weight", {config.words, config.headInputs()}, Init::weight(config.headInputs()));
+  top.add("lm_head.bias", {config.words}, Init::bias());
+  return parameters;
+}
+
+class Entries : RecurrentEntries {
+public:
+  Entries(ModelModule &module, const Config &config, const ParameterSet &parameters, const ImportOptions &options)
+      : RecurrentEntries(module, config.shape(*module.builder().getContext()), parameters, options), config(config) {}
+  Status buildEncode();
+  Status buildStep();
+
+private:
+  Value appendMemory(Value annotations, Value rowBegin);
+  Value lookAt(Value state);
+  Value scaleRows(Value x, Value factors);
+
+  const Config &config;
+};
+
+/// The cache with keys and values of the images.
+Value Entries::appendMemory(Value annotations, Value rowBegin) {
+  Location loc = top.at("attention");
+  Rows rows{rowBegin, argument("past"), argument("source_table")};
+  Value keys = splitHeads(top, loc, dense(top, annotations, "attention.key"), 1);
+  return appendSource(CacheLayer(top, 0).scope, loc, argument("cache"), keys, splitHeads(top, loc, annotations, 1),
+                      rows);
+}
+
+Status Entries::buildEncode() {
+  const GridExtents image = config.images.image, grid = config.images.grid();
+  const int64_t any = ShapedType::kDynamic;
+  Type f32 = builder.getF32Type();
+  auto hidden = tensorOf({any, grid.pixels(), grid.channels}, f32);
+  beginEncode({{"pixel_values", tensorOf({any, image.channels, image.height, image.width}, f32), {"rows"}}},
+              {"encoder_last_hidden_state", hidden, {"rows"}});
+  Value pixels = argument("pixel_values"), annotations = buildImageGrid(top, config.images, pixels);
+  Location loc = entry.getLoc();
+  Value count = tensor::DimOp::create(builder, loc, pixels, 0);
+  Value length = arith::ConstantIndexOp::create(builder, loc, grid.pixels());
+  Value rowBegin = attn::EqualRowsOp::create(builder, loc, cast<RankedTensorType>(list), count, length);
+  KeptStates kept = firstKept();
+  Value mean = poolRows(top, top.at("init"), attn::PoolingKind::mean, annotations, rowBegin);
+  if (Status status = config.firstStates().build(top, entry, config.decoder, mean, kept); !status)
+    return status.error();
+  Value cache = appendMemory(annotations, rowBegin);
+  const SmallVector<OpFoldResult> sizes = {count, builder.getIndexAttr(grid.pixels()),
+                                           builder.getIndexAttr(grid.channels)};
+  end(kept.state, cache,
+      tensor::ExpandShapeOp::create(builder, loc, hidden, annotations, ArrayRef<ReassociationIndices>{{0, 1}, {2}},
+                                    sizes));
+  return {};
+}
+
+/// Row t of x times factors[t].
+Value Entries::scaleRows(Value x, Value factors) {
+  Location loc = top.at(gatePart);
+  auto type = cast<RankedTensorType>(x.getType());
+  Value rows = tensor::DimOp::create(builder, loc, x, 0), empty = tensor::EmptyOp::create(builder, loc, type, rows);
+  Value flat = tensor::CollapseShapeOp::create(builder, loc, factors, ArrayRef<ReassociationIndices>{{0, 1}});
+  const AffineMap whole = builder.getMultiDimIdentityMap(2), row = AffineMap::get(2, 0, builder.getAffineDimExpr(0));
+  const AffineMap maps[] = {whole, row, whole};
+  const SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  auto multiply = [](OpBuilder &inner, Location at, ValueRange elements) {
+    linalg::YieldOp::create(inner, at, arith::MulFOp::create(inner, at, elements[0], elements[1]).getResult());
+  };
+  return linalg::GenericOp::create(builder, loc, type, ValueRange{x, flat}, empty, maps, loops, multiply).getResult(0);
+}
+
+/// The context of each row for the decoder's state.
+Value Entries::lookAt(Value state) {
+  Value query = dense(top, state, "attention.query"), one = constant(top, top.at("attention"), 1);
+  Value context = attend(query, one, /*layer=*/0, top.weight("attention.score"));
+  if (config.gate == Gate::None)
+    return context;
+  Location loc = top.at(gatePart);
+  Value gate = attn::ActivationOp::create(builder, loc, attn::ActivationKind::sigmoid, dense(top, state, gatePart));
+  if (config.gate == Gate::Vector)
+    return arith::MulFOp::create(builder, loc, context, gate);
+  return scaleRows(context, gate);
+}
+
+Status Entries::buildStep() {
+  beginStep(/*isSerial=*/true, config.words);
+  KeptStates kept = this->kept();
+  Value embedded = embed(top, argument("tokens"), embeddingTable);
+  const int64_t last = (config.decoder.layers - 1) * config.decoder.states();
+  Value context = lookAt(kept.read(top, top.at("attention.query"), last));
+  Expected<Value> output =
+      stepLayers(top, entry, config.decoder, concat({embedded, context}), argument("row_begin"), kept);
+  if (!output)
+    return output.error();
+  Value x = *output;
+  if (config.isDeep) {
+    Value ofState = dense(top, x, stateOutput), ofContext = dense(top, context, contextOutput);
+    x = arith::AddFOp::create(builder, top.at(stateOutput), embedded, ofState);
+    x = arith::AddFOp::create(builder, top.at(contextOutput), x, ofContext);
+  }
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), x.getType(), x, argument("want"));
+  Value head = top.weight(config.tied ? embeddingTable : "lm_head.weight");
+  end(kept.state, argument("cache"), project(top, wanted, head, "lm_head", top.weight("lm_head.bias")));
+  return {};
+}
+
+/// All pixels of a batch must be countable, those that convolutions make among them.
+Status checkPixels(huggingface::ModelDescription &model, const Config &config, const ImportOptions &options) {
+  for (size_t i = 0; i < config.images.layers.size(); ++i)
+    if (const GridExtents made = config.images.convolved(i); made.pixels() > INT32_MAX / options.maxBatch)
+      return Error{model.path() + ": a batch of " + std::to_string(options.maxBatch) + " images of " +
+                   std::to_string(made.height) + " x " + std::to_string(made.width) + " pixels behind conv_channels[" +
+                   std::to_string(i) + "] has more pixels than 32 bits can count"};
+  const GridExtents &image = config.images.image;
+  return requireImageSize(model, {image.height, image.width}, "the convolutions' grid is");
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importCaptioner(MLIRContext &context, huggingface::ModelDescription &model,
+                                                           const ImportOptions &options) {
+  Config config = readConfig(model);
+  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.words, /*fallback=*/std::nullopt);
+  if (!endTokens)
+    return endTokens.error();
+  if (Status status = model.config().finish({"dropout", "is_encoder_decoder"}); !status)
+    return status.error();
+  if (Status status = checkPixels(model, config, options); !status)
+    return status.error();
+  if (options.maxSequenceLength)
+    config.positions = options.maxSequenceLength;
+  config.isScoreMatrix = model.tensors().find("attention.score.weight");
+  ParameterSet parameters = listParameters(config);
+  if (Status status = parameters.resolve(model, {}); !status)
+    return status.error();
+  const GridExtents grid = config.images.grid(), &image = config.images.image;
+  ModelFacts facts{.family = "captioner",
+                   .task = "image-to-text",
+                   .layers = config.decoder.layers,
+                   .hidden = grid.channels,
+                   .heads = 1,
+                   .kvHeads = 1,
+                   .headDim = grid.channels,
+                   .vocabulary = config.words,
+                   .positions = config.positions,
+                   .endTokens = *endTokens,
+                   .startToken = config.startToken,
+                   .sourcePositions = grid.pixels(),
+                   .sourceImage = SourceImage{image.channels, image.height, image.width, grid.height, grid.width}};
+  ModelModule module(context, facts, model, parameters);
+  Entries entries(module, config, parameters, options);
+  if (Status status = entries.buildEncode(); !status)
+    return status.error();
+  if (Status status = entries.buildStep(); !status)
+    return status.error();
+  return module.take();
+}
