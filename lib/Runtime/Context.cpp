@@ -33,8 +33,8 @@ rapt_status Options::read(const rapt_context_options *given, const Report &repor
   own.size = sizeof own;
   if (!given)
     return RAPT_OK;
-  if (rapt_status status =
-          readStruct(given, offsetof(rapt_context_options, window_slack), "rapt_context_options", own, report))
+  constexpr size_t least = offsetof(rapt_context_options, window_slack);
+  if (rapt_status status = readStruct(given, least, "rapt_context_options", own, report))
     return status;
   if (allocator) {
     if (rapt_status status = readStruct(allocator, sizeof(rapt_allocator), "rapt_allocator", ownAllocator, report))
@@ -94,8 +94,8 @@ int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
   int64_t tokens = entry.isSerial ? l.rows : l.tokens, rows = l.rows;
   if (entry.features) // of which as many run together as have the tokens of a part, one at least
     rows = std::clamp<int64_t>(l.tokens / l.sourcePositions, 1, l.rows);
-  return entry.workspace({tokens, rows, tokens, l.table, l.blocks, l.sourceTable, firstSlots(l), tokens, l.blocks},
-                         workers);
+  return entry.workspace(
+      {tokens, rows, tokens, l.table, l.blocks, l.sourceTable, firstSlots(l), tokens, l.blocks, tokens}, workers);
 }
 
 /// Blocks that a cache has at first: those of layers with a window are enough for one sequence.
@@ -174,6 +174,8 @@ struct Plan {
       memory.other += 4 * uint64_t(limits.rows) * uint64_t(limits.sourceTable + 1);
     if (entry.has(Role::Embeddings))
       memory.other += 4 * uint64_t(limits.tokens) * uint64_t(entry.columns + 1);
+    if (entry.has(Role::AdapterRows))
+      memory.other += 4 * (2 * uint64_t(limits.tokens) + 2 * uint64_t(module.manifest->adapters.size() + 2));
     if (top.code)
       memory.other += 4 * uint64_t(limits.wanted) * uint64_t(1 + 2 * std::max(best.columns, top.columns));
     if (limits.stateBytes)
@@ -211,6 +213,9 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
   if (enough && c.entry.has(Role::Embeddings))
     enough = c.embeddings.allocate(c.memory, size_t(l.tokens * c.entry.columns)) &&
              c.embeddingOf.allocate(c.memory, size_t(l.tokens));
+  if (enough && c.entry.has(Role::AdapterRows))
+    enough = c.adapterRows.allocate(c.memory, size_t(l.tokens)) && c.adapterOf.allocate(c.memory, size_t(l.tokens)) &&
+             c.adapterGroups.allocate(c.memory, 2 * (c.module->manifest->adapters.size() + 2));
   if (enough && c.isRecurrent()) {
     enough = c.states.allocate(c.memory, c.stream.get(), firstSlots(l), l.stateBytes, "the states") &&
              c.stateSlot.allocate(c.memory, l.rows) && c.stateTarget.allocate(c.memory, l.rows);
@@ -348,6 +353,8 @@ rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *gi
   made->best = plan.best;
   made->top = plan.top;
   made->limits = plan.limits;
+  if (!status)
+    status = findAdapter(*module->manifest, options.adapter, made->adapter, report);
   made->log = options.log;
   made->progress = options.progress;
   made->user = options.user;

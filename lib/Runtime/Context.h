@@ -70,6 +70,7 @@ struct Sequence {
   bool hasSource;
   int64_t sourceLength, sourceBlocks;
   int32_t *sourceTable; ///< [Limits::sourceTable] behind the tables
+  int32_t adapter;      ///< 1 + its index in the manifest, 0 for none
   int32_t state;        ///< slot of the recurrent state, 0 for zeros; nobody writes it, so forks share it
   // While a step runs:
   uint64_t step;                ///< number of the last step that names this sequence
@@ -140,6 +141,7 @@ struct rapt_context {
   rapt::runtime::Entry best;   ///< the most likely token on a GPU; without code on CPUs
   rapt::runtime::Entry top;    ///< several of them; the same
   rapt::runtime::Limits limits{};
+  int32_t adapter = 0; ///< of new sequences: 1 + its index in the manifest, 0 for none
   rapt_log_fn log = nullptr;
   rapt_progress_fn progress = nullptr;
   void *user = nullptr;
@@ -170,6 +172,8 @@ struct rapt_context {
   rapt::runtime::Array<float> topLogits;       ///< the same
   rapt::runtime::Array<float> embeddings;      ///< of a part's image tokens, at least one
   rapt::runtime::Array<int32_t> embeddingOf;   ///< of each token: its row of `embeddings`, or -1
+  /// The tokens of a part of a step by adapter, the groups that these make, and the index that each token has there.
+  rapt::runtime::Array<int32_t> adapterRows, adapterGroups, adapterOf;
   rapt::runtime::Array<rapt::runtime::Piece> pieces;
   rapt::runtime::Array<char> staging; ///< tensors of an EntryRun
   rapt::runtime::MapBuffers stepMaps, encodeMaps;
@@ -230,6 +234,10 @@ private:
   const rapt_context *context;
   bool held = false;
 };
+
+/// Sets *adapter to 1 + the index of the adapter `name`, 0 for NULL. RAPT_INVALID where the model has none of that
+/// name.
+rapt_status findAdapter(const Manifest &manifest, const char *name, int32_t &adapter, const Report &report);
 
 /// The sequence's slot; null, with a message, where there is none.
 Sequence *findOrTell(rapt_context &context, rapt_sequence sequence, const Report &report);

@@ -166,7 +166,7 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
     at += lengthOf(sources[first + r]);
   }
   c.rowBegin[rows] = int32_t(tokens);
-  const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, c.blocksOf(0), table, c.states.size(), 0, 0};
+  const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, c.blocksOf(0), table, c.states.size(), 0, 0, 0};
   if (rapt_status status = c.reserveWorkspace(c.encode.workspace(dims, c.execution.workers()), report))
     return status;
   void *buffers[roleCount] = {};

@@ -34,6 +34,9 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"pixel_values", BufferKind::Input, "f32", "rows", 0, ""},
                                            {"embeddings", BufferKind::Input, "f32", "embeddings", 0, ""},
                                            {"embedding_of", BufferKind::Input, "i32", "tokens"},
+                                           {"adapter_rows", BufferKind::Input, "i32", "adapted"},
+                                           {"adapter_groups", BufferKind::Input, "i32"},
+                                           {"adapter_of", BufferKind::Input, "i32", "tokens"},
                                            {"encoder_last_hidden_state", BufferKind::Output, "f32", "tokens", 0, ""},
                                            {"state", BufferKind::Cache, "f32", "slots", 0, ""},
                                            {"state_slot", BufferKind::Input, "i32", "rows"},
@@ -52,8 +55,8 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"top_logits", BufferKind::Output, "f32", "wanted", 0, ""},
                                            {"window_cache", BufferKind::Cache, ""},
                                            {"window_table", BufferKind::Input, "i32", "rows", 0, "table"}};
-constexpr const char *dimNames[dimCount] = {"tokens",        "rows",  "wanted",     "table",        "blocks",
-                                            "source_blocks", "slots", "embeddings", "window_blocks"};
+constexpr const char *dimNames[dimCount] = {"tokens",        "rows",  "wanted",     "table",         "blocks",
+                                            "source_blocks", "slots", "embeddings", "window_blocks", "adapted"};
 
 int findRole(const ManifestBuffer &buffer) {
   for (int i = 0; i < roleCount; ++i)
@@ -110,6 +113,7 @@ constexpr Role pagedRoles[] = {Role::Cache, Role::Past, Role::BlockTable};
 constexpr Role windowRoles[] = {Role::WindowCache, Role::WindowTable};
 constexpr Role stateRoles[] = {Role::State, Role::StateSlot, Role::StateTarget};
 constexpr Role imageRoles[] = {Role::Embeddings, Role::EmbeddingOf};
+constexpr Role adapterRoles[] = {Role::AdapterRows, Role::AdapterGroups, Role::AdapterOf};
 constexpr Role sourceRoles[] = {Role::Cache, Role::SourceLength, Role::SourceTable};
 constexpr Role encodeRoles[] = {Role::Weights, Role::Workspace, Role::InputIds, Role::RowBegin, Role::Hidden};
 constexpr Role featureRoles[] = {Role::Weights, Role::Workspace, Role::InputFeatures, Role::Hidden};
@@ -176,7 +180,8 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   bool readsSource = module.findEntry("encode") >= 0 && m.hasCache;
   const bool readsImages = m.imageToken >= 0;
   uint64_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles)) |
-                    (readsImages ? bitsOf(imageRoles) : 0) | (m.cacheCount > 1 ? bitsOf(windowRoles) : 0);
+                    (readsImages ? bitsOf(imageRoles) : 0) | (m.cacheCount > 1 ? bitsOf(windowRoles) : 0) |
+                    (m.adapters.empty() ? 0 : bitsOf(adapterRoles));
   if (rapt_status status =
           bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), bitsOf(stepMaps), report))
     return status;
@@ -191,11 +196,19 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
       return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes no vectors of %lld numbers in place of token %lld",
                          m.name.c_str(), (long long)m.hidden, (long long)m.imageToken);
   }
+  if (has(Role::AdapterGroups)) {
+    const std::vector<ManifestExtent> &shape = entry.buffers[bufferOf(Role::AdapterGroups)].shape;
+    const auto matrices = int64_t(m.adapters.size()) + 1; // one is zeros
+    if (shape.size() != 2 || shape[0].dim >= 0 || shape[0].plus != matrices + 1 || shape[1].dim >= 0 ||
+        shape[1].plus != 2)
+      return report.fail(RAPT_UNSUPPORTED, "entry step of %s has no groups of rows for %zu adapters", m.name.c_str(),
+                         m.adapters.size());
+  }
   const ManifestBuffer &tokens = entry.buffers[size_t(entry.findBuffer("tokens"))];
   isSerial = isRecurrent && tokens.shape.size() == 1 && tokens.shape[0].dim == entry.findDim("rows");
-  if (isSerial && readsImages)
-    return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes one token of each row and vectors of images",
-                       m.name.c_str());
+  if (isSerial && (readsImages || !m.adapters.empty()))
+    return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes one token of each row and %s", m.name.c_str(),
+                       readsImages ? "vectors of images" : "adapters");
   return RAPT_OK;
 }
 

@@ -23,6 +23,9 @@ enum class Role : uint8_t {
   PixelValues,
   Embeddings,
   EmbeddingOf,
+  AdapterRows,
+  AdapterGroups,
+  AdapterOf,
   Hidden,
   State,
   StateSlot,
@@ -42,9 +45,20 @@ enum class Role : uint8_t {
   WindowCache,
   WindowTable
 };
-inline constexpr int roleCount = 34;
-enum class Dim : uint8_t { Tokens, Rows, Wanted, Table, Blocks, SourceBlocks, Slots, Embeddings, WindowBlocks };
-inline constexpr int dimCount = 9;
+inline constexpr int roleCount = 37;
+enum class Dim : uint8_t {
+  Tokens,
+  Rows,
+  Wanted,
+  Table,
+  Blocks,
+  SourceBlocks,
+  Slots,
+  Embeddings,
+  WindowBlocks,
+  Adapted
+};
+inline constexpr int dimCount = 10;
 inline constexpr Dim unusedDim = Dim(dimCount); ///< of another entry: no buffer has it
 
 /// An output of attention that an artifact has on request: probabilities [tokens, layers, heads, positions], or

@@ -130,6 +130,7 @@ struct ManifestCache {
   int64_t blockBytes, bytesPerToken;
   int64_t window; ///< keys that a query reads, the last ones; 0: all
 };
+inline constexpr size_t mostAdapters = 64, mostAdapterNameBytes = 63;
 
 struct Manifest {
   std::string version, name;
@@ -139,7 +140,9 @@ struct Manifest {
   int64_t sourceVocabulary;                                ///< ids of a source that has a vocabulary of its own, else 0
   int64_t featureChannels, featureFrames, sourcePositions; ///< of a source of features, else 0
   int64_t imageChannels, imageHeight, imageWidth, gridHeight, gridWidth; ///< of a source that is an image, else 0
-  int64_t imageToken; ///< that stands for a vector of an image; -1: none
+  int64_t imageToken;                     ///< that stands for a vector of an image; -1: none
+  std::vector<std::string> adapters;      ///< among which a sequence chooses; each name once
+  std::vector<const char *> adapterNames; ///< the same, as applications get them
   std::vector<int32_t> eos;
   int64_t startToken; ///< that a decoder with an encoder begins with, -1 without
   Id interfaceId, contentId;

@@ -166,6 +166,20 @@ void readName(const Json &root, Manifest &m) {
     wrong("\"name\" is no C identifier");
 }
 
+/// Names of adapters are short: saved sequences hold them.
+void readAdapters(const Json &model, Manifest &m) {
+  for (const Json &item : list(model, "adapters")) {
+    const std::string &name = textOf(item, "adapters");
+    if (name.empty() || name.size() > mostAdapterNameBytes || m.adapters.size() == mostAdapters ||
+        std::find(m.adapters.begin(), m.adapters.end(), name) != m.adapters.end())
+      wrong("\"adapters\" are not at most " + std::to_string(mostAdapters) + " different names of at most " +
+            std::to_string(mostAdapterNameBytes) + " bytes");
+    m.adapters.push_back(name);
+  }
+  for (const std::string &name : m.adapters)
+    m.adapterNames.push_back(name.c_str());
+}
+
 void readModel(const Json &model, Manifest &m) {
   m.family = textOrEmpty(model, "family");
   m.task = textOrEmpty(model, "task");
@@ -189,6 +203,8 @@ void readModel(const Json &model, Manifest &m) {
   m.parameters = numberOrZero(model, "parameters");
   if (model.find("image_token"))
     m.imageToken = number(model, "image_token", 0, INT32_MAX);
+  if (model.find("adapters"))
+    readAdapters(model, m);
   if (model.find("start"))
     m.startToken = number(model, "start", 0, INT32_MAX);
   if (model.find("eos"))

@@ -365,6 +365,8 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.image_width = m.imageWidth;
   all.grid_height = m.gridHeight;
   all.grid_width = m.gridWidth;
+  all.adapters = m.adapterNames.data();
+  all.adapter_count = m.adapterNames.size();
   all.target_gpus = m.gpus.c_str();
   all.target_gpu = module->device ? module->device->codeArchitecture() : "";
   all.size = size;

@@ -1,5 +1,6 @@
 #include "lib/Runtime/Context.h"
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 using namespace rapt::runtime;
@@ -93,6 +94,7 @@ rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &rep
   }
   slot->sourceTable = encode.code ? table : nullptr;
   slot->generation = generation;
+  slot->adapter = adapter;
   slot->live = true;
   sequence = name(*slot);
   return RAPT_OK;
@@ -103,6 +105,25 @@ void rapt_context::endSequence(Sequence &sequence) {
   dropSource(sequence);
   dropState(sequence);
   sequence.live = false;
+}
+
+rapt_status rapt::runtime::findAdapter(const Manifest &manifest, const char *name, int32_t &adapter,
+                                       const Report &report) {
+  adapter = 0;
+  if (!name)
+    return RAPT_OK;
+  char known[512] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < manifest.adapters.size(); ++i) {
+    if (manifest.adapters[i] == name)
+      adapter = int32_t(i) + 1;
+    if (used < sizeof known)
+      used += size_t(
+          snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "; it has ", manifest.adapters[i].c_str()));
+  }
+  if (adapter)
+    return RAPT_OK;
+  return report.fail(RAPT_INVALID, "the model %s has no adapter %.64s%s", manifest.name.c_str(), name, known);
 }
 
 Sequence *rapt::runtime::findOrTell(rapt_context &context, rapt_sequence sequence, const Report &report) {
@@ -123,6 +144,31 @@ rapt_status rapt_sequence_new(rapt_context *context, rapt_sequence *sequence, ch
     return report.fail(RAPT_INVALID, "the pointer to the sequence is NULL");
   *sequence = 0;
   return context->newSequence(*sequence, report);
+}
+
+rapt_status rapt_sequence_set_adapter(rapt_context *context, rapt_sequence sequence, const char *name, char *message,
+                                      size_t message_size) {
+  Report report(message, message_size);
+  Use use(context, report);
+  if (use.status)
+    return use.status;
+  Sequence *found = findOrTell(*context, sequence, report);
+  if (!found)
+    return RAPT_INVALID;
+  int32_t adapter;
+  if (rapt_status status = findAdapter(*context->module->manifest, name, adapter, report))
+    return status;
+  if (found->length > 0 && adapter != found->adapter)
+    return report.fail(RAPT_INVALID, "the sequence has %lld tokens of another adapter; truncate it to 0 first",
+                       (long long)found->length);
+  found->adapter = adapter;
+  return RAPT_OK;
+}
+
+const char *rapt_sequence_adapter(const rapt_context *context, rapt_sequence sequence) {
+  Use use(context, Report(nullptr, 0));
+  const Sequence *found = use.status ? nullptr : const_cast<rapt_context *>(context)->find(sequence);
+  return found && found->adapter ? context->module->manifest->adapterNames[size_t(found->adapter) - 1] : nullptr;
 }
 
 rapt_status rapt_sequence_free(rapt_context *context, rapt_sequence sequence, char *message, size_t message_size) {
@@ -192,6 +238,7 @@ rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, ra
   const Sequence &from = *context->find(sequence); // slots may have moved
   Sequence &to = *context->find(*fork);
   to.length = from.length;
+  to.adapter = from.adapter;
   for (int k = 0; k < context->cacheCount; ++k) {
     const BlockTable &old = from.tables[k];
     BlockTable &table = to.tables[k];

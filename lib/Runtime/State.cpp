@@ -1,5 +1,6 @@
-// A sequence as bytes: this header, its blocks in order of position, those of layers with a window, those of its
-// source, then its recurrent state.
+// A sequence as bytes: this header, the name of its adapter, its blocks in order of position, those of layers with a
+// window, those of its source, then its recurrent state. A sequence without an adapter has no name there, and a version
+// of its own.
 #include "lib/Runtime/Context.h"
 #include <cstddef>
 #include <cstring>
@@ -26,7 +27,9 @@ struct StateHeader {
 };
 static_assert(sizeof(StateHeader) == 144);
 
-constexpr uint32_t stateVersion = 3;
+constexpr uint32_t stateVersion = 3, stateVersionOfAdapters = 4;
+constexpr size_t adapterBytes = 64; ///< of a name, NUL-padded
+static_assert(adapterBytes > mostAdapterNameBytes);
 constexpr uint64_t noSource = UINT64_MAX;
 
 uint64_t headerSeed(StateHeader header) {
@@ -51,6 +54,9 @@ StateHeader describe(const rapt_context &c, uint64_t length, uint64_t sourceLeng
   h.sourceLength = sourceLength;
   return h;
 }
+
+/// Bytes of the adapter's name.
+size_t nameBytes(const StateHeader &h) { return h.version == stateVersionOfAdapters ? adapterBytes : 0; }
 
 /// Cache blocks of a sequence's tokens and of its source, once checkLengths has found the numbers right.
 int64_t ownBlocks(const rapt_context &c, const StateHeader &h, int k) {
@@ -78,7 +84,8 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
           "the saved state keeps the blocks from %llu on; this model's windows of %lld tokens behind %llu "
           "read earlier ones",
           ull(h.firstBlock[k]), (long long)c.caches[k].window, ull(h.length));
-  uint64_t expected = sizeof h + uint64_t(sourceBlocks(c, h)) * h.blockBytes[0] + uint64_t(c.limits.stateBytes);
+  uint64_t expected =
+      sizeof h + nameBytes(h) + uint64_t(sourceBlocks(c, h)) * h.blockBytes[0] + uint64_t(c.limits.stateBytes);
   for (int k = 0; k < mostCaches; ++k)
     expected += uint64_t(ownBlocks(c, h, k)) * h.blockBytes[k];
   if (bytes != expected)
@@ -105,9 +112,9 @@ rapt_status checkState(const rapt_context &c, const StateHeader &h, size_t bytes
   StateHeader mine = describe(c, h.length, h.sourceLength);
   if (h.magic != stateMagic)
     return report.fail(RAPT_BAD_FILE, "the saved state is not one of Rapt");
-  if (h.version != stateVersion)
-    return report.fail(RAPT_MISMATCH, "the saved state has version %u, this runtime (Rapt %s) reads version %u",
-                       h.version, rapt_version(), stateVersion);
+  if (h.version != stateVersion && h.version != stateVersionOfAdapters)
+    return report.fail(RAPT_MISMATCH, "the saved state has version %u, this runtime (Rapt %s) reads version %u and %u",
+                       h.version, rapt_version(), stateVersion, stateVersionOfAdapters);
   if (memcmp(h.interfaceId, mine.interfaceId, 16) || memcmp(h.contentId, mine.contentId, 16)) {
     Id theirs[2], ours[2];
     memcpy(theirs, h.interfaceId, 32);
@@ -125,6 +132,13 @@ rapt_status checkState(const rapt_context &c, const StateHeader &h, size_t bytes
         h.layout, h.dtype, h.block, ull(h.blockBytes[0] + h.blockBytes[1]), mine.layout, mine.dtype, mine.block,
         ull(mine.blockBytes[0] + mine.blockBytes[1]));
   return checkLengths(c, h, bytes, report);
+}
+
+/// The adapter whose name is behind the header; the checksum is right.
+rapt_status findSaved(const Manifest &manifest, const char *name, int32_t &adapter, const Report &report) {
+  if (!memchr(name, 0, adapterBytes) || !*name)
+    return report.fail(RAPT_BAD_FILE, "the saved state has no name of an adapter");
+  return findAdapter(manifest, name, adapter, report) ? RAPT_MISMATCH : RAPT_OK;
 }
 
 static_assert(offsetof(StateHeader, contentId) == offsetof(StateHeader, interfaceId) + 16, "copied as a pair");
@@ -145,7 +159,9 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
   if (!bytes)
     return report.fail(RAPT_INVALID, "the pointer to the state's size is NULL");
   const Limits &l = context->limits;
-  *bytes = sizeof(StateHeader) + size_t(s->sourceBlocks) * size_t(context->caches[0].blockBytes) + size_t(l.stateBytes);
+  const size_t nameSize = s->adapter ? adapterBytes : 0;
+  *bytes = sizeof(StateHeader) + nameSize + size_t(s->sourceBlocks) * size_t(context->caches[0].blockBytes) +
+           size_t(l.stateBytes);
   for (int k = 0; k < context->cacheCount; ++k)
     *bytes += size_t(s->tables[k].end - s->tables[k].first) * size_t(context->caches[k].blockBytes);
   if (!buffer)
@@ -153,7 +169,11 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
   if (capacity < *bytes)
     return report.fail(RAPT_FULL, "the state takes %zu bytes, the buffer has %zu", *bytes, capacity);
   StateHeader header = describe(*context, uint64_t(s->length), s->hasSource ? uint64_t(s->sourceLength) : noSource);
-  char *blocks = static_cast<char *>(buffer) + sizeof header, *to = blocks;
+  char *data = static_cast<char *>(buffer) + sizeof header, *to = data + nameSize;
+  if (s->adapter) {
+    header.version = stateVersionOfAdapters;
+    strncpy(data, context->module->manifest->adapterNames[size_t(s->adapter) - 1], adapterBytes);
+  }
   for (int k = 0; k < context->cacheCount; ++k) {
     const BlockTable &table = s->tables[k];
     header.firstBlock[k] = uint64_t(table.first);
@@ -165,7 +185,7 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
   to += l.stateBytes;
   if (rapt_status status = context->execution.wait(report))
     return status;
-  header.checksum = XXH3_64bits_withSeed(blocks, size_t(to - blocks), headerSeed(header));
+  header.checksum = XXH3_64bits_withSeed(data, size_t(to - data), headerSeed(header));
   memcpy(buffer, &header, sizeof header);
   return RAPT_OK;
 }
@@ -191,6 +211,10 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
   const char *blocks = static_cast<const char *>(state) + sizeof header;
   if (XXH3_64bits_withSeed(blocks, bytes - sizeof header, headerSeed(header)) != header.checksum)
     return report.fail(RAPT_BAD_FILE, "the saved state's checksum is wrong: it is damaged");
+  int32_t adapter = 0;
+  if (nameBytes(header) && (status = findSaved(*context->module->manifest, blocks, adapter, report)))
+    return status;
+  blocks += nameBytes(header);
   const Limits &l = context->limits;
   for (int k = 0; k < context->cacheCount; ++k) {
     LayerCache &cache = context->caches[k];
@@ -210,6 +234,7 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
   if (context->isRecurrent())
     context->states.write(s.state = context->states.take(/*isFilled=*/true),
                           static_cast<const char *>(state) + bytes - l.stateBytes);
+  s.adapter = adapter;
   s.length = int64_t(header.length);
   for (int k = 0; k < context->cacheCount; ++k) {
     BlockTable &table = s.tables[k];

@@ -58,6 +58,7 @@ private:
   void fillArguments(int64_t table);
   int64_t fillSources();
   int64_t fillEmbeddings();
+  int64_t fillAdapters();
   void scatter();
   Sequence &sequence(size_t chunk) { return *c.find(chunks[chunk].sequence); }
 
@@ -457,6 +458,38 @@ int64_t Step::fillEmbeddings() {
   return std::max(next, 1);
 }
 
+/// Orders the part's tokens by adapter. All tokens without one are the first of them there, whose change is zeros.
+/// Returns how many tokens are in this order.
+int64_t Step::fillAdapters() {
+  if (!c.entry.has(Role::AdapterRows))
+    return 0;
+  int32_t next = 0;
+  size_t group = 0;
+  const auto adapters = int32_t(c.module->manifest->adapters.size());
+  for (int32_t adapter = 0; adapter <= adapters; ++adapter) {
+    const int32_t begin = next;
+    for (size_t r = 0; r < rows; ++r) {
+      if (sequence(c.pieces[r].chunk).adapter != adapter)
+        continue;
+      for (int32_t t = c.rowBegin[r]; t < c.rowBegin[r + 1]; ++t) {
+        if (adapter > 0 || next == begin)
+          c.adapterRows[size_t(next++)] = t;
+        c.adapterOf[size_t(t)] = next - 1;
+      }
+    }
+    if (next > begin) {
+      c.adapterGroups[2 * group] = begin;
+      c.adapterGroups[2 * group + 1] = adapter;
+      ++group;
+    }
+  }
+  for (; group < size_t(adapters) + 2; ++group) {
+    c.adapterGroups[2 * group] = next;
+    c.adapterGroups[2 * group + 1] = 0;
+  }
+  return next;
+}
+
 void Step::scatter() {
   const float *from = c.staged.data();
   for (size_t r = 0; r < rows; ++r) {
@@ -515,8 +548,8 @@ rapt_status Step::runPart() {
   }
   takeBlocksOfPart();
   fillArguments(table);
-  const int64_t dims[dimCount] = {tokens,        int64_t(rows),   wanted,           table,        c.blocksOf(0),
-                                  fillSources(), c.states.size(), fillEmbeddings(), c.blocksOf(1)};
+  const int64_t dims[dimCount] = {tokens,        int64_t(rows),   wanted,           table,         c.blocksOf(0),
+                                  fillSources(), c.states.size(), fillEmbeddings(), c.blocksOf(1), fillAdapters()};
   int64_t bytes = c.entry.workspace(dims, c.execution.workers());
   if (chooser && wanted && bytes >= 0)
     bytes = std::max(bytes, chooser->workspace(dims, c.execution.workers()));
@@ -546,6 +579,9 @@ rapt_status Step::runPart() {
   put(Role::StateTarget, c.stateTarget.data());
   put(Role::Embeddings, c.embeddings.data());
   put(Role::EmbeddingOf, c.embeddingOf.data());
+  put(Role::AdapterRows, c.adapterRows.data());
+  put(Role::AdapterGroups, c.adapterGroups.data());
+  put(Role::AdapterOf, c.adapterOf.data());
   rapt_status status = allocateMaps(c, c.entry, c.stepMaps, tokens, buffers, report);
   if (!status)
     status = c.entry.run(c.execution, buffers, dims, report);

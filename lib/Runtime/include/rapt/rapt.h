@@ -116,6 +116,8 @@ typedef struct rapt_module_info {
   int64_t window_block_bytes, window_bytes_per_token; /**< Those of layers with a window. */
   int64_t image_channels, image_height, image_width;  /**< Extents of sources that are images; 0: none. */
   int64_t grid_height, grid_width;                    /**< The grid over an image that its positions are, row by row. */
+  const char *const *adapters;                        /**< Names of the adapters among which a sequence chooses. */
+  size_t adapter_count;
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
@@ -152,6 +154,7 @@ typedef struct rapt_context_options {
   int64_t window_slack; /**< Where layers have windows: tokens by which rapt_sequence_truncate can always shorten a
                            sequence, counted from its greatest length. It can forget those of the last step besides,
                            max_step_tokens of them at most. Costs cache of the layers with windows. */
+  const char *adapter;  /**< That new sequences have, by its name; NULL: none. */
 } rapt_context_options;
 
 /** Bytes that a context would allocate. */
@@ -189,6 +192,13 @@ typedef uint64_t rapt_sequence;
 
 RAPT_API rapt_status rapt_sequence_new(rapt_context *context, rapt_sequence *sequence, char *message,
                                        size_t message_size);
+/** Chooses the adapter of a sequence without tokens, by its name; NULL: none. A new sequence has that of the context's
+ * options, a fork that of its sequence. Sequences of one step may have different ones. */
+RAPT_API rapt_status rapt_sequence_set_adapter(rapt_context *context, rapt_sequence sequence, const char *name,
+                                               char *message, size_t message_size);
+/** The name of the sequence's adapter, which lives as long as the module; NULL where it has none, there is no such
+ * sequence, or another thread is using the context. */
+RAPT_API const char *rapt_sequence_adapter(const rapt_context *context, rapt_sequence sequence);
 RAPT_API rapt_status rapt_sequence_free(rapt_context *context, rapt_sequence sequence, char *message,
                                         size_t message_size);
 /** Tokens in the cache; -1 when there is no such sequence or another thread is using the context. */
@@ -205,7 +215,8 @@ RAPT_API rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence seq
  * smaller; with a NULL buffer only the size is told. */
 RAPT_API rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, void *buffer, size_t capacity,
                                         size_t *bytes, char *message, size_t message_size);
-/** A new sequence from a saved state of the same interface, weights, layout and cache dtype. */
+/** A new sequence from a saved state of the same interface, weights, layout and cache dtype; it has the adapter that
+ * was saved, by its name. */
 RAPT_API rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t bytes, rapt_sequence *sequence,
                                         char *message, size_t message_size);
 

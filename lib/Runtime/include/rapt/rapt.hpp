@@ -178,6 +178,12 @@ public:
     source.feature_bytes = features.size() * sizeof(float);
     return Outcome::of([&](char *text, size_t size) { return rapt_encode(context, &source, 1, text, size); });
   }
+  /// The sequence has no tokens; NULL: no adapter.
+  Outcome setAdapter(const char *name) const {
+    return Outcome::of(
+        [&](char *text, size_t size) { return rapt_sequence_set_adapter(context, id, name, text, size); });
+  }
+  const char *adapter() const { return rapt_sequence_adapter(context, id); }
   Outcome truncate(int64_t length) const {
     return Outcome::of(
         [&](char *text, size_t size) { return rapt_sequence_truncate(context, id, length, text, size); });
