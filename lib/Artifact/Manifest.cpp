@@ -40,6 +40,8 @@ Value modelValue(const Manifest::Model &m) {
     object.emplace_back("source_vocab", number(m.sourceVocabulary));
   if (m.imageToken)
     object.emplace_back("image_token", number(*m.imageToken));
+  if (!m.adapters.empty())
+    object.emplace_back("adapters", array(m.adapters));
   if (m.featureFrames) {
     object.emplace_back("feature_channels", number(m.featureChannels));
     object.emplace_back("feature_frames", number(m.featureFrames));
@@ -127,8 +129,8 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 }
 
 uint32_t abiMinorOf(const Manifest &manifest) {
-  if (manifest.windowCache || (manifest.model && manifest.model->imageHeight))
-    return 10; // a second cache, which forgets; sources that are images
+  if (manifest.windowCache || (manifest.model && (manifest.model->imageHeight || !manifest.model->adapters.empty())))
+    return 10; // a second cache, which forgets; sources that are images; sequences choose among adapters
   if (manifest.model && (manifest.model->featureFrames || manifest.model->imageToken))
     return 9; // sources of features; vectors in place of tokens
   if (manifest.device)

@@ -27,6 +27,7 @@ struct Manifest {
     /// A source that is an image, and the grid of its positions; 0: of text or features.
     int64_t imageChannels = 0, imageHeight = 0, imageWidth = 0, gridHeight = 0, gridWidth = 0;
     std::optional<int64_t> imageToken = {}; ///< that stands for a vector of an image
+    std::vector<std::string> adapters = {}; ///< names of those among which a sequence chooses
   };
   std::optional<Model> model; ///< none for a bare kernel
   Id interfaceId, contentId;  ///< an all-zero content id: the weights were not packed, any content fits

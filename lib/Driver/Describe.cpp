@@ -281,6 +281,9 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   manifest.model->sourceVocabulary = number("source_vocab");
   if (auto token = facts.getAs<IntegerAttr>("image_token"))
     manifest.model->imageToken = token.getInt();
+  if (auto names = facts.getAs<ArrayAttr>("adapters"))
+    for (auto name : names.getAsRange<StringAttr>())
+      manifest.model->adapters.push_back(name.str());
   manifest.model->featureChannels = number("feature_channels");
   manifest.model->featureFrames = number("feature_frames");
   manifest.model->sourcePositions = number("source_positions");

@@ -81,6 +81,8 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
   load.ignoreKeys = options.ignoreKeys;
   for (const auto &[directory, weight] : options.adapters)
     load.adapters.push_back({directory, weight});
+  for (const Options::NamedAdapter &adapter : options.namedAdapters)
+    load.namedAdapters.push_back({adapter.name, {adapter.directory, adapter.weight}});
   load.accept = checkFamily;
   Expected<huggingface::ModelDescription> model = huggingface::ModelDescription::load(options.input, load);
   if (!model)

@@ -1,5 +1,6 @@
 //===- Options.cpp - Options of raptc -------------------------------------------===//
 #include "lib/Driver/Options.h"
+#include "lib/Import/Formats/HuggingFace/AdapterTensors.h"
 #include "lib/Support/CommandLine.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/NumberList.h"
@@ -97,10 +98,10 @@ template <std::vector<std::string> Options::*field> std::string addText(Options 
   return {};
 }
 
-/// DIR, or DIR,WEIGHT; a directory's name may have commas.
-std::string addAdapter(Options &options, const std::string &text) {
-  std::string directory = text;
-  double weight = 1;
+/// DIR, or DIR,WEIGHT; a directory's name may have commas. False where there is no directory, or the weight is none.
+bool readAdapter(const std::string &text, std::string &directory, double &weight) {
+  directory = text;
+  weight = 1;
   if (const size_t comma = text.rfind(','); comma != text.npos) {
     const char *begin = text.data() + comma + 1, *last = text.data() + text.size();
     const auto [end, error] = std::from_chars(begin, last, weight);
@@ -109,11 +110,32 @@ std::string addAdapter(Options &options, const std::string &text) {
     else
       weight = 1;
   }
-  options.adapters.emplace_back(directory, weight);
   constexpr double most = 1e6;
-  return directory.empty() || !(std::abs(weight) <= most)
-             ? "the directory of an adapter, and a number from -1e6 to 1e6 behind a comma"
-             : "";
+  return !directory.empty() && std::abs(weight) <= most;
+}
+
+std::string addAdapter(Options &options, const std::string &text) {
+  auto &[directory, weight] = options.adapters.emplace_back();
+  return readAdapter(text, directory, weight)
+             ? ""
+             : "the directory of an adapter, and a number from -1e6 to 1e6 behind a comma";
+}
+
+/// NAME=DIR, or NAME=DIR,WEIGHT.
+std::string addNamedAdapter(Options &options, const std::string &text) {
+  const size_t equals = std::min(text.find('='), text.size());
+  Options::NamedAdapter adapter{text.substr(0, equals), "", 1};
+  if (!huggingface::isAdapterName(adapter.name) ||
+      !readAdapter(text.substr(std::min(equals + 1, text.size())), adapter.directory, adapter.weight))
+    return "NAME=DIR or NAME=DIR,W: a name of at most " + std::to_string(huggingface::mostAdapterNameBytes) +
+           " letters, digits, '.', '_' and '-', the directory of an adapter, and a number from -1e6 to 1e6";
+  if (std::any_of(options.namedAdapters.begin(), options.namedAdapters.end(),
+                  [&](const Options::NamedAdapter &other) { return other.name == adapter.name; }))
+    return "a name that no other adapter has";
+  if (options.namedAdapters.size() == huggingface::mostNamedAdapters)
+    return "at most " + std::to_string(huggingface::mostNamedAdapters) + " adapters";
+  options.namedAdapters.push_back(std::move(adapter));
+  return {};
 }
 
 template <std::vector<std::string> Options::*field> std::string addLibrary(Options &options, const std::string &text) {
@@ -248,6 +270,9 @@ constexpr Option table[] = {
     {{"check-tensors", "", nullptr, "refuse weights that hold NaN or infinity"}, setFlag<&Options::checkTensors>},
     {{"strict", "", nullptr, "tensors that the model does not use are an error"}, setFlag<&Options::strict>},
     {{"adapter", "", "DIR[,W]", "add W (1) times the changes of a LoRA adapter; may be repeated"}, addAdapter},
+    {{"named-adapter", "", "NAME=DIR[,W]",
+      "keep a LoRA adapter beside the weights, for sequences that choose it by name; may be repeated"},
+     addNamedAdapter},
     {{"ignore-config-key", "", "K", "ignore a config key that is not understood"}, addText<&Options::ignoreKeys>},
     {{"prefix", "", "NAME", "prefix of the exported symbol"}, setText<&Options::prefix>},
     {{"load-dialect-plugin", "", "F", "a shared library with dialects that .mlir text may use; may be repeated"},

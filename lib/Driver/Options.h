@@ -42,6 +42,12 @@ struct Options {
   std::vector<std::string> ignoreKeys;
   /// Directories of adapters, and the factors of what they add.
   std::vector<std::pair<std::string, double>> adapters;
+  /// An adapter among which the program chooses by name, and the factor of what it adds.
+  struct NamedAdapter {
+    std::string name, directory;
+    double weight;
+  };
+  std::vector<NamedAdapter> namedAdapters;
   std::vector<std::string> passPlugins, dialectPlugins; ///< shared libraries
   struct StagePasses {
     std::string stage, pipeline;

@@ -24,6 +24,8 @@ Status checkOptions(Stage stage, const Options &options) {
       return Error{shownPath(options.input) + ": " + name + " is for the configuration of a model, MLIR text has none"};
   if (!options.adapters.empty())
     return Error{shownPath(options.input) + ": --adapter is for the directory of a model"};
+  if (!options.namedAdapters.empty())
+    return Error{shownPath(options.input) + ": --named-adapter is for the directory of a model"};
   const char *stored = "weights have their storage";
   const std::tuple<bool, const char *, const char *> ofImported[] = {
       {options.quantize != "none", "--quantize", stored},

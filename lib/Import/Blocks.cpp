@@ -82,31 +82,59 @@ Value importing::normalize(const Scope &scope, Value x, StringRef part, const No
 
 /// x times the weight, which is [out, in] when `transposed`, plus the bias where there is one. With `groups` the weight
 /// is several matrices of `columns` columns.
-static Value matmul(const Scope &scope, Location loc, Value x, Value weight, Value bias, bool transposed,
+static Value matmul(const Scope &scope, Location loc, Value x, Value weight, ArrayRef<Value> summands, bool transposed,
                     Value groups = {}, int64_t columns = 0) {
   OpBuilder &builder = scope.builder;
   if (!groups)
     columns = cast<RankedTensorType>(weight.getType()).getDimSize(transposed ? 0 : 1);
-  SmallVector<Value, 1> extras;
-  if (bias)
-    extras.push_back(bias);
-  auto matmul = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, extras, groups, transposed,
+  auto matmul = attn::LinearOp::create(builder, loc, withColumns(x, columns), x, weight, summands, groups, transposed,
                                        /*layout=*/attn::WeightLayoutInterface());
-  if (bias) {
+  if (!summands.empty()) {
     Block *epilogue = matmul.ensureEpilogue(builder);
     Operation *yield = epilogue->getTerminator();
     OpBuilder inner(yield);
-    yield->setOperand(0, arith::AddFOp::create(inner, loc, epilogue->getArgument(0), epilogue->getArgument(1)));
+    Value sum = epilogue->getArgument(0);
+    for (Value summand : epilogue->getArguments().drop_front())
+      sum = arith::AddFOp::create(inner, loc, sum, summand);
+    yield->setOperand(0, sum);
   }
   return matmul;
+}
+
+/// x in the order of its rows' adapters, which all matmuls of x share.
+static Value orderByAdapter(const Scope &scope, Location loc, Value x) {
+  Value tokens = scope.adapters->tokens;
+  for (Operation *user : x.getUsers())
+    if (auto select = dyn_cast<attn::SelectRowsOp>(user);
+        select && select.getRows() == tokens && select->getBlock() == scope.builder.getInsertionBlock())
+      return select;
+  return attn::SelectRowsOp::create(scope.builder, loc, x.getType(), x, /*layer=*/Value(), tokens);
+}
+
+/// (x A^T) B^T with the narrow matrices of each row's adapter.
+static Value changeOfAdapters(const Scope &scope, Value x, StringRef part, int64_t columns) {
+  const AdapterRows &adapters = *scope.adapters;
+  const int64_t matrices = cast<RankedTensorType>(adapters.groups.getType()).getDimSize(0) - 1;
+  Location loc = scope.at((part + ".lora").str());
+  Value first = scope.weight((part + ".lora_A").str()), second = scope.weight((part + ".lora_B").str());
+  const int64_t rank = cast<RankedTensorType>(first.getType()).getDimSize(0) / matrices;
+  Value narrow =
+      matmul(scope, loc, orderByAdapter(scope, loc, x), first, {}, /*transposed=*/true, adapters.groups, rank);
+  Value wide = matmul(scope, loc, narrow, second, {}, /*transposed=*/true, adapters.groups, columns);
+  return attn::SelectRowsOp::create(scope.builder, loc, wide.getType(), wide, /*layer=*/Value(), adapters.order);
 }
 
 static Value namedMatmul(const Scope &scope, Value x, StringRef part, bool transposed, Value groups = {},
                          int64_t columns = 0) {
   std::string bias = (part + ".bias").str();
   Value weight = scope.weight((part + ".weight").str());
-  return matmul(scope, scope.at(part), x, weight, scope.has(bias) ? scope.weight(bias) : Value(), transposed, groups,
-                columns);
+  SmallVector<Value, 2> summands;
+  if (scope.has(bias))
+    summands.push_back(scope.weight(bias));
+  if (scope.adapters && scope.has((part + ".lora_A").str()))
+    summands.push_back(
+        changeOfAdapters(scope, x, part, cast<RankedTensorType>(weight.getType()).getDimSize(transposed ? 0 : 1)));
+  return matmul(scope, scope.at(part), x, weight, summands, transposed, groups, columns);
 }
 
 Value importing::linear(const Scope &scope, Value x, StringRef part) { return namedMatmul(scope, x, part, false); }
@@ -118,7 +146,8 @@ Value importing::groupedDense(const Scope &scope, Value x, StringRef part, int64
 }
 
 Value importing::project(const Scope &scope, Value x, Value weight, StringRef part, Value bias) {
-  return matmul(scope, scope.at(part), x, weight, bias, /*transposed=*/true);
+  return matmul(scope, scope.at(part), x, weight, bias ? ArrayRef<Value>(bias) : ArrayRef<Value>(),
+                /*transposed=*/true);
 }
 
 void importing::mapResult(const Scope &scope, Value result,

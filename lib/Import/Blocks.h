@@ -13,6 +13,14 @@
 
 namespace rapt::importing {
 
+/// The tokens of a step in the order of their adapters, one token standing for all that have none; see
+/// docs/Semantics.md.
+struct AdapterRows {
+  mlir::Value tokens; ///< tensor<?xi32>, the tokens in this order
+  mlir::Value groups; ///< of attn.linear; matrix 0 is zeros
+  mlir::Value order;  ///< tensor<?xi32>, of each token its index in this order
+};
+
 /// Where ops are emitted: a builder, the weights, and in a block function the layer.
 struct Scope {
   mlir::OpBuilder &builder;
@@ -22,6 +30,7 @@ struct Scope {
   const LayerRef *layer = nullptr;
   /// Put before a part's name to give its weights' symbols: "encoder." where two stacks have parts of the same names.
   std::string symbols = {};
+  const AdapterRows *adapters = nullptr; ///< null: the program has no adapters to choose
 
   /// Names the layer's part, such as "attn.c_attn", as the source.
   mlir::Location at(llvm::StringRef part) const;
@@ -48,7 +57,8 @@ attn::EmbeddingOp embed(const Scope &scope, mlir::Value ids, llvm::StringRef sym
 /// The norm of the last dim of x, of any rank from 2 on, with PART's weight and bias where it has them.
 mlir::Value normalize(const Scope &scope, mlir::Value x, llvm::StringRef part, const NormSpec &norm);
 
-/// x [m, in] times PART.weight [in, out], plus PART.bias [out] where there is one.
+/// x [m, in] times PART.weight [in, out], plus PART.bias [out] where there is one, plus the change of each row's
+/// adapter where adapters change the weight.
 mlir::Value linear(const Scope &scope, mlir::Value x, llvm::StringRef part);
 
 /// The same with PART.weight [out, in], as torch.nn.Linear has it.

@@ -43,6 +43,7 @@ public:
   /// For further entries, once the step has ended.
   ModelModule &getModule() { return module; }
   mlir::func::FuncOp entry() { return step; }
+  const ModelFacts &facts() const { return modelFacts; }
   /// The cache, and that of layers with a window where they have their own.
   llvm::SmallVector<mlir::Value> caches();
   mlir::Value tokens() { return step.getArgument(1); }
@@ -59,6 +60,7 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }
 
 private:
+  ModelFacts modelFacts;
   ModelModule module;
   bool hasTwoCaches;
   mlir::func::FuncOp step;

@@ -58,6 +58,11 @@ std::vector<int64_t> numberSlots(const DecoderSpec &spec, size_t caches) {
   return slots;
 }
 
+/// Of the arguments that all layers share: the rows with the block table of each cache, and those of adapters behind
+/// them. Rotations are last.
+constexpr size_t rowValues(size_t caches) { return 2 + caches; }
+constexpr size_t adapterValues = 3;
+
 /// One layer: x [tokens, width] and the caches to those after it. Where there are two, the layer's number in its own is
 /// the first of `shared`. The rows, the block table of each cache and tables of rotation follow.
 SmallVector<Value> buildBlock(const Scope &scope, const DecoderSpec &spec, ValueRange state, ValueRange shared) {
@@ -69,8 +74,10 @@ SmallVector<Value> buildBlock(const Scope &scope, const DecoderSpec &spec, Value
     inCache.number = shared.front();
     shared = shared.drop_front();
   }
-  const Scope ofCache{scope.builder, scope.parameters, scope.path, &inCache, scope.symbols};
+  Scope ofCache = scope;
+  ofCache.layer = &inCache;
   const Rows rows{shared[0], shared[1], shared[2 + which]};
+  shared = shared.drop_front(rowValues(caches) + (scope.adapters ? adapterValues : 0));
   auto keep = [&](const CausalAttention &attention) -> Mixed {
     cache = attention.cache;
     return {attention.result, attention.op};
@@ -81,8 +88,20 @@ SmallVector<Value> buildBlock(const Scope &scope, const DecoderSpec &spec, Value
   auto latentMix = [&](Location loc, const LatentHeads &heads, Value scale, std::optional<int64_t> window) {
     return keep(latentAttention(ofCache, loc, heads, scale, cache, rows, window));
   };
-  next[0] = buildLayer(scope, spec, state[0], shared.drop_front(2 + caches), mix, /*crossMix=*/{}, latentMix);
+  next[0] = buildLayer(scope, spec, state[0], shared, mix, /*crossMix=*/{}, latentMix);
   return next;
+}
+
+/// The arguments of a step that say which adapter its tokens have; none of a program without adapters.
+MoreOfStep adapterInputs(MLIRContext &context, const ModelFacts &facts, const ImportOptions &options) {
+  if (facts.adapters.empty())
+    return {};
+  Type i32 = IntegerType::get(&context, 32), list = tensorOf({ShapedType::kDynamic}, i32);
+  const int64_t matrices = 1 + int64_t(facts.adapters.size());
+  return {.dims = {{"adapted", 0, options.maxTokens}},
+          .inputs = {{"adapter_rows", list, {"adapted"}},
+                     {"adapter_groups", tensorOf({matrices + 1, 2}, i32), {}},
+                     {"adapter_of", list, {"tokens"}}}};
 }
 
 /// Logits of the wanted tokens, from what the last layer gives of all.
@@ -117,6 +136,9 @@ Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, con
   SmallVector<Value> shared{rows.rowBegin, rows.past, rows.table};
   if (Value table = decoder.windowTable())
     shared.push_back(table);
+  const bool hasAdapters = !decoder.facts().adapters.empty();
+  for (size_t i = 0; hasAdapters && i < adapterValues; ++i)
+    shared.push_back(decoder.more(i));
   llvm::append_range(shared, buildRotation(top, spec.attention, decoder.tokens(), rows.rowBegin, rows.past));
   LayerStack stack{.stack = {spec.layers},
                    .kinds = numberKinds(spec),
@@ -126,7 +148,14 @@ Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, con
   Expected<SmallVector<Value>> last =
       buildLayerStack(builder, decoder.entry(), parameters, stack,
                       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
-                        return buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried, others);
+                        Scope scope{inner, parameters, spec.layer, &layer};
+                        AdapterRows adapters;
+                        if (hasAdapters) {
+                          const size_t first = rowValues(caches.size()) + (caches.size() > 1); // behind the slot
+                          adapters = {others[first], others[first + 1], others[first + 2]};
+                          scope.adapters = &adapters;
+                        }
+                        return buildBlock(scope, spec, carried, others);
                       });
   if (!last)
     return last.error();
@@ -181,9 +210,14 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
   ignored.insert(ignored.end(), spec.ignoredTensors.begin(), spec.ignoredTensors.end());
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
+  if (Status status = parameters.addAdapters(model, spec.isConv1D); !status)
+    return status.error();
 
-  DecoderModule decoder(context, factsOf(spec, model, *positions, *endTokens), model, parameters, options,
-                        windowedLayersOf(spec, *positions));
+  ModelFacts facts = factsOf(spec, model, *positions, *endTokens);
+  for (const huggingface::NamedAdapter &adapter : model.namedAdapters())
+    facts.adapters.push_back(adapter.name);
+  DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(spec, *positions),
+                        adapterInputs(context, facts, options));
   if (Status status = buildStep(decoder, spec, parameters); !status)
     return status.error();
   return decoder.take();

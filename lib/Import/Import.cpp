@@ -2,6 +2,7 @@
 #include "lib/Import/Import.h"
 #include "dialect/Attn/AttnDialect.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -89,6 +90,12 @@ Status checkOptions(const ImportOptions &options) {
   return {};
 }
 
+/// Whether sequences of the module choose among adapters.
+bool hasAdapters(ModuleOp module) {
+  auto facts = module->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr);
+  return facts && facts.contains("adapters");
+}
+
 } // namespace
 
 Status rapt::checkFamily(huggingface::ModelDescription &model) {
@@ -117,6 +124,9 @@ Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingf
     // The importer checks every number it reads: IR that does not verify is a fault of the importer.
     if (module && failed(verify(**module)))
       return Error{"internal error: the imported module of family " + model.modelType() + " does not verify"};
+    if (module && !model.namedAdapters().empty() && !hasAdapters(**module))
+      return Error{shownPath(model.path()) + ": programs of family \"" + model.modelType() +
+                   "\" choose among no adapters; merge one instead: --adapter"};
     return module;
   }
   return unknownFamily(model);

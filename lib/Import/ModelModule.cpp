@@ -62,6 +62,10 @@ static DictionaryAttr modelAttr(Builder &builder, const ModelFacts &facts, int64
   all.push_back(builder.getNamedAttr("eos", builder.getI64ArrayAttr(facts.endTokens)));
   if (facts.imageToken)
     all.push_back(builder.getNamedAttr("image_token", builder.getI64IntegerAttr(*facts.imageToken)));
+  if (!facts.adapters.empty()) {
+    SmallVector<StringRef> names(facts.adapters.begin(), facts.adapters.end());
+    all.push_back(builder.getNamedAttr("adapters", builder.getStrArrayAttr(names)));
+  }
   if (facts.startToken)
     all.push_back(builder.getNamedAttr("start", builder.getI64IntegerAttr(*facts.startToken)));
   return builder.getDictionaryAttr(all);

@@ -32,6 +32,7 @@ struct ModelFacts {
   /// A source that is an image instead of text, which has `sourcePositions`, too.
   std::optional<SourceImage> sourceImage = {};
   std::optional<int64_t> imageToken = {}; ///< the id of which each one in a text stands for a vector of an image
+  std::vector<std::string> adapters = {}; ///< names of those among which a sequence chooses
 
   /// Ids that an encoder reads.
   int64_t readVocabulary() const { return sourceVocabulary ? sourceVocabulary : vocabulary; }

@@ -239,6 +239,7 @@ const ParameterSet::Weight *ParameterSet::find(StringRef symbol, const LayerRef 
 int64_t ParameterSet::elements() const {
   int64_t sum = 0;
   for (const Weight &weight : weights)
-    sum += layersOf(weight) * ShapedType::getNumElements(weight.shape);
+    if (!weight.isOfAdapters)
+      sum += layersOf(weight) * ShapedType::getNumElements(weight.shape);
   return sum;
 }

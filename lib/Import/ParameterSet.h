@@ -60,6 +60,12 @@ public:
   /// Finds all weights in the checkpoint; see ModelDescription::resolve. Call it once, after the last add.
   Status resolve(huggingface::ModelDescription &model, const std::vector<std::string_view> &ignored);
 
+  /// After resolve, adds the narrow matrices of the adapters among which the program chooses: PART.lora_A and
+  /// PART.lora_B for a weight PART.weight of a stack that one of them changes. Each has the matrices of all adapters,
+  /// one behind another, behind one of zeros; all have the largest rank. Matrices of stacks are [in, out] where
+  /// `isConv1D`. An error where an adapter changes anything but such a weight.
+  Status addAdapters(huggingface::ModelDescription &model, bool isConv1D);
+
   /// Emits an attn.parameter for each weight; one for each run of layers whose storage type is the same. Matrices have
   /// the checkpoint's type; vectors (gains, biases) have f32, which holds every other type's values exactly and is the
   /// type that norms and epilogues compute in.
@@ -75,7 +81,7 @@ public:
   bool contains(llvm::StringRef symbol, const LayerRef *layer = nullptr) const {
     return find(symbol, layer) != nullptr;
   }
-  /// Number of elements of all weights, each tensor once.
+  /// Number of elements of all weights but the adapters', each tensor once.
   int64_t elements() const;
 
 private:
@@ -91,12 +97,13 @@ private:
     std::vector<int64_t> shape;            ///< in the module
     huggingface::Init init;
     std::optional<Stack> stack = {};
-    bool isTable = false;
+    bool isTable = false, isOfAdapters = false;
     llvm::SmallVector<Run, 1> runs = {};
   };
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   const Weight *find(llvm::StringRef symbol, const LayerRef *layer = nullptr) const;
   Status resolveHead(huggingface::ModelDescription &model);
+  void addAdaptersOf(size_t index, huggingface::ModelDescription &model, bool isConv1D, int64_t rank);
   mlir::RankedTensorType sliceType(mlir::MLIRContext *context, const Weight &weight, const Run &run) const;
 
   std::vector<Weight> weights;

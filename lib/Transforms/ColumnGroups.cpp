@@ -13,6 +13,8 @@ static int64_t groupAt(Operation *op, Value value) {
 }
 
 int64_t rapt::columnGroup(Value value) {
+  while (auto select = value.getDefiningOp<attn::SelectRowsOp>())
+    value = select.getInput();
   if (int64_t group = groupAt(value.getDefiningOp(), value))
     return group;
   SetVector<Value> sums;

@@ -33,6 +33,20 @@ bool choosesExperts(attn::LinearOp linear) {
   return llvm::any_of(linear.getResult().getUsers(), llvm::IsaPred<attn::RouteOp>);
 }
 
+/// Whether the matmul is one of the two of a low-rank change, (x A^T) B^T with a pair of matrices for each group of
+/// rows: both are small, and have the errors of all that they were trained to correct.
+bool isOfChange(attn::LinearOp linear) {
+  auto feeds = [](Value narrow, attn::LinearOp wide) {
+    auto first = narrow.getDefiningOp<attn::LinearOp>();
+    return first && first.getGroups() && first.getGroups() == wide.getGroups() && first.getEpilogue().empty() &&
+           wide.getInput() == narrow;
+  };
+  return feeds(linear.getInput(), linear) || llvm::any_of(linear.getResult().getUsers(), [&](Operation *user) {
+           auto wide = dyn_cast<attn::LinearOp>(user);
+           return wide && feeds(linear.getResult(), wide);
+         });
+}
+
 llvm::MapVector<StringAttr, Uses> usesOf(ModuleOp module) {
   llvm::MapVector<StringAttr, Uses> uses;
   module.walk([&](attn::ParameterSliceOp slice) {
@@ -41,7 +55,7 @@ llvm::MapVector<StringAttr, Uses> usesOf(ModuleOp module) {
     for (OpOperand &use : slice.getValue().getUses()) {
       auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
       if (linear && use.get() == linear.getWeight() && !llvm::is_contained(linear.getExtras(), use.get()) &&
-          !linear.isOfHeads() && !choosesExperts(linear))
+          !linear.isOfHeads() && !choosesExperts(linear) && !isOfChange(linear))
         of.matmuls.push_back(linear);
       else if (isa<attn::EmbeddingOp>(use.getOwner()))
         of.isTable = true;

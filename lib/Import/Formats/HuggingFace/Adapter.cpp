@@ -95,8 +95,10 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file) {
 /// The tensors of an adapter, and the pairs that are a change each.
 class AdapterReader {
 public:
-  AdapterReader(const AdapterSource &source, TensorTable &base, LowRankChanges &changes)
-      : source(source), base(base), changes(changes), file(source.directory + "/adapter_model.safetensors") {}
+  /// Whole tensors go to `replaced`; null: they are refused, as are changes of embeddings.
+  AdapterReader(const AdapterSource &source, const TensorTable &base, TensorTable *replaced, LowRankChanges &changes)
+      : source(source), base(base), replaced(replaced), changes(changes),
+        file(source.directory + "/adapter_model.safetensors") {}
 
   Status run() {
     if (!entryExists(source.directory + "/adapter_config.json"))
@@ -131,6 +133,8 @@ private:
     for (auto [first, second, isEmbedding] : {std::tuple(".lora_A.weight", ".lora_B.weight", false),
                                               std::tuple(".lora_embedding_A", ".lora_embedding_B", true)}) {
       const std::string_view ofA = first, ofB = second;
+      if (isEmbedding && !replaced && (name.ends_with(ofA) || name.ends_with(ofB)))
+        return fail(name, "changes a table of embeddings; merge the adapter instead: --adapter");
       if (name.ends_with(ofA)) {
         const std::string module = name.substr(0, name.size() - ofA.size());
         const StoredTensor *other = adapter.find(module + std::string(ofB));
@@ -152,6 +156,8 @@ private:
     Expected<std::string> of = nameInBase(name, name);
     if (!of)
       return of.error();
+    if (!replaced)
+      return fail(name, "is no change, but a whole tensor; merge the adapter instead: --adapter");
     if (source.weight != 1)
       return fail(name, "is no change, but a whole tensor, of which there is no part: give the adapter the weight 1");
     if (tensor.shape != base.find(*of)->shape)
@@ -159,7 +165,7 @@ private:
                             shownShape(base.find(*of)->shape) + ": the adapter is of another base model");
     StoredTensor own = tensor;
     own.name = *of;
-    base.replace(std::move(own));
+    replaced->replace(std::move(own));
     return {};
   }
 
@@ -240,7 +246,8 @@ private:
   }
 
   const AdapterSource &source;
-  TensorTable &base;
+  const TensorTable &base;
+  TensorTable *replaced;
   LowRankChanges &changes;
   std::string file;
   AdapterConfig config;
@@ -303,7 +310,14 @@ private:
 } // namespace
 
 Status huggingface::addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes) {
-  return AdapterReader(source, table, changes).run();
+  return AdapterReader(source, table, &table, changes).run();
+}
+
+Expected<LowRankChanges> huggingface::readChanges(const AdapterSource &source, const TensorTable &table) {
+  LowRankChanges changes;
+  if (Status status = AdapterReader(source, table, nullptr, changes).run(); !status)
+    return status.error();
+  return changes;
 }
 
 std::unique_ptr<artifact::TensorReader> huggingface::withChanges(std::unique_ptr<artifact::TensorReader> base,

@@ -31,6 +31,10 @@ using LowRankChanges = std::map<std::string, std::vector<LowRankChange>, std::le
 /// the configuration that are not understood, are errors.
 Status addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes);
 
+/// Reads an adapter that changes nothing of the checkpoint `table`: a program computes its changes beside the weights.
+/// Whole tensors and changes of embeddings, which only a merge can apply, are errors as well.
+Expected<LowRankChanges> readChanges(const AdapterSource &source, const TensorTable &table);
+
 /// The tensors of `base` with the changes, rounded to the type that the checkpoint has them in.
 std::unique_ptr<artifact::TensorReader> withChanges(std::unique_ptr<artifact::TensorReader> base,
                                                     std::shared_ptr<const LowRankChanges> changes);

@@ -54,7 +54,8 @@ Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadO
   model.options = std::move(options);
   bool directory = isDirectory(path);
   bool needsWeights = !model.options.randomSeed && !model.options.noWeights;
-  if (!model.options.adapters.empty() && (!directory || !needsWeights))
+  const bool hasAdapters = !model.options.adapters.empty() || !model.options.namedAdapters.empty();
+  if (hasAdapters && (!directory || !needsWeights))
     return Error{shownPath(path) + ": adapters change the weights of a model's directory, which are not read here"};
   std::string folder = directory ? path : path.find('/') == path.npos ? "." : path.substr(0, path.rfind('/') + 1);
   model.shortName = makeName(folder);
@@ -181,6 +182,12 @@ Status ModelDescription::readWeights(const std::string &directory) {
   for (const AdapterSource &adapter : options.adapters)
     if (Status status = addAdapter(adapter, table, *changes); !status)
       return status;
+  for (NamedAdapter &adapter : options.namedAdapters) {
+    Expected<LowRankChanges> own = readChanges(adapter.source, table);
+    if (!own)
+      return own.error();
+    adapter.changes = std::move(*own);
+  }
   uint64_t bytes[3] = {};
   for (const auto &[name, tensor] : table.tensors())
     if (std::optional<DType> dtype = tensor.type())
@@ -252,10 +259,20 @@ Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<Tens
   return resolved;
 }
 
+void ModelDescription::addTensor(const std::string &name, AdapterTensor tensor) {
+  if (!adapterTensors)
+    adapterTensors = std::make_shared<AdapterTensors>();
+  if (adapterTensors->try_emplace(name, std::move(tensor)).second)
+    names.push_back(name);
+}
+
 std::unique_ptr<artifact::TensorReader> ModelDescription::openTensors() const {
   if (options.randomSeed)
     return makeRandomTensors(*options.randomSeed, storage, requested);
   if (options.noWeights)
     return nullptr;
-  return changes ? withChanges(openSafeTensors(table), changes) : openSafeTensors(table);
+  std::unique_ptr<artifact::TensorReader> reader = openSafeTensors(table);
+  if (changes)
+    reader = withChanges(std::move(reader), changes);
+  return adapterTensors ? withAdapters(std::move(reader), adapterTensors) : std::move(reader);
 }

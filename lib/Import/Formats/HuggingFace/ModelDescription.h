@@ -27,7 +27,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Import/Formats/HuggingFace/Adapter.h"
+#include "lib/Import/Formats/HuggingFace/AdapterTensors.h"
 #include "lib/Import/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Import/Formats/HuggingFace/TensorRequest.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
@@ -43,8 +43,9 @@ struct LoadOptions {
       randomSeed;         ///< weights come from docs/RandomWeights.md, those of the directory are not opened
   bool noWeights = false; ///< tensors are taken to be as the family asks; openTensors() gives null
   bool strict = false;    ///< tensors that nobody asked for are an error, not a warning
-  std::vector<std::string> ignoreKeys; ///< config keys to ignore
-  std::vector<AdapterSource> adapters; ///< whose changes openTensors() adds; they need the directory's weights
+  std::vector<std::string> ignoreKeys;     ///< config keys to ignore
+  std::vector<AdapterSource> adapters;     ///< whose changes openTensors() adds; they need the directory's weights
+  std::vector<NamedAdapter> namedAdapters; ///< among which the program chooses; they need the weights, too
   /// Asked once the configuration is read, before anything else can be wrong with the directory.
   std::function<Status(ModelDescription &)> accept = {};
 };
@@ -86,6 +87,11 @@ public:
   const std::vector<std::string> &tensorNames() const { return names; }
   const TensorTable &tensors() const { return table; }
 
+  /// Adapters among which the program chooses, with their changes.
+  const std::vector<NamedAdapter> &namedAdapters() const { return options.namedAdapters; }
+  /// Adds a tensor of theirs, which openTensors() has then.
+  void addTensor(const std::string &name, AdapterTensor tensor);
+
   /// Side files as they are: tokenizer.json, tokenizer_config.json, special_tokens_map.json, added_tokens.json,
   /// vocab.json, merges.txt, vocab.txt, generation_config.json, chat_template.jinja, preprocessor_config.json. Absent
   /// ones are missing. labels.json holds the config's id2label and problem_type, where it has them.
@@ -109,7 +115,8 @@ private:
   bool customCode = false;
   ConfigReader reader;
   TensorTable table;
-  std::shared_ptr<LowRankChanges> changes; ///< null without adapters
+  std::shared_ptr<LowRankChanges> changes;        ///< null without adapters
+  std::shared_ptr<AdapterTensors> adapterTensors; ///< null without adapters among which the program chooses
   artifact::DType storage = artifact::DType::F32;
   std::vector<TensorRequest> requested;
   std::vector<std::string> names;

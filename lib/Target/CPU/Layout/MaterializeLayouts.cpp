@@ -330,13 +330,26 @@ bool readsCallersArray(OpOperand &use) {
          (linear ? &use != &linear.getInputMutable() : isa<attn::EpilogueOpInterface>(use.getOwner()));
 }
 
-/// Whether `value` has its columns one behind another in memory, and its padding behind the last: what a norm gives,
-/// and elementwise ops on it.
+/// Whether `value` has its columns one behind another in memory, and its padding behind the last: what norms and
+/// matmuls by groups give, elementwise ops on it, and its rows in another order.
 bool hasLeadingColumns(Value value) {
+  if (auto select = value.getDefiningOp<attn::SelectRowsOp>())
+    return hasLeadingColumns(select.getInput());
+  if (auto linear = value.getDefiningOp<attn::LinearOp>())
+    return static_cast<bool>(linear.getGroups());
   if (auto elementwise = value.getDefiningOp<attn::EpilogueOpInterface>())
     return llvm::all_of(elementwise->getOperands(), hasLeadingColumns);
   auto op = value.getDefiningOp<attn::ChannelsOpInterface>();
   return op && op.takesLeadingChannels();
+}
+
+/// Columns of a part of what the op reads; 0 where it knows no parts. A matmul adds what has the parts of its result.
+int64_t partsOf(attn::ChannelsOpInterface op, OpOperand &operand) {
+  auto linear = dyn_cast<attn::LinearOp>(op.getOperation());
+  if (!linear || !llvm::is_contained(linear.getExtras(), operand.get()))
+    return op.getChannelGroup(operand.get());
+  const bool isOfRows = cast<RankedTensorType>(operand.get().getType()).getRank() != 1;
+  return isOfRows && !linear.hasMatrices() ? cpu::paddedGroup(linear.getResult()) : 0;
 }
 
 /// Ops of attn read what an op of another dialect or a caller made with the padding that they expect, and heads with
@@ -357,7 +370,7 @@ LogicalResult padOperands(attn::ChannelsOpInterface op, const LogicalTypes &logi
       operand.set(packed);
       continue;
     }
-    const int64_t parts = op.getChannelGroup(operand.get());
+    const int64_t parts = partsOf(op, operand);
     if (parts % kPanel != 0 && hasLeadingColumns(operand.get())) {
       operand.set(cpu::padGroups(b, operand.get(), logical.lookup(operand.get()).type, parts));
       continue;
