@@ -29,8 +29,9 @@ WorkloadCost sumCosts(const std::vector<OpTime> &rows, double weightsOfModel) {
 /// A context of its own, and the cost of a run from its profile.
 class ModelWorkload : public Workload {
 public:
-  Outcome makeContext(const Module &module, const Pool &pool, int64_t cacheTokens) {
+  Outcome makeContext(const Module &module, const Pool &pool, int64_t cacheTokens, const std::string &adapter) {
     auto options = sized<rapt_context_options>();
+    options.adapter = adapter.empty() ? nullptr : adapter.c_str();
     options.cache_tokens = cacheTokens;
     options.pool = pool.get();
     weightsOfModel = double(module.info().weights_file_bytes);
@@ -375,7 +376,7 @@ private:
     workload->name = std::move(name);
     workload->unit = std::move(unit);
     workload->amount = amount;
-    Outcome outcome = workload->makeContext(module, pool, cacheTokens);
+    Outcome outcome = workload->makeContext(module, pool, cacheTokens, options.adapter);
     if (outcome)
       workloads.push_back(std::move(workload));
     return outcome;

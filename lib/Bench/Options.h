@@ -14,7 +14,7 @@ enum class Format { Markdown, CSV, JSON };
 using KernelShape = std::vector<std::pair<std::string, int64_t>>;
 
 struct Options {
-  std::string library, weights;
+  std::string library, weights, adapter;
   bool help = false, version = false, forkJoin = false, acceptDisturbed = false;
   std::vector<int64_t> prefill, decode, tokens, imageSizes, threads;
   std::vector<KernelShape> shapes;

@@ -66,6 +66,14 @@ std::string modelLine(const rapt_module_info &i) {
   return line + ", " + grouped(uint64_t(i.parameters)) + " parameters (" + i.source_dtype + ")";
 }
 
+/// The adapters among which --adapter chooses, as a line; empty where there are none.
+std::string adaptersLine(const rapt_module_info &i) {
+  std::string line;
+  for (size_t at = 0; at < i.adapter_count; ++at)
+    line += (at ? ", " : "adapters: ") + json::printable(i.adapters[at]);
+  return line.empty() ? line : line + "\n";
+}
+
 /// The file of the weights; empty where there is none.
 std::string weightsPath(const Options &options, const rapt_module_info &i) {
   if (!options.weights.empty())
@@ -149,7 +157,7 @@ int printCard(const Options &options) {
   if (!options.json) {
     card = modelLine(info) + "\n" +
            targetLine(info.target_arch, variantsOf(*manifest), info.target_cpu, options.verbose) + "\n" +
-           gpuLine(info) + quantizationLine(*manifest) + filesLine(options, info) + "\n";
+           gpuLine(info) + quantizationLine(*manifest) + adaptersLine(info) + filesLine(options, info) + "\n";
     if (info.max_positions)
       card +=
           "limits: " + grouped(info.max_positions) + " positions, " + grouped(info.max_tokens) + " tokens and " +

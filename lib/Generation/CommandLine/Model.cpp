@@ -79,6 +79,7 @@ Outcome makeContext(const Options &options, int64_t tokens, Model &model) {
   auto contextOptions = sized<rapt_context_options>();
   contextOptions.cache_tokens = tokens;
   contextOptions.pool = model.pool.get();
+  contextOptions.adapter = options.adapter ? options.adapter->c_str() : nullptr;
   if (Outcome outcome = Context::make(model.module, contextOptions, model.context); !outcome || !options.profile)
     return outcome;
   options.profile->threads = model.pool.threads();

@@ -249,6 +249,7 @@ const std::vector<Option> &table() {
        {{"reference", "", "IR.mlir", "run the reference evaluator on --input and --output instead"},
         path(&Options::reference)},
        {{"weights", "", "FILE", "another weight file than the one beside the library"}, path(&Options::weights)},
+       {{"adapter", "", "NAME", "use this one of the model's adapters (none)"}, text(&Options::adapter)},
        {{"variant", "", "NAME", "the code for this CPU, or GPU, of several in the library (the best that runs here)"},
         path(&Options::variant, "the name of a CPU")},
        {{"any-weights", "", nullptr, "accept weights with other content (a fine-tune)"}, flag(&Options::anyWeights)},

@@ -60,6 +60,7 @@ struct Options {
   std::string attention;                                ///< folder for the weights of attention
   std::vector<int64_t> attentionLayers, attentionHeads; ///< empty: all
   std::string weights, variant;
+  std::optional<std::string> adapter; ///< of all sequences, by its name
   bool anyWeights = false, verify = false, readWeights = false;
   bool ignoreEnd = false; ///< go on after a token that ends a text
   bool stats = false, json = false, info = false, verbose = false;
