@@ -8,6 +8,7 @@
 #include "lib/Import/Families/Clip.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Families/Llama.h"
+#include "lib/Import/Families/Mistral.h"
 #include "lib/Import/Heads.h"
 #include "lib/Import/VisionLanguage.h"
 
@@ -26,6 +27,13 @@ std::optional<ConfigReader> openPart(ConfigReader &config, const char *key, std:
   }
   part->getEnum("model_type", {type}, type);
   return part;
+}
+
+/// Whether images are for a pixtral, whose text part alone is compiled.
+bool hasPixtral(ConfigReader &config) {
+  const json::Value *images = config.getRaw("vision_config");
+  const json::Value *type = images ? images->find("model_type") : nullptr;
+  return type && type->isString() && *type->asString() == "pixtral";
 }
 
 void readText(huggingface::ModelDescription &model, const ImportOptions &options, VisionLanguageSpec &spec) {
@@ -77,6 +85,8 @@ void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importing::importLlava(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
   ConfigReader &config = model.config();
+  if (hasPixtral(config))
+    return importMistralWhole(context, model, options, "LlavaForConditionalGeneration");
   const HeadName<bool> heads[] = {{"LlavaForConditionalGeneration", true}};
   readHead<bool>(model, heads, true);
   VisionLanguageSpec spec;

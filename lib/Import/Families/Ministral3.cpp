@@ -6,20 +6,17 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Families/Mistral.h"
 
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "is_decoder", // as every model of the family is
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq"},
+const std::vector<std::string_view> importing::ministral3Keys = {
+    "attention_dropout",
+    "is_decoder", // as every model of the family is
 };
 
-static DecoderSpec readSpec(const DecoderSource &source) {
+DecoderSpec importing::readMinistral3(const DecoderSource &source) {
   DecoderSpec spec = readDecoder(source, {.architecture = "Ministral3",
                                           .layers = 34,
                                           .positions = 262144,
@@ -37,5 +34,6 @@ static DecoderSpec readSpec(const DecoderSource &source) {
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importMinistral3(mlir::MLIRContext &context,
                                                                         huggingface::ModelDescription &model,
                                                                         const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
+  const DecoderFamily family = {.harmlessKeys = ministral3Keys, .ignoredTensors = {"*rotary_emb.inv_freq"}};
+  return importDecoder(context, model, options, family, readMinistral3);
 }

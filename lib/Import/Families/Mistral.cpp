@@ -4,24 +4,21 @@
 // last `sliding_window` ones.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Families/Mistral.h"
 #include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
 
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "is_decoder", // as every model of the family is
-            "max_sequence_length",
-            "pretraining_tp",
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq"},
+const std::vector<std::string_view> importing::mistralKeys = {
+    "attention_dropout",
+    "is_decoder", // as every model of the family is
+    "max_sequence_length",
+    "pretraining_tp",
 };
 
-static DecoderSpec readSpec(const DecoderSource &source) {
+DecoderSpec importing::readMistral(const DecoderSource &source) {
   DecoderSpec spec =
       readDecoder(source, {.architecture = "Mistral", .positions = 131072, .inner = 14336, .kvHeads = 8});
   readRotary(source, spec);
@@ -33,5 +30,6 @@ static DecoderSpec readSpec(const DecoderSource &source) {
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importMistral(mlir::MLIRContext &context,
                                                                      huggingface::ModelDescription &model,
                                                                      const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
+  const DecoderFamily family = {.harmlessKeys = mistralKeys, .ignoredTensors = {"*rotary_emb.inv_freq"}};
+  return importDecoder(context, model, options, family, readMistral);
 }
