@@ -58,8 +58,8 @@ std::vector<int64_t> numberSlots(const DecoderSpec &spec, size_t caches) {
   return slots;
 }
 
-/// Of the arguments that all layers share: the rows with the block table of each cache, and those of adapters behind
-/// them. Rotations are last.
+/// Numbers of the arguments that all layers share: the rows with the block table of each cache, and those of adapters
+/// behind them. Rotations are last.
 constexpr size_t rowValues(size_t caches) { return 2 + caches; }
 constexpr size_t adapterValues = 3;
 

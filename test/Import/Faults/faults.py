@@ -83,8 +83,8 @@ CASES.append((17, "truncated", lambda m: setattr(m, "cut", SIZE - 100), ("model.
 entry(18, "overflow", "wte.weight", {"shape": [2**32, 2**32, 4]}, "[4294967296, 4294967296, 4]", "overflows")
 entry(18, "overflow-bits", "wte.weight", {"shape": [2, 2**63 - 1]}, "9223372036854775807", "overflows")
 entry(19, "size", "wte.weight", {"shape": [VOCABULARY, WIDTH + 1]}, str(VOCABULARY * (WIDTH + 1) * 4), str(END))
-entry(20, "type", "wte.weight", {"dtype": "F3"}, "F3", "F32, F16 and BF16")
-entry(20, "integers", "wte.weight", {"dtype": "I32"}, "I32", "F32, F16 and BF16")
+entry(20, "type", "wte.weight", {"dtype": "F3"}, "F3", "F32, F16, BF16, F8_E4M3 and F8_E5M2")
+entry(20, "integers", "wte.weight", {"dtype": "I32"}, "I32", "F32, F16, BF16, F8_E4M3 and F8_E5M2")
 
 
 @accepted(20)

@@ -23,14 +23,7 @@
 \*===----------------------------------------------------------------------===*/
 #ifndef RAPT_RAPT_H
 #define RAPT_RAPT_H
-#include "rapt_hooks.h"
-#include "rapt_status.h"
-
-#if defined(__GNUC__)
-#define RAPT_API __attribute__((visibility("default")))
-#else
-#define RAPT_API
-#endif
+#include "rapt_pool.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,7 +31,6 @@ extern "C" {
 
 typedef struct rapt_module rapt_module;
 typedef struct rapt_context rapt_context;
-typedef struct rapt_pool rapt_pool;
 
 /** Version of the library ("0.1.0"), and a word for a status ("MISMATCH"; "unknown" for any other number). Static
  * strings. */
@@ -121,19 +113,6 @@ typedef struct rapt_module_info {
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
 RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *info);
-
-/*===-- Pools -------------------------------------------------------------------===*/
-
-/** min(processors this process may use, the cgroup's cpu.max rounded up), at least 1. */
-RAPT_API int64_t rapt_default_threads(void);
-
-/** A pool of `threads` workers (0: rapt_default_threads), the caller of a step being one of them. Any number of
- * contexts may share it; their dispatches then take turns. It must outlive them. */
-RAPT_API rapt_status rapt_pool_new(int64_t threads, rapt_pool **pool, char *message, size_t message_size);
-RAPT_API void rapt_pool_free(rapt_pool *pool);
-RAPT_API int64_t rapt_pool_threads(const rapt_pool *pool);
-/** The pool as an executor, for parallel work of the application's own. NULL: the calling thread as one. */
-RAPT_API rapt_executor rapt_pool_executor(rapt_pool *pool);
 
 /*===-- Contexts ----------------------------------------------------------------===*/
 
