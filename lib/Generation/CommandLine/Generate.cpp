@@ -369,6 +369,8 @@ int Generation::finish(const Outcome &outcome) {
 int search(Generation &generation) {
   const Options &options = generation.options;
   const Text &text = generation.text;
+  if (generation.all.size() > 1 && options.beams) // of several images: prompts were counted with the options
+    return fail("--beams takes one image");
   if (generation.all.size() > 1)
     return fail(std::string(generation.model.hasImageSource() ? "beams take one image" : "beams take one prompt") +
                 ", but generation_config.json asks for " + std::to_string(text.config.beams) +
