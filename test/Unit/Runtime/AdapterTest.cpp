@@ -96,13 +96,14 @@ std::string save(Context &context, rapt_sequence sequence) {
   return state;
 }
 
+constexpr size_t headerBytes = 144, checksumOffset = 136; // lib/Runtime/State.cpp
+
 /// Makes the checksum right again.
 void sign(std::string &state) {
-  constexpr size_t header = 120, at = 112;
-  memset(state.data() + at, 0, 8);
-  const XXH64_hash_t sum =
-      XXH3_64bits_withSeed(state.data() + header, state.size() - header, XXH3_64bits(state.data(), header));
-  memcpy(state.data() + at, &sum, 8);
+  memset(state.data() + checksumOffset, 0, 8);
+  const XXH64_hash_t sum = XXH3_64bits_withSeed(state.data() + headerBytes, state.size() - headerBytes,
+                                                XXH3_64bits(state.data(), headerBytes));
+  memcpy(state.data() + checksumOffset, &sum, 8);
 }
 
 TEST(Adapter, NamesOfTheModel) {
@@ -225,7 +226,7 @@ TEST(Adapter, SavedByName) {
   ASSERT_EQ(rapt_sequence_load(older, save(context, plain).data(), state.size() - 64, &loaded, nullptr, 0), RAPT_OK);
   EXPECT_EQ(rapt_sequence_load(older, state.data(), state.size(), &loaded, nullptr, 0), RAPT_MISMATCH);
   for (const std::string &name : {std::string(64, 'x'), std::string(64, '\0')}) {
-    std::string forged = std::string(state).replace(120, 64, name);
+    std::string forged = std::string(state).replace(headerBytes, 64, name);
     sign(forged);
     EXPECT_FAILS(rapt_sequence_load(same, forged.data(), forged.size(), &loaded, same.message.text, same.message.size),
                  RAPT_BAD_FILE, same.message, "the saved state has no name of an adapter");
