@@ -137,7 +137,7 @@ def check_sequences(options, checks, library, vocabulary, models, plain=None):
     context.refused(choose(context, fork.handle, b"nobody"), "INVALID", "has no adapter nobody; it has " + ", ".join(names))
     context.must(choose(context, fork.handle, two.encode()))
     damaged = ctypes.c_uint64()
-    context.refused(context.call("sequence_load", context.context, state[:120] + b"x" + state[121:], ctypes.c_size_t(len(state)), ctypes.byref(damaged)), "BAD_FILE",
+    context.refused(context.call("sequence_load", context.context, state[:144] + b"x" + state[145:], ctypes.c_size_t(len(state)), ctypes.byref(damaged)), "BAD_FILE",
                     "the saved state's checksum is wrong")
     context.must(context.call("sequence_truncate", context.context, ctypes.c_uint64(fork.handle), ctypes.c_int64(0)))
     context.must(choose(context, fork.handle, one.encode()))

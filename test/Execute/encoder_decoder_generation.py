@@ -89,7 +89,7 @@ def checkSaved(runtime, library, model, context, sequence, text, reference):
     other.refused(other.call("sequence_load", other.context, state.raw[:-1], ctypes.c_size_t(size.value - 1), ctypes.byref(ctypes.c_uint64())), BAD_FILE,
                   "tokens and 13 of a source take")
     other.refused(other.call("sequence_load", other.context, state.raw, size, ctypes.byref(ctypes.c_uint64())), FULL, "need 2 cache blocks, 1 of 3 are free")
-    for at, what in ((96, "has 201 tokens, the model 200 positions"), (104, "has a source of 201 tokens, the model 200 positions")):
+    for at, what in ((104, "has 201 tokens, the model 200 positions"), (128, "has a source of 201 tokens, the model 200 positions")):
         longer = state.raw[:at] + (201).to_bytes(8, "little") + state.raw[at + 8 :]
         other.refused(other.call("sequence_load", other.context, longer, size, ctypes.byref(ctypes.c_uint64())), TOO_LONG, what)
     other.free(loaded)
