@@ -52,7 +52,7 @@ def families(facts):
 
     def show(column, found):
         if column == "head":
-            names = {name.split("For", 1)[1] if "For" in name else "base" for name in found if not name.endswith("LMHeadModel")}
+            names = {name.rsplit("For", 1)[1] if "For" in name else "base" for name in found if not name.endswith("LMHeadModel")}
             return ", ".join(sorted(names - {"CausalLM", "ConditionalGeneration"}, key=lambda name: (name == "base", name)))
         return ", ".join(sorted(found)) or "yes"
 
