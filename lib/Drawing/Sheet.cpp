@@ -26,7 +26,8 @@ Expected<Picture> begin(Font &font, const std::string &title, size_t width, size
 float largest(std::span<const float> weights) {
   float most = 0;
   for (float weight : weights)
-    most = std::max(most, weight);
+    if (std::isfinite(weight)) // as topOf
+      most = std::max(most, weight);
   return most;
 }
 

@@ -57,7 +57,10 @@ rapt_status rapt_chat_encode(const rapt_chat *chat, const rapt_tokenizer *tokeni
     std::vector<TextPart> parts;
     bool hasContent = false, isShown = false;
     for (size_t i = 0; i < message_count; ++i)
-      hasContent = hasContent || messages[i].content.size > 0;
+      hasContent =
+          hasContent ||
+          std::string_view(messages[i].content.data, messages[i].content.size).find_first_not_of(" \t\r\n\v\f") !=
+              std::string_view::npos;
     for (const ChatPiece &piece : *pieces) {
       parts.push_back({piece.text, piece.fromUser});
       isShown = isShown || piece.fromUser;

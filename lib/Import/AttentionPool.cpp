@@ -32,6 +32,19 @@ void importing::addAttentionPool(const ParameterScope &top, const AttentionPoolS
   top.dense(part + ".mlp.fc2", width, pool.feedForward.inner);
 }
 
+std::pair<Value, Value> importing::queryOfRows(const Scope &top, Location loc, StringRef symbol, Value rows) {
+  OpBuilder &builder = top.builder;
+  auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
+  auto offsets = RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  Value last = arith::SubIOp::create(builder, loc, rows, number(1));
+  Value zeros = attn::EqualRowsOp::create(builder, loc, offsets, last, number(0)); // the first row of a table of one
+  Value table = top.weight(symbol);
+  const int64_t width = cast<RankedTensorType>(table.getType()).getDimSize(1);
+  auto wide = RankedTensorType::get({ShapedType::kDynamic, width}, builder.getF32Type());
+  Value queries = attn::SelectRowsOp::create(builder, loc, wide, table, /*layer=*/Value(), zeros);
+  return {queries, attn::EqualRowsOp::create(builder, loc, offsets, rows, number(1))};
+}
+
 Value importing::buildAttentionPool(const Scope &top, const AttentionPoolSpec &pool, const StackSpec &stack, Value x,
                                     Value rowBegin, Value rows) {
   OpBuilder &builder = top.builder;
@@ -40,14 +53,7 @@ Value importing::buildAttentionPool(const Scope &top, const AttentionPoolSpec &p
   auto heads = [&](Value from, unsigned i) {
     return splitHeads(top, top.at(part + parts[i]), dense(top, from, part + parts[i]), pool.heads);
   };
-  // The learned query of each row, which is the first row of a table of one.
-  auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
-  auto offsets = RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
-  Value last = arith::SubIOp::create(builder, loc, rows, number(1));
-  Value zeros = attn::EqualRowsOp::create(builder, loc, offsets, last, number(0));
-  auto wide = RankedTensorType::get({ShapedType::kDynamic, stack.width}, builder.getF32Type());
-  Value probes = attn::SelectRowsOp::create(builder, loc, wide, top.weight(part + ".probe"), /*layer=*/Value(), zeros);
-  Value queryBegin = attn::EqualRowsOp::create(builder, loc, offsets, rows, number(1));
+  const auto [probes, queryBegin] = queryOfRows(top, loc, part + ".probe", rows);
   Value query = heads(probes, 0), key = heads(x, 1), value = heads(x, 2);
   Value scale = constant(top, loc, 1 / std::sqrt(double(stack.width / pool.heads)));
   attn::AttentionOp attention = rowAttention(top, loc, {query, key, value}, scale, rowBegin, queryBegin);

@@ -58,14 +58,12 @@ std::vector<int64_t> numberSlots(const DecoderSpec &spec, size_t caches) {
   return slots;
 }
 
-/// Numbers of the arguments that all layers share: the rows with the block table of each cache, and those of adapters
-/// behind them. Rotations are last.
-constexpr size_t rowValues(size_t caches) { return 2 + caches; }
-constexpr size_t adapterValues = 3;
+constexpr size_t adapterValues = 3; // those of adapterInputs
 
 /// One layer: x [tokens, width] and the caches to those after it. Where there are two, the layer's number in its own is
-/// the first of `shared`. The rows, the block table of each cache and tables of rotation follow.
-SmallVector<Value> buildBlock(const Scope &scope, const DecoderSpec &spec, ValueRange state, ValueRange shared) {
+/// the first of `shared`. The rows, the block table of each cache, those of adapters and tables of rotation follow.
+SmallVector<Value> buildBlock(Scope scope, const DecoderSpec &spec, bool hasAdapters, ValueRange state,
+                              ValueRange shared) {
   SmallVector<Value> next(state);
   const size_t caches = next.size() - 1, which = caches > 1 && spec.attention.windowOf(scope.layer->example) ? 1 : 0;
   Value &cache = next[1 + which];
@@ -74,10 +72,16 @@ SmallVector<Value> buildBlock(const Scope &scope, const DecoderSpec &spec, Value
     inCache.number = shared.front();
     shared = shared.drop_front();
   }
+  const Rows rows{shared[0], shared[1], shared[2 + which]};
+  shared = shared.drop_front(2 + caches);
+  AdapterRows adapters;
+  if (hasAdapters) {
+    adapters = {shared[0], shared[1], shared[2]};
+    shared = shared.drop_front(adapterValues);
+    scope.adapters = &adapters;
+  }
   Scope ofCache = scope;
   ofCache.layer = &inCache;
-  const Rows rows{shared[0], shared[1], shared[2 + which]};
-  shared = shared.drop_front(rowValues(caches) + (scope.adapters ? adapterValues : 0));
   auto keep = [&](const CausalAttention &attention) -> Mixed {
     cache = attention.cache;
     return {attention.result, attention.op};
@@ -148,14 +152,8 @@ Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, con
   Expected<SmallVector<Value>> last =
       buildLayerStack(builder, decoder.entry(), parameters, stack,
                       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
-                        Scope scope{inner, parameters, spec.layer, &layer};
-                        AdapterRows adapters;
-                        if (hasAdapters) {
-                          const size_t first = rowValues(caches.size()) + (caches.size() > 1); // behind the slot
-                          adapters = {others[first], others[first + 1], others[first + 2]};
-                          scope.adapters = &adapters;
-                        }
-                        return buildBlock(scope, spec, carried, others);
+                        const Scope scope{inner, parameters, spec.layer, &layer};
+                        return buildBlock(scope, spec, hasAdapters, carried, others);
                       });
   if (!last)
     return last.error();

@@ -217,3 +217,12 @@ void importing::refuseWindows(const DecoderSource &source, const DecoderSpec &sp
     source.config.fail("layer_types has sliding_attention, but the " + source.model.modelType() +
                        " family has no windows");
 }
+
+void importing::setTextPart(const DecoderSource &part, DecoderSpec &spec) {
+  // Several ends are in generation_config.json, too.
+  if (const json::Value *end = part.config.getRaw("eos_token_id"); end && end->asInteger())
+    spec.endToken = part.config.getOptionalInt("eos_token_id", 0, INT32_MAX);
+  // Names of version 4 of the package, which the hub has, and of version 5.
+  spec.prefixes = {"language_model.model.", "model.language_model."};
+  spec.headPrefix = part.model.choosePrefix({"language_model.", ""}, "lm_head.weight");
+}

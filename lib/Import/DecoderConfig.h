@@ -69,6 +69,9 @@ void readWindowOfAll(const DecoderSource &source, DecoderSpec &spec, std::option
 /// Reads use_sliding_window, sliding_window, and the layers of it: by layer_types, or from max_window_layers on.
 void readWindowByLayer(const DecoderSource &source, DecoderSpec &spec);
 
+/// Reads the end of the text part of a model with images, and gives it the names of its tensors.
+void setTextPart(const DecoderSource &part, DecoderSpec &spec);
+
 /// Records an error where layer_types names windows, of a family that has none.
 void refuseWindows(const DecoderSource &source, const DecoderSpec &spec);
 

@@ -115,6 +115,13 @@ void RecurrentEntries::end(Value state, Value cache, Value output) {
     module.endEntry({state, output});
 }
 
+void RecurrentEntries::endStep(const KeptStates &kept, Value x, StringRef head) {
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), x.getType(), x, argument("want"));
+  Value table = top.weight(head);
+  Value logits = project(top, wanted, table, "lm_head", top.weight("lm_head.bias"));
+  end(kept.state, cacheType ? argument("cache") : Value(), logits);
+}
+
 Value RecurrentEntries::attend(Value query, Value scale, int64_t layer, Value score) {
   Location loc = top.at("attention");
   Sources sources{argument("source_length"), argument("source_table")};

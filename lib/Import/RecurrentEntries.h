@@ -49,6 +49,8 @@ protected:
   void beginStep(bool isSerial, int64_t vocabulary);
   /// Ends it with the state, the cache, which is unused without attention, and the output.
   void end(mlir::Value state, mlir::Value cache, mlir::Value output);
+  /// Ends `step` with the logits of the rows of x that are wanted, by the matrix `head` and lm_head.bias.
+  void endStep(const KeptStates &kept, mlir::Value x, llvm::StringRef head);
   mlir::Value argument(llvm::StringRef name);
   KeptStates kept() { return {argument("state"), argument("state_slot"), argument("state_target")}; }
   /// The states that `encode` writes; there are none before.

@@ -90,8 +90,7 @@ LogicalResult addImages(func::FuncOp step, const NamedTensors &inputs, NamedTens
   if (given != inputs.end() && given->second.shape.size() != 3)
     return fail(step) << "image_embeddings is " << shapeText(given->second.shape)
                       << ", but [images, vectors, hidden] is needed";
-  const int64_t rows =
-      given == inputs.end() || given->second.shape.size() != 3 ? 0 : given->second.shape[0] * given->second.shape[1];
+  const int64_t rows = given == inputs.end() ? 0 : given->second.shape[0] * given->second.shape[1];
   if (rows < next)
     return fail(step) << "the texts have " << next << " image tokens, image_embeddings [images, vectors, hidden] "
                       << rows << " vectors";

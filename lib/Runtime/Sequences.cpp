@@ -112,17 +112,14 @@ rapt_status rapt::runtime::findAdapter(const Manifest &manifest, const char *nam
   adapter = 0;
   if (!name)
     return RAPT_OK;
-  char known[512] = "";
-  size_t used = 0;
-  for (size_t i = 0; i < manifest.adapters.size(); ++i) {
-    if (manifest.adapters[i] == name)
-      adapter = int32_t(i) + 1;
-    if (used < sizeof known)
-      used += size_t(
-          snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "; it has ", manifest.adapters[i].c_str()));
-  }
-  if (adapter)
+  const std::vector<std::string> &names = manifest.adapters;
+  if (const auto found = std::find(names.begin(), names.end(), name); found != names.end()) {
+    adapter = int32_t(found - names.begin()) + 1;
     return RAPT_OK;
+  }
+  char known[512] = "";
+  for (size_t i = 0, used = 0; i < names.size() && used < sizeof known; ++i)
+    used += size_t(snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "; it has ", names[i].c_str()));
   return report.fail(RAPT_INVALID, "the model %s has no adapter %.64s%s", manifest.name.c_str(), name, known);
 }
 

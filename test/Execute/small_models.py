@@ -46,31 +46,31 @@ def vectors(options, directory, library, work):
     return numpy.concatenate(rows), expected
 
 
-def near(found, wanted, storage):
+def near(found, wanted):
     error = numpy.linalg.norm(found - wanted) / numpy.linalg.norm(wanted)
-    return found.shape == wanted.shape and error <= random_models.TOLERANCE[storage], f"relative L2 {error:.1e}"
+    return found.shape == wanted.shape and error <= random_models.TOLERANCE["F32"], f"relative L2 {error:.1e}"
 
 
 def leds(options, directory, library, work):
     found, expected = vectors(options, directory, library, work)
-    yield ("logits", *near(found, numpy.array(expected["logits"]), "F16"))
+    yield ("logits", *near(found, numpy.array(expected["logits"])))
     yield "a clear digit", list(found.argmax(1)) == list(range(10)), f"{found.argmax(1)}"
     share = expected["right"]
-    yield "digits", expected["best"] - 0.005 < share <= expected["best"], f"{share:.4f}, the best possible is {expected['best']:.4f}"
+    yield "expected.json: digits", expected["best"] - 0.005 < share <= expected["best"], f"{share:.4f}, the best possible is {expected['best']:.4f}"
 
 
 def spirals(options, directory, library, work):
     found, expected = vectors(options, directory, library, work)
-    yield ("logits", *near(found, numpy.array(expected["logits"]), "F16"))
+    yield ("logits", *near(found, numpy.array(expected["logits"])))
     right = int((found.argmax(1) == expected["labels"]).sum())
     yield "points between those learned", [right, len(found)] == expected["between"] and right >= 0.97 * len(found), f"{right} of {len(found)}"
     right, points = expected["learned"]
-    yield "learned points", right == points == 194, f"{right} of {points}"
+    yield "expected.json: learned points", right == points == 194, f"{right} of {points}"
 
 
 def curve(options, directory, library, work):
     found, expected = vectors(options, directory, library, work)
-    yield ("outputs", *near(found, numpy.array(expected["outputs"]), "F32"))
+    yield ("outputs", *near(found, numpy.array(expected["outputs"])))
     x = numpy.array(expected["inputs"])
     error = numpy.sqrt(((found - 2 * numpy.sin(x) - x ** 0.8) ** 2).mean())
     yield "error", error < 0.6 * expected["noise"] and abs(error - expected["error"]) < 1e-4, f"{error:.4f}, of an example {expected['noise']}"
@@ -100,7 +100,7 @@ def texts(options, directory, library, work):
     wrong = [(row[0], text) for row, text in zip(labels, held) if row != text[2]]
     yield "labels of PyTorch", not wrong, f"{wrong[:3]}"
     apart = max(abs(row[0]["score"] - float(text[3])) for row, text in zip(found, held))
-    yield "probabilities", apart < random_models.TOLERANCE["F16"], f"{apart:.1e}"
+    yield "probabilities", apart < random_models.TOLERANCE["F32"], f"{apart:.1e}"
     right = sum(label == text[1] for label, text in zip(labels, held))
     least = TEXTS[os.path.basename(directory)] * len(held)
     yield "right", right == expected["right"] and right >= least, f"{right} of {len(held)}, at least {least:.0f}"
@@ -118,7 +118,7 @@ def reference(directory):
         return
     wanted = numpy.array(expected.get("outputs", expected.get("logits")))
     found = numpy.array([model.forward(numpy.float32(x).astype(float)) for x in expected["inputs"]])
-    yield ("equations", *near(found, wanted, "F32"))
+    yield ("equations", *near(found, wanted))
 
 
 def checks(options, name, work):

@@ -1,11 +1,9 @@
 """The parts that train.py of the tutorial's models share (docs/Tutorial.md): the loop, rows of unequal lengths, and the files of a model directory."""
 
 import argparse
-import json
-import os
-import struct
 import time
 
+import saving
 import torch
 
 PAD, UNKNOWN, START, END = range(4)
@@ -56,23 +54,12 @@ def fit(model, loss, steps, rate):
 
 
 def save(directory, name, value):
-    with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1, ensure_ascii=False)
-        file.write("\n")
+    saving.save(value, directory, name)
 
 
 def saveModel(directory, config, model, **tokenizers):
     """config.json, model.safetensors of the model's state_dict, and NAME.json of each tokenizer."""
-    save(directory, "config.json", config)
-    header, data = {"__metadata__": {"format": "pt"}}, b""
-    for name, value in model.state_dict().items():
-        values = value.detach().numpy().astype("<f4").tobytes()
-        header[name] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [len(data), len(data) + len(values)]}
-        data += values
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(os.path.join(directory, "model.safetensors"), "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+    saving.saveModel(model, config, directory, halves=False)
     for name, tokenizer in tokenizers.items():
         save(directory, name + ".json", tokenizer)
 

@@ -213,13 +213,13 @@ Outcome SpeechDecoder::show(const Continuation &one, int32_t id, const TextSink 
   return outcome ? sink({piece.data, piece.size}) : outcome;
 }
 
-/// The natural logarithm of a token's probability.
-static double logProbabilityOf(std::span<const float> logits, int32_t id) {
-  const double largest = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (float logit : logits)
-    sum += std::exp(double(logit) - largest);
-  return double(logits[size_t(id)]) - largest - std::log(sum);
+/// Adds the natural logarithm of a token's probability.
+static rapt_status addLogProbability(std::span<const float> logits, int32_t id, double &sum, char *message,
+                                     size_t size) {
+  double nats = 0;
+  const rapt_status status = rapt_negative_log_likelihood(logits.data(), logits.size(), id, &nats, message, size);
+  sum -= nats;
+  return status;
 }
 
 Outcome SpeechDecoder::choose(Continuation &one, const float *logits, int32_t &id) {
@@ -228,9 +228,9 @@ Outcome SpeechDecoder::choose(Continuation &one, const float *logits, int32_t &i
     if (Outcome outcome = one.rules.apply(one.prompt, one.made, vocabulary, logits); !outcome)
       return outcome;
   return Outcome::of([&](char *message, size_t size) {
-    const rapt_status status = rapt_sampler_sample(one.sampler.get(), logits, vocabulary, &id, message, size);
+    rapt_status status = rapt_sampler_sample(one.sampler.get(), logits, vocabulary, &id, message, size);
     if (!status && !speech.thresholds.areEmpty())
-      logProbability += logProbabilityOf({logits, vocabulary}, id);
+      status = addLogProbability({logits, vocabulary}, id, logProbability, message, size);
     return status ? status : rapt_sampler_accept(one.sampler.get(), &id, 1, message, size);
   });
 }
@@ -292,8 +292,12 @@ Outcome SpeechDecoder::measureSilence(const Ids &prompt, double &probability) {
   rapt_chunk chunk = sequence.chunk(tokens);
   if (Outcome outcome = model.context.step(chunk); !outcome)
     return outcome;
-  probability = std::exp(logProbabilityOf({chunk.logits, size_t(model.info.vocabulary)}, *speech.noSpeech));
-  return {};
+  double logarithm = 0;
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return addLogProbability({chunk.logits, size_t(model.info.vocabulary)}, *speech.noSpeech, logarithm, message, size);
+  });
+  probability = std::exp(logarithm);
+  return outcome;
 }
 
 Outcome SpeechDecoder::beginAttempt(size_t number, Options &own, Continuation &one, SpeechAttempt &attempt) {

@@ -11,7 +11,6 @@
 #include "lib/Import/RecurrentEntries.h"
 #include "lib/Import/VisionTokens.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -120,7 +119,6 @@ public:
 private:
   Value appendMemory(Value annotations, Value rowBegin);
   Value lookAt(Value state);
-  Value scaleRows(Value x, Value factors);
 
   const Config &config;
 };
@@ -159,21 +157,6 @@ Status Entries::buildEncode() {
   return {};
 }
 
-/// Row t of x times factors[t].
-Value Entries::scaleRows(Value x, Value factors) {
-  Location loc = top.at(gatePart);
-  auto type = cast<RankedTensorType>(x.getType());
-  Value rows = tensor::DimOp::create(builder, loc, x, 0), empty = tensor::EmptyOp::create(builder, loc, type, rows);
-  Value flat = tensor::CollapseShapeOp::create(builder, loc, factors, ArrayRef<ReassociationIndices>{{0, 1}});
-  const AffineMap whole = builder.getMultiDimIdentityMap(2), row = AffineMap::get(2, 0, builder.getAffineDimExpr(0));
-  const AffineMap maps[] = {whole, row, whole};
-  const SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
-  auto multiply = [](OpBuilder &inner, Location at, ValueRange elements) {
-    linalg::YieldOp::create(inner, at, arith::MulFOp::create(inner, at, elements[0], elements[1]).getResult());
-  };
-  return linalg::GenericOp::create(builder, loc, type, ValueRange{x, flat}, empty, maps, loops, multiply).getResult(0);
-}
-
 /// The context of each row for the decoder's state.
 Value Entries::lookAt(Value state) {
   Value query = dense(top, state, "attention.query"), one = constant(top, top.at("attention"), 1);
@@ -184,7 +167,7 @@ Value Entries::lookAt(Value state) {
   Value gate = attn::ActivationOp::create(builder, loc, attn::ActivationKind::sigmoid, dense(top, state, gatePart));
   if (config.gate == Gate::Vector)
     return arith::MulFOp::create(builder, loc, context, gate);
-  return scaleRows(context, gate);
+  return attn::CombineRowsOp::create(builder, loc, context.getType(), context, gate, /*indices=*/Value());
 }
 
 Status Entries::buildStep() {
@@ -203,9 +186,7 @@ Status Entries::buildStep() {
     x = arith::AddFOp::create(builder, top.at(stateOutput), embedded, ofState);
     x = arith::AddFOp::create(builder, top.at(contextOutput), x, ofContext);
   }
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), x.getType(), x, argument("want"));
-  Value head = top.weight(config.tied ? embeddingTable : "lm_head.weight");
-  end(kept.state, argument("cache"), project(top, wanted, head, "lm_head", top.weight("lm_head.bias")));
+  endStep(kept, x, config.tied ? embeddingTable : "lm_head.weight");
   return {};
 }
 

@@ -6,6 +6,7 @@
 // convolutions and the largest of their outputs over time (Kim 2014).
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/AttentionPool.h"
 #include "lib/Import/Encoder.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
@@ -144,14 +145,9 @@ Value attend(const Scope &top, const Config &config, Value x, Value rowBegin) {
   Value keys = x;
   if (config.attentionSize)
     keys = attn::ActivationOp::create(builder, top.at(key), attn::ActivationKind::tanh, dense(top, x, key));
-  // The query of each text, which is the first row of a table of one.
-  auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
-  auto offsets = tensorOf({ShapedType::kDynamic}, builder.getI32Type());
-  Value texts = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, rowBegin, 0), number(1));
-  Value last = arith::SubIOp::create(builder, loc, texts, number(1));
-  Value firsts = attn::EqualRowsOp::create(builder, loc, offsets, last, number(0));
-  Value queries = attn::SelectRowsOp::create(builder, loc, keys.getType(), top.weight(query), firsts);
-  Value queryBegin = attn::EqualRowsOp::create(builder, loc, offsets, texts, number(1));
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value texts = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, rowBegin, 0), one);
+  const auto [queries, queryBegin] = queryOfRows(top, loc, query, texts);
   auto head = [&](Value of) { return splitHeads(top, loc, of, 1); };
   Value pooled =
       rowAttention(top, loc, {head(queries), head(keys), head(x)}, constant(top, loc, 1), rowBegin, queryBegin)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Blocks.h"
+#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Clip.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Families/Llama.h"
@@ -40,12 +41,9 @@ void readText(huggingface::ModelDescription &model, const ImportOptions &options
   std::optional<ConfigReader> config = openPart(model.config(), "text_config", "llama");
   if (!config)
     return;
-  spec.text = readLlama({model, *config, options, /*isPart=*/true});
-  if (const json::Value *end = config->getRaw("eos_token_id"); end && end->asInteger())
-    spec.text.endToken = *end->asInteger(); // several are in generation_config.json, too
-  // Names of version 4 of the package, which the hub has, and of version 5.
-  spec.text.prefixes = {"language_model.model.", "model.language_model."};
-  spec.text.headPrefix = model.choosePrefix({"language_model.", ""}, "lm_head.weight");
+  const DecoderSource part{model, *config, options, /*isPart=*/true};
+  spec.text = readLlama(part);
+  setTextPart(part, spec.text);
   config->getRaw("bos_token_id");
   config->getRaw("pad_token_id");
   std::vector<std::string_view> harmless = llamaKeys;

@@ -30,12 +30,8 @@ static DecoderSpec readTextPart(const DecoderSource &source) {
   const bool isMinistral = text->getEnum("model_type", {"mistral", "ministral3"}, "mistral") == "ministral3";
   const DecoderSource part = {source.model, *text, source.options, /*isPart=*/true};
   DecoderSpec spec = isMinistral ? readMinistral3(part) : readMistral(part);
-  if (const json::Value *end = text->getRaw("eos_token_id"); end && end->asInteger())
-    spec.endToken = *end->asInteger(); // several are in generation_config.json, too
+  setTextPart(part, spec);
   spec.head.isTied = config.getBool("tie_word_embeddings", spec.head.isTied);
-  // Names of version 4 of the package, which the hub has, and of version 5.
-  spec.prefixes = {"language_model.model.", "model.language_model."};
-  spec.headPrefix = source.model.choosePrefix({"language_model.", ""}, "lm_head.weight");
   spec.ignoredTensors.push_back("*lm_head.weight"); // of a tied head
   std::vector<std::string_view> harmless = isMinistral ? ministral3Keys : mistralKeys;
   for (const char *key : {"architectures", "bos_token_id", "dtype", "initializer_range", "is_composition",

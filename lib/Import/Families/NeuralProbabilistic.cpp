@@ -95,8 +95,7 @@ OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &conf
   Value all = joinContext(top, config, rows, x, step.tokens, step.kept);
   // A token's window ends with its own row.
   Value windows = selectWindows(top, top.at("hidden"), all, rows.ofTokens(step.tokens, 1), config.context);
-  auto wide = cast<RankedTensorType>(windows.getType());
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("hidden"), wide, windows, step.want);
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("hidden"), windows.getType(), windows, step.want);
   Value hidden = attn::ActivationOp::create(builder, top.at("hidden"), config.activation, dense(top, wanted, "hidden"));
   Value table = top.weight(config.isTied ? "embedding.weight" : "lm_head.weight");
   Value logits = project(top, hidden, table, "lm_head", top.weight("lm_head.bias"));

@@ -243,10 +243,7 @@ Status Entries::buildStep() {
     if (config.feeds)
       kept.write(top, top.at("attention"), config.keptParts() - 1, x);
   }
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), x.getType(), x, argument("want"));
-  Value head = top.weight(config.tied ? config.decoderEmbedding() + ".weight" : "lm_head.weight");
-  end(kept.state, config.attends() ? argument("cache") : Value(),
-      project(top, wanted, head, "lm_head", top.weight("lm_head.bias")));
+  endStep(kept, x, config.tied ? config.decoderEmbedding() + ".weight" : "lm_head.weight");
   return {};
 }
 
