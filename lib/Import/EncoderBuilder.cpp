@@ -6,7 +6,9 @@
 #include "lib/Import/LayerBuilder.h"
 #include "lib/Import/LayerStack.h"
 #include "lib/Import/RelativeBias.h"
+#include "lib/Import/SpacedRows.h"
 #include "lib/Import/StackParameters.h"
+#include "lib/Import/TokenConvolution.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <algorithm>
 #include <cmath>
@@ -116,6 +118,8 @@ ParameterSet listParameters(const EncoderSpec &spec, const std::string &prefix) 
   addLayers(spec, layer);
   if (spec.disentangled)
     addDisentangled(top, layer, spec);
+  if (spec.convolution)
+    addTokenConvolution(top, spec);
   addNorm(top, spec.finalNorm, spec.norm, spec.width);
   addEncoderHead(parameters, spec, prefix);
   return parameters;
@@ -163,6 +167,7 @@ struct SharedValues {
   Value rowBegin;
   ValueRange rotation;     ///< tables of rotary embedding
   Value relativePositions; ///< embeddings of distances; null: none
+  Value convolved;         ///< what the first layer's result is added to; null: nothing
   int64_t longest;         ///< tokens of a text
 };
 
@@ -184,7 +189,8 @@ Value buildBlock(const Scope &scope, const EncoderSpec &spec, Value x, const Sha
       addDisentangledScores(scope, spec, shared.longest, op, tables, shared.rowBegin);
     return {op.getResult(), op};
   };
-  return buildLayer(scope, spec, x, shared.rotation, mix);
+  x = buildLayer(scope, spec, x, shared.rotation, mix);
+  return shared.convolved ? addConvolved(scope, spec, x, shared.convolved) : x;
 }
 
 /// `longest` are the tokens that a text may have.
@@ -199,12 +205,18 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const Encoder
   const size_t relative = shared.size();
   if (spec.disentangled)
     shared.push_back(buildRelativePositions(top, spec, longest));
-  LayerStack stack{.stack = {spec.layers}, .kinds = numberKinds(spec), .state = state, .shared = shared};
+  std::vector<unsigned> kinds = numberKinds(spec);
+  if (spec.convolution) {
+    shared.push_back(buildTokenConvolution(top, spec, state[0], encoder.ids(), encoder.rowBegin()));
+    kinds[0] = unsigned(spec.layers); // no other layer's
+  }
+  LayerStack stack{.stack = {spec.layers}, .kinds = kinds, .state = state, .shared = shared};
   Expected<SmallVector<Value>> last = buildLayerStack(
       builder, encoder.entry(), parameters, stack,
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
         const SharedValues values{others[0], others.slice(1, relative - 1),
-                                  spec.disentangled ? others[relative] : Value(), longest};
+                                  spec.disentangled ? others[relative] : Value(),
+                                  spec.convolution && layer.example == 0 ? others.back() : Value(), longest};
         return {buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried[0], values)};
       });
   if (!last)
@@ -235,6 +247,9 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
       boundPositions(options, spec.positions, "position_embeddings (max_position_embeddings)");
   if (!positions)
     return positions.error();
+  if (spec.convolution)
+    if (Status status = checkSpacedRows(model, options, spec.convolution->margin()); !status)
+      return status.error();
 
   if (spec.head == EncoderHead::None) {
     Expected<huggingface::SentenceModules> modules = huggingface::readSentenceModules(model.path(), spec.width);

@@ -64,6 +64,16 @@ struct ClassifierSpec {
   attn::PoolingKind pooling = attn::PoolingKind::first;
 };
 
+/// A convolution over the tokens of a text, whose input is the embeddings' sum. The first layer's result becomes
+/// norm(result + activation(convolution)).
+struct TokenConvolutionSpec {
+  int64_t kernel = 3; ///< tokens of a window, odd: as many behind its middle as ahead
+  attn::ActivationKind activation = attn::ActivationKind::tanh;
+  std::string part, norm;
+
+  int64_t margin() const { return kernel - 1; } ///< zeros around a text
+};
+
 /// An encoder. readEncoder sets the names that bert has.
 struct EncoderSpec : StackSpec {
   int64_t positions = 0, vocabulary = 0, labels = 0;
@@ -75,6 +85,7 @@ struct EncoderSpec : StackSpec {
   EncoderEmbeddingSpec embedding;
   std::optional<RelativeBiasSpec> relativeBias;
   std::optional<DisentangledSpec> disentangled;
+  std::optional<TokenConvolutionSpec> convolution;
   EncoderHead head = EncoderHead::None;
   MaskedLMSpec masked;
   ClassifierSpec classifier;

@@ -46,6 +46,9 @@ CASES |= {name: (small(**changes), "F32") for name, changes in {
     "two-buckets": {"position_buckets": 2},
     "aliasing": {"position_buckets": -1, "max_position_embeddings": 64, "num_attention_heads": 8},  # rows of tables have 4096 bytes
     "one-head": {"num_attention_heads": 1},
+    "convolution": {"conv_kernel_size": 3, "conv_act": "gelu"},
+    "one-layer-convolution": {"conv_kernel_size": 7, "num_hidden_layers": 1},  # wider than the shortest text
+    "pointwise": {"conv_kernel_size": 1, "conv_act": "relu", "num_hidden_layers": 3},
     "many-heads": {"num_attention_heads": 12, "hidden_act": "relu"},
 }.items()}
 CASES["narrow"] = small("ForMaskedLM", embedding_size=20, type_vocab_size=3), "F32"
@@ -54,7 +57,7 @@ CASES["classes"] = small("ForSequenceClassification", num_labels=5, pooler_hidde
 CASES["bf16"] = small("ForMaskedLM", **OWN), "BF16"
 CASES["f16"] = small("ForMaskedLM"), "F16"
 
-FEW = ("MaskedLM", "own-projections", "near", "near-buckets", "aliasing", "narrow", "bf16")
+FEW = ("MaskedLM", "own-projections", "near", "near-buckets", "aliasing", "narrow", "bf16", "convolution")
 
 
 def check(name, options, directory):

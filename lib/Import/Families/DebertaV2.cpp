@@ -105,10 +105,25 @@ void setHeads(huggingface::ConfigReader &config, EncoderSpec &spec) {
                      .isPooler = false};
 }
 
+void readConvolution(huggingface::ConfigReader &config, EncoderSpec &spec) {
+  const int64_t kernel = config.getInt("conv_kernel_size", 0, 63, 0);
+  if (kernel == 0)
+    return;
+  if (kernel % 2 == 0)
+    config.fail("conv_kernel_size " + std::to_string(kernel) +
+                " is even: a window has as many tokens behind its "
+                "middle as ahead");
+  if (const int64_t groups = config.getInt("conv_groups", 1, 1 << 16, 1); groups != 1)
+    config.fail("conv_groups is " + std::to_string(groups) +
+                ", which is not supported by the deberta-v2 family; "
+                "supported is 1");
+  spec.convolution = {.kernel = kernel,
+                      .activation = activationNamed(config.getEnum("conv_act", activationNames(), "tanh")),
+                      .part = "encoder.conv.conv",
+                      .norm = "encoder.conv.LayerNorm"};
+}
+
 void refuseOthers(huggingface::ConfigReader &config, const EncoderSpec &spec) {
-  if (config.getInt("conv_kernel_size", 0, 1 << 10, 0) != 0)
-    config.fail("conv_kernel_size must be 0: the convolution behind the first layer is not supported by the "
-                "deberta-v2 family");
   const int64_t channels = spec.attention.headDim;
   if (config.getInt("attention_head_size", 1, 1 << 16, channels) != channels)
     config.fail("attention_head_size must be hidden_size / num_attention_heads, " + std::to_string(channels));
@@ -139,6 +154,7 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importDebertaV2(mlir::MLI
   // Without relative attention, too.
   spec.attention.scale = 1 / std::sqrt(double(spec.attention.headDim * (1 + terms.count())));
   readRelativePositions(config, terms, spec);
+  readConvolution(config, spec);
   setHeads(config, spec);
   refuseOthers(config, spec);
   spec.harmlessKeys = {"attention_probs_dropout_prob", "hidden_dropout_prob", "pooler_dropout", "cls_dropout",

@@ -2,7 +2,8 @@
 """The deberta-v2 family in float64 with numpy alone, as Hugging Face's DebertaV2Model and its heads compute it (He et al. 2021).
 
 The score of query i and key j is (q_i . k_j + q_i . K_r + k_j . Q_r) / sqrt(channels * factor), where K_r and Q_r are keys and queries of
-row r of rel_embeddings, r the bucket of the distance i - j. `without` names quirks that are left out, for checks that each has an effect.
+row r of rel_embeddings, r the bucket of the distance i - j. Where there is a convolution, the first layer's result becomes
+norm(result + act(convolution of the embeddings)), with zeros around the text. `without` names quirks that are left out, for checks that each has an effect.
 """
 
 import json
@@ -15,8 +16,8 @@ import gpt2
 import layers
 import tensorfiles
 
-ACTIVATIONS = gpt2.ACTIVATIONS
-QUIRKS = ("keys", "queries", "buckets", "norm", "factor", "projections", "clamp", "narrow")
+ACTIVATIONS = {**gpt2.ACTIVATIONS, "tanh": numpy.tanh}
+QUIRKS = ("keys", "queries", "buckets", "norm", "factor", "projections", "clamp", "narrow", "convolution", "centered")
 
 
 def small(head="Model", **changes):
@@ -42,6 +43,7 @@ class Settings:
         self.reach = self.reach if self.reach > 0 else config["max_position_embeddings"]
         self.span = self.buckets if self.buckets > 0 else self.reach
         self.isNormed, self.isShared = get("norm_rel_ebd", "none") == "layer_norm", get("share_att_key", False)
+        self.kernel, self.convolved = get("conv_kernel_size", 0), get("conv_act", "tanh")
         self.head, self.isLegacy = config["architectures"][0].removeprefix("DebertaV2"), get("legacy", True)
         self.poolerAct, self.labels = get("pooler_hidden_act", "gelu"), config.get("num_labels", 2)
 
@@ -73,6 +75,10 @@ def shapes(config):
         table["deberta.encoder.rel_embeddings.weight"] = (2 * s.span, s.width), "embedding", 1
     if s.isNormed:
         norm("deberta.encoder.LayerNorm", s.width)
+    if s.kernel:
+        path, fan = "deberta.encoder.conv.", s.width * s.kernel
+        table[path + "conv.weight"], table[path + "conv.bias"] = ((s.width, s.width, s.kernel), "weight", fan), ((s.width,), "bias", 1)
+        norm(path + "LayerNorm", s.width)
     for layer in range(s.depth):
         path = f"deberta.encoder.layer.{layer}."
         own = [] if s.isShared or not s.isRelative else [kind for kind, name in (("pos_key", "c2p"), ("pos_query", "p2c")) if name in s.terms]
@@ -154,8 +160,17 @@ class Model:
             sums = sums + table[:, places[None, :], index]
         return sums
 
+    def convolve(self, x):
+        """The activation of the sums over the tokens around each token, [length, width]."""
+        kernel, middle = self.weight("deberta.encoder.conv.conv.weight"), self.s.kernel // 2
+        ahead = 0 if "centered" in self.without else middle
+        padded = numpy.concatenate([numpy.zeros((ahead, x.shape[1])), x, numpy.zeros((2 * middle - ahead, x.shape[1]))])
+        sums = sum(padded[i : i + len(x)] @ kernel[:, :, i].T for i in range(self.s.kernel))
+        return ACTIVATIONS[self.s.convolved](sums + self.weight("deberta.encoder.conv.conv.bias"))
+
     def hidden(self, ids, types):
         s, x = self.s, self.embedding(ids, types)
+        convolved = self.convolve(x) if s.kernel and "convolution" not in self.without else None
         factor = 1 if "factor" in self.without else 1 + len(s.terms)
         for layer in range(s.depth):
             path = f"deberta.encoder.layer.{layer}."
@@ -167,6 +182,8 @@ class Model:
             x = self.norm(x + self.dense(mixed, path + "attention.output.dense"), path + "attention.output.LayerNorm")
             wide = ACTIVATIONS[s.act](self.dense(x, path + "intermediate.dense"))
             x = self.norm(x + self.dense(wide, path + "output.dense"), path + "output.LayerNorm")
+            if convolved is not None and layer == 0:
+                x = self.norm(x + convolved, "deberta.encoder.conv.LayerNorm")
         return x
 
     def forward(self, ids, types=None):
