@@ -186,9 +186,7 @@ MaybeFailure Lowering::runPasses(Stage to) {
   enter();
   if (std::unique_ptr<Pass> faulty = makeFaultyPass(options, name))
     passes.addPass(std::move(faulty));
-#ifdef NDEBUG
-  passes.enableVerifier(false); // the stage as a whole is verified below
-#endif
+  passes.enableVerifier(false); // the stage as a whole is verified below; the reproducer's rapt-opt verifies each pass
   if (failed(passes.run(*module)) || failed(verify(*module)))
     return failPasses(to);
   if (MaybeFailure failure = runUserPasses())

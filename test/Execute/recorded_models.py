@@ -33,7 +33,8 @@ WRONG = ("falcon-alibi",)
 KNOWN = [name for name in NAMES if name not in WRONG]
 
 
-# The rules of generation_config.json are of the program that generates, not of the family: --few checks them with these alone.
+# The rules of generation_config.json are of the program that generates, not of the family: --few checks them with these alone, each rule with
+# one of them. Each rule takes a compilation.
 FEW_RULES = ("llama", "bart")
 
 
@@ -114,10 +115,19 @@ def check_searches(options, library, recorded):
         assert found == expected, f"{' '.join(flags)} gives {found}, expected {expected}"
 
 
-def check_rules(options, source, library, recorded):
+def rules_of(options, name, recorded):
+    rules = recorded.get("searches", {}).get("rules", [])
+    if options.without_rules or not options.rapt_run:
+        return []
+    if not options.few and options.cases != "few":
+        return rules
+    return rules[FEW_RULES.index(name) :: len(FEW_RULES)] if name in FEW_RULES else []
+
+
+def check_rules(options, source, library, recorded, rules):
     """Texts under the rules that are in generation_config.json."""
     searches = recorded["searches"]
-    for search in searches["rules"]:
+    for search in rules:
         write_generation_config(recorded, source, max_new_tokens=12, **search["options"])
         random_models.run([options.raptc, source, "-o", library])
         found = generate(options, library, searches["inputs"])
@@ -146,21 +156,21 @@ def check(name, options, directory):
         cases = [case for case in recorded["cases"] if least < length(case) <= most]
         worst = max(worst, check_cases(options, command, directory, cases, f"up-to-{most}"))
         if most == bounds[0]:
-            check_tokens(options, command, recorded, source, not options.few or name in FEW_RULES)
+            check_tokens(options, command, recorded, source, rules_of(options, name, recorded))
         least, checked = most, checked + len(cases)
     assert checked > len(recorded["cases"]) / 2
     return worst
 
 
-def check_tokens(options, command, recorded, source, withRules):
+def check_tokens(options, command, recorded, source, rules):
     if options.rapt_run and "greedy" in recorded:
         config = recorded["config"]
         check_greedy(options, command[1], recorded["greedy"], not config.get("is_encoder_decoder"), config.get("forced_eos_token_id"))
         passed.model("compiled", source, options.raptc, "decode")
     if options.rapt_run and "searches" in recorded:
         check_searches(options, command[1], recorded)
-    if withRules and options.rapt_run and "rules" in recorded.get("searches", {}):
-        check_rules(options, source, command[1] + ".rules.so", recorded)
+    if rules:
+        check_rules(options, source, command[1] + ".rules.so", recorded, rules)
 
 
 def run_case(options, command, label, directory, inputs, names):
@@ -189,6 +199,7 @@ def check_cases(options, command, directory, cases, label):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--without-rules", action="store_true", help="leave out generation_config.json, which no target changes")
     random_models.main(parser, dict.fromkeys(KNOWN), few(), check)
 
 
