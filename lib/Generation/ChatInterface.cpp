@@ -1,6 +1,7 @@
 //===- ChatInterface.cpp - rapt_chat of rapt_text.h -------------------------===//
 #include "lib/Generation/ChatTemplate.h"
 #include "lib/Generation/TextInterface.h"
+#include <algorithm>
 
 using namespace rapt;
 using namespace rapt::text;
@@ -33,40 +34,104 @@ rapt_status rapt_chat_open(rapt_text_view template_jinja, rapt_text_view tokeniz
 
 void rapt_chat_free(rapt_chat *chat) { delete chat; }
 
+namespace {
+
+/// Messages as the caller gave them.
+struct Messages {
+  const rapt_chat_message *first;
+  const size_t *imageCounts; ///< null: there are no images
+  size_t count;
+
+  bool haveImages() const {
+    return imageCounts && std::any_of(imageCounts, imageCounts + count, [](size_t images) { return images > 0; });
+  }
+  bool sayAnything() const {
+    return std::any_of(first, first + count, [](const rapt_chat_message &one) {
+      return viewOf(one.content).find_first_not_of(" \t\r\n\v\f") != std::string_view::npos;
+    });
+  }
+};
+
+constexpr size_t mostImages = 1 << 12;
+
+json::Value partOf(const char *type) { return json::Value(json::Object{{"type", json::Value(std::string(type))}}); }
+
+/// A content as a list of its images and its text.
+json::Value listOf(std::string_view content, size_t images) {
+  json::Array parts(images, partOf("image"));
+  if (!content.empty())
+    parts.emplace_back(
+        json::Object{{"type", json::Value(std::string("text"))}, {"text", json::Value(std::string(content))}});
+  return json::Value(std::move(parts));
+}
+
+Expected<std::vector<ChatPiece>> render(const rapt_chat &chat, const Messages &messages, bool asLists, int64_t now) {
+  json::Array list;
+  for (size_t i = 0; i < messages.count; ++i) {
+    const std::string_view content = viewOf(messages.first[i].content);
+    const size_t images = messages.imageCounts ? messages.imageCounts[i] : 0;
+    list.emplace_back(json::Object{{"role", json::Value(std::string(viewOf(messages.first[i].role)))},
+                                   {"content", asLists ? listOf(content, images) : json::Value(std::string(content))}});
+  }
+  Expected<json::Value> context = chatContext(std::move(list), /*addGenerationPrompt=*/true, chat.tokenizerConfig);
+  if (!context)
+    return context.error();
+  return chat.body.render(*context, std::time_t(now));
+}
+
+bool showsMessages(const std::vector<ChatPiece> &pieces) {
+  return std::any_of(pieces.begin(), pieces.end(), [](const ChatPiece &piece) { return piece.fromUser; });
+}
+
+Outcome renderShown(const rapt_chat &chat, const Messages &messages, int64_t now, std::vector<ChatPiece> &pieces) {
+  const bool mustShow = messages.sayAnything();
+  for (bool asLists : {false, true}) {
+    if (!asLists && messages.haveImages())
+      continue;
+    Expected<std::vector<ChatPiece>> rendered = render(chat, messages, asLists, now);
+    if (!rendered && (!asLists || messages.haveImages()))
+      return invalid(rendered.error().message);
+    if (!rendered)
+      break; // a template of texts alone
+    pieces = std::move(*rendered);
+    if (!mustShow || showsMessages(pieces))
+      return {};
+  }
+  return {RAPT_UNSUPPORTED, "the chat template leaves out what the messages say: write the prompt without it"};
+}
+
+} // namespace
+
 rapt_status rapt_chat_encode(const rapt_chat *chat, const rapt_tokenizer *tokenizer, const rapt_chat_message *messages,
                              size_t message_count, int64_t now, const rapt_encode_options *options, int32_t *ids,
                              size_t capacity, size_t *count, char *message, size_t message_size) {
+  return rapt_chat_encode_images(chat, tokenizer, messages, nullptr, message_count, now, options, ids, capacity, count,
+                                 message, message_size);
+}
+
+rapt_status rapt_chat_encode_images(const rapt_chat *chat, const rapt_tokenizer *tokenizer,
+                                    const rapt_chat_message *messages, const size_t *image_counts, size_t message_count,
+                                    int64_t now, const rapt_encode_options *options, int32_t *ids, size_t capacity,
+                                    size_t *count, char *message, size_t message_size) {
   return guarded(message, message_size, [&]() -> Outcome {
     if (!chat || !tokenizer || (!messages && message_count) || !count)
       return invalid("rapt_chat_encode: chat, tokenizer, messages or count is NULL");
     *count = 0;
+    for (size_t i = 0; image_counts && i < message_count; ++i)
+      if (image_counts[i] > mostImages)
+        return invalid("rapt_chat_encode_images: message " + std::to_string(i) + " has " +
+                       std::to_string(image_counts[i]) + " images, at most " + std::to_string(mostImages) +
+                       " are supported");
     EncodeOptions settings;
     if (Outcome read = readOptions(options, settings); read.status)
       return read;
     settings.addSpecialTokens = false; // the template has them
-    json::Array list;
-    for (size_t i = 0; i < message_count; ++i)
-      list.emplace_back(json::Object{{"role", json::Value(std::string(viewOf(messages[i].role)))},
-                                     {"content", json::Value(std::string(viewOf(messages[i].content)))}});
-    Expected<json::Value> context = chatContext(std::move(list), /*addGenerationPrompt=*/true, chat->tokenizerConfig);
-    if (!context)
-      return invalid(context.error().message);
-    Expected<std::vector<ChatPiece>> pieces = chat->body.render(*context, std::time_t(now));
-    if (!pieces)
-      return invalid(pieces.error().message);
+    std::vector<ChatPiece> pieces;
+    if (Outcome rendered = renderShown(*chat, {messages, image_counts, message_count}, now, pieces); rendered.status)
+      return rendered;
     std::vector<TextPart> parts;
-    bool hasContent = false, isShown = false;
-    for (size_t i = 0; i < message_count; ++i)
-      hasContent =
-          hasContent ||
-          std::string_view(messages[i].content.data, messages[i].content.size).find_first_not_of(" \t\r\n\v\f") !=
-              std::string_view::npos;
-    for (const ChatPiece &piece : *pieces) {
+    for (const ChatPiece &piece : pieces)
       parts.push_back({piece.text, piece.fromUser});
-      isShown = isShown || piece.fromUser;
-    }
-    if (hasContent && !isShown) // as one that reads lists of texts and images, not texts
-      return {RAPT_UNSUPPORTED, "the chat template leaves out what the messages say: write the prompt without it"};
     Expected<std::vector<int32_t>> encoded = tokenizer->tokenizer->encodeParts(parts, settings);
     if (!encoded)
       return invalid(encoded.error().message);

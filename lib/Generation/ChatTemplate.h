@@ -35,7 +35,7 @@ public:
   static Expected<ChatTemplate> parse(std::string_view source);
 
   /// `context`: an object with the template's variables: "messages" (a list of {"role", "content"}),
-  /// "add_generation_prompt", "bos_token", ... Strings of messages, tools and documents, their roles excepted, are the
+  /// "add_generation_prompt", "bos_token", ... Strings of messages, tools and documents, but roles and types, are the
   /// user's. `now` is what strftime_now tells. Errors: as the template raises, what Python would refuse, more than
   /// 10 million steps or 4 million characters.
   Expected<std::vector<ChatPiece>> render(const json::Value &context, std::time_t now) const;

@@ -124,6 +124,23 @@ def check_text(test, paths, pixels):
     return vectors
 
 
+def check_chat(test, paths):
+    """The template writes the images' tokens, ahead of the text."""
+    template = "{% for m in messages %}{% for part in m['content'] %}{% if part['type'] == 'image' %}<image> {% else %}{{ part['text'] }} {% endif %}{% endfor %}{% endfor %}w9"
+    tokens = lambda *arguments: json.loads(test.run(*arguments, "-n", "5", "--json"))
+    with open(os.path.join(test.work, "model", "chat_template.jinja"), "w", encoding="utf-8") as file:
+        file.write(template)
+    library, test.library = test.library, os.path.join(test.work, "chat.so")
+    subprocess.run([test.options.raptc, os.path.join(test.work, "model"), "-o", test.library], check=True, capture_output=True)
+    for images in (1, 2):
+        flags = [part for path in paths[:images] for part in ("--image", path)]
+        plain = tokens("--raw", "-p", "<image> " * images + "w5 w6 w9", *flags)
+        found = tokens("--chat", "-p", "w5 w6", *flags)
+        assert (found["tokens"], found["prompt_tokens"]) == (plain["tokens"], plain["prompt_tokens"]), (found, plain)
+    assert tokens("--chat", "-p", "w5 w6")["tokens"] == tokens("--raw", "-p", "w5 w6 w9")["tokens"]
+    test.library = library
+
+
 def check_sequences(test, vectors):
     context = Context(test.options.runtime, test.library, VOCABULARY, cache_tokens=64 * 8, max_step_tokens=7)
     text = [1, 5] + [IMAGE] * VECTORS + [7, 8] + [IMAGE] * VECTORS + [9]
@@ -163,6 +180,7 @@ def main():
         vectors = check_text(test, paths, pixels)
         passed.model("compiled", source, options.raptc, "decode")
         check_sequences(test, vectors)
+        check_chat(test, paths)
         ids = numpy.array([[1] + [IMAGE] * VECTORS + [5], [IMAGE] * VECTORS + [6, 7]])
         rows = test.tensors("logits", input_ids=ids, image_embeddings=vectors)
         for row in range(2):

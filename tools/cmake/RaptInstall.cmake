@@ -1,6 +1,6 @@
 # The installed files, in four components:
 #   Runtime   librapt_runtime, <rapt/rapt.h>, what it includes, <rapt/rapt_device.h>, <rapt/rapt_profile.h>, <rapt/rapt_top.h>
-#   Text      librapt_text, <rapt/rapt_text.h>, <rapt/rapt_audio.h>, <rapt/rapt_image.h>, <rapt/rapt_rules.h>, <rapt/rapt_sample.h>, rapt-run and rapt-bench
+#   Text      librapt_text, <rapt/rapt_text.h>, <rapt/rapt_chat.h>, <rapt/rapt_audio.h>, <rapt/rapt_image.h>, <rapt/rapt_rules.h>, <rapt/rapt_sample.h>, rapt-run and rapt-bench
 #   Compiler  raptc and the tools around it, rapt_add_model() for CMake projects
 #   Development   headers of the compiler and rapt_add_plugin(), for plugins of raptc and rapt-opt
 # Everything finds the rest by its own place, so an installed tree can be moved. The build tree serves the same package.
@@ -52,9 +52,9 @@ rapt_install(Compiler raptc rapt-opt rapt-reference rapt-lsp-server rapt-reduce)
 # Headers: each component's own.
 set(headers ${PROJECT_SOURCE_DIR}/lib/Runtime/include/rapt)
 install(DIRECTORY ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Runtime
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "rapt_text.*" EXCLUDE PATTERN "rapt_audio.h" EXCLUDE PATTERN "rapt_image.h" EXCLUDE
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "rapt_text.*" EXCLUDE PATTERN "rapt_chat.h" EXCLUDE PATTERN "rapt_audio.h" EXCLUDE PATTERN "rapt_image.h" EXCLUDE
   PATTERN "rapt_rules.h" EXCLUDE PATTERN "rapt_sample.h" EXCLUDE)
-file(GLOB text_headers CONFIGURE_DEPENDS ${headers}/rapt_text.h* ${headers}/rapt_audio.h ${headers}/rapt_image.h ${headers}/rapt_rules.h
+file(GLOB text_headers CONFIGURE_DEPENDS ${headers}/rapt_text.h* ${headers}/rapt_chat.h ${headers}/rapt_audio.h ${headers}/rapt_image.h ${headers}/rapt_rules.h
   ${headers}/rapt_sample.h ${PROJECT_SOURCE_DIR}/lib/Generation/include/rapt/*.h)
 install(FILES ${text_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rapt COMPONENT Text)
 

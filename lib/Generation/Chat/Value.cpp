@@ -119,7 +119,7 @@ Value Value::of(const json::Value &json, bool fromUser) {
   }
   Dict dict;
   for (const auto &[key, member] : *json.asObject())
-    dict.emplace_back(key, of(member, fromUser && key != "role"));
+    dict.emplace_back(key, of(member, fromUser && key != "role" && key != "type"));
   return of(std::move(dict));
 }
 

@@ -18,7 +18,8 @@ Outcome Continuation::readIds(const Options &options, const Model &model, const 
     return checkIds(model, prompt.ids);
   }
   if (options.chat)
-    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, prompt.ids);
+    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, options.images.size(),
+                      prompt.ids);
   if (Outcome outcome = encode(model, text, content, prompt.ids); !outcome)
     return outcome;
   if (prompt.ids.empty() && !model.hasEncoder()) {

@@ -190,7 +190,7 @@ bool hasChatTemplate(const Model &model) {
 }
 
 Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
-                   Ids &ids) {
+                   size_t images, Ids &ids) {
   Owned<rapt_chat> chat;
   if (Outcome outcome = openChat(model, chat); !outcome)
     return outcome;
@@ -201,9 +201,11 @@ Outcome encodeChat(const Model &model, const Text &text, const std::string *syst
   if (system)
     messages.push_back({view("system"), view(*system)});
   messages.push_back({view("user"), view(content)});
+  std::vector<size_t> counts(messages.size());
+  counts.back() = images;
   return collectIds(model, content.size() + (system ? system->size() : 0) + 256, ids, [&](auto... rest) {
-    return rapt_chat_encode(chat.get(), text.tokenizer.get(), messages.data(), messages.size(), int64_t(time(nullptr)),
-                            rest...);
+    return rapt_chat_encode_images(chat.get(), text.tokenizer.get(), messages.data(), counts.data(), messages.size(),
+                                   int64_t(time(nullptr)), rest...);
   });
 }
 

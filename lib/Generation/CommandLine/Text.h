@@ -72,10 +72,10 @@ Outcome encode(const Model &model, const Text &text, const std::string &content,
 /// Ids of a text as the model writes it, without special tokens.
 Outcome encodePlain(const Model &model, const Text &text, const std::string &content, Ids &ids);
 
-/// Ids of the prompt that the model's chat template makes of a message of the user and, where `system` is not null, one
-/// of the system's.
+/// Ids of the prompt that the model's chat template makes of a message of the user, with as many images ahead of its
+/// text, and, where `system` is not null, one of the system's.
 Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
-                   Ids &ids);
+                   size_t images, Ids &ids);
 
 /// Whether the model's directory has a chat template, be it one that can be used or not.
 bool hasChatTemplate(const Model &model);

@@ -138,6 +138,30 @@ static rapt_text_view view_of(const char *text) {
   return view;
 }
 
+/* Images are ahead of a message's text. */
+static void check_chat_images(rapt_tokenizer *tokenizer, rapt_chat_message messages[2]) {
+  size_t images[2] = {2, 0};
+  rapt_chat *chat;
+  int32_t ids[8];
+  size_t count;
+  messages[1] = messages[0];
+  CHECK(rapt_chat_open(view_of("{% for m in messages %}{% for part in m.content %}{% if part.type == 'image' %}"
+                               "{{ eos_token }}{% else %}{{ part.text }}{% endif %}{% endfor %}{% endfor %}"),
+                       view_of("{\"eos_token\": \"<e>\"}"), &chat, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_chat_encode_images(chat, tokenizer, messages, images, 2, 0, NULL, ids, 8, &count, message,
+                                sizeof message) == RAPT_OK);
+  CHECK(count == 4 && ids[0] == 5 && ids[1] == 5 && ids[2] == 3 && ids[3] == 3);
+  messages[0].content = view_of("");
+  CHECK(rapt_chat_encode_images(chat, tokenizer, messages, images, 1, 0, NULL, ids, 8, &count, message,
+                                sizeof message) == RAPT_OK);
+  CHECK(count == 2 && ids[0] == 5 && ids[1] == 5);
+  images[1] = (size_t)1 << 40;
+  CHECK(rapt_chat_encode_images(chat, tokenizer, messages, images, 2, 0, NULL, ids, 8, &count, message,
+                                sizeof message) == RAPT_INVALID &&
+        strstr(message, "message 1 has 1099511627776 images"));
+  rapt_chat_free(chat);
+}
+
 static void check_chat(rapt_tokenizer *tokenizer) {
   const rapt_text_view none = {NULL, 0};
   rapt_chat_message messages[2] = {{{NULL, 0}, {NULL, 0}}};
@@ -165,12 +189,18 @@ static void check_chat(rapt_tokenizer *tokenizer) {
   rapt_chat_free(chat);
   CHECK(rapt_chat_open(view_of("{% for part in messages[0].content %}{{ part.text }}{% endfor %}{{ eos_token }}"),
                        view_of("{\"eos_token\": \"<e>\"}"), &chat, message, sizeof message) == RAPT_OK);
-  CHECK(rapt_chat_encode(chat, tokenizer, messages, 1, 0, NULL, ids, 8, &count, message, sizeof message) ==
-            RAPT_UNSUPPORTED &&
-        strstr(message, "leaves out what the messages say"));
+  CHECK(rapt_chat_encode(chat, tokenizer, messages, 1, 0, NULL, ids, 8, &count, message, sizeof message) == RAPT_OK);
+  CHECK(count == 2 && ids[0] == 3 && ids[1] == 5); /* a list, as the text alone is left out */
   CHECK(rapt_chat_encode(NULL, tokenizer, messages, 1, 0, NULL, ids, 8, &count, message, sizeof message) ==
         RAPT_INVALID);
   rapt_chat_free(chat);
+  CHECK(rapt_chat_open(view_of("{{ messages[0].content.text }}{{ eos_token }}"), view_of("{\"eos_token\": \"<e>\"}"),
+                       &chat, message, sizeof message) == RAPT_OK);
+  CHECK(rapt_chat_encode(chat, tokenizer, messages, 1, 0, NULL, ids, 8, &count, message, sizeof message) ==
+            RAPT_UNSUPPORTED &&
+        strstr(message, "leaves out what the messages say"));
+  rapt_chat_free(chat);
+  check_chat_images(tokenizer, messages);
   rapt_chat_free(NULL);
 }
 

@@ -142,28 +142,6 @@ RAPT_TEXT_API rapt_status rapt_tokenizer_decode(const rapt_tokenizer *tokenizer,
 RAPT_TEXT_API rapt_status rapt_tokenizer_token(const rapt_tokenizer *tokenizer, int32_t id, char *bytes,
                                                size_t capacity, size_t *size, char *message, size_t message_size);
 
-/*===-- Chats -----------------------------------------------------------------===*/
-
-/** The template that turns a conversation into a model's prompt. Immutable: any number of threads may use it. */
-typedef struct rapt_chat rapt_chat;
-
-typedef struct rapt_chat_message {
-  rapt_text_view role;    /**< "system", "user", "assistant" */
-  rapt_text_view content; /**< The text of a special token in it is ordinary text. */
-} rapt_chat_message;
-
-/** The content of chat_template.jinja, or else tokenizer_config.json with a chat_template; *result is NULL where there
- * is none. BAD_FILE: a construct of Jinja that is not supported, named. */
-RAPT_TEXT_API rapt_status rapt_chat_open(rapt_text_view template_jinja, rapt_text_view tokenizer_config,
-                                         rapt_chat **result, char *message, size_t message_size);
-RAPT_TEXT_API void rapt_chat_free(rapt_chat *chat); /**< NULL is allowed. */
-/** Ids of the prompt for the next answer. Special tokens are only those that the template wrote. `now`: seconds since
- * 1970, for templates that ask. INVALID: as rapt_tokenizer_encode, and what the template refuses. */
-RAPT_TEXT_API rapt_status rapt_chat_encode(const rapt_chat *chat, const rapt_tokenizer *tokenizer,
-                                           const rapt_chat_message *messages, size_t message_count, int64_t now,
-                                           const rapt_encode_options *options, int32_t *ids, size_t capacity,
-                                           size_t *count, char *message, size_t message_size);
-
 /*===-- Streams ---------------------------------------------------------------===*/
 
 /** Text of one sequence as it is generated. Text that it gave never changes; it holds back at most the 3 bytes of an
@@ -296,5 +274,7 @@ RAPT_TEXT_API rapt_status rapt_negative_log_likelihood(const float *logits, size
 #ifdef __cplusplus
 }
 #endif
+
+#include "rapt_chat.h"
 
 #endif /* RAPT_RAPT_TEXT_H */
