@@ -169,12 +169,20 @@ bool ClusterBreaker::isBreak(char32_t left, char32_t right) {
   return utf8proc_grapheme_break_stateful(utf8proc_int32_t(left), utf8proc_int32_t(right), &state);
 }
 
+char32_t toLower(char32_t character) {
+  return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(character)));
+}
+
+char32_t toUpper(char32_t character) {
+  return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(character)));
+}
+
 std::string toLower(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   for (size_t offset = 0; offset < text.size(); offset += lengthOf(static_cast<unsigned char>(text[offset]))) {
     char32_t character = decode(text, offset);
-    append(result, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(character))));
+    append(result, toLower(character));
     if (character == 0x130) // the one character whose full lowering is two characters
       append(result, 0x307);
   }

@@ -42,6 +42,9 @@ bool isPunctuation(char32_t character); ///< P* of Unicode 8.0, and all symbols 
 bool isWord(char32_t character);        ///< \w: alphabetic, mark, decimal digit, connector, join control
 bool isMark(char32_t character);        ///< Mn, Mc, Me
 std::string toLower(std::string_view text);
+/// The letter of the other case; the character itself where there is none, or where it is several.
+char32_t toLower(char32_t character);
+char32_t toUpper(char32_t character);
 
 /// Finds the ends of extended grapheme clusters (UAX 29) on a walk that begins where a cluster begins.
 class ClusterBreaker {

@@ -76,7 +76,7 @@ Expected<Text> Evaluator::render(const Node &root) {
 Text Evaluator::captured(const Node &block) {
   Text outside = std::move(out);
   out.clear();
-  run(block);
+  runInside(block);
   std::swap(out, outside);
   return outside;
 }
@@ -118,30 +118,16 @@ Evaluator::Flow Evaluator::run(const Node &node) {
   case NodeKind::Set:
     setNames(node, evaluate(*node.children[0]));
     break;
-  case NodeKind::SetBlock:
-    assign(node.names[0], string(node, captured(*node.children[0])));
+  case NodeKind::SetMember:
+    setMember(node);
     break;
-  case NodeKind::SetMember: {
-    Value value = evaluate(*node.children[0]), *space = lookUp(node.names[0]);
-    if (!space || !space->is(Kind::Namespace)) {
-      fail(node, "'" + node.names[0] + "' is no namespace, whose members could be set");
-      break;
-    }
-    if (value.is(Kind::Namespace)) {
-      fail(node, "a namespace inside of one is not supported");
-      break;
-    }
-    auto &members = space->members();
-    auto found =
-        std::find_if(members.begin(), members.end(), [&](auto &entry) { return entry.first == node.names[1]; });
-    if (found != members.end())
-      found->second = std::move(value);
-    else
-      members.emplace_back(node.names[1], std::move(value));
-    break;
-  }
+  case NodeKind::With:
+    return runWith(node);
   case NodeKind::MacroDefinition:
-    assign(node.names[0], Value::of(&macros.emplace_back(Macro{&node})));
+    assign(node.names[0], Value::of(makeMacro(node)));
+    break;
+  case NodeKind::CallBlock:
+    write(node, shown(call(*node.children[0], makeMacro(*node.children[1]))));
     break;
   case NodeKind::Break:
     return Flow::Break;
@@ -151,6 +137,52 @@ Evaluator::Flow Evaluator::run(const Node &node) {
     fail(node, "is no statement");
   }
   return Flow::Next;
+}
+
+void Evaluator::setMember(const Node &node) {
+  Value value = evaluate(*node.children[0]), *space = lookUp(node.names[0]);
+  if (!space || !space->is(Kind::Namespace)) {
+    fail(node, "'" + node.names[0] + "' is no namespace, whose members could be set");
+    return;
+  }
+  if (value.is(Kind::Namespace)) {
+    fail(node, "a namespace inside of one is not supported");
+    return;
+  }
+  auto &members = space->members();
+  auto found = std::find_if(members.begin(), members.end(), [&](auto &entry) { return entry.first == node.names[1]; });
+  if (found != members.end())
+    found->second = std::move(value);
+  else
+    members.emplace_back(node.names[1], std::move(value));
+}
+
+Evaluator::Flow Evaluator::runInside(const Node &node) {
+  scopes.emplace_back();
+  Flow flow = run(node);
+  scopes.pop_back();
+  return flow;
+}
+
+Evaluator::Flow Evaluator::runWith(const Node &node) {
+  Scope inside;
+  for (size_t i = 0; i < node.names.size(); ++i)
+    inside.emplace_back(node.names[i], evaluate(*node.children[i]));
+  if (failure)
+    return Flow::Next;
+  scopes.push_back(std::move(inside));
+  Flow flow = run(*node.children.back());
+  scopes.pop_back();
+  return flow;
+}
+
+/// A macro sees the names around its definition. Copies of them count, since a loop may define it often.
+const Macro *Evaluator::makeMacro(const Node &node) {
+  Macro macro = {&node, {}};
+  for (size_t i = 1; i < scopes.size(); ++i)
+    if (spend(node, 8 * scopes[i].size()))
+      macro.scopes.push_back(scopes[i]);
+  return &macros.emplace_back(std::move(macro));
 }
 
 /// The items of a loop over `value`; none where Python could not loop.
@@ -188,7 +220,7 @@ Evaluator::Flow Evaluator::runLoop(const Node &node) {
     items = std::move(kept);
   }
   if (items->empty() && node.otherwise)
-    return run(*node.otherwise);
+    return runInside(*node.otherwise);
   return runItems(node, *items);
 }
 
@@ -203,6 +235,8 @@ Evaluator::Flow Evaluator::runItems(const Node &node, const List &items) {
                  {"first", Value::of(i == 0)},
                  {"last", Value::of(i + 1 == count)},
                  {"length", Value::of(count)},
+                 {"depth", Value::of(int64_t(1))},
+                 {"depth0", Value::of(int64_t(0))},
                  {"previtem", i ? items[i - 1] : Value()},
                  {"nextitem", i + 1 < count ? items[i + 1] : Value()}};
     assign("loop", Value::of(std::move(loop)));
@@ -248,6 +282,8 @@ Value Evaluator::evaluateInner(const Node &node) {
     return slice(node);
   case NodeKind::Call:
     return call(node);
+  case NodeKind::Captured:
+    return string(node, captured(*node.children[0]));
   case NodeKind::Filter: {
     Value input = child(0);
     Arguments arguments = evaluateArguments(node);
@@ -436,7 +472,11 @@ Value Evaluator::evaluateComparison(const Node &node) {
 Value Evaluator::memberOf(const Node &node, const Value &object, const std::string &name) {
   if (object.is(Kind::Undefined))
     return fail(node, "'" + name + "' of an undefined value");
-  const Value *found = object.isMapping() ? object.find(name) : nullptr;
+  // Jinja's x.name is an attribute first, so that a dict's method hides its member.
+  bool hidden = node.kind == NodeKind::Member && object.is(Kind::Dict) && isDictMethod(name);
+  const Value *found = object.isMapping() && !hidden ? object.find(name) : nullptr;
+  if (!found && object.is(Kind::Dict) && isDictMethod(name))
+    return Value::function(name);
   return found ? *found : Value::undefined(name);
 }
 
@@ -497,6 +537,11 @@ Arguments Evaluator::evaluateArguments(const Node &node) {
   size_t names = node.names.size() - (node.kind == NodeKind::Call ? 0 : 1);
   size_t firstNamed = node.children.size() - names;
   for (size_t i = 1; i < node.children.size(); ++i) {
+    if (node.children[i]->kind == NodeKind::Unpack) {
+      if (std::optional<List> items = itemsOf(node, evaluate(*node.children[i]->children[0])))
+        arguments.values.insert(arguments.values.end(), items->begin(), items->end());
+      continue;
+    }
     Value value = evaluate(*node.children[i]);
     if (i < firstNamed)
       arguments.values.push_back(std::move(value));
@@ -506,41 +551,54 @@ Arguments Evaluator::evaluateArguments(const Node &node) {
   return arguments;
 }
 
-Value Evaluator::call(const Node &node) {
+Value Evaluator::call(const Node &node, const Macro *caller) {
   const Node &callee = *node.children[0];
-  if (callee.kind == NodeKind::Member) {
+  if (callee.kind == NodeKind::Member && !caller) {
     Value object = evaluate(*callee.children[0]);
     const Value *member = object.isMapping() ? object.find(callee.names[0]) : nullptr;
     Arguments arguments = evaluateArguments(node);
     if (failure)
       return {};
     if (member && member->is(Kind::Macro))
-      return callMacro(node, *member->macro()->definition, arguments);
+      return callMacro(node, *member->macro(), arguments);
     return callMethod(node, object, callee.names[0], arguments);
   }
   Value function = evaluate(callee);
   Arguments arguments = evaluateArguments(node);
   if (failure)
     return {};
+  if (caller && !function.is(Kind::Macro))
+    return fail(node, "the tag 'call' needs the call of a macro");
+  if (caller)
+    arguments.named.emplace_back("caller", Value::of(caller));
   if (function.is(Kind::Macro))
-    return callMacro(node, *function.macro()->definition, arguments);
+    return callMacro(node, *function.macro(), arguments);
   if (function.is(Kind::Function))
     return callFunction(node, function.name(), arguments);
   return fail(node, callee.kind == NodeKind::Name ? "the function '" + callee.names[0] + "' is not supported"
                                                   : std::string(typeName(function)) + " cannot be called");
 }
 
-/// A macro sees the template's own names, not those around its call.
-Value Evaluator::callMacro(const Node &node, const Node &macro, const Arguments &arguments) {
+/// A macro sees the names around its definition, not those around its call.
+Value Evaluator::callMacro(const Node &node, const Macro &callee, const Arguments &arguments) {
+  const Node &macro = *callee.definition;
   size_t parameters = macro.names.size() - 1, defaults = macro.children.size() - 1;
   if (arguments.values.size() > parameters)
     return fail(node, "too many arguments for the macro '" + macro.names[0] + "'");
+  for (const auto &[name, value] : arguments.named)
+    if (name != "caller" && std::find(macro.names.begin() + 1, macro.names.end(), name) == macro.names.end())
+      return fail(node, "the macro '" + macro.names[0] + "' has no parameter '" + name + "'");
   if (depth + 10 > bounds.depth)
     return fail(node, "is nested deeper than " + std::to_string(bounds.depth));
   std::vector<Scope> outside(std::make_move_iterator(scopes.begin() + 1), std::make_move_iterator(scopes.end()));
   scopes.resize(1);
+  scopes.insert(scopes.end(), callee.scopes.begin(), callee.scopes.end());
   scopes.emplace_back();
+  if (!callee.scopes.empty() && macro.names[0] != "caller") // it may call itself
+    assign(macro.names[0], Value::of(&callee));
   depth += 10; // its frames are larger than an expression's
+  if (const Value *caller = arguments.get(SIZE_MAX, "caller"))
+    assign("caller", *caller);
   for (size_t i = 0; i < parameters; ++i) {
     const Value *given = arguments.get(i, macro.names[i + 1]);
     bool hasDefault = i + defaults >= parameters;

@@ -45,6 +45,10 @@ private:
   Flow run(const Node &node);
   Flow runLoop(const Node &node);
   Flow runItems(const Node &node, const List &items);
+  Flow runWith(const Node &node);
+  /// `node` in a scope of its own.
+  Flow runInside(const Node &node);
+  void setMember(const Node &node);
   void setNames(const Node &node, const Value &value);
   Text captured(const Node &block);
   std::optional<List> itemsOf(const Node &node, const Value &value);
@@ -62,8 +66,10 @@ private:
   Value itemOf(const Node &node, const Value &object, const Value &key);
   Value slice(const Node &node);
   Arguments evaluateArguments(const Node &node);
-  Value call(const Node &node);
-  Value callMacro(const Node &node, const Node &macro, const Arguments &arguments);
+  /// `caller`: the macro of a 'call' block around it.
+  Value call(const Node &node, const Macro *caller = nullptr);
+  Value callMacro(const Node &node, const Macro &macro, const Arguments &arguments);
+  const Macro *makeMacro(const Node &node);
 
   // Functions.cpp
   Value callFunction(const Node &node, const std::string &name, const Arguments &arguments);
@@ -72,6 +78,8 @@ private:
   bool test(const Node &node, const std::string &name, const Value &value, const Arguments &arguments);
   // Filters.cpp
   Value filter(const Node &node, const std::string &name, const Value &value, const Arguments &arguments);
+  Value toJson(const Node &node, const Value &value, const Arguments &arguments);
+  Value sorted(const Node &node, const std::string &name, const Value &value, const Arguments &arguments);
   Value filterText(const Node &node, const std::string &name, const Value &value, const Arguments &arguments);
   Value filterList(const Node &node, const std::string &name, const Value &value, const Arguments &arguments);
   Value select(const Node &node, const std::string &name, const List &items, const Arguments &arguments);
@@ -91,8 +99,8 @@ private:
 /// Parts of strings that filters and methods share.
 Text trimmed(const Text &text, const Text *characters, bool left, bool right);
 Text replaced(const Text &text, const Text &from, const Text &to, int64_t most);
-enum class Case { Upper, Lower, Title, Capital };
-/// ASCII letters only: others stay as they are.
+/// Python's str.upper, lower, title and capitalize; Words is Jinja's filter 'title'.
+enum class Case { Upper, Lower, Title, Words, Capital };
 Text inCase(const Text &text, Case how);
 
 } // namespace rapt::chat

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <list>
 
 namespace rapt::chat {
 
@@ -21,14 +22,10 @@ Value Evaluator::filter(const Node &node, const std::string &name, const Value &
     std::optional<List> items = itemsOf(node, value);
     return items ? Value::of(int64_t(items->size())) : Value();
   }
-  if (name == "tojson") {
-    const Value *indent = arguments.get(0, "indent");
-    int64_t width = indent && indent->is(Kind::Integer) ? indent->integer() : 0;
-    Text text;
-    if (width < 0 || width > 16 || !writeJson(value, width, text))
-      return fail(node, "'tojson' of " + std::string(typeName(value)) + " with these arguments is not supported");
-    return string(node, std::move(text));
-  }
+  if (name == "tojson")
+    return toJson(node, value, arguments);
+  if (name == "dictsort" || name == "sort")
+    return sorted(node, name, value, arguments);
   if (name == "string")
     return string(node, shown(value));
   if (name == "safe")
@@ -57,6 +54,64 @@ Value Evaluator::filter(const Node &node, const std::string &name, const Value &
       name == "replace" || name == "indent")
     return filterText(node, name, value, arguments);
   return filterList(node, name, value, arguments);
+}
+
+/// As Hugging Face's filter, whose arguments are those of json.dumps.
+Value Evaluator::toJson(const Node &node, const Value &value, const Arguments &arguments) {
+  const Value *ascii = arguments.get(0, "ensure_ascii"), *indent = arguments.get(1, "indent");
+  const Value *separators = arguments.get(2, "separators"), *sortKeys = arguments.get(3, "sort_keys");
+  JsonStyle style;
+  style.ascii = ascii && ascii->truth();
+  style.sortKeys = sortKeys && sortKeys->truth();
+  bool good = true;
+  if (indent && !indent->is(Kind::None)) {
+    good = indent->is(Kind::Integer) && indent->integer() >= 0 && indent->integer() <= 16;
+    style.indent = indent->integer();
+    style.itemSeparator = U",";
+  }
+  if (separators && !separators->is(Kind::None)) {
+    good &= separators->is(Kind::List) && separators->list().size() == 2 && separators->list()[0].is(Kind::String) &&
+            separators->list()[1].is(Kind::String);
+    if (good) {
+      style.itemSeparator = separators->list()[0].text();
+      style.keySeparator = separators->list()[1].text();
+    }
+  }
+  Text text;
+  if (!good || !writeJson(value, style, text))
+    return fail(node, "'tojson' of " + std::string(typeName(value)) + " with these arguments is not supported");
+  return string(node, std::move(text));
+}
+
+/// dictsort(case_sensitive, by, reverse) gives pairs, sort(reverse, case_sensitive, attribute) items.
+Value Evaluator::sorted(const Node &node, const std::string &name, const Value &value, const Arguments &arguments) {
+  bool pairs = name == "dictsort";
+  const Value *cased = arguments.get(pairs ? 0 : 1, "case_sensitive");
+  const Value *reverse = arguments.get(pairs ? 2 : 0, "reverse");
+  const Value *by = pairs ? arguments.get(1, "by") : nullptr, *member = pairs ? nullptr : arguments.get(2, "attribute");
+  std::optional<List> items = itemsOf(node, pairs ? callMethod(node, value, "items", {}) : value);
+  if (!items || failure)
+    return {};
+  bool byValue = by && by->is(Kind::String) && sameText(by->text(), U"value");
+  std::list<std::pair<Value, Value>> keyed; // what is compared, and the item
+  for (const Value &item : *items) {
+    Value key = pairs ? item.list()[byValue] : member ? itemOf(node, item, *member) : item;
+    if (key.is(Kind::String) && !(cased && cased->truth()))
+      key = Value::of(inCase(key.text(), Case::Lower));
+    keyed.emplace_back(std::move(key), item);
+  }
+  bool comparable = true, down = reverse && reverse->truth();
+  spend(node, keyed.size() * 16);
+  // A list's sort is stable, and stays inside of the list where the values have no order.
+  keyed.sort([&](const auto &a, const auto &b) {
+    return down ? less(b.first, a.first, comparable) : less(a.first, b.first, comparable);
+  });
+  if (!comparable)
+    return fail(node, "'" + name + "' of values that cannot be compared");
+  List list;
+  for (auto &[key, item] : keyed)
+    list.push_back(std::move(item));
+  return Value::of(std::move(list));
 }
 
 Value Evaluator::filterText(const Node &node, const std::string &name, const Value &value, const Arguments &arguments) {
@@ -89,7 +144,7 @@ Value Evaluator::filterText(const Node &node, const std::string &name, const Val
     return fail(node, "'replace' needs two strings");
   return string(node, inCase(text, name == "upper"   ? Case::Upper
                                    : name == "lower" ? Case::Lower
-                                   : name == "title" ? Case::Title
+                                   : name == "title" ? Case::Words
                                                      : Case::Capital));
 }
 

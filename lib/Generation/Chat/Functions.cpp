@@ -1,5 +1,6 @@
 //===- Functions.cpp - Functions, methods and tests of templates -----------===//
 #include "lib/Generation/Chat/Evaluator.h"
+#include "lib/Tokenizer/Unicode.h"
 #include <algorithm>
 
 namespace rapt::chat {
@@ -33,17 +34,20 @@ Text replaced(const Text &text, const Text &from, const Text &to, int64_t most) 
 }
 
 Text inCase(const Text &text, Case how) {
-  Text result = text;
+  static const Text beginsWord = U"-({[<";
+  Text result;
   bool inWord = false;
-  for (size_t i = 0; i < result.size(); ++i) {
-    char32_t point = pointOf(result[i]), mark = result[i] & userMark;
-    bool lower = point >= 'a' && point <= 'z', upper = point >= 'A' && point <= 'Z';
-    bool wantsUpper = how == Case::Upper || (how == Case::Title && !inWord) || (how == Case::Capital && i == 0);
-    if (wantsUpper && lower)
-      result[i] = (point - 32) | mark;
-    else if (!wantsUpper && upper)
-      result[i] = (point + 32) | mark;
-    inWord = lower || upper;
+  for (char32_t marked : text) {
+    char32_t point = pointOf(marked), mark = marked & userMark;
+    char32_t lower = unicode::toLower(point), upper = unicode::toUpper(point);
+    bool wantsUpper = how == Case::Upper || (how != Case::Lower && !inWord);
+    bool isSharp = point == 0xDF; // its capital is two letters
+    if (isSharp && wantsUpper)
+      (result += U'S' | mark) += (how == Case::Upper ? U'S' : U's') | mark;
+    else
+      result += (wantsUpper ? upper : lower) | mark;
+    inWord = how == Case::Capital ||
+             (how == Case::Words ? beginsWord.find(point) == Text::npos && !isSpace(point) : isSharp || lower != upper);
   }
   return result;
 }
@@ -93,7 +97,9 @@ Value Evaluator::callFunction(const Node &node, const std::string &name, const A
     size_t bytes = std::strftime(text, sizeof text, bytesOf(first->text()).c_str(), &parts);
     return Value::of(std::string_view(text, bytes));
   }
-  int64_t limits[3] = {0, 0, 1}; // range
+  if (name != "range")
+    return fail(node, "the method '" + name + "' as a value is not supported");
+  int64_t limits[3] = {0, 0, 1};
   if (arguments.values.empty() || arguments.values.size() > 3)
     return fail(node, "range needs 1 to 3 numbers");
   for (size_t i = 0; i < arguments.values.size(); ++i) {

@@ -34,7 +34,13 @@ private:
   NodePtr parseIf();
   NodePtr parseFor();
   NodePtr parseSet();
+  NodePtr parseWith();
+  NodePtr parseGeneration();
+  std::vector<NodePtr> parseParameters(Node &macro);
   NodePtr parseMacro();
+  NodePtr parseMacroBody(NodePtr macro, std::vector<NodePtr> defaults, std::string_view end);
+  NodePtr parseCallBlock();
+  NodePtr parseCaptured(std::string_view end, bool filtered);
   std::vector<std::string> parseTargets();
 
   using Part = NodePtr (Parser::*)();
@@ -146,12 +152,16 @@ NodePtr Parser::parseStatement(const std::string &name) {
     return parseSet();
   if (name == "macro")
     return parseMacro();
-  if (name == "generation") { // marks the assistant's text for training
-    expectEnd();
-    NodePtr block = parseBlock({"endgeneration"});
-    ++at;
-    return expectEnd() ? std::move(block) : nullptr;
+  if (name == "with")
+    return parseWith();
+  if (name == "call")
+    return parseCallBlock();
+  if (name == "filter") {
+    NodePtr text = parseCaptured("endfilter", true);
+    return failure ? nullptr : make(NodeKind::Output, std::move(text));
   }
+  if (name == "generation")
+    return parseGeneration();
   if (name == "break" || name == "continue") {
     if (loops == 0)
       return fail("'" + name + "' outside of a loop");
@@ -228,42 +238,103 @@ NodePtr Parser::parseSet() {
   if (takeOperator("=")) {
     node->children.push_back(parseTuple());
   } else if (node->kind == NodeKind::Set && node->names.size() == 1) {
-    if (isOperator("|"))
-      return fail("filters on a block of 'set' are not supported");
-    if (!expectEnd())
-      return nullptr;
-    node->kind = NodeKind::SetBlock;
-    node->children.push_back(parseBlock({"endset"}));
-    ++at;
+    node->children.push_back(parseCaptured("endset", false));
+    return failure ? nullptr : std::move(node);
   } else {
     return unexpected();
   }
   return !failure && expectEnd() ? std::move(node) : nullptr;
 }
 
-NodePtr Parser::parseMacro() {
-  NodePtr node = make(NodeKind::MacroDefinition);
-  node->names = {expectName()};
+NodePtr Parser::parseWith() {
+  NodePtr node = make(NodeKind::With);
+  while (!failure && token().kind != TokenKind::BlockEnd) {
+    if (!node->names.empty())
+      expectOperator(",");
+    node->names.push_back(expectName());
+    expectOperator("=");
+    node->children.push_back(parseExpression());
+  }
+  if (failure || !expectEnd())
+    return nullptr;
+  node->children.push_back(parseBlock({"endwith"}));
+  ++at;
+  return !failure && expectEnd() ? std::move(node) : nullptr;
+}
+
+/// Marks the assistant's text for training. Hugging Face renders it as a call, so that names set in it end with it.
+NodePtr Parser::parseGeneration() {
+  if (!expectEnd())
+    return nullptr;
+  int outside = std::exchange(loops, 0);
+  NodePtr node = make(NodeKind::With, parseBlock({"endgeneration"}));
+  loops = outside;
+  ++at;
+  return !failure && expectEnd() ? std::move(node) : nullptr;
+}
+
+/// Appends the names in brackets to those of the macro; the result is the defaults of the last of them.
+std::vector<NodePtr> Parser::parseParameters(Node &macro) {
   std::vector<NodePtr> defaults;
   expectOperator("(");
   while (!failure && !isOperator(")")) {
-    if (node->names.size() > 1)
+    if (macro.names.size() > 1)
       expectOperator(",");
-    node->names.push_back(expectName());
+    macro.names.push_back(expectName());
     if (takeOperator("="))
       defaults.push_back(parseExpression());
     else if (!defaults.empty())
-      return fail("a parameter without a default follows one with");
+      fail("a parameter without a default follows one with");
   }
   ++at;
+  return defaults;
+}
+
+NodePtr Parser::parseMacroBody(NodePtr macro, std::vector<NodePtr> defaults, std::string_view end) {
   if (failure || !expectEnd())
     return nullptr;
   int outside = std::exchange(loops, 0);
-  node->children.push_back(parseBlock({"endmacro"}));
+  macro->children.push_back(parseBlock({end}));
   loops = outside;
   ++at;
-  std::move(defaults.begin(), defaults.end(), std::back_inserter(node->children));
-  return !failure && expectEnd() ? std::move(node) : nullptr;
+  std::move(defaults.begin(), defaults.end(), std::back_inserter(macro->children));
+  return !failure && expectEnd() ? std::move(macro) : nullptr;
+}
+
+NodePtr Parser::parseMacro() {
+  NodePtr macro = make(NodeKind::MacroDefinition);
+  macro->names = {expectName()};
+  std::vector<NodePtr> defaults = parseParameters(*macro);
+  return parseMacroBody(std::move(macro), std::move(defaults), "endmacro");
+}
+
+NodePtr Parser::parseCallBlock() {
+  NodePtr caller = make(NodeKind::MacroDefinition);
+  caller->names = {"caller"};
+  std::vector<NodePtr> defaults;
+  if (isOperator("("))
+    defaults = parseParameters(*caller);
+  NodePtr callee = parseExpression();
+  if (!failure && callee->kind != NodeKind::Call)
+    return fail("the tag 'call' needs the call of a macro");
+  caller = parseMacroBody(std::move(caller), std::move(defaults), "endcall");
+  return failure ? nullptr : make(NodeKind::CallBlock, std::move(callee), std::move(caller));
+}
+
+/// The output of a block up to the tag `end`, through the filters that its first tag names. `filtered`: the first
+/// filter stands there without a bar.
+NodePtr Parser::parseCaptured(std::string_view end, bool filtered) {
+  NodePtr value = make(NodeKind::Captured);
+  Node &captured = *value;
+  while (!failure && (filtered || takeOperator("|"))) {
+    value = parseFilter(std::move(value));
+    filtered = false;
+  }
+  if (failure || !expectEnd())
+    return nullptr;
+  captured.children.push_back(parseBlock({end}));
+  ++at;
+  return !failure && expectEnd() ? std::move(value) : nullptr;
 }
 
 NodePtr Parser::parseExpression() {
@@ -511,8 +582,11 @@ void Parser::parseArguments(Node &call) {
     if (!first && expectOperator(",") && takeOperator(")"))
       break;
     first = false;
-    if (isOperator("*") || isOperator("**")) {
-      fail("arguments unpacked with '" + token().text + "' are not supported");
+    if (isOperator("**")) {
+      fail("arguments unpacked with '**' are not supported");
+    } else if (!named && takeOperator("*")) {
+      call.children.push_back(make(NodeKind::Unpack, parseExpression()));
+      continue;
     } else if (token().kind == TokenKind::Name && token(1).kind == TokenKind::Operator && token(1).text == "=") {
       call.names.push_back(expectName());
       ++at;

@@ -19,9 +19,10 @@ enum class NodeKind {
   If,              ///< children: condition, Block, then (optional) the Block or If of else
   For,             ///< names; children: iterable, Block; condition and otherwise may be null
   Set,             ///< names, children: expression
-  SetBlock,        ///< names[0]; children: Block
   SetMember,       ///< names: namespace, member; children: expression
+  With,            ///< names; children: the expression of each, then the Block that sees them
   MacroDefinition, ///< names: its own, then parameters; children: Block, then defaults of the last parameters
+  CallBlock,       ///< children: Call of a macro, MacroDefinition of what that macro calls "caller"
   Break,
   Continue,
   // Expressions
@@ -31,6 +32,8 @@ enum class NodeKind {
   Item,     ///< children: object, key
   Slice,    ///< children: object, begin, end, step, null where left out
   Call,     ///< children: callee, arguments; the last names.size() of them have these names
+  Unpack,   ///< children: expression whose items are arguments of the call around it
+  Captured, ///< children: Block whose output is the value
   Filter,   ///< names[0]: its own, further: of the last arguments; children: input, arguments
   Test,     ///< as Filter
   Not,
@@ -57,6 +60,7 @@ struct Node {
 /// A macro as a value.
 struct Macro {
   const Node *definition;
+  std::vector<Dict> scopes; ///< The names around its definition, but for the template's own.
 };
 
 } // namespace rapt::chat

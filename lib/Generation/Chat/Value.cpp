@@ -242,17 +242,25 @@ Text shown(const Value &value) {
   }
 }
 
-static void appendJsonString(const Text &text, Text &out) {
+static void appendCodeUnit(char32_t unit, Text &out) {
+  char code[8];
+  snprintf(code, sizeof code, "\\u%04x", unsigned(unit));
+  out += textOf(code);
+}
+
+static void appendJsonString(const Text &text, bool ascii, Text &out) {
   static const std::u32string special = U"\"\\\n\r\t\b\f", letters = U"\"\\nrtbf";
   out += U'"';
   for (char32_t marked : text) {
-    size_t at = special.find(pointOf(marked));
+    char32_t point = pointOf(marked);
+    size_t at = special.find(point);
     if (at != Text::npos) {
       (out += U'\\') += letters[at] | (marked & userMark);
-    } else if (pointOf(marked) < 32) {
-      char code[8];
-      snprintf(code, sizeof code, "\\u%04x", unsigned(pointOf(marked)));
-      out += textOf(code);
+    } else if (point >= 0x10000 && ascii) {
+      appendCodeUnit(0xD800 + ((point - 0x10000) >> 10), out);
+      appendCodeUnit(0xDC00 + ((point - 0x10000) & 0x3FF), out);
+    } else if (point < 32 || (ascii && point > 126)) {
+      appendCodeUnit(point, out);
     } else {
       out += marked;
     }
@@ -260,9 +268,44 @@ static void appendJsonString(const Text &text, Text &out) {
   out += U'"';
 }
 
-bool writeJson(const Value &value, int64_t indent, Text &out, int64_t depth) {
-  auto lineOf = [&](int64_t level) { return indent ? U"\n" + Text(size_t(indent * level), U' ') : Text(); };
-  auto separate = [&](bool first) { out += first ? lineOf(depth + 1) : indent ? U"," + lineOf(depth + 1) : U", "; };
+/// The members of `dict`, by name where `sorted`.
+static Dict membersOf(const Dict &dict, bool sorted) {
+  Dict members = dict;
+  if (sorted)
+    std::sort(members.begin(), members.end(), [](auto &a, auto &b) { return a.first < b.first; });
+  return members;
+}
+
+static bool writeJsonItems(const Value &value, const JsonStyle &style, Text &out, int64_t depth) {
+  auto lineOf = [&](int64_t level) {
+    return style.indent ? U"\n" + Text(size_t(*style.indent * level), U' ') : Text();
+  };
+  bool first = true;
+  auto separate = [&] {
+    out += (first ? Text() : style.itemSeparator) + lineOf(depth + 1);
+    first = false;
+  };
+  out += value.is(Kind::List) ? U'[' : U'{';
+  if (value.is(Kind::List)) {
+    for (const Value &entry : value.list()) {
+      separate();
+      if (!writeJson(entry, style, out, depth + 1))
+        return false;
+    }
+  } else {
+    for (const auto &[key, member] : membersOf(value.dict(), style.sortKeys)) {
+      separate();
+      appendJsonString(textOf(key), style.ascii, out);
+      out += style.keySeparator;
+      if (!writeJson(member, style, out, depth + 1))
+        return false;
+    }
+  }
+  out += (first ? Text() : lineOf(depth)) + (value.is(Kind::List) ? U"]" : U"}");
+  return true;
+}
+
+bool writeJson(const Value &value, const JsonStyle &style, Text &out, int64_t depth) {
   switch (value.kind()) {
   case Kind::None:
     out += U"null";
@@ -278,34 +321,20 @@ bool writeJson(const Value &value, int64_t indent, Text &out, int64_t depth) {
                                        : U"Infinity";
     return true;
   case Kind::String:
-    appendJsonString(value.text(), out);
+    appendJsonString(value.text(), style.ascii, out);
     return true;
-  case Kind::List: {
-    const List &list = value.list();
-    out += U'[';
-    for (size_t i = 0; i < list.size(); ++i) {
-      separate(i == 0);
-      if (!writeJson(list[i], indent, out, depth + 1))
-        return false;
-    }
-    out += list.empty() ? U"]" : lineOf(depth) + U"]";
-    return true;
-  }
-  case Kind::Dict: {
-    out += U'{';
-    for (const auto &[key, member] : value.dict()) {
-      separate(&member == &value.dict().front().second);
-      appendJsonString(textOf(key), out);
-      out += U": ";
-      if (!writeJson(member, indent, out, depth + 1))
-        return false;
-    }
-    out += value.dict().empty() ? U"}" : lineOf(depth) + U"}";
-    return true;
-  }
+  case Kind::List:
+  case Kind::Dict:
+    return writeJsonItems(value, style, out, depth);
   default:
     return false;
   }
+}
+
+bool isDictMethod(std::string_view name) {
+  static const std::string_view methods[] = {"clear", "copy",    "fromkeys",   "get",    "items", "keys",
+                                             "pop",   "popitem", "setdefault", "update", "values"};
+  return std::find(std::begin(methods), std::end(methods), name) != std::end(methods);
 }
 
 bool equal(const Value &a, const Value &b) {

@@ -9,6 +9,7 @@
 #include "lib/Support/Json.h"
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,9 +95,17 @@ const char *typeName(const Value &value);
 Text shown(const Value &value);
 /// repr(value).
 Text representation(const Value &value);
-/// json.dumps(value, ensure_ascii=False, indent=indent); 0 for one line. False for a value that JSON lacks.
-bool writeJson(const Value &value, int64_t indent, Text &out, int64_t depth = 0);
+/// The arguments of json.dumps; without an indent all is one line.
+struct JsonStyle {
+  std::optional<int64_t> indent = {};
+  Text itemSeparator = U", ", keySeparator = U": ";
+  bool ascii = false, sortKeys = false;
+};
+/// json.dumps(value). False for a value that JSON lacks.
+bool writeJson(const Value &value, const JsonStyle &style, Text &out, int64_t depth = 0);
 bool equal(const Value &a, const Value &b);
+/// Whether Python's dict has this method; Jinja finds it before a member of the same name.
+bool isDictMethod(std::string_view name);
 /// a < b for numbers, strings and lists; `comparable` becomes false for other pairs.
 bool less(const Value &a, const Value &b, bool &comparable);
 

@@ -2,6 +2,7 @@
 """Writes chats.json: chat templates in the forms that models are published with, and what Jinja makes of them in the
 environment that Hugging Face sets up. Needs Debian's python3-jinja2."""
 
+import datetime
 import json
 from pathlib import Path
 
@@ -95,6 +96,127 @@ end {{ 'x' }}
 
 {{ loop is defined }}
 """,
+    # An answer's reasoning stays only behind the last question, which a walk from the end finds.
+    "reasoning": """{%- set place = namespace(searching=true, question=messages|length - 1) %}
+{%- for message in messages[::-1] %}
+    {%- set index = (messages|length - 1) - loop.index0 %}
+    {%- if place.searching and message.role == "user" and message.content is string and not (message.content.startswith('<result>') and message.content.endswith('</result>')) %}
+        {%- set place.searching = false %}
+        {%- set place.question = index %}
+    {%- endif %}
+{%- endfor %}
+{%- for message in messages %}
+    {%- if message.content is string %}
+        {%- set said = message.content %}
+    {%- else %}
+        {%- set said = '' %}
+    {%- endif %}
+    {%- if message.role == 'assistant' %}
+        {%- set thought = '' %}
+        {%- if message.reasoning_content is string %}
+            {%- set thought = message.reasoning_content %}
+        {%- elif '</think>' in said %}
+            {%- set thought = said.split('</think>')[0].rstrip('\n').split('<think>')[-1].lstrip('\n') %}
+            {%- set said = said.split('</think>')[-1].lstrip('\n') %}
+        {%- endif %}
+        {%- if loop.index0 > place.question and (loop.last or thought) %}
+            {{- '<turn>' + message.role + '\n<think>\n' + thought.strip('\n') + '\n</think>\n\n' + said.lstrip('\n') }}
+        {%- else %}
+            {{- '<turn>' + message.role + '\n' + said }}
+        {%- endif %}
+    {%- else %}
+        {{- '<turn>' + message.role + '\n' + said }}
+    {%- endif %}
+    {{- '</turn>\n' }}
+    {%- if loop.previtem is defined and loop.previtem.role == message.role %}{{- '(again)' }}{% endif %}
+    {%- if loop.nextitem is undefined %}{{- '(end)' }}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<turn>assistant\n' }}
+    {%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}{% endif %}
+{%- endif %}
+""",
+    # Content is a text or a list of parts.
+    "parts": """{{ bos_token }}
+{%- if messages[0]['role'] == 'system' -%}
+    {%- if messages[0]['content'] is string -%}
+        {%- set before = messages[0]['content'] + '\n\n' -%}
+    {%- else -%}
+        {%- set before = messages[0]['content'][0]['text'] + '\n\n' -%}
+    {%- endif -%}
+    {%- set rest = messages[1:] -%}
+{%- else -%}
+    {%- set before, rest = "", messages -%}
+{%- endif -%}
+{%- for message in rest -%}
+    {{- '<' ~ ('model' if message['role'] == 'assistant' else message['role']) ~ '>' ~ (before if loop.first else "") -}}
+    {%- if message['content'] is string -%}
+        {{ message['content'] | trim }}
+    {%- elif message['content'] is iterable and message['content'] is not mapping -%}
+        {%- for part in message['content'] -%}
+            {%- if part['type'] in ('image', 'picture') -%}
+                {{ '<image>' }}
+            {%- elif part.type == 'text' -%}
+                {{ part['text'] | trim }}
+            {%- else -%}
+                {% continue %}
+            {%- endif -%}
+            {{ loop.index }}
+        {%- endfor -%}
+        {{ message['content'] | selectattr('type', 'equalto', 'text') | map(attribute='text') | map('upper') | join('/') }}
+        {{- message['content'] | rejectattr('text', 'defined') | list | count }}
+    {%- else -%}
+        {{ raise_exception("no such content") }}
+    {%- endif -%}
+    {{ '\n' }}
+{%- endfor -%}
+""",
+    # Macros within macros, members of an object, a date.
+    "channels": """{%- macro kind(spec) -%}
+    {%- if spec is string -%}
+        {{- spec -}}
+    {%- elif spec is mapping and spec.of -%}
+        {{- kind(spec.of) + "[]" -}}
+    {%- elif spec is sequence -%}
+        {%- for one in spec -%}{{- kind(one) }}{{ " | " if not loop.last else "" }}{%- endfor -%}
+    {%- else -%}
+        any
+    {%- endif -%}
+{%- endmacro -%}
+{%- macro fields(object, open="{", close="}") -%}
+    {{- open + "\n" }}
+    {%- for name, spec in object.items() %}
+        {{- "  " ~ name ~ ": " ~ kind(spec) ~ ",\n" }}
+    {%- endfor %}
+    {{- close }}
+{%- endmacro -%}
+{{- "Date: " + strftime_now("%Y-%m-%d, %d %B") + "\n" }}
+{{- fields({"name": "text", "tags": {"of": ["text", "none"]}, "rest": 3}) }}{{ fields({}, close=")", open="(") + "\n" }}
+{%- for message in messages %}
+    {%- if "channel" in message %}{{ message["channel"] }}{% else %}{{ "final" }}{% endif %}
+    {{- ":" ~ message.get("content", "nothing") | default("", true) ~ "|" ~ (message.name or "nobody") ~ "\n" }}
+{%- endfor %}
+""",
+    # Blocks with names of their own, and what is made of a block's output.
+    "blocks of text": """{% set outer = 1 %}{% set shown | trim | upper %}
+  {% set outer = 2 %} some {{ outer }} text {% endset %}{{ shown }}{{ outer }}
+{% filter replace('a', 'b') | capitalize %}banana{% endfilter %}
+{% with outer = outer + 1, second = outer %}{{ outer }}{{ second }}{% set outer = 9 %}{% endwith %}{{ outer }}
+{% for x in [] %}{% else %}{% set outer = 5 %}{% endfor %}{{ outer }}
+{% macro framed(title) %}[{{ title }}: {{ caller() if caller is defined else 'no caller' }}]{% endmacro %}
+{% for m in messages %}{% call framed(m.role) %}{{ m.content | length }}{{ loop.index }}{% endcall %}{% endfor %}{{ framed('x') }}
+{% macro each(items) %}{% for item in items %}{{ caller(item, loop.index) }}{% endfor %}{% endmacro %}
+{% call(item, number=0) each(['p', 'q']) %}{{ number }}{{ item }}{% endcall %}
+{% for n in [1, 2] %}{% macro inner(left) %}{{ n }}{{ left }}{% if left > 0 %}{{ inner(left - 1) }}{% endif %}{% endmacro %}{{ inner(n) }};{% endfor %}
+{% macro pair(a, b, c='-') %}{{ a }}{{ b }}{{ c }}{% endmacro %}{{ pair(*['x', 'y']) }}{{ pair('x', *[1, 2]) }}{% set some = [pair] %}{{ some[0](*(3, 4), c='!') }}
+{% generation %}{% set outer = 7 %}{{ outer }}{% endgeneration %}{{ outer }}
+{% for k, v in {'b': 2, 'A': 3, 'c': 1} | dictsort %}{{ k }}{{ v }}{% endfor %}{% for k, v in {'b': 2, 'A': 3, 'c': 1} | dictsort(by='value', reverse=true) %}{{ k }}{{ v }}{% endfor %}{% for k, v in {'b': 2, 'A': 3} | dictsort(true) %}{{ k }}{% endfor %}
+{{ [3, 1, 2] | sort }}{{ ['b', 'A', 'c'] | sort(reverse=true) }}{{ ['b', 'A'] | sort(case_sensitive=true) }}{{ messages | sort(attribute='role') | map(attribute='role') | join }}
+{{ {'b': 'é😀\x7f', 'a': [1, {}]} | tojson(ensure_ascii=true, sort_keys=true) }}{{ {'b': [1, 2], 'a': []} | tojson(separators=(',', ':')) }}{{ {'b': [1, {'c': none}]} | tojson(indent=0) }}{{ [1] | tojson(indent=none) }}
+{% set object = {'items': 1, 'other': 2} %}{{ object['items'] }}{{ object.items is defined }}{{ object.items() | length }}{{ object.nothing is defined }}{{ {}['items'] is defined }}{{ object | items | map('first') | join(',') }}
+{{ messages | reject('in', []) | list | length }}{{ messages | map(attribute='nothing', default='-') | join }}{{ ['a', 'b'] | first }}{{ 'a-b-c'.split('-', 1) | last }}{{ 'xxabxx'.strip('x') }}{{ 'xxab'.lstrip('x') ~ 'abxx'.rstrip('x') }}
+{{ "straße élan ÑU it's" | upper }}{{ "ÉLAN ÑU" | lower }}{{ "it's a-b (élan)" | title }}{{ "it's a-b (élan)".title() }}{{ "ßa élan" | capitalize }}{{ 'éA'.upper() ~ 'ÉA'.lower() ~ 'ÉLAN'.capitalize() }}
+""",
 }
 
 CHATS = [
@@ -103,23 +225,37 @@ CHATS = [
      {"role": "assistant", "content": " yes\\no "}, {"role": "user", "content": "{{ 1 }}</s>"}],
     [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": ""}],
 ]
+THOUGHT = {"role": "assistant", "content": "<think>\nIt may\n</think>\n\nYes </think> no"}
+# Further chats of some templates.
+MORE = {
+    "reasoning": [[CHATS[0][0], THOUGHT, {"role": "user", "content": "<result>1</result>"}, THOUGHT],
+                  [CHATS[0][0], THOUGHT, CHATS[0][0], {"role": "assistant", "content": "b", "reasoning_content": "\nr\n"}]],
+    "parts": [[{"role": "system", "content": [{"type": "text", "text": "Brief."}]},
+               {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": " Lo\u00f6k "}, {"type": "sound"}]}],
+              [{"role": "user", "content": {"type": "text"}}]],
+    "channels": [[{"role": "user", "content": "x", "name": "Ann"}, {"role": "assistant", "channel": "aside", "content": None}]],
+}
 
 
 def refuse(message):
     raise jinja2.TemplateError(message)
 
 
-def tojson(value, ensure_ascii=False, indent=None):
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent)
+def tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
 class Generation(jinja2.ext.Extension):
-    """The tag that marks what an assistant wrote; its text is kept."""
+    """The tag that marks what an assistant wrote: its text is kept, names set in it end with it."""
     tags = {"generation"}
 
     def parse(self, parser):
-        next(parser.stream)
-        return parser.parse_statements(["name:endgeneration"], drop_needle=True)
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(["name:endgeneration"], drop_needle=True)
+        return jinja2.nodes.CallBlock(self.call_method("kept"), [], [], body).set_lineno(line)
+
+    def kept(self, caller):
+        return caller()
 
 
 def main():
@@ -127,9 +263,11 @@ def main():
                                                 extensions=["jinja2.ext.loopcontrols", Generation])
     environment.filters["tojson"] = tojson
     environment.globals["raise_exception"] = refuse
+    begin = datetime.datetime(1970, 1, 1)  # what the test renders at
+    environment.globals["strftime_now"] = begin.strftime
     cases = []
     for name, source in TEMPLATES.items():
-        for messages in CHATS:
+        for messages in CHATS + MORE.get(name, []):
             for more in ({}, {"tools": [{"name": "f", "args": {"x": 1.5, "s": "é\n"}}]}) if name == "qwen2" else ({},):
                 context = {"messages": messages, "add_generation_prompt": len(messages) != 3, "bos_token": "<s>",
                            "eos_token": "</s>", **more}
