@@ -1,11 +1,10 @@
 //===- OlderFiles.cpp - Directories without tokenizer.json ------------------===//
 //
-// vocab.json with merges.txt make a GPT-2's tokenizer, vocab.txt makes a BERT's;
-// what their classes do by default is written out here.
+// vocab.txt makes a BERT's tokenizer; what its class does by default is written
+// out here. OlderBytePairs.cpp reads vocab.json with merges.txt.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tokenizer/BertNormalizer.h"
-#include "lib/Tokenizer/BytePairModel.h"
 #include "lib/Tokenizer/TokenizerReader.h"
 #include "lib/Tokenizer/WordPieceDecoder.h"
 #include "lib/Tokenizer/WordPieceModel.h"
@@ -13,39 +12,29 @@
 
 namespace rapt {
 
+/// Classes whose words come from SentencePiece models, which are not read, and that transformers has no tokenizer.json
+/// for.
+static bool hasSentencePieceVocabulary(std::string_view name) {
+  return name == "MarianTokenizer" || name == "M2M100Tokenizer";
+}
+
 Status TokenizerReader::readOlderFiles() {
   if (files.vocabulary.empty() && files.merges.empty() && !files.wordPieces.empty())
     return readWordPieces();
+  const json::Value *className = configuration.find("tokenizer_class");
+  const std::string *given = className ? className->asString() : nullptr;
+  bool isMarian =
+      !given && files.merges.empty() && configuration.find("source_lang") && configuration.find("target_lang");
+  std::string name = given ? *given : isMarian ? "MarianTokenizer" : "";
+  if (hasSentencePieceVocabulary(name))
+    return Error{"tokenizer_config.json: the vocab.json of '" + name +
+                 "' belongs to SentencePiece models, which are not read; add a tokenizer.json that was converted from "
+                 "them, or pass token ids instead of text"};
   if (files.vocabulary.empty() || files.merges.empty())
     return Error{"tokenizer.json: is missing, and so is " +
                  std::string(files.vocabulary.empty() ? "vocab.json" : "merges.txt") +
                  "; save the tokenizer again with a version of transformers that writes tokenizer.json"};
-  const json::Value *className = configuration.find("tokenizer_class");
-  if (className && className->isString() && !className->asString()->starts_with("GPT2Tokenizer"))
-    return Error{"tokenizer_config.json: without tokenizer.json only GPT2Tokenizer can be read, not '" +
-                 json::printable(*className->asString()) + "'; save the tokenizer again as a fast one"};
-  Expected<json::Value> root = parseFile(files.vocabulary, "vocab.json");
-  if (!root)
-    return root.error();
-  Expected<Vocabulary> vocabulary = Vocabulary::fromJson(*root, "vocab.json");
-  if (!vocabulary)
-    return vocabulary.error();
-  auto merges = BytePairModel::readMergeLines(files.merges, "merges.txt");
-  if (!merges)
-    return merges.error();
-  Expected<std::unique_ptr<Model>> model = BytePairModel::create(std::move(*vocabulary), *merges, {}, "merges.txt");
-  if (!model)
-    return model.error();
-  tokenizer->model = std::move(*model);
-  tokenizer->preTokenizers.push_back(makeByteLevel(flag("add_prefix_space", false), /*usePattern=*/true));
-  tokenizer->decoder = makeByteLevelDecoder();
-  AddedToken endOfText;
-  endOfText.content = "<|endoftext|>";
-  endOfText.special = true, endOfText.normalized = false;
-  if (tokenizer->model->vocabulary().find(endOfText.content))
-    if (Status status = addToken(endOfText, "vocab.json"); !status)
-      return status;
-  return readAddedTokensFile();
+  return readBytePairs();
 }
 
 Status TokenizerReader::readAddedTokensFile() {
@@ -146,6 +135,13 @@ void TokenizerReader::nameOlderDefaults() {
   if (!files.tokenizerJson.empty())
     return;
   if (!files.vocabulary.empty()) {
+    if (const auto &single = tokenizer->around.single; single.size() == 3) {
+      ids.begin = ids.begin.value_or(single.front().id);
+      ids.end = ids.end.value_or(single.back().id);
+      setDefault(ids.unknown, "<unk>");
+      setDefault(ids.padding, "<pad>");
+      setDefault(ids.mask, "<mask>");
+    }
     for (std::optional<int32_t> *id : {&ids.begin, &ids.end, &ids.unknown})
       setDefault(*id, "<|endoftext|>");
     return;

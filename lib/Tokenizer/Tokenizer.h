@@ -64,8 +64,8 @@ struct SpecialTokenIds {
 /// Immutable after it is made; every const member may be called from many threads at once.
 class Tokenizer {
 public:
-  /// Errors name the file and the member. Without tokenizer.json, vocab.json and merges.txt of a GPT-2 are read, or
-  /// vocab.txt of a BERT.
+  /// Errors name the file and the member. Without tokenizer.json, vocab.json and merges.txt of a GPT-2, RoBERTa, BART,
+  /// Qwen2 or CLIP are read, or vocab.txt of a BERT.
   static Expected<std::unique_ptr<Tokenizer>> create(const TokenizerFiles &files);
 
   /// Errors: invalid UTF-8 (with its byte offset), a limit of the pre-tokenizer's regular expression, a character

@@ -198,7 +198,8 @@ Status TokenizerReader::applyClassRules() {
   std::string_view name = value && value->isString() ? std::string_view(*value->asString()) : std::string_view();
   bool isLlama = name.starts_with("LlamaTokenizer") || name.starts_with("CodeLlamaTokenizer") ||
                  name.starts_with("GemmaTokenizer");
-  bool olderBytePairs = files.tokenizerJson.empty() && !files.vocabulary.empty();
+  bool olderBytePairs =
+      files.tokenizerJson.empty() && !files.vocabulary.empty() && tokenizer->around.single.size() == 1;
   if (!isLlama && !olderBytePairs)
     return {};
   bool addBegin = flag("add_bos_token", isLlama), addEnd = isLlama && flag("add_eos_token", false);

@@ -6,6 +6,8 @@
 
 namespace rapt {
 
+struct BytePairClass;
+
 /// One reading: tokenizer.json or the older pair of files, then the two configuration files on top.
 class TokenizerReader {
 public:
@@ -20,6 +22,8 @@ private:
   Status readTokenizerJson();
   Status readAddedTokens(const json::Value &list);
   Status readOlderFiles();
+  Status readBytePairs();
+  Status addBytePairStages(const BytePairClass &form);
   Status readWordPieces();
   void nameOlderDefaults();
   Status readAddedTokensFile();

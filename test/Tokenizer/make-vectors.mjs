@@ -4,9 +4,10 @@
 //
 //   npm install @anush008/tokenizers@0.6.0 && node make-vectors.mjs vectors
 //
-// The models are learned here from the paragraph below, so that nothing but this file goes in.
+// The models are learned here from the paragraph below, so that nothing but this file and families.mjs goes in.
 import { createRequire } from "node:module";
 import { writeFileSync } from "node:fs";
+import { EXISTING, FAMILY_TEXTS, familyTokenizers } from "./families.mjs";
 
 const { Tokenizer } = createRequire(`${process.cwd()}/`)("@anush008/tokenizers");
 
@@ -160,7 +161,7 @@ const TOKENIZERS = {
   "bert": file({ added_tokens: ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"].map((t, i) => added(i, t)), normalizer: bertNormalizer, pre_tokenizer: { type: "BertPreTokenizer" },
     decoder: { type: "WordPiece", prefix: "##", cleanup: true }, model: wordPieceModel(300),
     post_processor: template(["[CLS]", "A", "[SEP]"], { "[CLS]": 2, "[SEP]": 3 }, ["[CLS]", "A", "[SEP]", "B:1", "[SEP]:1"]) }),
-  "roberta": file({ added_tokens: specials, pre_tokenizer: byteLevel, decoder: byteLevel, model: small,
+  "roberta": file({ added_tokens: [...specials, added(end + 2, "<mask>", { lstrip: true })], pre_tokenizer: byteLevel, decoder: byteLevel, model: small,
     post_processor: { type: "RobertaProcessing", cls: ["<|start|>", end], sep: ["<|end|>", end + 1], trim_offsets: true, add_prefix_space: false } }),
   "unigram": file({ added_tokens: ["<pad>", "</s>", "<unk>"].map((t, i) => added(i, t)), pre_tokenizer: unigramMark, decoder: unigramMark,
     normalizer: { type: "Sequence", normalizers: [{ type: "Precompiled", precompiled_charsmap: CHARSMAP }, { type: "Strip", strip_left: false, strip_right: true }, { type: "Replace", pattern: { Regex: " {2,}" }, content: "▁" }] },
@@ -174,20 +175,32 @@ const HAVE_PAIRS = ["llama-3", "qwen-2", "bert", "roberta", "unigram"];
 // It spells an added token's text as if its characters were bytes, and shows those that are none as broken.
 const DECODES_BADLY = ["added-tokens", "né"];
 
-for (const [name, description] of Object.entries(TOKENIZERS)) {
-  const config = { tokenizer_class: "PreTrainedTokenizerFast", clean_up_tokenization_spaces: false };
-  const reference = Tokenizer.fromString(JSON.stringify(description));
+const KINDS = { BPE: (description) => (JSON.stringify(description.pre_tokenizer ?? "").includes("ByteLevel") ? "ByteLevel BPE" : "SentencePiece BPE"), WordPiece: () => "WordPiece", Unigram: () => "Unigram" };
+const FAMILIES = familyTokenizers({ file, added, split, template, byteLevel, bytesOnly, metaspace, byteModel, byteMerges, characterModel, characterMerges, characters, unigramModel, wordPieceModel, learn, spell, SPELL, TRAINING, CHARSMAP, sentenceDecoder });
+
+/** A case leaves out ids without special tokens that are the same as with them, and a decoded text that is the text.
+ * `oracle`: what the reference reads, where tokenizer_config.json changes what the description says. */
+async function write(name, { description, oracle = description, kind, families = [], config, texts, pairs }) {
+  const reference = Tokenizer.fromString(JSON.stringify(oracle));
   const cases = [];
-  for (const text of TEXTS) {
+  for (const text of texts) {
     const framed = await reference.encode(text, null, { addSpecialTokens: true }), bare = await reference.encode(text, null, { addSpecialTokens: false });
     const ids = bare.getIds();
     const bad = name === DECODES_BADLY[0] && text.includes(DECODES_BADLY[1]);
-    cases.push({ text, ids: framed.getIds(), bare: ids, decoded: bad ? null : ids.length ? await reference.decode(ids, false) : "" });
+    const decoded = bad ? null : ids.length ? await reference.decode(ids, false) : "", all = framed.getIds();
+    cases.push({ text, ids: all, ...(`${ids}` === `${all}` ? {} : { bare: ids }), ...(decoded === text ? {} : { decoded }) });
   }
-  for (const [text, pair] of HAVE_PAIRS.includes(name) ? PAIRS : []) {
+  for (const [text, pair] of pairs) {
     const encoding = await reference.encode(text, pair, { addSpecialTokens: true });
     cases.push({ text, pair, ids: encoding.getIds(), types: encoding.getTypeIds() });
   }
   const lines = cases.map((c) => JSON.stringify(c)).join(",\n");
-  writeFileSync(`${process.argv[2]}/${name}.json`, `{"tokenizer": ${JSON.stringify(description)},\n"config": ${JSON.stringify(config)},\n"cases": [\n${lines}\n]}\n`);
+  const named = families.length ? `"kind": ${JSON.stringify(kind)},\n"families": ${JSON.stringify(families)},\n` : "";
+  writeFileSync(`${process.argv[2]}/${name}.json`, `{${named}"tokenizer": ${JSON.stringify(description)},\n"config": ${JSON.stringify(config)},\n"cases": [\n${lines}\n]}\n`);
 }
+
+const PLAIN = { tokenizer_class: "PreTrainedTokenizerFast", clean_up_tokenization_spaces: false };
+for (const [name, description] of Object.entries(TOKENIZERS))
+  await write(name, { description, kind: KINDS[description.model.type](description), families: EXISTING[name], config: PLAIN, texts: TEXTS, pairs: HAVE_PAIRS.includes(name) ? PAIRS : [] });
+for (const [name, family] of Object.entries(FAMILIES))
+  await write(name, { config: PLAIN, ...family, texts: [...FAMILY_TEXTS, ...(family.texts ?? [])], pairs: family.pairs ? PAIRS.slice(1, 3) : [] });

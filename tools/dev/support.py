@@ -54,7 +54,9 @@ def families(facts):
         if column == "head":
             names = {name.rsplit("For", 1)[1] if "For" in name else "base" for name in found if not name.endswith("LMHeadModel")}
             return ", ".join(sorted(names - {"CausalLM", "ConditionalGeneration"}, key=lambda name: (name == "base", name)))
-        return ", ".join(sorted(found)) or "yes"
+        # "WordPiece (bert)" says more than "WordPiece": which form of a family's was compared.
+        names = {name for name in found if not any(other.startswith(name + " (") for other in found)}
+        return ", ".join(sorted(names)) or "yes"
 
     rows = ["| family | " + " | ".join(COLUMNS) + " |", "| --- |" + " --- |" * len(COLUMNS)]
     for family, own in sorted(cells.items()):
@@ -74,7 +76,8 @@ def ops(facts):
 def page(facts, names):
     lines = ["# Support", "", "Each cell is of a test that passed and compared numbers with an independent implementation:",
              "import by the reference evaluator, the rest by compiled code. Quantized weights, attention weights and some of bf16 and f16 were compared",
-             "with the evaluator, which runs the same program on the same rounded weights; where these have no cell, the comparison has not been run.", "", "## Families", "", *families(facts), "",
+             "with the evaluator, which runs the same program on the same rounded weights; where these have no cell, the comparison has not been run.",
+             "A tokenizer's ids were compared with those of Hugging Face's library; in brackets is the file of test/Tokenizer/vectors that has the form of the family's.", "", "## Families", "", *families(facts), "",
              "## Ops", "", "| op | reference | CPU | tests |", "| --- | --- | --- | --- |"]
     found = ops(facts)
     for name in names:

@@ -10,7 +10,7 @@
 using namespace rapt;
 using namespace rapt::test;
 
-static std::string testName(const testing::TestParamInfo<const char *> &info) {
+template <typename Name> static std::string testName(const testing::TestParamInfo<Name> &info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
@@ -68,7 +68,8 @@ TEST_P(SharedVectors, MatchIdsOfTheReference) {
   RecordProperty("cases", int(texts.size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Real, SharedVectors, testing::Values("gpt-2", "falcon", "llama-spm", "bert-bge"), testName);
+INSTANTIATE_TEST_SUITE_P(Real, SharedVectors, testing::Values("gpt-2", "falcon", "llama-spm", "bert-bge"),
+                         testName<const char *>);
 
 static std::vector<int32_t> numbers(const json::Value &list) {
   std::vector<int32_t> ids;
@@ -78,7 +79,15 @@ static std::vector<int32_t> numbers(const json::Value &list) {
 }
 
 /// Made by test/Tokenizer/make-vectors.mjs with Hugging Face's own library.
-class OwnVectors : public testing::TestWithParam<const char *> {};
+class OwnVectors : public testing::TestWithParam<std::string> {};
+
+static std::vector<std::string> ownVectors() {
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(inSource("/test/Tokenizer/vectors")))
+    names.push_back(entry.path().stem());
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 TEST_P(OwnVectors, MatchIdsAndTextsOfTheReference) {
   OwnVector own = loadOwn(GetParam());
@@ -95,18 +104,16 @@ TEST_P(OwnVectors, MatchIdsAndTextsOfTheReference) {
       continue;
     }
     EXPECT_EQ(idsOf(*own.tokenizer, text), numbers(*item.find("ids"))) << "text: '" << text << "'";
-    std::vector<int32_t> bare = numbers(*item.find("bare"));
+    const json::Value *withoutSpecial = item.find("bare");
+    std::vector<int32_t> bare = numbers(withoutSpecial ? *withoutSpecial : *item.find("ids"));
     EXPECT_EQ(idsOf(*own.tokenizer, text, false), bare) << "text: '" << text << "'";
     auto decoded = own.tokenizer->decode(bare, false);
     ASSERT_TRUE(decoded) << decoded.error().message;
-    if (const std::string *expected = item.find("decoded")->asString())
-      EXPECT_EQ(*decoded, *expected) << "text: '" << text << "'";
+    const json::Value *expected = item.find("decoded");
+    if (!expected || expected->isString())
+      EXPECT_EQ(*decoded, expected ? *expected->asString() : text) << "text: '" << text << "'";
   }
-  EXPECT_GT(cases, 30u);
+  EXPECT_GT(cases, 16u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, OwnVectors,
-                         testing::Values("byte-level", "byte-level-prefix-space", "llama-3", "qwen-2", "nfkc-digits",
-                                         "added-tokens", "sentence-prepend", "metaspace-always", "metaspace-first",
-                                         "metaspace-never", "bert", "roberta", "unigram", "unigram-bytes"),
-                         testName);
+INSTANTIATE_TEST_SUITE_P(Small, OwnVectors, testing::ValuesIn(ownVectors()), testName<std::string>);

@@ -163,6 +163,12 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
       notes.push_back(shownPath(directory + "/" + name) +
                       ": a SentencePiece model alone is not read, and the compiled model will take and give ids only; "
                       "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) writes the tokenizer.json that is");
+  auto tokenizerConfig = sideFiles.find("tokenizer_config.json");
+  if (!hasTokenizer && tokenizerConfig != sideFiles.end() &&
+      tokenizerConfig->second.find("\"ByT5Tokenizer\"") != std::string::npos)
+    notes.push_back(shownPath(directory + "/tokenizer_config.json") +
+                    ": ByT5Tokenizer, which has no file of a vocabulary, is not read, and the compiled model will take "
+                    "and give ids only: the bytes of a text plus 3, then 1");
   json::Object labels;
   for (const char *key : {"id2label", "problem_type"})
     if (const json::Value *value = reader.getRaw(key); value && !value->isNull())
