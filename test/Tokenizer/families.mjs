@@ -6,6 +6,7 @@ const LETTERS_OF_DEEPSEEK = "A-Za-z\u00b5\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba
 const CAPITALS = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]", SMALL = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]", BEFORE = "[^\\r\\n\\p{L}\\p{N}]?";
 const SPACES = "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+", ENDING = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
 const O200K = `${BEFORE}${CAPITALS}*${SMALL}+${ENDING}|${BEFORE}${CAPITALS}+${SMALL}*${ENDING}|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|${SPACES}`;
+const CL100K = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|${BEFORE}\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|${SPACES}`;
 const TEKKEN = `${BEFORE}${CAPITALS}*${SMALL}+|${BEFORE}${CAPITALS}+${SMALL}*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|${SPACES}`;
 const DEEPSEEK3 = `[!"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_\`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|${SPACES}`;
 // Merges of characters that some families' words hold together and others' do not.
@@ -19,7 +20,7 @@ export const FAMILY_TEXTS = ["", "  ", "Hello world", " Hello  world ", "The com
   "日本語のテキスト。한국어", "🦙👩‍👧", "e\u0301 \ufb01 \u2460", "x\u00a0y\u3000z\u2028w", "def f(x):\n    return x*2  # two\n\n\n\t\tend", "$100 (tag) @me -- ... !?[]{}^~`", "a\r\nb\rc \t ", "▁under ``quoted'' ABC"];
 
 export const EXISTING = { // vectors of make-vectors.mjs that are a family's own form
-  "llama-3": ["llama", "smollm3", "glm4"], "qwen-2": ["qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "stablelm"], "sentence-prepend": ["llama", "mistral", "mixtral", "llava"],
+  "llama-3": ["llama", "smollm3", "glm4"], "qwen-2": ["qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "stablelm"], "sentence-prepend": ["llama", "mistral", "mixtral", "llava"], "metaspace-first": ["mistral"],
   "bert": ["bert", "distilbert", "electra", "nomic_bert"], "roberta": ["roberta", "bart"], "unigram": ["t5", "mt5", "umt5"] };
 
 /** `make` holds the builders of make-vectors.mjs. */
@@ -74,6 +75,8 @@ export function familyTokenizers({ file, added, split, template, byteLevel, byte
   const mbart = unigram(["<s>", "<pad>", "</s>", "<unk>"], ["de_DE", "en_XX", "<mask>"], "<unk>", [...["<s>", "<pad>", "</s>", "<unk>", "de_DE", "en_XX"].map((token) => [token]), ["<mask>", lstrip]],
     (idOf) => ({ post_processor: template(["A", "</s>", "en_XX"], ends(idOf, "</s>", "en_XX"), ["A", "B", "</s>", "en_XX"]) }));
   const xlm = unigram(["<s>", "<pad>", "</s>", "<unk>"], ["<mask>"], "<unk>", [...["<s>", "<pad>", "</s>", "<unk>"].map((token) => [token]), ["<mask>", lstrip]], (idOf) => ({ post_processor: roberta(idOf) }));
+  const words = unigram(["<s>", "<pad>", "</s>", "<unk>"], ["<mask>"], "<unk>", [...["<s>", "<pad>", "</s>", "<unk>"].map((token) => [token]), ["<mask>", lstrip]],
+    (idOf) => ({ post_processor: roberta(idOf), normalizer: precompiled, pre_tokenizer: sequence({ type: "WhitespaceSplit" }, mark) }));
   const camembert = unigram(["<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED", "<s>", "</s>"], ["<mask>"], "<unk>", [...["<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<s>", "</s>"].map((token) => [token]), ["<mask>", lstrip]],
     (idOf) => ({ post_processor: roberta(idOf) }));
   const albert = unigram(["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"], [], "<unk>", [...["<pad>", "<unk>", "[CLS]", "[SEP]"].map((token) => [token]), ["[MASK]", lstrip]], (idOf) => ({ post_processor: bertLike(idOf),
@@ -95,6 +98,9 @@ export function familyTokenizers({ file, added, split, template, byteLevel, byte
       { pairs: true, texts: ["a    b     c", "|||IP_ADDRESS||| x"] }),
     "modernbert": entry("bytes", ["modernbert"], bytes(["[CLS]", "[SEP]", ["[MASK]", lstrip], ["    ", plain], ["  ", plain]], { normalizer: { type: "NFC" }, post_processor: bertLike((token) => first + (token === "[SEP]")) }), { pairs: true, texts: ["the  [MASK] text"] }),
     "gpt-oss": entry("bytes", ["gpt_oss"], bytes(["<|startoftext|>", "<|start|>", "<|message|>"], { pre_tokenizer: sequence(split(O200K), bytesOnly) }), { texts: ["<|start|>user<|message|>camelCaseWORDS it'S don'T\n/\n"] }),
+    "cl100k": entry("bytes", ["olmo2", "olmo3", "phi3"], bytes(["<|endoftext|>", "<|im_start|>", "<|im_end|>"], { pre_tokenizer: sequence({ ...split(CL100K, "Removed"), invert: true }, bytesOnly) }), { texts: ["<|im_start|>user\nI'M 12345<|im_end|>"] }),
+    "tiny-aya": entry("bytes", ["cohere2"], bytes(["<BOS_TOKEN>", "<|START_OF_TURN_TOKEN|>"], { pre_tokenizer: sequence(split("\\d{1,3}(?=(?:\\d{3})*\\b)"), split(O200K), bytesOnly), post_processor: template(["<BOS_TOKEN>", "A"], { "<BOS_TOKEN>": first }, ["<BOS_TOKEN>", "A", "<BOS_TOKEN>:1", "B:1"]) }),
+      { pairs: true, texts: ["12345 1234567x 12,3456.78"] }),
     "tekken": entry("bytes", ["ministral", "ministral3", "mistral", "mistral3"], bytes([], { added_tokens: ["<s>", "[INST]", "[/INST]"].map((token, i) => added(first + 1 + i, token)), pre_tokenizer: sequence(split(TEKKEN), bytesOnly),
       model: { ...model, ignore_merges: true, vocab: { ...model.vocab, [spell(" wordy").join("")]: first } } }), // no merge makes that token
       { texts: ["[INST]camelCaseWORDS it'S a wordy text[/INST]"] }),
@@ -120,6 +126,7 @@ export function familyTokenizers({ file, added, split, template, byteLevel, byte
     "pegasus": entry("unigram", ["pegasus"], pegasus.description, { pairs: true, texts: ["the <mask_2> text <mask_1>"] }),
     "mbart": entry("unigram", ["mbart"], mbart.description, { pairs: true, texts: maskTexts }),
     "xlm-roberta": entry("unigram", ["xlm-roberta"], xlm.description, { pairs: true, texts: maskTexts }),
+    "xlm-roberta-words": entry("unigram", ["xlm-roberta"], words.description, { pairs: true, texts: maskTexts }), // as older converters wrote it
     "camembert": entry("unigram", ["camembert"], camembert.description, { pairs: true, texts: maskTexts }),
     "albert": entry("unigram", ["albert"], albert.description, { pairs: true, texts: ["the [MASK] text", "É ``The'' COMPILER"] }),
     "deberta-v2": entry("unigram", ["deberta-v2"], deberta.description, { pairs: true, texts: ["the [MASK] text [UNK]"] }),
