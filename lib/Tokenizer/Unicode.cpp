@@ -169,6 +169,23 @@ bool ClusterBreaker::isBreak(char32_t left, char32_t right) {
   return utf8proc_grapheme_break_stateful(utf8proc_int32_t(left), utf8proc_int32_t(right), &state);
 }
 
+bool isPrintable(char32_t character) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(character))) {
+  case UTF8PROC_CATEGORY_ZS:
+    return character == ' ';
+  case UTF8PROC_CATEGORY_ZL:
+  case UTF8PROC_CATEGORY_ZP:
+  case UTF8PROC_CATEGORY_CC:
+  case UTF8PROC_CATEGORY_CF:
+  case UTF8PROC_CATEGORY_CS:
+  case UTF8PROC_CATEGORY_CO:
+  case UTF8PROC_CATEGORY_CN:
+    return false;
+  default:
+    return true;
+  }
+}
+
 char32_t toLower(char32_t character) {
   return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(character)));
 }

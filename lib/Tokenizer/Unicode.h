@@ -41,6 +41,7 @@ bool isNumeric(char32_t character);     ///< Nd, Nl, No
 bool isPunctuation(char32_t character); ///< P* of Unicode 8.0, and all symbols of ASCII
 bool isWord(char32_t character);        ///< \w: alphabetic, mark, decimal digit, connector, join control
 bool isMark(char32_t character);        ///< Mn, Mc, Me
+bool isPrintable(char32_t character);   ///< as Python's str.isprintable: no control, format, separator but the blank
 std::string toLower(std::string_view text);
 /// The letter of the other case; the character itself where there is none, or where it is several.
 char32_t toLower(char32_t character);

@@ -270,6 +270,8 @@ Value Evaluator::evaluateInner(const Node &node) {
     return node.value;
   case NodeKind::Name: {
     Value *found = lookUp(node.names[0]);
+    if (!found && (node.names[0] == "varargs" || node.names[0] == "kwargs"))
+      return fail(node, "'" + node.names[0] + "' of a macro is not supported");
     return found ? *found : Value::undefined(node.names[0]);
   }
   case NodeKind::Member:
@@ -331,7 +333,7 @@ Value Evaluator::evaluateCollection(const Node &node) {
     List list;
     for (const NodePtr &entry : node.children)
       list.push_back(evaluate(*entry));
-    return Value::of(std::move(list));
+    return node.names.empty() ? Value::of(std::move(list)) : Value::tuple(std::move(list));
   }
   Dict dict;
   for (size_t i = 0; i + 1 < node.children.size(); i += 2) {
@@ -368,6 +370,8 @@ Value Evaluator::evaluateBinary(const Node &node) {
   }
   if (sign == "*" && (left.is(Kind::String) || left.is(Kind::List)) && right.is(Kind::Integer))
     return repeat(node, left, right.integer());
+  if (sign == "*" && left.is(Kind::Integer) && (right.is(Kind::String) || right.is(Kind::List)))
+    return repeat(node, right, left.integer());
   return arithmetic(node, sign, left, right);
 }
 
@@ -473,9 +477,10 @@ Value Evaluator::memberOf(const Node &node, const Value &object, const std::stri
   if (object.is(Kind::Undefined))
     return fail(node, "'" + name + "' of an undefined value");
   // Jinja's x.name is an attribute first, so that a dict's method hides its member.
-  bool hidden = node.kind == NodeKind::Member && object.is(Kind::Dict) && isDictMethod(name);
+  DictMethod method = object.is(Kind::Dict) ? dictMethod(name) : DictMethod::None;
+  bool hidden = node.kind == NodeKind::Member && method != DictMethod::None;
   const Value *found = object.isMapping() && !hidden ? object.find(name) : nullptr;
-  if (!found && object.is(Kind::Dict) && isDictMethod(name))
+  if (!found && method == DictMethod::Reading)
     return Value::function(name);
   return found ? *found : Value::undefined(name);
 }
@@ -493,6 +498,21 @@ Value Evaluator::itemOf(const Node &node, const Value &object, const Value &key)
   if (index < 0 || index >= length)
     return {};
   return text ? Value::of(Text(1, object.text()[size_t(index)])) : object.list()[size_t(index)];
+}
+
+Value Evaluator::attributeOf(const Node &node, const Value &object, const Value &path) {
+  if (!path.is(Kind::String))
+    return itemOf(node, object, path);
+  Value found = object;
+  std::string names = bytesOf(path.text());
+  for (size_t begin = 0; begin <= names.size() && !failure;) {
+    size_t end = std::min(names.find('.', begin), names.size());
+    std::string name = names.substr(begin, end - begin);
+    bool isIndex = !name.empty() && name.size() < 10 && name.find_first_not_of("0123456789") == std::string::npos;
+    found = itemOf(node, found, isIndex ? Value::of(int64_t(std::stol(name))) : Value::of(name));
+    begin = end + 1;
+  }
+  return found;
 }
 
 Value Evaluator::slice(const Node &node) {
@@ -528,7 +548,9 @@ Value Evaluator::slice(const Node &node) {
       entries.push_back(object.list()[size_t(i)]);
   if (text)
     return string(node, std::move(characters));
-  return spend(node, entries.size()) ? Value::of(std::move(entries)) : Value();
+  if (!spend(node, entries.size()))
+    return {};
+  return object.isTuple() ? Value::tuple(std::move(entries)) : Value::of(std::move(entries));
 }
 
 /// All children behind the first are arguments.

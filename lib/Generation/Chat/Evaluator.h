@@ -64,6 +64,8 @@ private:
   bool contains(const Node &node, const Value &container, const Value &item);
   Value memberOf(const Node &node, const Value &object, const std::string &name);
   Value itemOf(const Node &node, const Value &object, const Value &key);
+  /// The attribute that a filter names: members and indices with dots between them.
+  Value attributeOf(const Node &node, const Value &object, const Value &path);
   Value slice(const Node &node);
   Arguments evaluateArguments(const Node &node);
   /// `caller`: the macro of a 'call' block around it.

@@ -30,6 +30,8 @@ Value Evaluator::filter(const Node &node, const std::string &name, const Value &
     return string(node, shown(value));
   if (name == "safe")
     return value;
+  if (name == "int" && arguments.get(1, "base"))
+    return fail(node, "'int' with a base is not supported");
   if (name == "int" || name == "float") {
     double number = 0;
     bool good = value.isNumber();
@@ -95,7 +97,7 @@ Value Evaluator::sorted(const Node &node, const std::string &name, const Value &
   bool byValue = by && by->is(Kind::String) && sameText(by->text(), U"value");
   std::list<std::pair<Value, Value>> keyed; // what is compared, and the item
   for (const Value &item : *items) {
-    Value key = pairs ? item.list()[byValue] : member ? itemOf(node, item, *member) : item;
+    Value key = pairs ? item.list()[byValue] : member ? attributeOf(node, item, *member) : item;
     if (key.is(Kind::String) && !(cased && cased->truth()))
       key = Value::of(inCase(key.text(), Case::Lower));
     keyed.emplace_back(std::move(key), item);
@@ -172,7 +174,7 @@ Value Evaluator::filterList(const Node &node, const std::string &name, const Val
     const Value *separator = arguments.get(0, "d"), *attribute = arguments.get(1, "attribute");
     if (attribute)
       for (Value &item : *items)
-        item = itemOf(node, item, *attribute);
+        item = attributeOf(node, item, *attribute);
     return join(node, *items, separator ? shown(*separator) : Text());
   }
   if (name == "unique") {
@@ -208,7 +210,7 @@ Value Evaluator::select(const Node &node, const std::string &name, const List &i
     rest.values.assign(arguments.values.begin() + ptrdiff_t(at) + 1, arguments.values.end());
   List kept;
   for (const Value &item : items) {
-    Value tested = byMember ? itemOf(node, item, *member) : item;
+    Value tested = byMember ? attributeOf(node, item, *member) : item;
     bool holds = test ? this->test(node, bytesOf(test->text()), tested, rest) : tested.truth();
     if (failure)
       return {};
@@ -230,7 +232,7 @@ Value Evaluator::map(const Node &node, const List &items, const Arguments &argum
     rest.values.assign(arguments.values.begin() + 1, arguments.values.end());
   List mapped;
   for (const Value &item : items) {
-    Value result = name ? filter(node, bytesOf(name->text()), item, rest) : itemOf(node, item, *member);
+    Value result = name ? filter(node, bytesOf(name->text()), item, rest) : attributeOf(node, item, *member);
     if (failure)
       return {};
     mapped.push_back(result.is(Kind::Undefined) && otherwise ? *otherwise : result);

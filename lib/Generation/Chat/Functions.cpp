@@ -85,6 +85,11 @@ Value Evaluator::callFunction(const Node &node, const std::string &name, const A
                           json::printable(first ? bytesOf(shown(*first)) : std::string()));
   if (name == "namespace" || name == "dict") {
     Dict members = first && first->isMapping() ? first->dict() : Dict();
+    for (const Value &pair : first && first->is(Kind::List) ? first->list() : List()) {
+      if (!pair.is(Kind::List) || pair.list().size() != 2 || !pair.list()[0].is(Kind::String))
+        return fail(node, "'" + name + "' of a list needs pairs with strings for keys");
+      members.emplace_back(bytesOf(pair.list()[0].text()), pair.list()[1]);
+    }
     members.insert(members.end(), arguments.named.begin(), arguments.named.end());
     return Value::of(std::move(members), name == "dict" ? Kind::Dict : Kind::Namespace);
   }
@@ -126,9 +131,7 @@ Value Evaluator::callMethod(const Node &node, const Value &object, const std::st
   if (object.isMapping() && (name == "items" || name == "keys" || name == "values")) {
     List list;
     for (const auto &[key, value] : object.dict())
-      list.push_back(name == "items"  ? Value::of(List{Value::of(key), value})
-                     : name == "keys" ? Value::of(key)
-                                      : value);
+      list.push_back(name == "items" ? Value::tuple({Value::of(key), value}) : name == "keys" ? Value::of(key) : value);
     return spend(node, list.size()) ? Value::of(std::move(list)) : Value();
   }
   if (object.isMapping() && name == "get" && first) {
@@ -175,7 +178,14 @@ Value Evaluator::callTextMethod(const Node &node, const Value &object, const std
     const Value *most = arguments.get(1, "maxsplit");
     return Value::of(splitText(text, given, most && most->is(Kind::Integer) ? most->integer() : -1));
   }
-  if (name == "find" && given) {
+  if ((name == "removeprefix" || name == "removesuffix") && given) {
+    bool front = name == "removeprefix";
+    if (given->size() > text.size() ||
+        !sameText(text.substr(front ? 0 : text.size() - given->size(), given->size()), *given))
+      return object;
+    return Value::of(text.substr(front ? given->size() : 0, text.size() - given->size()));
+  }
+  if (name == "find" && given && arguments.values.size() == 1) {
     size_t found = findText(text, *given);
     return Value::of(found == Text::npos ? int64_t(-1) : int64_t(found));
   }
@@ -213,6 +223,13 @@ bool Evaluator::test(const Node &node, const std::string &name, const Value &val
     return number([&](int64_t n) { return other->integer() == -1 || n % other->integer() == 0; });
   if ((name == "equalto" || name == "eq" || name == "==" || name == "ne") && other)
     return equal(value, *other) == (name != "ne");
+  if ((name == "lt" || name == "le" || name == "gt" || name == "ge") && other) {
+    bool comparable = true, swapped = name == "gt" || name == "le";
+    bool below = swapped ? less(*other, value, comparable) : less(value, *other, comparable);
+    if (!comparable)
+      return fail(node, "'" + name + "' between " + typeName(value) + " and " + typeName(*other)), false;
+    return below == name.ends_with('t');
+  }
   if (name == "in" && other)
     return contains(node, *other, value);
   if (name == "lower" || name == "upper")

@@ -351,12 +351,13 @@ NodePtr Parser::parseExpression() {
   return value;
 }
 
-/// Expressions with commas between them are a list without brackets.
+/// Expressions with commas between them are a tuple.
 NodePtr Parser::parseTuple(bool withChoice) {
   NodePtr first = withChoice ? parseExpression() : parseOr();
   if (!isOperator(","))
     return first;
   NodePtr list = make(NodeKind::ListLiteral, std::move(first));
+  list->names = {"tuple"};
   auto ends = [&] {
     return token().kind == TokenKind::BlockEnd || token().kind == TokenKind::VariableEnd || isOperator(")");
   };
@@ -497,8 +498,11 @@ NodePtr Parser::parsePrimary() {
     return parseDict();
   if (!takeOperator("("))
     return unexpected();
-  if (takeOperator(")"))
-    return make(NodeKind::ListLiteral);
+  if (takeOperator(")")) {
+    NodePtr empty = make(NodeKind::ListLiteral);
+    empty->names = {"tuple"};
+    return empty;
+  }
   NodePtr node = parseTuple();
   return expectOperator(")") ? std::move(node) : nullptr;
 }

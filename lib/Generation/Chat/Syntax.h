@@ -43,9 +43,9 @@ enum class NodeKind {
   Comparison, ///< names: operators; children: one more than operators
   And,
   Or,
-  Choice, ///< children: value, condition, otherwise (may be null)
-  ListLiteral,
-  DictLiteral ///< children: key, value, key, value ...
+  Choice,      ///< children: value, condition, otherwise (may be null)
+  ListLiteral, ///< children; with a name a tuple
+  DictLiteral  ///< children: key, value, key, value ...
 };
 
 struct Node {

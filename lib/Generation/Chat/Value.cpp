@@ -79,6 +79,12 @@ Value Value::of(List list) {
   return value;
 }
 
+Value Value::tuple(List list) {
+  Value value = of(std::move(list));
+  value.tupled = true;
+  return value;
+}
+
 Value Value::of(Dict dict, Kind kind) {
   Value value(kind);
   for (const auto &[key, member] : dict)
@@ -186,9 +192,9 @@ static void appendQuoted(const Text &text, Text &out) {
       (out += U'\\') += marked;
     else if (point == U'\n' || point == U'\r' || point == U'\t')
       (out += U'\\') += point == U'\n' ? U'n' : point == U'\r' ? U'r' : U't';
-    else if (point < 32 || point == 127) {
-      char code[8];
-      snprintf(code, sizeof code, "\\x%02x", unsigned(point));
+    else if (!unicode::isPrintable(point)) {
+      char code[12];
+      snprintf(code, sizeof code, point < 0x100 ? "\\x%02x" : point < 0x10000 ? "\\u%04x" : "\\U%08x", unsigned(point));
       out += textOf(code);
     } else {
       out += marked;
@@ -202,18 +208,20 @@ Text representation(const Value &value) {
   if (value.is(Kind::String)) {
     appendQuoted(value.text(), out);
   } else if (value.is(Kind::List)) {
-    out += U'[';
+    out += value.isTuple() ? U'(' : U'[';
     for (const Value &entry : value.list())
       out += (out.size() > 1 ? U", " : U"") + representation(entry);
-    out += U']';
+    out += value.isTuple() && value.list().size() == 1 ? U"," : U"";
+    out += value.isTuple() ? U')' : U']';
   } else if (value.isMapping()) {
-    out += U'{';
+    const char32_t *separator = U"";
+    out += value.is(Kind::Namespace) ? U"<Namespace {" : U"{";
     for (const auto &[key, member] : value.dict()) {
-      out += out.size() > 1 ? U", " : U"";
+      out += std::exchange(separator, U", ");
       appendQuoted(textOf(key), out);
       out += U": " + representation(member);
     }
-    out += U'}';
+    out += value.is(Kind::Namespace) ? U"}>" : U"}";
   } else {
     return shown(value);
   }
@@ -331,10 +339,11 @@ bool writeJson(const Value &value, const JsonStyle &style, Text &out, int64_t de
   }
 }
 
-bool isDictMethod(std::string_view name) {
-  static const std::string_view methods[] = {"clear", "copy",    "fromkeys",   "get",    "items", "keys",
-                                             "pop",   "popitem", "setdefault", "update", "values"};
-  return std::find(std::begin(methods), std::end(methods), name) != std::end(methods);
+DictMethod dictMethod(std::string_view name) {
+  static const std::string_view reading[] = {"copy", "fromkeys", "get", "items", "keys", "values"};
+  static const std::string_view changing[] = {"clear", "pop", "popitem", "setdefault", "update"};
+  auto has = [&](const auto &names) { return std::find(std::begin(names), std::end(names), name) != std::end(names); };
+  return has(reading) ? DictMethod::Reading : has(changing) ? DictMethod::Changing : DictMethod::None;
 }
 
 bool equal(const Value &a, const Value &b) {
@@ -346,7 +355,8 @@ bool equal(const Value &a, const Value &b) {
   case Kind::String:
     return sameText(a.text(), b.text());
   case Kind::List:
-    return std::equal(a.list().begin(), a.list().end(), b.list().begin(), b.list().end(), equal);
+    return a.isTuple() == b.isTuple() &&
+           std::equal(a.list().begin(), a.list().end(), b.list().begin(), b.list().end(), equal);
   case Kind::Dict:
     return a.dict().size() == b.dict().size() && std::all_of(a.dict().begin(), a.dict().end(), [&](const auto &member) {
              const Value *other = b.find(member.first);

@@ -51,6 +51,7 @@ public:
   static Value of(std::string_view value) { return of(textOf(value)); }
   static Value of(const char *value) { return of(textOf(value)); }
   static Value of(List value);
+  static Value tuple(List value); ///< A list that prints as a tuple, and equals no list.
   static Value of(Dict value, Kind kind = Kind::Dict);
   static Value of(const Macro *macro);
   static Value function(std::string name);
@@ -67,6 +68,7 @@ public:
   double real() const { return is(Kind::Float) ? floating : double(number); }
   const Text &text() const { return *static_cast<const Text *>(heap.get()); }
   const List &list() const { return *static_cast<const List *>(heap.get()); }
+  bool isTuple() const { return tupled; }
   const Dict &dict() const { return *static_cast<const Dict *>(heap.get()); }
   /// A namespace is the one thing that can change, and all who hold it see that.
   Dict &members() const { return *static_cast<Dict *>(heap.get()); }
@@ -80,6 +82,7 @@ public:
 private:
   explicit Value(Kind kind) : type(kind) {}
   Kind type = Kind::Undefined;
+  bool tupled = false;
   int levels = 0;
   union {
     int64_t number = 0; // also of a Bool
@@ -104,8 +107,9 @@ struct JsonStyle {
 /// json.dumps(value). False for a value that JSON lacks.
 bool writeJson(const Value &value, const JsonStyle &style, Text &out, int64_t depth = 0);
 bool equal(const Value &a, const Value &b);
-/// Whether Python's dict has this method; Jinja finds it before a member of the same name.
-bool isDictMethod(std::string_view name);
+/// Methods of Python's dict: Jinja finds them before members of the same name, and hides those that change the dict.
+enum class DictMethod { None, Reading, Changing };
+DictMethod dictMethod(std::string_view name);
 /// a < b for numbers, strings and lists; `comparable` becomes false for other pairs.
 bool less(const Value &a, const Value &b, bool &comparable);
 

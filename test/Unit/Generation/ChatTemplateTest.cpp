@@ -82,6 +82,11 @@ TEST(ChatTemplate, RefusesWithTheLine) {
   EXPECT_EQ(rendered("\n{% call dict() %}{% endcall %}"), line2 + "the tag 'call' needs the call of a macro");
   EXPECT_EQ(rendered("\n{% call f %}{% endcall %}"), line2 + "the tag 'call' needs the call of a macro");
   EXPECT_EQ(rendered("{% set f = {}.items %}\n{{ f() }}"), line2 + "the method 'items' as a value is not supported");
+  EXPECT_EQ(rendered("{% macro f() %}\n{{ varargs }}{% endmacro %}{{ f() }}"),
+            line2 + "'varargs' of a macro is not supported");
+  EXPECT_EQ(rendered("\n{{ 'ff'|int(0, 16) }}"), line2 + "'int' with a base is not supported");
+  EXPECT_EQ(rendered("\n{{ dict([1]) }}"), line2 + "'dict' of a list needs pairs with strings for keys");
+  EXPECT_EQ(rendered("\n{{ 1 is lt 'a' }}"), line2 + "'lt' between int and str");
   EXPECT_EQ(rendered("\n{{ [1, 'a']|sort }}"), line2 + "'sort' of values that cannot be compared");
   EXPECT_EQ(rendered("\n{{ [1]|tojson(separators=',') }}"),
             line2 + "'tojson' of list with these arguments is not supported");

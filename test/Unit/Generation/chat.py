@@ -215,6 +215,10 @@ end {{ 'x' }}
 {{ {'b': 'é😀\x7f', 'a': [1, {}]} | tojson(ensure_ascii=true, sort_keys=true) }}{{ {'b': [1, 2], 'a': []} | tojson(separators=(',', ':')) }}{{ {'b': [1, {'c': none}]} | tojson(indent=0) }}{{ [1] | tojson(indent=none) }}
 {% set object = {'items': 1, 'other': 2} %}{{ object['items'] }}{{ object.items is defined }}{{ object.items() | length }}{{ object.nothing is defined }}{{ {}['items'] is defined }}{{ object | items | map('first') | join(',') }}
 {{ messages | reject('in', []) | list | length }}{{ messages | map(attribute='nothing', default='-') | join }}{{ ['a', 'b'] | first }}{{ 'a-b-c'.split('-', 1) | last }}{{ 'xxabxx'.strip('x') }}{{ 'xxab'.lstrip('x') ~ 'abxx'.rstrip('x') }}
+{{ (1, 'a') }}{{ (1,) }}{{ () }}{{ (1, 2) == [1, 2] }}{{ (1, 2, 3)[1:] }}{{ {'a': 1}.items() | list }}{{ {'b': 2} | dictsort }}{{ 1, 2 }}{{ [(1, 2)] | tojson }}
+{{ namespace(a=1) }}{{ dict([['a', 1], ('b', 2)], c=3) }}{{ {'pop': 1}.pop is defined }}{{ {'pop': 1}['pop'] }}{{ {'a': 1}['update'] is defined }}{{ 3 * 'x' }}{{ 2 * [1] }}
+{{ ['\u2028\u00a0\u200b\u00e9\u0001\x7f 字😀'] }}{{ [{'a': {'b': [7]}}] | map(attribute='a.b.0') | list }}{{ [{'a': {'b': 1}}, {'a': {}}] | selectattr('a.b', 'defined') | list }}{{ [{'a': {'b': 2}}, {'a': {'b': 1}}] | sort(attribute='a.b') }}
+{{ 1 is lt 2 }}{{ 1 is ge 2 }}{{ 'b' is gt 'a' }}{{ 2 is le 2 }}{{ 'a-b'.removeprefix('a-') ~ 'a-b'.removesuffix('-b') ~ 'a'.removeprefix('abc') }}
 {{ "straße élan ÑU it's" | upper }}{{ "ÉLAN ÑU" | lower }}{{ "it's a-b (élan)" | title }}{{ "it's a-b (élan)".title() }}{{ "ßa élan" | capitalize }}{{ 'éA'.upper() ~ 'ÉA'.lower() ~ 'ÉLAN'.capitalize() }}
 """,
 }
