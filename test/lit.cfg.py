@@ -14,14 +14,15 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.rapt_binary_dir, "test")
 
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
-config.environment["RAPT_PASSED"] = os.path.join(config.test_exec_root, "passed")  # see Execute/passed.py
+full = os.environ.get("RAPT_FULL") == "1"
+config.environment["RAPT_PASSED"] = os.path.join(config.test_exec_root, "passed", *(["full"] if full else []))  # see Execute/passed.py
 config.environment["RAPT_COMPILED"] = os.path.join(config.test_exec_root, "compiled")  # see Execute/compiled.py
 shutil.rmtree(config.environment["RAPT_COMPILED"], ignore_errors=True)
 # The interpreter of the build goes before others: a version manager's `python3` is a shell script that takes longer than most tests.
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.rapt_binary_dir, "bin"), config.llvm_tools_dir, os.path.dirname(config.python), os.environ["PATH"]])
 config.environment["OPENBLAS_NUM_THREADS"] = "1"  # numpy's threads would spin beside the other tests
-for name in ("HOME", "TERM", "RAPT_CACHE", "UBSAN_OPTIONS"):
+for name in ("HOME", "TERM", "RAPT_CACHE", "RAPT_FULL", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
@@ -37,8 +38,7 @@ config.substitutions += [
 ]
 
 # Tests that generate their cases: `--count=%quick:150%full:3000` asks for 150 in `tools/dev/check` and for 3000 in `tools/dev/check
-# --full`; `%seed` is 1 in the first and told by the second. (Lit expands no groups: either number is deleted.)
-full = os.environ.get("RAPT_FULL") == "1"
+# --full`; `%seed` is 1 in the first and told by the second. (Lit expands no groups: either number is deleted.) Scripts read RAPT_FULL=1.
 config.substitutions += [
     (r"%quick:[\w.]+" if full else "%quick:", ""),
     ("%full:" if full else r"%full:[\w.]+", ""),

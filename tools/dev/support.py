@@ -1,8 +1,8 @@
 """The features that tests have shown to work: used by generate-docs and check-coverage.
 
 Comparisons note what they have shown when they pass (test/Execute/passed.py). docs/generated/Support.json keeps the notes of
-each script and way of running it; those of the tests that were run last take the place of what it has. The tables are made
-from it alone, so that a cell stands for a comparison that passed.
+each script and way of running it. Notes of `check --full` take the place of what it has; those of a daily run, which compares less, are
+added. The tables are made from it alone, so that a cell stands for a comparison that passed.
 """
 
 import json
@@ -24,9 +24,10 @@ def merged(root, build):
     facts, folder = committed(root), Path(build) / "test" / "passed"
     file = Path(root) / FILE
     known = file.stat().st_mtime if file.exists() else 0
-    for path in sorted(folder.glob("* *")) if folder.is_dir() else []:
+    for path in [*sorted((folder / "full").glob("* *")), *sorted(folder.glob("* *"))]:
         if path.stat().st_mtime > known:
-            facts[path.name] = path.read_text().splitlines()
+            noted, isFull = path.read_text().splitlines(), path.parent.name == "full"
+            facts[path.name] = noted if isFull else sorted({*facts.get(path.name, []), *noted})
     scripts = {path.name for path in (Path(root) / "test").rglob("*.py")}
     return {name: facts[name] for name in sorted(facts) if name.split()[0] in scripts}
 
