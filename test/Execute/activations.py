@@ -15,6 +15,7 @@ import numpy
 
 import report
 
+full = os.environ.get("RAPT_FULL") == "1"  # else each model with one element type on each target
 TOLERANCE = {"bf16": 1e-2, "f16": 1e-3}  # of relative L2 norms
 
 
@@ -80,7 +81,9 @@ def checks(options, work):
             rounded = max(map(apart, right, plain))
             yield f"{name} {element} reference", 0.01 * tolerance < rounded <= 2 * tolerance, f"{rounded:.1e}"
             allowed = max(tolerance, 2 * rounded)
-            for target in ("cpu", "generic"):
+            for number, target in enumerate(("cpu", "generic")):
+                if not full and (list(MODELS).index(name) + list(TOLERANCE).index(element) + number) % 2:
+                    continue
                 library = os.path.join(work, f"{target}.so")
                 run(options.raptc, model, flag, f"--target={target}", "-o", library)
                 found = [outputs([options.rapt_run, library], work, given) for given in inputs]

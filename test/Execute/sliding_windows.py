@@ -27,6 +27,7 @@ from decoder_families import FAMILIES  # noqa: E402
 from decoders import common  # noqa: E402
 
 BLOCK, POSITIONS, PART, SLACK = 64, 1200, 48, 7
+full = os.environ.get("RAPT_FULL") == "1"  # else texts are shorter
 
 # name: family, changes of its configuration, type of the cache, raptc's flags
 CASES = {
@@ -94,7 +95,7 @@ class Case:
 
     def run(self):
         random = numpy.random.default_rng(7)
-        length = 150 if self.isOnGpu else POSITIONS - 50
+        length = (150 if full else 110) if self.isOnGpu else POSITIONS - 50 if full else 400
         text = random.integers(0, self.vocabulary, length).astype(numpy.int32)
         prompt = length // 2 + 11
         context = self.check_memory()
