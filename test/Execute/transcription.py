@@ -42,8 +42,29 @@ PROCESSOR = {"feature_extractor_type": "WhisperFeatureExtractor", "feature_size"
              "hop_length": HOP, "n_fft": 400, "n_samples": RATE, "nb_max_frames": FRAMES, "padding_side": "right", "padding_value": 0.0}
 
 
+class Remembered:
+    """numpy's model, which computes the logits of a text and a sound once: the models have the same weights, and their rules differ."""
+
+    known = {}
+
+    def __init__(self, model):
+        self.model = model
+
+    def encode(self, features):
+        key = features.tobytes()
+        if key not in self.known:
+            self.known[key] = self.model.encode(features)
+        return self.known[key]
+
+    def decode(self, tokens, hidden):
+        key = hidden.tobytes(), tuple(tokens)
+        if key not in self.known:
+            self.known[key] = self.model.decode(tokens, hidden)
+        return self.known[key]
+
+
 def write_model(directory, processor=PROCESSOR, isMultilingual=True, **generation):
-    model = whisper.make(directory, CONFIG, 11, gain=6)
+    model = Remembered(whisper.make(directory, CONFIG, 11, gain=6))
     special = {END: "<|endoftext|>", START: "<|startoftranscript|>", NO_TIMES: "<|notimestamps|>", SILENCE: "<|nospeech|>"}
     special |= {id: f"<|{name}|>" for name, id in (LANGUAGES | TASKS).items()}
     added = [{"id": id, "content": special[id], "special": True, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False} for id in sorted(special)]
@@ -329,8 +350,9 @@ def main():
         for made in (bounded, english):
             test.compare(made, path, samples, "--timestamps", times=True)
         test.run(english[0], "--audio", path, "--language", "en", fails="english writes one language: it takes no --language and no --task")
-        half, _, _ = test.compiled("half", "--dtype=bf16")
-        assert json.loads(test.run(half, "--audio", path, "--json"))["segments"]
+        if os.environ.get("RAPT_FULL") == "1":
+            half, _, _ = test.compiled("half", "--dtype=bf16")
+            assert json.loads(test.run(half, "--audio", path, "--json"))["segments"]
 
         check_fallback(test, plain, sounds)
 
