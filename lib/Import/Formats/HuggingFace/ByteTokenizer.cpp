@@ -1,0 +1,76 @@
+//===- ByteTokenizer.cpp - The tokenizer of byt5 ---------------------------------===//
+#include "lib/Import/Formats/HuggingFace/ByteTokenizer.h"
+#include "lib/Support/Json.h"
+
+namespace rapt::huggingface {
+namespace {
+
+constexpr int64_t endId = 1, firstByte = 3, firstExtra = firstByte + 256;
+
+json::Value text(const std::string &value) { return json::Value(value); }
+
+/// Spaces around <pad>, </s> and <unk> belong to the token, as the class says; those of masked spans are the text's.
+json::Value addedToken(int64_t id, const std::string &content, bool takesSpaces) {
+  return json::Value(json::Object{{"id", json::Value(id)},
+                                  {"content", text(content)},
+                                  {"single_word", json::Value(false)},
+                                  {"lstrip", json::Value(takesSpaces)},
+                                  {"rstrip", json::Value(takesSpaces)},
+                                  {"normalized", json::Value(false)},
+                                  {"special", json::Value(true)}});
+}
+
+json::Value sequence(const char *id) {
+  return json::Value(
+      json::Object{{"Sequence", json::Value(json::Object{{"id", text(id)}, {"type_id", json::Value(0)}})}});
+}
+
+json::Value end() {
+  return json::Value(
+      json::Object{{"SpecialToken", json::Value(json::Object{{"id", text("</s>")}, {"type_id", json::Value(0)}})}});
+}
+
+json::Value frame() {
+  json::Object token{{"id", text("</s>")},
+                     {"ids", json::Value(json::Array{json::Value(endId)})},
+                     {"tokens", json::Value(json::Array{text("</s>")})}};
+  return json::Value(
+      json::Object{{"type", text("TemplateProcessing")},
+                   {"single", json::Value(json::Array{sequence("A"), end()})},
+                   {"pair", json::Value(json::Array{sequence("A"), end(), sequence("B"), end()})},
+                   {"special_tokens", json::Value(json::Object{{"</s>", json::Value(std::move(token))}})}});
+}
+
+/// Byte pairs without merges, whose characters are all spelled by bytes.
+json::Value bytes() {
+  constexpr char digits[] = "0123456789ABCDEF";
+  json::Object vocabulary{{"<pad>", json::Value(0)}, {"</s>", json::Value(endId)}, {"<unk>", json::Value(2)}};
+  for (int64_t byte = 0; byte < 256; ++byte)
+    vocabulary.emplace_back(std::string("<0x") + digits[byte / 16] + digits[byte % 16] + ">",
+                            json::Value(firstByte + byte));
+  return json::Value(json::Object{{"type", text("BPE")},
+                                  {"unk_token", text("<unk>")},
+                                  {"byte_fallback", json::Value(true)},
+                                  {"vocab", json::Value(std::move(vocabulary))},
+                                  {"merges", json::Value(json::Array{})}});
+}
+
+} // namespace
+
+std::string makeByteTokenizer(int64_t extraIds) {
+  json::Array added{addedToken(0, "<pad>", true), addedToken(endId, "</s>", true), addedToken(2, "<unk>", true)};
+  for (int64_t i = 0; i < extraIds; ++i)
+    added.push_back(addedToken(firstExtra + i, "<extra_id_" + std::to_string(i) + ">", false));
+  json::Array decoders{json::Value(json::Object{{"type", text("ByteFallback")}}),
+                       json::Value(json::Object{{"type", text("Fuse")}})};
+  json::Object decoder{{"type", text("Sequence")}, {"decoders", json::Value(std::move(decoders))}};
+  return json::write(json::Value(json::Object{{"version", text("1.0")},
+                                              {"added_tokens", json::Value(std::move(added))},
+                                              {"normalizer", json::Value()},
+                                              {"pre_tokenizer", json::Value()},
+                                              {"post_processor", frame()},
+                                              {"decoder", json::Value(std::move(decoder))},
+                                              {"model", bytes()}}));
+}
+
+} // namespace rapt::huggingface
