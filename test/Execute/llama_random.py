@@ -38,7 +38,7 @@ CHATS = ("one-key-head", "mistral-window", "qwen2-types")
 PIECES = llama_chat.FORMS["llama"][0].size
 
 # The models whose code differs, and not the checkpoint alone.
-FEW = ("one-key-head", "wide-head", "llama3-v5", "yarn", "mistral-window", "mistral-window-64", "mistral-f16", "qwen2-untied", "qwen2-types", "qwen2-f16")
+FEW = ("one-key-head", "llama3-v5", "mistral-window-64", "mistral-f16", "qwen2-types")
 
 # name -> (config, options of llama.makeModel and the type of the cache)
 CASES = {

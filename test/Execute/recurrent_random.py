@@ -79,7 +79,7 @@ def cases():
 
 CASES = {name: (config, storage) for name, config, storage in cases()}
 TEXT = "lm_BF16"
-FEW = ("lm_BF16", "base_F16", "classifier_lstm", "both_bahdanau_lstm", "bahdanau_BF16", "unfed_F16", "tagger_F16", "reversed_lstm", "reversed_bahdanau")
+FEW = ("lm_BF16", "classifier_lstm", "both_bahdanau_lstm", "unfed_F16", "tagger_F16", "reversed_bahdanau")
 # Lengths of sources and targets: 1, primes, a cache block and one more.
 LENGTHS = ((5, 67, 1), (9, 1, 33))
 

@@ -46,7 +46,7 @@ CASES = {
     "f16": ({"d_kv": 24}, "F16", {}),
 }
 # t5_generation.py compiles a gated, untied one.
-FEW = ("mt5", "mt5_bf16", "mt5_f16", "bf16", "f16")
+FEW = ("mt5", "mt5_f16", "bf16")
 CACHES = {"f16": "int8", "odd_sizes": "bf16", "wide_heads": "f16"}
 TEXTS = {"mt5": (TOKENIZER, TOKENIZER, ("abc d cd", "d\u00e9 xx abcab"))}
 
