@@ -6,6 +6,7 @@ matmuls and tiles of bf16, with grouped heads and a window, by rows that end wit
 import argparse
 import ctypes
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -34,6 +35,8 @@ MODES = {
 if args.target == "generic":
     MODES = {name: mode for name, mode in MODES.items() if not any(flag.startswith("--emulate") for flag in mode[1])}
     MODES["bf16"] = ("grouped-layer.json", ["--dtype=bf16"], 2e-2)
+if os.environ.get("RAPT_FULL") != "1":  # each type of the cache and each kind of matmul once
+    MODES = {name: mode for name, mode in MODES.items() if name not in ("f32", "bf16_dot", "f16_cache")}
 # Each row's tokens of one step after another: prompts that fill no block, few queries, single ones, more than a tile.
 STEPS = ((5, 70, 17, 129), (1, 1, 1, 1), (3, 2, 1, 20), (1, 1, 1, 1), (15, 40, 64, 1))
 # NaN in each type, infinity in bf16, NaN in f32, infinity in f16.
