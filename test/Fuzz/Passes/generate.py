@@ -29,6 +29,7 @@ MODELS = {
 FOREIGN = SOURCE / "test/Fuzz/Passes/Inputs/foreign.mlir"  # valid MLIR of element types that no stage has
 OPTIONS = [["--mcpu=x86-64-v3"], ["--mcpu=x86-64-v4", "--dtype=bf16", "--emulate=amx"], ["--mcpu=x86-64-v4", "--quantize=w8a8"], ["--target=generic"], ["--target=cuda"]]
 STAGES = ["imported", "canonical", "laid-out", "tiled", "backend", "llvm-dialect"]
+FEW = {"tiny-gpt": ["canonical"], "date-translator": ["imported"], "tiny-vit": ["laid-out"], "attention": ["tiled", "llvm-dialect"], "elements": ["backend"]}
 LARGE = {"tiled": 2, "backend": 8, "llvm-dialect": 8}  # has so many times fewer mutants
 WITH_OPTIONS = ["attn-select-storage{dtype=bf16}", "attn-quantize-weights{mode=w4}"]
 TOTALS = re.compile(r"survive: (\d+) runs, (\d+) refused, (\d+) findings, (\d+) invalid mutants")
@@ -45,13 +46,13 @@ def passes_of(build):
 
 
 def texts_of(options, name):
-    """The texts of a model's stages as raptc emits them, for each set of options that it accepts; with a small count, every second stage, the first for
-    one model and the second for the next."""
+    """The texts of a model's stages as raptc emits them, for each set of options that it accepts; with a small count, one stage of each model, and two of
+    a kernel, so that each stage has a text."""
     if name == FOREIGN.stem:
         yield "imported", FOREIGN
         return
     for number, flags in enumerate(OPTIONS[:1] if options.count < 10 else OPTIONS):
-        for stage in STAGES if options.count >= 10 else STAGES[list(MODELS).index(name) % 2::2]:
+        for stage in STAGES if options.count >= 10 else FEW[name]:
             text = Path(options.scratch) / f"{name}{number}.{stage}.mlir"
             made = run([options.build / "bin/raptc", MODELS[name], *flags, f"--emit={stage}", "-o", text])
             if made.returncode == 0:
