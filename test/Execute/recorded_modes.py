@@ -36,7 +36,7 @@ def modes(name):
 
 
 NAMES = {f"{name}-{mode.lower()}": (name, mode) for name in recorded_models.KNOWN for mode in modes(name)}
-FEW = ["llama-w8", "bert-attention-weights", "bart-attention-weights", "clip-w8a8"]
+FEW = ["llama-w8", "bart-attention-weights"]
 
 
 def evaluated(options, source, directory, mode, flags):
