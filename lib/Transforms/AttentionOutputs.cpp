@@ -24,13 +24,23 @@ AttentionKind kindOf(AttentionOp op) {
   return op.getKvLength() && !op.getQOffset() ? AttentionKind::Cross : AttentionKind::Self;
 }
 
+/// Whether queries are other rows than the tokens, such as a learned one for each image.
+bool isPool(AttentionOp op) {
+  return op.getQBegin() && op.getKvBegin() && !op.getKvLength() && op.getQBegin() != op.getKvBegin();
+}
+
 } // namespace
 
 bool AttentionOutput::isNeeded() {
-  return entry
-      .walk([&](AttentionOp op) { return kindOf(op) == kind ? WalkResult::interrupt() : WalkResult::advance(); })
-      .wasInterrupted();
+  bool hasPools = false;
+  entry.walk([&](AttentionOp op) {
+    if (kindOf(op) == kind)
+      (isPool(op) ? hasPools : hasLayers) = true;
+  });
+  return hasLayers || hasPools;
 }
+
+bool AttentionOutput::isLayer(AttentionOp op) const { return kindOf(op) == kind && !(hasLayers && isPool(op)); }
 
 /// The argument's dim that an extent is, behind ops that keep it.
 std::optional<AttentionOutput::Extent> AttentionOutput::traceExtent(Value tensor, unsigned dim) {
@@ -85,7 +95,7 @@ LogicalResult AttentionOutput::measure(AttentionOp op) {
 FailureOr<int64_t> AttentionOutput::countLayers(Block &block) {
   int64_t count = 0;
   for (Operation &op : block) {
-    if (auto attention = dyn_cast<AttentionOp>(op); attention && kindOf(attention) == kind) {
+    if (auto attention = dyn_cast<AttentionOp>(op); attention && isLayer(attention)) {
       if (failed(measure(attention)))
         return failure();
       ++count;
@@ -320,7 +330,7 @@ Value AttentionOutput::thread(Block &block, Value output, Value before) {
   int64_t done = 0;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     rewriter.setInsertionPoint(&op);
-    if (auto attention = dyn_cast<AttentionOp>(op); attention && kindOf(attention) == kind) {
+    if (auto attention = dyn_cast<AttentionOp>(op); attention && isLayer(attention)) {
       output = record(attention, output, add(op.getLoc(), before, done));
       ++done;
     } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && counts.lookup(loop.getBody()) > 0) {
@@ -362,8 +372,8 @@ AttentionOp AttentionOutput::findSingle() {
   AttentionOp single;
   bool isAlone = true;
   entry.walk([&](AttentionOp op) {
-    isAlone = isAlone && (kindOf(op) != kind || (!single && op->getParentOp() == entry));
-    single = kindOf(op) == kind ? op : single;
+    isAlone = isAlone && (!isLayer(op) || (!single && op->getParentOp() == entry));
+    single = isLayer(op) ? op : single;
   });
   const bool hasRows = single.dimOf(3, AttentionOp::B).has_value();
   return isAlone && (hasRows || attn::isKernelModule(entry->getParentOp())) ? single : AttentionOp();

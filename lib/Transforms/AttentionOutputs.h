@@ -30,12 +30,16 @@ public:
                   const AttentionRequest &request)
       : entry(entry), kind(kind), what(what), name(std::move(name)), request(request), rewriter(entry.getContext()) {}
 
-  /// Whether the entry has attention of the kind.
+  /// Whether the entry has attention of the kind. Must be asked before run().
   bool isNeeded();
   /// Adds the output.
   llvm::LogicalResult run();
 
 private:
+  /// Whether the output has a layer for the attention. A pool's queries are no tokens: it has one in an entry without
+  /// other attention of the kind.
+  bool isLayer(attn::AttentionOp op) const;
+
   /// The tokens of an entry that takes images, or features of sound: each has as many.
   struct EqualRows {
     attn::EqualRowsOp rows;
@@ -82,6 +86,7 @@ private:
   const AttentionRequest &request;
   mlir::IRRewriter rewriter;
   attn::AttentionOp first; ///< of the kind
+  bool hasLayers = false;  ///< attention of the kind whose queries are the tokens
   int64_t headCount = 0;
   llvm::SmallVector<int64_t> layers, heads;
   llvm::DenseMap<mlir::Block *, int64_t> counts; ///< layers that a block computes

@@ -186,11 +186,13 @@ def run_case(options, command, label, directory, inputs, names):
         return encoders.run_batch(options, command, label, directory, {"input_ids": inputs["input_ids"]} | vectors, names)
     if "text_embeds" not in names:
         return encoders.run_batch(options, command, label, directory, inputs, names)
-    found = {}
-    for entry, of, name in (("encode_text", "input_ids", "text_embeds"), ("encode_image", "pixel_values", "image_embeds")):
-        found |= encoders.run_batch(options, [*command, f"--entry={entry}"], f"{label}-{entry}", directory, {of: inputs[of]}, [name])
+    found, maps = {}, {}
+    for tower, of in (("text", "input_ids"), ("image", "pixel_values")):
+        wanted = [f"{tower}_embeds", *(["attentions"] if f"{tower}_attentions" in names else [])]
+        found |= encoders.run_batch(options, [*command, f"--entry=encode_{tower}"], f"{label}-{tower}", directory, {of: inputs[of]}, wanted)
+        maps[f"{tower}_attentions"] = found.pop("attentions", None)
     found |= encoders.run_batch(options, [*command, "--entry=compare"], f"{label}-compare", directory, dict(found), ["logits_per_image"])
-    return found | {"logits_per_text": found["logits_per_image"].T}
+    return found | maps | {"logits_per_text": found["logits_per_image"].T}
 
 
 def check_cases(options, command, directory, cases, label):

@@ -56,3 +56,46 @@ module attributes {attn.model = {positions = 24 : i64}} {
     return %y : tensor<?x?x64xf32>
   }
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// A pool, whose queries are no tokens, is no layer where there are others.
+module attributes {attn.model = {positions = 24 : i64}} {
+  attn.dim @tokens min 1 max 64
+  attn.dim @rows min 1 max 8
+  // CHECK-LABEL: @layer_and_pool
+  // CHECK-SAME: tensor<?x1x2x24xf32> {attn.dims = ["tokens"], attn.name = "attentions"}, tensor<?x1x2xf32> {attn.dims = ["tokens"], attn.name = "log_sum_exp"}
+  // CHECK: attn.attention {{.*}} weights(
+  // CHECK: attn.attention
+  // CHECK-NOT: weights(
+  // CHECK: return
+  func.func @layer_and_pool(%x: tensor<?x2x32xf32> {attn.name = "x", attn.dims = ["tokens"]}, %begin: tensor<?xi32> {attn.name = "row_begin", attn.dims = ["rows+1"]}, %probe: tensor<?x2x32xf32> {attn.name = "probe", attn.dims = ["rows"]}) -> (tensor<?x2x32xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = arith.constant 0.125 : f32
+    %rows = tensor.dim %probe, %c0 : tensor<?x2x32xf32>
+    %own = attn.equal_rows %rows, %c1 : tensor<?xi32>
+    %a = attn.attention %x, %x, %x, %s q_begin(%begin : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+    %y = attn.attention %probe, %a, %a, %s q_begin(%own : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+    return %y : tensor<?x2x32xf32>
+  }
+
+  // Near miss: a pool alone.
+  // CHECK-LABEL: @pool
+  // CHECK-SAME: tensor<?x1x2x24xf32> {attn.dims = ["rows"], attn.name = "attentions"}
+  // CHECK: attn.attention {{.*}} weights(
+  func.func @pool(%x: tensor<?x2x32xf32> {attn.name = "x", attn.dims = ["tokens"]}, %begin: tensor<?xi32> {attn.name = "row_begin", attn.dims = ["rows+1"]}, %probe: tensor<?x2x32xf32> {attn.name = "probe", attn.dims = ["rows"]}) -> (tensor<?x2x32xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = arith.constant 0.125 : f32
+    %rows = tensor.dim %probe, %c0 : tensor<?x2x32xf32>
+    %own = attn.equal_rows %rows, %c1 : tensor<?xi32>
+    %y = attn.attention %probe, %x, %x, %s q_begin(%own : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
+    return %y : tensor<?x2x32xf32>
+  }
+}
