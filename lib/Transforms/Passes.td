@@ -84,7 +84,8 @@ def AttnRequestAttentionOutputs : Pass<"attn-request-attention-outputs", "::mlir
     - `encoder_attentions`, `decoder_attentions`: of an encoder-decoder;
     - `cross_attentions`: of its decoder to the source.
 
-    The weights of keys that a sequence does not have are 0. Functions that entries call are inlined first.
+    The weights of keys that a sequence does not have are 0. Functions that entries call are inlined first. Attention whose queries are no
+    tokens, such as a learned one for each image, is no layer in an entry that has other attention of the kind.
 
     With `log-sum-exp` the entries have outputs [tokens, layers, heads] of log-sum-exp: `log_sum_exp`, or `encoder_log_sum_exp`,
     `decoder_log_sum_exp` and `cross_log_sum_exp`. A kernel's only attention outside of loops gives its own, with the dims and in the order that
