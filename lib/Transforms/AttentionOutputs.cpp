@@ -31,13 +31,13 @@ bool isPool(AttentionOp op) {
 
 } // namespace
 
-bool AttentionOutput::isNeeded() {
-  bool hasPools = false;
+AttentionOutput::AttentionOutput(func::FuncOp entry, AttentionKind kind, AttentionResult what, std::string name,
+                                 const AttentionRequest &request)
+    : entry(entry), kind(kind), what(what), name(std::move(name)), request(request), rewriter(entry.getContext()) {
   entry.walk([&](AttentionOp op) {
     if (kindOf(op) == kind)
       (isPool(op) ? hasPools : hasLayers) = true;
   });
-  return hasLayers || hasPools;
 }
 
 bool AttentionOutput::isLayer(AttentionOp op) const { return kindOf(op) == kind && !(hasLayers && isPool(op)); }

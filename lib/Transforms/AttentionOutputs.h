@@ -27,11 +27,10 @@ struct AttentionRequest {
 class AttentionOutput {
 public:
   AttentionOutput(mlir::func::FuncOp entry, AttentionKind kind, AttentionResult what, std::string name,
-                  const AttentionRequest &request)
-      : entry(entry), kind(kind), what(what), name(std::move(name)), request(request), rewriter(entry.getContext()) {}
+                  const AttentionRequest &request);
 
-  /// Whether the entry has attention of the kind. Must be asked before run().
-  bool isNeeded();
+  /// Whether the entry has attention of the kind.
+  bool isNeeded() const { return hasLayers || hasPools; }
   /// Adds the output.
   llvm::LogicalResult run();
 
@@ -87,6 +86,7 @@ private:
   mlir::IRRewriter rewriter;
   attn::AttentionOp first; ///< of the kind
   bool hasLayers = false;  ///< attention of the kind whose queries are the tokens
+  bool hasPools = false;   ///< attention of the kind whose queries are other rows
   int64_t headCount = 0;
   llvm::SmallVector<int64_t> layers, heads;
   llvm::DenseMap<mlir::Block *, int64_t> counts; ///< layers that a block computes

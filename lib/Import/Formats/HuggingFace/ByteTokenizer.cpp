@@ -20,26 +20,12 @@ json::Value addedToken(int64_t id, const std::string &content, bool takesSpaces)
                                   {"special", json::Value(true)}});
 }
 
-json::Value sequence(const char *id) {
-  return json::Value(
-      json::Object{{"Sequence", json::Value(json::Object{{"id", text(id)}, {"type_id", json::Value(0)}})}});
-}
-
-json::Value end() {
-  return json::Value(
-      json::Object{{"SpecialToken", json::Value(json::Object{{"id", text("</s>")}, {"type_id", json::Value(0)}})}});
-}
-
-json::Value frame() {
-  json::Object token{{"id", text("</s>")},
-                     {"ids", json::Value(json::Array{json::Value(endId)})},
-                     {"tokens", json::Value(json::Array{text("</s>")})}};
-  return json::Value(
-      json::Object{{"type", text("TemplateProcessing")},
-                   {"single", json::Value(json::Array{sequence("A"), end()})},
-                   {"pair", json::Value(json::Array{sequence("A"), end(), sequence("B"), end()})},
-                   {"special_tokens", json::Value(json::Object{{"</s>", json::Value(std::move(token))}})}});
-}
+constexpr const char *frame = R"({"type": "TemplateProcessing",
+  "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+  "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}},
+           {"Sequence": {"id": "B", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+  "special_tokens": {"</s>": {"id": "</s>", "ids": [1], "tokens": ["</s>"]}}})";
+constexpr const char *decoder = R"({"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]})";
 
 /// Byte pairs without merges, whose characters are all spelled by bytes.
 json::Value bytes() {
@@ -61,15 +47,12 @@ std::string makeByteTokenizer(int64_t extraIds) {
   json::Array added{addedToken(0, "<pad>", true), addedToken(endId, "</s>", true), addedToken(2, "<unk>", true)};
   for (int64_t i = 0; i < extraIds; ++i)
     added.push_back(addedToken(firstExtra + i, "<extra_id_" + std::to_string(i) + ">", false));
-  json::Array decoders{json::Value(json::Object{{"type", text("ByteFallback")}}),
-                       json::Value(json::Object{{"type", text("Fuse")}})};
-  json::Object decoder{{"type", text("Sequence")}, {"decoders", json::Value(std::move(decoders))}};
   return json::write(json::Value(json::Object{{"version", text("1.0")},
                                               {"added_tokens", json::Value(std::move(added))},
                                               {"normalizer", json::Value()},
                                               {"pre_tokenizer", json::Value()},
-                                              {"post_processor", frame()},
-                                              {"decoder", json::Value(std::move(decoder))},
+                                              {"post_processor", *json::parse(frame)},
+                                              {"decoder", *json::parse(decoder)},
                                               {"model", bytes()}}));
 }
 
