@@ -66,6 +66,7 @@ Expected<std::unique_ptr<Model>> BytePairModel::fromJson(const json::Value &mode
   options.fuseUnknown = fields.boolean("fuse_unk", false);
   options.byteFallback = fields.boolean("byte_fallback", false);
   options.ignoreMerges = fields.boolean("ignore_merges", false);
+  const json::Value &ids = fields.value("ids");
   if (Status status = fields.finish({"type", "dropout", "vocab", "merges"}); !status)
     return status.error();
   Expected<Vocabulary> vocabulary = Vocabulary::fromJson(*vocabularyValue, where + ".vocab");
@@ -74,7 +75,14 @@ Expected<std::unique_ptr<Model>> BytePairModel::fromJson(const json::Value &mode
   Expected<MergeList> merges = readMerges(*mergesValue, where + ".merges");
   if (!merges)
     return merges.error();
-  return create(std::move(*vocabulary), *merges, std::move(options), where);
+  Expected<std::unique_ptr<Model>> made = create(std::move(*vocabulary), *merges, std::move(options), where);
+  if (!made || ids.isNull())
+    return made;
+  Expected<Vocabulary> given = Vocabulary::fromJson(ids, where + ".ids");
+  if (!given)
+    return given.error();
+  Status status = static_cast<BytePairModel &>(**made).renumber(std::move(*given), where);
+  return status ? std::move(made) : status.error();
 }
 
 } // namespace rapt

@@ -38,6 +38,16 @@ Expected<std::unique_ptr<Model>> BytePairModel::create(Vocabulary vocabulary, co
   return std::unique_ptr<Model>(std::move(model));
 }
 
+Status BytePairModel::renumber(Vocabulary ids, const std::string &where) {
+  std::optional<int32_t> unknown = options.unknownToken ? ids.find(*options.unknownToken) : std::nullopt;
+  if (!unknown)
+    return Error{where + ".ids: have no unk_token"};
+  idOf = ids.idsOf(tokens, *unknown);
+  own = std::make_unique<const Vocabulary>(std::move(tokens));
+  tokens = std::move(ids);
+  return {};
+}
+
 void BytePairModel::indexCharacters() {
   for (unsigned byte = 0; byte < 256; ++byte) {
     char name[8];
@@ -122,13 +132,13 @@ int32_t BytePairModel::idOfCharacter(std::string_view character, bool first, boo
   if (plain) {
     if (character.size() <= 2)
       return characterIds[unicode::decode(character, 0)];
-    return tokens.find(character).value_or(-1);
+    return pieces().find(character).value_or(-1);
   }
   std::string text = first ? std::string() : options.subwordPrefix;
   text.append(character);
   if (last)
     text.append(options.wordSuffix);
-  return tokens.find(text).value_or(-1);
+  return pieces().find(text).value_or(-1);
 }
 
 bool BytePairModel::spellsBytes(std::string_view character) const {
@@ -178,6 +188,8 @@ Status BytePairModel::encodeWord(std::string_view word, Words &words, std::vecto
   if (Status status = appendSymbols(word, words.symbols); !status)
     return status;
   words.merger.run(merges, words.symbols);
+  for (int32_t &symbol : words.symbols)
+    symbol = shownId(symbol);
   words.cache.store(word, words.symbols);
   ids.insert(ids.end(), words.symbols.begin(), words.symbols.end());
   return {};
@@ -209,8 +221,8 @@ Status BytePairModel::encodeCut(std::string_view piece, Words &words, std::vecto
 Status BytePairModel::encode(std::string_view piece, Scratch &scratch, std::vector<int32_t> &ids) const {
   Words &words = static_cast<Words &>(scratch);
   if (options.ignoreMerges)
-    if (std::optional<int32_t> id = tokens.find(piece)) {
-      ids.push_back(*id);
+    if (std::optional<int32_t> id = pieces().find(piece)) {
+      ids.push_back(shownId(*id));
       return {};
     }
   return boundaries && piece.size() > kCutAbove ? encodeCut(piece, words, ids) : encodeWord(piece, words, ids);

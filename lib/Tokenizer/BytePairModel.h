@@ -5,6 +5,10 @@
 // options of Hugging Face's tokenizers). `dropout` belongs to training and is
 // ignored.
 //
+// The member "ids" is Rapt's own: {token: id, ...} where the ids are not those of
+// the vocabulary that merges work on, as in M2M-100's vocab.json. A token without
+// one is the unknown token.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Tokenizer/Model.h"
@@ -16,7 +20,7 @@
 namespace rapt {
 
 struct BytePairOptions {
-  std::optional<std::string> unknownToken;
+  std::optional<std::string> unknownToken; ///< A token of the model's own vocabulary.
   std::string subwordPrefix, wordSuffix;
   bool fuseUnknown = false, byteFallback = false, ignoreMerges = false;
 };
@@ -33,6 +37,7 @@ public:
   /// Errors: a merge whose parts or result are no tokens, an unknown token that is no token.
   static Expected<std::unique_ptr<Model>> create(Vocabulary vocabulary, const MergeList &merges,
                                                  BytePairOptions options, const std::string &where);
+  /// Errors: as create, and `ids` without the unknown token.
   static Expected<std::unique_ptr<Model>> fromJson(const json::Value &model, const std::string &where);
   /// The text of merges.txt: "a b" a line, rank by line, a first line "#version: ..." skipped.
   static Expected<MergeList> readMergeLines(std::string_view text, const std::string &where);
@@ -44,6 +49,10 @@ private:
   class Words;
   BytePairModel(Vocabulary vocabulary, BytePairOptions options);
   Status addMerges(const MergeList &merges, const std::string &where);
+  Status renumber(Vocabulary ids, const std::string &where);
+  /// The vocabulary that merges work on.
+  const Vocabulary &pieces() const { return own ? *own : tokens; }
+  int32_t shownId(int32_t piece) const { return own ? idOf[size_t(piece)] : piece; }
   void indexCharacters();
   void findSafeCuts(const std::vector<std::array<int32_t, 3>> &joins);
   int32_t idOfCharacter(std::string_view character, bool first, bool last) const;
@@ -53,8 +62,10 @@ private:
   Status encodeCut(std::string_view piece, Words &words, std::vector<int32_t> &ids) const;
 
   BytePairOptions options;
+  std::unique_ptr<const Vocabulary> own; // null where its ids are those of the tokens
+  std::vector<int32_t> idOf;             // by id in `own`
   PairTable merges;
-  int32_t unknownId = -1;
+  int32_t unknownId = -1;                  // as all ids below, of the vocabulary that merges work on
   std::array<int32_t, 256> byteIds;        // ids of <0x00>..<0xFF>, -1 where there is none
   std::array<int32_t, 0x800> characterIds; // ids of the characters below U+0800, -1 where there is none
   std::unique_ptr<PairTable> boundaries;   // pairs of first symbols that some merge joins; null: never cut a piece

@@ -12,8 +12,7 @@
 
 namespace rapt {
 
-/// Classes whose words come from SentencePiece models, which are not read, and that transformers has no tokenizer.json
-/// for.
+/// Classes whose words come from SentencePiece models, of which the importer makes a tokenizer.json.
 static bool hasSentencePieceVocabulary(std::string_view name) {
   return name == "MarianTokenizer" || name == "M2M100Tokenizer";
 }
@@ -28,8 +27,8 @@ Status TokenizerReader::readOlderFiles() {
   std::string name = given ? *given : isMarian ? "MarianTokenizer" : "";
   if (hasSentencePieceVocabulary(name))
     return Error{"tokenizer_config.json: the vocab.json of '" + name +
-                 "' belongs to SentencePiece models, which are not read; add a tokenizer.json that was converted from "
-                 "them, or pass token ids instead of text"};
+                 "' belongs to SentencePiece models, which are missing; add them (source.spm and target.spm of Marian, "
+                 "sentencepiece.bpe.model of M2M-100)"};
   if (files.vocabulary.empty() || files.merges.empty())
     return Error{"tokenizer.json: is missing, and so is " +
                  std::string(files.vocabulary.empty() ? "vocab.json" : "merges.txt") +

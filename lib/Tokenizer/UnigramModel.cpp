@@ -15,7 +15,7 @@ static constexpr double kUnknownPenalty = 10.0;
 /// The best way to reach a byte: the score of all of it, and its last piece (length 0 = not reached).
 struct UnigramModel::Step {
   double score = 0;
-  int32_t id = -1;
+  int32_t index = -1;
   uint32_t length = 0;
 };
 
@@ -29,49 +29,77 @@ public:
 
 std::unique_ptr<Model::Scratch> UnigramModel::newScratch() const { return std::make_unique<Work>(); }
 
-static Status readPieces(const json::Array &list, const std::string &where, Vocabulary &vocabulary,
-                         std::vector<double> &scores) {
-  vocabulary.reserve(list.size());
-  scores.reserve(list.size());
+/// A list of pieces, numbered by their indices.
+struct UnigramModel::Pieces {
+  Vocabulary all, cut;        // without and with those that no text is cut into
+  std::vector<double> scores; // of those that are not in `cut`, infinity
+};
+
+Expected<UnigramModel::Pieces> UnigramModel::readPieces(const json::Array &list, const std::string &where) {
+  Pieces pieces;
+  pieces.all.reserve(list.size());
+  pieces.cut.reserve(list.size());
+  pieces.scores.reserve(list.size());
   for (const json::Value &entry : list) {
+    const int64_t index = int64_t(pieces.scores.size());
     const json::Array *pair = entry.asArray();
     const std::string *piece = pair && pair->size() == 2 ? (*pair)[0].asString() : nullptr;
-    std::optional<double> score = piece ? (*pair)[1].asNumber() : std::nullopt;
-    if (!score || !std::isfinite(*score))
-      return Error{where + "[" + std::to_string(scores.size()) + "]: is not a pair of a piece and its score"};
-    if (Status status = vocabulary.add(*piece, int64_t(scores.size()), where); !status)
-      return status;
-    scores.push_back(*score);
+    const bool isCut = piece && !(*pair)[1].isNull();
+    std::optional<double> score = isCut ? (*pair)[1].asNumber() : std::nullopt;
+    if (!piece || (isCut && !(score && std::isfinite(*score))))
+      return Error{where + "[" + std::to_string(index) + "]: is not a pair of a piece and its score"};
+    if (Status status = pieces.all.add(*piece, index, where); !status)
+      return status.error();
+    if (isCut)
+      if (Status status = pieces.cut.add(*piece, index, where); !status)
+        return status.error();
+    pieces.scores.push_back(score.value_or(std::numeric_limits<double>::infinity()));
   }
-  return {};
+  return pieces;
+}
+
+static Error beyond(int64_t unknownId, const std::string &where, const std::string &what) {
+  return Error{where + ".unk_id: is " + std::to_string(unknownId) + what};
 }
 
 Expected<std::unique_ptr<Model>> UnigramModel::fromJson(const json::Value &value, const std::string &where) {
   JsonFields fields(value, where);
   int64_t unknownId = fields.integer("unk_id", -1);
   bool byteFallback = fields.boolean("byte_fallback", false);
+  const json::Value &ids = fields.value("ids");
   if (Status status = fields.finish({"type", "vocab"}); !status)
     return status.error();
   const json::Array *list = fields.value("vocab").asArray();
   if (!list)
     return Error{where + ".vocab: is not a list of pieces and scores"};
-  if (unknownId < -1 || unknownId >= int64_t(list->size()))
-    return Error{where + ".unk_id: is " + std::to_string(unknownId) + ", but there are " +
-                 std::to_string(list->size()) + " pieces"};
-  Vocabulary vocabulary;
-  std::vector<double> scores;
-  if (Status status = readPieces(*list, where + ".vocab", vocabulary, scores); !status)
-    return status.error();
-  Expected<PieceTrie> trie = PieceTrie::build(vocabulary, where + ".vocab");
+  if (ids.isNull() && (unknownId < -1 || unknownId >= int64_t(list->size())))
+    return beyond(unknownId, where, ", but there are " + std::to_string(list->size()) + " pieces");
+  Expected<Pieces> pieces = readPieces(*list, where + ".vocab");
+  if (!pieces)
+    return pieces.error();
+  Expected<PieceTrie> trie = PieceTrie::build(pieces->cut, where + ".vocab");
   if (!trie)
     return trie.error();
+  Vocabulary vocabulary = std::move(pieces->all);
+  std::vector<int32_t> idOf;
+  if (!ids.isNull()) {
+    Expected<Vocabulary> given = Vocabulary::fromJson(ids, where + ".ids");
+    if (!given)
+      return given.error();
+    if (unknownId != int32_t(unknownId) || !given->token(int32_t(unknownId)))
+      return beyond(unknownId, where, ", which is no id of a token");
+    idOf = given->idsOf(vocabulary, int32_t(unknownId));
+    vocabulary = std::move(*given);
+  }
   std::unique_ptr<UnigramModel> model(new UnigramModel(std::move(vocabulary), std::move(*trie)));
   model->unknownId = int32_t(unknownId);
+  model->unknownIndex = idOf.empty() ? model->unknownId : -1;
+  model->idOf = std::move(idOf);
   double least = std::numeric_limits<double>::infinity();
-  for (double score : scores)
+  for (double score : pieces->scores)
     least = std::min(least, score);
   model->unknownScore = least - kUnknownPenalty;
-  model->scores = std::move(scores);
+  model->scores = std::move(pieces->scores);
   for (unsigned byte = 0; byte < 256; ++byte) {
     char name[8];
     snprintf(name, sizeof name, "<0x%02X>", byte);
@@ -86,10 +114,10 @@ Status UnigramModel::findBest(std::string_view text, std::vector<Step> &best) co
     next = begin + unicode::lengthOf(static_cast<unsigned char>(text[begin]));
     const double before = best[begin].score;
     // Among equals the first found stays: the one whose last piece begins first.
-    auto propose = [&](size_t end, double score, int32_t id) {
+    auto propose = [&](size_t end, double score, int32_t index) {
       Step &step = best[end];
       if (step.length == 0 || before + score > step.score)
-        step = {before + score, id, uint32_t(end - begin)};
+        step = {before + score, index, uint32_t(end - begin)};
     };
     bool hasCharacter = false;
     PieceTrie::Node node = PieceTrie::root;
@@ -97,8 +125,8 @@ Status UnigramModel::findBest(std::string_view text, std::vector<Step> &best) co
       node = trie.child(node, static_cast<unsigned char>(text[end++]));
       if (node == PieceTrie::none)
         break;
-      if (int32_t id = trie.tokenAt(node); id >= 0) {
-        propose(end, scores[size_t(id)], id);
+      if (int32_t index = trie.tokenAt(node); index >= 0) {
+        propose(end, scores[size_t(index)], index);
         hasCharacter |= end == next;
       }
     }
@@ -107,19 +135,20 @@ Status UnigramModel::findBest(std::string_view text, std::vector<Step> &best) co
     if (unknownId < 0)
       return Error{"the vocabulary has no piece for the character '" +
                    json::printable(text.substr(begin, next - begin)) + "' and the tokenizer defines no unk_id"};
-    propose(next, unknownScore, unknownId);
+    propose(next, unknownScore, unknownIndex);
   }
   return {};
 }
 
 /// A run of characters that the cut left unknown.
 void UnigramModel::appendUnknown(std::string_view text, std::vector<int32_t> &ids) const {
-  auto idOf = [&](char byte) { return byteIds[static_cast<unsigned char>(byte)]; };
-  if (std::optional<int32_t> whole = tokens.find(text))
+  auto byteId = [&](char byte) { return byteIds[static_cast<unsigned char>(byte)]; };
+  std::optional<int32_t> whole = tokens.find(text);
+  if (whole && (!idOf.empty() || std::isfinite(scores[size_t(*whole)])))
     ids.push_back(*whole);
-  else if (std::all_of(text.begin(), text.end(), [&](char byte) { return idOf(byte) >= 0; }))
+  else if (std::all_of(text.begin(), text.end(), [&](char byte) { return byteId(byte) >= 0; }))
     for (char byte : text)
-      ids.push_back(idOf(byte));
+      ids.push_back(byteId(byte));
   else
     ids.push_back(unknownId);
 }
@@ -131,7 +160,7 @@ Status UnigramModel::encode(std::string_view text, Scratch &scratch, std::vector
   if (text.size() > stretchLimit)
     return Error{
         "a stretch of " + std::to_string(text.size()) + " bytes starting '" + json::printable(text.substr(0, 24)) +
-        "' has no place where the tokenizer may split it; the limit is " + std::to_string(stretchLimit) + " bytes"};
+        "' has no index where the tokenizer may split it; the limit is " + std::to_string(stretchLimit) + " bytes"};
   if (Status status = findBest(text, work.best); !status)
     return status;
   work.cuts.clear();
@@ -141,14 +170,15 @@ Status UnigramModel::encode(std::string_view text, Scratch &scratch, std::vector
   size_t begin = 0, unknownBegin = 0;
   bool unknown = false;
   for (auto end = work.cuts.rbegin(); end != work.cuts.rend(); begin = *end++) {
-    bool known = work.best[*end].id != unknownId;
+    const int32_t index = work.best[*end].index;
+    bool known = index != unknownIndex;
     if (unknown && known)
       appendUnknown(text.substr(unknownBegin, begin - unknownBegin), work.ids);
     if (!unknown && !known)
       unknownBegin = begin;
     unknown = !known;
     if (known)
-      work.ids.push_back(work.best[*end].id);
+      work.ids.push_back(idOf.empty() ? index : idOf[size_t(index)]);
   }
   if (unknown)
     appendUnknown(text.substr(unknownBegin), work.ids);

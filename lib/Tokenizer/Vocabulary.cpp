@@ -26,6 +26,14 @@ std::optional<int32_t> Vocabulary::find(std::string_view token) const {
   return id < 0 ? std::nullopt : std::optional(id);
 }
 
+std::vector<int32_t> Vocabulary::idsOf(const Vocabulary &own, int32_t otherwise) const {
+  std::vector<int32_t> ids(size_t(own.size()), otherwise);
+  for (int32_t number = 0; number < own.size(); ++number)
+    if (std::optional<std::string_view> text = own.token(number))
+      ids[size_t(number)] = find(*text).value_or(otherwise);
+  return ids;
+}
+
 void Vocabulary::reserve(size_t tokens) {
   size_t capacity = std::max<size_t>(slots.size(), 64);
   while (capacity < (count + tokens) * 2)

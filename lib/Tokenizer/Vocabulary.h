@@ -25,6 +25,9 @@ public:
   Status add(std::string_view token, int64_t id, const std::string &where);
 
   std::optional<int32_t> find(std::string_view token) const;
+  /// Where a model numbers its tokens by one of its own, the id here of each of them; of one that is not here,
+  /// `otherwise`.
+  std::vector<int32_t> idsOf(const Vocabulary &own, int32_t otherwise) const;
   /// The text of `id`, or nothing for an id without a token.
   std::optional<std::string_view> token(int32_t id) const;
   /// One more than the largest id.

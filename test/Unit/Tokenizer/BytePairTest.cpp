@@ -148,3 +148,28 @@ TEST(BytePair, StopsEarlyWhenThereAreTooManyIds) {
     EXPECT_LT(ids->size(), 200u);
   }
 }
+
+TEST(BytePair, IdsMayBeThoseOfAnotherVocabulary) {
+  auto model = [](const std::string &ids, const std::string &more = "") {
+    return sampleJson(
+        "", R"({"type": "BPE", "unk_token": "?", "fuse_unk": true, )" + more +
+                R"("vocab": {"?": 0, "a": 1, "b": 2, "ab": 3, "abb": 4, "日": 5}, "merges": ["a b", "ab b"], "ids": )" +
+                ids + "}");
+  };
+  // "ab" has no id, and is made on the way to "abb" all the same.
+  auto tokenizer = load(model(R"({"?": 9, "a": 4, "b": 0, "abb": 2, "日": 1})"));
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  EXPECT_EQ(idsOf(**tokenizer, "abbaba日xy"), (std::vector<int32_t>{2, 9, 4, 1, 9}));
+  std::string line;
+  while (line.size() < 300) // cut where no merge reaches across
+    line += "abb日";
+  std::vector<int32_t> ids = idsOf(**tokenizer, line);
+  EXPECT_EQ(ids.size(), line.size() / 3);
+  EXPECT_TRUE(ids[0] == 2 && ids[1] == 1 && ids.back() == 1);
+  EXPECT_EQ((*tokenizer)->vocabularySize(), 10);
+  auto whole = load(model(R"({"?": 9, "a": 4, "b": 0, "abb": 2})", R"("ignore_merges": true, )"));
+  EXPECT_EQ(idsOf(**whole, "abb"), std::vector<int32_t>{2});
+  EXPECT_EQ(idsOf(**whole, "日"), std::vector<int32_t>{9});
+  EXPECT_EQ(loadError(model(R"({"a": 4})")), "tokenizer.json: model.ids: have no unk_token");
+  EXPECT_EQ(loadError(model(R"({"?": "x"})")), "tokenizer.json: model.ids: the id of token '?' is not an integer");
+}

@@ -69,6 +69,12 @@ TEST(Normalizer, AppliesPrecompiledMaps) {
   EXPECT_EQ(normal(map, "ﬁ\u0301\u0301"), "fi\u0301\u0301");
   EXPECT_EQ(normal(map, "a\u030A\u0301"), "å");
   EXPECT_EQ(normal(map, ""), "");
+  // SentencePiece goes from left to right.
+  const std::string longest =
+      R"({"type": "Precompiled", "longest_match": true, "precompiled_charsmap": ")" + smallMap() + "\"}";
+  EXPECT_EQ(normal(longest, "oﬁ\u0301x\u3000\ty"), "ofi\u0301x y");
+  EXPECT_EQ(normal(longest, "aa\u030A\u0301"), "aå\u0301");
+  EXPECT_EQ(normal(longest, ""), "");
 }
 
 TEST(Normalizer, RefusesDamagedMaps) {
@@ -90,8 +96,9 @@ TEST(Normalizer, RefusesDamagedMaps) {
     std::string mutated = original;
     for (int edits = 0; edits < 6; ++edits)
       mutated[8 + random() % 600] = "ABCDEFGHIJKLMNOPabcdefgh0123456789+/"[random() % 36];
-    auto list =
-        readNormalizers(*json::parse(R"({"type": "Precompiled", "precompiled_charsmap": ")" + mutated + "\"}"), "n");
+    const std::string flag = round % 2 ? R"("longest_match": true, )" : "";
+    auto list = readNormalizers(
+        *json::parse(R"({"type": "Precompiled", )" + flag + R"("precompiled_charsmap": ")" + mutated + "\"}"), "n");
     if (!list)
       continue;
     if (auto text = normalize(*list, "oﬁx\u3000y a\u030A \t é"); !text)

@@ -116,7 +116,7 @@ TEST(OlderFiles, AreRefusedWhereTheyDoNotFit) {
        {R"({"tokenizer_class": "MarianTokenizer"})", R"({"source_lang": "en", "target_lang": "de"})"})
     EXPECT_EQ(error(kVocabulary, "", config),
               "tokenizer_config.json: the vocab.json of 'MarianTokenizer' belongs to SentencePiece models, which are "
-              "not read; add a tokenizer.json that was converted from them, or pass token ids instead of text");
+              "missing; add them (source.spm and target.spm of Marian, sentencepiece.bpe.model of M2M-100)");
   EXPECT_NE(error(kVocabulary, "", R"({"tokenizer_class": "M2M100Tokenizer"})").find("'M2M100Tokenizer' belongs"),
             std::string::npos);
   EXPECT_NE(error(kVocabulary, "a \xFF\n").find("merges.txt: invalid UTF-8 at byte 2"), std::string::npos);

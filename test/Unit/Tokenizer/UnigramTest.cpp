@@ -46,6 +46,33 @@ TEST(Unigram, FallsBackToBytes) {
   EXPECT_EQ(encode(unigram(pieces, fallback), "aéxa"), (Ids{1, 0, 1}));
 }
 
+TEST(Unigram, CutsNoTextIntoPiecesWithoutScore) {
+  const std::string pieces = R"(["<unk>", null], ["a", -1], ["</s>", null], ["b", -20], ["<0x41>", null])";
+  EXPECT_EQ(encode(unigram(pieces), "a</s>b"), (Ids{1, 0, 3}));
+  EXPECT_EQ(encode(unigram(pieces), "<0x41>"), (Ids{0}));
+  EXPECT_EQ(encode(unigram(pieces, R"("unk_id": 0, "byte_fallback": true, )"), "A"), (Ids{4}));
+  auto tokenizer = load(unigram(pieces));
+  EXPECT_EQ(*(*tokenizer)->decode({1, 2}, false), "a </s>");
+}
+
+TEST(Unigram, IdsMayBeThoseOfAnotherVocabulary) {
+  const std::string ids = R"("unk_id": 7, "ids": {"<unk>": 7, "a": 3, "ab": 0, "x": 12, "yz": 5, "</s>": 1}, )";
+  const std::string pieces = R"(["a", -1], ["b", -1], ["ab", -1.5], ["c", -2])";
+  EXPECT_EQ(encode(unigram(pieces, ids), "aab"), (Ids{3, 0}));
+  EXPECT_EQ(encode(unigram(pieces, ids), "bccq"), (Ids{7, 7, 7, 7})); // pieces without an id are not fused
+  EXPECT_EQ(encode(unigram(pieces, ids), "xayza"), (Ids{12, 3, 5, 3}));
+  EXPECT_EQ(encode(unigram(pieces, ids), "xyz"), (Ids{7})); // together they are no token
+  auto tokenizer = load(unigram(pieces, ids));
+  EXPECT_EQ((*tokenizer)->vocabularySize(), 13);
+  EXPECT_EQ(*(*tokenizer)->decode({0, 5}), "ab yz");
+  EXPECT_EQ(loadError(unigram(pieces, R"("unk_id": 2, "ids": {"a": 0, "b": 1}, )")),
+            "tokenizer.json: model.unk_id: is 2, which is no id of a token");
+  EXPECT_EQ(loadError(unigram(pieces, R"("unk_id": 4294967296, "ids": {"a": 0, "b": 1}, )")),
+            "tokenizer.json: model.unk_id: is 4294967296, which is no id of a token");
+  EXPECT_EQ(loadError(unigram(pieces, R"("unk_id": 0, "ids": [], )")),
+            "tokenizer.json: model.ids: is not an object of tokens and ids");
+}
+
 TEST(Unigram, TellsWhatIsWrong) {
   auto tokenizer = load(unigram(R"(["a", -1])", ""));
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;

@@ -1,5 +1,6 @@
 //===- ByteTokenizer.cpp - The tokenizer of byt5 ---------------------------------===//
 #include "lib/Import/Formats/HuggingFace/ByteTokenizer.h"
+#include "lib/Import/Formats/SentencePiece/TokenizerStages.h"
 #include "lib/Support/Json.h"
 
 namespace rapt::huggingface {
@@ -8,17 +9,6 @@ namespace {
 constexpr int64_t endId = 1, firstByte = 3, firstExtra = firstByte + 256;
 
 json::Value text(const std::string &value) { return json::Value(value); }
-
-/// Spaces around <pad>, </s> and <unk> belong to the token, as the class says; those of masked spans are the text's.
-json::Value addedToken(int64_t id, const std::string &content, bool takesSpaces) {
-  return json::Value(json::Object{{"id", json::Value(id)},
-                                  {"content", text(content)},
-                                  {"single_word", json::Value(false)},
-                                  {"lstrip", json::Value(takesSpaces)},
-                                  {"rstrip", json::Value(takesSpaces)},
-                                  {"normalized", json::Value(false)},
-                                  {"special", json::Value(true)}});
-}
 
 constexpr const char *frame = R"({"type": "TemplateProcessing",
   "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
@@ -44,9 +34,12 @@ json::Value bytes() {
 } // namespace
 
 std::string makeByteTokenizer(int64_t extraIds) {
-  json::Array added{addedToken(0, "<pad>", true), addedToken(endId, "</s>", true), addedToken(2, "<unk>", true)};
+  // Spaces around these three belong to the token, as the class says; those of masked spans are the text's.
+  json::Array added;
+  for (auto [id, token] : {std::pair(int64_t(0), "<pad>"), std::pair(endId, "</s>"), std::pair(int64_t(2), "<unk>")})
+    added.push_back(sentencepiece::addedToken(id, token, true, /*spacesBefore=*/true, /*spacesBehind=*/true));
   for (int64_t i = 0; i < extraIds; ++i)
-    added.push_back(addedToken(firstExtra + i, "<extra_id_" + std::to_string(i) + ">", false));
+    added.push_back(sentencepiece::addedToken(firstExtra + i, "<extra_id_" + std::to_string(i) + ">", true));
   return json::write(json::Value(json::Object{{"version", text("1.0")},
                                               {"added_tokens", json::Value(std::move(added))},
                                               {"normalizer", json::Value()},

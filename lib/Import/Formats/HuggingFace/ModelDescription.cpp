@@ -1,12 +1,11 @@
 //===- ModelDescription.cpp - Opening a Hugging Face directory --------------===//
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
-#include "lib/Import/Formats/HuggingFace/ByteTokenizer.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
 #include "lib/Import/Formats/HuggingFace/EightBitFloats.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
+#include "lib/Import/Formats/HuggingFace/TokenizerFiles.h"
 #include "lib/Support/CheckedMath.h"
-#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <set>
@@ -140,17 +139,6 @@ static Expected<std::string> readChatTemplate(const std::string &path) {
   return *usual->asString();
 }
 
-/// The tokenizer.json of a byt5, by its tokenizer_config.json. None of another class; errors in the file are told where
-/// the tokenizer is read.
-static std::optional<std::string> byteTokenizerOf(const std::string &tokenizerConfig) {
-  Expected<json::Value> config = json::parse(tokenizerConfig);
-  const json::Value *name = config ? config->find("tokenizer_class") : nullptr;
-  if (!name || !name->isString() || *name->asString() != "ByT5Tokenizer")
-    return std::nullopt;
-  const json::Value *extra = config->find("extra_ids");
-  return makeByteTokenizer(std::clamp<int64_t>(extra ? extra->asInteger().value_or(125) : 125, 0, 1 << 16));
-}
-
 Status ModelDescription::readSideFiles(const std::string &directory) {
   for (const char *name : sideFileNames()) {
     std::string path = directory + "/" + name;
@@ -168,16 +156,8 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
       return text.error();
     sideFiles.emplace("chat_template.jinja", std::move(*text));
   }
-  bool hasTokenizer =
-      sideFiles.contains("tokenizer.json") || sideFiles.contains("vocab.json") || sideFiles.contains("vocab.txt");
-  for (const char *name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model"})
-    if (!hasTokenizer && entryExists(directory + "/" + name))
-      notes.push_back(shownPath(directory + "/" + name) +
-                      ": a SentencePiece model alone is not read, and the compiled model will take and give ids only; "
-                      "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) writes the tokenizer.json that is");
-  if (auto given = sideFiles.find("tokenizer_config.json"); !hasTokenizer && given != sideFiles.end())
-    if (std::optional<std::string> made = byteTokenizerOf(given->second))
-      sideFiles.emplace("tokenizer.json", std::move(*made));
+  if (Status status = completeTokenizer(directory, type, sideFiles, notes); !status)
+    return status;
   json::Object labels;
   for (const char *key : {"id2label", "problem_type"})
     if (const json::Value *value = reader.getRaw(key); value && !value->isNull())

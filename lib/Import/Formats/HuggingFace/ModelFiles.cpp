@@ -1,6 +1,7 @@
 //===- ModelFiles.cpp - The files that a model directory is made of ---------===//
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/TokenizerFiles.h"
 #include <algorithm>
 #include <dirent.h>
 #include <string_view>
@@ -52,8 +53,9 @@ std::vector<std::string> listWeightFiles(const std::string &directory) {
 std::vector<std::string> listModelFiles(const std::string &directory) {
   std::vector<std::string> paths;
   for (const char *name : {"config.json", "modules.json", "adapter_config.json", "model.safetensors.index.json",
-                           "sentence_bert_config.json", "config_sentence_transformers.json", "tokenizer.model",
-                           "spiece.model", "sentencepiece.bpe.model", "spm.model", chatTemplateFile})
+                           "sentence_bert_config.json", "config_sentence_transformers.json", chatTemplateFile})
+    paths.push_back(directory + "/" + name);
+  for (const char *name : sentencePieceNames())
     paths.push_back(directory + "/" + name);
   for (const char *name : sideFiles)
     paths.push_back(directory + "/" + name);
