@@ -10,20 +10,10 @@ public:
   using TextTask::TextTask;
   std::vector<std::string> outputs() const override { return {"logits"}; }
   Outcome judge(const TextRow &, size_t index, std::span<const RowOutput> outputs, json::Value &result) const override {
-    std::span<const float> logits = outputs[0].row(index);
-    std::vector<double> scores = score(logits, labels.scoring(logits.size()));
-    json::Array list;
-    for (size_t best : largest(scores, wanted(5)))
-      list.emplace_back(json::Object{{"label", json::Value(labels.name(best))}, {"score", json::Value(scores[best])}});
-    result = json::Value(std::move(list));
+    result = json::Value(bestLabels(options, labels, outputs[0].row(index)));
     return {};
   }
-  std::string show(const json::Value &result) const override {
-    std::string lines;
-    for (const json::Value &one : *result.asArray())
-      lines += shownScore(*one.find("score")->asNumber()) + "\t" + *one.find("label")->asString() + "\n";
-    return lines;
-  }
+  std::string show(const json::Value &result) const override { return labelLines(*result.asArray()); }
 };
 
 class TokenClassification final : public TextTask {

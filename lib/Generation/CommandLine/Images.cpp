@@ -12,8 +12,6 @@
 namespace rapt::run {
 namespace {
 
-constexpr size_t usualLabels = 5;
-
 class ImageRun {
 public:
   ImageRun(const Options &options, Model model) : options(options), model(std::move(model)) {}
@@ -76,13 +74,9 @@ Outcome ImageRun::prepare() {
 
 /// Prints what the model says about the next image, or keeps it for the one object at the end.
 Outcome ImageRun::tell(std::span<const float> logits) {
-  std::vector<double> scores = score(logits, labels.scoring(logits.size()));
-  json::Array list;
+  json::Array list = bestLabels(options, labels, logits);
   std::string lines = options.images.size() > 1 ? json::printable(options.images[told]) + "\n" : std::string();
-  for (size_t best : largest(scores, wantedResults(options, usualLabels))) {
-    list.emplace_back(json::Object{{"label", json::Value(labels.name(best))}, {"score", json::Value(scores[best])}});
-    lines += shownScore(scores[best]) + "\t" + labels.name(best) + "\n";
-  }
+  lines += labelLines(list);
   const bool isFirst = told++ == 0;
   if (options.json) {
     results.emplace_back(std::move(list));
@@ -157,12 +151,7 @@ Outcome ImageRun::run() {
   return runBatch(batch);
 }
 
-Status ImageRun::finish() const {
-  if (!options.json)
-    return {};
-  json::Object object{{"task", json::Value(model.info.task)}, {"results", json::Value(results)}};
-  return print(json::write(json::Value(std::move(object))) + "\n");
-}
+Status ImageRun::finish() const { return printResults(options, model, results); }
 
 } // namespace
 

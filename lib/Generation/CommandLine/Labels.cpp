@@ -1,5 +1,5 @@
 #include "lib/Generation/CommandLine/Labels.h"
-#include "lib/Support/Json.h"
+#include "lib/Generation/CommandLine/Console.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -84,6 +84,29 @@ std::string shownScore(double score) {
   char text[32];
   snprintf(text, sizeof text, "%.4f", score);
   return text;
+}
+
+json::Array bestLabels(const Options &options, const Labels &labels, std::span<const float> logits) {
+  constexpr size_t usual = 5;
+  const std::vector<double> scores = score(logits, labels.scoring(logits.size()));
+  json::Array list;
+  for (size_t best : largest(scores, wantedResults(options, usual)))
+    list.emplace_back(json::Object{{"label", json::Value(labels.name(best))}, {"score", json::Value(scores[best])}});
+  return list;
+}
+
+std::string labelLines(const json::Array &best) {
+  std::string lines;
+  for (const json::Value &one : best)
+    lines += shownScore(*one.find("score")->asNumber()) + "\t" + *one.find("label")->asString() + "\n";
+  return lines;
+}
+
+Status printResults(const Options &options, const Model &model, const json::Array &results) {
+  if (!options.json)
+    return {};
+  json::Object object{{"task", json::Value(model.info.task)}, {"results", json::Value(results)}};
+  return print(json::write(json::Value(std::move(object))) + "\n");
 }
 
 } // namespace rapt::run

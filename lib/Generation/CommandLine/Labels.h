@@ -1,6 +1,7 @@
 //===- Labels.h - From logits to names and probabilities ------------------------===//
 #pragma once
 #include "lib/Generation/CommandLine/Model.h"
+#include "lib/Support/Json.h"
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,5 +48,13 @@ inline size_t wantedResults(const Options &options, size_t usual) {
 
 /// "0.9876", as results show scores.
 std::string shownScore(double score);
+
+/// The best classes of a model's output, [{"label", "score"}, ...], best first: 5, or --top-k.
+json::Array bestLabels(const Options &options, const Labels &labels, std::span<const float> logits);
+/// Those as lines of a score and a label.
+std::string labelLines(const json::Array &best);
+
+/// With --json, prints the one object of all results: {"task", "results"}.
+Status printResults(const Options &options, const Model &model, const json::Array &results);
 
 } // namespace rapt::run

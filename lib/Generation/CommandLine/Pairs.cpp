@@ -254,12 +254,7 @@ Outcome PairRun::run() {
   return options.outputs.empty() || options.json ? tellVectors(rows.empty() ? ofImages : ofTexts) : Outcome{};
 }
 
-Status PairRun::finish() const {
-  if (!options.json)
-    return {};
-  json::Object object{{"task", json::Value(model.info.task)}, {"results", json::Value(results)}};
-  return print(json::write(json::Value(std::move(object))) + "\n");
-}
+Status PairRun::finish() const { return printResults(options, model, results); }
 
 } // namespace
 

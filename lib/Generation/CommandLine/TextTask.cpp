@@ -249,13 +249,7 @@ Outcome TaskRun::run() {
   return {};
 }
 
-Status TaskRun::finish() const {
-  if (!options.json)
-    return {};
-  return print(json::write(json::Value(
-                   json::Object{{"task", json::Value(model.info.task)}, {"results", json::Value(results)}})) +
-               "\n");
-}
+Status TaskRun::finish() const { return printResults(options, model, results); }
 
 } // namespace
 

@@ -50,14 +50,8 @@ Outcome VectorRun::tell(std::span<const float> output) {
   json::Array list;
   std::string lines;
   if (classifies()) {
-    constexpr size_t usualLabels = 5;
-    const std::vector<double> scores = score(output, labels.scoring(output.size()));
-    for (size_t best : largest(scores, wantedResults(options, usualLabels))) {
-      list.emplace_back(json::Object{{"label", json::Value(labels.name(best))}, {"score", json::Value(scores[best])}});
-      lines += shownScore(scores[best]) + "\t" + labels.name(best) + "\n";
-    }
-    if (told > 0)
-      lines.insert(0, "\n");
+    list = bestLabels(options, labels, output);
+    lines = (told > 0 ? "\n" : "") + labelLines(list);
   } else {
     for (float number : output) {
       char text[32];
@@ -95,12 +89,7 @@ Outcome VectorRun::run() {
   return {};
 }
 
-Status VectorRun::finish() const {
-  if (!options.json)
-    return {};
-  json::Object object{{"task", json::Value(model.info.task)}, {"results", json::Value(results)}};
-  return print(json::write(json::Value(std::move(object))) + "\n");
-}
+Status VectorRun::finish() const { return printResults(options, model, results); }
 
 } // namespace
 

@@ -133,13 +133,12 @@ TEST(SentencePiece, ClassOrModelTypeTellsTheTokenizer) {
   std::unique_ptr<Tokenizer> tokenizer = open(directory.complete("llama"));
   EXPECT_TRUE(tokenizer->tokenId("<extra_id_2>"));
   EXPECT_FALSE(tokenizer->tokenId("<extra_id_3>"));
-  const std::string advice =
-      " is not made of a SentencePiece model; AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) writes the "
-      "tokenizer.json that is read";
+  const std::string advice = "; AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) writes the "
+                             "tokenizer.json that is read";
   directory.write("tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer"})");
-  EXPECT_EQ(noteOf(directory, "t5"), "spiece.model: the tokenizer GPT2Tokenizer" + advice + idsOnly);
+  EXPECT_EQ(noteOf(directory, "t5"), "spiece.model: no tokenizer is made of it for GPT2Tokenizer" + advice + idsOnly);
   directory.write("tokenizer_config.json", "{}");
-  EXPECT_EQ(noteOf(directory, "gpt2"), "spiece.model: the tokenizer of gpt2" + advice + idsOnly);
+  EXPECT_EQ(noteOf(directory, "gpt2"), "spiece.model: no tokenizer is made of it for gpt2" + advice + idsOnly);
 }
 
 TEST(SentencePiece, OtherFilesComeFirst) {

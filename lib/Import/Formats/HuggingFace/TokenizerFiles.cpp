@@ -76,10 +76,9 @@ Status Completion::run(const std::string &modelType) {
   if (file == end || (hasOlderFiles && !(form && form->hasVocabulary)))
     return {};
   if (!form) {
-    giveUp(*file, "the tokenizer " +
-                      (name.empty() ? "of " + json::printable(modelType, 60) : json::printable(name, 60)) +
-                      " is not made of a SentencePiece model; "
-                      "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) writes the tokenizer.json that is read");
+    giveUp(*file,
+           "no tokenizer is made of it for " + json::printable(name.empty() ? modelType : name, 60) +
+               "; AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) writes the tokenizer.json that is read");
     return {};
   }
   auto source = make(*form, *file, parsed("vocab.json"));
