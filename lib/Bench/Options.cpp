@@ -99,8 +99,7 @@ constexpr Option table[] = {
     {{"fork-join", "", nullptr, "what a dispatch costs on this machine, without FILE.so"}, setFlag<&Options::forkJoin>},
     {{"output-format", "o output", "md|csv|json", "how the results are printed (md)"}, setFormat},
     {{"weights", "", "FILE", "another weight file than the one beside the library"}, setPath<&Options::weights>},
-    {{"adapter", "", "NAME", "decoders: sequences use this one of the model's adapters (none)"},
-     setPath<&Options::adapter>},
+    {{"adapter", "", "NAME", "use this one of the model's adapters (none)"}, setPath<&Options::adapter>},
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
     {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>}};
 

@@ -66,7 +66,7 @@ static ModelFacts withTask(ModelFacts facts) {
 
 DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
                              const ParameterSet &parameters, const ImportOptions &options,
-                             const WindowedLayers &windowed, const MoreOfStep &more)
+                             const WindowedLayers &windowed, const MoreOfEntry &more)
     : modelFacts(withTask(facts)), module(context, modelFacts, model, parameters),
       hasTwoCaches(windowed.count > 0 && windowed.count < facts.layers) {
   int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock, any = ShapedType::kDynamic;

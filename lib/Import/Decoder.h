@@ -1,7 +1,6 @@
 //===- Decoder.h - The module and the entry of a decoder ----------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Blocks.h"
-#include "lib/Import/ModelModule.h"
+#include "lib/Import/AdapterInputs.h"
 
 namespace rapt::importing {
 
@@ -10,18 +9,6 @@ namespace rapt::importing {
 /// the config is recorded there, one in generation_config.json is returned.
 Expected<std::vector<int64_t>> readEndTokens(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                                              int64_t vocabulary, std::optional<int64_t> fallback);
-
-/// A dim of a module, with its bounds.
-struct DimBounds {
-  std::string name;
-  int64_t least, most;
-};
-
-/// Dims and arguments of a step besides those of every decoder.
-struct MoreOfStep {
-  std::vector<DimBounds> dims;
-  std::vector<EntryBuffer> inputs;
-};
 
 /// Layers whose queries see the last keys alone, at most `window` of them.
 struct WindowedLayers {
@@ -37,7 +24,7 @@ public:
   /// are resolved.
   DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
                 const ParameterSet &parameters, const ImportOptions &options, const WindowedLayers &windowed,
-                const MoreOfStep &more = {});
+                const MoreOfEntry &more = {});
 
   mlir::OpBuilder &builder() { return module.builder(); }
   /// For further entries, once the step has ended.

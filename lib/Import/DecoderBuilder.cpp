@@ -58,8 +58,6 @@ std::vector<int64_t> numberSlots(const DecoderSpec &spec, size_t caches) {
   return slots;
 }
 
-constexpr size_t adapterValues = 3; // those of adapterInputs
-
 /// One layer: x [tokens, width] and the caches to those after it. Where there are two, the layer's number in its own is
 /// the first of `shared`. The rows, the block table of each cache, those of adapters and tables of rotation follow.
 SmallVector<Value> buildBlock(Scope scope, const DecoderSpec &spec, bool hasAdapters, ValueRange state,
@@ -74,12 +72,8 @@ SmallVector<Value> buildBlock(Scope scope, const DecoderSpec &spec, bool hasAdap
   }
   const Rows rows{shared[0], shared[1], shared[2 + which]};
   shared = shared.drop_front(2 + caches);
-  AdapterRows adapters;
-  if (hasAdapters) {
-    adapters = {shared[0], shared[1], shared[2]};
-    shared = shared.drop_front(adapterValues);
-    scope.adapters = &adapters;
-  }
+  const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, shared);
+  scope.adapters = adapters ? &*adapters : nullptr;
   Scope ofCache = scope;
   ofCache.layer = &inCache;
   auto keep = [&](const CausalAttention &attention) -> Mixed {
@@ -94,18 +88,6 @@ SmallVector<Value> buildBlock(Scope scope, const DecoderSpec &spec, bool hasAdap
   };
   next[0] = buildLayer(scope, spec, state[0], shared, mix, /*crossMix=*/{}, latentMix);
   return next;
-}
-
-/// The arguments of a step that say which adapter its tokens have; none of a program without adapters.
-MoreOfStep adapterInputs(MLIRContext &context, const ModelFacts &facts, const ImportOptions &options) {
-  if (facts.adapters.empty())
-    return {};
-  Type i32 = IntegerType::get(&context, 32), list = tensorOf({ShapedType::kDynamic}, i32);
-  const int64_t matrices = 1 + int64_t(facts.adapters.size());
-  return {.dims = {{"adapted", 0, options.maxTokens}},
-          .inputs = {{"adapter_rows", list, {"adapted"}},
-                     {"adapter_groups", tensorOf({matrices + 1, 2}, i32), {}},
-                     {"adapter_of", list, {"tokens"}}}};
 }
 
 /// Logits of the wanted tokens, from what the last layer gives of all.
@@ -212,8 +194,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
     return status.error();
 
   ModelFacts facts = factsOf(spec, model, *positions, *endTokens);
-  for (const huggingface::NamedAdapter &adapter : model.namedAdapters())
-    facts.adapters.push_back(adapter.name);
+  facts.adapters = adapterNames(model);
   DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(spec, *positions),
                         adapterInputs(context, facts, options));
   if (Status status = buildStep(decoder, spec, parameters); !status)

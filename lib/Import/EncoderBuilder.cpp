@@ -165,6 +165,7 @@ void keepNear(attn::AttentionOp attention, int64_t window) {
 /// Values that all layers read besides their weights.
 struct SharedValues {
   Value rowBegin;
+  std::optional<AdapterRows> adapters;
   ValueRange rotation;     ///< tables of rotary embedding
   Value relativePositions; ///< embeddings of distances; null: none
   Value convolved;         ///< what the first layer's result is added to; null: nothing
@@ -172,7 +173,8 @@ struct SharedValues {
 };
 
 /// One layer: x [tokens, width] to that after it.
-Value buildBlock(const Scope &scope, const EncoderSpec &spec, Value x, const SharedValues &shared) {
+Value buildBlock(Scope scope, const EncoderSpec &spec, Value x, const SharedValues &shared) {
+  scope.adapters = shared.adapters ? &*shared.adapters : nullptr;
   auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale,
                  std::optional<int64_t> window) -> Mixed {
     const std::optional<RelativeBiasSpec> &bias = spec.relativeBias;
@@ -193,14 +195,17 @@ Value buildBlock(const Scope &scope, const EncoderSpec &spec, Value x, const Sha
   return shared.convolved ? addConvolved(scope, spec, x, shared.convolved) : x;
 }
 
-/// `longest` are the tokens that a text may have.
+/// `longest` are the tokens that a text may have. Arguments that say which adapter they have are behind the types.
 Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const EncoderSpec &spec,
-                                           const ParameterSet &parameters, int64_t longest) {
+                                           const ParameterSet &parameters, int64_t longest, bool hasAdapters) {
   OpBuilder &builder = encoder.builder();
   Scope top{builder, parameters};
   Value types = spec.embedding.types ? encoder.input(0) : Value();
   Value state[] = {buildEmbeddings(top, spec, encoder.ids(), types, encoder.rowBegin())};
   SmallVector<Value> shared{encoder.rowBegin()};
+  for (unsigned i = 0; hasAdapters && i < adapterValues; ++i)
+    shared.push_back(encoder.input(unsigned(bool(types)) + i));
+  const size_t rotation = shared.size();
   llvm::append_range(shared, buildRotation(top, spec.attention, encoder.ids(), encoder.rowBegin(), /*past=*/{}));
   const size_t relative = shared.size();
   if (spec.disentangled)
@@ -214,9 +219,14 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const Encoder
   Expected<SmallVector<Value>> last = buildLayerStack(
       builder, encoder.entry(), parameters, stack,
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        const SharedValues values{others[0], others.slice(1, relative - 1),
+        ValueRange behind = others.drop_front();
+        const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, behind);
+        const SharedValues values{others[0],
+                                  adapters,
+                                  others.slice(rotation, relative - rotation),
                                   spec.disentangled ? others[relative] : Value(),
-                                  spec.convolution && layer.example == 0 ? others.back() : Value(), longest};
+                                  spec.convolution && layer.example == 0 ? others.back() : Value(),
+                                  longest};
         return {buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried[0], values)};
       });
   if (!last)
@@ -269,6 +279,11 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
   ParameterSet parameters = listParameters(spec, prefix);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
+  // Embeddings of distances go through the matrices of queries and keys as well, and have no adapter of their own.
+  const bool mayAdapt = !spec.disentangled;
+  if (mayAdapt)
+    if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+      return status.error();
 
   ModelFacts facts{.family = model.modelType(),
                    .task = taskOf(spec.head),
@@ -279,15 +294,16 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
                    .headDim = spec.attention.headDim,
                    .vocabulary = spec.vocabulary,
                    .labels = spec.labels,
-                   .positions = *positions};
+                   .positions = *positions,
+                   .adapters = mayAdapt ? adapterNames(model) : std::vector<std::string>()};
   Builder builder(&context);
-  SmallVector<EntryBuffer> inputs;
+  MoreOfEntry more = adapterInputs(context, facts, options);
   if (spec.embedding.types)
-    inputs.push_back({.name = "token_type_ids",
-                      .type = tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
-                      .dims = {"tokens"},
-                      .limit = spec.embedding.types,
-                      .optional = true});
-  EncoderModule encoder(context, facts, model, parameters, options, inputs, listEncoderOutputs(builder, spec));
-  return buildModel(encoder, spec, parameters, *positions);
+    more.inputs.insert(more.inputs.begin(), {.name = "token_type_ids",
+                                             .type = tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
+                                             .dims = {"tokens"},
+                                             .limit = spec.embedding.types,
+                                             .optional = true});
+  EncoderModule encoder(context, facts, model, parameters, options, more, listEncoderOutputs(builder, spec));
+  return buildModel(encoder, spec, parameters, *positions, !facts.adapters.empty());
 }

@@ -31,7 +31,8 @@ static ModelFacts withTask(ModelFacts facts) {
 EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFacts &given,
                                            const huggingface::ModelDescription &model, const ParameterSet &parameters,
                                            const ImportOptions &options)
-    : module(context, withTask(given), model, parameters), facts(withTask(given)) {
+    : module(context, withTask(given), model, parameters), facts(withTask(given)),
+      more(adapterInputs(context, facts, options)) {
   auto blocksOf = [&](int64_t positions) { return (positions + options.cacheBlock - 1) / options.cacheBlock; };
   const int64_t blocks = blocksOf(facts.positions), sourceBlocks = blocksOf(sourcePositions());
   module.dim("tokens", 0, options.maxTokens);
@@ -41,9 +42,21 @@ EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFact
   // A row's source and its own tokens have blocks of one pool; the bound only keeps byte offsets in 64 bits.
   module.dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, (blocks + sourceBlocks) * options.maxBatch));
   module.dim("source_blocks", 1, sourceBlocks);
+  for (const DimBounds &dim : more.dims)
+    module.dim(dim.name, dim.least, dim.most);
   module.declareParameters();
   cacheType = attn::KVCacheType::get(&context, facts.layers, facts.kvHeads, facts.headDim, options.cacheBlock,
                                      builder().getF32Type());
+}
+
+void EncoderDecoderModule::beginEntry(StringRef name, SmallVector<EntryBuffer> inputs, ArrayRef<EntryBuffer> outputs) {
+  inputs.append(more.inputs.begin(), more.inputs.end());
+  module.beginEntry(name, inputs, outputs);
+}
+
+std::optional<AdapterRows> EncoderDecoderModule::adapters() {
+  ValueRange last = module.entry()->getRegion(0).getArguments().take_back(more.inputs.size());
+  return takeAdapters(!facts.adapters.empty(), last);
 }
 
 void EncoderDecoderModule::beginEncode() { readsFeatures() ? beginEncodeOfFeatures() : beginEncodeOfWords(); }
@@ -51,14 +64,14 @@ void EncoderDecoderModule::beginEncode() { readsFeatures() ? beginEncodeOfFeatur
 void EncoderDecoderModule::beginEncodeOfWords() {
   int64_t any = ShapedType::kDynamic;
   Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
-  module.beginEntry("encode",
-                    {{"cache", cacheType, {"blocks"}},
-                     {"input_ids", list, {"tokens"}, facts.readVocabulary()},
-                     {"row_begin", list, {"rows+1"}},
-                     {"past", list, {"rows"}},
-                     {"source_table", table, {"rows", "source_blocks"}}},
-                    {{"cache", cacheType, {}},
-                     {"encoder_last_hidden_state", tensorOf({any, facts.hidden}, builder().getF32Type()), {"tokens"}}});
+  beginEntry("encode",
+             {{"cache", cacheType, {"blocks"}},
+              {"input_ids", list, {"tokens"}, facts.readVocabulary()},
+              {"row_begin", list, {"rows+1"}},
+              {"past", list, {"rows"}},
+              {"source_table", table, {"rows", "source_blocks"}}},
+             {{"cache", cacheType, {}},
+              {"encoder_last_hidden_state", tensorOf({any, facts.hidden}, builder().getF32Type()), {"tokens"}}});
   ofSource = {argument(2), argument(3), argument(4)};
 }
 
@@ -67,13 +80,13 @@ void EncoderDecoderModule::beginEncodeOfFeatures() {
   Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
   auto features = tensorOf({any, facts.featureChannels, facts.featureFrames}, builder().getF32Type());
   auto hidden = tensorOf({any, facts.sourcePositions, facts.hidden}, builder().getF32Type());
-  func::FuncOp entry = module.beginEntry("encode",
-                                         {{"cache", cacheType, {"blocks"}},
-                                          {"input_features", features, {"rows"}},
-                                          {"past", list, {"rows"}},
-                                          {"source_table", table, {"rows", "source_blocks"}}},
-                                         {{"cache", cacheType, {}}, {"encoder_last_hidden_state", hidden, {"rows"}}});
-  Location loc = entry.getLoc();
+  beginEntry("encode",
+             {{"cache", cacheType, {"blocks"}},
+              {"input_features", features, {"rows"}},
+              {"past", list, {"rows"}},
+              {"source_table", table, {"rows", "source_blocks"}}},
+             {{"cache", cacheType, {}}, {"encoder_last_hidden_state", hidden, {"rows"}}});
+  Location loc = entry()->getLoc();
   Value rows = tensor::DimOp::create(builder(), loc, input(), 0);
   Value length = arith::ConstantIndexOp::create(builder(), loc, facts.sourcePositions);
   ofSource = {attn::EqualRowsOp::create(builder(), loc, cast<RankedTensorType>(list), rows, length), argument(2),
@@ -84,11 +97,16 @@ Status EncoderDecoderModule::endEncode(const ParameterSet &parameters, const Sta
                                        StringRef part,
                                        function_ref<std::pair<Value, Value>(const Scope &, Value)> keyValue) {
   const Rows &rows = sourceRows();
-  Value state[] = {cache()}, shared[] = {hidden, rows.rowBegin, rows.past, rows.table};
+  Value state[] = {cache()};
+  SmallVector<Value> shared{hidden, rows.rowBegin, rows.past, rows.table};
+  addAdapters(adapters(), shared);
   Expected<SmallVector<Value>> filled = buildLayerStack(
       builder(), entry(), parameters, {.stack = decoder, .function = "source_block", .state = state, .shared = shared},
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
         Scope scope{inner, parameters, {}, &layer};
+        ValueRange behind = others.drop_front(4);
+        const std::optional<AdapterRows> adapters = takeAdapters(!facts.adapters.empty(), behind);
+        scope.adapters = adapters ? &*adapters : nullptr;
         auto [key, value] = keyValue(scope, others[0]);
         return {appendSource(scope, scope.at(part), carried[0], key, value, {others[1], others[2], others[3]})};
       });
@@ -110,7 +128,7 @@ Status EncoderDecoderModule::endEncode(const ParameterSet &parameters, const Sta
 void EncoderDecoderModule::beginStep() {
   int64_t any = ShapedType::kDynamic;
   Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
-  module.beginEntry(
+  beginEntry(
       "step",
       {{"cache", cacheType, {"blocks"}},
        {"tokens", list, {"tokens"}},

@@ -29,11 +29,11 @@ struct Sources {
 
 /// The module of an encoder-decoder under construction: attn.model, dims, parameters and the entries
 ///
-///   encode(cache, input_ids, row_begin, past, source_table) -> (cache, encoder_last_hidden_state)
-///   encode(cache, input_features, past, source_table) -> (cache, encoder_last_hidden_state) of features
-///   step(cache, tokens, row_begin, past, block_table, want, source_length, source_table) -> (cache, logits)
+///   encode(cache, input_ids, row_begin, past, source_table, more...) -> (cache, encoder_last_hidden_state)
+///   encode(cache, input_features, past, source_table, more...) -> (cache, encoder_last_hidden_state) of features
+///   step(cache, tokens, row_begin, past, block_table, want, source_length, source_table, more...) -> (cache, logits)
 ///
-/// which are built in this order; see docs/Semantics.md.
+/// which are built in this order; see docs/Semantics.md. `more` are the arguments of adapters, of a model with some.
 class EncoderDecoderModule {
 public:
   /// Declares dims and parameters; the task is "text2text-generation", or "automatic-speech-recognition" of features.
@@ -68,6 +68,8 @@ public:
 
   /// The cache of the entry that is open.
   mlir::Value cache() { return argument(0); }
+  /// The adapters of its tokens; none of a model without adapters.
+  std::optional<AdapterRows> adapters();
 
 private:
   mlir::Value argument(unsigned i) { return module.entry()->getRegion(0).getArgument(i); }
@@ -75,10 +77,12 @@ private:
   ModelModule module;
   bool readsFeatures() const { return facts.featureFrames != 0; }
   int64_t sourcePositions() const { return readsFeatures() ? facts.sourcePositions : facts.positions; }
+  void beginEntry(llvm::StringRef name, llvm::SmallVector<EntryBuffer> inputs, llvm::ArrayRef<EntryBuffer> outputs);
   void beginEncodeOfWords();
   void beginEncodeOfFeatures();
 
   ModelFacts facts;
+  MoreOfEntry more;
   mlir::Type cacheType;
   Rows ofSource;
 };

@@ -67,8 +67,9 @@ ParameterSet listParameters(const EncoderDecoderSpec &spec) {
 }
 
 /// Scopes of a side, of one of its layers where there is one.
-Scope scopeOf(OpBuilder &builder, const ParameterSet &parameters, const SideSpec &side, const LayerRef *layer) {
-  return {builder, parameters, side.prefix + (layer ? side.layer : ""), layer, symbolsOf(side)};
+Scope scopeOf(OpBuilder &builder, const ParameterSet &parameters, const SideSpec &side, const LayerRef *layer,
+              const AdapterRows *adapters = nullptr) {
+  return {builder, parameters, side.prefix + (layer ? side.layer : ""), layer, symbolsOf(side), adapters};
 }
 
 /// Embeddings with positions. `past` is null where rows begin at position 0.
@@ -124,11 +125,15 @@ Status buildEncode(EncoderDecoderModule &model, const EncoderDecoderSpec &spec, 
   Value state[] = {
       spec.features ? buildSound(builder, parameters, spec, model.input())
                     : buildEmbedding(builder, parameters, spec, side, model.input(), rows.rowBegin, /*past=*/nullptr)};
-  Value shared[] = {rows.rowBegin};
+  SmallVector<Value> shared{rows.rowBegin};
+  const std::optional<AdapterRows> ofTokens = model.adapters();
+  addAdapters(ofTokens, shared);
   Expected<SmallVector<Value>> last = buildLayerStack(
       builder, model.entry(), parameters, {.stack = stackOf(side), .state = state, .shared = shared},
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        Scope scope = scopeOf(inner, parameters, side, &layer);
+        ValueRange behind = others.drop_front();
+        const std::optional<AdapterRows> adapters = takeAdapters(bool(ofTokens), behind);
+        Scope scope = scopeOf(inner, parameters, side, &layer, adapters ? &*adapters : nullptr);
         auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
           Value table = biasTable(scope, side);
           attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
@@ -144,7 +149,7 @@ Status buildEncode(EncoderDecoderModule &model, const EncoderDecoderSpec &spec, 
     hidden = normalize(scopeOf(builder, parameters, side, /*layer=*/nullptr), hidden, side.finalNorm, side.norm);
   const std::string part = decoder.prefix + decoder.layer + decoder.cross->location;
   return model.endEncode(parameters, stackOf(decoder), hidden, part, [&](const Scope &scope, Value source) {
-    return projectSource(scopeOf(scope.builder, parameters, decoder, scope.layer), decoder, source);
+    return projectSource(scopeOf(scope.builder, parameters, decoder, scope.layer, scope.adapters), decoder, source);
   });
 }
 
@@ -195,13 +200,17 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const En
   const SideSpec &side = spec.decoder;
   Value state[] = {buildEmbedding(builder, parameters, spec, side, model.tokens(), rows.rowBegin, rows.past),
                    model.cache()};
-  Value shared[] = {rows.rowBegin, rows.past, rows.table, sources.length, sources.table};
-  Expected<SmallVector<Value>> last =
-      buildLayerStack(builder, model.entry(), parameters, {.stack = stackOf(side), .state = state, .shared = shared},
-                      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
-                        return buildDecoderLayer(scopeOf(inner, parameters, side, &layer), side, carried,
-                                                 {others[0], others[1], others[2]}, {others[3], others[4]});
-                      });
+  SmallVector<Value> shared{rows.rowBegin, rows.past, rows.table, sources.length, sources.table};
+  const std::optional<AdapterRows> ofTokens = model.adapters();
+  addAdapters(ofTokens, shared);
+  Expected<SmallVector<Value>> last = buildLayerStack(
+      builder, model.entry(), parameters, {.stack = stackOf(side), .state = state, .shared = shared},
+      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
+        ValueRange behind = others.drop_front(5);
+        const std::optional<AdapterRows> adapters = takeAdapters(bool(ofTokens), behind);
+        const Scope scope = scopeOf(inner, parameters, side, &layer, adapters ? &*adapters : nullptr);
+        return buildDecoderLayer(scope, side, carried, {others[0], others[1], others[2]}, {others[3], others[4]});
+      });
   if (!last)
     return last.error();
   return model.finish((*last)[1], buildHead(builder, spec, parameters, (*last)[0], model.want()));
@@ -231,6 +240,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoderDecoder(MLIRContext &con
   ParameterSet parameters = listParameters(spec);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
+  if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+    return status.error();
 
   const SideSpec &decoder = spec.decoder;
   ModelFacts facts{.family = model.modelType(),
@@ -243,7 +254,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoderDecoder(MLIRContext &con
                    .positions = *positions,
                    .endTokens = *endTokens,
                    .startToken = spec.startToken,
-                   .sourceVocabulary = spec.vocabularies.source};
+                   .sourceVocabulary = spec.vocabularies.source,
+                   .adapters = adapterNames(model)};
   if (spec.features) {
     facts.featureChannels = spec.features->channels;
     facts.featureFrames = spec.features->frames();

@@ -38,6 +38,12 @@ struct ModelFacts {
   int64_t readVocabulary() const { return sourceVocabulary ? sourceVocabulary : vocabulary; }
 };
 
+/// A dim of a module, with its bounds.
+struct DimBounds {
+  std::string name;
+  int64_t least, most;
+};
+
 /// An argument or a result of an entry; see docs/Semantics.md for the names that the runtime knows.
 struct EntryBuffer {
   std::string name;

@@ -30,8 +30,8 @@ ParameterSet listAll(const VisionLanguageSpec &spec, const std::string &prefix) 
 }
 
 /// The arguments of a step that say what image tokens stand for.
-MoreOfStep moreOf(MLIRContext &context, const VisionLanguageSpec &spec, const ImportOptions &options,
-                  huggingface::HeightWidth most) {
+MoreOfEntry moreOf(MLIRContext &context, const VisionLanguageSpec &spec, const ImportOptions &options,
+                   huggingface::HeightWidth most) {
   Builder builder(&context);
   const int64_t any = ShapedType::kDynamic;
   return {.dims = {{"embeddings", 1, options.maxTokens},

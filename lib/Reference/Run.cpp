@@ -102,46 +102,6 @@ LogicalResult addImages(func::FuncOp step, const NamedTensors &inputs, NamedTens
   return success();
 }
 
-/// The number of adapters among which rows choose.
-int64_t adaptersOf(func::FuncOp step) {
-  auto facts = step->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr);
-  auto names = facts ? facts.getAs<ArrayAttr>("adapters") : ArrayAttr();
-  return names ? int64_t(names.size()) : 0;
-}
-
-/// Adds the order of the tokens by adapter. Input `adapter` has that of each row, 1 for the first one; 0, also without
-/// the input, is none.
-LogicalResult addAdapters(func::FuncOp step, const NamedTensors &inputs, const Batch &batch, NamedTensors &arguments) {
-  const int64_t adapters = adaptersOf(step);
-  if (adapters == 0)
-    return success();
-  std::vector<int64_t> ofRows(batch.rows, 0), order(batch.tokens()), rows, groups;
-  if (auto given = inputs.find("adapter"); given != inputs.end()) {
-    if (given->second.shape != std::vector<int64_t>{batch.rows} || isFloat(given->second.type))
-      return fail(step) << "adapter is " << shapeText(given->second.shape) << ", but integers [batch] are needed";
-    ofRows = integersOf(given->second);
-  }
-  for (int64_t number : ofRows)
-    if (number < 0 || number > adapters)
-      return fail(step) << "adapter has " << number << ", but there are " << adapters << " adapters";
-  for (int64_t adapter = 0; adapter <= adapters; ++adapter) {
-    const auto begin = int64_t(rows.size());
-    for (int64_t row = 0; row < batch.rows; ++row)
-      for (int64_t t = batch.rowBegin[row]; ofRows[row] == adapter && t < batch.rowBegin[row + 1]; ++t) {
-        order[t] = int64_t(rows.size());
-        rows.push_back(t);
-      }
-    if (int64_t(rows.size()) > begin)
-      groups.insert(groups.end(), {begin, adapter});
-  }
-  while (int64_t(groups.size()) < 2 * (adapters + 2))
-    groups.insert(groups.end(), {int64_t(rows.size()), 0});
-  arguments["adapter_rows"] = integerTensor({int64_t(rows.size())}, rows);
-  arguments["adapter_groups"] = integerTensor({adapters + 2, 2}, groups);
-  arguments["adapter_of"] = integerTensor({int64_t(order.size())}, order);
-  return success();
-}
-
 /// The batch of a decoder's input_ids, checked.
 FailureOr<Batch> batchOf(func::FuncOp step, const NamedTensors &inputs) {
   for (auto &[name, tensor] : inputs)
@@ -224,9 +184,11 @@ FailureOr<NamedTensors> packInputs(PackedEntry &packed, const NamedTensors &inpu
   for (auto &[name, tensor] : inputs) {
     auto place = packed.arguments.find(name);
     bool packs = place != packed.arguments.end() && packed.packsArgument(place->second);
-    if (name != "attention_mask")
+    if (name != "attention_mask" && !(name == "adapter" && adaptersOf(packed.entry)))
       arguments[name] = packs ? packRows(batch, tensor) : tensor;
   }
+  if (failed(addAdapters(packed.entry, inputs, batch.rowBegin, arguments)))
+    return failure();
   for (auto &[name, place] : packed.arguments)
     if (!arguments.count(name.str()) && packed.packsArgument(place) &&
         packed.entry.getArgAttr(place, attn::AttnDialect::optionalAttr))
@@ -327,7 +289,7 @@ FailureOr<NamedTensors> runDecoder(ModuleOp module, func::FuncOp step, Parameter
         name && name.getValue() == "window_table")
       arguments["window_table"] = arguments["block_table"];
   arguments["want"] = integerTensor({batch->tokens()}, want);
-  if (failed(addImages(step, inputs, arguments)) || failed(addAdapters(step, inputs, *batch, arguments)))
+  if (failed(addImages(step, inputs, arguments)) || failed(addAdapters(step, inputs, batch->rowBegin, arguments)))
     return failure();
   FailureOr<NamedTensors> outputs = runEntry<S>(module, step, parameters, arguments, wanted, batch->rows * blocks);
   if (failed(outputs))

@@ -27,6 +27,8 @@ LogicalResult checkAllNames(func::FuncOp encode, func::FuncOp step, const NamedT
   llvm::append_range(known, tokenResultsOf(encode));
   SmallVector<std::string> names = sourceNamesOf(encode);
   names.append({"decoder_input_ids", "decoder_attention_mask"});
+  if (adaptersOf(step))
+    names.push_back("adapter");
   return success(succeeded(checkNames(encode, given, names, "input")) &&
                  succeeded(checkNames(encode, wanted, known, "output")));
 }
@@ -60,6 +62,11 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
 
   source->arguments["past"] = zeros;
   source->arguments["source_table"] = sourceTable;
+  std::vector<int64_t> sourceBegin{0};
+  for (int64_t length : source->lengths)
+    sourceBegin.push_back(sourceBegin.back() + length);
+  if (failed(addAdapters(encode, inputs, sourceBegin, source->arguments)))
+    return failure();
   FailureOr<SmallVector<Value<S>>> encoded =
       callEntry<S>(module, encode, parameters, source->arguments, {}, rows * each);
   if (failed(encoded))
@@ -80,6 +87,8 @@ FailureOr<NamedTensors> runEncoderDecoder(ModuleOp module, func::FuncOp encode, 
   next["want"] = integerTensor({target->tokens()}, want);
   next["source_length"] = integerTensor({rows}, source->lengths);
   next["source_table"] = sourceTable;
+  if (failed(addAdapters(step, inputs, target->rowBegin, next)))
+    return failure();
   FailureOr<SmallVector<Value<S>>> stepped =
       callEntry<S>(module, step, parameters, next, {{"cache", (*encoded)[0]}}, rows * each);
   if (failed(stepped))

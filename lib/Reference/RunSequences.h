@@ -19,6 +19,13 @@ llvm::LogicalResult checkNames(mlir::func::FuncOp entry, llvm::ArrayRef<std::str
 llvm::FailureOr<Batch> readIds(mlir::func::FuncOp entry, const NamedTensors &inputs, llvm::StringRef idsName,
                                llvm::StringRef maskName);
 
+/// The number of adapters among which the rows of a batch choose.
+int64_t adaptersOf(mlir::func::FuncOp entry);
+/// Adds the order of an entry's tokens by adapter, whose rows begin at `rowBegin` [rows + 1]. Input `adapter` has that
+/// of each row, 1 for the first one; 0, also without the input, is none.
+llvm::LogicalResult addAdapters(mlir::func::FuncOp entry, const NamedTensors &inputs, llvm::ArrayRef<int64_t> rowBegin,
+                                NamedTensors &arguments);
+
 /// The results of an entry on named tensors and kept values; caches that are not kept start as zeros.
 template <typename S>
 mlir::FailureOr<llvm::SmallVector<Value<S>>> callEntry(mlir::ModuleOp module, mlir::func::FuncOp entry,

@@ -1,6 +1,7 @@
 // Encodes sources. The keys and values of a source for all layers of the decoder go into blocks that the sequence
 // keeps.
 #include "lib/Runtime/Encode.h"
+#include "lib/Runtime/Adapters.h"
 #include "lib/Runtime/Tensor.h"
 #include <algorithm>
 #include <cstddef>
@@ -125,7 +126,9 @@ rapt_status Encode::makeRoom(int64_t tokens, int64_t rows) {
     return array.size() >= size_t(size) || array.allocate(c.memory, size_t(size));
   };
   const bool hasInput = c.encode.features ? grow(c.inputFeatures, rows * c.encode.features) : grow(c.inputIds, tokens);
-  if (hasInput && grow(c.rowBegin, rows + 1) && grow(c.past, rows) && grow(c.hidden, tokens * c.encode.columns))
+  const bool hasOrder = !c.encode.has(Role::AdapterRows) || (grow(c.adapterRows, tokens) && grow(c.adapterOf, tokens));
+  if (hasInput && hasOrder && grow(c.rowBegin, rows + 1) && grow(c.past, rows) &&
+      grow(c.hidden, tokens * c.encode.columns))
     return RAPT_OK;
   return report.fail(RAPT_NOMEM, "no memory for %lld tokens of sources", ll(tokens));
 }
@@ -166,7 +169,13 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
     at += lengthOf(sources[first + r]);
   }
   c.rowBegin[rows] = int32_t(tokens);
-  const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, c.blocksOf(0), table, c.states.size(), 0, 0, 0};
+  auto adapterOf = [&](size_t row) { return sequence(first + row).adapter; };
+  const int64_t adapted =
+      c.encode.has(Role::AdapterRows)
+          ? orderByAdapter(int32_t(c.module->manifest->adapters.size()), rows, c.rowBegin.data(), adapterOf,
+                           c.adapterRows.data(), c.adapterGroups.data(), c.adapterOf.data())
+          : 0;
+  const int64_t dims[dimCount] = {tokens, int64_t(rows), 0, 1, c.blocksOf(0), table, c.states.size(), 0, 0, adapted};
   if (rapt_status status = c.reserveWorkspace(c.encode.workspace(dims, c.execution.workers()), report))
     return status;
   void *buffers[roleCount] = {};
@@ -180,6 +189,9 @@ rapt_status Encode::runRows(size_t first, size_t rows) {
   put(Role::Past, c.past.data());
   put(Role::SourceTable, c.sourceTable.data());
   put(Role::Hidden, c.hidden.data());
+  put(Role::AdapterRows, c.adapterRows.data());
+  put(Role::AdapterGroups, c.adapterGroups.data());
+  put(Role::AdapterOf, c.adapterOf.data());
   put(Role::State, c.states.data());
   put(Role::StateTarget, c.stateTarget.data());
   if (rapt_status status = allocateMaps(c, c.encode, c.encodeMaps, tokens, buffers, report))

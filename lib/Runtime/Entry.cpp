@@ -84,15 +84,16 @@ bool takesImages(const ManifestEntry &entry) { return entry.findBuffer("pixel_va
 /// ...] then.
 bool takesFeatures(const ManifestEntry &entry) { return entry.findBuffer("input_features") >= 0 || takesImages(entry); }
 
-/// Whether the buffer has the shape of its role. An entry with one token per row, or of features, has the dim of rows
-/// instead of tokens.
+/// Whether the buffer has the shape of its role. An entry with one token per row has the dim of rows instead of tokens,
+/// and so have the outputs of one that takes features.
 bool hasShape(const ManifestEntry &entry, const ManifestBuffer &buffer, const RoleName &role) {
   if (!role.first)
     return true;
   const bool isPlain = !role.second, isTable = role.second && *role.second;
   if (buffer.shape.empty() || (isPlain && buffer.shape.size() != 1) || (isTable && buffer.shape.size() != 2))
     return false;
-  const bool isOfRows = std::string_view(role.first) == "tokens" && (takesSingleTokens(entry) || takesFeatures(entry));
+  const bool isOfRows = std::string_view(role.first) == "tokens" &&
+                        (takesSingleTokens(entry) || (takesFeatures(entry) && role.kind == BufferKind::Output));
   if (!isDim(entry, buffer.shape[0], isOfRows ? "rows" : role.first, role.plus))
     return false;
   for (size_t i = 1; i < buffer.shape.size(); ++i)
@@ -167,6 +168,19 @@ bool Entry::has(Role role) const {
   return false;
 }
 
+/// Whether the groups of rows are those of the module's adapters.
+rapt_status Entry::checkAdapters(const rapt_module &module, const Report &report) const {
+  if (!has(Role::AdapterGroups))
+    return RAPT_OK;
+  const Manifest &m = *module.manifest;
+  const std::vector<ManifestExtent> &shape = manifest->buffers[bufferOf(Role::AdapterGroups)].shape;
+  const auto matrices = int64_t(m.adapters.size()) + 1; // one is zeros
+  if (shape.size() == 2 && shape[0].dim < 0 && shape[0].plus == matrices + 1 && shape[1].dim < 0 && shape[1].plus == 2)
+    return RAPT_OK;
+  return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has no groups of rows for %zu adapters", manifest->name.c_str(),
+                     m.name.c_str(), m.adapters.size());
+}
+
 rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   const Manifest &m = *module.manifest;
   int index = module.findEntry("step");
@@ -196,14 +210,8 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
       return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes no vectors of %lld numbers in place of token %lld",
                          m.name.c_str(), (long long)m.hidden, (long long)m.imageToken);
   }
-  if (has(Role::AdapterGroups)) {
-    const std::vector<ManifestExtent> &shape = entry.buffers[bufferOf(Role::AdapterGroups)].shape;
-    const auto matrices = int64_t(m.adapters.size()) + 1; // one is zeros
-    if (shape.size() != 2 || shape[0].dim >= 0 || shape[0].plus != matrices + 1 || shape[1].dim >= 0 ||
-        shape[1].plus != 2)
-      return report.fail(RAPT_UNSUPPORTED, "entry step of %s has no groups of rows for %zu adapters", m.name.c_str(),
-                         m.adapters.size());
-  }
+  if (rapt_status status = checkAdapters(module, report))
+    return status;
   const ManifestBuffer &tokens = entry.buffers[size_t(entry.findBuffer("tokens"))];
   isSerial = isRecurrent && tokens.shape.size() == 1 && tokens.shape[0].dim == entry.findDim("rows");
   if (isSerial && (readsImages || !m.adapters.empty()))
@@ -222,8 +230,11 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   uint64_t needed = (takesImages(entry) ? bitsOf(pixelRoles)
                      : isOfFeatures     ? bitsOf(featureRoles)
                                         : bitsOf(encodeRoles)) |
-                    (m.hasCache ? bitsOf(encodedRoles) : 0) | (names(entry, Role::State) ? bitsOf(firstStateRoles) : 0);
+                    (m.adapters.empty() ? 0 : bitsOf(adapterRoles)) | (m.hasCache ? bitsOf(encodedRoles) : 0) |
+                    (names(entry, Role::State) ? bitsOf(firstStateRoles) : 0);
   if (rapt_status status = bind(module, index, needed, bitsOf(encodeMaps), report))
+    return status;
+  if (rapt_status status = checkAdapters(module, report))
     return status;
   const ManifestBuffer &hidden = entry.buffers[entry.findBuffer("encoder_last_hidden_state")];
   const size_t last = isOfFeatures ? 2 : 1;

@@ -105,6 +105,7 @@ struct Entry {
   size_t bufferOf(Role role) const;
 
 private:
+  rapt_status checkAdapters(const rapt_module &module, const Report &report) const;
   /// `needed` has a bit for each role that the entry must have, `possible` for those that it may have besides.
   rapt_status bind(const rapt_module &module, int index, uint64_t needed, uint64_t possible, const Report &report);
   /// The sizes of an entry that reads features, once it is bound.

@@ -1,4 +1,5 @@
 #include "lib/Runtime/EntryRun.h"
+#include "lib/Runtime/Adapters.h"
 #include <algorithm>
 #include <cstring>
 
@@ -9,6 +10,8 @@ using ll = long long;
 
 // Limits of a group where no dim bounds it: images, and elements of their inputs.
 constexpr int64_t imagesTogether = 8, numbersTogether = int64_t(1) << 23;
+
+constexpr const char *adapterBuffers[] = {"adapter_rows", "adapter_groups", "adapter_of"};
 
 /// Whether the dims from `first` on are dense.
 bool isDenseFrom(const rapt_tensor &t, int first) {
@@ -52,17 +55,24 @@ void EntryRun::classify() {
     rowsDim = -1;
   int offsets = entry.findBuffer("row_begin");
   packedDim = offsets < 0 ? -1 : entry.findDim("tokens");
+  auto isOfAdapters = [&](const ManifestBuffer &buffer) {
+    return std::any_of(std::begin(adapterBuffers), std::end(adapterBuffers),
+                       [&](const char *name) { return buffer.name == name; });
+  };
+  const bool hasAdapters = packedDim >= 0 && !c.module->manifest->adapters.empty();
+  adaptedDim = hasAdapters ? entry.findDim("adapted") : -1;
   for (size_t i = 0; i < entry.buffers.size(); ++i) {
     const ManifestBuffer &buffer = entry.buffers[i];
     bool isTensor = buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;
     int first = isTensor && !buffer.shape.empty() && !buffer.shape[0].plus ? buffer.shape[0].dim : -1;
     slots[i] = {nullptr,
-                !isTensor            ? Form::None
-                : int(i) == offsets  ? Form::Offsets
-                : first < 0          ? Form::Whole
-                : first == packedDim ? Form::Packed
-                : first == rowsDim   ? Form::Rows
-                                     : Form::Whole,
+                !isTensor                                 ? Form::None
+                : int(i) == offsets                       ? Form::Offsets
+                : adaptedDim >= 0 && isOfAdapters(buffer) ? Form::Adapters
+                : first < 0                               ? Form::Whole
+                : first == packedDim                      ? Form::Packed
+                : first == rowsDim                        ? Form::Rows
+                                                          : Form::Whole,
                 0};
   }
 }
@@ -71,20 +81,23 @@ rapt_status EntryRun::match(size_t count, const char *const *names, const Tensor
   for (size_t i = 0; i < count; ++i) {
     const char *name = names[i] ? names[i] : "";
     bool isMask = packedDim >= 0 && !strcmp(name, "attention_mask");
-    int buffer = isMask ? -1 : entry.findBuffer(name);
-    if (!isMask && (buffer < 0 || slots[buffer].form == Form::Offsets)) {
+    bool isAdapter = adaptedDim >= 0 && !strcmp(name, "adapter");
+    int buffer = isMask || isAdapter ? -1 : entry.findBuffer(name);
+    if (!isMask && !isAdapter && (buffer < 0 || isOwn(size_t(buffer)))) {
       char known[512] = "";
       size_t at = 0;
       for (size_t b = 0; b < entry.buffers.size() && at < sizeof known; ++b)
-        if (slots[b].form != Form::None && slots[b].form != Form::Offsets)
+        if (slots[b].form != Form::None && !isOwn(b))
           at += size_t(snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", entry.buffers[b].name.c_str()));
-      return report.fail(RAPT_INVALID, "%s has no tensor %s; it has %s%s", entry.name.c_str(), name, known,
-                         packedDim >= 0 ? ", attention_mask" : "");
+      return report.fail(RAPT_INVALID, "%s has no tensor %s; it has %s%s%s", entry.name.c_str(), name, known,
+                         packedDim >= 0 ? ", attention_mask" : "", adaptedDim >= 0 ? ", adapter" : "");
     }
-    const rapt_tensor *&bound = isMask ? mask : slots[buffer].tensor;
+    const rapt_tensor *&bound = isMask ? mask : isAdapter ? adapter : slots[buffer].tensor;
     if (bound)
       return report.fail(RAPT_INVALID, "tensor %s is given twice", name);
-    int rank = isMask ? 2 : int(entry.buffers[buffer].shape.size()) + (slots[buffer].form == Form::Packed);
+    int rank = isMask      ? 2
+               : isAdapter ? 1
+                           : int(entry.buffers[buffer].shape.size()) + (slots[buffer].form == Form::Packed);
     if (rapt_status status = checkTensor(name, tensors[i], rank, report))
       return status;
     bound = &tensors[i];
@@ -190,10 +203,48 @@ rapt_status EntryRun::readLengths() {
   return RAPT_OK;
 }
 
+/// Whether the entry takes all that orders tokens by adapter, in the shapes that this runtime fills.
+rapt_status EntryRun::checkAdapterBuffers() const {
+  const auto groups = int64_t(c.module->manifest->adapters.size()) + 2;
+  for (const char *name : adapterBuffers) {
+    const int i = entry.findBuffer(name);
+    const ManifestBuffer *buffer = i < 0 ? nullptr : &entry.buffers[size_t(i)];
+    const bool isGroups = name == adapterBuffers[1];
+    bool isRight = buffer && buffer->kind == BufferKind::Input && buffer->dtype == "i32" &&
+                   buffer->shape.size() == (isGroups ? 2 : 1);
+    if (isRight && isGroups)
+      isRight = buffer->shape[0].dim < 0 && buffer->shape[0].plus == groups && buffer->shape[1].dim < 0 &&
+                buffer->shape[1].plus == 2;
+    else if (isRight)
+      isRight = buffer->shape[0].dim == (name == adapterBuffers[0] ? adaptedDim : packedDim) &&
+                !buffer->shape[0].plus && !buffer->shape[0].isProduct();
+    if (!isRight)
+      return report.fail(RAPT_UNSUPPORTED, "entry %s has no %s for the adapters of its module", entry.name.c_str(),
+                         name);
+  }
+  return RAPT_OK;
+}
+
+rapt_status EntryRun::readAdapters() {
+  if (adapter && (!isInteger(*adapter) || adapter->shape[0] != batch))
+    return report.fail(RAPT_INVALID, "adapter is %s; integers [%lld] are needed", showShape(adapter->shape, 1).text,
+                       ll(batch));
+  if (!adapters.allocate(c.memory, size_t(std::max<int64_t>(batch, 1))))
+    return report.fail(RAPT_NOMEM, "no memory for the adapters of %lld rows", ll(batch));
+  const auto count = int64_t(c.module->manifest->adapters.size());
+  for (int64_t row = 0; row < batch; ++row) {
+    const int64_t number = adapter ? integerAt(*adapter, row * strideOf(*adapter, 0)) : c.adapter;
+    if (number < 0 || number > count)
+      return report.fail(RAPT_INVALID, "adapter[%lld] is %lld; 0 to %lld is accepted", ll(row), ll(number), ll(count));
+    adapters[size_t(row)] = int32_t(number);
+  }
+  return RAPT_OK;
+}
+
 rapt_status EntryRun::checkDims() {
   for (size_t i = 0; i < entry.dims.size(); ++i) {
     const ManifestDim &dim = entry.dims[i];
-    if (int(i) == rowsDim || int(i) == packedDim)
+    if (int(i) == rowsDim || int(i) == packedDim || int(i) == adaptedDim)
       continue;
     if (!isUsed(int(i)))
       dims[i] = dim.least;
@@ -212,12 +263,16 @@ rapt_status EntryRun::bind(size_t count, const char *const *names, const Tensors
     return report.fail(RAPT_NOMEM, "no memory for %zu tensors", entry.buffers.size());
   std::fill_n(dims.data(), dims.size(), -1);
   classify();
-  rapt_status status = match(count, names, tensors);
+  rapt_status status = adaptedDim < 0 ? RAPT_OK : checkAdapterBuffers();
+  if (!status)
+    status = match(count, names, tensors);
   for (size_t i = 0; i < slots.size() && !status; ++i)
-    if (entry.buffers[i].kind == BufferKind::Input && slots[i].form != Form::Offsets)
+    if (entry.buffers[i].kind == BufferKind::Input && !isOwn(i))
       status = bindInput(i);
   if (!status && packedDim >= 0)
     status = readLengths();
+  if (!status && adaptedDim >= 0)
+    status = readAdapters();
   if (!status)
     status = checkDims();
   for (size_t i = 0; i < slots.size() && !status; ++i)
@@ -228,7 +283,7 @@ rapt_status EntryRun::bind(size_t count, const char *const *names, const Tensors
 
 rapt_status EntryRun::shapeOf(const char *name, int64_t *shape, int32_t *rank) const {
   int buffer = entry.findBuffer(name);
-  if (buffer < 0 || slots[buffer].form == Form::Offsets)
+  if (buffer < 0 || isOwn(size_t(buffer)))
     return report.fail(RAPT_INVALID, "%s has no tensor %s", entry.name.c_str(), name);
   Shape full;
   *rank = callerShape(size_t(buffer), full);
@@ -265,6 +320,12 @@ int64_t EntryRun::chooseGroup(int64_t first) {
   dims[rowsDim] = rows;
   if (packedDim >= 0)
     dims[packedDim] = tokens;
+  if (adaptedDim >= 0) {
+    int64_t adapted = 0, without = 0;
+    for (int64_t r = first; r < first + rows; ++r)
+      (adapters[size_t(r)] ? adapted : without) += lengths[r];
+    dims[adaptedDim] = adapted + (without > 0);
+  }
   return rows;
 }
 
@@ -284,10 +345,24 @@ rapt_status EntryRun::stage(int64_t first, int64_t rows) {
   if (total > c.staging.size() && !c.staging.allocate(c.memory, total))
     return report.fail(RAPT_NOMEM, "no memory for %llu bytes of tensors", (unsigned long long)total);
   for (size_t i = 0; i < slots.size(); ++i)
-    if (entry.buffers[i].kind == BufferKind::Input)
+    if (entry.buffers[i].kind == BufferKind::Input && slots[i].form != Form::Adapters)
       if (rapt_status status = fill(i, first, rows))
         return status;
+  if (adaptedDim >= 0)
+    fillAdapters(first, rows);
   return RAPT_OK;
+}
+
+int32_t *EntryRun::integersOf(const char *buffer) const {
+  return reinterpret_cast<int32_t *>(c.staging.data() + slots[size_t(entry.findBuffer(buffer))].offset);
+}
+
+/// Once the offsets of the rows are there.
+void EntryRun::fillAdapters(int64_t first, int64_t rows) {
+  orderByAdapter(
+      int32_t(c.module->manifest->adapters.size()), size_t(rows), integersOf("row_begin"),
+      [&](size_t row) { return adapters[size_t(first) + row]; }, integersOf("adapter_rows"),
+      integersOf("adapter_groups"), integersOf("adapter_of"));
 }
 
 /// Copies `count` times the inner elements of one row (or of a whole tensor) to element `to` of the staged buffer.

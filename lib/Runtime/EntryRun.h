@@ -3,8 +3,10 @@
 // Runs an encoder's forward, for example. The first extent of a buffer tells how it
 // relates to the caller's tensor. `rows` is the batch. The dim whose offsets are row_begin
 // has packed tokens, where the caller's tensor is [batch, length, ...], padded on the
-// right. Other buffers are the caller's tensor as a whole. Rows run in groups, so that the
-// compiled code does not bound the batch.
+// right. Other buffers are the caller's tensor as a whole. Where a module has adapters, the
+// caller's `adapter` [batch] names that of each row, 1 for the first one and 0 for none, or
+// all have the context's. Rows run in groups, so that the compiled code does not bound the
+// batch.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -30,7 +32,7 @@ public:
   rapt_status run();
 
 private:
-  enum class Form : uint8_t { None, Offsets, Packed, Rows, Whole };
+  enum class Form : uint8_t { None, Offsets, Adapters, Packed, Rows, Whole };
   struct Slot {
     const rapt_tensor *tensor; ///< null: left out
     Form form;
@@ -44,6 +46,12 @@ private:
   rapt_status checkOutput(size_t buffer) const;
   rapt_status solve(int dim, int64_t value, const char *from);
   rapt_status readLengths();
+  rapt_status checkAdapterBuffers() const;
+  rapt_status readAdapters();
+  /// Whether the runtime alone fills the buffer.
+  bool isOwn(size_t buffer) const {
+    return slots[buffer].form == Form::Offsets || slots[buffer].form == Form::Adapters;
+  }
   /// Whether an input or output has the dim. An entry names the dims of all entries.
   bool isUsed(int dim) const;
   rapt_status checkDims();
@@ -55,6 +63,8 @@ private:
   int64_t chooseGroup(int64_t first);
   rapt_status stage(int64_t first, int64_t rows);
   rapt_status fill(size_t buffer, int64_t first, int64_t rows);
+  void fillAdapters(int64_t first, int64_t rows);
+  int32_t *integersOf(const char *buffer) const;
   rapt_status fillRun(size_t buffer, int64_t row, int64_t count, int64_t to);
   void empty(size_t buffer, int64_t first, int64_t rows);
   rapt_status runGroup(int64_t first, int64_t rows);
@@ -63,11 +73,12 @@ private:
   const ManifestEntry &entry;
   const rapt_artifact_entry &code;
   const Report &report;
-  Array<Slot> slots;      ///< one a buffer
-  Array<int64_t> dims;    ///< -1 until known
-  Array<int64_t> lengths; ///< tokens of each row of the batch
-  const rapt_tensor *mask = nullptr;
-  int rowsDim = -1, packedDim = -1;
+  Array<Slot> slots;       ///< one a buffer
+  Array<int64_t> dims;     ///< -1 until known
+  Array<int64_t> lengths;  ///< tokens of each row of the batch
+  Array<int32_t> adapters; ///< of each row of the batch; empty where the entry has none
+  const rapt_tensor *mask = nullptr, *adapter = nullptr;
+  int rowsDim = -1, packedDim = -1, adaptedDim = -1;
   int64_t batch = -1, length = -1;
 };
 

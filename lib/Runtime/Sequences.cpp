@@ -158,6 +158,8 @@ rapt_status rapt_sequence_set_adapter(rapt_context *context, rapt_sequence seque
   if (found->length > 0 && adapter != found->adapter)
     return report.fail(RAPT_INVALID, "the sequence has %lld tokens of another adapter; truncate it to 0 first",
                        (long long)found->length);
+  if (found->hasSource && adapter != found->adapter)
+    return report.fail(RAPT_INVALID, "the sequence has a source, which another adapter has read; free it instead");
   found->adapter = adapter;
   return RAPT_OK;
 }

@@ -1,5 +1,6 @@
 // A step: check everything, take the blocks, run the chunks part by part, and only then let the sequences grow. Blocks
 // of layers with a window are taken part by part, for a long chunk needs few of them at a time.
+#include "lib/Runtime/Adapters.h"
 #include "lib/Runtime/Context.h"
 #include "lib/Runtime/Top.h"
 #include <algorithm>
@@ -458,36 +459,13 @@ int64_t Step::fillEmbeddings() {
   return std::max(next, 1);
 }
 
-/// Orders the part's tokens by adapter. All tokens without one are the first of them there, whose change is zeros.
-/// Returns how many tokens are in this order.
+/// Orders the part's tokens by adapter. Returns how many are in this order.
 int64_t Step::fillAdapters() {
   if (!c.entry.has(Role::AdapterRows))
     return 0;
-  int32_t next = 0;
-  size_t group = 0;
-  const auto adapters = int32_t(c.module->manifest->adapters.size());
-  for (int32_t adapter = 0; adapter <= adapters; ++adapter) {
-    const int32_t begin = next;
-    for (size_t r = 0; r < rows; ++r) {
-      if (sequence(c.pieces[r].chunk).adapter != adapter)
-        continue;
-      for (int32_t t = c.rowBegin[r]; t < c.rowBegin[r + 1]; ++t) {
-        if (adapter > 0 || next == begin)
-          c.adapterRows[size_t(next++)] = t;
-        c.adapterOf[size_t(t)] = next - 1;
-      }
-    }
-    if (next > begin) {
-      c.adapterGroups[2 * group] = begin;
-      c.adapterGroups[2 * group + 1] = adapter;
-      ++group;
-    }
-  }
-  for (; group < size_t(adapters) + 2; ++group) {
-    c.adapterGroups[2 * group] = next;
-    c.adapterGroups[2 * group + 1] = 0;
-  }
-  return next;
+  auto adapterOf = [&](size_t row) { return sequence(c.pieces[row].chunk).adapter; };
+  return orderByAdapter(int32_t(c.module->manifest->adapters.size()), rows, c.rowBegin.data(), adapterOf,
+                        c.adapterRows.data(), c.adapterGroups.data(), c.adapterOf.data());
 }
 
 void Step::scatter() {

@@ -24,12 +24,17 @@ import llama  # noqa: E402
 import make_model  # noqa: E402
 import processor  # noqa: E402
 import random_models  # noqa: E402
+import t5  # noqa: E402
 import tensorfiles  # noqa: E402
+import vit  # noqa: E402
+import whisper  # noqa: E402
 from context import Context  # noqa: E402
 from decoder_families import FAMILIES  # noqa: E402
 from decoders import common  # noqa: E402
 
 random = numpy.random.default_rng(23)
+WHISPER = {"model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"], "d_model": 32, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48,
+           "decoder_ffn_dim": 40, "num_mel_bins": 8, "max_source_positions": 10, "max_target_positions": 40, "vocab_size": 61, "decoder_start_token_id": 1, "eos_token_id": 2, "pad_token_id": 2}
 ROUNDED = {"F32": lambda x: x.astype(numpy.float32), "BF16": lambda x: tensorfiles.bf16Values(tensorfiles.bf16Bits(x.astype(numpy.float32))).reshape(x.shape)}
 
 
@@ -196,46 +201,166 @@ def check_tool(options, checks, directory, library, models, ids):
     assert done.returncode == 1 and "has no adapter none; it has " in done.stderr, done.stderr
 
 
-def check_reference(options, directory):
-    """The evaluator on the imported program, of which rapt-run's compiled code is another reading."""
-    source = os.path.join(directory, "evaluated-model")
-    llama.makeModel(source, {}, 5)
+def check_encoder(options, directory, label, ranks, flags=(), tolerance=random_models.TOLERANCE["F32"], dtype="F32"):
+    """An encoder, whose rows have the adapters of an input, or all that of the context: `ranks` as of check()."""
+    source, library = os.path.join(directory, label), os.path.join(directory, label + ".so")
+    vocabulary = bert.make(source, {}, 5, dtype)["vocab_size"]
     tensors = tensorfiles.readDirectory(source)
-    adapter = Adapter(os.path.join(directory, "evaluated"), "e", tensors, {"model.layers.0.mlp.up_proj": 3, "model.layers.1.self_attn.k_proj": 2})
-    text = os.path.join(directory, "evaluated.mlir")
+    adapters = [Adapter(os.path.join(directory, f"{label}-{name}"), name, tensors, own, dtype) for name, own in ranks.items()]
+    random_models.run([options.raptc, source, *flags, *(adapter.flag for adapter in adapters), "-o", library])
+    models = [load_bert(source, changed) for changed in (None, *(adapter.merged(tensors) for adapter in adapters))]
+    checks = Checks(label, tolerance)
+    at = lambda name: os.path.join(directory, f"{label}-{name}.npy")
+    lengths = [5, 1, 17, 9, 2, 31, 4]
+    ids, mask = numpy.zeros((len(lengths), max(lengths)), numpy.int64), numpy.zeros((len(lengths), max(lengths)), numpy.int64)
+    for row, length in enumerate(lengths):
+        ids[row, :length], mask[row, :length] = random.integers(0, vocabulary, length), 1
+    numpy.save(at("ids"), ids)
+    numpy.save(at("mask"), mask)
+    given = ["--input", f"input_ids={at('ids')}", "--input", f"attention_mask={at('mask')}", "--output", f"last_hidden_state={at('out')}"]
+
+    def compare(what, chosen):
+        for row, (found, number) in enumerate(zip(numpy.load(at("out")), chosen)):
+            checks.near(f"{what}: row {row} of adapter {number}", found[: lengths[row]], models[number].hidden_of(ids[row, : lengths[row]]))
+
+    for chosen in ([2, 0, 1, 0, 2, 1, 1], [0] * 7, [1] * 7, [0, 1, 2, 0, 1, 2, 0]):
+        numpy.save(at("adapter"), numpy.array(chosen, numpy.int64))
+        random_models.run([options.rapt_run, library, *given, "--input", f"adapter={at('adapter')}"])
+        compare("rapt-run", chosen)
+    for number, name in enumerate([None, *ranks]):
+        random_models.run([options.rapt_run, library, *given, *([f"--adapter={name}"] if name else [])])
+        compare("rapt-run --adapter", [number] * len(lengths))
+    for wrong, expected in (([0] * 6, "adapter is [6]; integers [7] are needed"), ([0, 0, 3, 0, 0, 0, 0], "adapter[2] is 3; 0 to 2 is accepted"),
+                            ([0, -1, 0, 0, 0, 0, 0], "adapter[1] is -1; 0 to 2 is accepted")):
+        numpy.save(at("adapter"), numpy.array(wrong, numpy.int64))
+        done = subprocess.run([options.rapt_run, library, *given, "--input", f"adapter={at('adapter')}"], capture_output=True, text=True)
+        assert done.returncode == 1 and expected in done.stderr, done.stderr
+    done = subprocess.run([options.rapt_run, library, *given, "--input", f"adapter_of={at('ids')}"], capture_output=True, text=True)
+    assert done.returncode == 1 and "has no tensor adapter_of; it has input_ids, token_type_ids" in done.stderr, done.stderr
+    print(f"PASS {label}: relative L2 {checks.worst:.1e}")
+
+
+def check_pairs(options, directory, label, source, load, draw_source, ranks, flags=()):
+    """An encoder-decoder: sources and targets of sequences with different adapters in one call each, then single tokens; forks and what may not change."""
+    library = os.path.join(directory, label + ".so")
+    tensors = tensorfiles.readDirectory(source)
+    adapters = [Adapter(os.path.join(directory, f"{label}-{name}"), name, tensors, own) for name, own in ranks.items()]
+    random_models.run([options.raptc, source, *flags, *(adapter.flag for adapter in adapters), "-o", library])
+    models = {None: load(source, tensors)} | {adapter.name: load(source, adapter.merged(tensors)) for adapter in adapters}
+    with open(os.path.join(source, "config.json")) as file:
+        vocabulary = json.load(file)["vocab_size"]
+    checks = Checks(label, random_models.TOLERANCE["F32"])
+    context = Context(options.runtime, library, vocabulary, threads=2, cache_tokens=4096, max_step_tokens=64)
+    draw = lambda count: [int(t) for t in random.integers(0, vocabulary, count)]
+    names = [*ranks]
+    made = [Sequence(context, models[name], name) for name in (names[-1], None, names[0], None, names[-1])]
+    sources = [draw_source(count) for count in (7, 3, 1, 12, 5)]
+    hidden = [models[sequence.adapter].encode(numpy.array(given)) for sequence, given in zip(made, sources)]
+    found = [numpy.zeros(wanted.shape, numpy.float32) for wanted in hidden]
+    context.must(context.encode([(sequence.handle, given) for sequence, given in zip(made, sources)], found))
+    for sequence, one, wanted in zip(made, found, hidden):
+        checks.near(f"source of adapter {sequence.adapter}", one, wanted)
+    moved = numpy.linalg.norm(models[names[0]].encode(numpy.array(sources[0])) - models[None].encode(numpy.array(sources[0])))
+    assert moved > 1e-3 * numpy.linalg.norm(hidden[0]), f"{label}: adapter {names[0]} changes the encoder by {moved:.1e} only"
+
+    def step(pairs):
+        logits, status = context.step([(sequence.handle, tokens) for sequence, tokens, _ in pairs])
+        context.must(status)
+        for (sequence, tokens, of), one in zip(pairs, logits):
+            sequence.tokens += list(tokens)
+            checks.near(f"target of adapter {sequence.adapter}", one, sequence.model.decode(sequence.tokens, hidden[of])[-len(tokens):])
+
+    step([(sequence, draw(count), number) for number, (sequence, count) in enumerate(zip(made, (4, 2, 6, 1, 3)))])
+    step([(sequence, draw(1), number) for number, sequence in enumerate(made)])
+    fork = Sequence(context, made[0].model, made[0].adapter, context.fork(made[0].handle), made[0].tokens)
+    step([(fork, draw(2), 0), (made[3], draw(1), 3), (made[2], draw(1), 2)])
+    context.must(context.call("sequence_truncate", context.context, ctypes.c_uint64(fork.handle), ctypes.c_int64(0)))
+    context.refused(choose(context, fork.handle, None), "INVALID", "the sequence has a source, which another adapter has read; free it instead")
+    context.must(choose(context, fork.handle, names[-1].encode()))
+    print(f"PASS {label}: relative L2 {checks.worst:.1e}")
+
+
+def check_t5(options, directory, flags=(), label="t5"):
+    source = os.path.join(directory, label)
+    t5.make(source, {"feed_forward_proj": "gated-gelu"}, 5)
+    both = lambda rank, part, side=("encoder", "decoder"): {f"{name}.block.{layer}.layer.{part}": rank for name in side for layer in (0, 1)}
+    decoder = ("decoder",)
+    ranks = {"attention": both(3, "0.SelfAttention.q") | both(2, "0.SelfAttention.v") | both(5, "1.EncDecAttention.k", decoder) | both(1, "1.EncDecAttention.v", decoder) | both(4, "1.EncDecAttention.q", decoder),
+             "wide": both(8, "2.DenseReluDense.wi_0", decoder) | both(3, "1.DenseReluDense.wo", ("encoder",)) | both(2, "0.SelfAttention.o")}
+    load = lambda source, tensors: t5.Model(t5.SMALL | {"feed_forward_proj": "gated-gelu"}, tensors)
+    check_pairs(options, directory, label, source, load, lambda count: [int(t) for t in random.integers(0, 101, count)], ranks, flags)
+
+
+def check_whisper(options, directory):
+    """Sources of sound have as many positions each."""
+    source = os.path.join(directory, "whisper")
+    config = WHISPER | {"encoder_layers": 2, "decoder_layers": 1}
+    whisper.make(source, config, 5)
+    ranks = {"listens": {f"model.encoder.layers.{layer}.self_attn.{part}": 3 for layer in (0, 1) for part in ("q_proj", "v_proj")},
+             "both": {"model.decoder.layers.0.encoder_attn.k_proj": 4, "model.decoder.layers.0.fc2": 2, "model.encoder.layers.1.fc1": 5}}
+    frames = lambda count: random.standard_normal((config["num_mel_bins"], 2 * config["max_source_positions"])).astype(numpy.float32)
+    check_pairs(options, directory, "whisper", source, lambda source, tensors: whisper.Model(config, tensors), frames, ranks)
+
+
+def check_reference(options, directory, label, make, load, output, changed, targets=None):
+    """The evaluator on the imported program, of which rapt-run's compiled code is another reading. `changed`: {module with {} for the layer: (layer, rank)};
+    `targets`: columns of the ids that the decoder reads, too."""
+    at = lambda name: os.path.join(directory, f"{label}-{name}")
+    source, text, everything = at("evaluated-model"), at("evaluated.mlir"), at("everything")
+    make(source)
+    tensors = tensorfiles.readDirectory(source)
+    adapter = Adapter(at("evaluated"), "e", tensors, {module.format(layer): rank for module, (layer, rank) in changed.items()})
     random_models.run([options.raptc, source, adapter.flag, "--emit=imported", "-o", text])
     # The weights are the checkpoint's and the adapter's, as the program names them.
-    everything = os.path.join(directory, "everything")
     rows = dict(tensors)
-    for name, module, rank in (("e", "model.layers.{}.mlp.up_proj", 3), ("e", "model.layers.{}.self_attn.k_proj", 2)):
-        for layer in range(2):
-            at = module.format(layer)
-            out, into = tensors[at + ".weight"].shape
+    read = tensorfiles.read(os.path.join(at("evaluated"), "adapter_model.safetensors"))
+    for every, (_, rank) in changed.items():
+        for module in (every.format(layer) for layer in range(2)):
+            out, into = tensors[module + ".weight"].shape
             a, b = numpy.zeros((rank, into), numpy.float32), numpy.zeros((out, rank), numpy.float32)
-            rows |= {f"{at}.lora_A": a, f"{at}.lora_B": b}
-            if at + ".weight" in adapter.changes:
-                read = tensorfiles.read(os.path.join(directory, "evaluated", "adapter_model.safetensors"))
-                a, b = (read[f"base_model.model.{at}.lora_{part}.weight"] for part in "AB")
+            rows |= {f"{module}.lora_A": a, f"{module}.lora_B": b}
+            if module + ".weight" in adapter.changes:
+                a, b = (read[f"base_model.model.{module}.lora_{part}.weight"] for part in "AB")
                 b = (4 / rank * b).astype(numpy.float32)
-            rows |= {f"{at}.lora_A.{name}": a, f"{at}.lora_B.{name}": b}
+            rows |= {f"{module}.lora_A.e": a, f"{module}.lora_B.e": b}
     with open(os.path.join(source, "config.json")) as file:
         tensorfiles.writeModel(everything, json.load(file), rows, "F32", 1)
-    at = lambda name: os.path.join(directory, name + ".npy")
-    ids = random.integers(0, 200, (3, 6))
-    numpy.save(at("ids"), ids)
-    numpy.save(at("adapter"), numpy.array([1, 0, 1], numpy.int64))
-    random_models.run([options.rapt_reference, text, f"--weights={everything}", "--input", f"input_ids={at('ids')}", "--input", f"adapter={at('adapter')}", "--output", f"logits={at('out')}"])
-    plain, merged = load_llama(source), load_llama(source, adapter.merged(tensors))
-    checks = Checks("evaluator", random_models.TOLERANCE["F32"])
+    ids = random.integers(0, 100, (3, 6))
+    numpy.save(at("ids.npy"), ids)
+    command = [options.rapt_reference, text, f"--weights={everything}", "--input", f"input_ids={at('ids.npy')}", "--input", f"adapter={at('adapter.npy')}", "--output", f"{output}={at('out.npy')}"]
+    if targets:
+        numpy.save(at("targets.npy"), ids[:, :targets])
+        command += ["--input", f"decoder_input_ids={at('targets.npy')}"]
+    numpy.save(at("adapter.npy"), numpy.array([1, 0, 1], numpy.int64))
+    random_models.run(command)
+    plain, merged = load(source), load(source, adapter.merged(tensors))
+    checks = Checks("evaluator of " + label, random_models.TOLERANCE["F32"])
     for row, model in enumerate((merged, plain, merged)):
-        checks.near(f"row {row}", numpy.load(at("out"))[row], model.logits(ids[row]))
-    for rows, expected in (([1, 0], "adapter is [2], but integers [batch] are needed"), ([1.0, 0.0, 1.0], "adapter is [3], but integers [batch] are needed"),
-                           ([0, 2, 0], "adapter has 2, but there are 1 adapters"), ([0, -1, 0], "adapter has -1, but there are 1 adapters")):
-        numpy.save(at("wrong"), numpy.array(rows, numpy.float32 if isinstance(rows[0], float) else numpy.int64))
-        command = [options.rapt_reference, text, f"--weights={everything}", "--input", f"input_ids={at('ids')}", "--input", f"adapter={at('wrong')}", "--output", f"logits={at('out')}"]
+        checks.near(f"row {row}", numpy.load(at("out.npy"))[row], model(ids[row]))
+    for numbers, expected in (([1, 0], "adapter is [2], but integers [batch] are needed"), ([1.0, 0.0, 1.0], "adapter is [3], but integers [batch] are needed"),
+                              ([0, 2, 0], "adapter has 2, but there are 1 adapters"), ([0, -1, 0], "adapter has -1, but there are 1 adapters")):
+        numpy.save(at("adapter.npy"), numpy.array(numbers, numpy.float32 if isinstance(numbers[0], float) else numpy.int64))
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 1 and expected in done.stderr, done.stderr
-    print(f"PASS evaluator: relative L2 {checks.worst:.1e}")
+    print(f"PASS {checks.label}: relative L2 {checks.worst:.1e}")
+
+
+def check_references(options, directory):
+    check_reference(options, directory, "llama", lambda source: llama.makeModel(source, {}, 5), lambda *given: load_llama(*given).logits, "logits",
+                    {"model.layers.{}.mlp.up_proj": (0, 3), "model.layers.{}.self_attn.k_proj": (1, 2)})
+    check_reference(options, directory, "bert", lambda source: bert.make(source, {}, 5), lambda *given: load_bert(*given).hidden_of, "last_hidden_state",
+                    {"bert.encoder.layer.{}.attention.self.query": (0, 3), "bert.encoder.layer.{}.output.dense": (1, 2)})
+    load = lambda source, tensors=None: t5.Model(t5.SMALL, tensorfiles.readDirectory(source) if tensors is None else tensors)
+    pairs = lambda *given: lambda ids: load(*given).decode(ids[:4], load(*given).encode(ids))
+    check_reference(options, directory, "t5", lambda source: t5.make(source, {}, 5), pairs, "logits",
+                    {"encoder.block.{}.layer.0.SelfAttention.q": (0, 3), "decoder.block.{}.layer.1.EncDecAttention.v": (1, 2), "decoder.block.{}.layer.2.DenseReluDense.wi": (0, 4)}, 4)
+
+
+def load_bert(source, tensors=None):
+    with open(os.path.join(source, "config.json")) as file:
+        model = bert.Model(json.load(file), tensorfiles.readDirectory(source) if tensors is None else tensors)
+    model.hidden_of = lambda ids: model.forward(ids)["last_hidden_state"]
+    return model
 
 
 def load_llama(source, tensors=None):
@@ -292,12 +417,14 @@ def check_faults(options, directory):
     refused(options, source, [named("good"), named("good")], "expected a name that no other adapter has", 2)
     refused(options, source, [named("good", f"a{i}") for i in range(65)], "expected at most 64 adapters", 2)
     refused(options, source, [named("good"), "--random-weights=1"], "adapters change the weights of a model's directory, which are not read here")
-    # An encoder, whose texts are no sequences of a context.
+    # A model whose images are no sequences of a context, and a part of an encoder that is no layer.
+    vit.make(at("vit"), {}, 3)
+    name = next(name for name in tensorfiles.readDirectory(at("vit")) if name.endswith("layer.0.attention.attention.query.weight"))
+    write_adapter(at("of-vit"), {}, {name.removesuffix(".weight"): pair(*tensorfiles.readDirectory(at("vit"))[name].shape, 2)})
+    refused(options, at("vit"), [named("of-vit")], 'programs of family "vit" choose among no adapters; merge one instead: --adapter')
     bert.make(at("bert"), {}, 3)
-    name = next(name for name in tensorfiles.readDirectory(at("bert")) if name.endswith("layer.0.attention.self.query.weight"))
-    shape = tensorfiles.readDirectory(at("bert"))[name].shape
-    write_adapter(at("of-bert"), {}, {name.removesuffix(".weight"): pair(*shape, 2)})
-    refused(options, at("bert"), [named("of-bert")], 'programs of family "bert" choose among no adapters; merge one instead: --adapter')
+    write_adapter(at("of-bert"), {}, {"bert.pooler.dense": pair(64, 64, 2)})
+    refused(options, at("bert"), [named("of-bert")], f'changes "bert.pooler.dense.weight", which is no linear map of a layer by itself{merge}')
     print("PASS faulty adapters")
 
 
@@ -325,7 +452,17 @@ def cases(options, directory):
         facts = types.SimpleNamespace(**vars(FAMILIES[family]) | {"SMALL": FAMILIES[family].SMALL | {"max_position_embeddings": 128}})
         return lambda: check(options, directory, family, lambda source: common.make(facts, source, "plain", 5), load_family(family), both)
 
+    in_bert = lambda rank, layers, *parts: {f"bert.encoder.layer.{layer}.{part}": rank for layer in layers for part in parts}
+    of_bert = {"all": in_bert(3, (0, 1), "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense", "intermediate.dense", "output.dense"),
+               "few": in_bert(8, (1,), "attention.self.value") | in_bert(1, (0,), "output.dense")}
     return {
+        "bert": lambda: check_encoder(options, directory, "bert", of_bert),
+        "bert-bf16": lambda: check_encoder(options, directory, "bert-bf16", of_bert, [], bf16, "BF16"),
+        "bert-cuda": lambda: check_encoder(options, directory, "bert-cuda", of_bert, ["--target=cuda"]),
+        "t5": lambda: check_t5(options, directory),
+        "t5-generic": lambda: check_t5(options, directory, ["--target=generic"], "t5-generic"),
+        "t5-cuda": lambda: check_t5(options, directory, ["--target=cuda"], "t5-cuda"),
+        "whisper": lambda: check_whisper(options, directory),
         "llama": of_llama("llama", {}, ranks, plain=True),
         "gpt2": of_gpt2,
         "phi3": of_family("phi3", "model.layers.{}.", ("self_attn.qkv_proj", "mlp.gate_up_proj", "mlp.down_proj")),
@@ -336,7 +473,7 @@ def cases(options, directory):
         "llama-generic": of_llama("llama-generic", {"attention_bias": True, "mlp_bias": True}, two("seven-7", "few"), flags=["--target=generic"]),
         "llama-x86-64-v3": of_llama("llama-x86-64-v3", {"attention_bias": True}, two("one", "seven-7"), flags=["--mcpu=x86-64-v3"]),
         "llama-cuda": of_llama("llama-cuda", {"num_hidden_layers": 1}, short, flags=["--target=cuda"]),
-        "evaluator": lambda: check_reference(options, directory),
+        "evaluator": lambda: check_references(options, directory),
         "faults": lambda: check_faults(options, directory),
     }
 
@@ -345,14 +482,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for option in ("--raptc", "--rapt-run", "--rapt-reference", "--runtime"):
         parser.add_argument(option, required=True)
-    parser.add_argument("--only", nargs="*", help="these cases (all but llama-cuda)")
+    parser.add_argument("--only", nargs="*", help="these cases (all but those of cuda)")
     options = parser.parse_args()
     start = random.bit_generator.state
     with tempfile.TemporaryDirectory() as directory:
         for name, run in cases(options, directory).items():
-            if name in options.only if options.only else name != "llama-cuda":
+            if name in options.only if options.only else not name.endswith("-cuda"):
                 random.bit_generator.state = start  # a case draws the same alone and behind others
                 run()
 
 
-main()
+if __name__ == "__main__":
+    main()

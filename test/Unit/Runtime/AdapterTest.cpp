@@ -28,7 +28,9 @@ int32_t step(const rapt_env *env, void *const *buffers, const int64_t *dims) {
 /// The model in C with two more facts: names of adapters, and the arguments of its step for them.
 class Adapted {
 public:
-  explicit Adapted(const std::string &names = R"("one", "two", "three")", const std::string &groups = "5")
+  /// `changes`: texts of the manifest, and what they become.
+  explicit Adapted(const std::string &names = R"("one", "two", "three")", const std::string &groups = "5",
+                   const std::vector<std::pair<std::string, std::string>> &changes = {})
       : manifest(fake_module.manifest) {
     groupCount = size_t(std::stoi(groups));
     insert(R"("eos": [256])", R"(, "adapters": [)" + names + "]");
@@ -38,6 +40,10 @@ public:
            R"(, {"name": "adapter_rows", "kind": "input", "dtype": "i32", "shape": ["adapted"]},)"
            R"( {"name": "adapter_groups", "kind": "input", "dtype": "i32", "shape": [)" +
                groups + R"(, 2]}, {"name": "adapter_of", "kind": "input", "dtype": "i32", "shape": ["tokens"]})");
+    for (const auto &[before, after] : changes)
+      replace(before, after);
+    if (manifest.find(R"("name": "forward")") != manifest.npos)
+      entry.name = "forward";
     artifact.manifest = manifest.c_str();
     artifact.manifest_size = manifest.size();
     artifact.entries = &entry;
@@ -55,10 +61,11 @@ public:
   Message message;
 
 private:
-  void insert(const std::string &behind, const std::string &text) {
-    const size_t at = manifest.find(behind);
-    ASSERT_NE(at, manifest.npos) << behind;
-    manifest.insert(at + behind.size(), text);
+  void insert(const std::string &behind, const std::string &text) { replace(behind, behind + text); }
+  void replace(const std::string &before, const std::string &after) {
+    const size_t at = manifest.find(before);
+    ASSERT_NE(at, manifest.npos) << before;
+    manifest.replace(at, before.size(), after);
   }
 
   std::string manifest;
@@ -133,6 +140,30 @@ TEST(Adapter, BrokenManifests) {
   rapt_context *context = nullptr;
   EXPECT_FAILS(rapt_context_new(model.module, nullptr, &context, model.message.text, model.message.size),
                RAPT_UNSUPPORTED, model.message, "entry step of fake has no groups of rows for 1 adapters");
+}
+
+/// An encoder's forward, whose rows have the context's adapter.
+TEST(Adapter, BrokenForward) {
+  const std::pair<std::string, std::string> isForward{R"("name": "step", "dims")", R"("name": "forward", "dims")"},
+      keepsNothing{R"(, {"name": "cache", "kind": "cache"})", ""};
+  auto errorOf = [&](const std::string &before, const std::string &after) {
+    Adapted model(R"("one", "two", "three")", "5", {isForward, keepsNothing, {before, after}});
+    EXPECT_EQ(model.status, RAPT_OK) << model.message.text;
+    Context context({}, model.module);
+    EXPECT_EQ(rapt_run(context, "forward", 0, nullptr, nullptr, context.message.text, context.message.size),
+              RAPT_UNSUPPORTED);
+    return std::string(context.message.text);
+  };
+  const std::string end = " for the adapters of its module";
+  EXPECT_EQ(errorOf(R"("name": "adapter_rows")", R"("name": "other_rows")"), "entry forward has no adapter_rows" + end);
+  EXPECT_EQ(errorOf("[5, 2]", "[4, 2]"), "entry forward has no adapter_groups" + end);
+  EXPECT_EQ(errorOf("[5, 2]", "[5]"), "entry forward has no adapter_groups" + end);
+  EXPECT_EQ(errorOf(R"("adapter_of", "kind": "input", "dtype": "i32", "shape": ["tokens"])",
+                    R"("adapter_of", "kind": "input", "dtype": "i32", "shape": ["rows"])"),
+            "entry forward has no adapter_of" + end);
+  EXPECT_EQ(
+      errorOf(R"("adapter_of", "kind": "input", "dtype": "i32")", R"("adapter_of", "kind": "input", "dtype": "f32")"),
+      "entry forward has no adapter_of" + end);
 }
 
 TEST(Adapter, TokensOfAStepByAdapter) {

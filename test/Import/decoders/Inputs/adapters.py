@@ -6,7 +6,9 @@ import sys
 
 sys.path.insert(0, sys.argv[2])
 
+import bert  # noqa: E402
 import numpy  # noqa: E402
+import t5  # noqa: E402
 import tensorfiles  # noqa: E402
 
 
@@ -41,3 +43,8 @@ write("phi3", {"model_type": "phi3", "hidden_act": "silu", "pad_token_id": 0, "b
 adapter("a", {"model.layers.0.self_attn.q_proj": 2, "model.layers.1.self_attn.q_proj": 5, "model.layers.1.mlp.down_proj": 1}, llama)
 adapter("b", {"model.layers.0.self_attn.q_proj": 3, "model.layers.0.self_attn.k_proj": 3}, llama)
 adapter("c", {"model.layers.1.self_attn.qkv_proj": 2}, phi3)
+bert.make(os.path.join(sys.argv[1], "bert"), {"hidden_size": 8, "intermediate_size": 12, "num_attention_heads": 2}, 1)
+adapter("d", {"bert.encoder.layer.1.attention.self.query": 2}, {"bert.encoder.layer.1.attention.self.query.weight": (8, 8)})
+t5.make(os.path.join(sys.argv[1], "t5"), {"d_model": 8, "d_ff": 12, "d_kv": 4, "num_heads": 2}, 1)
+key = "decoder.block.0.layer.1.EncDecAttention.k"
+adapter("e", {key: 2}, {key + ".weight": (8, 8)})
