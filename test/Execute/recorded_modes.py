@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The models of recorded_models.py with weights in bf16 and f16, with quantized weights, and with attention's weights as outputs: compiled code
+"""The models of recorded_models.py and two relatives with weights in bf16 and f16, with quantized weights, and with attention's weights as outputs: compiled code
 against the evaluator, which runs the same program on the same rounded weights.
 
     recorded_modes.py --raptc build/bin/raptc --rapt-opt build/bin/rapt-opt --rapt-run build/bin/rapt-run --evaluator build/bin/rapt-reference
@@ -29,15 +29,42 @@ STORAGES, QUANTIZED, WEIGHTS = ("BF16", "F16"), ("w8a8", "w8", "w4"), "attention
 WITHOUT_WEIGHTS = {"swin", "convnext", "convnextv2"}
 
 
+def as_camembert(recorded):
+    """Camembert's models are xlm-roberta's with other names of classes."""
+    return recorded | {"config": recorded["config"] | {"model_type": "camembert", "architectures": ["CamembertForMaskedLM"]}}
+
+
+def as_convnextv2(recorded):
+    """The second convnext normalizes responses instead of scaling layers."""
+    tensors = {}
+    for name, shape in recorded["tensors"].items():
+        name = name.replace("convnext.", "convnextv2.")
+        if not name.endswith("layer_scale_parameter"):
+            tensors[name] = shape
+        if name.endswith("pwconv1.bias"):
+            tensors |= {name.replace("pwconv1.bias", f"grn.{part}"): [1, 1, 1, *shape] for part in ("weight", "bias")}
+    config = {key: value for key, value in recorded["config"].items() if key != "layer_scale_init_value"}
+    return recorded | {"config": config | {"model_type": "convnextv2", "architectures": ["ConvNextV2ForImageClassification"]}, "tensors": tensors}
+
+
+# Families without a record of their own: nothing of the package is compared here.
+RELATIVES = {"camembert": ("xlm-roberta", as_camembert), "convnextv2": ("convnext", as_convnextv2)}
+
+
+def read(name):
+    record, change = RELATIVES.get(name, (name, lambda recorded: recorded))
+    return change(recorded_models.read(record))
+
+
 def family(name):
-    return recorded_models.read(name)["config"]["model_type"]
+    return read(name)["config"]["model_type"]
 
 
 def modes(name):
     return [*STORAGES, *QUANTIZED, *([] if family(name) in WITHOUT_WEIGHTS else [WEIGHTS])]
 
 
-NAMES = {f"{name}-{mode.lower()}": (name, mode) for name in recorded_models.KNOWN for mode in modes(name)}
+NAMES = {f"{name}-{mode.lower()}": (name, mode) for name in [*recorded_models.KNOWN, *RELATIVES] for mode in modes(name)}
 FEW = ["llama-w8", "bart-attention-weights"]
 
 
@@ -85,7 +112,7 @@ def distance(found, wanted):
 
 def check(name, options, directory):
     name, mode = NAMES[name]
-    recorded, source = recorded_models.read(name), os.path.join(directory, "model")
+    recorded, source = read(name), os.path.join(directory, "model")
     pairs, rows, tolerance = [], [], tolerance_of(recorded, mode)
     recorded_models.write(recorded, source, mode if mode in STORAGES else "F32")
     flags = ["--attention-weights"] if mode == WEIGHTS else []

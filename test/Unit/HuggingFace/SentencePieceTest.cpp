@@ -202,6 +202,9 @@ TEST(SentencePiece, FaultsOfVocabularies) {
   Directory directory("marian");
   directory.write("vocab.json", R"({"</s>": 0, "<unk>": -4})");
   EXPECT_EQ(noteOf(directory, "marian"), std::string("source.spm: MarianTokenizer: token '<unk>' has id -4") + idsOnly);
+  directory.write("vocab.json", R"({"</s>": 0, "a": 1})");
+  EXPECT_EQ(noteOf(directory, "marian"),
+            std::string("source.spm: MarianTokenizer: unknown text has no token '<unk>'") + idsOnly);
   directory.write("vocab.json", R"({"</s>": 0, "<unk>": 1, "<s>": 0})"); // told by the reader of tokenizer.json
   const std::string made = directory.complete().at("tokenizer.json");
   EXPECT_NE(loadError(made).find("which token"), std::string::npos) << loadError(made);

@@ -157,6 +157,8 @@ Status Maker::readAddedTokens() {
 
 /// Tokens that are cut out of a text before the model sees it. One of a role that has no id yet gets the next.
 Status Maker::addSpecialTokens() {
+  if (!ids.contains(roles["unk"]))
+    return fail("unknown text has no token '" + json::printable(roles["unk"]) + "'");
   std::set<std::string> special;
   for (const Entry &entry : entries)
     if (entry.kind == PieceKind::Control || entry.kind == PieceKind::Unknown)
@@ -188,7 +190,7 @@ Status Maker::addSpecialTokens() {
     for (const auto &[token, id] : ids)
       if (token.starts_with(">>") && token.ends_with("<<"))
         added[id] = {token, false};
-  return ids.contains(roles["unk"]) ? Status() : fail("unknown text has no token '" + roles["unk"] + "'");
+  return {};
 }
 
 std::string Maker::languageToken() const {
