@@ -54,7 +54,7 @@ def cases():
 
 
 CASES = {name: (config, storage) for name, config, storage in cases()}
-FEW = ("cell_lstm", "vector", "shallow_tied", "generic_pool", "stored_F16")
+FEW = ("cell_lstm", "vector", "shallow_tied", "many_positions", "generic_pool", "stored_F16")
 
 
 def check(name, options, directory):

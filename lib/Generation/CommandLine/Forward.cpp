@@ -86,7 +86,8 @@ int64_t cacheFor(const Options &options, const Model &model, const Tensors &tens
     const std::string &name = options.inputs[i].first;
     const std::vector<int64_t> &shape = tensors.inputs[i].shape;
     const bool isWords = (name == "input_ids" || name == "decoder_input_ids") && shape.size() == 2;
-    if (!isWords && (name != "input_features" || shape.size() != 3))
+    const bool isImage = name == "pixel_values" && shape.size() == 4 && model.hasImageSource();
+    if (!isWords && !isImage && (name != "input_features" || shape.size() != 3))
       continue;
     const int64_t most = std::max<int64_t>(isWords ? model.info.max_positions : model.info.source_positions, 1);
     rows = std::clamp<int64_t>(shape[0], 1, rowsTogether);
