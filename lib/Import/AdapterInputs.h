@@ -5,12 +5,6 @@
 
 namespace rapt::importing {
 
-/// Dims and arguments of an entry besides those of every model of its kind.
-struct MoreOfEntry {
-  std::vector<DimBounds> dims;
-  std::vector<EntryBuffer> inputs;
-};
-
 constexpr size_t adapterValues = 3; ///< inputs of adapterInputs
 
 /// The arguments of an entry with packed tokens that say which adapter these have; none of a model without adapters.

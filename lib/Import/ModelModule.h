@@ -53,6 +53,12 @@ struct EntryBuffer {
   bool optional = false;             ///< a caller may leave it out: zeros
 };
 
+/// Dims and arguments of an entry besides those of every model of its kind.
+struct MoreOfEntry {
+  std::vector<DimBounds> dims;
+  std::vector<EntryBuffer> inputs;
+};
+
 /// The positions that one sequence may have: the model's, or fewer when the options ask for fewer. More than a learned
 /// table holds is an error that names `table`.
 Expected<int64_t> boundPositions(const ImportOptions &options, int64_t positions, const std::string &table);

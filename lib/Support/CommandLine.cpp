@@ -2,21 +2,12 @@
 #include "lib/Support/CommandLine.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Spelling.h"
+#include "lib/Support/Words.h"
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
 using namespace rapt;
-
-static std::vector<std::string_view> words(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 /// The option that has `name`, without dashes, among its names.
 static const OptionName *findOption(std::string_view name, std::span<const OptionName> options) {

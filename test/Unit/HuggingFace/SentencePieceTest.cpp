@@ -248,9 +248,10 @@ TEST(SentencePiece, FaultsOfModels) {
   EXPECT_EQ(errorOf(unknown + field(2, "\xff")), "is no SentencePiece model");
   EXPECT_EQ(errorOf(piece), "has 0 pieces for unknown text, not 1");
   EXPECT_EQ(errorOf(unknown + unknown), "has 2 pieces for unknown text, not 1");
-  for (const std::string &bad :
-       {field(3, 1), field(1, ""), field(1, "a") + field(3, 7), field(1, "a") + std::string("\x15\0\0\xc0\x7f", 5)})
-    EXPECT_EQ(errorOf(unknown + field(1, bad)), "piece 1 has no text, no finite score or an unknown kind");
+  for (const std::string &bad : {field(3, 1), field(1, ""), field(1, std::string(513, 'a')),
+                                 field(1, "a") + field(3, 7), field(1, "a") + std::string("\x15\0\0\xc0\x7f", 5)})
+    EXPECT_EQ(errorOf(unknown + field(1, bad)),
+              "piece 1 has no text, more than 512 bytes of it, no finite score or an unknown kind");
   EXPECT_EQ(errorOf(unknown + field(2, field(3, 3))), "a model of whole words or characters is not supported" + advice);
   EXPECT_EQ(errorOf(unknown + field(2, field(24, 1))), "a space behind a word as part of it is not supported" + advice);
   EXPECT_EQ(errorOf(unknown + field(3, field(5, 0))),

@@ -20,7 +20,8 @@ namespace {
 class Completion {
 public:
   Completion(const std::string &directory, SideFiles &files, std::vector<std::string> &notes)
-      : directory(directory), files(files), notes(notes) {}
+      : directory(directory), files(files), notes(notes),
+        beside{parsed("tokenizer_config.json"), parsed("special_tokens_map.json"), parsed("added_tokens.json"), {}} {}
   Status run(const std::string &modelType);
 
 private:
@@ -41,6 +42,7 @@ private:
   const std::string &directory;
   SideFiles &files;
   std::vector<std::string> &notes;
+  const sentencepiece::FilesBeside beside; // without a vocabulary
 };
 
 Expected<std::optional<sentencepiece::TokenizerFile>> Completion::make(const sentencepiece::TokenizerClass &form,
@@ -48,11 +50,10 @@ Expected<std::optional<sentencepiece::TokenizerFile>> Completion::make(const sen
   Expected<std::string> bytes = readDownloaded(path(name), mostModelBytes);
   if (!bytes)
     return bytes.error();
-  sentencepiece::FilesBeside beside{parsed("tokenizer_config.json"), parsed("special_tokens_map.json"),
-                                    parsed("added_tokens.json"), std::move(vocabulary)};
+  sentencepiece::FilesBeside all = beside;
+  all.vocabulary = std::move(vocabulary);
   Expected<sentencepiece::Model> model = sentencepiece::readModel(*bytes);
-  Expected<sentencepiece::TokenizerFile> made =
-      model ? sentencepiece::makeTokenizer(form, *model, beside) : model.error();
+  Expected<sentencepiece::TokenizerFile> made = model ? sentencepiece::makeTokenizer(form, *model, all) : model.error();
   if (made)
     return std::optional(std::move(*made));
   giveUp(name, made.error().message);
@@ -60,7 +61,7 @@ Expected<std::optional<sentencepiece::TokenizerFile>> Completion::make(const sen
 }
 
 Status Completion::run(const std::string &modelType) {
-  const json::Value configuration = parsed("tokenizer_config.json");
+  const json::Value &configuration = beside.configuration;
   const json::Value *given = configuration.find("tokenizer_class");
   const std::string name = given && given->isString() ? *given->asString() : "";
   if (name == "ByT5Tokenizer") {

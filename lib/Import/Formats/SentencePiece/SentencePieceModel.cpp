@@ -27,6 +27,8 @@ namespace normalizer { // NormalizerSpec
 constexpr int characterMap = 2, addsPrefix = 3, removesExtraSpaces = 4, escapesSpaces = 5;
 }
 
+constexpr size_t longestPiece = 512; // bytes, as of a token; finding merges tries every cut of a piece
+
 /// The fields of one message. One of another wire type than asked for is not there.
 class Message {
 public:
@@ -65,7 +67,8 @@ std::optional<Piece> readPiece(std::string_view bytes) {
     return std::nullopt;
   const uint64_t kind = fields.integer(piece::kind, 1);
   Piece result{std::string(fields.text(piece::text)), fields.real(piece::score), PieceKind(kind)};
-  const bool isOne = kind >= 1 && kind <= 6 && !result.text.empty() && std::isfinite(result.score);
+  const bool isOne = kind >= 1 && kind <= 6 && !result.text.empty() && result.text.size() <= longestPiece &&
+                     std::isfinite(result.score);
   return isOne ? std::optional(std::move(result)) : std::nullopt;
 }
 
@@ -88,7 +91,7 @@ Expected<Model> readModel(std::string_view bytes) {
     std::optional<Piece> piece = readPiece(field.length_delimited());
     if (!piece)
       return Error{"piece " + std::to_string(result.pieces.size()) +
-                   " has no text, no finite score or an unknown kind"};
+                   " has no text, more than 512 bytes of it, no finite score or an unknown kind"};
     unknown += piece->kind == PieceKind::Unknown;
     result.pieces.push_back(std::move(*piece));
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Formats/SentencePiece/TokenizerClasses.h"
+#include "lib/Support/Words.h"
 #include <algorithm>
 #include <string>
 
@@ -122,17 +123,6 @@ static constexpr TokenizerClass classes[] = {
      .pair = "<bos> A 1:<bos> 1:B"},
 };
 
-/// Whether `list`, words separated by spaces, has `word`.
-static bool hasWord(std::string_view list, std::string_view word) {
-  for (size_t begin = 0; begin < list.size();) {
-    const size_t end = std::min(list.find(' ', begin), list.size());
-    if (list.substr(begin, end - begin) == word)
-      return true;
-    begin = end + 1;
-  }
-  return false;
-}
-
 /// The letters and digits of a name, in lower case: M2M100Tokenizer and m2m_100 differ in the rest.
 static std::string lettersOf(std::string_view name) {
   std::string letters;
@@ -145,7 +135,9 @@ static std::string lettersOf(std::string_view name) {
 }
 
 static bool isOfType(const TokenizerClass &form, std::string_view modelType) {
-  return lettersOf(form.name) == lettersOf(modelType) + "tokenizer" || hasWord(form.otherTypes, modelType);
+  const std::vector<std::string_view> others = words(form.otherTypes);
+  return lettersOf(form.name) == lettersOf(modelType) + "tokenizer" ||
+         std::find(others.begin(), others.end(), modelType) != others.end();
 }
 
 const TokenizerClass *findTokenizerClass(std::string_view name, std::string_view modelType) {

@@ -1,6 +1,7 @@
 //===- TokenizerFile.cpp -----------------------------------------------------------===//
 #include "lib/Import/Formats/SentencePiece/TokenizerFile.h"
 #include "lib/Import/Formats/SentencePiece/TokenizerStages.h"
+#include "lib/Support/Words.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,16 +14,6 @@ namespace {
 
 constexpr std::string_view space = "\xe2\x96\x81"; // U+2581, which a space is written as
 constexpr int64_t mostIds = int64_t(1) << 24, mostExtraIds = 1 << 16;
-
-std::vector<std::string> words(std::string_view list) {
-  std::vector<std::string> result;
-  for (size_t begin = 0; begin < list.size();) {
-    const size_t end = std::min(list.find(' ', begin), list.size());
-    result.emplace_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return result;
-}
 
 /// Makes the file of one tokenizer.
 class Maker {
@@ -70,8 +61,8 @@ private:
 
 /// The class's roles, then what the files say.
 void Maker::nameRoles() {
-  for (const std::string &role : words(form.roles))
-    roles[role.substr(0, role.find('='))] = role.substr(role.find('=') + 1);
+  for (std::string_view role : words(form.roles))
+    roles[std::string(role.substr(0, role.find('=')))] = role.substr(role.find('=') + 1);
   for (const json::Value *file : {&beside.specialTokensMap, &beside.configuration})
     for (const char *name : {"bos", "eos", "unk", "sep", "pad", "cls", "mask"}) {
       const json::Value *value = file->find(std::string(name) + "_token");
@@ -83,8 +74,8 @@ void Maker::nameRoles() {
 }
 
 void Maker::listEntries() {
-  for (const std::string &token : words(form.before))
-    entries.push_back({token});
+  for (std::string_view token : words(form.before))
+    entries.push_back({std::string(token)});
   for (int i = 2; i <= form.lastUnknown; ++i)
     entries.push_back({"<unk_" + std::to_string(i) + ">", -100});
   // SentencePiece takes a piece of the user's wherever it stands: no others are as likely.
@@ -100,10 +91,10 @@ void Maker::listEntries() {
   }
   if (form.hasVocabulary)
     return;
-  for (const std::string &language : words(form.languages))
-    entries.push_back({language});
-  for (const std::string &token : words(form.behind))
-    entries.push_back({token});
+  for (std::string_view language : words(form.languages))
+    entries.push_back({std::string(language)});
+  for (std::string_view token : words(form.behind))
+    entries.push_back({std::string(token)});
   if (!form.hasExtraIds)
     return;
   const json::Value *count = given("extra_ids");
@@ -131,7 +122,7 @@ Status Maker::numberTokens() {
   for (const auto &[token, id] : *members)
     if (Status status = add(token, id.asInteger().value_or(-1)); !status)
       return status;
-  for (const std::string &language : words(form.languages)) {
+  for (std::string_view language : words(form.languages)) {
     std::string token = std::string(form.languageMark).append(language).append(form.languageMark);
     if (Status status = add(token, size); !status)
       return status;
@@ -173,7 +164,7 @@ Status Maker::addSpecialTokens() {
         ++size;
       special.insert(role->second);
     }
-  for (const std::string &language : words(form.languages))
+  for (std::string_view language : words(form.languages))
     special.insert(std::string(form.languageMark).append(language).append(form.languageMark));
   for (const json::Value *file : {&beside.specialTokensMap, &beside.configuration})
     if (const json::Value *more = file->find("additional_special_tokens"); more && more->isArray())
@@ -203,9 +194,9 @@ Expected<json::Value> Maker::frame() const {
   json::Array single, pair;
   json::Object tokens;
   for (auto [parts, list] : {std::pair(form.single, &single), std::pair(form.pair, &pair)})
-    for (std::string part : words(parts)) {
+    for (std::string_view part : words(parts)) {
       const bool isSecond = part.starts_with("1:");
-      std::string token = isSecond ? part.substr(2) : part;
+      std::string token(isSecond ? part.substr(2) : part);
       const bool isText = token == "A" || token == "B";
       if (token == "$language")
         token = languageToken();
