@@ -206,6 +206,21 @@ static AffineMap attentionMap(OpBuilder &builder, Dims dims) {
   return AffineMap::get(attn::AttentionOp::NumDims, 0, results, builder.getContext());
 }
 
+/// [tokens, heads, channels] as [tokens, groups, heads / groups, channels].
+static Value groupHeads(const Scope &scope, Location loc, Value x, int64_t groups) {
+  auto type = cast<RankedTensorType>(x.getType());
+  auto grouped = RankedTensorType::get({type.getDimSize(0), groups, type.getDimSize(1) / groups, type.getDimSize(2)},
+                                       type.getElementType());
+  return attn::SplitHeadsOp::create(scope.builder, loc, TypeRange{grouped}, mergeHeads(scope, loc, x)).getResult(0);
+}
+
+Value importing::flatHeads(const Scope &scope, Location loc, Value x) {
+  auto type = cast<RankedTensorType>(x.getType());
+  return type.getRank() == 3
+             ? x
+             : splitHeads(scope, loc, mergeHeads(scope, loc, x), type.getDimSize(1) * type.getDimSize(2));
+}
+
 attn::AttentionOp importing::rowAttention(const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue,
                                           Value scale, Value rowBegin, Value queryBegin) {
   using A = attn::AttentionOp;
@@ -215,6 +230,12 @@ attn::AttentionOp importing::rowAttention(const Scope &scope, Location loc, std:
        keyMap = attentionMap(builder, {A::KV, A::HKV, A::DQK});
   auto valueMap = attentionMap(builder, {A::KV, A::HKV, A::DV}),
        resultMap = attentionMap(builder, {A::Q, A::HKV, A::DV});
+  const int64_t groups = cast<RankedTensorType>(key.getType()).getDimSize(1);
+  if (cast<RankedTensorType>(query.getType()).getDimSize(1) != groups) {
+    query = groupHeads(scope, loc, query, groups);
+    queryMap = attentionMap(builder, {A::Q, A::HKV, A::G, A::DQK});
+    resultMap = attentionMap(builder, {A::Q, A::HKV, A::G, A::DV});
+  }
   SmallVector<int64_t> shape(cast<RankedTensorType>(query.getType()).getShape());
   shape.back() = cast<RankedTensorType>(value.getType()).getShape().back();
   auto type = RankedTensorType::get(shape, getElementTypeOrSelf(query));
@@ -234,14 +255,6 @@ ArrayAttr importing::cachedMaps(OpBuilder &builder, bool grouped) {
   }
   return builder.getAffineMapArrayAttr({query, attentionMap(builder, {A::B, A::KV, A::HKV, A::DQK}),
                                         attentionMap(builder, {A::B, A::KV, A::HKV, A::DV}), result});
-}
-
-/// [tokens, heads, channels] as [tokens, groups, heads / groups, channels].
-static Value groupHeads(const Scope &scope, Location loc, Value x, int64_t groups) {
-  auto type = cast<RankedTensorType>(x.getType());
-  auto grouped = RankedTensorType::get({type.getDimSize(0), groups, type.getDimSize(1) / groups, type.getDimSize(2)},
-                                       type.getElementType());
-  return attn::SplitHeadsOp::create(scope.builder, loc, TypeRange{grouped}, mergeHeads(scope, loc, x)).getResult(0);
 }
 
 /// kv <= q, and q - kv < window where there is one.
@@ -335,10 +348,7 @@ CausalAttention importing::causalAttention(const Scope &scope, Location loc, std
                                              /*kv_begin=*/nullptr, /*kv_length=*/nullptr, /*extras=*/ValueRange(),
                                              cachedMaps(builder, grouped));
   keepCausal(attention, window);
-  Value result = attention.getResult();
-  if (grouped)
-    result = splitHeads(scope, loc, mergeHeads(scope, loc, result), queryType.getDimSize(1));
-  return {result, view.getCache(), attention};
+  return {flatHeads(scope, loc, attention.getResult()), view.getCache(), attention};
 }
 
 void importing::addExtra(attn::AttentionOp attention, Value operand, AffineMap map) {

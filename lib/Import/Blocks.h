@@ -128,7 +128,8 @@ mlir::Value splitHeads(const Scope &scope, mlir::Location loc, mlir::Value x, in
 mlir::Value mergeHeads(const Scope &scope, mlir::Location loc, mlir::Value x);
 
 /// softmax(scale * query . key) . value where each row's queries see all keys of the row; both are packed by
-/// `rowBegin`, queries by `queryBegin` where there is one. query, key and value are [tokens, heads, channels].
+/// `rowBegin`, queries by `queryBegin` where there is one. query, key and value are [tokens, heads, channels]. The
+/// result is as `query`, or [tokens, groups, heads / groups, channels] where there are fewer heads of keys, groups.
 attn::AttentionOp rowAttention(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
                                mlir::Value scale, mlir::Value rowBegin, mlir::Value queryBegin = {});
 
@@ -141,6 +142,9 @@ void keepCausal(attn::AttentionOp attention, std::optional<int64_t> window = std
 
 /// Rows of x [rows, columns] divided by their length, of at least 1e-12, as PyTorch's normalize does.
 mlir::Value unitLength(const Scope &scope, mlir::Location loc, mlir::Value x);
+
+/// Results of grouped heads as [tokens, heads, channels]; others as they are.
+mlir::Value flatHeads(const Scope &scope, mlir::Location loc, mlir::Value x);
 
 /// The maps of query, key, value and result where queries are packed over all rows and keys are in the cache. Grouped
 /// queries are [tokens, groups, heads, channels].

@@ -168,10 +168,42 @@ ModelFacts importing::factsOf(const DecoderSpec &spec, const huggingface::ModelD
           .endTokens = std::move(endTokens)};
 }
 
+/// Whether a transformer alone is no language model: its embedding is no head, and the checkpoint has none.
+static bool isWithoutHead(const huggingface::ModelDescription &model, const DecoderSpec &spec) {
+  const huggingface::TensorTable &tensors = model.tensors();
+  return spec.isBase && !spec.head.isTied && !tensors.tensors().empty() &&
+         !tensors.find(spec.headPrefix + spec.head.weight + ".weight");
+}
+
+/// Whether the model's class, or the modules beside it, read whole texts. Sets the head where the class does not.
+static Expected<bool> readsWholeTexts(huggingface::ModelDescription &model, DecoderSpec &spec) {
+  if (!spec.wholeHead) {
+    Expected<bool> pools = huggingface::poolsTexts(model.path());
+    if (!pools)
+      return pools.error();
+    if (*pools || (spec.isBase && spec.isBidirectional) || isWithoutHead(model, spec))
+      spec.wholeHead = EncoderHead::None;
+    else if (spec.isBidirectional)
+      model.config().fail("is_causal is false or use_bidirectional_attention is true, but a language model reads texts "
+                          "from their start; supported with classes of whole texts, and with the modules of "
+                          "sentence-transformers");
+  }
+  return spec.wholeHead.has_value();
+}
+
 Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, huggingface::ModelDescription &model,
                                                          const ImportOptions &options, const DecoderFamily &family,
                                                          ReadDecoder read) {
   DecoderSpec spec = read({model, model.config(), options});
+  Expected<bool> isWhole = readsWholeTexts(model, spec);
+  if (!isWhole)
+    return isWhole.error();
+  if (*isWhole) {
+    Expected<EncoderSpec> encoder = asEncoder(spec, family, model);
+    if (!encoder)
+      return encoder.error();
+    return importEncoder(context, model, options, *encoder);
+  }
   Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, spec.vocabulary, spec.endToken);
   if (!endTokens)
     return endTokens.error();

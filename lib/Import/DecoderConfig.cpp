@@ -44,15 +44,38 @@ static void readHeadSizes(ConfigReader &config, const DecoderDefaults &defaults,
 
 static bool isNamed(const huggingface::Keys &keys) { return !keys.names.front().empty(); }
 
+/// Reads what the last states of a whole text become.
+static void readWholeHead(const DecoderSource &source, const DecoderDefaults &defaults, DecoderSpec &spec) {
+  using Head = std::optional<EncoderHead>;
+  ConfigReader &config = source.config;
+  const std::string &own = defaults.architecture, whole = defaults.wholeClass.empty() ? own : defaults.wholeClass;
+  const std::string causal = own + defaults.headClass, base = own + "Model", wholeBase = whole + "Model";
+  const std::string classes[] = {whole + "ForSequenceClassification", whole + "ForTokenClassification",
+                                 whole + "ForQuestionAnswering"};
+  std::vector<HeadName<Head>> heads = {{causal, std::nullopt},
+                                       {base, std::nullopt},
+                                       {classes[0], EncoderHead::SequenceClassification},
+                                       {classes[1], EncoderHead::TokenClassification},
+                                       {classes[2], EncoderHead::QuestionAnswering}};
+  if (wholeBase != base)
+    heads.push_back({wholeBase, std::nullopt});
+  spec.wholeHead = readHead<Head>(source.model, heads, std::nullopt);
+  for (const std::string &architecture : source.model.architectures())
+    spec.isBase |= architecture == base || architecture == wholeBase;
+  if (spec.wholeHead == EncoderHead::SequenceClassification || spec.wholeHead == EncoderHead::TokenClassification)
+    spec.labels = readLabelCount(config);
+  spec.padding = config.getOptionalInt("pad_token_id", INT32_MIN, INT32_MAX);
+  if (!spec.padding && !config.names("pad_token_id"))
+    spec.padding = defaults.padding;
+  spec.isBidirectional = !config.getBool("is_causal", true);
+}
+
 DecoderSpec importing::readDecoder(const DecoderSource &source, const DecoderDefaults &defaults) {
   ConfigReader &config = source.config;
   const DecoderKeys &keys = defaults.keys;
-  const std::string causal = defaults.architecture + defaults.headClass, base = defaults.architecture + "Model";
-  // A checkpoint of the transformer alone is a language model's with its head tied.
-  const HeadName<bool> heads[] = {{causal, true}, {base, false}};
-  if (!source.isPart)
-    readHead<bool>(source.model, heads, true);
   DecoderSpec spec;
+  if (!source.isPart)
+    readWholeHead(source, defaults, spec);
   spec.width = config.getSize(keys.width, 1, 1 << 16, defaults.width);
   spec.layers = config.getSize(keys.layers, 1, 1 << 17, defaults.layers);
   constexpr int64_t mostInner = 1 << 20;

@@ -21,6 +21,7 @@ struct DecoderKeys {
 struct DecoderDefaults {
   std::string architecture; ///< "Llama" of LlamaForCausalLM and LlamaModel
   std::string headClass = "ForCausalLM";
+  std::string wholeClass = {}; ///< that of classes that read whole texts, "Gemma3Text"; empty: `architecture`
   DecoderKeys keys = {};
   int64_t width = 4096, layers = 32, heads = 32, positions = 2048, vocabulary = 32000;
   int64_t inner = 0;                   ///< 0: four times the width
@@ -29,10 +30,11 @@ struct DecoderDefaults {
   std::string_view activation = "silu";
   double epsilon = 1e-6;
   bool isTied = false;
+  std::optional<int64_t> padding = {}; ///< pad_token_id where there is none
 };
 
 /// Reads sizes, heads, activation, epsilon and whether the head is tied. The scale of scores is 1 / sqrt(head dim).
-/// Records an error where `architectures` has neither the head's class nor the model's.
+/// Records an error where `architectures` has no class that is supported.
 DecoderSpec readDecoder(const DecoderSource &source, const DecoderDefaults &defaults);
 
 /// The names of gpt2's keys, which its relatives share.

@@ -1,6 +1,6 @@
 //===- DecoderParts.h - Parts of the import of a decoder ------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/DecoderSpec.h"
+#include "lib/Import/DecoderBuilder.h"
 #include "lib/Import/ModelModule.h"
 #include "lib/Import/ParameterSet.h"
 
@@ -28,6 +28,11 @@ WindowedLayers windowedLayersOf(const DecoderSpec &spec, int64_t positions);
 /// The facts that a decoder's specification has.
 ModelFacts factsOf(const DecoderSpec &spec, const huggingface::ModelDescription &model, int64_t positions,
                    std::vector<int64_t> endTokens);
+
+/// The decoder as an encoder of whole texts, of a specification whose `wholeHead` is set; it refers to the strings of
+/// both. An error names what such a program cannot have.
+Expected<EncoderSpec> asEncoder(const DecoderSpec &spec, const DecoderFamily &family,
+                                const huggingface::ModelDescription &model);
 
 /// All weights; their symbols are the names of the parts that have them, behind `prefix` and the layer's path.
 ParameterSet listParameters(const DecoderSpec &spec, const std::string &prefix);

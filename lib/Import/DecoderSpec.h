@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Import/StackSpec.h"
+#include "lib/Import/EncoderSpec.h"
 
 namespace rapt::importing {
 
@@ -39,6 +39,14 @@ struct DecoderSpec : StackSpec {
   std::string headPrefix;                               ///< of the head's tensors
   std::optional<int64_t> endToken;                      ///< where no file names one
   std::vector<std::string> ignoredTensors; ///< patterns of tensors that nothing reads, besides the family's
+
+  // Classes that read whole texts, and give no logits of words.
+  std::optional<EncoderHead> wholeHead; ///< empty: a language model
+  int64_t labels = 0;
+  std::optional<int64_t> padding; ///< the id that texts may end with, which a class of a text is not of
+  bool isBidirectional = false;   ///< tokens see those behind them
+  bool isWindowAround = false;    ///< a window's tokens are those on each side
+  bool isBase = false;            ///< a class without a head, "LlamaModel"
 };
 
 /// Slopes of attention with linear biases for any number of heads (Press et al. 2022): 2^(-bias * i / n), where n is

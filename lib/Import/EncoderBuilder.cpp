@@ -133,7 +133,10 @@ Value buildEmbeddings(const Scope &top, const EncoderSpec &spec, Value ids, Valu
   Value positions;
   if (!embedding.positions.empty())
     positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value());
-  Value x = embed(top, ids, embedding.words);
+  attn::EmbeddingOp words = embed(top, ids, embedding.words);
+  if (embedding.scale != 1)
+    words.setScaleAttr(builder.getF32FloatAttr(float(embedding.scale)));
+  Value x = words;
   if (types)
     x = arith::AddFOp::create(builder, loc, x, embed(top, types, typesTable));
   if (positions)
@@ -141,6 +144,8 @@ Value buildEmbeddings(const Scope &top, const EncoderSpec &spec, Value ids, Valu
   auto project = [&](Value narrow) -> Value {
     return spec.embeddingWidth() == spec.width ? narrow : dense(top, narrow, embedding.projection);
   };
+  if (embedding.norm.empty())
+    return project(x);
   if (embedding.isNormLast)
     return normalize(top, project(x), embedding.norm, spec.norm);
   return project(normalize(top, x, embedding.norm, spec.norm));
@@ -183,13 +188,15 @@ Value buildBlock(Scope scope, const EncoderSpec &spec, Value x, const SharedValu
     if (spec.disentangled)
       tables = buildDisentangledTables(scope, spec, shared.relativePositions, queryKeyValue[0], queryKeyValue[1]);
     attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared.rowBegin);
-    if (window)
+    if (spec.isCausal)
+      keepCausal(op, window);
+    else if (window)
       keepNear(op, *window);
     if (bias)
       addRelativeBias(scope, {bias->buckets, bias->maxDistance}, op, table);
     if (spec.disentangled)
       addDisentangledScores(scope, spec, shared.longest, op, tables, shared.rowBegin);
-    return {op.getResult(), op};
+    return {flatHeads(scope, loc, op.getResult()), op};
   };
   x = buildLayer(scope, spec, x, shared.rotation, mix);
   return shared.convolved ? addConvolved(scope, spec, x, shared.convolved) : x;
@@ -234,7 +241,7 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const Encoder
   Value x = (*last)[0];
   if (!spec.finalNorm.empty())
     x = normalize(top, x, spec.finalNorm, spec.norm);
-  return encoder.finish(buildEncoderHead(top, spec, x, encoder.rowBegin()));
+  return encoder.finish(buildEncoderHead(top, spec, x, encoder.ids(), encoder.rowBegin()));
 }
 
 /// Keeps the texts that sentence-transformers puts ahead of others beside the weights.
@@ -268,7 +275,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
     spec.sentence = *modules;
     keepPrompts(model, spec.sentence);
   }
-  const std::string prefix = model.choosePrefix({spec.prefix, ""}, spec.embedding.words + ".weight");
+  const std::string prefix = model.choosePrefix({spec.prefix, spec.furtherPrefixes[0], spec.furtherPrefixes[1]},
+                                                spec.embedding.words + ".weight");
   if (model.tensors().find(prefix + spec.embedding.norm + ".gamma"))
     spec.normNames = {"gamma", "beta"};
   // A base model may have been saved without its pooler; one without weights has it.
@@ -282,7 +290,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
   // Embeddings of distances go through the matrices of queries and keys as well, and have no adapter of their own.
   const bool mayAdapt = !spec.disentangled;
   if (mayAdapt)
-    if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+    if (Status status = parameters.addAdapters(model, spec.isConv1D); !status)
       return status.error();
 
   ModelFacts facts{.family = model.modelType(),
@@ -290,7 +298,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
                    .layers = spec.layers,
                    .hidden = spec.width,
                    .heads = spec.attention.heads,
-                   .kvHeads = spec.attention.heads,
+                   .kvHeads = spec.attention.kvHeads,
                    .headDim = spec.attention.headDim,
                    .vocabulary = spec.vocabulary,
                    .labels = spec.labels,

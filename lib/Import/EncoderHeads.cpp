@@ -2,6 +2,9 @@
 #include "lib/Import/EncoderHeads.h"
 #include "lib/Import/StackParameters.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
 
 using namespace mlir;
@@ -43,7 +46,7 @@ void importing::addEncoderHead(ParameterSet &parameters, const EncoderSpec &spec
   case EncoderHead::SequenceClassification:
     if (!classifier.isPooler)
       addTransform(top, classifier.transform, spec.norm, width, width);
-    top.dense(classifier.projection, spec.labels, width);
+    top.dense(classifier.projection, spec.labels, width, classifier.hasBias);
     break;
   case EncoderHead::TokenClassification:
     addTokenHead(spec.tokens, spec.labels);
@@ -89,15 +92,48 @@ static Value buildSentenceEmbedding(const Scope &top, const EncoderSpec &spec, V
   return spec.sentence.normalizes ? unitLength(top, loc, pooled) : pooled;
 }
 
-/// The classifier's transform of each text, [rows, width].
-static Value buildPooled(const Scope &top, const EncoderSpec &spec, Value x, Value rowBegin) {
-  const ClassifierSpec &classifier = spec.classifier;
-  Location loc = top.at(classifier.isPooler ? "pooler" : classifier.transform.dense);
-  Value pooled = poolRows(top, loc, classifier.pooling, x, rowBegin);
-  return applyTransform(top, classifier.transform, spec.norm, pooled);
+/// The index of each text's last token of another id than `padding`, of its first token where it has none: [rows].
+static Value findLastTokens(const Scope &top, Location loc, Value ids, Value rowBegin, int64_t padding) {
+  OpBuilder &builder = top.builder;
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value rows = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, rowBegin, 0), one);
+  auto type = RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  Value empty = tensor::EmptyOp::create(builder, loc, type, rows);
+  auto find = [&](OpBuilder &b, Location at, ValueRange) {
+    Value row = linalg::IndexOp::create(b, at, 0), next = arith::AddIOp::create(b, at, row, one);
+    auto begin = [&](Value of) -> Value {
+      return arith::IndexCastOp::create(b, at, b.getIndexType(), tensor::ExtractOp::create(b, at, rowBegin, of));
+    };
+    Value first = begin(row), pad = arith::ConstantOp::create(b, at, b.getI32IntegerAttr(int32_t(padding)));
+    auto loop = scf::ForOp::create(
+        b, at, first, begin(next), one, first, [&](OpBuilder &inner, Location in, Value token, ValueRange last) {
+          Value id = tensor::ExtractOp::create(inner, in, ids, token);
+          Value isText = arith::CmpIOp::create(inner, in, arith::CmpIPredicate::ne, id, pad);
+          scf::YieldOp::create(inner, in, arith::SelectOp::create(inner, in, isText, token, last[0]).getResult());
+        });
+    linalg::YieldOp::create(b, at, arith::IndexCastOp::create(b, at, b.getI32Type(), loop.getResult(0)).getResult());
+  };
+  return linalg::GenericOp::create(builder, loc, type, ValueRange(), empty, {builder.getMultiDimIdentityMap(1)},
+                                   {utils::IteratorType::parallel}, find)
+      .getResult(0);
 }
 
-SmallVector<Value> importing::buildEncoderHead(const Scope &top, const EncoderSpec &spec, Value x, Value rowBegin) {
+/// The classifier's transform of each text, [rows, width].
+static Value buildPooled(const Scope &top, const EncoderSpec &spec, Value x, Value ids, Value rowBegin) {
+  const ClassifierSpec &classifier = spec.classifier;
+  const std::string &dense = classifier.transform.dense;
+  Location loc = top.at(classifier.isPooler ? "pooler" : dense.empty() ? classifier.projection : dense);
+  if (classifier.padding) {
+    Value last = findLastTokens(top, loc, ids, rowBegin, *classifier.padding);
+    x = attn::SelectRowsOp::create(top.builder, loc, x.getType(), x, last);
+  } else {
+    x = poolRows(top, loc, classifier.pooling, x, rowBegin);
+  }
+  return applyTransform(top, classifier.transform, spec.norm, x);
+}
+
+SmallVector<Value> importing::buildEncoderHead(const Scope &top, const EncoderSpec &spec, Value x, Value ids,
+                                               Value rowBegin) {
   auto tokens = [&](const TokenHeadSpec &head) {
     return dense(top, applyTransform(top, head.transform, spec.norm, x), head.projection);
   };
@@ -108,7 +144,7 @@ SmallVector<Value> importing::buildEncoderHead(const Scope &top, const EncoderSp
   case EncoderHead::None: {
     SmallVector<Value> outputs{x, buildSentenceEmbedding(top, spec, x, rowBegin)};
     if (spec.hasPooler)
-      outputs.push_back(buildPooled(top, spec, x, rowBegin));
+      outputs.push_back(buildPooled(top, spec, x, ids, rowBegin));
     return outputs;
   }
   case EncoderHead::MaskedLM: {
@@ -117,7 +153,7 @@ SmallVector<Value> importing::buildEncoderHead(const Scope &top, const EncoderSp
     return {project(top, transformed, table, "cls.predictions", top.weight("predictions.bias"))};
   }
   case EncoderHead::SequenceClassification:
-    return {dense(top, buildPooled(top, spec, x, rowBegin), spec.classifier.projection)};
+    return {dense(top, buildPooled(top, spec, x, ids, rowBegin), spec.classifier.projection)};
   case EncoderHead::TokenClassification:
     return {tokens(spec.tokens)};
   case EncoderHead::QuestionAnswering: {

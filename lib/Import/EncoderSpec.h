@@ -33,6 +33,7 @@ struct EncoderEmbeddingSpec {
   int64_t firstPosition = 0;                                ///< rows of the table ahead of position 0
   std::string projection;                                   ///< where the width differs from that of the layers
   bool isNormLast = false; ///< the norm is of what the projection gives, which has no bias
+  double scale = 1;        ///< times the words' rows
 };
 
 /// norm(activation(dense(x))), ahead of a head's projection; without `dense` it is x.
@@ -56,12 +57,14 @@ struct TokenHeadSpec {
   std::string projection;
 };
 
-/// Classes of a text: projection(transform(x)) of its first token, or of the mean.
+/// Classes of a text: projection(transform(x)) of one of its tokens, or of the mean.
 struct ClassifierSpec {
   TransformSpec transform = {.dense = "pooler.dense", .activation = attn::ActivationKind::tanh};
   std::string projection = "classifier";
   bool isPooler = true; ///< the transform is the transformer's pooler
   attn::PoolingKind pooling = attn::PoolingKind::first;
+  bool hasBias = true;            ///< of the projection
+  std::optional<int64_t> padding; ///< the last token is the last of another id; empty: of any id
 };
 
 /// A convolution over the tokens of a text, whose input is the embeddings' sum. The first layer's result becomes
@@ -80,8 +83,10 @@ struct EncoderSpec : StackSpec {
   bool isTied = true;
   bool mayPool = false;      ///< the transformer alone may have a pooler
   bool sharesLayers = false; ///< all layers have the same weights
+  bool isCausal = false;     ///< a token sees none behind it, and windows are decoders'
   std::string prefix = "bert.";
-  std::string finalNorm; ///< behind the last layer; empty: none
+  std::array<std::string, 2> furtherPrefixes = {"", ""}; ///< of checkpoints without the first one
+  std::string finalNorm;                                 ///< behind the last layer; empty: none
   EncoderEmbeddingSpec embedding;
   std::optional<RelativeBiasSpec> relativeBias;
   std::optional<DisentangledSpec> disentangled;

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringMap.h"
 #include <cmath>
@@ -116,6 +117,17 @@ template <typename S> void readElement(Node<S> n, Slot<S> *s) {
     s[n.result].i = at < 0 ? 0 : tensor.ints[at];
   else
     s[n.result].f = at < 0 ? S(0) : tensor.floats[at];
+}
+
+template <typename S> void moveSlot(Node<S> n, Slot<S> *s) { s[n.result] = s[n.operands[0]]; }
+
+/// Whether a loop's counter has reached its bound.
+template <typename S> void isAtEnd(Node<S> n, Slot<S> *s) { s[n.result].i = s[n.operands[0]].i >= s[n.operands[1]].i; }
+/// The next counter; the IR leaves steps below 1 undefined.
+template <typename S> void advance(Node<S> n, Slot<S> *s) {
+  const int64_t step = std::max<int64_t>(s[n.operands[1]].i, 1);
+  if (__builtin_add_overflow(s[n.operands[0]].i, step, &s[n.result].i))
+    s[n.result].i = std::numeric_limits<int64_t>::max();
 }
 
 template <typename S> void compareInteger(Node<S> n, Slot<S> *s) {
@@ -346,31 +358,32 @@ template <typename S> Slot<S> rapt::reference::slotOf(TypedAttr constant) {
   return slot;
 }
 
-template <typename S> void ScalarProgram<S>::addExtract(unsigned tensor, ArrayRef<unsigned> indices, unsigned result) {
-  auto addSlot = [&] {
-    slots.emplace_back().i = 0;
-    return unsigned(slots.size() - 1);
-  };
-  unsigned at = addSlot();
-  for (auto [dim, index] : llvm::enumerate(indices)) {
-    const unsigned next = addSlot();
-    instructions.push_back({stepInto<S>, {tensor, at, index}, next, 64, 64, int64_t(dim), {}});
-    at = next;
-  }
-  if (!beyond)
-    beyond = addSlot();
-  instructions.push_back({readElement<S>, {tensor, at, *beyond}, result, 64, 64, 0, {}});
-}
+/// Makes the instructions of a region.
+template <typename S> class ScalarProgram<S>::Compiler {
+public:
+  Compiler(Region &region, Capture captured)
+      : captured(captured), mayReadTensors(isa<linalg::LinalgOp>(region.getParentOp())) {}
 
-template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Region &region, Capture captured) {
-  ScalarProgram program;
-  llvm::DenseMap<mlir::Value, unsigned> numbers;
-  auto addSlot = [&](mlir::Value value) {
-    numbers[value] = unsigned(program.slots.size());
-    program.slots.emplace_back();
-    return numbers[value];
-  };
-  auto findSlot = [&](Operation *user, mlir::Value value) -> FailureOr<unsigned> {
+  FailureOr<ScalarProgram> compile(Region &region) {
+    if (!region.hasOneBlock())
+      return region.getParentOp()->emitOpError("has a region with more than one block, which is not evaluated");
+    for (BlockArgument argument : region.getArguments())
+      addSlot(argument);
+    FailureOr<SmallVector<unsigned>> yielded = addOps(region.front());
+    if (failed(yielded))
+      return failure();
+    program.yielded.assign(yielded->begin(), yielded->end());
+    return std::move(program);
+  }
+
+private:
+  unsigned addSlot(int64_t number = 0) {
+    program.slots.emplace_back().i = number;
+    return unsigned(program.slots.size() - 1);
+  }
+  unsigned addSlot(mlir::Value value) { return numbers[value] = addSlot(); }
+
+  FailureOr<unsigned> findSlot(Operation *user, mlir::Value value) {
     if (auto known = numbers.find(value); known != numbers.end())
       return known->second;
     const Value<S> *outside = captured(value);
@@ -382,60 +395,122 @@ template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Regi
     else
       return user->emitOpError("uses a value from outside of the region that is not a scalar");
     return at;
-  };
-  if (!region.hasOneBlock())
-    return region.getParentOp()->emitOpError("has a region with more than one block, which is not evaluated");
-  Block &block = region.front();
-  for (BlockArgument argument : block.getArguments())
-    addSlot(argument);
-  for (Operation &op : block) {
-    if (isa<attn::YieldOp, linalg::YieldOp>(op)) {
-      for (mlir::Value value : op.getOperands()) {
-        FailureOr<unsigned> at = findSlot(&op, value);
-        if (failed(at))
-          return failure();
-        program.yielded.push_back(*at);
-      }
-      continue;
+  }
+  FailureOr<SmallVector<unsigned>> findSlots(Operation *user, ValueRange values) {
+    SmallVector<unsigned> found;
+    for (mlir::Value value : values) {
+      FailureOr<unsigned> at = findSlot(user, value);
+      if (failed(at))
+        return failure();
+      found.push_back(*at);
     }
+    return found;
+  }
+
+  /// Adds the ops of a block. The slots of what its terminator yields.
+  FailureOr<SmallVector<unsigned>> addOps(Block &block) {
+    for (Operation &op : block)
+      if (&op == block.getTerminator() && isa<attn::YieldOp, linalg::YieldOp, scf::YieldOp>(op))
+        return findSlots(&op, op.getOperands());
+      else if (failed(add(op)))
+        return failure();
+    return SmallVector<unsigned>();
+  }
+
+  LogicalResult add(Operation &op) {
     if (auto index = dyn_cast<linalg::IndexOp>(op)) {
       program.indices.emplace_back(addSlot(index), index.getDim());
-      continue;
+      return success();
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && isScalarType(constant.getType())) {
       program.slots[addSlot(constant)] = slotOf<S>(constant.getValue());
-      continue;
+      return success();
     }
-    if (auto extract = dyn_cast<tensor::ExtractOp>(op); extract && isa<linalg::LinalgOp>(region.getParentOp())) {
-      const Value<S> *outside = captured(extract.getTensor());
-      assert(outside && "no op of a region makes a tensor");
-      const auto tensor = unsigned(program.slots.size());
-      program.slots.emplace_back().table = std::get<TensorRef<S>>(*outside).get();
-      SmallVector<unsigned> indices;
-      for (mlir::Value index : extract.getIndices()) {
-        FailureOr<unsigned> at = findSlot(&op, index);
-        if (failed(at))
-          return failure();
-        indices.push_back(*at);
-      }
-      program.addExtract(tensor, indices, addSlot(extract));
-      continue;
-    }
-    if (isa<RankedTensorType>(op.getResult(0).getType()))
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op); extract && mayReadTensors)
+      return addExtract(extract);
+    if (auto loop = dyn_cast<scf::ForOp>(op); loop && mayReadTensors)
+      return addLoop(loop);
+    if (op.getNumResults() == 1 && isa<RankedTensorType>(op.getResult(0).getType()))
       return op.emitOpError("makes a tensor in a region, which is not evaluated");
     FailureOr<Instruction<S>> instruction = isa<attn::LookupOp>(op) ? Instruction<S>{lookUp<S>} : instructionOf<S>(&op);
     if (failed(instruction))
       return failure();
-    for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
-      FailureOr<unsigned> at = findSlot(&op, operand);
-      if (failed(at))
-        return failure();
-      instruction->operands[i] = *at;
-    }
+    FailureOr<SmallVector<unsigned>> operands = findSlots(&op, op.getOperands());
+    if (failed(operands))
+      return failure();
+    llvm::copy(*operands, instruction->operands);
     instruction->result = addSlot(op.getResult(0));
     program.instructions.push_back(*instruction);
+    return success();
   }
-  return program;
+
+  LogicalResult addExtract(tensor::ExtractOp extract) {
+    const Value<S> *outside = captured(extract.getTensor());
+    assert(outside && "no op of a region makes a tensor");
+    const unsigned tensor = addSlot();
+    program.slots[tensor].table = std::get<TensorRef<S>>(*outside).get();
+    FailureOr<SmallVector<unsigned>> indices = findSlots(extract, extract.getIndices());
+    if (failed(indices))
+      return failure();
+    unsigned at = addSlot();
+    for (auto [dim, index] : llvm::enumerate(*indices)) {
+      const unsigned next = addSlot();
+      program.instructions.push_back({stepInto<S>, {tensor, at, index}, next, 64, 64, int64_t(dim), {}});
+      at = next;
+    }
+    if (!program.beyond)
+      program.beyond = addSlot();
+    program.instructions.push_back({readElement<S>, {tensor, at, *program.beyond}, addSlot(extract), 64, 64, 0, {}});
+    return success();
+  }
+
+  void move(unsigned from, unsigned to) { program.instructions.push_back({moveSlot<S>, {from}, to}); }
+  void move(ArrayRef<unsigned> from, ArrayRef<unsigned> to) {
+    for (auto [source, target] : llvm::zip_equal(from, to))
+      move(source, target);
+  }
+
+  /// Moves to the first state, a test that jumps behind the loop, the body, moves to the next state, a jump to the
+  /// test.
+  LogicalResult addLoop(scf::ForOp loop) {
+    FailureOr<SmallVector<unsigned>> bounds =
+        findSlots(loop, {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+    FailureOr<SmallVector<unsigned>> inits = findSlots(loop, loop.getInitArgs());
+    if (failed(bounds) || failed(inits))
+      return failure();
+    const unsigned counter = addSlot(loop.getInductionVar());
+    SmallVector<unsigned> state, next;
+    for (BlockArgument argument : loop.getRegionIterArgs()) {
+      state.push_back(addSlot(argument));
+      next.push_back(addSlot());
+    }
+    move((*bounds)[0], counter);
+    move(*inits, state);
+    const size_t test = program.instructions.size();
+    program.instructions.push_back({isAtEnd<S>, {counter, (*bounds)[1]}, addSlot()});
+    FailureOr<SmallVector<unsigned>> yielded = addOps(*loop.getBody());
+    if (failed(yielded))
+      return failure();
+    move(*yielded, next); // all at once: one may be another's state
+    move(next, state);
+    program.instructions.push_back({advance<S>, {counter, (*bounds)[2]}, counter});
+    const unsigned always = addSlot(1);
+    move(always, always);
+    program.instructions.back().jump = test;
+    program.instructions[test].jump = program.instructions.size();
+    for (auto [result, at] : llvm::zip_equal(loop.getResults(), state))
+      numbers[result] = at;
+    return success();
+  }
+
+  ScalarProgram program;
+  Capture captured;
+  bool mayReadTensors; ///< and have loops, as the regions of linalg
+  llvm::DenseMap<mlir::Value, unsigned> numbers;
+};
+
+template <typename S> FailureOr<ScalarProgram<S>> ScalarProgram<S>::compile(Region &region, Capture captured) {
+  return Compiler(region, captured).compile(region);
 }
 
 namespace rapt::reference {

@@ -21,6 +21,7 @@ template <typename Scalar> struct Instruction {
   unsigned width = 64, resultWidth = 64; ///< bits of the first operand and of the result, where they are integers
   int64_t predicate = 0;                 ///< of arith.cmpi and arith.cmpf; of a step of tensor.extract, its dim
   mlir::Type resultType;
+  std::optional<size_t> jump = {}; ///< the instruction that follows where the result is not 0
 };
 
 /// True for index, integers of at most 64 bits, and floats.
@@ -50,8 +51,12 @@ public:
   }
   /// Runs the region and returns the first value that it yields.
   Slot<Scalar> run() {
-    for (const Instruction<Scalar> &instruction : instructions)
+    for (size_t at = 0; at < instructions.size();) {
+      const Instruction<Scalar> &instruction = instructions[at++];
       instruction.run(instruction, slots.data());
+      if (instruction.jump && slots[instruction.result].i != 0)
+        at = *instruction.jump;
+    }
     return slots[yielded[0]];
   }
   /// Value `i` that the last run yielded.
@@ -60,7 +65,7 @@ public:
   bool hasReadBeyond() const { return beyond && slots[*beyond].i != 0; }
 
 private:
-  void addExtract(unsigned tensor, llvm::ArrayRef<unsigned> indices, unsigned result);
+  class Compiler;
 
   std::vector<Slot<Scalar>> slots;
   std::vector<Instruction<Scalar>> instructions;

@@ -508,6 +508,10 @@ def upstream():
     case("shapes of tensors", "upstream", "shapes", {"x": x, "first": np.array(2)}, {
         "expanded": x.reshape(4, 2, 3), "flat": x.ravel(), "padded": padded, "joined": np.concatenate([x, x], 1), "element": x[2, 5]})
     case("constant tensors", "upstream", "constants", {}, {"numbers": ints(3, -1, 2**31 - 1), "floats": np.array([0.5, 0.5]), "cast": ints(3, -1, 2**31 - 1)})
+    n, whole = ints(0, 7, 1, 2, 8, -3), ints(*range(3, 11))
+    case("loops in a region", "upstream", "loops", {"n": n, "x": whole}, {"pairs": ints(0, 13, 1, 1, 21, 0),
+                                                                         "sums": ints(*(sum(whole[:i].sum() for i in range(0, count, 2)) for count in n))})
+    error("upstream", "loops", {"n": ints(12), "x": whole}, "'linalg.generic' op reads beyond a tensor")
     error("upstream", "shapes", {"x": x, "first": np.array(4)}, "'tensor.extract' op reads beyond its tensor")
     error("upstream", "shapes", {"x": x, "first": np.array(-1)}, "'tensor.pad' op pads by less than 0, or by more than can be counted")
     error("upstream", "numbered", {"x": x}, "'tensor.pad' op pads with other than one value from outside of its region, which is not evaluated")

@@ -50,13 +50,11 @@ DecoderSpec importing::readGemma2(const DecoderSource &source, DecoderDefaults d
   defaults.headDim = 256;
   defaults.activation = "gelu_pytorch_tanh";
   defaults.isTied = true;
+  defaults.padding = 0;
   DecoderSpec spec = readDecoder(source, defaults);
   config.getRaw("hidden_act"); // of some files, never read
   spec.attention.scale = 1 / std::sqrt(config.getPositive("query_pre_attn_scalar", 1e6, 256));
   spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);
-  if (config.getBool("use_bidirectional_attention", false))
-    config.fail("use_bidirectional_attention is true: only decoders are supported by the " + source.model.modelType() +
-                " family");
   setGemmaParts(source, spec);
   spec.residual = {.beforeFeedForward = "pre_feedforward_layernorm",
                    .afterAttention = "post_attention_layernorm",
@@ -81,7 +79,8 @@ static DecoderSpec readSpec(const DecoderSource &source) {
                                           .kvHeads = 16,
                                           .headDim = 256,
                                           .activation = "gelu_pytorch_tanh",
-                                          .isTied = true});
+                                          .isTied = true,
+                                          .padding = 0});
   source.config.getRaw("hidden_act"); // "gelu" of the first files, which meant its approximation
   spec.attention.hasBias = spec.attention.hasOutBias = source.config.getBool("attention_bias", false);
   setGemmaParts(source, spec);

@@ -34,8 +34,11 @@ static std::vector<bool> readWindowedLayers(huggingface::ConfigReader &config, i
 
 static DecoderSpec readText(const DecoderSource &source, const std::string &headClass) {
   huggingface::ConfigReader &config = source.config;
-  DecoderSpec spec =
-      readGemma2(source, {.architecture = "Gemma3", .headClass = headClass, .positions = 131072, .vocabulary = 262208});
+  DecoderSpec spec = readGemma2(source, {.architecture = "Gemma3",
+                                         .headClass = headClass,
+                                         .wholeClass = "Gemma3Text",
+                                         .positions = 131072,
+                                         .vocabulary = 262208});
   AttentionSpec &attention = spec.attention;
   attention.softCap = readSoftCap(config, "attn_logit_softcapping", 0);
   spec.head.softCap = readSoftCap(config, "final_logit_softcapping", 0);
@@ -44,7 +47,13 @@ static DecoderSpec readText(const DecoderSource &source, const std::string &head
   const std::array<RotaryKeys, 2> keys = {
       {{.theta = "rope_theta", .usualTheta = 1e6}, {.theta = "rope_local_base_freq", .usualTheta = 1e4}}};
   readRotaryByLayer(source, spec, spec.positions, windowed, keys);
-  setWindows(spec, spec.positions, windowed, readWindow(config, 4096));
+  std::optional<int64_t> window = readWindow(config, 4096);
+  if (config.getBool("use_bidirectional_attention", false)) { // EmbeddingGemma
+    spec.isBidirectional = spec.isWindowAround = true;
+    if (window)
+      *window /= 2;
+  }
+  setWindows(spec, spec.positions, windowed, window);
   return spec;
 }
 

@@ -27,7 +27,8 @@ static DecoderSpec readGlm(const DecoderSource &source, const std::string &archi
                                           .inner = 13696,
                                           .kvHeads = 2,
                                           .headDim = 128,
-                                          .epsilon = 1.5625e-7});
+                                          .epsilon = 1.5625e-7,
+                                          .padding = 151329});
   spec.attention.hasBias = source.config.getBool("attention_bias", false);
   spec.attention.isInterleaved = true;
   spec.feedForward.packed = "mlp.gate_up_proj";

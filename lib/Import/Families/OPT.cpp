@@ -41,7 +41,8 @@ static DecoderSpec readSpec(const DecoderSource &source) {
        .inner = 3072,
        .activation = "relu",
        .epsilon = 1e-5,
-       .isTied = true});
+       .isTied = true,
+       .padding = 1});
   const bool isBefore = config.getBool("do_layer_norm_before", true), hasBias = config.getBool("enable_bias", true);
   spec.norm.kind = NormSpec::Layer;
   spec.norm.hasWeight = spec.norm.hasBias = config.getBool("layer_norm_elementwise_affine", true);

@@ -24,9 +24,13 @@ static const DecoderFamily family = {
 };
 
 static DecoderSpec readSpec(const DecoderSource &source) {
-  DecoderSpec spec = readDecoder(
-      source,
-      {.architecture = "Phi3", .width = 3072, .positions = 4096, .vocabulary = 32064, .inner = 8192, .epsilon = 1e-5});
+  DecoderSpec spec = readDecoder(source, {.architecture = "Phi3",
+                                          .width = 3072,
+                                          .positions = 4096,
+                                          .vocabulary = 32064,
+                                          .inner = 8192,
+                                          .epsilon = 1e-5,
+                                          .padding = 32000});
   spec.attention.packing = Packing::Rows;
   spec.attention.packed = "self_attn.qkv_proj";
   spec.attention.hasBias = spec.attention.hasOutBias = source.config.getBool("attention_bias", false);

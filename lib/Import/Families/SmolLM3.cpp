@@ -61,7 +61,8 @@ static DecoderSpec readSpec(const DecoderSource &source) {
                                           .vocabulary = 128256,
                                           .inner = 11008,
                                           .kvHeads = 4,
-                                          .isTied = true});
+                                          .isTied = true,
+                                          .padding = 128004});
   spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);
   spec.feedForward.hasBias = spec.feedForward.hasDownBias = config.getBool("mlp_bias", false);
   readRotary(source, spec, {.usualTheta = 2e6});

@@ -118,3 +118,32 @@ func.func @points(%x: tensor<?xf32> {attn.name = "x"}) -> (tensor<f32> {attn.nam
   } -> tensor<f32>
   return %y : tensor<f32>
 }
+// Loops in a region: pairs (a, b) become (b, a + b) as many times as n says, plus the sum of the first elements of each row of a triangle.
+func.func @loops(%n: tensor<?xi32> {attn.name = "n"}, %x: tensor<?xi32> {attn.name = "x"}) -> (tensor<?xi32> {attn.name = "pairs"}, tensor<?xi32> {attn.name = "sums"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %m = tensor.dim %n, %c0 : tensor<?xi32>
+  %empty = tensor.empty(%m) : tensor<?xi32>
+  %pairs, %sums = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%n : tensor<?xi32>) outs(%empty, %empty : tensor<?xi32>, tensor<?xi32>) {
+  ^bb0(%count: i32, %old: i32, %older: i32):
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %end = arith.index_cast %count : i32 to index
+    %a, %b = scf.for %i = %c0 to %end step %c1 iter_args(%first = %zero, %second = %one) -> (i32, i32) {
+      %sum = arith.addi %first, %second : i32
+      scf.yield %second, %sum : i32, i32
+    }
+    %sum = scf.for %i = %c0 to %end step %c2 iter_args(%so_far = %zero) -> (i32) {
+      %row = scf.for %j = %c0 to %i step %c1 iter_args(%inner = %so_far) -> (i32) {
+        %v = tensor.extract %x[%j] : tensor<?xi32>
+        %s = arith.addi %inner, %v : i32
+        scf.yield %s : i32
+      }
+      scf.yield %row : i32
+    }
+    linalg.yield %a, %sum : i32, i32
+  } -> (tensor<?xi32>, tensor<?xi32>)
+  return %pairs, %sums : tensor<?xi32>, tensor<?xi32>
+}

@@ -199,6 +199,17 @@ Expected<SentenceModules> readSentenceModules(const std::string &directory, int6
   return modules;
 }
 
+Expected<bool> poolsTexts(const std::string &directory) {
+  const std::string file = directory + "/modules.json";
+  if (!entryExists(file))
+    return false;
+  Expected<json::Value> list = readList(file);
+  if (!list)
+    return list.error();
+  return std::ranges::any_of(*list->asArray(),
+                             [](const json::Value &entry) { return textOf(entry, "type").ends_with(".Pooling"); });
+}
+
 Expected<std::vector<std::string>> listDenseFolders(const std::string &directory) {
   std::vector<std::string> folders;
   const std::string file = directory + "/modules.json";

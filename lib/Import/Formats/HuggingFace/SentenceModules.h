@@ -30,6 +30,9 @@ struct SentenceModules {
 /// module or a pooling that is not supported, with what is, and columns that do not fit.
 Expected<SentenceModules> readSentenceModules(const std::string &directory, int64_t width);
 
+/// Whether modules.json of a model's directory pools the transformer's states.
+Expected<bool> poolsTexts(const std::string &directory);
+
 /// The folders of linear layers that modules.json names, whose tensors are in files of their own.
 Expected<std::vector<std::string>> listDenseFolders(const std::string &directory);
 

@@ -73,13 +73,14 @@ def alibi_slopes(heads, most=8):
     return numpy.array(slopes)
 
 
-def attend(query, key, value, scale, window=None, cap=None, slopes=None):
-    """Causal attention of query [length, heads, channels] to key and value [length, groups, channels]: [length, heads * channels]."""
+def attend(query, key, value, scale, window=None, cap=None, slopes=None, around=False):
+    """Causal attention of query [length, heads, channels] to key and value [length, groups, channels]: [length, heads * channels].
+    `around`: queries see the keys behind them as well, and a window's on either side."""
     length, heads, channels = query.shape
     distance = numpy.arange(length)[:, None] - numpy.arange(length)[None, :]
-    visible = distance >= 0
+    visible = numpy.ones_like(distance, bool) if around else distance >= 0
     if window is not None:
-        visible &= distance < window
+        visible &= abs(distance) < window
     mixed = numpy.empty_like(query)
     for head in range(heads):
         group = head // (heads // key.shape[1])
@@ -100,6 +101,7 @@ class Base:
     def __init__(self, config, tensors, without=()):
         self.config, self.tensors, self.without = config, tensors, set(without)
         self.stored = lambda x: x  # what a key or value, the last dim, becomes in the cache
+        self.around = False  # whether tokens see those behind them
         self.read = set()
 
     def has(self, quirk):
@@ -126,11 +128,18 @@ class Base:
         return layer_norm(x, self.weight(name + ".weight"), bias, epsilon)
 
     def attend(self, query, key, value, scale, **options):
-        return attend(query, self.stored(key), self.stored(value), scale, **options)
+        return attend(query, self.stored(key), self.stored(value), scale, around=self.around, **options)
 
     def head(self, x, head, table):
         """Logits by `head`, or by the embedding `table` where the file has no head."""
         return x @ self.weight(table if head not in self.tensors else head).T
+
+    def states(self, ids):
+        """The states that the head is given: [length, width]."""
+        kept, self.head = [], lambda x, *names: kept.append(x) or numpy.zeros((len(x), self.config["vocab_size"]))
+        self.logits(ids)
+        del self.head
+        return kept[0]
 
     def batch(self, ids, mask=None):
         """[batch, length, vocabulary]; rows are computed alone, positions behind a row's end are 0."""

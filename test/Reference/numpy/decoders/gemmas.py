@@ -45,7 +45,7 @@ class Gemma2(Gemma):
         return self.get("sliding_window", 4096) if self.is_windowed(layer) and self.has("window") else None
 
     def attend(self, query, key, value, scale, **options):
-        return attend(query, self.stored(key), self.stored(value), scale, cap=self.cap(0), **options)
+        return attend(query, self.stored(key), self.stored(value), scale, cap=self.cap(0), around=self.around, **options)
 
     def layer(self, x, layer):
         at = f"model.layers.{layer}."
@@ -64,6 +64,10 @@ class Gemma3(Gemma2):
     def is_windowed(self, layer):
         types = self.get("layer_types")
         return types[layer] == "sliding_attention" if types else (layer + 1) % self.get("sliding_window_pattern", 6) != 0
+
+    def window(self, layer):
+        window = super().window(layer)
+        return window // 2 + 1 if window and self.around and self.has("half of the window") else window
 
     def queries_and_keys(self, q, k, at):
         if not self.has("norms of heads"):

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Compiles random decoders that read whole texts, runs them and compares them with test/Reference/numpy/whole_texts.py.
+
+    whole_texts.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
+    whole_texts.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
+
+Each family with classes of texts, some with other heads, and models of sentence-transformers: on batches of unequal lengths, among them texts that end
+with pad_token_id or are nothing else, and on one text that fills all positions. Relative L2 of every output against float64 over the
+stored weights; compiled code must give the same bits with 1, 2 and 7 threads. Prints "N passed, N failed"; exit status 1 if any failed.
+"""
+
+import argparse
+import os
+import sys
+
+import numpy
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
+
+import encoders  # noqa: E402
+import random_models  # noqa: E402
+import whole_texts  # noqa: E402
+
+SEED, PAD = 13, 3
+TEXTS, TOKENS, SPANS = whole_texts.HEADS
+PADDED = {"pad_token_id": PAD}
+# Like EmbeddingGemma: tokens see both sides, windows are halved, two linear layers are behind the mean.
+AROUND = {"use_bidirectional_attention": True, "architectures": ["Gemma3TextModel"]}
+LINEAR = ((80, False, "identity"), (24, False, "identity"))
+
+# name -> (family, case, head, changes of the configuration, further arguments of make)
+CASES = {f"{kind}-texts": (kind, "plain", TEXTS, PADDED, {}) for kind in whole_texts.CLASSES}
+CASES.update({
+    "qwen3-no-padding": ("qwen3", "plain", TEXTS, {"pad_token_id": None}, {}),
+    "qwen3-tokens": ("qwen3", "types", TOKENS, PADDED, {}),
+    "qwen3-spans": ("qwen3", "plain", SPANS, PADDED, {"prefix": "transformer."}),
+    "gpt_bigcode-tokens": ("gpt_bigcode", "plain", TOKENS, {}, {"part": "classifier"}),
+    "qwen3-vectors": ("qwen3", "tied", "", {"architectures": ["Qwen3Model"]}, {"modules": ("lasttoken", True), "prefix": ""}),
+    "qwen3-around": ("qwen3", "tied", "", {"is_causal": False, "architectures": ["Qwen3Model"]}, {"modules": ("mean_tokens", False), "prefix": ""}),
+    "olmo2-states": ("olmo2", "plain", "", {"architectures": ["Olmo2Model"]}, {"prefix": ""}),
+    "gemma3-vectors": ("gemma3_text", "plain", "", AROUND, {"modules": ("mean_tokens", True, LINEAR), "prefix": ""}),
+    "gemma3-texts-around": ("gemma3_text", "pattern", TEXTS, {**AROUND, **PADDED, "architectures": ["Gemma3TextForSequenceClassification"]}, {}),
+    "qwen3-vectors-bf16": ("qwen3", "plain", "", {}, {"modules": ("lasttoken", True), "dtype": "BF16"}),
+    "gemma3-vectors-bf16": ("gemma3_text", "plain", "", AROUND, {"modules": ("mean_tokens", True, LINEAR), "dtype": "BF16"}),
+    "phi3-texts-f16": ("phi3", "plain", TEXTS, PADDED, {"dtype": "F16"}),
+})
+FEW = ("qwen3-vectors", "gemma3-vectors", "falcon-texts", "gemma2-texts", "bloom-texts", "qwen3-spans", "qwen3-vectors-bf16")
+
+
+def texts(random, config, lengths):
+    """[rows, length]; the second text ends with padding, and the third is nothing else."""
+    ids = random.randint(0, config["vocab_size"], (len(lengths), max(lengths))).astype(numpy.int64)
+    if len(lengths) > 1:
+        ids[1, lengths[1] - 4 : lengths[1]] = PAD
+        ids[2] = PAD
+    return ids
+
+
+def expected(model, ids, lengths):
+    """Every output of the batch, NaN behind a row's end."""
+    outputs = {}
+    for row, length in enumerate(lengths):
+        for name, values in model.forward(ids[row, :length]).items():
+            whole = name == "sentence_embedding" or model.head == TEXTS
+            shape = (len(lengths), *values.shape) if whole else (*ids.shape, *values.shape[1:])
+            place = outputs.setdefault(name, numpy.full(shape, numpy.nan))
+            place[row if whole else (row, slice(length))] = values
+    return outputs
+
+
+def check(name, options, directory):
+    kind, case, head, changes, further = CASES[name]
+    source = os.path.join(directory, "model")
+    model = whole_texts.make(source, kind, case, head, changes, seed=SEED, **further)
+    dtype = further.get("dtype", "F32")
+    most = next(model.config[key] for key in ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len") if key in model.config)
+    command = random_models.program(options, source, directory, ())
+    worst, random = 0.0, numpy.random.RandomState(3)
+    for label, lengths in (("ragged", (13, 41, 2, 1, 33)), ("whole", (most,))):
+        ids = texts(random, model.config, lengths)
+        inputs = {"input_ids": ids}
+        if len(lengths) > 1:
+            inputs["attention_mask"] = (numpy.arange(ids.shape[1])[None] < numpy.array(lengths)[:, None]).astype(numpy.int64)
+        wanted = expected(model, ids, lengths)
+        worst = max(worst, encoders.check_batch(options, command, label, directory, inputs, wanted, random_models.TOLERANCE[dtype]))
+    return worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    random_models.main(parser, CASES, FEW, check, ())
+
+
+if __name__ == "__main__":
+    main()
