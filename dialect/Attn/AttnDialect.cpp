@@ -165,6 +165,8 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return check(isa<ArrayAttr>(value), "is an array of polynomials");
   if (name == modelAttr || name == targetAttr)
     return check(isa<ModuleOp>(op) && isa<DictionaryAttr>(value), "is a dictionary of a module");
+  if (name == cacheOrderAttr)
+    return check(isa<ModuleOp>(op) && isa<StringAttr>(value), "is a string of a module");
   if (name == scheduleAttr)
     return check(isa<ScheduleAttr>(value), "is a #attn.schedule");
   // A lowered kernel names the dims that its C function takes.

@@ -43,6 +43,9 @@ def Attn_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral optionalAttr = "attn.optional";
     /// Argument attribute of entries from the stage laid-out on: the type of a cache that is a tensor of bytes there.
     static constexpr ::llvm::StringLiteral cacheAttr = "attn.cache";
+    /// Module attribute: what tells caches whose keys have another order of channels from others, as part of the name of
+    /// their layout.
+    static constexpr ::llvm::StringLiteral cacheOrderAttr = "attn.cache_order";
     /// Function attribute of entries from the stage tiled on: what each of its ops costs (lib/Analysis/Cost.h).
     static constexpr ::llvm::StringLiteral costsAttr = "attn.costs";
     /// Attribute of an op, and of the parallel loops that it becomes: its index in "ops" of the entry's costs.

@@ -32,7 +32,7 @@ bool isRowOffset(mlir::Region &region);
 /// How a tile of a matmul is divided among warps, that down times that across; {0, 0} where it cannot be.
 std::pair<int64_t, int64_t> gridOfWarps(int64_t rows, int64_t columns, int64_t warps);
 /// The region of a matmul's element: it takes a sum, its row and column, and yields the result's element.
-mlir::LogicalResult verifyLinearEpilogue(mlir::Operation *op, mlir::Region &region);
+mlir::LogicalResult verifyLinearEpilogue(mlir::Operation *op, mlir::Region &epilogue, mlir::Region &pairs);
 /// Whether so many threads can copy a tile by asynchronous copies: whole rows of boxes at a time, the same number each.
 bool canCopyRows(TileType tile, int64_t threads);
 } // namespace rapt::attn_gpu

@@ -12,7 +12,7 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     `result[i, j] = epilogue(sum_k input[i, k] * weight[k, j], i, j)`, with sums of f32. The weight is [k, n], or [n, k] with `transposed`. The result has at most `rows` rows and `columns` columns.
 
     All threads of the block execute the op, `warps` warps. A step of the loop over k has `depth` of it, and copies fill a ring of `stages` buffers. The epilogue takes the sum and its row and column, which count from those of the tile. It
-    is evaluated for rows and columns beyond the result's, too, and may read arrays from outside.
+    is evaluated for rows and columns beyond the result's, too, and may read arrays from outside. Its values in columns j and j + 1 of a row, for even j, are the operands of `pairs`, with the row and j; it gives both elements of the result.
 
     The sum of an element does not depend on the schedule but for `parts`: terms are added in groups of 16 of k, in their order. With `parts`, so many groups of warps have the same rows and columns and a part of each step's k each; their sums are added in the
     end, in the order of the parts.
@@ -46,10 +46,10 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
                        ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages, OptionalAttr<AttnGPU_FloatMatmul>:$float_matmul,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<32>]>, "1">:$parts, UnitAttr:$constant_weight, UnitAttr:$waits, UnitAttr:$wgmma, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<65535>]>>:$blocks);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let regions = (region AnyRegion:$epilogue);
+  let regions = (region AnyRegion:$epilogue, AnyRegion:$pairs);
   let assemblyFormat = [{
     $input `,` $weight (`transposed` $transposed^)? (`float` $float_matmul^)?
-    (`maps` `(` $inputMap^ `at` `[` $inputAt `]` `,` $weightMap `at` `[` $weightAt `]` `if` $made `:` type($inputMap) `,` type($weightMap) `)`)? `outs` `(` $result `:` type($result) `)` attr-dict `:` type($input) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)?
+    (`maps` `(` $inputMap^ `at` `[` $inputAt `]` `,` $weightMap `at` `[` $weightAt `]` `if` $made `:` type($inputMap) `,` type($weightMap) `)`)? `outs` `(` $result `:` type($result) `)` attr-dict `:` type($input) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)? (`pairs` $pairs^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

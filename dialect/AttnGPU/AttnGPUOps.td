@@ -104,7 +104,16 @@ def AttnGPU_MapOp : AttnGPU_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
 
     With `own_columns` the columns are computed where the map is. Else LLVM may compute them once for all maps of a loop, and keep them in registers.
 
+    With `pairs` the region gets two elements of columns beside each other, the first of which is even, and gives both; the column is the first one's. There is one operand, a fragment of the result's type whose threads hold such pairs.
+
     ```mlir
+    func.func @swap(%s: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>) {
+      %0 = attn_gpu.map pairs (%s : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>) -> !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>> {
+      ^bb0(%x: f32, %y: f32, %row: index, %column: index):
+        attn_gpu.yield %y, %x : f32, f32
+      }
+      return
+    }
     func.func @causal(%s: !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, %m: !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>, %low: f32) {
       %0 = attn_gpu.map(%s, %m : !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>, !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>) -> !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>> {
       ^bb0(%x: f32, %max: f32, %row: index, %column: index):
@@ -117,10 +126,10 @@ def AttnGPU_MapOp : AttnGPU_Op<"map", [RecursiveMemoryEffects, SingleBlock]> {
     }
     ```
   }];
-  let arguments = (ins Variadic<AttnGPU_Values>:$operands, UnitAttr:$own_columns);
+  let arguments = (ins Variadic<AttnGPU_Values>:$operands, UnitAttr:$own_columns, UnitAttr:$pairs);
   let results = (outs Variadic<AttnGPU_Values>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "(`own_columns` $own_columns^)? `(` ($operands^ `:` qualified(type($operands)))? `)` `->` qualified(type($results)) $body attr-dict";
+  let assemblyFormat = "(`own_columns` $own_columns^)? (`pairs` $pairs^)? `(` ($operands^ `:` qualified(type($operands)))? `)` `->` qualified(type($results)) $body attr-dict";
   let hasVerifier = 1;
 }
 

@@ -53,9 +53,9 @@ def AttnGPU_QuantizedLinearTileOp : AttnGPU_Op<"quantized_linear_tile", [
                        TypeAttr:$quantized, ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$columns,
                        ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let regions = (region AnyRegion:$epilogue);
+  let regions = (region AnyRegion:$epilogue, AnyRegion:$pairs);
   let assemblyFormat = [{
-    $codes `,` $scales `,` $weight `outs` `(` $result `:` type($result) `)` attr-dict `:` type($codes) `,` type($scales) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)?
+    $codes `,` $scales `,` $weight `outs` `(` $result `:` type($result) `)` attr-dict `:` type($codes) `,` type($scales) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)? (`pairs` $pairs^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

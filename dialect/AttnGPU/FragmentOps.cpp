@@ -81,6 +81,17 @@ static bool isOperandOf(Type operand, Type result) {
   return fragment && rows && rows.getRows() == fragment.getRows() && rows.getLayout() == fragment.getLayout();
 }
 
+/// Whether every two accumulators of a thread have columns beside each other, the first of which is even.
+static bool hasPairs(FragmentType fragment) {
+  for (int64_t i = 0; i < fragment.getElements(); i += 2) {
+    const Coordinates first = fragment.getDistance(i), second = fragment.getDistance(i + 1);
+    if (first.column % 2 != 0 || second.column != first.column + 1 || second.row != first.row)
+      return false;
+  }
+  return llvm::all_of(fragment.getLayout().getAtom().ofThread,
+                      [](const LayoutField &field) { return field.step.column % 2 == 0; });
+}
+
 LogicalResult MapOp::verify() {
   if (getResults().empty() || !llvm::all_equal(getResultTypes()))
     return emitOpError() << "has results of one type";
@@ -91,12 +102,17 @@ LogicalResult MapOp::verify() {
   for (Type operand : getOperandTypes())
     if (!isOperandOf(operand, result))
       return emitOpError() << "has operands that belong to its results, found " << operand << " for " << result;
-  SmallVector<Type> expected(getOperands().size(), Float32Type::get(getContext()));
+  const size_t elements = getPairs() ? 2 : 1; // of an operand or result that the region sees
+  if (getPairs() && (!fragment || getOperands().size() != 1 || getResults().size() != 1 ||
+                     getOperandTypes()[0] != result || !hasPairs(fragment)))
+    return emitOpError() << "maps the pairs of one fragment to another of its type, found " << getOperandTypes()
+                         << " for " << result;
+  SmallVector<Type> expected(getOperands().size() * elements, Float32Type::get(getContext()));
   expected.append(fragment ? 2 : 1, IndexType::get(getContext()));
   if (getBody().getArgumentTypes() != TypeRange(expected))
     return emitOpError() << "has a region of (" << expected << "), found (" << getBody().getArgumentTypes() << ")";
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield || yield.getValues().size() != getResults().size() ||
+  if (!yield || yield.getValues().size() != getResults().size() * elements ||
       !llvm::all_of(yield.getValues().getTypes(), llvm::IsaPred<Float32Type>))
     return emitOpError() << "yields one value for each result";
   Operation *own = nullptr;

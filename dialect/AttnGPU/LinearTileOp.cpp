@@ -166,18 +166,21 @@ LogicalResult LinearTileOp::verify() {
     return failure();
   if (!isAtMost(result.getDimSize(0), getRows()) || !isAtMost(result.getDimSize(1), getColumns()))
     return emitOpError() << "has a result of more than " << getRows() << "x" << getColumns() << ", found " << result;
-  return verifyLinearEpilogue(*this, getEpilogue());
+  return verifyLinearEpilogue(*this, getEpilogue(), getPairs());
 }
 
-LogicalResult attn_gpu::verifyLinearEpilogue(Operation *op, Region &region) {
-  if (region.empty())
-    return success();
+LogicalResult attn_gpu::verifyLinearEpilogue(Operation *op, Region &epilogue, Region &pairs) {
   Builder b(op->getContext());
   Type f32 = b.getF32Type(), index = b.getIndexType();
-  auto yield = region.hasOneBlock() && !region.front().empty() ? dyn_cast<YieldOp>(region.front().back()) : YieldOp();
-  if (!yield || region.getArgumentTypes() != TypeRange({f32, index, index}) ||
-      yield.getValues().getTypes() != TypeRange(f32))
+  auto has = [](Region &region, TypeRange arguments, TypeRange results) {
+    auto yield = region.hasOneBlock() && !region.front().empty() ? dyn_cast<YieldOp>(region.front().back()) : YieldOp();
+    return region.empty() ||
+           (yield && region.getArgumentTypes() == arguments && yield.getValues().getTypes() == results);
+  };
+  if (!has(epilogue, {f32, index, index}, {f32}))
     return op->emitOpError() << "has an epilogue that takes (f32, index, index) and yields f32";
+  if (!has(pairs, {f32, f32, index, index}, {f32, f32}))
+    return op->emitOpError() << "has a region of pairs that takes (f32, f32, index, index) and yields f32 and f32";
   return success();
 }
 

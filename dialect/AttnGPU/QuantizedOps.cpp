@@ -189,7 +189,7 @@ LogicalResult QuantizedLinearTileOp::verify() {
     return failure();
   if (!isAtMost(result.getDimSize(0), getRows()) || !isAtMost(result.getDimSize(1), getColumns()))
     return emitOpError() << "has a result of more than " << getRows() << "x" << getColumns() << ", found " << result;
-  return verifyLinearEpilogue(*this, getEpilogue());
+  return verifyLinearEpilogue(*this, getEpilogue(), getPairs());
 }
 
 void QuantizedLinearTileOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {

@@ -135,14 +135,17 @@ CacheBuffer cacheOf(Operation *entry, StringRef wanted) {
 
 /// A cache of a type, whose blocks have so many bytes. Its layout's name tells what differs between layers, or keys and
 /// values, so that a sequence's saved state fits no other.
-artifact::Manifest::Cache describeCache(attn::KVCacheType type, int64_t blockBytes, const Target &target) {
+artifact::Manifest::Cache describeCache(attn::KVCacheType type, StringRef order, int64_t blockBytes,
+                                        const Target &target) {
   std::string text;
-  llvm::raw_string_ostream(text) << type;
+  llvm::raw_string_ostream(text) << type << order;
   artifact::Manifest::Cache cache;
   cache.dtype = type.getElementType() ? attn::nameOfStorage(type.getElementType()).str() : "mixed";
   const std::string segments =
       type.isUniform() ? cache.dtype : llvm::utohexstr(llvm::xxh3_64bits(text), /*LowerCase=*/true, 16);
   cache.layout = "kv-" + segments + "-" + target.cacheLayout(type.isUniform() ? type.getElementType() : Type()).str();
+  if (type.isUniform() && !order.empty())
+    cache.layout += "-" + order.str();
   cache.block = type.getBlock();
   cache.blockBytes = blockBytes;
   cache.bytesPerToken = cache.blockBytes / cache.block;
@@ -300,7 +303,8 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
         const std::optional<int64_t> bytes = type && memory ? bytesOfCacheBlock(memory) : std::nullopt;
         if (!bytes)
           continue;
-        *described = describeCache(type, *bytes, target);
+        auto order = module->getAttrOfType<StringAttr>(attn::AttnDialect::cacheOrderAttr);
+        *described = describeCache(type, order ? order.getValue() : StringRef(), *bytes, target);
         (*described)->window = window;
       }
     }

@@ -54,6 +54,7 @@ public:
 
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut) {
+      passes.addPass(createAttnCUDAPairChannels());
       passes.addPass(createAttnCUDAQuantizedLayout());
       AttnGenericLayoutOptions others;
       others.laidOut = true;

@@ -116,6 +116,39 @@ def AttnCUDAQuantizedLayout : Pass<"attn-cuda-quantized-layout", "::mlir::Module
   let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def AttnCUDAPairChannels : Pass<"attn-cuda-pair-channels", "::mlir::ModuleOp"> {
+  let summary = "puts channels that are rotated together beside each other";
+  let description = [{
+    An `attn.rope` of channels half a head apart becomes one of channels beside each other, which the tiles of the matmul before it can do: a thread has sums of columns beside each other. The sources of the matmul's weight and bias get that order of columns. Scores of attention are
+    sums over channels in any order, so queries, keys and the cache keep it; values are as they were. The module's `attn.cache_order` tells its caches from others.
+
+    All rotations of the module change, or none, with a remark of the category `fusion`: each rotates whole heads that one matmul of parameters makes, which only attention and the cache read, and an attention's queries and keys are both rotated or not.
+
+    ```mlir
+    attn.parameter @k : tensor<16x32xbf16> from [#attn.source<"k">]
+    #key = affine_map<(b, h, g, q, k, d, v) -> (k, h, d)>
+    #value = affine_map<(b, h, g, q, k, d, v) -> (k, h, v)>
+    #query = affine_map<(b, h, g, q, k, d, v) -> (q, h, d)>
+    #out = affine_map<(b, h, g, q, k, d, v) -> (q, h, v)>
+    func.func @f(%x: tensor<?x32xbf16>, %v: tensor<?x2x8xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>, %rows: tensor<?xi32>, %scale: f32) -> tensor<?x2x8xbf16> {
+      %w = attn.parameter_slice @k : tensor<16x32xbf16>
+      %0 = attn.linear %x, %w transposed : tensor<?x32xbf16>, tensor<16x32xbf16> -> tensor<?x16xbf16>
+      %1 = attn.split_heads %0 : tensor<?x16xbf16> -> tensor<?x2x8xbf16>
+      %2 = attn.rope %1, %c, %s : tensor<?x2x8xbf16>, tensor<?x4xf32>
+      %3 = attn.attention %2, %2, %v, %scale q_begin(%rows : tensor<?xi32>) kv_begin(%rows : tensor<?xi32>) maps [#query, #key, #value, #out]
+          : tensor<?x2x8xbf16>, tensor<?x2x8xbf16>, tensor<?x2x8xbf16> -> tensor<?x2x8xbf16>
+      return %3 : tensor<?x2x8xbf16>
+    }
+    ```
+    becomes
+    ```
+    attn.parameter @k : tensor<16x32xbf16> from [#attn.source<"k" : 16x32, reshape<2x2x4x32>, transpose<0, 2, 1, 3>, reshape<16x32>>]
+    ...
+      %2 = attn.rope %1, %c, %s interleaved : tensor<?x2x8xbf16>, tensor<?x4xf32>
+    ```
+  }];
+}
+
 def AttnCUDAScheduleLinear : Pass<"attn-cuda-schedule-linear", "::mlir::ModuleOp"> {
   let summary = "chooses the schedules of matmuls on tensor cores";
   let description = [{

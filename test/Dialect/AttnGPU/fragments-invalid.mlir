@@ -284,3 +284,54 @@ func.func @f(%acc: !acc) {
   }
   return
 }
+
+// -----
+
+// Pairs are those of one fragment.
+!acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
+!row = !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>
+func.func @f(%a: !acc, %v: !row) {
+  // expected-error@+1 {{maps the pairs of one fragment to another of its type, found '!attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>', '!attn_gpu.row_vector<16, #attn_gpu.mma<acc>>' for '!attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>'}}
+  %0 = attn_gpu.map pairs (%a, %v : !acc, !row) -> !acc {
+  ^bb0(%x: f32, %y: f32, %z: f32, %i: index, %j: index):
+    attn_gpu.yield %x, %y : f32, f32
+  }
+  return
+}
+
+// -----
+
+// Rows have no columns beside each other.
+!row = !attn_gpu.row_vector<16, #attn_gpu.mma<acc>>
+func.func @f(%v: !row) {
+  // expected-error@+1 {{maps the pairs of one fragment to another of its type, found '!attn_gpu.row_vector<16, #attn_gpu.mma<acc>>' for '!attn_gpu.row_vector<16, #attn_gpu.mma<acc>>'}}
+  %0 = attn_gpu.map pairs (%v : !row) -> !row {
+  ^bb0(%x: f32, %y: f32, %i: index):
+    attn_gpu.yield %x, %y : f32, f32
+  }
+  return
+}
+
+// -----
+
+!acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
+func.func @f(%a: !acc) {
+  // expected-error@+1 {{has a region of ('f32', 'f32', 'index', 'index'), found ('f32', 'index', 'index')}}
+  %0 = attn_gpu.map pairs (%a : !acc) -> !acc {
+  ^bb0(%x: f32, %i: index, %j: index):
+    attn_gpu.yield %x, %x : f32, f32
+  }
+  return
+}
+
+// -----
+
+!acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
+func.func @f(%a: !acc) {
+  // expected-error@+1 {{yields one value for each result}}
+  %0 = attn_gpu.map pairs (%a : !acc) -> !acc {
+  ^bb0(%x: f32, %y: f32, %i: index, %j: index):
+    attn_gpu.yield %x : f32
+  }
+  return
+}

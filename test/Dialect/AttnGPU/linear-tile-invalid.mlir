@@ -352,3 +352,15 @@ func.func @f(%s: !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, %scratch: in
   %0 = attn_gpu.sum_warps(%s, %s : !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>, !attn_gpu.fragment<16x16xf32, #attn_gpu.mma<acc>>) parts 2 threads 64 scratch %scratch -> !attn_gpu.fragment<16x8xf32, #attn_gpu.mma<acc>>
   return
 }
+
+// -----
+
+// Pairs are two sums, and give two.
+func.func @f(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{has a region of pairs that takes (f32, f32, index, index) and yields f32 and f32}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16> pairs {
+  ^bb0(%first: f32, %second: f32, %row: index, %column: index):
+    attn_gpu.yield %first : f32
+  }
+  return
+}

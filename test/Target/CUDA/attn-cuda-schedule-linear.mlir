@@ -143,3 +143,66 @@ func.func @empty(%x: tensor<?x0xf32>, %w: tensor<0x96xf32>) -> tensor<?x96xf32> 
   %y = attn.linear %x, %w : tensor<?x0xf32>, tensor<0x96xf32> -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
 }
+
+// -----
+
+// Tiles rotate heads whose channels are rotated together beside each other. Halves of a head stay for a kernel of their own, and heads that another op reads.
+// CHECK: #[[$ROTATES:.*]] = #attn.schedule<{{.*}}rotates = 1, tensor_cores
+// CHECK-LABEL: func.func @rotates
+// CHECK: attn.linear {{.*}} {attn.schedule = #[[$ROTATES]]}
+// REMARK: remark: [Passed] fuse-rotation | Category:fusion | Fused="the tiles of the matmul that makes the heads rotate them"
+func.func @rotates(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>) -> tensor<?x3x8xf32> {
+  %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x24xbf16> -> tensor<?x24xf32>
+  %heads = attn.split_heads %y : tensor<?x24xf32> -> tensor<?x3x8xf32>
+  %rotated = attn.rope %heads, %c, %s interleaved : tensor<?x3x8xf32>, tensor<?x4xf32>
+  return %rotated : tensor<?x3x8xf32>
+}
+
+// -----
+
+// CHECK-NOT: rotates = 1
+// CHECK-LABEL: func.func @halves
+// REMARK: remark: [Missed] fuse-rotation | Category:fusion | Reason="a thread has no two channels half a head apart"
+func.func @halves(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>) -> tensor<?x3x8xf32> {
+  %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x24xbf16> -> tensor<?x24xf32>
+  %heads = attn.split_heads %y : tensor<?x24xf32> -> tensor<?x3x8xf32>
+  %rotated = attn.rope %heads, %c, %s : tensor<?x3x8xf32>, tensor<?x4xf32>
+  return %rotated : tensor<?x3x8xf32>
+}
+
+// -----
+
+// CHECK-NOT: rotates = 1
+// CHECK-LABEL: func.func @read
+// REMARK: remark: [Missed] fuse-rotation | Category:fusion | Reason="the heads are read before they are rotated"
+func.func @read(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>) -> (tensor<?x3x8xf32>, tensor<?x24xf32>) {
+  %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x24xbf16> -> tensor<?x24xf32>
+  %heads = attn.split_heads %y : tensor<?x24xf32> -> tensor<?x3x8xf32>
+  %rotated = attn.rope %heads, %c, %s interleaved : tensor<?x3x8xf32>, tensor<?x4xf32>
+  return %rotated, %y : tensor<?x3x8xf32>, tensor<?x24xf32>
+}
+
+// -----
+
+// CHECK-NOT: rotates = 1
+// CHECK-LABEL: func.func @odd
+// REMARK: remark: [Missed] fuse-rotation | Category:fusion | Reason="its heads are of no known even number of channels"
+func.func @odd(%x: tensor<?x40xbf16>, %w: tensor<40x21xbf16>, %c: tensor<?x3xf32>, %s: tensor<?x3xf32>) -> tensor<?x3x7xf32> {
+  %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x21xbf16> -> tensor<?x21xf32>
+  %heads = attn.split_heads %y : tensor<?x21xf32> -> tensor<?x3x7xf32>
+  %rotated = attn.rope %heads, %c, %s interleaved : tensor<?x3x7xf32>, tensor<?x3xf32>
+  return %rotated : tensor<?x3x7xf32>
+}
+
+// -----
+
+// CHECK-NOT: rotates = 1
+// CHECK-LABEL: func.func @later
+// REMARK: remark: [Missed] fuse-rotation | Category:fusion | Reason="its angles are computed after the matmul"
+func.func @later(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %p: tensor<?xi32>) -> tensor<?x3x8xf32> {
+  %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x24xbf16> -> tensor<?x24xf32>
+  %c, %s = attn.rotary_table %p frequencies [1.0, 0.1, 0.01, 0.001] : tensor<?xi32> -> tensor<?x4xf32>
+  %heads = attn.split_heads %y : tensor<?x24xf32> -> tensor<?x3x8xf32>
+  %rotated = attn.rope %heads, %c, %s interleaved : tensor<?x3x8xf32>, tensor<?x4xf32>
+  return %rotated : tensor<?x3x8xf32>
+}

@@ -107,3 +107,22 @@ func.func @parts(%x: tensor<?x128xf32>) -> tensor<?x80xf32> {
       : tensor<?x128x!attn.quantized<s8 group 32 axis 1>>, tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x80xf32>
   return %y : tensor<?x80xf32>
 }
+
+// -----
+
+// Text may ask for a rotation that is not there.
+func.func @rotates(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
+  // expected-error@+1 {{has a schedule that 'rotates', but no rotation reads its heads}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rotates = 1, tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  return %y : tensor<?x80xbf16>
+}
+
+// -----
+
+func.func @halves(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>) -> tensor<?x10x8xbf16> {
+  // expected-error@+1 {{has a schedule that 'rotates', but a thread has no two channels half a head apart}}
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rotates = 1, tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  %heads = attn.split_heads %y : tensor<?x80xbf16> -> tensor<?x10x8xbf16>
+  %rotated = attn.rope %heads, %c, %s : tensor<?x10x8xbf16>, tensor<?x4xf32>
+  return %rotated : tensor<?x10x8xbf16>
+}

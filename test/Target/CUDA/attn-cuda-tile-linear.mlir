@@ -220,3 +220,40 @@ func.func @others(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %n: index) -> (
   }
   return %y, %z : tensor<?x64xbf16>, tensor<?x64xbf16>
 }
+
+// -----
+
+// A rotation of the first heads is computed with their tiles: pairs of columns by the angles of their row, those of other heads stay.
+// CHECK-LABEL: func.func @rotation
+// CHECK-SAME: %[[X:.*]]: tensor<?x96xbf16>, %[[W:.*]]: tensor<96x80xbf16>, %[[C:.*]]: tensor<?x3xf32>, %[[S:.*]]: tensor<?x3xf32>
+// CHECK: attn_gpu.linear_tile
+// CHECK-SAME: pairs {
+// CHECK: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[ROW:.*]] = arith.minsi
+// CHECK: %[[COLUMN:.*]] = arith.minsi
+// CHECK: %[[CHANNEL:.*]] = arith.remui %[[COLUMN]], %c8
+// CHECK: %[[PAIR:.*]] = arith.divui %[[CHANNEL]], %c2
+// CHECK: %[[FIRST:.*]] = arith.cmpi ult, %[[COLUMN]], %c56
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[CHANNEL]], %c6
+// CHECK: %[[IS:.*]] = arith.andi %[[FIRST]], %[[INSIDE]]
+// CHECK: %[[AT:.*]] = arith.minui %[[PAIR]], %c2
+// CHECK: %[[COSINE:.*]] = tensor.extract %[[C]][%[[ROW]], %[[AT]]]
+// CHECK: %[[SINE:.*]] = tensor.extract %[[S]][%[[ROW]], %[[AT]]]
+// CHECK: %[[AC:.*]] = arith.mulf %[[A]], %[[COSINE]]
+// CHECK: %[[BS:.*]] = arith.mulf %[[B]], %[[SINE]]
+// CHECK: %[[Y:.*]] = arith.subf %[[AC]], %[[BS]]
+// CHECK: %[[BC:.*]] = arith.mulf %[[B]], %[[COSINE]]
+// CHECK: %[[AS:.*]] = arith.mulf %[[A]], %[[SINE]]
+// CHECK: %[[Z:.*]] = arith.addf %[[BC]], %[[AS]]
+// CHECK: %[[Y1:.*]] = arith.select %[[IS]], %[[Y]], %[[A]]
+// CHECK: %[[Z1:.*]] = arith.select %[[IS]], %[[Z]], %[[B]]
+// CHECK: attn_gpu.yield %[[Y1]], %[[Z1]] : f32, f32
+// CHECK: %[[HEADS:.*]] = attn.split_heads
+// CHECK-NOT: attn.rope
+// CHECK: return %[[HEADS]]
+func.func @rotation(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>, %c: tensor<?x3xf32>, %s: tensor<?x3xf32>) -> tensor<?x10x8xbf16> {
+  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rotates = 1, tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  %heads = attn.split_heads %y : tensor<?x80xbf16> -> tensor<?x10x8xbf16>
+  %rotated = attn.rope %heads, %c, %s interleaved heads 7 : tensor<?x10x8xbf16>, tensor<?x3xf32>
+  return %rotated : tensor<?x10x8xbf16>
+}

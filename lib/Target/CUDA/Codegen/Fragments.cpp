@@ -83,16 +83,18 @@ struct LowerMap : OpConversionPattern<MapOp> {
       origin.column =
           emitAsm(rewriter, op.getLoc(), rewriter.getI32Type(), origin.column, "mov.b32 $0, $1;", "=r,r")[0];
     SmallVector<SmallVector<Value>> results(op.getNumResults());
-    for (size_t i = 0; i < elements.rows.size(); ++i) {
+    const size_t together = op.getPairs() ? 2 : 1; // elements that the region sees, of which threads hold pairs in turn
+    for (size_t i = 0; i < elements.rows.size(); i += together) {
       IRMapping mapping;
       unsigned argument = 0;
       for (auto [operand, values] : llvm::zip_equal(op.getOperands(), adaptor.getOperands()))
-        mapping.map(body.getArgument(argument++), values[operand.getType() == type ? i : elements.rows[i]]);
+        for (size_t nth = i; nth < i + together; ++nth)
+          mapping.map(body.getArgument(argument++), values[operand.getType() == type ? nth : elements.rows[nth]]);
       mapIndices(body.getArguments().drop_front(argument), origin, elements.distances[i], ints, mapping);
       for (Operation &inner : body.without_terminator())
         rewriter.clone(inner, mapping);
-      for (auto [values, yielded] : llvm::zip_equal(results, body.getTerminator()->getOperands()))
-        values.push_back(mapping.lookupOrDefault(yielded));
+      for (auto [nth, yielded] : llvm::enumerate(body.getTerminator()->getOperands()))
+        results[nth / together].push_back(mapping.lookupOrDefault(yielded));
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();

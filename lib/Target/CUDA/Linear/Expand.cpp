@@ -26,8 +26,8 @@ namespace {
 class LinearCode : LinearTileCode {
 public:
   explicit LinearCode(LinearTileOp op)
-      : LinearTileCode(op, op.getResult(), op.getEpilogue(), op.getGridOfWarps(), op.getRows(), op.getColumns(),
-                       op.getParts()),
+      : LinearTileCode(op, op.getResult(), {op.getEpilogue(), op.getPairs()}, op.getGridOfWarps(), op.getRows(),
+                       op.getColumns(), op.getParts()),
         op(op), input(b, op.getInput()), weight(b, op.getWeight()) {
     auto fragment = [&](int64_t rows, MatmulOperand operand) {
       return FragmentType::get(b.getContext(), rows, kGroup, input.element,

@@ -22,7 +22,8 @@ constexpr int64_t kChunk = GlobalArray::kCopyBytes, kPanel = QuantizedPanelsAttr
 class QuantizedLinearCode : LinearTileCode {
 public:
   explicit QuantizedLinearCode(QuantizedLinearTileOp op)
-      : LinearTileCode(op, op.getResult(), op.getEpilogue(), op.getGridOfWarps(), op.getRows(), op.getColumns()),
+      : LinearTileCode(op, op.getResult(), {op.getEpilogue(), op.getPairs()}, op.getGridOfWarps(), op.getRows(),
+                       op.getColumns()),
         op(op), type(op.getType()), codes(b, op.getCodes()), scales(b, op.getScales()), weight(b, op.getWeight()),
         depth(cast<MemRefType>(op.getCodes().getType()).getDimSize(1)), groupsOfStep(op.getGroupsOfStep()) {
     MLIRContext *context = b.getContext();

@@ -40,9 +40,9 @@ struct Position {
 };
 
 /// Stores a warpgroup's sums, 16 columns after 16.
-struct Epilogue : LinearTileCode {
-  Epilogue(LinearTileOp op, Value firstRow)
-      : LinearTileCode(op, op.getResult(), op.getEpilogue(),
+struct Sums : LinearTileCode {
+  Sums(LinearTileOp op, Value firstRow)
+      : LinearTileCode(op, op.getResult(), {op.getEpilogue(), op.getPairs()},
                        FragmentType::get(op.getContext(), kRows, kGroup, Float32Type::get(op.getContext()),
                                          WgmmaLayoutAttr::get(op.getContext(), MatmulOperand::acc)),
                        int64_t(op.getColumns()) / kGroup, firstRow) {}
@@ -262,7 +262,7 @@ private:
       at = next(at);
       scf::YieldOp::create(b, ValueRange{at.stage, at.parity, acc});
     }
-    Epilogue(op, firstRow).store(steps.getResult(2));
+    Sums(op, firstRow).store(steps.getResult(2));
     return {steps.getResult(0), steps.getResult(1)};
   }
 

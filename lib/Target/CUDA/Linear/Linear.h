@@ -29,12 +29,18 @@ struct LinearSchedule {
   std::optional<LinearTiles> few;  ///< of a result of at most a tile's rows
   std::optional<LinearTiles> many; ///< of a result of at least so many rows as they say
   std::optional<LinearTiles> most; ///< of one of still more
+  bool rotates = false;            ///< the heads that it makes, as rotationOf says
 
   attn::ScheduleAttr toAttr(mlir::MLIRContext *context, bool ofMultiplyAdds) const;
   static bool isIn(attn::LinearOp op);
   /// That of an op which has one.
   static mlir::FailureOr<LinearSchedule> of(attn::LinearOp op);
 };
+
+/// The rotation of channels beside each other that alone reads the heads which `op` makes, and that its tiles can do;
+/// null with a reason where there is none, or an empty one where no rotation reads them. With `isAnyPair` the channels
+/// may be half a head apart.
+attn::RopeOp rotationOf(attn::LinearOp op, llvm::StringRef &reason, bool isAnyPair = false);
 
 /// The schedule of a matmul for a machine; none with a reason.
 std::optional<LinearSchedule> chooseLinear(attn::LinearOp op, const TargetInfo &machine, std::string &reason);

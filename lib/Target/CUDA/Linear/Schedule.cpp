@@ -20,7 +20,7 @@ constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kMultiplyAdds = "mu
                               kManyRows = "many_rows", kMostRows = "most_rows";
 constexpr llvm::StringLiteral kRows = "rows", kColumns = "columns", kDepth = "depth", kWarps = "warps",
                               kStages = "stages", kParts = "parts", kLeast = "least", kTF32 = "tf32", kWgmma = "wgmma",
-                              kBlocks = "blocks", kGroup = "group", kShare = "share";
+                              kBlocks = "blocks", kGroup = "group", kShare = "share", kRotates = "rotates";
 
 constexpr LinearTiles kTiles{.rows = 64, .columns = 64, .depth = 64, .warps = 4, .stages = 3};
 /// With few rows the weight is what takes time. It is read once, by many blocks, each of which has 32 KiB or more of it
@@ -122,6 +122,12 @@ struct SetLinearSchedule : rapt::impl::AttnCUDAScheduleLinearBase<SetLinearSched
       std::optional<LinearSchedule> schedule = chooseLinear(op, machine, reason);
       if (!schedule)
         return remarkNeutral(op.getLoc(), reason);
+      StringRef why;
+      schedule->rotates = rotationOf(op, why) != nullptr;
+      if (schedule->rotates)
+        remarkFused(op.getLoc(), "fuse-rotation", "the tiles of the matmul that makes the heads rotate them");
+      else if (!why.empty())
+        remarkNotFused(op.getLoc(), "fuse-rotation", why);
       op->setAttr(attn::AttnDialect::scheduleAttr,
                   schedule->toAttr(&getContext(), multipliesAdds(op, schedule->tiles)));
     });
@@ -175,6 +181,8 @@ attn::ScheduleAttr LinearSchedule::toAttr(MLIRContext *context, bool ofMultiplyA
   for (const auto &[name, nested] : others)
     if (nested)
       entries.push_back(b.getNamedAttr(name, nested->toAttr(context)));
+  if (rotates)
+    entries.push_back(b.getNamedAttr(kRotates, b.getDenseI64ArrayAttr(1)));
   return neutral::scheduleOf(context, entries);
 }
 
@@ -215,7 +223,39 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
                multipliesAdds(op, *of) != (main == kMultiplyAdds)))
       return op.emitOpError() << "has a schedule '" << main << "' of " << of->tf32
                               << " tf32 for each f32; matmuls of f32 on '" << kTensorCores << "' have 1 or 2, others 0";
-  return LinearSchedule{*tiles[0], tiles[1], tiles[2], tiles[3]};
+  const bool rotates = all.getNumber(kRotates).value_or(0) != 0;
+  StringRef why = "no rotation reads its heads";
+  if (rotates && !rotationOf(op, why))
+    return op.emitOpError() << "has a schedule that '" << kRotates << "', but " << why;
+  return LinearSchedule{*tiles[0], tiles[1], tiles[2], tiles[3], rotates};
+}
+
+attn::RopeOp cuda::rotationOf(attn::LinearOp op, StringRef &reason, bool isAnyPair) {
+  attn::SplitHeadsOp split;
+  attn::RopeOp rope;
+  for (Operation *user : op->getUsers())
+    if ((split = dyn_cast<attn::SplitHeadsOp>(user)))
+      for (Operation *reader : split->getUsers())
+        if (auto found = dyn_cast<attn::RopeOp>(reader); found && found.getInput().getDefiningOp() == split)
+          rope = found;
+  if (!rope)
+    return nullptr;
+  auto refuse = [&](StringRef why) {
+    reason = why;
+    return attn::RopeOp();
+  };
+  if (!op->hasOneUse() || split.getHeads().size() != 1 || !rope.getInput().hasOneUse())
+    return refuse("the heads are read before they are rotated");
+  if (!rope.getInterleaved() && !isAnyPair)
+    return refuse("a thread has no two channels half a head apart");
+  RankedTensorType heads = rope.getInput().getType();
+  if (heads.isDynamicDim(1) || heads.isDynamicDim(2) || heads.getDimSize(2) % 2 != 0)
+    return refuse("its heads are of no known even number of channels");
+  for (Value table : {rope.getCosines(), rope.getSines()})
+    if (Operation *made = table.getDefiningOp();
+        made && made->getBlock() == op->getBlock() && op->isBeforeInBlock(made))
+      return refuse("its angles are computed after the matmul");
+  return rope->getBlock() == op->getBlock() ? rope : refuse("the rotation is in another block");
 }
 
 /// Elements that each of the thread blocks has, with those of tiles that are not whole.
@@ -276,7 +316,7 @@ std::optional<LinearSchedule> cuda::chooseLinear(attn::LinearOp op, const Target
   const int64_t rows = result.getDimSize(0);
   if (ShapedType::isDynamic(rows)) {
     auto nth = [&](size_t i) { return i < large.size() ? std::optional(large[i]) : std::nullopt; };
-    return LinearSchedule{common, few, nth(0), nth(1)};
+    return LinearSchedule{common, few, nth(0), nth(1), /*rotates=*/false};
   }
   LinearTiles chosen = rows <= few.rows ? few : common;
   for (const LinearTiles &tiles : large)
@@ -285,5 +325,5 @@ std::optional<LinearSchedule> cuda::chooseLinear(attn::LinearOp op, const Target
          timeOf(tiles, rows, result.getDimSize(1)) * tiles.share <= timeOf(chosen, rows, result.getDimSize(1)) * 100))
       chosen = tiles;
   chosen.least = chosen.share = 0;
-  return LinearSchedule{chosen, std::nullopt, std::nullopt, std::nullopt};
+  return LinearSchedule{chosen, std::nullopt, std::nullopt, std::nullopt, /*rotates=*/false};
 }

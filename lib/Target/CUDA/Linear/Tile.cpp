@@ -87,9 +87,10 @@ Value freeState(attn::LinearOp op) {
 
 class LinearGrid {
 public:
-  /// `quantized` are the rows of a quantized matmul, and `state` what the result is written to, if not null.
-  LinearGrid(attn::LinearOp op, const QuantizedRows &quantized, Value state)
-      : op(op), b(op.getLoc(), op), quantized(quantized),
+  /// `quantized` are the rows of a quantized matmul, `state` what the result is written to, and `rope` the rotation
+  /// that the tiles do, if not null.
+  LinearGrid(attn::LinearOp op, const QuantizedRows &quantized, Value state, attn::RopeOp rope)
+      : op(op), b(op.getLoc(), op), quantized(quantized), rope(rope),
         rows(extent(b, op.isQuantized() ? quantized.codes : Value(op.getInput()), 0)),
         columns(op.isQuantized() ? OpFoldResult(b.getIndexAttr(panelsOf(op).getShape()[1]))
                                  : extent(b, op.getWeight(), op.getTransposed() ? 0 : 1)),
@@ -193,6 +194,7 @@ private:
         /*constant_weight=*/op.getWeight().getDefiningOp<attn::ParameterSliceOp>() != nullptr, /*waits=*/false,
         tiles.wgmma, tiles.blocks ? b.getI64IntegerAttr(tiles.blocks) : IntegerAttr());
     fillEpilogue(made.getEpilogue(), row, column);
+    fillPairs(made.getPairs(), row, column);
     return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
   }
 
@@ -217,7 +219,43 @@ private:
         b, TypeRange(result.getType()), rowsOf(quantized.codes), rowsOf(quantized.scales), weight, result,
         op.getWeight().getType().getElementType(), tiles.rows, tiles.columns, tiles.warps, tiles.stages);
     fillEpilogue(made.getEpilogue(), row, column);
+    fillPairs(made.getPairs(), row, column);
     return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
+  }
+
+  /// Rotates the pairs of channels of the heads that the rotation has.
+  void fillPairs(Region &pairs, const Span &row, const Span &column) {
+    if (!rope)
+      return;
+    OpBuilder::InsertionGuard guard(b);
+    Type f32 = b.getF32Type(), type = b.getIndexType();
+    Block *block = b.createBlock(&pairs, {}, {f32, f32, type, type}, SmallVector<Location>(4, b.getLoc()));
+    RankedTensorType heads = rope.getInput().getType();
+    const int64_t channels = heads.getDimSize(2),
+                  count = cast<RankedTensorType>(rope.getCosines().getType()).getDimSize(1);
+    Value x = block->getArgument(0), y = block->getArgument(1), i = row.at(b, block->getArgument(2)),
+          j = column.at(b, block->getArgument(3));
+    Value channel = arith::RemUIOp::create(b, j, index(b, channels)), isRotated;
+    Value pair = arith::DivUIOp::create(b, channel, index(b, 2));
+    auto require = [&](Value value, int64_t below) {
+      Value isBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, value, index(b, below));
+      isRotated = isRotated ? Value(arith::AndIOp::create(b, isRotated, isBelow)) : isBelow;
+    };
+    if (rope.getHeads())
+      require(j, int64_t(*rope.getHeads()) * channels);
+    if (2 * count < channels) {
+      require(channel, 2 * count);
+      pair = arith::MinUIOp::create(b, pair, index(b, count - 1));
+    }
+    Value cosine = read(b, rope.getCosines(), {i, pair}), sine = read(b, rope.getSines(), {i, pair});
+    auto times = [&](Value value, Value by) -> Value { return arith::MulFOp::create(b, value, by); };
+    Value first = arith::SubFOp::create(b, times(x, cosine), times(y, sine)),
+          second = arith::AddFOp::create(b, times(y, cosine), times(x, sine));
+    if (isRotated) {
+      first = arith::SelectOp::create(b, isRotated, first, x);
+      second = arith::SelectOp::create(b, isRotated, second, y);
+    }
+    attn_gpu::YieldOp::create(b, ValueRange{first, second});
   }
 
   void fillEpilogue(Region &epilogue, const Span &row, const Span &column) {
@@ -238,6 +276,7 @@ private:
   attn::LinearOp op;
   ImplicitLocOpBuilder b;
   QuantizedRows quantized;
+  attn::RopeOp rope;
   OpFoldResult rows, columns;
   Value init;
   Value bytes; ///< of a quantized weight
@@ -265,7 +304,13 @@ struct TileLinear : rapt::impl::AttnCUDATileLinearBase<TileLinear> {
         rows = known = known.codes ? known : quantizeRows(quantize);
       }
       Operation *weight = op.getWeight().getDefiningOp();
-      op.getResult().replaceAllUsesWith(LinearGrid(op, rows, state).choose(*schedule));
+      StringRef reason;
+      attn::RopeOp rope = schedule->rotates ? rotationOf(op, reason) : attn::RopeOp();
+      op.getResult().replaceAllUsesWith(LinearGrid(op, rows, state, rope).choose(*schedule));
+      if (rope) {
+        rope.getResult().replaceAllUsesWith(rope.getInput());
+        rope.erase();
+      }
       op.erase();
       if (rows.codes && weight->use_empty())
         weight->erase();

@@ -16,7 +16,7 @@ using namespace rapt::cuda;
 
 constexpr int64_t kThreadsOfWarp = 32;
 
-LinearTileCode::LinearTileCode(Operation *op, Value result, Region &epilogue, std::pair<int64_t, int64_t> grid,
+LinearTileCode::LinearTileCode(Operation *op, Value result, Epilogue epilogue, std::pair<int64_t, int64_t> grid,
                                int64_t rows, int64_t columns, int64_t parts)
     : b(op->getLoc(), op), result(b, result), epilogue(epilogue), rowsOfWarp(rows / grid.first),
       groups(columns / grid.second / kGroup) {
@@ -32,7 +32,7 @@ LinearTileCode::LinearTileCode(Operation *op, Value result, Region &epilogue, st
                            MmaLayoutAttr::get(b.getContext(), MatmulOperand::acc));
 }
 
-LinearTileCode::LinearTileCode(Operation *op, Value result, Region &epilogue, FragmentType sums, int64_t groups,
+LinearTileCode::LinearTileCode(Operation *op, Value result, Epilogue epilogue, FragmentType sums, int64_t groups,
                                Value firstRow)
     : b(op->getLoc(), op), result(b, result), epilogue(epilogue), sums(sums), rowsOfWarp(sums.getRows()),
       groups(groups), firstRow(firstRow), firstColumn(index(0)) {}
@@ -111,21 +111,25 @@ void LinearTileCode::copyRows(const GlobalArray &array, Value tile, Value at, Va
   cuda::copyRows(b, array, {tile, at, rows, columns, thread, threads, elements, elementsOfTile});
 }
 
-/// The epilogue of the sums of columns from `column` on.
-Value LinearTileCode::finished(Value acc, Value column) {
-  if (epilogue.empty())
+/// The values that a region of the epilogue gives of those in columns from `column` on.
+Value LinearTileCode::mapped(Value acc, Value column, Region &region, bool isOfPairs) {
+  if (region.empty())
     return acc;
-  auto map = MapOp::create(b, TypeRange(sums), ValueRange(acc), /*own_columns=*/UnitAttr());
+  auto map = MapOp::create(b, TypeRange(sums), ValueRange(acc), /*own_columns=*/UnitAttr(),
+                           isOfPairs ? b.getUnitAttr() : UnitAttr());
   OpBuilder::InsertionGuard guard(b);
-  Type index = b.getIndexType();
-  Block *block =
-      b.createBlock(&map.getBody(), {}, {b.getF32Type(), index, index}, SmallVector<Location>(3, b.getLoc()));
+  const TypeRange types = region.getArgumentTypes();
+  Block *block = b.createBlock(&map.getBody(), {}, types, SmallVector<Location>(types.size(), b.getLoc()));
+  SmallVector<Value> arguments(block->getArguments());
+  Value &row = arguments.end()[-2], &columnOfTile = arguments.back();
+  row = add(row, firstRow);
+  columnOfTile = add(columnOfTile, column);
   IRMapping mapping;
-  mapping.map(epilogue.getArguments(), SmallVector<Value>{block->getArgument(0), add(block->getArgument(1), firstRow),
-                                                          add(block->getArgument(2), column)});
-  for (Operation &inner : epilogue.front().without_terminator())
+  mapping.map(region.getArguments(), arguments);
+  for (Operation &inner : region.front().without_terminator())
     b.clone(inner, mapping);
-  YieldOp::create(b, mapping.lookupOrDefault(epilogue.front().getTerminator()->getOperand(0)));
+  YieldOp::create(b, llvm::map_to_vector(region.front().getTerminator()->getOperands(),
+                                         [&](Value value) { return mapping.lookupOrDefault(value); }));
   return map.getResult(0);
 }
 
@@ -138,7 +142,9 @@ void LinearTileCode::store(ValueRange values, bool fours) {
   Value areWhole = arith::AndIOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, index(0)),
                                          result.isAligned(b, count * bytes));
   for (auto [group, acc] : llvm::enumerate(values)) {
-    Value column = add(firstColumn, index(int64_t(group) * kGroup)), value = finished(acc, column);
+    Value column = add(firstColumn, index(int64_t(group) * kGroup));
+    Value value = mapped(acc, column, epilogue.ofElements, /*isOfPairs=*/false);
+    value = mapped(value, column, epilogue.ofPairs, /*isOfPairs=*/true);
     auto branch = scf::IfOp::create(b, areWhole, /*withElseRegion=*/true);
     for (bool elements : {false, true}) {
       OpBuilder::InsertionGuard guard(b);

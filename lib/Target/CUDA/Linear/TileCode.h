@@ -15,6 +15,11 @@ struct RowCopy {
 /// Starts the copies. The offsets of rows do not depend on `at` then.
 void copyRows(mlir::ImplicitLocOpBuilder &b, const GlobalArray &array, const RowCopy &copy);
 
+/// The regions of a tile's op: of an element, and of two beside each other behind it. Either may be empty.
+struct Epilogue {
+  mlir::Region &ofElements, &ofPairs;
+};
+
 /// The warps of a tile, the loop over k whose operands are in a ring of buffers, and the epilogue.
 class LinearTileCode {
 protected:
@@ -25,10 +30,10 @@ protected:
   static constexpr int64_t kGroup = 16; ///< the columns of a fragment of sums
 
   /// `down` times `across` warps have `rows` x `columns` of `result`, and so have those of each further part.
-  LinearTileCode(mlir::Operation *op, Value result, mlir::Region &epilogue, std::pair<int64_t, int64_t> grid,
-                 int64_t rows, int64_t columns, int64_t parts = 1);
+  LinearTileCode(mlir::Operation *op, Value result, Epilogue epilogue, std::pair<int64_t, int64_t> grid, int64_t rows,
+                 int64_t columns, int64_t parts = 1);
   /// A warp or warpgroup has the columns of `groups` fragments `sums`, from row `firstRow` of the tile on.
-  LinearTileCode(mlir::Operation *op, Value result, mlir::Region &epilogue, attn_gpu::FragmentType sums, int64_t groups,
+  LinearTileCode(mlir::Operation *op, Value result, Epilogue epilogue, attn_gpu::FragmentType sums, int64_t groups,
                  Value firstRow);
 
   Value index(int64_t value);
@@ -64,14 +69,14 @@ protected:
 
   mlir::ImplicitLocOpBuilder b;
   GlobalArray result;
-  mlir::Region &epilogue;
+  Epilogue epilogue;
   attn_gpu::FragmentType sums; ///< of 16 columns
   int64_t rowsOfWarp, groups;  ///< groups of a warp's columns
   Value thread, firstRow, firstColumn;
   Value part; ///< of the thread's warp; null where there is one
 
 private:
-  Value finished(Value acc, Value column);
+  Value mapped(Value acc, Value column, mlir::Region &region, bool isOfPairs);
 };
 
 /// The code of a tile by wgmma, before it.

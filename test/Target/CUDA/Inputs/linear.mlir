@@ -44,3 +44,10 @@ func.func @tied(%x: tensor<?x1032xf16> {attn.name = "x", attn.dims = ["rows"]}, 
   }
   return %y : tensor<?x4097xf16>
 }
+func.func @rotated(%x: tensor<?x2048xbf16> {attn.name = "x", attn.dims = ["rows"]}, %w: tensor<2048x2560xbf16> {attn.name = "w"}, %c: tensor<?x64xbf16> {attn.name = "c", attn.dims = ["rows"]}, %s: tensor<?x64xbf16> {attn.name = "s", attn.dims = ["rows"]})
+    -> (tensor<?x20x128xbf16> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
+  %0 = attn.linear %x, %w : tensor<?x2048xbf16>, tensor<2048x2560xbf16> -> tensor<?x2560xbf16>
+  %1 = attn.split_heads %0 : tensor<?x2560xbf16> -> tensor<?x20x128xbf16>
+  %y = attn.rope %1, %c, %s interleaved heads 18 : tensor<?x20x128xbf16>, tensor<?x64xbf16>
+  return %y : tensor<?x20x128xbf16>
+}
