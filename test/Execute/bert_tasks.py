@@ -32,6 +32,9 @@ HEADS = {
     "mask": ("MaskedLM", {}),
     "class": ("SequenceClassification", {"id2label": {"0": "good", "1": "bad", "2": "\u00fcgly"},
                                          "problem_type": "single_label_classification"}),
+    "rerank": ("SequenceClassification", {"id2label": {"0": "LABEL_0"},
+                                          "sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity", "version": "4.1.0"}}),
+    "relevance": ("SequenceClassification", {"id2label": {"0": "LABEL_0"}, "sbert_ce_default_activation_function": "torch.nn.modules.activation.Sigmoid"}),
     "tokens": ("TokenClassification", {"id2label": {"0": "I-LOC", "1": "B-LOC", "2": "O"}}),
     "answer": ("QuestionAnswering", {}),
     "embed": (None, {}),
@@ -188,6 +191,7 @@ def check_classes(models):
     assert shown == f"{by_ids[0]['score']:.4f}\t{by_ids[0]['label']}\n", shown
     models.run("class", "-p", "a", "--chat", fails="class: text-classification writes no text")
     check_problems(models)
+    check_rerankers(models)
 
 
 def check_problems(models):
@@ -205,6 +209,14 @@ def check_problems(models):
         order = numpy.argsort(-wanted, kind="stable")
         assert [one["label"] for one in got] == [["good", "bad", "\u00fcgly"][i] for i in order], got
         close([one["score"] for one in got], wanted[order])
+
+
+def check_rerankers(models):
+    """One class stands for itself; a reranker's configuration may ask for the logit."""
+    for name, function in (("rerank", lambda x: x), ("relevance", lambda x: 1 / (1 + numpy.exp(-x)))):
+        [[logits]] = models.forward(name, [ids_of("[CLS] cafe [SEP]")], ["logits"])
+        [[got]] = models.results(name, "-p", "cafe")
+        close([got["score"]], function(logits.astype(float)))
 
 
 def check_tokens(models):

@@ -19,6 +19,8 @@ Expected<Labels> Labels::read(std::string_view content) {
     return Error{"labels.json: " + root.error().message};
   if (const json::Value *problem = root->find("problem_type"); problem && problem->asString())
     labels.problem = *problem->asString();
+  if (const json::Value *activation = root->find("activation"); activation && activation->asString())
+    labels.activation = *activation->asString();
   const json::Value *names = root->find("id2label");
   if (!names || !names->asObject())
     return labels;
@@ -39,7 +41,7 @@ std::string Labels::name(size_t index) const {
 }
 
 Scoring Labels::scoring(size_t classes) const {
-  if (problem == "regression")
+  if (problem == "regression" || (classes == 1 && activation == "Identity"))
     return Scoring::None;
   return problem == "multi_label_classification" || classes == 1 ? Scoring::Sigmoid : Scoring::Softmax;
 }

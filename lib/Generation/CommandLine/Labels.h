@@ -25,11 +25,12 @@ public:
   /// "LABEL_3" where the config has no name.
   std::string name(size_t index) const;
   /// As Hugging Face's pipelines decide: by problem_type; else one class stands for itself, several exclude each other.
+  /// The score of a reranker whose configuration says so is its logit.
   Scoring scoring(size_t classes) const;
 
 private:
   std::vector<std::string> names;
-  std::string problem;
+  std::string problem, activation;
 };
 
 /// Those of the module's section, or none.

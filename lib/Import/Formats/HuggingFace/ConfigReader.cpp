@@ -64,6 +64,8 @@ static constexpr std::string_view harmlessForAll[] = {
     "repetition_penalty",
     "return_dict",
     "return_dict_in_generate",
+    "sbert_ce_default_activation_function", // of results, as the next
+    "sentence_transformers",
     "sep_token_id",
     "suppress_tokens",
     "task_specific_params",

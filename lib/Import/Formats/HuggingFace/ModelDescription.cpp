@@ -139,6 +139,14 @@ static Expected<std::string> readChatTemplate(const std::string &path) {
   return *usual->asString();
 }
 
+/// The name of the class of torch that a CrossEncoder of sentence-transformers applies to its logits; empty: not said.
+static std::string rerankerActivation(ConfigReader &config) {
+  const json::Value *own = config.getRaw("sentence_transformers"), *old = config.getRaw("sbert_ce_default_activation_function");
+  const json::Value *named = own ? own->find("activation_fn") : old;
+  const std::string *path = named ? named->asString() : nullptr;
+  return path ? path->substr(path->rfind('.') + 1) : std::string();
+}
+
 Status ModelDescription::readSideFiles(const std::string &directory) {
   for (const char *name : sideFileNames()) {
     std::string path = directory + "/" + name;
@@ -162,6 +170,8 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
   for (const char *key : {"id2label", "problem_type"})
     if (const json::Value *value = reader.getRaw(key); value && !value->isNull())
       labels.emplace_back(key, *value);
+  if (std::string activation = rerankerActivation(reader); !activation.empty())
+    labels.emplace_back("activation", json::Value(std::move(activation)));
   if (!labels.empty())
     sideFiles.emplace("labels.json", json::write(json::Value(std::move(labels))));
   return {};
