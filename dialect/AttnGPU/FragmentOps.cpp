@@ -114,7 +114,7 @@ LogicalResult MapOp::verify() {
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
   if (!yield || yield.getValues().size() != getResults().size() * elements ||
       !llvm::all_of(yield.getValues().getTypes(), llvm::IsaPred<Float32Type>))
-    return emitOpError() << "yields one value for each result";
+    return emitOpError() << "yields " << (elements == 2 ? "two values" : "one value") << " for each result";
   Operation *own = nullptr;
   getBody().walk([&](Operation *op) {
     if (op != yield && isa<AttnGPUDialect>(op->getDialect()))

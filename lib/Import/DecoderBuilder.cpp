@@ -199,6 +199,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
   if (!isWhole)
     return isWhole.error();
   if (*isWhole) {
+    for (const char *part : {".weight", ".bias"})
+      spec.ignoredTensors.push_back(spec.headPrefix + spec.head.weight + part);
     Expected<EncoderSpec> encoder = asEncoder(spec, family, model);
     if (!encoder)
       return encoder.error();

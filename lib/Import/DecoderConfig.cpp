@@ -64,10 +64,11 @@ static void readWholeHead(const DecoderSource &source, const DecoderDefaults &de
     spec.isBase |= architecture == base || architecture == wholeBase;
   if (spec.wholeHead == EncoderHead::SequenceClassification || spec.wholeHead == EncoderHead::TokenClassification)
     spec.labels = readLabelCount(config);
+  if (spec.wholeHead != EncoderHead::SequenceClassification)
+    return;
   spec.padding = config.getOptionalInt("pad_token_id", INT32_MIN, INT32_MAX);
   if (!spec.padding && !config.names("pad_token_id"))
     spec.padding = defaults.padding;
-  spec.isBidirectional = !config.getBool("is_causal", true);
 }
 
 DecoderSpec importing::readDecoder(const DecoderSource &source, const DecoderDefaults &defaults) {
@@ -76,6 +77,7 @@ DecoderSpec importing::readDecoder(const DecoderSource &source, const DecoderDef
   DecoderSpec spec;
   if (!source.isPart)
     readWholeHead(source, defaults, spec);
+  spec.isBidirectional = !config.getBool("is_causal", true);
   spec.width = config.getSize(keys.width, 1, 1 << 16, defaults.width);
   spec.layers = config.getSize(keys.layers, 1, 1 << 17, defaults.layers);
   constexpr int64_t mostInner = 1 << 20;
@@ -242,6 +244,8 @@ void importing::refuseWindows(const DecoderSource &source, const DecoderSpec &sp
 }
 
 void importing::setTextPart(const DecoderSource &part, DecoderSpec &spec) {
+  if (spec.isBidirectional)
+    part.config.fail("is_causal is false, which is not supported of the text part of a model with images");
   // Several ends are in generation_config.json, too.
   if (const json::Value *end = part.config.getRaw("eos_token_id"); end && end->asInteger())
     spec.endToken = part.config.getOptionalInt("eos_token_id", 0, INT32_MAX);

@@ -43,7 +43,7 @@ struct DecoderSpec : StackSpec {
   // Classes that read whole texts, and give no logits of words.
   std::optional<EncoderHead> wholeHead; ///< empty: a language model
   int64_t labels = 0;
-  std::optional<int64_t> padding; ///< the id that texts may end with, which a class of a text is not of
+  std::optional<int64_t> padding; ///< classes of a text are those of its last token of another id; empty: of any id
   bool isBidirectional = false;   ///< tokens see those behind them
   bool isWindowAround = false;    ///< a window's tokens are those on each side
   bool isBase = false;            ///< a class without a head, "LlamaModel"

@@ -31,6 +31,7 @@ Expected<EncoderSpec> importing::asEncoder(const DecoderSpec &spec, const Decode
   EncoderSpec encoder;
   static_cast<StackSpec &>(encoder) = spec;
   encoder.positions = spec.positions;
+  encoder.positionsKey = spec.positionsKey;
   encoder.vocabulary = spec.vocabulary;
   encoder.labels = spec.labels;
   encoder.prefix = spec.prefixes[0];
@@ -52,7 +53,6 @@ Expected<EncoderSpec> importing::asEncoder(const DecoderSpec &spec, const Decode
   encoder.tokens.projection = model.tensors().find("classifier.weight") ? "classifier" : "score";
   encoder.harmlessKeys = family.harmlessKeys;
   encoder.ignoredTensors = family.ignoredTensors;
-  encoder.ignoredTensors.push_back("lm_head.weight");
   encoder.ignoredTensors.insert(encoder.ignoredTensors.end(), spec.ignoredTensors.begin(), spec.ignoredTensors.end());
   return encoder;
 }

@@ -260,8 +260,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
                                                          const ImportOptions &options, EncoderSpec spec) {
   if (Status status = model.config().finish(spec.harmlessKeys); !status)
     return status.error();
-  Expected<int64_t> positions =
-      boundPositions(options, spec.positions, "position_embeddings (max_position_embeddings)");
+  Expected<int64_t> positions = boundPositions(options, spec.positions, spec.positionsKey);
   if (!positions)
     return positions.error();
   if (spec.convolution)

@@ -92,13 +92,15 @@ static Value buildSentenceEmbedding(const Scope &top, const EncoderSpec &spec, V
   return spec.sentence.normalizes ? unitLength(top, loc, pooled) : pooled;
 }
 
-/// The index of each text's last token of another id than `padding`, of its first token where it has none: [rows].
+/// The index of each text's last token of another id than `padding`, of its first token where it has none: [rows]. The
+/// runtime refuses texts without tokens, of which the index is that of another text's token.
 static Value findLastTokens(const Scope &top, Location loc, Value ids, Value rowBegin, int64_t padding) {
   OpBuilder &builder = top.builder;
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   Value rows = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, rowBegin, 0), one);
   auto type = RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
   Value empty = tensor::EmptyOp::create(builder, loc, type, rows);
+  Value end = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, ids, 0), one);
   auto find = [&](OpBuilder &b, Location at, ValueRange) {
     Value row = linalg::IndexOp::create(b, at, 0), next = arith::AddIOp::create(b, at, row, one);
     auto begin = [&](Value of) -> Value {
@@ -111,7 +113,8 @@ static Value findLastTokens(const Scope &top, Location loc, Value ids, Value row
           Value isText = arith::CmpIOp::create(inner, in, arith::CmpIPredicate::ne, id, pad);
           scf::YieldOp::create(inner, in, arith::SelectOp::create(inner, in, isText, token, last[0]).getResult());
         });
-    linalg::YieldOp::create(b, at, arith::IndexCastOp::create(b, at, b.getI32Type(), loop.getResult(0)).getResult());
+    Value found = arith::MinSIOp::create(b, at, loop.getResult(0), end);
+    linalg::YieldOp::create(b, at, arith::IndexCastOp::create(b, at, b.getI32Type(), found).getResult());
   };
   return linalg::GenericOp::create(builder, loc, type, ValueRange(), empty, {builder.getMultiDimIdentityMap(1)},
                                    {utils::IteratorType::parallel}, find)

@@ -80,10 +80,11 @@ struct TokenConvolutionSpec {
 /// An encoder. readEncoder sets the names that bert has.
 struct EncoderSpec : StackSpec {
   int64_t positions = 0, vocabulary = 0, labels = 0;
+  std::string positionsKey = "position_embeddings (max_position_embeddings)"; ///< as messages name their bound
   bool isTied = true;
   bool mayPool = false;      ///< the transformer alone may have a pooler
   bool sharesLayers = false; ///< all layers have the same weights
-  bool isCausal = false;     ///< a token sees none behind it, and windows are decoders'
+  bool isCausal = false;     ///< a token sees none behind it, and a window counts the token itself
   std::string prefix = "bert.";
   std::array<std::string, 2> furtherPrefixes = {"", ""}; ///< of checkpoints without the first one
   std::string finalNorm;                                 ///< behind the last layer; empty: none

@@ -275,6 +275,8 @@ template <typename S> LogicalResult Evaluator<S>::runCall(func::CallOp op, Frame
 }
 
 template <typename S> LogicalResult Evaluator<S>::runFor(scf::ForOp op, Frame &frame) {
+  if (op.getUnsignedCmp())
+    return op.emitOpError("compares without signs, which is not evaluated");
   int64_t lower = integer(frame, op.getLowerBound()), upper = integer(frame, op.getUpperBound()),
           step = integer(frame, op.getStep());
   if (step <= 0)

@@ -473,6 +473,8 @@ private:
   /// Moves to the first state, a test that jumps behind the loop, the body, moves to the next state, a jump to the
   /// test.
   LogicalResult addLoop(scf::ForOp loop) {
+    if (loop.getUnsignedCmp())
+      return loop.emitOpError("compares without signs, which is not evaluated");
     FailureOr<SmallVector<unsigned>> bounds =
         findSlots(loop, {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
     FailureOr<SmallVector<unsigned>> inits = findSlots(loop, loop.getInitArgs());

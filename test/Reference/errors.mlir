@@ -1,6 +1,6 @@
 // Faults at which the evaluator stops, each with one error at the op: extents that only the run shows, and ops of later stages.
 // REQUIRES: compiler
-// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names undeclared both beyond element inside cast layout segment positions wide; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
+// RUN: sh -c 'for f in weights_keys state_keys state_channels state_values state_queries image layer table values slice insert names undeclared both beyond element inside cast layout segment positions wide unsigned unsigned_inside; do rapt-reference %s --entry=$f --cache-blocks=4; echo "$f: status $?"; done' 2>&1 | FileCheck %s
 
 func.func @weights_keys() {
   %w = tensor.empty() : tensor<2x1x1x4xf32>
@@ -234,5 +234,32 @@ func.func @wide() {
   // CHECK: error: 'arith.extsi' op works on 'i128', but only scalars of at most 64 bits are evaluated
   // CHECK: wide: status 1
   %0 = arith.extsi %x : i32 to i128
+  return
+}
+func.func @unsigned() {
+  %a = arith.constant 0 : index
+  %b = arith.constant 4 : index
+  %c = arith.constant 1 : index
+  // CHECK: error: 'scf.for' op compares without signs, which is not evaluated
+  // CHECK: unsigned: status 1
+  scf.for unsigned %i = %a to %b step %c {
+  }
+  return
+}
+func.func @unsigned_inside() {
+  %a = arith.constant 0 : index
+  %b = arith.constant 4 : index
+  %c = arith.constant 1 : index
+  %e = tensor.empty() : tensor<8xindex>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<8xindex>) {
+  ^bb0(%old: index):
+    // CHECK: error: 'scf.for' op compares without signs, which is not evaluated
+    // CHECK: unsigned_inside: status 1
+    %sum = scf.for unsigned %i = %a to %b step %c iter_args(%s = %a) -> (index) {
+      %t = arith.addi %s, %i : index
+      scf.yield %t : index
+    }
+    linalg.yield %sum : index
+  } -> tensor<8xindex>
   return
 }

@@ -55,6 +55,9 @@ DecoderSpec importing::readGemma2(const DecoderSource &source, DecoderDefaults d
   config.getRaw("hidden_act"); // of some files, never read
   spec.attention.scale = 1 / std::sqrt(config.getPositive("query_pre_attn_scalar", 1e6, 256));
   spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);
+  if (config.getBool("use_bidirectional_attention", false) && defaults.wholeClass.empty())
+    config.fail("use_bidirectional_attention is true, which is not supported by the " + source.model.modelType() +
+                " family");
   setGemmaParts(source, spec);
   spec.residual = {.beforeFeedForward = "pre_feedforward_layernorm",
                    .afterAttention = "post_attention_layernorm",

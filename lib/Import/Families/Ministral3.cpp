@@ -24,7 +24,8 @@ DecoderSpec importing::readMinistral3(const DecoderSource &source) {
                                           .inner = 14336,
                                           .kvHeads = 8,
                                           .headDim = 128,
-                                          .epsilon = 1e-5});
+                                          .epsilon = 1e-5,
+                                          .padding = 11});
   readRotary(source, spec, {.usualTheta = 1e6});
   readWindowOfAll(source, spec, std::nullopt);
   spec.endToken = 2;

@@ -22,8 +22,12 @@ static const DecoderFamily family = {
 
 static DecoderSpec readSpec(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
-  DecoderSpec spec = readDecoder(
-      source, {.architecture = "Olmo", .keys = {.epsilon = ""}, .vocabulary = 50304, .inner = 11008, .epsilon = 1e-5});
+  DecoderSpec spec = readDecoder(source, {.architecture = "Olmo",
+                                          .keys = {.epsilon = ""},
+                                          .vocabulary = 50304,
+                                          .inner = 11008,
+                                          .epsilon = 1e-5,
+                                          .padding = 1});
   spec.norm.kind = NormSpec::Layer;
   spec.norm.hasWeight = false;
   spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);

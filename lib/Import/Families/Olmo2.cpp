@@ -31,8 +31,8 @@ void importing::setOlmo2Parts(const DecoderSource &source, DecoderSpec &spec) {
 }
 
 static DecoderSpec readSpec(const DecoderSource &source) {
-  DecoderSpec spec =
-      readDecoder(source, {.architecture = "Olmo2", .vocabulary = 50304, .inner = 11008, .epsilon = 1e-5});
+  DecoderSpec spec = readDecoder(
+      source, {.architecture = "Olmo2", .vocabulary = 50304, .inner = 11008, .epsilon = 1e-5, .padding = 1});
   setOlmo2Parts(source, spec);
   readRotary(source, spec);
   return spec;

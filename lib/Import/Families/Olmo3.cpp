@@ -30,8 +30,8 @@ static std::vector<bool> readWindowedLayers(huggingface::ConfigReader &config, i
 
 static DecoderSpec readSpec(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
-  DecoderSpec spec =
-      readDecoder(source, {.architecture = "Olmo3", .vocabulary = 50304, .inner = 11008, .epsilon = 1e-5});
+  DecoderSpec spec = readDecoder(
+      source, {.architecture = "Olmo3", .vocabulary = 50304, .inner = 11008, .epsilon = 1e-5, .padding = 1});
   setOlmo2Parts(source, spec);
   const std::vector<bool> windowed = readWindowedLayers(config, spec.layers);
   const RotaryKeys keys{.usualTheta = 5e5};

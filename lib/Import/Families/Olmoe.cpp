@@ -20,7 +20,8 @@ static DecoderSpec readSpec(const DecoderSource &source) {
                                           .positions = 4096,
                                           .vocabulary = 50304,
                                           .inner = 2048,
-                                          .epsilon = 1e-5});
+                                          .epsilon = 1e-5,
+                                          .padding = 1});
   spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);
   spec.attention.clip = readClip(config, "clip_qkv");
   spec.attention.norm = QueryKeyNormSpec{.norm = spec.norm, .extent = QueryKeyNormSpec::All};

@@ -328,7 +328,7 @@ func.func @f(%a: !acc) {
 
 !acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
 func.func @f(%a: !acc) {
-  // expected-error@+1 {{yields one value for each result}}
+  // expected-error@+1 {{yields two values for each result}}
   %0 = attn_gpu.map pairs (%a : !acc) -> !acc {
   ^bb0(%x: f32, %y: f32, %i: index, %j: index):
     attn_gpu.yield %x : f32

@@ -173,3 +173,79 @@ func.func @shared(%x: tensor<?x32xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32
   %again = attn.parameter_slice @q : tensor<16x32xbf16>
   return %o, %again : tensor<?x2x8xbf16>, tensor<16x32xbf16>
 }
+
+// -----
+
+// The keys of the cache are a result, which shows their order.
+// REMARK: remark: [Missed] pair-channels | Category:fusion | Reason="another op than attention reads keys of the cache"
+// CHECK-LABEL: func.func @keys_of_cache
+// CHECK-NOT: interleaved
+attn.parameter @k : tensor<16x32xbf16> from [#attn.source<"k">]
+func.func @keys_of_cache(%x: tensor<?x32xbf16>, %v: tensor<?x2x8xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>, %layer: index, %cache: !attn.kv_cache<2 x 2 x 8, block = 64, bf16>, %rows: tensor<?xi32>, %past: tensor<?xi32>,
+                  %table: tensor<?x?xi32>) -> tensor<?x?x2x8xbf16> {
+  %wk = attn.parameter_slice @k : tensor<16x32xbf16>
+  %2 = attn.linear %x, %wk transposed : tensor<?x32xbf16>, tensor<16x32xbf16> -> tensor<?x16xbf16>
+  %3 = attn.split_heads %2 : tensor<?x16xbf16> -> tensor<?x2x8xbf16>
+  %k = attn.rope %3, %c, %s : tensor<?x2x8xbf16>, tensor<?x4xf32>
+  %new = attn.kv_append %cache[%layer], %k, %v rows(%rows, %past, %table) : !attn.kv_cache<2 x 2 x 8, block = 64, bf16>, tensor<?x2x8xbf16>, tensor<?x2x8xbf16>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  %keys, %values = attn.kv_view %new[%layer], %table : !attn.kv_cache<2 x 2 x 8, block = 64, bf16>, tensor<?x?xi32> -> tensor<?x?x2x8xbf16>, tensor<?x?x2x8xbf16>
+  return %keys : tensor<?x?x2x8xbf16>
+}
+
+// -----
+
+// They are values as well.
+// REMARK: remark: [Missed] pair-channels | Category:fusion | Reason="another op than attention reads keys of the cache"
+// CHECK-LABEL: func.func @values_of_cache
+// CHECK-NOT: interleaved
+attn.parameter @q : tensor<16x32xbf16> from [#attn.source<"q">]
+attn.parameter @k : tensor<16x32xbf16> from [#attn.source<"k">]
+#query = affine_map<(b, h, g, q, k, d, v) -> (q, h, d)>
+#key = affine_map<(b, h, g, q, k, d, v) -> (b, k, h, d)>
+#value = affine_map<(b, h, g, q, k, d, v) -> (b, k, h, v)>
+#out = affine_map<(b, h, g, q, k, d, v) -> (q, h, v)>
+func.func @values_of_cache(%x: tensor<?x32xbf16>, %v: tensor<?x2x8xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>, %layer: index, %cache: !attn.kv_cache<2 x 2 x 8, block = 64, bf16>, %rows: tensor<?xi32>, %past: tensor<?xi32>,
+                  %table: tensor<?x?xi32>, %scale: f32) -> tensor<?x2x8xbf16> {
+  %wq = attn.parameter_slice @q : tensor<16x32xbf16>
+  %0 = attn.linear %x, %wq transposed : tensor<?x32xbf16>, tensor<16x32xbf16> -> tensor<?x16xbf16>
+  %1 = attn.split_heads %0 : tensor<?x16xbf16> -> tensor<?x2x8xbf16>
+  %q = attn.rope %1, %c, %s : tensor<?x2x8xbf16>, tensor<?x4xf32>
+  %wk = attn.parameter_slice @k : tensor<16x32xbf16>
+  %2 = attn.linear %x, %wk transposed : tensor<?x32xbf16>, tensor<16x32xbf16> -> tensor<?x16xbf16>
+  %3 = attn.split_heads %2 : tensor<?x16xbf16> -> tensor<?x2x8xbf16>
+  %k = attn.rope %3, %c, %s : tensor<?x2x8xbf16>, tensor<?x4xf32>
+  %new = attn.kv_append %cache[%layer], %k, %v rows(%rows, %past, %table) : !attn.kv_cache<2 x 2 x 8, block = 64, bf16>, tensor<?x2x8xbf16>, tensor<?x2x8xbf16>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  %keys, %values = attn.kv_view %new[%layer], %table : !attn.kv_cache<2 x 2 x 8, block = 64, bf16>, tensor<?x?xi32> -> tensor<?x?x2x8xbf16>, tensor<?x?x2x8xbf16>
+  %o = attn.attention %q, %keys, %keys, %scale q_begin(%rows : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#query, #key, #value, #out]
+      : tensor<?x2x8xbf16>, tensor<?x?x2x8xbf16>, tensor<?x?x2x8xbf16> -> tensor<?x2x8xbf16>
+  return %o : tensor<?x2x8xbf16>
+}
+
+// -----
+
+// Another function attends to them by queries that are not rotated.
+// REMARK: remark: [Missed] pair-channels | Category:fusion | Reason="keys of the cache are read apart from those that are appended"
+// CHECK-LABEL: func.func @other_function
+// CHECK-NOT: interleaved
+attn.parameter @q : tensor<16x32xbf16> from [#attn.source<"q">]
+attn.parameter @k : tensor<16x32xbf16> from [#attn.source<"k">]
+#query = affine_map<(b, h, g, q, k, d, v) -> (q, h, d)>
+#key = affine_map<(b, h, g, q, k, d, v) -> (b, k, h, d)>
+#value = affine_map<(b, h, g, q, k, d, v) -> (b, k, h, v)>
+#out = affine_map<(b, h, g, q, k, d, v) -> (q, h, v)>
+func.func @other_function(%x: tensor<?x32xbf16>, %v: tensor<?x2x8xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>, %layer: index, %cache: !attn.kv_cache<2 x 2 x 8, block = 64, bf16>, %rows: tensor<?xi32>, %past: tensor<?xi32>,
+                  %table: tensor<?x?xi32>) -> !attn.kv_cache<2 x 2 x 8, block = 64, bf16> {
+  %wk = attn.parameter_slice @k : tensor<16x32xbf16>
+  %2 = attn.linear %x, %wk transposed : tensor<?x32xbf16>, tensor<16x32xbf16> -> tensor<?x16xbf16>
+  %3 = attn.split_heads %2 : tensor<?x16xbf16> -> tensor<?x2x8xbf16>
+  %k = attn.rope %3, %c, %s : tensor<?x2x8xbf16>, tensor<?x4xf32>
+  %new = attn.kv_append %cache[%layer], %k, %v rows(%rows, %past, %table) : !attn.kv_cache<2 x 2 x 8, block = 64, bf16>, tensor<?x2x8xbf16>, tensor<?x2x8xbf16>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>
+  return %new : !attn.kv_cache<2 x 2 x 8, block = 64, bf16>
+}
+func.func @attend(%q: tensor<?x2x8xbf16>, %layer: index, %cache: !attn.kv_cache<2 x 2 x 8, block = 64, bf16>, %rows: tensor<?xi32>, %past: tensor<?xi32>,
+                  %table: tensor<?x?xi32>, %scale: f32) -> tensor<?x2x8xbf16> {
+  %keys, %values = attn.kv_view %cache[%layer], %table : !attn.kv_cache<2 x 2 x 8, block = 64, bf16>, tensor<?x?xi32> -> tensor<?x?x2x8xbf16>, tensor<?x?x2x8xbf16>
+  %o = attn.attention %q, %keys, %values, %scale q_begin(%rows : tensor<?xi32>) q_offset(%past : tensor<?xi32>) maps [#query, #key, #value, #out]
+      : tensor<?x2x8xbf16>, tensor<?x?x2x8xbf16>, tensor<?x?x2x8xbf16> -> tensor<?x2x8xbf16>
+  return %o : tensor<?x2x8xbf16>
+}

@@ -141,7 +141,8 @@ static Expected<std::string> readChatTemplate(const std::string &path) {
 
 /// The name of the class of torch that a CrossEncoder of sentence-transformers applies to its logits; empty: not said.
 static std::string rerankerActivation(ConfigReader &config) {
-  const json::Value *own = config.getRaw("sentence_transformers"), *old = config.getRaw("sbert_ce_default_activation_function");
+  const json::Value *own = config.getRaw("sentence_transformers"),
+                    *old = config.getRaw("sbert_ce_default_activation_function");
   const json::Value *named = own ? own->find("activation_fn") : old;
   const std::string *path = named ? named->asString() : nullptr;
   return path ? path->substr(path->rfind('.') + 1) : std::string();

@@ -121,8 +121,8 @@ private:
     if (!matmul)
       return "no matmul makes its heads";
     StringRef why;
-    if (cuda::rotationOf(matmul, why, /*isAnyPair=*/true) != rope)
-      return why.empty() ? "no matmul makes its heads alone" : why;
+    if (!cuda::rotationOf(matmul, why, /*isAnyPair=*/true))
+      return why;
     RankedTensorType heads = rope.getInput().getType();
     const int64_t channels = heads.getDimSize(2), rotated = rope.getHeads().value_or(heads.getDimSize(1));
     if (2 * cast<RankedTensorType>(rope.getCosines().getType()).getDimSize(1) != channels)
@@ -193,14 +193,38 @@ private:
     return "";
   }
 
+  /// The op that has appended what a view reads last; null where another function may have.
+  static attn::KVAppendOp appendOf(attn::KVViewOp view) {
+    auto append = view.getCache().getDefiningOp<attn::KVAppendOp>();
+    return append && append.getLayer() == view.getLayer() && append.getSegment() == view.getSegment()
+               ? append
+               : attn::KVAppendOp();
+  }
+
+  /// Whether only attention reads what the cache has of keys in the other order, and all its keys have it.
+  StringRef notLegalForCache(Operation *op) {
+    if (auto append = dyn_cast<attn::KVAppendOp>(op); append && !appends.contains(append))
+      return "other keys of the cache are not rotated alike";
+    auto view = dyn_cast<attn::KVViewOp>(op);
+    if (!view)
+      return "";
+    if (!appendOf(view))
+      return "keys of the cache are read apart from those that are appended";
+    return llvm::all_of(view.getKeys().getUses(),
+                        [](OpOperand &use) {
+                          auto attention = dyn_cast<attn::AttentionOp>(use.getOwner());
+                          return attention && &use == &attention.getKeyMutable();
+                        })
+               ? ""
+               : "another op than attention reads keys of the cache";
+  }
+
   /// Whether the keys of an attention have the other order.
   bool hasPairedKeys(attn::AttentionOp attention) const {
     if (keys.contains(attention))
       return true;
     auto view = attention.getKey().getDefiningOp<attn::KVViewOp>();
-    auto append = view ? view.getCache().getDefiningOp<attn::KVAppendOp>() : attn::KVAppendOp();
-    return append && appends.contains(append) && append.getLayer() == view.getLayer() &&
-           append.getSegment() == view.getSegment();
+    return view && appends.contains(appendOf(view));
   }
 
   StringRef notLegalForAll() {
@@ -210,6 +234,8 @@ private:
           slice && parameters.contains(symbols.lookup<attn::ParameterOp>(slice.getParameter())) &&
           !claimed.contains(slice))
         why = "another op reads its weight";
+      if (StringRef ofCache = appends.empty() ? StringRef() : notLegalForCache(op); !ofCache.empty())
+        why = ofCache;
       if (auto attention = dyn_cast<attn::AttentionOp>(op))
         if (queries.contains(attention) != hasPairedKeys(attention) || attention.getSecondQuery())
           why = "queries and keys of an attention are not rotated alike";
