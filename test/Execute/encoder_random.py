@@ -41,18 +41,6 @@ FEW = ("roberta-MaskedLM", "distilbert-SequenceClassification", "electra-MaskedL
        "electra-bf16", "xlm-roberta-MaskedLM", "camembert-MaskedLM")
 
 
-def expected(model, ids, lengths):
-    """Every output of the batch, NaN behind a row's end."""
-    outputs = {}
-    for row, length in enumerate(lengths):
-        for name, values in model.forward(ids[row, :length]).items():
-            whole = name in ("sentence_embedding", "pooler_output") or model.settings["head"].endswith("SequenceClassification")
-            shape = (len(lengths), *values.shape) if whole else (*ids.shape, *values.shape[1:])
-            place = outputs.setdefault(name, numpy.full(shape, numpy.nan))
-            place[row if whole else (row, slice(length))] = values
-    return outputs
-
-
 def check(name, options, directory):
     source, (config, dtype) = os.path.join(directory, "model"), CASES[name]
     model = encoder_families.make(source, config, SEED, dtype)
@@ -64,7 +52,7 @@ def check(name, options, directory):
         inputs = {"input_ids": ids}
         if len(lengths) > 1:
             inputs["attention_mask"] = (numpy.arange(ids.shape[1])[None] < numpy.array(lengths)[:, None]).astype(numpy.int64)
-        wanted = expected(model, ids, lengths)
+        wanted = encoders.expected(model, ids, lengths, model.settings["head"].endswith("SequenceClassification"))
         worst = max(worst, encoders.check_batch(options, command, label, directory, inputs, wanted, random_models.TOLERANCE[dtype]))
     return worst
 

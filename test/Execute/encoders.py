@@ -17,6 +17,19 @@ def run_batch(options, command, label, directory, inputs, names):
     return random_models.outputs(options, command, {name: at(name) for name in names}, label)
 
 
+def expected(model, ids, lengths, classifies_texts):
+    """Every output of model.forward for a batch, NaN behind a row's end. Outputs of a whole text are sentence_embedding, pooler_output and,
+    of a model that `classifies_texts`, all."""
+    outputs = {}
+    for row, length in enumerate(lengths):
+        for name, values in model.forward(ids[row, :length]).items():
+            whole = name in ("sentence_embedding", "pooler_output") or classifies_texts
+            shape = (len(lengths), *values.shape) if whole else (*ids.shape, *values.shape[1:])
+            place = outputs.setdefault(name, numpy.full(shape, numpy.nan))
+            place[row if whole else (row, slice(length))] = values
+    return outputs
+
+
 def check_batch(options, command, label, directory, inputs, wanted, tolerance):
     """Runs one batch: inputs and the wanted outputs are {name: array}. Gives the largest relative L2."""
     return check_outputs(label, run_batch(options, command, label, directory, inputs, wanted), wanted, tolerance)

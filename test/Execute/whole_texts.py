@@ -57,18 +57,6 @@ def texts(random, config, lengths):
     return ids
 
 
-def expected(model, ids, lengths):
-    """Every output of the batch, NaN behind a row's end."""
-    outputs = {}
-    for row, length in enumerate(lengths):
-        for name, values in model.forward(ids[row, :length]).items():
-            whole = name == "sentence_embedding" or model.head == TEXTS
-            shape = (len(lengths), *values.shape) if whole else (*ids.shape, *values.shape[1:])
-            place = outputs.setdefault(name, numpy.full(shape, numpy.nan))
-            place[row if whole else (row, slice(length))] = values
-    return outputs
-
-
 def check(name, options, directory):
     kind, case, head, changes, further = CASES[name]
     source = os.path.join(directory, "model")
@@ -82,7 +70,7 @@ def check(name, options, directory):
         inputs = {"input_ids": ids}
         if len(lengths) > 1:
             inputs["attention_mask"] = (numpy.arange(ids.shape[1])[None] < numpy.array(lengths)[:, None]).astype(numpy.int64)
-        wanted = expected(model, ids, lengths)
+        wanted = encoders.expected(model, ids, lengths, model.head == TEXTS)
         worst = max(worst, encoders.check_batch(options, command, label, directory, inputs, wanted, random_models.TOLERANCE[dtype]))
     return worst
 

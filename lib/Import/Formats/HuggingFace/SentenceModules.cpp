@@ -133,11 +133,17 @@ Expected<SentenceModules::Dense> readDense(const std::string &path, int64_t widt
   return dense;
 }
 
-Expected<json::Value> readList(const std::string &file) {
+/// The entries of modules.json; none where there is no such file.
+Expected<json::Array> listModules(const std::string &directory) {
+  const std::string file = directory + "/modules.json";
+  if (!entryExists(file))
+    return json::Array();
   Expected<json::Value> list = readDownloadedJson(file, mostBytes);
-  if (list && !list->isArray())
+  if (!list)
+    return list.error();
+  if (!list->isArray())
     return Error{shownPath(file) + ": is not a list of modules"};
-  return list;
+  return *list->asArray();
 }
 
 bool isFolder(const std::string &path) { return isSafeName(path) && !path.starts_with("."); }
@@ -145,18 +151,15 @@ bool isFolder(const std::string &path) { return isSafeName(path) && !path.starts
 /// modules.json, of a transformer whose states have `width` columns.
 Expected<SentenceModules> readModules(const std::string &directory, int64_t width) {
   SentenceModules modules;
-  const std::string file = directory + "/modules.json";
-  if (!entryExists(file))
-    return modules;
-  Expected<json::Value> list = readList(file);
+  Expected<json::Array> list = listModules(directory);
   if (!list)
     return list.error();
   bool pools = false;
-  for (const json::Value &entry : *list->asArray()) {
+  for (const json::Value &entry : *list) {
     const std::string type = textOf(entry, "type"), folder = textOf(entry, "path");
     const std::string name = type.substr(type.rfind('.') + 1);
     auto fail = [&](const std::string &what) {
-      return Error{shownPath(file) + ": the module " + json::printable(type, 80) + " " + what};
+      return Error{shownPath(directory + "/modules.json") + ": the module " + json::printable(type, 80) + " " + what};
     };
     if (modules.normalizes)
       return fail("follows Normalize, which is supported at the end");
@@ -200,25 +203,19 @@ Expected<SentenceModules> readSentenceModules(const std::string &directory, int6
 }
 
 Expected<bool> poolsTexts(const std::string &directory) {
-  const std::string file = directory + "/modules.json";
-  if (!entryExists(file))
-    return false;
-  Expected<json::Value> list = readList(file);
+  Expected<json::Array> list = listModules(directory);
   if (!list)
     return list.error();
-  return std::ranges::any_of(*list->asArray(),
+  return std::ranges::any_of(*list,
                              [](const json::Value &entry) { return textOf(entry, "type").ends_with(".Pooling"); });
 }
 
 Expected<std::vector<std::string>> listDenseFolders(const std::string &directory) {
   std::vector<std::string> folders;
-  const std::string file = directory + "/modules.json";
-  if (!entryExists(file))
-    return folders;
-  Expected<json::Value> list = readList(file);
+  Expected<json::Array> list = listModules(directory);
   if (!list)
     return list.error();
-  for (const json::Value &entry : *list->asArray())
+  for (const json::Value &entry : *list)
     if (std::string folder = textOf(entry, "path"); textOf(entry, "type").ends_with(".Dense") && isFolder(folder))
       folders.push_back(std::move(folder));
   return folders;

@@ -29,7 +29,7 @@ struct LinearSchedule {
   std::optional<LinearTiles> few;  ///< of a result of at most a tile's rows
   std::optional<LinearTiles> many; ///< of a result of at least so many rows as they say
   std::optional<LinearTiles> most; ///< of one of still more
-  bool rotates = false;            ///< the heads that it makes, as rotationOf says
+  attn::RopeOp rotation = nullptr; ///< of the heads that it makes, which the tiles do; null: none
 
   attn::ScheduleAttr toAttr(mlir::MLIRContext *context, bool ofMultiplyAdds) const;
   static bool isIn(attn::LinearOp op);

@@ -56,8 +56,8 @@ attn::SourceAttr sliced(attn::SourceAttr source, int64_t dim, int64_t begin, int
   return attn::SourceAttr::get(source.getContext(), source.getName(), source.getShape(), transforms);
 }
 
-/// Gives the columns their order, or tells that sources do not begin and end with heads.
-LogicalResult reorder(attn::ParameterOp parameter, const Columns &columns, bool isTrial) {
+/// A parameter's sources with the columns in their order; none where they do not begin and end with heads.
+std::optional<SmallVector<Attribute>> reordered(attn::ParameterOp parameter, const Columns &columns) {
   SmallVector<Attribute> sources;
   int64_t first = 0;
   for (auto source : parameter.getSources().getAsRange<attn::SourceAttr>()) {
@@ -65,10 +65,10 @@ LogicalResult reorder(attn::ParameterOp parameter, const Columns &columns, bool 
     source = source.withShape(stored);
     FailureOr<SmallVector<int64_t>> shape = source.shapeOfPart(stored, [&] { return parameter.emitOpError(); });
     if (failed(shape))
-      return failure();
+      return std::nullopt;
     const int64_t extent = (*shape)[columns.dim], rotated = std::clamp<int64_t>(columns.count - first, 0, extent);
     if (first % columns.channels != 0 || rotated % columns.channels != 0)
-      return failure();
+      return std::nullopt;
     first += extent;
     if (rotated == 0) {
       sources.push_back(source);
@@ -80,15 +80,16 @@ LogicalResult reorder(attn::ParameterOp parameter, const Columns &columns, bool 
     if (rotated < extent)
       sources.push_back(sliced(source, columns.dim, rotated, extent));
   }
-  if (isTrial)
-    return success();
-  if (sources.size() > 1 && !parameter.getJoin())
-    parameter.setJoinAttr(attn::JoinAttr::get(parameter.getContext(), attn::JoinKind::concat, columns.dim));
-  parameter.setSourcesAttr(ArrayAttr::get(parameter.getContext(), sources));
-  return success();
+  return sources;
 }
 
 class Pairing {
+  /// Columns of a parameter that get another order, and the sources that have it.
+  struct Claim {
+    Columns columns;
+    SmallVector<Attribute> sources;
+  };
+
 public:
   explicit Pairing(ModuleOp module) : module(module), symbols(module) {}
 
@@ -105,13 +106,18 @@ public:
         return remarkNotFused(rope.getLoc(), "pair-channels", why);
     if (StringRef why = notLegalForAll(); !why.empty())
       return remarkNotFused(ropes[0].getLoc(), "pair-channels", why);
-    for (auto &[parameter, columns] : parameters)
-      (void)reorder(parameter, columns, /*isTrial=*/false);
+    MLIRContext *context = module.getContext();
+    for (auto &[parameter, claim] : parameters) {
+      attn::ParameterOp changed = parameter;
+      if (claim.sources.size() > 1 && !changed.getJoin())
+        changed.setJoinAttr(attn::JoinAttr::get(context, attn::JoinKind::concat, claim.columns.dim));
+      changed.setSourcesAttr(ArrayAttr::get(context, claim.sources));
+    }
     for (attn::RopeOp rope : ropes) {
       rope.setInterleaved(true);
       remarkFused(rope.getLoc(), "pair-channels", "channels that are rotated together are beside each other");
     }
-    module->setAttr(attn::AttnDialect::cacheOrderAttr, StringAttr::get(module.getContext(), "interleaved"));
+    module->setAttr(attn::AttnDialect::cacheOrderAttr, StringAttr::get(context, "interleaved"));
   }
 
 private:
@@ -148,8 +154,12 @@ private:
     if (join && (join->getKind() != attn::JoinKind::concat || join->getDim() != columns.dim))
       return false;
     claimed.insert(slice);
-    auto [known, isNew] = parameters.try_emplace(parameter, columns);
-    return known->second == columns && (!isNew || succeeded(reorder(parameter, columns, /*isTrial=*/true)));
+    if (auto known = parameters.find(parameter); known != parameters.end())
+      return known->second.columns == columns;
+    std::optional<SmallVector<Attribute>> sources = reordered(parameter, columns);
+    if (sources)
+      parameters.insert({parameter, {columns, std::move(*sources)}});
+    return sources.has_value();
   }
 
   /// Follows heads of which the first ones have another order of channels to the ops that read them.
@@ -246,7 +256,7 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   SmallVector<attn::RopeOp> ropes;
-  llvm::MapVector<attn::ParameterOp, Columns> parameters;
+  llvm::MapVector<attn::ParameterOp, Claim> parameters;
   llvm::SetVector<Operation *> claimed, queries, keys, appends;
 };
 

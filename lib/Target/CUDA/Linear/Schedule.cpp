@@ -123,8 +123,8 @@ struct SetLinearSchedule : rapt::impl::AttnCUDAScheduleLinearBase<SetLinearSched
       if (!schedule)
         return remarkNeutral(op.getLoc(), reason);
       StringRef why;
-      schedule->rotates = rotationOf(op, why) != nullptr;
-      if (schedule->rotates)
+      schedule->rotation = rotationOf(op, why);
+      if (schedule->rotation)
         remarkFused(op.getLoc(), "fuse-rotation", "the tiles of the matmul that makes the heads rotate them");
       else if (!why.empty())
         remarkNotFused(op.getLoc(), "fuse-rotation", why);
@@ -181,7 +181,7 @@ attn::ScheduleAttr LinearSchedule::toAttr(MLIRContext *context, bool ofMultiplyA
   for (const auto &[name, nested] : others)
     if (nested)
       entries.push_back(b.getNamedAttr(name, nested->toAttr(context)));
-  if (rotates)
+  if (rotation)
     entries.push_back(b.getNamedAttr(kRotates, b.getDenseI64ArrayAttr(1)));
   return neutral::scheduleOf(context, entries);
 }
@@ -225,9 +225,10 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
                               << " tf32 for each f32; matmuls of f32 on '" << kTensorCores << "' have 1 or 2, others 0";
   const bool rotates = all.getNumber(kRotates).value_or(0) != 0;
   StringRef why = "no rotation reads its heads";
-  if (rotates && !rotationOf(op, why))
+  attn::RopeOp rotation = rotates ? rotationOf(op, why) : attn::RopeOp();
+  if (rotates && !rotation)
     return op.emitOpError() << "has a schedule that '" << kRotates << "', but " << why;
-  return LinearSchedule{*tiles[0], tiles[1], tiles[2], tiles[3], rotates};
+  return LinearSchedule{*tiles[0], tiles[1], tiles[2], tiles[3], rotation};
 }
 
 attn::RopeOp cuda::rotationOf(attn::LinearOp op, StringRef &reason, bool isAnyPair) {
@@ -316,7 +317,7 @@ std::optional<LinearSchedule> cuda::chooseLinear(attn::LinearOp op, const Target
   const int64_t rows = result.getDimSize(0);
   if (ShapedType::isDynamic(rows)) {
     auto nth = [&](size_t i) { return i < large.size() ? std::optional(large[i]) : std::nullopt; };
-    return LinearSchedule{common, few, nth(0), nth(1), /*rotates=*/false};
+    return LinearSchedule{common, few, nth(0), nth(1), /*rotation=*/nullptr};
   }
   LinearTiles chosen = rows <= few.rows ? few : common;
   for (const LinearTiles &tiles : large)
@@ -325,5 +326,5 @@ std::optional<LinearSchedule> cuda::chooseLinear(attn::LinearOp op, const Target
          timeOf(tiles, rows, result.getDimSize(1)) * tiles.share <= timeOf(chosen, rows, result.getDimSize(1)) * 100))
       chosen = tiles;
   chosen.least = chosen.share = 0;
-  return LinearSchedule{chosen, std::nullopt, std::nullopt, std::nullopt, /*rotates=*/false};
+  return LinearSchedule{chosen, std::nullopt, std::nullopt, std::nullopt, /*rotation=*/nullptr};
 }

@@ -304,8 +304,7 @@ struct TileLinear : rapt::impl::AttnCUDATileLinearBase<TileLinear> {
         rows = known = known.codes ? known : quantizeRows(quantize);
       }
       Operation *weight = op.getWeight().getDefiningOp();
-      StringRef reason;
-      attn::RopeOp rope = schedule->rotates ? rotationOf(op, reason) : attn::RopeOp();
+      attn::RopeOp rope = schedule->rotation;
       op.getResult().replaceAllUsesWith(LinearGrid(op, rows, state, rope).choose(*schedule));
       if (rope) {
         rope.getResult().replaceAllUsesWith(rope.getInput());
