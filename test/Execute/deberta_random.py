@@ -70,7 +70,7 @@ def check(name, options, directory):
         inputs = {"input_ids": ids}
         if len(lengths) > 1:
             inputs["attention_mask"] = (numpy.arange(ids.shape[1])[None] < numpy.array(lengths)[:, None]).astype(numpy.int64)
-        wanted = encoder_random.expected(model, ids, lengths)
+        wanted = encoders.expected(model, ids, lengths, model.settings["head"].endswith("SequenceClassification"))
         worst = max(worst, encoders.check_batch(options, command, label, directory, inputs, wanted, random_models.TOLERANCE[dtype]))
     return worst
 
