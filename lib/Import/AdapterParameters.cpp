@@ -8,6 +8,7 @@
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include <set>
 
 using namespace rapt;
@@ -54,6 +55,17 @@ static bool isMatrix(const std::string &symbol, const std::vector<artifact::Sour
   return isConv1D ? sources[0].transforms.empty() : withRowsOf(/*rank=*/1, sources[0]).has_value();
 }
 
+/// Whether the tensor is the source of another layer than those of the program, such as the last ones of a llava's
+/// images, which its decoder does not read.
+static bool isOfFurtherLayer(const std::string &tensor, const artifact::Source &source) {
+  constexpr std::string_view mark = "{layer}";
+  const size_t at = source.name.find(mark), tail = source.name.size() - at - mark.size();
+  if (at == std::string::npos || tensor.size() <= at + tail || tensor.compare(0, at, source.name, 0, at) != 0 ||
+      !std::string_view(tensor).ends_with(std::string_view(source.name).substr(at + mark.size())))
+    return false;
+  return llvm::all_of(tensor.substr(at, tensor.size() - at - tail), llvm::isDigit);
+}
+
 /// Adds both matrices of all adapters for the weight at `index`.
 void ParameterSet::addAdaptersOf(size_t index, huggingface::ModelDescription &model, bool isConv1D, int64_t rank) {
   const Weight weight = weights[index];
@@ -94,9 +106,12 @@ Status ParameterSet::addAdapters(huggingface::ModelDescription &model, bool isCo
   std::set<std::string> changeable;
   const size_t count = weights.size();
   std::vector<int64_t> ranks(count, 0);
+  std::vector<size_t> own; // weights that an adapter may change
   for (size_t i = 0; i < count; ++i) {
     const Weight &weight = weights[i];
     const bool isOwn = weight.stack && isMatrix(weight.symbol, weight.sources, isConv1D);
+    if (isOwn)
+      own.push_back(i);
     const int64_t first = weight.stack ? weight.stack->first : 0;
     for (const artifact::Source &source : weight.sources)
       for (int64_t layer = first; layer < first + layersOf(weight); ++layer) {
@@ -113,6 +128,9 @@ Status ParameterSet::addAdapters(huggingface::ModelDescription &model, bool isCo
         return Error{shownPath(adapter.source.directory) + ": changes \"" + json::printable(name) + "\"" + why +
                      "; merge the adapter instead: --adapter"};
       };
+      if (!readOtherwise.contains(name) && !changeable.contains(name) &&
+          llvm::any_of(own, [&, &name = name](size_t i) { return isOfFurtherLayer(name, weights[i].sources[0]); }))
+        continue;
       if (!changeable.contains(name) || readOtherwise.contains(name))
         return refuse(", which is no linear map of a layer by itself");
       if (changes.size() != 1)

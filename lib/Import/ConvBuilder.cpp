@@ -109,21 +109,33 @@ Pixels downsample(const Scope &own, const ConvSpec &spec, const Pixels &from, co
   return {dense(own, windows, stageKernel), to};
 }
 
+/// The order of a stage's pixels by the adapters of their images.
+std::optional<AdapterRows> orderPixels(const Scope &own, const ImageAdapters &adapters, const ImageSides &sides) {
+  if (!adapters.numbers)
+    return std::nullopt;
+  Location loc = own.at("adapters");
+  return orderImages(own.builder, loc, adapters, arith::MulIOp::create(own.builder, loc, sides.height, sides.width));
+}
+
 /// The last stage's pixels.
-Expected<Pixels> buildStages(const Scope &top, func::FuncOp entry, const ConvSpec &spec) {
-  Value images = entry.getArgument(0);
-  Pixels pixels = buildEmbeddings(top, spec, images);
+Expected<Pixels> buildStages(const Scope &top, func::FuncOp entry, const Images &images, const ConvSpec &spec) {
+  Pixels pixels = buildEmbeddings(top, spec, images.pixels);
   for (size_t stage = 0; stage < spec.stages.size(); ++stage) {
     Scope own{top.builder, top.parameters, pathOf(stage), /*layer=*/nullptr, symbolsOf(stage)};
     if (stage != 0)
-      pixels = downsample(own, spec, pixels, sidesOf(own, own.at(stageKernel), images, spec.patch << stage));
-    const std::array<Value, 3> sides = pixels.sides.values();
-    LayerStack stack{.stack = stackOf(spec, stage), .state = pixels.x, .shared = sides};
+      pixels = downsample(own, spec, pixels, sidesOf(own, own.at(stageKernel), images.pixels, spec.patch << stage));
+    SmallVector<Value> shared = llvm::to_vector(pixels.sides.values());
+    const std::optional<AdapterRows> order = orderPixels(own, images.adapters, pixels.sides);
+    addAdapters(order, shared);
+    LayerStack stack{.stack = stackOf(spec, stage), .state = pixels.x, .shared = shared};
     Expected<SmallVector<Value>> last = buildLayerStack(
         top.builder, entry, top.parameters, stack,
-        [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange shared) -> SmallVector<Value> {
-          Scope scope{inner, top.parameters, own.path + "layers.{layer}.", &layer, own.symbols};
-          return {buildLayer(scope, spec, carried[0], {shared[0], shared[1], shared[2]})};
+        [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
+          ValueRange behind = others.drop_front(3);
+          const std::optional<AdapterRows> adapters = takeAdapters(bool(order), behind);
+          Scope scope{inner,  top.parameters, own.path + "layers.{layer}.",
+                      &layer, own.symbols,    adapters ? &*adapters : nullptr};
+          return {buildLayer(scope, spec, carried[0], {others[0], others[1], others[2]})};
         });
     if (!last)
       return last.error();
@@ -164,9 +176,10 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const ConvSpec &spec) {
       {"pooler_output", tensorOf({any, spec.width()}, f32), {"rows"}}};
 }
 
-Status buildModel(ModelModule &module, func::FuncOp entry, const ConvSpec &spec, const ParameterSet &parameters) {
+Status buildModel(ModelModule &module, func::FuncOp entry, const Images &images, const ConvSpec &spec,
+                  const ParameterSet &parameters) {
   Scope top{module.builder(), parameters};
-  Expected<Pixels> last = buildStages(top, entry, spec);
+  Expected<Pixels> last = buildStages(top, entry, images, spec);
   if (!last)
     return last.error();
   Value pooled = buildPooled(top, spec, *last);
@@ -192,19 +205,23 @@ Expected<OwningOpRef<ModuleOp>> importing::importConv(MLIRContext &context, hugg
   ParameterSet parameters = listParameters(spec, prefix);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
+  if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+    return status.error();
 
   auto count = [](int64_t sum, const ConvStage &stage) { return sum + stage.layers; };
   ModelFacts facts{.family = model.modelType(),
                    .task = imageTask(spec.head),
                    .layers = std::accumulate(spec.stages.begin(), spec.stages.end(), int64_t(0), count),
                    .hidden = spec.width(),
-                   .labels = spec.labels};
+                   .labels = spec.labels,
+                   .adapters = adapterNames(model)};
   const int64_t least = spec.stride(), longest = std::max(*most, least);
-  return makeImageModule(
-      context, facts, model, parameters, options,
-      {.channels = spec.channels,
-       .least = {least, least},
-       .most = {longest, longest},
-       .outputs = listOutputs(Builder(&context), spec),
-       .build = [&](ModelModule &module, func::FuncOp entry) { return buildModel(module, entry, spec, parameters); }});
+  return makeImageModule(context, facts, model, parameters, options,
+                         {.channels = spec.channels,
+                          .least = {least, least},
+                          .most = {longest, longest},
+                          .outputs = listOutputs(Builder(&context), spec),
+                          .build = [&](ModelModule &module, func::FuncOp entry, const Images &images) {
+                            return buildModel(module, entry, images, spec, parameters);
+                          }});
 }

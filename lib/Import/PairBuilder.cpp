@@ -48,7 +48,7 @@ ParameterSet listParameters(const PairSpec &spec) {
 
 /// Vectors of texts, [rows, width].
 Expected<Value> buildTextVectors(OpBuilder &builder, func::FuncOp entry, const PairSpec &spec,
-                                 const ParameterSet &parameters) {
+                                 const ParameterSet &parameters, bool hasAdapters) {
   const TextTowerSpec &text = spec.text;
   const std::string symbols = text.stack + ".";
   Scope scope{builder, parameters, text.prefix, /*layer=*/nullptr, symbols}, top{builder, parameters};
@@ -57,12 +57,17 @@ Expected<Value> buildTextVectors(OpBuilder &builder, func::FuncOp entry, const P
       attn::PositionsOp::create(builder, scope.at(text.positionTable), ids.getType(), ids, rowBegin, /*past=*/Value());
   Value x = embed(scope, ids, text.words);
   x = arith::AddFOp::create(builder, scope.at("embeddings"), x, embed(scope, positions, text.positionTable));
-  Value state[] = {x}, shared[] = {rowBegin};
+  Value state[] = {x};
+  SmallVector<Value> shared{rowBegin};
+  for (unsigned i = 0; hasAdapters && i < adapterValues; ++i)
+    shared.push_back(entry.getArgument(2 + i));
   LayerStack stack{.stack = {text.layers, text.stack}, .state = state, .shared = shared};
   Expected<SmallVector<Value>> last = buildLayerStack(
       builder, entry, parameters, stack,
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        Scope own{inner, parameters, text.prefix + text.layer, &layer, symbols};
+        ValueRange behind = others.drop_front();
+        const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, behind);
+        Scope own{inner, parameters, text.prefix + text.layer, &layer, symbols, adapters ? &*adapters : nullptr};
         auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
           attn::AttentionOp op = rowAttention(own, loc, queryKeyValue, scale, others[0]);
           if (text.isCausal)
@@ -79,11 +84,10 @@ Expected<Value> buildTextVectors(OpBuilder &builder, func::FuncOp entry, const P
 }
 
 /// Vectors of images, [rows, width].
-Expected<Value> buildImageVectors(OpBuilder &builder, func::FuncOp entry, const PairSpec &spec,
+Expected<Value> buildImageVectors(OpBuilder &builder, func::FuncOp entry, Images images, const PairSpec &spec,
                                   const ParameterSet &parameters) {
   const VisionSpec &image = spec.image;
   Scope scope{builder, parameters, image.prefix, /*layer=*/nullptr, image.stack + "."}, top{builder, parameters};
-  Images images{.pixels = entry.getArgument(0), .rowBegin = {}, .length = {}};
   Expected<Value> tokens = buildVisionTokens(scope, entry, image, images);
   if (!tokens)
     return tokens.error();
@@ -155,6 +159,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, hugg
     ignored.push_back(spec.bias);
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
+  if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+    return status.error();
   Expected<double> scale = readNumber(model, spec.scale, spec.usualScale),
                    bias = readNumber(model, spec.bias, spec.usualBias);
   if (!scale || !bias)
@@ -174,7 +180,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, hugg
                    .kvHeads = spec.image.attention.heads,
                    .headDim = spec.image.attention.headDim,
                    .vocabulary = spec.text.vocabulary,
-                   .positions = *positions};
+                   .positions = *positions,
+                   .adapters = adapterNames(model)};
   ModelModule module(context, facts, model, parameters);
   module.dim("tokens", 1, options.maxTokens);
   module.dim("rows", 1, options.maxBatch);
@@ -182,6 +189,9 @@ Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, hugg
   module.dim("width", spec.image.patch, most->width);
   module.dim("images", 1, mostVectors);
   module.dim("texts", 1, mostVectors);
+  const MoreOfEntry more = adapterInputs(context, facts, options);
+  for (const DimBounds &dim : more.dims)
+    module.dim(dim.name, dim.least, dim.most);
   module.declareParameters();
   OpBuilder &builder = module.builder();
   const int64_t any = ShapedType::kDynamic;
@@ -190,16 +200,16 @@ Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, hugg
     return EntryBuffer{name, tensorOf({any, spec.width}, f32), {dim}};
   };
   Type list = tensorOf({any}, builder.getI32Type());
-  func::FuncOp text = module.beginEntry(
-      "encode_text", {{"input_ids", list, {"tokens"}, facts.vocabulary}, {"row_begin", list, {"rows+1"}}},
-      {vectors("text_embeds", "rows")});
-  Expected<Value> ofText = buildTextVectors(builder, text, spec, parameters);
+  SmallVector<EntryBuffer> texts{{"input_ids", list, {"tokens"}, facts.vocabulary}, {"row_begin", list, {"rows+1"}}};
+  llvm::append_range(texts, more.inputs);
+  func::FuncOp text = module.beginEntry("encode_text", texts, {vectors("text_embeds", "rows")});
+  Expected<Value> ofText = buildTextVectors(builder, text, spec, parameters, !facts.adapters.empty());
   if (!ofText)
     return ofText.error();
   module.endEntry(*ofText);
-  func::FuncOp image =
-      module.beginEntry("encode_image", {pixelBuffer(builder, spec.image.channels)}, {vectors("image_embeds", "rows")});
-  Expected<Value> ofImage = buildImageVectors(builder, image, spec, parameters);
+  func::FuncOp image = module.beginEntry("encode_image", imageInputs(builder, facts, spec.image.channels),
+                                         {vectors("image_embeds", "rows")});
+  Expected<Value> ofImage = buildImageVectors(builder, image, imagesOf(image, facts), spec, parameters);
   if (!ofImage)
     return ofImage.error();
   module.endEntry(*ofImage);

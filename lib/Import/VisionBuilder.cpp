@@ -189,10 +189,10 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const VisionSpec &spec) {
   return outputs;
 }
 
-/// The body of the entry, whose argument are the pixels.
-Status buildModel(ModelModule &module, func::FuncOp entry, const VisionSpec &spec, const ParameterSet &parameters) {
+/// The body of the entry.
+Status buildModel(ModelModule &module, func::FuncOp entry, Images images, const VisionSpec &spec,
+                  const ParameterSet &parameters) {
   Scope top{module.builder(), parameters};
-  Images images{.pixels = entry.getArgument(0), .rowBegin = {}, .length = {}};
   Expected<Value> tokens = buildVisionTokens(top, entry, spec, images);
   if (!tokens)
     return tokens.error();
@@ -220,6 +220,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
   ParameterSet parameters = listParameters(spec, prefix);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
+  if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+    return status.error();
 
   ModelFacts facts{.family = model.modelType(),
                    .task = imageTask(spec.head),
@@ -228,12 +230,14 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
                    .heads = spec.attention.heads,
                    .kvHeads = spec.attention.heads,
                    .headDim = spec.attention.headDim,
-                   .labels = spec.labels};
-  return makeImageModule(
-      context, facts, model, parameters, options,
-      {.channels = spec.channels,
-       .least = spec.gridBias ? *most : huggingface::HeightWidth{spec.patch, spec.patch},
-       .most = *most,
-       .outputs = listOutputs(Builder(&context), spec),
-       .build = [&](ModelModule &module, func::FuncOp entry) { return buildModel(module, entry, spec, parameters); }});
+                   .labels = spec.labels,
+                   .adapters = adapterNames(model)};
+  return makeImageModule(context, facts, model, parameters, options,
+                         {.channels = spec.channels,
+                          .least = spec.gridBias ? *most : huggingface::HeightWidth{spec.patch, spec.patch},
+                          .most = *most,
+                          .outputs = listOutputs(Builder(&context), spec),
+                          .build = [&](ModelModule &module, func::FuncOp entry, const Images &images) {
+                            return buildModel(module, entry, images, spec, parameters);
+                          }});
 }

@@ -30,16 +30,19 @@ ParameterSet listAll(const VisionLanguageSpec &spec, const std::string &prefix) 
 }
 
 /// The arguments of a step that say what image tokens stand for.
-MoreOfEntry moreOf(MLIRContext &context, const VisionLanguageSpec &spec, const ImportOptions &options,
-                   huggingface::HeightWidth most) {
+MoreOfEntry moreOf(MLIRContext &context, const VisionLanguageSpec &spec, const ModelFacts &facts,
+                   const ImportOptions &options, huggingface::HeightWidth most) {
   Builder builder(&context);
   const int64_t any = ShapedType::kDynamic;
-  return {.dims = {{"embeddings", 1, options.maxTokens},
-                   {"images", 1, options.maxBatch},
-                   {"height", spec.image.patch, most.height},
-                   {"width", spec.image.patch, most.width}},
-          .inputs = {{"embeddings", tensorOf({any, spec.text.width}, builder.getF32Type()), {"embeddings"}},
-                     {"embedding_of", tensorOf({any}, builder.getI32Type()), {"tokens"}}}};
+  MoreOfEntry more = adapterInputs(context, facts, options);
+  more.dims.insert(more.dims.end(), {{"embeddings", 1, options.maxTokens},
+                                     {"images", 1, options.maxBatch},
+                                     {"height", spec.image.patch, most.height},
+                                     {"width", spec.image.patch, most.width}});
+  more.inputs.insert(more.inputs.end(),
+                     {{"embeddings", tensorOf({any, spec.text.width}, builder.getF32Type()), {"embeddings"}},
+                      {"embedding_of", tensorOf({any}, builder.getI32Type()), {"tokens"}}});
+  return more;
 }
 
 /// x [tokens, width] with row `indices[t]` of `vectors` in place of row t where `indices[t]` is not negative.
@@ -72,19 +75,19 @@ Value replaceRows(const Scope &scope, Value x, Value vectors, Value indices) {
 }
 
 /// The entry encode_image: vectors of each image, without the first `skipped` tokens.
-Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, const ParameterSet &parameters) {
+Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, const ModelFacts &facts,
+                        const ParameterSet &parameters) {
   OpBuilder &builder = module.builder();
   const VisionSpec &image = spec.image;
   const int64_t any = ShapedType::kDynamic, width = spec.text.width;
   auto type = tensorOf({any, any, width}, builder.getF32Type());
-  EntryBuffer pixels = pixelBuffer(builder, image.channels);
-  pixels.dims[0] = "images";
   const std::string side = "/" + std::to_string(image.patch);
   const int64_t kept = image.learnedTokens() - spec.skipped;
   const std::string length = "height" + side + "*width" + side + (kept ? "+" + std::to_string(kept) : "");
-  func::FuncOp entry = module.beginEntry("encode_image", {pixels}, {{"image_embeddings", type, {"images", length}}});
+  func::FuncOp entry = module.beginEntry("encode_image", imageInputs(builder, facts, image.channels, "images"),
+                                         {{"image_embeddings", type, {"images", length}}});
   Scope scope{builder, parameters, image.prefix, /*layer=*/nullptr, symbolsOf(image)};
-  Images images{.pixels = entry.getArgument(0), .rowBegin = {}, .length = {}};
+  Images images = imagesOf(entry, facts);
   Expected<Value> tokens = buildVisionTokens(scope, entry, image, images);
   if (!tokens)
     return tokens.error();
@@ -128,18 +131,22 @@ Expected<OwningOpRef<ModuleOp>> importing::importVisionLanguage(MLIRContext &con
   std::vector<std::string_view> ignored(spec.ignoredTensors.begin(), spec.ignoredTensors.end());
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
+  if (Status status = parameters.addAdapters(model, text.isConv1D); !status)
+    return status.error();
 
   ModelFacts facts = factsOf(text, model, *positions, *endTokens);
   facts.task = "image-text-to-text";
   facts.imageToken = spec.imageToken;
+  facts.adapters = adapterNames(model);
   DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(text, *positions),
-                        moreOf(context, spec, options, *most));
+                        moreOf(context, spec, facts, options, *most));
   auto replace = [&](const Scope &top, Value embeddings) {
-    return replaceRows(top, embeddings, decoder.more(0), decoder.more(1));
+    const size_t first = facts.adapters.empty() ? 0 : adapterValues;
+    return replaceRows(top, embeddings, decoder.more(first), decoder.more(first + 1));
   };
   if (Status status = buildStep(decoder, text, parameters, replace); !status)
     return status.error();
-  if (Status status = buildEncodeImage(decoder.getModule(), spec, parameters); !status)
+  if (Status status = buildEncodeImage(decoder.getModule(), spec, facts, parameters); !status)
     return status.error();
   return decoder.take();
 }

@@ -105,13 +105,17 @@ Expected<Value> importing::buildVisionTokens(const Scope &top, func::FuncOp entr
                                              Images &images) {
   Value state[] = {buildEmbeddings(top, spec, images)};
   SmallVector<Value> shared = {images.rowBegin};
+  const std::optional<AdapterRows> order = orderImages(top.builder, top.at("adapters"), images.adapters, images.length);
+  addAdapters(order, shared);
   if (!spec.attention.rotary.empty())
     llvm::append_range(shared, buildGridRotation(top, spec.attention.rotary[0], images, spec.learnedTokens()));
   LayerStack stack{.stack = stackOf(spec), .state = state, .shared = shared};
   Expected<SmallVector<Value>> last = buildLayerStack(
       top.builder, entry, top.parameters, stack,
       [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        Scope scope{inner, top.parameters, top.path + spec.layer, &layer, top.symbols};
+        ValueRange behind = others.drop_front();
+        const std::optional<AdapterRows> adapters = takeAdapters(bool(order), behind);
+        Scope scope{inner, top.parameters, top.path + spec.layer, &layer, top.symbols, adapters ? &*adapters : nullptr};
         auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
           Value table = spec.gridBias ? scope.weight(spec.gridBias->table) : Value();
           attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
@@ -119,7 +123,7 @@ Expected<Value> importing::buildVisionTokens(const Scope &top, func::FuncOp entr
             addGridBias(scope, spec.rows(), spec.columns(), op, table);
           return {op.getResult(), op};
         };
-        return {buildLayer(scope, spec, carried[0], /*rotation=*/others.drop_front(), mix)};
+        return {buildLayer(scope, spec, carried[0], /*rotation=*/behind, mix)};
       });
   if (!last)
     return last.error();
@@ -139,17 +143,29 @@ Expected<OwningOpRef<ModuleOp>> importing::makeImageModule(MLIRContext &context,
   module.dim("height", entry.least.height, entry.most.height);
   module.dim("width", entry.least.width, entry.most.width);
   module.declareParameters();
-  func::FuncOp forward = module.beginEntry("forward", {pixelBuffer(module.builder(), entry.channels)}, entry.outputs);
-  if (Status status = entry.build(module, forward); !status)
+  func::FuncOp forward =
+      module.beginEntry("forward", imageInputs(module.builder(), facts, entry.channels), entry.outputs);
+  if (Status status = entry.build(module, forward, imagesOf(forward, facts)); !status)
     return status.error();
   return module.take();
 }
 
-EntryBuffer importing::pixelBuffer(Builder builder, int64_t channels) {
+SmallVector<EntryBuffer> importing::imageInputs(Builder builder, const ModelFacts &facts, int64_t channels,
+                                                const std::string &dim) {
   const int64_t any = ShapedType::kDynamic;
-  return {.name = "pixel_values",
-          .type = tensorOf({any, channels, any, any}, builder.getF32Type()),
-          .dims = {"rows", "height", "width"}};
+  SmallVector<EntryBuffer> inputs{{.name = "pixel_values",
+                                   .type = tensorOf({any, channels, any, any}, builder.getF32Type()),
+                                   .dims = {dim, "height", "width"}}};
+  if (std::optional<EntryBuffer> adapter = imageAdapterInput(builder, facts, dim))
+    inputs.push_back(std::move(*adapter));
+  return inputs;
+}
+
+Images importing::imagesOf(func::FuncOp entry, const ModelFacts &facts) {
+  Images images{.pixels = entry.getArgument(0)};
+  if (!facts.adapters.empty())
+    images.adapters = {entry.getArgument(1), matricesOf(facts)};
+  return images;
 }
 
 Error importing::sequenceBoundError(huggingface::ModelDescription &model) {

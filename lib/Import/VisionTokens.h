@@ -1,5 +1,6 @@
 //===- VisionTokens.h - From images to what the last layer gives ----------*- C++ -*-===//
 #pragma once
+#include "lib/Import/AdapterInputs.h"
 #include "lib/Import/Blocks.h"
 #include "lib/Import/ModelModule.h"
 #include "lib/Import/ParameterScope.h"
@@ -10,6 +11,7 @@ namespace rapt::importing {
 /// The images' values while an entry is built.
 struct Images {
   mlir::Value pixels;        ///< [images, channels, height, width]
+  ImageAdapters adapters;    ///< which they have
   mlir::Value rowBegin;      ///< of the packed tokens of all images
   mlir::Value length;        ///< tokens of one image
   mlir::Value rows, columns; ///< of patches
@@ -26,15 +28,20 @@ void addVisionTokens(const ParameterScope &top, const VisionSpec &spec);
 Expected<mlir::Value> buildVisionTokens(const Scope &top, mlir::func::FuncOp entry, const VisionSpec &spec,
                                         Images &images);
 
-/// The argument with the images of an entry.
-EntryBuffer pixelBuffer(mlir::Builder builder, int64_t channels);
+/// The first arguments of an entry that reads images: their pixels, and their adapters where the model has some. `dim`
+/// is that of the images.
+llvm::SmallVector<EntryBuffer> imageInputs(mlir::Builder builder, const ModelFacts &facts, int64_t channels,
+                                           const std::string &dim = "rows");
+/// The values of these arguments.
+Images imagesOf(mlir::func::FuncOp entry, const ModelFacts &facts);
 
 /// The entry of an image model, and its body.
 struct ImageEntry {
   int64_t channels;
   huggingface::HeightWidth least, most; ///< of an image's sides
   llvm::SmallVector<EntryBuffer> outputs;
-  llvm::function_ref<Status(ModelModule &module, mlir::func::FuncOp entry)> build; ///< ends the entry
+  /// Ends the entry.
+  llvm::function_ref<Status(ModelModule &module, mlir::func::FuncOp entry, const Images &images)> build;
 };
 
 /// The task of a model of images.

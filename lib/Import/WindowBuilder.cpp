@@ -61,8 +61,9 @@ Value selectRows(OpBuilder &builder, Location loc, Value x, Value rows) {
 /// Emits the layers of a stage and what makes the next one's patches.
 class StageBuilder {
 public:
-  StageBuilder(const Scope &scope, const WindowSpec &spec, size_t number, Value images)
-      : scope(scope), builder(scope.builder), spec(spec), number(number), stage(spec.stages[number]), images(images) {}
+  StageBuilder(const Scope &scope, const WindowSpec &spec, size_t number, Value images, const ImageAdapters &adapters)
+      : scope(scope), builder(scope.builder), spec(spec), number(number), stage(spec.stages[number]), images(images),
+        adapters(adapters) {}
 
   /// The patches behind the last layer; both are row by row, [tokens, width].
   Expected<Value> build(func::FuncOp entry, Value x) {
@@ -71,6 +72,10 @@ public:
     x = selectRows(builder, loc, x, reorder(scope, loc, images, stage.grid, plain, windows));
     Value windowBegin = equalRows(loc, stage.grid.windows(), stage.grid.side * stage.grid.side);
     SmallVector<Value> shared = {windowBegin};
+    // Those of an image stay together in every order of its patches.
+    const std::optional<AdapterRows> order =
+        orderImages(builder, scope.at("adapters"), adapters, constantIndex(loc, stage.grid.patches()));
+    addAdapters(order, shared);
     LayerStack stack{.stack = stackOf(spec, number), .state = x};
     if (stage.shift != 0) {
       shared.push_back(reorder(scope, loc, images, stage.grid, windows, shifted));
@@ -82,8 +87,11 @@ public:
     Expected<SmallVector<Value>> last = buildLayerStack(
         builder, entry, scope.parameters, stack,
         [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-          return {buildLayer({inner, scope.parameters, scope.path + stage.layer, &layer, scope.symbols}, carried[0],
-                             others)};
+          ValueRange orders = others.drop_front();
+          const std::optional<AdapterRows> own = takeAdapters(bool(order), orders);
+          return {buildLayer(
+              {inner, scope.parameters, scope.path + stage.layer, &layer, scope.symbols, own ? &*own : nullptr},
+              carried[0], others[0], orders)};
         });
     if (!last)
       return last.error();
@@ -110,21 +118,21 @@ public:
 private:
   Value constantIndex(Location loc, int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
 
-  /// `shared` are the offsets of windows and, where every second layer shifts them, the orders to shifted windows and
-  /// back. All but attention is of each patch alone: a layer of shifted windows computes in their order.
-  Value buildLayer(const Scope &own, Value x, ValueRange shared) {
+  /// `windowBegin` are the offsets of windows and `orders`, where every second layer shifts them, those to shifted
+  /// windows and back. All but attention is of each patch alone: a layer of shifted windows computes in their order.
+  Value buildLayer(const Scope &own, Value x, Value windowBegin, ValueRange orders) {
     const int64_t shift = stage.shiftOf(own.layer->example);
     auto mix = [&](Location loc, std::array<Value, 3> heads, Value scale, std::optional<int64_t>) -> Mixed {
       Value table = own.weight(stage.biasTable);
-      attn::AttentionOp op = rowAttention(own, loc, heads, scale, shared[0]);
+      attn::AttentionOp op = rowAttention(own, loc, heads, scale, windowBegin);
       addWindowBias(own, stage.grid, shift, op, table);
       return {op.getResult(), op};
     };
     Location loc = own.at("windows");
     if (shift != 0)
-      x = selectRows(own.builder, loc, x, shared[1]);
+      x = selectRows(own.builder, loc, x, orders[0]);
     x = importing::buildLayer(own, stage, x, /*rotation=*/{}, mix);
-    return shift == 0 ? x : selectRows(own.builder, loc, x, shared[2]);
+    return shift == 0 ? x : selectRows(own.builder, loc, x, orders[1]);
   }
 
   const Scope &scope;
@@ -133,6 +141,7 @@ private:
   size_t number;
   const WindowStage &stage;
   Value images;
+  ImageAdapters adapters;
 };
 
 SmallVector<EntryBuffer> listOutputs(Builder builder, const WindowSpec &spec) {
@@ -144,18 +153,19 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const WindowSpec &spec) {
           {"pooler_output", tensorOf({any, width}, f32), {"rows"}}};
 }
 
-/// The body of the entry, whose argument are the pixels.
-Status buildModel(ModelModule &module, func::FuncOp entry, const WindowSpec &spec, const ParameterSet &parameters) {
+/// The body of the entry.
+Status buildModel(ModelModule &module, func::FuncOp entry, const Images &of, const WindowSpec &spec,
+                  const ParameterSet &parameters) {
   OpBuilder &builder = module.builder();
   Scope top{builder, parameters};
-  Value pixels = entry.getArgument(0), images = tensor::DimOp::create(builder, top.at("pixel_values"), pixels, 0);
+  Value pixels = of.pixels, images = tensor::DimOp::create(builder, top.at("pixel_values"), pixels, 0);
   const int64_t any = ShapedType::kDynamic;
   auto cut = tensorOf({any, spec.channels * spec.patch * spec.patch}, builder.getF32Type());
   Value patches = attn::PatchesOp::create(builder, top.at(kernel), cut, pixels, uint64_t(spec.patch));
   Value x = normalize(top, dense(top, patches, kernel), embeddingNorm, spec.inputNorm);
   for (size_t number = 0; number < spec.stages.size(); ++number) {
     Scope own{builder, parameters, pathOf(number), /*layer=*/nullptr, symbolsOf(number)};
-    StageBuilder stage(own, spec, number, images);
+    StageBuilder stage(own, spec, number, images, of.adapters);
     Expected<Value> last = stage.build(entry, x);
     if (!last)
       return last.error();
@@ -187,7 +197,8 @@ ModelFacts factsOf(const huggingface::ModelDescription &model, const WindowSpec 
           .task = imageTask(spec.head),
           .layers = std::accumulate(spec.stages.begin(), spec.stages.end(), int64_t(0), count),
           .hidden = spec.last().width,
-          .labels = spec.labels};
+          .labels = spec.labels,
+          .adapters = adapterNames(model)};
 }
 
 } // namespace
@@ -206,11 +217,14 @@ Expected<OwningOpRef<ModuleOp>> importing::importWindows(MLIRContext &context, h
   ParameterSet parameters = listParameters(spec, prefix);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
-  return makeImageModule(
-      context, factsOf(model, spec), model, parameters, options,
-      {.channels = spec.channels,
-       .least = spec.image,
-       .most = spec.image,
-       .outputs = listOutputs(Builder(&context), spec),
-       .build = [&](ModelModule &module, func::FuncOp entry) { return buildModel(module, entry, spec, parameters); }});
+  if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+    return status.error();
+  return makeImageModule(context, factsOf(model, spec), model, parameters, options,
+                         {.channels = spec.channels,
+                          .least = spec.image,
+                          .most = spec.image,
+                          .outputs = listOutputs(Builder(&context), spec),
+                          .build = [&](ModelModule &module, func::FuncOp entry, const Images &images) {
+                            return buildModel(module, entry, images, spec, parameters);
+                          }});
 }

@@ -406,6 +406,8 @@ rapt_status EntryRun::fill(size_t i, int64_t first, int64_t rows) {
   int64_t leading = buffer.shape.empty() ? 1 : extent(buffer.shape[0]), width = inner(i);
   if (!slots[i].tensor) {
     memset(memory, 0, size_t(leading * width) * elementBytes(buffer));
+    if (buffer.dtype == "i32" && buffer.name == "adapter" && !c.module->manifest->adapters.empty())
+      std::fill_n(reinterpret_cast<int32_t *>(memory), leading * width, c.adapter);
     return RAPT_OK;
   }
   if (slots[i].form == Form::Whole)

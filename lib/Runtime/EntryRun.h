@@ -5,8 +5,8 @@
 // has packed tokens, where the caller's tensor is [batch, length, ...], padded on the
 // right. Other buffers are the caller's tensor as a whole. Where a module has adapters, the
 // caller's `adapter` [batch] names that of each row, 1 for the first one and 0 for none, or
-// all have the context's. Rows run in groups, so that the compiled code does not bound the
-// batch.
+// all have the context's; entries with packed tokens take their order by adapter instead. Rows run in groups, so that
+// the compiled code does not bound the batch.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "Reference", "numpy")]
 
 import bert  # noqa: E402
+import deberta  # noqa: E402
 import gpt2  # noqa: E402
 import llama  # noqa: E402
 import make_model  # noqa: E402
@@ -26,7 +27,6 @@ import processor  # noqa: E402
 import random_models  # noqa: E402
 import t5  # noqa: E402
 import tensorfiles  # noqa: E402
-import vit  # noqa: E402
 import whisper  # noqa: E402
 from context import Context  # noqa: E402
 from decoder_families import FAMILIES  # noqa: E402
@@ -417,11 +417,11 @@ def check_faults(options, directory):
     refused(options, source, [named("good"), named("good")], "expected a name that no other adapter has", 2)
     refused(options, source, [named("good", f"a{i}") for i in range(65)], "expected at most 64 adapters", 2)
     refused(options, source, [named("good"), "--random-weights=1"], "adapters change the weights of a model's directory, which are not read here")
-    # A model whose images are no sequences of a context, and a part of an encoder that is no layer.
-    vit.make(at("vit"), {}, 3)
-    name = next(name for name in tensorfiles.readDirectory(at("vit")) if name.endswith("layer.0.attention.attention.query.weight"))
-    write_adapter(at("of-vit"), {}, {name.removesuffix(".weight"): pair(*tensorfiles.readDirectory(at("vit"))[name].shape, 2)})
-    refused(options, at("vit"), [named("of-vit")], 'programs of family "vit" choose among no adapters; merge one instead: --adapter')
+    # A model whose matrices of layers are read for distances, too, and a part of an encoder that is no layer.
+    deberta.make(at("deberta"), deberta.small(), 3)
+    name = next(name for name in tensorfiles.readDirectory(at("deberta")) if name.endswith("layer.0.attention.self.query_proj.weight"))
+    write_adapter(at("of-deberta"), {}, {name.removesuffix(".weight"): pair(*tensorfiles.readDirectory(at("deberta"))[name].shape, 2)})
+    refused(options, at("deberta"), [named("of-deberta")], 'programs of family "deberta-v2" choose among no adapters; merge one instead: --adapter')
     bert.make(at("bert"), {}, 3)
     write_adapter(at("of-bert"), {}, {"bert.pooler.dense": pair(64, 64, 2)})
     refused(options, at("bert"), [named("of-bert")], f'changes "bert.pooler.dense.weight", which is no linear map of a layer by itself{merge}')

@@ -10,6 +10,7 @@ import bert  # noqa: E402
 import numpy  # noqa: E402
 import t5  # noqa: E402
 import tensorfiles  # noqa: E402
+import vit  # noqa: E402
 
 
 def write(name, config, shapes):
@@ -47,4 +48,7 @@ bert.make(os.path.join(sys.argv[1], "bert"), {"hidden_size": 8, "intermediate_si
 adapter("d", {"bert.encoder.layer.1.attention.self.query": 2}, {"bert.encoder.layer.1.attention.self.query.weight": (8, 8)})
 t5.make(os.path.join(sys.argv[1], "t5"), {"d_model": 8, "d_ff": 12, "d_kv": 4, "num_heads": 2}, 1)
 key = "decoder.block.0.layer.1.EncDecAttention.k"
+vit.make(os.path.join(sys.argv[1], "vit"), {"hidden_size": 8, "intermediate_size": 12, "num_attention_heads": 2}, 1)
+value = "vit.encoder.layer.0.attention.attention.value"
+adapter("f", {value: 2}, {value + ".weight": (8, 8)})
 adapter("e", {key: 2}, {key + ".weight": (8, 8)})
