@@ -70,8 +70,71 @@ def compare(options, directory, name, changed, adapters, tolerance=1e-5, storage
     print(f"PASS {name} {storage} {' '.join(flags)}: relative L2 {error:.1e}, without adapters {moved:.1e}")
 
 
-def refused(options, source, adapter, expected, *flags):
-    done = subprocess.run([options.raptc, source, f"--adapter={adapter}", *flags, "-o", source + ".so"], capture_output=True, text=True)
+def write_base(directory, config, tensors):
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, "config.json"), "w") as file:
+        json.dump(config, file)
+    tensorfiles.write(os.path.join(directory, "model.safetensors"), tensors, "F32")
+
+
+def check_head(options, directory, name, base, trained, adapter, module, head, output="logits"):
+    """An adapter of a model with a head, whose base model has another one or none. `base` and `trained` are the keys of their configurations that differ,
+    `adapter` those of the adapter's, `head` {tensor: shape}."""
+    recorded = recorded_models.read(name)
+    config = {key: value for key, value in recorded["config"].items() if key not in ("id2label", "label2id", "num_labels")}
+    tensors = {tensor: weights.tensor(tensor, shape) for tensor, shape in recorded["tensors"].items() if tensor not in head}
+    at = lambda part: os.path.join(directory, f"{name}-{part}")
+    write_base(at("base"), config | base, tensors)
+    own, whole = pair(*tensors[module + ".weight"].shape, 3), {tensor: weights.tensor(tensor, shape) for tensor, shape in head.items()}
+    write_adapter(at("task"), adapter, {module: own}, whole)
+    changed = (tensors[module + ".weight"].astype(numpy.float64) + product(own, 16 / 3)).astype(numpy.float32)
+    write_base(at("trained"), config | trained, tensors | whole | {module + ".weight": changed})
+    inputs = recorded_models.given(recorded["cases"][0]["inputs"])
+    run = lambda source, label, *flags: encoders.run_batch(options, random_models.program(options, source, directory, list(flags)), label, directory, inputs, [output])[output]
+    wanted, found = run(at("trained"), "trained"), run(at("base"), "found", f"--adapter={at('task')}")
+    assert found.shape == wanted.shape, (found.shape, wanted.shape)
+    error = numpy.linalg.norm(found - wanted) / numpy.linalg.norm(wanted)
+    assert error <= 1e-5, f"{name}: relative L2 {error:.2e}"
+    print(f"PASS head of an adapter on {name}: relative L2 {error:.1e}")
+
+
+def check_heads(options, directory):
+    labels = {"num_labels": 5}
+    classes = lambda name: {"architectures": [name]}
+    bert = recorded_models.read("bert-classifier")["tensors"]
+    width = bert["classifier.weight"][1]
+    classifier = {"classifier.weight": bert["classifier.weight"], "classifier.bias": bert["classifier.bias"]}
+    query = "bert.encoder.layer.0.attention.self.query"
+    texts = {"task_type": "SEQ_CLS", "modules_to_save": ["classifier", "score"]}
+    # Labels of the base model's configuration are those of a head that it does not have.
+    base = {**classes("BertModel"), "id2label": {"0": "a", "1": "b"}, "label2id": {"a": 0, "b": 1}}
+    check_head(options, directory, "bert-classifier", base, classes("BertForSequenceClassification") | labels, texts, query, classifier)
+    check_head(options, directory, "bert-span", classes("BertForMaskedLM"), classes("BertForQuestionAnswering"), {"task_type": "QUESTION_ANS"}, query,
+               {"qa_outputs.weight": [2, width], "qa_outputs.bias": [2]}, "end_logits")
+    llama = recorded_models.read("llama")["tensors"]
+    check_head(options, directory, "llama", {}, classes("LlamaForSequenceClassification") | {"num_labels": 3}, texts, "model.layers.0.self_attn.q_proj",
+               {"score.weight": [3, llama["model.embed_tokens.weight"][1]]})
+    images = {"task_type": None, "auto_mapping": {"base_model_class": "ViTForImageClassification", "parent_library": "transformers.models.vit.modeling_vit"}}
+    vit = recorded_models.read("vit")["tensors"]
+    of_vit = {name: vit[name] for name in classifier}
+    check_head(options, directory, "vit", classes("ViTModel"), classes("ViTForImageClassification") | labels, images, "vit.encoder.layer.0.attention.attention.value", of_vit)
+    # A model that has the head already, one that lacks it altogether, and two heads.
+    source, own = os.path.join(directory, "bert-classifier-base"), pair(*bert[query + ".weight"], 2)
+    at = lambda name: os.path.join(directory, name)
+    write_adapter(at("headless"), texts, {query: own})
+    refused(options, source, at("headless"), '"classifier.weight"')
+    write_adapter(at("tokens"), {"task_type": "TOKEN_CLS"}, {query: own})
+    refused(options, source, at("tokens"), "is of a BertForTokenClassification with 0 labels, another adapter of a BertForSequenceClassification with 5", f"--adapter={at('bert-classifier-task')}", first=True)
+    write_adapter(at("generates"), {}, {query: own}, {"classifier.weight": numpy.ones((5, width), numpy.float32)})
+    refused(options, source, at("generates"), "the adapter is of another base model")
+    refused(options, source, at("headless"), 'is for "classifier', f"--named-adapter=a={at('bert-classifier-task')}")
+    print("PASS heads of adapters")
+
+
+def refused(options, source, adapter, expected, *flags, first=False):
+    """`first`: the flags are ahead of the adapter."""
+    own = [f"--adapter={adapter}"]
+    done = subprocess.run([options.raptc, source, *([*flags, *own] if first else [*own, *flags]), "-o", source + ".so"], capture_output=True, text=True)
     assert done.returncode == 1 and expected in done.stderr and len(done.stderr.splitlines()) == 1, f"expected {expected!r}, found: {done.stderr}"
 
 
@@ -135,6 +198,7 @@ def main():
         open(os.path.join(at("kind"), "adapter_model.bin"), "w").close()
         refused(options, source, at("kind"), "adapter_model.bin is a PyTorch pickle")
         print("PASS faulty adapters")
+        check_heads(options, directory)
 
 
 main()

@@ -46,6 +46,7 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file) {
   constexpr double mostAlpha = 1e6;
   AdapterConfig config;
   reader.getEnum("peft_type", {"LORA"});
+  reader.getRaw("auto_mapping"); // see AdapterTask.h
   config.alpha = reader.getFloat("lora_alpha", -mostAlpha, mostAlpha, 8);
   config.isByRoot = reader.getBool("use_rslora", false);
   config.isTransposed = reader.getBool("fan_in_fan_out", false);
@@ -96,8 +97,9 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file) {
 class AdapterReader {
 public:
   /// Whole tensors go to `replaced`; null: they are refused, as are changes of embeddings.
-  AdapterReader(const AdapterSource &source, const TensorTable &base, TensorTable *replaced, LowRankChanges &changes)
-      : source(source), base(base), replaced(replaced), changes(changes),
+  AdapterReader(const AdapterSource &source, const TensorTable &base, TensorTable *replaced, LowRankChanges &changes,
+                bool hasHead)
+      : source(source), base(base), replaced(replaced), changes(changes), hasHead(hasHead),
         file(source.directory + "/adapter_model.safetensors") {}
 
   Status run() {
@@ -154,17 +156,18 @@ private:
   /// A tensor that the adapter has whole.
   Status replace(const std::string &name, const StoredTensor &tensor) {
     Expected<std::string> of = nameInBase(name, name);
-    if (!of)
+    const bool isAdded = !of && hasHead && name.starts_with(wrapper);
+    if (!of && !isAdded)
       return of.error();
     if (!replaced)
       return fail(name, "is no change, but a whole tensor; merge the adapter instead: --adapter");
     if (source.weight != 1)
       return fail(name, "is no change, but a whole tensor, of which there is no part: give the adapter the weight 1");
-    if (tensor.shape != base.find(*of)->shape)
+    StoredTensor own = tensor;
+    own.name = isAdded ? name.substr(wrapper.size()) : *of;
+    if (!isAdded && tensor.shape != base.find(*of)->shape)
       return fail(name, shownShape(tensor.shape) + " does not fit " + quoted(*of) + " " +
                             shownShape(base.find(*of)->shape) + ": the adapter is of another base model");
-    StoredTensor own = tensor;
-    own.name = *of;
     replaced->replace(std::move(own));
     return {};
   }
@@ -173,7 +176,6 @@ private:
   /// the name of the transformer.
   Expected<std::string> nameInBase(const std::string &tensor, const std::string &shown) const {
     std::string_view name = tensor;
-    constexpr std::string_view wrapper = "base_model.model.";
     if (!name.starts_with(wrapper))
       return fail(shown, "does not begin with base_model.model., as those of peft do");
     name.remove_prefix(wrapper.size());
@@ -245,10 +247,13 @@ private:
     return {};
   }
 
+  static constexpr std::string_view wrapper = "base_model.model.";
+
   const AdapterSource &source;
   const TensorTable &base;
   TensorTable *replaced;
   LowRankChanges &changes;
+  bool hasHead;
   std::string file;
   AdapterConfig config;
   TensorTable adapter;
@@ -309,13 +314,13 @@ private:
 
 } // namespace
 
-Status huggingface::addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes) {
-  return AdapterReader(source, table, &table, changes).run();
+Status huggingface::addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes, bool hasHead) {
+  return AdapterReader(source, table, &table, changes, hasHead).run();
 }
 
 Expected<LowRankChanges> huggingface::readChanges(const AdapterSource &source, const TensorTable &table) {
   LowRankChanges changes;
-  if (Status status = AdapterReader(source, table, nullptr, changes).run(); !status)
+  if (Status status = AdapterReader(source, table, nullptr, changes, /*hasHead=*/false).run(); !status)
     return status.error();
   return changes;
 }

@@ -27,9 +27,10 @@ struct LowRankChange {
 using LowRankChanges = std::map<std::string, std::vector<LowRankChange>, std::less<>>;
 
 /// Reads an adapter for the checkpoint `table`, in which tensors that the adapter has whole take the place of those of
-/// the same name. Every tensor of the adapter has to fit one of the checkpoint; methods other than LoRA, and keys of
-/// the configuration that are not understood, are errors.
-Status addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes);
+/// the same name; where it `hasHead` that the base model lacks, others are added. Every other tensor of the adapter has
+/// to fit one of the checkpoint; methods other than LoRA, and keys of the configuration that are not understood, are
+/// errors.
+Status addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes, bool hasHead = false);
 
 /// Reads an adapter that changes nothing of the checkpoint `table`: a program computes its changes beside the weights.
 /// Whole tensors and changes of embeddings, which only a merge can apply, are errors as well.

@@ -1,5 +1,6 @@
 //===- ModelDescription.cpp - Opening a Hugging Face directory --------------===//
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Import/Formats/HuggingFace/AdapterTask.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
 #include "lib/Import/Formats/HuggingFace/EightBitFloats.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
@@ -92,6 +93,8 @@ Status ModelDescription::readConfig(const std::string &file) {
     for (const json::Value &entry : *list)
       if (const std::string *architecture = entry.asString())
         classes.push_back(*architecture);
+  if (Status status = takeAdapterTask(*value); !status)
+    return status;
   const json::Value *map = value->find("auto_map");
   customCode = map && !map->isNull();
   if (customCode)
@@ -102,6 +105,25 @@ Status ModelDescription::readConfig(const std::string &file) {
     if (Status accepted = options.accept(*this); !accepted)
       return accepted;
   return refuseUnsupported();
+}
+
+Status ModelDescription::takeAdapterTask(json::Value &config) {
+  Expected<std::optional<AdapterTask>> task = readAdapterTask(options.adapters, classes);
+  if (!task)
+    return task.error();
+  if (!*task)
+    return {};
+  hasAdapterTask = true;
+  classes = {(*task)->architecture};
+  if (!(*task)->labels)
+    return {};
+  json::Object members;
+  for (const auto &[key, member] : *config.asObject())
+    if (key != "num_labels" && key != "id2label" && key != "label2id")
+      members.emplace_back(key, member);
+  members.emplace_back("num_labels", json::Value((*task)->labels));
+  config = json::Value(std::move(members));
+  return {};
 }
 
 Status ModelDescription::refuseUnsupported() {
@@ -186,7 +208,7 @@ Status ModelDescription::readWeights(const std::string &directory) {
   if (!options.adapters.empty())
     changes = std::make_shared<LowRankChanges>();
   for (const AdapterSource &adapter : options.adapters)
-    if (Status status = addAdapter(adapter, table, *changes); !status)
+    if (Status status = addAdapter(adapter, table, *changes, hasAdapterTask); !status)
       return status;
   for (NamedAdapter &adapter : options.namedAdapters) {
     Expected<LowRankChanges> own = readChanges(adapter.source, table);

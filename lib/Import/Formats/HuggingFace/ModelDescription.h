@@ -105,6 +105,8 @@ public:
 
 private:
   Status readConfig(const std::string &file);
+  /// Makes the classes and labels of `config` those of the adapters' head, where the base model has another one.
+  Status takeAdapterTask(json::Value &config);
   Status refuseUnsupported();
   Status readSideFiles(const std::string &directory);
   Status readWeights(const std::string &directory);
@@ -112,7 +114,7 @@ private:
   std::string root, shortName, type;
   LoadOptions options;
   std::vector<std::string> classes;
-  bool customCode = false;
+  bool customCode = false, hasAdapterTask = false;
   ConfigReader reader;
   TensorTable table;
   std::shared_ptr<LowRankChanges> changes;        ///< null without adapters
