@@ -93,6 +93,9 @@ Expected<std::vector<Writer>> createWriters(const std::vector<Parameter> &parame
   return writers;
 }
 
+/// A large page, and the weights from which on one is spent ahead of them.
+constexpr uint64_t largePage = uint64_t(2) << 20, largeFrom = uint64_t(64) << 20;
+
 /// The header but for its ids.
 Expected<rapt_weights_header> layOut(const std::vector<Parameter> &parameters, const std::vector<Section> &sections) {
   rapt_weights_header header{};
@@ -101,7 +104,10 @@ Expected<rapt_weights_header> layOut(const std::vector<Parameter> &parameters, c
   if (sections.size() + 1 > RAPT_WEIGHTS_MAX_SECTIONS)
     return Error{std::to_string(sections.size()) + " files beside the weights, at most " +
                  std::to_string(RAPT_WEIGHTS_MAX_SECTIONS - 1) + " fit a weight file"};
-  uint64_t end = RAPT_WEIGHTS_ALIGNMENT;
+  const uint64_t bytesOfWeights = weightsBytes(parameters);
+  // A file system caches what is written into a whole large page as one, and maps it as one:
+  // docs/Experiments/runtime.md.
+  uint64_t end = bytesOfWeights < largeFrom ? RAPT_WEIGHTS_ALIGNMENT : largePage;
   auto add = [&](const std::string &name, uint64_t bytes) {
     rapt_weights_section &section = header.sections[header.section_count++];
     std::memcpy(section.name, name.data(), name.size());
@@ -109,7 +115,7 @@ Expected<rapt_weights_header> layOut(const std::vector<Parameter> &parameters, c
     section.bytes = bytes;
     end = section.offset + bytes;
   };
-  add("weights", weightsBytes(parameters));
+  add("weights", bytesOfWeights);
   for (const Section &section : sections) {
     if (section.name.empty() || section.name.size() >= sizeof(rapt_weights_section::name) ||
         section.name == "weights" || section.name.find('\0') != std::string::npos)

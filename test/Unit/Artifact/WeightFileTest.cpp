@@ -60,6 +60,16 @@ TEST_F(WeightFileTest, ContentIdIsTheHashOfPieceDigests) {
   EXPECT_EQ(0, memcmp(header->interface_id, interfaceId(parameters, packed.weightsBytes).bytes.data(), 16));
 }
 
+TEST_F(WeightFileTest, LargeWeightsBeginAtALargePage) {
+  auto bytesAheadOf = [](int64_t mebibytes) {
+    Parameter parameter{.name = "w", .shape = {mebibytes << 8, 1 << 10}, .sources = {{"w", {mebibytes << 8, 1 << 10}}}};
+    const std::vector<Parameter> one = {parameter};
+    return *predictFileBytes(one, {}) - weightsBytes(one);
+  };
+  EXPECT_EQ(bytesAheadOf(63), 4096u);
+  EXPECT_EQ(bytesAheadOf(64), uint64_t(2) << 20);
+}
+
 TEST_F(WeightFileTest, HashIsXxh3Canonical) {
   // The value of the empty input in the specification of XXH3-128.
   EXPECT_EQ(hash({}).hex(), "99aa06d3014798d86001c324468d497f");
