@@ -93,7 +93,7 @@ Expected<std::vector<Writer>> createWriters(const std::vector<Parameter> &parame
   return writers;
 }
 
-/// A large page, and the weights from which on one is spent ahead of them.
+/// A large page. Files with at least `largeFrom` bytes of weights begin them at one.
 constexpr uint64_t largePage = uint64_t(2) << 20, largeFrom = uint64_t(64) << 20;
 
 /// The header but for its ids.
@@ -266,18 +266,28 @@ Expected<PackedWeights> packWeights(const PackRequest &request) {
   return packed;
 }
 
+/// Whether both files have the same sections, wherever these begin.
+static bool haveSameContent(const rapt_weights_header &one, const rapt_weights_header &other) {
+  bool isSame = one.section_count == other.section_count && one.section_count <= RAPT_WEIGHTS_MAX_SECTIONS &&
+                std::memcmp(one.content_id, other.content_id, sizeof one.content_id) == 0;
+  for (uint32_t i = 0; isSame && i < one.section_count; ++i)
+    isSame = std::memcmp(one.sections[i].name, other.sections[i].name, sizeof one.sections[i].name) == 0 &&
+             one.sections[i].bytes == other.sections[i].bytes;
+  return isSame;
+}
+
 Status PackedWeights::commit() {
   const std::string path = directory + "/" + fileName;
   if (access(path.c_str(), F_OK) != 0)
     return staged->commit(path);
   Expected<rapt_weights_header> existing = readWeightHeader(path);
-  if (existing && std::memcmp(&*existing, &header, sizeof header) == 0) {
+  // The same content under another interface (renamed parameters), or at other offsets: programs find it by the header.
+  const bool isSame = existing && haveSameContent(*existing, header);
+  if (isSame && std::memcmp(existing->interface_id, header.interface_id, sizeof header.interface_id) == 0) {
     staged.reset();
     return {};
   }
-  // The same content under another interface (renamed parameters): the bytes that a program maps stay the same.
-  if (existing && existing->file_bytes == header.file_bytes &&
-      std::memcmp(existing->content_id, header.content_id, sizeof header.content_id) == 0)
+  if (isSame)
     return staged->commit(path);
   return Error{shownPath(path) + ": exists and holds other bytes than the model's" +
                (existing ? "" : " (" + existing.error().message + ")") + "; move it away or choose another -o"};

@@ -1,5 +1,6 @@
 //===- AdapterInputs.cpp ------------------------------------------------------===//
 #include "lib/Import/AdapterInputs.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -36,26 +37,48 @@ std::optional<AdapterRows> importing::orderImages(OpBuilder &builder, Location l
     return std::nullopt;
   const int64_t any = ShapedType::kDynamic;
   Type i32 = builder.getI32Type();
-  // The number of each token, [images, length, 1].
-  auto spread = tensorOf({any, any, 1}, i32);
+  auto list = tensorOf({any}, i32), column = tensorOf({any, 1}, i32), pairs = tensorOf({adapters.matrices + 1, 2}, i32);
+  const ReassociationIndices both = {0, 1};
   Value images = tensor::DimOp::create(builder, loc, adapters.numbers, 0);
-  Value empty = tensor::EmptyOp::create(builder, loc, spread, ValueRange{images, length});
-  AffineMap maps[] = {AffineMap::get(3, 0, builder.getAffineDimExpr(0), builder.getContext()),
-                      builder.getMultiDimIdentityMap(3)};
-  const SmallVector<utils::IteratorType> loops(3, utils::IteratorType::parallel);
-  Value numbers = linalg::GenericOp::create(builder, loc, spread, adapters.numbers, empty, maps, loops,
-                                            [](OpBuilder &inner, Location at, ValueRange elements) {
-                                              linalg::YieldOp::create(inner, at, elements[0]);
-                                            })
-                      .getResult(0);
-  auto list = tensorOf({any}, i32), column = tensorOf({any, 1}, i32);
-  const ReassociationIndices both = {0, 1}, last = {2};
-  numbers = tensor::CollapseShapeOp::create(builder, loc, column, numbers, ArrayRef<ReassociationIndices>{both, last});
-  auto order =
-      attn::GroupRowsOp::create(builder, loc, list, column, tensorOf({adapters.matrices + 1, 2}, i32), numbers);
+  Value numbers =
+      tensor::ExpandShapeOp::create(builder, loc, column, adapters.numbers, ArrayRef<ReassociationIndices>{both},
+                                    SmallVector<OpFoldResult>{images, builder.getIndexAttr(1)});
+  auto order = attn::GroupRowsOp::create(builder, loc, list, column, pairs, numbers);
+  // The images' order as that of their tokens, which stay together.
+  Value tokens = arith::IndexCastOp::create(builder, loc, i32, length);
+  const SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  auto spread = [&](Value ofImages) -> Value {
+    auto type = tensorOf({any, any}, i32);
+    Value empty = tensor::EmptyOp::create(builder, loc, type, ValueRange{images, length});
+    AffineMap maps[] = {AffineMap::get(2, 0, builder.getAffineDimExpr(0), builder.getContext()),
+                        builder.getMultiDimIdentityMap(2)};
+    Value all = linalg::GenericOp::create(
+                    builder, loc, type, ofImages, empty, maps, loops,
+                    [&](OpBuilder &inner, Location at, ValueRange elements) {
+                      Value first = arith::MulIOp::create(inner, at, elements[0], tokens);
+                      Value token =
+                          arith::IndexCastOp::create(inner, at, i32, linalg::IndexOp::create(inner, at, uint64_t(1)));
+                      linalg::YieldOp::create(inner, at, arith::AddIOp::create(inner, at, first, token).getResult());
+                    })
+                    .getResult(0);
+    return tensor::CollapseShapeOp::create(builder, loc, list, all, ArrayRef<ReassociationIndices>{both});
+  };
+  Value empty = tensor::EmptyOp::create(builder, loc, pairs, ValueRange());
+  const SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(2));
+  Value groups = linalg::GenericOp::create(
+                     builder, loc, pairs, order.getGroups(), empty, maps, loops,
+                     [&](OpBuilder &inner, Location at, ValueRange elements) {
+                       Value begin = arith::MulIOp::create(inner, at, elements[0], tokens);
+                       Value zero = arith::ConstantIndexOp::create(inner, at, 0);
+                       Value isBegin = arith::CmpIOp::create(inner, at, arith::CmpIPredicate::eq,
+                                                             linalg::IndexOp::create(inner, at, uint64_t(1)), zero);
+                       linalg::YieldOp::create(
+                           inner, at, arith::SelectOp::create(inner, at, isBegin, begin, elements[0]).getResult());
+                     })
+                     .getResult(0);
   Value indices =
       tensor::CollapseShapeOp::create(builder, loc, list, order.getIndices(), ArrayRef<ReassociationIndices>{both});
-  return AdapterRows{order.getRows(), order.getGroups(), indices};
+  return AdapterRows{spread(order.getRows()), groups, spread(indices)};
 }
 
 void importing::addAdapters(const std::optional<AdapterRows> &adapters, SmallVectorImpl<Value> &shared) {

@@ -55,8 +55,8 @@ static bool isMatrix(const std::string &symbol, const std::vector<artifact::Sour
   return isConv1D ? sources[0].transforms.empty() : withRowsOf(/*rank=*/1, sources[0]).has_value();
 }
 
-/// Whether the tensor is the source of another layer than those of the program, such as the last ones of a llava's
-/// images, which its decoder does not read.
+/// Whether the tensor is of a layer that the checkpoint has and the program does not read, such as the last ones of a
+/// llava's images.
 static bool isOfFurtherLayer(const std::string &tensor, const artifact::Source &source) {
   constexpr std::string_view mark = "{layer}";
   const size_t at = source.name.find(mark), tail = source.name.size() - at - mark.size();

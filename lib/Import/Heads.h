@@ -11,21 +11,26 @@ template <typename Head> struct HeadName {
   Head head;
 };
 
-/// The head that `architectures` names; `fallback` where the config names none. Records an error that lists what is
-/// supported.
+/// The head that `architectures`, or an adapter, names; `fallback` where the config names none. Records an error that
+/// lists what is supported.
 template <typename Head>
 Head readHead(huggingface::ModelDescription &model, std::span<const HeadName<Head>> names, Head fallback) {
   for (const std::string &architecture : model.architectures())
     for (const HeadName<Head> &name : names)
       if (name.architecture == architecture)
         return name.head;
-  if (model.architectures().empty())
+  const std::string &ofAdapter = model.adapterHead();
+  for (const HeadName<Head> &name : names)
+    if (!ofAdapter.empty() && name.architecture.ends_with(ofAdapter))
+      return name.head;
+  if (model.architectures().empty() && ofAdapter.empty())
     return fallback;
   std::string known;
   for (const HeadName<Head> &name : names)
     known += (known.empty() ? "" : ", ") + std::string(name.architecture);
-  model.config().fail("architectures is " + model.architectures().front() + ", which is not supported; supported are " +
-                      known);
+  const std::string what = ofAdapter.empty() ? "architectures is " + model.architectures().front()
+                                             : "the head of an adapter is that of a class ..." + ofAdapter;
+  model.config().fail(what + ", which is not supported; supported are " + known);
   return fallback;
 }
 

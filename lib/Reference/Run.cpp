@@ -14,6 +14,26 @@ InFlightDiagnostic fail(Operation *op) { return emitError(UnknownLoc::get(op->ge
 
 namespace {
 
+/// Zeros for an optional argument of integers that is not given, whose extents other inputs tell; none otherwise.
+std::optional<NpyTensor> zerosFor(func::FuncOp entry, unsigned i, const NamedTensors &inputs) {
+  auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[i]);
+  auto dimsOf = [&](unsigned argument) {
+    return entry.getArgAttrOfType<ArrayAttr>(argument, attn::AttnDialect::dimsAttr);
+  };
+  if (!entry.getArgAttr(i, attn::AttnDialect::optionalAttr) || !type || type.getRank() != 1 || !dimsOf(i) ||
+      !type.getElementType().isInteger())
+    return std::nullopt;
+  for (unsigned other = 0; other < entry.getNumArguments(); ++other) {
+    auto name = entry.getArgAttrOfType<StringAttr>(other, attn::AttnDialect::nameAttr);
+    auto ranked = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[other]);
+    auto given = name ? inputs.find(name.str()) : inputs.end();
+    if (given != inputs.end() && ranked && ranked.getRank() > 0 && ranked.isDynamicDim(0) && dimsOf(other) &&
+        dimsOf(other)[0] == dimsOf(i)[0] && !given->second.shape.empty())
+      return integerTensor({given->second.shape[0]}, std::vector<int64_t>(given->second.shape[0]));
+  }
+  return std::nullopt;
+}
+
 template <typename S>
 FailureOr<Value<S>> argumentOf(func::FuncOp entry, unsigned i, StringRef name, const NamedTensors &inputs,
                                int64_t cacheBlocks) {
@@ -25,6 +45,13 @@ FailureOr<Value<S>> argumentOf(func::FuncOp entry, unsigned i, StringRef name, c
     return *made;
   }
   auto given = inputs.find(name);
+  if (given == inputs.end())
+    if (std::optional<NpyTensor> zeros = zerosFor(entry, i, inputs)) {
+      Expected<Value<S>> value = fromNpy<S>(name, *zeros, type);
+      if (!value)
+        return fail(entry) << value.error().message;
+      return *value;
+    }
   if (given == inputs.end())
     return fail(entry) << "'" << entry.getSymName() << "' needs an input '" << name << "' of type " << type;
   Expected<Value<S>> value = fromNpy<S>(name, given->second, type);

@@ -19,6 +19,16 @@ static rapt_status tooShort(const char *name, uint64_t bytes, const Report &repo
                      ull(bytes), sizeof(rapt_weights_header));
 }
 
+/// Brings mapped bytes into memory.
+static void populate(const char *memory, uint64_t bytes) {
+#ifdef MADV_POPULATE_READ
+  if (madvise(const_cast<char *>(memory), bytes, MADV_POPULATE_READ) == 0)
+    return;
+#endif
+  for (uint64_t at = 0; at < bytes; at += 4096) // Linux before 5.14
+    static_cast<void>(*static_cast<const volatile char *>(memory + at));
+}
+
 rapt_status Weights::take(const File &file, const Manifest &manifest, uint32_t flags, const char *name,
                           const Report &report) {
   if (file.size() < sizeof(rapt_weights_header))
@@ -32,8 +42,8 @@ rapt_status Weights::take(const File &file, const Manifest &manifest, uint32_t f
   // Large pages, of a file where its file system has them: fewer misses of the address cache, and longer runs for the
   // prefetcher. A system without is no worse off.
   madvise(memory, file.size(), MADV_HUGEPAGE);
-  if ((flags & RAPT_POPULATE) && !read && madvise(memory, file.size(), MADV_POPULATE_READ) != 0)
-    madvise(memory, file.size(), MADV_WILLNEED); // Linux before 5.14
+  if ((flags & RAPT_POPULATE) && !read)
+    populate(static_cast<const char *>(memory), file.size());
   base = static_cast<char *>(memory);
   bytes = file.size();
   owned = true;
@@ -94,8 +104,7 @@ rapt_status Weights::check(const Manifest &manifest, uint32_t flags, const char 
         "%s: weights with content %s, the model %s was compiled with content %s (other weights of the same "
         "shapes are accepted on request)",
         name, show(contentId).text, manifest.name.c_str(), show(manifest.contentId).text);
-  if (strcmp(h.sections[0].name, "weights") || h.sections[0].bytes != manifest.weightsBytes ||
-      (same && bytes != manifest.weightsFileBytes))
+  if (strcmp(h.sections[0].name, "weights") || h.sections[0].bytes != manifest.weightsBytes)
     return report.fail(
         RAPT_BAD_FILE,
         "%s: %llu bytes with %llu bytes of section %s first, the model %s has %llu bytes with %llu bytes of "

@@ -77,14 +77,15 @@ def write_base(directory, config, tensors):
     tensorfiles.write(os.path.join(directory, "model.safetensors"), tensors, "F32")
 
 
-def check_head(options, directory, name, base, trained, adapter, module, head, output="logits"):
+def check_head(options, directory, name, base, trained, adapter, module, head, output="logits", bare="", old=None):
     """An adapter of a model with a head, whose base model has another one or none. `base` and `trained` are the keys of their configurations that differ,
-    `adapter` those of the adapter's, `head` {tensor: shape}."""
+    `adapter` those of the adapter's, `head` {tensor: shape}, `bare` a prefix that the base model's names lack, `old` its own head."""
     recorded = recorded_models.read(name)
     config = {key: value for key, value in recorded["config"].items() if key not in ("id2label", "label2id", "num_labels")}
     tensors = {tensor: weights.tensor(tensor, shape) for tensor, shape in recorded["tensors"].items() if tensor not in head}
     at = lambda part: os.path.join(directory, f"{name}-{part}")
-    write_base(at("base"), config | base, tensors)
+    of_base = tensors | {tensor: weights.tensor(tensor + ".old", shape) for tensor, shape in (old or {}).items()}
+    write_base(at("base"), config | base, {tensor.removeprefix(bare): array for tensor, array in of_base.items()})
     own, whole = pair(*tensors[module + ".weight"].shape, 3), {tensor: weights.tensor(tensor, shape) for tensor, shape in head.items()}
     write_adapter(at("task"), adapter, {module: own}, whole)
     changed = (tensors[module + ".weight"].astype(numpy.float64) + product(own, 16 / 3)).astype(numpy.float32)
@@ -118,17 +119,70 @@ def check_heads(options, directory):
     vit = recorded_models.read("vit")["tensors"]
     of_vit = {name: vit[name] for name in classifier}
     check_head(options, directory, "vit", classes("ViTModel"), classes("ViTForImageClassification") | labels, images, "vit.encoder.layer.0.attention.attention.value", of_vit)
-    # A model that has the head already, one that lacks it altogether, and two heads.
+    # A base model that was saved without the name of its part, one of other labels, and old spellings of their number.
+    check_head(options, directory, "bert-classifier", classes("BertModel"), classes("BertForSequenceClassification") | labels, texts, query, classifier, bare="bert.")
+    other = {**classes("BertForSequenceClassification"), "_num_labels": 3, "problem_type": "multi_label_classification"}
+    kept = {name: [3, *shape[1:]] for name, shape in classifier.items()}
+    check_head(options, directory, "bert-classifier", other, classes("BertForSequenceClassification") | labels, texts, query, classifier, old=kept)
+    # A head that is missing, one more than the model has, two heads, and classes of something else.
     source, own = os.path.join(directory, "bert-classifier-base"), pair(*bert[query + ".weight"], 2)
     at = lambda name: os.path.join(directory, name)
+    whole = {name: numpy.ones(shape, numpy.float32) for name, shape in classifier.items()}
+    write_base(source, recorded_models.read("bert-classifier")["config"] | classes("BertModel"), {name: weights.tensor(name, shape) for name, shape in bert.items() if name not in classifier})
     write_adapter(at("headless"), texts, {query: own})
     refused(options, source, at("headless"), '"classifier.weight"')
+    write_adapter(at("more"), texts, {query: own}, whole | {"crf.weight": numpy.ones((5, 5), numpy.float32)})
+    refused(options, source, at("more"), 'tensor "crf.weight" of the adapter is none that the model has')
+    task = f"--adapter={at('bert-classifier-task')}"
     write_adapter(at("tokens"), {"task_type": "TOKEN_CLS"}, {query: own})
-    refused(options, source, at("tokens"), "is of a BertForTokenClassification with 0 labels, another adapter of a BertForSequenceClassification with 5", f"--adapter={at('bert-classifier-task')}", first=True)
-    write_adapter(at("generates"), {}, {query: own}, {"classifier.weight": numpy.ones((5, width), numpy.float32)})
+    refused(options, source, at("tokens"), "the adapter is of a model with other heads than that of another adapter", task, first=True)
+    write_adapter(at("again"), texts, {}, whole)
+    refused(options, source, at("again"), "is whole in another adapter, too", task, first=True)
+    write_adapter(at("fewer"), texts, {}, {name: array[:2] for name, array in whole.items()})
+    refused(options, source, at("fewer"), "the adapter is of a model with other labels than that of another adapter", task, first=True)
+    write_adapter(at("generates"), {}, {query: own}, whole)
     refused(options, source, at("generates"), "the adapter is of another base model")
-    refused(options, source, at("headless"), 'is for "classifier', f"--named-adapter=a={at('bert-classifier-task')}")
+    write_adapter(at("choices"), {"task_type": None, "auto_mapping": {"base_model_class": "BertForMultipleChoice", "parent_library": "transformers"}}, {query: own})
+    refused(options, source, at("choices"), "auto_mapping has the class BertForMultipleChoice, which is none that is known for BertModel")
+    write_adapter(at("layers"), {"task_type": None, "auto_mapping": {"base_model_class": "BertModel", "parent_library": "transformers"}}, {query: own})
+    random_models.run([options.raptc, source, f"--adapter={at('layers')}", "-o", source + ".so"])
+    done = subprocess.run([options.raptc, source, f"--named-adapter=a={at('bert-classifier-task')}", "-o", source + ".so"], capture_output=True, text=True)
+    assert done.returncode == 1 and "the adapter has a head, labels or tokens that the base model does not have; merge the adapter instead: --adapter" in done.stderr, done.stderr
+    encoder_decoder, t5 = os.path.join(directory, "t5"), recorded_models.read("t5")
+    recorded_models.write(t5, encoder_decoder)
+    write_adapter(at("of-t5"), texts, {"encoder.block.0.layer.0.SelfAttention.q": pair(*t5["tensors"]["encoder.block.0.layer.0.SelfAttention.q.weight"], 2)})
+    refused(options, encoder_decoder, at("of-t5"), "the head of an adapter is that of a class ...ForSequenceClassification, which is not supported; supported are ")
     print("PASS heads of adapters")
+
+
+def check_tokens(options, directory):
+    """An adapter that was trained with two more tokens: whole tables, and a tokenizer of its own."""
+    recorded, at = recorded_models.read("llama"), lambda name: os.path.join(directory, f"tokens-{name}")
+    tensors = {tensor: weights.tensor(tensor, shape) for tensor, shape in recorded["tensors"].items()}
+    more = {name: numpy.concatenate([tensors[name], random.standard_normal((2, tensors[name].shape[1])).astype(numpy.float32)]) for name in ("model.embed_tokens.weight", "lm_head.weight")}
+    own = pair(*tensors["model.layers.0.self_attn.q_proj.weight"].shape, 3)
+    rows = len(more["lm_head.weight"])
+    tokenizer = lambda words: {"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "WhitespaceSplit"}, "decoder": None, "truncation": None, "padding": None, "post_processor": None,
+                               "model": {"type": "WordLevel", "vocab": words, "unk_token": "w0"}}
+    write_base(at("base"), recorded["config"], tensors)
+    write_adapter(at("more"), {}, {"model.layers.0.self_attn.q_proj": own}, more)
+    changed = (tensors["model.layers.0.self_attn.q_proj.weight"].astype(numpy.float64) + product(own, 16 / 3)).astype(numpy.float32)
+    write_base(at("trained"), recorded["config"] | {"vocab_size": rows}, tensors | more | {"model.layers.0.self_attn.q_proj.weight": changed})
+    turned = {f"w{id}": rows - 1 - id for id in range(rows)}
+    for folder, words in (("base", {f"w{id}": id for id in range(rows - 2)}), ("more", turned), ("trained", turned)):
+        with open(os.path.join(at(folder), "tokenizer.json"), "w") as file:
+            json.dump(tokenizer(words), file)
+    inputs = {"input_ids": numpy.array([[1, rows - 1, 5, rows - 2]])}
+    run = lambda source, label, *flags: encoders.run_batch(options, random_models.program(options, source, directory, list(flags)), label, directory, inputs, ["logits"])["logits"]
+    wanted, found = run(at("trained"), "trained"), run(at("base"), "found", f"--adapter={at('more')}")
+    error = numpy.linalg.norm(found - wanted) / numpy.linalg.norm(wanted)
+    assert wanted.shape[-1] == rows and error <= 1e-5, error
+    libraries = [os.path.join(directory, name) for name in ("tokens-trained.so", "tokens-found.so")]
+    for library, source, flags in zip(libraries, (at("trained"), at("base")), ([], [f"--adapter={at('more')}"])):
+        random_models.run([options.raptc, source, *flags, "-o", library])
+    texts = [random_models.run([options.rapt_run, library, "-p", "w1 w2 w9", "-n", "6", "--temperature", "0"]) for library in libraries]
+    assert texts[0] == texts[1] and texts[0].strip(), texts
+    print("PASS an adapter with more tokens and a tokenizer")
 
 
 def refused(options, source, adapter, expected, *flags, first=False):
@@ -199,6 +253,7 @@ def main():
         refused(options, source, at("kind"), "adapter_model.bin is a PyTorch pickle")
         print("PASS faulty adapters")
         check_heads(options, directory)
+        check_tokens(options, directory)
 
 
 main()

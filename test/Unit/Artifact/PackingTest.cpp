@@ -406,6 +406,23 @@ TEST(Packing, AWeightFileIsNeverOverwritten) {
   EXPECT_EQ(inode(), written); // kept, not written again
   EXPECT_EQ(small.folder.entries(), 1u);
 
+  // The same sections at other offsets, as another version of the packer writes them, are kept as well.
+  auto header = readWeightHeader(path);
+  ASSERT_TRUE(header);
+  const std::string content = *readFile(path, 1 << 30);
+  constexpr uint64_t moved = 4096;
+  rapt_weights_header other = *header;
+  for (uint32_t i = 0; i < other.section_count; ++i)
+    other.sections[i].offset += moved;
+  other.file_bytes += moved;
+  std::string text(reinterpret_cast<const char *>(&other), sizeof other);
+  text +=
+      std::string(moved + header->sections[0].offset - text.size(), '\0') + content.substr(header->sections[0].offset);
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+  auto beside = pack();
+  ASSERT_TRUE(beside && beside->commit());
+  EXPECT_EQ(*readFile(path, 1 << 30), text);
+
   std::filesystem::resize_file(path, 100);
   auto onto = pack();
   ASSERT_TRUE(onto);

@@ -68,6 +68,22 @@ TEST_F(WeightFileTest, LargeWeightsBeginAtALargePage) {
   };
   EXPECT_EQ(bytesAheadOf(63), 4096u);
   EXPECT_EQ(bytesAheadOf(64), uint64_t(2) << 20);
+  // Every byte is where the header says, and the ids are those of the content alone.
+  const std::vector<int64_t> shape = {64 << 8, 1 << 10};
+  std::vector<std::byte> bytes(size_t(64) << 20);
+  for (size_t i = 0; i < bytes.size(); i += 1021)
+    bytes[i] = std::byte(i >> 4 & 0x3f);
+  reader.add("w", {DType::F32, shape}, bytes);
+  parameters[0].shape = shape;
+  parameters[0].sources = {{"w", shape}};
+  assignOffsets(parameters);
+  const PackedWeights packed = pack();
+  const std::string file = *readFile(folder + "/" + packed.fileName, 1 << 30);
+  auto header = readWeightHeader(folder + "/" + packed.fileName);
+  ASSERT_TRUE(header) << header.error().message;
+  ASSERT_EQ(header->sections[0].offset, uint64_t(2) << 20);
+  EXPECT_EQ(0, memcmp(file.data() + header->sections[0].offset, bytes.data(), bytes.size()));
+  EXPECT_EQ(file.compare(header->sections[1].offset, 5 << 20, std::string(5 << 20, 't')), 0);
 }
 
 TEST_F(WeightFileTest, HashIsXxh3Canonical) {

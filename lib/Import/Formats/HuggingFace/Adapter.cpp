@@ -15,6 +15,7 @@ using namespace rapt::huggingface;
 using artifact::DType;
 
 static constexpr uint64_t mostConfigBytes = uint64_t(4) << 20;
+static constexpr std::string_view fileName = "/adapter_model.safetensors";
 /// More than any adapter has; bounds what a file of zeros makes a reader allocate.
 static constexpr int64_t mostRank = 1 << 14;
 
@@ -46,7 +47,7 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file) {
   constexpr double mostAlpha = 1e6;
   AdapterConfig config;
   reader.getEnum("peft_type", {"LORA"});
-  reader.getRaw("auto_mapping"); // see AdapterTask.h
+  reader.getRaw("auto_mapping"); // see AdapterFacts.h
   config.alpha = reader.getFloat("lora_alpha", -mostAlpha, mostAlpha, 8);
   config.isByRoot = reader.getBool("use_rslora", false);
   config.isTransposed = reader.getBool("fan_in_fan_out", false);
@@ -98,9 +99,9 @@ class AdapterReader {
 public:
   /// Whole tensors go to `replaced`; null: they are refused, as are changes of embeddings.
   AdapterReader(const AdapterSource &source, const TensorTable &base, TensorTable *replaced, LowRankChanges &changes,
-                bool hasHead)
-      : source(source), base(base), replaced(replaced), changes(changes), hasHead(hasHead),
-        file(source.directory + "/adapter_model.safetensors") {}
+                const AdapterFacts &facts)
+      : source(source), base(base), replaced(replaced), changes(changes), facts(facts),
+        file(source.directory + std::string(fileName)) {}
 
   Status run() {
     if (!entryExists(source.directory + "/adapter_config.json"))
@@ -156,20 +157,32 @@ private:
   /// A tensor that the adapter has whole.
   Status replace(const std::string &name, const StoredTensor &tensor) {
     Expected<std::string> of = nameInBase(name, name);
-    const bool isAdded = !of && hasHead && name.starts_with(wrapper);
+    const bool isAdded = !of && !facts.head.empty() && name.starts_with(wrapper);
     if (!of && !isAdded)
       return of.error();
+    if (const StoredTensor *old = isAdded ? nullptr : base.find(*of);
+        old && old->file && old->file->path().ends_with(fileName))
+      return fail(name, "is whole in another adapter, too");
     if (!replaced)
       return fail(name, "is no change, but a whole tensor; merge the adapter instead: --adapter");
     if (source.weight != 1)
       return fail(name, "is no change, but a whole tensor, of which there is no part: give the adapter the weight 1");
     StoredTensor own = tensor;
     own.name = isAdded ? name.substr(wrapper.size()) : *of;
-    if (!isAdded && tensor.shape != base.find(*of)->shape)
+    if (!isAdded && !fits(tensor.shape, base.find(*of)->shape))
       return fail(name, shownShape(tensor.shape) + " does not fit " + quoted(*of) + " " +
                             shownShape(base.find(*of)->shape) + ": the adapter is of another base model");
     replaced->replace(std::move(own));
     return {};
+  }
+
+  /// Whether a whole tensor can take the place of one of the checkpoint: tables of another vocabulary, and classifiers
+  /// of other labels, differ in their rows alone.
+  bool fits(std::vector<int64_t> shape, const std::vector<int64_t> &replaced) const {
+    for (int64_t rows : {facts.vocabulary, facts.labels})
+      if (rows && !shape.empty() && shape.size() == replaced.size() && shape[0] == rows)
+        shape[0] = replaced[0];
+    return shape == replaced;
   }
 
   /// The checkpoint's name of `tensor`, which peft writes behind that of its wrapper; a checkpoint may have it without
@@ -179,6 +192,10 @@ private:
     if (!name.starts_with(wrapper))
       return fail(shown, "does not begin with base_model.model., as those of peft do");
     name.remove_prefix(wrapper.size());
+    // A base model that was saved without its head has its names without that of the part.
+    const size_t part = name.find('.');
+    if (part != name.npos && !base.find(name) && base.find(name.substr(part + 1)))
+      return std::string(name.substr(part + 1));
     for (std::string_view prefix : {"", "model.", "transformer."}) {
       if (name.starts_with(prefix) && base.find(name.substr(prefix.size())))
         return std::string(name.substr(prefix.size()));
@@ -253,7 +270,7 @@ private:
   const TensorTable &base;
   TensorTable *replaced;
   LowRankChanges &changes;
-  bool hasHead;
+  const AdapterFacts &facts;
   std::string file;
   AdapterConfig config;
   TensorTable adapter;
@@ -314,13 +331,15 @@ private:
 
 } // namespace
 
-Status huggingface::addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes, bool hasHead) {
-  return AdapterReader(source, table, &table, changes, hasHead).run();
+Status huggingface::addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes,
+                               const AdapterFacts &facts) {
+  return AdapterReader(source, table, &table, changes, facts).run();
 }
 
 Expected<LowRankChanges> huggingface::readChanges(const AdapterSource &source, const TensorTable &table) {
   LowRankChanges changes;
-  if (Status status = AdapterReader(source, table, nullptr, changes, /*hasHead=*/false).run(); !status)
+  const AdapterFacts facts;
+  if (Status status = AdapterReader(source, table, nullptr, changes, facts).run(); !status)
     return status.error();
   return changes;
 }

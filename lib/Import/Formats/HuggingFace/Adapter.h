@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Artifact/TensorReader.h"
+#include "lib/Import/Formats/HuggingFace/AdapterFacts.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 
 namespace rapt::huggingface {
@@ -27,10 +28,11 @@ struct LowRankChange {
 using LowRankChanges = std::map<std::string, std::vector<LowRankChange>, std::less<>>;
 
 /// Reads an adapter for the checkpoint `table`, in which tensors that the adapter has whole take the place of those of
-/// the same name; where it `hasHead` that the base model lacks, others are added. Every other tensor of the adapter has
-/// to fit one of the checkpoint; methods other than LoRA, and keys of the configuration that are not understood, are
-/// errors.
-Status addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes, bool hasHead = false);
+/// the same name; those of a head that `facts` have are added, and tables with their rows are larger ones. Every other
+/// tensor of the adapter has to fit one of the checkpoint; methods other than LoRA, and keys of the configuration that
+/// are not understood, are errors.
+Status addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes,
+                  const AdapterFacts &facts = {});
 
 /// Reads an adapter that changes nothing of the checkpoint `table`: a program computes its changes beside the weights.
 /// Whole tensors and changes of embeddings, which only a merge can apply, are errors as well.

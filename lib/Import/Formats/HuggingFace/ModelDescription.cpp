@@ -1,6 +1,5 @@
 //===- ModelDescription.cpp - Opening a Hugging Face directory --------------===//
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
-#include "lib/Import/Formats/HuggingFace/AdapterTask.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
 #include "lib/Import/Formats/HuggingFace/EightBitFloats.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
@@ -93,8 +92,22 @@ Status ModelDescription::readConfig(const std::string &file) {
     for (const json::Value &entry : *list)
       if (const std::string *architecture = entry.asString())
         classes.push_back(*architecture);
-  if (Status status = takeAdapterTask(*value); !status)
-    return status;
+  Expected<AdapterFacts> facts = readAdapterFacts(options.adapters, *value, classes);
+  if (!facts)
+    return facts.error();
+  adapterFacts = std::move(*facts);
+  value = withFacts(*value, adapterFacts);
+  if (!adapterFacts.head.empty())
+    classes.clear();
+  for (const NamedAdapter &adapter : options.namedAdapters) {
+    Expected<AdapterFacts> own = readAdapterFacts({adapter.source}, *value, classes);
+    if (!own)
+      return own.error();
+    if (own->any())
+      return Error{shownPath(adapter.source.directory) +
+                   ": the adapter has a head, labels or tokens that the base model does not have; merge the adapter "
+                   "instead: --adapter"};
+  }
   const json::Value *map = value->find("auto_map");
   customCode = map && !map->isNull();
   if (customCode)
@@ -105,25 +118,6 @@ Status ModelDescription::readConfig(const std::string &file) {
     if (Status accepted = options.accept(*this); !accepted)
       return accepted;
   return refuseUnsupported();
-}
-
-Status ModelDescription::takeAdapterTask(json::Value &config) {
-  Expected<std::optional<AdapterTask>> task = readAdapterTask(options.adapters, classes);
-  if (!task)
-    return task.error();
-  if (!*task)
-    return {};
-  hasAdapterTask = true;
-  classes = {(*task)->architecture};
-  if (!(*task)->labels)
-    return {};
-  json::Object members;
-  for (const auto &[key, member] : *config.asObject())
-    if (key != "num_labels" && key != "id2label" && key != "label2id")
-      members.emplace_back(key, member);
-  members.emplace_back("num_labels", json::Value((*task)->labels));
-  config = json::Value(std::move(members));
-  return {};
 }
 
 Status ModelDescription::refuseUnsupported() {
@@ -171,8 +165,10 @@ static std::string rerankerActivation(ConfigReader &config) {
 }
 
 Status ModelDescription::readSideFiles(const std::string &directory) {
-  for (const char *name : sideFileNames()) {
-    std::string path = directory + "/" + name;
+  const std::string tokenizer = tokenizerDirectory(options.adapters, directory);
+  for (const std::string name : sideFileNames()) {
+    const bool isOfTokenizer = name != "generation_config.json" && name != "preprocessor_config.json";
+    std::string path = (isOfTokenizer ? tokenizer : directory) + "/" + name;
     if (!entryExists(path))
       continue;
     Expected<std::string> text = readDownloaded(path, mostSideFileBytes);
@@ -180,14 +176,14 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
       return text.error();
     sideFiles.emplace(name, std::move(*text));
   }
-  const std::string inJson = directory + "/" + chatTemplateFile;
+  const std::string inJson = tokenizer + "/" + chatTemplateFile;
   if (!sideFiles.contains("chat_template.jinja") && entryExists(inJson)) {
     Expected<std::string> text = readChatTemplate(inJson);
     if (!text)
       return text.error();
     sideFiles.emplace("chat_template.jinja", std::move(*text));
   }
-  if (Status status = completeTokenizer(directory, type, sideFiles, notes); !status)
+  if (Status status = completeTokenizer(tokenizer, type, sideFiles, notes); !status)
     return status;
   json::Object labels;
   for (const char *key : {"id2label", "problem_type"})
@@ -208,7 +204,7 @@ Status ModelDescription::readWeights(const std::string &directory) {
   if (!options.adapters.empty())
     changes = std::make_shared<LowRankChanges>();
   for (const AdapterSource &adapter : options.adapters)
-    if (Status status = addAdapter(adapter, table, *changes, hasAdapterTask); !status)
+    if (Status status = addAdapter(adapter, table, *changes, adapterFacts); !status)
       return status;
   for (NamedAdapter &adapter : options.namedAdapters) {
     Expected<LowRankChanges> own = readChanges(adapter.source, table);
@@ -268,6 +264,11 @@ Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<Tens
   if (!fromCheckpoint)
     return resolved;
   std::vector<std::string> extra = findExtraTensors(table, *resolved, std::span(ignored.begin(), ignored.size()));
+  for (const std::string &name : extra)
+    for (const AdapterSource &adapter : options.adapters)
+      if (table.find(name)->file->path().starts_with(adapter.directory + "/adapter_model."))
+        return Error{shownPath(adapter.directory) + ": tensor \"" + json::printable(name) +
+                     "\" of the adapter is none that the model has"};
   if (extra.empty())
     return resolved;
   std::string note = shownPath(table.path()) + ": " + std::to_string(extra.size()) +

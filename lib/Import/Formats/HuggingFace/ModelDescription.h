@@ -63,7 +63,11 @@ public:
   const std::string &name() const { return shortName; }
   /// config.json's model_type; empty when absent.
   const std::string &modelType() const { return type; }
+  /// Empty where adapterHead() says the class.
   const std::vector<std::string> &architectures() const { return classes; }
+  /// The end of the name of the class with the adapters' head, such as "ForSequenceClassification"; empty: the base
+  /// model's head.
+  const std::string &adapterHead() const { return adapterFacts.head; }
   /// The config asks for Python code of its own, which is never executed. Worth saying when the model type is unknown.
   bool hasCustomCode() const { return customCode; }
 
@@ -105,8 +109,6 @@ public:
 
 private:
   Status readConfig(const std::string &file);
-  /// Makes the classes and labels of `config` those of the adapters' head, where the base model has another one.
-  Status takeAdapterTask(json::Value &config);
   Status refuseUnsupported();
   Status readSideFiles(const std::string &directory);
   Status readWeights(const std::string &directory);
@@ -114,7 +116,8 @@ private:
   std::string root, shortName, type;
   LoadOptions options;
   std::vector<std::string> classes;
-  bool customCode = false, hasAdapterTask = false;
+  bool customCode = false;
+  AdapterFacts adapterFacts; ///< where they differ from the directory's
   ConfigReader reader;
   TensorTable table;
   std::shared_ptr<LowRankChanges> changes;        ///< null without adapters

@@ -135,8 +135,8 @@ typedef struct rapt_artifact {
   const rapt_device_code *const *variant_code;
 } rapt_artifact;
 
-/* The weight file: this header, then sections, each aligned to 4096 bytes; the first one of large files begins at
- * 2 MiB, where pages of that size can map it. Section 0 is "weights", the bytes that
+/* The weight file: this header, then sections, each aligned to 4096 bytes; in large files the first one begins at
+ * 2 MiB, so that pages of 2 MiB can map it. Section 0 is "weights", the bytes that
  * the entries' "weights" buffer points at. The others hold files of the model directory as they were
  * (tokenizer.json, ...). Little-endian. ids are 128 bits (XXH3-128, canonical big-endian bytes). */
 #define RAPT_WEIGHTS_MAGIC UINT64_C(0x0054475754504152) /* "RAPTWGT\0" */

@@ -108,7 +108,8 @@ typedef struct rapt_module_info {
   int64_t window_block_bytes, window_bytes_per_token; /**< Those of layers with a window. */
   int64_t image_channels, image_height, image_width;  /**< Extents of sources that are images; 0: none. */
   int64_t grid_height, grid_width;                    /**< The grid over an image that its positions are, row by row. */
-  const char *const *adapters; /**< Names of the adapters among which a sequence, or an encoder's row, chooses. */
+  const char *const
+      *adapters; /**< Names of the adapters among which a sequence, or an encoder's row or image, chooses. */
   size_t adapter_count;
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
@@ -133,7 +134,7 @@ typedef struct rapt_context_options {
   int64_t window_slack; /**< Where layers have windows: tokens by which rapt_sequence_truncate can always shorten a
                            sequence, counted from its greatest length. It can forget those of the last step besides,
                            max_step_tokens of them at most. Costs cache of the layers with windows. */
-  const char *adapter;  /**< That new sequences and an encoder's rows have, by its name; NULL: none. */
+  const char *adapter;  /**< That new sequences and an encoder's rows and images have, by its name; NULL: none. */
 } rapt_context_options;
 
 /** Bytes that a context would allocate. */
