@@ -45,16 +45,10 @@ FailureOr<Value<S>> argumentOf(func::FuncOp entry, unsigned i, StringRef name, c
     return *made;
   }
   auto given = inputs.find(name);
-  if (given == inputs.end())
-    if (std::optional<NpyTensor> zeros = zerosFor(entry, i, inputs)) {
-      Expected<Value<S>> value = fromNpy<S>(name, *zeros, type);
-      if (!value)
-        return fail(entry) << value.error().message;
-      return *value;
-    }
-  if (given == inputs.end())
+  const std::optional<NpyTensor> zeros = given == inputs.end() ? zerosFor(entry, i, inputs) : std::nullopt;
+  if (given == inputs.end() && !zeros)
     return fail(entry) << "'" << entry.getSymName() << "' needs an input '" << name << "' of type " << type;
-  Expected<Value<S>> value = fromNpy<S>(name, given->second, type);
+  Expected<Value<S>> value = fromNpy<S>(name, zeros ? *zeros : given->second, type);
   if (!value)
     return fail(entry) << value.error().message;
   return *value;
@@ -216,10 +210,6 @@ FailureOr<NamedTensors> packInputs(PackedEntry &packed, const NamedTensors &inpu
   }
   if (failed(addAdapters(packed.entry, inputs, batch.rowBegin, arguments)))
     return failure();
-  for (auto &[name, place] : packed.arguments)
-    if (!arguments.count(name.str()) && packed.packsArgument(place) &&
-        packed.entry.getArgAttr(place, attn::AttnDialect::optionalAttr))
-      arguments[name.str()] = integerTensor({batch.tokens()}, std::vector<int64_t>(batch.tokens()));
   arguments["row_begin"] = integerTensor({batch.rows + 1}, batch.rowBegin);
   return arguments;
 }

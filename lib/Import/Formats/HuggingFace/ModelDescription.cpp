@@ -96,7 +96,8 @@ Status ModelDescription::readConfig(const std::string &file) {
   if (!facts)
     return facts.error();
   adapterFacts = std::move(*facts);
-  value = withFacts(*value, adapterFacts);
+  if (adapterFacts.any())
+    value = withFacts(*value, adapterFacts);
   if (!adapterFacts.head.empty())
     classes.clear();
   for (const NamedAdapter &adapter : options.namedAdapters) {
