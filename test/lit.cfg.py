@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import sys
 
 import lit.formats
 
@@ -38,11 +39,16 @@ config.substitutions += [
 ]
 
 # Tests that generate their cases: `--count=%quick:150%full:3000` asks for 150 in `tools/dev/check` and for 3000 in `tools/dev/check
-# --full`; `%seed` is 1 in the first and told by the second. (Lit expands no groups: either number is deleted.) Scripts read RAPT_FULL=1.
+# --full`; `%seed` is RAPT_SEED, else the day of the last commit (tools/dev/daily.py). (Lit expands no groups: either number is deleted.)
+# Scripts read RAPT_FULL=1 and RAPT_SEED.
+sys.path.insert(0, os.path.join(config.rapt_source_dir, "tools", "dev"))
+import daily  # noqa: E402
+
+config.environment["RAPT_SEED"] = str(daily.seed(config.rapt_source_dir))
 config.substitutions += [
     (r"%quick:[\w.]+" if full else "%quick:", ""),
     ("%full:" if full else r"%full:[\w.]+", ""),
-    ("%seed", os.environ.get("RAPT_SEED", "1") if full else "1"),
+    ("%seed", config.environment["RAPT_SEED"]),
 ]
 if full:
     config.available_features.add("full")

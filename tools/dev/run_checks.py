@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Configures, builds and tests a checkout; the part of tools/dev/check that comes after installing packages.
 
-With --full, tests that generate their cases make more of them: a RUN line's `%quick:150%full:3000` is 3000 and `%seed` is the
-date, other programs read RAPT_FULL=1 and RAPT_SEED. Afterwards the presets whose vendor field "rapt/check" of CMakePresets.json
-lists phases are built and tested too, with the quick counts. A line "generated: ..." of a test's output is shown.
+Tests that generate their cases draw them by a seed, which is the day of the last commit (daily.py) or that of --seed: `%seed` in a RUN
+line, RAPT_SEED for other programs. With --full they make more of them: `%quick:150%full:3000` is 3000, other programs read RAPT_FULL=1.
+Afterwards the presets whose vendor field "rapt/check" of CMakePresets.json lists phases are built and tested too, with the quick counts.
+A line "generated: ..." of a test's output is shown.
 """
 
 import argparse
-import datetime
 import json
 import os
 import re
@@ -18,6 +18,8 @@ import sys
 import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+
+import daily
 
 ROOT = Path(__file__).resolve().parents[2]
 PHASES = ["configure", "build", "unit", "lit", "fuzz", "lint"]
@@ -161,16 +163,16 @@ def lit(build, jobs, filters):
 
 def fuzz(build, jobs):
     """Builds the fuzz targets, instrumented, below the build folder and runs each of them: 3 seconds, or 10 minutes with --full,
-    where the compiler is instrumented too. The 3 seconds are those of one seed; --full goes on from the inputs it kept."""
+    where the compiler is instrumented too. --full goes on from the inputs it kept."""
     tally, isFull = Tally(), os.environ.get("RAPT_FULL") == "1"
     folders = {preset: build / preset for preset in ("fuzz", *(("fuzz-compiler",) if isFull else ()))}
     for preset, folder in folders.items():
         if configure(folder, preset) or compile_all(folder, jobs, "--target", "fuzzers"):
             tally.add("failed", f"build of preset {preset}")
             return tally
-    command = [sys.executable, str(ROOT / "test/Fuzz/run.py"), "--build", str(build), "--jobs", str(jobs)]
+    command = [sys.executable, str(ROOT / "test/Fuzz/run.py"), "--build", str(build), "--jobs", str(jobs), "--seed", os.environ["RAPT_SEED"]]
     if isFull:
-        command += ["--seconds", "600", "--seed", os.environ["RAPT_SEED"], "--keep", str(build / "fuzz" / "kept"),
+        command += ["--seconds", "600", "--keep", str(build / "fuzz" / "kept"),
                     "--compiler", str(folders["fuzz-compiler"] / "bin")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     tally.details = (done.stdout + done.stderr).rstrip().splitlines()
@@ -243,8 +245,8 @@ def parse_arguments():
     parser.add_argument("--full", action="store_true",
                         help="hours: generated tests make their full count of cases, then the sanitized presets are tested; "
                              "with --only or --filter the sanitized presets are left out")
-    parser.add_argument("--seed", type=int, default=int(datetime.date.today().strftime("%Y%m%d")),
-                        help="of the cases that --full generates, to repeat a run (default: the date)")
+    parser.add_argument("--seed", type=int, default=daily.seed_of_day(ROOT),
+                        help="of the cases that tests generate, to repeat a run (default: the day of the last commit)")
     parser.add_argument("-j", "--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--install-seconds", type=float, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -255,9 +257,10 @@ def main():
     # Read by sanitized builds alone; LLVM's own libraries are not instrumented (test/lit.cfg.py says what follows).
     os.environ.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_leaks=0:use_sigaltstack=0")
     os.environ.setdefault("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")  # else a finding is printed and the test passes
+    os.environ["RAPT_SEED"] = str(args.seed)
     if args.full:
-        os.environ.update(RAPT_FULL="1", RAPT_SEED=str(args.seed))
-        print(f"full counts, --seed {args.seed}", flush=True)
+        os.environ["RAPT_FULL"] = "1"
+    print(f"{'full' if args.full else 'daily'} counts, --seed {args.seed}", flush=True)
     clock = Clock()
     clock.rows.append(("install", args.install_seconds, 0.0))
     build = Path(args.build).resolve() if args.build else folder_of(args.preset)
@@ -267,7 +270,6 @@ def main():
         return 1
     if args.full and not args.only and not args.filter:
         os.environ.pop("RAPT_FULL")
-        os.environ.pop("RAPT_SEED")
         tallies.update(check_presets(args, clock))
 
     print(f"\n{'phase':<16}{'wall s':>9}{'cpu s':>9}")
@@ -277,6 +279,8 @@ def main():
     passed, failed, skipped = (sum(getattr(tally, key) for tally in tallies.values())
                                for key in ("passed", "failed", "skipped"))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    failures = {phase: re.findall(r"^  failed: (.*)$", "\n".join(tally.details), re.MULTILINE) for phase, tally in tallies.items() if tally.failed}
+    print("".join(f"to repeat: {command}\n" for command in daily.repetitions(args.seed, args.full, args.preset, failures)), end="")
     return 0 if passed and not failed else 1
 
 
