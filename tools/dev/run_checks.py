@@ -19,7 +19,9 @@ import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import changed
 import daily
+import stamps
 
 ROOT = Path(__file__).resolve().parents[2]
 PHASES = ["configure", "build", "unit", "lit", "fuzz", "lint"]
@@ -111,21 +113,23 @@ def gtest_outcomes(file, tally):
                 tally.add("passed")
 
 
-def unit(build, jobs):
-    """Everything that CTest knows apart from lit and the checks of the sources, which have phases of their own. A gtest
-    program counts as its test cases, any other program as one."""
+def unit(build, jobs, names=None):
+    """Everything that CTest knows apart from lit and the checks of the sources, which have phases of their own, or programs of these names. A
+    gtest program counts as its test cases, any other program as one."""
     tally = Tally()
     cases, junit = build / "check" / "gtest", build / "check" / "ctest.xml"
     shutil.rmtree(cases, ignore_errors=True)
     junit.unlink(missing_ok=True)
     environment = dict(os.environ, GTEST_OUTPUT=f"xml:{cases}/", GTEST_COLOR="no")
-    run(["ctest", "--test-dir", str(build), "-j", str(jobs), "-LE", "^(lit|lint)$", "--output-on-failure", "--timeout",
+    chosen = ["-R", f"^({'|'.join(map(re.escape, names))})$"] if names else []
+    run(["ctest", "--test-dir", str(build), "-j", str(jobs), *chosen, "-LE", "^(lit|lint)$", "--output-on-failure", "--timeout",
          str(timeout()), "--output-junit", str(junit)], build / "check" / "ctest.log", env=environment)
     if not junit.exists():
         return tally
     for test in ElementTree.parse(junit).getroot().iter("testcase"):
         name, status = test.get("name"), test.get("status")
         tally.note_time(name, float(test.get("time") or 0))
+        changed.Seconds(build).add({name: float(test.get("time") or 0)})
         outcomes = cases / f"{name}.xml"
         before = tally.failed
         if outcomes.exists():
@@ -137,15 +141,18 @@ def unit(build, jobs):
     return tally
 
 
+def lit_program(build):
+    cache = subprocess.run(["cmake", "-L", "-N", str(build)], capture_output=True, text=True).stdout
+    return next(line.split("=", 1)[1] for line in cache.splitlines() if line.startswith("RAPT_LIT:"))
+
+
 def lit(build, jobs, filters):
     tally = Tally()
     results = build / "check" / "lit.json"
     results.unlink(missing_ok=True)
     if not filters:
         shutil.rmtree(build / "test" / "passed", ignore_errors=True)
-    program = subprocess.run(["cmake", "-L", "-N", str(build)], capture_output=True, text=True).stdout
-    program = [line.split("=", 1)[1] for line in program.splitlines() if line.startswith("RAPT_LIT:")]
-    command = [program[0], "-s", "-v", "-j", str(jobs), "-o", str(results), "--timeout", str(timeout()), str(build / "test")]
+    command = [lit_program(build), "-s", "-v", "-j", str(jobs), "-o", str(results), "--timeout", str(timeout()), str(build / "test")]
     if filters:
         command[1:1] = ["--filter", filters]
     run(command, build / "check" / "lit.log")
@@ -153,7 +160,9 @@ def lit(build, jobs, filters):
         tally.add("failed", "lit itself (see check/lit.log)")
         return tally
     outcomes = {"PASS": "passed", "FLAKYPASS": "passed", "XFAIL": "passed", "UNSUPPORTED": "skipped"}
-    for test in json.loads(results.read_text())["tests"]:
+    tests = json.loads(results.read_text())["tests"]
+    changed.record(build, tests)
+    for test in tests:
         tally.note_time(test["name"], test["elapsed"] or 0)
         tally.details += re.findall(r"^(?:# \| )?(generated: .*)$", test["output"] or "", re.MULTILINE)
         if test["code"] not in ("EXCLUDED", "SKIPPED"):
@@ -165,15 +174,16 @@ def fuzz(build, jobs):
     """Builds the fuzz targets, instrumented, below the build folder and runs each of them: 3 seconds, or 10 minutes with --full,
     where the compiler is instrumented too. --full goes on from the inputs it kept."""
     tally, isFull = Tally(), os.environ.get("RAPT_FULL") == "1"
-    folders = {preset: build / preset for preset in ("fuzz", *(("fuzz-compiler",) if isFull else ()))}
-    for preset, folder in folders.items():
-        if configure(folder, preset) or compile_all(folder, jobs, "--target", "fuzzers"):
-            tally.add("failed", f"build of preset {preset}")
-            return tally
+    make = lambda preset: configure(build / preset, preset) or compile_all(build / preset, jobs, "--target", "fuzzers")
+    status, lines = stamps.make(stamps.Stamp("fuzz", ROOT, build), lambda: make("fuzz"))
+    print("".join(f"{line}\n" for line in lines), end="", flush=True)
+    if status or (isFull and make("fuzz-compiler")):
+        tally.add("failed", f"build of preset {'fuzz' if status else 'fuzz-compiler'}")
+        return tally
     command = [sys.executable, str(ROOT / "test/Fuzz/run.py"), "--build", str(build), "--jobs", str(jobs), "--seed", os.environ["RAPT_SEED"]]
     if isFull:
         command += ["--seconds", "600", "--keep", str(build / "fuzz" / "kept"),
-                    "--compiler", str(folders["fuzz-compiler"] / "bin")]
+                    "--compiler", str(build / "fuzz-compiler" / "bin")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     tally.details = (done.stdout + done.stderr).rstrip().splitlines()
     outcome = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.MULTILINE)
@@ -181,13 +191,17 @@ def fuzz(build, jobs):
     return tally
 
 
-def lint(build):
-    """Each tools/dev/check-* is one test; its exit status 77 means that it could not run here."""
+def lint(build, names=None):
+    """Each tools/dev/check-*, or those of these names, is one test; its exit status 77 means that it could not run here."""
     tally = Tally()
     for script in sorted((ROOT / "tools" / "dev").glob("check-*")):
+        if names is not None and script.name not in names:
+            continue
+        begin = time.monotonic()
         done = subprocess.run([str(script), "--build", str(build)], cwd=ROOT, capture_output=True, text=True)
         outcome = {0: "passed", 77: "skipped"}.get(done.returncode, "failed")
         tally.add(outcome, script.name)
+        changed.Seconds(build).add({script.name: round(time.monotonic() - begin, 2)})
         output = (done.stdout + done.stderr).rstrip().splitlines()
         print("\n".join(output[-60:] if outcome != "failed" else output[-200:]), flush=True)
     return tally
@@ -242,6 +256,10 @@ def parse_arguments():
     parser.add_argument("--build", help="build folder instead of the preset's")
     parser.add_argument("--only", choices=PHASES[2:], action="append", help="run only these of the tests")
     parser.add_argument("--filter", help="run only lit tests whose name matches this regular expression")
+    parser.add_argument("--changed", nargs="?", const="", metavar="REV",
+                        help="run what can be reached by what differs from REV (default: by what is not committed, else by the last commit)")
+    parser.add_argument("--changed-seconds", type=float, default=changed.SECONDS,
+                        help="how long all of --changed may take, by the seconds that tests took last; default: %(default)s")
     parser.add_argument("--full", action="store_true",
                         help="hours: generated tests make their full count of cases, then the sanitized presets are tested; "
                              "with --only or --filter the sanitized presets are left out")
@@ -261,9 +279,11 @@ def main():
     if args.full:
         os.environ["RAPT_FULL"] = "1"
     print(f"{'full' if args.full else 'daily'} counts, --seed {args.seed}", flush=True)
-    clock = Clock()
+    clock, begin = Clock(), time.time()
     clock.rows.append(("install", args.install_seconds, 0.0))
     build = Path(args.build).resolve() if args.build else folder_of(args.preset)
+    if args.changed is not None:
+        return changed.run(args, build, sys.modules[__name__])
     phases = args.only or [phase for phase in PHASES[2:] if phase != "fuzz" or args.preset == "dev"]
     tallies = check_build(args.preset, build, args, phases, args.filter, clock)
     if tallies is None:
@@ -278,6 +298,8 @@ def main():
         print(f"{phase:<16}{wall:>9.1f}{cpu:>9.1f}")
     passed, failed, skipped = (sum(getattr(tally, key) for tally in tallies.values())
                                for key in ("passed", "failed", "skipped"))
+    for line in stamps.summary(build, begin):
+        print(line)
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     failures = {phase: re.findall(r"^  failed: (.*)$", "\n".join(tally.details), re.MULTILINE) for phase, tally in tallies.items() if tally.failed}
     print("".join(f"to repeat: {command}\n" for command in daily.repetitions(args.seed, args.full, args.preset, failures)), end="")
