@@ -1,5 +1,5 @@
 """`tools/dev/check --changed`: chooses the tests and lints that a change can reach, those nearest to it first, until the seconds that they took
-last fill what is left of a minute, and runs them. What it leaves out, it says; `tools/dev/check` runs all."""
+last fill what is left of a minute, and runs them. It says what it leaves out; `tools/dev/check` runs all."""
 
 import json
 import os
@@ -31,6 +31,7 @@ LINTS = {
     "check-docs": lambda path: path.suffix in (".md", ".td"),
     "check-generated": lambda path: path.suffix == ".td" or path == Path("README.md") or path.parts[:2] == ("docs", "generated"),
 }
+OF_FILES = {"check-sizes", "check-style", "check-words"}  # they look at each file alone
 
 
 def git(root, *words_):
@@ -95,7 +96,7 @@ def record(build, tests):
 
 
 class Choice:
-    """Lit tests, unit test programs and lints; `ranks` has all lit tests that the change may reach."""
+    """Lit tests, unit test programs and lints with their options; `ranks` has all lit tests that the change may reach."""
 
     def __init__(self, ranks, lints):
         self.ranks, self.lints, self.tests, self.units = ranks, lints, [], []
@@ -135,7 +136,7 @@ class Chooser:
         return {name: (5, WHOLE.index(name.split("/")[0]) if name.split("/")[0] in WHOLE else len(WHOLE)) for name in inside}
 
     def of_mentioned(self, path):
-        """Of pages, scripts, inputs and models: tests whose text names the file, or a script that imports it."""
+        """For pages, scripts, inputs and models: tests whose text names the file, or a script that imports it."""
         is_model = path.parts[:2] == ("test", "models") and len(path.parts) > 3
         own = path.parts[2] if is_model else path.name if path.suffix else f"{path.parent.name}/{path.name}"
         of_tools = path.parts[:2] == ("tools", "dev")
@@ -160,7 +161,10 @@ class Chooser:
     def lints(self, paths):
         chosen = {name for name, reads in LINTS.items() for path in paths if reads(path)}
         own = set().union(*(self.users(path.stem) for path in paths if path.parts[:2] == ("tools", "dev")))
-        return sorted(chosen | {stem for stem in own if stem in LINTS})
+        chosen |= {stem for stem in own if stem in LINTS}
+        present = [path for path in paths if (self.checkout.root / path).is_file()]
+        of_files = OF_FILES - own if present else set()
+        return {name: [f"--only={path}" for path in present] if name in of_files else [] for name in sorted(chosen) if present or name not in OF_FILES - own}
 
     def users(self, stem):
         """The scripts of tools/dev that import a module there or run a script, directly or not, and itself."""
@@ -220,7 +224,7 @@ class Chooser:
         return found
 
     def targets(self, choice):
-        """What must be built for it."""
+        """The targets that must be built for it."""
         named = set(choice.units).union(*(self.tests.programs(name, self.known) for name in choice.tests))
         named |= {"rapt-opt"} & self.known if {"check-docs", "check-coverage"} & set(choice.lints) else set()
         if any("build/aarch64" in self.tests.own_text(name) for name in choice.tests):
@@ -264,7 +268,7 @@ def run(args, build, checks):
         return 1
     built = time.monotonic() - begin
     print(f"== build of {len(targets)} targets: {built:.1f} s", flush=True)
-    lints = sum(chooser.seconds.of(name) for name in first.lints)
+    lints = sum(chooser.seconds.of(name) if not options else 0.5 for name, options in first.lints.items())
     choice = chooser.choose(paths, max(0.0, args.changed_seconds - built - lints) * args.jobs)
     choice.tests = [name for name in choice.tests if name in set(first.tests)]  # no other program is built
     tallies = {}

@@ -1,5 +1,5 @@
-"""What a file of the checkout can reach: programs, by what CMake links, and tests, by their folder's layer, their text and their name. Used by
-changed.py."""
+"""The programs that a file of the checkout can reach, by the links of CMake, and the tests, by their folder's layer, their text and their name:
+used by changed.py."""
 
 import functools
 import re
@@ -169,7 +169,7 @@ class Tests:
             return None
         if any(contains(words(name), words(other)) for other in named):
             return (1, around.get(own, 9))
-        if any(re.search(rf"(?<![\w-]){re.escape(other)}(?![\w-])", self.text(name)) for other in mentioned):
+        if any(re.search(rf"(?<!\w)(?<!\w-){re.escape(other)}(?![\w-])", self.text(name)) for other in mentioned):
             return (2, around.get(own, 9))
         if own == source:  # and there the folder of the same name
             return (3, 0 if str(Path("test") / name).startswith(str(path.parent).replace("lib/", "test/", 1).replace("dialect/", "test/Dialect/", 1) + "/") else 1)

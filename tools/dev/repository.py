@@ -11,17 +11,18 @@ CODE = {".cpp", ".h", ".c", ".hpp"}
 
 
 class Checkout:
-    """A source tree: a git work tree, or any folder (then every file in it counts)."""
+    """A source tree: a git work tree, or any folder (then every file in it counts). With `only`, paths relative to the root, it has no other
+    files."""
 
-    def __init__(self, root):
-        self.root = Path(root).resolve()
+    def __init__(self, root, only=()):
+        self.root, self.only = Path(root).resolve(), {Path(path) for path in only}
 
     def files(self, folders=("dialect", "lib", "tools", "test"), suffixes=None):
         """Files of the given top folders, sorted, as paths relative to the root. Files not yet committed count, ignored
         ones do not."""
         return sorted({path for path in self.listing()
                        if (path.parts[0] in folders or (len(path.parts) == 1 and "." in folders))
-                       and (not suffixes or path.suffix in suffixes) and (self.root / path).is_file()})
+                       and (not suffixes or path.suffix in suffixes) and (not self.only or path in self.only) and (self.root / path).is_file()})
 
     @functools.cache
     def listing(self):
@@ -50,6 +51,7 @@ def arguments(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--root", default=Path(__file__).resolve().parents[2], help="source tree to check")
     parser.add_argument("--build", default=None, help="build folder whose tools to use (default: ROOT/build)")
+    parser.add_argument("--only", action="append", default=[], metavar="PATH", help="check-sizes, check-style, check-words: of the files of the tree, this one")
     args = parser.parse_args()
     args.build = Path(args.build or Path(args.root) / "build").resolve()
     return args

@@ -191,17 +191,18 @@ def fuzz(build, jobs):
     return tally
 
 
-def lint(build, names=None):
-    """Each tools/dev/check-*, or those of these names, is one test; its exit status 77 means that it could not run here."""
+def lint(build, chosen=None):
+    """Each tools/dev/check-* is one test, or each of `chosen`, with these options; its exit status 77 means that it could not run here."""
     tally = Tally()
     for script in sorted((ROOT / "tools" / "dev").glob("check-*")):
-        if names is not None and script.name not in names:
+        if chosen is not None and script.name not in chosen:
             continue
         begin = time.monotonic()
-        done = subprocess.run([str(script), "--build", str(build)], cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run([str(script), "--build", str(build), *(chosen or {}).get(script.name, ())], cwd=ROOT, capture_output=True, text=True)
         outcome = {0: "passed", 77: "skipped"}.get(done.returncode, "failed")
         tally.add(outcome, script.name)
-        changed.Seconds(build).add({script.name: round(time.monotonic() - begin, 2)})
+        if not chosen:
+            changed.Seconds(build).add({script.name: round(time.monotonic() - begin, 2)})
         output = (done.stdout + done.stderr).rstrip().splitlines()
         print("\n".join(output[-60:] if outcome != "failed" else output[-200:]), flush=True)
     return tally

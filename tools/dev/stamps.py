@@ -52,7 +52,7 @@ MADE = {
 
 @functools.cache
 def machine():
-    """What programs are built with: versions of the tools and all installed packages, the processor, and the environment of compilers."""
+    """The things that programs are built with: versions of the tools and all installed packages, the processor, and the environment of compilers."""
     parts = [f"{name}={os.environ.get(name)}" for name in ENVIRONMENT]
     for tool in TOOLCHAIN:
         path = shutil.which(tool)
@@ -92,7 +92,7 @@ def uncovered(made, root, build):
 
 
 class Stamp:
-    """What is known of `name`, a key of MADE, in a build folder and for one command line."""
+    """Tells whether `name`, a key of MADE, is there as a command line has made it in a build folder."""
 
     def __init__(self, name, root, build, command=()):
         self.name, self.made, self.root, self.build = name, MADE[name], root, build
@@ -113,7 +113,7 @@ class Stamp:
         return stamp if same and os.environ.get("RAPT_FULL") != "1" and (stamp["outputs"] or self.kept.is_dir()) else None
 
     def drop(self):
-        """Before NAME is made: what fails must not look made."""
+        """To be called before NAME is made: a failure leaves no stamp."""
         self.file.unlink(missing_ok=True)
 
     def write(self, printed="", reused=None, made=None):
