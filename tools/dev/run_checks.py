@@ -268,7 +268,10 @@ def parse_arguments():
                         help="of the cases that tests generate, to repeat a run (default: the day of the last commit)")
     parser.add_argument("-j", "--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--install-seconds", type=float, default=0, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.changed is not None and (args.full or args.only or args.filter):
+        parser.error("--changed chooses the tests itself: leave out --full, --only and --filter")
+    return args
 
 
 def main():
