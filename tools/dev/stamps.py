@@ -52,11 +52,11 @@ MADE = {
 
 @functools.cache
 def machine():
-    """The things that programs are built with: versions of the tools and all installed packages, the processor, and the environment of compilers."""
+    """The things that programs are built with: the tools, all installed packages, the processor, and the environment of compilers."""
     parts = [f"{name}={os.environ.get(name)}" for name in ENVIRONMENT]
-    for tool in TOOLCHAIN:
-        path = shutil.which(tool)
-        parts.append(f"{path}\n{subprocess.run([path, '--version'], capture_output=True, text=True, check=False).stdout if path else ''}")
+    for tool in filter(None, map(shutil.which, TOOLCHAIN)):
+        status = os.stat(tool)
+        parts.append(f"{os.path.realpath(tool)} {status.st_size} {status.st_mtime_ns}")
     with contextlib.suppress(OSError):
         parts.append(Path("/var/lib/dpkg/status").read_text(encoding="utf-8", errors="replace"))
     with contextlib.suppress(OSError):

@@ -1,4 +1,5 @@
-"""choose.py TREE BUILD [REV] [--seconds N]: prints what `tools/dev/check --changed` runs for a tree, without running it."""
+"""choose.py TREE BUILD [--since REV] [--seconds N] [PATH...]: prints what `tools/dev/check --changed` runs for a tree, without running it; with
+paths, for a change of each of these files, which are restored."""
 
 import argparse
 import sys
@@ -20,7 +21,8 @@ def printing(what):
 parser = argparse.ArgumentParser()
 parser.add_argument("tree", type=Path)
 parser.add_argument("build", type=Path)
-parser.add_argument("changed", nargs="?", default="")
+parser.add_argument("paths", nargs="*")
+parser.add_argument("--since", dest="changed", default="")
 parser.add_argument("--seconds", dest="changed_seconds", type=float, default=100)
 parser.add_argument("--jobs", type=int, default=1)
 args = parser.parse_args()
@@ -28,4 +30,9 @@ run_checks.ROOT = args.tree.resolve()
 run_checks.lit_program = lambda build: str(build / "lit")
 run_checks.compile_all, run_checks.unit, run_checks.lit = printing("build"), printing("unit"), printing("lit")
 run_checks.lint = lambda build, chosen: printing("lint")(build, 1, [" ".join((name, *options)) for name, options in chosen.items()])
-sys.exit(changed.run(args, args.build.resolve(), run_checks))
+for path in args.paths:
+    text = (args.tree / path).read_text(encoding="utf-8")
+    (args.tree / path).write_text(text + "\n", encoding="utf-8")
+    changed.run(args, args.build.resolve(), run_checks)
+    (args.tree / path).write_text(text, encoding="utf-8")
+sys.exit(0 if args.paths else changed.run(args, args.build.resolve(), run_checks))
