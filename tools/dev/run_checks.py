@@ -3,7 +3,8 @@
 
 With --full, tests that generate their cases make more of them: a RUN line's `%quick:150%full:3000` is 3000 and `%seed` is the
 date, other programs read RAPT_FULL=1 and RAPT_SEED. Afterwards the presets whose vendor field "rapt/check" of CMakePresets.json
-lists phases are built and tested too, with the quick counts. A line "generated: ..." of a test's output is shown.
+lists phases are built and tested too, with the quick counts. What tests have drawn is shown and compared with docs/Reliability.md
+(draws.py), and the times of the run are recorded (times.py).
 """
 
 import argparse
@@ -18,6 +19,9 @@ import sys
 import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+
+import draws
+import times
 
 ROOT = Path(__file__).resolve().parents[2]
 PHASES = ["configure", "build", "unit", "lit", "fuzz", "lint"]
@@ -146,36 +150,44 @@ def lit(build, jobs, filters):
     command = [program[0], "-s", "-v", "-j", str(jobs), "-o", str(results), "--timeout", str(timeout()), str(build / "test")]
     if filters:
         command[1:1] = ["--filter", filters]
-    run(command, build / "check" / "lit.log")
+    run(command, build / "check" / "lit.log", env=times.environment(build))
     if not results.exists():
         tally.add("failed", "lit itself (see check/lit.log)")
         return tally
     outcomes = {"PASS": "passed", "FLAKYPASS": "passed", "XFAIL": "passed", "UNSUPPORTED": "skipped"}
-    for test in json.loads(results.read_text())["tests"]:
+    tests = json.loads(results.read_text())["tests"]
+    for test in tests:
         tally.note_time(test["name"], test["elapsed"] or 0)
-        tally.details += re.findall(r"^(?:# \| )?(generated: .*)$", test["output"] or "", re.MULTILINE)
+        tally.details += draws.told(test["output"])
         if test["code"] not in ("EXCLUDED", "SKIPPED"):
             tally.add(outcomes.get(test["code"], "failed"), test["name"])
+    for problem in draws.problems_of_run(ROOT, tests, os.environ.get("RAPT_FULL") == "1"):
+        tally.add("failed", problem)
     return tally
 
 
 def fuzz(build, jobs):
-    """Builds the fuzz targets, instrumented, below the build folder and runs each of them: 3 seconds, or 10 minutes with --full,
-    where the compiler is instrumented too. The 3 seconds are those of one seed; --full goes on from the inputs it kept."""
-    tally, isFull = Tally(), os.environ.get("RAPT_FULL") == "1"
+    """Builds the fuzz targets, instrumented, below the build folder and runs each of them: 5 seconds, or 10 minutes with --full,
+    where the compiler is instrumented too and each goes on from the inputs it kept."""
+    tally, isFull, log = Tally(), os.environ.get("RAPT_FULL") == "1", build / "check" / "fuzz.log"
+    log.unlink(missing_ok=True)
     folders = {preset: build / preset for preset in ("fuzz", *(("fuzz-compiler",) if isFull else ()))}
     for preset, folder in folders.items():
         if configure(folder, preset) or compile_all(folder, jobs, "--target", "fuzzers"):
             tally.add("failed", f"build of preset {preset}")
             return tally
-    command = [sys.executable, str(ROOT / "test/Fuzz/run.py"), "--build", str(build), "--jobs", str(jobs)]
+    command = [sys.executable, str(ROOT / "test/Fuzz/run.py"), "--build", str(build), "--jobs", str(jobs),
+               "--seed", os.environ.get("RAPT_SEED", "1")]
     if isFull:
-        command += ["--seconds", "600", "--seed", os.environ["RAPT_SEED"], "--keep", str(build / "fuzz" / "kept"),
+        command += ["--seconds", "600", "--keep", str(build / "fuzz" / "kept"),
                     "--compiler", str(folders["fuzz-compiler"] / "bin")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    log.write_text(done.stdout + done.stderr)
     tally.details = (done.stdout + done.stderr).rstrip().splitlines()
     outcome = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.MULTILINE)
     tally.passed, tally.failed = (int(outcome[1]), int(outcome[2])) if outcome else (0, 1)
+    for problem in draws.problems_of_lines(draws.rows(ROOT), draws.told(done.stdout), isFull):
+        tally.add("failed", problem)
     return tally
 
 
@@ -245,13 +257,26 @@ def parse_arguments():
                              "with --only or --filter the sanitized presets are left out")
     parser.add_argument("--seed", type=int, default=int(datetime.date.today().strftime("%Y%m%d")),
                         help="of the cases that --full generates, to repeat a run (default: the date)")
+    parser.add_argument("--times", action="store_true", help="run nothing: print where the time of the last whole run went, and what it drew")
+    parser.add_argument("--part", action="store_true", help="with --times: of the last run of a part (--only, --filter) instead")
+    parser.add_argument("--write", action="store_true", help="with --times: put the table into docs/Reliability.md")
     parser.add_argument("-j", "--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--install-seconds", type=float, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
+def part_of(args):
+    """Which part of a run the options ask for, for its record; "whole" for all of it."""
+    chosen = [*(f"--only {phase}" for phase in args.only or []), *([f"--filter {args.filter}"] if args.filter else []),
+              *([f"--preset {args.preset}"] if args.preset != "dev" else [])]
+    return " ".join(chosen) or "whole"
+
+
 def main():
     args = parse_arguments()
+    build = Path(args.build).resolve() if args.build else folder_of(args.preset)
+    if args.times:
+        return times.show(ROOT, build, args.part, args.write)
     # Read by sanitized builds alone; LLVM's own libraries are not instrumented (test/lit.cfg.py says what follows).
     os.environ.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_leaks=0:use_sigaltstack=0")
     os.environ.setdefault("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")  # else a finding is printed and the test passes
@@ -260,7 +285,7 @@ def main():
         print(f"full counts, --seed {args.seed}", flush=True)
     clock = Clock()
     clock.rows.append(("install", args.install_seconds, 0.0))
-    build = Path(args.build).resolve() if args.build else folder_of(args.preset)
+    facts = {"covers": part_of(args), "full": args.full, "seed": int(os.environ.get("RAPT_SEED", "1"))}
     phases = args.only or [phase for phase in PHASES[2:] if phase != "fuzz" or args.preset == "dev"]
     tallies = check_build(args.preset, build, args, phases, args.filter, clock)
     if tallies is None:
@@ -270,10 +295,7 @@ def main():
         os.environ.pop("RAPT_SEED")
         tallies.update(check_presets(args, clock))
 
-    print(f"\n{'phase':<16}{'wall s':>9}{'cpu s':>9}")
-    rows = clock.rows + [("all", sum(row[1] for row in clock.rows), sum(row[2] for row in clock.rows))]
-    for phase, wall, cpu in rows:
-        print(f"{phase:<16}{wall:>9.1f}{cpu:>9.1f}")
+    times.finish(ROOT, build, clock.rows, phases, facts)
     passed, failed, skipped = (sum(getattr(tally, key) for tally in tallies.values())
                                for key in ("passed", "failed", "skipped"))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
