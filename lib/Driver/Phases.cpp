@@ -47,7 +47,8 @@ void Phases::record() const {
   for (const auto &[name, duration] : ended)
     seconds[name] = seconds.getNumber(name).value_or(0) + duration;
   const std::string line = llvm::formatv("{0}\n", llvm::json::Value(std::move(seconds)));
-  [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size()); // one call: other processes append, too
+  // Other processes append to the file, too: one call.
+  [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
   close(file);
 }
 

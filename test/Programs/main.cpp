@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
                            static_cast<unsigned long long>(program.seed), library.c_str(), how.c_str()))
              : report(library, program, how);
   }
-  printf("generated: programs of API calls: %llu, seed %llu: %llu passed, %llu failed\n", count, seed,
-         count - failed, failed);
+  printf("generated: programs of API calls: %llu, seed %llu: %llu passed, %llu failed\n", count, seed, count - failed,
+         failed);
   return failed ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-"""What this machine's processor can do, as far as tests and measurements depend on it."""
+"""The features of this machine's processor that tests and measurements depend on."""
 
 
 def features():

@@ -3,7 +3,7 @@
 
 With --full, tests that generate their cases make more of them: a RUN line's `%quick:150%full:3000` is 3000 and `%seed` is the
 date, other programs read RAPT_FULL=1 and RAPT_SEED. Afterwards the presets whose vendor field "rapt/check" of CMakePresets.json
-lists phases are built and tested too, with the quick counts. What tests have drawn is shown and compared with docs/Reliability.md
+lists phases are built and tested too, with the quick counts. The draws of the tests are shown and compared with docs/Reliability.md
 (draws.py), and the times of the run are recorded (times.py).
 """
 
@@ -262,11 +262,14 @@ def parse_arguments():
     parser.add_argument("--write", action="store_true", help="with --times: put the table into docs/Reliability.md")
     parser.add_argument("-j", "--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--install-seconds", type=float, default=0, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if (args.part or args.write) and not args.times or args.part and args.write:
+        parser.error("--part and --write are options of --times, and --write takes the last whole run")
+    return args
 
 
 def part_of(args):
-    """Which part of a run the options ask for, for its record; "whole" for all of it."""
+    """The part of the checks that the options ask for, for the record of the run; "whole" for all of them."""
     chosen = [*(f"--only {phase}" for phase in args.only or []), *([f"--filter {args.filter}"] if args.filter else []),
               *([f"--preset {args.preset}"] if args.preset != "dev" else [])]
     return " ".join(chosen) or "whole"

@@ -23,7 +23,7 @@ STARTED, PHASES = "started.txt", "raptc-phases.txt"
 
 
 def environment(build):
-    """That of lit in a run whose times are recorded: where the tests' programs and raptc's phases are noted. What was noted before is gone."""
+    """That of lit in a run whose times are recorded: where the tests' programs and raptc's phases are noted. Earlier notes are gone."""
     files = {"RAPT_STARTED": build / "check" / STARTED, "RAPT_PHASES": build / "check" / PHASES}
     for file in files.values():
         file.parent.mkdir(parents=True, exist_ok=True)
