@@ -95,13 +95,11 @@ def problems_of_lines(table, lines, isFull):
                 yield f"{draw['name']}: {draw['count']} were drawn; {PAGE}:{row.line} says {row.counts[isFull]}"
 
 
-def problems_of_run(root, tests, isFull):
-    """The same for the tests of lit's report, and tests that passed without a line of the draw that the table says is theirs."""
-    table = rows(root)
-    for test in tests:
-        lines = told(test["output"])
-        yield from problems_of_lines(table, lines, isFull)
-        drawn = [draw for draw in map(read, lines) if draw]
-        for row in table:
-            if test["code"] == "PASS" and test["name"].endswith(f" :: {row.file.removeprefix('test/')}") and not any(map(row.covers, drawn)):
-                yield f"{row.file} passed and told no draw of {row.name}"
+def problems_of_test(table, test, isFull):
+    """The same for a test of lit's report, and where it passed without a line of each draw that the table says is its own."""
+    lines = told(test["output"])
+    yield from problems_of_lines(table, lines, isFull)
+    drawn = [draw for draw in map(read, lines) if draw]
+    for row in table:
+        if test["code"] == "PASS" and test["name"].endswith(f" :: {row.file.removeprefix('test/')}") and not any(map(row.covers, drawn)):
+            yield f"{row.file} passed and told no draw of {row.name}"

@@ -155,14 +155,13 @@ def lit(build, jobs, filters):
         tally.add("failed", "lit itself (see check/lit.log)")
         return tally
     outcomes = {"PASS": "passed", "FLAKYPASS": "passed", "XFAIL": "passed", "UNSUPPORTED": "skipped"}
-    tests = json.loads(results.read_text())["tests"]
-    for test in tests:
+    table = draws.rows(ROOT)
+    for test in json.loads(results.read_text())["tests"]:
+        problems = list(draws.problems_of_test(table, test, os.environ.get("RAPT_FULL") == "1"))
         tally.note_time(test["name"], test["elapsed"] or 0)
-        tally.details += draws.told(test["output"])
+        tally.details += draws.told(test["output"]) + problems
         if test["code"] not in ("EXCLUDED", "SKIPPED"):
-            tally.add(outcomes.get(test["code"], "failed"), test["name"])
-    for problem in draws.problems_of_run(ROOT, tests, os.environ.get("RAPT_FULL") == "1"):
-        tally.add("failed", problem)
+            tally.add("failed" if problems else outcomes.get(test["code"], "failed"), test["name"])
     return tally
 
 
