@@ -6,6 +6,7 @@ import shutil
 import sys
 
 sys.path += [os.path.join(os.path.dirname(__file__), "Timing"), os.path.join(config.rapt_source_dir, "tools", "dev")]
+import daily  # noqa: E402
 import measured_tests  # noqa: E402
 import processor  # noqa: E402
 
@@ -43,12 +44,13 @@ config.substitutions += [
 ]
 
 # Tests that generate their cases: `--count=%quick:150%full:3000` asks for 150 in `tools/dev/check` and for 3000 in `tools/dev/check
-# --full`. (Lit expands no groups: either number is deleted.) `%seed` is the test command's, or 1. Scripts read RAPT_FULL=1 and RAPT_SEED.
-seed = config.environment["RAPT_SEED"] = os.environ.get("RAPT_SEED", "1")
+# --full`; `%seed` is RAPT_SEED, else the day of the last commit (tools/dev/daily.py). (Lit expands no groups: either number is deleted.)
+# Scripts read RAPT_FULL=1 and RAPT_SEED.
+config.environment["RAPT_SEED"] = str(daily.seed(config.rapt_source_dir))
 config.substitutions += [
     (r"%quick:[\w.]+" if full else "%quick:", ""),
     ("%full:" if full else r"%full:[\w.]+", ""),
-    ("%seed", seed),
+    ("%seed", config.environment["RAPT_SEED"]),
 ]
 if full:
     config.available_features.add("full")

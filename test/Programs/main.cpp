@@ -1,4 +1,4 @@
-// api-programs [--count=N] [--seed=S] MODEL.so...: random programs against the runtime's API.
+// api-programs [--count=N] [--seed=S] [--only=INDEX] MODEL.so...: random programs against the runtime's API.
 //
 // Each program runs in a process of its own; what it computes is compared with a computation of the same tokens in a
 // fresh sequence. A program that fails is shrunk and printed. Exit status 1 if any failed.
@@ -57,20 +57,22 @@ void report(const std::string &library, const Program &program, const std::strin
 }
 
 int usage() {
-  fputs("usage: api-programs [--count=N] [--seed=S] MODEL.so...\n", stderr);
+  fputs("usage: api-programs [--count=N] [--seed=S] [--only=INDEX] MODEL.so...\n", stderr);
   return 2;
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  unsigned long long count = 100, seed = 1, failed = 0;
+  unsigned long long first = 0, count = 100, seed = 1, failed = 0;
   std::vector<std::string> libraries;
   for (int i = 1; i < argc; ++i) {
     if (!strncmp(argv[i], "--count=", 8))
       count = strtoull(argv[i] + 8, nullptr, 10);
     else if (!strncmp(argv[i], "--seed=", 7))
       seed = strtoull(argv[i] + 7, nullptr, 10);
+    else if (!strncmp(argv[i], "--only=", 7))
+      first = strtoull(argv[i] + 7, nullptr, 10), count = 1;
     else if (argv[i][0] == '-')
       return usage();
     else
@@ -78,7 +80,7 @@ int main(int argc, char **argv) {
   }
   if (libraries.empty())
     return usage();
-  for (unsigned long long i = 0; i < count; ++i) {
+  for (unsigned long long i = first; i < first + count; ++i) {
     const std::string &library = libraries[i % libraries.size()];
     Program program = makeProgram(seed * 1000003 + i);
     bool together = i % 16 == 15;
@@ -93,6 +95,7 @@ int main(int argc, char **argv) {
     together ? void(printf("FAILED: three programs at once from seed %llu on %s: %s\n",
                            static_cast<unsigned long long>(program.seed), library.c_str(), how.c_str()))
              : report(library, program, how);
+    printf("  again: api-programs --seed=%llu --only=%llu, with the same models\n", seed, i);
   }
   printf("generated: programs of API calls: %llu, seed %llu: %llu passed, %llu failed\n", count, seed, count - failed,
          failed);

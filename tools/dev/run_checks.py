@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Configures, builds and tests a checkout; the part of tools/dev/check that comes after installing packages.
 
-With --full, tests that generate their cases make more of them: a RUN line's `%quick:150%full:3000` is 3000 and `%seed` is the
-date, other programs read RAPT_FULL=1 and RAPT_SEED. Afterwards the presets whose vendor field "rapt/check" of CMakePresets.json
-lists phases are built and tested too, with the quick counts. The draws of the tests are shown and compared with docs/Reliability.md
-(draws.py), and the times of the run are recorded (times.py).
+Tests that generate their cases draw them by a seed, which is the day of the last commit (daily.py) or that of --seed: `%seed` in a RUN
+line, RAPT_SEED for other programs. With --full they make more of them: `%quick:150%full:3000` is 3000, other programs read RAPT_FULL=1.
+Afterwards the presets whose vendor field "rapt/check" of CMakePresets.json lists phases are built and tested too, with the quick counts.
+The draws of the tests are shown and compared with docs/Reliability.md (draws.py), and the times of the run are recorded (times.py).
 """
 
 import argparse
-import datetime
 import json
 import os
 import re
@@ -20,6 +19,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import daily
 import draws
 import times
 
@@ -175,8 +175,7 @@ def fuzz(build, jobs):
         if configure(folder, preset) or compile_all(folder, jobs, "--target", "fuzzers"):
             tally.add("failed", f"build of preset {preset}")
             return tally
-    command = [sys.executable, str(ROOT / "test/Fuzz/run.py"), "--build", str(build), "--jobs", str(jobs),
-               "--seed", os.environ.get("RAPT_SEED", "1")]
+    command = [sys.executable, str(ROOT / "test/Fuzz/run.py"), "--build", str(build), "--jobs", str(jobs), "--seed", os.environ["RAPT_SEED"]]
     if isFull:
         command += ["--seconds", "600", "--keep", str(build / "fuzz" / "kept"),
                     "--compiler", str(folders["fuzz-compiler"] / "bin")]
@@ -254,8 +253,8 @@ def parse_arguments():
     parser.add_argument("--full", action="store_true",
                         help="hours: generated tests make their full count of cases, then the sanitized presets are tested; "
                              "with --only or --filter the sanitized presets are left out")
-    parser.add_argument("--seed", type=int, default=int(datetime.date.today().strftime("%Y%m%d")),
-                        help="of the cases that --full generates, to repeat a run (default: the date)")
+    parser.add_argument("--seed", type=int, default=daily.seed_of_day(ROOT),
+                        help="of the cases that tests generate, to repeat a run (default: the day of the last commit)")
     parser.add_argument("--times", action="store_true", help="run nothing: print where the time of the last whole run went, and what it drew")
     parser.add_argument("--part", action="store_true", help="with --times: of the last run of a part (--only, --filter) instead")
     parser.add_argument("--write", action="store_true", help="with --times: put the table into docs/Reliability.md")
@@ -282,25 +281,27 @@ def main():
     # Read by sanitized builds alone; LLVM's own libraries are not instrumented (test/lit.cfg.py says what follows).
     os.environ.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_leaks=0:use_sigaltstack=0")
     os.environ.setdefault("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")  # else a finding is printed and the test passes
+    os.environ["RAPT_SEED"] = str(args.seed)
     if args.full:
-        os.environ.update(RAPT_FULL="1", RAPT_SEED=str(args.seed))
-        print(f"full counts, --seed {args.seed}", flush=True)
+        os.environ["RAPT_FULL"] = "1"
+    print(f"{'full' if args.full else 'daily'} counts, --seed {args.seed}", flush=True)
     clock = Clock()
     clock.rows.append(("install", args.install_seconds, 0.0))
-    facts = {"covers": part_of(args), "full": args.full, "seed": int(os.environ.get("RAPT_SEED", "1"))}
+    facts = {"covers": part_of(args), "full": args.full, "seed": args.seed}
     phases = args.only or [phase for phase in PHASES[2:] if phase != "fuzz" or args.preset == "dev"]
     tallies = check_build(args.preset, build, args, phases, args.filter, clock)
     if tallies is None:
         return 1
     if args.full and not args.only and not args.filter:
         os.environ.pop("RAPT_FULL")
-        os.environ.pop("RAPT_SEED")
         tallies.update(check_presets(args, clock))
 
     times.finish(ROOT, build, clock.rows, phases, facts)
     passed, failed, skipped = (sum(getattr(tally, key) for tally in tallies.values())
                                for key in ("passed", "failed", "skipped"))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    failures = {phase: re.findall(r"^  failed: (.*)$", "\n".join(tally.details), re.MULTILINE) for phase, tally in tallies.items() if tally.failed}
+    print("".join(f"to repeat: {command}\n" for command in daily.repetitions(args.seed, args.full, args.preset, failures)), end="")
     return 0 if passed and not failed else 1
 
 
