@@ -5,10 +5,13 @@ import platform
 import shutil
 import sys
 
-import lit.formats
+sys.path += [os.path.join(os.path.dirname(__file__), "Timing"), os.path.join(config.rapt_source_dir, "tools", "dev")]
+import daily  # noqa: E402
+import measured_tests  # noqa: E402
+import processor  # noqa: E402
 
 config.name = "Rapt"
-config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_format = measured_tests.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "Unit", "Perf", "models", "data"]
 config.test_source_root = os.path.dirname(__file__)
@@ -23,9 +26,11 @@ shutil.rmtree(config.environment["RAPT_COMPILED"], ignore_errors=True)
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.rapt_binary_dir, "bin"), config.llvm_tools_dir, os.path.dirname(config.python), os.environ["PATH"]])
 config.environment["OPENBLAS_NUM_THREADS"] = "1"  # numpy's threads would spin beside the other tests
-for name in ("HOME", "TERM", "RAPT_CACHE", "RAPT_FULL", "UBSAN_OPTIONS"):
+for name in ("HOME", "TERM", "RAPT_CACHE", "RAPT_FULL", "UBSAN_OPTIONS", "RAPT_STARTED", "RAPT_PHASES"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+if "RAPT_STARTED" in os.environ:
+    config.environment["PYTHONPATH"] = os.path.join(os.path.dirname(__file__), "Timing")  # see Timing/sitecustomize.py
 
 shared = os.environ.get("RAPT_SHARED_DATA", os.path.join(config.rapt_source_dir, "..", "shared"))
 config.substitutions += [
@@ -41,9 +46,6 @@ config.substitutions += [
 # Tests that generate their cases: `--count=%quick:150%full:3000` asks for 150 in `tools/dev/check` and for 3000 in `tools/dev/check
 # --full`; `%seed` is RAPT_SEED, else the day of the last commit (tools/dev/daily.py). (Lit expands no groups: either number is deleted.)
 # Scripts read RAPT_FULL=1 and RAPT_SEED.
-sys.path.insert(0, os.path.join(config.rapt_source_dir, "tools", "dev"))
-import daily  # noqa: E402
-
 config.environment["RAPT_SEED"] = str(daily.seed(config.rapt_source_dir))
 config.substitutions += [
     (r"%quick:[\w.]+" if full else "%quick:", ""),
@@ -53,21 +55,8 @@ config.substitutions += [
 if full:
     config.available_features.add("full")
 
-
-def processor_features():
-    """The instruction sets of this machine, as the kernel allows them: avx2, avx512, avx512vnni, avx512bf16, amx."""
-    try:
-        with open("/proc/cpuinfo") as file:
-            flags = next((line for line in file if line.startswith("flags")), "").split()
-    except OSError:
-        return []
-    needs = {"avx2": ["avx2", "fma"], "avx512": ["avx512f", "avx512bw", "avx512dq", "avx512vl"],
-             "avx512vnni": ["avx512_vnni"], "avx512bf16": ["avx512_bf16"], "amx": ["amx_tile", "amx_bf16", "amx_int8"]}
-    return [feature for feature, names in needs.items() if all(name in flags for name in names)]
-
-
 config.available_features.add(platform.machine())
-config.available_features.update(processor_features())
+config.available_features.update(processor.features())
 ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
 if os.access(ptxas, os.X_OK):
     config.available_features.add("ptxas")

@@ -22,6 +22,8 @@ class Phases {
 public:
   /// `isVerbose`: each phase that ends is a line, and so is the total.
   Phases(bool isVerbose, ProgressMode mode);
+  /// Appends the seconds of each phase and their "total", as a line of JSON, to the file that the environment variable
+  /// RAPT_PHASES names: the time table of the test command adds them up.
   ~Phases();
 
   /// Ends the phase that is going on and begins the next, of which the terminal's line tells how many of `total`
@@ -58,6 +60,7 @@ public:
 private:
   void endPhase();
   void tellTime(const std::string &name, double seconds) const;
+  void record() const;
 
   const bool isVerbose;
   const double start; ///< of the process, on the clock of the phases

@@ -74,7 +74,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=FOLDER.parents[1] / "build")
     parser.add_argument("--compiler", type=Path, help="folder of the compiler's target, instead of BUILD/bin")
-    parser.add_argument("--seconds", type=int, default=3, help="of each target")
+    parser.add_argument("--seconds", type=int, default=5, help="of each target")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", action="append")
@@ -96,7 +96,7 @@ def main():
         for target in pool.map(Target.run, targets):
             failed += target.status != 0
             rate = target.executions / max(args.seconds, 1)
-            print(f"generated: fuzz {target.name}: {target.executions:,} inputs, {rate:,.0f}/s, {target.features:,} edges", flush=True)
+            print(f"generated: fuzz target {target.name}: {args.seconds} s, seed {args.seed}: {target.executions:,} inputs, {rate:,.0f}/s, {target.features:,} edges", flush=True)
             if target.status:
                 print("\n".join(target.report()), flush=True)
     print(f"{len(targets) - failed} passed, {failed} failed")

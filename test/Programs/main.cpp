@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
              : report(library, program, how);
     printf("  again: api-programs --seed=%llu --only=%llu, with the same models\n", seed, i);
   }
-  printf("generated: %llu programs of API calls, seed %llu: %llu passed, %llu failed\n", count, seed, count - failed,
+  printf("generated: programs of API calls: %llu, seed %llu: %llu passed, %llu failed\n", count, seed, count - failed,
          failed);
   return failed ? 1 : 0;
 }

@@ -27,6 +27,7 @@ LINTS = {
     "check-python": lambda path: path.suffix in (".py", "") and path.parts[0] in ("dialect", "docs", "lib", "tools", "test"),
     "check-semantics": lambda path: path == Path("docs/Semantics.md") or (path.parts[0] in ("dialect", "lib", "test") and path.suffix in CODE | {".td", ".py", ".mlir", ".test"}),
     "check-coverage": lambda path: path.parts[0] in ("dialect", "lib", "test") and path.suffix in CODE | {".td", ".py", ".mlir", ".test"},
+    "check-draws": lambda path: path == Path("docs/Reliability.md") or (path.parts[0] == "test" and path.suffix in (".test", ".py")),
     "check-faults": lambda path: path.parts[:3] == ("test", "Import", "Faults") or path.suffix == ".test",
     "check-docs": lambda path: path.suffix in (".md", ".td"),
     "check-generated": lambda path: path.suffix == ".td" or path == Path("README.md") or path.parts[:2] == ("docs", "generated"),

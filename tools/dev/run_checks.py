@@ -4,7 +4,7 @@
 Tests that generate their cases draw them by a seed, which is the day of the last commit (daily.py) or that of --seed: `%seed` in a RUN
 line, RAPT_SEED for other programs. With --full they make more of them: `%quick:150%full:3000` is 3000, other programs read RAPT_FULL=1.
 Afterwards the presets whose vendor field "rapt/check" of CMakePresets.json lists phases are built and tested too, with the quick counts.
-A line "generated: ..." of a test's output is shown.
+The draws of the tests are shown and compared with docs/Reliability.md (draws.py), and the times of the run are recorded (times.py).
 """
 
 import argparse
@@ -21,7 +21,9 @@ from pathlib import Path
 
 import changed
 import daily
+import draws
 import stamps
+import times
 
 ROOT = Path(__file__).resolve().parents[2]
 PHASES = ["configure", "build", "unit", "lit", "fuzz", "lint"]
@@ -155,25 +157,27 @@ def lit(build, jobs, filters):
     command = [lit_program(build), "-s", "-v", "-j", str(jobs), "-o", str(results), "--timeout", str(timeout()), str(build / "test")]
     if filters:
         command[1:1] = ["--filter", filters]
-    run(command, build / "check" / "lit.log")
+    run(command, build / "check" / "lit.log", env=times.environment(build))
     if not results.exists():
         tally.add("failed", "lit itself (see check/lit.log)")
         return tally
     outcomes = {"PASS": "passed", "FLAKYPASS": "passed", "XFAIL": "passed", "UNSUPPORTED": "skipped"}
-    tests = json.loads(results.read_text())["tests"]
+    tests, table = json.loads(results.read_text())["tests"], draws.rows(ROOT)
     changed.record(build, tests)
     for test in tests:
+        problems = list(draws.problems_of_test(table, test, os.environ.get("RAPT_FULL") == "1"))
         tally.note_time(test["name"], test["elapsed"] or 0)
-        tally.details += re.findall(r"^(?:# \| )?(generated: .*)$", test["output"] or "", re.MULTILINE)
+        tally.details += draws.told(test["output"]) + problems
         if test["code"] not in ("EXCLUDED", "SKIPPED"):
-            tally.add(outcomes.get(test["code"], "failed"), test["name"])
+            tally.add("failed" if problems else outcomes.get(test["code"], "failed"), test["name"])
     return tally
 
 
 def fuzz(build, jobs):
-    """Builds the fuzz targets, instrumented, below the build folder and runs each of them: 3 seconds, or 10 minutes with --full,
-    where the compiler is instrumented too. --full goes on from the inputs it kept."""
-    tally, isFull = Tally(), os.environ.get("RAPT_FULL") == "1"
+    """Builds the fuzz targets, instrumented, below the build folder and runs each of them: 5 seconds, or 10 minutes with --full,
+    where the compiler is instrumented too and each goes on from the inputs it kept."""
+    tally, isFull, log = Tally(), os.environ.get("RAPT_FULL") == "1", build / "check" / "fuzz.log"
+    log.unlink(missing_ok=True)
     make = lambda preset: configure(build / preset, preset) or compile_all(build / preset, jobs, "--target", "fuzzers")
     status, lines = stamps.make(stamps.Stamp("fuzz", ROOT, build), lambda: make("fuzz"))
     print("".join(f"{line}\n" for line in lines), end="", flush=True)
@@ -185,9 +189,12 @@ def fuzz(build, jobs):
         command += ["--seconds", "600", "--keep", str(build / "fuzz" / "kept"),
                     "--compiler", str(build / "fuzz-compiler" / "bin")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    log.write_text(done.stdout + done.stderr)
     tally.details = (done.stdout + done.stderr).rstrip().splitlines()
     outcome = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.MULTILINE)
     tally.passed, tally.failed = (int(outcome[1]), int(outcome[2])) if outcome else (0, 1)
+    for problem in draws.problems_of_lines(draws.rows(ROOT), draws.told(done.stdout), isFull):
+        tally.add("failed", problem)
     return tally
 
 
@@ -266,16 +273,31 @@ def parse_arguments():
                              "with --only or --filter the sanitized presets are left out")
     parser.add_argument("--seed", type=int, default=daily.seed_of_day(ROOT),
                         help="of the cases that tests generate, to repeat a run (default: the day of the last commit)")
+    parser.add_argument("--times", action="store_true", help="run nothing: print where the time of the last whole run went, and what it drew")
+    parser.add_argument("--part", action="store_true", help="with --times: of the last run of a part (--only, --filter) instead")
+    parser.add_argument("--write", action="store_true", help="with --times: put the table into docs/Reliability.md")
     parser.add_argument("-j", "--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--install-seconds", type=float, default=0, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.changed is not None and (args.full or args.only or args.filter):
         parser.error("--changed chooses the tests itself: leave out --full, --only and --filter")
+    if (args.part or args.write) and not args.times or args.part and args.write:
+        parser.error("--part and --write are options of --times, and --write takes the last whole run")
     return args
+
+
+def part_of(args):
+    """The part of the checks that the options ask for, for the record of the run; "whole" for all of them."""
+    chosen = [*(f"--only {phase}" for phase in args.only or []), *([f"--filter {args.filter}"] if args.filter else []),
+              *([f"--preset {args.preset}"] if args.preset != "dev" else [])]
+    return " ".join(chosen) or "whole"
 
 
 def main():
     args = parse_arguments()
+    build = Path(args.build).resolve() if args.build else folder_of(args.preset)
+    if args.times:
+        return times.show(ROOT, build, args.part, args.write)
     # Read by sanitized builds alone; LLVM's own libraries are not instrumented (test/lit.cfg.py says what follows).
     os.environ.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_leaks=0:use_sigaltstack=0")
     os.environ.setdefault("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")  # else a finding is printed and the test passes
@@ -285,9 +307,9 @@ def main():
     print(f"{'full' if args.full else 'daily'} counts, --seed {args.seed}", flush=True)
     clock, begin = Clock(), time.time()
     clock.rows.append(("install", args.install_seconds, 0.0))
-    build = Path(args.build).resolve() if args.build else folder_of(args.preset)
     if args.changed is not None:
         return changed.run(args, build, sys.modules[__name__])
+    facts = {"covers": part_of(args), "full": args.full, "seed": args.seed}
     phases = args.only or [phase for phase in PHASES[2:] if phase != "fuzz" or args.preset == "dev"]
     tallies = check_build(args.preset, build, args, phases, args.filter, clock)
     if tallies is None:
@@ -296,10 +318,7 @@ def main():
         os.environ.pop("RAPT_FULL")
         tallies.update(check_presets(args, clock))
 
-    print(f"\n{'phase':<16}{'wall s':>9}{'cpu s':>9}")
-    rows = clock.rows + [("all", sum(row[1] for row in clock.rows), sum(row[2] for row in clock.rows))]
-    for phase, wall, cpu in rows:
-        print(f"{phase:<16}{wall:>9.1f}{cpu:>9.1f}")
+    times.finish(ROOT, build, clock.rows, phases, facts)
     passed, failed, skipped = (sum(getattr(tally, key) for tally in tallies.values())
                                for key in ("passed", "failed", "skipped"))
     for line in stamps.summary(build, begin):

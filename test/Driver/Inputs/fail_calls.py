@@ -12,6 +12,7 @@ import sys
 
 shim, folder, some, command = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
 counter = folder + ".count"
+os.environ.pop("RAPT_PHASES", None)  # a note of the test command, not an output
 
 
 def contents():
@@ -62,5 +63,5 @@ ends = collections.Counter()
 for how in ("error", "kill", "short"):
     for at in range(0, total, max(total // some, 1) if some else 1):
         check(at, how)
-print(f"generated: {sum(ends.values())} runs with a failing file call, of {total} calls: {dict(ends)}")
+print(f"generated: failing file calls of {os.path.basename(command[0])}: {sum(ends.values())} of {3 * total}: {dict(ends)}")
 print("each file old or new")

@@ -150,8 +150,9 @@ def main():
         report_reduced(options, index, *reduce(options, index, case_of(options, index), outcome))
     for message, number in refusals.most_common():
         print(f"refused {number}: {message}")
-    print(f"generated: {len(indices)} attention kernels, {counts['passed']} right, {counts['refused']} refused, {counts['failed']} wrong; "
-          f"seed {options.seed}, {time.monotonic() - begin:.0f} s")
+    name = "attention kernels" + (f" for {options.gpu_arch}" if options.gpu_arch else "") + (", of floats" if options.floats else "")
+    print(f"generated: {name}: {len(indices)}, seed {options.seed}: {counts['passed']} right, {counts['refused']} refused, {counts['failed']} wrong, "
+          f"{time.monotonic() - begin:.0f} s")
     if len(indices) > 20 and counts["refused"] > MOST_REFUSED * len(indices):
         sys.exit(f"more than {MOST_REFUSED:.0%} of the kernels were refused")
     sys.exit(counts["failed"] > 0)

@@ -162,13 +162,14 @@ def parse():
 
 
 def main():
+    os.environ.pop("RAPT_PHASES", None)  # a note of the test command, not an output
     begin, sweep = time.monotonic(), Sweep(parse())
     changes, others = sweep.points()
     for where in changes + others:
         sweep.kill(where)
     sweep.put(sweep.new)
-    print(f"generated: {len(changes) + len(others)} kills of {os.path.basename(sweep.options.command[0])}: {len(changes)} before or after its {sweep.changes} calls "
-          f"that change files, {len(others)} at the others of its {sweep.calls}; {time.monotonic() - begin:.0f} s")
+    print(f"generated: kills of {os.path.basename(sweep.options.command[0])}: {len(changes) + len(others)}, seed {sweep.options.seed}: {len(changes)} before or after "
+          f"its {sweep.changes} calls that change files, {len(others)} at the others of its {sweep.calls}, {time.monotonic() - begin:.0f} s")
     for kind, counts in (("killed at", sweep.names), ("left", sweep.states)):
         print(f"{kind}: {', '.join(f'{name}: {count}' for name, count in counts.most_common())}")
 

@@ -383,8 +383,8 @@ def main():
         print(f"  {index} reduced: {outcome.why.strip()}\n  raptc {' '.join(configs.compile_flags(case))}\n  {json.dumps(case)}", flush=True)
     for message, number in refusals.most_common():
         print(f"refused {number}: {message}")
-    print(f"generated: {len(indices)} models, {counts['passed']} right, {counts['refused']} refused, {counts['failed']} wrong; "
-          f"seed {tools.seed}, {time.monotonic() - begin:.0f} s")
+    print(f"generated: models of all families: {len(indices)}, seed {tools.seed}: {counts['passed']} right, {counts['refused']} refused, "
+          f"{counts['failed']} wrong, {time.monotonic() - begin:.0f} s")
     if len(indices) > 20 and counts["refused"] > MOST_REFUSED * len(indices):
         sys.exit(f"more than {MOST_REFUSED:.0%} of the models were refused")
     sys.exit(counts["failed"] > 0)

@@ -4,8 +4,8 @@
     generate.py --build build --scratch DIR [--seed N] [--count N] [--jobs N]
     generate.py ... --only MODEL          one model or kernel
 
-A pass must end with a valid module or with an error that has a message. The first mutant of a text is the text itself, the second lacks the
-attribute attn.stage alone, so that no pass refuses it for its stage. Each finding is printed with the command that repeats it, reduced by
+A pass must end with a valid module or with an error that has a message. Before the --count mutants that are drawn of a text come the text itself and the text
+without the attribute attn.stage, so that no pass refuses it for its stage. Each finding is printed with the command that repeats it, reduced by
 deleting more ops; exit status 1 if there is one. `build/test/survive TEXT --delete=... --print` prints a mutant."""
 
 import argparse
@@ -63,8 +63,8 @@ def texts_of(options, name):
 
 def survive(options, passes, job):
     stage, text = job
-    count = max(2, options.count // LARGE.get(stage, 1))
-    command = [options.build / "test/survive", text, f"--seed={options.seed}", f"--count={count}", f"--reduce-seconds={options.reduce_seconds}"]
+    drawn = max(min(2, options.count), options.count // LARGE.get(stage, 1))
+    command = [options.build / "test/survive", text, f"--seed={options.seed}", f"--count={2 + drawn}", f"--reduce-seconds={options.reduce_seconds}"]
     return run([*command, *(f"--passes={name}" for name in passes)], timeout=None)  # it bounds each of its runs itself
 
 
@@ -73,7 +73,7 @@ def parse():
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--scratch", required=True)
     parser.add_argument("--only", choices=[*MODELS, FOREIGN.stem])
-    add_draw_options(parser, count=4, seconds=10)  # mutants of each text; of large texts there are fewer
+    add_draw_options(parser, count=2, seconds=10)  # mutants of each text; of large texts there are fewer
     options = parser.parse_args()
     options.build = options.build.resolve()
     Path(options.scratch).mkdir(parents=True, exist_ok=True)
@@ -92,8 +92,8 @@ def main():
                 sys.exit(f"{text}: survive ends with {done.returncode}: {done.stderr.strip()[-800:]}")
             print(done.stdout[:totals.start()], end="", flush=True)
             runs, refused, findings, invalid = (total + int(more) for total, more in zip((runs, refused, findings, invalid), totals.groups()))
-    print(f"generated: {runs} runs of {len(passes)} passes on {len(jobs)} texts, {refused} refused, {findings} findings, {invalid} invalid mutants; "
-          f"seed {options.seed}, {time.monotonic() - begin:.0f} s")
+    print(f"generated: mutants of each stage's text, for every pass: {options.count}, seed {options.seed}: {runs} runs of {len(passes)} passes on {len(jobs)} texts, "
+          f"{refused} refused, {findings} findings, {invalid} invalid mutants, {time.monotonic() - begin:.0f} s")
     if runs < 2 * len(jobs) * len(passes):
         sys.exit("too few runs: mutants are invalid, or passes missing")
     sys.exit(findings > 0)
