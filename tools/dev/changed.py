@@ -16,6 +16,7 @@ SECONDS = 55  # of all, by default: the goal is a minute
 SHARE = 0.6  # of the seconds that tests near to the change get, if the others fill the rest
 UNKNOWN = {"Execute": 15, "Fuzz": 30, "Tools": 15, "Packaging": 15, "Target": 3, "Driver": 4, "Runtime": 4}  # seconds of a test that never ran; else 1
 RECORD = "check/seconds.json"
+RARE = {"rapt-lsp-server", "rapt-reduce", "survive"}  # programs of few tests, with all of MLIR inside: each takes seconds to link
 SKIPPED = "skipped"  # instead of the seconds of a test that could not run here
 # Lints by the files that they read; a script or module of tools/dev is its own users' as well.
 TEXT = CODE | {".td", ".def", ".mlir", ".test", ".py", ".md", ".txt", ".cmake", ".in", ".json", ""}
@@ -203,7 +204,8 @@ class Chooser:
             if rank == 1 or spent + seconds <= budget * SHARE / 2:
                 choice.units.append(name)
                 spent += seconds
-        able = [name for name in ranks if ranks[name][0] == 0 or not (self.seconds.skipped(name) or self.installs(name))]
+        able = [name for name in ranks if ranks[name][0] == 0 or not (self.seconds.skipped(name) or self.installs(name)
+                                                                      or (ranks[name][0] > 2 and self.tests.programs(name, self.known) & RARE))]
         cheaper = self.cheaper(able)
         order = sorted(able, key=lambda name: (ranks[name], cheaper[name], self.seconds.of(name), name))
         near, far = [name for name in order if ranks[name][0] < 5], [name for name in order if ranks[name][0] == 5]

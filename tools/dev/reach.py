@@ -169,7 +169,7 @@ class Tests:
             return None
         if any(contains(words(name), words(other)) for other in named):
             return (1, around.get(own, 9))
-        if any(re.search(rf"(?<!\w)(?<!\w-){re.escape(other)}(?![\w-])", self.text(name)) for other in mentioned):
+        if not name.startswith("Tools/") and any(re.search(rf"(?<!\w)(?<!\w-){re.escape(other)}(?![\w-])", self.text(name)) for other in mentioned):
             return (2, around.get(own, 9))
         if own == source:  # and there the folder of the same name
             return (3, 0 if str(Path("test") / name).startswith(str(path.parent).replace("lib/", "test/", 1).replace("dialect/", "test/Dialect/", 1) + "/") else 1)
