@@ -1,7 +1,7 @@
 """Notes what a comparison that passed has shown; tools/dev/generate-docs makes docs/generated/Support.md from the notes.
 
-A note is a line of words: `family NAME CELL [DETAIL]` or `op NAME HOW`. Each script has a file for each way of running it in
-the folder RAPT_PASSED, which lit sets; without it nothing is noted.
+A note is a line of words: `family NAME CELL [DETAIL]` or `op NAME HOW`. Each script has a file for each way of running it, or each of its cases has one
+(RAPT_CASE), in the folder RAPT_PASSED, which lit sets; without it nothing is noted.
 """
 
 import glob
@@ -22,7 +22,7 @@ def note(way, *facts):
     if not folder:
         return
     os.makedirs(folder, exist_ok=True)
-    name = f"{os.path.basename(sys.argv[0])} {way}"
+    name = " ".join(filter(None, (os.path.basename(sys.argv[0]), way, os.environ.get("RAPT_CASE", "").replace("/", "-"))))
     with _lock:
         own = _noted.setdefault(name, set())
         own.update(facts)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks whole_texts.py on random models: each of its quirks switched off changes an output, and only tokens that see both sides change with
+"""Checks text_decoders.py on random models: each of its quirks switched off changes an output, and only tokens that see both sides change with
 those behind them. Prints "N passed, N failed"; exit status 1 if any failed.
 """
 
@@ -8,7 +8,7 @@ import tempfile
 
 import numpy
 
-import whole_texts
+import text_decoders
 
 TEXT = [5, 9, 3, 11, 7, 1, 30, 31, 32, 33, 34, 3, 3]  # ends with the padding 3
 AROUND = {"use_bidirectional_attention": True, "architectures": ["Gemma3TextModel"]}
@@ -28,8 +28,8 @@ def main():
     failed = 0
     for name, (positional, named, quirks) in CASES.items():
         with tempfile.TemporaryDirectory() as directory:
-            model = whole_texts.make(directory, *positional, seed=1, **named)
-        again = lambda without=(): whole_texts.Model(model.config, model.tensors, model.head, model.part, model.modules, without)
+            model = text_decoders.make(directory, *positional, seed=1, **named)
+        again = lambda without=(): text_decoders.Model(model.config, model.tensors, model.head, model.part, model.modules, without)
         output = "logits" if model.head else "sentence_embedding"
         right = model.forward(TEXT)[output]
         wrong = [quirk for quirk in quirks if numpy.allclose(again((quirk,)).forward(TEXT)[output], right, rtol=1e-3)]
