@@ -14,6 +14,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it once; its threads would spin beside the other tests
 sys.path[:0] = [str(HERE), str(HERE.parent / "Reference" / "numpy"), str(HERE.parent / "Reference" / "transformers")]
+for path in HERE.glob("*.py"):  # lit's process may have imported modules of these names from other folders
+    if getattr(sys.modules.get(path.stem), "__file__", str(path)) != str(path):
+        del sys.modules[path.stem]
 
 from rows import ANY, CALLS, HOST, MODELS, scripts  # noqa: E402
 from tools import CUDA, Tools  # noqa: E402, F401
