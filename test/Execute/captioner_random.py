@@ -1,15 +1,10 @@
-#!/usr/bin/env python3
 """Compiles random attention captioners, runs them and compares them with test/Reference/numpy/captioner.py.
-
-    captioner_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    captioner_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
 
 Every cell, gate and output; grids of one position and of more than a cache block; kernels, strides, borders and pools that leave pixels
 out. Relative L2 of every output against float64 over the stored weights; what stands behind a row's end must be 0; compiled code must give
-the same bits with 1, 2 and 7 threads. Prints "N passed, N failed"; exit status 1 if any failed.
+the same bits with 1, 2 and 7 threads.
 """
 
-import argparse
 import os
 import sys
 
@@ -76,10 +71,4 @@ def check(name, options, directory):
     return encoders.check_batch(options, command, "ragged", directory, inputs, wanted, random_models.TOLERANCE[storage])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    random_models.main(parser, CASES, FEW, check)
-
-
-if __name__ == "__main__":
-    main()
+MODELS = random_models.Models(check, CASES, FEW)

@@ -478,6 +478,9 @@ def cases(options, directory):
     }
 
 
+CASES = tuple(cases(None, None))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for option in ("--raptc", "--rapt-run", "--rapt-reference", "--runtime"):

@@ -1,15 +1,9 @@
-#!/usr/bin/env python3
 """Compiles random models of the deberta-v2 family, runs them and compares them with test/Reference/numpy/deberta.py.
 
-    deberta_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    deberta_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
-    deberta_random.py --formulas       deberta.py against the recorded model of the transformers package; each quirk changes some result
-
 Texts of unequal lengths in one batch, and one that fills all positions. Relative L2 of every output against float64 over the stored weights;
-compiled code must give the same bits with 1, 2 and 7 threads. Prints "N passed, N failed"; exit status 1 if any failed.
+compiled code must give the same bits with 1, 2 and 7 threads. The case `formulas` compares deberta.py with the recorded model of the transformers package.
 """
 
-import argparse
 import os
 import sys
 
@@ -102,12 +96,4 @@ def check_formulas():
         assert max(seen) > 1e-3
 
 
-def main():
-    if sys.argv[1:] == ["--formulas"]:
-        return check_formulas()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    random_models.main(parser, CASES, FEW, check)
-
-
-if __name__ == "__main__":
-    main()
+MODELS = random_models.Models(check, CASES, FEW)

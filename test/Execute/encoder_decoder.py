@@ -126,8 +126,8 @@ def check(name, options, directory, build, storage, text=None, cache=None):
     return worst
 
 
-def run_program(parser, cases, few, build, storage, texts, caches={}):
+def models(cases, few, build, storage, texts, caches={}, **columns):
     """`storage` names the type of each case's checkpoint; `texts` are those of some cases, and so are `caches`:
-    see `check`."""
-    random_models.main(parser, cases, few, lambda name, options, directory:
-                       check(name, options, directory, build, storage[name], texts.get(name), caches.get(name)))
+    see `check`. `columns` as of random_models.Models."""
+    return random_models.Models(lambda name, options, directory: check(name, options, directory, build, storage[name], texts.get(name), caches.get(name)),
+                                cases, few, **columns)

@@ -189,13 +189,8 @@ def checkThreads(options, library, work, vocabulary):
     random = numpy.random.RandomState(1)
     numpy.save(ids, random.randint(0, vocabulary, (3, 71)))
     numpy.save(tokens, random.randint(0, vocabulary, (3, 37)))
-    seen = set()
-    for threads in ("1", "2", "7"):
-        outputs = [os.path.join(work, f"{name}-{threads}.npy") for name in ("logits", "hidden")]
-        run(options.rapt_run, library, "--threads", threads, "--input", f"input_ids={ids}", "--input", f"decoder_input_ids={tokens}",
-            "--output", f"logits={outputs[0]}", "--output", f"encoder_last_hidden_state={outputs[1]}")
-        seen.add(b"".join(numpy.load(output).tobytes() for output in outputs))
-    assert len(seen) == 1, "the bits depend on the number of threads"
+    run(options.rapt_run, library, "--threads", "1,2,7", "--input", f"input_ids={ids}", "--input", f"decoder_input_ids={tokens}",
+        "--output", f"logits={os.path.join(work, 'logits.npy')}", "--output", f"encoder_last_hidden_state={os.path.join(work, 'hidden.npy')}")
 
 
 def runProgram(description, build, further=(), *flags):

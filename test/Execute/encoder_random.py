@@ -1,15 +1,9 @@
-#!/usr/bin/env python3
 """Compiles random models of encoder families, runs them and compares them with test/Reference/numpy/encoder_families.py.
 
-    encoder_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    encoder_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
-
 Each family and head runs on batches of unequal lengths, and on one text that fills all positions. Relative L2 of every output against float64
-over the stored weights; compiled code must give the same bits with 1, 2 and 7 threads. Prints "N passed, N failed"; exit status 1 if any
-failed.
+over the stored weights; compiled code must give the same bits with 1, 2 and 7 threads.
 """
 
-import argparse
 import os
 import sys
 
@@ -57,10 +51,4 @@ def check(name, options, directory):
     return worst
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    random_models.main(parser, CASES, FEW, check)
-
-
-if __name__ == "__main__":
-    main()
+MODELS = random_models.Models(check, CASES, FEW)

@@ -14,7 +14,7 @@ def run_batch(options, command, label, directory, inputs, names):
     for name, array in inputs.items():
         numpy.save(at(name), array)
         command += ["--input", f"{name}={at(name)}"]
-    return random_models.outputs(options, command, {name: at(name) for name in names}, label)
+    return random_models.outputs(options, command, {name: at(name) for name in names})
 
 
 def expected(model, ids, lengths, classifies_texts):

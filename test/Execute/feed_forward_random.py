@@ -1,16 +1,11 @@
-#!/usr/bin/env python3
 """Compiles random feed-forward models, neural probabilistic language models and kernel regressions, runs them and compares them with
 test/Reference/numpy/feedforward.py.
 
-    feed_forward_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    feed_forward_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
-
 Batches of texts have unequal lengths, from one token to more than any window. Relative L2 of every output against float64 over the stored weights; what
 stands behind a text's end must be 0; compiled code must give the same bits with 1, 2 and 7 threads. A reference without the model's quirk must be
-farther away than the tolerance. Prints "N passed, N failed"; exit status 1 if any failed.
+farther away than the tolerance.
 """
 
-import argparse
 import json
 import os
 import sys
@@ -142,10 +137,4 @@ def check(name, options, directory):
     return encoders.check_batch(options, command, "ragged", directory, inputs, wanted, tolerance)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    random_models.main(parser, CASES, FEW, check)
-
-
-if __name__ == "__main__":
-    main()
+MODELS = random_models.Models(check, CASES, FEW, generic=("attention_keys", "convolution_tanh", "language_BF16"))

@@ -111,7 +111,7 @@ def logits(options, source, flags, name):
     command = random_models.program(options, source, directory, flags)
     ids, output = os.path.join(directory, "ids.npy"), os.path.join(directory, "logits.npy")
     numpy.save(ids, IDS)
-    return random_models.outputs(options, [*command, "--input", f"input_ids={ids}"], {"logits": output}, name)["logits"]
+    return random_models.outputs(options, [*command, "--input", f"input_ids={ids}"], {"logits": output})["logits"]
 
 
 IDS = numpy.arange(3, 40)[None] % 61

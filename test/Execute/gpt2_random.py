@@ -1,16 +1,11 @@
-#!/usr/bin/env python3
 """Compiles random models of the gpt2 family, runs them and compares their logits with test/Reference/numpy/gpt2.py.
-
-    gpt2_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    gpt2_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
 
 Every configuration of test/Reference/numpy/cases.py is run on one batch of three sequences of different lengths and on one
 sequence that fills all positions; those of SEEDED are compiled without a checkpoint, by --random-weights. Relative L2 of all
 logits against float64 over the stored weights must be at most 1e-5, and the rows behind a sequence's end must be 0; compiled
-code must give the same bits with 1, 2 and 7 threads. Prints "N passed, N failed"; exit status 1 if any failed.
+code must give the same bits with 1, 2 and 7 threads.
 """
 
-import argparse
 import os
 import sys
 
@@ -57,12 +52,4 @@ def check(name, options, directory):
     return random_models.check_decoder(options, command, directory, inputs(config), reference, tolerance)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    # The evaluator takes a checkpoint: seeded weights are for compiled code alone.
-    known = [*cases.CASES, *([] if "--rapt-reference" in sys.argv else cases.SEEDED)]
-    random_models.main(parser, known, cases.FEW, check)
-
-
-if __name__ == "__main__":
-    main()
+MODELS = random_models.Models(check, [*cases.CASES, *cases.SEEDED], cases.FEW, generic=(), cuda=(), evaluated=cases.CASES)

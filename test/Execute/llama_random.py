@@ -1,17 +1,12 @@
-#!/usr/bin/env python3
 """Compiles random models of the llama, mistral and qwen2 families and compares them with test/Reference/numpy/llama.py.
-
-    llama_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    llama_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
 
 Every configuration is run on one batch of sequences of different lengths and on one sequence that fills all positions.
 Relative L2 of all logits against float64 over the stored weights and cache must be at most 1e-5, more where a cache of
 fewer bits can round the other way, and the rows behind a sequence's
 end must be 0; compiled code must give the same bits with 1, 2 and 7 threads. Compiled models also continue a prompt greedily,
-one token a step through the cache, and must give numpy's tokens. Prints "N passed, N failed"; exit status 1 if any failed.
+one token a step through the cache, and must give numpy's tokens.
 """
 
-import argparse
 import os
 import sys
 
@@ -139,10 +134,4 @@ def check(name, options, directory):
     return worst
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    random_models.main(parser, CASES, FEW, check, ("prefill", "decode"))
-
-
-if __name__ == "__main__":
-    main()
+MODELS = random_models.Models(check, CASES, FEW, generic=(), cuda=(), cells=("prefill", "decode"))

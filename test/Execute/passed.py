@@ -1,7 +1,7 @@
 """Notes what a comparison that passed has shown; tools/dev/generate-docs makes docs/generated/Support.md from the notes.
 
-A note is a line of words: `family NAME CELL [DETAIL]` or `op NAME HOW`. Each script has a file for each way of running it in
-the folder RAPT_PASSED, which lit sets; without it nothing is noted.
+A note is a line of words: `family NAME CELL [DETAIL]` or `op NAME HOW`. Each script has a file for each way of running it, or each of its cases has one
+(RAPT_CASE), in the folder RAPT_PASSED, which lit sets; without it nothing is noted.
 """
 
 import glob
@@ -22,7 +22,7 @@ def note(way, *facts):
     if not folder:
         return
     os.makedirs(folder, exist_ok=True)
-    name = f"{os.path.basename(sys.argv[0])} {way}"
+    name = " ".join(filter(None, (os.path.basename(sys.argv[0]), way, os.environ.get("RAPT_CASE", "").replace("/", "-"))))
     with _lock:
         own = _noted.setdefault(name, set())
         own.update(facts)
@@ -49,7 +49,8 @@ def storage(directory):
 
 
 def model(way, directory, raptc, *cells):
-    """A model directory whose outputs were right; `cells` of its family besides its storage type and head."""
+    """A model directory whose outputs were right; `cells` of its family besides its storage type and head. Without raptc its ops are those that its case of the
+    evaluator notes."""
     if not os.environ.get("RAPT_PASSED"):
         return
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
@@ -59,10 +60,12 @@ def model(way, directory, raptc, *cells):
     if os.path.exists(imported):
         with open(imported, encoding="utf-8") as file:
             text = file.read()
-    else:
+    elif raptc:
         has_weights = bool(glob.glob(os.path.join(directory, "*.safetensors")))
         weights = [] if has_weights else ["--random-weights=1"]
         text = subprocess.run([raptc, directory, *weights, "--emit=imported"], check=True, capture_output=True, text=True).stdout
+    else:
+        text = ""
     ops(way, text)
     facts = [f"{family} import"] if way == "reference" else [f"{family} {storage(directory)}"]
     for architecture in config.get("architectures", []):

@@ -1,12 +1,7 @@
 """Random models of a family, compiled or evaluated, against float64: what all the scripts that make such models share."""
 
-import concurrent.futures
 import os
-import shutil
 import subprocess
-import sys
-import tempfile
-import traceback
 
 import cachetypes
 import numpy
@@ -15,7 +10,7 @@ import passed
 import processor
 
 TOLERANCE = {"F32": 1e-5, "BF16": 1e-2, "F16": 1e-3}
-THREADS = (1, 2, 7)
+THREADS = "1,2,7"
 
 
 def decoder_tolerance(options, storage, cache, sums=TOLERANCE["BF16"]):
@@ -47,17 +42,10 @@ def program(options, source, directory, flags=()):
     return [options.rapt_run, library]
 
 
-def outputs(options, command, paths, label):
-    """{name: array} that the program writes to `paths`; compiled code must give the same bits with any number of threads."""
-    command = [*command, *(part for name, path in paths.items() for part in ("--output", f"{name}={path}"))]
-    first = None
-    for threads in (None,) if options.rapt_reference else THREADS:
-        run(command + (["--threads", str(threads)] if threads else []))
-        found = {name: numpy.load(path) for name, path in paths.items()}
-        first = first or found
-        for name, array in found.items():
-            assert array.tobytes() == first[name].tobytes(), f"{label}: {name} has other bits with {threads} threads than with one"
-    return first
+def outputs(options, command, paths):
+    """{name: array} that the program writes to `paths`; rapt-run fails unless the code gives the same bits with each number of threads."""
+    run([*command, *(part for name, path in paths.items() for part in ("--output", f"{name}={path}")), *([] if options.rapt_reference else ["--threads", THREADS])])
+    return {name: numpy.load(path) for name, path in paths.items()}
 
 
 def compare(label, found, wanted, mask, tolerance):
@@ -80,44 +68,26 @@ def check_decoder(options, command, directory, batches, reference, tolerance):
         if mask is not None:
             numpy.save(at("mask"), mask)
             inputs += ["--input", f"attention_mask={at('mask')}"]
-        found = outputs(options, [*command, *inputs], {"logits": at("logits")}, label)["logits"]
+        found = outputs(options, [*command, *inputs], {"logits": at("logits")})["logits"]
         worst = max(worst, compare(f"{label}: logits", found, reference.batch(ids, mask), mask, tolerance))
     return worst
 
 
-def main(parser, cases, few, check, cells=("prefill",)):
-    """Runs the cases that the command line asks for; `cells` of the family's table are shown by compiled code, besides the type of the
-    weights and the head; None: `check` notes what it shows.
+class Models:
+    """The random models of a script, each of which registry.py makes a case of in every column.
 
-    `check(name, options, directory)` raises AssertionError with what is wrong, or returns the largest relative L2."""
-    parser.add_argument("--raptc", required=True)
-    parser.add_argument("--rapt-run")
-    parser.add_argument("--rapt-reference")
-    parser.add_argument("--work", help="keep the models and outputs in this folder")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--few", action="store_true", help="only " + ", ".join(few))
-    parser.add_argument("--cases", choices=("few", "all"), help="few is --few")
-    parser.add_argument("--only", nargs="*", choices=list(cases))
-    options = parser.parse_args()
-    if bool(options.rapt_reference) == bool(options.rapt_run):
-        parser.error("give one of --rapt-run and --rapt-reference")
-    names, failed = options.only or list(few if options.few or options.cases == "few" else cases), 0
-    work = options.work or tempfile.mkdtemp(prefix="rapt-random-")
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = [(name, pool.submit(check, name, options, os.path.join(work, name))) for name in names]
-        for name, result in results:
-            try:
-                print(f"PASS {name}: relative L2 {result.result():.1e}", flush=True)
-                if cells is not None:
-                    way, shown = ("compiled", cells) if options.rapt_run else ("reference", ())
-                    passed.model(way, os.path.join(work, name, "model"), options.raptc, *shown)
-            except AssertionError as error:
-                failed += 1
-                print(f"FAIL {name}: {error}", flush=True)
-            except Exception:
-                failed += 1
-                print(f"FAIL {name}:\n{traceback.format_exc()}", flush=True)
-    if not options.work:
-        shutil.rmtree(work)
-    print(f"{len(names) - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    `check(name, tools, directory)` raises AssertionError with what is wrong, or returns the largest relative L2. The evaluator takes those of `evaluated`,
+    every day; compiled code of `few`, `generic` and `cuda` runs every day and that of the others with `check --full`, where there is such a column. `cells` of
+    the family's table are shown by code of the CPU besides the type of the weights and the head; None: `check` notes what it shows."""
+
+    def __init__(self, check, names, few, generic=None, cuda=None, evaluated=None, cells=("prefill",)):
+        self.check, self.names, self.cells = check, list(names), cells
+        self.evaluated = list(self.names if evaluated is None else evaluated)
+        self.daily = {column: tuple(chosen) for column, chosen in (("cpu", few), ("generic", generic), ("cuda", cuda)) if chosen is not None}
+
+    def run(self, name, tools):
+        directory = os.path.join(tools.scratch, name)
+        print(f"{name}: relative L2 {self.check(name, tools, directory):.1e}", flush=True)
+        if self.cells is not None:
+            way, shown = ("compiled", self.cells) if tools.rapt_run else ("reference", ())
+            passed.model(way, os.path.join(directory, "model"), None if name in self.evaluated else tools.raptc, *shown)

@@ -1,14 +1,9 @@
-#!/usr/bin/env python3
 """Compiles the models of test/Reference/transformers whose family Rapt knows, and compares with what the transformers package gave.
-
-    recorded_models.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--few] [--only NAME ...]
-    recorded_models.py --raptc ... --rapt-reference build/bin/rapt-reference     the evaluator instead of compiled code
 
 Relative L2 of every output against the package's float64 must be at most 1e-5; compiled code must give the same bits with 1, 2
 and 7 threads, and the package's greedy tokens. A record that is wrong is named with the reason.
 """
 
-import argparse
 import base64
 import json
 import os
@@ -34,7 +29,7 @@ WRONG = ("falcon-alibi",)
 KNOWN = [name for name in NAMES if name not in WRONG]
 
 
-# The rules of generation_config.json are of the program that generates, not of the family: --few checks them with these alone, each rule with
+# The rules of generation_config.json are of the program that generates, not of the family: every day they are checked with these alone, each rule with
 # one of them. Each rule takes a compilation.
 FEW_RULES = ("llama", "bart")
 
@@ -120,11 +115,12 @@ def check_searches(options, library, recorded):
         assert found == expected, f"{' '.join(flags)} gives {found}, expected {expected}"
 
 
-def rules_of(options, name, recorded):
+def rules_of(tools, name, recorded):
+    """No target and no evaluator changes them."""
     rules = recorded.get("searches", {}).get("rules", [])
-    if options.without_rules or not options.rapt_run:
+    if tools.column != "cpu":
         return []
-    if not options.few and options.cases != "few":
+    if os.environ.get("RAPT_FULL") == "1":
         return rules
     return rules[FEW_RULES.index(name) :: len(FEW_RULES)] if name in FEW_RULES else []
 
@@ -171,7 +167,7 @@ def check_tokens(options, command, recorded, source, rules):
     if options.rapt_run and "greedy" in recorded:
         config = recorded["config"]
         check_greedy(options, command[1], recorded["greedy"], not config.get("is_encoder_decoder"), config.get("forced_eos_token_id"))
-        passed.model("compiled", source, options.raptc, "decode")
+        passed.note("compiled", f"family {config['model_type']} decode")
     if options.rapt_run and "searches" in recorded:
         check_searches(options, command[1], recorded)
     if rules:
@@ -204,11 +200,4 @@ def check_cases(options, command, directory, cases, label):
     return worst
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--without-rules", action="store_true", help="leave out generation_config.json, which no target changes")
-    random_models.main(parser, dict.fromkeys(KNOWN), few(), check)
-
-
-if __name__ == "__main__":
-    main()
+MODELS = random_models.Models(check, KNOWN, few(), generic=("bert", "llama", "mt5", "vit"), cuda=("llama", "vit"))

@@ -1,15 +1,10 @@
-#!/usr/bin/env python3
 """Compiles random recurrent models, runs them and compares them with test/Reference/numpy/recurrent.py.
-
-    recurrent_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    recurrent_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
 
 Every cell with every head and attention, on batches of unequal lengths. Relative L2 of every output against float64 over
 the stored weights; what stands behind a row's end must be 0; compiled code must give the same bits with 1, 2 and 7
-threads. Prints "N passed, N failed"; exit status 1 if any failed.
+threads.
 """
 
-import argparse
 import json
 import os
 import sys
@@ -144,10 +139,4 @@ def check(name, options, directory):
     return encoders.check_batch(options, command, "ragged", directory, inputs, whole(model, inputs), random_models.TOLERANCE[CASES[name][1]])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    random_models.main(parser, CASES, FEW, check)
-
-
-if __name__ == "__main__":
-    main()
+MODELS = random_models.Models(check, CASES, FEW, generic=("both_bahdanau_lstm",), cuda=("lm_BF16",))

@@ -45,12 +45,7 @@ CASES = {
 }
 
 WEIGHTS = "weights"  # attention probabilities of a text of several parts: keys of blocks that were given back are masked
-
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-for option in ("--raptc", "--runtime", "--scratch"):
-    parser.add_argument(option, required=True)
-parser.add_argument("--only", nargs="*", choices=[*CASES, WEIGHTS])
-args = parser.parse_args()
+CASES[WEIGHTS] = None
 checked = failed = 0
 
 
@@ -178,7 +173,17 @@ def check_weights():
         check(f"{WEIGHTS}: {target}: error {error:.1e}", error <= 1e-5)
 
 
-for name in args.only or [*(name for name in CASES if not name.startswith("cuda")), WEIGHTS]:
-    check_weights() if name == WEIGHTS else Case(name).run()
-print(f"{checked - failed} passed, {failed} failed")
-raise SystemExit(failed > 0)
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option in ("--raptc", "--runtime", "--scratch"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("--only", nargs="*", choices=CASES)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    args = arguments()
+    for name in args.only or [name for name in CASES if not name.startswith("cuda")]:
+        check_weights() if name == WEIGHTS else Case(name).run()
+    print(f"{checked - failed} passed, {failed} failed")
+    raise SystemExit(failed > 0)

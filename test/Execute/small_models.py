@@ -106,7 +106,7 @@ def texts(options, directory, library, work):
     yield "right", right == expected["right"] and right >= least, f"{right} of {len(held)}, at least {least:.0f}"
 
 
-CHECKS = {"led-digits": leds, "two-spirals": spirals, "noisy-curve": curve, "verse-writer": writer, **{name: texts for name in TEXTS}}
+CASES = {"led-digits": leds, "two-spirals": spirals, "noisy-curve": curve, "verse-writer": writer, **{name: texts for name in TEXTS}}
 
 
 def reference(directory):
@@ -127,17 +127,17 @@ def checks(options, name, work):
     yield report.directory_size(directory, LARGEST)
     yield from reference(directory)
     run(options.raptc, directory, "-o", library)
-    yield from CHECKS[name](options, directory, library, work)
+    yield from CASES[name](options, directory, library, work)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("raptc", "rapt-run"):
         parser.add_argument("--" + name, required=True)
-    parser.add_argument("--only", nargs="*", choices=list(CHECKS))
+    parser.add_argument("--only", nargs="*", choices=list(CASES))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rapt-small-") as work:
-        results = [(f"{name}: {check}", *found) for name in options.only or CHECKS for check, *found in checks(options, name, work)]
+        results = [(f"{name}: {check}", *found) for name in options.only or CASES for check, *found in checks(options, name, work)]
     report.finish(results)
 
 

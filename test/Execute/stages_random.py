@@ -1,13 +1,8 @@
-#!/usr/bin/env python3
 """Compiles random models of dinov3_vit, convnext, convnextv2 and swin, runs them and compares them with test/Reference/numpy.
-
-    stages_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    stages_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
 
 Images are of the model's own size, and where it takes others of larger ones, and of sizes that are no multiple of its strides.
 """
 
-import argparse
 import os
 import sys
 
@@ -85,5 +80,4 @@ def check(name, options, directory):
     return worst
 
 
-if __name__ == "__main__":
-    random_models.main(argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter), CASES, FEW, check)
+MODELS = random_models.Models(check, CASES, FEW, generic=(), cuda=())

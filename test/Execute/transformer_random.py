@@ -1,15 +1,9 @@
-#!/usr/bin/env python3
 """Compiles random models of the transformer family, runs them and compares them with test/Reference/numpy/transformer.py.
 
-    transformer_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    transformer_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
-
 Each configuration runs on a batch of sources and targets of unequal lengths. Relative L2 of the logits and of the
-encoder's output against float64 over the stored weights, and what stands behind a row's end, which must be 0. Prints
-"N passed, N failed"; exit status 1 if any failed.
+encoder's output against float64 over the stored weights, and what stands behind a row's end, which must be 0.
 """
 
-import argparse
 import os
 import sys
 
@@ -57,10 +51,4 @@ def build(name, directory):
     return transformer.load(directory)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    encoder_decoder.run_program(parser, CASES, FEW, build, {name: case[1] for name, case in CASES.items()}, TEXTS)
-
-
-if __name__ == "__main__":
-    main()
+MODELS = encoder_decoder.models(CASES, FEW, build, {name: case[1] for name, case in CASES.items()}, TEXTS, generic=("bf16",), cuda=())

@@ -21,7 +21,7 @@ MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "models"
 LARGEST = 1_000_000
 SCORES = 1e-4  # of probabilities and losses, both computed in f32
 # name: whether the figures of expected.json are good enough
-GOOD = {
+CASES = {
     "bracket-acceptor": lambda e: min(e["right"].values()) >= 0.99,
     "word-tagger": lambda e: e["right"] >= 0.99 * e["words"],
     "grammar-writer": lambda e: e["floor"] < e["loss"] < 1.1 * e["floor"],
@@ -82,7 +82,7 @@ class Tester:
     def checks(self, name):
         figures = {key: value for key, value in self.expected.items() if key != "examples"}
         yield report.directory_size(self.model, LARGEST)
-        yield "figures", len(self.examples) >= 5 and GOOD[name](self.expected), f"{figures}"
+        yield "figures", len(self.examples) >= 5 and CASES[name](self.expected), f"{figures}"
         if "label" in self.examples[0]:
             yield from self.texts()
         elif "labels" in self.examples[0]:
@@ -93,7 +93,7 @@ class Tester:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", choices=GOOD)
+    parser.add_argument("name", choices=CASES)
     for name in ("raptc", "rapt-run"):
         parser.add_argument("--" + name, required=True)
     options = parser.parse_args()

@@ -77,16 +77,13 @@ if isinstance(reference, str):
     sys.exit(reference)
 here = []
 for name in ORDER:
-    found = logits([args.rapt_run, library], "--variant", name, "--threads", 1)
+    found = logits([args.rapt_run, library], "--variant", name, "--threads", "1,2,7")
     if isinstance(found, str):
         check(f"{name} is refused", f"this machine cannot run it as asked: for {name} it lacks " in found and "--mcpu=x86-64-v3" in found, found)
         continue
     here.append(name)
     check(name, distance(found) < 1e-5, f"relative L2 {distance(found):.1e}")
     check("padding is zero", not found[mask == 0].any() and np.abs(found[mask == 1]).max() > 0.1)
-    for threads in (2, 7):
-        check(f"{name}, {threads} threads", np.array_equal(
-            logits([args.rapt_run, library], "--variant", name, "--threads", threads).view(np.uint32), found.view(np.uint32)))
 check("this machine runs some", here)
 check("takes the best", taken([args.rapt_run]) == here[0], taken([args.rapt_run]))
 card = run(args.rapt_run, library).stdout

@@ -1,15 +1,10 @@
-#!/usr/bin/env python3
 """Compiles random models of the vit family, runs them and compares them with test/Reference/numpy/vit.py.
-
-    vit_random.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    vit_random.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
 
 Each configuration runs on batches of images of its own size, of other sizes, and of sizes that are no multiple of a
 patch. Relative L2 of every output against float64 over the stored weights; compiled code must give the same bits with
-1, 2 and 7 threads. Prints "N passed, N failed"; exit status 1 if any failed.
+1, 2 and 7 threads.
 """
 
-import argparse
 import os
 import sys
 
@@ -101,14 +96,4 @@ def check(name, options, directory):
     return worst
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    # The evaluator takes a checkpoint: seeded weights are for compiled code alone.
-    if "--rapt-reference" in sys.argv:
-        for name in [name for name, case in CASES.items() if case[1] == "seeded"]:
-            del CASES[name]
-    random_models.main(parser, CASES, FEW, check)
-
-
-if __name__ == "__main__":
-    main()
+MODELS = random_models.Models(check, CASES, FEW, generic=(), cuda=(), evaluated=[name for name, case in CASES.items() if case[1] != "seeded"])

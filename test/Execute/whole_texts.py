@@ -1,15 +1,10 @@
-#!/usr/bin/env python3
-"""Compiles random decoders that read whole texts, runs them and compares them with test/Reference/numpy/whole_texts.py.
-
-    whole_texts.py --raptc build/bin/raptc --rapt-run build/bin/rapt-run [--work DIR] [--jobs N] [--only NAME ...]
-    whole_texts.py --raptc ... --rapt-reference build/bin/rapt-reference    the evaluator instead of compiled code
+"""Compiles random decoders that read whole texts, runs them and compares them with test/Reference/numpy/text_decoders.py.
 
 Each family with classes of texts, some with other heads, and models of sentence-transformers: on batches of unequal lengths, among them texts that end
 with pad_token_id or are nothing else, and on one text that fills all positions. Relative L2 of every output against float64 over the
-stored weights; compiled code must give the same bits with 1, 2 and 7 threads. Prints "N passed, N failed"; exit status 1 if any failed.
+stored weights; compiled code must give the same bits with 1, 2 and 7 threads.
 """
 
-import argparse
 import os
 import sys
 
@@ -20,17 +15,17 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import encoders  # noqa: E402
 import random_models  # noqa: E402
-import whole_texts  # noqa: E402
+import text_decoders  # noqa: E402
 
 SEED, PAD = 13, 3
-TEXTS, TOKENS, SPANS = whole_texts.HEADS
+TEXTS, TOKENS, SPANS = text_decoders.HEADS
 PADDED = {"pad_token_id": PAD}
 # Like EmbeddingGemma: tokens see both sides, windows are halved, two linear layers are behind the mean.
 AROUND = {"use_bidirectional_attention": True, "architectures": ["Gemma3TextModel"]}
 LINEAR = ((80, False, "identity"), (24, False, "identity"))
 
 # name -> (family, case, head, changes of the configuration, further arguments of make)
-CASES = {f"{kind}-texts": (kind, "plain", TEXTS, PADDED, {}) for kind in whole_texts.CLASSES}
+CASES = {f"{kind}-texts": (kind, "plain", TEXTS, PADDED, {}) for kind in text_decoders.CLASSES}
 CASES.update({
     "qwen3-no-padding": ("qwen3", "plain", TEXTS, {"pad_token_id": None}, {}),
     "qwen3-tokens": ("qwen3", "types", TOKENS, PADDED, {}),
@@ -60,7 +55,7 @@ def texts(random, config, lengths):
 def check(name, options, directory):
     kind, case, head, changes, further = CASES[name]
     source = os.path.join(directory, "model")
-    model = whole_texts.make(source, kind, case, head, changes, seed=SEED, **further)
+    model = text_decoders.make(source, kind, case, head, changes, seed=SEED, **further)
     dtype = further.get("dtype", "F32")
     most = next(model.config[key] for key in ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len") if key in model.config)
     command = random_models.program(options, source, directory, ())
@@ -75,10 +70,4 @@ def check(name, options, directory):
     return worst
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    random_models.main(parser, CASES, FEW, check, ())
-
-
-if __name__ == "__main__":
-    main()
+MODELS = random_models.Models(check, CASES, FEW, cuda=("gemma3-vectors", "qwen3-texts"), cells=())

@@ -1,7 +1,7 @@
 """The features that tests have shown to work: used by generate-docs and check-coverage.
 
 Comparisons note what they have shown when they pass (test/Execute/passed.py). docs/generated/Support.json keeps the notes of
-each script and way of running it. Notes of `check --full` take the place of what it has; those of a daily run, which compares less, are
+each script and way of running it, of all its cases. Notes of `check --full` take the place of what it has; those of a daily run, which compares less, are
 added. The tables are made from it alone, so that a cell stands for a comparison that passed.
 """
 
@@ -18,16 +18,28 @@ def committed(root):
     return json.loads(path.read_text()) if path.exists() else {}
 
 
+def noted(folder, known):
+    """{script and way: facts} of the files of a folder that are newer than the time `known`; each case of a script may have one. The ops of a model that is
+    compiled are those that the evaluator's case of it has noted."""
+    files = {path.name: path.read_text().splitlines() for path in folder.glob("* *") if path.stat().st_mtime > known}
+    found = {}
+    for name, lines in files.items():
+        script, way, *case = name.split(" ")
+        evaluated = files.get(f"{script} reference {case[0].removesuffix('.cpu')}.evaluated", []) if case and way == "compiled" else []
+        ops = {line.removesuffix("reference") + way for line in evaluated if line.startswith("op ")}
+        found.setdefault(f"{script} {way}", set()).update(lines, ops)
+    return {name: sorted(lines) for name, lines in found.items()}
+
+
 def merged(root, build):
     """{script and way: facts}: what is committed, with the results of this build's tests. Results older than the
     committed file say nothing: it may know more."""
     facts, folder = committed(root), Path(build) / "test" / "passed"
     file = Path(root) / FILE
     known = file.stat().st_mtime if file.exists() else 0
-    for path in [*sorted((folder / "full").glob("* *")), *sorted(folder.glob("* *"))]:
-        if path.stat().st_mtime > known:
-            noted, isFull = path.read_text().splitlines(), path.parent.name == "full"
-            facts[path.name] = noted if isFull else sorted({*facts.get(path.name, []), *noted})
+    facts |= noted(folder / "full", known)
+    for name, lines in noted(folder, known).items():
+        facts[name] = sorted({*facts.get(name, []), *lines})
     scripts = {path.name for path in (Path(root) / "test").rglob("*.py")}
     return {name: facts[name] for name in sorted(facts) if name.split()[0] in scripts}
 

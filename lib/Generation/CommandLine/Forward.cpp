@@ -34,6 +34,11 @@ struct Tensors {
   std::vector<std::vector<std::byte>> outputs; ///< f32
   std::vector<const char *> names;             ///< inputs, then outputs
   std::vector<rapt_tensor> all;
+
+  void dropOutputs() {
+    shapes.clear(), outputs.clear();
+    names.resize(inputs.size()), all.resize(inputs.size());
+  }
 };
 
 Status readInputs(const Options &options, Tensors &tensors) {
@@ -96,6 +101,41 @@ int64_t cacheFor(const Options &options, const Model &model, const Tensors &tens
   return options.context.value_or(rows * std::max(each, model.inBlocks(1)));
 }
 
+/// Runs the entry in a context of its own.
+Outcome runEntry(const Options &options, Model &model, Tensors &tensors) {
+  const bool hasCache = model.info.cache_block > 0;
+  if (Outcome outcome = makeContext(options, hasCache ? cacheFor(options, model, tensors) : 0, model); !outcome)
+    return outcome;
+  if (Outcome outcome = addOutputs(options, model, tensors); !outcome)
+    return outcome;
+  Interrupts interrupts(model.context.get());
+  return Outcome::of([&](char *text, size_t size) {
+    return rapt_run(model.context.get(), options.entry.c_str(), tensors.all.size(), tensors.names.data(),
+                    tensors.all.data(), text, size);
+  });
+}
+
+/// Runs the entry again with each of the further numbers of threads: the outputs must have the same bits.
+Outcome compareThreads(const Options &options, Model &model, Tensors &tensors) {
+  if (options.threads.size() < 2)
+    return {};
+  const std::vector<std::vector<std::byte>> first = std::move(tensors.outputs);
+  for (size_t i = 1; i < options.threads.size(); ++i) {
+    Options again = options;
+    again.threads = {options.threads[i]};
+    model.context = Context(); // before its pool
+    tensors.dropOutputs();
+    if (Outcome outcome = runEntry(again, model, tensors); !outcome)
+      return outcome;
+    for (size_t k = 0; k < first.size(); ++k)
+      if (tensors.outputs[k] != first[k])
+        return {RAPT_INVALID, options.outputs[k].first + " has other bits with " +
+                                  counted(uint64_t(options.threads[i]), "thread") + " than with " +
+                                  std::to_string(options.threads[0])};
+  }
+  return {};
+}
+
 } // namespace
 
 int runForward(const Options &options) {
@@ -105,16 +145,9 @@ int runForward(const Options &options) {
     return fail(outcome.message, Failure(outcome).code);
   if (Status status = readInputs(options, tensors); !status)
     return fail(status.error().message);
-  const bool hasCache = model.info.cache_block > 0;
-  if (Outcome outcome = makeContext(options, hasCache ? cacheFor(options, model, tensors) : 0, model); !outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  if (Outcome outcome = addOutputs(options, model, tensors); !outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  Interrupts interrupts(model.context.get());
-  Outcome outcome = Outcome::of([&](char *text, size_t size) {
-    return rapt_run(model.context.get(), options.entry.c_str(), tensors.all.size(), tensors.names.data(),
-                    tensors.all.data(), text, size);
-  });
+  Outcome outcome = runEntry(options, model, tensors);
+  if (outcome)
+    outcome = compareThreads(options, model, tensors);
   if (outcome.status == RAPT_CANCELLED)
     return Interrupts::caught();
   if (!outcome)

@@ -74,7 +74,7 @@ Outcome openModule(const Options &options, Model &model) {
 
 Outcome makeContext(const Options &options, int64_t tokens, Model &model) {
   if (!model.isOnGpu()) // else no code runs on threads
-    if (Outcome outcome = Pool::make(options.threads.value_or(0), model.pool); !outcome)
+    if (Outcome outcome = Pool::make(options.threads.empty() ? 0 : options.threads[0], model.pool); !outcome)
       return outcome;
   auto contextOptions = sized<rapt_context_options>();
   contextOptions.cache_tokens = tokens;

@@ -61,20 +61,30 @@ Setter namedFile(std::vector<NamedFile> Options::*field) {
   };
 }
 
+/// The whole numbers between commas; no value where one is not in [least, most].
+template <typename T> std::optional<std::vector<T>> wholeNumbers(const std::string &value, T least, T most) {
+  std::vector<T> numbers;
+  for (size_t at = 0; at <= value.size();) {
+    const size_t end = std::min(value.find(',', at), value.size());
+    const auto number = parseWholeNumber(std::string_view(value).substr(at, end - at), least, most);
+    if (!number)
+      return std::nullopt;
+    numbers.push_back(T(*number));
+    at = end + 1;
+  }
+  return numbers;
+}
+
 std::string setTokens(Options &options, const std::string &value) {
   if (options.tokens)
     return "one list of token ids, and it has one already; several prompts run together by --prompt";
-  std::vector<int32_t> ids;
-  for (size_t at = 0; at <= value.size();) {
-    const size_t end = std::min(value.find(',', at), value.size());
-    const auto id = parseWholeNumber(std::string_view(value).substr(at, end - at), INT32_MIN, INT32_MAX);
-    if (!id)
-      return "a list of token ids, such as 1,2,3";
-    ids.push_back(int32_t(*id));
-    at = end + 1;
-  }
-  options.tokens = std::move(ids);
-  return {};
+  options.tokens = wholeNumbers<int32_t>(value, INT32_MIN, INT32_MAX);
+  return options.tokens ? "" : "a list of token ids, such as 1,2,3";
+}
+
+std::string setThreads(Options &options, const std::string &value) {
+  options.threads = wholeNumbers<int64_t>(value, 1, INT64_MAX).value_or(std::vector<int64_t>());
+  return options.threads.empty() ? "a whole number from 1 on, or several, such as 1,2,7" : "";
 }
 
 std::string addVector(Options &options, const std::string &value) {
@@ -228,8 +238,8 @@ const std::vector<Option> &table() {
        {{"early-stopping", "", "WHEN", "beams: false, true or never, as in Hugging Face (false)"}, setEarlyStopping},
        {{"stop", "", "TEXT", "end before this text; may be repeated"}, addStop},
        {{"ignore-eos", "", nullptr, "go on after a token that ends a text"}, flag(&Options::ignoreEnd)},
-       {{"threads", "t", "N", "threads (the processors this process may use); none on a GPU"},
-        integer(&Options::threads, 1)},
+       {{"threads", "t", "N", "threads (the processors this process may use), none on a GPU; --input compares N,N,..."},
+        setThreads},
        {{"stats", "", nullptr, "tell time to first token, tokens/s and memory"}, flag(&Options::stats)},
        {{"profile", "", "[=FILE.json]", "tell what each op took, beside the limits of the machine; or write all of it"},
         setProfile},
@@ -345,6 +355,8 @@ Status checkOptions(const Options &o) {
     return usage(
         "--profile belongs to a run of a compiled model: --prompt, --file, --tokens, --image, --audio, --vector, "
         "--perplexity or --input");
+  if (o.threads.size() > 1 && (!tensors || o.profile || !o.reference.empty()))
+    return usage("several numbers of --threads belong to --input, without --profile and --reference");
   if (!o.reference.empty() && !tensors)
     return usage("--reference needs --input and --output");
   if ((o.returns || o.lengthPenalty || o.earlyStopping) && !o.beams)

@@ -48,7 +48,8 @@ struct Options {
   std::string entry = "forward"; ///< of the inputs
   std::string reference;         ///< IR for rapt-reference
 
-  std::optional<int64_t> maxNewTokens, minNewTokens, noRepeatNgram, context, threads, stride, topK;
+  std::optional<int64_t> maxNewTokens, minNewTokens, noRepeatNgram, context, stride, topK;
+  std::vector<int64_t> threads;                              ///< several: the inputs run with each number
   std::optional<std::string> sourceLanguage, targetLanguage; ///< tokens of a translation
   std::optional<double> temperature, topP, minP, repetitionPenalty;
   std::optional<int64_t> beams, returns;

@@ -1,5 +1,5 @@
 /* Runs tensors as rapt-run does, for systems that have the runtime alone:
- *     run_tensors MODEL.so [--threads N] --input NAME=F.npy ... --output NAME=F.npy ...
+ *     run_tensors MODEL.so [--threads N,...] --input NAME=F.npy ... --output NAME=F.npy ...
  * Runs the entry "forward" and tells whose code that was. */
 #include <rapt/rapt.h>
 #include <stdio.h>
@@ -79,11 +79,11 @@ static void write_npy(const char *path, const rapt_tensor *tensor) {
 
 int main(int argc, char **argv) {
   size_t inputs = 0, all = 0;
-  int64_t threads = 0;
+  const char *threads = "0";
   for (int pass = 0; pass < 2; ++pass) /* inputs stand before outputs */
     for (int i = 2; i + 1 < argc; i += 2) {
       if (!strcmp(argv[i], "--threads"))
-        threads = atoll(argv[i + 1]);
+        threads = argv[i + 1];
       if (strcmp(argv[i], pass ? "--output" : "--input"))
         continue;
       char *equals = strchr(argv[i + 1], '=');
@@ -105,20 +105,28 @@ int main(int argc, char **argv) {
   info.size = sizeof info;
   check(rapt_module_get_info(module, &info));
   fprintf(stderr, "code for %s\n", info.target_cpu);
-  check(rapt_pool_new(threads, &pool, why, sizeof why));
-  options.pool = pool;
-  check(rapt_context_new(module, &options, &context, why, sizeof why));
-  for (size_t i = inputs; i < all; ++i) {
-    prepare(&tensors[i], shapes[i], RAPT_DTYPE_FLOAT, 32);
-    check(rapt_run_shape(context, "forward", inputs, names, tensors, names[i], shapes[i], &tensors[i].rank, why,
-                         sizeof why));
-    tensors[i].data = malloc(bytes_of(&tensors[i]) + 1);
+  void *first[MOST] = {NULL};
+  for (char *at = (char *)threads; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    check(rapt_pool_new(atoll(at), &pool, why, sizeof why));
+    options.pool = pool;
+    check(rapt_context_new(module, &options, &context, why, sizeof why));
+    for (size_t i = inputs; i < all; ++i) {
+      prepare(&tensors[i], shapes[i], RAPT_DTYPE_FLOAT, 32);
+      check(rapt_run_shape(context, "forward", inputs, names, tensors, names[i], shapes[i], &tensors[i].rank, why,
+                           sizeof why));
+      tensors[i].data = malloc(bytes_of(&tensors[i]) + 1);
+    }
+    check(rapt_run(context, "forward", all, names, tensors, why, sizeof why));
+    for (size_t i = inputs; i < all; ++i) {
+      if (first[i] && memcmp(first[i], tensors[i].data, bytes_of(&tensors[i])))
+        fail("other bits with another number of threads", names[i]);
+      first[i] = tensors[i].data;
+    }
+    rapt_context_free(context);
+    rapt_pool_free(pool);
   }
-  check(rapt_run(context, "forward", all, names, tensors, why, sizeof why));
   for (size_t i = inputs; i < all; ++i)
     write_npy(files[i], &tensors[i]);
-  rapt_context_free(context);
-  rapt_pool_free(pool);
   rapt_module_release(module);
   return 0;
 }

@@ -6,6 +6,7 @@
 #include "fake_manifest.h"
 #include "rapt/artifact.h"
 #include <stddef.h>
+#include <stdlib.h>
 
 enum { BLOCK = 8, SLOT = 2, VOCABULARY = 257 }; /* SLOT: int32s of a token in the cache */
 
@@ -32,7 +33,8 @@ typedef struct {
   float *logits;
   uint32_t *scratch; /* one word a worker: no two tasks may meet in it */
   int64_t rows, table_width;
-  int64_t token; /* handled by the region `insert` */
+  int64_t token;  /* handled by the region `insert` */
+  uint32_t fault; /* the number of workers, where the answers shall depend on it */
 } call;
 
 static int64_t row_of(const call *c, int64_t token) {
@@ -73,7 +75,7 @@ static void project(void *closure, int64_t begin, int64_t end, int64_t worker) {
   for (int64_t w = begin; w < end; ++w) {
     int64_t row = row_of(c, c->want[w]), last = position_of(c, row, c->want[w]);
     uint32_t *hash = &c->scratch[worker * 16];
-    *hash = (uint32_t)c->weights[0];
+    *hash = (uint32_t)c->weights[0] + c->fault;
     add(c, c->cache, c->table, row, last, c->window_cache ? 0 : FAKE_WINDOW, hash);
     if (c->window_cache)
       add(c, c->window_cache, c->window_table, row, last, FAKE_WINDOW, hash);
@@ -86,6 +88,7 @@ static void project(void *closure, int64_t begin, int64_t end, int64_t worker) {
 static int32_t step(const rapt_env *env, void *const *b, const int64_t *dims) {
   call c;
   c.region = 0;
+  c.fault = getenv("FAKE_FAULT") ? (uint32_t)env->workers : 0;
   c.weights = b[0], c.scratch = b[1], c.cache = b[2], c.tokens = b[3], c.row_begin = b[4], c.past = b[5];
   c.table = b[6], c.want = b[7], c.window_cache = NULL, c.window_table = NULL;
 #ifdef FAKE_MIXED

@@ -1,0 +1,57 @@
+"""The programs that a case of registry.py runs, and the environment that it runs in."""
+
+import os
+import shlex
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+CUDA = "cuda"  # the column of the simulated GPU
+
+
+def raptc_flags(case):
+    """The flags of each call of raptc that this case makes, behind the case's own."""
+    return [f"--target={case.column}"] if case.isForTarget else []
+
+
+class Tools:
+    """Paths by the names that scripts give them, as attributes. In the column `evaluated` a model is run by rapt_reference and there is no rapt_run; in the others it is the
+    other way round. `evaluator` is there in all."""
+
+    def __init__(self, case, build, scratch, clang="clang", **replaced):
+        """`scratch`: a folder of the case's own. `replaced`: paths of programs that take the place of the build folder's."""
+        self.column, self.scratch, self.clang, self.case = case.column, str(scratch), clang, case
+        self.build, programs = Path(build), {name: str(Path(build) / "bin" / name) for name in ("raptc", "rapt-run", "rapt-reference", "rapt-opt")}
+        programs.update(replaced)
+        self.raptc, self.rapt_opt, self.evaluator = self.with_flags(programs["raptc"], raptc_flags(case)), programs["rapt-opt"], programs["rapt-reference"]
+        isEvaluated = case.column == "evaluated"
+        self.rapt_run, self.rapt_reference = (None, self.evaluator) if isEvaluated else (programs["rapt-run"], None)
+        self.values = {"raptc": self.raptc, "rapt-run": programs["rapt-run"], "rapt-reference": self.evaluator, "reference": self.evaluator, "rapt-opt": self.rapt_opt,
+                       "clang": clang, "runtime": str(self.build / "lib" / "librapt_runtime.so"), "scratch": self.scratch,
+                       "models": str(SOURCE / "test" / "models"), "inputs": str(SOURCE / "test" / "Execute" / "Inputs")}
+
+    def with_flags(self, raptc, flags):
+        """A program that is raptc with these flags: one file of the build folder for all cases, so that they share compiled models (compiled.py)."""
+        if not flags:
+            return raptc
+        folder = self.build / "test" / "programs" / "".join(flags).replace("/", "_")
+        made = folder / "raptc"
+        text = f'#!/bin/sh\nexec {shlex.quote(raptc)} "$@" {shlex.join(flags)}\n'
+        if not made.exists() or made.read_text() != text:
+            folder.mkdir(parents=True, exist_ok=True)
+            own = folder / f"raptc.{os.getpid()}"
+            own.write_text(text)
+            own.chmod(0o755)
+            own.replace(made)
+        return str(made)
+
+    def environment(self, given):
+        """`given` with what belongs to the column. Notes of passed.py are of the case."""
+        environment = dict(given) | self.case.environment | {"RAPT_CASE": self.case.name.split("/", 1)[1]}
+        if not self.case.isNoted:
+            environment.pop("RAPT_PASSED", None)
+        if self.column == CUDA:
+            environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(self.driver().parent), given.get("LD_LIBRARY_PATH")]))
+        return environment
+
+    def driver(self):
+        return self.build / "test" / "simulated-cuda" / "libcuda.so.1"
