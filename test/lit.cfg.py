@@ -22,9 +22,28 @@ shutil.rmtree(config.environment["RAPT_COMPILED"], ignore_errors=True)
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.rapt_binary_dir, "bin"), config.llvm_tools_dir, os.path.dirname(config.python), os.environ["PATH"]])
 config.environment["OPENBLAS_NUM_THREADS"] = "1"  # numpy's threads would spin beside the other tests
-for name in ("HOME", "TERM", "RAPT_CACHE", "RAPT_FULL", "UBSAN_OPTIONS"):
+for name in ("HOME", "TERM", "RAPT_CACHE", "RAPT_FULL", "RAPT_SEED", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+
+
+def object_cache():
+    """The folder for objects that LLVM generates (docs/HowTo/object-cache.md), which runs and checkouts share; empty where there can be none."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = os.environ.get("RAPT_OBJECT_CACHE", os.path.join(cache, "rapt", "objects"))
+    folder = folder and os.path.abspath(folder)
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        status = os.stat(folder)
+    except OSError:
+        return ""
+    isOwn = status.st_uid == os.geteuid() and not status.st_mode & 0o022 and os.access(folder, os.W_OK)
+    return folder if isOwn else ""
+
+
+# One hit in twenty, drawn by the seed, is generated again and compared.
+config.environment["RAPT_OBJECT_CACHE"] = object_cache()
+config.environment["RAPT_CHECK_OBJECT_CACHE"] = f"20:{os.environ.get('RAPT_SEED', '1')}"
 
 shared = os.environ.get("RAPT_SHARED_DATA", os.path.join(config.rapt_source_dir, "..", "shared"))
 config.substitutions += [
