@@ -32,6 +32,23 @@ for name in ("HOME", "TERM", "RAPT_CACHE", "RAPT_FULL", "UBSAN_OPTIONS", "RAPT_S
 if "RAPT_STARTED" in os.environ:
     config.environment["PYTHONPATH"] = os.path.join(os.path.dirname(__file__), "Timing")  # see Timing/sitecustomize.py
 
+
+def object_cache():
+    """The folder for objects that LLVM generates (docs/HowTo/object-cache.md), which runs and checkouts share; empty where there can be none."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = os.environ.get("RAPT_OBJECT_CACHE", os.path.join(cache, "rapt", "objects"))
+    folder = folder and os.path.abspath(folder)
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        status = os.stat(folder)
+    except OSError:
+        return ""
+    isOwn = status.st_uid == os.geteuid() and not status.st_mode & 0o022 and os.access(folder, os.W_OK)
+    return folder if isOwn else ""
+
+
+config.environment["RAPT_OBJECT_CACHE"] = object_cache()
+
 shared = os.environ.get("RAPT_SHARED_DATA", os.path.join(config.rapt_source_dir, "..", "shared"))
 config.substitutions += [
     ("%python", config.python),
@@ -47,6 +64,7 @@ config.substitutions += [
 # --full`; `%seed` is RAPT_SEED, else the day of the last commit (tools/dev/daily.py). (Lit expands no groups: either number is deleted.)
 # Scripts read RAPT_FULL=1 and RAPT_SEED.
 config.environment["RAPT_SEED"] = str(daily.seed(config.rapt_source_dir))
+config.environment["RAPT_CHECK_OBJECT_CACHE"] = f"20:{config.environment['RAPT_SEED']}"  # one hit in twenty is generated again and compared
 config.substitutions += [
     (r"%quick:[\w.]+" if full else "%quick:", ""),
     ("%full:" if full else r"%full:[\w.]+", ""),

@@ -37,7 +37,8 @@ namespace {
 class Compilation {
 public:
   Compilation(const Options &options, const std::string &tool, Phases &phases)
-      : options(options), tool(tool), phases(phases) {}
+      : options(options), tool(tool), phases(phases),
+        cache(options.objectCache, [](const std::string &what) { tell("warning", what); }) {}
 
   ExitStatus run() {
     if (prepare() && read() && (emit <= Emit::LLVMDialect ? writeStage() : lowerAndWrite()))
@@ -102,6 +103,7 @@ private:
   const Options &options;
   std::string tool;
   Phases &phases;
+  ObjectCache cache;
   ExitStatus status = Success;
   Emit emit = Emit::Library;
   bool hasReadableTokenizer = true; ///< where it has one
@@ -196,7 +198,7 @@ bool Compilation::prepare() {
     auto found = llvm::find_if(
         lowerings, [&](const auto &other) { return other->variants.front()->capabilities == variant.capabilities; });
     if (found == lowerings.end())
-      found = lowerings.insert(found, std::make_unique<Lowering>(options, plugins, phases));
+      found = lowerings.insert(found, std::make_unique<Lowering>(options, plugins, phases, cache));
     (*found)->variants.push_back(&variant);
   }
   // The modules for other CPUs would say the same.

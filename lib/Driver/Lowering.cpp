@@ -1,5 +1,6 @@
 //===- Lowering.cpp - A module on its way through the stages ---------------------------------===//
 #include "lib/Driver/Lowering.h"
+#include "lib/Artifact/Elf.h"
 #include "lib/Driver/FaultInjection.h"
 #include "lib/InitAll.h"
 #include "lib/Support/File.h"
@@ -102,9 +103,9 @@ Status driver::addUserPasses(OpPassManager &passes, Stage stage, const Options &
   return {};
 }
 
-Lowering::Lowering(const Options &options, const Plugins &plugins, Phases &phases)
+Lowering::Lowering(const Options &options, const Plugins &plugins, Phases &phases, ObjectCache &cache)
     : context(makeRegistry(plugins), MLIRContext::Threading::DISABLED), diagnostics(context, options.verbose),
-      options(options), phases(phases) {}
+      options(options), phases(phases), cache(cache) {}
 
 PipelineOptions Lowering::pipelineOptions() const {
   return {targetNamed(options.target),
@@ -268,29 +269,86 @@ MaybeFailure Lowering::emitDevice(std::string &text) {
                       : std::nullopt;
 }
 
-MaybeFailure Lowering::emit(const CodeVariant &variant, const host::Exports &exports, host::Output output,
-                            std::string &code) {
-  if (MaybeFailure failure = embedDeviceCode())
-    return failure;
-  auto translate = [&] {
-    const Phases::Step timed(phases, phaseFor("translation to LLVM IR", variant));
-    std::lock_guard<std::mutex> hold(translating);
-    return host::translate(*module, variant.machine, exports);
-  };
-  Expected<host::Code> translated = translate();
-  if (!translated)
-    return internalFailure(translated.error().message);
-  const uint64_t functions = translated->countFunctions();
+MaybeFailure Lowering::generate(host::Code &translated, const CodeVariant &variant, host::Output output,
+                                std::string &code) {
+  const uint64_t functions = translated.countFunctions();
   {
     Phases::Step timed(phases, phaseFor("optimization", variant), "functions", functions);
-    if (Status optimized = host::optimize(*translated, variant.machine, timed.counter()); !optimized)
+    if (Status optimized = host::optimize(translated, variant.machine, timed.counter()); !optimized)
       return internalFailure(optimized.error().message);
   }
   Phases::Step timed(phases, phaseFor("code generation", variant), "functions", functions);
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  if (Status emitted = host::emit(*translated, variant.machine, output, stream, timed.counter()); !emitted)
+  if (Status emitted = host::emit(translated, variant.machine, output, stream, timed.counter()); !emitted)
     return internalFailure(emitted.error().message);
   code = bytes.str().str();
   return std::nullopt;
+}
+
+MaybeFailure Lowering::findOrGenerate(host::Code &translated, const CodeVariant &variant, host::Output output,
+                                      std::string &code) {
+  std::string key;
+  std::optional<std::string> found;
+  bool isChecked = false;
+  {
+    Phases::Step timed(phases, phaseFor("object cache", variant));
+    key = host::keyOf(translated, variant.machine, output);
+    found = cache.find(key);
+    isChecked = found && isDrawn(key, options.cacheCheck.oneIn, options.cacheCheck.seed);
+    // In a parallel phase a hit stands for the two steps that it saves.
+    timed.conclude(!found ? "miss" : isChecked ? "hit, to be checked" : "hit", found && !isChecked ? 2 : 0);
+  }
+  if (found && !isChecked) {
+    code = std::move(*found);
+    return std::nullopt;
+  }
+  if (MaybeFailure failure = generate(translated, variant, output, code))
+    return failure;
+  if (found)
+    return *found == code ? std::nullopt
+                          : MaybeFailure(internalFailure("the object cache entry " + cache.pathOf(key) +
+                                                         " has other bytes than the object that was generated again"));
+  Phases::Step timed(phases, phaseFor("object cache", variant));
+  cache.store(key, code);
+  timed.conclude("store", 0);
+  return std::nullopt;
+}
+
+/// Sets the manifest of an object that was made with another one of the same size.
+static MaybeFailure setManifest(std::string &object, StringRef manifest) {
+  Expected<std::string_view> section = artifact::readElfSection(object, host::kManifestSection);
+  if (!section || section->size() != manifest.size())
+    return internalFailure("the object has no place for the manifest");
+  llvm::copy(manifest, object.begin() + (section->data() - object.data()));
+  return std::nullopt;
+}
+
+MaybeFailure Lowering::emit(const CodeVariant &variant, const host::Exports &exports, host::Output output,
+                            std::string &code) {
+  if (MaybeFailure failure = embedDeviceCode())
+    return failure;
+  const host::ArtifactTable *table = exports.table;
+  const bool isCached = cache.isOn() && output != host::Output::LLVMIR &&
+                        (!table || table->weights.size() <= ObjectCache::kMostObjectBytes);
+  // The manifest names the weight file by a hash: code would be the same for no two of them.
+  const bool isManifestLast = isCached && table && output == host::Output::Object;
+  host::ArtifactTable blank;
+  host::Exports exported = exports;
+  if (isManifestLast) {
+    blank = *table;
+    blank.manifest.assign(table->manifest.size(), ' ');
+    exported.table = &blank;
+  }
+  auto translate = [&] {
+    const Phases::Step timed(phases, phaseFor("translation to LLVM IR", variant));
+    std::lock_guard<std::mutex> hold(translating);
+    return host::translate(*module, variant.machine, exported);
+  };
+  Expected<host::Code> translated = translate();
+  if (!translated)
+    return internalFailure(translated.error().message);
+  MaybeFailure failure =
+      isCached ? findOrGenerate(*translated, variant, output, code) : generate(*translated, variant, output, code);
+  return failure || !isManifestLast ? failure : setManifest(code, table->manifest);
 }

@@ -9,6 +9,7 @@
 #include "lib/Driver/Compile.h"
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Driver/Input.h"
+#include "lib/Driver/ObjectCache.h"
 #include "lib/Driver/Output.h"
 #include "lib/Driver/Phases.h"
 #include "lib/Driver/Plugins.h"
@@ -30,7 +31,7 @@ using MaybeFailure = std::optional<Failure>;
 
 class Lowering {
 public:
-  Lowering(const Options &options, const Plugins &plugins, Phases &phases);
+  Lowering(const Options &options, const Plugins &plugins, Phases &phases, ObjectCache &cache);
 
   /// Variants whose capabilities are the same.
   std::vector<const CodeVariant *> variants;
@@ -64,11 +65,16 @@ private:
   MaybeFailure runDevicePasses(void (Target::*add)(mlir::OpPassManager &) const);
   MaybeFailure embedDeviceCode();
   Failure failPasses(Stage to);
+  /// LLVM's part of emit().
+  MaybeFailure generate(host::Code &translated, const CodeVariant &variant, host::Output output, std::string &code);
+  MaybeFailure findOrGenerate(host::Code &translated, const CodeVariant &variant, host::Output output,
+                              std::string &code);
   PipelineOptions pipelineOptions() const;
   std::string phaseFor(const std::string &name, const CodeVariant &variant) const;
 
   const Options &options;
   Phases &phases;
+  ObjectCache &cache;
   OutputPaths paths;
   std::string label;
   /// The module as it was read, which with the passes from there shows each bug again: text of every stage would be a

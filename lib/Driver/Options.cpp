@@ -7,6 +7,7 @@
 #include "lib/Support/Spelling.h"
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 
 namespace rapt::driver {
@@ -91,6 +92,15 @@ std::string setSeed(Options &options, const std::string &text) {
 std::string setQuantizeGroup(Options &options, const std::string &text) {
   options.quantizeGroup = parseWholeNumber(text, 32, 128).value_or(0);
   return parseChoice(text, groupSizes) ? "" : listChoices(groupSizes);
+}
+
+/// N:SEED; empty: all.
+std::string setCacheCheck(Options &options, const std::string &text) {
+  const size_t colon = std::min(text.find(':'), text.size());
+  const std::optional<int64_t> oneIn = parseWholeNumber(text.substr(0, colon), 1, int64_t(1) << 30),
+                               seed = parseWholeNumber(text.substr(std::min(colon + 1, text.size())), 0, INT64_MAX);
+  options.cacheCheck = {uint64_t(oneIn.value_or(1)), uint64_t(seed.value_or(0))};
+  return text.empty() || (oneIn && seed) ? "" : "N:SEED: one in N of the objects, drawn by a seed, such as 20:1";
 }
 
 template <std::vector<std::string> Options::*field> std::string addText(Options &options, const std::string &text) {
@@ -285,6 +295,9 @@ constexpr Option table[] = {
       "CATEGORY or CATEGORY:REGEX: fusion: what rules did and why not; mask: the blocks that attention visits"},
      setText<&Options::remarks>},
     {{"dump-dir", "", "DIR", "write the IR after every stage there"}, setDumpDirectory},
+    {{"check-object-cache", "", "[=N:SEED]",
+      "generate again what the object cache has, all or one in N, and compare the bytes"},
+     setCacheCheck},
     {{"save-temps", "", nullptr, "keep the text of every stage", true}, setFlag<&Options::saveTemps>},
     {{"emulate", "", "UNIT", "matmuls as for a machine with these matrix instructions, which vector code emulates",
       true},
@@ -405,6 +418,20 @@ Status check(Options &o) {
   return {};
 }
 
+/// What hundreds of commands of a build or a test have in common.
+Status readEnvironment(Options &options) {
+  auto valueOf = [](const char *name) {
+    const char *value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  options.objectCache = valueOf("RAPT_OBJECT_CACHE");
+  constexpr const char *check = "RAPT_CHECK_OBJECT_CACHE";
+  if (const std::string text = valueOf(check); !text.empty())
+    if (const std::string expected = setCacheCheck(options, text); !expected.empty())
+      return Error{invalidValue(text, check, expected)};
+  return {};
+}
+
 } // namespace
 
 Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
@@ -416,11 +443,16 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
   if (!read)
     return usage(read.error().message);
   Options options;
+  if (Status set = readEnvironment(options); !set)
+    return set.error();
   for (const auto &[name, text, hasValue] : *read) {
     if (!name && !options.input.empty())
       return usage("two inputs: '" + json::printable(options.input) + "' and '" + json::printable(text) + "'");
     if (name && name->name == "g")
       return usage("-g: code of models has no source lines to debug; --save-temps keeps the text of every stage");
+    if (name && name->name == "check-object-cache" && options.objectCache.empty())
+      return usage(
+          "--check-object-cache: there is no object cache; RAPT_OBJECT_CACHE=DIR in the environment names its folder");
     if (!name)
       options.input = text;
     else if (std::string expected = table[name - names.data()].set(options, text); !expected.empty())

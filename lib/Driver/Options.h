@@ -28,6 +28,11 @@ struct Options {
   std::string f32Matmul;                     ///< fma, tf32 or 3xtf32; empty: fma
   std::string emulate;                       ///< matrix instructions of the target, or empty
   std::string fault;                         ///< KIND@PLACE, see FaultInjection.h
+  std::string objectCache;                   ///< a folder; empty: none
+  /// Objects of the cache that are generated again to compare them.
+  struct CacheCheck {
+    uint64_t oneIn = 0, seed = 0; ///< a share of one in so many, drawn by the seed; 0: none
+  } cacheCheck;
   /// --mcpu=help instead of names.
   bool listCpus = false;
   int64_t maxSequenceLength = 0, maxBatch = 64;
@@ -61,7 +66,8 @@ struct Options {
 };
 
 /// Parses the arguments after the program's name: `--name=value`, `--name value` and clang's short forms (-o F, -S, -c,
-/// -j N, -v, -###, -march=). Errors are for exit status 2 and say what to write instead.
+/// -j N, -v, -###, -march=). RAPT_OBJECT_CACHE, and RAPT_CHECK_OBJECT_CACHE as the option, come from the environment.
+/// Errors are for exit status 2 and say what to write instead.
 Expected<Options> parseOptions(const std::vector<std::string> &arguments);
 
 /// The text of --help, or of --help-hidden.

@@ -95,9 +95,16 @@ Phases::Step::Step(Phases &phases, const std::string &name, const std::string &c
     phases.enter(name, counted, total);
 }
 
+void Phases::Step::conclude(const std::string &outcome, uint64_t count) {
+  name += ": " + outcome;
+  units = count;
+  if (!isPart)
+    phases.current = name;
+}
+
 Phases::Step::~Step() {
   if (!isPart)
     return;
-  phases.progress.add(1);
+  phases.progress.add(units);
   phases.tellTime("  " + name, now() - began);
 }

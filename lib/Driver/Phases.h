@@ -50,10 +50,14 @@ public:
     /// Empty in a parallel phase, whose units are the steps.
     ProgressCallback counter() { return isPart ? ProgressCallback() : phases.counter(); }
 
+    /// Adds what came of the step to its name; in a parallel phase it counts as so many units.
+    void conclude(const std::string &outcome, uint64_t units);
+
   private:
     Phases &phases;
     std::string name;
     bool isPart;
+    uint64_t units = 1;
     double began;
   };
 

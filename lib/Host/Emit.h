@@ -15,6 +15,8 @@ namespace rapt::host {
 
 enum class Output { LLVMIR, Assembly, Object };
 
+inline constexpr const char *kManifestSection = ".rapt.manifest";
+
 /// Contents of the artifact's table beside the code.
 struct ArtifactTable {
   std::string prefix;           ///< the exported symbol is PREFIX_module
@@ -38,7 +40,10 @@ struct Exports {
   // Neither: the entries themselves are exported.
 };
 
-/// A module as LLVM has it.
+/// Of a function in LLVM IR whose loops are over scalars.
+inline constexpr const char *kScalarLoopsAttribute = "rapt-scalar-loops";
+
+/// A module as LLVM has it. Values have no names, so that none can matter to the code.
 struct Code {
   Code();
   Code(Code &&);
@@ -55,6 +60,9 @@ Expected<Code> translate(mlir::ModuleOp module, const Machine &machine, const Ex
 /// Optimizes LLVM IR. Any number of threads may optimize or emit different code. Each call tells `onFunctions` of the
 /// functions that it has done.
 Status optimize(Code &code, const Machine &machine, const ProgressCallback &onFunctions = {});
+/// A key of what optimize() and emit() will make of translated code, in 64 hexadecimal digits: the same only where that
+/// is the same, in any process. It hashes the whole module.
+std::string keyOf(const Code &code, const Machine &machine, Output output);
 /// Emits optimized code.
 Status emit(Code &code, const Machine &machine, Output output, llvm::raw_pwrite_stream &out,
             const ProgressCallback &onFunctions = {});

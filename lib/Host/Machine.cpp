@@ -192,6 +192,13 @@ Expected<std::vector<Machine>> Machine::makeAll(llvm::StringRef triple, const st
 
 bool Machine::has(llvm::StringRef feature) const { return llvm::is_contained(features, feature); }
 
+std::string Machine::featureString() const {
+  std::string text;
+  for (const std::string &feature : features)
+    text += (text.empty() ? "+" : ",+") + feature;
+  return text;
+}
+
 int64_t Machine::vectorBytes() const {
   if (isArm(triple))
     return 16;

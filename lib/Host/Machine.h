@@ -22,6 +22,8 @@ struct Machine {
                                                 llvm::StringRef attributes);
   /// Whether code may use a feature, by LLVM's name.
   bool has(llvm::StringRef feature) const;
+  /// The features as LLVM takes them: "+avx2,+fma".
+  std::string featureString() const;
   /// Bytes of the widest vector registers.
   int64_t vectorBytes() const;
   /// "x86_64", "aarch64".

@@ -74,6 +74,32 @@ TEST(Options, UsageErrorsSayWhatToWrite) {
   EXPECT_EQ(failure({"a", "--quantize=none", "--cache-dtype=auto"}), "");
 }
 
+TEST(Options, TheEnvironmentNamesTheObjectCache) {
+  unsetenv("RAPT_OBJECT_CACHE");
+  unsetenv("RAPT_CHECK_OBJECT_CACHE");
+  EXPECT_EQ(parseOptions({"dir"})->objectCache, "");
+  EXPECT_NE(failure({"dir", "--check-object-cache"}).find("RAPT_OBJECT_CACHE=DIR in the environment"),
+            std::string::npos);
+  setenv("RAPT_OBJECT_CACHE", "/some/folder", 1);
+  EXPECT_EQ(parseOptions({"dir"})->objectCache, "/some/folder");
+  EXPECT_EQ(parseOptions({"dir"})->cacheCheck.oneIn, 0u);
+  EXPECT_EQ(parseOptions({"dir", "--check-object-cache"})->cacheCheck.oneIn, 1u);
+  EXPECT_EQ(parseOptions({"--check-object-cache=20:7", "dir"})->cacheCheck.oneIn, 20u);
+  EXPECT_EQ(parseOptions({"--check-object-cache=20:7", "dir"})->cacheCheck.seed, 7u);
+  setenv("RAPT_CHECK_OBJECT_CACHE", "30:8", 1);
+  EXPECT_EQ(parseOptions({"dir"})->cacheCheck.oneIn, 30u);
+  EXPECT_EQ(parseOptions({"dir"})->cacheCheck.seed, 8u);
+  EXPECT_EQ(parseOptions({"dir", "--check-object-cache"})->cacheCheck.oneIn, 1u); // the command line goes before it
+  for (const char *wrong : {"0:1", "20", "20:", ":1", "20:-1", "20:1x", "x"}) {
+    setenv("RAPT_CHECK_OBJECT_CACHE", wrong, 1);
+    EXPECT_EQ(failure({"dir"}), "invalid value '" + std::string(wrong) +
+                                    "' for RAPT_CHECK_OBJECT_CACHE; expected N:SEED: one in N of the objects, drawn by "
+                                    "a seed, such as 20:1");
+  }
+  unsetenv("RAPT_CHECK_OBJECT_CACHE");
+  unsetenv("RAPT_OBJECT_CACHE");
+}
+
 TEST(Options, OtherCompilersNames) {
   for (const char *form : {"-mcpu=haswell", "--march=haswell", "-march=haswell", "--mcpu=haswell"})
     EXPECT_EQ(parseOptions({"dir", form})->cpus, std::vector<std::string>{"haswell"}) << form;
