@@ -57,6 +57,7 @@ config.substitutions += [
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%source", config.rapt_source_dir),
     ("%build", config.rapt_binary_dir),
+    ("%cases", f"{config.python} {config.rapt_source_dir}/test/cases.py {config.rapt_binary_dir}"),
     ("%shared", os.path.realpath(shared)),
 ]
 

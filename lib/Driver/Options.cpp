@@ -312,6 +312,8 @@ constexpr Option table[] = {
      setChoice<&Options::progress, progressModes>},
     {{"verbose", "v", nullptr, "print the time of every phase, and details"}, setFlag<&Options::verbose>},
     {{"###", "", nullptr, "print what would be run, run nothing", true}, setFlag<&Options::showCommands>},
+    {{"batch", "", nullptr, "run the command lines of the standard input; a line of JSON answers each"},
+     setFlag<&Options::batch>},
     {{"list-families", "", nullptr, "print the model families that can be compiled"}, setFlag<&Options::listFamilies>},
     {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>},
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
@@ -382,7 +384,7 @@ Status checkRunPasses(const Options &options) {
 
 /// Refuses options that exclude each other, and chooses what they leave open.
 Status check(Options &o) {
-  if (o.version || o.listFamilies || o.help || o.helpHidden || o.listCpus)
+  if (o.batch || o.version || o.listFamilies || o.help || o.helpHidden || o.listCpus)
     return {};
   const std::string bySuffix = emitOfSuffix(o.output);
   const bool binary = o.emit == "so" || o.emit == "a" || o.emit == "obj";
@@ -458,6 +460,8 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
     else if (std::string expected = table[name - names.data()].set(options, text); !expected.empty())
       return Error{invalidValue(text, name->shown(), expected)};
   }
+  if (options.batch && arguments.size() > 1)
+    return usage("--batch takes no other arguments: each line of the standard input has its own");
   if (Status status = check(options); !status)
     return status.error();
   return options;

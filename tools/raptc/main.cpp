@@ -1,4 +1,5 @@
 //===- main.cpp - raptc: compiles attention models --------------------------------===//
+#include "lib/Driver/Batch.h"
 #include "lib/Driver/Compile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -10,10 +11,15 @@ static int fail(const std::string &message, int status) {
   return status;
 }
 
-int main(int argc, char **argv) {
-  auto options = driver::parseOptions({argv + 1, argv + argc});
+/// Runs a command; `program` is argv[0].
+static int run(const std::vector<std::string> &arguments, const char *program, bool isInBatch) {
+  auto options = driver::parseOptions(arguments);
   if (!options)
     return fail(options.error().message, driver::WrongUsage);
+  if (options->batch && isInBatch)
+    return fail("--batch within a batch", driver::WrongUsage);
+  if (options->batch)
+    return driver::runBatch("raptc", [&](const auto &line) { return run(line, program, /*isInBatch=*/true); });
   if (options->help || options->helpHidden) {
     llvm::outs() << driver::helpText(options->helpHidden);
     return 0;
@@ -33,6 +39,8 @@ int main(int argc, char **argv) {
     llvm::outs() << *names;
     return 0;
   }
-  options->program = argv[0];
-  return driver::compile(*options, llvm::sys::fs::getMainExecutable(argv[0], reinterpret_cast<void *>(&fail)));
+  options->program = program;
+  return driver::compile(*options, llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&fail)));
 }
+
+int main(int argc, char **argv) { return run({argv + 1, argv + argc}, argv[0], /*isInBatch=*/false); }

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Makes one model directory a fault, runs a command on each and checks exit code, message and what is left behind.
+"""Makes one model directory a fault, runs a command on each and checks exit status, message and what is left behind.
 
-faults.py SCRATCH COMMAND...: `{model}` in the command is the directory, `{out}` a file that a failure must not leave."""
+faults.py SCRATCH [--batch] COMMAND...: all run in one process with --batch. `{model}` in the command is the directory, `{out}` a file that a failure must not leave. A case that fails keeps its
+directory and is shown with the command that repeats it."""
 
 import json
 import os
+import shlex
 import shutil
 import struct
-import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+import batch
 from fixture import Model, POSITIONS, VOCABULARY, WIDTH
 
 CASES = []  # (fault, name, function that changes a Model, texts the message must hold or None: it is accepted)
@@ -223,21 +226,24 @@ CASES.append((96, "foreign-key", lambda m: m.config.update({"rotary_dim": 8}), (
 CASES.append((96, "extra", lambda m: m.add("cls.extra", [1], "F32", b"\0" * 4), None))
 
 
-def check(scratch, command, name, change, texts):
-    """The fault of one case's outcome, or None."""
+def prepare(scratch, command, name, change, texts):
+    """Makes the directories of one case; returns the command and the directory that a failure must leave empty."""
     model, directory, out = Model(), os.path.join(scratch, name, "model"), os.path.join(scratch, name, "out")
     change(model)
     model.write(directory)
     os.mkdir(out)
     if texts is None and name != "0-no-fault" and "{out}" in command:  # one fixture is compiled to the end
         command = [*command, "--dry-run"]
-    words = [word.replace("{model}", directory).replace("{out}", os.path.join(out, "model.so")) for word in command]
-    done = subprocess.run(words, capture_output=True, timeout=120)
-    message = done.stderr.decode(errors="replace").rstrip("\n")
+    return [word.replace("{model}", directory).replace("{out}", os.path.join(out, "model.so")) for word in command], out
+
+
+def problem(answer, out, texts):
+    """What is wrong with one case's outcome, or None."""
+    message = answer["stderr"].rstrip("\n")
     if texts is None:
-        return None if done.returncode == 0 else f"refused: {message}"
-    if done.returncode != 1:
-        return f"exit code {done.returncode}, must be 1: {message}"
+        return None if answer["status"] == 0 else f"refused: {message}"
+    if answer["status"] != 1:
+        return f"exit status {answer['status']}, must be 1: {message}"
     errors = [line for line in message.split("\n") if "error: " in line]
     if len(errors) != 1 or len(errors[0]) > 100000 or not errors[0].isprintable():
         return f"must be one printable line: {message!r}"
@@ -249,15 +255,22 @@ def check(scratch, command, name, change, texts):
 
 def main():
     scratch, command = sys.argv[1], sys.argv[2:]
+    run = batch.run_alone
+    if command[0] == "--batch":
+        run, command = batch.run, command[1:]
     shutil.rmtree(scratch, ignore_errors=True)
     os.makedirs(scratch)
-    failures, cases = 0, [(0, "no-fault", lambda model: None, None)] + CASES
-    for fault, name, change, texts in cases:
-        if problem := check(scratch, command, f"{fault}-{name}", change, texts):
-            print(f"fault {fault}, {name}: {problem}"[:2000])
+    cases = [(0, "no-fault", lambda model: None, None)] + CASES
+    prepared = [prepare(scratch, command, f"{fault}-{name}", change, texts) for fault, name, change, texts in cases]
+    answers = run(command[0], [words[1:] for words, _ in prepared])
+    failures = 0
+    for (fault, name, _, texts), (words, out), answer in zip(cases, prepared, answers):
+        if wrong := problem(answer, out, texts):
+            print(f"fault {fault}, {name}: {wrong}"[:2000] + f"\n  again: {shlex.join(words)}")
             failures += 1
+        else:
+            shutil.rmtree(os.path.dirname(out))
     print(f"{len(cases) - failures} of {len(cases)} cases passed")
-    shutil.rmtree(scratch)
     sys.exit(failures != 0)
 
 

@@ -1,17 +1,34 @@
 //===- main.cpp - print-imported: what the importer makes of a model ----------===//
+#include "lib/Driver/Batch.h"
 #include "lib/Import/Import.h"
+#include "lib/Transforms/Passes.h"
 #include "mlir/IR/AsmState.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace rapt;
 
-int main(int argc, char **argv) {
+/// What is read from the text of a module, where that passes --attn-verify-imported; else null.
+static mlir::OwningOpRef<mlir::ModuleOp> readAgain(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  auto again = mlir::parseSourceString<mlir::ModuleOp>(text, module.getContext());
+  mlir::PassManager passes(module.getContext(), mlir::ModuleOp::getOperationName());
+  passes.addPass(createAttnVerifyImported());
+  return again && mlir::succeeded(passes.run(*again)) ? std::move(again) : nullptr;
+}
+
+static int run(int argc, const char *const *argv) {
   llvm::cl::opt<std::string> path(llvm::cl::Positional, llvm::cl::desc("MODEL"));
   llvm::cl::opt<bool> weights("weights",
                               llvm::cl::desc("read the headers of the weights, instead of the config alone"));
   llvm::cl::opt<bool> families("list-families", llvm::cl::desc("print the supported values of model_type"));
   llvm::cl::opt<bool> locations("locations", llvm::cl::desc("print the location of every op"));
+  llvm::cl::opt<bool> verify("verify", llvm::cl::desc("print what is read from the module's text, where it passes "
+                                                      "--attn-verify-imported"));
   llvm::cl::list<std::string> ignored("ignore-config-key", llvm::cl::desc("a key of config.json to ignore"));
   ImportOptions options;
   llvm::cl::opt<int64_t, true> positions("max-seq-len", llvm::cl::location(options.maxSequenceLength));
@@ -43,8 +60,21 @@ int main(int argc, char **argv) {
     return fail(module.error());
   for (const std::string &warning : model->warnings())
     llvm::errs() << "warning: " << warning << "\n";
+  if (verify && !(*module = readAgain(**module)))
+    return 1;
   mlir::OpPrintingFlags flags;
   (*module)->print(llvm::outs(), locations ? flags.enableDebugInfo(true, /*prettyForm=*/true) : flags);
   llvm::outs() << "\n";
   return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2 || llvm::StringRef(argv[1]) != "--batch")
+    return run(argc, argv);
+  return driver::runBatch("print-imported", [&](const std::vector<std::string> &line) {
+    std::vector<const char *> arguments = {argv[0]};
+    for (const std::string &argument : line)
+      arguments.push_back(argument.c_str());
+    return run(int(arguments.size()), arguments.data());
+  });
 }
