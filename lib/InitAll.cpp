@@ -51,6 +51,15 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/PrettyStackTrace.h"
 
+namespace rapt {
+#define GEN_PASS_REGISTRATION
+#include "lib/Conversion/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "lib/Host/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "lib/Transforms/Passes.h.inc"
+} // namespace rapt
+
 using namespace mlir;
 
 void rapt::registerAllDialects(DialectRegistry &registry) {

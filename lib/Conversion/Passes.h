@@ -5,7 +5,6 @@
 namespace rapt {
 class CacheAccess;
 #define GEN_PASS_DECL
-#define GEN_PASS_REGISTRATION
 #include "lib/Conversion/Passes.h.inc"
 
 /// The same with the layout of the cache, which must outlive the pass.

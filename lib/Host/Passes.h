@@ -4,6 +4,5 @@
 
 namespace rapt {
 #define GEN_PASS_DECL
-#define GEN_PASS_REGISTRATION
 #include "lib/Host/Passes.h.inc"
 } // namespace rapt

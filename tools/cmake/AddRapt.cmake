@@ -3,8 +3,9 @@
 #   rapt_add_library(NAME [SHARED] [EXCEPTIONS] SOURCES a.cpp ... [LINK lib ...] [DEPENDS target ...])
 #     plain C++ (no LLVM): Support, Tokenizer, Generation, Runtime, Import/Formats, Artifact's packer.
 #     EXCEPTIONS switches exceptions and RTTI on: only for files that wrap a library that throws.
-#   rapt_add_mlir_library(NAME SOURCES ... [LINK ...] [DEPENDS ...])
-#     the same for code that includes LLVM or MLIR headers: system headers, the shared precompiled header, MLIR and LLVM.
+#   rapt_add_mlir_library(NAME [PCH name] SOURCES ... [LINK ...] [DEPENDS ...])
+#     the same for code that includes LLVM or MLIR headers: system headers, a precompiled header (by default that of the
+#     attn dialect), MLIR and LLVM.
 #   rapt_add_tool(NAME [MLIR] SOURCES ... LINK ...)     an executable in build/bin
 #   rapt_use_jemalloc(NAME)                            an executable takes its memory from jemalloc, which is inside
 #   rapt_set_exports(NAME FILE)
@@ -33,24 +34,31 @@ function(rapt_add_library name)
   if(A_EXCEPTIONS)
     rapt_apply_exceptions(${A_SOURCES})
   endif()
+  rapt_use_pch(${name} RaptSupportPCH)
   target_link_libraries(${name} PUBLIC ${A_LINK})
   if(A_DEPENDS)
     add_dependencies(${name} ${A_DEPENDS})
   endif()
 endfunction()
 
-# Gives every C++ source of a target the precompiled header, links MLIR and LLVM.
+# Gives every C++ source of a target a precompiled header, links MLIR and LLVM.
 function(rapt_use_mlir name)
+  set(pch RaptPCH)
+  if(ARGN)
+    set(pch ${ARGN})
+  elseif(TARGET RaptAttnPCH)
+    set(pch RaptAttnPCH)
+  endif()
   target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   target_link_libraries(${name} PUBLIC RaptMLIR)
-  rapt_use_pch(${name} RaptPCH)
+  rapt_use_pch(${name} ${pch})
 endfunction()
 
 function(rapt_add_mlir_library name)
-  cmake_parse_arguments(A "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  cmake_parse_arguments(A "" "PCH" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
   target_link_libraries(${name} PUBLIC ${A_LINK})
-  rapt_use_mlir(${name})
+  rapt_use_mlir(${name} ${A_PCH})
   if(A_DEPENDS)
     add_dependencies(${name} ${A_DEPENDS})
   endif()

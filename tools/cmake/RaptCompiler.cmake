@@ -6,7 +6,7 @@
 option(RAPT_CCACHE "Compile through ccache where it is installed" ON)
 find_program(RAPT_CCACHE_PROGRAM ccache)
 if(RAPT_CCACHE AND RAPT_CCACHE_PROGRAM AND (NOT CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "(^|/)ccache$"))
-  set(CMAKE_CXX_COMPILER_LAUNCHER /usr/bin/env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_INODECACHE=1
+  set(CMAKE_CXX_COMPILER_LAUNCHER /usr/bin/env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_INODECACHE=1 CCACHE_PCH_EXTSUM=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${RAPT_CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
@@ -26,6 +26,8 @@ endif()
 # on beside a distribution's LLVM, which has none.
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
+# The level of the compiler's own code (what includes MLIR) and of unit tests. raptc spends its time in LLVM's archives: see docs/Experiments.
+set(RAPT_COMPILER_LEVEL -O2 CACHE STRING "Optimization level of code that includes MLIR, and of unit tests")
 if(RAPT_ASSERTIONS)
   add_compile_options(-UNDEBUG)
 endif()

@@ -26,6 +26,17 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
+namespace rapt {
+#define GEN_PASS_REGISTRATION
+#include "lib/Target/CPU/Codegen/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "lib/Target/CPU/Layout/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "lib/Target/CPU/Schedule/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "lib/Target/CPU/Tile/Passes.h.inc"
+} // namespace rapt
+
 using namespace mlir;
 using namespace rapt;
 

@@ -24,6 +24,11 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
+namespace rapt {
+#define GEN_PASS_REGISTRATION
+#include "lib/Target/CUDA/Passes.h.inc"
+} // namespace rapt
+
 using namespace mlir;
 using namespace rapt;
 

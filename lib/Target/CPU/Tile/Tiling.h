@@ -25,6 +25,5 @@ void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
 void registerBufferizableOps(mlir::DialectRegistry &registry);
 
 #define GEN_PASS_DECL
-#define GEN_PASS_REGISTRATION
 #include "lib/Target/CPU/Tile/Passes.h.inc"
 } // namespace rapt

@@ -8,7 +8,6 @@ class GPUModuleOp;
 
 namespace rapt {
 #define GEN_PASS_DECL
-#define GEN_PASS_REGISTRATION
 #include "lib/Target/CUDA/Codegen/Passes.h.inc"
 } // namespace rapt
 

@@ -14,6 +14,11 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
+namespace rapt {
+#define GEN_PASS_REGISTRATION
+#include "lib/Target/CUDA/Codegen/Passes.h.inc"
+} // namespace rapt
+
 using namespace mlir;
 using namespace rapt;
 
