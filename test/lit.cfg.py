@@ -97,3 +97,6 @@ if config.sanitizers:
 
 # One accelerator: its tests run one after the other.
 lit_config.parallelism_groups["cuda"] = 1
+
+if "RAPT_MUTATION" in os.environ:  # the fault that a build of tools/dev/mutations has
+    config.environment["RAPT_MUTATION"] = os.environ["RAPT_MUTATION"]
