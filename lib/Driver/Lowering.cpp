@@ -269,18 +269,20 @@ MaybeFailure Lowering::emitDevice(std::string &text) {
                       : std::nullopt;
 }
 
+host::Level Lowering::level() const { return options.codegen == "quick" ? host::Level::Quick : host::Level::Shipped; }
+
 MaybeFailure Lowering::generate(host::Code &translated, const CodeVariant &variant, host::Output output,
                                 std::string &code) {
   const uint64_t functions = translated.countFunctions();
   {
     Phases::Step timed(phases, phaseFor("optimization", variant), "functions", functions);
-    if (Status optimized = host::optimize(translated, variant.machine, timed.counter()); !optimized)
+    if (Status optimized = host::optimize(translated, variant.machine, level(), timed.counter()); !optimized)
       return internalFailure(optimized.error().message);
   }
   Phases::Step timed(phases, phaseFor("code generation", variant), "functions", functions);
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  if (Status emitted = host::emit(translated, variant.machine, output, stream, timed.counter()); !emitted)
+  if (Status emitted = host::emit(translated, variant.machine, level(), output, stream, timed.counter()); !emitted)
     return internalFailure(emitted.error().message);
   code = bytes.str().str();
   return std::nullopt;
@@ -293,7 +295,7 @@ MaybeFailure Lowering::findOrGenerate(host::Code &translated, const CodeVariant 
   bool isChecked = false;
   {
     Phases::Step timed(phases, phaseFor("object cache", variant));
-    key = host::keyOf(translated, variant.machine, output);
+    key = host::keyOf(translated, variant.machine, level(), output);
     found = cache.find(key);
     isChecked = found && isDrawn(key, options.cacheCheck.oneIn, options.cacheCheck.seed);
     // In a parallel phase a hit stands for the two steps that it saves.

@@ -65,6 +65,7 @@ private:
   MaybeFailure runDevicePasses(void (Target::*add)(mlir::OpPassManager &) const);
   MaybeFailure embedDeviceCode();
   Failure failPasses(Stage to);
+  host::Level level() const;
   /// LLVM's part of emit().
   MaybeFailure generate(host::Code &translated, const CodeVariant &variant, host::Output output, std::string &code);
   MaybeFailure findOrGenerate(host::Code &translated, const CodeVariant &variant, host::Output output,

@@ -25,6 +25,7 @@ constexpr std::string_view quantizations[] = {"none", "w8a8", "w8", "w4"};
 constexpr std::string_view gpuCodes[] = {"ptx", "cubin", "both"};
 constexpr std::string_view f32Matmuls[] = {"fma", "tf32", "3xtf32"};
 constexpr std::string_view groupSizes[] = {"32", "64", "128"};
+constexpr std::string_view codegenLevels[] = {"shipped", "quick"};
 constexpr std::string_view progressModes[] = {"auto", "always", "never"};
 
 struct Option {
@@ -298,6 +299,9 @@ constexpr Option table[] = {
     {{"check-object-cache", "", "[=N:SEED]",
       "generate again what the object cache has, all or one in N, and compare the bytes"},
      setCacheCheck},
+    {{"codegen", "", "LEVEL",
+      "for tests: shipped (default), or quick: code that computes the same, compiled faster, and is slower", true},
+     setChoice<&Options::codegen, codegenLevels>},
     {{"save-temps", "", nullptr, "keep the text of every stage", true}, setFlag<&Options::saveTemps>},
     {{"emulate", "", "UNIT", "matmuls as for a machine with these matrix instructions, which vector code emulates",
       true},
@@ -420,17 +424,18 @@ Status check(Options &o) {
   return {};
 }
 
-/// What hundreds of commands of a build or a test have in common.
+/// Options that hundreds of commands of a build or a test have in common.
 Status readEnvironment(Options &options) {
   auto valueOf = [](const char *name) {
     const char *value = std::getenv(name);
     return std::string(value ? value : "");
   };
   options.objectCache = valueOf("RAPT_OBJECT_CACHE");
-  constexpr const char *check = "RAPT_CHECK_OBJECT_CACHE";
-  if (const std::string text = valueOf(check); !text.empty())
-    if (const std::string expected = setCacheCheck(options, text); !expected.empty())
-      return Error{invalidValue(text, check, expected)};
+  for (auto [name, set] : {std::pair("RAPT_CHECK_OBJECT_CACHE", &setCacheCheck),
+                           {"RAPT_CODEGEN", &setChoice<&Options::codegen, codegenLevels>}})
+    if (const std::string text = valueOf(name); !text.empty())
+      if (const std::string expected = set(options, text); !expected.empty())
+        return Error{invalidValue(text, name, expected)};
   return {};
 }
 

@@ -21,7 +21,7 @@ struct Options {
   std::string emit; ///< a stage's name, or asm, ptx, obj, so, a; never empty after parsing
   std::string target{kTargets[0]};
   std::string triple, attributes, dtype = "auto", cacheDtype = "auto", activations, quantize = "none", weights,
-                                  saveWeights, prefix, dumpDirectory, remarks, progress = "auto";
+                                  saveWeights, prefix, dumpDirectory, remarks, progress = "auto", codegen = "shipped";
   std::vector<std::string> cpus;             ///< one variant of the code for each; empty: the default of the triple
   std::vector<std::string> gpuArchitectures; ///< empty: the default of the target
   std::string gpuCode;                       ///< ptx, cubin or both; empty: ptx
@@ -66,8 +66,8 @@ struct Options {
 };
 
 /// Parses the arguments after the program's name: `--name=value`, `--name value` and clang's short forms (-o F, -S, -c,
-/// -j N, -v, -###, -march=). RAPT_OBJECT_CACHE, and RAPT_CHECK_OBJECT_CACHE as the option, come from the environment.
-/// Errors are for exit status 2 and say what to write instead.
+/// -j N, -v, -###, -march=). RAPT_OBJECT_CACHE, and RAPT_CHECK_OBJECT_CACHE and RAPT_CODEGEN as the options, come from
+/// the environment. Errors are for exit status 2 and say what to write instead.
 Expected<Options> parseOptions(const std::vector<std::string> &arguments);
 
 /// The text of --help, or of --help-hidden.

@@ -15,6 +15,12 @@ namespace rapt::host {
 
 enum class Output { LLVMIR, Assembly, Object };
 
+/// How much LLVM does for speed. The numbers that code computes have the same bits at both levels.
+enum class Level {
+  Shipped,
+  Quick ///< for tests of numbers alone: what costs most compile time for the code's speed is left out
+};
+
 inline constexpr const char *kManifestSection = ".rapt.manifest";
 
 /// Contents of the artifact's table beside the code.
@@ -40,7 +46,7 @@ struct Exports {
   // Neither: the entries themselves are exported.
 };
 
-/// Of a function in LLVM IR whose loops are over scalars.
+/// The attribute of a function in LLVM IR whose loops are over scalars.
 inline constexpr const char *kScalarLoopsAttribute = "rapt-scalar-loops";
 
 /// A module as LLVM has it. Values have no names, so that none can matter to the code.
@@ -59,12 +65,12 @@ Expected<Code> translate(mlir::ModuleOp module, const Machine &machine, const Ex
 
 /// Optimizes LLVM IR. Any number of threads may optimize or emit different code. Each call tells `onFunctions` of the
 /// functions that it has done.
-Status optimize(Code &code, const Machine &machine, const ProgressCallback &onFunctions = {});
+Status optimize(Code &code, const Machine &machine, Level level, const ProgressCallback &onFunctions = {});
 /// A key of what optimize() and emit() will make of translated code, in 64 hexadecimal digits: the same only where that
 /// is the same, in any process. It hashes the whole module.
-std::string keyOf(const Code &code, const Machine &machine, Output output);
+std::string keyOf(const Code &code, const Machine &machine, Level level, Output output);
 /// Emits optimized code.
-Status emit(Code &code, const Machine &machine, Output output, llvm::raw_pwrite_stream &out,
+Status emit(Code &code, const Machine &machine, Level level, Output output, llvm::raw_pwrite_stream &out,
             const ProgressCallback &onFunctions = {});
 
 } // namespace rapt::host

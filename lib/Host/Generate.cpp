@@ -17,6 +17,7 @@
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include <mutex>
 
 using namespace rapt;
 using namespace rapt::host;
@@ -56,6 +57,22 @@ void keepOrder() {
   }();
   (void)set;
 }
+
+/// LLVM leaves passes out at Level::Quick. It has these options for the whole process, and reads them while the passes
+/// of a code generator are listed: meanwhile no other thread does that.
+class PassOptions {
+public:
+  explicit PassOptions(Level level) : hold(mutex) {
+    for (const char *name : {"disable-lsr"})
+      if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name))
+        option->addOccurrence(0, name, level == Level::Quick ? "true" : "false", /*MultiArg=*/true);
+  }
+
+private:
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> hold;
+};
+std::mutex PassOptions::mutex;
 
 /// Counts the functions that the passes before it have gone through.
 struct CountFunctions : llvm::PassInfoMixin<CountFunctions> {
@@ -145,7 +162,7 @@ Error noGenerator(const Machine &machine) { return Error{"no code generator for 
 
 } // namespace
 
-Status host::optimize(Code &code, const Machine &machine, const ProgressCallback &onFunctions) {
+Status host::optimize(Code &code, const Machine &machine, Level level, const ProgressCallback &onFunctions) {
   std::unique_ptr<llvm::TargetMachine> generator = makeMachine(machine);
   if (!generator)
     return noGenerator(machine);
@@ -159,7 +176,7 @@ Status host::optimize(Code &code, const Machine &machine, const ProgressCallback
   return cleaned;
 }
 
-Status host::emit(Code &code, const Machine &machine, Output output, llvm::raw_pwrite_stream &out,
+Status host::emit(Code &code, const Machine &machine, Level level, Output output, llvm::raw_pwrite_stream &out,
                   const ProgressCallback &onFunctions) {
   if (output == Output::LLVMIR) {
     code.module->print(out, nullptr);
@@ -171,7 +188,11 @@ Status host::emit(Code &code, const Machine &machine, Output output, llvm::raw_p
   keepOrder();
   llvm::legacy::PassManager passes;
   auto type = output == Output::Assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  if (generator->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true))
+  auto addPasses = [&] {
+    const PassOptions options(level);
+    return !generator->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
+  };
+  if (!addPasses())
     return Error{"this LLVM cannot emit " + std::string(output == Output::Assembly ? "assembly" : "objects") + " for " +
                  machine.triple};
   passes.add(new CountEmittedFunctions(onFunctions));
@@ -179,7 +200,7 @@ Status host::emit(Code &code, const Machine &machine, Output output, llvm::raw_p
   return {};
 }
 
-std::string host::keyOf(const Code &code, const Machine &machine, Output output) {
+std::string host::keyOf(const Code &code, const Machine &machine, Level level, Output output) {
   llvm::SmallVector<char, 0> bitcode;
   llvm::BitcodeWriter writer(bitcode);
   // Passes may take the uses of a value in their order, so it counts.
@@ -194,6 +215,7 @@ std::string host::keyOf(const Code &code, const Machine &machine, Output output)
     add(part);
   for (const std::string &part : {machine.triple, machine.baseline(), machine.tuning(), machine.featureString()})
     add(part);
+  add(level == Level::Quick ? "quick" : "shipped");
   add(output == Output::Assembly ? "assembly" : "object");
   add(llvm::StringRef(bitcode.data(), bitcode.size()));
   return llvm::toHex(hash.final(), /*LowerCase=*/true);

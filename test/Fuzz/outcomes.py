@@ -33,6 +33,11 @@ def add_case_options(parser, count, reduced, seconds):
     parser.add_argument("--reduce", type=int, default=reduced, help="how many failures to reduce")
 
 
+def add_level_option(parser):
+    """Adds the level of code generation, which is drawn for each case unless it is given (test/Execute/level.py)."""
+    parser.add_argument("--codegen", choices=["shipped", "quick"], help="the level of code generation of all cases; default: as they draw it")
+
+
 def case_indices(options):
     return [options.only] if options.only is not None else list(range(options.first, options.first + options.count))
 

@@ -24,8 +24,9 @@ import cases  # noqa: E402
 import execute  # noqa: E402
 import kernel_text  # noqa: E402
 
+import level  # noqa: E402
 import processor  # noqa: E402
-from outcomes import add_case_options, case_indices  # noqa: E402
+from outcomes import add_case_options, add_level_option, case_indices  # noqa: E402
 
 BATCH = 16
 MOST_REFUSED = 0.25
@@ -47,8 +48,18 @@ GENERIC = Mode("generic", ["--target=generic"], False)
 TILES = Mode("emulated amx", ["--mcpu=native", "--emulate=amx"], True)
 
 
+def level_of(options, index):
+    """The level of code generation: cases of a batch have the same."""
+    return options.codegen or level.level_of(f"batch {index // BATCH}", options.seed)
+
+
 def mode_of(options, index):
-    """The processor that a case is compiled for: cases of a batch have the same."""
+    """The processor and level that a case is compiled for: cases of a batch have the same."""
+    mode = processor_of(options, index)
+    return Mode(mode.name, [*mode.options, f"--codegen={level_of(options, index)}"], mode.pairs, mode.gpu)
+
+
+def processor_of(options, index):
     if options.gpu_arch:
         return Mode(options.gpu_arch, ["--target=cuda", f"--gpu-arch={options.gpu_arch}"], True, True)
     number = index // BATCH
@@ -111,7 +122,7 @@ def reduce(options, index, case, outcome):
 
 def report(options, index, outcome):
     print(f"FAIL {index} ({mode_of(options, index).name}): {outcome.why.strip()}", flush=True)
-    print(f"  again: {Path(__file__).name} --seed {options.seed} --only {index}", flush=True)
+    print(f"  again: {Path(__file__).name} --seed {options.seed} --only {index} --codegen {level_of(options, index)}", flush=True)
 
 
 def report_reduced(options, index, case, outcome):
@@ -129,6 +140,7 @@ def main():
     for name in ("--raptc", "--reference", "--scratch"):
         parser.add_argument(name, required=True)
     add_case_options(parser, count=150, reduced=4, seconds=30)
+    add_level_option(parser)
     parser.add_argument("--gpu-arch", help="kernels run on a GPU, or a simulated one, through libcuda.so.1; most operands have 16 bits")
     parser.add_argument("--floats", action="store_true", help="with --gpu-arch, operands are f32 or of the types that are drawn")
     options = parser.parse_args()
@@ -152,7 +164,7 @@ def main():
         print(f"refused {number}: {message}")
     name = "attention kernels" + (f" for {options.gpu_arch}" if options.gpu_arch else "") + (", of floats" if options.floats else "")
     print(f"generated: {name}: {len(indices)}, seed {options.seed}: {counts['passed']} right, {counts['refused']} refused, {counts['failed']} wrong, "
-          f"{time.monotonic() - begin:.0f} s")
+          f"{time.monotonic() - begin:.0f} s; {level.summary(level_of(options, index) for index in indices)}")
     if len(indices) > 20 and counts["refused"] > MOST_REFUSED * len(indices):
         sys.exit(f"more than {MOST_REFUSED:.0%} of the kernels were refused")
     sys.exit(counts["failed"] > 0)

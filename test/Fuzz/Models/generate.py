@@ -28,9 +28,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "Execute"), s
 
 import cachetypes  # noqa: E402
 import configs  # noqa: E402
+import level  # noqa: E402
 import processor  # noqa: E402
 from context import Context  # noqa: E402
-from outcomes import SECONDS, Outcome, add_case_options, case_indices, failed, in_child, run  # noqa: E402
+from outcomes import SECONDS, Outcome, add_case_options, add_level_option, case_indices, failed, in_child, run  # noqa: E402
 
 MOST_REFUSED = 0.2
 REFUSALS = (r"cannot be quantized", r"has no matrix that can be quantized", r"there is no cache")
@@ -292,7 +293,7 @@ def check(tools, case, folder):
         (directory / "config.json").write_text(json.dumps(case["config"]))
     library = folder / "model.so"
     # The evaluator reads the checkpoint: in one of 16 bits norms and biases are rounded too.
-    made = must("raptc", [tools.raptc, model, "-j1", "-o", library, *configs.compile_flags(case), f"--save-weights={checkpoint}/model.safetensors"])
+    made = must("raptc", [tools.raptc, model, "-j1", "-o", library, *configs.compile_flags(case), f"--codegen={case['codegen']}", f"--save-weights={checkpoint}/model.safetensors"])
     if isinstance(made, Outcome):
         return made
     program = reference_program(tools, case, model, folder)
@@ -308,7 +309,7 @@ def check(tools, case, folder):
 # ---- the command -----------------------------------------------------------------------------------------------------
 
 def draw(tools, index):
-    return configs.draw(tools.seed, index, tools.target)
+    return {**configs.draw(tools.seed, index, tools.target), "codegen": tools.codegen or level.level_of(f"model {index}", tools.seed)}
 
 
 def check_index(job):
@@ -355,6 +356,7 @@ def parse():
     parser.add_argument("--target", help="instead of the one that a case draws")
     parser.add_argument("--keep", action="store_true", help="keep the models and outputs in the scratch folder")
     add_case_options(parser, count=30, reduced=3, seconds=60)
+    add_level_option(parser)
     parser.add_argument("--reference", help="instead of the build's")
     tools = parser.parse_args()
     programs = Path(tools.build).resolve() / "bin"
@@ -376,15 +378,16 @@ def main():
                 refusals[outcome.why[-120:]] += 1
             if outcome.status == "failed":
                 failures.append((index, outcome))
-                print(f"FAIL {index}: {outcome.why.strip()}\n  again: {Path(__file__).name} --seed {tools.seed} --only {index}{f' --target {tools.target}' * bool(tools.target)}\n"
-                      f"  {json.dumps(draw(tools, index))}", flush=True)
+                case = draw(tools, index)
+                again = f"--seed {tools.seed} --only {index} --codegen {case['codegen']}" + (f" --target {tools.target}" if tools.target else "")
+                print(f"FAIL {index}: {outcome.why.strip()}\n  again: {Path(__file__).name} {again}\n  {json.dumps(case)}", flush=True)
     for index, outcome in failures[:tools.reduce]:
         case, outcome = reduce(tools, index, draw(tools, index), outcome)
-        print(f"  {index} reduced: {outcome.why.strip()}\n  raptc {' '.join(configs.compile_flags(case))}\n  {json.dumps(case)}", flush=True)
+        print(f"  {index} reduced: {outcome.why.strip()}\n  raptc {' '.join(configs.compile_flags(case))} --codegen={case['codegen']}\n  {json.dumps(case)}", flush=True)
     for message, number in refusals.most_common():
         print(f"refused {number}: {message}")
     print(f"generated: models of all families: {len(indices)}, seed {tools.seed}: {counts['passed']} right, {counts['refused']} refused, "
-          f"{counts['failed']} wrong, {time.monotonic() - begin:.0f} s")
+          f"{counts['failed']} wrong, {time.monotonic() - begin:.0f} s; {level.summary(draw(tools, index)['codegen'] for index in indices)}")
     if len(indices) > 20 and counts["refused"] > MOST_REFUSED * len(indices):
         sys.exit(f"more than {MOST_REFUSED:.0%} of the models were refused")
     sys.exit(counts["failed"] > 0)

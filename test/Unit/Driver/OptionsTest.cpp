@@ -100,6 +100,20 @@ TEST(Options, TheEnvironmentNamesTheObjectCache) {
   unsetenv("RAPT_OBJECT_CACHE");
 }
 
+TEST(Options, TheLevelIsShippedUnlessAskedFor) {
+  unsetenv("RAPT_CODEGEN");
+  EXPECT_EQ(parseOptions({"dir"})->codegen, "shipped");
+  EXPECT_EQ(parseOptions({"dir", "--codegen=quick"})->codegen, "quick");
+  EXPECT_NE(failure({"dir", "--codegen=fast"}).find("invalid value 'fast' for --codegen; expected shipped or quick"),
+            std::string::npos);
+  setenv("RAPT_CODEGEN", "quick", 1);
+  EXPECT_EQ(parseOptions({"dir"})->codegen, "quick");
+  EXPECT_EQ(parseOptions({"dir", "--codegen=shipped"})->codegen, "shipped");
+  setenv("RAPT_CODEGEN", "fast", 1);
+  EXPECT_EQ(failure({"dir"}), "invalid value 'fast' for RAPT_CODEGEN; expected shipped or quick");
+  unsetenv("RAPT_CODEGEN");
+}
+
 TEST(Options, OtherCompilersNames) {
   for (const char *form : {"-mcpu=haswell", "--march=haswell", "-march=haswell", "--mcpu=haswell"})
     EXPECT_EQ(parseOptions({"dir", form})->cpus, std::vector<std::string>{"haswell"}) << form;
@@ -130,7 +144,7 @@ TEST(Options, TheNearestNameIsOffered) {
 }
 
 TEST(Options, HiddenOptionsAreListedOnlyWhenAskedFor) {
-  for (const char *name : {"--inject-fault", "-###", "--save-temps", "--help-hidden"}) {
+  for (const char *name : {"--inject-fault", "-###", "--save-temps", "--codegen", "--help-hidden"}) {
     EXPECT_EQ(helpText(false).find(name), std::string::npos) << name;
     EXPECT_NE(helpText(true).find(std::string("      ") + name), std::string::npos) << name;
   }
