@@ -4,7 +4,7 @@ r"""Runs the cases of a test: a model directory with a small change each, and wh
 cases.py BUILD TEST SCRATCH [--only LINE]. TEST has these lines, and others that say what and why, up to the first of its files:
 
   COMMAND: PROGRAM ARGUMENTS   what the cases below run, all in one process by its --batch; {model} is the directory of a case, {out} an
-                               empty one beside it, {source} the checkout
+                               empty one beside it, {source} the checkout, {build} its build
   MAKE: NAME SCRIPT [...]      the directory NAME is what this script writes, given the directory and these arguments; one of test/Reference/numpy, or
                                @FILE of TEST
   CASE: NAME [{...}] [...]     one case: a copy of the directory NAME, with these members in its config.json; the arguments behind follow COMMAND's.
@@ -67,7 +67,7 @@ class Case:
         self.prints, self.checks, self.equal, self.expectations = [], [], None, 0
         self.base, _, rest = text.partition(" ")
         self.config = {}
-        if rest.startswith("{"):
+        if re.match(r'\{["}]', rest):
             self.config, end = json.JSONDecoder().raw_decode(rest)
             rest = rest[end:]
         self.arguments = shlex.split(rest)
@@ -193,7 +193,7 @@ class Runner:
         for keyword, text in case.changes:
             self.change(model, keyword, text)
         case.model, case.out = model, out
-        return [word.replace("{model}", model).replace("{out}", out).replace("{source}", os.path.dirname(HERE))
+        return [word.replace("{model}", model).replace("{out}", out).replace("{source}", os.path.dirname(HERE)).replace("{build}", self.build)
                 for word in case.command[1:] + case.arguments]
 
     def change(self, model, keyword, text):
