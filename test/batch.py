@@ -23,7 +23,7 @@ def run(program, commands, timeout=600):
 
 
 def run_alone(program, commands, timeout=120):
-    """The same of processes of their own."""
+    """Answers as those of run(), by a process for each command."""
     answers = []
     for number, arguments in enumerate(commands, 1):
         done = subprocess.run([program, *arguments], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=timeout)

@@ -4,8 +4,9 @@ r"""Runs the cases of a test: a model directory with a small change each, and wh
 cases.py BUILD TEST SCRATCH [--only LINE]. TEST has these lines, and others that say what and why, up to the first of its files:
 
   COMMAND: PROGRAM ARGUMENTS   what the cases below run, all in one process by its --batch; {model} is the directory of a case, {out} an
-                               empty one beside it, {source} the checkout
-  MAKE: NAME SCRIPT [...]      the directory NAME is what this script of test/Reference/numpy writes, given the directory and these arguments
+                               empty one beside it, {source} the checkout, {build} its build
+  MAKE: NAME SCRIPT [...]      the directory NAME is what this script writes, given the directory and these arguments; one of test/Reference/numpy, or
+                               @FILE of TEST
   CASE: NAME [{...}] [...]     one case: a copy of the directory NAME, with these members in its config.json; the arguments behind follow COMMAND's.
                                NAME is models/M for that folder of test/models, and - for a config.json with these members alone
   //--- NAME/FILE              a file of the directory NAME, up to the next such line
@@ -16,6 +17,7 @@ Below CASE, the other changes of the copy:
   CHANGE: FILE {...}           the JSON file gets these members, as config.json by CASE
   WRITE: FILE TEXT             makes or replaces a file; the file of TEST is copied where TEXT is @NAME
   EDIT: FILE: OLD => NEW       replaces OLD, which is there, everywhere in a file
+  SCRIPT: SCRIPT [...]         runs a script as MAKE does
 
 and what comes of it. {{...}} in a text is a regular expression.
 
@@ -45,7 +47,7 @@ KEYWORD = re.compile(r"([A-Z]+(?:-[A-Z]+)*): ?(.*)")
 PREFIX = re.compile(r"(?:--check-prefix(?:es)?|%\{\w+\})=([\w,-]+)|^FILECHECK: (\S+)")
 SUFFIX = re.compile(r"-(NEXT|SAME|NOT|DAG|LABEL|EMPTY)$")
 EXPECTATIONS = ("ERROR", "WARNING", "PRINTS", "FILECHECK", "EQUAL")
-CHANGES = ("REMOVE", "CHANGE", "WRITE", "EDIT")
+CHANGES = ("REMOVE", "CHANGE", "WRITE", "EDIT", "SCRIPT")
 
 
 class Wrong(Exception):
@@ -65,7 +67,7 @@ class Case:
         self.prints, self.checks, self.equal, self.expectations = [], [], None, 0
         self.base, _, rest = text.partition(" ")
         self.config = {}
-        if rest.startswith("{"):
+        if re.match(r'\{["}]', rest):
             self.config, end = json.JSONDecoder().raw_decode(rest)
             rest = rest[end:]
         self.arguments = shlex.split(rest)
@@ -137,15 +139,14 @@ class Test:
             self.cases[-1].add(keyword, text)
 
 
-def make(directory, words):
-    """Runs a script of test/Reference/numpy in this process."""
-    script = os.path.join(HERE, "Reference", "numpy", words[0])
-    arguments, path = sys.argv, sys.path[:]
-    sys.argv, sys.path[0:0] = [script, directory, *words[1:]], [os.path.dirname(script)]
+def run_script(script, arguments):
+    """Runs a Python script in this process, with the modules of test/Reference/numpy."""
+    saved = sys.argv, sys.path[:]
+    sys.argv, sys.path[0:0] = [script, *arguments], [os.path.join(HERE, "Reference", "numpy")]
     try:
         runpy.run_path(script, run_name="__main__")
     finally:
-        sys.argv, sys.path[:] = arguments, path
+        sys.argv, sys.path[:] = saved
 
 
 class Runner:
@@ -161,7 +162,7 @@ class Runner:
         if name.startswith("models/"):
             shutil.copytree(os.path.join(HERE, name), directory)
         elif name in self.test.makes:
-            make(directory, self.test.makes[name])
+            self.make(directory, self.test.makes[name])
         else:
             own = {path: text for path, text in self.test.files.items() if path.startswith(name + "/")}
             if not own:
@@ -170,6 +171,13 @@ class Runner:
                 write(os.path.join(self.scratch, "bases", path), text)
         return directory
 
+    def make(self, directory, words):
+        """Runs a script of a MAKE or SCRIPT line."""
+        script = os.path.join(HERE, "Reference", "numpy", words[0])
+        if words[0].startswith("@"):
+            script = write(os.path.join(self.scratch, words[0][1:]), self.test.files[words[0][1:]])
+        run_script(script, [directory, *words[1:]])
+
     def prepare(self, case):
         """Makes the directories of a case; returns the program's arguments."""
         place = os.path.join(self.scratch, str(case.number))
@@ -177,14 +185,15 @@ class Runner:
         if case.base == "-":
             write(os.path.join(model, "config.json"), "{}")
         else:
-            shutil.copytree(self.base(case.base), model, copy_function=os.link)
+            isWritten = any(keyword == "SCRIPT" for keyword, _ in case.changes)  # a link is a file of other cases, too
+            shutil.copytree(self.base(case.base), model, copy_function=shutil.copyfile if isWritten else os.link)
         os.mkdir(out)
         if case.config:
             change_json(os.path.join(model, "config.json"), lambda config: {**config, **case.config})
         for keyword, text in case.changes:
             self.change(model, keyword, text)
         case.model, case.out = model, out
-        return [word.replace("{model}", model).replace("{out}", out).replace("{source}", os.path.dirname(HERE))
+        return [word.replace("{model}", model).replace("{out}", out).replace("{source}", os.path.dirname(HERE)).replace("{build}", self.build)
                 for word in case.command[1:] + case.arguments]
 
     def change(self, model, keyword, text):
@@ -196,6 +205,8 @@ class Runner:
             change_json(os.path.join(model, name), lambda members: {**members, **json.loads(rest)})
         elif keyword == "REMOVE":
             os.remove(os.path.join(model, name))
+        elif keyword == "SCRIPT":
+            self.make(model, shlex.split(text))
         elif keyword == "WRITE":
             write(os.path.join(model, name), self.test.files[rest[1:]] if rest.startswith("@") else rest + "\n")
         else:
@@ -208,7 +219,7 @@ class Runner:
             write(path, content.replace(old, new))
 
     def problem(self, case, answer):
-        """What is wrong with an answer, or None."""
+        """The first thing that is wrong with an answer, or None."""
         status = case.status if case.status is not None else int(case.isRefused())
         if answer["status"] != status:
             return f"exit status {answer['status']}, must be {status}"
@@ -304,7 +315,7 @@ def plain(line, model):
 
 
 def check_file(checks, prefixes, options, text):
-    """What FileCheck complains about a text, or nothing."""
+    """The complaint of FileCheck about a text, or nothing."""
     done = subprocess.run(["FileCheck", checks, f"--check-prefixes={prefixes}", *options], input=text, capture_output=True, text=True,
                           env={**os.environ, "FILECHECK_OPTS": "-enable-var-scope"})
     return done.stderr if done.returncode != 0 else ""

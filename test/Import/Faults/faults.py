@@ -238,7 +238,7 @@ def prepare(scratch, command, name, change, texts):
 
 
 def problem(answer, out, texts):
-    """What is wrong with one case's outcome, or None."""
+    """The first thing that is wrong with one case's outcome, or None."""
     message = answer["stderr"].rstrip("\n")
     if texts is None:
         return None if answer["status"] == 0 else f"refused: {message}"

@@ -10,7 +10,7 @@
 
 using namespace rapt;
 
-/// What is read from the text of a module, where that passes --attn-verify-imported; else null.
+/// The module that is read from the text of another one, where it passes --attn-verify-imported; else null.
 static mlir::OwningOpRef<mlir::ModuleOp> readAgain(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
