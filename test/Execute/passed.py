@@ -49,8 +49,7 @@ def storage(directory):
 
 
 def model(way, directory, raptc, *cells):
-    """A model directory whose outputs were right; `cells` of its family besides its storage type and head. Without raptc its ops are those that its case of the
-    evaluator notes."""
+    """A model directory whose outputs were right; `cells` of its family besides its storage type and head."""
     if not os.environ.get("RAPT_PASSED"):
         return
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
@@ -60,12 +59,10 @@ def model(way, directory, raptc, *cells):
     if os.path.exists(imported):
         with open(imported, encoding="utf-8") as file:
             text = file.read()
-    elif raptc:
+    else:
         has_weights = bool(glob.glob(os.path.join(directory, "*.safetensors")))
         weights = [] if has_weights else ["--random-weights=1"]
         text = subprocess.run([raptc, directory, *weights, "--emit=imported"], check=True, capture_output=True, text=True).stdout
-    else:
-        text = ""
     ops(way, text)
     facts = [f"{family} import"] if way == "reference" else [f"{family} {storage(directory)}"]
     for architecture in config.get("architectures", []):

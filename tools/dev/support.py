@@ -19,15 +19,11 @@ def committed(root):
 
 
 def noted(folder, known):
-    """{script and way: facts} of the files of a folder that are newer than the time `known`; each case of a script may have one. The ops of a model that is
-    compiled are those that the evaluator's case of it has noted."""
-    files = {path.name: path.read_text().splitlines() for path in folder.glob("* *") if path.stat().st_mtime > known}
+    """{script and way: facts} of the files of a folder that are newer than the time `known`; each case of a script may have one."""
     found = {}
-    for name, lines in files.items():
-        script, way, *case = name.split(" ")
-        evaluated = files.get(f"{script} reference {case[0].removesuffix('.cpu')}.evaluated", []) if case and way == "compiled" else []
-        ops = {line.removesuffix("reference") + way for line in evaluated if line.startswith("op ")}
-        found.setdefault(f"{script} {way}", set()).update(lines, ops)
+    for path in folder.glob("* *"):
+        if path.stat().st_mtime > known:
+            found.setdefault(" ".join(path.name.split(" ")[:2]), set()).update(path.read_text().splitlines())
     return {name: sorted(lines) for name, lines in found.items()}
 
 
