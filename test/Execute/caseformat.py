@@ -9,6 +9,7 @@ import lit.formats
 import lit.Test
 
 import forked
+import measured_tests
 import registry
 
 
@@ -38,7 +39,7 @@ class CaseFormat(lit.formats.TestFormat):
             return lit.Test.Result(lit.Test.UNSUPPORTED, "missing features: " + ", ".join(missing))
         if lit_config.noExecute:
             return lit.Test.Result(lit.Test.PASS)
-        return run(registry.CASES[test.case], test, lit_config.maxIndividualTestTime)
+        return measured_tests.measured(lambda: run(registry.CASES[test.case], test, lit_config.maxIndividualTestTime))
 
 
 def run(case, test, timeout):
@@ -51,9 +52,7 @@ def run(case, test, timeout):
     code = lit.Test.TIMEOUT if outcome.isTimeout else lit.Test.FAIL if outcome.status else lit.Test.PASS
     if code is lit.Test.PASS:
         shutil.rmtree(scratch)
-    result = lit.Test.Result(code, told(case, config, outcome, timeout))
-    result.addMetric("processor", lit.Test.RealMetricValue(outcome.seconds))
-    return result
+    return lit.Test.Result(code, told(case, config, outcome, timeout))
 
 
 def told(case, config, outcome, timeout):

@@ -4,19 +4,42 @@ Code of the level `quick` computes the same numbers and is compiled faster. Test
 shipped, drawn by a seed, and all of them in `tools/dev/check --full`. Tests that read instructions or measure do not ask: they get `shipped`.
 """
 
+import functools
 import hashlib
 import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools" / "dev"))  # behind this folder, which has modules of the same names
+import daily  # noqa: E402
 
 SHARE = 5  # one case in so many is compiled as shipped
 
 
+@functools.cache
+def seed_of_run():
+    return daily.seed(ROOT)
+
+
+def draw(case, seed):
+    return int.from_bytes(hashlib.sha256(f"{seed} {case}".encode()).digest()[:8], "little")
+
+
 def level_of(case, seed=None):
-    """`shipped` or `quick`, for a case by its name; the seed is RAPT_SEED where none is given."""
+    """`shipped` or `quick`, for a case by its name; the seed is that of the run where none is given."""
     if os.environ.get("RAPT_FULL") == "1":
         return "shipped"
-    seed = os.environ.get("RAPT_SEED", "1") if seed is None else seed
-    drawn = hashlib.sha256(f"{seed} {case}".encode()).digest()
-    return "quick" if int.from_bytes(drawn[:8], "little") % SHARE else "shipped"
+    return "quick" if draw(case, seed_of_run() if seed is None else seed) % SHARE else "shipped"
+
+
+def levels_of(groups, seed=None):
+    """{case: its level} for cases and the group that each is in: of every group at least one is compiled as shipped."""
+    seed = seed_of_run() if seed is None else seed
+    first = {}
+    for case, group in groups.items():
+        first[group] = min(first.get(group, case), case, key=lambda name: draw(name, seed))
+    return {case: "shipped" if first[group] == case else level_of(case, seed) for case, group in groups.items()}
 
 
 def summary(levels):

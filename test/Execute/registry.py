@@ -18,6 +18,7 @@ for path in HERE.glob("*.py"):  # lit's process may have imported modules of the
     if getattr(sys.modules.get(path.stem), "__file__", str(path)) != str(path):
         del sys.modules[path.stem]
 
+import level  # noqa: E402
 from rows import ANY, CALLS, HOST, MODELS, scripts  # noqa: E402
 from tools import CUDA, Tools  # noqa: E402, F401
 
@@ -33,6 +34,7 @@ class Case:
     isForTarget: bool = False  # the column's target is not in the arguments: raptc is told
     isNoted: bool = True  # what it shows is evidence for docs/generated/Support.md (passed.py)
     environment: dict = dataclasses.field(default_factory=dict)
+    level: str = "shipped"  # of the code that raptc generates (level.py)
     cost: float = 0  # about how many seconds it takes, where that is long: such cases begin first
 
     @property
@@ -57,7 +59,7 @@ class Case:
 
     def command(self, python, build, isFull):
         """The command that repeats it alone."""
-        return f"{python} {HERE / 'run.py'} {self.name} --build {build}" + (" --full" if isFull else "")
+        return f"RAPT_SEED={level.seed_of_run()} {python} {HERE / 'run.py'} {self.name} --build {build}" + (" --full" if isFull else "")
 
 
 def of_models(script):
@@ -88,7 +90,8 @@ def made():
     found += [of_call(*call) for call in CALLS]
     names = [case.name for case in found]
     assert len(set(names)) == len(names), sorted(name for name in names if names.count(name) > 1)
-    return {case.name: case for case in found}
+    levels = level.levels_of({case.name: (case.name.split("/")[0], case.column) for case in found if case.isDaily})
+    return {case.name: dataclasses.replace(case, level=levels.get(case.name, "shipped")) for case in found}
 
 
 CASES = made()

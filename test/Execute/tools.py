@@ -46,7 +46,7 @@ class Tools:
 
     def environment(self, given):
         """`given` with what belongs to the column. Notes of passed.py are of the case."""
-        environment = dict(given) | self.case.environment | {"RAPT_CASE": self.case.name.split("/", 1)[1]}
+        environment = dict(given) | {"RAPT_CASE": self.case.name.split("/", 1)[1], "RAPT_CODEGEN": self.case.level} | self.case.environment
         if not self.case.isNoted:
             environment.pop("RAPT_PASSED", None)
         if self.column == CUDA:

@@ -3,6 +3,7 @@
 // Bytes at random are rarely MLIR, so that the mutator works on lines, numbers and words of the text. LLVM's libraries
 // are not instrumented: messages, and the ops of each stage, stand for the code that an input reaches.
 #include "lib/Driver/Lowering.h"
+#include "lib/Driver/ObjectCache.h"
 #include "lib/Target/Targets.h"
 #include "mlir/IR/Verifier.h"
 #include "test/Fuzz/Fuzz.h"
@@ -153,7 +154,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   driver::Phases phases(/*isVerbose=*/false, ProgressMode::Never);
-  driver::Lowering lowering(options, driver::Plugins(), phases);
+  driver::ObjectCache noCache("", [](const std::string &) {});
+  driver::Lowering lowering(options, driver::Plugins(), phases, noCache);
   lowering.variants.push_back(&variant);
   lower(lowering, options, text);
   return 0;

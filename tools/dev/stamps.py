@@ -44,7 +44,7 @@ class Made:
 
 MADE = {
     "fuzz": Made(layers.WITHOUT_LLVM, ("test/Fuzz/*.cpp", "test/Fuzz/*.h", "test/Audio/*.h", "tools/dev/run_checks.py"), ninja=("fuzz", "fuzzers"), outputs=("fuzz/bin/fuzz-*",)),
-    "aarch64": Made(("lib/Runtime",), ("LICENSE", "THIRD-PARTY-NOTICES.md"), ninja=("aarch64", "rapt_runtime"), outputs=("aarch64/lib/librapt_runtime*",)),
+    "aarch64": Made(("lib/Runtime", "lib/Support"), ("LICENSE", "THIRD-PARTY-NOTICES.md"), ninja=("aarch64", "rapt_runtime"), outputs=("aarch64/lib/librapt_runtime*",)),
     "gpu-check": Made((), ("tools/dev/gpu-check", "test/Execute/*", "test/Perf/*", "test/Examples/*", "test/models/*", "test/Reference/numpy/*", "dialect/Attn/ScalarOps.def"),
                       of_build=("bin/raptc", "bin/rapt-run", "bin/rapt-bench", "bin/rapt-reference", "lib/*.so*", "test/simulated-cuda/*.so*")),
 }
