@@ -1,12 +1,13 @@
 # Compiler cache and linker: what makes the second build fast, from this checkout or from another.
 
 # The cache sees the checkout as relative paths; clang writes no time into a precompiled header (RaptPCH), so ccache need
-# not look for one. It remembers the hashes of headers by inode and time: a hit takes a second with the thousands of
+# not look for one. It takes what a file depends on from the compiler (CCACHE_DEPEND): to preprocess it first would be a tenth of
+# the time of a build. It remembers the hashes of headers by inode and time: a hit takes a second with the thousands of
 # MLIR's, and a twentieth of one so. An own launcher given by the user stays as it is.
 option(RAPT_CCACHE "Compile through ccache where it is installed" ON)
 find_program(RAPT_CCACHE_PROGRAM ccache)
 if(RAPT_CCACHE AND RAPT_CCACHE_PROGRAM AND (NOT CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "(^|/)ccache$"))
-  set(CMAKE_CXX_COMPILER_LAUNCHER /usr/bin/env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_INODECACHE=1 CCACHE_PCH_EXTSUM=1
+  set(CMAKE_CXX_COMPILER_LAUNCHER /usr/bin/env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_INODECACHE=1 CCACHE_PCH_EXTSUM=1 CCACHE_DEPEND=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${RAPT_CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()

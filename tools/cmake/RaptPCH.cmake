@@ -10,7 +10,8 @@
 # One of the system's headers alone (one of them as the main file, the others by -include) has the same bytes in every
 # checkout, since every path in its command line is relative to the build directory: the cache keeps it, and hits with it
 # from any other checkout. One of ours has the checkout's absolute paths inside. The cache never keeps it, and takes for
-# its content what tools/cmake/precompile writes beside it, which depends on what the headers say, not on where they lie.
+# its content what tools/cmake/precompile writes beside it, which depends on what the headers say, not on where they lie;
+# ccache looks for that beside files of the suffix .pch alone.
 
 function(rapt_compile_pch name main)
   add_library(${name} OBJECT ${main})
@@ -31,7 +32,7 @@ function(rapt_add_pch name)
   foreach(header ${A_HEADERS})
     target_compile_options(${name} PRIVATE "SHELL:-include ${header}")
   endforeach()
-  set_target_properties(${name} PROPERTIES RAPT_PCH CMakeFiles/${name}.dir${main}.o)
+  set_target_properties(${name} PROPERTIES RAPT_PCH CMakeFiles/${name}.dir${main}.o RAPT_PCH_OBJECT CMakeFiles/${name}.dir${main}.o)
 endfunction()
 
 function(rapt_add_project_pch name)
@@ -48,10 +49,11 @@ function(rapt_add_project_pch name)
   get_target_property(options ${A_BASE} RAPT_PCH_OPTIONS)
   rapt_compile_pch(${name} ${main} ${options})
   get_target_property(base ${A_BASE} RAPT_PCH)
+  get_target_property(base_object ${A_BASE} RAPT_PCH_OBJECT)
   target_compile_options(${name} PRIVATE "SHELL:-include-pch ${base}" -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
-  set_property(SOURCE ${main} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${base} ${PROJECT_SOURCE_DIR}/tools/cmake/precompile)
+  set_property(SOURCE ${main} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${base_object} ${PROJECT_SOURCE_DIR}/tools/cmake/precompile)
   file(RELATIVE_PATH pch ${CMAKE_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/${name}.h.o)
-  set_target_properties(${name} PROPERTIES RAPT_PCH ${pch}
+  set_target_properties(${name} PROPERTIES RAPT_PCH ${pch}.pch RAPT_PCH_OBJECT ${pch}
     CXX_COMPILER_LAUNCHER "${PROJECT_SOURCE_DIR}/tools/cmake/precompile;${base}")
   add_dependencies(${name} ${A_BASE} ${A_DEPENDS})
 endfunction()
@@ -69,6 +71,7 @@ function(rapt_use_pch target name)
   get_target_property(options ${name} RAPT_PCH_OPTIONS)
   target_compile_options(${target} PRIVATE ${options})
   get_target_property(pch ${name} RAPT_PCH)
+  get_target_property(object ${name} RAPT_PCH_OBJECT)
   get_target_property(sources ${target} SOURCES)
   get_property(done GLOBAL PROPERTY RAPT_PCH_SOURCES)
   foreach(source ${sources})
@@ -76,7 +79,7 @@ function(rapt_use_pch target name)
     get_source_file_property(skip ${source} SKIP_PRECOMPILE_HEADERS)
     if(path MATCHES "[.](cpp|cc)$" AND NOT skip AND NOT path IN_LIST done)
       set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -include-pch ${pch})
-      set_property(SOURCE ${source} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${pch})
+      set_property(SOURCE ${source} APPEND PROPERTY OBJECT_DEPENDS ${CMAKE_BINARY_DIR}/${object})
       set_property(GLOBAL APPEND PROPERTY RAPT_PCH_SOURCES ${path})
     endif()
   endforeach()
