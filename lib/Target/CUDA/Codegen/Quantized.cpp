@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/Codegen/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <array>
 
 using namespace mlir;
 using namespace rapt;
@@ -151,7 +152,7 @@ private:
     const Value pair = LLVM::LoadOp::create(builder, loc, builder.getI32Type(), pointer, /*alignment=*/4);
     const Value low = arith::ShLIOp::create(builder, loc, pair, ints.constant(16)),
                 high = arith::AndIOp::create(builder, loc, pair, ints.constant(0xffff0000));
-    for (auto [i, bits] : llvm::enumerate(ArrayRef{low, high})) {
+    for (auto [i, bits] : llvm::enumerate(std::array{low, high})) {
       const Value scale = LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), bits);
       scales[column + int64_t(i)] = LLVM::FMulOp::create(builder, loc, scale, factor);
     }
