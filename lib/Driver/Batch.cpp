@@ -37,13 +37,15 @@ std::optional<std::vector<std::string>> wordsOf(const std::string &line) {
 }
 
 /// In the child: the standard files of a command, which ends with the batch.
-void takeFiles(const MemoryFile &out, const MemoryFile &err) {
+void takeFiles(const MemoryFile &out, const MemoryFile &err, pid_t batch) {
   const int nothing = open("/dev/null", O_RDONLY);
   if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(out.descriptor(), STDOUT_FILENO) < 0 ||
       dup2(err.descriptor(), STDERR_FILENO) < 0)
     _exit(1);
   close(nothing);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != batch) // it had ended before
+    _exit(1);
 }
 
 Answer runInChild(const std::string &tool, const std::vector<std::string> &words, BatchCommand run) {
@@ -53,11 +55,11 @@ Answer runInChild(const std::string &tool, const std::vector<std::string> &words
   };
   if (out.descriptor() < 0 || err.descriptor() < 0)
     return fail(strerror(errno));
-  const pid_t child = fork();
+  const pid_t batch = getpid(), child = fork();
   if (child < 0)
     return fail(strerror(errno));
   if (child == 0) {
-    takeFiles(out, err);
+    takeFiles(out, err, batch);
     exit(run(words)); // as main() would end
   }
   int ended;
@@ -85,6 +87,7 @@ int driver::runBatch(const char *tool, BatchCommand run) {
     fprintf(stderr, "%s: error: cannot %s: %s\n", tool, what, strerror(errno));
     return 1;
   };
+  signal(SIGCHLD, SIG_DFL); // else a command's status would be lost
   char *text = nullptr;
   size_t capacity = 0;
   int64_t number = 0;
@@ -99,5 +102,5 @@ int driver::runBatch(const char *tool, BatchCommand run) {
       return fail("write the answer");
   }
   free(text);
-  return ferror(stdin) ? fail("read command lines") : 0;
+  return feof(stdin) ? 0 : fail("read command lines");
 }

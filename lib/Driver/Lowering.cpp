@@ -58,6 +58,8 @@ std::string codeOptions(const Options &options, const CodeVariant &variant, Stag
     text += " --gpu-code=" + options.gpuCode;
   if (!options.f32Matmul.empty())
     text += " --f32-matmul=" + options.f32Matmul;
+  if (options.codegen == "quick")
+    text += " --codegen=quick";
   if (options.dtype != "auto")
     text += " --dtype=" + options.dtype;
   if (options.quantize != "none")

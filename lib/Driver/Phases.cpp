@@ -40,7 +40,7 @@ Phases::~Phases() {
 /// Only to a file that exists; where that fails, nothing is told: it does not concern who compiles.
 void Phases::record() const {
   const char *path = getenv("RAPT_PHASES");
-  const int file = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+  const int file = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK) : -1;
   if (file < 0)
     return;
   llvm::json::Object seconds{{"total", began - start}};

@@ -23,7 +23,7 @@ public:
   /// `isVerbose`: each phase that ends is a line, and so is the total.
   Phases(bool isVerbose, ProgressMode mode);
   /// Appends the seconds of each phase and their "total", as a line of JSON, to the file that the environment variable
-  /// RAPT_PHASES names: the time table of the test command adds them up.
+  /// RAPT_PHASES names, if it exists: the time table of the test command adds them up.
   ~Phases();
 
   /// Ends the phase that is going on and begins the next, of which the terminal's line tells how many of `total`

@@ -62,13 +62,23 @@ void keepOrder() {
 /// of a code generator are listed: meanwhile no other thread does that.
 class PassOptions {
 public:
-  explicit PassOptions(Level level) : hold(mutex) {
-    for (const char *name : {"disable-lsr"})
-      if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name))
-        option->addOccurrence(0, name, level == Level::Quick ? "true" : "false", /*MultiArg=*/true);
+  explicit PassOptions(Level level) : isQuick(level == Level::Quick), hold(mutex) {
+    if (isQuick)
+      set("true");
+  }
+  ~PassOptions() {
+    if (isQuick)
+      set("false");
   }
 
 private:
+  static void set(const char *value) {
+    const char *name = "disable-lsr";
+    if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name))
+      option->addOccurrence(0, name, value, /*MultiArg=*/true);
+  }
+
+  const bool isQuick;
   static std::mutex mutex;
   std::lock_guard<std::mutex> hold;
 };

@@ -92,8 +92,12 @@ set(standard algorithm array atomic bit charconv chrono climits cmath condition_
 # A library of plain C++ may be inside of one that an application unloads: it leaves nothing behind that runs when the process ends.
 rapt_add_pch(RaptStandardPCH MAIN unistd.h HEADERS ${standard} OPTIONS -fno-c++-static-destructors)
 rapt_add_project_pch(RaptSupportPCH BASE RaptStandardPCH HEADERS lib/Support/Expected.h lib/Support/File.h lib/Support/Json.h)
+set(level ${RAPT_COMPILER_LEVEL})
+if(RAPT_SANITIZE) # has a level of its own
+  set(level)
+endif()
 if(RAPT_BUILD_COMPILER)
-  rapt_add_pch(RaptPCH MAIN mlir/Pass/Pass.h OPTIONS ${RAPT_COMPILER_LEVEL} FOLDERS ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS} HEADERS
+  rapt_add_pch(RaptPCH MAIN mlir/Pass/Pass.h OPTIONS ${level} FOLDERS ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS} HEADERS
     mlir/IR/Builders.h
     mlir/IR/BuiltinOps.h
     mlir/IR/ImplicitLocOpBuilder.h
@@ -114,6 +118,6 @@ if(RAPT_BUILD_COMPILER)
 endif()
 if(RAPT_BUILD_TESTS)
   find_package(GTest REQUIRED)
-  rapt_add_pch(RaptTestPCH MAIN gtest/gtest.h HEADERS ${standard} filesystem OPTIONS ${RAPT_COMPILER_LEVEL})
+  rapt_add_pch(RaptTestPCH MAIN gtest/gtest.h HEADERS ${standard} filesystem OPTIONS ${level})
   set_target_properties(GTest::gtest PROPERTIES INTERFACE_COMPILE_OPTIONS "") # GTEST_HAS_PTHREAD=1: it finds that itself
 endif()
