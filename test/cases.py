@@ -145,6 +145,9 @@ def run_script(script, arguments):
     sys.argv, sys.path[0:0] = [script, *arguments], [os.path.join(HERE, "Reference", "numpy")]
     try:
         runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        if end.code:
+            raise Wrong(f"{script} exits with {end.code}") from end
     finally:
         sys.argv, sys.path[:] = saved
 
@@ -234,6 +237,8 @@ class Runner:
         return self.printing(case, answer["stdout"])
 
     def printing(self, case, text):
+        if case.name:
+            self.printed[case.name] = text
         at = 0
         for wanted in case.prints:
             found = re.compile(pattern(wanted)).search(text, at)
@@ -241,11 +246,11 @@ class Runner:
                 return f"stdout has no '{wanted}'" + (" behind the text before" if at else "")
             at = found.end()
         if case.equal and case.equal not in self.printed:
+            if any(other.name == case.equal for other in self.test.cases if other.number < case.number):
+                return f"the case {case.equal} failed"
             raise Wrong(f"no case above has NAMED: {case.equal}")
         if case.equal and text != self.printed[case.equal]:
             return f"stdout is not that of the case {case.equal}"
-        if case.name:
-            self.printed[case.name] = text
         return None
 
     def fail(self, case, program, arguments, answer, problem):
@@ -352,6 +357,8 @@ def main():
         test = Test(o.test)
         runner = Runner(test, o.build, o.scratch)
         cases = [case for case in test.cases if o.only in (None, case.number)]
+        compared = {case.equal for case in cases}
+        cases = [case for case in test.cases if case in cases or case.name and case.name in compared]
         runner.run(cases)
     except (Wrong, RuntimeError) as error:
         sys.exit(f"error: {error}")

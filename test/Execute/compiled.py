@@ -20,7 +20,7 @@ def library(raptc, model, folder):
     if not shared:
         subprocess.run([raptc, model, "-o", target], check=True, capture_output=True)
         return target
-    compiler = os.path.realpath(shutil.which(raptc) or raptc)
+    compiler = os.path.realpath(shutil.which(raptc) or raptc) + " " + os.environ.get("RAPT_CODEGEN", "")
     made = os.path.join(shared, hashlib.sha256(compiler.encode()).hexdigest()[:16], name)
     os.makedirs(made, exist_ok=True)
     with open(made + ".lock", "w") as lock:

@@ -84,6 +84,7 @@ class Models:
         self.check, self.names, self.cells = check, list(names), cells
         self.evaluated = list(self.names if evaluated is None else evaluated)
         self.daily = {column: tuple(chosen) for column, chosen in (("cpu", few), ("generic", generic), ("cuda", cuda)) if chosen is not None}
+        assert set().union(*self.daily.values()) <= set(self.names), "a daily model is none of the script's"
 
     def run(self, name, tools):
         directory = os.path.join(tools.scratch, name)

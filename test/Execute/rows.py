@@ -51,7 +51,9 @@ def programs(script, arguments, daily="cpu", full="", requires=HOST, **others):
 def parts(script, arguments, daily, names=(), flag="=--only", **others):
     """A script that runs the parts of itself that it is told, each of which is a case: of `names`, or of its CASES. Those whose names have `cuda` run on the
     simulated GPU; the script itself tells raptc the target."""
-    for name in names or importlib.import_module(script).CASES:
+    names = list(names or importlib.import_module(script).CASES)
+    assert set(names).issuperset(daily.split()), f"a daily part is none of {script}'s"
+    for name in names:
         column = "cuda" if "cuda" in name else "cpu"
         when = (column, "") if name in daily.split() else ("", column)
         yield programs(script, f"{arguments} {flag} ={name}", *when, label=name, namesTarget=True, noted=("cpu", "cuda"), **others)

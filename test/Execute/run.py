@@ -13,8 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import forked
-import registry
+if "--full" in sys.argv:  # the registry chooses the level of each case by it
+    os.environ["RAPT_FULL"] = "1"
+import forked  # noqa: E402
+import registry  # noqa: E402
 
 
 def arguments():
@@ -52,7 +54,7 @@ def main():
         return 0
     clang, tools = settings(options.build)
     path = os.pathsep.join([os.path.join(options.build, "bin"), tools, os.environ["PATH"]])
-    environment = dict(os.environ, PATH=path, **({"RAPT_FULL": "1"} if options.full else {}))
+    environment = dict(os.environ, PATH=path)
     replaced = {name: os.path.abspath(path) for name, path in (("raptc", options.raptc), ("rapt-run", options.rapt_run)) if path}
     failed = 0
     with tempfile.TemporaryDirectory(prefix="rapt-cases-") as folder:

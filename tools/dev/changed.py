@@ -240,9 +240,12 @@ def pattern(name):
 
 
 def show_tests(lit, build):
-    """The names of all tests, as lit lists them."""
-    listing = subprocess.run([lit, "--show-tests", str(build / "test")], capture_output=True, text=True, check=False).stdout
-    return [short(line.strip()) for line in listing.splitlines() if line.startswith("  ") and " :: " in line]
+    """The names of all tests, as lit lists them. ValueError where it cannot."""
+    done = subprocess.run([lit, "--show-tests", str(build / "test")], capture_output=True, text=True, check=False)
+    names = [short(line.strip()) for line in done.stdout.splitlines() if line.startswith("  ") and " :: " in line]
+    if done.returncode or not names:
+        raise ValueError(f"lit lists no tests:\n{done.stderr.strip()}")
+    return names
 
 
 def buildable(build, names):
@@ -263,7 +266,12 @@ def run(args, build, checks):
     print(f"{len(paths)} files differ from {base}" + (f": {', '.join(map(str, paths[:5]))}{', ...' if len(paths) > 5 else ''}" if paths else ""), flush=True)
     if not (build / "build.ninja").exists() and checks.configure(build, args.preset):
         return 1
-    chooser = Chooser(checks.ROOT, show_tests(checks.lit_program(build), build), Seconds(build))
+    try:
+        names = show_tests(checks.lit_program(build), build)
+    except ValueError as error:
+        print(f"tools/dev/check: {error}")
+        return 1
+    chooser = Chooser(checks.ROOT, names, Seconds(build))
     first = chooser.choose(paths, args.changed_seconds * args.jobs)
     targets = buildable(build, chooser.targets(first))
     if targets and checks.compile_all(build, args.jobs, "--target", *targets):

@@ -27,7 +27,7 @@ from repository import Checkout
 ROOT = Path(__file__).resolve().parents[2]
 BUILD_FILES = ("*CMakeLists.txt", "CMakePresets.json", "tools/cmake/*", "tools/dev/stamps.py", "tools/dev/layers.py", "tools/dev/repository.py")
 TOOLCHAIN = ("clang-22", "clang++-22", "ld.lld-22", "cmake", "ninja")
-ENVIRONMENT = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "CMAKE_TOOLCHAIN_FILE", "CMAKE_PREFIX_PATH", "PATH")
+ENVIRONMENT = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH", "CMAKE_TOOLCHAIN_FILE", "CMAKE_PREFIX_PATH", "PATH", "RAPT_MUTATION")
 
 
 class Made:
