@@ -161,7 +161,7 @@ void ObjectCache::store(const std::string &key, llvm::StringRef object) {
   auto file = TemporaryFile::create(opened, 0600);
   if (!file || !writeAll(file->descriptor(), {reinterpret_cast<const char *>(&header), sizeof header}) ||
       !writeAll(file->descriptor(), object) ||
-      /* not synced: the checksum would tell */ !file->publish(opened + "/" + nameOf(key)))
+      /* the bytes are not synced: what a crash loses, the checksum tells */ !file->publish(opened + "/" + nameOf(key)))
     return stopUsing(std::string("cannot be written: ") + std::strerror(errno));
   llvm::CachePruningPolicy policy;
   policy.Interval = std::chrono::seconds(0); // at each new entry: the scan takes a fraction of what generating one does

@@ -1,9 +1,9 @@
 # Compiler cache and linker: what makes the second build fast, from this checkout or from another.
 
 # The cache sees the checkout as relative paths; clang writes no time into a precompiled header (RaptPCH), so ccache need
-# not look for one. It takes what a file depends on from the compiler (CCACHE_DEPEND): to preprocess it first would be a tenth of
-# the time of a build. It remembers the hashes of headers by inode and time: a hit takes a second with the thousands of
-# MLIR's, and a twentieth of one so. An own launcher given by the user stays as it is.
+# not look for one. The compiler tells what a file depends on (CCACHE_DEPEND): preprocessing it first took a tenth of the
+# time of a build. Hashes of headers are remembered by inode and time (CCACHE_INODECACHE): hashing the thousands of MLIR's
+# made a hit take a second instead of a twentieth of one. A launcher given by the user stays as it is.
 option(RAPT_CCACHE "Compile through ccache where it is installed" ON)
 find_program(RAPT_CCACHE_PROGRAM ccache)
 if(RAPT_CCACHE AND RAPT_CCACHE_PROGRAM AND (NOT CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "(^|/)ccache$"))
@@ -27,7 +27,8 @@ endif()
 # on beside a distribution's LLVM, which has none.
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
-# raptc spends its time in LLVM's archives: at -O1 its own code takes a quarter less to compile and runs as fast (docs/Experiments/compiler.md).
+# raptc spends its time in LLVM's archives: its own code runs as fast at -O1, which takes a quarter less time to compile
+# (docs/Experiments/compiler.md).
 set(RAPT_COMPILER_LEVEL "" CACHE STRING "Option of clang for code that includes MLIR and for unit tests, such as -O1; empty: as all other code")
 if(RAPT_ASSERTIONS)
   add_compile_options(-UNDEBUG)

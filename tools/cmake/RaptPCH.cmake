@@ -1,11 +1,13 @@
-# Precompiled headers. A translation unit of a pass takes 0.6 s with the ones for MLIR and our dialects, 11 s without.
+# Precompiled headers. A file of the importer takes 0.6 s of processor time with those of MLIR, the dialect and the importer,
+# 1.7 s with that of MLIR alone.
 #
 #   rapt_add_pch(NAME MAIN header HEADERS header... [FOLDERS folder...] [OPTIONS option...])    headers of the system alone
 #   rapt_add_project_pch(NAME BASE pch HEADERS header... [DEPENDS target...])    headers of ours, on top of another one
 #   rapt_use_pch(TARGET NAME)
 #
-# A precompiled header is compiled as an ordinary source, so that it gets the flags of its users; OPTIONS, which go to those
-# on top of it and to all users, are those that a header must share with its users. It has no definitions of its own: the compiler cache does not tell apart two that differ in -D alone.
+# A precompiled header is compiled as an ordinary source, so that it gets the flags of its users. OPTIONS are passed on to
+# the headers on top of it and to all users, since clang refuses a header that was compiled with others. It has no
+# definitions of its own: the compiler cache does not tell apart two that differ in -D alone.
 #
 # One of the system's headers alone (one of them as the main file, the others by -include) has the same bytes in every
 # checkout, since every path in its command line is relative to the build directory: the cache keeps it, and hits with it
@@ -89,7 +91,7 @@ endfunction()
 set(standard algorithm array atomic bit charconv chrono climits cmath condition_variable cstddef cstdint cstdio cstdlib cstring
   fstream functional limits map memory mutex numeric optional random set span sstream string string_view
   thread tuple unordered_map utility variant vector)
-# A library of plain C++ may be inside of one that an application unloads: it leaves nothing behind that runs when the process ends.
+# Libraries of plain C++ end up in one that an application may unload: they leave nothing behind that would run at exit.
 rapt_add_pch(RaptStandardPCH MAIN unistd.h HEADERS ${standard} OPTIONS -fno-c++-static-destructors)
 rapt_add_project_pch(RaptSupportPCH BASE RaptStandardPCH HEADERS lib/Support/Expected.h lib/Support/File.h lib/Support/Json.h)
 set(level ${RAPT_COMPILER_LEVEL})
