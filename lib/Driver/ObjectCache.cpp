@@ -4,8 +4,11 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CachePruning.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -47,31 +50,6 @@ std::string distrust(const struct stat &status) {
   return status.st_mode & (S_IWGRP | S_IWOTH) ? "may be written by other users" : "";
 }
 
-bool readAll(int file, char *out, size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t count = read(file, out, bytes);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      return false;
-    out += count;
-    bytes -= size_t(count);
-  }
-  return true;
-}
-
-bool writeAll(int file, llvm::StringRef bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0)
-      return false;
-    bytes = bytes.drop_front(size_t(count));
-  }
-  return true;
-}
-
 /// The object of an entry that is open; else why it is not taken.
 std::string readEntry(int file, const std::string &key, std::string &object) {
   struct stat status;
@@ -82,14 +60,17 @@ std::string readEntry(int file, const std::string &key, std::string &object) {
   if (std::string why = distrust(status); !why.empty())
     return why;
   const uint64_t bytes = uint64_t(status.st_size);
-  Header header;
-  if (bytes < sizeof header || bytes - sizeof header > ObjectCache::kMostObjectBytes)
+  if (bytes < sizeof(Header) || bytes - sizeof(Header) > ObjectCache::kMostObjectBytes)
     return "is damaged: it has " + std::to_string(bytes) + " bytes";
-  object.resize(bytes - sizeof header);
-  if (!readAll(file, reinterpret_cast<char *>(&header), sizeof header) || !readAll(file, object.data(), object.size()))
-    return "cannot be read";
+  // Volatile: read, not mapped, as another process may cut the file.
+  auto read = llvm::MemoryBuffer::getOpenFile(file, "", bytes, /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
+  if (!read)
+    return "cannot be read: " + read.getError().message();
+  object = (*read)->getBuffer().drop_front(sizeof(Header)).str();
   const Header expected = headerOf(key, object);
-  return std::memcmp(&header, &expected, sizeof header) == 0 ? "" : "is damaged: its checksum is another";
+  return std::memcmp((*read)->getBufferStart(), &expected, sizeof expected) == 0
+             ? ""
+             : "is damaged: its checksum is another";
 }
 
 } // namespace
@@ -158,9 +139,16 @@ void ObjectCache::store(const std::string &key, llvm::StringRef object) {
     return;
   const std::string opened = "/proc/self/fd/" + std::to_string(folder);
   const Header header = headerOf(key, object);
+  auto write = [&](int descriptor) {
+    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/false, /*unbuffered=*/true);
+    stream << llvm::StringRef(reinterpret_cast<const char *>(&header), sizeof header) << object;
+    const std::error_code error = stream.error();
+    stream.clear_error(); // else it ends the process
+    errno = error.value();
+    return !error;
+  };
   auto file = TemporaryFile::create(opened, 0600);
-  if (!file || !writeAll(file->descriptor(), {reinterpret_cast<const char *>(&header), sizeof header}) ||
-      !writeAll(file->descriptor(), object) ||
+  if (!file || !write(file->descriptor()) ||
       /* the bytes are not synced: what a crash loses, the checksum tells */ !file->publish(opened + "/" + nameOf(key)))
     return stopUsing(std::string("cannot be written: ") + std::strerror(errno));
   llvm::CachePruningPolicy policy;
