@@ -10,6 +10,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -241,14 +242,56 @@ MaybeFailure Lowering::runDevicePasses(void (Target::*add)(OpPassManager &) cons
                                         : MaybeFailure(internalFailure("cannot generate code for the device"));
 }
 
+MaybeFailure Lowering::compileDeviceCode() {
+  const Target &target = *targetNamed(options.target);
+  const std::string source = cache.isOn() ? target.deviceSource(*module) : "";
+  if (source.empty())
+    return runDevicePasses(&Target::addDeviceCode);
+  auto compile = [&](std::string &text) {
+    MaybeFailure failure = runDevicePasses(&Target::addDeviceCode);
+    text = target.deviceText(*module);
+    return failure;
+  };
+  std::string text;
+  if (MaybeFailure failure =
+          findOrGenerate([&] { return host::keyOf({"device", source}); }, compile, *variants.front(), text))
+    return failure;
+  if (!target.deviceSource(*module).empty())
+    target.setDeviceText(*module, text);
+  return std::nullopt;
+}
+
 MaybeFailure Lowering::assembleDeviceCode() {
   if (options.gpuCode.empty() || options.gpuCode == "ptx")
     return std::nullopt;
-  const Phases::Step timed(phases, phaseFor("machine code for the device", *variants.front()));
   const Target &target = *targetNamed(options.target);
   Expected<std::string> assembler = target.findAssembler();
-  Status done = assembler ? target.assemble(*module, *assembler, options.gpuCode == "both") : Status(assembler.error());
-  return done ? std::nullopt : MaybeFailure(Failure{WrongInput, done.error().message});
+  if (!assembler)
+    return Failure{WrongInput, assembler.error().message};
+  // Assemblers of the same bytes make the same code.
+  std::unique_ptr<llvm::MemoryBuffer> program;
+  if (cache.isOn())
+    if (auto read = llvm::MemoryBuffer::getFile(*assembler))
+      program = std::move(*read);
+  MaybeFailure failure;
+  auto assemble = [&](StringRef text, StringRef architecture) -> Expected<std::string> {
+    auto make = [&](std::string &code) -> MaybeFailure {
+      const Phases::Step timed(phases, phaseFor("machine code for the device", *variants.front()));
+      Expected<std::string> made = target.assembleText(*assembler, text, architecture);
+      if (!made)
+        return Failure{WrongInput, made.error().message};
+      code = std::move(*made);
+      return std::nullopt;
+    };
+    auto makeKey = [&] { return host::keyOf({"machine code", program->getBuffer(), architecture, text}); };
+    std::string code;
+    failure = program ? findOrGenerate(makeKey, make, *variants.front(), code) : make(code);
+    if (failure)
+      return Error{failure->message};
+    return code;
+  };
+  Status done = target.assemble(*module, assemble, options.gpuCode == "both");
+  return done || failure ? failure : MaybeFailure(Failure{WrongInput, done.error().message});
 }
 
 /// Puts device code into the host program, once.
@@ -256,7 +299,7 @@ MaybeFailure Lowering::embedDeviceCode() {
   std::lock_guard<std::mutex> hold(translating);
   if (std::exchange(hasDeviceCode, true))
     return std::nullopt;
-  if (MaybeFailure failure = runDevicePasses(&Target::addDeviceCode))
+  if (MaybeFailure failure = compileDeviceCode())
     return failure;
   if (MaybeFailure failure = assembleDeviceCode())
     return failure;
@@ -264,7 +307,7 @@ MaybeFailure Lowering::embedDeviceCode() {
 }
 
 MaybeFailure Lowering::emitDevice(std::string &text) {
-  if (MaybeFailure failure = runDevicePasses(&Target::addDeviceCode))
+  if (MaybeFailure failure = compileDeviceCode())
     return failure;
   text = targetNamed(options.target)->deviceText(*module);
   return text.empty() ? MaybeFailure(Failure{WrongInput, shownPath(options.input) + ": has no code for a GPU"})
@@ -290,14 +333,15 @@ MaybeFailure Lowering::generate(host::Code &translated, const CodeVariant &varia
   return std::nullopt;
 }
 
-MaybeFailure Lowering::findOrGenerate(host::Code &translated, const CodeVariant &variant, host::Output output,
+MaybeFailure Lowering::findOrGenerate(llvm::function_ref<std::string()> makeKey,
+                                      llvm::function_ref<MaybeFailure(std::string &)> make, const CodeVariant &variant,
                                       std::string &code) {
   std::string key;
   std::optional<std::string> found;
   bool isChecked = false;
   {
     Phases::Step timed(phases, phaseFor("object cache", variant));
-    key = host::keyOf(translated, variant.machine, level(), output);
+    key = makeKey();
     found = cache.find(key);
     isChecked = found && isDrawn(key, options.cacheCheck.oneIn, options.cacheCheck.seed);
     // In a parallel phase a hit stands for the two steps that it saves.
@@ -307,7 +351,7 @@ MaybeFailure Lowering::findOrGenerate(host::Code &translated, const CodeVariant 
     code = std::move(*found);
     return std::nullopt;
   }
-  if (MaybeFailure failure = generate(translated, variant, output, code))
+  if (MaybeFailure failure = make(code))
     return failure;
   if (found)
     return *found == code ? std::nullopt
@@ -352,7 +396,8 @@ MaybeFailure Lowering::emit(const CodeVariant &variant, const host::Exports &exp
   Expected<host::Code> translated = translate();
   if (!translated)
     return internalFailure(translated.error().message);
-  MaybeFailure failure =
-      isCached ? findOrGenerate(*translated, variant, output, code) : generate(*translated, variant, output, code);
+  auto makeKey = [&] { return host::keyOf(*translated, variant.machine, level(), output); };
+  auto make = [&](std::string &object) { return generate(*translated, variant, output, object); };
+  MaybeFailure failure = isCached ? findOrGenerate(makeKey, make, variant, code) : make(code);
   return failure || !isManifestLast ? failure : setManifest(code, table->manifest);
 }

@@ -61,6 +61,7 @@ private:
   MaybeFailure runPasses(Stage to);
   /// Runs the passes of --run-passes for the stage of the module, and checks what the stage promises.
   MaybeFailure runUserPasses();
+  MaybeFailure compileDeviceCode();
   MaybeFailure assembleDeviceCode();
   MaybeFailure runDevicePasses(void (Target::*add)(mlir::OpPassManager &) const);
   MaybeFailure embedDeviceCode();
@@ -68,7 +69,9 @@ private:
   host::Level level() const;
   /// LLVM's part of emit().
   MaybeFailure generate(host::Code &translated, const CodeVariant &variant, host::Output output, std::string &code);
-  MaybeFailure findOrGenerate(host::Code &translated, const CodeVariant &variant, host::Output output,
+  /// The code of a key in the object cache, or generated and kept.
+  MaybeFailure findOrGenerate(llvm::function_ref<std::string()> makeKey,
+                              llvm::function_ref<MaybeFailure(std::string &)> make, const CodeVariant &variant,
                               std::string &code);
   PipelineOptions pipelineOptions() const;
   std::string phaseFor(const std::string &name, const CodeVariant &variant) const;

@@ -69,6 +69,8 @@ Status optimize(Code &code, const Machine &machine, Level level, const ProgressC
 /// A key of what optimize() and emit() will make of translated code, in 64 hexadecimal digits: the same only where that
 /// is the same, in any process. It hashes the whole module.
 std::string keyOf(const Code &code, const Machine &machine, Level level, Output output);
+/// A key of what LLVM makes of these parts, which are all that it depends on.
+std::string keyOf(llvm::ArrayRef<llvm::StringRef> parts);
 /// Emits optimized code.
 Status emit(Code &code, const Machine &machine, Level level, Output output, llvm::raw_pwrite_stream &out,
             const ProgressCallback &onFunctions = {});

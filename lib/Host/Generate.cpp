@@ -210,23 +210,25 @@ Status host::emit(Code &code, const Machine &machine, Level level, Output output
   return {};
 }
 
+std::string host::keyOf(llvm::ArrayRef<llvm::StringRef> parts) {
+  llvm::BLAKE3 hash;
+  auto add = [&](llvm::StringRef part) {
+    hash.update(std::to_string(part.size()) + ":");
+    hash.update(part);
+  };
+  add(LLVM_VERSION_STRING);
+  add(kGenerateHash);
+  llvm::for_each(parts, add);
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
 std::string host::keyOf(const Code &code, const Machine &machine, Level level, Output output) {
   llvm::SmallVector<char, 0> bitcode;
   llvm::BitcodeWriter writer(bitcode);
   // Passes may take the uses of a value in their order, so it counts.
   writer.writeModule(*code.module, /*ShouldPreserveUseListOrder=*/true);
   writer.writeStrtab(); // the names of globals
-  llvm::BLAKE3 hash;
-  auto add = [&](llvm::StringRef part) {
-    hash.update(std::to_string(part.size()) + ":");
-    hash.update(part);
-  };
-  for (llvm::StringRef part : {llvm::StringRef(LLVM_VERSION_STRING), llvm::StringRef(kGenerateHash)})
-    add(part);
-  for (const std::string &part : {machine.triple, machine.baseline(), machine.tuning(), machine.featureString()})
-    add(part);
-  add(level == Level::Quick ? "quick" : "shipped");
-  add(output == Output::Assembly ? "assembly" : "object");
-  add(llvm::StringRef(bitcode.data(), bitcode.size()));
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+  return keyOf({machine.triple, machine.baseline(), machine.tuning(), machine.featureString(),
+                level == Level::Quick ? "quick" : "shipped", output == Output::Assembly ? "assembly" : "object",
+                llvm::StringRef(bitcode.data(), bitcode.size())});
 }

@@ -56,14 +56,26 @@ public:
   /// Appends the pass that checks what `stage`, one behind canonical, promises, if there is one.
   virtual void addContract(mlir::OpPassManager &passes, Stage stage) const = 0;
 
+  /// All that decides about compiled device code of the stage llvm-dialect, but for LLVM, as text; empty where there is
+  /// no such code.
+  virtual std::string deviceSource(mlir::ModuleOp) const { return {}; }
+  /// Puts the text that was compiled from the same source before in the place of device code.
+  virtual void setDeviceText(mlir::ModuleOp, llvm::StringRef) const {}
   /// Appends the passes that compile device code of the stage llvm-dialect.
   virtual void addDeviceCode(mlir::OpPassManager &) const {}
   /// The text of compiled device code; empty where there is none.
   virtual std::string deviceText(mlir::ModuleOp) const { return {}; }
   /// The program that makes machine code of device code's text, a path; the error says where it was looked for.
   virtual Expected<std::string> findAssembler() const { return std::string(); }
+  /// Machine code of such text for an architecture.
+  virtual Expected<std::string> assembleText(const std::string & /*assembler*/, llvm::StringRef /*text*/,
+                                             llvm::StringRef /*architecture*/) const {
+    return std::string();
+  }
+  /// Machine code of a text and an architecture, by assembleText() or from an earlier call of it.
+  using AssembleText = llvm::function_ref<Expected<std::string>(llvm::StringRef, llvm::StringRef)>;
   /// Puts machine code beside the text of compiled device code, or in place of it unless `keepsText`.
-  virtual Status assemble(mlir::ModuleOp, const std::string & /*assembler*/, bool /*keepsText*/) const { return {}; }
+  virtual Status assemble(mlir::ModuleOp, AssembleText, bool /*keepsText*/) const { return {}; }
   /// Appends the passes that put compiled device code into the host program, which is all that is left then.
   virtual void addEmission(mlir::OpPassManager &) const {}
 

@@ -9,6 +9,7 @@ MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 JIT_ERRORS, JIT_ERRORS_BYTES, LOG_BYTES = 5, 6, 8192  # CU_JIT_ERROR_LOG_BUFFER and its size
 CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 GUARD = 256  # bytes behind a buffer
+MOST_FILLED = 8 << 20  # bytes of a buffer: threads' scratch can have hundreds of MB, of which the slices of the first threads are used most
 
 
 class Image(ctypes.Structure):
@@ -135,10 +136,13 @@ class Device:
         return 1
 
     def memory(self, count):
-        """Bytes of the GPU's memory; a pattern of NaNs is in them."""
+        """Bytes of the GPU's memory; a pattern of NaNs is in the first and behind them."""
         address = ctypes.c_uint64()
         self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(1, count) + GUARD))
-        self.write(address, np.full(count + GUARD, 0xFF, np.uint8))
+        filled = min(count, MOST_FILLED)
+        self.write(address, np.full(filled + GUARD, 0xFF, np.uint8))
+        if filled < count:
+            self.write(ctypes.c_uint64(address.value + count), np.full(GUARD, 0xFF, np.uint8))
         return address
 
     def write(self, address, array):
@@ -209,9 +213,10 @@ class Device:
             self.write(address, np.ascontiguousarray(array))
         self.check(start(addresses), entry)
         for buffer, address, array, size in zip(buffers, addresses, arrays + [None], sizes):
-            copy = np.empty(size + GUARD, np.uint8)
-            self.read(address, copy)
-            assert (copy[size:] == 0xFF).all(), f"{entry} wrote beyond a buffer of {size} bytes"
+            begin = size if array is None else 0  # of scratch, what is behind it
+            copy = np.empty(size + GUARD - begin, np.uint8)
+            self.read(ctypes.c_uint64(address.value + begin), copy)
+            assert (copy[size - begin:] == 0xFF).all(), f"{entry} wrote beyond a buffer of {size} bytes"
             if array is not None:
                 array[...] = copy[:size].view(array.dtype).reshape(array.shape)
             self.free(buffer)

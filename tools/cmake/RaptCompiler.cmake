@@ -20,6 +20,17 @@ endif()
 find_program(RAPT_LLD NAMES ld.lld-${RAPT_LLVM_VERSION} ld.lld)
 if(RAPT_LLD AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_link_options(--ld-path=${RAPT_LLD})
+  # The programs with LLVM inside have 120,000 addresses to relocate at each start: packed, that takes a third less time.
+  # Needs glibc 2.36.
+  if(NOT CMAKE_CROSSCOMPILING)
+    include(CheckCXXSourceRuns)
+    set(CMAKE_REQUIRED_LINK_OPTIONS --ld-path=${RAPT_LLD} -Wl,-z,pack-relative-relocs)
+    check_cxx_source_runs("int main() { return 0; }" RAPT_HAS_PACKED_RELOCATIONS)
+    unset(CMAKE_REQUIRED_LINK_OPTIONS)
+    if(RAPT_HAS_PACKED_RELOCATIONS)
+      add_link_options(-Wl,-z,pack-relative-relocs)
+    endif()
+  endif()
 endif()
 
 # -O3 costs compile time and wins nothing measurable here: the speed of a model is in the code that raptc emits.

@@ -46,7 +46,9 @@ Status check(const std::string &assembler) {
   return {};
 }
 
-Expected<std::string> assembleText(const std::string &assembler, StringRef text, StringRef architecture) {
+} // namespace
+
+Expected<std::string> cuda::assembleText(const std::string &assembler, StringRef text, StringRef architecture) {
   const MemoryFile input(text), code(""), output("");
   for (const MemoryFile *file : {&input, &code, &output})
     if (Status made = file->status(text.size()); !made)
@@ -61,8 +63,6 @@ Expected<std::string> assembleText(const std::string &assembler, StringRef text,
     return Error{shownPath(assembler) + ": ptxas succeeded, but wrote no machine code"};
   return bytes;
 }
-
-} // namespace
 
 std::vector<std::string> cuda::assemblerFolders() {
   std::vector<std::string> folders;
@@ -93,7 +93,7 @@ Expected<std::string> cuda::findAssembler(const std::vector<std::string> &folder
   return Error{"no ptxas in PATH, CUDA_HOME/bin and /usr/local/cuda/bin, which machine code needs; " + kWay.str()};
 }
 
-Status cuda::assemble(ModuleOp module, const std::string &assembler, bool keepsText) {
+Status cuda::assemble(ModuleOp module, Target::AssembleText assembleText, bool keepsText) {
   OpBuilder b(module.getContext());
   for (auto binary : module.getOps<gpu::BinaryOp>()) {
     SmallVector<Attribute> objects;
@@ -103,7 +103,7 @@ Status cuda::assemble(ModuleOp module, const std::string &assembler, bool keepsT
         objects.push_back(object);
         continue;
       }
-      Expected<std::string> code = assembleText(assembler, object.getObject().getValue().rtrim('\0'), target.getChip());
+      Expected<std::string> code = assembleText(object.getObject().getValue().rtrim('\0'), target.getChip());
       if (!code)
         return code.error();
       objects.push_back(gpu::ObjectAttr::get(module.getContext(), target, gpu::CompilationTarget::Binary,

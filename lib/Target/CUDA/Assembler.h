@@ -1,7 +1,6 @@
 //===- Assembler.h - Machine code of PTX by ptxas --------------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Support/Expected.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "lib/Target/Target.h"
 
 namespace rapt::cuda {
 
@@ -11,7 +10,10 @@ std::vector<std::string> assemblerFolders();
 /// The first ptxas in these folders that is new enough for Rapt's PTX.
 Expected<std::string> findAssembler(const std::vector<std::string> &folders);
 
+/// Machine code of PTX for an architecture.
+Expected<std::string> assembleText(const std::string &assembler, llvm::StringRef text, llvm::StringRef architecture);
+
 /// Puts machine code in front of the PTX of each gpu.binary, or in place of it unless `keepsText`.
-Status assemble(mlir::ModuleOp module, const std::string &assembler, bool keepsText);
+Status assemble(mlir::ModuleOp module, Target::AssembleText assembleText, bool keepsText);
 
 } // namespace rapt::cuda

@@ -114,6 +114,24 @@ public:
     }
   }
 
+  std::string deviceSource(ModuleOp module) const override {
+    std::string source;
+    llvm::raw_string_ostream stream(source);
+    if (gpu::GPUModuleOp kernels = onlyKernels(module))
+      kernels->print(stream, OpPrintingFlags().useLocalScope().assumeVerified());
+    return source;
+  }
+
+  void setDeviceText(ModuleOp module, StringRef text) const override {
+    gpu::GPUModuleOp kernels = onlyKernels(module);
+    OpBuilder b(kernels);
+    auto object = gpu::ObjectAttr::get(b.getContext(), kernels.getTargetsAttr()[0], gpu::CompilationTarget::Assembly,
+                                       b.getStringAttr(text), /*properties=*/nullptr, /*kernels=*/nullptr);
+    gpu::BinaryOp::create(b, kernels.getLoc(), kernels.getName(), /*offloadingHandler=*/Attribute(),
+                          b.getArrayAttr(Attribute(object)));
+    kernels.erase();
+  }
+
   void addDeviceCode(OpPassManager &passes) const override {
     GpuModuleToBinaryPassOptions binary;
     binary.compilationTarget = "isa";
@@ -130,8 +148,12 @@ public:
   }
 
   Expected<std::string> findAssembler() const override { return cuda::findAssembler(cuda::assemblerFolders()); }
-  Status assemble(ModuleOp module, const std::string &assembler, bool keepsText) const override {
-    return cuda::assemble(module, assembler, keepsText);
+  Expected<std::string> assembleText(const std::string &assembler, StringRef text,
+                                     StringRef architecture) const override {
+    return cuda::assembleText(assembler, text, architecture);
+  }
+  Status assemble(ModuleOp module, AssembleText assembleText, bool keepsText) const override {
+    return cuda::assemble(module, assembleText, keepsText);
   }
 
   void addEmission(OpPassManager &passes) const override { passes.addPass(createAttnCUDAEmbedCode()); }
@@ -147,6 +169,14 @@ public:
   }
 
 private:
+  /// The module's kernels, where they are one module for one architecture.
+  static gpu::GPUModuleOp onlyKernels(ModuleOp module) {
+    auto all = module.getOps<gpu::GPUModuleOp>();
+    const bool isOne = llvm::hasSingleElement(all) && (*all.begin()).getTargetsAttr() &&
+                       (*all.begin()).getTargetsAttr().size() == 1;
+    return isOne ? *all.begin() : gpu::GPUModuleOp();
+  }
+
   /// In unrolled code most ops are equal to others: the canonicalizer is faster without them.
   static void addSimplification(OpPassManager &passes) {
     passes.addPass(createCSEPass());

@@ -63,7 +63,8 @@ def draw_data(r, case, rows=None):
         rows = r.choice((0, 1, 1, 2, 2, 3, 3, 5)) if not has_one_sequence(case) else 2 if r.random() < 0.02 else 1  # 2 have one result, which is refused
     most = MOST / max(1, rows * heads)
     length = lambda limit: r.choice([n for n in LENGTHS if n <= limit])
-    queries = [length(min(300, most / 4)) for _ in range(rows)]
+    longest = 2 * most ** 0.5 if case["cache"] or case["offset"] else 300  # keys end with the queries, or may
+    queries = [length(min(300, most / 4, longest)) for _ in range(rows)]
     if "q" not in case["begins"]:
         queries = [queries[0] if queries else 5] * rows
     limit = min(300, most / max(1, max(queries, default=1)))

@@ -24,10 +24,10 @@ Block::Block(Launch &launch, uint32_t number)
   for (const Variable &variable : kernel.variables)
     if (variable.isDynamic)
       shared.resize(std::max<uint64_t>(shared.size(), variable.offset + launch.options.dynamicSharedBytes));
-  sharedShadow.resize(shared.size());
+  sharedShadow.reset(shared.size());
   uint32_t threads = volume(launch.options.threads);
-  local.resize(uint64_t(threads) * kernel.localBytes);
-  localShadow.resize(local.size());
+  local = ZeroedArray<std::byte>(uint64_t(threads) * kernel.localBytes);
+  localShadow.reset(local.size());
   for (uint32_t begin = 0; begin < threads; begin += warpSize)
     warps.emplace_back(kernel, begin / warpSize,
                        threads - begin >= warpSize ? allLanes : (LaneMask(1) << (threads - begin)) - 1);

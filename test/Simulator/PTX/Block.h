@@ -64,7 +64,7 @@ struct Block {
   std::array<uint32_t, 3> index;
   std::vector<std::byte> shared; ///< from address 0 on
   Shadow sharedShadow;
-  std::vector<std::byte> local; ///< by thread
+  ZeroedArray<std::byte> local; ///< by thread
   Shadow localShadow;
   std::vector<Warp> warps;
   std::array<NamedBarrier, 16> barriers;

@@ -8,7 +8,7 @@ uint64_t GlobalMemory::allocate(uint64_t size) {
   uint64_t address = next;
   next += (size + alignment - 1) / alignment * alignment + gap;
   inUse += size;
-  allocations.emplace(address, new Allocation{address, std::vector<std::byte>(size), Shadow(log, size)});
+  allocations.emplace(address, new Allocation{address, ZeroedArray<std::byte>(size), Shadow(log, size)});
   return address;
 }
 

@@ -19,7 +19,7 @@ public:
 
   struct Allocation {
     uint64_t address;
-    std::vector<std::byte> data;
+    ZeroedArray<std::byte> data;
     Shadow shadow;
   };
 

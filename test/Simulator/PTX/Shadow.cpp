@@ -170,7 +170,7 @@ std::optional<Conflict> Shadow::checkWrite(const Byte &byte, uint64_t offset, co
 
 std::optional<Conflict> Shadow::read(uint64_t offset, uint64_t size, const Accessor &by) {
   std::optional<Conflict> first;
-  Byte before, after;
+  Byte before = {}, after = {};
   bool isKnown = false;
   for (uint64_t at = offset; at < offset + size; ++at) {
     Byte &byte = bytes[at];
@@ -189,7 +189,7 @@ std::optional<Conflict> Shadow::read(uint64_t offset, uint64_t size, const Acces
 
 std::optional<Conflict> Shadow::write(uint64_t offset, uint64_t size, const Accessor &by, uint32_t id) {
   std::optional<Conflict> first;
-  Byte before;
+  Byte before = {};
   bool isKnown = false;
   for (uint64_t at = offset; at < offset + size; ++at) {
     Byte &byte = bytes[at];

@@ -2,6 +2,7 @@
 #pragma once
 #include "test/Simulator/PTX/Clock.h"
 #include "test/Simulator/PTX/Findings.h"
+#include "test/Simulator/PTX/ZeroedArray.h"
 
 namespace rapt::ptx {
 
@@ -105,7 +106,8 @@ public:
 
   bool isOfKernels = false; ///< a kernel has written some byte
 
-  void resize(uint64_t size) { bytes.resize(size); }
+  /// Bytes of this number that nobody has written.
+  void reset(uint64_t size) { bytes = ZeroedArray<Byte>(size); }
   /// Sets bytes from outside of a launch.
   void initialize(uint64_t offset, uint64_t size);
   /// Whether all bytes have been written.
@@ -118,13 +120,12 @@ public:
   std::optional<Conflict> write(uint64_t offset, uint64_t size, const Accessor &by, uint32_t id);
 
 private:
-  struct Byte {
-    uint32_t write = 0; ///< 0: never written
-    uint32_t reads = 0;
+  struct Byte { // zeros for one that nobody has written or read
+    uint32_t write, reads;
   };
   std::optional<Conflict> checkWrite(const Byte &byte, uint64_t offset, const Accessor &by, bool isRead) const;
   AccessLog &log;
-  std::vector<Byte> bytes;
+  ZeroedArray<Byte> bytes;
 };
 
 } // namespace rapt::ptx

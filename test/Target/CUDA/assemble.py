@@ -6,12 +6,12 @@ import pathlib
 import re
 import subprocess
 
-from kernels import ptx_of
+import ptxas
 
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("--raptc", "--opt", "--ptxas", "--chip", "--scratch", "--module"):
+    for name in ("--raptc", "--ptxas", "--chip", "--scratch", "--module"):
         parser.add_argument(name, required=True)
     parser.add_argument("--needs", nargs="*", default=["mma.sync", "ldmatrix", "cp.async.cg", "bar.sync"])
     parser.add_argument("--warpgroups", nargs="*", default=["setmaxnreg.inc", "cp.async.mbarrier.arrive", "cp.async.cg"], help="what kernels with wgmma need besides")
@@ -20,10 +20,8 @@ def main():
     args = parser.parse_args()
     scratch = pathlib.Path(args.scratch)
     scratch.mkdir(parents=True, exist_ok=True)
-    compiled = subprocess.run([args.raptc, args.module, "--target=cuda", f"--gpu-arch={args.chip}", "--emit=llvm-dialect", "-o", "-", *("--" + option for option in args.options)], capture_output=True, text=True, check=True)
-    binary = subprocess.run([args.opt, "-", "--gpu-module-to-binary=format=isa"], input=compiled.stdout, capture_output=True, text=True, check=True)
     file = scratch / f"{args.chip}.ptx"
-    file.write_text(ptx_of(binary.stdout))
+    subprocess.run([args.raptc, args.module, "--target=cuda", f"--gpu-arch={args.chip}", "--emit=ptx", "-o", file, *("--" + option for option in args.options)], capture_output=True, check=True)
     bodies = [(name, body) for name, body in re.findall(r"\.entry (\w+)\((.*?\n)\}", file.read_text(), re.DOTALL) if args.among in body]
     kernels = [name for name, _ in bodies]
     wrong = 0
@@ -39,14 +37,14 @@ def main():
             if refused in body:
                 wrong += 1
                 print(f"{name} has {refused}")
-    done = subprocess.run([args.ptxas, f"-arch={args.chip}", "-v", file, "-o", "/dev/null"], capture_output=True, text=True, check=True)
-    spilled = re.findall(r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr, re.DOTALL)
+    messages = ptxas.messages(args.ptxas, args.chip, file)
+    spilled = re.findall(r"Compiling entry function '(\w+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads", messages, re.DOTALL)
     spilled = [found for found in spilled if found[0] in kernels]
     for name, stores, loads in spilled:
         if int(stores) or int(loads):
             wrong += 1
             print(f"{name}: {stores} bytes of stores and {loads} of loads are of spilled registers")
-    for line in done.stderr.splitlines():  # wgmma that ptxas makes synchronous
+    for line in messages.splitlines():  # wgmma that ptxas makes synchronous
         if "C75" in line:
             wrong += 1
             print(line)

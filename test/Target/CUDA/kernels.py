@@ -9,6 +9,8 @@ import subprocess
 
 import numpy as np
 
+import ptxas
+
 
 def bf16(x):
     bits = np.asarray(x, np.float32).view(np.uint32).astype(np.uint64)
@@ -46,10 +48,10 @@ class Runner:
             raise ValueError(f"{name} calls functions or uses local memory")
         if self.args.ptxas:
             chip = re.search(r'chip = "(\w+)"', text)[1]
-            done = subprocess.run([self.args.ptxas, f"-arch={chip}", "-v", file, "-o", "/dev/null"], capture_output=True, text=True, check=True)
-            if " 0 bytes spill stores, 0 bytes spill loads" not in done.stderr or re.search(r"C75\d\d", done.stderr):
+            messages = ptxas.messages(self.args.ptxas, chip, file)
+            if " 0 bytes spill stores, 0 bytes spill loads" not in messages or re.search(r"C75\d\d", messages):
                 self.wrong += 1
-                print(f"{name}: ptxas: {done.stderr}")
+                print(f"{name}: ptxas: {messages}")
         self.compiled[key] = file
         return file
 
