@@ -42,9 +42,10 @@ class Made:
         return layers.layer(path) in self.layers or any(fnmatch.fnmatchcase(path, pattern) for pattern in self.patterns)
 
 
+MUTATION = "test/Tools/Mutations/Mutation.h"  # in the copy that tools/dev/mutations puts faults into, any source may include it
 MADE = {
-    "fuzz": Made(layers.WITHOUT_LLVM, ("test/Fuzz/*.cpp", "test/Fuzz/*.h", "test/Audio/*.h", "tools/dev/run_checks.py"), ninja=("fuzz", "fuzzers"), outputs=("fuzz/bin/fuzz-*",)),
-    "aarch64": Made(("lib/Runtime", "lib/Support"), ("LICENSE", "THIRD-PARTY-NOTICES.md"), ninja=("aarch64", "rapt_runtime"), outputs=("aarch64/lib/librapt_runtime*",)),
+    "fuzz": Made(layers.WITHOUT_LLVM, ("test/Fuzz/*.cpp", "test/Fuzz/*.h", "test/Audio/*.h", "tools/dev/run_checks.py", MUTATION), ninja=("fuzz", "fuzzers"), outputs=("fuzz/bin/fuzz-*",)),
+    "aarch64": Made(("lib/Runtime", "lib/Support"), ("LICENSE", "THIRD-PARTY-NOTICES.md", MUTATION), ninja=("aarch64", "rapt_runtime"), outputs=("aarch64/lib/librapt_runtime*",)),
     "gpu-check": Made((), ("tools/dev/gpu-check", "test/Execute/*", "test/Perf/*", "test/Examples/*", "test/models/*", "test/Reference/numpy/*", "dialect/Attn/ScalarOps.def"),
                       of_build=("bin/raptc", "bin/rapt-run", "bin/rapt-bench", "bin/rapt-reference", "lib/*.so*", "test/simulated-cuda/*.so*")),
 }
