@@ -7,6 +7,7 @@ import ctypes
 import dataclasses
 import importlib
 import os
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -23,6 +24,9 @@ import level  # noqa: E402
 import full_only  # noqa: E402
 from rows import ANY, CALLS, HOST, MODELS, scripts  # noqa: E402
 from tools import CUDA, Tools  # noqa: E402, F401
+
+
+TYPE = re.compile(r"(?<![A-Za-z0-9])(?:b?f16|f32|3?x?tf32|fp8|u?int8|w\d\w*|mxfp4)(?![A-Za-z0-9])", re.IGNORECASE)  # of numbers, in a case's name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +100,7 @@ def made():
     for case in {*left, *left.values()} - {f"Execute/{name}" for name in names}:
         assert full_only.is_file(case), f"{full_only.PAGE}: there is no case {case}"
     found = [dataclasses.replace(case, isDaily=False) if f"Execute/{case.name}" in left else case for case in found]
-    levels = level.levels_of({case.name: (case.name.split("/")[0], case.column) for case in found if case.isDaily})
+    levels = level.levels_of({case.name: (case.name.split("/")[0], case.column, *TYPE.findall(case.name)) for case in found if case.isDaily})
     return {case.name: dataclasses.replace(case, level=levels.get(case.name, "shipped")) for case in found}
 
 

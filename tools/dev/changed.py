@@ -279,7 +279,7 @@ def run(args, build, checks):
         return 1
     built = time.monotonic() - begin
     print(f"== build of {len(targets)} targets: {built:.1f} s", flush=True)
-    lints = sum(chooser.seconds.of(name) if not options else 0.5 for name, options in first.lints.items())
+    lints = sum(chooser.seconds.of(name) if not options else 0.5 for name, options in first.lints.items()) / args.jobs
     choice = chooser.choose(paths, max(0.0, args.changed_seconds - built - lints) * args.jobs)
     choice.tests = [name for name in choice.tests if name in set(first.tests)]  # no other program is built
     tallies = {}
@@ -288,7 +288,7 @@ def run(args, build, checks):
     if choice.tests:
         tallies["lit"] = checks.lit(build, args.jobs, f":: ({'|'.join(pattern(name) for name in choice.tests)})$")
     if choice.lints:
-        tallies["lint"] = checks.lint(build, choice.lints)
+        tallies["lint"] = checks.lint(build, args.jobs, choice.lints)
     for phase, tally in tallies.items():
         print("\n".join([*tally.details, f"{phase}: {tally}"]), flush=True)
     passed, failed, skipped = (sum(getattr(tally, key) for tally in tallies.values()) for key in ("passed", "failed", "skipped"))

@@ -27,7 +27,7 @@ def is_file(name):
 
 
 def problems(root, files):
-    """What is wrong with the table. `files`: the names of all tests that are files; test/Execute/registry.py knows the names of cases."""
+    """Faults of the table. `files`: the names of all tests that are files; test/Execute/registry.py knows the names of cases."""
     table = rows(root)
     for number, (test, (line, daily)) in enumerate(table.items(), 1):
         if number > MOST:

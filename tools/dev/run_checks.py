@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent import futures
 from pathlib import Path
 
 import changed
@@ -198,20 +199,24 @@ def fuzz(build, jobs):
     return tally
 
 
-def lint(build, chosen=None):
+def lint(build, jobs, chosen=None):
     """Each tools/dev/check-* is one test, or each of `chosen`, with these options; its exit status 77 means that it could not run here."""
     tally = Tally()
-    for script in sorted((ROOT / "tools" / "dev").glob("check-*")):
-        if chosen is not None and script.name not in chosen:
-            continue
+    scripts = [path for path in sorted((ROOT / "tools" / "dev").glob("check-*")) if chosen is None or path.name in chosen]
+
+    def check(script):
         begin = time.monotonic()
         done = subprocess.run([str(script), "--build", str(build), *(chosen or {}).get(script.name, ())], cwd=ROOT, capture_output=True, text=True)
-        outcome = {0: "passed", 77: "skipped"}.get(done.returncode, "failed")
-        tally.add(outcome, script.name)
-        if not chosen:
-            changed.Seconds(build).add({script.name: round(time.monotonic() - begin, 2)})
-        output = (done.stdout + done.stderr).rstrip().splitlines()
-        print("\n".join(output[-60:] if outcome != "failed" else output[-200:]), flush=True)
+        return done, time.monotonic() - begin
+
+    with futures.ThreadPoolExecutor(jobs) as pool:
+        for script, (done, seconds) in zip(scripts, pool.map(check, scripts)):
+            outcome = {0: "passed", 77: "skipped"}.get(done.returncode, "failed")
+            tally.add(outcome, script.name)
+            if not chosen:
+                changed.Seconds(build).add({script.name: round(seconds, 2)})
+            output = (done.stdout + done.stderr).rstrip().splitlines()
+            print("\n".join(output[-60:] if outcome != "failed" else output[-200:]), flush=True)
     return tally
 
 
@@ -237,7 +242,7 @@ def check_build(preset, build, args, phases, filters, clock, prefix=""):
             return None
     tallies = {}
     runners = {"unit": lambda: unit(build, args.jobs), "lit": lambda: lit(build, args.jobs, filters),
-               "fuzz": lambda: fuzz(build, args.jobs), "lint": lambda: lint(build)}
+               "fuzz": lambda: fuzz(build, args.jobs), "lint": lambda: lint(build, args.jobs)}
     for phase in phases:
         tally = tallies[prefix + phase] = runners[phase]()
         clock.record(prefix + phase)

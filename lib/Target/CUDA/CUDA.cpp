@@ -172,8 +172,8 @@ private:
   /// The module's kernels, where they are one module for one architecture.
   static gpu::GPUModuleOp onlyKernels(ModuleOp module) {
     auto all = module.getOps<gpu::GPUModuleOp>();
-    const bool isOne = llvm::hasSingleElement(all) && (*all.begin()).getTargetsAttr() &&
-                       (*all.begin()).getTargetsAttr().size() == 1;
+    const bool isOne =
+        llvm::hasSingleElement(all) && (*all.begin()).getTargetsAttr() && (*all.begin()).getTargetsAttr().size() == 1;
     return isOne ? *all.begin() : gpu::GPUModuleOp();
   }
 

@@ -61,10 +61,14 @@ def texts_of(options, name):
                 sys.exit(made.stderr)
 
 
+def drawn(stage, count):
+    """How many mutants a text of this stage has."""
+    return max(min(2, count), count // LARGE.get(stage, 1))
+
+
 def survive(options, passes, job):
     stage, text = job
-    drawn = max(min(2, options.count), options.count // LARGE.get(stage, 1))
-    command = [options.build / "test/survive", text, f"--seed={options.seed}", f"--count={2 + drawn}", f"--reduce-seconds={options.reduce_seconds}"]
+    command = [options.build / "test/survive", text, f"--seed={options.seed}", f"--count={2 + drawn(stage, options.count)}", f"--reduce-seconds={options.reduce_seconds}"]
     return run([*command, *(f"--passes={name}" for name in passes)], timeout=None)  # it bounds each of its runs itself
 
 
@@ -92,7 +96,8 @@ def main():
                 sys.exit(f"{text}: survive ends with {done.returncode}: {done.stderr.strip()[-800:]}")
             print(done.stdout[:totals.start()], end="", flush=True)
             runs, refused, findings, invalid = (total + int(more) for total, more in zip((runs, refused, findings, invalid), totals.groups()))
-    print(f"generated: mutants of each stage's text, for every pass: {options.count}, seed {options.seed}: {runs} runs of {len(passes)} passes on {len(jobs)} texts, "
+    fewer = "".join(f", {number} of those of {stage}" for stage in LARGE if (number := drawn(stage, options.count)) != options.count)
+    print(f"generated: mutants of each stage's text, for every pass: {options.count}, seed {options.seed}: {runs} runs of {len(passes)} passes on {len(jobs)} texts{fewer}, "
           f"{refused} refused, {findings} findings, {invalid} invalid mutants, {time.monotonic() - begin:.0f} s")
     if runs < 2 * len(jobs) * len(passes):
         sys.exit("too few runs: mutants are invalid, or passes missing")

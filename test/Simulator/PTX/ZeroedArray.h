@@ -8,10 +8,9 @@
 
 namespace rapt::ptx {
 
-/// Zeros, of which the pages that are touched alone take memory and time: a workspace can be as large as a GPU's memory,
-/// and its shadow eight times that. Without memory for them the program ends.
-template <typename T>
-class ZeroedArray {
+/// Zeros, of which the pages that are touched alone take memory and time: a workspace can be as large as a GPU's
+/// memory, and its shadow eight times that. Without memory for them the program ends.
+template <typename T> class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
 public:
@@ -34,9 +33,9 @@ private:
 
   static T *allocate(uint64_t size) {
     const uint64_t bytes = size * sizeof(T);
-    void *made = bytes < mapped ? calloc(bytes ? bytes : 1, 1)
-                                : mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *made = bytes < mapped
+                     ? calloc(bytes ? bytes : 1, 1)
+                     : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!made || made == MAP_FAILED)
       std::abort();
     return static_cast<T *>(made);

@@ -1,4 +1,4 @@
-"""What ptxas says of PTX. It takes seconds and says the same each time, so answers are kept between runs beside the objects of raptc: in the folder `ptxas` of
+"""The messages of ptxas about PTX. It takes seconds and says the same each time, so answers are kept between runs beside the objects of raptc: in the folder `ptxas` of
 RAPT_OBJECT_CACHE. One in twenty, drawn as that of objects is (RAPT_CHECK_OBJECT_CACHE), is asked for again and compared."""
 
 import hashlib

@@ -29,7 +29,7 @@ args = parser.parse_intermixed_args()
 run_checks.ROOT = args.tree.resolve()
 run_checks.lit_program = lambda build: str(build / "lit")
 run_checks.compile_all, run_checks.unit, run_checks.lit = printing("build"), printing("unit"), printing("lit")
-run_checks.lint = lambda build, chosen: printing("lint")(build, 1, [" ".join((name, *options)) for name, options in chosen.items()])
+run_checks.lint = lambda build, jobs, chosen: printing("lint")(build, 1, [" ".join((name, *options)) for name, options in chosen.items()])
 for path in args.paths:
     text = (args.tree / path).read_text(encoding="utf-8")
     (args.tree / path).write_text(text + "\n", encoding="utf-8")
