@@ -6,9 +6,9 @@ import shutil
 import sys
 
 sys.path += [os.path.join(os.path.dirname(__file__), "Timing"), os.path.join(config.rapt_source_dir, "tools", "dev")]
+import cpu_features  # noqa: E402
 import daily  # noqa: E402
 import measured_tests  # noqa: E402
-import processor  # noqa: E402
 
 config.name = "Rapt"
 config.test_format = measured_tests.ShTest(execute_external=False)
@@ -75,7 +75,7 @@ if full:
     config.available_features.add("full")
 
 config.available_features.add(platform.machine())
-config.available_features.update(processor.features())
+config.available_features.update(cpu_features.features())
 ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
 if os.access(ptxas, os.X_OK):
     config.available_features.add("ptxas")

@@ -28,13 +28,14 @@ def seed(root):
     return int(os.environ.get("RAPT_SEED") or seed_of_day(root))
 
 
-def repetitions(seed, is_full, preset, failures):
-    """The commands that repeat what failed: `failures` has the names of the tests for each phase, which may be `PRESET PHASE`."""
+def repetitions(seed, is_full, preset, build, failures):
+    """The commands that repeat what failed in a build folder, None for the preset's: `failures` has the names of the tests for each phase, which may be `PRESET PHASE`."""
     for phase, names in failures.items():
         *other, phase = phase.split()
         words = ["tools/dev/check", "--no-install", "--seed", str(seed)]
         words += ["--full"] * (is_full and not other)
         words += ["--preset", *(other or [preset])] * (bool(other) or preset != "dev")
+        words += ["--build", build] * bool(build and not other)
         if phase != "build":
             words += ["--only", phase]
         if phase == "lit" and names and not any(name.startswith("lit itself") for name in names):

@@ -330,7 +330,7 @@ def main():
         print(line)
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     failures = {phase: re.findall(r"^  failed: (.*)$", "\n".join(tally.details), re.MULTILINE) for phase, tally in tallies.items() if tally.failed}
-    print("".join(f"to repeat: {command}\n" for command in daily.repetitions(args.seed, args.full, args.preset, failures)), end="")
+    print("".join(f"to repeat: {command}\n" for command in daily.repetitions(args.seed, args.full, args.preset, args.build, failures)), end="")
     return 0 if passed and not failed else 1
 
 

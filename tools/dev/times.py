@@ -12,8 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cpu_features
 import draws
-import processor
 
 GOAL, CORES = 420, 2  # seconds of a whole run with daily counts, and on how many cores
 SLOWEST = 30
@@ -89,7 +89,7 @@ def collect(root, build, rows, phases, run):
     folder = build / "check"
     name, isModified = commit(root)
     record = {"when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "commit": name, "modified": isModified,
-              "cores": len(os.sched_getaffinity(0)), "features": processor.features(), **run,
+              "cores": len(os.sched_getaffinity(0)), "features": cpu_features.features(), **run,
               "wall": sum(row[1] for row in rows), "processor": sum(row[2] for row in rows),
               "phases": {phase: {"wall": wall, "processor": used} for phase, wall, used in rows}}
     told = []

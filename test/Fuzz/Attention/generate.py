@@ -120,9 +120,13 @@ def reduce(options, index, case, outcome):
     return case, outcome
 
 
+def of_gpu(options):
+    return f" --gpu-arch {options.gpu_arch}" + " --floats" * options.floats if options.gpu_arch else ""
+
+
 def report(options, index, outcome):
     print(f"FAIL {index} ({mode_of(options, index).name}): {outcome.why.strip()}", flush=True)
-    print(f"  again: {Path(__file__).name} --seed {options.seed} --only {index} --codegen {level_of(options, index)}", flush=True)
+    print(f"  again: {Path(__file__).name} --seed {options.seed} --only {index} --codegen {level_of(options, index)}" + of_gpu(options), flush=True)
 
 
 def report_reduced(options, index, case, outcome):

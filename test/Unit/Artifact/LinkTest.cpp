@@ -3,6 +3,7 @@
 #include "lib/Artifact/Elf.h"
 #include "lib/Artifact/Manifest.h"
 #include "lib/Support/File.h"
+#include "test/Unit/TemporaryFolder.h"
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
@@ -15,18 +16,14 @@ using namespace rapt::artifact;
 namespace {
 class LinkTest : public testing::Test {
 protected:
-  void SetUp() override {
-    char name[] = "/tmp/rapt-link-XXXXXX";
-    folder = mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
   std::string compile(const std::string &source) {
     std::ofstream(folder + "/x.c") << source;
     const std::string command = "clang-22 -O1 -fPIC -c -o " + folder + "/x.o " + folder + "/x.c";
     EXPECT_EQ(std::system(command.c_str()), 0);
     return *readFile(folder + "/x.o", 1 << 20);
   }
-  std::string folder;
+  const test::TemporaryFolder own;
+  const std::string folder = own.path;
 };
 const char *const goodSource =
     "#include <string.h>\nstatic char b[4096]; int helper(int n) { memset(b, n, n); return b[3]; }\n"

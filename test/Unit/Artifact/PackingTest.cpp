@@ -5,6 +5,7 @@
 #include "lib/Artifact/SourceView.h"
 #include "lib/Artifact/WeightPacker.h"
 #include "lib/Support/File.h"
+#include "test/Unit/TemporaryFolder.h"
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -17,17 +18,7 @@ using namespace rapt::artifact;
 
 namespace {
 
-struct TemporaryFolder {
-  std::string path;
-  TemporaryFolder() {
-    char name[] = "/tmp/rapt-packing-XXXXXX";
-    path = mkdtemp(name);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  size_t entries() const {
-    return size_t(std::distance(std::filesystem::directory_iterator(path), std::filesystem::directory_iterator()));
-  }
-};
+using test::TemporaryFolder;
 
 std::vector<std::byte> randomValues(std::mt19937 &random, DType type, size_t count) {
   std::normal_distribution<float> normal(0.f, 0.1f);

@@ -1,6 +1,7 @@
 // Outputs are whole or absent, and failures tell file and numbers (fault class G).
 #include "lib/Artifact/StagedFile.h"
 #include "lib/Support/File.h"
+#include "test/Unit/TemporaryFolder.h"
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
@@ -18,15 +19,9 @@ using namespace rapt::artifact;
 namespace {
 class StagedFileTest : public testing::Test {
 protected:
-  void SetUp() override {
-    char name[] = "/tmp/rapt-staged-XXXXXX";
-    folder = mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-  size_t entries() {
-    return size_t(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
-  }
-  std::string folder;
+  size_t entries() { return own.entries(); }
+  const test::TemporaryFolder own;
+  const std::string folder = own.path;
 };
 std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 } // namespace

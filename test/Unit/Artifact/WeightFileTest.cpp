@@ -2,6 +2,7 @@
 #include "MemoryReader.h"
 #include "lib/Artifact/WeightPacker.h"
 #include "lib/Support/File.h"
+#include "test/Unit/TemporaryFolder.h"
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -13,8 +14,6 @@ namespace {
 class WeightFileTest : public testing::Test {
 protected:
   void SetUp() override {
-    char name[] = "/tmp/rapt-weights-XXXXXX";
-    folder = mkdtemp(name);
     std::vector<std::byte> bytes(3000 * 1000 * 4);
     for (size_t i = 0; i < bytes.size(); ++i)
       bytes[i] = std::byte(i * i >> 8 & 0x3f);
@@ -25,14 +24,14 @@ protected:
     parameters[0].sources = {{"w", {3000, 1000}}};
     assignOffsets(parameters);
   }
-  void TearDown() override { std::filesystem::remove_all(folder); }
   PackedWeights pack() {
     auto packed = packWeights({&parameters, &reader, &sections, folder, "m"});
     EXPECT_TRUE(packed);
     EXPECT_TRUE(packed->commit());
     return std::move(*packed);
   }
-  std::string folder;
+  const test::TemporaryFolder own;
+  const std::string folder = own.path;
   MemoryReader reader;
   std::vector<Parameter> parameters;
   std::vector<Section> sections{{"tokenizer.json", std::string(5 << 20, 't')}, {"empty", ""}};

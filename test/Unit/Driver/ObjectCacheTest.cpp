@@ -1,6 +1,7 @@
 // The object cache: what was stored is found, damage is told and mended, nothing of other users is taken, the least
 // recently used goes first, and any number of processes share a folder.
 #include "lib/Driver/ObjectCache.h"
+#include "test/Unit/TemporaryFolder.h"
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
@@ -31,13 +32,6 @@ std::string keyOf(unsigned number) {
 
 class ObjectCacheTest : public testing::Test {
 protected:
-  void SetUp() override {
-    char name[] = "/tmp/rapt-cache-XXXXXX";
-    folder = mkdtemp(name);
-    path = folder + "/objects";
-  }
-  void TearDown() override { fs::remove_all(folder); }
-
   /// One compilation's use of the folder.
   std::unique_ptr<ObjectCache> use(uint64_t mostBytes = ObjectCache::kMostBytes) {
     return std::make_unique<ObjectCache>(
@@ -78,7 +72,9 @@ protected:
   }
 
   const std::string object = "the bytes of an object, and a zero: " + std::string(1, '\0');
-  std::string folder, path;
+  const rapt::test::TemporaryFolder own;
+  const std::string folder = own.path;
+  std::string path = folder + "/objects";
   std::vector<std::string> warnings;
 };
 

@@ -6,6 +6,7 @@
 #include "lib/Import/Formats/HuggingFace/TokenizerFiles.h"
 #include "lib/Import/Formats/SentencePiece/SentencePieceModel.h"
 #include "lib/Support/Base64.h"
+#include "test/Unit/TemporaryFolder.h"
 #include "test/Unit/Tokenizer/Samples.h"
 #include <algorithm>
 #include <cstdlib>
@@ -19,16 +20,10 @@ namespace {
 class Directory {
 public:
   explicit Directory(const std::string &vector) {
-    std::string pattern = testing::TempDir() + "rapt-XXXXXX";
-    path = mkdtemp(pattern.data()) ? pattern : "";
     root = *json::parse(readFile(inSource("/test/Tokenizer/sentencepiece/" + vector + ".json")));
     for (const auto &[name, content] : *root.find("files")->asObject())
       write(name, *decodeBase64(*content.asString()));
   }
-
-  ~Directory() { std::filesystem::remove_all(path); }
-  Directory(const Directory &) = delete;
-  Directory &operator=(const Directory &) = delete;
 
   void write(const std::string &name, const std::string &content) {
     std::ofstream(path / name, std::ios::binary) << content;
@@ -52,7 +47,8 @@ public:
   json::Value root;
   std::vector<std::string> notes;
   std::string error;
-  std::filesystem::path path;
+  const TemporaryFolder own;
+  const std::filesystem::path path = own.path;
 };
 
 std::unique_ptr<Tokenizer> open(const huggingface::SideFiles &files) {

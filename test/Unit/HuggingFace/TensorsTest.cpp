@@ -3,6 +3,7 @@
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Support/Float16.h"
+#include "test/Unit/TemporaryFolder.h"
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -19,13 +20,7 @@ namespace {
 /// A directory of its own for each test, with a config.json.
 class Tensors : public testing::Test {
 protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "rapt-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory = pattern;
-    std::ofstream(directory + "/config.json") << R"({"model_type": "gpt2"})";
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
+  void SetUp() override { std::ofstream(directory + "/config.json") << R"({"model_type": "gpt2"})"; }
   std::string weights() const { return directory + "/model.safetensors"; }
   void save(DType dtype) {
     auto reader = makeRandomTensors(7, dtype, requests);
@@ -35,7 +30,8 @@ protected:
     ASSERT_TRUE(bool(status)) << status.error().message;
   }
 
-  std::string directory;
+  const test::TemporaryFolder own;
+  const std::string directory = own.path;
   std::vector<TensorRequest> requests = {{"a.weight", {5, 300}, Init::weight(5)}, {"b.bias", {7}, Init::bias()}};
   std::vector<std::string> names = {"a.weight", "b.bias"};
 };

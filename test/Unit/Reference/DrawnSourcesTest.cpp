@@ -11,6 +11,7 @@
 #include "lib/Support/Float16.h"
 #include "mlir/Parser/Parser.h"
 #include "test/Unit/Artifact/MemoryReader.h"
+#include "test/Unit/TemporaryFolder.h"
 #include "gtest/gtest.h"
 #include <filesystem>
 #include <numeric>
@@ -121,8 +122,7 @@ std::vector<double> valuesInFile(const Parameter &parameter, const std::string &
 TEST(DrawnSources, ArePackedAsTheReferenceReadsThem) {
   MLIRContext context;
   context.loadDialect<attn::AttnDialect>();
-  char folder[] = "/tmp/rapt-drawn-XXXXXX";
-  ASSERT_TRUE(mkdtemp(folder));
+  const test::TemporaryFolder folder;
   for (unsigned seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
     MemoryReader reader;
@@ -133,7 +133,7 @@ TEST(DrawnSources, ArePackedAsTheReferenceReadsThem) {
     auto module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);
     std::vector<Section> sections;
-    auto packed = packWeights({&parameters, &reader, &sections, folder, "m", 1});
+    auto packed = packWeights({&parameters, &reader, &sections, folder.path, "m", 1});
     ASSERT_TRUE(packed) << packed.error().message;
     std::string file(packed->fileBytes, '\0');
     ASSERT_EQ(pread(packed->descriptor(), file.data(), file.size(), 0), ssize_t(file.size()));
@@ -146,5 +146,4 @@ TEST(DrawnSources, ArePackedAsTheReferenceReadsThem) {
       ASSERT_EQ(std::memcmp(values.data(), expected->data(), values.size() * sizeof(double)), 0);
     }
   }
-  std::filesystem::remove_all(folder);
 }

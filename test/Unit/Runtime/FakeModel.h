@@ -2,6 +2,7 @@
 #pragma once
 #include "rapt/rapt.h"
 #include "test/Unit/Folders.h"
+#include "test/Unit/TemporaryFolder.h"
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
@@ -24,10 +25,10 @@ testing::AssertionResult isAnswer(const float *logits, const Text &text, int64_t
 class FakeCopy {
 public:
   FakeCopy();
-  ~FakeCopy();
   std::string library() const { return directory + "/fake.so"; }
   std::string weights() const { return directory + "/fake-0000cafe.weights"; }
-  std::string directory;
+  const rapt::test::TemporaryFolder own;
+  const std::string directory = own.path;
 };
 
 /// Replaces the first occurrence of `from` in a file by `to`, of the same length.

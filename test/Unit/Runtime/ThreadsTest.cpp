@@ -1,6 +1,7 @@
 // How many threads a container grants (fault 74).
 #include "lib/Runtime/Threads.h"
 #include "rapt/rapt.h"
+#include "test/Unit/TemporaryFolder.h"
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,15 +13,8 @@ using rapt::runtime::cgroupProcessors;
 namespace {
 
 struct Tree {
-  std::filesystem::path root;
-  Tree() {
-    char name[] = "/tmp/rapt-cgroup-XXXXXX";
-    root = mkdtemp(name);
-  }
-  ~Tree() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root, ignored);
-  }
+  const rapt::test::TemporaryFolder own;
+  const std::filesystem::path root = own.path;
   void put(const std::string &path, const std::string &text) {
     std::filesystem::create_directories((root / path).parent_path());
     std::ofstream(root / path) << text;

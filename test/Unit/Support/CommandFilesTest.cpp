@@ -1,5 +1,6 @@
 // Outputs that would destroy a file that a command reads or writes, however their paths are spelled.
 #include "lib/Support/CommandFiles.h"
+#include "test/Unit/TemporaryFolder.h"
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -14,12 +15,9 @@ namespace {
 class CommandFilesTest : public testing::Test {
 protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "rapt-files-XXXXXX";
-    root = mkdtemp(name.data());
     fs::create_directory(root / "m");
     std::ofstream(root / "m/config.json") << "{}";
   }
-  void TearDown() override { fs::remove_all(root); }
   /// The check's message when `output` is written and m/config.json is read.
   std::string against(const std::string &output) const {
     CommandFiles files;
@@ -28,7 +26,8 @@ protected:
     Status status = files.check();
     return status ? "" : status.error().message;
   }
-  fs::path root;
+  const test::TemporaryFolder own;
+  const fs::path root = own.path;
 };
 } // namespace
 
