@@ -20,8 +20,6 @@ for path in HERE.glob("*.py"):  # lit's process may have imported modules of the
         del sys.modules[path.stem]
 
 import level  # noqa: E402
-
-import full_only  # noqa: E402
 from rows import ANY, CALLS, HOST, MODELS, scripts  # noqa: E402
 from tools import CUDA, Tools  # noqa: E402, F401
 
@@ -96,10 +94,6 @@ def made():
     found += [of_call(*call) for call in CALLS]
     names = [case.name for case in found]
     assert len(set(names)) == len(names), sorted(name for name in names if names.count(name) > 1)
-    left = {test: daily for test, (_, daily) in full_only.rows(HERE.parents[1]).items()}
-    for case in {*left, *left.values()} - {f"Execute/{name}" for name in names}:
-        assert full_only.is_file(case), f"{full_only.PAGE}: there is no case {case}"
-    found = [dataclasses.replace(case, isDaily=False) if f"Execute/{case.name}" in left else case for case in found]
     levels = level.levels_of({case.name: (case.name.split("/")[0], case.column, *TYPE.findall(case.name)) for case in found if case.isDaily})
     return {case.name: dataclasses.replace(case, level=levels.get(case.name, "shipped")) for case in found}
 

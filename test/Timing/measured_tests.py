@@ -6,7 +6,6 @@ import resource
 import lit.formats
 import lit.Test
 
-import full_only
 import started_programs
 
 
@@ -25,11 +24,5 @@ def measured(execute):
 
 
 class ShTest(lit.formats.ShTest):
-    def getTestsInDirectory(self, suite, path, litConfig, config):
-        left = set() if "full" in config.available_features else full_only.rows(config.rapt_source_dir)
-        for test in super().getTestsInDirectory(suite, path, litConfig, config):
-            if "/".join(test.path_in_suite) not in left:
-                yield test
-
     def execute(self, test, litConfig):
         return measured(lambda: super(ShTest, self).execute(test, litConfig))
