@@ -16,6 +16,7 @@ SECONDS = 55  # of all, by default: the goal is a minute
 SHARE = 0.6  # of the seconds that tests near to the change get, if the others fill the rest
 UNKNOWN = {"Execute": 15, "Fuzz": 30, "Tools": 15, "Packaging": 15, "Target": 3, "Driver": 4, "Runtime": 4}  # seconds of a test that never ran; else 1
 RECORD = "check/seconds.json"
+CASE = re.compile(r"Execute/\w+/(\w+)[^/]*\.\w+")  # of a family
 RARE = {"rapt-lsp-server", "rapt-reduce", "survive"}  # programs of few tests, with all of MLIR inside: each takes seconds to link
 SKIPPED = "skipped"  # instead of the seconds of a test that could not run here
 # Lints by the files that they read; a script or module of tools/dev is its own users' as well.
@@ -206,7 +207,7 @@ class Chooser:
                 spent += seconds
         able = [name for name in ranks if ranks[name][0] == 0 or not (self.seconds.skipped(name) or self.installs(name)
                                                                       or (ranks[name][0] > 2 and self.tests.programs(name, self.known) & RARE))]
-        cheaper = self.cheaper(able)
+        cheaper = self.cheaper(able, any(path.parts[:2] == ("lib", "Import") for path in paths))
         order = sorted(able, key=lambda name: (ranks[name], cheaper[name], self.seconds.of(name), name))
         near, far = [name for name in order if ranks[name][0] < 5], [name for name in order if ranks[name][0] == 5]
         for names, limit in ((near, budget * SHARE), (far, budget), (near, budget)):
@@ -217,12 +218,15 @@ class Chooser:
                     spent += seconds
         return choice
 
-    def cheaper(self, names):
-        """{name: how many cases of the same script take less time}: in this order the sample has a case of each script before it has two."""
+    def cheaper(self, names, is_by_family):
+        """{name: how many cases of the same script take less time}: in this order the sample has a case of each script before it has two. Importers
+        make one program or another by the family: where one has changed, the cases of a family, SCRIPT/FAMILY[-KIND].COLUMN, count like those of a script."""
         found, count = {}, {}
         for name in sorted(names, key=lambda name: (self.seconds.of(name), name)):
             source = self.tests.source(name)
             script = source if source and source.suffix == ".py" else name
+            if is_by_family and (case := CASE.fullmatch(name)):
+                script = case[1]
             found[name] = count[script] = count.get(script, -1) + 1
         return found
 
