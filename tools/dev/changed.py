@@ -16,7 +16,7 @@ SECONDS = 55  # of all, by default: the goal is a minute
 SHARE = 0.6  # of the seconds that tests near to the change get, if the others fill the rest
 UNKNOWN = {"Execute": 15, "Fuzz": 30, "Tools": 15, "Packaging": 15, "Target": 3, "Driver": 4, "Runtime": 4}  # seconds of a test that never ran; else 1
 RECORD = "check/seconds.json"
-CASE = re.compile(r"Execute/\w+/(\w+)[^/]*\.\w+")  # of a family
+RECORD_OF_FAMILY = re.compile(r"Execute/recorded_models/([\w-]+)\.\w+")
 RARE = {"rapt-lsp-server", "rapt-reduce", "survive"}  # programs of few tests, with all of MLIR inside: each takes seconds to link
 SKIPPED = "skipped"  # instead of the seconds of a test that could not run here
 # Lints by the files that they read; a script or module of tools/dev is its own users' as well.
@@ -219,15 +219,16 @@ class Chooser:
         return choice
 
     def cheaper(self, names, is_by_family):
-        """{name: how many cases of the same script take less time}: in this order the sample has a case of each script before it has two. Importers
-        make one program or another by the family: where one has changed, the cases of a family, SCRIPT/FAMILY[-KIND].COLUMN, count like those of a script."""
+        """{name: how many cases of the same script take less time}: in this order the sample has a case of each script before it has two. Where an
+        importer has changed, the cheapest case of each family that is held against its original's numbers comes before: importers make one program or
+        another by the family."""
         found, count = {}, {}
         for name in sorted(names, key=lambda name: (self.seconds.of(name), name)):
             source = self.tests.source(name)
             script = source if source and source.suffix == ".py" else name
-            if is_by_family and (case := CASE.fullmatch(name)):
-                script = case[1]
-            found[name] = count[script] = count.get(script, -1) + 1
+            family = is_by_family and RECORD_OF_FAMILY.fullmatch(name)
+            script = family[1] if family else script
+            found[name] = count[script] = count.get(script, -1 if family or not is_by_family else 0) + 1
         return found
 
     def targets(self, choice):
