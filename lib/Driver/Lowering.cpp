@@ -247,8 +247,10 @@ MaybeFailure Lowering::compileDeviceCode() {
   const std::string source = cache.isOn() ? target.deviceSource(*module) : "";
   if (source.empty())
     return runDevicePasses(&Target::addDeviceCode);
+  bool isInPlace = false; // the compiled code stands where its source stood
   auto compile = [&](std::string &text) {
     MaybeFailure failure = runDevicePasses(&Target::addDeviceCode);
+    isInPlace = true;
     text = target.deviceText(*module);
     return failure;
   };
@@ -256,7 +258,7 @@ MaybeFailure Lowering::compileDeviceCode() {
   if (MaybeFailure failure =
           findOrGenerate([&] { return host::keyOf({"device", source}); }, compile, *variants.front(), text))
     return failure;
-  if (!target.deviceSource(*module).empty())
+  if (!isInPlace)
     target.setDeviceText(*module, text);
   return std::nullopt;
 }

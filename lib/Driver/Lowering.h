@@ -61,7 +61,9 @@ private:
   MaybeFailure runPasses(Stage to);
   /// Runs the passes of --run-passes for the stage of the module, and checks what the stage promises.
   MaybeFailure runUserPasses();
+  /// Replaces the module's device code by its text, which the object cache may have.
   MaybeFailure compileDeviceCode();
+  /// Adds machine code to that text or puts it in its place, as --gpu-code says.
   MaybeFailure assembleDeviceCode();
   MaybeFailure runDevicePasses(void (Target::*add)(mlir::OpPassManager &) const);
   MaybeFailure embedDeviceCode();
