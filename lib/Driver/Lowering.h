@@ -63,7 +63,7 @@ private:
   MaybeFailure runUserPasses();
   /// Replaces the module's device code by its text, which the object cache may have.
   MaybeFailure compileDeviceCode();
-  /// Adds machine code to that text or puts it in its place, as --gpu-code says.
+  /// Adds machine code to that text, or replaces the text by it, as --gpu-code says.
   MaybeFailure assembleDeviceCode();
   MaybeFailure runDevicePasses(void (Target::*add)(mlir::OpPassManager &) const);
   MaybeFailure embedDeviceCode();
