@@ -1,6 +1,7 @@
 //===- ProcessorReader.cpp - preprocessor_config.json ----------------------===//
 #include "lib/Audio/LogMel.h"
 #include "lib/Audio/Sound.h"
+#include "lib/Support/DirectoryKeys.h"
 #include "lib/Support/Json.h"
 #include <functional>
 #include <map>
@@ -65,7 +66,6 @@ const std::map<std::string_view, Setter> &setters() {
       {"return_attention_mask", readFlag},
       {"mel_filters", readFilters},
       {"feature_extractor_type", ignore},
-      {"processor_class", ignore},
       {"n_samples", ignore},
       {"nb_max_frames", ignore}};
   return setters;
@@ -118,9 +118,9 @@ Expected<Extraction> readExtraction(std::string_view content) {
     return status.error();
   Extraction how;
   for (const auto &[key, value] : *root->asObject()) {
-    if (value.isNull())
-      continue;
     auto setter = setters().find(key);
+    if (value.isNull() || (setter == setters().end() && isHarmlessKey(fileName, key)))
+      continue;
     std::string where = fileName + ": " + json::printable(key);
     if (setter != setters().end()) {
       if (Status status = setter->second(how, value, where); !status)

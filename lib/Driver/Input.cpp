@@ -1,6 +1,7 @@
 //===- Input.cpp - The kinds of MODEL on the command line ---------------------------------===//
 #include "lib/Driver/Input.h"
 #include "lib/Driver/Output.h"
+#include "lib/Import/Families/UsualClasses.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Import.h"
@@ -84,6 +85,7 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
   for (const Options::NamedAdapter &adapter : options.namedAdapters)
     load.namedAdapters.push_back({adapter.name, {adapter.directory, adapter.weight}});
   load.accept = checkFamily;
+  load.usualClasses = importing::usualClassesOf;
   Expected<huggingface::ModelDescription> model = huggingface::ModelDescription::load(options.input, load);
   if (!model)
     return model.error();

@@ -1,5 +1,6 @@
 //===- GenerationConfig.cpp ------------------------------------------------===//
 #include "lib/Generation/GenerationConfig.h"
+#include "lib/Support/DirectoryKeys.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <cmath>
@@ -11,39 +12,6 @@
 namespace rapt {
 
 static const std::string kFile = "generation_config.json";
-
-/// Members that never change which token comes next for one sequence.
-static const std::set<std::string_view> harmlessKeys = {"transformers_version",
-                                                        "_from_model_config",
-                                                        "use_cache",
-                                                        "return_dict_in_generate",
-                                                        "output_attentions",
-                                                        "output_hidden_states",
-                                                        "output_scores",
-                                                        "output_logits",
-                                                        "pad_token_id",
-                                                        "decoder_start_token_id",
-                                                        "cache_implementation",
-                                                        "cache_config",
-                                                        "return_legacy_cache",
-                                                        "prefill_chunk_size",
-                                                        "compile_config",
-                                                        "disable_compile",
-                                                        "remove_invalid_values",
-                                                        "num_assistant_tokens",
-                                                        "num_assistant_tokens_schedule",
-                                                        "assistant_confidence_threshold",
-                                                        "assistant_lookbehind",
-                                                        "target_lookbehind",
-                                                        "assistant_early_exit",
-                                                        "is_assistant",
-                                                        "prompt_lookup_num_tokens",
-                                                        "max_matching_ngram_size",
-                                                        "low_memory",
-                                                        "generation_kwargs",
-                                                        "chat_format",
-                                                        "max_window_size",
-                                                        "_commit_hash"};
 
 /// Members that change the output, with the value at which they do not.
 static const std::map<std::string_view, double> neutralValues = {{"num_beam_groups", 1},
@@ -203,15 +171,15 @@ static Status readLengthPenalty(GenerationConfig &config, const json::Value &val
   return std::isfinite(config.lengthPenalty) ? Status() : Status(Error{where + ": is not a finite number"});
 }
 
-/// Refuses members that contradict each other.
-static Status checkTogether(const GenerationConfig &config) {
-  auto refused = [](const char *key, int64_t value, const std::string &why) {
-    return Error{kFile + ": " + key + " is " + std::to_string(value) + why};
+/// Refuses members of a file that contradict each other.
+static Status checkTogether(const GenerationConfig &config, const std::string &file) {
+  auto refused = [&](const char *key, int64_t value, const std::string &why) {
+    return Error{file + ": " + key + " is " + std::to_string(value) + why};
   };
   if (!config.speech.forced.empty() && !config.speech.isGiven() && config.rules.bannedFirst.empty())
-    return Error{kFile + ": forced_decoder_ids would change the output and is supported for speech only"};
+    return Error{file + ": forced_decoder_ids would change the output and is supported for speech only"};
   if (const char *member = config.speech.memberOfSpeech(); member && !config.speech.isGiven())
-    return Error{kFile + ": " + member + " would change the output and is supported for speech only"};
+    return Error{file + ": " + member + " would change the output and is supported for speech only"};
   if (config.beams > mostBeams)
     return refused("num_beams", config.beams, ", but at most " + std::to_string(mostBeams) + " are supported");
   if (config.beams > 1 && config.sample)
@@ -303,15 +271,19 @@ Expected<GenerationConfig> readGenerationConfig(std::string_view content) {
   Expected<json::Value> root = parseObject(content, kFile);
   if (!root)
     return root.error();
+  // Where config.json has the members, the importer says so.
+  const json::Value *origin = root->find("_file");
+  const std::string file = origin && origin->asString() ? *origin->asString() : kFile;
   GenerationConfig config;
   for (const auto &[key, value] : *root->asObject()) {
-    std::string where = kFile + ": " + json::printable(key);
+    std::string where = file + ": " + json::printable(key);
     if (std::optional<Status> status = config.speech.read(key, value, where)) {
       if (!*status)
         return status->error();
       continue;
     }
-    if (isAbsent(value) || harmlessKeys.count(key))
+    // The first token of a decoder is a fact of the model.
+    if (isAbsent(value) || isHarmlessKey(kFile, key) || key == "decoder_start_token_id")
       continue;
     if (auto obeyed = obeyedKeys().find(key); obeyed != obeyedKeys().end()) {
       if (Status status = obeyed->second(config, value, where); !status)
@@ -327,7 +299,7 @@ Expected<GenerationConfig> readGenerationConfig(std::string_view content) {
       error += "; its neutral value is " + std::to_string(int(neutral->second));
     return Error{error};
   }
-  if (Status status = checkTogether(config); !status)
+  if (Status status = checkTogether(config, file); !status)
     return status.error();
   obeyTimestamps(config);
   std::erase_if(config.badWords, [&](int32_t id) { return std::ranges::count(config.endIds, id) > 0; });

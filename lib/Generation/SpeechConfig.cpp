@@ -7,9 +7,6 @@
 namespace rapt {
 namespace {
 
-/// Members about speech that never change the text: about the times of words.
-bool isHarmless(std::string_view key) { return key == "alignment_heads" || key == "median_filter_width"; }
-
 std::optional<int32_t> readId(const json::Value &value) {
   const std::optional<int64_t> id = value.asInteger();
   return id && *id >= 0 && *id <= INT32_MAX ? std::optional(int32_t(*id)) : std::nullopt;
@@ -145,7 +142,7 @@ std::optional<Status> SpeechConfig::read(std::string_view key, const json::Value
       timestamps = flag.value_or(false);
     return flag || isNull ? Status() : Status(Error{where + ": is neither true nor false"});
   }
-  return isHarmless(key) ? std::optional(Status()) : readFallback(key, value, where);
+  return readFallback(key, value, where);
 }
 
 void SpeechConfig::findTokens(const FindToken &find) {

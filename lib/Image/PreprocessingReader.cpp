@@ -1,22 +1,17 @@
 //===- PreprocessingReader.cpp - preprocessor_config.json ------------------===//
 #include "lib/Image/Preprocess.h"
+#include "lib/Support/DirectoryKeys.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
 #include <map>
-#include <set>
 
 namespace rapt::image {
 namespace {
 
 const std::string fileName = "preprocessor_config.json";
-
-/// Members that name things, concern labels of pixels, or say what is done here anyway.
-const std::set<std::string_view> harmlessKeys = {
-    "image_processor_type", "feature_extractor_type", "processor_class",   "do_convert_rgb",   "_valid_processor_keys",
-    "return_tensors",       "disable_grouping",       "default_to_square", "do_reduce_labels", "reduce_labels"};
 
 constexpr int64_t mostResult = 16384; // a side
 
@@ -255,7 +250,8 @@ Expected<Preprocessing> readPreprocessing(std::string_view content) {
   Preprocessing how = processor->defaults;
   std::map<std::string_view, Setter> setters = settersFor(*processor);
   for (const auto &[key, value] : *root->asObject()) {
-    if (value.isNull() || harmlessKeys.count(key))
+    const bool namesClass = key == "image_processor_type" || key == "feature_extractor_type";
+    if (value.isNull() || namesClass || isHarmlessKey(fileName, key))
       continue;
     auto setter = setters.find(key);
     std::string where = fileName + ": " + json::printable(key);

@@ -2,6 +2,7 @@
 #include "lib/Import/Disentangled.h"
 #include "lib/Import/Encoder.h"
 #include "lib/Import/EncoderHeads.h"
+#include "lib/Import/Formats/HuggingFace/Precedence.h"
 #include "lib/Import/Heads.h"
 #include "lib/Import/LayerBuilder.h"
 #include "lib/Import/LayerStack.h"
@@ -9,6 +10,7 @@
 #include "lib/Import/SpacedRows.h"
 #include "lib/Import/StackParameters.h"
 #include "lib/Import/TokenConvolution.h"
+#include "lib/Support/File.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <algorithm>
 #include <cmath>
@@ -244,14 +246,46 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const Encoder
   return encoder.finish(buildEncoderHead(top, spec, x, encoder.ids(), encoder.rowBegin()));
 }
 
-/// Keeps the texts that sentence-transformers puts ahead of others beside the weights.
-void keepPrompts(huggingface::ModelDescription &model, const huggingface::SentenceModules &sentence) {
-  if (sentence.prompts.empty())
-    return;
-  model.addFile("prompts.json", sentence.prompts);
-  if (!sentence.includesPrompt)
+/// Keeps what sentence-transformers does with texts beside the weights: what it puts ahead of them, the length at which
+/// it cuts them where the model could read more, and lower case in the tokenizer.
+Status keepTexts(huggingface::ModelDescription &model, const huggingface::SentenceModules &sentence,
+                 int64_t positions) {
+  Expected<json::Value> prompts = json::parse(sentence.prompts.empty() ? "{}" : sentence.prompts);
+  json::Object section = *prompts->asObject();
+  std::optional<int64_t> most = sentence.mostTokens;
+  if (auto file = model.files().find("tokenizer_config.json"); sentence.isGiven && !most && file != model.files().end())
+    if (Expected<json::Value> tokenizer = json::parse(file->second))
+      if (const json::Value *length = tokenizer->find("model_max_length"))
+        most = length->asInteger();
+  if (most && *most < positions)
+    section.emplace_back("max_seq_length", json::Value(*most));
+  if (!section.empty())
+    model.addFile("sentences.json", json::write(json::Value(std::move(section))));
+  if (!sentence.prompts.empty() && !sentence.includesPrompt)
     model.warn(shownPath(model.path()) + ": include_prompt of its Pooling is false, which is not supported: rapt-run " +
                "gives vectors without a prompt only (--prompt-name '')");
+  if (!sentence.lowersCase)
+    return {};
+  Expected<std::string> tokenizer = huggingface::withLowerCase(model.files());
+  if (!tokenizer)
+    return Error{shownPath(model.path() + "/sentence_bert_config.json") + ": " + tokenizer.error().message};
+  model.addFile("tokenizer.json", std::move(*tokenizer));
+  return {};
+}
+
+/// Where modules.json pools a text, sentence-transformers loads the model without a head, whatever class config.json
+/// names.
+Status dropHead(huggingface::ModelDescription &model, EncoderSpec &spec) {
+  Expected<bool> pools = huggingface::poolsTexts(model.path());
+  if (!pools)
+    return pools.error();
+  if (!*pools || spec.head == EncoderHead::None)
+    return {};
+  spec.head = EncoderHead::None;
+  model.warn(shownPath(model.path() + "/modules.json") +
+             ": texts become vectors, as in sentence-transformers; without this file the class of config.json counts, "
+             "and its head");
+  return {};
 }
 
 } // namespace
@@ -267,12 +301,15 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
     if (Status status = checkSpacedRows(model, options, spec.convolution->margin()); !status)
       return status.error();
 
+  if (Status status = dropHead(model, spec); !status)
+    return status.error();
   if (spec.head == EncoderHead::None) {
     Expected<huggingface::SentenceModules> modules = huggingface::readSentenceModules(model.path(), spec.width);
     if (!modules)
       return modules.error();
     spec.sentence = *modules;
-    keepPrompts(model, spec.sentence);
+    if (Status status = keepTexts(model, spec.sentence, *positions); !status)
+      return status.error();
   }
   const std::string prefix = model.choosePrefix({spec.prefix, spec.furtherPrefixes[0], spec.furtherPrefixes[1]},
                                                 spec.embedding.words + ".weight");

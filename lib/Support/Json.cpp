@@ -78,6 +78,14 @@ const Value *Value::find(std::string_view key) const {
   return nullptr;
 }
 
+void json::setMember(Object &members, std::string_view key, Value value) {
+  auto found = std::find_if(members.begin(), members.end(), [&](const auto &member) { return member.first == key; });
+  if (found == members.end())
+    members.emplace_back(key, std::move(value));
+  else
+    found->second = std::move(value);
+}
+
 //===----------------------------------------------------------------------===//
 // Parsing
 //===----------------------------------------------------------------------===//

@@ -66,6 +66,9 @@ private:
   std::shared_ptr<const void> heap; // string, array or object
 };
 
+/// Replaces the member of that key, or appends one.
+void setMember(Object &members, std::string_view key, Value value);
+
 struct Limits {
   unsigned depth = 64;
   size_t bytes = size_t(1) << 30;

@@ -39,11 +39,12 @@ struct Tokenizer::Job {
   Model::Scratch &scratch;
   Encoding &encoding;
   const std::vector<ByteRange> &plain; ///< where special tokens are ordinary text
+  bool parsesSpecialTokens = true;     ///< but where the text is plain
   int32_t source = 0;                  ///< of the text, for TokenSpan
   int32_t words = 0;                   ///< counted so far
 
   bool isPlain(ByteRange range) const {
-    return !options.parseSpecialTokens || std::any_of(plain.begin(), plain.end(), [&](const ByteRange &other) {
+    return !parsesSpecialTokens || std::any_of(plain.begin(), plain.end(), [&](const ByteRange &other) {
       return range.begin < other.end && other.begin < range.end;
     });
   }
@@ -143,7 +144,7 @@ Expected<Encoding> Tokenizer::encodeFramed(const std::vector<FramePart> &parts, 
         encoding.ids.push_back(part.id);
     } else {
       bool isFirst = part.kind == FramePart::Kind::First;
-      Job job{options, *scratch, encoding, plain, isFirst ? 1 : 2};
+      Job job{options, *scratch, encoding, plain, options.parseSpecialTokens && !splitsSpecialTokens, isFirst ? 1 : 2};
       Status status = encodeText(isFirst ? first : second, job);
       if (!status && status.error().message != kStopped)
         return status.error();

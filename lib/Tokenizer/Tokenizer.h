@@ -121,6 +121,7 @@ private:
   Framing around;
   Decoder decoder;
   SpecialTokenIds specials;
+  bool splitsSpecialTokens = false; ///< The text of a special token is always ordinary text.
   int32_t size = 0;
 };
 

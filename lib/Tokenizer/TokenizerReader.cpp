@@ -1,5 +1,6 @@
 //===- TokenizerReader.cpp -------------------------------------------------===//
 #include "lib/Tokenizer/TokenizerReader.h"
+#include "lib/Support/Words.h"
 #include "lib/Tokenizer/JsonFields.h"
 #include <algorithm>
 
@@ -37,6 +38,9 @@ Status TokenizerReader::readConfiguration() {
   };
   if (Status status = read(files.tokenizerConfig, "tokenizer_config.json", configuration); !status)
     return status;
+  const json::Value *name = configuration.find("tokenizer_class");
+  rules = &rulesOfClass(name && name->isString() ? std::string_view(*name->asString()) : std::string_view());
+  tokenizer->splitsSpecialTokens = flag("split_special_tokens", false);
   return read(files.specialTokensMap, "special_tokens_map.json", specialTokensMap);
 }
 
@@ -45,15 +49,25 @@ bool TokenizerReader::flag(std::string_view key, bool otherwise) const {
   return value ? value->asBool().value_or(otherwise) : otherwise;
 }
 
-/// The text of "bos_token" and its like: a string, or an object with "content".
-std::optional<std::string> TokenizerReader::specialTokenText(std::string_view role) const {
+/// The value that the configuration, or else special_tokens_map.json, has for "bos_token" and its like; null where it
+/// is neither a string nor an object with "content".
+const json::Value *TokenizerReader::specialToken(std::string_view role) const {
   for (const json::Value *file : {&configuration, &specialTokensMap}) {
-    const json::Value *value = file->find(role);
-    if (value && value->isObject())
-      value = value->find("content");
-    if (value && value->isString())
-      return *value->asString();
+    const json::Value *value = file->find(role), *content = value ? value->find("content") : nullptr;
+    if (value && (value->isString() || (content && content->isString())))
+      return value;
   }
+  return nullptr;
+}
+
+/// The text of "bos_token" and its like, which may be the class's.
+std::optional<std::string> TokenizerReader::specialTokenText(std::string_view role) const {
+  if (const json::Value *value = specialToken(role))
+    return *(value->isString() ? value : value->find("content"))->asString();
+  if (!files.tokenizerJson.empty())
+    for (std::string_view usual : words(rules->roles))
+      if (usual.starts_with(role))
+        return std::string(usual.substr(role.size() + 1));
   return std::nullopt;
 }
 
@@ -113,11 +127,14 @@ Status TokenizerReader::readTokenizerJson() {
     return root.error();
   JsonFields fields(*root, "tokenizer.json");
   const std::string file = "tokenizer.json: ";
-  Expected<NormalizerList> normalizers = readNormalizers(fields.value("normalizer"), file + "normalizer");
+  const json::Value *normalizer = &fields.value("normalizer"), *preTokenizer = &fields.value("pre_tokenizer");
+  const json::Value flagged = rules->obeysBertFlags ? withBertFlags(*normalizer, configuration) : *normalizer;
+  Expected<NormalizerList> normalizers = readNormalizers(flagged, file + "normalizer");
   if (!normalizers)
     return normalizers.error();
   tokenizer->normalizers = std::move(*normalizers);
-  Expected<PreTokenizerList> preTokenizers = readPreTokenizers(fields.value("pre_tokenizer"), file + "pre_tokenizer");
+  const json::Value spaced = rules->obeysPrefixSpace ? withPrefixSpace(*preTokenizer, configuration) : *preTokenizer;
+  Expected<PreTokenizerList> preTokenizers = readPreTokenizers(spaced, file + "pre_tokenizer");
   if (!preTokenizers)
     return preTokenizers.error();
   tokenizer->preTokenizers = std::move(*preTokenizers);
@@ -154,12 +171,75 @@ Status TokenizerReader::readAddedTokensDecoder() {
         std::stol(key) >= Vocabulary::idLimit)
       return Error{where + ": the key is not an id"};
     token->id = int32_t(std::stol(key));
-    if (addedByContent.count(token->content))
+    if (changeAdded(*token))
       continue;
     if (Status status = addToken(std::move(*token), where); !status)
       return status;
   }
   return {};
+}
+
+/// Gives an added token of the same text the properties of `token`, but its id; false where there is none. A special
+/// token stays special.
+bool TokenizerReader::changeAdded(const AddedToken &token) {
+  auto found = std::find_if(tokenizer->added.begin(), tokenizer->added.end(),
+                            [&](const auto &entry) { return entry->content == token.content; });
+  if (found == tokenizer->added.end())
+    return false;
+  const int32_t id = (*found)->id;
+  const bool special = (*found)->special || token.special;
+  **found = token;
+  (*found)->id = id, (*found)->special = special;
+  return true;
+}
+
+/// additional_special_tokens, which version 5 calls extra_special_tokens: texts or added tokens, in a list or by name.
+/// A token without an id gets the next one.
+Status TokenizerReader::addMoreSpecialTokens() {
+  for (const json::Value *file : {&configuration, &specialTokensMap})
+    for (const char *key : {"additional_special_tokens", "extra_special_tokens"}) {
+      const json::Value *given = file->find(key);
+      json::Array tokens = given && given->isArray() ? *given->asArray() : json::Array();
+      for (const auto &[name, value] : given && given->isObject() ? *given->asObject() : json::Object())
+        tokens.push_back(value);
+      for (const json::Value &entry : tokens)
+        if (Status status = addSpecialToken(entry, key); !status)
+          return status;
+    }
+  return {};
+}
+
+Status TokenizerReader::addSpecialToken(const json::Value &entry, const char *key) {
+  const std::string where = std::string("tokenizer_config.json: ") + key;
+  AddedToken token;
+  if (entry.isObject()) {
+    Expected<AddedToken> read = readAddedToken(entry, where);
+    if (!read)
+      return read.error();
+    token = std::move(*read);
+  } else if (entry.isString()) {
+    token.content = *entry.asString();
+    token.normalized = false;
+  }
+  token.special = true;
+  if (token.content.empty() || (entry.isObject() ? changeAdded(token) : makeSpecial(token.content)))
+    return {};
+  std::optional<int32_t> known = tokenizer->model->vocabulary().find(token.content);
+  int32_t next = tokenizer->model->vocabulary().size();
+  for (const auto &other : tokenizer->added)
+    next = std::max(next, other->id + 1);
+  token.id = known.value_or(next);
+  return addToken(std::move(token), where);
+}
+
+/// Whether there is an added token of that text, which is special from now on.
+bool TokenizerReader::makeSpecial(std::string_view content) {
+  auto entry = std::find_if(tokenizer->added.begin(), tokenizer->added.end(),
+                            [&](const auto &other) { return other->content == content; });
+  if (entry == tokenizer->added.end())
+    return false;
+  (*entry)->special = true;
+  return true;
 }
 
 Status TokenizerReader::nameSpecialTokens() {
@@ -171,38 +251,35 @@ Status TokenizerReader::nameSpecialTokens() {
   ids = {find("bos_token"), find("eos_token"), find("unk_token"), find("pad_token"), find("mask_token")};
   nameOlderDefaults();
   // A token that has a role is special even where only the configuration says so.
-  for (std::string_view role :
+  for (const char *role :
        {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"}) {
-    std::optional<int32_t> id = find(role);
-    if (!id)
+    if (!find(role))
       continue;
-    auto entry =
-        std::find_if(tokenizer->added.begin(), tokenizer->added.end(), [&](const auto &e) { return e->id == *id; });
-    if (entry != tokenizer->added.end()) {
-      (*entry)->special = true;
-      continue;
-    }
-    AddedToken token;
-    token.content = *specialTokenText(role);
-    token.special = true, token.normalized = false;
-    if (Status status = addToken(std::move(token), "tokenizer_config.json: " + std::string(role)); !status)
+    const json::Value *given = specialToken(role);
+    if (Status status = addSpecialToken(given ? *given : json::Value(*specialTokenText(role)), role); !status)
       return status;
   }
-  return {};
+  return addMoreSpecialTokens();
 }
 
-/// The LLaMA classes of transformers replace the post-processor by add_bos_token and add_eos_token. GPT-2's obeys
-/// add_bos_token only where it builds the tokenizer from the older files.
+/// add_bos_token and add_eos_token decide what stands around a text of a tokenizer.json where one of them is given,
+/// unless the class frames texts itself. GPT-2's obey add_bos_token with the older files, too.
 Status TokenizerReader::applyClassRules() {
-  const json::Value *value = configuration.find("tokenizer_class");
-  std::string_view name = value && value->isString() ? std::string_view(*value->asString()) : std::string_view();
-  bool isLlama = name.starts_with("LlamaTokenizer") || name.starts_with("CodeLlamaTokenizer") ||
-                 name.starts_with("GemmaTokenizer");
-  bool olderBytePairs =
-      files.tokenizerJson.empty() && !files.vocabulary.empty() && tokenizer->around.single.size() == 1;
-  if (!isLlama && !olderBytePairs)
+  auto isGiven = [&](std::string_view key) {
+    const json::Value *value = configuration.find(key);
+    return value && value->asBool();
+  };
+  const bool obeysFlags = files.tokenizerJson.empty()
+                              ? !files.vocabulary.empty() && tokenizer->around.single.size() == 1
+                              : !rules->framesTexts && (isGiven("add_bos_token") || isGiven("add_eos_token"));
+  if (!obeysFlags && !rules->ignoresPostProcessor)
     return {};
-  bool addBegin = flag("add_bos_token", isLlama), addEnd = isLlama && flag("add_eos_token", false);
+  // A class without the token leaves it out; one that always begins a text with it cannot.
+  auto isAdded = [&](const char *key, const char *role, bool otherwise) {
+    return flag(key, otherwise) && (specialTokenText(role) || rules->beginsTexts || files.tokenizerJson.empty());
+  };
+  const bool addBegin = isAdded("add_bos_token", "bos_token", rules->beginsTexts),
+             addEnd = !files.tokenizerJson.empty() && isAdded("add_eos_token", "eos_token", false);
   const SpecialTokenIds &ids = tokenizer->specials;
   if ((addBegin && !ids.begin) || (addEnd && !ids.end))
     return Error{std::string("tokenizer_config.json: ") + (addBegin && !ids.begin ? "add_bos_token" : "add_eos_token") +

@@ -1,5 +1,6 @@
 //===- TokenizerReader.h - Putting a tokenizer together from its files -----===//
 #pragma once
+#include "lib/Tokenizer/ClassRules.h"
 #include "lib/Tokenizer/Tokenizer.h"
 #include <unordered_map>
 #include <unordered_set>
@@ -29,15 +30,21 @@ private:
   Status readAddedTokensFile();
   Status readAddedTokensDecoder();
   Status addToken(AddedToken token, const std::string &where);
+  bool changeAdded(const AddedToken &token);
+  bool makeSpecial(std::string_view content);
+  Status addSpecialToken(const json::Value &entry, const char *key);
+  Status addMoreSpecialTokens();
   Status nameSpecialTokens();
   Status applyClassRules();
   Status finish();
+  const json::Value *specialToken(std::string_view role) const;
   std::optional<std::string> specialTokenText(std::string_view role) const;
   bool flag(std::string_view key, bool otherwise) const;
 
   const TokenizerFiles &files;
   std::unique_ptr<Tokenizer> tokenizer;
   json::Value configuration, specialTokensMap;
+  const ClassRules *rules = &rulesOfClass("");
   std::unordered_map<std::string, int32_t> addedByContent;
   std::unordered_set<int32_t> addedIds;
 };

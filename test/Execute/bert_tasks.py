@@ -38,6 +38,13 @@ HEADS = {
     "tokens": ("TokenClassification", {"id2label": {"0": "I-LOC", "1": "B-LOC", "2": "O"}}),
     "answer": ("QuestionAnswering", {}),
     "embed": (None, {}),
+    "sentence": ("MaskedLM", {}),
+}
+MODULES = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in (("", "Transformer"), ("1_Pooling", "Pooling"))]
+# Files beside those of the head: sentence-transformers takes the model without it, and lower-cases texts of a cased tokenizer.
+FILES = {
+    "sentence": {"modules.json": MODULES, "1_Pooling/config.json": {"pooling_mode": "mean"}, "tokenizer_config.json": {"do_lower_case": False},
+                 "sentence_bert_config.json": {"max_seq_length": 5, "do_lower_case": True}},
 }
 
 
@@ -77,13 +84,16 @@ class Models:
         folder = os.path.join(self.work, name)
         os.makedirs(folder)
         architecture = "BertFor" + head if head else "BertModel"
-        for file, content in (("config.json", {**CONFIG, **config, "architectures": [architecture]}),
-                              ("tokenizer.json", tokenizer()), ("tokenizer_config.json", {"mask_token": "[MASK]"})):
+        files = {"config.json": {**CONFIG, **config, "architectures": [architecture]}, "tokenizer.json": tokenizer(),
+                 "tokenizer_config.json": {"mask_token": "[MASK]"}, **FILES.get(name, {})}
+        for file, content in files.items():
+            os.makedirs(os.path.dirname(os.path.join(folder, file)), exist_ok=True)
             with open(os.path.join(folder, file), "w") as out:
                 json.dump(content, out)
         library = self.done[name] = os.path.join(self.work, name + ".so")
         flags = ["--random-weights=3", *(["--attention-weights", "--attention-log-sum-exp"] if name == "embed" else [])]
-        subprocess.run([self.options.raptc, folder, *flags, "-o", library], check=True, capture_output=True)
+        done = subprocess.run([self.options.raptc, folder, *flags, "-o", library], check=True, capture_output=True, text=True)
+        self.told = done.stderr
         return library
 
     def run(self, name, *arguments, fails=None):
@@ -119,6 +129,8 @@ class Models:
         found = [numpy.load(at(part)) for part in outputs]
         with open(os.path.join(self.work, name, "config.json"), encoding="utf-8") as file:
             config = json.load(file)
+        if name in FILES:
+            config["architectures"] = ["BertModel"]
         model = bert.Model(config, bert.tensors(config, 3))
         for i, row in enumerate(rows):
             wanted = model.forward(numpy.array(row), numpy.array(kinds[i, :len(row)]))
@@ -303,6 +315,11 @@ def check_embeddings(models):
     hidden, pooler = models.forward("embed", [ids_of("[CLS] paris [SEP]")], ["last_hidden_state", "pooler_output"])
     assert numpy.array_equal(numpy.load(out), hidden) and numpy.array_equal(numpy.load(pooled), pooler)
     models.run("embed", "-p", "paris", "--output", f"logits={out}", fails="no tensor logits")
+    told = models.run("sentence", "-p", "Paris is the capital", "-p", "Berlin", "--output", f"sentence_embedding={out}").stderr
+    assert "modules.json: texts become vectors, as in sentence-transformers" in models.told, models.told
+    assert "1 text has more than 5 tokens, at which sentence-transformers cuts them (max_seq_length); they are read whole" in told, told
+    [wanted] = models.forward("sentence", [rows[0], ids_of("[CLS] berlin [SEP]")], ["sentence_embedding"])
+    assert numpy.array_equal(numpy.load(out), wanted)
     card = models.run("mask").stdout
     assert card.endswith("run: with -p TEXT of at most 24 tokens\n"), card
 

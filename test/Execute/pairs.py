@@ -117,6 +117,16 @@ def main():
         numpy.save(at("ids.npy"), filled)
         run("--entry", "encode_text", "--input", f"input_ids={at('ids.npy')}", "--output", f"text_embeds={at('again.npy')}")
         assert numpy.load(at("again.npy")).tobytes() == vectors["text_embeds"].tobytes()
+
+        # the token of padding is the tokenizer's where it has one, as in transformers
+        with open(os.path.join(at("sigmoid"), "tokenizer_config.json"), "w") as file:
+            json.dump({"pad_token": "<end>"}, file)
+        subprocess.run([options.raptc, at("sigmoid"), "-o", at("siglip.so")], check=True, capture_output=True)
+        run(*given[:6], "--output", f"text_embeds={at('filled.npy')}")
+        filled[filled == 0] = END
+        numpy.save(at("ids.npy"), filled)
+        run("--entry", "encode_text", "--input", f"input_ids={at('ids.npy')}", "--output", f"text_embeds={at('again.npy')}")
+        assert numpy.load(at("again.npy")).tobytes() == numpy.load(at("filled.npy")).tobytes() != vectors["text_embeds"].tobytes()
     print("PASS labels from texts")
 
 

@@ -5,8 +5,13 @@
 
 namespace rapt::run {
 
-/// The text that --prompt-name chooses of the section prompts.json, or the model's default; empty where the model has
-/// none.
-Outcome chooseSentencePrompt(const Options &options, const Model &model, std::string &prompt);
+/// The ways of sentence-transformers with texts that become vectors.
+struct SentenceTexts {
+  std::string prompt;    ///< ahead of each text: the one of --prompt-name, or the model's default; may be empty
+  size_t mostTokens = 0; ///< at which a text is cut there; 0: none
+};
+
+/// Reads the section sentences.json. Errors: --prompt-name names no prompt, or one that the pooling leaves out.
+Outcome readSentenceTexts(const Options &options, const Model &model, SentenceTexts &usual);
 
 } // namespace rapt::run

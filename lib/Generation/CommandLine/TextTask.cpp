@@ -64,7 +64,7 @@ private:
   Labels labels;
   std::unique_ptr<TextTask> task;
   std::vector<std::string> tensors, names;
-  std::string prompt; ///< ahead of each text
+  SentenceTexts sentences;
   std::vector<TextRow> rows;
   std::vector<json::Value> pending; ///< of the rows of one text
   AttentionMaps maps;
@@ -106,7 +106,7 @@ Outcome TaskRun::encodeTexts(std::vector<std::string> given) {
   for (size_t i = 0; i < given.size(); ++i) {
     TextRow row;
     row.origin = i;
-    row.text = options.question ? *options.question : prompt + given[i];
+    row.text = options.question ? *options.question : sentences.prompt + given[i];
     if (options.question)
       row.second = std::move(given[i]);
     else
@@ -168,15 +168,21 @@ Outcome TaskRun::prepare() {
     return outcome;
   maps.request(names);
   if (!options.tokens && std::string_view(model.info.task) == "feature-extraction")
-    if (Outcome outcome = chooseSentencePrompt(options, model, prompt); !outcome)
+    if (Outcome outcome = readSentenceTexts(options, model, sentences); !outcome)
       return outcome;
   if (Outcome outcome = readRows(); !outcome)
     return outcome;
   if (Outcome outcome = makeContext(options, 0, model); !outcome)
     return outcome;
-  size_t tokens = 0;
-  for (const TextRow &row : rows)
+  size_t tokens = 0, longer = 0;
+  for (const TextRow &row : rows) {
     tokens += row.ids.size();
+    longer += sentences.mostTokens && row.ids.size() > sentences.mostTokens;
+  }
+  if (longer)
+    note(counted(longer, "text") + (longer == 1 ? " has" : " have") + " more than " +
+         std::to_string(sentences.mostTokens) +
+         " tokens, at which sentence-transformers cuts them (max_seq_length); they are read whole");
   note(std::string(model.info.name) + ": " + model.info.task + ", " + counted(texts, "text") +
        (texts == 1 ? " of " : " of together ") + counted(tokens, "token"));
   return {};

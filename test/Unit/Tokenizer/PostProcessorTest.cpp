@@ -111,8 +111,8 @@ TEST(PostProcessor, LlamaClassesObeyTheirConfiguration) {
   expect(framed("null", true, onlyEnd), {0, 1, 2, 1}, {0, 0, 1, 1});
   expect(framed("null", true, both), {3, 0, 1, 3, 2, 1}, {0, 0, 0, 1, 1, 1});
   expect(framed("null", true, both, false), {0, 2}, {0, 1});
-  expect(framed("null", false, R"({"tokenizer_class": "GPT2Tokenizer", "bos_token": "a", "add_bos_token": true})"), {0},
-         {0});
+  expect(framed("null", false, R"({"tokenizer_class": "GPT2Tokenizer", "bos_token": "a", "add_bos_token": true})"),
+         {0, 0}, {0, 0});
   EXPECT_EQ(loadError(sampleJson(), R"({"tokenizer_class": "LlamaTokenizer"})"),
             "tokenizer_config.json: add_bos_token is true, but bos_token is no token of the vocabulary");
 }

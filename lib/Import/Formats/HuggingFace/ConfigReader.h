@@ -77,6 +77,9 @@ public:
   /// The value as it is, null when absent or null; counts as read. For lists and nested objects.
   const json::Value *getRaw(Keys keys);
 
+  /// The value as it is, null when absent; it does not count as read.
+  const json::Value *peek(std::string_view key) const { return root.find(key); }
+
   /// A reader of the object that the value is, nothing when absent or null. `close` it when all of it is read.
   std::optional<ConfigReader> open(Keys keys);
   /// Takes over the findings of a reader from `open`, keys among them that nobody asked for and that are not harmless.

@@ -87,6 +87,7 @@ Status ModelDescription::readConfig(const std::string &file) {
     return value.error();
   if (!value->isObject())
     return Error{shownPath(file) + ": not a JSON object"};
+  value = withDecoderStart(file.substr(0, file.rfind('/')), *value, notes);
   const json::Value *declared = value->find("architectures");
   if (const json::Array *list = declared ? declared->asArray() : nullptr)
     for (const json::Value &entry : *list)
@@ -143,19 +144,6 @@ Status ModelDescription::refuseUnsupported() {
   return reader.errors();
 }
 
-/// The text of chat_template.json, which processors had before chat_template.jinja: {"chat_template": a template, or
-/// several by name}.
-static Expected<std::string> readChatTemplate(const std::string &path) {
-  Expected<json::Value> root = readDownloadedJson(path, mostConfigBytes);
-  if (!root)
-    return root.error();
-  const json::Value *given = root->find("chat_template");
-  const json::Value *usual = given && given->isObject() ? given->find("default") : given;
-  if (!usual || !usual->isString())
-    return Error{shownPath(path) + ": chat_template is neither a string nor an object with a \"default\""};
-  return *usual->asString();
-}
-
 /// The name of the class of torch that a CrossEncoder of sentence-transformers applies to its logits; empty: not said.
 static std::string rerankerActivation(ConfigReader &config) {
   const json::Value *own = config.getRaw("sentence_transformers"),
@@ -177,15 +165,16 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
       return text.error();
     sideFiles.emplace(name, std::move(*text));
   }
-  const std::string inJson = tokenizer + "/" + chatTemplateFile;
-  if (!sideFiles.contains("chat_template.jinja") && entryExists(inJson)) {
-    Expected<std::string> text = readChatTemplate(inJson);
-    if (!text)
-      return text.error();
-    sideFiles.emplace("chat_template.jinja", std::move(*text));
-  }
+  if (Status status = settleTemplate(tokenizer, sideFiles); !status)
+    return status;
+  const UsualClasses usual = options.usualClasses ? options.usualClasses(type) : UsualClasses();
+  settleTokenizer(usual, reader, sideFiles);
   if (Status status = completeTokenizer(tokenizer, type, sideFiles, notes); !status)
     return status;
+  settleGeneration(reader, sideFiles);
+  if (Status status = settleProcessor(directory, usual, sideFiles, notes); !status)
+    return status;
+  reportKeys(sideFiles, tokenizer, notes);
   json::Object labels;
   for (const char *key : {"id2label", "problem_type"})
     if (const json::Value *value = reader.getRaw(key); value && !value->isNull())

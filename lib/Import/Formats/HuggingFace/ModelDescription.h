@@ -29,6 +29,7 @@
 #pragma once
 #include "lib/Import/Formats/HuggingFace/AdapterTensors.h"
 #include "lib/Import/Formats/HuggingFace/ConfigReader.h"
+#include "lib/Import/Formats/HuggingFace/Precedence.h"
 #include "lib/Import/Formats/HuggingFace/TensorRequest.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include <functional>
@@ -48,6 +49,8 @@ struct LoadOptions {
   std::vector<NamedAdapter> namedAdapters; ///< among which the program chooses; they need the weights, too
   /// Asked once the configuration is read, before anything else can be wrong with the directory.
   std::function<Status(ModelDescription &)> accept = {};
+  /// The classes that a model type has where no file names one; none without it.
+  std::function<UsualClasses(std::string_view modelType)> usualClasses = {};
 };
 
 class ModelDescription {

@@ -52,8 +52,9 @@ std::vector<std::string> listWeightFiles(const std::string &directory) {
 
 std::vector<std::string> listModelFiles(const std::string &directory) {
   std::vector<std::string> paths;
-  for (const char *name : {"config.json", "modules.json", "adapter_config.json", "model.safetensors.index.json",
-                           "sentence_bert_config.json", "config_sentence_transformers.json", chatTemplateFile})
+  for (const char *name :
+       {"config.json", "modules.json", "adapter_config.json", "model.safetensors.index.json", "processor_config.json",
+        "sentence_bert_config.json", "config_sentence_transformers.json", chatTemplateFile})
     paths.push_back(directory + "/" + name);
   for (const char *name : sentencePieceNames())
     paths.push_back(directory + "/" + name);

@@ -133,6 +133,38 @@ Expected<SentenceModules::Dense> readDense(const std::string &path, int64_t widt
   return dense;
 }
 
+/// The configuration of the Transformer, which has had other names.
+Status readTexts(const std::string &directory, SentenceModules &modules) {
+  static constexpr const char *names[] = {"sentence_bert_config.json",       "sentence_roberta_config.json",
+                                          "sentence_distilbert_config.json", "sentence_camembert_config.json",
+                                          "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+                                          "sentence_xlnet_config.json"};
+  std::string path;
+  for (const char *name : names)
+    if (path.empty() && entryExists(directory + "/" + name))
+      path = directory + "/" + name;
+  if (path.empty())
+    return {};
+  Expected<ConfigReader> read = readConfig(path);
+  if (!read)
+    return read.error();
+  ConfigReader &config = *read;
+  modules.mostTokens = config.getOptionalInt("max_seq_length", 1, INT64_MAX);
+  modules.lowersCase = config.getBool("do_lower_case", false);
+  config.getEnum("transformer_task", {"feature-extraction"}, "feature-extraction");
+  config.getEnum("module_output_name", {"token_embeddings"}, "token_embeddings");
+  config.getRaw("unpad_inputs"); // a matter of speed
+  if (std::optional<ConfigReader> modalities = config.open("modality_config")) {
+    if (std::optional<ConfigReader> text = modalities->open("text")) {
+      text->getEnum("method", {"forward"}, "forward");
+      text->getEnum("method_output_name", {"last_hidden_state"}, "last_hidden_state");
+      modalities->close(std::move(*text));
+    }
+    config.close(std::move(*modalities));
+  }
+  return config.finish({});
+}
+
 /// The entries of modules.json; none where there is no such file.
 Expected<json::Array> listModules(const std::string &directory) {
   const std::string file = directory + "/modules.json";
@@ -169,6 +201,8 @@ Expected<SentenceModules> readModules(const std::string &directory, int64_t widt
     if (type.ends_with(".Transformer")) {
       if (!folder.empty() && folder != ".")
         return fail("lies in " + json::printable(folder, 80) + ", not beside config.json");
+      if (Status status = readTexts(directory, modules); !status)
+        return status.error();
     } else if (name == "Pooling" && !pools) {
       pools = true;
       if (Status status = readPooling(directory + "/" + folder + "/config.json", modules); !status)
@@ -189,6 +223,7 @@ Expected<SentenceModules> readModules(const std::string &directory, int64_t widt
           "is not supported there; supported are a Transformer, one Pooling, Dense and one Normalize, in this order");
     }
   }
+  modules.isGiven = pools;
   return modules;
 }
 

@@ -18,16 +18,21 @@ struct SentenceModules {
   };
 
   enum class Pooling { Mean, First, Last, Max };
+  bool isGiven = false; ///< there is a modules.json that pools
   Pooling pooling = Pooling::Mean;
-  std::vector<Dense> dense;   ///< behind the pooling
-  bool normalizes = false;    ///< to length 1, at last
-  std::string prompts;        ///< the section prompts.json of the weight file; empty: none
+  std::vector<Dense> dense; ///< behind the pooling
+  bool normalizes = false;  ///< to length 1, at last
+  bool lowersCase = false;  ///< texts, before the tokenizer
+  /// Tokens at which sentence-transformers cuts a text, where the directory says so.
+  std::optional<int64_t> mostTokens = {};
+  std::string prompts;        ///< config_sentence_transformers.json's for the weight file, an object; empty: none
   bool includesPrompt = true; ///< the pooling counts the tokens of a prompt
 };
 
 /// Reads modules.json of a model's directory, and the configurations of the modules that it names; the mean of states
-/// of `width` columns where there is no such file. Prompts are those of config_sentence_transformers.json. Errors: a
-/// module or a pooling that is not supported, with what is, and columns that do not fit.
+/// of `width` columns where there is no such file. Prompts are those of config_sentence_transformers.json, facts about
+/// texts those of sentence_bert_config.json. Errors: a module, a pooling or a key that is not supported, with what is,
+/// and columns that do not fit.
 Expected<SentenceModules> readSentenceModules(const std::string &directory, int64_t width);
 
 /// Whether modules.json of a model's directory pools the transformer's states.

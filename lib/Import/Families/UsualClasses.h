@@ -1,0 +1,11 @@
+//===- UsualClasses.h - Classes of tokenizers and processors by type -----------*- C++ -*-===//
+#pragma once
+#include "lib/Import/Formats/HuggingFace/Precedence.h"
+
+namespace rapt::importing {
+
+/// The classes that AutoTokenizer, AutoImageProcessor and AutoFeatureExtractor of transformers 5 take for a model type;
+/// empty where nothing here depends on the class.
+huggingface::UsualClasses usualClassesOf(std::string_view modelType);
+
+} // namespace rapt::importing
