@@ -95,13 +95,15 @@ def drawn(case, queries, keys, begin):
     extras = []
     for at, kind in CASES[case][6]:
         shape = [{"q": queries, "kv": keys}[d] for d in at.strip("()").split(", ")]
-        extras.append(random.standard_normal(shape).astype(np.float32) if kind.endswith("f32") else
+        # Rows far below zero show a maximum that lanes behind the last key take part in.
+        extras.append((random.standard_normal(shape) - random.choice((0, 112))).astype(np.float32) if kind.endswith("f32") else
                       (np.maximum(begin + np.arange(shape[0]), 0) // 9 if at == "(q)" else np.arange(shape[0]) // 9).astype(np.int32))
     return q, k, v, extras
 
 
 def compare(label, case, got, out, lse):
-    tolerance = 2e-2 if BY_DOT and (CASES[case][5] or CASES[case][4] == "bf16") else 4e-6
+    # Scores of -112 are rounded to 2^-17.
+    tolerance = 2e-2 if BY_DOT and (CASES[case][5] or CASES[case][4] == "bf16") else 8e-6 if CASES[case][7] else 4e-6
     checks.near(label, got[0], out, tolerance)
     if len(got) > 1:
         same = np.array_equal(np.isneginf(got[1]), np.isneginf(lse))
