@@ -26,6 +26,7 @@ LINTS = {
     "check-sizes": lambda path: path.parts[0] in ("dialect", "lib", "tools", "test") and path.suffix in CODE | {".td", ".py", ""},
     "check-style": lambda path: path.suffix in TEXT,
     "check-words": lambda path: path.suffix in TEXT | {".js", ".mjs", ".cfg"},
+    "check-keys": lambda path: path.name == "DirectoryKeys.def" or (path.suffix in CODE and path.parts[0] == "lib" and path.parts[1] in ("Audio", "Generation", "Image", "Import", "Tokenizer")),
     "check-python": lambda path: path.suffix in (".py", "") and path.parts[0] in ("dialect", "docs", "lib", "tools", "test"),
     "check-semantics": lambda path: path == Path("docs/Semantics.md") or (path.parts[0] in ("dialect", "lib", "test") and path.suffix in CODE | {".td", ".py", ".mlir", ".test"}),
     "check-coverage": lambda path: path.parts[0] in ("dialect", "lib", "test") and path.suffix in CODE | {".td", ".py", ".mlir", ".test"},
