@@ -304,7 +304,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
   if (Status status = dropHead(model, spec); !status)
     return status.error();
   if (spec.head == EncoderHead::None) {
-    Expected<huggingface::SentenceModules> modules = huggingface::readSentenceModules(model.path(), spec.width);
+    Expected<huggingface::SentenceModules> modules =
+        huggingface::readSentenceModules(model.config(), model.path(), spec.width);
     if (!modules)
       return modules.error();
     spec.sentence = *modules;

@@ -1,6 +1,8 @@
 //===- Heads.h - Heads behind a model's last layer ----------------------*- C++ -*-===//
 #pragma once
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include <algorithm>
+#include <cctype>
 #include <span>
 
 namespace rapt::importing {
@@ -11,13 +13,20 @@ template <typename Head> struct HeadName {
   Head head;
 };
 
+/// Whether a class is meant: transformers chooses it by the model's type, and older code of others spells some with
+/// other capitals (MPTForCausalLM).
+inline bool isClass(std::string_view given, std::string_view known) {
+  return std::ranges::equal(given, known,
+                            [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+}
+
 /// The head that `architectures`, or an adapter, names; `fallback` where the config names none. Records an error that
 /// lists what is supported.
 template <typename Head>
 Head readHead(huggingface::ModelDescription &model, std::span<const HeadName<Head>> names, Head fallback) {
   for (const std::string &architecture : model.architectures())
     for (const HeadName<Head> &name : names)
-      if (name.architecture == architecture)
+      if (isClass(architecture, name.architecture))
         return name.head;
   const std::string &ofAdapter = model.adapterHead();
   for (const HeadName<Head> &name : names)

@@ -36,21 +36,36 @@ std::string listed() {
   return text;
 }
 
-/// The share of a family's keys that a configuration has, in percent.
-unsigned shareOfKeys(const Family &family, ArrayRef<std::string_view> keys) {
-  SmallVector<StringRef> own;
-  StringRef(family.keys).split(own, ' ');
-  return 100 * llvm::count_if(own, [&](StringRef key) { return llvm::is_contained(keys, std::string_view(key)); }) /
-         own.size();
+SmallVector<StringRef> keysOf(const Family &family) {
+  SmallVector<StringRef> keys;
+  StringRef(family.keys).split(keys, ' ');
+  return keys;
 }
 
-/// The family that shares most keys, when it is half of them at least. Names tell little: "gemma" is a llama more than
-/// a "gpt2" is a "gpt_neox".
+/// The weight of a key: one that few families have says much.
+double weightOf(StringRef key) {
+  return 1.0 / double(std::max<int64_t>(
+                   1, llvm::count_if(families, [&](const Family &f) { return llvm::is_contained(keysOf(f), key); })));
+}
+
+/// The share of a family's keys that a configuration has, by their weights.
+double shareOfKeys(const Family &family, ArrayRef<std::string_view> keys) {
+  double all = 0, own = 0;
+  for (StringRef key : keysOf(family)) {
+    const double weight = weightOf(key);
+    all += weight;
+    own += llvm::is_contained(keys, std::string_view(key)) ? weight : 0;
+  }
+  return own / all;
+}
+
+/// The family that shares most keys, when they have three fifths of the weight at least: sizes that every model has say
+/// nothing. Names tell little: "gemma" is a llama more than a "gpt2" is a "gpt_neox".
 const Family *nearest(ArrayRef<std::string_view> keys) {
   const Family *best = nullptr;
-  unsigned most = 49;
+  double most = 0.6;
   for (const Family &family : families)
-    if (unsigned share = shareOfKeys(family, keys); share > most) {
+    if (double share = shareOfKeys(family, keys); share > most) {
       best = &family;
       most = share;
     }
@@ -124,6 +139,8 @@ Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingf
     // The importer checks every number it reads: IR that does not verify is a fault of the importer.
     if (module && failed(verify(**module)))
       return Error{"internal error: the imported module of family " + model.modelType() + " does not verify"};
+    if (std::string line = model.config().unreadTexts(); !line.empty())
+      model.warn(std::move(line));
     if (module && !model.namedAdapters().empty() && !hasAdapters(**module))
       return Error{shownPath(model.path()) + ": programs of family \"" + model.modelType() +
                    "\" choose among no adapters; merge one instead: --adapter"};

@@ -74,11 +74,13 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   spec.head.norm = "ln_f";
   if (config.getBool("apply_residual_connection_post_layernorm", false))
     config.fail("apply_residual_connection_post_layernorm is true: residuals of norms are not supported");
-  if (!config.getBool("alibi", false))
+  if (!config.getBool("alibi", false)) {
     readRotary(source, spec);
-  else
+  } else {
+    config.getRaw("rope_theta"); // which configurations without rotations have, too
     for (float slope : alibiSlopes(attention.heads))
       attention.slopes.push_back(slope * float(attention.scale));
+  }
   spec.endToken = 11;
   return spec;
 }

@@ -102,7 +102,8 @@ static std::string readSentences(const std::string &file, std::string_view key) 
       dense += std::string(dense.empty() ? "" : ", ") + "\"" + size + "\": 4";
   write("2_Dense/config.json", "{" + dense + "}");
   write("config_sentence_transformers.json", "{}");
-  return messageOf(huggingface::readSentenceModules(folder.path, 4));
+  huggingface::ConfigReader model(json::Value(json::Object()), "config.json", {});
+  return messageOf(huggingface::readSentenceModules(model, folder.path, 4));
 }
 
 TEST(DirectoryKeys, OfSentencesAreRead) {

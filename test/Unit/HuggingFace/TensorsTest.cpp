@@ -190,3 +190,21 @@ TEST_F(Tensors, RefusesByName) {
   std::ofstream(directory + "/adapter_config.json") << "{}";
   EXPECT_FALSE(bool(ModelDescription::load(directory, {.noWeights = true})));
 }
+
+/// Some writers leave null where the metadata of a file would be.
+TEST_F(Tensors, HaveNoMetadataWhereItIsNull) {
+  auto load = [&](const std::string &metadata) {
+    std::string header =
+        R"({"__metadata__": )" + metadata + R"(, "b.bias": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}})";
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    const uint64_t size = header.size();
+    std::ofstream file(weights(), std::ios::binary);
+    file.write(reinterpret_cast<const char *>(&size), 8);
+    file << header << std::string(4, '\0');
+    file.close();
+    auto model = ModelDescription::load(directory);
+    return model ? std::string() : model.error().message;
+  };
+  EXPECT_EQ(load("null"), "");
+  EXPECT_NE(load("3").find("__metadata__ is not an object"), std::string::npos);
+}

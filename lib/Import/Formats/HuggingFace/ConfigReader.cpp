@@ -84,8 +84,11 @@ static constexpr std::string_view harmlessForAll[] = {
 };
 static_assert(std::is_sorted(std::begin(harmlessForAll), std::end(harmlessForAll)));
 
-/// Whether no family's results depend on the key.
+/// Whether no family's results depend on the key. Rates at which training leaves something out never matter.
 static bool isHarmless(std::string_view key) {
+  for (std::string_view rate : {"dropout", "layerdrop", "pdrop", "drop_path"})
+    if (key.find(rate) != key.npos)
+      return true;
   return std::find(std::begin(harmlessForAll), std::end(harmlessForAll), key) != std::end(harmlessForAll) ||
          key.starts_with("unsloth_"); // of a tool that trains
 }
@@ -99,6 +102,23 @@ static bool isAbsent(const json::Value &value) {
   if (const json::Array *array = value.asArray())
     return array->empty();
   return value.isObject() && value.asObject()->empty();
+}
+
+/// Whether an unknown text may change the results: its key has a word of a model's parts. Names, licenses, languages
+/// and strategies of training do not.
+static bool mayConcernModel(std::string_view key) {
+  static constexpr std::string_view words[] = {
+      "act",    "attn",   "attention", "bias",   "cache", "cell",       "conv",  "direction", "dtype", "embed",
+      "ffn",    "fn",     "func",      "gate",   "head",  "kernel",     "kind",  "layer",     "loss",  "mask",
+      "method", "mlp",    "mode",      "norm",   "order", "pad_",       "pool",  "posit",     "prec",  "quant",
+      "rope",   "rotary", "scal",      "scheme", "score", "similarity", "state", "type",      "window"};
+  // "model" and "pad_token" describe.
+  return std::ranges::any_of(words, [&](std::string_view word) {
+    size_t at = key.find(word);
+    if (word == "mode" && at != key.npos && key.substr(at).starts_with("model"))
+      at = key.find(word, at + 1);
+    return at != key.npos && !(word == "pad_" && key == "pad_token");
+  });
 }
 
 static std::string shownKey(std::string_view key) { return json::printable(key, 100); }
@@ -306,6 +326,15 @@ void ConfigReader::close(ConfigReader nested, const std::vector<std::string_view
   nested.checkUnknown(harmless);
   needed.merge(nested.needed);
   findings.insert(findings.end(), nested.findings.begin(), nested.findings.end());
+  texts.insert(texts.end(), nested.texts.begin(), nested.texts.end());
+}
+
+Status ConfigReader::add(ConfigReader other, const std::vector<std::string_view> &harmless) {
+  Status status = other.finish(harmless);
+  needed.merge(other.needed);
+  for (const std::string &text : other.texts)
+    texts.push_back(text + " of " + other.path.substr(other.path.rfind('/') + 1));
+  return status;
 }
 
 //===----------------------------------------------------------------------===//
@@ -333,6 +362,8 @@ void ConfigReader::checkUnknown(const std::vector<std::string_view> &harmless) {
         continue;
       if (contains(ignored, nameOf(key)))
         needed.insert(nameOf(key));
+      else if (value.isString() && !mayConcernModel(key))
+        texts.push_back(nameOf(shownKey(key)) + " (" + json::printable(*value.asString(), 60) + ")");
       else
         unknown.push_back("unknown key " + scope + shownKey(key) + " with value " + shownValue(value) +
                           " may change the results; if it does not: --ignore-config-key=" + scope + shownKey(key));
@@ -346,6 +377,14 @@ void ConfigReader::checkUnknown(const std::vector<std::string_view> &harmless) {
 Status ConfigReader::finish(const std::vector<std::string_view> &harmless) {
   checkUnknown(harmless);
   return errors();
+}
+
+std::string ConfigReader::unreadTexts() const {
+  constexpr size_t mostNamed = 10;
+  std::string line;
+  for (size_t i = 0; i < texts.size() && i < mostNamed; ++i)
+    line += (i ? ", " : shownPath(path) + ": nothing reads ") + texts[i];
+  return line + (texts.size() > mostNamed ? ", ..." : "");
 }
 
 std::vector<std::string> ConfigReader::needlessIgnores() const {

@@ -99,14 +99,27 @@ public:
   /// Records that one; nothing while there are findings, with which the numbers may not be those of the file.
   void requireMultiple(std::string_view key, int64_t number, std::string_view divisorKey, int64_t divisor);
 
+  /// A reader of a file beside this one, for which the user's --ignore-config-key count as well; `add` it when all of
+  /// it is read.
+  ConfigReader beside(json::Value object, std::string file) const {
+    return ConfigReader(std::move(object), std::move(file), ignored);
+  }
+  /// The errors of a reader from `beside`, as from finish; takes over which keys the user had to ignore.
+  Status add(ConfigReader other, const std::vector<std::string_view> &harmless = {});
+
   /// All errors recorded so far, and every key that was neither read, nor is in `harmless` (this family's) or in the
-  /// list shared by all families, nor given to --ignore-config-key; null, false and empty values do not count. Success
-  /// when there are none. Call it before the values are used to build anything.
+  /// list shared by all families, nor given to --ignore-config-key; null, false and empty values do not count, nor do
+  /// texts that describe (unreadTexts). Success when there are none. Call it before the values are used to build
+  /// anything.
   Status finish(const std::vector<std::string_view> &harmless);
 
   /// After finish: one line for each --ignore-config-key that was not needed, because there is no such key, because it
   /// is understood (and was used), or because it never changes the results.
   std::vector<std::string> needlessIgnores() const;
+
+  /// After finish: one line about texts that nobody asked for, whose keys have no word of a model's parts: a license, a
+  /// name. Empty where there are none.
+  std::string unreadTexts() const;
 
   /// finish without the check for unknown keys.
   Status errors() const;
@@ -131,7 +144,7 @@ private:
   std::vector<std::string> ignored;
   std::set<std::string, std::less<>> needed; ///< of `ignored`
   std::set<std::string, std::less<>> read;
-  std::vector<std::string> findings;
+  std::vector<std::string> findings, texts;
   std::vector<std::pair<std::string, int64_t>> assumed;
 };
 

@@ -133,6 +133,8 @@ private:
   }
 
   Status checkMetadata(const json::Value &metadata) {
+    if (metadata.isNull()) // which other writers leave there
+      return {};
     if (!metadata.isObject())
       return fail("__metadata__ is not an object");
     for (const auto &[key, value] : *metadata.asObject())

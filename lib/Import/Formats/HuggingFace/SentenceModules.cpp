@@ -16,19 +16,20 @@ std::string textOf(const json::Value &entry, std::string_view key) {
   return value && value->asString() ? *value->asString() : std::string();
 }
 
-Expected<ConfigReader> readConfig(const std::string &path) {
+/// A reader of a file beside config.json, whose reader is `model`.
+Expected<ConfigReader> readConfig(const ConfigReader &model, const std::string &path) {
   Expected<json::Value> value = readDownloadedJson(path, mostBytes);
   if (!value)
     return value.error();
   if (!value->isObject())
     return Error{shownPath(path) + ": not a JSON object"};
-  return ConfigReader(std::move(*value), path, {});
+  return model.beside(std::move(*value), path);
 }
 
 /// The keys of sentence_transformers.models.Pooling. Several modes at once join their vectors.
-Status readPooling(const std::string &path, SentenceModules &modules) {
+Status readPooling(ConfigReader &model, const std::string &path, SentenceModules &modules) {
   using Pooling = SentenceModules::Pooling;
-  Expected<ConfigReader> read = readConfig(path);
+  Expected<ConfigReader> read = readConfig(model, path);
   if (!read)
     return read.error();
   ConfigReader &config = *read;
@@ -62,15 +63,15 @@ Status readPooling(const std::string &path, SentenceModules &modules) {
   // The first and the last token are those of the whole text in any case.
   const bool counts = modules.pooling == Pooling::Mean || modules.pooling == Pooling::Max;
   modules.includesPrompt = config.getBool("include_prompt", true) || !counts;
-  return config.finish({"word_embedding_dimension", "embedding_dimension"});
+  return model.add(std::move(config), {"word_embedding_dimension", "embedding_dimension"});
 }
 
 /// The keys of config_sentence_transformers.json. No output depends on the similarity; applications find it in the
 /// section.
-Status readPrompts(const std::string &path, SentenceModules &modules) {
+Status readPrompts(ConfigReader &model, const std::string &path, SentenceModules &modules) {
   if (!entryExists(path))
     return {};
-  Expected<ConfigReader> read = readConfig(path);
+  Expected<ConfigReader> read = readConfig(model, path);
   if (!read)
     return read.error();
   ConfigReader &config = *read;
@@ -89,7 +90,7 @@ Status readPrompts(const std::string &path, SentenceModules &modules) {
   if (!usual.empty() && (!prompts || !value->find(usual)))
     config.fail("default_prompt_name is \"" + json::printable(usual, 80) + "\", which is not among prompts" +
                 (names.empty() ? "" : ": " + names));
-  if (Status status = config.finish({"__version__", "model_type"}); !status)
+  if (Status status = model.add(config, {"__version__", "model_type"}); !status)
     return status.error();
   if (!prompts || prompts->empty())
     return {};
@@ -103,8 +104,8 @@ Status readPrompts(const std::string &path, SentenceModules &modules) {
 }
 
 /// The keys of sentence_transformers.models.Dense, which reads a vector of `width` columns.
-Expected<SentenceModules::Dense> readDense(const std::string &path, int64_t width) {
-  Expected<ConfigReader> read = readConfig(path);
+Expected<SentenceModules::Dense> readDense(ConfigReader &model, const std::string &path, int64_t width) {
+  Expected<ConfigReader> read = readConfig(model, path);
   if (!read)
     return read.error();
   ConfigReader &config = *read;
@@ -128,13 +129,13 @@ Expected<SentenceModules::Dense> readDense(const std::string &path, int64_t widt
   for (const char *key : {"module_input_name", "module_output_name"})
     if (config.getString(key, "sentence_embedding") != "sentence_embedding")
       config.fail(std::string(key) + " is not sentence_embedding: only vectors of whole texts are supported");
-  if (Status status = config.finish({}); !status)
+  if (Status status = model.add(std::move(config)); !status)
     return status.error();
   return dense;
 }
 
 /// The configuration of the Transformer, which has had other names.
-Status readTexts(const std::string &directory, SentenceModules &modules) {
+Status readTexts(ConfigReader &model, const std::string &directory, SentenceModules &modules) {
   static constexpr const char *names[] = {"sentence_bert_config.json",       "sentence_roberta_config.json",
                                           "sentence_distilbert_config.json", "sentence_camembert_config.json",
                                           "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
@@ -145,7 +146,7 @@ Status readTexts(const std::string &directory, SentenceModules &modules) {
       path = directory + "/" + name;
   if (path.empty())
     return {};
-  Expected<ConfigReader> read = readConfig(path);
+  Expected<ConfigReader> read = readConfig(model, path);
   if (!read)
     return read.error();
   ConfigReader &config = *read;
@@ -162,7 +163,7 @@ Status readTexts(const std::string &directory, SentenceModules &modules) {
     }
     config.close(std::move(*modalities));
   }
-  return config.finish({});
+  return model.add(std::move(config));
 }
 
 /// The entries of modules.json; none where there is no such file.
@@ -181,7 +182,7 @@ Expected<json::Array> listModules(const std::string &directory) {
 bool isFolder(const std::string &path) { return isSafeName(path) && !path.starts_with("."); }
 
 /// modules.json, of a transformer whose states have `width` columns.
-Expected<SentenceModules> readModules(const std::string &directory, int64_t width) {
+Expected<SentenceModules> readModules(ConfigReader &model, const std::string &directory, int64_t width) {
   SentenceModules modules;
   Expected<json::Array> list = listModules(directory);
   if (!list)
@@ -201,16 +202,16 @@ Expected<SentenceModules> readModules(const std::string &directory, int64_t widt
     if (type.ends_with(".Transformer")) {
       if (!folder.empty() && folder != ".")
         return fail("lies in " + json::printable(folder, 80) + ", not beside config.json");
-      if (Status status = readTexts(directory, modules); !status)
+      if (Status status = readTexts(model, directory, modules); !status)
         return status.error();
     } else if (name == "Pooling" && !pools) {
       pools = true;
-      if (Status status = readPooling(directory + "/" + folder + "/config.json", modules); !status)
+      if (Status status = readPooling(model, directory + "/" + folder + "/config.json", modules); !status)
         return status.error();
     } else if (isBehind) {
       if (std::ranges::count(modules.dense, folder, &SentenceModules::Dense::folder))
         return fail("has the path \"" + json::printable(folder, 80) + "\" of another module");
-      Expected<SentenceModules::Dense> dense = readDense(directory + "/" + folder + "/config.json", width);
+      Expected<SentenceModules::Dense> dense = readDense(model, directory + "/" + folder + "/config.json", width);
       if (!dense)
         return dense.error();
       width = dense->out;
@@ -229,10 +230,10 @@ Expected<SentenceModules> readModules(const std::string &directory, int64_t widt
 
 } // namespace
 
-Expected<SentenceModules> readSentenceModules(const std::string &directory, int64_t width) {
-  Expected<SentenceModules> modules = readModules(directory, width);
+Expected<SentenceModules> readSentenceModules(ConfigReader &model, const std::string &directory, int64_t width) {
+  Expected<SentenceModules> modules = readModules(model, directory, width);
   if (modules)
-    if (Status status = readPrompts(directory + "/config_sentence_transformers.json", *modules); !status)
+    if (Status status = readPrompts(model, directory + "/config_sentence_transformers.json", *modules); !status)
       return status.error();
   return modules;
 }
