@@ -7,7 +7,9 @@
 #include <cfloat>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <functional>
+#include <random>
 
 namespace rapt::run {
 namespace {
@@ -378,6 +380,30 @@ Status checkOptions(const Options &o) {
   return checkAudio(o);
 }
 
+/// Takes an argument without an option: the model first, then a text.
+static Status takeOperand(Options &options, const std::string &text, bool isModelNamed) {
+  if (options.library.empty() && !isModelNamed) {
+    options.library = text;
+    return {};
+  }
+  if (text == "-") {
+    options.promptFile = text;
+    return {};
+  }
+  std::error_code ignored;
+  if (text.ends_with(".so") && std::filesystem::exists(text, ignored))
+    return usage("a second model is named: " + json::printable(text));
+  if (std::filesystem::is_regular_file(text, ignored))
+    return usage(json::printable(text) + " is a file: say how it is read, such as by --file, --image or --audio; "
+                                         "--prompt takes its name as a text");
+  if (options.hasOperand)
+    return usage("a second text without an option: " + json::printable(text) +
+                 "; quote a text of several words, and name each of several by --prompt");
+  options.hasOperand = true;
+  options.prompts.push_back(text);
+  return {};
+}
+
 Expected<Options> parseOptions(int argc, const char *const *argv) {
   Options options;
   options.program = argc > 0 ? argv[0] : "rapt-run";
@@ -385,11 +411,14 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
   Expected<std::vector<Argument>> arguments = readArguments(argc, argv, names);
   if (!arguments)
     return usage(arguments.error().message);
+  const bool isModelNamed = std::ranges::any_of(
+      *arguments, [](const Argument &one) { return one.option && one.option->name == "model"; });
   for (const auto &[name, text, hasValue] : *arguments) {
-    if ((!name || name->name == "model") && !options.library.empty())
+    if (name && name->name == "model" && !options.library.empty())
       return usage("a second model is named: " + json::printable(text));
     if (!name) {
-      options.library = text;
+      if (Status taken = takeOperand(options, text, isModelNamed); !taken)
+        return taken.error();
       continue;
     }
     if (!isOfCard(name->name))
@@ -404,8 +433,8 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
 }
 
 std::string helpText() {
-  return "Runs a model that raptc compiled.\n\nusage: rapt-run MODEL.so             what the model is\n"
-         "       rapt-run MODEL.so [options]   run it\n\noptions:\n" +
+  return "Runs a model that raptc compiled.\n\nusage: rapt-run MODEL.so                    what the model is\n"
+         "       rapt-run MODEL.so [options] [TEXT]   run it; TEXT is a prompt\n\noptions:\n" +
          listOptions(optionNames(table()), 34) +
          "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage, 130 interrupted, 141 output closed\n";
 }

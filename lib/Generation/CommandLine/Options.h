@@ -29,6 +29,7 @@ struct Options {
   bool help = false, version = false;
 
   std::vector<std::string> prompts;
+  bool hasOperand = false; ///< one of the prompts stands on the command line without an option
   std::optional<std::string> promptFile;
   std::optional<std::string> standardInput;   ///< what it holds, where it was read already
   std::optional<std::vector<int32_t>> tokens; ///< the prompt as ids
