@@ -146,7 +146,7 @@ Outcome Continuation::prepare(const Options &options, const Text &text, size_t n
 std::string Continuation::summary() const {
   char line[256];
   std::string how = "greedy";
-  if (sampling.temperature > 0) {
+  if (isSampled()) {
     snprintf(line, sizeof line, "seed %llu, temperature %g, top-k %lld, top-p %g, min-p %g",
              (unsigned long long)sampling.seed, sampling.temperature, (long long)sampling.top_k,
              sampling.top_p > 0 ? sampling.top_p : 1, sampling.min_p);

@@ -40,6 +40,8 @@ struct Continuation {
   int64_t blockTokens(const Model &model) const {
     return model.inBlocks(kept) + model.inBlocks(prompt.sourcePositions(model));
   }
+  /// Whether tokens are drawn, from the seed.
+  bool isSampled() const { return sampling.temperature > 0; }
   /// "greedy", or the settings of the sampling.
   std::string summary() const;
 

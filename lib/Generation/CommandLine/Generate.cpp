@@ -322,6 +322,8 @@ void Generation::tellStats() const {
        inUnits(memory.cache) + ", workspace " + inUnits(memory.workspace) +
        (model.isOnGpu() ? "" : "; threads: " + std::to_string(model.pool.threads())) + "; code for " +
        model.info.target_cpu + (model.isOnGpu() ? std::string(" and ") + model.info.target_gpu : ""));
+  if (all[0].isSampled())
+    note("seed: " + std::to_string(options.seed));
 }
 
 json::Object Generation::jsonOf(const Continuation &one) const {
@@ -348,6 +350,8 @@ Status Generation::printJson() const {
       list.emplace_back(jsonOf(one));
     object.emplace_back("sequences", json::Value(std::move(list)));
   }
+  if (all[0].isSampled())
+    object.emplace_back("seed", json::Value(options.seed));
   object.emplace_back("seconds_to_first_token", json::Value(firstToken));
   object.emplace_back("seconds", json::Value(total));
   object.emplace_back("peak_memory", json::Value(peakMemory()));

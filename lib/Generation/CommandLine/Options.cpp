@@ -112,9 +112,18 @@ Setter numberList(std::vector<int64_t> Options::*field) {
   };
 }
 
+/// One that differs from run to run, short enough to be typed.
+uint64_t drawSeed() { return std::random_device()(); }
+
 std::string setSeed(Options &options, const std::string &value) {
+  if (value == "-1") { // as in llama.cpp
+    options.seed = drawSeed();
+    return {};
+  }
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), options.seed);
-  return error == std::errc() && end == value.data() + value.size() ? "" : "a whole number from 0 to 2^64 - 1";
+  return error == std::errc() && end == value.data() + value.size()
+             ? ""
+             : "a whole number from 0 to 2^64 - 1, or -1 for another one in each run";
 }
 
 std::string setEarlyStopping(Options &options, const std::string &value) {
@@ -220,7 +229,7 @@ const std::vector<Option> &table() {
         text(&Options::sourceLanguage)},
        {{"target-language", "tgt-lang", "TOKEN", "translate to it"}, text(&Options::targetLanguage)},
        {{"context", "c ctx-size", "N", "tokens of the cache"}, integer(&Options::context, 1)},
-       {{"seed", "s", "N", "of the sampling (0)"}, setSeed},
+       {{"seed", "s", "N", "of the sampling (-1: another one in each run)"}, setSeed},
        {{"temperature", "temp", "X", "0 takes the most likely token"},
         real(&Options::temperature, 0, 1e6, "from 0 on")},
        {{"top-k", "", "K", "sample from the K most likely tokens, or print the K best results (0: all)"},
@@ -407,6 +416,7 @@ static Status takeOperand(Options &options, const std::string &text, bool isMode
 Expected<Options> parseOptions(int argc, const char *const *argv) {
   Options options;
   options.program = argc > 0 ? argv[0] : "rapt-run";
+  options.seed = drawSeed();
   const std::vector<OptionName> names = optionNames(table());
   Expected<std::vector<Argument>> arguments = readArguments(argc, argv, names);
   if (!arguments)

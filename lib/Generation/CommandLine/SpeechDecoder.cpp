@@ -175,9 +175,14 @@ Outcome SpeechDecoder::prepare() {
         std::max({tokens, written,
                   searches ? rows.cacheTokens(model, size_t(model.info.source_positions)) + model.inBlocks(1) : 0});
     how = searches ? rows.summary() : one.summary();
+    isSampled = !searches && one.isSampled();
   }
-  if (temperatures.size() > 1)
+  if (temperatures.size() > 1) {
     how += ", up to temperature " + json::shownNumber(temperatures.back()) + " where a text is refused";
+    if (!isSampled)
+      how += ", with seed " + std::to_string(options.seed);
+    isSampled = true;
+  }
   return makeContext(options, tokens, model);
 }
 

@@ -56,6 +56,8 @@ public:
   const Text &getText() const { return text; }
   /// "greedy", or how it samples or searches.
   const std::string &summary() const { return how; }
+  /// Whether tokens may be drawn, from the seed.
+  bool maySample() const { return isSampled; }
 
 private:
   Outcome readConfig();
@@ -87,6 +89,7 @@ private:
   bool hasPrevious = false;         ///< prompts have earlier text
   double logProbability = 0;        ///< of the tokens of the attempt
   std::string how;
+  bool isSampled = false;
 };
 
 } // namespace rapt::run

@@ -190,6 +190,8 @@ Outcome SpeechRun::transcribe(const std::string &path) {
       object.emplace_back("file", json::Value(path));
     object.emplace_back("task", json::Value(decoder.task()));
     object.emplace_back("language", language.empty() ? json::Value() : json::Value(language));
+    if (decoder.maySample())
+      object.emplace_back("seed", json::Value(options.seed));
     for (auto &[name, value] : transcript.toJson())
       object.emplace_back(name, std::move(value));
     results.emplace_back(std::move(object));
@@ -227,6 +229,8 @@ void SpeechRun::tellStats() const {
            counted(tokens, "new token").c_str(), seconds > 0 ? double(tokens) / seconds : 0);
   note(line);
   note("memory: peak " + inUnits(peakMemory()) + " resident");
+  if (decoder.maySample())
+    note("seed: " + std::to_string(options.seed));
 }
 
 Status SpeechRun::finish() const {
