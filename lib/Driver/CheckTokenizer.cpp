@@ -1,5 +1,6 @@
 //===- CheckTokenizer.cpp - Do tokenizers and model belong together? ---------------===//
 #include "lib/Driver/CheckTokenizer.h"
+#include "lib/Generation/ChatTemplate.h"
 #include "lib/Generation/GenerationConfig.h"
 #include "lib/Support/Json.h"
 #include "lib/Tokenizer/Tokenizer.h"
@@ -20,10 +21,14 @@ private:
   /// text. `prefix` goes before the reader's names of the files.
   void hold(const TokenizerFiles &files, const std::string &prefix, const char *file, int64_t rows, bool writes);
 
+  /// Tells how the model reads texts.
+  void describeTexts(const Tokenizer &tokenizer);
+
   const std::vector<artifact::Section> &sections;
   const artifact::Manifest::Model &model;
   std::vector<std::string> warnings;
   bool isReadable = true;
+  ExampleTexts texts;
 };
 
 std::string_view Check::content(std::string_view name) const {
@@ -40,6 +45,8 @@ void Check::hold(const TokenizerFiles &files, const std::string &prefix, const c
     warnings.push_back(prefix + tokenizer.error().message + "; the model will take and give ids only");
     return;
   }
+  if (prefix.empty())
+    describeTexts(**tokenizer);
   const int64_t ids = (*tokenizer)->vocabularySize();
   int64_t first = ids;
   for (int64_t id = rows; id < ids && first == ids; ++id)
@@ -54,6 +61,20 @@ void Check::hold(const TokenizerFiles &files, const std::string &prefix, const c
     if (writes && id < rows && !(*tokenizer)->tokenBytes(int32_t(id)))
       warnings.push_back(prefix + file + ": has no token for the end-of-text id " + std::to_string(id) +
                          " of the configuration; it may belong to another model");
+}
+
+void Check::describeTexts(const Tokenizer &tokenizer) {
+  if (const std::optional<int32_t> id = tokenizer.specialIds().mask)
+    texts.mask = tokenizer.tokenBytes(*id).value_or("");
+  const auto prompt = renderMessage(exampleMessage, content("chat_template.jinja"), content("tokenizer_config.json"));
+  std::vector<TextPart> parts;
+  if (prompt)
+    for (const ChatPiece &piece : *prompt)
+      parts.push_back({piece.text, piece.fromUser});
+  EncodeOptions options;
+  options.addSpecialTokens = false;
+  if (const auto ids = tokenizer.encodeParts(parts, options))
+    texts.chatTokens = int64_t(ids->size());
 }
 
 driver::TokenizerCheck Check::run() {
@@ -82,7 +103,7 @@ driver::TokenizerCheck Check::run() {
     hold(target, "target_", "tokenizer.json", model.vocabulary, true);
   else if (!target.tokenizerJson.empty())
     warnings.push_back("target_tokenizer.json: is not used: the model has one vocabulary");
-  return {warnings, isReadable};
+  return {warnings, isReadable, texts};
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Artifact/Manifest.h"
 #include "lib/Artifact/WeightPacker.h"
+#include "lib/Support/Example.h"
 
 namespace rapt::driver {
 
@@ -9,6 +10,7 @@ namespace rapt::driver {
 struct TokenizerCheck {
   std::vector<std::string> warnings; ///< lines
   bool isReadable = true;            ///< false where a tokenizer is there that cannot be read
+  ExampleTexts texts = {};
 };
 
 /// Reads the tokenizers and holds them against the model. More rows than tokens is normal.

@@ -107,6 +107,7 @@ private:
   ExitStatus status = Success;
   Emit emit = Emit::Library;
   bool hasReadableTokenizer = true; ///< where it has one
+  ExampleTexts texts;
   Plugins plugins;
   std::vector<CodeVariant> variants; ///< best first
   std::vector<std::unique_ptr<Lowering>> lowerings;
@@ -551,6 +552,7 @@ bool Compilation::lowerAndWrite() {
     for (const std::string &warning : tokenizer.warnings)
       tell("warning", shownPath(options.input) + "/" + warning);
     hasReadableTokenizer = tokenizer.isReadable;
+    texts = tokenizer.texts;
   }
   if (!lowerAll())
     return false;
@@ -706,11 +708,11 @@ bool Compilation::writeArtifact() {
   auto has = [&](const char *name) {
     return llvm::any_of(input.sections, [&](const artifact::Section &section) { return section.name == name; });
   };
-  const bool takesText = hasReadableTokenizer && hasTokenizer(has, manifest.model->sourceVocabulary != 0);
+  texts.hasTokenizer = hasReadableTokenizer && hasTokenizer(has, manifest.model->sourceVocabulary != 0);
   phases.endProgress();
   const double packing = phases.secondsIn(packingPhase);
   const Costs costs{phases.elapsed() - packing, packing};
-  writeToStderr(report(manifest, paths, emit, costs, options, takesText));
+  writeToStderr(report(manifest, paths, emit, costs, options, texts));
   return true;
 }
 

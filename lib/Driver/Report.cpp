@@ -1,7 +1,6 @@
 //===- Report.cpp - The lines that raptc prints at its end -------------------------------------===//
 #include "lib/Driver/Report.h"
 #include "lib/Support/CacheCost.h"
-#include "lib/Support/Example.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Units.h"
 #include "llvm/ADT/StringMap.h"
@@ -123,7 +122,7 @@ bool runsHere(const artifact::Manifest &manifest) {
 }
 
 std::string tryLine(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Options &options,
-                    bool hasTokenizer) {
+                    const ExampleTexts &texts) {
   const std::string library =
       shellWord(shownPath((paths.main.find('/') == std::string::npos ? "./" : "") + paths.main));
   if (emit != Emit::Library)
@@ -132,7 +131,7 @@ std::string tryLine(const artifact::Manifest &manifest, const OutputPaths &paths
     return "run: on a CPU of the target, which this machine's is not";
   if (!manifest.parameters.empty() && !manifest.weightsInside && !manifest.weightsFileBytes)
     return "run: with rapt-run's --weights=FILE, since no weights were packed";
-  ExampleModel model{"", hasTokenizer, manifest.maxPositions, 0};
+  ExampleModel model{"", texts, manifest.maxPositions, 0};
   if (const auto &found = manifest.model) {
     model.task = found->task;
     model.vocabulary = found->sourceVocabulary ? found->sourceVocabulary : found->vocabulary;
@@ -144,7 +143,7 @@ std::string tryLine(const artifact::Manifest &manifest, const OutputPaths &paths
 } // namespace
 
 std::string driver::report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs,
-                           const Options &options, bool hasTokenizer) {
+                           const Options &options, const ExampleTexts &texts) {
   std::string files = "files: " + fileAndSize(paths.main) + ", " + fileAndSize(paths.header());
   if (manifest.weightsInside)
     files += ", weights inside";
@@ -155,7 +154,7 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
   files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) +
            ", peak memory " + inUnits(uint64_t(usage.ru_maxrss) * 1024);
   return modelLine(manifest) + "\n" + wholeTargetLine(manifest, options.verbose) + "\n" + files + "\n" +
-         limitsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, hasTokenizer) + "\n";
+         limitsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, texts) + "\n";
 }
 
 std::string driver::quantizationReport(const std::vector<artifact::Parameter> &parameters,

@@ -3,6 +3,7 @@
 #include "lib/Artifact/Manifest.h"
 #include "lib/Artifact/WeightPacker.h"
 #include "lib/Driver/Output.h"
+#include "lib/Support/Example.h"
 
 namespace rapt::driver {
 
@@ -11,9 +12,9 @@ struct Costs {
 };
 
 /// Five lines: model, target, files with costs, bounds, and a command that works as it is printed, or why there is
-/// none. `hasTokenizer`: texts can be given.
+/// none. `texts`: how texts can be given.
 std::string report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs,
-                   const Options &options, bool hasTokenizer);
+                   const Options &options, const ExampleTexts &texts);
 
 /// One line about what rounding to integers changed, relative L2 over all matrices and of the worst; before it, with
 /// `everyMatrix`, a line of each. Empty where nothing was quantized.

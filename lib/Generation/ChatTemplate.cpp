@@ -62,6 +62,21 @@ Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, st
   return Error{kConfig + ": chat_template is neither a string nor a list of named ones with a \"default\""};
 }
 
+Expected<std::vector<ChatPiece>> renderMessage(std::string_view message, std::string_view jinja,
+                                               std::string_view tokenizerConfig) {
+  const Expected<std::optional<std::string>> source = findChatTemplate(jinja, tokenizerConfig);
+  if (!source)
+    return source.error();
+  if (!*source)
+    return std::vector<ChatPiece>();
+  const Expected<ChatTemplate> body = ChatTemplate::parse(**source);
+  if (!body)
+    return body.error();
+  json::Object user = {{"role", json::Value("user")}, {"content", json::Value(std::string(message))}};
+  const Expected<json::Value> context = chatContext({json::Value(std::move(user))}, true, tokenizerConfig);
+  return context ? body->render(*context, std::time(nullptr)) : context.error();
+}
+
 Expected<json::Value> chatContext(json::Array messages, bool addGenerationPrompt, std::string_view tokenizerConfig) {
   json::Object context;
   context.emplace_back("messages", json::Value(std::move(messages)));

@@ -50,6 +50,10 @@ private:
 /// where there is none. Errors: a chat_template of another form.
 Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, std::string_view tokenizerConfig);
 
+/// The prompt that the template of the files makes of one message of the user; nothing where there is no template.
+Expected<std::vector<ChatPiece>> renderMessage(std::string_view message, std::string_view jinja,
+                                               std::string_view tokenizerConfig);
+
 /// The variables of a chat: messages, add_generation_prompt, and the special tokens that tokenizer_config.json names.
 Expected<json::Value> chatContext(json::Array messages, bool addGenerationPrompt, std::string_view tokenizerConfig);
 

@@ -3,10 +3,22 @@
 
 using namespace rapt;
 
-static std::string exampleText(std::string_view task) {
-  if (task == "fill-mask")
-    return "-p \"Paris is the [MASK] of France.\"";
-  if (task == "question-answering")
+/// What needs a file or numbers of the user's.
+static std::string exampleInput(const ExampleModel &model) {
+  if (model.task == "automatic-speech-recognition")
+    return "--audio FILE, a WAV, FLAC, Ogg or MP3 file";
+  if (model.task.starts_with("tabular-"))
+    return "--vector X,Y,..., once for each vector";
+  const std::string image = "--image FILE, a JPEG or PNG image";
+  if (model.task == "zero-shot-image-classification")
+    return (model.texts.hasTokenizer ? "-p \"a cat\" -p \"a dog\" " : "") + image;
+  return model.task.starts_with("image-") && model.task != "image-text-to-text" ? image : "";
+}
+
+static std::string exampleText(const ExampleModel &model) {
+  if (model.task == "fill-mask")
+    return "-p " + shellWord("Paris is the " + (model.texts.mask.empty() ? "[MASK]" : model.texts.mask) + " of France.");
+  if (model.task == "question-answering")
     return "--question \"Where is Paris?\" -p \"Paris is in France.\"";
   return "-p \"Once upon a time\"";
 }
@@ -19,14 +31,17 @@ bool rapt::hasTokenizer(const std::function<bool(const char *)> &has, bool write
 std::string rapt::exampleArguments(const ExampleModel &model) {
   constexpr int64_t mostTokens = 64; // of the texts, where each byte is one
   auto fits = [&](int64_t tokens) { return model.positions == 0 || model.positions >= tokens; };
-  const bool readsImages = model.task == "image-text-to-text"; // in a text, or none
-  if (model.task.empty() || (model.task.starts_with("image-") && !readsImages) ||
-      model.task == "zero-shot-image-classification" || model.task == "automatic-speech-recognition") // needs a file
-    return {};
-  if (model.hasTokenizer && fits(mostTokens))
-    return exampleText(model.task);
-  const bool generates = readsImages || model.task == "decoder" || model.task == "text2text-generation";
-  if (!generates && model.task != "text-classification" && model.task != "feature-extraction")
+  if (const std::string input = exampleInput(model); !input.empty() || model.task.empty())
+    return input;
+  const bool generates =
+      model.task == "image-text-to-text" || model.task == "decoder" || model.task == "text2text-generation";
+  if (model.texts.hasTokenizer && model.texts.chatTokens > 0 && generates && fits(model.texts.chatTokens + 1))
+    return "--chat -p \"" + std::string(exampleMessage) + "\"";
+  if (model.texts.hasTokenizer && fits(mostTokens))
+    return exampleText(model);
+  // A tokenizer alone knows the mask, which the ids of a text must have then.
+  const bool fillsAnywhere = model.task == "fill-mask" && !model.texts.hasTokenizer;
+  if (!generates && model.task != "text-classification" && model.task != "feature-extraction" && !fillsAnywhere)
     return {};
   const bool several = model.vocabulary > 3 && fits(11);
   if (!several && !fits(2))

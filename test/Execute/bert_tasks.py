@@ -46,6 +46,7 @@ FILES = {
     "sentence": {"modules.json": MODULES, "1_Pooling/config.json": {"pooling_mode": "mean"}, "tokenizer_config.json": {"do_lower_case": False},
                  "sentence_bert_config.json": {"max_seq_length": 5, "do_lower_case": True}},
 }
+HEADS["unread"] = HEADS["mask"]  # without a tokenizer
 
 
 def tokenizer():
@@ -84,8 +85,8 @@ class Models:
         folder = os.path.join(self.work, name)
         os.makedirs(folder)
         architecture = "BertFor" + head if head else "BertModel"
-        files = {"config.json": {**CONFIG, **config, "architectures": [architecture]}, "tokenizer.json": tokenizer(),
-                 "tokenizer_config.json": {"mask_token": "[MASK]"}, **FILES.get(name, {})}
+        readers = {"tokenizer.json": tokenizer(), "tokenizer_config.json": {"mask_token": "[MASK]"}} if name != "unread" else {}
+        files = {"config.json": {**CONFIG, **config, "architectures": [architecture]}, **readers, **FILES.get(name, {})}
         for file, content in files.items():
             os.makedirs(os.path.dirname(os.path.join(folder, file)), exist_ok=True)
             with open(os.path.join(folder, file), "w") as out:
@@ -153,7 +154,7 @@ def check_fill_mask(models):
     text, ids = "Paris is the [MASK] of France.", ids_of("[CLS] paris is the [MASK] of france . [SEP]")
     [[best]] = models.results("mask", "-p", text)
     [logits] = models.forward("mask", [ids], ["logits"])
-    wanted = softmax(logits[0, 4])
+    wanted, likeliest = softmax(logits[0, 4]), logits[0].argmax(-1)
     order = [i for i in numpy.argsort(-wanted, kind="stable") if i < len(WORDS)][:5]
     assert [one["token"] for one in best] == order
     close([one["score"] for one in best], wanted[order])
@@ -180,7 +181,16 @@ def check_fill_mask(models):
     models.run("mask", "-p", "[MASK]" + " a" * 23, fails="the text has 26 tokens; the model's positions hold 24")
     models.run("mask", "-p", "[MASK]", "-n", "3", fails="mask: fill-mask writes no text")
     models.run("mask", "-p", "[MASK]", "--question", "a", fails="mask: fill-mask has no use for --question, which belongs to")
-    models.run("mask", "--tokens", "2,4,3", fails="mask: fill-mask needs a text")
+    # Ids in, ids out. Without a tokenizer none is known to be the mask, and every position is filled in.
+    given = ",".join(map(str, ids))
+    shown = models.run("mask", "--tokens", given, "--top-k", "2").stdout.splitlines()
+    assert shown == [f"{one['score']:.4f}\t{one['token']}" for one in best[:2]], shown
+    models.run("mask", "--tokens", "2,3", fails="the text has no [MASK]")
+    [every] = models.results("unread", "--tokens", given, "--top-k", "1")
+    assert [one[0]["token"] for one in every] == likeliest.tolist(), every
+    card = models.run("unread").stdout.splitlines()[-1]
+    assert card.endswith("unread.so --tokens 1,2,3"), card
+    models.run("unread", *card.split()[-2:])
 
 
 def check_classes(models):

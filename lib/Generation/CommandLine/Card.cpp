@@ -1,6 +1,6 @@
 // The description of a compiled model, read from its manifest without loading its code.
 #include "lib/Generation/CommandLine/Console.h"
-#include "lib/Generation/CommandLine/Model.h"
+#include "lib/Generation/CommandLine/Text.h"
 #include "lib/Support/CacheCost.h"
 #include "lib/Support/Example.h"
 #include "lib/Support/File.h"
@@ -9,11 +9,13 @@
 #include "rapt/artifact.h"
 #include <algorithm>
 #include <cstring>
-#include <set>
+#include <map>
 #include <sys/stat.h>
 
 namespace rapt::run {
 namespace {
+
+constexpr uint64_t mostTextBytes = 256 << 20; // of a file beside the weights
 
 std::string sizeOfFile(const std::string &path) {
   struct stat status;
@@ -89,9 +91,9 @@ std::string filesLine(const Options &options, const rapt_module_info &i) {
   return line + ", " + json::printable(path) + " (" + sizeOfFile(path) + ")";
 }
 
-/// Names of the files of the model that lie beside the weights, in the weight file at `path` or inside the library
-/// there.
-std::set<std::string> listSections(const std::string &path) {
+/// The files of the model that lie beside the weights, in the weight file at `path` or inside the library there, by
+/// their names. Those of texts have their content, the others none.
+std::map<std::string, std::string> readSections(const std::string &path) {
   auto file = InputFile::open(path);
   rapt_weights_header header = {};
   auto isAt = [&](uint64_t at) {
@@ -101,11 +103,39 @@ std::set<std::string> listSections(const std::string &path) {
   uint64_t at = 0;
   while (file && at < (*file)->size() && !isAt(at))
     at += RAPT_WEIGHTS_ALIGNMENT;
-  std::set<std::string> names;
-  if (file && header.magic == RAPT_WEIGHTS_MAGIC)
-    for (uint32_t i = 0; i < std::min<uint32_t>(header.section_count, RAPT_WEIGHTS_MAX_SECTIONS); ++i)
-      names.insert(std::string(header.sections[i].name, strnlen(header.sections[i].name, 64)));
-  return names;
+  std::map<std::string, std::string> sections;
+  if (!file || header.magic != RAPT_WEIGHTS_MAGIC)
+    return sections;
+  for (uint32_t i = 0; i < std::min<uint32_t>(header.section_count, RAPT_WEIGHTS_MAX_SECTIONS); ++i) {
+    const rapt_weights_section &section = header.sections[i];
+    const std::string name(section.name, strnlen(section.name, 64));
+    std::string &content = sections[name];
+    if (name == "weights" || section.bytes > mostTextBytes || section.bytes > (*file)->size())
+      continue;
+    content.resize(section.bytes);
+    const Expected<size_t> got = (*file)->readSome(at + section.offset, std::as_writable_bytes(std::span(content)));
+    content.resize(got ? *got : 0);
+  }
+  return sections;
+}
+
+/// How the model of the weight file at `path`, or of the library there, takes texts.
+ExampleTexts readTexts(const std::string &path, const rapt_module_info &i) {
+  const std::map<std::string, std::string> files = readSections(path);
+  ExampleTexts texts;
+  texts.hasTokenizer = hasTokenizer([&](const char *name) { return files.contains(name); }, i.source_vocabulary != 0);
+  const SideFiles content = [&](const char *name) {
+    const auto found = files.find(name);
+    return found == files.end() ? rapt_text_view{} : rapt_text_view{found->second.data(), found->second.size()};
+  };
+  texts.chatTokens = countChatTokens(content, i.source_vocabulary ? i.source_vocabulary : i.vocabulary, exampleMessage);
+  Owned<rapt_tokenizer> tokenizer;
+  if (std::string_view(i.task) != "fill-mask" || !openTokenizer(content, tokenizer) || !tokenizer)
+    return texts;
+  const int32_t mask = rapt_tokenizer_role(tokenizer.get(), RAPT_TOKEN_MASK);
+  if (mask >= 0 && !decode(tokenizer.get(), {mask}, texts.mask, RAPT_DECODE_KEEP_SPECIAL))
+    texts.mask.clear();
+  return texts;
 }
 
 /// A command that works as it is printed, or what running the model needs.
@@ -116,19 +146,10 @@ std::string tryLine(const Options &options, const rapt_module_info &i) {
     return "run: on a CPU of the target, which this machine's is not";
   if (!weights.empty() && stat(weights.c_str(), &status) != 0)
     return "run: with --weights=FILE, since " + json::printable(weights) + " is missing";
-  if (i.image_token < 0 && std::string_view(i.task).starts_with("image-"))
-    return "run: with --image=FILE, a JPEG or PNG image";
-  if (isSpeechTask(i.task))
-    return "run: with --audio=FILE, a WAV, FLAC or OGG file";
-  if (isVectorTask(i.task))
-    return "run: with --vector=X,Y,..., once for each vector";
-  if (isPairTask(i.task))
-    return "run: with -p TEXT, once for each label, and --image=FILE, a JPEG or PNG image";
-  const std::set<std::string> names = listSections(weights.empty() ? options.library : weights);
-  const bool takesText = hasTokenizer([&](const char *name) { return names.contains(name); }, i.source_vocabulary != 0);
-  const std::string arguments =
-      exampleArguments({i.task, takesText, i.max_positions, i.source_vocabulary ? i.source_vocabulary : i.vocabulary});
-  if (arguments.empty() && takesText)
+  const ExampleTexts texts = readTexts(weights.empty() ? options.library : weights, i);
+  const std::string arguments = exampleArguments(
+      {i.task, texts, i.max_positions, i.source_vocabulary ? i.source_vocabulary : i.vocabulary});
+  if (arguments.empty() && texts.hasTokenizer)
     return "run: with -p TEXT of at most " + std::to_string(i.max_positions) + " tokens";
   if (arguments.empty())
     return "run: with --input NAME=FILE.npy and --output NAME=FILE.npy, since no text can be given";

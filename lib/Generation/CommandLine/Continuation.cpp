@@ -18,7 +18,7 @@ Outcome Continuation::readIds(const Options &options, const Model &model, const 
     return checkIds(model, prompt.ids);
   }
   if (options.chat)
-    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, options.images.size(),
+    return encodeChat(model, text, {content, options.system ? &*options.system : nullptr, options.images.size()},
                       prompt.ids);
   if (Outcome outcome = encode(model, text, content, prompt.ids); !outcome)
     return outcome;

@@ -1,4 +1,5 @@
-// The likeliest tokens at the masked positions of a text.
+// The likeliest tokens at the masked positions of a text; of ids without a tokenizer, which alone knows the mask, at all
+// positions.
 #include "lib/Generation/CommandLine/TextTask.h"
 #include <algorithm>
 
@@ -15,9 +16,20 @@ public:
   std::string show(const json::Value &result) const override;
 
 private:
+  /// Where tokens are to be filled in.
+  std::vector<size_t> places(const Ids &ids) const;
   int32_t mask() const;
   Outcome fill(const TextRow &row, size_t place, std::span<const float> logits, bool isOnly, json::Value &result) const;
 };
+
+std::vector<size_t> FillMask::places(const Ids &ids) const {
+  std::vector<size_t> places;
+  const int32_t id = text.tokenizer ? mask() : -1;
+  for (size_t place = 0; place < ids.size(); ++place)
+    if (!text.tokenizer || ids[place] == id)
+      places.push_back(place);
+  return places;
+}
 
 int32_t FillMask::mask() const {
   int32_t id = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_MASK);
@@ -27,10 +39,10 @@ int32_t FillMask::mask() const {
 }
 
 Outcome FillMask::plan(TextRow row, std::vector<TextRow> &rows) const {
-  const int32_t id = mask();
-  if (id < 0)
+  const int32_t id = text.tokenizer ? mask() : -1;
+  if (text.tokenizer && id < 0)
     return {RAPT_UNSUPPORTED, std::string(model.info.name) + ": its tokenizer has no mask_token"};
-  if (std::find(row.ids.begin(), row.ids.end(), id) == row.ids.end()) {
+  if (places(row.ids).empty()) {
     std::string token;
     if (Outcome outcome = tokenText(id, token); !outcome)
       return outcome;
@@ -45,6 +57,10 @@ Outcome FillMask::fill(const TextRow &row, size_t place, std::span<const float> 
   const std::vector<double> scores = score(logits, Scoring::Softmax);
   json::Array list;
   for (size_t id : largest(std::span(scores).first(size_t(text.vocabulary)), wanted(5))) {
+    if (options.tokens) {
+      list.emplace_back(json::Object{{"score", json::Value(scores[id])}, {"token", json::Value(int64_t(id))}});
+      continue;
+    }
     std::string token, sequence;
     Ids filled = row.ids;
     filled[place] = int32_t(id);
@@ -62,16 +78,15 @@ Outcome FillMask::fill(const TextRow &row, size_t place, std::span<const float> 
   return {};
 }
 
-/// A list for each mask, in their order.
+/// A list for each place, in their order.
 Outcome FillMask::judge(const TextRow &row, size_t index, std::span<const RowOutput> outputs,
                         json::Value &result) const {
-  const int32_t id = mask();
-  const bool isOnly = std::count(row.ids.begin(), row.ids.end(), id) == 1;
+  const std::vector<size_t> all = places(row.ids);
   json::Array masks;
-  for (size_t place = 0; place < row.ids.size(); ++place)
-    if (row.ids[place] == id)
-      if (Outcome outcome = fill(row, place, outputs[0].token(index, place), isOnly, masks.emplace_back()); !outcome)
-        return outcome;
+  for (size_t place : all)
+    if (Outcome outcome = fill(row, place, outputs[0].token(index, place), all.size() == 1, masks.emplace_back());
+        !outcome)
+      return outcome;
   result = json::Value(std::move(masks));
   return {};
 }
@@ -80,9 +95,12 @@ std::string FillMask::show(const json::Value &result) const {
   const json::Array &masks = *result.asArray();
   std::string lines;
   for (size_t i = 0; i < masks.size(); ++i)
-    for (const json::Value &one : *masks[i].asArray())
-      lines += (masks.size() > 1 ? std::to_string(i + 1) + "\t" : "") + shownScore(*one.find("score")->asNumber()) +
-               "\t" + *one.find("token_str")->asString() + "\t" + *one.find("sequence")->asString() + "\n";
+    for (const json::Value &one : *masks[i].asArray()) {
+      lines += (masks.size() > 1 ? std::to_string(i + 1) + "\t" : "") + shownScore(*one.find("score")->asNumber()) + "\t";
+      lines += options.tokens
+                   ? std::to_string(*one.find("token")->asInteger()) + "\n"
+                   : *one.find("token_str")->asString() + "\t" + *one.find("sequence")->asString() + "\n";
+    }
   return lines;
 }
 

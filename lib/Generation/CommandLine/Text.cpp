@@ -13,10 +13,13 @@ namespace {
 constexpr uint64_t mostPrompt = uint64_t(1) << 30;
 constexpr uint64_t mostIds = uint64_t(1) << 24; // far above any cache; keeps a huge prompt from being cut for nothing
 
-rapt_text_view section(const Model &model, const char *name) {
-  rapt_text_view view{};
-  view.data = static_cast<const char *>(rapt_module_section(model.module.get(), name, &view.size));
-  return view;
+/// The files in the module's sections.
+SideFiles sideFiles(const Model &model) {
+  return [&](const char *name) {
+    rapt_text_view view{};
+    view.data = static_cast<const char *>(rapt_module_section(model.module.get(), name, &view.size));
+    return view;
+  };
 }
 
 Outcome openFiles(const rapt_tokenizer_files &files, Owned<rapt_tokenizer> &tokenizer) {
@@ -27,22 +30,12 @@ Outcome openFiles(const rapt_tokenizer_files &files, Owned<rapt_tokenizer> &toke
   return outcome;
 }
 
-Outcome openTokenizer(const Model &model, bool needed, Text &text) {
-  auto files = sized<rapt_tokenizer_files>();
-  files.tokenizer_json = section(model, "tokenizer.json");
-  files.tokenizer_config = section(model, "tokenizer_config.json");
-  files.special_tokens_map = section(model, "special_tokens_map.json");
-  files.added_tokens = section(model, "added_tokens.json");
-  files.vocab_json = section(model, "vocab.json");
-  files.merges_txt = section(model, "merges.txt");
-  files.vocab_txt = section(model, "vocab.txt");
-  if (!files.tokenizer_json.data && !files.vocab_json.data && !files.vocab_txt.data)
-    return needed ? Outcome{RAPT_UNSUPPORTED,
-                            std::string(model.info.name) +
+Outcome openReader(const Model &model, bool needed, Text &text) {
+  if (Outcome outcome = openTokenizer(sideFiles(model), text.tokenizer); !outcome || text.tokenizer || !needed)
+    return outcome;
+  return {RAPT_UNSUPPORTED, std::string(model.info.name) +
                                 (model.hasImageSource() ? " was compiled without a tokenizer, which writes its texts"
-                                                        : " was compiled without a tokenizer: give ids with --tokens")}
-                  : Outcome{};
-  return openFiles(files, text.tokenizer);
+                                                        : " was compiled without a tokenizer: give ids with --tokens")};
 }
 
 /// Chooses the tokenizer of what the model writes.
@@ -52,8 +45,9 @@ Outcome openWriter(const Model &model, bool needed, Text &text) {
     return {};
   }
   auto files = sized<rapt_tokenizer_files>();
-  files.tokenizer_json = section(model, "target_tokenizer.json");
-  files.tokenizer_config = section(model, "target_tokenizer_config.json");
+  const SideFiles content = sideFiles(model);
+  files.tokenizer_json = content("target_tokenizer.json");
+  files.tokenizer_config = content("target_tokenizer_config.json");
   if (!files.tokenizer_json.data)
     return needed ? Outcome{RAPT_UNSUPPORTED, std::string(model.info.name) +
                                                   " was compiled without target_tokenizer.json, and its targets have a "
@@ -67,7 +61,7 @@ Outcome openWriter(const Model &model, bool needed, Text &text) {
 }
 
 Outcome openGenerationConfig(const Model &model, Text &text) {
-  rapt_text_view json = section(model, "generation_config.json");
+  rapt_text_view json = sideFiles(model)("generation_config.json");
   if (!json.data)
     return {};
   int32_t ends[256];
@@ -121,11 +115,25 @@ Outcome openGenerationConfig(const Model &model, Text &text) {
 
 } // namespace
 
+Outcome openTokenizer(const SideFiles &content, Owned<rapt_tokenizer> &tokenizer) {
+  auto files = sized<rapt_tokenizer_files>();
+  files.tokenizer_json = content("tokenizer.json");
+  files.tokenizer_config = content("tokenizer_config.json");
+  files.special_tokens_map = content("special_tokens_map.json");
+  files.added_tokens = content("added_tokens.json");
+  files.vocab_json = content("vocab.json");
+  files.merges_txt = content("merges.txt");
+  files.vocab_txt = content("vocab.txt");
+  if (!files.tokenizer_json.data && !files.vocab_json.data && !files.vocab_txt.data)
+    return {};
+  return openFiles(files, tokenizer);
+}
+
 Outcome openText(const Model &model, bool needed, Text &text) {
   text.config.sampler.size = sizeof text.config.sampler;
   text.config.beams = text.config.returns = 1;
   text.config.length_penalty = 1;
-  Outcome outcome = openTokenizer(model, needed, text);
+  Outcome outcome = openReader(model, needed, text);
   if (outcome)
     outcome = openWriter(model, needed, text);
   if (outcome)
@@ -143,10 +151,10 @@ Outcome openText(const Model &model, bool needed, Text &text) {
   return {};
 }
 
-/// Ids of `call(options, ids, capacity, count, message, size)`, whose text has `bytes` bytes.
-template <typename Call> static Outcome collectIds(const Model &model, size_t bytes, Ids &ids, Call call) {
+/// Ids below `vocabulary` of `call(options, ids, capacity, count, message, size)`, whose text has `bytes` bytes.
+template <typename Call> static Outcome collectIds(int64_t vocabulary, size_t bytes, Ids &ids, Call call) {
   auto options = sized<rapt_encode_options>();
-  options.embedding_rows = model.readVocabulary();
+  options.embedding_rows = vocabulary;
   options.most_ids = mostIds;
   size_t count = 0;
   ids.resize(bytes + 8);
@@ -161,24 +169,23 @@ template <typename Call> static Outcome collectIds(const Model &model, size_t by
 }
 
 Outcome encode(const Model &model, const Text &text, const std::string &content, Ids &ids) {
-  return collectIds(model, content.size(), ids, [&](auto... rest) {
+  return collectIds(model.readVocabulary(), content.size(), ids, [&](auto... rest) {
     return rapt_tokenizer_encode(text.tokenizer.get(), content.data(), content.size(), rest...);
   });
 }
 
 Outcome encodePlain(const Model &model, const Text &text, const std::string &content, Ids &ids) {
-  return collectIds(model, content.size(), ids, [&](const rapt_encode_options *given, auto... rest) {
+  return collectIds(model.readVocabulary(), content.size(), ids, [&](const rapt_encode_options *given, auto... rest) {
     rapt_encode_options options = *given;
     options.flags |= RAPT_ENCODE_BARE | RAPT_ENCODE_PLAIN;
     return rapt_tokenizer_encode(text.writer, content.data(), content.size(), &options, rest...);
   });
 }
 
-static Outcome openChat(const Model &model, Owned<rapt_chat> &chat) {
+static Outcome openChat(const SideFiles &content, Owned<rapt_chat> &chat) {
   rapt_chat *opened = nullptr;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_chat_open(section(model, "chat_template.jinja"), section(model, "tokenizer_config.json"), &opened,
-                          message, size);
+    return rapt_chat_open(content("chat_template.jinja"), content("tokenizer_config.json"), &opened, message, size);
   });
   chat.reset(opened);
   return outcome;
@@ -186,27 +193,42 @@ static Outcome openChat(const Model &model, Owned<rapt_chat> &chat) {
 
 bool hasChatTemplate(const Model &model) {
   Owned<rapt_chat> chat;
-  return !openChat(model, chat) || chat;
+  return !openChat(sideFiles(model), chat) || chat;
 }
 
-Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
-                   size_t images, Ids &ids) {
+/// Ids of the prompt that a template makes of the message.
+static Outcome encodeMessage(const rapt_chat *chat, const rapt_tokenizer *tokenizer, int64_t vocabulary,
+                             const UserMessage &message, Ids &ids) {
+  auto view = [](std::string_view bytes) { return rapt_text_view{bytes.data(), bytes.size()}; };
+  std::vector<rapt_chat_message> messages;
+  if (message.system)
+    messages.push_back({view("system"), view(*message.system)});
+  messages.push_back({view("user"), view(message.content)});
+  std::vector<size_t> counts(messages.size());
+  counts.back() = message.images;
+  const size_t bytes = message.content.size() + (message.system ? message.system->size() : 0) + 256;
+  return collectIds(vocabulary, bytes, ids, [&](auto... rest) {
+    return rapt_chat_encode_images(chat, tokenizer, messages.data(), counts.data(), messages.size(),
+                                   int64_t(time(nullptr)), rest...);
+  });
+}
+
+Outcome encodeChat(const Model &model, const Text &text, const UserMessage &message, Ids &ids) {
   Owned<rapt_chat> chat;
-  if (Outcome outcome = openChat(model, chat); !outcome)
+  if (Outcome outcome = openChat(sideFiles(model), chat); !outcome)
     return outcome;
   if (!chat)
     return {RAPT_UNSUPPORTED, std::string(model.info.name) + " has no chat template: leave out --chat"};
-  auto view = [](std::string_view bytes) { return rapt_text_view{bytes.data(), bytes.size()}; };
-  std::vector<rapt_chat_message> messages;
-  if (system)
-    messages.push_back({view("system"), view(*system)});
-  messages.push_back({view("user"), view(content)});
-  std::vector<size_t> counts(messages.size());
-  counts.back() = images;
-  return collectIds(model, content.size() + (system ? system->size() : 0) + 256, ids, [&](auto... rest) {
-    return rapt_chat_encode_images(chat.get(), text.tokenizer.get(), messages.data(), counts.data(), messages.size(),
-                                   int64_t(time(nullptr)), rest...);
-  });
+  return encodeMessage(chat.get(), text.tokenizer.get(), model.readVocabulary(), message, ids);
+}
+
+int64_t countChatTokens(const SideFiles &content, int64_t vocabulary, std::string_view message) {
+  Owned<rapt_chat> chat;
+  Owned<rapt_tokenizer> tokenizer;
+  Ids ids;
+  const bool isEncoded = openChat(content, chat) && chat && openTokenizer(content, tokenizer) && tokenizer &&
+                         encodeMessage(chat.get(), tokenizer.get(), vocabulary, {message}, ids);
+  return isEncoded ? int64_t(ids.size()) : 0;
 }
 
 Outcome decode(const rapt_tokenizer *tokenizer, const Ids &ids, std::string &content, uint32_t flags) {

@@ -3,6 +3,7 @@
 #include "lib/Generation/CommandLine/Model.h"
 #include "rapt/rapt_rules.h"
 #include "rapt/rapt_text.h"
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -63,6 +64,12 @@ struct Text {
   int32_t imageToken = -1;        ///< that only a prompt may have; -1: there is none
 };
 
+/// The content of a file of the model's directory, by its name; no data where there is none.
+using SideFiles = std::function<rapt_text_view(const char *name)>;
+
+/// Opens the tokenizer of what the model reads; none where there are no files of one.
+Outcome openTokenizer(const SideFiles &content, Owned<rapt_tokenizer> &tokenizer);
+
 /// Opens the tokenizers and generation settings of the module's sections. Without a tokenizer: `needed` decides.
 Outcome openText(const Model &model, bool needed, Text &text);
 
@@ -72,10 +79,18 @@ Outcome encode(const Model &model, const Text &text, const std::string &content,
 /// Ids of a text as the model writes it, without special tokens.
 Outcome encodePlain(const Model &model, const Text &text, const std::string &content, Ids &ids);
 
-/// Ids of the prompt that the model's chat template makes of a message of the user, with as many images ahead of its
-/// text, and, where `system` is not null, one of the system's.
-Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
-                   size_t images, Ids &ids);
+/// A message of the user, with images ahead of its text, and where there is one, that of the system.
+struct UserMessage {
+  std::string_view content;
+  const std::string *system = nullptr;
+  size_t images = 0;
+};
+
+/// Ids of the prompt that the model's chat template makes of the message.
+Outcome encodeChat(const Model &model, const Text &text, const UserMessage &message, Ids &ids);
+
+/// Tokens of the prompt that tokenizer and chat template make of a message; 0 where they make none.
+int64_t countChatTokens(const SideFiles &content, int64_t vocabulary, std::string_view message);
 
 /// Whether the model's directory has a chat template, be it one that can be used or not.
 bool hasChatTemplate(const Model &model);

@@ -86,7 +86,7 @@ Outcome TaskRun::checkOptions() const {
     return refuse("--prompt-name", "feature-extraction");
   if (options.pair && task != "text-classification" && task != "feature-extraction")
     return refuse("--pair", "text-classification and feature-extraction");
-  if (options.tokens && task != "text-classification" && task != "feature-extraction")
+  if (options.tokens && task != "text-classification" && task != "feature-extraction" && task != "fill-mask")
     return {RAPT_INVALID, name + " needs a text: --prompt or --file"};
   if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature || options.chat)
     return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop, --temperature and --chat have no meaning"};
@@ -128,12 +128,12 @@ Outcome TaskRun::readRows() {
   if (options.tokens) {
     if (Outcome outcome = checkIds(model, *options.tokens); !outcome)
       return outcome;
-    TextRow &row = rows.emplace_back();
+    TextRow row;
     row.ids = *options.tokens;
     row.types.resize(row.ids.size());
     row.spans.resize(row.ids.size());
     texts = 1;
-    return {};
+    return task->plan(std::move(row), rows);
   }
   if (!options.promptFile)
     return encodeTexts(options.prompts);
