@@ -100,6 +100,10 @@ constexpr Option table[] = {
     {{"output-format", "o output", "md|csv|json", "how the results are printed (md)"}, setFormat},
     {{"weights", "", "FILE", "another weight file than the one beside the library"}, setPath<&Options::weights>},
     {{"adapter", "", "NAME", "use this one of the model's adapters (none)"}, setPath<&Options::adapter>},
+    {{"n-gpu-layers", "ngl gpu-layers", "N",
+      "a library is for CPUs or, with raptc --target=cuda, for GPUs as a whole; there is nothing to choose here", false,
+      false, true},
+     nullptr}, // of llama-bench
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
     {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>}};
 

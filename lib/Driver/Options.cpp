@@ -249,7 +249,9 @@ constexpr Option table[] = {
     {{"mtune", "", "A", "refused, as --mcpu says it", true}, refuseTuning},
     {{"O", "", "LEVEL", "as clang's: code is always optimized", true, true}, setLevel},
     {{"fPIC", "fpic", nullptr, "as clang's: code always is position-independent", true}, setNothing},
-    {{"g", "", nullptr, "refused, as code has no source lines", true}, setNothing},
+    {{"g", "", nullptr, "code of models has no source lines to debug; --save-temps keeps the text of every stage", true, false,
+      true},
+     nullptr},
     {{"mattr", "", "LIST", "+feature,-feature,..."}, setText<&Options::attributes>},
     {{"dtype", "", "TYPE", "storage of the weights: auto (the checkpoint's), f32, bf16, f16"},
      setChoice<&Options::dtype, weightTypes>},
@@ -455,8 +457,6 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
   for (const auto &[name, text, hasValue] : *read) {
     if (!name && !options.input.empty())
       return usage("two inputs: '" + json::printable(options.input) + "' and '" + json::printable(text) + "'");
-    if (name && name->name == "g")
-      return usage("-g: code of models has no source lines to debug; --save-temps keeps the text of every stage");
     if (name && name->name == "check-object-cache" && options.objectCache.empty())
       return usage(
           "--check-object-cache: there is no object cache; RAPT_OBJECT_CACHE=DIR in the environment names its folder");

@@ -22,7 +22,7 @@ static const OptionName *findOption(std::string_view name, std::span<const Optio
 static Error noSuchOption(std::string_view argument, std::string_view name, std::span<const OptionName> options) {
   std::vector<std::string_view> names;
   for (const OptionName &option : options) {
-    if (option.isHidden)
+    if (option.isHidden || option.isForeign)
       continue;
     names.push_back(option.name);
     for (std::string_view alias : words(option.aliases))
@@ -56,13 +56,16 @@ static Parts split(std::string_view text, std::span<const OptionName> options) {
   return {nullptr, name, std::nullopt};
 }
 
+/// "-" is an operand.
+static bool isOption(std::string_view text) { return text.size() > 1 && text[0] == '-'; }
+
 Expected<std::vector<Argument>> rapt::readArguments(int argc, const char *const *argv,
                                                     std::span<const OptionName> options) {
   std::vector<Argument> arguments;
   bool onlyOperands = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view text = argv[i];
-    if (onlyOperands || text.size() < 2 || text[0] != '-') {
+    if (onlyOperands || !isOption(text)) {
       arguments.push_back({nullptr, std::string(text)});
       continue;
     }
@@ -71,6 +74,8 @@ Expected<std::vector<Argument>> rapt::readArguments(int argc, const char *const 
     auto [option, name, value] = split(text, options);
     if (!option)
       return noSuchOption(text.substr(0, text.find('=')), name, options);
+    if (option->isForeign)
+      return Error{json::printable(text.substr(0, text.find('='))) + ": " + option->help};
     if (!option->value && value)
       return Error{option->shown() + " takes no value"};
     if (option->value && !value && !option->mayLackValue()) {
@@ -78,6 +83,8 @@ Expected<std::vector<Argument>> rapt::readArguments(int argc, const char *const 
         return Error{option->shown() + " needs a value: " + option->value};
       value = argv[i];
     }
+    if (!value && option->mayFollow() && option->value && i + 1 < argc && !isOption(argv[i + 1]))
+      value = argv[++i];
     arguments.push_back({option, std::string(value.value_or("")), value.has_value()});
   }
   return arguments;
@@ -86,14 +93,14 @@ Expected<std::vector<Argument>> rapt::readArguments(int argc, const char *const 
 std::string rapt::listOptions(std::span<const OptionName> options, size_t column, bool withHidden) {
   std::string result;
   for (const OptionName &option : options) {
-    if (option.isHidden && !withHidden)
+    if (option.isForeign || (option.isHidden && !withHidden))
       continue;
     std::string left = "      " + option.shown();
     for (std::string_view alias : words(option.aliases))
       if (alias.size() == 1)
         left.replace(0, 6, "  -" + std::string(alias) + ", ");
     if (option.value)
-      left += (option.mayLackValue() ? "" : " ") + std::string(option.value);
+      left += (option.mayFollow() ? " " : "") + std::string(option.value);
     left.resize(std::max(left.size() + 2, column), ' ');
     result += left + option.help + "\n";
   }

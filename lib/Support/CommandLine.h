@@ -14,12 +14,15 @@ namespace rapt {
 struct OptionName {
   std::string_view name;    ///< without dashes
   std::string_view aliases; ///< other names, with spaces between: one letter, or the names that related tools have
-  const char *value; ///< what --help calls the value; null for a switch, and begins with [ where it may be left out
+  const char *value; ///< what --help calls the value; null for a switch. It may be left out where it begins with [, and
+                     ///< only stand behind an equals sign where it begins with [=
   const char *help;
   bool isHidden = false; ///< only listed when asked for, and never offered for another name
   bool isGlued = false;  ///< a name of one letter, behind which the value may follow at once: -j2
+  bool isForeign = false; ///< an option of related tools, which is refused: `help` says what to do instead
 
   bool mayLackValue() const { return value && value[0] == '['; }
+  bool mayFollow() const { return value && !(value[0] == '[' && value[1] == '='); }
   /// "--name", and "-n" for a name of one letter.
   std::string shown() const;
 };

@@ -241,6 +241,14 @@ def check_rerankers(models):
         close([got["score"]], function(logits.astype(float)))
 
 
+def check_pieces(models):
+    shown = models.run("class", "-p", "unaffable", "--pair", "é", "--tokenize").stdout
+    assert shown == "".join(f"{ID[word]}\t{word}\n" for word in "[CLS] un ##aff ##able [SEP] e [SEP]".split()), shown
+    shown = models.run("answer", "-p", "paris", "--question", "where", "--tokenize", "--json").stdout
+    assert json.loads(shown)["pieces"] == "[CLS] where [SEP] paris [SEP]".split(), shown
+    models.run("class", "-p", "a", "--tokenize", "--chat", fails="class: text-classification has no use for --chat")
+
+
 def check_tokens(models):
     names = ["I-LOC", "B-LOC", "O"]
     text = "\u4e2d Caf\u00e9-unaffable  [SEP]x, paris caf\u0065\u0301!"
@@ -364,7 +372,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rapt-tasks-") as folder:
         models = Models(options, options.work or folder)
-        checks = (check_fill_mask, check_classes, check_tokens, check_answers, check_embeddings, check_attention)
+        checks = (check_fill_mask, check_classes, check_pieces, check_tokens, check_answers, check_embeddings, check_attention)
         for check in checks:
             check(models)
         print(f"{len(checks)} checks passed")

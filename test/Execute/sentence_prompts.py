@@ -12,6 +12,8 @@ import os
 import subprocess
 import tempfile
 
+import numpy
+
 import bert_tasks
 
 PROMPTS = {"query": "where is ", "document": "what : ", "empty": ""}
@@ -96,6 +98,29 @@ def check_refused(models):
     models.refused("has no use for --prompt-name, which belongs to feature-extraction", library, "-p", "paris", "--prompt-name=query")
 
 
+def check_similarity(models):
+    """Against numpy, on the vectors that rapt-run prints; distances are negative as in sentence-transformers."""
+    texts = ("-p", "paris", "-p", "berlin lies in", "-p", "what is the capital")
+    unit = lambda vectors: vectors / numpy.linalg.norm(vectors, axis=-1, keepdims=True)
+    measures = {"cosine": lambda a, b: unit(a) @ unit(b).T, "dot": lambda a, b: a @ b.T,
+                "euclidean": lambda a, b: -numpy.linalg.norm(a[:, None] - b, axis=-1), "manhattan": lambda a, b: -numpy.abs(a[:, None] - b).sum(-1)}
+    for name, measure in measures.items():
+        prompts = {} if name == "dot" else PROMPTS  # the similarity is kept without any prompt, too
+        library, _ = models.compiled("of-" + name, {**SETTINGS, "prompts": prompts, "similarity_fn_name": name}, {"pooling_mode": "mean"})
+        vectors = numpy.array(json.loads(models.vector(library, *texts, "--json"))["results"])
+        found = json.loads(models.vector(library, *texts, "--similarity", "--json"))
+        assert found["similarity"] == name and numpy.allclose(found["results"], measure(vectors, vectors), rtol=1e-6, atol=1e-6), (name, found)
+        lines = models.vector(library, *texts, "--similarity").splitlines()
+        assert [line.split("\t") for line in lines] == [[f"{number:.4f}" for number in row] for row in found["results"]], lines
+    assert json.loads(models.vector(os.path.join(models.work, "none.so"), *texts, "--similarity", "--json"))["similarity"] == "cosine"
+    models.refused("--similarity compares texts, but one is given; each -p is a text", library, "-p", "paris", "--similarity")
+    models.refused("classes: text-classification has no use for --similarity, which belongs to feature-extraction",
+                   os.path.join(models.work, "classes.so"), *texts, "--similarity")
+    models.refused("has no use for --logprobs, which belongs to models that generate text", library, "-p", "paris", "--logprobs")
+    library, _ = models.compiled("of-other", {**SETTINGS, "similarity_fn_name": "jaccard"}, {"pooling_mode": "mean"})
+    models.refused('names the similarity "jaccard"; expected cosine, dot, euclidean or manhattan', library, *texts, "--similarity")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--raptc", required=True)
@@ -104,7 +129,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rapt-prompts-") as temporary:
         models = Models(options, options.work or temporary)
-        for check in (check_names, check_default, check_refused):
+        for check in (check_names, check_default, check_refused, check_similarity):
             check(models)
             print(check.__name__, "passed")
 

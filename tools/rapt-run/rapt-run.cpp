@@ -9,8 +9,10 @@ using namespace rapt::run;
 static int run(const Options &options) {
   if (!options.inputs.empty())
     return runForward(options);
-  if (options.perplexityFile && !options.info)
+  if (options.perplexity && !options.info)
     return measurePerplexity(options);
+  if (options.tokenize && !options.info)
+    return runTokenize(options);
   if (!options.images.empty() && !options.info)
     return runImages(options);
   if (!options.audio.empty() && !options.info)

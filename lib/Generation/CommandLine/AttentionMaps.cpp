@@ -2,6 +2,7 @@
 #include "lib/Drawing/HeatMap.h"
 #include "lib/Drawing/Label.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Pieces.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Npy.h"
 #include "lib/Support/NumberList.h"
@@ -263,32 +264,6 @@ Outcome AttentionMaps::patchAxis(PatchedImage &image, std::vector<std::string> &
   return {};
 }
 
-Outcome axisOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std::string> &labels) {
-  for (int32_t id : ids) {
-    std::string &label = labels.emplace_back(std::to_string(id));
-    if (!tokenizer)
-      continue;
-    size_t bytes = 0;
-    auto call = [&](char *message, size_t size) {
-      return rapt_tokenizer_token(tokenizer, id, label.data(), label.size(), &bytes, message, size);
-    };
-    Outcome outcome = Outcome::of(call);
-    if (outcome.status == RAPT_FULL) {
-      label.resize(bytes);
-      outcome = Outcome::of(call);
-    }
-    label.resize(bytes);
-    std::string decoded;
-    if (outcome)
-      outcome = decode(tokenizer, {id}, decoded, RAPT_DECODE_KEEP_SPECIAL);
-    if (!outcome)
-      return outcome;
-    if (decoded.ends_with(label)) // a part of a word may be marked as such
-      label = decoded;
-  }
-  return {};
-}
-
 /// The image that is the source of a prompt, and the names of its positions by line and column.
 static PatchedImage sourceImage(const rapt_module_info &info, const Prompt &prompt, std::vector<std::string> &labels) {
   const int64_t shape[] = {info.image_channels, info.image_height, info.image_width};
@@ -328,10 +303,10 @@ Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text
   std::optional<PatchedImage> image;
   if (model.hasImageSource())
     image = sourceImage(info, prompt, source);
-  Outcome outcome = axisOf(text.tokenizer.get(), prompt.source, source);
+  Outcome outcome = piecesOf(text.tokenizer.get(), prompt.source, source);
   for (auto [ids, labels] : {std::pair<const Ids *, std::vector<std::string> *>(&read, &target), {&made, &chosen}})
     if (outcome)
-      outcome = axisOf(text.writer, *ids, *labels);
+      outcome = piecesOf(text.writer, *ids, *labels);
   if (!outcome)
     return outcome;
   for (size_t i = 0; i < names.size(); ++i) {

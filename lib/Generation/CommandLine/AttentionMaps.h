@@ -73,7 +73,4 @@ private:
 Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text, const Prompt &prompt,
                        const Ids &made);
 
-/// The text of each id, possibly a part of a character; the id itself where there is no tokenizer.
-Outcome axisOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std::string> &labels);
-
 } // namespace rapt::run

@@ -1,5 +1,6 @@
 //===- Continuation.h - A prompt and what is generated after it -------------------===//
 #pragma once
+#include "lib/Generation/CommandLine/LogProbabilities.h"
 #include "lib/Generation/CommandLine/PromptImages.h"
 #include "lib/Generation/CommandLine/Rules.h"
 
@@ -20,6 +21,7 @@ struct Continuation {
   Ids made, next;               ///< `next`: tokens of the next step
   Ids topIds;                   ///< the most likely tokens, where a GPU finds them
   std::vector<float> topLogits; ///< theirs
+  std::vector<JudgedToken> judged; ///< `made`, where --logprobs asks
   std::string output;           ///< what is not printed yet, or all of it for --json
   const char *reason = nullptr; ///< why it ended; null while it goes on
 

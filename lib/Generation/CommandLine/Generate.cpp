@@ -62,6 +62,8 @@ private:
   int64_t cacheTokens() const;
   std::string summary() const;
   void tellStats() const;
+  const rapt_tokenizer *shownBy() const;
+  Status printJudged() const;
   json::Object jsonOf(const Continuation &one) const;
   Status printJson() const;
 
@@ -208,7 +210,8 @@ Outcome Generation::showFinished() {
 Outcome Generation::step(std::vector<rapt_chunk> &chunks, const std::vector<Continuation *> &live) {
   int64_t most = model.isOnGpu() ? 1 : 0;
   for (const Continuation *one : live) {
-    const int64_t needed = one->rules.areEmpty() ? rapt_sampler_top_needed(one->sampler.get()) : 0;
+    const bool needsAll = options.logprobs || !one->rules.areEmpty();
+    const int64_t needed = needsAll ? 0 : rapt_sampler_top_needed(one->sampler.get());
     most = most && needed ? std::max(most, needed) : 0;
   }
   std::vector<rapt_top> tops;
@@ -225,6 +228,7 @@ Outcome Generation::step(std::vector<rapt_chunk> &chunks, const std::vector<Cont
 Outcome Generation::take(Continuation &one, const float *logits) {
   int32_t id = 0;
   const auto vocabulary = size_t(text.vocabulary);
+  const float *own = logits; // without the rules
   if (!one.rules.areEmpty())
     if (Outcome outcome = one.rules.apply(one.prompt, one.made, vocabulary, logits); !outcome)
       return outcome;
@@ -238,6 +242,9 @@ Outcome Generation::take(Continuation &one, const float *logits) {
     return outcome;
   if (!options.ignoreEnd && text.ends.count(id))
     return end(one, "end");
+  if (options.logprobs)
+    one.judged.push_back(
+        judgeToken(id, {own, size_t(model.info.vocabulary)}, vocabulary, size_t(*options.logprobs)));
   bool stopped = false;
   if (outcome = emit(one, id, stopped); !outcome)
     return outcome;
@@ -326,6 +333,20 @@ void Generation::tellStats() const {
     note("seed: " + std::to_string(options.seed));
 }
 
+/// The tokenizer that shows new tokens; none where ids are printed.
+const rapt_tokenizer *Generation::shownBy() const { return options.tokens ? nullptr : text.writer; }
+
+/// How likely the tokens are, a table behind the texts for each of them.
+Status Generation::printJudged() const {
+  std::string lines;
+  for (const Continuation &one : all) {
+    lines += "\n";
+    if (Outcome outcome = showTokens(shownBy(), one.judged, lines); !outcome)
+      return Error{outcome.message};
+  }
+  return print(lines);
+}
+
 json::Object Generation::jsonOf(const Continuation &one) const {
   json::Object object;
   json::Array ids;
@@ -337,6 +358,8 @@ json::Object Generation::jsonOf(const Continuation &one) const {
   if (one.stream)
     object.emplace_back("text", json::Value(one.output));
   object.emplace_back("reason", json::Value(std::string(one.reason)));
+  if (json::Array judged; options.logprobs && listTokens(shownBy(), one.judged, judged))
+    object.emplace_back("logprobs", json::Value(std::move(judged)));
   return object;
 }
 
@@ -363,6 +386,8 @@ int Generation::finish(const Outcome &outcome) {
   if (!outcome && !interrupted)
     return fail(outcome.message, Failure(outcome).code);
   Status status = options.json ? printJson() : print("\n");
+  if (status && options.logprobs && !options.json)
+    status = printJudged();
   if (!status)
     return fail(status.error().message);
   if (options.stats)
@@ -379,6 +404,9 @@ int search(Generation &generation) {
     return fail(std::string(generation.model.hasImageSource() ? "beams take one image" : "beams take one prompt") +
                 ", but generation_config.json asks for " + std::to_string(text.config.beams) +
                 " beams; --temperature 0 takes the most likely token");
+  if (options.logprobs)
+    return fail("--logprobs does not go with beams, of which generation_config.json asks for " +
+                std::to_string(text.config.beams) + "; --temperature 0 takes the most likely token");
   if (!options.stops.empty())
     return fail("--stop does not go with beams, of which generation_config.json asks for " +
                 std::to_string(text.config.beams) + "; --temperature 0 takes the most likely token");

@@ -45,6 +45,8 @@ Outcome ImageRun::checkTask() const {
     return {RAPT_INVALID, name + " takes no text beside an image"};
   if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature)
     return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop and --temperature have no meaning"};
+  if (options.logprobs || options.similarity)
+    return {RAPT_INVALID, name + " has no use for --logprobs and --similarity"};
   if (!classifies() && options.outputs.empty() && options.attention.empty())
     return {RAPT_INVALID, name + " has no labels: say where its tensors go, --output last_hidden_state=FILE.npy"};
   return {};

@@ -90,5 +90,6 @@ bool isVectorTask(std::string_view name);
 /// Whether models of this task write what is said in sounds.
 bool isSpeechTask(std::string_view name);
 int measurePerplexity(const Options &options);
+int runTokenize(const Options &options);
 
 } // namespace rapt::run

@@ -164,6 +164,19 @@ std::string addStop(Options &options, const std::string &value) {
   return value.empty() ? "a text" : "";
 }
 
+std::string setPerplexity(Options &options, const std::string &value) {
+  options.perplexity = true;
+  if (!value.empty())
+    options.perplexityFile = value;
+  return {};
+}
+
+std::string setLogProbabilities(Options &options, const std::string &value) {
+  constexpr int64_t most = 1000;
+  options.logprobs = value.empty() ? 0 : parseWholeNumber(value, 0, most);
+  return options.logprobs ? "" : expectedNumber(0, most);
+}
+
 std::string setProfile(Options &options, const std::string &value) {
   options.profile = std::make_shared<Profiling>(Profiling{value});
   return {};
@@ -196,11 +209,29 @@ std::vector<Option> soundOptions() {
        real(&Options::noSpeech, 0, 1, "from 0 to 1")}};
 }
 
+/// Names of llama.cpp for what is decided elsewhere here.
+std::vector<Option> foreignOptions() {
+  auto foreign = [](const char *name, const char *aliases, const char *value, const char *instead) {
+    return Option{{name, aliases, value, instead, false, false, true}, {}};
+  };
+  return {foreign("n-gpu-layers", "ngl gpu-layers", "N",
+                  "a library is for CPUs or, with raptc --target=cuda, for GPUs as a whole; there is nothing to choose here"),
+          foreign("batch-size", "b ub ubatch-size", "N",
+                  "a prompt is read in one step; raptc --max-batch bounds the sequences of a step"),
+          foreign("device", "dev main-gpu mg", "NAME",
+                  "a library for GPUs runs on the first one that CUDA_VISIBLE_DEVICES leaves"),
+          foreign("flash-attn", "fa", "[VALUE]", "attention never keeps its scores in memory; there is nothing to choose"),
+          foreign("cache-type-k", "cache-type-v ctk ctv", "TYPE", "raptc --cache-dtype chooses the type of the cache"),
+          foreign("no-mmap", "", nullptr, "--read-weights reads the weights instead of mapping the file")};
+}
+
 /// Options about sound stand behind those about images.
 std::vector<Option> joined(std::vector<Option> all) {
   const std::vector<Option> sound = soundOptions();
   const auto image = std::ranges::find_if(all, [](const Option &one) { return one.name.name == "image"; });
   all.insert(image + 1, sound.begin(), sound.end());
+  const std::vector<Option> foreign = foreignOptions();
+  all.insert(all.end(), foreign.begin(), foreign.end());
   return all;
 }
 
@@ -221,6 +252,8 @@ const std::vector<Option> &table() {
        {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, flag(&Options::raw)},
        {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, text(&Options::system)},
        {{"tokens", "", "1,2,3", "the prompt as token ids; prints ids"}, setTokens},
+       {{"tokenize", "", nullptr, "print the token ids of the prompt, each with its text, and run nothing"},
+        flag(&Options::tokenize)},
        {{"image", "", "FILE", "look at a JPEG or PNG image; may be repeated"}, addImage},
        {{"vector", "", "X,Y,...", "judge a vector of numbers; may be repeated"}, addVector},
        {{"max-new-tokens", "n n-predict predict", "N", "stop after N new tokens"}, integer(&Options::maxNewTokens, 0)},
@@ -251,10 +284,16 @@ const std::vector<Option> &table() {
        {{"ignore-eos", "", nullptr, "go on after a token that ends a text"}, flag(&Options::ignoreEnd)},
        {{"threads", "t", "N", "threads (the processors this process may use), none on a GPU; --input compares N,N,..."},
         setThreads},
+       {{"logprobs", "", "[=K]",
+         "print the log probability of each new token, and the K likeliest ones in its place (0)"},
+        setLogProbabilities},
+       {{"similarity", "", nullptr, "print how similar the vectors of the texts are, each to each"},
+        flag(&Options::similarity)},
        {{"stats", "", nullptr, "tell time to first token, tokens/s and memory"}, flag(&Options::stats)},
        {{"profile", "", "[=FILE.json]", "tell what each op took, beside the limits of the machine; or write all of it"},
         setProfile},
-       {{"perplexity", "", "FILE", "measure how well the model predicts a text"}, text(&Options::perplexityFile)},
+       {{"perplexity", "", "[FILE]", "measure how well the model predicts the text of a file, or the prompt"},
+        setPerplexity},
        {{"stride", "", "N", "of --perplexity's windows (window - 1: each token is predicted once)"},
         integer(&Options::stride, 1)},
        {{"input", "", "NAME=F.npy", "run an entry on tensors; may be repeated"}, namedFile(&Options::inputs)},
@@ -285,8 +324,6 @@ const std::vector<Option> &table() {
   return options;
 }
 
-Error usage(const std::string &message) { return Error{message + "; see rapt-run --help"}; }
-
 /// Options that say something about the model or about what is printed, also where nothing runs.
 bool isOfCard(std::string_view name) {
   for (const char *known : {"model", "json", "info", "weights", "verbose", "help", "version"})
@@ -297,97 +334,7 @@ bool isOfCard(std::string_view name) {
 
 } // namespace
 
-/// Whether the options about sound have sound, and no other option has nothing to act on.
-static Status checkAudio(const Options &o) {
-  if (o.audio.empty()) {
-    if (o.language || o.speechTask || o.timestamps)
-      return usage("--language, --task and --timestamps belong to --audio");
-    if (o.knowsPrevious || o.temperatureStep || o.compressionRatio || o.meanLogProbability || o.noSpeech)
-      return usage("--condition-on-previous-text, --temperature-increment-on-fallback and the thresholds belong to "
-                   "--audio");
-    return {};
-  }
-  if (o.prompts.size() > 1)
-    return usage("--audio takes one --prompt, the text before the sound");
-  if (o.temperatureStep && o.temperature.value_or(0) > 1)
-    return usage("--temperature-increment-on-fallback goes up to temperature 1");
-  for (const std::string &name : o.runOptions)
-    for (const char *unknown : {"chat", "raw", "system", "source-language", "target-language", "context", "stop",
-                                "ignore-eos", "returns", "entry", "output", "attention-weights"})
-      if (name == unknown)
-        return usage("--audio takes no --" + name);
-  return {};
-}
-
-Status checkOptions(const Options &o) {
-  if (o.help || o.version)
-    return {};
-  if (o.library.empty() && o.reference.empty())
-    return usage("no compiled model is named");
-  bool tensors = !o.inputs.empty(), texts = !o.prompts.empty() || o.promptFile || o.tokens, images = !o.images.empty(),
-       audio = !o.audio.empty(), vectors = !o.vectors.empty();
-  // Texts beside images are their labels.
-  const bool hasLabels = images && !o.tokens;
-  int ways =
-      (!o.prompts.empty() + !!o.promptFile) + !!o.tokens + !!o.perplexityFile + tensors + images + audio + vectors;
-  if (hasLabels && (o.prompts.empty() != !o.promptFile))
-    --ways;
-  if (audio && !o.prompts.empty() && !images) // what was said before the sound
-    --ways;
-  if (ways > 1)
-    return usage("only one of --prompt, --file, --tokens, --image, --audio, --vector, --perplexity and --input can be "
-                 "given");
-  if (tensors ? o.outputs.empty() : !o.outputs.empty() && !texts && !images)
-    return usage("--input and --output go together");
-  for (size_t i = 0; i < o.outputs.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (o.outputs[i].second == o.outputs[j].second)
-        return usage("--output: " + json::printable(o.outputs[j].first) + " and " +
-                     json::printable(o.outputs[i].first) + " go to one file, " + json::printable(o.outputs[i].second));
-  if (!o.attention.empty() && !texts && !images)
-    return usage("--attention-weights belongs to a prompt or an image");
-  if (o.attention.empty() && !(o.attentionLayers.empty() && o.attentionHeads.empty()))
-    return usage("--attention-layers and --attention-heads belong to --attention-weights");
-  const bool isText = !o.prompts.empty() || o.promptFile;
-  if ((o.question || o.pair) && (!isText || audio))
-    return usage("--question and --pair need --prompt or --file");
-  if (o.promptName && (!isText || audio))
-    return usage("--prompt-name needs --prompt or --file");
-  if (o.question && o.pair)
-    return usage("--question and --pair do not go together");
-  if (o.chat && o.raw)
-    return usage("--chat and --raw exclude each other");
-  if (o.chat && !isText)
-    return usage("--chat needs a message: --prompt or --file");
-  if (o.system && !o.chat)
-    return usage("--system belongs to --chat");
-  if (o.profile &&
-      (!o.reference.empty() || o.info || !(tensors || texts || images || audio || vectors || o.perplexityFile)))
-    return usage(
-        "--profile belongs to a run of a compiled model: --prompt, --file, --tokens, --image, --audio, --vector, "
-        "--perplexity or --input");
-  if (o.threads.size() > 1 && (!tensors || o.profile || !o.reference.empty()))
-    return usage("several numbers of --threads belong to --input, without --profile and --reference");
-  if (!o.reference.empty() && !tensors)
-    return usage("--reference needs --input and --output");
-  if ((o.returns || o.lengthPenalty || o.earlyStopping) && !o.beams)
-    return usage("--returns, --length-penalty and --early-stopping belong to --beams");
-  if (o.beams && o.prompts.size() > 1)
-    return usage("--beams takes one prompt");
-  if (o.beams && (o.samples() || !o.stops.empty()))
-    return usage("--beams does not go with sampling or --stop");
-  if (o.beams && o.returns && *o.returns > *o.beams)
-    return usage("--returns is " + std::to_string(*o.returns) + ", but there are " + std::to_string(*o.beams) +
-                 " beams");
-  if (o.stride && !o.perplexityFile)
-    return usage("--stride belongs to --perplexity");
-  if (!o.hasWork() && !o.info && !o.runOptions.empty())
-    return usage(
-        "--" + o.runOptions[0] +
-        " needs something to run: --prompt, --file, --tokens, --image, --audio, --vector, --perplexity, --input, or a "
-        "text on the standard input");
-  return checkAudio(o);
-}
+Error usage(const std::string &message) { return Error{message + "; see rapt-run --help"}; }
 
 /// Takes an argument without an option: the model first, then a text.
 static Status takeOperand(Options &options, const std::string &text, bool isModelNamed) {
@@ -434,7 +381,7 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
     if (!isOfCard(name->name))
       options.runOptions.emplace_back(name->name);
     if (hasValue && text.empty() && name->mayLackValue())
-      return usage(name->shown() + "= names no file");
+      return usage(name->shown() + "= lacks its value");
     const std::string expected = table()[size_t(name - names.data())].set(options, text);
     if (!expected.empty())
       return usage(invalidValue(text, name->shown(), expected));

@@ -33,7 +33,11 @@ struct Options {
   std::optional<std::string> promptFile;
   std::optional<std::string> standardInput;   ///< what it holds, where it was read already
   std::optional<std::vector<int32_t>> tokens; ///< the prompt as ids
+  bool perplexity = false; ///< of the file, or else of the prompt
   std::optional<std::string> perplexityFile;
+  bool tokenize = false;           ///< print ids and run nothing
+  bool similarity = false;         ///< compare the vectors of the texts
+  std::optional<int64_t> logprobs; ///< print how likely new tokens are, and so many of the likeliest
   std::optional<std::string> pair, question; ///< texts beside the prompt
   std::optional<std::string> promptName;     ///< of the text ahead of those that vectors are made of; empty: none
   std::vector<std::string> images, audio;    ///< files
@@ -81,6 +85,9 @@ struct Options {
 Expected<Options> parseOptions(int argc, const char *const *argv);
 /// Whether the options go together and have something to act on; an error as above.
 Status checkOptions(const Options &options);
+
+/// A wrong use of the tool.
+Error usage(const std::string &message);
 
 /// The text of --help.
 std::string helpText();

@@ -58,6 +58,8 @@ Outcome PairRun::checkOptions() const {
   const std::string name = std::string(model.info.name) + ": " + model.info.task;
   if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature || options.chat)
     return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop, --temperature and --chat have no meaning"};
+  if (options.logprobs || options.similarity)
+    return {RAPT_INVALID, name + " has no use for --logprobs and --similarity"};
   if (options.question || options.pair || options.promptName)
     return {RAPT_INVALID, name + " has no use for --question, --pair and --prompt-name"};
   if (!options.attention.empty())

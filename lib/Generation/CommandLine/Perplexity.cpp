@@ -40,7 +40,9 @@ Outcome Measurement::prepare() {
                               " reads a source beside its text: --perplexity takes decoders"};
   if (Outcome outcome = openText(model, true, text); !outcome)
     return outcome;
-  auto content = readPrompt(*options.perplexityFile);
+  auto content = options.perplexityFile ? readPrompt(*options.perplexityFile)
+                 : options.promptFile   ? readPromptFile(options)
+                                        : options.prompts[0];
   if (!content)
     return {RAPT_IO, content.error().message};
   if (Outcome outcome = encode(model, text, *content, ids); !outcome)

@@ -32,6 +32,7 @@ int runPrompt(const Options &options, Model model) {
                                         {options.question.has_value(), "--question"},
                                         {options.pair.has_value(), "--pair"},
                                         {options.promptName.has_value(), "--prompt-name"},
+                                        {options.similarity, "--similarity"},
                                         {model.hasImageSource() && options.sourceLanguage, "--source-language"},
                                         {model.hasImageSource() && options.targetLanguage, "--target-language"}})
     if (isGiven)

@@ -3,7 +3,9 @@
 #include "lib/Generation/CommandLine/AttentionMaps.h"
 #include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Pieces.h"
 #include "lib/Generation/CommandLine/SentencePrompts.h"
+#include "lib/Generation/CommandLine/Similarity.h"
 #include "lib/Support/Npy.h"
 #include <algorithm>
 
@@ -47,6 +49,7 @@ public:
 private:
   Outcome checkOptions() const;
   Outcome readRows();
+  Outcome chooseSimilarity();
   Outcome checkLength(const TextRow &row) const;
   Outcome encodeTexts(std::vector<std::string> texts);
   Outcome runGroup(std::span<const TextRow> group);
@@ -69,7 +72,8 @@ private:
   std::vector<json::Value> pending; ///< of the rows of one text
   AttentionMaps maps;
   size_t texts = 0, told = 0;
-  json::Array results; ///< for --json
+  json::Array results; ///< for --json and --similarity
+  std::string similarity;
 };
 
 Outcome TaskRun::checkOptions() const {
@@ -84,6 +88,10 @@ Outcome TaskRun::checkOptions() const {
     return {RAPT_INVALID, name + " needs --question beside the text that has the answer"};
   if (options.promptName && task != "feature-extraction")
     return refuse("--prompt-name", "feature-extraction");
+  if (options.similarity && task != "feature-extraction")
+    return refuse("--similarity", "feature-extraction");
+  if (options.logprobs)
+    return refuse("--logprobs", "models that generate text");
   if (options.pair && task != "text-classification" && task != "feature-extraction")
     return refuse("--pair", "text-classification and feature-extraction");
   if (options.tokens && task != "text-classification" && task != "feature-extraction" && task != "fill-mask")
@@ -172,6 +180,8 @@ Outcome TaskRun::prepare() {
       return outcome;
   if (Outcome outcome = readRows(); !outcome)
     return outcome;
+  if (Outcome outcome = chooseSimilarity(); !outcome)
+    return outcome;
   if (Outcome outcome = makeContext(options, 0, model); !outcome)
     return outcome;
   size_t tokens = 0, longer = 0;
@@ -188,9 +198,21 @@ Outcome TaskRun::prepare() {
   return {};
 }
 
+Outcome TaskRun::chooseSimilarity() {
+  if (!options.similarity)
+    return {};
+  if (texts < 2)
+    return {RAPT_INVALID, "--similarity compares texts, but one is given; each -p is a text, and each line of a file"};
+  Expected<std::string> found = similarityOf(model);
+  if (!found)
+    return {RAPT_UNSUPPORTED, found.error().message};
+  similarity = *found;
+  return {};
+}
+
 /// Prints the result of one text, or keeps it for the one object at the end.
 Outcome TaskRun::tell(json::Value result) {
-  if (options.json) {
+  if (options.json || options.similarity) {
     results.push_back(std::move(result));
     return {};
   }
@@ -210,7 +232,7 @@ Status TaskRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
 /// Rows of several have their number in the files' names.
 Outcome TaskRun::drawAttention(const TextRow &row, const std::vector<RowOutput> &outputs, size_t index) {
   std::vector<std::string> labels;
-  if (Outcome outcome = axisOf(text.writer, row.ids, labels); !outcome)
+  if (Outcome outcome = piecesOf(text.writer, row.ids, labels); !outcome)
     return outcome;
   const std::string before = rows.size() > 1 ? "row" + std::to_string(&row - rows.data()) + "-" : "";
   for (const std::string &name : maps.names())
@@ -255,7 +277,11 @@ Outcome TaskRun::run() {
   return {};
 }
 
-Status TaskRun::finish() const { return printResults(options, model, results); }
+Status TaskRun::finish() const {
+  if (options.similarity)
+    return printSimilarities(options, similarity, similarities(similarity, results));
+  return printResults(options, model, results);
+}
 
 } // namespace
 

@@ -36,6 +36,8 @@ Outcome VectorRun::prepare() {
     return {RAPT_INVALID, name + " takes no vectors"};
   if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature)
     return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop and --temperature have no meaning"};
+  if (options.logprobs || options.similarity)
+    return {RAPT_INVALID, name + " has no use for --logprobs and --similarity"};
   const size_t first = options.vectors[0].size();
   for (size_t i = 1; i < options.vectors.size(); ++i)
     if (const size_t size = options.vectors[i].size(); size != first)

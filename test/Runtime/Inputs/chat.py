@@ -29,6 +29,7 @@ def check(weights, arguments, expected):
     ids = []
     for part in expected:
         ids += [SPECIAL[part]] if part in SPECIAL else list(part.encode())
+    assert json.loads(run(weights, *arguments, "--tokenize", "--json").stdout)["tokens"] == ids, (arguments, ids)
     got = json.loads(run(weights, *arguments, "--json").stdout)
     wanted = json.loads(run(weights, "--tokens", ",".join(map(str, ids)), "--json").stdout)
     assert (got["prompt_tokens"], got["tokens"]) == (len(ids), wanted["tokens"]), (arguments, got, wanted)

@@ -10,7 +10,9 @@ constexpr OptionName names[] = {{"max-tokens", "n n-predict", "N", "stop there"}
                                 {"stats", "", nullptr, "tell times"},
                                 {"profile", "", "[=FILE]", "measure"},
                                 {"j", "jobs", "N", "threads", false, true},
-                                {"###", "secret", nullptr, "show commands", true}};
+                                {"###", "secret", nullptr, "show commands", true},
+                                {"measure", "", "[FILE]", "a text"},
+                                {"layers", "ngl", "N", "nothing to choose", false, false, true}};
 
 /// "max-tokens=3 . stats" for arguments that are right, else the message.
 std::string read(std::vector<const char *> arguments) {
@@ -37,6 +39,18 @@ TEST(CommandLine, FormsOfOptions) {
   EXPECT_EQ(read({"-j2", "-j", "3", "-j=4", "--jobs=5"}), "j=2 j=3 j=4 j=5");
   EXPECT_EQ(read({"-###", "--secret"}), "### ###");
   EXPECT_EQ(read({"-stats", "--", "--stats", "-n"}), "stats '--stats '-n");
+}
+
+TEST(CommandLine, ValuesThatMayBeLeftOut) {
+  EXPECT_EQ(read({"--measure", "a", "--measure", "--stats", "--measure=b", "--measure"}),
+            "measure=a measure stats measure=b measure");
+  EXPECT_EQ(read({"--measure", "-", "--profile", "a"}), "measure=- profile 'a");
+}
+
+TEST(CommandLine, OptionsOfOtherTools) {
+  EXPECT_EQ(read({"-ngl", "99"}), "-ngl: nothing to choose");
+  EXPECT_EQ(read({"--layers=3"}), "--layers: nothing to choose");
+  EXPECT_EQ(read({"--layer"}), "unknown option '--layer'"); // not offered
 }
 
 TEST(CommandLine, WrongOptions) {
@@ -69,6 +83,7 @@ TEST(CommandLine, Help) {
   EXPECT_EQ(listOptions(names, 24), "  -n, --max-tokens N    stop there\n"
                                     "      --stats           tell times\n"
                                     "      --profile[=FILE]  measure\n"
-                                    "      -j N              threads\n");
+                                    "      -j N              threads\n"
+                                    "      --measure [FILE]  a text\n");
   EXPECT_NE(listOptions(names, 24, true).find("      -###              show commands\n"), std::string::npos);
 }

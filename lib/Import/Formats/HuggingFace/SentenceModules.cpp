@@ -66,8 +66,8 @@ Status readPooling(ConfigReader &model, const std::string &path, SentenceModules
   return model.add(std::move(config), {"word_embedding_dimension", "embedding_dimension"});
 }
 
-/// The keys of config_sentence_transformers.json. No output depends on the similarity; applications find it in the
-/// section.
+/// The keys of config_sentence_transformers.json. No output depends on the similarity; rapt-run and applications find
+/// it in the section.
 Status readPrompts(ConfigReader &model, const std::string &path, SentenceModules &modules) {
   if (!entryExists(path))
     return {};
@@ -92,9 +92,13 @@ Status readPrompts(ConfigReader &model, const std::string &path, SentenceModules
                 (names.empty() ? "" : ": " + names));
   if (Status status = model.add(config, {"__version__", "model_type"}); !status)
     return status.error();
-  if (!prompts || prompts->empty())
+  const bool hasPrompts = prompts && !prompts->empty();
+  modules.includesPrompt |= !hasPrompts;
+  if (!hasPrompts && (similarity.empty() || similarity == "cosine"))
     return {};
-  json::Object section{{"prompts", *value}, {"include_prompt", json::Value(modules.includesPrompt)}};
+  json::Object section;
+  if (hasPrompts)
+    section = {{"prompts", *value}, {"include_prompt", json::Value(modules.includesPrompt)}};
   if (!usual.empty())
     section.emplace_back("default_prompt_name", json::Value(usual));
   if (!similarity.empty())
