@@ -18,12 +18,14 @@
 #include "lib/InitAll.h"
 #include "lib/Support/Example.h"
 #include "lib/Support/File.h"
+#include "lib/Support/Json.h"
 #include "lib/Support/Spelling.h"
 #include "lib/Target/Targets.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/FileSystem.h"
 #include <atomic>
 
@@ -41,9 +43,12 @@ public:
         cache(options.objectCache, [](const std::string &what) { tell("warning", what); }) {}
 
   ExitStatus run() {
-    if (prepare() && read() && (emit <= Emit::LLVMDialect ? writeStage() : lowerAndWrite()))
-      return Success;
-    return status;
+    if (!prepare() || !read())
+      return status;
+    const bool isDone = options.printPipeline       ? printPipeline()
+                        : emit <= Emit::LLVMDialect ? writeStage()
+                                                    : lowerAndWrite();
+    return isDone ? Success : status;
   }
 
 private:
@@ -73,6 +78,7 @@ private:
   bool writeStage();
   bool describe();
   bool showSteps();
+  bool printPipeline();
   bool atTheSameTime(size_t count, llvm::function_ref<MaybeFailure(size_t)> body);
   bool lowerAll();
   bool lowerAndWrite();
@@ -219,9 +225,12 @@ bool Compilation::loadPlugins() {
   for (const std::string &file : options.passPlugins)
     if (Status loaded = plugins.loadPasses(file); !loaded)
       return failOf(loaded);
-  if (options.runPasses.empty())
+  if (options.runPasses.empty() && options.printing.after.empty())
     return true;
   registerAllPasses();
+  for (const std::string &name : options.printing.after)
+    if (!PassInfo::lookup(name))
+      return fail(WrongUsage, "--mlir-print-ir-after: there is no pass " + json::printable(name));
   for (const auto &[name, pipeline] : options.runPasses) {
     OpPassManager passes(ModuleOp::getOperationName());
     if (Status parsed = addUserPasses(passes, *stageNamed(name), options); !parsed)
@@ -278,7 +287,7 @@ bool Compilation::read() {
 
 /// No output replaces what is read or another output, and a folder exists for them.
 bool Compilation::checkFiles() {
-  if (options.dryRun || options.showCommands)
+  if (options.dryRun || options.showCommands || options.printPipeline)
     return true;
   std::vector<std::string> labels = {""};
   for (const CodeVariant &variant : variants)
@@ -306,6 +315,8 @@ bool Compilation::requestAttention(const Options::AttentionOutputs &outputs, boo
   request.logSumExp = logSumExp;
   PassManager passes(&first().context, ModuleOp::getOperationName());
   passes.addPass(createAttnRequestAttentionOutputs(request));
+  TimingScope timed = first().timeOf("options");
+  first().observe(passes, timed);
   std::string why;
   ScopedDiagnosticHandler handler(&first().context, [&](Diagnostic &diagnostic) {
     const bool isReason = diagnostic.getSeverity() == DiagnosticSeverity::Error && why.empty();
@@ -325,6 +336,8 @@ bool Compilation::selectActivations() {
   activations.dtype = options.activations;
   PassManager passes(&first().context, ModuleOp::getOperationName());
   passes.addPass(createAttnSelectActivations(activations));
+  TimingScope timed = first().timeOf("options");
+  first().observe(passes, timed);
   return succeeded(passes.run(*input.module)) || failInternally("cannot set the type of activations");
 }
 
@@ -349,6 +362,8 @@ bool Compilation::storeCache() {
   storage.cacheDtype = isAsked || options.dtype == "auto" ? options.cacheDtype : options.dtype;
   PassManager passes(&first().context, ModuleOp::getOperationName());
   passes.addPass(createAttnSelectStorage(storage));
+  TimingScope timed = first().timeOf("options");
+  first().observe(passes, timed);
   return succeeded(passes.run(read)) || failInternally("cannot set the type of the cache");
 }
 
@@ -405,6 +420,13 @@ bool Compilation::showSteps() {
   }
   writeToStderr(text);
   return true;
+}
+
+/// The passes from the stage that was read to the one that the code is made of, or that is asked for.
+bool Compilation::printPipeline() {
+  const Stage last = emit < Emit::LLVMDialect ? *stageNamed(driver::nameOf(emit)) : Stage::LLVMDialect;
+  Status written = writeText("", first().pipelineTo(last) + "\n");
+  return written ? true : failOf(written);
 }
 
 bool Compilation::openWeights() {

@@ -108,7 +108,21 @@ Status driver::addUserPasses(OpPassManager &passes, Stage stage, const Options &
 
 Lowering::Lowering(const Options &options, const Plugins &plugins, Phases &phases, ObjectCache &cache)
     : context(makeRegistry(plugins), MLIRContext::Threading::DISABLED), diagnostics(context, options.verbose),
-      options(options), phases(phases), cache(cache) {}
+      options(options), phases(phases), cache(cache) {
+  timing.setEnabled(options.timing);
+  wholeTime = timing.getRootScope();
+}
+
+void Lowering::observe(PassManager &passes, TimingScope &scope) {
+  const Options::IRPrinting &printing = options.printing;
+  auto isBefore = [&printing](Pass *, Operation *) { return printing.beforeAll; };
+  auto isAfter = [&printing](Pass *pass, Operation *) {
+    return printing.afterAll || llvm::is_contained(printing.after, pass->getArgument());
+  };
+  if (printing.prints())
+    passes.enableIRPrinting(isBefore, isAfter, /*printModuleScope=*/false, printing.onlyChanges);
+  passes.enableTiming(scope);
+}
 
 PipelineOptions Lowering::pipelineOptions() const {
   return {targetNamed(options.target),
@@ -190,6 +204,8 @@ MaybeFailure Lowering::runPasses(Stage to) {
   enter();
   if (std::unique_ptr<Pass> faulty = makeFaultyPass(options, name))
     passes.addPass(std::move(faulty));
+  TimingScope timedPasses = timeOf("lowering to " + name);
+  observe(passes, timedPasses);
   passes.enableVerifier(false); // the stage as a whole is verified below; the reproducer's rapt-opt verifies each pass
   if (failed(passes.run(*module)) || failed(verify(*module)))
     return failPasses(to);
@@ -213,6 +229,8 @@ MaybeFailure Lowering::runUserPasses() {
   step = {"running the passes of --run-passes at the stage " + name, reproducerText(source, pipelineTo(stage)),
           "rapt-opt " + pluginOptions(options) + "--run-reproducer ", ""};
   enter();
+  TimingScope timedPasses = timeOf("--run-passes at " + name);
+  observe(passes, timedPasses);
   if (succeeded(passes.run(*module)))
     return std::nullopt;
   const std::string message = "the passes of --run-passes at the stage " + name + " failed";
@@ -238,6 +256,8 @@ MaybeFailure Lowering::runDevicePasses(void (Target::*add)(OpPassManager &) cons
   if (passes.empty())
     return std::nullopt;
   const Phases::Step timed(phases, phaseFor("code generation for the device", *variants.front()));
+  TimingScope timedPasses = timeOf("code for the device");
+  observe(passes, timedPasses);
   return succeeded(passes.run(*module)) ? std::nullopt
                                         : MaybeFailure(internalFailure("cannot generate code for the device"));
 }

@@ -17,7 +17,12 @@
 #include "lib/Host/Emit.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/Timing.h"
 #include <mutex>
+
+namespace mlir {
+class PassManager;
+}
 
 namespace rapt::driver {
 
@@ -43,6 +48,9 @@ public:
   MaybeFailure begin(mlir::OwningOpRef<mlir::ModuleOp> read, InputKind from, const OutputPaths &to,
                      const std::string &label);
   MaybeFailure lowerTo(Stage stage);
+  /// Has passes print the IR, and takes their time as `scope`'s, as the options say. They run while `scope` lives.
+  void observe(mlir::PassManager &passes, mlir::TimingScope &scope);
+  mlir::TimingScope timeOf(llvm::StringRef what) { return wholeTime.nest(what); }
   /// The module's text at its present stage.
   std::string getText();
   /// The passes from the stage that was read to another one, as rapt-opt takes them.
@@ -79,6 +87,8 @@ private:
   std::string phaseFor(const std::string &name, const CodeVariant &variant) const;
 
   const Options &options;
+  mlir::DefaultTimingManager timing; ///< of --mlir-timing
+  mlir::TimingScope wholeTime;
   Phases &phases;
   ObjectCache &cache;
   OutputPaths paths;

@@ -217,6 +217,22 @@ std::string addRunPasses(Options &options, const std::string &value) {
   return {};
 }
 
+template <bool Options::IRPrinting::*field> std::string setPrinting(Options &options, const std::string &) {
+  options.printing.*field = true;
+  return {};
+}
+
+std::string addPrintedPasses(Options &options, const std::string &value) {
+  for (size_t at = 0; at <= value.size();) {
+    const size_t end = std::min(value.find(',', at), value.size());
+    if (end == at)
+      return "names of passes, such as attn-fuse-epilogues,attn-inline-calls";
+    options.printing.after.push_back(value.substr(at, end - at));
+    at = end + 1;
+  }
+  return {};
+}
+
 // The aliases are those of clang and its relatives.
 constexpr Option table[] = {
     {{"o", "output", "F", "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it", false, true},
@@ -297,6 +313,16 @@ constexpr Option table[] = {
     {{"remarks", "", "CATEGORY",
       "CATEGORY or CATEGORY:REGEX: fusion: what rules did and why not; mask: the blocks that attention visits"},
      setText<&Options::remarks>},
+    {{"print-pipeline", "", nullptr, "print the passes to the stage of --emit as rapt-opt takes them, compile nothing"},
+     setFlag<&Options::printPipeline>},
+    {{"mlir-print-ir-before-all", "", nullptr, "print the IR before each pass"},
+     setPrinting<&Options::IRPrinting::beforeAll>},
+    {{"mlir-print-ir-after-all", "", nullptr, "print the IR behind each pass"},
+     setPrinting<&Options::IRPrinting::afterAll>},
+    {{"mlir-print-ir-after", "", "PASS,...", "print the IR behind these passes; may be repeated"}, addPrintedPasses},
+    {{"mlir-print-ir-after-change", "", nullptr, "with these two: only where the pass changed it"},
+     setPrinting<&Options::IRPrinting::onlyChanges>},
+    {{"mlir-timing", "", nullptr, "print the time of each pass"}, setFlag<&Options::timing>},
     {{"dump-dir", "", "DIR", "write the IR after every stage there"}, setDumpDirectory},
     {{"check-object-cache", "", "[=N:SEED]",
       "generate again what the object cache has, all or one in N, and compare the bytes"},
@@ -352,6 +378,12 @@ Status checkProcessors(const Options &o) {
   if (o.gpuArchitectures.size() > 1 && !binary)
     return usage("--emit=" + o.emit + " shows the code for one GPU; give one --gpu-arch, not " +
                  std::to_string(o.gpuArchitectures.size()));
+  const size_t processors = std::max(o.cpus.size(), o.gpuArchitectures.size());
+  if (processors > 1 && (o.printing.prints() || o.printPipeline || o.timing))
+    return usage(std::string(o.printPipeline ? "--print-pipeline" : o.timing ? "--mlir-timing" : "--mlir-print-ir") +
+                 " shows the passes for one processor, not for " + std::to_string(processors));
+  if (o.printing.onlyChanges && !o.printing.afterAll && o.printing.after.empty())
+    return usage("--mlir-print-ir-after-change belongs to --mlir-print-ir-after-all or --mlir-print-ir-after");
   if (o.emit == "ptx" && !o.gpuCode.empty() && o.gpuCode != "ptx")
     return usage("--emit=ptx shows PTX; --gpu-code=" + o.gpuCode + " is for libraries and objects");
   if (o.gpuArchitectures.size() > 1 && o.cpus.size() > 1)

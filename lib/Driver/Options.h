@@ -58,6 +58,14 @@ struct Options {
     std::string stage, pipeline;
   };
   std::vector<StagePasses> runPasses; ///< in this order where the stage is the same
+  /// Which passes the IR is printed before and behind.
+  struct IRPrinting {
+    bool beforeAll = false, afterAll = false, onlyChanges = false;
+    std::vector<std::string> after; ///< names of passes
+
+    bool prints() const { return beforeAll || afterAll || !after.empty(); }
+  } printing;
+  bool printPipeline = false, timing = false;
   unsigned jobs = 0;
   bool noWeights = false, embedWeights = false, dryRun = false, checkTensors = false, strict = false, verbose = false,
        showCommands = false;
