@@ -1,5 +1,6 @@
 //===- KernelHeader.cpp - The C header of bare kernels -----------------------------===//
 #include "lib/Artifact/KernelHeader.h"
+#include "lib/Support/Units.h"
 #include <algorithm>
 #include <cctype>
 #include <rapt/artifact.h>
@@ -216,6 +217,66 @@ bool isCKeyword(const std::string &name) {
       "using virtual void volatile wchar_t while xor concept co_await co_return co_yield consteval constinit "
       "dynamic_cast const_cast static_cast reinterpret_cast static_assert thread_local ";
   return words.find(" " + name + " ") != words.npos;
+}
+
+std::string describeKernels(const Manifest &manifest) {
+  std::string lines;
+  for (const json::Value &entry : manifest.entries) {
+    std::string line = text(entry, "name") + ": kernel", types;
+    for (const auto &[kind, verb] :
+         {std::pair("input", ", reads "), {"cache", ", reads and writes "}, {"output", ", writes "}}) {
+      const char *before = verb;
+      for (const json::Value &buffer : *entry.find("buffers")->asArray()) {
+        if (text(buffer, "kind") != kind)
+          continue;
+        line += before + text(buffer, "name") + shapeText(buffer);
+        before = ", ";
+        if (const std::string type = text(buffer, "dtype"); !type.empty() && types.find(type) == types.npos)
+          types += (types.empty() ? "" : ", ") + type;
+      }
+    }
+    lines += line + (types.empty() ? "" : " (" + types + ")") + "\n";
+  }
+  return lines;
+}
+
+namespace {
+
+struct DimBounds {
+  std::string name;
+  int64_t least, most;
+};
+
+std::vector<DimBounds> boundsOf(const json::Value &entry) {
+  std::vector<DimBounds> all;
+  const json::Array &dims = *entry.find("dims")->asArray(), &bounds = *entry.find("bounds")->asArray();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const json::Array &pair = *bounds[i].asArray();
+    all.push_back({*dims[i].asString(), pair[0].asInteger().value_or(0), pair[1].asInteger().value_or(0)});
+  }
+  return all;
+}
+
+} // namespace
+
+std::string describeKernelDims(const Manifest &manifest) {
+  std::vector<std::string> told;
+  std::string line;
+  for (const json::Value &entry : manifest.entries)
+    for (const DimBounds &dim : boundsOf(entry))
+      if (std::find(told.begin(), told.end(), dim.name) == told.end()) {
+        told.push_back(dim.name);
+        line += (line.empty() ? "limits: " : ", ") + dim.name + " from " + grouped(uint64_t(dim.least)) + " to " +
+                grouped(uint64_t(dim.most));
+      }
+  return line;
+}
+
+std::string exampleDims(const Manifest &manifest) {
+  std::string sizes;
+  for (const DimBounds &dim : boundsOf(manifest.entries.front()))
+    sizes += (sizes.empty() ? "" : ",") + dim.name + "=" + std::to_string(std::clamp<int64_t>(128, dim.least, dim.most));
+  return sizes;
 }
 
 std::string writeKernelHeader(const Manifest &manifest) {

@@ -12,4 +12,14 @@ std::string writeKernelHeader(const Manifest &manifest);
 /// Whether C or C++ keeps `name` for itself, so that no function or parameter can have it.
 bool isCKeyword(const std::string &name);
 
+/// One line about each kernel: "attention: kernel, reads q[queries][8][64], writes o[queries][8][64] (f32)".
+std::string describeKernels(const Manifest &manifest);
+
+/// One line about the dims of the kernels and their bounds; empty where every extent is fixed.
+std::string describeKernelDims(const Manifest &manifest);
+
+/// Sizes for all dims of the first kernel within their bounds, as rapt-bench takes them: "queries=128,keys=128"; empty
+/// where it has none.
+std::string exampleDims(const Manifest &manifest);
+
 } // namespace rapt::artifact

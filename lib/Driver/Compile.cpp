@@ -677,8 +677,11 @@ bool Compilation::writeKernel() {
     return false;
   if (Status clean = artifact::checkSymbols(object, kernelExports(manifest)); !clean)
     return failInternally(clean.error().message);
-  Status written = writeKernelFiles(manifest, paths, emit, linkRequest(object));
-  return written ? true : failOf(written);
+  if (Status written = writeKernelFiles(manifest, paths, emit, linkRequest(object)); !written)
+    return failOf(written);
+  phases.endProgress();
+  writeToStderr(kernelReport(manifest, paths, emit, {phases.elapsed(), 0}, options));
+  return true;
 }
 
 /// Removes the weight file that only the replaced library named.

@@ -1,5 +1,6 @@
 //===- Report.cpp - The lines that raptc prints at its end -------------------------------------===//
 #include "lib/Driver/Report.h"
+#include "lib/Artifact/KernelHeader.h"
 #include "lib/Support/CacheCost.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Units.h"
@@ -17,6 +18,8 @@ using namespace rapt::driver;
 
 namespace {
 
+const std::string notHere = "run: on a CPU of the target, which this machine's is not";
+
 std::string seconds(double value) {
   char text[32];
   snprintf(text, sizeof text, "%.1f s", value);
@@ -29,8 +32,10 @@ std::string fileAndSize(const std::string &path) {
 }
 
 std::string modelLine(const artifact::Manifest &m) {
-  if (!m.model)
-    return m.name + ": kernels without a model";
+  if (!m.model) {
+    const std::string kernels = artifact::describeKernels(m); // a dry run does not know them
+    return kernels.empty() ? m.name + ": kernels without a model" : kernels.substr(0, kernels.size() - 1);
+  }
   const std::string layers = std::to_string(m.model->layers) + (m.model->layers == 1 ? " layer" : " layers") +
                              " of width " + std::to_string(m.model->hidden) + ", ";
   return m.name + ": " + m.model->family + " " + m.model->task + ", " + (m.model->layers ? layers : "") +
@@ -101,11 +106,11 @@ std::string wholeTargetLine(const artifact::Manifest &manifest, bool everyFeatur
   return line;
 }
 
-/// rapt-run as the user would have to type it: beside raptc when that was named by a path.
-std::string runner(const std::string &program) {
+/// A tool as the user would have to type it: beside raptc when that was named by a path.
+std::string toolBeside(const std::string &program, const std::string &tool) {
   const size_t slash = program.rfind('/');
-  const std::string beside = slash == std::string::npos ? "" : program.substr(0, slash + 1) + "rapt-run";
-  return !beside.empty() && access(beside.c_str(), X_OK) == 0 ? shellWord(beside) : "rapt-run";
+  const std::string beside = slash == std::string::npos ? "" : program.substr(0, slash + 1) + tool;
+  return !beside.empty() && access(beside.c_str(), X_OK) == 0 ? shellWord(beside) : tool;
 }
 
 /// Whether this machine can run one of the variants.
@@ -121,14 +126,21 @@ bool runsHere(const artifact::Manifest &manifest) {
   });
 }
 
+/// Where the program's code goes into another one.
+std::string linkLine(const OutputPaths &paths) {
+  return "try: #include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
+}
+
+std::string libraryOf(const OutputPaths &paths) {
+  return shellWord(shownPath((paths.main.find('/') == std::string::npos ? "./" : "") + paths.main));
+}
+
 std::string tryLine(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Options &options,
                     const ExampleTexts &texts) {
-  const std::string library =
-      shellWord(shownPath((paths.main.find('/') == std::string::npos ? "./" : "") + paths.main));
   if (emit != Emit::Library)
-    return "try: #include \"" + shownPath(paths.base) + ".h\" and link " + shownPath(paths.main);
+    return linkLine(paths);
   if (!runsHere(manifest))
-    return "run: on a CPU of the target, which this machine's is not";
+    return notHere;
   if (!manifest.parameters.empty() && !manifest.weightsInside && !manifest.weightsFileBytes)
     return "run: with rapt-run's --weights=FILE, since no weights were packed";
   ExampleModel model{"", texts, manifest.maxPositions, 0};
@@ -137,24 +149,44 @@ std::string tryLine(const artifact::Manifest &manifest, const OutputPaths &paths
     model.vocabulary = found->sourceVocabulary ? found->sourceVocabulary : found->vocabulary;
   }
   const std::string arguments = exampleArguments(model);
-  return "try: " + runner(options.program) + " " + library + (arguments.empty() ? "" : " " + arguments);
+  return "try: " + toolBeside(options.program, "rapt-run") + " " + libraryOf(paths) + (arguments.empty() ? "" : " " + arguments);
 }
 
 } // namespace
 
+/// The files and what they took. `packed`: where weights were to be packed.
+static std::string filesLine(const std::string &files, const Costs &costs, bool packed) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return "files: " + files + "; compiled in " + seconds(costs.compileSeconds) +
+         (packed ? ", packed in " + seconds(costs.packSeconds) : "") + ", peak memory " +
+         inUnits(uint64_t(usage.ru_maxrss) * 1024) + "\n";
+}
+
+std::string driver::kernelReport(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit,
+                                 const Costs &costs, const Options &options) {
+  const std::string limits = artifact::describeKernelDims(manifest), dims = artifact::exampleDims(manifest);
+  const bool isLibrary = emit == Emit::Library;
+  return modelLine(manifest) + "\n" + wholeTargetLine(manifest, options.verbose) + "\n" +
+         filesLine(fileAndSize(paths.main) + ", " + fileAndSize(paths.header()), costs, false) +
+         (limits.empty() ? "" : limits + "\n") +
+         (isLibrary ? runsHere(manifest)
+                          ? "try: " + toolBeside(options.program, "rapt-bench") + " " + libraryOf(paths) +
+                                (dims.empty() ? "" : " --shape " + dims)
+                          : notHere
+                    : linkLine(paths)) +
+         "\n";
+}
+
 std::string driver::report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs,
                            const Options &options, const ExampleTexts &texts) {
-  std::string files = "files: " + fileAndSize(paths.main) + ", " + fileAndSize(paths.header());
+  std::string files = fileAndSize(paths.main) + ", " + fileAndSize(paths.header());
   if (manifest.weightsInside)
     files += ", weights inside";
   else if (manifest.weightsFileBytes)
     files += ", " + fileAndSize(paths.directory + "/" + manifest.weightsFile);
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  files += "; compiled in " + seconds(costs.compileSeconds) + ", packed in " + seconds(costs.packSeconds) +
-           ", peak memory " + inUnits(uint64_t(usage.ru_maxrss) * 1024);
-  return modelLine(manifest) + "\n" + wholeTargetLine(manifest, options.verbose) + "\n" + files + "\n" +
-         limitsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, texts) + "\n";
+  return modelLine(manifest) + "\n" + wholeTargetLine(manifest, options.verbose) + "\n" +
+         filesLine(files, costs, true) + limitsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, texts) + "\n";
 }
 
 std::string driver::quantizationReport(const std::vector<artifact::Parameter> &parameters,

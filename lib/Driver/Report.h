@@ -16,6 +16,10 @@ struct Costs {
 std::string report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs,
                    const Options &options, const ExampleTexts &texts);
 
+/// The same of kernels without a model.
+std::string kernelReport(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs,
+                         const Options &options);
+
 /// One line about what rounding to integers changed, relative L2 over all matrices and of the worst; before it, with
 /// `everyMatrix`, a line of each. Empty where nothing was quantized.
 std::string quantizationReport(const std::vector<artifact::Parameter> &parameters,
