@@ -67,9 +67,9 @@ template <typename S> LogicalResult Evaluator<S>::bindDims(func::FuncOp entry, A
       StringRef dim = text.getValue();
       int64_t size = extent - (dim.consume_back("+1") ? 1 : 0);
       auto declared = module.lookupSymbol<attn::DimOp>(dim);
-      if (!declared)
+      if (!declared && !attn::isKernelModule(module)) // the compiler declares those of a kernel
         return entry.emitOpError() << "names dim '" << dim << "' of argument " << i << ", which is not declared";
-      if (size < int64_t(declared.getMin()) || size > int64_t(declared.getMax()))
+      if (declared && (size < int64_t(declared.getMin()) || size > int64_t(declared.getMax())))
         return entry.emitOpError() << "dim '" << dim << "' is " << size << ", but must be within " << declared.getMin()
                                    << ".." << declared.getMax();
       if (auto [known, isNew] = dims.try_emplace(dim, size); !isNew && known->second != size)

@@ -54,7 +54,7 @@ std::string setBlocks(Options &options, const std::string &text) {
 }
 
 constexpr Option table[] = {
-    {{"entry", "", "NAME", "function to run (the module's first entry)"}, setText<&Request::entry>},
+    {{"entry", "", "NAME", "function to run (a model's first entry, or the only kernel)"}, setText<&Request::entry>},
     {{"precision", "", "f32|f64", "type of all floats (f32)"}, setPrecision},
     {{"input", "", "NAME=F.npy", "an argument; may be repeated"}, addNamedFile<&Request::inputs>},
     {{"output", "", "NAME=F.npy", "where a result goes; may be repeated"}, addNamedFile<&Request::outputs>},
@@ -94,7 +94,8 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
 }
 
 std::string helpText() {
-  return "Evaluates attn IR of the stage `imported`, naively.\n\nusage: rapt-reference IR.mlir "
+  return "Evaluates attn IR of the stage `imported`, or a kernel as raptc takes it, naively.\n\nusage: rapt-reference "
+         "IR.mlir "
          "[options]\n\noptions:\n" +
          listOptions(optionNames(table), 34) + "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage\n";
 }

@@ -1,5 +1,6 @@
 //===- Run.cpp - Entries on named .npy tensors ----------------------------------===//
 #include "lib/Reference/Run.h"
+#include "dialect/Attn/Entries.h"
 #include "lib/Reference/Arguments.h"
 #include "lib/Reference/Batch.h"
 #include "lib/Reference/RunSequences.h"
@@ -383,17 +384,32 @@ static func::FuncOp findEntry(ModuleOp module, StringRef name) {
     fail(module) << "there is no function '" << name << "'" << didYouMean(findNearest(std::string_view(name), known));
     return nullptr;
   }
-  for (auto function : module.getOps<func::FuncOp>())
-    if (function->hasAttr(attn::AttnDialect::entryAttr))
-      return function;
-  fail(module) << "there is no entry: name a function with --entry";
+  const SmallVector<FunctionOpInterface> entries = attn::entriesOf(module);
+  if (entries.size() == 1 || (!entries.empty() && entries.front()->hasAttr(attn::AttnDialect::entryAttr)))
+    return cast<func::FuncOp>(entries.front());
+  std::string names;
+  for (FunctionOpInterface entry : entries)
+    names += (names.empty() ? "" : ", ") + entry.getName().str();
+  fail(module) << (names.empty() ? "there is no entry: name a function with --entry"
+                                 : "there are several kernels: name one with --entry: " + names);
   return nullptr;
 }
 
-LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Request &request) {
-  func::FuncOp entry = findEntry(module, request.entry);
+/// The name of a result as --output gives it: that of a kernel's result without a name is told by its header.
+static std::string resultNamed(ModuleOp module, func::FuncOp entry, const std::string &name) {
+  for (unsigned i = 0, count = entry.getNumResults(); i < count && attn::isKernelModule(module); ++i)
+    if (!entry.getResultAttr(i, attn::AttnDialect::nameAttr) && name == (count > 1 ? "out" + std::to_string(i) : "out"))
+      return "result" + std::to_string(i);
+  return name;
+}
+
+LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Request &given) {
+  func::FuncOp entry = findEntry(module, given.entry);
   if (!entry)
     return failure();
+  Request request = given;
+  for (auto &[name, file] : request.outputs)
+    name = resultNamed(module, entry, name);
   NamedTensors inputs;
   for (auto &[name, file] : request.inputs) {
     Expected<NpyTensor> tensor = readNpy(file);

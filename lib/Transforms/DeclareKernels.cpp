@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Entries.h"
 #include "lib/Transforms/Extents.h"
 #include "lib/Transforms/KernelArguments.h"
 #include "lib/Transforms/Passes.h"
@@ -336,10 +337,8 @@ struct DeclareKernels : rapt::impl::AttnDeclareKernelsBase<DeclareKernels> {
     nextDim = 0;
     named = namesOfDims(module);
     auto isEntry = [](func::FuncOp function) { return function->hasAttr(attn::AttnDialect::entryAttr); };
-    if (llvm::none_of(module.getOps<func::FuncOp>(), isEntry))
-      for (auto function : module.getOps<func::FuncOp>())
-        if (function.isPublic() && !function.isDeclaration() && SymbolTable::symbolKnownUseEmpty(function, module))
-          function->setAttr(attn::AttnDialect::entryAttr, UnitAttr::get(&getContext()));
+    for (FunctionOpInterface entry : attn::entriesOf(module))
+      entry->setAttr(attn::AttnDialect::entryAttr, UnitAttr::get(&getContext()));
     for (auto function : module.getOps<func::FuncOp>())
       if (isEntry(function) && !function.isDeclaration() && failed(passArgumentsInMemory(function)))
         return signalPassFailure();

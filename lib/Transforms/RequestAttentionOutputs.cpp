@@ -5,6 +5,7 @@
 // are numbered in the order in which the entry computes them, whatever loops they are in.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/Attn/Entries.h"
 #include "lib/Transforms/AttentionOutputs.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
@@ -21,18 +22,6 @@ using namespace rapt;
 using attn::AttnDialect;
 
 namespace {
-
-/// The functions that become entries: those that say so, or in a kernel without any those that nothing calls.
-SmallVector<func::FuncOp> entriesOf(ModuleOp module) {
-  SmallVector<func::FuncOp> entries, uncalled;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (function->hasAttr(AttnDialect::entryAttr))
-      entries.push_back(function);
-    if (function.isPublic() && !function.isDeclaration() && SymbolTable::symbolKnownUseEmpty(function, module))
-      uncalled.push_back(function);
-  }
-  return entries.empty() && attn::isKernelModule(module) ? uncalled : entries;
-}
 
 /// The output's name. An encoder-decoder's has the part of the model in it.
 std::string nameOf(func::FuncOp entry, AttentionKind kind, AttentionResult what, bool hasEncoder) {
@@ -75,14 +64,15 @@ struct RequestAttentionOutputs : rapt::impl::AttnRequestAttentionOutputsBase<Req
       auto number = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
       return number ? number.getInt() : 0;
     };
-    const int64_t ofModel = fact("positions"), ofSource = fact("source_positions");
+    const int64_t own = fact("positions"), ofModel = own ? own : fact("keys"), ofSource = fact("source_positions");
     const bool hasEncoder = module.lookupSymbol<func::FuncOp>("encode") != nullptr;
     bool found = false;
-    for (func::FuncOp entry : entriesOf(module))
+    for (FunctionOpInterface function : attn::entriesOf(module))
       for (AttentionKind kind : {AttentionKind::Self, AttentionKind::Cross})
         for (AttentionResult what : {AttentionResult::Weights, AttentionResult::LogSumExp}) {
           const bool readsSource = kind == AttentionKind::Cross && ofSource;
           const AttentionRequest request{layers, heads, positions ? positions : readsSource ? ofSource : ofModel};
+          const auto entry = cast<func::FuncOp>(function);
           AttentionOutput output(entry, kind, what, nameOf(entry, kind, what, hasEncoder), request);
           if (!output.isNeeded())
             continue;
