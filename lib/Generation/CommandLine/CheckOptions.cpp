@@ -46,6 +46,17 @@ static Status checkTextMode(const Options &o) {
   return {};
 }
 
+/// Whether all options mean something in a conversation.
+static Status checkConversation(const Options &o) {
+  for (const std::string &name : o.runOptions)
+    for (const char *unknown : {"json", "beams", "returns", "length-penalty", "early-stopping", "profile", "stride",
+                                "source-language", "target-language", "pair", "question", "prompt-name", "output",
+                                "entry", "attention-weights", "logprobs", "perplexity", "tokenize", "similarity"})
+      if (name == unknown)
+        return usage("a conversation takes no --" + name + "; give a message: --prompt or --file");
+  return o.json ? usage("a conversation takes no --json; give a message: --prompt or --file") : Status();
+}
+
 Status checkOptions(const Options &o) {
   if (o.help || o.version)
     return {};
@@ -86,12 +97,14 @@ Status checkOptions(const Options &o) {
     return usage("--question and --pair do not go together");
   if (o.chat && o.raw)
     return usage("--chat and --raw exclude each other");
+  if (o.converses)
+    return checkConversation(o);
   if (o.chat && !isText)
-    return usage("--chat needs a message: --prompt or --file");
+    return usage("--chat needs a message: --prompt, --file or the standard input; on a terminal it needs none");
   if (o.system && !o.chat)
     return usage("--system belongs to --chat");
-  if (o.profile &&
-      (!o.reference.empty() || o.info || !(tensors || texts || images || audio || vectors || o.perplexityFile) || o.tokenize))
+  if (o.profile && (!o.reference.empty() || o.info ||
+                    !(tensors || texts || images || audio || vectors || o.perplexityFile) || o.tokenize))
     return usage(
         "--profile belongs to a run of a compiled model: --prompt, --file, --tokens, --image, --audio, --vector, "
         "--perplexity or --input");

@@ -1,5 +1,6 @@
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Support/Spelling.h"
+#include "lib/Tokenizer/Unicode.h"
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -39,21 +40,35 @@ Status print(std::string_view text) {
   return {};
 }
 
+/// Whether a terminal obeys the character, or writes what follows in another direction.
+static bool isControl(char32_t c) {
+  const bool isDirection =
+      c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+  return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0) || isDirection;
+}
+
+std::string shownGenerated(std::string_view text) {
+  std::string shown;
+  for (size_t at = 0, length = 0; at < text.size(); at += length) {
+    const unicode::Front front = unicode::classifyFront(text.substr(at), length);
+    const bool isCharacter = front == unicode::Front::Valid;
+    if (!isCharacter)
+      length = 1;
+    const char32_t c = isCharacter ? unicode::decode(text, at) : static_cast<unsigned char>(text[at]);
+    if (isCharacter && !isControl(c)) {
+      shown += text.substr(at, length);
+      continue;
+    }
+    char escaped[8];
+    snprintf(escaped, sizeof escaped, c < 0x100 ? "\\x%02X" : "\\u%04X", unsigned(c));
+    shown += escaped;
+  }
+  return shown;
+}
+
 Status printGenerated(std::string_view text) {
   static const bool terminal = isatty(STDOUT_FILENO);
-  if (!terminal)
-    return print(text);
-  std::string shown;
-  for (char c : text) {
-    auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7F) {
-      char escaped[5];
-      snprintf(escaped, sizeof escaped, "\\x%02X", byte);
-      shown += escaped;
-    } else
-      shown += c;
-  }
-  return print(shown);
+  return terminal ? print(shownGenerated(text)) : print(text);
 }
 
 /// "; did you mean 'a'?" behind the runtime's "forward has no tensor x; it has a, b and c": the C interface tells a
@@ -100,6 +115,8 @@ Interrupts::~Interrupts() {
 }
 
 int Interrupts::caught() { return signalSeen; }
+
+void Interrupts::forget() { signalSeen = 0; }
 
 void guardMappedFiles() {
   struct sigaction action{};

@@ -12,7 +12,11 @@ inline constexpr int exitFailure = 1, exitUsage = 2, exitBug = 3, exitClosed = 1
 /// Writes all of `text` to the standard output. When the reader has gone, ends the process quietly with 141.
 Status print(std::string_view text);
 
-/// The same for text of a model: on a terminal ESC and other control characters that could drive it are shown as \xNN.
+/// Text of a model as a terminal may show it: control characters but newlines and tabs, which could drive the terminal,
+/// those that change the direction of writing, and bytes that are no UTF-8 are written as \xNN or \uNNNN.
+std::string shownGenerated(std::string_view text);
+
+/// Prints text of a model, on a terminal as shownGenerated gives it.
 Status printGenerated(std::string_view text);
 
 /// "rapt-run: error: ..." on the standard error; returns `code`.
@@ -29,6 +33,8 @@ public:
   Interrupts &operator=(const Interrupts &) = delete;
   /// 0, or 128 + the signal's number.
   static int caught();
+  /// Forgets a signal that was obeyed, so that the next one is the first again.
+  static void forget();
 };
 
 /// From here on, a mapped file that shrinks ends the process with a line that says so and 1, instead of a bus error.

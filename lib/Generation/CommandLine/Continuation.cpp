@@ -1,6 +1,7 @@
 // The steps that prepare a prompt for a model that generates.
 #include "lib/Generation/CommandLine/Continuation.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "rapt/rapt_sample.h"
 #include <algorithm>
 #include <cstdio>
 
@@ -8,6 +9,7 @@ namespace rapt::run {
 namespace {
 
 constexpr int64_t usualCache = 4096; // tokens, when the number of new ones is not said
+constexpr int64_t mostOnDevice = 64; // tokens that a GPU finds
 
 } // namespace
 
@@ -18,7 +20,7 @@ Outcome Continuation::readIds(const Options &options, const Model &model, const 
     return checkIds(model, prompt.ids);
   }
   if (options.chat)
-    return encodeChat(model, text, {content, options.system ? &*options.system : nullptr, options.images.size()},
+    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, options.images.size(),
                       prompt.ids);
   if (Outcome outcome = encode(model, text, content, prompt.ids); !outcome)
     return outcome;
@@ -137,10 +139,98 @@ Outcome Continuation::openImage(const Options &options, const Model &model, cons
   return chooseRoom(options, model, text);
 }
 
+Outcome Continuation::openIds(const Options &options, const Model &model, const Text &text, Ids ids) {
+  prompt.ids = std::move(ids);
+  given = prompt.ids.size();
+  return chooseRoom(options, model, text);
+}
+
 Outcome Continuation::prepare(const Options &options, const Text &text, size_t number) {
   rules = Rules(options, text, prompt, mostNew());
+  needsLogits = options.logprobs || !rules.areEmpty();
   Outcome outcome = openSampler(options, text, number);
   return outcome ? openStream(options, text) : outcome;
+}
+
+/// Draws the next token, or takes the most likely one.
+Outcome Continuation::choose(const Text &text, const float *logits, int32_t &id) {
+  const auto vocabulary = size_t(text.vocabulary);
+  if (!rules.areEmpty())
+    if (Outcome outcome = rules.apply(prompt, made, vocabulary, logits); !outcome)
+      return outcome;
+  return Outcome::of([&](char *message, size_t size) {
+    rapt_status status = logits ? rapt_sampler_sample(sampler.get(), logits, vocabulary, &id, message, size)
+                                : rapt_sampler_sample_top(sampler.get(), topIds.data(), topLogits.data(), topIds.size(),
+                                                          vocabulary, &id, message, size);
+    return status ? status : rapt_sampler_accept(sampler.get(), &id, 1, message, size);
+  });
+}
+
+/// Appends a new token: its id, or the text that it makes certain.
+Outcome Continuation::show(int32_t id, std::string &piece, bool &stopped) {
+  made.push_back(id);
+  if (!stream) {
+    piece += (made.size() > 1 ? "," : "") + std::to_string(id);
+    return {};
+  }
+  rapt_text_view certain{};
+  int stop = 0;
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return rapt_text_stream_feed(stream.get(), id, &certain, &stop, message, size);
+  });
+  stopped = stop;
+  piece.append(certain.data, certain.size);
+  return outcome;
+}
+
+Outcome Continuation::end(const char *why, std::string &piece) {
+  reason = why;
+  if (!stream)
+    return {};
+  rapt_text_view rest{};
+  Outcome outcome = Outcome::of(
+      [&](char *message, size_t size) { return rapt_text_stream_finish(stream.get(), &rest, message, size); });
+  piece.append(rest.data, rest.size);
+  return outcome;
+}
+
+Outcome Continuation::take(const Options &options, const Model &model, const Text &text, const float *logits,
+                           std::string &piece) {
+  int32_t id = 0;
+  if (Outcome outcome = choose(text, logits, id); !outcome)
+    return outcome;
+  if (!options.ignoreEnd && text.ends.count(id))
+    return end("end", piece);
+  if (options.logprobs) // without the rules
+    judged.push_back(
+        judgeToken(id, {logits, size_t(model.info.vocabulary)}, size_t(text.vocabulary), size_t(*options.logprobs)));
+  bool stopped = false;
+  if (Outcome outcome = show(id, piece, stopped); !outcome)
+    return outcome;
+  if (stopped)
+    return end("stop", piece);
+  const auto count = int64_t(made.size());
+  if (count == most || int64_t(prompt.ids.size()) + count >= capacity)
+    return end("length", piece);
+  next.assign(1, id);
+  return {};
+}
+
+Outcome stepTogether(const Model &model, const Text &text, std::span<Continuation *const> live,
+                     std::vector<rapt_chunk> &chunks) {
+  int64_t most = model.isOnGpu() ? 1 : 0;
+  for (const Continuation *one : live) {
+    const int64_t needed = one->needsLogits ? 0 : rapt_sampler_top_needed(one->sampler.get());
+    most = most && needed ? std::max(most, needed) : 0;
+  }
+  std::vector<rapt_top> tops;
+  for (Continuation *one : live) {
+    one->topIds.resize(most <= mostOnDevice ? size_t(most) : 0);
+    one->topLogits.resize(one->topIds.size());
+    tops.push_back(
+        {sizeof(rapt_top), int64_t(one->topIds.size()), text.vocabulary, one->topIds.data(), one->topLogits.data()});
+  }
+  return live[0]->topIds.empty() ? model.context.step(chunks) : model.context.step(chunks, tops);
 }
 
 std::string Continuation::summary() const {

@@ -3,6 +3,7 @@
 #include "lib/Generation/CommandLine/LogProbabilities.h"
 #include "lib/Generation/CommandLine/PromptImages.h"
 #include "lib/Generation/CommandLine/Rules.h"
+#include <span>
 
 namespace rapt::run {
 
@@ -16,14 +17,15 @@ struct Continuation {
   rapt_sampler_options sampling = sized<rapt_sampler_options>();
   Owned<rapt_sampler> sampler;
   Rules rules;
+  bool needsLogits = false;       ///< all of them, not the most likely alone
   Owned<rapt_text_stream> stream; ///< null when ids are printed
   Sequence sequence;
-  Ids made, next;               ///< `next`: tokens of the next step
-  Ids topIds;                   ///< the most likely tokens, where a GPU finds them
-  std::vector<float> topLogits; ///< theirs
+  Ids made, next;                  ///< `next`: tokens of the next step
+  Ids topIds;                      ///< the most likely tokens, where a GPU finds them
+  std::vector<float> topLogits;    ///< theirs
   std::vector<JudgedToken> judged; ///< `made`, where --logprobs asks
-  std::string output;           ///< what is not printed yet, or all of it for --json
-  const char *reason = nullptr; ///< why it ended; null while it goes on
+  std::string output;              ///< what is not printed yet, or all of it for --json
+  const char *reason = nullptr;    ///< why it ended; null while it goes on
 
   /// Reads the prompt, which is `content` unless ids are given, with `images` in it, and decides how many tokens the
   /// cache must hold. Never cuts the prompt or the number of new tokens.
@@ -36,8 +38,15 @@ struct Continuation {
     const int64_t fits = capacity - int64_t(prompt.ids.size());
     return most < 0 ? fits : std::min(most, fits);
   }
+  /// Prepares a prompt of these ids, which are text.
+  Outcome openIds(const Options &options, const Model &model, const Text &text, Ids ids);
   /// Makes what chooses and shows tokens. `number`: which of the command's prompts it is.
   Outcome prepare(const Options &options, const Text &text, size_t number);
+  /// Chooses the next token by its logits, or where they are null by the most likely tokens, and sets `reason` where
+  /// the text ends by it. `piece`: the text that it makes certain, or its id where ids are printed.
+  Outcome take(const Options &options, const Model &model, const Text &text, const float *logits, std::string &piece);
+  /// Ends the text; appends to `piece` what the stream held back, which is text, too.
+  Outcome end(const char *why, std::string &piece);
   /// Tokens of the cache, in whole blocks, that it takes with its source.
   int64_t blockTokens(const Model &model) const {
     return model.inBlocks(kept) + model.inBlocks(prompt.sourcePositions(model));
@@ -53,6 +62,13 @@ private:
   Outcome chooseRoom(const Options &options, const Model &model, const Text &text);
   Outcome openSampler(const Options &options, const Text &text, size_t number);
   Outcome openStream(const Options &options, const Text &text);
+  Outcome choose(const Text &text, const float *logits, int32_t &id);
+  Outcome show(int32_t id, std::string &piece, bool &stopped);
 };
+
+/// Steps the chunks of as many continuations together. A GPU finds the most likely tokens where they are enough, so
+/// that no logits are copied.
+Outcome stepTogether(const Model &model, const Text &text, std::span<Continuation *const> live,
+                     std::vector<rapt_chunk> &chunks);
 
 } // namespace rapt::run

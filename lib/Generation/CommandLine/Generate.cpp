@@ -6,7 +6,6 @@
 #include "lib/Generation/CommandLine/Continuation.h"
 #include "lib/Generation/CommandLine/ImageReader.h"
 #include "lib/Support/Json.h"
-#include "rapt/rapt_sample.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -15,8 +14,6 @@ namespace rapt::run {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr int64_t mostOnDevice = 64; // tokens that a GPU finds
 
 /// "[3, 64, 64]"
 std::string shownShape(const int64_t (&shape)[3]) {
@@ -44,11 +41,8 @@ private:
   Outcome openImages();
   Outcome begin();
   Outcome loop();
-  Outcome step(std::vector<rapt_chunk> &chunks, const std::vector<Continuation *> &live);
   Outcome take(Continuation &one, const float *logits);
-  Outcome emit(Continuation &one, int32_t id, bool &stopped);
-  Outcome put(Continuation &one, rapt_text_view piece);
-  Outcome end(Continuation &one, const char *reason);
+  Outcome put(Continuation &one, std::string_view piece);
   Outcome showFinished();
   template <typename Count> size_t sum(Count count) const {
     size_t sum = 0;
@@ -157,41 +151,13 @@ Outcome Generation::prepare() {
 }
 
 /// Prints a part of the text that is shown now; keeps that of others.
-Outcome Generation::put(Continuation &one, rapt_text_view piece) {
-  std::string_view bytes(piece.data, piece.size);
+Outcome Generation::put(Continuation &one, std::string_view piece) {
   if (options.json || &one != &all[shown]) {
-    one.output += bytes;
+    one.output += piece;
     return {};
   }
-  Status status = printGenerated(bytes);
+  Status status = printGenerated(piece);
   return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
-}
-
-/// Shows a new token: its id, or the text that it makes certain.
-Outcome Generation::emit(Continuation &one, int32_t id, bool &stopped) {
-  one.made.push_back(id);
-  if (!one.stream) {
-    std::string piece = (one.made.size() > 1 ? "," : "") + std::to_string(id);
-    return options.json ? Outcome{} : put(one, {piece.data(), piece.size()});
-  }
-  rapt_text_view piece{};
-  int stop = 0;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_text_stream_feed(one.stream.get(), id, &piece, &stop, message, size);
-  });
-  stopped = stop;
-  return outcome ? put(one, piece) : outcome;
-}
-
-/// Gives what the stream held back, which is text, too.
-Outcome Generation::end(Continuation &one, const char *reason) {
-  one.reason = reason;
-  rapt_text_view rest{};
-  if (!one.stream)
-    return {};
-  Outcome outcome = Outcome::of(
-      [&](char *message, size_t size) { return rapt_text_stream_finish(one.stream.get(), &rest, message, size); });
-  return outcome ? put(one, rest) : outcome;
 }
 
 /// Goes on to the first text that is not finished, with a blank line behind each.
@@ -206,55 +172,11 @@ Outcome Generation::showFinished() {
   return {};
 }
 
-/// A GPU finds the most likely tokens where they are enough, so that no logits are copied.
-Outcome Generation::step(std::vector<rapt_chunk> &chunks, const std::vector<Continuation *> &live) {
-  int64_t most = model.isOnGpu() ? 1 : 0;
-  for (const Continuation *one : live) {
-    const bool needsAll = options.logprobs || !one->rules.areEmpty();
-    const int64_t needed = needsAll ? 0 : rapt_sampler_top_needed(one->sampler.get());
-    most = most && needed ? std::max(most, needed) : 0;
-  }
-  std::vector<rapt_top> tops;
-  for (Continuation *one : live) {
-    one->topIds.resize(most <= mostOnDevice ? size_t(most) : 0);
-    one->topLogits.resize(one->topIds.size());
-    tops.push_back(
-        {sizeof(rapt_top), int64_t(one->topIds.size()), text.vocabulary, one->topIds.data(), one->topLogits.data()});
-  }
-  return live[0]->topIds.empty() ? model.context.step(chunks) : model.context.step(chunks, tops);
-}
-
 /// Chooses the next token of a text.
 Outcome Generation::take(Continuation &one, const float *logits) {
-  int32_t id = 0;
-  const auto vocabulary = size_t(text.vocabulary);
-  const float *own = logits; // without the rules
-  if (!one.rules.areEmpty())
-    if (Outcome outcome = one.rules.apply(one.prompt, one.made, vocabulary, logits); !outcome)
-      return outcome;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    rapt_status status = logits ? rapt_sampler_sample(one.sampler.get(), logits, vocabulary, &id, message, size)
-                                : rapt_sampler_sample_top(one.sampler.get(), one.topIds.data(), one.topLogits.data(),
-                                                          one.topIds.size(), vocabulary, &id, message, size);
-    return status ? status : rapt_sampler_accept(one.sampler.get(), &id, 1, message, size);
-  });
-  if (!outcome)
-    return outcome;
-  if (!options.ignoreEnd && text.ends.count(id))
-    return end(one, "end");
-  if (options.logprobs)
-    one.judged.push_back(
-        judgeToken(id, {own, size_t(model.info.vocabulary)}, vocabulary, size_t(*options.logprobs)));
-  bool stopped = false;
-  if (outcome = emit(one, id, stopped); !outcome)
-    return outcome;
-  if (stopped)
-    return end(one, "stop");
-  const auto made = int64_t(one.made.size());
-  if (made == one.most || int64_t(one.prompt.ids.size()) + made >= one.capacity)
-    return end(one, "length");
-  one.next.assign(1, id);
-  return {};
+  std::string piece;
+  Outcome outcome = one.take(options, model, text, logits, piece);
+  return outcome ? put(one, piece) : outcome;
 }
 
 Outcome Generation::begin() {
@@ -284,7 +206,7 @@ Outcome Generation::loop() {
       }
     if (chunks.empty())
       return {};
-    if (Outcome outcome = step(chunks, live); !outcome)
+    if (Outcome outcome = stepTogether(model, text, live, chunks); !outcome)
       return outcome;
     const bool isFirst = total == 0;
     for (size_t i = 0; i < live.size(); ++i)
@@ -302,9 +224,12 @@ Outcome Generation::run() {
   Outcome outcome = loop();
   if (outcome.status != RAPT_CANCELLED)
     return outcome;
-  for (Continuation &one : all)
-    if (Outcome ended = one.reason ? Outcome{} : end(one, "interrupted"); !ended)
+  for (Continuation &one : all) {
+    std::string rest;
+    Outcome ended = one.reason ? Outcome{} : one.end("interrupted", rest);
+    if (ended = ended ? put(one, rest) : ended; !ended)
       return ended;
+  }
   Outcome told = showFinished();
   return told ? outcome : told;
 }

@@ -17,8 +17,8 @@ std::string weightsPathOf(const std::string &library, const std::string &name) {
   return ((error || here == real ? given : real) / name).string(); // as the user wrote it where that is the folder
 }
 
-/// No output may replace the library, its weights, an input or another output.
-static Status checkFiles(const Options &options, const Model &model) {
+/// Files that the command reads.
+static CommandFiles inputsOf(const Options &options, const Model &model) {
   CommandFiles files;
   files.addInput(options.library, "the model");
   if (!options.weights.empty())
@@ -36,12 +36,24 @@ static Status checkFiles(const Options &options, const Model &model) {
       files.addStandardInput();
     else if (*text)
       files.addInput(**text, text == &options.promptFile ? "--file" : "--perplexity");
+  return files;
+}
+
+/// No output may replace the library, its weights, an input or another output.
+static Status checkFiles(const Options &options, const Model &model) {
+  CommandFiles files = inputsOf(options, model);
   for (const auto &[name, file] : options.outputs)
     files.addOutput(file, "--output " + name);
   if (options.profile && !options.profile->file.empty())
     files.addOutput(options.profile->file, "--profile");
   if (!options.attention.empty())
     files.addOutputs(options.attention, "attentions-", "--attention-weights");
+  return files.check();
+}
+
+Status checkOutput(const Options &options, const Model &model, const std::string &path, const std::string &role) {
+  CommandFiles files = inputsOf(options, model);
+  files.addOutput(path, role);
   return files.check();
 }
 

@@ -56,6 +56,8 @@ struct Failure {
 Status checkLibrary(const std::string &path);
 /// The file of weights `name` beside `library`, or beside what that links to, as the runtime opens it.
 std::string weightsPathOf(const std::string &library, const std::string &name);
+/// Refuses a file that is the model, its weights or another file of the command line. `role`: what asks for it.
+Status checkOutput(const Options &options, const Model &model, const std::string &path, const std::string &role);
 /// Opens the module and its weights; no context yet.
 Outcome openModule(const Options &options, Model &model);
 /// Makes the pool, and a context for `tokens` tokens.
@@ -78,6 +80,8 @@ int runPrompt(const Options &options);
 /// The same, of a model that is open.
 int runPrompt(const Options &options, Model model);
 int generate(const Options &options, Model model);
+/// --chat on a terminal.
+int converse(const Options &options, Model model);
 int runImages(const Options &options);
 int runAudio(const Options &options);
 int runVectors(const Options &options);

@@ -214,15 +214,17 @@ std::vector<Option> foreignOptions() {
   auto foreign = [](const char *name, const char *aliases, const char *value, const char *instead) {
     return Option{{name, aliases, value, instead, false, false, true}, {}};
   };
-  return {foreign("n-gpu-layers", "ngl gpu-layers", "N",
-                  "a library is for CPUs or, with raptc --target=cuda, for GPUs as a whole; there is nothing to choose here"),
-          foreign("batch-size", "b ub ubatch-size", "N",
-                  "a prompt is read in one step; raptc --max-batch bounds the sequences of a step"),
-          foreign("device", "dev main-gpu mg", "NAME",
-                  "a library for GPUs runs on the first one that CUDA_VISIBLE_DEVICES leaves"),
-          foreign("flash-attn", "fa", "[VALUE]", "attention never keeps its scores in memory; there is nothing to choose"),
-          foreign("cache-type-k", "cache-type-v ctk ctv", "TYPE", "raptc --cache-dtype chooses the type of the cache"),
-          foreign("no-mmap", "", nullptr, "--read-weights reads the weights instead of mapping the file")};
+  return {
+      foreign(
+          "n-gpu-layers", "ngl gpu-layers", "N",
+          "a library is for CPUs or, with raptc --target=cuda, for GPUs as a whole; there is nothing to choose here"),
+      foreign("batch-size", "b ub ubatch-size", "N",
+              "a prompt is read in one step; raptc --max-batch bounds the sequences of a step"),
+      foreign("device", "dev main-gpu mg", "NAME",
+              "a library for GPUs runs on the first one that CUDA_VISIBLE_DEVICES leaves"),
+      foreign("flash-attn", "fa", "[VALUE]", "attention never keeps its scores in memory; there is nothing to choose"),
+      foreign("cache-type-k", "cache-type-v ctk ctv", "TYPE", "raptc --cache-dtype chooses the type of the cache"),
+      foreign("no-mmap", "", nullptr, "--read-weights reads the weights instead of mapping the file")};
 }
 
 /// Options about sound stand behind those about images.
@@ -248,7 +250,7 @@ const std::vector<Option> &table() {
        {{"pair", "", "TEXT", "classify the prompt and this text together"}, text(&Options::pair)},
        {{"prompt-name", "", "NAME", "put this prompt of the model ahead of each text; '': none (the model's default)"},
         text(&Options::promptName)},
-       {{"chat", "", nullptr, "the prompt is a message: use the model's chat template"}, flag(&Options::chat)},
+       {{"chat", "", nullptr, "use the model's chat template; without a prompt, converse"}, flag(&Options::chat)},
        {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, flag(&Options::raw)},
        {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, text(&Options::system)},
        {{"tokens", "", "1,2,3", "the prompt as token ids; prints ids"}, setTokens},
@@ -324,6 +326,11 @@ const std::vector<Option> &table() {
   return options;
 }
 
+/// Options that a conversation may change between two answers.
+constexpr std::string_view answerOptions[] = {"temperature",        "top-k",         "top-p", "min-p",
+                                              "repetition-penalty", "seed",          "stop",  "no-repeat-ngram",
+                                              "max-new-tokens",     "min-new-tokens"};
+
 /// Options that say something about the model or about what is printed, also where nothing runs.
 bool isOfCard(std::string_view name) {
   for (const char *known : {"model", "json", "info", "weights", "verbose", "help", "version"})
@@ -368,8 +375,8 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
   Expected<std::vector<Argument>> arguments = readArguments(argc, argv, names);
   if (!arguments)
     return usage(arguments.error().message);
-  const bool isModelNamed = std::ranges::any_of(
-      *arguments, [](const Argument &one) { return one.option && one.option->name == "model"; });
+  const bool isModelNamed =
+      std::ranges::any_of(*arguments, [](const Argument &one) { return one.option && one.option->name == "model"; });
   for (const auto &[name, text, hasValue] : *arguments) {
     if (name && name->name == "model" && !options.library.empty())
       return usage("a second model is named: " + json::printable(text));
@@ -387,6 +394,25 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
       return usage(invalidValue(text, name->shown(), expected));
   }
   return options;
+}
+
+/// Whether `name` is the option's, or one of its aliases.
+static bool isNamed(const OptionName &option, std::string_view name) {
+  return option.name == name ||
+         (" " + std::string(option.aliases) + " ").find(" " + std::string(name) + " ") != std::string::npos;
+}
+
+Expected<std::string> findAnswerOption(std::string_view name) {
+  for (const Option &option : table())
+    if (parseChoice(option.name.name, answerOptions) && isNamed(option.name, name))
+      return std::string(option.name.name);
+  return Error{"there is no setting " + json::printable(name) + "; expected " + listChoices(answerOptions)};
+}
+
+Status setAnswerOption(Options &options, std::string_view name, const std::string &value) {
+  const auto option = std::ranges::find_if(table(), [&](const Option &one) { return one.name.name == name; });
+  const std::string expected = option->set(options, value);
+  return expected.empty() ? Status() : Error{invalidValue(value, std::string(name), expected)};
 }
 
 std::string helpText() {

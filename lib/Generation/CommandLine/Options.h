@@ -33,11 +33,11 @@ struct Options {
   std::optional<std::string> promptFile;
   std::optional<std::string> standardInput;   ///< what it holds, where it was read already
   std::optional<std::vector<int32_t>> tokens; ///< the prompt as ids
-  bool perplexity = false; ///< of the file, or else of the prompt
+  bool perplexity = false;                    ///< of the file, or else of the prompt
   std::optional<std::string> perplexityFile;
-  bool tokenize = false;           ///< print ids and run nothing
-  bool similarity = false;         ///< compare the vectors of the texts
-  std::optional<int64_t> logprobs; ///< print how likely new tokens are, and so many of the likeliest
+  bool tokenize = false;                     ///< print ids and run nothing
+  bool similarity = false;                   ///< compare the vectors of the texts
+  std::optional<int64_t> logprobs;           ///< print how likely new tokens are, and so many of the likeliest
   std::optional<std::string> pair, question; ///< texts beside the prompt
   std::optional<std::string> promptName;     ///< of the text ahead of those that vectors are made of; empty: none
   std::vector<std::string> images, audio;    ///< files
@@ -48,6 +48,7 @@ struct Options {
   std::optional<double> temperatureStep, compressionRatio, meanLogProbability, noSpeech; ///< of SpeechFallback.h
   std::vector<std::vector<float>> vectors;
   bool chat = false, raw = false;
+  bool converses = false; ///< --chat without a message, on a terminal
   std::optional<std::string> system;
   std::vector<NamedFile> inputs, outputs;
   std::string entry = "forward"; ///< of the inputs
@@ -75,7 +76,7 @@ struct Options {
   /// Whether there is something to run.
   bool hasWork() const {
     return !prompts.empty() || promptFile || tokens || perplexityFile || !images.empty() || !audio.empty() ||
-           !vectors.empty() || !inputs.empty();
+           !vectors.empty() || !inputs.empty() || converses;
   }
   /// Whether tokens are to be drawn, or chosen by the rules for that.
   bool samples() const { return temperature || topK || topP || minP; }
@@ -85,6 +86,12 @@ struct Options {
 Expected<Options> parseOptions(int argc, const char *const *argv);
 /// Whether the options go together and have something to act on; an error as above.
 Status checkOptions(const Options &options);
+
+/// The full name of an option that says how answers of a conversation are chosen, by one of its names; an error lists
+/// those that there are.
+Expected<std::string> findAnswerOption(std::string_view name);
+/// Sets it to what would stand on the command line.
+Status setAnswerOption(Options &options, std::string_view name, const std::string &value);
 
 /// A wrong use of the tool.
 Error usage(const std::string &message);

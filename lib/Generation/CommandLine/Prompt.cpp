@@ -12,6 +12,8 @@ int runPrompt(const Options &options) {
 }
 
 int runPrompt(const Options &options, Model model) {
+  if (options.converses)
+    return converse(options, std::move(model));
   const std::string_view task = model.info.task;
   if (isTextTask(task))
     return runTextTask(options, std::move(model));

@@ -182,7 +182,8 @@ Outcome encodePlain(const Model &model, const Text &text, const std::string &con
   });
 }
 
-static Outcome openChat(const SideFiles &content, Owned<rapt_chat> &chat) {
+/// The chat template of the files; null where there is none.
+static Outcome openTemplate(const SideFiles &content, Owned<rapt_chat> &chat) {
   rapt_chat *opened = nullptr;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
     return rapt_chat_open(content("chat_template.jinja"), content("tokenizer_config.json"), &opened, message, size);
@@ -193,41 +194,57 @@ static Outcome openChat(const SideFiles &content, Owned<rapt_chat> &chat) {
 
 bool hasChatTemplate(const Model &model) {
   Owned<rapt_chat> chat;
-  return !openChat(sideFiles(model), chat) || chat;
+  return !openTemplate(sideFiles(model), chat) || chat;
 }
 
-/// Ids of the prompt that a template makes of the message.
-static Outcome encodeMessage(const rapt_chat *chat, const rapt_tokenizer *tokenizer, int64_t vocabulary,
-                             const UserMessage &message, Ids &ids) {
+Outcome openChat(const Model &model, Owned<rapt_chat> &chat) {
+  Outcome outcome = openTemplate(sideFiles(model), chat);
+  if (outcome && !chat)
+    return {RAPT_UNSUPPORTED, std::string(model.info.name) + " has no chat template: leave out --chat"};
+  return outcome;
+}
+
+/// See encodeMessages below; the embedding has `vocabulary` rows.
+static Outcome encodeMessages(int64_t vocabulary, const rapt_tokenizer *tokenizer, const rapt_chat &chat,
+                              std::span<const Message> messages, size_t images, int64_t now, Ids &ids) {
   auto view = [](std::string_view bytes) { return rapt_text_view{bytes.data(), bytes.size()}; };
-  std::vector<rapt_chat_message> messages;
-  if (message.system)
-    messages.push_back({view("system"), view(*message.system)});
-  messages.push_back({view("user"), view(message.content)});
-  std::vector<size_t> counts(messages.size());
-  counts.back() = message.images;
-  const size_t bytes = message.content.size() + (message.system ? message.system->size() : 0) + 256;
+  std::vector<rapt_chat_message> views;
+  size_t bytes = 256;
+  for (const Message &one : messages) {
+    views.push_back({view(one.role), view(one.content)});
+    bytes += one.content.size();
+  }
+  std::vector<size_t> counts(views.size());
+  counts.back() = images;
   return collectIds(vocabulary, bytes, ids, [&](auto... rest) {
-    return rapt_chat_encode_images(chat, tokenizer, messages.data(), counts.data(), messages.size(),
-                                   int64_t(time(nullptr)), rest...);
+    return rapt_chat_encode_images(&chat, tokenizer, views.data(), counts.data(), views.size(), now, rest...);
   });
 }
 
-Outcome encodeChat(const Model &model, const Text &text, const UserMessage &message, Ids &ids) {
+Outcome encodeMessages(const Model &model, const Text &text, const rapt_chat &chat, std::span<const Message> messages,
+                       size_t images, int64_t now, Ids &ids) {
+  return encodeMessages(model.readVocabulary(), text.tokenizer.get(), chat, messages, images, now, ids);
+}
+
+Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
+                   size_t images, Ids &ids) {
   Owned<rapt_chat> chat;
-  if (Outcome outcome = openChat(sideFiles(model), chat); !outcome)
+  if (Outcome outcome = openChat(model, chat); !outcome)
     return outcome;
-  if (!chat)
-    return {RAPT_UNSUPPORTED, std::string(model.info.name) + " has no chat template: leave out --chat"};
-  return encodeMessage(chat.get(), text.tokenizer.get(), model.readVocabulary(), message, ids);
+  std::vector<Message> messages;
+  if (system)
+    messages.push_back({"system", *system});
+  messages.push_back({"user", content});
+  return encodeMessages(model, text, *chat, messages, images, int64_t(time(nullptr)), ids);
 }
 
 int64_t countChatTokens(const SideFiles &content, int64_t vocabulary, std::string_view message) {
   Owned<rapt_chat> chat;
   Owned<rapt_tokenizer> tokenizer;
   Ids ids;
-  const bool isEncoded = openChat(content, chat) && chat && openTokenizer(content, tokenizer) && tokenizer &&
-                         encodeMessage(chat.get(), tokenizer.get(), vocabulary, {message}, ids);
+  const Message one{"user", std::string(message)};
+  const bool isEncoded = openTemplate(content, chat) && chat && openTokenizer(content, tokenizer) && tokenizer &&
+                         encodeMessages(vocabulary, tokenizer.get(), *chat, {&one, 1}, 0, int64_t(time(nullptr)), ids);
   return isEncoded ? int64_t(ids.size()) : 0;
 }
 
@@ -294,8 +311,11 @@ std::vector<std::string> linesOf(const std::string &content) {
 
 Status takeStandardInput(Options &options) {
   struct stat input;
-  if (options.hasWork() || options.info || options.help || options.version || options.library.empty() ||
-      fstat(STDIN_FILENO, &input) || !(S_ISREG(input.st_mode) || S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode)))
+  if (options.hasWork() || options.info || options.help || options.version || options.library.empty())
+    return {};
+  options.converses = options.chat && isatty(STDIN_FILENO);
+  if (options.converses || fstat(STDIN_FILENO, &input) ||
+      !(S_ISREG(input.st_mode) || S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode)))
     return {};
   Expected<std::string> text = readPrompt("-");
   if (!text)

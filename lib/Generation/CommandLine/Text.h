@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,17 +80,25 @@ Outcome encode(const Model &model, const Text &text, const std::string &content,
 /// Ids of a text as the model writes it, without special tokens.
 Outcome encodePlain(const Model &model, const Text &text, const std::string &content, Ids &ids);
 
-/// A message of the user, with images ahead of its text, and where there is one, that of the system.
-struct UserMessage {
-  std::string_view content;
-  const std::string *system = nullptr;
-  size_t images = 0;
+/// A message of a conversation: of "system", "user" or "assistant".
+struct Message {
+  std::string role, content;
 };
 
-/// Ids of the prompt that the model's chat template makes of the message.
-Outcome encodeChat(const Model &model, const Text &text, const UserMessage &message, Ids &ids);
+/// The chat template of the model's directory, which must have one.
+Outcome openChat(const Model &model, Owned<rapt_chat> &chat);
 
-/// Tokens of the prompt that tokenizer and chat template make of a message; 0 where they make none.
+/// Ids of the prompt that a chat template makes of messages, the last with as many images ahead of its text. `now`:
+/// what templates ask for, seconds since 1970.
+Outcome encodeMessages(const Model &model, const Text &text, const rapt_chat &chat, std::span<const Message> messages,
+                       size_t images, int64_t now, Ids &ids);
+
+/// The same by the model's own template, for a message of the user and, where `system` is not null, one of the
+/// system's.
+Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
+                   size_t images, Ids &ids);
+
+/// Tokens of the prompt that tokenizer and chat template make of a user's message; 0 where they make none.
 int64_t countChatTokens(const SideFiles &content, int64_t vocabulary, std::string_view message);
 
 /// Whether the model's directory has a chat template, be it one that can be used or not.
@@ -110,7 +119,7 @@ Expected<std::string> readPromptFile(const Options &options);
 std::vector<std::string> linesOf(const std::string &content);
 
 /// Where nothing is given to run and the standard input is a file or a pipe with a text, the text is the prompt:
-/// --file=- without the newline at its end.
+/// --file=- without the newline at its end. Where it is a terminal, --chat converses.
 Status takeStandardInput(Options &options);
 
 } // namespace rapt::run

@@ -56,15 +56,15 @@ Outcome Tokenization::prepare() {
 
 Outcome Tokenization::encodeOne(const std::string &content, Ids &ids) const {
   if (options.chat)
-    return encodeChat(model, text, {content, options.system ? &*options.system : nullptr}, ids);
+    return encodeChat(model, text, options.system ? &*options.system : nullptr, content, 0, ids);
   if (!readsRows())
     return encode(model, text, content, ids);
   TextRow row;
-  std::string prompt;
+  SentenceTexts usual;
   if (std::string_view(model.info.task) == "feature-extraction")
-    if (Outcome outcome = chooseSentencePrompt(options, model, prompt); !outcome)
+    if (Outcome outcome = readSentenceTexts(options, model, usual); !outcome)
       return outcome;
-  row.text = options.question ? *options.question : prompt + content;
+  row.text = options.question ? *options.question : usual.prompt + content;
   row.second = options.question ? std::optional(content) : options.pair;
   Outcome outcome = encodeRow(model, text, row);
   ids = std::move(row.ids);

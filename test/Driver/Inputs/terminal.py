@@ -16,6 +16,7 @@ class Terminal:
 
     def __init__(self, command, columns=80, term="xterm"):
         self.begin, self.columns, self.text, self.first = time.monotonic(), columns, "", None
+        self.expected = 0  # as far as expect() has come in `text`
         self.pid, self.file = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -43,8 +44,20 @@ class Terminal:
             os.kill(self.pid, signal.SIGKILL)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
+    def type(self, text):
+        os.write(self.file, text.encode())
+
     def interrupt(self):
-        os.write(self.file, b"\x03")
+        self.type("\x03")
+
+    def expect(self, text, seconds=60):
+        """Reads until there is `text` behind what was expected before; what came ahead of it."""
+        deadline = time.monotonic() + seconds
+        while (at := self.text.find(text, self.expected)) < 0:
+            if time.monotonic() > deadline or not self.read(0.01):
+                raise AssertionError(f"{text!r} is not in {self.text[self.expected:]!r}")
+        before, self.expected = self.text[self.expected:at], at + len(text)
+        return before
 
     def drawn(self):
         """The progress lines, in their order."""

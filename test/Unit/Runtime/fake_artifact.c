@@ -1,12 +1,15 @@
 /* A compiled model in C, for testing the runtime without the compiler. Its answers are simple to predict: the cache
  * holds token * 1000003 + position for each position, and the logits of a position are a hash of all that the cache
  * holds up to it, read through the block table, and of a salt in the weights.
+ * The environment's FAKE_DELAY makes each step take 20 ms longer.
  * FAKE_WINDOW: the cache that has a window, which with FAKE_MIXED is a second one, of hashes of its own, is read in the
  * window alone. */
+#define _POSIX_C_SOURCE 200809L
 #include "fake_manifest.h"
 #include "rapt/artifact.h"
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { BLOCK = 8, SLOT = 2, VOCABULARY = 257 }; /* SLOT: int32s of a token in the cache */
 
@@ -88,6 +91,8 @@ static void project(void *closure, int64_t begin, int64_t end, int64_t worker) {
 static int32_t step(const rapt_env *env, void *const *b, const int64_t *dims) {
   call c;
   c.region = 0;
+  if (getenv("FAKE_DELAY"))
+    nanosleep(&(const struct timespec){0, 20000000}, NULL);
   c.fault = getenv("FAKE_FAULT") ? (uint32_t)env->workers : 0;
   c.weights = b[0], c.scratch = b[1], c.cache = b[2], c.tokens = b[3], c.row_begin = b[4], c.past = b[5];
   c.table = b[6], c.want = b[7], c.window_cache = NULL, c.window_table = NULL;
