@@ -32,6 +32,8 @@ def cases():
     yield "logistic", tabular, "F32", None
     yield "logistic_one", {**tabular, "num_features": 1, "num_labels": 1}, "F32", None
     yield "perceptron", {**tabular, "num_features": 33, "hidden_sizes": [40, 1, 31], "activation": "tanh"}, "F32", None
+    yield "perceptron_leaky", {**tabular, "hidden_sizes": [17], "activation": "leaky_relu"}, "F32", None
+    yield "convolution_leaky", {**convolution, "activation": "leaky_relu", "negative_slope": 0.3}, "F32", "largest"
     yield "averaging", {**text, "hidden_sizes": [37, 32]}, "F32", None
     yield "averaging_linear", {**text, "embedding_size": 1}, "F32", None
     yield "averaging_gelu", {**text, "hidden_sizes": [16], "activation": "gelu"}, "F32", None
@@ -61,7 +63,7 @@ def cases():
 
 CASES = {name: (config, storage, quirk) for name, config, storage, quirk in cases()}
 TEXT = "language_BF16"
-FEW = ("logistic", "averaging_BF16", "attention_keys", "convolution_tanh", "convolution_F16", "language_direct", "language_BF16", "kernel")
+FEW = ("logistic", "convolution_leaky", "averaging_BF16", "attention_keys", "convolution_tanh", "convolution_F16", "language_direct", "language_BF16", "kernel")
 # One token, primes, the widest window and more.
 LENGTHS = (1, 2, 3, 5, 67, 64, 6)
 # Far from the origin, so that squares are large beside distances; numpy.float32 holds these exactly.

@@ -6,6 +6,7 @@
 // convolutions and the largest of their outputs over time (Kim 2014).
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Activation.h"
 #include "lib/Import/AttentionPool.h"
 #include "lib/Import/Encoder.h"
 #include "lib/Import/Families/Family.h"
@@ -34,7 +35,7 @@ struct Config {
   Head head;
   int64_t inputs;              ///< numbers of a vector, or columns of an embedding
   std::vector<int64_t> hidden; ///< columns of each layer
-  attn::ActivationKind activation;
+  Activation activation;
   int64_t labels;
   // For texts.
   int64_t vocabulary = 0, positions = 0;
@@ -98,7 +99,7 @@ Config readConfig(huggingface::ModelDescription &model) {
   else
     config.inputs = reader.getInt("num_features", 1, mostColumns);
   config.hidden = readSizes(reader, "hidden_sizes", mostColumns, {});
-  config.activation = activationNamed(reader.getEnum("activation", activationNames(), "relu"));
+  config.activation = readActivation(reader, "relu");
   config.labels = readLabelCount(reader);
   return config;
 }
@@ -135,7 +136,7 @@ ParameterSet listParameters(const Config &config) {
 }
 
 Value activate(const Scope &top, const Config &config, Value x, const std::string &part) {
-  return attn::ActivationOp::create(top.builder, top.at(part), config.activation, dense(top, x, part));
+  return activate(top, top.at(part), dense(top, x, part), config.activation);
 }
 
 /// The sum of the embeddings of a text, weighted by the softmax of the dot products of their keys with the query.

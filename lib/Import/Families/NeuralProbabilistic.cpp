@@ -5,6 +5,7 @@
 // A sequence keeps these embeddings as its state, zeros before its first token.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Activation.h"
 #include "lib/Import/Decoder.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Heads.h"
@@ -25,7 +26,7 @@ constexpr HeadName<Head> heads[] = {{"NeuralProbabilisticForCausalLM", Head::Cau
 
 struct Config {
   int64_t vocabulary, context, embedding, hidden, positions;
-  attn::ActivationKind activation;
+  Activation activation;
   bool isDirect; ///< the output reads the embeddings, too
   bool isTied;
 
@@ -41,7 +42,7 @@ Config readConfig(huggingface::ModelDescription &model) {
   config.context = reader.getInt("context_size", 1, 64);
   config.hidden = readHiddenSize(reader, "hidden_size");
   config.embedding = readHiddenSize(reader, "embedding_size", config.hidden);
-  config.activation = activationNamed(reader.getEnum("activation", activationNames(), "tanh"));
+  config.activation = readActivation(reader, "tanh");
   config.isDirect = reader.getBool("direct_connections", false);
   config.isTied = reader.getBool("tie_word_embeddings", false);
   // The state has no positions; this bounds what one sequence may have.
@@ -96,7 +97,7 @@ OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &conf
   // A token's window ends with its own row.
   Value windows = selectWindows(top, top.at("hidden"), all, rows.ofTokens(step.tokens, 1), config.context);
   Value wanted = attn::SelectRowsOp::create(builder, top.at("hidden"), windows.getType(), windows, step.want);
-  Value hidden = attn::ActivationOp::create(builder, top.at("hidden"), config.activation, dense(top, wanted, "hidden"));
+  Value hidden = activate(top, top.at("hidden"), dense(top, wanted, "hidden"), config.activation);
   Value table = top.weight(config.isTied ? "embedding.weight" : "lm_head.weight");
   Value logits = project(top, hidden, table, "lm_head", top.weight("lm_head.bias"));
   if (config.isDirect)

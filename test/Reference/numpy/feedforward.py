@@ -37,6 +37,13 @@ ACTIVATIONS = {
 }
 
 
+def activation(config, usual):
+    """The function that `activation` names."""
+    if config.get("activation") == "leaky_relu":
+        return lambda x: numpy.where(x > 0, x, config.get("negative_slope", 0.01) * x)
+    return ACTIVATIONS[config.get("activation", usual)]
+
+
 def softmax(x):
     weights = numpy.exp(x - x.max())
     return weights / weights.sum()
@@ -47,7 +54,7 @@ class Classifier:
 
     def __init__(self, config, tensors, without):
         self.settings, self.tensors, self.without = config, tensors, without
-        self.activation = ACTIVATIONS[config.get("activation", "relu")]
+        self.activation = activation(config, "relu")
         self.pooling = config.get("pooling", "mean")
 
     def dense(self, part, x):
@@ -90,7 +97,7 @@ class LanguageModel:
 
     def __init__(self, config, tensors, without):
         self.settings, self.tensors, self.without = config, tensors, without
-        self.activation = ACTIVATIONS[config.get("activation", "tanh")]
+        self.activation = activation(config, "tanh")
 
     def forward(self, ids):
         t, n = self.tensors, self.settings["context_size"]
