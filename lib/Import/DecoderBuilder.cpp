@@ -36,17 +36,21 @@ Value buildEmbedding(const Scope &top, const DecoderSpec &spec, DecoderModule &d
   const EmbeddingSpec &embedding = spec.embedding;
   Rows rows = decoder.rows();
   Value positions;
-  if (!embedding.positions.empty())
-    positions =
-        attn::PositionsOp::create(builder, top.at(embedding.positions), decoder.tokens(), rows.rowBegin, rows.past);
+  Location loc = top.at(embedding.positions.empty() ? "positions" : embedding.positions);
+  if (!embedding.positions.empty() || !embedding.sinusoids.empty())
+    positions = attn::PositionsOp::create(builder, loc, decoder.tokens(), rows.rowBegin, rows.past);
   attn::EmbeddingOp tokens = embed(top, decoder.tokens(), embedding.table);
   if (embedding.scale != 1)
     tokens.setScaleAttr(builder.getF32FloatAttr(float(embedding.scale)));
   Value x = map ? map(top, tokens) : Value(tokens);
   if (!embedding.projection.empty())
     x = dense(top, x, embedding.projection);
-  if (positions)
-    x = arith::AddFOp::create(builder, top.at(embedding.positions), x, embed(top, positions, embedding.positions));
+  if (!embedding.sinusoids.empty())
+    x = arith::AddFOp::create(builder, loc, x,
+                              attn::SinusoidsOp::create(builder, loc, x.getType(), positions, embedding.sinusoids,
+                                                        /*halves=*/false, /*first=*/IntegerAttr()));
+  else if (positions)
+    x = arith::AddFOp::create(builder, loc, x, embed(top, positions, embedding.positions));
   return embedding.norm.empty() ? x : normalize(top, x, embedding.norm, spec.norm);
 }
 

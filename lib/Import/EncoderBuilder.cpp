@@ -133,7 +133,7 @@ Value buildEmbeddings(const Scope &top, const EncoderSpec &spec, Value ids, Valu
   const EncoderEmbeddingSpec &embedding = spec.embedding;
   Location loc = top.at("embeddings");
   Value positions;
-  if (!embedding.positions.empty())
+  if (!embedding.positions.empty() || !embedding.sinusoids.empty())
     positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value());
   attn::EmbeddingOp words = embed(top, ids, embedding.words);
   if (embedding.scale != 1)
@@ -141,7 +141,11 @@ Value buildEmbeddings(const Scope &top, const EncoderSpec &spec, Value ids, Valu
   Value x = words;
   if (types)
     x = arith::AddFOp::create(builder, loc, x, embed(top, types, typesTable));
-  if (positions)
+  if (!embedding.sinusoids.empty())
+    x = arith::AddFOp::create(builder, loc, x,
+                              attn::SinusoidsOp::create(builder, loc, x.getType(), positions, embedding.sinusoids,
+                                                        /*halves=*/false, /*first=*/IntegerAttr()));
+  else if (positions)
     x = arith::AddFOp::create(builder, loc, x, embed(top, positions, embedding.positions));
   auto project = [&](Value narrow) -> Value {
     return spec.embeddingWidth() == spec.width ? narrow : dense(top, narrow, embedding.projection);

@@ -28,6 +28,7 @@ enum class EncoderHead : uint8_t {
 struct EncoderEmbeddingSpec {
   std::string words = "embeddings.word_embeddings", norm = "embeddings.LayerNorm";
   std::string positions = "embeddings.position_embeddings"; ///< empty: none
+  std::vector<float> sinusoids = {}; ///< frequencies of positions without a table, one for each column; empty: none
   int64_t width = 0;                                        ///< 0: that of the layers
   int64_t types = 0;                                        ///< 0: none
   int64_t firstPosition = 0;                                ///< rows of the table ahead of position 0

@@ -159,6 +159,7 @@ def of_programs():
         programs("text_parts", "raptc rapt-reference", "evaluated"),
         programs("tiny_gpt", RUN, full="generic", requires=ANY),
         programs("transcription", RUN, cost=30),
+        programs("transformer_alone", RUN),
         programs("transformer_generation", RUNTIME, full="generic", requires=UNINSTRUMENTED),
         *parts("tutorial_models", RUN, "bracket-acceptor grammar-writer number-translator postfix-writer roman-reader word-tagger", requires=UNINSTRUMENTED, flag=""),
         programs("variants", REFERENCE + " =--model ={models}/tiny-gpt scratch", full="generic", requires=("avx2", *HOST)),

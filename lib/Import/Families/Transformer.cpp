@@ -2,10 +2,13 @@
 //
 // Vaswani et al. 2017, "Attention is all you need": encoder and decoder of post-norm
 // blocks, sinusoidal positions. torch.nn.Transformer's parameter names and options,
-// by a config.json of our own: docs/Transformer.md.
+// by a config.json of our own: docs/Transformer.md. Without layers on one side it is the decoder,
+// or the encoder, alone.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/EncoderDecoderSpec.h"
+#include "lib/Import/EncoderSpec.h"
 #include "lib/Import/Families/Family.h"
 #include <cmath>
 
@@ -15,27 +18,49 @@ using namespace rapt::importing;
 
 namespace {
 
-/// Sizes and parts that encoder and decoder share.
-SideSpec readSides(huggingface::ConfigReader &reader) {
-  SideSpec side;
-  side.width = reader.getSize("d_model", 1, 1 << 16, 512);
-  AttentionSpec &attention = side.attention;
-  attention.heads = attention.kvHeads = reader.getSize("nhead", 1, 1 << 12, 8);
-  attention.headDim = std::max<int64_t>(1, side.width / attention.heads);
-  attention.scale = 1 / std::sqrt(double(attention.headDim));
+constexpr const char *encoderLayers = "num_encoder_layers", *decoderLayers = "num_decoder_layers";
+constexpr int64_t usualWidth = 512, usualHeads = 8, usualInner = 2048, usualLayers = 6, usualPositions = 512;
+constexpr double usualEpsilon = 1e-5;
+
+/// Keys of training, or of torch's own code.
+constexpr std::string_view harmless[] = {"batch_first", "dropout", "is_encoder_decoder"};
+
+/// The parts of a layer's attention, and of its feed-forward with `inner` columns.
+void setParts(StackSpec &spec, huggingface::ConfigReader &reader, int64_t inner) {
+  AttentionSpec &attention = spec.attention;
   attention.packing = Packing::Rows;
   attention.packed = "self_attn.in_proj";
   attention.packedStem = "self_attn.in_proj_";
   attention.out = "self_attn.out_proj";
   attention.hasBias = attention.hasOutBias = true;
-  side.feedForward = {.inner = reader.getSize("dim_feedforward", 1, 1 << 20, 2048),
+  spec.feedForward = {.inner = inner,
                       .activation = activationNamed(reader.getEnum("activation", {"relu", "gelu"}, "relu")),
                       .isGated = false,
                       .up = "linear1",
                       .down = "linear2",
                       .hasBias = true,
                       .hasDownBias = true};
-  side.norm = {.kind = NormSpec::Layer, .epsilon = reader.getPositive("layer_norm_eps", 1, 1e-5), .hasBias = true};
+  spec.norm = {
+      .kind = NormSpec::Layer, .epsilon = reader.getPositive("layer_norm_eps", 1, usualEpsilon), .hasBias = true};
+}
+
+/// Norms of a layer with own attention and feed-forward alone: of x, or of the sum.
+ResidualSpec residualOf(bool isNormFirst, const std::string &first, const std::string &last) {
+  return {.beforeAttention = isNormFirst ? first : "",
+          .beforeFeedForward = isNormFirst ? last : "",
+          .ofAttentionSum = isNormFirst ? "" : first,
+          .ofFeedForwardSum = isNormFirst ? "" : last};
+}
+
+/// Sizes and parts that encoder and decoder share.
+SideSpec readSides(huggingface::ConfigReader &reader) {
+  SideSpec side;
+  side.width = reader.getSize("d_model", 1, 1 << 16, usualWidth);
+  AttentionSpec &attention = side.attention;
+  attention.heads = attention.kvHeads = reader.getSize("nhead", 1, 1 << 12, usualHeads);
+  attention.headDim = std::max<int64_t>(1, side.width / attention.heads);
+  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  setParts(side, reader, reader.getSize("dim_feedforward", 1, 1 << 20, usualInner));
   side.positions = {.kind = PositionSpec::Sinusoids, .frequencies = pairedFrequencies(side.width)};
   reader.requireMultiple("d_model", side.width, "nhead", attention.heads);
   return side;
@@ -46,19 +71,15 @@ void setSide(SideSpec &side, const std::string &name, bool isNormFirst, bool has
   side.name = name;
   side.prefix = name + ".";
   side.finalNorm = hasFinalNorm ? "norm" : "";
-  const std::string last = name == "decoder" ? "norm3" : "norm2";
-  side.residual = {.beforeAttention = isNormFirst ? "norm1" : "",
-                   .beforeFeedForward = isNormFirst ? last : "",
-                   .ofAttentionSum = isNormFirst ? "" : "norm1",
-                   .ofFeedForwardSum = isNormFirst ? "" : last};
+  side.residual = residualOf(isNormFirst, "norm1", name == "decoder" ? "norm3" : "norm2");
 }
 
 EncoderDecoderSpec readSpec(huggingface::ConfigReader &reader) {
   EncoderDecoderSpec spec;
   spec.encoder = spec.decoder = readSides(reader);
   SideSpec &encoder = spec.encoder, &decoder = spec.decoder;
-  encoder.layers = reader.getSize("num_encoder_layers", 1, 1 << 17, 6);
-  decoder.layers = reader.getSize("num_decoder_layers", 1, 1 << 17, 6);
+  encoder.layers = reader.getSize(encoderLayers, 1, 1 << 17, usualLayers);
+  decoder.layers = reader.getSize(decoderLayers, 1, 1 << 17, usualLayers);
   const bool isNormFirst = reader.getBool("norm_first", false), hasFinalNorm = reader.getBool("final_norm", true);
   setSide(encoder, "encoder", isNormFirst, hasFinalNorm);
   setSide(decoder, "decoder", isNormFirst, hasFinalNorm);
@@ -72,7 +93,7 @@ EncoderDecoderSpec readSpec(huggingface::ConfigReader &reader) {
                                      .ofSum = isNormFirst ? "" : "norm2"};
   spec.vocabularies = readVocabularies(reader);
   // Sinusoids end nowhere; this is the length that the model was trained with.
-  spec.positions = reader.getInt("n_positions", 1, 1 << 24, 512);
+  spec.positions = reader.getInt("n_positions", 1, 1 << 24, usualPositions);
   spec.isBounded = false;
   if (reader.getBool("scale_embedding", true))
     spec.embeddingScale = std::sqrt(double(decoder.width));
@@ -91,14 +112,96 @@ EncoderDecoderSpec readSpec(huggingface::ConfigReader &reader) {
   spec.startToken = reader.getInt("decoder_start_token_id", 0, INT32_MAX, pad);
   if (reader.errors())
     spec.vocabularies.check(reader, spec.startToken, isShared);
-  // Training or torch's own code reads them.
-  spec.harmlessKeys = {"batch_first", "dropout", "is_encoder_decoder"};
+  spec.harmlessKeys.assign(std::begin(harmless), std::end(harmless));
   return spec;
+}
+
+/// A decoder without an encoder: a language model.
+DecoderSpec readDecoderAlone(const DecoderSource &source) {
+  huggingface::ConfigReader &reader = source.config;
+  DecoderSpec spec = readDecoder(source, {.architecture = "Transformer",
+                                          .keys = {.width = "d_model",
+                                                   .layers = decoderLayers,
+                                                   .inner = "dim_feedforward",
+                                                   .heads = "nhead",
+                                                   .positions = "n_positions",
+                                                   .activation = "",
+                                                   .epsilon = "",
+                                                   .kvHeads = "",
+                                                   .headDim = ""},
+                                          .width = usualWidth,
+                                          .layers = usualLayers,
+                                          .heads = usualHeads,
+                                          .positions = usualPositions,
+                                          .inner = usualInner,
+                                          .isTied = true});
+  setParts(spec, reader, spec.feedForward.inner);
+  spec.residual = residualOf(reader.getBool("norm_first", false), "norm1", "norm2");
+  spec.prefixes = {"", ""};
+  spec.layer = "decoder.layers.{layer}.";
+  spec.embedding.table = "embedding";
+  spec.embedding.sinusoids = pairedFrequencies(spec.width);
+  if (reader.getBool("scale_embedding", true))
+    spec.embedding.scale = std::sqrt(double(spec.width));
+  spec.head.norm = reader.getBool("final_norm", true) ? "decoder.norm" : "";
+  spec.head.weight = "generator";
+  spec.head.hasBias = reader.getBool("generator_bias", !spec.head.isTied);
+  return spec;
+}
+
+/// An encoder without a decoder: states of tokens, or classes of texts or tokens.
+EncoderSpec readEncoderAlone(huggingface::ModelDescription &model) {
+  huggingface::ConfigReader &reader = model.config();
+  EncoderSpec spec = readEncoder(model, {.architecture = "Transformer",
+                                         .width = "d_model",
+                                         .layers = encoderLayers,
+                                         .heads = "nhead",
+                                         .inner = "dim_feedforward",
+                                         .activation = "",
+                                         .positionsKey = "n_positions",
+                                         .usualWidth = usualWidth,
+                                         .usualLayers = usualLayers,
+                                         .usualHeads = usualHeads,
+                                         .usualInner = usualInner,
+                                         .positions = usualPositions});
+  if (spec.head == EncoderHead::MaskedLM || spec.head == EncoderHead::QuestionAnswering)
+    reader.fail("architectures: an encoder alone is TransformerModel, TransformerForSequenceClassification or "
+                "TransformerForTokenClassification");
+  setParts(spec, reader, spec.feedForward.inner);
+  spec.residual = residualOf(reader.getBool("norm_first", false), "norm1", "norm2");
+  spec.prefix = "";
+  spec.layer = "encoder.layers.{layer}.";
+  spec.finalNorm = reader.getBool("final_norm", true) ? "encoder.norm" : "";
+  spec.embedding.words = "embedding";
+  spec.embedding.norm = spec.embedding.positions = "";
+  spec.embedding.sinusoids = pairedFrequencies(spec.width);
+  if (reader.getBool("scale_embedding", true))
+    spec.embedding.scale = std::sqrt(double(spec.width));
+  spec.classifier.transform = {};
+  spec.classifier.isPooler = false;
+  spec.classifier.pooling = attn::PoolingKind::mean;
+  spec.harmlessKeys.assign(std::begin(harmless), std::end(harmless));
+  return spec;
+}
+
+/// Whether the config says that a side has no layers.
+bool isWithout(huggingface::ConfigReader &reader, const char *key) {
+  const json::Value *layers = reader.getRaw(key);
+  return layers && layers->asInteger() == 0;
 }
 
 } // namespace
 
 Expected<OwningOpRef<ModuleOp>> importing::importTransformer(MLIRContext &context, huggingface::ModelDescription &model,
                                                              const ImportOptions &options) {
-  return importEncoderDecoder(context, model, options, readSpec(model.config()));
+  static const DecoderFamily family = {.harmlessKeys = {std::begin(harmless), std::end(harmless)}};
+  huggingface::ConfigReader &reader = model.config();
+  const bool isDecoder = isWithout(reader, encoderLayers), isEncoder = isWithout(reader, decoderLayers);
+  if (isDecoder && isEncoder)
+    return Error{reader.file() + ": num_encoder_layers and num_decoder_layers are 0: one of them must have layers"};
+  if (isDecoder)
+    return importDecoder(context, model, options, family, readDecoderAlone);
+  if (isEncoder)
+    return importEncoder(context, model, options, readEncoderAlone(model));
+  return importEncoderDecoder(context, model, options, readSpec(reader));
 }

@@ -39,6 +39,7 @@ def settings(config):
         result["share_embeddings"] = result["decoder_vocab_size"] is None
     if result["decoder_vocab_size"] is None:
         result["decoder_vocab_size"] = result["vocab_size"]
+    result["labels"] = config.get("num_labels", 0)
     if result["generator_bias"] is None:
         result["generator_bias"] = not result["tie_word_embeddings"]
     return result
@@ -59,17 +60,24 @@ def shapes(config):
     for name in ("embedding",) if s["share_embeddings"] else ("src_embedding", "tgt_embedding"):
         table[name + ".weight"] = ((s["decoder_vocab_size" if name == "tgt_embedding" else "vocab_size"], width), "embedding", 1)
     for side in ("encoder", "decoder"):
+        if not s[f"num_{side}_layers"]:
+            continue
+        hasCross = side == "decoder" and s["num_encoder_layers"] > 0
         for layer in range(s[f"num_{side}_layers"]):
             at = f"{side}.layers.{layer}."
-            for name in ("self_attn",) if side == "encoder" else ("self_attn", "multihead_attn"):
+            for name in ("self_attn", "multihead_attn") if hasCross else ("self_attn",):
                 dense(at + name, 3 * width, width, ".in_proj_weight", ".in_proj_bias")
                 dense(at + name + ".out_proj", width, width)
             dense(at + "linear1", inner, width)
             dense(at + "linear2", width, inner)
-            for number in range(1, 3 if side == "encoder" else 4):
+            for number in range(1, 4 if hasCross else 3):
                 norm(f"{at}norm{number}")
         if s["final_norm"]:
             norm(side + ".norm")
+    if s["labels"]:
+        dense("classifier", s["labels"], width)
+    if not s["num_decoder_layers"]:
+        return table
     if not s["tie_word_embeddings"]:
         table["generator.weight"] = ((s["decoder_vocab_size"], width), "weight", width)
     if s["generator_bias"]:
@@ -151,6 +159,22 @@ class Model:
             x = self.sublayer(x, at + "norm1", lambda y: self.attend(y, self.project(y, own, 1), self.project(y, own, 2), own))
             x = self.sublayer(x, at + "norm2", lambda y: self.feedForward(y, at))
         return self.norm(x, "encoder.norm") if self.settings["final_norm"] else x
+
+    def logits(self, ids):
+        """Of a decoder without an encoder, behind each of the tokens."""
+        s, x = self.settings, self.embed(ids, True)
+        for layer in range(s["num_decoder_layers"]):
+            at = f"decoder.layers.{layer}."
+            own = at + "self_attn"
+            x = self.sublayer(x, at + "norm1", lambda y: self.attend(y, self.project(y, own, 1), self.project(y, own, 2), own, causal=True))
+            x = self.sublayer(x, at + "norm2", lambda y: self.feedForward(y, at))
+        x = self.norm(x, "decoder.norm") if s["final_norm"] else x
+        logits = x @ self.tensor("embedding.weight" if s["tie_word_embeddings"] else "generator.weight").T
+        return logits + self.tensor("generator.bias") if s["generator_bias"] else logits
+
+    def classes(self, ids):
+        """Of a text, by an encoder without a decoder."""
+        return self.linear(self.encode(ids).mean(0), "classifier")
 
     def decode(self, tokens, hidden, cache=None):
         """[len(tokens), vocab]; `cache` is a list that grows: pass [] and go on from it later."""
