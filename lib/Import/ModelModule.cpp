@@ -50,6 +50,7 @@ static DictionaryAttr modelAttr(Builder &builder, const ModelFacts &facts, int64
   number("feature_channels", facts.featureChannels);
   number("feature_frames", facts.featureFrames);
   number("source_positions", facts.sourcePositions);
+  number("keys", facts.keys);
   if (const std::optional<SourceImage> &image = facts.sourceImage) {
     number("image_channels", image->channels);
     number("image_height", image->height);

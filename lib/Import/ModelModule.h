@@ -29,6 +29,7 @@ struct ModelFacts {
   int64_t sourceVocabulary = 0;
   /// A source of features instead of text: channels of a frame, frames, and positions of the encoder's output.
   int64_t featureChannels = 0, featureFrames = 0, sourcePositions = 0;
+  int64_t keys = 0; ///< that the rows of a model without tokens attend to
   /// A source that is an image instead of text, which has `sourcePositions`, too.
   std::optional<SourceImage> sourceImage = {};
   std::optional<int64_t> imageToken = {}; ///< the id of which each one in a text stands for a vector of an image

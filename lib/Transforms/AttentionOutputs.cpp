@@ -170,6 +170,19 @@ std::optional<AttentionOutput::EqualRows> AttentionOutput::findEqualRows() {
                    most + learned};
 }
 
+/// The offsets of packed texts, each of which a query of its own pools.
+std::optional<BlockArgument> AttentionOutput::findPooledTexts() {
+  if (!isPool(first))
+    return std::nullopt;
+  auto queries = first.getQBegin().getDefiningOp<attn::EqualRowsOp>();
+  auto offsets = dyn_cast<BlockArgument>(first.getKvBegin());
+  if (!queries || getConstantIntValue(queries.getLength()) != 1 || !offsets ||
+      offsets.getOwner() != &entry.getBody().front())
+    return std::nullopt;
+  StringAttr name = nameOf({offsets, 0});
+  return name && name.getValue().ends_with("+1") ? std::optional(offsets) : std::nullopt;
+}
+
 /// Log-sum-exp has one number for all keys of a query, however many there are.
 LogicalResult AttentionOutput::checkSize(int64_t positions, const char *advice) {
   const bool hasKeys = what == AttentionResult::Weights;
@@ -408,6 +421,8 @@ LogicalResult AttentionOutput::run() {
     return runOnTokens(*tokens);
   if (std::optional<EqualRows> rows = findEqualRows())
     return runOnEqualRows(*rows);
+  if (std::optional<BlockArgument> offsets = *layerCount == 1 ? findPooledTexts() : std::nullopt)
+    return runOnPools(*offsets);
   return emitError(first.getLoc()) << name << " needs queries as many as an argument of " << entry.getSymName()
                                    << " has tokens, which those of this attention are not known to be";
 }
@@ -431,6 +446,20 @@ LogicalResult AttentionOutput::runOnTokens(Extent tokens) {
   RankedTensorType type = packedType(tokens.argument ? ShapedType::kDynamic : tokens.dim, request.positions);
   Value empty = tensor::EmptyOp::create(builder, entry.getLoc(), type, sizes);
   return addOutput(thread(entry.getBody().front(), empty, Value()), dims);
+}
+
+/// The output has a row for each text.
+LogicalResult AttentionOutput::runOnPools(BlockArgument offsets) {
+  if (failed(checkSize(request.positions, "shorten them with --max-seq-len, or with the option positions")))
+    return failure();
+  OpBuilder builder = OpBuilder::atBlockBegin(&entry.getBody().front());
+  const Location loc = entry.getLoc();
+  Value size = tensor::DimOp::create(builder, loc, offsets, 0);
+  Value rows = arith::SubIOp::create(builder, loc, size, arith::ConstantIndexOp::create(builder, loc, 1));
+  Value empty = tensor::EmptyOp::create(builder, loc, packedType(ShapedType::kDynamic, request.positions), rows);
+  StringRef dim = nameOf({offsets, 0}).getValue();
+  return addOutput(thread(entry.getBody().front(), empty, Value()),
+                   builder.getStrArrayAttr({dim.drop_back(StringRef("+1").size())}));
 }
 
 /// The output has the tokens of images, or of features, as a dim of its own.

@@ -68,6 +68,8 @@ private:
   llvm::LogicalResult runOnSingle(attn::AttentionOp attention);
   llvm::LogicalResult runOnTokens(Extent tokens);
   llvm::LogicalResult runOnEqualRows(EqualRows equal);
+  std::optional<mlir::BlockArgument> findPooledTexts();
+  llvm::LogicalResult runOnPools(mlir::BlockArgument offsets);
   mlir::Value thread(mlir::Block &block, mlir::Value output, mlir::Value before);
   mlir::Value throughLoop(mlir::scf::ForOp loop, mlir::Value output, mlir::Value before);
   mlir::Value record(attn::AttentionOp attention, mlir::Value output, mlir::Value layer);

@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 import feedforward  # noqa: E402
 import random_models  # noqa: E402
 import report  # noqa: E402
+import tensorfiles  # noqa: E402
 
 MODELS = os.path.join(HERE, "..", "models")
 LARGEST = 200_000
@@ -76,6 +77,40 @@ def curve(options, directory, library, work):
     yield "error", error < 0.6 * expected["noise"] and abs(error - expected["error"]) < 1e-4, f"{error:.4f}, of an example {expected['noise']}"
 
 
+def maps(options, directory, work, arguments, wanted):
+    """The attention that rapt-run draws, of each row, beside what it is to be."""
+    library, folder = os.path.join(work, "maps.so"), os.path.join(work, "maps")
+    run(options.raptc, directory, "--attention-weights", "-o", library)
+    run(options.rapt_run, library, *arguments, "--attention-weights", folder)
+    for i, row in enumerate(wanted):
+        files = [os.path.join(folder, f"row{i}-attentions-layer0-head0.{end}") for end in ("npy", "svg", "png")]
+        found = numpy.load(files[0])
+        yield f"attention {i}", found.shape == (1, len(row)) and numpy.abs(found[0] - row).max() < 1e-6 and all(map(os.path.exists, files)), f"{found}, expected {row}"
+
+
+def softmax(scores):
+    powers = numpy.exp(scores - scores.max())
+    return powers / powers.sum()
+
+
+def neighbors(options, directory, library, work):
+    """How much each example counts, by the distances."""
+    yield from curve(options, directory, library, work)
+    keys, bandwidth = tensorfiles.readDirectory(directory)["keys"].astype(float), json.load(open(os.path.join(directory, "config.json")))["bandwidth"]
+    wanted = [softmax(-((keys[:, 0] - x) ** 2) / (2 * bandwidth ** 2)) for x in (1, 2)]
+    yield from maps(options, directory, work, ("--vector", "1", "--vector", "2"), wanted)
+
+
+def urgencies(options, directory, library, work):
+    """How much each word counts, by the dot products with the query."""
+    yield from texts(options, directory, library, work)
+    tensors = tensorfiles.readDirectory(directory)
+    scores = tensors["embedding.weight"].astype(float) @ tensors["attention.query.weight"][0].astype(float)
+    held = ("loud music and smoke", "water in the street")
+    ids = [json.loads(run(options.rapt_run, library, text, "--tokenize", "--json"))["tokens"] for text in held]
+    yield from maps(options, directory, work, ("-p", held[0], "-p", held[1]), [softmax(scores[row]) for row in ids])
+
+
 def writer(options, directory, library, work):
     with open(os.path.join(directory, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
@@ -106,7 +141,7 @@ def texts(options, directory, library, work):
     yield "right", right == expected["right"] and right >= least, f"{right} of {len(held)}, at least {least:.0f}"
 
 
-CASES = {"led-digits": leds, "two-spirals": spirals, "noisy-curve": curve, "verse-writer": writer, **{name: texts for name in TEXTS}}
+CASES = {"led-digits": leds, "two-spirals": spirals, "noisy-curve": neighbors, "verse-writer": writer, **{name: texts for name in TEXTS}, "dispatcher": urgencies}
 
 
 def reference(directory):

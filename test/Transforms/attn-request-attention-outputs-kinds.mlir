@@ -67,3 +67,36 @@ module attributes {attn.model = {positions = 24 : i64}} {
     return %y : tensor<?x2x3x32xf32>
   }
 }
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// A pool of texts, whose only query is no token, has a row for each text.
+// CHECK: func.func @pooled({{.*}}, %[[BEGIN:[a-z0-9]+]]: tensor<?xi32> {attn.dims = ["rows+1"], attn.name = "row_begin"})
+// CHECK-SAME: tensor<?x1x1x24xf32> {attn.dims = ["rows"], attn.name = "attentions"})
+// CHECK: %[[SIZE:.*]] = tensor.dim %[[BEGIN]]
+// CHECK: %[[ROWS:.*]] = arith.subi %[[SIZE]]
+// CHECK: tensor.empty(%[[ROWS]]) : tensor<?x1x1x24xf32>
+module attributes {attn.model = {positions = 24 : i64}} {
+  attn.dim @tokens min 1 max 64
+  attn.dim @rows min 1 max 8
+  attn.parameter @query : tensor<1x16xf32> from [#attn.source<"query">]
+  func.func @pooled(%x: tensor<?x1x16xf32> {attn.name = "x", attn.dims = ["tokens"]}, %begin: tensor<?xi32> {attn.name = "row_begin", attn.dims = ["rows+1"]}) -> (tensor<?x1x16xf32> {attn.name = "y", attn.dims = ["rows"]}) attributes {attn.entry} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %s = arith.constant 0.25 : f32
+    %offsets = tensor.dim %begin, %c0 : tensor<?xi32>
+    %rows = arith.subi %offsets, %c1 : index
+    %last = arith.subi %rows, %c1 : index
+    %ids = attn.equal_rows %last, %c0 : tensor<?xi32>
+    %one = attn.equal_rows %rows, %c1 : tensor<?xi32>
+    %learned = attn.parameter_slice @query : tensor<1x16xf32>
+    %all = attn.select_rows %learned, %ids : tensor<1x16xf32>, tensor<?xi32> -> tensor<?x16xf32>
+    %q = attn.split_heads %all : tensor<?x16xf32> -> tensor<?x1x16xf32>
+    %y = attn.attention %q, %x, %x, %s q_begin(%one : tensor<?xi32>) kv_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] : tensor<?x1x16xf32>, tensor<?x1x16xf32>, tensor<?x1x16xf32> -> tensor<?x1x16xf32>
+    return %y : tensor<?x1x16xf32>
+  }
+}

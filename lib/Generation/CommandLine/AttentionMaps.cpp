@@ -69,6 +69,8 @@ void AttentionMaps::readBuffer(const json::Value &buffer, Output output) {
     for (int64_t i = 0, n = extents[extents.size() - size_t(place)].asInteger().value_or(0); int64_t(list->size()) < n;
          ++i)
       list->push_back(i);
+  if (const std::string *rows = extents[0].asString(); rows && *rows == "rows" && extents.size() == 4)
+    output.isOfRows = true;
   if (const std::string *tokens = extents[1].asString(); tokens && extents.size() == 5)
     output.tokens = *tokens;
   outputs.push_back(std::move(output));
@@ -124,6 +126,11 @@ Outcome AttentionMaps::open(const Options &options, const Model &model, Attentio
   if (Outcome outcome = maps.check("layers", maps.layers, &Output::layers); !outcome)
     return outcome;
   return maps.check("heads", maps.heads, &Output::heads);
+}
+
+bool AttentionMaps::isOfRows(const std::string &name) const {
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](const Output &output) { return output.name == name && output.isOfRows; });
 }
 
 std::vector<std::string> AttentionMaps::names() const {
@@ -209,7 +216,7 @@ Outcome AttentionMaps::write(const std::string &prefix, const std::string &name,
                              const std::vector<std::string> &queries, const std::vector<std::string> &keys,
                              const PatchedImage *image) {
   const auto own = std::find_if(outputs.begin(), outputs.end(), [&](const Output &o) { return o.name == name; });
-  const size_t layerCount = own->layers.size(), headCount = own->heads.size(), positions = size_t(output.shape[4]);
+  const size_t layerCount = own->layers.size(), headCount = own->heads.size(), positions = size_t(output.shape.back());
   if (queries.empty() || keys.empty())
     return {RAPT_INVALID, name + ": there are no tokens whose attention could be drawn"};
   if (mkdir(folder.c_str(), 0777) && errno != EEXIST)

@@ -27,6 +27,8 @@ public:
   bool isWanted() const { return !folder.empty(); }
   /// Names of the outputs: attentions, or encoder_attentions, decoder_attentions and cross_attentions where they exist.
   std::vector<std::string> names() const;
+  /// Whether a row of the output has one query, which is none of its tokens: that of a pool.
+  bool isOfRows(const std::string &name) const;
   /// Appends those that are not among `names`; nothing where no maps are wanted.
   void request(std::vector<std::string> &names) const;
 
@@ -49,6 +51,7 @@ private:
     std::string name;
     std::vector<int64_t> layers, heads; ///< by their numbers in the model, in the output's order
     std::string tokens;                 ///< of an entry that takes images: the number of them, as the manifest says it
+    bool isOfRows = false;              ///< each row of a batch has one query
   };
   struct Job;
 

@@ -1,4 +1,4 @@
-// Which options of rapt-run go together, and what they act on.
+// Checks that options of rapt-run go together and have something to act on.
 #include "lib/Generation/CommandLine/Options.h"
 #include "lib/Support/Json.h"
 
@@ -84,8 +84,8 @@ Status checkOptions(const Options &o) {
       if (o.outputs[i].second == o.outputs[j].second)
         return usage("--output: " + json::printable(o.outputs[j].first) + " and " +
                      json::printable(o.outputs[i].first) + " go to one file, " + json::printable(o.outputs[i].second));
-  if (!o.attention.empty() && !texts && !images)
-    return usage("--attention-weights belongs to a prompt or an image");
+  if (!o.attention.empty() && !texts && !images && !vectors)
+    return usage("--attention-weights belongs to a prompt, an image or a vector");
   if (o.attention.empty() && !(o.attentionLayers.empty() && o.attentionHeads.empty()))
     return usage("--attention-layers and --attention-heads belong to --attention-weights");
   const bool isText = !o.prompts.empty() || o.promptFile;

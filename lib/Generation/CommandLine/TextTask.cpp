@@ -236,7 +236,9 @@ Outcome TaskRun::drawAttention(const TextRow &row, const std::vector<RowOutput> 
     return outcome;
   const std::string before = rows.size() > 1 ? "row" + std::to_string(&row - rows.data()) + "-" : "";
   for (const std::string &name : maps.names())
-    if (Outcome outcome = maps.write(before, name, output(outputs, name), index, labels, labels); !outcome)
+    if (Outcome outcome = maps.write(before, name, output(outputs, name), index,
+                                     maps.isOfRows(name) ? std::vector<std::string>{"text"} : labels, labels);
+        !outcome)
       return outcome;
   return {};
 }

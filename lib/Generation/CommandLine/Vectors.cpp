@@ -1,4 +1,5 @@
 // --vector: what a model says about vectors of numbers.
+#include "lib/Generation/CommandLine/AttentionMaps.h"
 #include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Labels.h"
 #include "lib/Generation/CommandLine/Rows.h"
@@ -21,11 +22,14 @@ public:
 
 private:
   Outcome tell(std::span<const float> output);
+  Outcome drawAttention(const std::vector<RowOutput> &outputs, size_t row, size_t vector);
   bool classifies() const { return std::string_view(model.info.task) == "tabular-classification"; }
 
   const Options &options;
   Model model;
   Labels labels;
+  AttentionMaps maps;
+  std::vector<std::string> names; ///< of the outputs
   size_t told = 0;
   json::Array results; ///< for --json
 };
@@ -45,7 +49,24 @@ Outcome VectorRun::prepare() {
                                 std::to_string(first)};
   if (Outcome outcome = openLabels(model, labels); !outcome)
     return outcome;
+  if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
+    return outcome;
+  names = {classifies() ? "logits" : "outputs"};
+  maps.request(names);
   return makeContext(options, 0, model);
+}
+
+/// The keys are stored in the model, and have numbers. Files of one of several vectors have its number in their names.
+Outcome VectorRun::drawAttention(const std::vector<RowOutput> &outputs, size_t row, size_t vector) {
+  for (size_t i = 1; i < outputs.size(); ++i) {
+    std::vector<std::string> keys;
+    for (int64_t key = 0; key < outputs[i].shape.back(); ++key)
+      keys.push_back(std::to_string(key));
+    const std::string before = options.vectors.size() > 1 ? "row" + std::to_string(vector) + "-" : "";
+    if (Outcome outcome = maps.write(before, names[i], outputs[i], row, {"vector"}, keys); !outcome)
+      return outcome;
+  }
+  return {};
 }
 
 Outcome VectorRun::tell(std::span<const float> output) {
@@ -81,10 +102,12 @@ Outcome VectorRun::run() {
       numbers.insert(numbers.end(), options.vectors[first + i].begin(), options.vectors[first + i].end());
     const std::vector<int64_t> shape = {int64_t(rows), int64_t(columns)};
     std::vector<RowOutput> outputs;
-    Outcome outcome = runTensors(model, {"inputs"}, {tensorOf(shape, numbers.data())},
-                                 {classifies() ? "logits" : "outputs"}, outputs);
-    for (size_t i = 0; i < rows && outcome; ++i)
+    Outcome outcome = runTensors(model, {"inputs"}, {tensorOf(shape, numbers.data())}, names, outputs);
+    for (size_t i = 0; i < rows && outcome; ++i) {
       outcome = tell(outputs[0].row(i));
+      if (outcome && maps.isWanted())
+        outcome = drawAttention(outputs, i, first + i);
+    }
     if (!outcome)
       return outcome;
   }

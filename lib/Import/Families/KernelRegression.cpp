@@ -144,7 +144,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importKernelRegression(MLIRContext &c
   parameters.add("values", "values", {config.examples, config.outputs}, Init::embedding());
   if (Status status = parameters.resolve(model, {}); !status)
     return status.error();
-  ModelFacts facts{.family = "kernel-regression", .task = "tabular-regression"};
+  ModelFacts facts{.family = "kernel-regression", .task = "tabular-regression", .keys = config.examples};
   Builder types(&context);
   auto rows = [&](int64_t columns) { return tensorOf({ShapedType::kDynamic, columns}, types.getF32Type()); };
   ModelModule module(context, facts, model, parameters);
