@@ -10,6 +10,7 @@
 # The library, its header and its weight file lie in the current binary directory. Linked into a program, a model looks
 # for its weights beside the program. With SHARED the library is TARGET.so, to be opened with rapt_module_open; the
 # target's property RAPT_MODEL_FILE has its path.
+cmake_policy(VERSION 3.25) # of this file alone, whatever the project's is
 function(rapt_add_model target model)
   cmake_parse_arguments(PARSE_ARGV 2 A "SHARED" "" "OPTIONS")
   set(call "rapt_add_model(${target})")

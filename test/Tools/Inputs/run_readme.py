@@ -1,9 +1,11 @@
-"""run_readme.py SOURCE BUILD WORK [PAGE]: runs the commands of PAGE, README.md by default, in WORK and compares what they
-print with what it shows.
+"""run_readme.py SOURCE BUILD WORK [PAGE...]: runs the commands of each PAGE, README.md by default, in WORK and compares what they
+print with what it shows. In the place of pages, --all means README.md, the pages that docs/HowTo/README.md and docs/Tutorial.md list, in
+their order, and docs/Captioner.md: as a reader who has one folder for all of them.
 
 Commands are the lines of ```console blocks that begin with `$ `; the lines after one are all of its output, but for blank
 ones. Numbers of seconds, bytes and CPU features may differ, as they do between machines; `...` stands for any text in a
-line. A ```c block whose first line is `/* NAME */` is the file NAME. A block that begins with ```LANGUAGE PATH must be a
+line. A ```c block whose first line is `/* NAME */` is the file NAME, and so are a
+```mlir block whose first line is `// NAME` and a ```python block whose first line is `# NAME`. A block that begins with ```LANGUAGE PATH must be a
 part of the file PATH. `tools/dev/demo` and `tools/dev/check` are not run:
 this test runs as part of them, or does the same.
 """
@@ -14,7 +16,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-BLOCK = re.compile(r"^```(console|c)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(console|c|mlir|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+NAMED = re.compile(r"(?:/\* (\S+) \*/|// (\S+)|# (\S+))\n")
+LISTED = re.compile(r"^\| \[[^\]]*\]\(([\w./-]+\.md)\)", re.MULTILINE)
 QUOTE = re.compile(r"^```\w+ (\S+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NUMBER = r"\d+(?:[.,]\d+)*"
 ELSEWHERE = ("tools/dev/demo", "tools/dev/check", "git clone")
@@ -30,8 +34,9 @@ def pattern(line):
 def commands(text):
     """(command, lines of its output) in order; files come as ("", (name, content))."""
     for kind, body in BLOCK.findall(text):
-        if kind == "c":
-            yield "", (re.match(r"/\* (\S+) \*/\n", body)[1], body)
+        if kind != "console":
+            if name := NAMED.match(body):
+                yield "", (name[name.lastindex], body)
             continue
         for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
             command, _, output = part.replace("\\\n", " ").partition("\n")
@@ -49,17 +54,18 @@ def mismatch(expected, printed):
     return f"shows '{expected[len(lines)]}', which is not printed" if len(lines) < len(expected) else None
 
 
-def main():
-    source, build, work = (Path(path).resolve() for path in sys.argv[1:4])
-    page = sys.argv[4] if len(sys.argv) > 4 else "README.md"
+def all_pages(source):
+    """README.md, those that the two lists of pages have, and Captioner.md."""
+    listed = [str(Path(page).parent / name) for page in ("docs/HowTo/README.md", "docs/Tutorial.md")
+              for name in LISTED.findall((source / page).read_text(encoding="utf-8"))]
+    return ["README.md", *listed, "docs/Captioner.md"]
+
+
+def run_page(source, page, work):
     text = (source / page).read_text(encoding="utf-8")
     for path, part in QUOTE.findall(text):
         if part not in (source / path).read_text(encoding="utf-8"):
             sys.exit(f"{page} shows what is not in {path}:\n{part}")
-    work.mkdir(parents=True, exist_ok=True)
-    for name, target in (("build", build), ("test", source / "test"), ("tools", source / "tools"), ("lib", source / "lib")):
-        if target.exists() and not (work / name).is_symlink():
-            (work / name).symlink_to(target)
     ran = 0
     for command, output in commands(text):
         if not command:
@@ -75,7 +81,18 @@ def main():
         if wrong:
             sys.exit(f"$ {command}\n{done.stdout}\n{page} {wrong}")
         ran += 1
-    print(f"{ran} commands of {page} run")
+    print(f"{ran} commands of {page} run", flush=True)
+
+
+def main():
+    source, build, work = (Path(path).resolve() for path in sys.argv[1:4])
+    pages = sys.argv[4:] or ["README.md"]
+    work.mkdir(parents=True, exist_ok=True)
+    for name, target in (("build", build), ("test", source / "test"), ("tools", source / "tools"), ("lib", source / "lib")):
+        if target.exists() and not (work / name).is_symlink():
+            (work / name).symlink_to(target)
+    for page in all_pages(source) if pages == ["--all"] else pages:
+        run_page(source, page, work)
 
 
 main()
