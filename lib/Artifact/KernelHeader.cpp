@@ -275,7 +275,8 @@ std::string describeKernelDims(const Manifest &manifest) {
 std::string exampleDims(const Manifest &manifest) {
   std::string sizes;
   for (const DimBounds &dim : boundsOf(manifest.entries.front()))
-    sizes += (sizes.empty() ? "" : ",") + dim.name + "=" + std::to_string(std::clamp<int64_t>(128, dim.least, dim.most));
+    sizes +=
+        (sizes.empty() ? "" : ",") + dim.name + "=" + std::to_string(std::clamp<int64_t>(128, dim.least, dim.most));
   return sizes;
 }
 

@@ -265,8 +265,8 @@ constexpr Option table[] = {
     {{"mtune", "", "A", "refused, as --mcpu says it", true}, refuseTuning},
     {{"O", "", "LEVEL", "as clang's: code is always optimized", true, true}, setLevel},
     {{"fPIC", "fpic", nullptr, "as clang's: code always is position-independent", true}, setNothing},
-    {{"g", "", nullptr, "code of models has no source lines to debug; --save-temps keeps the text of every stage", true, false,
-      true},
+    {{"g", "", nullptr, "code of models has no source lines to debug; --save-temps keeps the text of every stage", true,
+      false, true},
      nullptr},
     {{"mattr", "", "LIST", "+feature,-feature,..."}, setText<&Options::attributes>},
     {{"dtype", "", "TYPE", "storage of the weights: auto (the checkpoint's), f32, bf16, f16"},
@@ -380,7 +380,9 @@ Status checkProcessors(const Options &o) {
                  std::to_string(o.gpuArchitectures.size()));
   const size_t processors = std::max(o.cpus.size(), o.gpuArchitectures.size());
   if (processors > 1 && (o.printing.prints() || o.printPipeline || o.timing))
-    return usage(std::string(o.printPipeline ? "--print-pipeline" : o.timing ? "--mlir-timing" : "--mlir-print-ir") +
+    return usage(std::string(o.printPipeline ? "--print-pipeline"
+                             : o.timing      ? "--mlir-timing"
+                                             : "--mlir-print-ir") +
                  " shows the passes for one processor, not for " + std::to_string(processors));
   if (o.printing.onlyChanges && !o.printing.afterAll && o.printing.after.empty())
     return usage("--mlir-print-ir-after-change belongs to --mlir-print-ir-after-all or --mlir-print-ir-after");

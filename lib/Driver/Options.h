@@ -58,7 +58,7 @@ struct Options {
     std::string stage, pipeline;
   };
   std::vector<StagePasses> runPasses; ///< in this order where the stage is the same
-  /// Which passes the IR is printed before and behind.
+  /// The passes before and behind which the IR is printed.
   struct IRPrinting {
     bool beforeAll = false, afterAll = false, onlyChanges = false;
     std::vector<std::string> after; ///< names of passes

@@ -149,7 +149,8 @@ std::string tryLine(const artifact::Manifest &manifest, const OutputPaths &paths
     model.vocabulary = found->sourceVocabulary ? found->sourceVocabulary : found->vocabulary;
   }
   const std::string arguments = exampleArguments(model);
-  return "try: " + toolBeside(options.program, "rapt-run") + " " + libraryOf(paths) + (arguments.empty() ? "" : " " + arguments);
+  return "try: " + toolBeside(options.program, "rapt-run") + " " + libraryOf(paths) +
+         (arguments.empty() ? "" : " " + arguments);
 }
 
 } // namespace
@@ -170,10 +171,9 @@ std::string driver::kernelReport(const artifact::Manifest &manifest, const Outpu
   return modelLine(manifest) + "\n" + wholeTargetLine(manifest, options.verbose) + "\n" +
          filesLine(fileAndSize(paths.main) + ", " + fileAndSize(paths.header()), costs, false) +
          (limits.empty() ? "" : limits + "\n") +
-         (isLibrary ? runsHere(manifest)
-                          ? "try: " + toolBeside(options.program, "rapt-bench") + " " + libraryOf(paths) +
-                                (dims.empty() ? "" : " --shape " + dims)
-                          : notHere
+         (isLibrary ? runsHere(manifest) ? "try: " + toolBeside(options.program, "rapt-bench") + " " +
+                                               libraryOf(paths) + (dims.empty() ? "" : " --shape " + dims)
+                                         : notHere
                     : linkLine(paths)) +
          "\n";
 }
@@ -186,7 +186,8 @@ std::string driver::report(const artifact::Manifest &manifest, const OutputPaths
   else if (manifest.weightsFileBytes)
     files += ", " + fileAndSize(paths.directory + "/" + manifest.weightsFile);
   return modelLine(manifest) + "\n" + wholeTargetLine(manifest, options.verbose) + "\n" +
-         filesLine(files, costs, true) + limitsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, texts) + "\n";
+         filesLine(files, costs, true) + limitsLine(manifest) + "\n" + tryLine(manifest, paths, emit, options, texts) +
+         "\n";
 }
 
 std::string driver::quantizationReport(const std::vector<artifact::Parameter> &parameters,

@@ -16,7 +16,7 @@ struct Costs {
 std::string report(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs,
                    const Options &options, const ExampleTexts &texts);
 
-/// The same of kernels without a model.
+/// The lines about kernels without a model.
 std::string kernelReport(const artifact::Manifest &manifest, const OutputPaths &paths, Emit emit, const Costs &costs,
                          const Options &options);
 

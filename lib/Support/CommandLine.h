@@ -17,8 +17,8 @@ struct OptionName {
   const char *value; ///< what --help calls the value; null for a switch. It may be left out where it begins with [, and
                      ///< only stand behind an equals sign where it begins with [=
   const char *help;
-  bool isHidden = false; ///< only listed when asked for, and never offered for another name
-  bool isGlued = false;  ///< a name of one letter, behind which the value may follow at once: -j2
+  bool isHidden = false;  ///< only listed when asked for, and never offered for another name
+  bool isGlued = false;   ///< a name of one letter, behind which the value may follow at once: -j2
   bool isForeign = false; ///< an option of related tools, which is refused: `help` says what to do instead
 
   bool mayLackValue() const { return value && value[0] == '['; }

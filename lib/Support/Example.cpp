@@ -3,7 +3,7 @@
 
 using namespace rapt;
 
-/// What needs a file or numbers of the user's.
+/// Arguments with a file or numbers of the user's.
 static std::string exampleInput(const ExampleModel &model) {
   if (model.task == "automatic-speech-recognition")
     return "--audio FILE, a WAV, FLAC, Ogg or MP3 file";
@@ -17,7 +17,8 @@ static std::string exampleInput(const ExampleModel &model) {
 
 static std::string exampleText(const ExampleModel &model) {
   if (model.task == "fill-mask")
-    return "-p " + shellWord("Paris is the " + (model.texts.mask.empty() ? "[MASK]" : model.texts.mask) + " of France.");
+    return "-p " +
+           shellWord("Paris is the " + (model.texts.mask.empty() ? "[MASK]" : model.texts.mask) + " of France.");
   if (model.task == "question-answering")
     return "--question \"Where is Paris?\" -p \"Paris is in France.\"";
   return "-p \"Once upon a time\"";

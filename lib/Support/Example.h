@@ -13,7 +13,7 @@
 
 namespace rapt {
 
-/// What a model with a chat template is told.
+/// The message for a model with a chat template.
 inline constexpr const char *exampleMessage = "Who are you?";
 
 /// How a model takes texts.

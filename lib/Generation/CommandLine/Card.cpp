@@ -147,8 +147,8 @@ std::string tryLine(const Options &options, const rapt_module_info &i) {
   if (!weights.empty() && stat(weights.c_str(), &status) != 0)
     return "run: with --weights=FILE, since " + json::printable(weights) + " is missing";
   const ExampleTexts texts = readTexts(weights.empty() ? options.library : weights, i);
-  const std::string arguments = exampleArguments(
-      {i.task, texts, i.max_positions, i.source_vocabulary ? i.source_vocabulary : i.vocabulary});
+  const std::string arguments =
+      exampleArguments({i.task, texts, i.max_positions, i.source_vocabulary ? i.source_vocabulary : i.vocabulary});
   if (arguments.empty() && texts.hasTokenizer)
     return "run: with -p TEXT of at most " + std::to_string(i.max_positions) + " tokens";
   if (arguments.empty())

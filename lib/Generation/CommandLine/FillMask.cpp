@@ -1,5 +1,5 @@
-// The likeliest tokens at the masked positions of a text; of ids without a tokenizer, which alone knows the mask, at all
-// positions.
+// The likeliest tokens at the masked positions of a text; of ids without a tokenizer, which alone knows the mask, at
+// all positions.
 #include "lib/Generation/CommandLine/TextTask.h"
 #include <algorithm>
 
@@ -17,18 +17,18 @@ public:
 
 private:
   /// Where tokens are to be filled in.
-  std::vector<size_t> places(const Ids &ids) const;
+  std::vector<size_t> masked(const Ids &ids) const;
   int32_t mask() const;
   Outcome fill(const TextRow &row, size_t place, std::span<const float> logits, bool isOnly, json::Value &result) const;
 };
 
-std::vector<size_t> FillMask::places(const Ids &ids) const {
-  std::vector<size_t> places;
+std::vector<size_t> FillMask::masked(const Ids &ids) const {
+  std::vector<size_t> masked;
   const int32_t id = text.tokenizer ? mask() : -1;
   for (size_t place = 0; place < ids.size(); ++place)
     if (!text.tokenizer || ids[place] == id)
-      places.push_back(place);
-  return places;
+      masked.push_back(place);
+  return masked;
 }
 
 int32_t FillMask::mask() const {
@@ -42,7 +42,7 @@ Outcome FillMask::plan(TextRow row, std::vector<TextRow> &rows) const {
   const int32_t id = text.tokenizer ? mask() : -1;
   if (text.tokenizer && id < 0)
     return {RAPT_UNSUPPORTED, std::string(model.info.name) + ": its tokenizer has no mask_token"};
-  if (places(row.ids).empty()) {
+  if (masked(row.ids).empty()) {
     std::string token;
     if (Outcome outcome = tokenText(id, token); !outcome)
       return outcome;
@@ -81,7 +81,7 @@ Outcome FillMask::fill(const TextRow &row, size_t place, std::span<const float> 
 /// A list for each place, in their order.
 Outcome FillMask::judge(const TextRow &row, size_t index, std::span<const RowOutput> outputs,
                         json::Value &result) const {
-  const std::vector<size_t> all = places(row.ids);
+  const std::vector<size_t> all = masked(row.ids);
   json::Array masks;
   for (size_t place : all)
     if (Outcome outcome = fill(row, place, outputs[0].token(index, place), all.size() == 1, masks.emplace_back());
@@ -96,10 +96,10 @@ std::string FillMask::show(const json::Value &result) const {
   std::string lines;
   for (size_t i = 0; i < masks.size(); ++i)
     for (const json::Value &one : *masks[i].asArray()) {
-      lines += (masks.size() > 1 ? std::to_string(i + 1) + "\t" : "") + shownScore(*one.find("score")->asNumber()) + "\t";
-      lines += options.tokens
-                   ? std::to_string(*one.find("token")->asInteger()) + "\n"
-                   : *one.find("token_str")->asString() + "\t" + *one.find("sequence")->asString() + "\n";
+      lines +=
+          (masks.size() > 1 ? std::to_string(i + 1) + "\t" : "") + shownScore(*one.find("score")->asNumber()) + "\t";
+      lines += options.tokens ? std::to_string(*one.find("token")->asInteger()) + "\n"
+                              : *one.find("token_str")->asString() + "\t" + *one.find("sequence")->asString() + "\n";
     }
   return lines;
 }

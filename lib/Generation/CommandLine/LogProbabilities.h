@@ -16,13 +16,13 @@ struct TokenProbability {
   double logarithm;
 };
 
-/// A token and the likeliest ones in its place, best first.
+/// A token and the likeliest alternatives, best first.
 struct JudgedToken {
   TokenProbability own;
   std::vector<TokenProbability> best;
 };
 
-/// Judges a token by all logits in its place, with the `most` likeliest below `vocabulary`.
+/// Judges a token by all logits that it was chosen from, with the `most` likeliest below `vocabulary`.
 JudgedToken judgeToken(int32_t id, std::span<const float> logits, size_t vocabulary, size_t most);
 
 /// Lines of the logarithm, the id and its text; those of the likeliest are indented.

@@ -227,12 +227,29 @@ std::vector<Option> foreignOptions() {
       foreign("no-mmap", "", nullptr, "--read-weights reads the weights instead of mapping the file")};
 }
 
+/// Those about how texts and tokens are judged.
+std::vector<Option> judgingOptions() {
+  return {
+      {{"tokenize", "", nullptr, "print the token ids of the prompt, each with its text, and run nothing"},
+       flag(&Options::tokenize)},
+      {{"logprobs", "", "[=K]", "print the log probability of each new token, and the K likeliest alternatives (0)"},
+       setLogProbabilities},
+      {{"similarity", "", nullptr, "print how similar the vectors of the texts are, each to each"},
+       flag(&Options::similarity)},
+      {{"perplexity", "", "[FILE]", "measure how well the model predicts the text of a file, or the prompt"},
+       setPerplexity},
+      {{"stride", "", "N", "of --perplexity's windows (window - 1: each token is predicted once)"},
+       integer(&Options::stride, 1)}};
+}
+
 /// Options about sound stand behind those about images.
 std::vector<Option> joined(std::vector<Option> all) {
   const std::vector<Option> sound = soundOptions();
   const auto image = std::ranges::find_if(all, [](const Option &one) { return one.name.name == "image"; });
   all.insert(image + 1, sound.begin(), sound.end());
-  const std::vector<Option> foreign = foreignOptions();
+  const std::vector<Option> judging = judgingOptions(), foreign = foreignOptions();
+  const auto stats = std::ranges::find_if(all, [](const Option &one) { return one.name.name == "stats"; });
+  all.insert(stats, judging.begin(), judging.end());
   all.insert(all.end(), foreign.begin(), foreign.end());
   return all;
 }
@@ -254,8 +271,6 @@ const std::vector<Option> &table() {
        {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, flag(&Options::raw)},
        {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, text(&Options::system)},
        {{"tokens", "", "1,2,3", "the prompt as token ids; prints ids"}, setTokens},
-       {{"tokenize", "", nullptr, "print the token ids of the prompt, each with its text, and run nothing"},
-        flag(&Options::tokenize)},
        {{"image", "", "FILE", "look at a JPEG or PNG image; may be repeated"}, addImage},
        {{"vector", "", "X,Y,...", "judge a vector of numbers; may be repeated"}, addVector},
        {{"max-new-tokens", "n n-predict predict", "N", "stop after N new tokens"}, integer(&Options::maxNewTokens, 0)},
@@ -286,18 +301,9 @@ const std::vector<Option> &table() {
        {{"ignore-eos", "", nullptr, "go on after a token that ends a text"}, flag(&Options::ignoreEnd)},
        {{"threads", "t", "N", "threads (the processors this process may use), none on a GPU; --input compares N,N,..."},
         setThreads},
-       {{"logprobs", "", "[=K]",
-         "print the log probability of each new token, and the K likeliest ones in its place (0)"},
-        setLogProbabilities},
-       {{"similarity", "", nullptr, "print how similar the vectors of the texts are, each to each"},
-        flag(&Options::similarity)},
        {{"stats", "", nullptr, "tell time to first token, tokens/s and memory"}, flag(&Options::stats)},
        {{"profile", "", "[=FILE.json]", "tell what each op took, beside the limits of the machine; or write all of it"},
         setProfile},
-       {{"perplexity", "", "[FILE]", "measure how well the model predicts the text of a file, or the prompt"},
-        setPerplexity},
-       {{"stride", "", "N", "of --perplexity's windows (window - 1: each token is predicted once)"},
-        integer(&Options::stride, 1)},
        {{"input", "", "NAME=F.npy", "run an entry on tensors; may be repeated"}, namedFile(&Options::inputs)},
        {{"output", "", "NAME=F.npy", "where a tensor of the entry goes; may be repeated"},
         namedFile(&Options::outputs)},
