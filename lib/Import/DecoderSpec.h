@@ -13,11 +13,11 @@ namespace rapt::importing {
 struct EmbeddingSpec {
   std::string table = "embed_tokens"; ///< without ".weight", as all parts
   double scale = 1;
-  std::string positions;     ///< a learned table; empty: none
-  int64_t firstPosition = 0; ///< rows of the table ahead of position 0
+  std::string positions;             ///< a learned table; empty: none
+  int64_t firstPosition = 0;         ///< rows of the table ahead of position 0
   std::vector<float> sinusoids = {}; ///< frequencies of positions without a table, one for each column; empty: none
-  std::string norm;          ///< empty: none
-  int64_t width = 0;         ///< of the table where `projection` makes the model's width of it; 0: the model's
+  std::string norm;                  ///< empty: none
+  int64_t width = 0;                 ///< of the table where `projection` makes the model's width of it; 0: the model's
   std::string projection;
 };
 

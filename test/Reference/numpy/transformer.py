@@ -161,7 +161,7 @@ class Model:
         return self.norm(x, "encoder.norm") if self.settings["final_norm"] else x
 
     def logits(self, ids):
-        """Of a decoder without an encoder, behind each of the tokens."""
+        """Logits behind each token, by a decoder without an encoder."""
         s, x = self.settings, self.embed(ids, True)
         for layer in range(s["num_decoder_layers"]):
             at = f"decoder.layers.{layer}."
@@ -173,7 +173,7 @@ class Model:
         return logits + self.tensor("generator.bias") if s["generator_bias"] else logits
 
     def classes(self, ids):
-        """Of a text, by an encoder without a decoder."""
+        """Logits of a text's classes, by an encoder without a decoder."""
         return self.linear(self.encode(ids).mean(0), "classifier")
 
     def decode(self, tokens, hidden, cache=None):
