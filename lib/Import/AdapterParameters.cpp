@@ -67,8 +67,9 @@ static bool isOfFurtherLayer(const std::string &tensor, const artifact::Source &
 }
 
 /// Adds both matrices of all adapters for the weight at `index`.
-void ParameterSet::addAdaptersOf(size_t index, huggingface::ModelDescription &model, bool isConv1D, int64_t rank) {
+void ParameterSet::addAdaptersOf(size_t index, huggingface::ModelDescription &model, int64_t rank) {
   const Weight weight = weights[index];
+  const bool isConv1D = weight.isConv1D;
   const artifact::Source &source = weight.sources[0];
   const std::string module = moduleOf(source.name);
   const int64_t in = source.shape[isConv1D ? 0 : 1], out = source.shape[isConv1D ? 1 : 0];
@@ -83,7 +84,7 @@ void ParameterSet::addAdaptersOf(size_t index, huggingface::ModelDescription &mo
         own.transforms = withRowsOf(rank, source)->transforms;
       for (const Run &run : weight.runs)
         for (int64_t layer = run.first; layer < run.first + run.count; ++layer) {
-          huggingface::AdapterTensor tensor{{run.dtype, stored}, nullptr, isFirst, isConv1D};
+          huggingface::AdapterTensor tensor{{run.dtype, stored}, nullptr, isFirst};
           if (i)
             if (auto changed = adapters[i - 1].changes.find(artifact::sourceName(source, layer));
                 changed != adapters[i - 1].changes.end())
@@ -101,7 +102,7 @@ void ParameterSet::addAdaptersOf(size_t index, huggingface::ModelDescription &mo
   }
 }
 
-Status ParameterSet::addAdapters(huggingface::ModelDescription &model, bool isConv1D) {
+Status ParameterSet::addAdapters(huggingface::ModelDescription &model) {
   std::set<std::string> readOtherwise;
   std::set<std::string> changeable;
   const size_t count = weights.size();
@@ -109,7 +110,7 @@ Status ParameterSet::addAdapters(huggingface::ModelDescription &model, bool isCo
   std::vector<size_t> own; // weights that an adapter may change
   for (size_t i = 0; i < count; ++i) {
     const Weight &weight = weights[i];
-    const bool isOwn = weight.stack && isMatrix(weight.symbol, weight.sources, isConv1D);
+    const bool isOwn = weight.stack && isMatrix(weight.symbol, weight.sources, weight.isConv1D);
     if (isOwn)
       own.push_back(i);
     const int64_t first = weight.stack ? weight.stack->first : 0;
@@ -133,11 +134,9 @@ Status ParameterSet::addAdapters(huggingface::ModelDescription &model, bool isCo
         continue;
       if (!changeable.contains(name) || readOtherwise.contains(name))
         return refuse(", which is no linear map of a layer by itself");
-      if (changes.size() != 1)
-        return refuse(" by several modules");
     }
   for (size_t i = 0; i < count; ++i)
     if (ranks[i])
-      addAdaptersOf(i, model, isConv1D, ranks[i]);
+      addAdaptersOf(i, model, ranks[i]);
   return {};
 }

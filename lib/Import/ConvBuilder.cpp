@@ -205,7 +205,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importConv(MLIRContext &context, hugg
   ParameterSet parameters = listParameters(spec, prefix);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
-  if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+  if (Status status = parameters.addAdapters(model); !status)
     return status.error();
 
   auto count = [](int64_t sum, const ConvStage &stage) { return sum + stage.layers; };

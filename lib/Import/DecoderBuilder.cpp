@@ -228,7 +228,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
   ignored.insert(ignored.end(), spec.ignoredTensors.begin(), spec.ignoredTensors.end());
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
-  if (Status status = parameters.addAdapters(model, spec.isConv1D); !status)
+  if (Status status = parameters.addAdapters(model); !status)
     return status.error();
 
   ModelFacts facts = factsOf(spec, model, *positions, *endTokens);

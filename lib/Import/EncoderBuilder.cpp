@@ -331,7 +331,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
   // Embeddings of distances go through the matrices of queries and keys as well, and have no adapter of their own.
   const bool mayAdapt = !spec.disentangled;
   if (mayAdapt)
-    if (Status status = parameters.addAdapters(model, spec.isConv1D); !status)
+    if (Status status = parameters.addAdapters(model); !status)
       return status.error();
 
   ModelFacts facts{.family = model.modelType(),

@@ -240,7 +240,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoderDecoder(MLIRContext &con
   ParameterSet parameters = listParameters(spec);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
-  if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+  if (Status status = parameters.addAdapters(model); !status)
     return status.error();
 
   const SideSpec &decoder = spec.decoder;

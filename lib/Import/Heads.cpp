@@ -45,11 +45,18 @@ static Expected<bool> haveSameValues(const huggingface::ModelDescription &model,
 
 Expected<bool> importing::isHeadTied(huggingface::ModelDescription &model, const std::string &head,
                                      const std::string &table) {
+  Expected<bool> isSeparate = model.separateHead(head, table);
+  if (!isSeparate)
+    return isSeparate.error();
+  if (*isSeparate)
+    return false;
   const huggingface::StoredTensor *own = model.tensors().find(head), *shared = model.tensors().find(table);
   if (!own || !shared)
     return true;
   Expected<bool> same = haveSameValues(model, *own, *shared);
-  if (same && !*same)
+  if (same && *same)
+    model.ignoreAdded(head);
+  else if (same && !model.isAdded(head))
     model.warn(shownPath(model.tensors().path()) + ": \"" + head + "\" is used as the output head: it differs from \"" +
                table + "\", although tie_word_embeddings is true");
   return same;

@@ -159,7 +159,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, hugg
     ignored.push_back(spec.bias);
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
-  if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+  if (Status status = parameters.addAdapters(model); !status)
     return status.error();
   Expected<double> scale = readNumber(model, spec.scale, spec.usualScale),
                    bias = readNumber(model, spec.bias, spec.usualBias);

@@ -100,8 +100,8 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
     const int64_t first = weight.stack ? weight.stack->first : 0;
     for (int64_t layer = first; layer < first + layersOf(weight); ++layer)
       for (const artifact::Source &source : weight.sources)
-        requests.push_back(
-            {weight.stack ? artifact::sourceName(source, layer) : source.name, source.shape, weight.init});
+        requests.push_back({weight.stack ? artifact::sourceName(source, layer) : source.name, source.shape, weight.init,
+                            weight.isConv1D});
   }
   Expected<std::vector<huggingface::ResolvedTensor>> resolved = model.resolve(std::move(requests), ignored);
   if (!resolved)

@@ -33,6 +33,8 @@ class ParameterSet {
 public:
   /// A weight that exists once. `shape` is as the checkpoint has it, [in, out] or [rows, columns] or [columns].
   void add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
+  /// The last weight that was added is one of a layer Conv1D, [in, out].
+  void markConv1D() { weights.back().isConv1D = true; }
   /// Adds what `transforms` make of a tensor: a part of one that packs several weights, the kernel of a convolution as
   /// the matrix of a matmul, a transpose. Steps that change nothing are left out. In each layer of `stack`, where there
   /// is one.
@@ -62,9 +64,9 @@ public:
 
   /// After resolve, adds the narrow matrices of the adapters among which the program chooses: PART.lora_A and
   /// PART.lora_B for a weight PART.weight of a stack that one of them changes. Each has the matrices of all adapters,
-  /// one behind another, behind one of zeros; all have the largest rank. Matrices of stacks are [in, out] where
-  /// `isConv1D`. An error where an adapter changes anything but such a weight.
-  Status addAdapters(huggingface::ModelDescription &model, bool isConv1D);
+  /// one behind another, behind one of zeros; all have the largest rank. An error where an adapter changes anything but
+  /// such a weight.
+  Status addAdapters(huggingface::ModelDescription &model);
 
   /// Emits an attn.parameter for each weight; one for each run of layers whose storage type is the same. Matrices have
   /// the checkpoint's type; vectors (gains, biases) have f32, which holds every other type's values exactly and is the
@@ -97,13 +99,13 @@ private:
     std::vector<int64_t> shape;            ///< in the module
     huggingface::Init init;
     std::optional<Stack> stack = {};
-    bool isTable = false, isOfAdapters = false;
+    bool isTable = false, isOfAdapters = false, isConv1D = false;
     llvm::SmallVector<Run, 1> runs = {};
   };
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   const Weight *find(llvm::StringRef symbol, const LayerRef *layer = nullptr) const;
   Status resolveHead(huggingface::ModelDescription &model);
-  void addAdaptersOf(size_t index, huggingface::ModelDescription &model, bool isConv1D, int64_t rank);
+  void addAdaptersOf(size_t index, huggingface::ModelDescription &model, int64_t rank);
   mlir::RankedTensorType sliceType(mlir::MLIRContext *context, const Weight &weight, const Run &run) const;
 
   std::vector<Weight> weights;

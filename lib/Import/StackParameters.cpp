@@ -73,11 +73,17 @@ private:
       layer.add(name, {spec.width}, Init::normWeight());
   }
 
+  void addMatrix(const std::string &part, const std::string &tensor, int64_t out, int64_t in, Init init) {
+    layer.add(part + ".weight", tensor, spec.isConv1D ? std::vector{in, out} : std::vector{out, in}, init);
+    if (spec.isConv1D)
+      parameters.markConv1D();
+  }
+
   void addMatmul(const std::string &part, int64_t out, int64_t in, bool hasBias) {
     addMatmul(part, out, in, hasBias, Init::weight(in));
   }
   void addMatmul(const std::string &part, int64_t out, int64_t in, bool hasBias, Init init) {
-    layer.add(part + ".weight", spec.isConv1D ? std::vector{in, out} : std::vector{out, in}, init);
+    addMatrix(part, part + ".weight", out, in, init);
     if (hasBias)
       layer.add(part + ".bias", {out}, Init::bias());
   }
@@ -117,8 +123,7 @@ private:
   /// All rows of queries, keys and values.
   void addPacked(int64_t rows) {
     const AttentionSpec &a = spec.attention;
-    layer.add(a.packed + ".weight", a.stem() + "weight",
-              spec.isConv1D ? std::vector{spec.width, rows} : std::vector{rows, spec.width}, Init::weight(spec.width));
+    addMatrix(a.packed, a.stem() + "weight", rows, spec.width, Init::weight(spec.width));
     if (a.hasBias)
       layer.add(a.packed + ".bias", a.stem() + "bias", {rows}, Init::bias());
   }

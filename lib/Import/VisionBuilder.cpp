@@ -220,7 +220,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
   ParameterSet parameters = listParameters(spec, prefix);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
-  if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+  if (Status status = parameters.addAdapters(model); !status)
     return status.error();
 
   ModelFacts facts{.family = model.modelType(),

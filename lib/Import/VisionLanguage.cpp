@@ -131,7 +131,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importVisionLanguage(MLIRContext &con
   std::vector<std::string_view> ignored(spec.ignoredTensors.begin(), spec.ignoredTensors.end());
   if (Status status = parameters.resolve(model, ignored); !status)
     return status.error();
-  if (Status status = parameters.addAdapters(model, text.isConv1D); !status)
+  if (Status status = parameters.addAdapters(model); !status)
     return status.error();
 
   ModelFacts facts = factsOf(text, model, *positions, *endTokens);

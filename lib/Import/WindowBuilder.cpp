@@ -217,7 +217,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importWindows(MLIRContext &context, h
   ParameterSet parameters = listParameters(spec, prefix);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();
-  if (Status status = parameters.addAdapters(model, /*isConv1D=*/false); !status)
+  if (Status status = parameters.addAdapters(model); !status)
     return status.error();
   return makeImageModule(context, factsOf(model, spec), model, parameters, options,
                          {.channels = spec.channels,

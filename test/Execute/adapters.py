@@ -147,7 +147,7 @@ def check_heads(options, directory):
     write_adapter(at("fewer"), texts, {}, {name: array[:2] for name, array in whole.items()})
     refused(options, source, at("fewer"), "the adapter is of a model with other labels than that of another adapter", task, first=True)
     write_adapter(at("generates"), {}, {query: own}, whole)
-    refused(options, source, at("generates"), "the adapter is of another base model")
+    refused(options, source, at("generates"), 'tensor "classifier.bias" of the adapter is none that the model has')
     write_adapter(at("choices"), {"task_type": None, "auto_mapping": {"base_model_class": "BertForMultipleChoice", "parent_library": "transformers"}}, {query: own})
     refused(options, source, at("choices"), "auto_mapping has the class BertForMultipleChoice, which is none that is known for BertModel")
     write_adapter(at("layers"), {"task_type": None, "auto_mapping": {"base_model_class": "BertModel", "parent_library": "transformers"}}, {query: own})
@@ -190,6 +190,90 @@ def check_tokens(options, directory):
     assert wanted.shape[-1] == rows and error <= 1e-5, error
     assert text == other and text.strip(), (text, other)
     print("PASS an adapter with more tokens and a tokenizer")
+
+
+def check_initial_parts(options, directory):
+    """Adapters of the base model without the part that they start from: largest singular values, or the first columns of Q and rows of R. Tall, wide and square weights,
+    ranks beyond the smaller side; gpt2's are [in, out], also where fan_in_fan_out says otherwise."""
+    llama, gpt2 = (recorded_models.read(name)["tensors"] for name in ("llama", "gpt2"))
+    at = lambda name: os.path.join(directory, f"initial-{name}")
+
+    def initial(weight, rank, how):
+        if how == "olora":
+            q, r = numpy.linalg.qr(weight)
+            return q[:, :rank] @ r[:rank]
+        left, values, right = numpy.linalg.svd(weight, full_matrices=False)
+        return (left * values)[:, :rank] @ right[:rank]
+
+    for name, how, weight in (("llama", "pissa", 1), ("llama", "OLoRA", 0.5), ("gpt2", "pissa_niter_16", 1)):
+        shapes, isTransposed = (gpt2, True) if name == "gpt2" else (llama, False)
+        prefix = "transformer.h" if isTransposed else "model.layers"
+        parts = {"attn.c_proj": 3, "mlp.c_fc": 2} if isTransposed else {"self_attn.q_proj": 4, "mlp.up_proj": 3, "mlp.down_proj": 2, "self_attn.k_proj": 999}
+        modules = {f"{prefix}.0.{part}": rank for part, rank in parts.items()}
+        tensor = lambda module: next(key for key in shapes if (module + ".weight").endswith(key))
+        pairs = {module: pair(*shapes[tensor(module)][:: -1 if isTransposed else 1], min(rank, *shapes[tensor(module)])) for module, rank in modules.items()}
+        write_adapter(at(how), {"init_lora_weights": how, "fan_in_fan_out": False, "lora_alpha": 2}, pairs)
+        changed = {}
+        for module, both in pairs.items():
+            stored = weights.tensor(tensor(module), shapes[tensor(module)]).astype(numpy.float64)
+            change, rank = product(both, 2 / len(both["A"])), len(both["A"])
+            changed[tensor(module)] = weight * ((change.T if isTransposed else change) - initial(stored, rank, how.lower()[:5]))
+        compare(options, directory, name, changed, [at(how) + (f",{weight}" if weight != 1 else "")], flags=FAST)
+    source, q = os.path.join(directory, "llama"), {"model.layers.0.self_attn.q_proj": pair(*llama["model.layers.0.self_attn.q_proj.weight"], 2)}
+    for how, expected in (("pissa_niter_2", "the exact ones are used"), ("lora_ga", "the whole base model is used, as peft does"), ("eva", None), ("orthogonal", None), ("mica", None), ("gaussian", None), (False, None)):
+        write_adapter(at("told"), {"init_lora_weights": how}, q)
+        done = subprocess.run([options.raptc, source, f"--adapter={at('told')}", "--emit=imported", "-o", source + ".mlir"], capture_output=True, text=True)
+        assert done.returncode == 0 and (expected in done.stderr if expected else "init_lora_weights" not in done.stderr), done.stderr
+    for how in ("corda", "loftq"):
+        write_adapter(at("told"), {"init_lora_weights": how}, q)
+        refused(options, source, at("told"), "which cannot be computed from it; merge the adapter with peft, and compile that model")
+    write_adapter(at("told"), {"init_lora_weights": "pisa"}, q)
+    refused(options, source, at("told"), 'init_lora_weights is "pisa", must be true, false, gaussian, eva')
+    write_adapter(at("told"), {"init_lora_weights": "pissa"}, {"lm_head": pair(*llama["lm_head.weight"], 2)} | q)
+    headless, whole = at("headless"), {tensor: weights.tensor(tensor, shape) for tensor, shape in llama.items() if tensor != "lm_head.weight"}
+    write_base(headless, recorded_models.read("llama")["config"] | {"tie_word_embeddings": True}, whole)
+    refused(options, headless, at("told"), 'init_lora_weights takes a part of "lm_head.weight", which the checkpoint does not have: it may be tied to the table of embeddings')
+    whole["model.layers.0.self_attn.q_proj.weight"] = whole["model.layers.0.self_attn.q_proj.weight"] * numpy.float32(numpy.inf)
+    write_base(headless, recorded_models.read("llama")["config"] | {"tie_word_embeddings": True}, whole)
+    write_adapter(at("told"), {"init_lora_weights": "pissa"}, q)
+    refused(options, headless, at("told"), 'tensor "model.layers.0.self_attn.q_proj.weight" of the checkpoint has numbers that are not finite, of which there are no singular values')
+    print("PASS initial parts of adapters")
+
+
+def check_tied(options, directory):
+    """A table and the head that is tied to it do not share the changes of an adapter: peft's layers are copies, or lie above the shared weight."""
+    recorded = recorded_models.read("llama")
+    tensors = {tensor: weights.tensor(tensor, shape) for tensor, shape in recorded["tensors"].items() if tensor != "lm_head.weight"}
+    name, at = "model.embed_tokens.weight", lambda part: os.path.join(directory, f"tied-{part}")
+    table = tensors[name]
+    write_base(at("base"), recorded["config"] | {"tie_word_embeddings": True}, tensors)
+    inputs = recorded_models.given(recorded["cases"][-1]["inputs"])
+    run = lambda source, label, *flags: encoders.run_batch(options, random_models.program(options, source, directory, [*FAST, *flags]), label, directory, inputs, ["logits"])["logits"]
+    low, other = pair(*table.shape, 3), random.standard_normal(table.shape).astype(numpy.float32)
+    of_table = pair(table.shape[1], table.shape[0], 2)
+    changed, turned = (table + product(low, 16 / 3)).astype(numpy.float32), (table + product(of_table, 16 / 2).T).astype(numpy.float32)
+    saved = lambda *modules: {"modules_to_save": list(modules)}
+    for label, config, pairs, whole, embeddings, (own_table, own_head) in (
+            ("head", {}, {"lm_head": low}, {}, {}, (table, changed)),
+            ("whole-head", saved("lm_head"), {}, {"lm_head.weight": other}, {}, (table, other)),
+            ("whole-head-and-table", saved("lm_head", "embed_tokens"), {}, {"lm_head.weight": other, name: changed}, {}, (changed, other)),
+            ("same", saved("lm_head", "embed_tokens"), {}, {"lm_head.weight": other, name: other}, {}, (other, other)),
+            ("table", {}, {}, {"model.embed_tokens.base_layer.weight": table}, {"model.embed_tokens": of_table}, (turned, table)),
+            ("whole-table", saved("embed_tokens"), {}, {name: other}, {}, (other, table)),
+            ("table-of-both", {}, {}, {name: other}, {}, (other, other))):
+        write_adapter(at("adapter"), config, pairs, whole, embeddings)
+        write_base(at("trained"), recorded["config"] | {"tie_word_embeddings": False}, tensors | {name: own_table, "lm_head.weight": own_head})
+        wanted, found = run(at("trained"), "trained"), run(at("base"), "found", f"--adapter={at('adapter')}")
+        error = numpy.linalg.norm(found - wanted) / numpy.linalg.norm(wanted)
+        assert error <= 1e-5, f"{label} of a tied head: relative L2 {error:.2e}"
+    write_adapter(at("adapter"), {}, {"lm_head": {"A": low["A"], "B": low["B"][:, :2]}})
+    refused(options, at("base"), at("adapter"), "are no matrices of one rank")
+    write_adapter(at("adapter"), {}, {"lm_head": pair(table.shape[0] + 1, table.shape[1], 2)})
+    refused(options, at("base"), at("adapter"), f'do not fit "lm_head.weight" [{table.shape[0]}, {table.shape[1]}]: the adapter is of another base model')
+    write_adapter(at("adapter"), saved("embed_tokens"), {}, {name: numpy.concatenate([table, table[:2]])})
+    done = subprocess.run([options.raptc, at("base"), f"--adapter={at('adapter')}", "--emit=imported", "-o", at("more.mlir")], capture_output=True, text=True)
+    assert done.returncode == 0 and f'an adapter has "{name}" with other rows and no head: the head, which is tied to it, has these rows, too' in done.stderr, done.stderr
+    print("PASS adapters of tied heads")
 
 
 def refused(options, source, adapter, expected, *flags, first=False):
@@ -261,6 +345,8 @@ def main():
         print("PASS faulty adapters")
         check_heads(options, directory)
         check_tokens(options, directory)
+        check_initial_parts(options, directory)
+        check_tied(options, directory)
 
 
 main()

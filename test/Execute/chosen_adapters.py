@@ -51,18 +51,22 @@ def write_adapter(directory, config, pairs, more=None):
 
 
 class Adapter:
-    """`ranks`: {module: rank}; the changes of the base model's `tensors`, [out, in] unless `isTransposed`, as a program adds them: of matrices that are rounded to `dtype`."""
+    """`ranks`: {module: rank}; the changes of the base model's `tensors`, [out, in] unless `isTransposed`, as a program adds them: of matrices that are rounded to `dtype`.
+    `initial`: the adapter was trained on the base model without its largest singular values. fan_in_fan_out is the wrong one always: the kind of the layer decides."""
 
-    def __init__(self, directory, name, tensors, ranks, dtype="F32", alpha=4, weight=1, isTransposed=False):
+    def __init__(self, directory, name, tensors, ranks, dtype="F32", alpha=4, weight=1, isTransposed=False, initial=False):
         self.name, self.flag = name, f"--named-adapter={name}={directory}" + (f",{weight}" if weight != 1 else "")
         shapes = {module: tensors[module + ".weight"].shape[:: -1 if isTransposed else 1] for module in ranks}
         pairs = {module: pair(*shapes[module], rank) for module, rank in ranks.items()}
-        write_adapter(directory, {"lora_alpha": alpha, "fan_in_fan_out": isTransposed}, pairs)
+        write_adapter(directory, {"lora_alpha": alpha, "fan_in_fan_out": not isTransposed, "init_lora_weights": "pissa" if initial else True}, pairs)
         self.changes = {}
         for module, both in pairs.items():
             b = ROUNDED[dtype]((numpy.float64(weight * alpha / ranks[module]) * both["B"]).astype(numpy.float32))
             change = b.astype(numpy.float64) @ ROUNDED[dtype](both["A"]).astype(numpy.float64)
             self.changes[module + ".weight"] = change.T if isTransposed else change
+            if initial:
+                left, values, right = numpy.linalg.svd(tensors[module + ".weight"].astype(numpy.float64), full_matrices=False)
+                self.changes[module + ".weight"] -= weight * (left * values)[:, : ranks[module]] @ right[: ranks[module]]
 
     def merged(self, tensors):
         """The tensors in float64, with the changes."""
@@ -161,12 +165,12 @@ def check_sequences(options, checks, library, vocabulary, models, plain=None):
     context.close()
 
 
-def check(options, directory, label, make, load, ranks, tolerance=random_models.TOLERANCE["F32"], dtype="F32", flags=(), isTransposed=False, plain=False):
-    """`ranks`: {adapter: {module: rank}}."""
+def check(options, directory, label, make, load, ranks, tolerance=random_models.TOLERANCE["F32"], dtype="F32", flags=(), isTransposed=False, plain=False, initial=False):
+    """`ranks`: {adapter: {module: rank}}. `initial`: see Adapter, of the first one."""
     source, library = os.path.join(directory, label), os.path.join(directory, label + ".so")
     vocabulary = make(source)["vocab_size"]
     tensors = tensorfiles.readDirectory(source)
-    adapters = [Adapter(os.path.join(directory, f"{label}-{name}"), name, tensors, own, dtype, weight=1 if number else 0.5, isTransposed=isTransposed)
+    adapters = [Adapter(os.path.join(directory, f"{label}-{name}"), name, tensors, own, dtype, weight=1 if number else 0.5, isTransposed=isTransposed, initial=initial and not number)
                 for number, (name, own) in enumerate(ranks.items())]
     for adapter in adapters:
         print(f"{label}: {adapter.flag}", flush=True)
@@ -408,9 +412,9 @@ def check_faults(options, directory):
     write_adapter(at("wide"), {}, {"model.layers.0.self_attn.q_proj": pair(9, 8, 2)})
     refused(options, source, [named("wide")], "the adapter is of another base model")
     write_adapter(at("good"), {}, q)
-    both = {f"{module}.lora_{part}.weight".replace("model.model.", "model."): array for part, array in q["model.layers.0.self_attn.q_proj"].items()}
-    write_adapter(at("twice"), {}, q, both)
-    refused(options, source, [named("twice")], f'changes "model.layers.0.self_attn.q_proj.weight" by several modules{merge}')
+    llama.makeModel(at("tied"), {"tie_word_embeddings": True}, 5, "F32")
+    write_adapter(at("tied-head"), {}, q | {"lm_head": pair(*width, 2)})
+    refused(options, at("tied"), [named("tied-head")], f'changes "lm_head.weight", which is tied to "model.embed_tokens.weight"{merge}')
     expected = "expected NAME=DIR or NAME=DIR,W: a name of at most 63 letters, digits, '.', '_' and '-'"
     for text in ("good", "=good", "a/b=good", ".a=good", "-a=good", "a,b=good", "a=", "a=,2", "a" * 64 + "=good", "a=good,1e9"):
         refused(options, source, [f"--named-adapter={text}"], expected, 2)
@@ -444,7 +448,7 @@ def cases(options, directory):
     def of_gpt2():
         make = lambda source: make_model.makeModel(source, {"n_positions": 128}, 5, prefix=True)
         modules = {f"transformer.h.{layer}.{part}": rank for layer in range(2) for part, rank in (("attn.c_attn", 5), ("attn.c_proj", 1), ("mlp.c_fc", 3), ("mlp.c_proj", 4))}
-        check(options, directory, "gpt2", make, load_gpt2, {"all": modules, "first": dict(list(modules.items())[:1])}, isTransposed=True, plain=True)
+        check(options, directory, "gpt2", make, load_gpt2, {"all": modules, "first": dict(list(modules.items())[:1])}, isTransposed=True, plain=True, initial=True)
 
     def of_family(family, layer, packed):
         """Packed projections: rows of one tensor, in order or interleaved by head."""

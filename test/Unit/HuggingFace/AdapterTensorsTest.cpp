@@ -32,26 +32,50 @@ std::vector<float> read(AdapterTensor tensor, int64_t first, int64_t count) {
 
 TEST(AdapterTensors, RowsOfTheFirstAndColumnsOfTheSecond) {
   const artifact::TensorInfo a{DType::F32, {3, 4}}, b{DType::F32, {3, 3}};
-  EXPECT_EQ(read({a, &change, true, false}, 0, 12), (std::vector<float>{10, 20, 30, 40, 50, 60, 70, 80, 0, 0, 0, 0}));
-  EXPECT_EQ(read({a, &change, true, false}, 3, 6), (std::vector<float>{40, 50, 60, 70, 80, 0}));
-  EXPECT_EQ(read({b, &change, false, false}, 0, 9), (std::vector<float>{1, 2, 0, 3, 4, 0, 5, 6, 0}));
-  EXPECT_EQ(read({b, &change, false, false}, 4, 2), (std::vector<float>{4, 0}));
-  EXPECT_EQ(read({a, nullptr, true, false}, 5, 3), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(read({a, &change, true}, 0, 12), (std::vector<float>{10, 20, 30, 40, 50, 60, 70, 80, 0, 0, 0, 0}));
+  EXPECT_EQ(read({a, &change, true}, 3, 6), (std::vector<float>{40, 50, 60, 70, 80, 0}));
+  EXPECT_EQ(read({b, &change, false}, 0, 9), (std::vector<float>{1, 2, 0, 3, 4, 0, 5, 6, 0}));
+  EXPECT_EQ(read({b, &change, false}, 4, 2), (std::vector<float>{4, 0}));
+  EXPECT_EQ(read({a, nullptr, true}, 5, 3), (std::vector<float>{0, 0, 0}));
 }
 
-/// The weight is [3 inputs, 4 outputs].
-TEST(AdapterTensors, TransposedWeights) {
-  const artifact::TensorInfo a{DType::F32, {2, 3}}, b{DType::F32, {4, 2}};
-  EXPECT_EQ(read({a, &change, true, true}, 0, 6), (std::vector<float>{1, 3, 5, 2, 4, 6}));
-  EXPECT_EQ(read({b, &change, false, true}, 0, 8), (std::vector<float>{10, 50, 20, 60, 30, 70, 40, 80}));
+/// A change [out, in] of a weight [in, out], and one of the checkpoint's orientation, for both readers.
+TEST(AdapterTensors, Orientations) {
+  LowRankChange turned = change;
+  transpose(turned);
+  EXPECT_EQ(turned.left, (std::vector<float>{10, 50, 20, 60, 30, 70, 40, 80}));
+  EXPECT_EQ(turned.right, (std::vector<float>{1, 3, 5, 2, 4, 6}));
+  LowRankChange stored = turned;
+  stored.isAsStored = true;
+  for (const bool asStored : {true, false}) {
+    std::vector<LowRankChange> changes = {change, stored};
+    ASSERT_TRUE(orientChanges(changes, "w", {4, 3}, /*isConv1D=*/true, asStored));
+    for (const LowRankChange &own : changes)
+      EXPECT_EQ(own.left, asStored ? turned.left : change.left);
+    changes = {change};
+    ASSERT_TRUE(orientChanges(changes, "w", {3, 4}, /*isConv1D=*/false, asStored));
+    EXPECT_EQ(changes[0].left, change.left);
+  }
+  std::vector<LowRankChange> other = {change};
+  other[0].origin = "f: tensors a and b";
+  Status status = orientChanges(other, "w", {4, 3}, /*isConv1D=*/false, true);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "f: tensors a and b do not fit \"w\" [4, 3]: the adapter is of another base model");
+}
+
+TEST(AdapterTensors, SumsOfChanges) {
+  const LowRankChange sum = joinChanges({change, {3, 4, 1, {7, 8, 9}, {1, 2, 3, 4}}});
+  EXPECT_EQ(sum.rank, 3);
+  EXPECT_EQ(sum.left, (std::vector<float>{1, 2, 7, 3, 4, 8, 5, 6, 9}));
+  EXPECT_EQ(sum.right, (std::vector<float>{10, 20, 30, 40, 50, 60, 70, 80, 1, 2, 3, 4}));
 }
 
 TEST(AdapterTensors, LongPiecesAndNumbersThatDoNotFit) {
   LowRankChange wide{1, 5000, 1, {1}, std::vector<float>(5000, 2)};
   wide.right[4999] = 1e6f;
-  EXPECT_EQ(read({{DType::F32, {1, 5000}}, &wide, true, false}, 1, 4999).back(), 1e6f);
+  EXPECT_EQ(read({{DType::F32, {1, 5000}}, &wide, true}, 1, 4999).back(), 1e6f);
   auto tensors = std::make_shared<AdapterTensors>();
-  (*tensors)["t"] = {{DType::F16, {1, 5000}}, &wide, true, false};
+  (*tensors)["t"] = {{DType::F16, {1, 5000}}, &wide, true};
   auto reader = withAdapters(std::make_unique<NoTensors>(), tensors);
   std::vector<std::byte> bytes(10000);
   Status status = reader->read("t", 0, bytes);

@@ -1,12 +1,14 @@
 //===- Adapter.cpp - Low-rank changes of a checkpoint's tensors -------------===//
 #include "lib/Import/Formats/HuggingFace/Adapter.h"
 #include "lib/Artifact/Conversion.h"
+#include "lib/Artifact/Threads.h"
 #include "lib/Import/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
+#include "lib/Import/Formats/HuggingFace/PrincipalPart.h"
 #include "lib/Import/Formats/HuggingFace/TensorRequest.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cctype>
 #include <cmath>
 
@@ -23,10 +25,15 @@ static std::string quoted(std::string_view name) { return "\"" + json::printable
 
 namespace {
 
+/// The part of a weight that an adapter starts from, which the base model lacks.
+enum class InitialPart { None, Principal, LeadingColumns };
+
 /// The keys of adapter_config.json that change numbers.
 struct AdapterConfig {
   double alpha = 8;
-  bool isByRoot = false, isTransposed = false;
+  bool isByRoot = false;
+  InitialPart initial = InitialPart::None;
+  std::vector<std::string> copied; ///< modules whose whole tensors are a copy beside the base model's
   std::vector<std::pair<std::string, double>> alphaOf; ///< of modules whose names end so
 
   double alphaFor(std::string_view module) const {
@@ -37,7 +44,39 @@ struct AdapterConfig {
   }
 };
 
-Expected<AdapterConfig> readAdapterConfig(const std::string &file) {
+/// init_lora_weights, as LoraLayer.update_layer of peft 0.20 reads it when an adapter is loaded.
+InitialPart readInitialPart(ConfigReader &reader, std::vector<std::string> &notes) {
+  const json::Value *value = reader.getRaw("init_lora_weights");
+  if (!value || value->isNull() || value->asBool())
+    return InitialPart::None;
+  const std::string *text = value->asString();
+  std::string name = text ? *text : std::string();
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  const std::string shown = shownPath(reader.file()) + ": init_lora_weights is \"" + json::printable(name, 60) + "\"";
+  const bool isEstimate = name.starts_with("pissa_niter_") && name.find_first_not_of("0123456789", 12) == name.npos;
+  if (isEstimate)
+    notes.push_back(shown + ": peft estimates the singular vectors from random numbers whenever it loads the adapter; "
+                            "the exact ones are used");
+  if (name == "pissa" || isEstimate)
+    return InitialPart::Principal;
+  if (name == "olora")
+    return InitialPart::LeadingColumns;
+  if (name == "lora_ga")
+    notes.push_back(shown + ": the adapter was trained on a base model without a part that only its training knew, and "
+                            "the whole base model is used, as peft does; "
+                            "save the adapter with path_initial_model_for_weight_conversion");
+  else if (name == "loftq" || name.starts_with("corda"))
+    reader.fail("init_lora_weights is \"" + json::printable(name, 60) +
+                "\": the adapter was trained on other weights than the base model's, which cannot be computed from it; "
+                "merge the adapter with peft, and compile that model");
+  else if (name != "gaussian" && name != "eva" && name != "orthogonal" && name != "mica")
+    reader.fail(
+        "init_lora_weights is " + json::printable(json::write(*value), 60) +
+        ", must be true, false, gaussian, eva, orthogonal, mica, olora, pissa, pissa_niter_[number] or lora_ga");
+  return InitialPart::None;
+}
+
+Expected<AdapterConfig> readAdapterConfig(const std::string &file, std::vector<std::string> &notes) {
   Expected<json::Value> value = readDownloadedJson(file, mostConfigBytes);
   if (!value)
     return value.error();
@@ -50,7 +89,13 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file) {
   reader.getRaw("auto_mapping"); // see AdapterFacts.h
   config.alpha = reader.getFloat("lora_alpha", -mostAlpha, mostAlpha, 8);
   config.isByRoot = reader.getBool("use_rslora", false);
-  config.isTransposed = reader.getBool("fan_in_fan_out", false);
+  reader.getBool("fan_in_fan_out", false); // peft sets it by the kind of each layer
+  config.initial = readInitialPart(reader, notes);
+  const json::Value *modules = reader.getRaw("modules_to_save");
+  if (const json::Array *names = modules ? modules->asArray() : nullptr)
+    for (const json::Value &name : *names)
+      if (const std::string *text = name.asString())
+        config.copied.push_back(*text);
   if (reader.getBool("use_dora", false))
     reader.fail("use_dora is true: magnitudes of weights are not supported");
   const json::Value *own = reader.getRaw("alpha_pattern");
@@ -69,26 +114,10 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file) {
       config.alphaOf.emplace_back(name, *number);
   }
   // The shapes of tensors tell ranks and modules; the others say how the adapter was trained.
-  if (Status status = reader.finish({"base_model_name_or_path",
-                                     "bias",
-                                     "corda_config",
-                                     "eva_config",
-                                     "exclude_modules",
-                                     "inference_mode",
-                                     "init_lora_weights",
-                                     "layers_pattern",
-                                     "layers_to_transform",
-                                     "loftq_config",
-                                     "lora_dropout",
-                                     "megatron_core",
-                                     "modules_to_save",
-                                     "peft_version",
-                                     "qalora_group_size",
-                                     "r",
-                                     "rank_pattern",
-                                     "revision",
-                                     "target_modules",
-                                     "task_type"});
+  if (Status status = reader.finish({"base_model_name_or_path", "bias", "corda_config", "eva_config", "exclude_modules",
+                                     "inference_mode", "layers_pattern", "layers_to_transform", "loftq_config",
+                                     "lora_dropout", "megatron_core", "peft_version", "qalora_group_size", "r",
+                                     "rank_pattern", "revision", "target_modules", "task_type"});
       !status)
     return status.error();
   return config;
@@ -98,15 +127,15 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file) {
 class AdapterReader {
 public:
   /// Whole tensors go to `replaced`; null: they are refused, as are changes of embeddings.
-  AdapterReader(const AdapterSource &source, const TensorTable &base, TensorTable *replaced, LowRankChanges &changes,
+  AdapterReader(const AdapterSource &source, const TensorTable &base, TensorTable *replaced, MergedAdapters &merged,
                 const AdapterFacts &facts)
-      : source(source), base(base), replaced(replaced), changes(changes), facts(facts),
+      : source(source), base(base), replaced(replaced), merged(merged), facts(facts),
         file(source.directory + std::string(fileName)) {}
 
   Status run() {
     if (!entryExists(source.directory + "/adapter_config.json"))
       return Error{shownPath(source.directory) + ": no adapter_config.json: not an adapter's directory"};
-    Expected<AdapterConfig> read = readAdapterConfig(source.directory + "/adapter_config.json");
+    Expected<AdapterConfig> read = readAdapterConfig(source.directory + "/adapter_config.json", merged.notes);
     if (!read)
       return read.error();
     config = *read;
@@ -124,7 +153,7 @@ public:
     for (const auto &[name, tensor] : adapter.tensors())
       if (Status status = take(name, tensor); !status)
         return status;
-    return {};
+    return removeInitialParts();
   }
 
 private:
@@ -156,24 +185,34 @@ private:
 
   /// A tensor that the adapter has whole.
   Status replace(const std::string &name, const StoredTensor &tensor) {
-    Expected<std::string> of = nameInBase(name, name);
-    const bool isAdded = !of && !facts.head.empty() && name.starts_with(wrapper);
-    if (!of && !isAdded)
+    Expected<std::string> of = nameInBase(name);
+    if (!of)
       return of.error();
-    if (const StoredTensor *old = isAdded ? nullptr : base.find(*of);
-        old && old->file && old->file->path().ends_with(fileName))
+    const StoredTensor *old = base.find(*of);
+    if (old && old->file && old->file->path().ends_with(fileName))
       return fail(name, "is whole in another adapter, too");
     if (!replaced)
       return fail(name, "is no change, but a whole tensor; merge the adapter instead: --adapter");
     if (source.weight != 1)
       return fail(name, "is no change, but a whole tensor, of which there is no part: give the adapter the weight 1");
+    if (old && !fits(tensor.shape, old->shape))
+      return fail(name, shownShape(tensor.shape) + " does not fit " + quoted(*of) + " " + shownShape(old->shape) +
+                            ": the adapter is of another base model");
+    if (!old)
+      merged.added.insert(*of);
+    else if (isCopy(name))
+      merged.originals.try_emplace(*of, *old);
     StoredTensor own = tensor;
-    own.name = isAdded ? name.substr(wrapper.size()) : *of;
-    if (!isAdded && !fits(tensor.shape, base.find(*of)->shape))
-      return fail(name, shownShape(tensor.shape) + " does not fit " + quoted(*of) + " " +
-                            shownShape(base.find(*of)->shape) + ": the adapter is of another base model");
+    own.name = *of;
     replaced->replace(std::move(own));
     return {};
+  }
+
+  /// Whether modules_to_save names the module of the tensor, by itself or by the end of its path.
+  bool isCopy(const std::string &tensor) const {
+    const std::string module = tensor.substr(0, tensor.rfind('.'));
+    return std::any_of(config.copied.begin(), config.copied.end(),
+                       [&](const std::string &copied) { return module.ends_with("." + copied); });
   }
 
   /// Whether a whole tensor can take the place of one of the checkpoint: tables of another vocabulary, and classifiers
@@ -186,12 +225,18 @@ private:
   }
 
   /// The checkpoint's name of `tensor`, which peft writes behind that of its wrapper; a checkpoint may have it without
-  /// the name of the transformer.
-  Expected<std::string> nameInBase(const std::string &tensor, const std::string &shown) const {
+  /// the name of the transformer. Where the checkpoint has none, the name without that of the wrapper.
+  Expected<std::string> nameInBase(const std::string &tensor) const {
     std::string_view name = tensor;
     if (!name.starts_with(wrapper))
-      return fail(shown, "does not begin with base_model.model., as those of peft do");
+      return fail(tensor, "does not begin with base_model.model., as those of peft do");
     name.remove_prefix(wrapper.size());
+    // The weight below an adapter's layer, which peft saves of tables that it changes.
+    std::string plain(name);
+    constexpr std::string_view below = ".base_layer.";
+    if (const size_t at = plain.find(below); at != plain.npos)
+      plain.replace(at, below.size(), ".");
+    name = plain;
     // A base model that was saved without its head has its names without that of the part.
     const size_t part = name.find('.');
     if (part != name.npos && !base.find(name) && base.find(name.substr(part + 1)))
@@ -202,65 +247,112 @@ private:
       if (const std::string longer = std::string(prefix).append(name); base.find(longer))
         return longer;
     }
-    return fail(shown, "is for " + quoted(name) +
-                           ", which the checkpoint does not have: the adapter is of another base "
-                           "model");
+    return std::string(name);
   }
 
-  Expected<std::vector<float>> numbersOf(const StoredTensor &tensor) const {
+  Expected<std::vector<float>> numbersOf(const artifact::TensorReader &reader, const StoredTensor &tensor) const {
     if (!tensor.type())
       return fail(tensor.name, "is " + json::printable(tensor.dtype, 40) + ", supported are F32, F16 and BF16");
     int64_t count = 1;
     for (int64_t extent : tensor.shape)
       count *= extent; // checked with the header
     std::vector<std::byte> bytes(size_t(count) * artifact::sizeOf(*tensor.type()));
-    if (Status status = reader->read(tensor.name, 0, bytes); !status)
+    if (Status status = reader.read(tensor.name, 0, bytes); !status)
       return status.error();
     std::vector<float> numbers(count);
     artifact::convert(bytes.data(), *tensor.type(), reinterpret_cast<std::byte *>(numbers.data()), DType::F32, count);
     return numbers;
   }
 
-  static std::vector<float> transposed(const std::vector<float> &matrix, int64_t rows, int64_t columns) {
-    std::vector<float> result(matrix.size());
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j)
-        result[j * rows + i] = matrix[i * columns + j];
-    return result;
-  }
-
-  /// Adds B [out, rank] times A [rank, in] to a weight [out, in], or to one [in, out] that is transposed.
+  /// Adds B [out, rank] times A [rank, in], or for a table of embeddings [in, out] the transpose of it.
   Status addChange(const std::string &module, const StoredTensor &a, const StoredTensor &b, bool isEmbedding) {
-    Expected<std::string> of = nameInBase(module + ".weight", a.name);
+    Expected<std::string> of = nameInBase(module + ".weight");
     if (!of)
       return of.error();
-    const std::vector<int64_t> &shape = base.find(*of)->shape;
-    const bool isTransposed = isEmbedding || config.isTransposed;
     const bool areMatrices = a.shape.size() == 2 && b.shape.size() == 2 && a.shape[0] == b.shape[1] && a.shape[0] > 0;
-    const std::vector<int64_t> changed = !areMatrices   ? std::vector<int64_t>{}
-                                         : isTransposed ? std::vector{a.shape[1], b.shape[0]}
-                                                        : std::vector{b.shape[0], a.shape[1]};
-    if (!areMatrices || changed != shape)
-      return fail(a.name, shownShape(a.shape) + " and " + quoted(b.name) + " " + shownShape(b.shape) + " do not fit " +
-                              quoted(*of) + " " + shownShape(shape) + ": the adapter is of another base model");
+    const std::string both =
+        quoted(a.name) + " " + shownShape(a.shape) + " and " + quoted(b.name) + " " + shownShape(b.shape);
+    if (const StoredTensor *old = base.find(*of)) {
+      const std::vector<int64_t> &shape = old->shape;
+      const bool fit = areMatrices && shape.size() == 2 &&
+                       ((shape[0] == b.shape[0] && shape[1] == a.shape[1] && !isEmbedding) ||
+                        (shape[0] == a.shape[1] && shape[1] == b.shape[0]));
+      if (!fit)
+        return Error{shownPath(file) + ": tensors " + both + " do not fit " + quoted(*of) + " " + shownShape(shape) +
+                     ": the adapter is of another base model"};
+    } else if (!areMatrices) {
+      return Error{shownPath(file) + ": tensors " + both + " are no matrices of one rank"};
+    }
     const int64_t rank = a.shape[0];
     if (rank > mostRank)
       return fail(a.name,
                   "has the rank " + std::to_string(rank) + ", at most " + std::to_string(mostRank) + " are supported");
-    Expected<std::vector<float>> right = numbersOf(a), left = numbersOf(b);
+    Expected<std::vector<float>> right = numbersOf(*reader, a), left = numbersOf(*reader, b);
     if (!right || !left)
       return right ? left.error() : right.error();
     const double alpha = config.alphaFor(module),
                  scale = source.weight * alpha / (config.isByRoot ? std::sqrt(double(rank)) : double(rank));
     for (float &number : *left)
       number = float(scale * number);
-    LowRankChange change{shape[0], shape[1], rank, std::move(*left), std::move(*right)};
-    if (isTransposed) {
-      std::vector<float> transposedRight = transposed(change.left, b.shape[0], rank);
-      change.left = transposed(change.right, rank, a.shape[1]);
-      change.right = std::move(transposedRight);
+    LowRankChange change{b.shape[0],
+                         a.shape[1],
+                         rank,
+                         std::move(*left),
+                         std::move(*right),
+                         /*isAsStored=*/false,
+                         shownPath(file) + ": tensors " + both};
+    if (isEmbedding) {
+      transpose(change);
+      change.isAsStored = true;
+    } else if (config.initial != InitialPart::None) {
+      initialParts.push_back({*of, rank, {}});
     }
-    changes[*of].push_back(std::move(change));
+    merged.changes[*of].push_back(std::move(change));
+    return {};
+  }
+
+  /// The weight that peft's layer has before its adapter is added is the base model's without the initial part; the
+  /// weight of an adapter is that of both changes.
+  Status removeInitialParts() {
+    const std::unique_ptr<artifact::TensorReader> weights = openSafeTensors(base);
+    std::atomic<size_t> next = 0;
+    artifact::runOnThreads(artifact::threadCount(0), [&](unsigned) {
+      for (size_t i = next++; i < initialParts.size(); i = next++)
+        initialParts[i].status = removeInitialPart(*weights, initialParts[i]);
+    });
+    for (InitialPartOf &part : initialParts) {
+      if (!part.status)
+        return part.status;
+      merged.changes[part.tensor].push_back(std::move(part.change));
+    }
+    return {};
+  }
+
+  struct InitialPartOf {
+    std::string tensor;
+    int64_t rank;
+    LowRankChange change = {};
+    Status status = {};
+  };
+
+  Status removeInitialPart(const artifact::TensorReader &weights, InitialPartOf &part) const {
+    const StoredTensor *tensor = base.find(part.tensor);
+    if (!tensor)
+      return Error{shownPath(source.directory) + ": init_lora_weights takes a part of " + quoted(part.tensor) +
+                   ", which the checkpoint does not have: it may be tied to the table of embeddings"};
+    Expected<std::vector<float>> matrix = numbersOf(weights, *tensor);
+    if (!matrix)
+      return matrix.error();
+    if (!std::all_of(matrix->begin(), matrix->end(), [](float element) { return std::isfinite(element); }))
+      return fail(part.tensor,
+                  "of the checkpoint has numbers that are not finite, of which there are no singular values");
+    const int64_t rows = tensor->shape[0], columns = tensor->shape[1];
+    const bool isPrincipal = config.initial == InitialPart::Principal;
+    LowRankPart own = isPrincipal ? principalPart(*matrix, rows, columns, part.rank)
+                                  : leadingColumnsPart(*matrix, rows, columns, part.rank);
+    for (float &element : own.left)
+      element *= float(-source.weight);
+    part.change = {rows, columns, own.rank, std::move(own.left), std::move(own.right), /*isAsStored=*/true};
     return {};
   }
 
@@ -269,82 +361,28 @@ private:
   const AdapterSource &source;
   const TensorTable &base;
   TensorTable *replaced;
-  LowRankChanges &changes;
+  MergedAdapters &merged;
   const AdapterFacts &facts;
   std::string file;
   AdapterConfig config;
+  std::vector<InitialPartOf> initialParts;
   TensorTable adapter;
   std::unique_ptr<artifact::TensorReader> reader;
 };
 
-class ChangedReader : public artifact::TensorReader {
-public:
-  ChangedReader(std::unique_ptr<TensorReader> base, std::shared_ptr<const LowRankChanges> changes)
-      : base(std::move(base)), changes(std::move(changes)) {}
-
-  const artifact::TensorInfo *find(std::string_view name) const override { return base->find(name); }
-
-  Status read(std::string_view name, uint64_t byteOffset, std::span<std::byte> out) const override {
-    if (Status status = base->read(name, byteOffset, out); !status)
-      return status;
-    auto changed = changes->find(name);
-    if (changed == changes->end())
-      return {};
-    const DType type = base->find(name)->dtype;
-    const uint64_t size = artifact::sizeOf(type);
-    int64_t element = int64_t(byteOffset / size);
-    const int64_t columns = changed->second.front().columns;
-    // A piece of a row at a time, in buffers that stay in L1.
-    std::array<float, 1024> numbers;
-    while (!out.empty()) {
-      const int64_t row = element / columns, column = element % columns,
-                    count = std::min({int64_t(out.size() / size), columns - column, int64_t(numbers.size())});
-      std::byte *wide = reinterpret_cast<std::byte *>(numbers.data());
-      artifact::convert(out.data(), type, wide, DType::F32, count);
-      for (const LowRankChange &change : changed->second)
-        add(change, row, column, std::span(numbers).first(count));
-      if (!artifact::convert(wide, DType::F32, out.data(), type, count))
-        return Error{"tensor " + quoted(name) + ": the adapters' changes make numbers that " + artifact::nameOf(type) +
-                     " cannot hold"};
-      out = out.subspan(size_t(count) * size);
-      element += count;
-    }
-    return {};
-  }
-
-private:
-  static void add(const LowRankChange &change, int64_t row, int64_t column, std::span<float> numbers) {
-    std::array<float, 1024> sums{};
-    for (int64_t k = 0; k < change.rank; ++k) {
-      const float factor = change.left[row * change.rank + k];
-      const float *right = change.right.data() + k * change.columns + column;
-      for (size_t i = 0; i < numbers.size(); ++i)
-        sums[i] += factor * right[i];
-    }
-    for (size_t i = 0; i < numbers.size(); ++i)
-      numbers[i] += sums[i];
-  }
-
-  std::unique_ptr<TensorReader> base;
-  std::shared_ptr<const LowRankChanges> changes;
-};
-
 } // namespace
 
-Status huggingface::addAdapter(const AdapterSource &source, TensorTable &table, LowRankChanges &changes,
+Status huggingface::addAdapter(const AdapterSource &source, TensorTable &table, MergedAdapters &merged,
                                const AdapterFacts &facts) {
-  return AdapterReader(source, table, &table, changes, facts).run();
+  return AdapterReader(source, table, &table, merged, facts).run();
 }
 
-Expected<LowRankChanges> huggingface::readChanges(const AdapterSource &source, const TensorTable &table) {
-  LowRankChanges changes;
+Expected<LowRankChanges> huggingface::readChanges(const AdapterSource &source, const TensorTable &table,
+                                                  std::vector<std::string> &notes) {
+  MergedAdapters merged;
   const AdapterFacts facts;
-  if (Status status = AdapterReader(source, table, nullptr, changes, facts).run(); !status)
+  if (Status status = AdapterReader(source, table, nullptr, merged, facts).run(); !status)
     return status.error();
-  return changes;
-}
-
-std::unique_ptr<artifact::TensorReader> huggingface::withChanges(std::unique_ptr<artifact::TensorReader> base,
-                                                                 std::shared_ptr<const LowRankChanges> changes) {
-  return std::make_unique<ChangedReader>(std::move(base), std::move(changes));
+  notes.insert(notes.end(), merged.notes.begin(), merged.notes.end());
+  return std::move(merged.changes);
 }

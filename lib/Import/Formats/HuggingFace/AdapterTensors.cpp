@@ -24,10 +24,7 @@ float elementOf(const AdapterTensor &tensor, int64_t row, int64_t column) {
   const int64_t k = tensor.isFirst ? row : column, other = tensor.isFirst ? column : row;
   if (!change || k >= change->rank)
     return 0;
-  // The change is left [rows, rank] times right [rank, columns], as the checkpoint has the weight: A is on its side of
-  // the inputs.
-  const bool isRight = tensor.isFirst != tensor.isTransposed;
-  return isRight ? change->right[k * change->columns + other] : change->left[other * change->rank + k];
+  return tensor.isFirst ? change->right[k * change->columns + other] : change->left[other * change->rank + k];
 }
 
 class AdaptersReader : public artifact::TensorReader {

@@ -26,9 +26,8 @@ bool isAdapterName(std::string_view name);
 /// One of the two narrow matrices of a change of a matmul's weight W: y = x W^T + (x A^T) B^T.
 struct AdapterTensor {
   artifact::TensorInfo info;             ///< [rank, in] of A, [out, rank] of B
-  const LowRankChange *change = nullptr; ///< null: zeros
+  const LowRankChange *change = nullptr; ///< of W [out, in]; null: zeros
   bool isFirst = false;                  ///< A
-  bool isTransposed = false;             ///< the weight is [in, out] in the checkpoint
 };
 
 /// By name.

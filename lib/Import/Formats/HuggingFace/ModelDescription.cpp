@@ -192,12 +192,14 @@ Status ModelDescription::readWeights(const std::string &directory) {
     return loaded.error();
   table = std::move(*loaded);
   if (!options.adapters.empty())
-    changes = std::make_shared<LowRankChanges>();
+    merged = std::make_shared<MergedAdapters>();
   for (const AdapterSource &adapter : options.adapters)
-    if (Status status = addAdapter(adapter, table, *changes, adapterFacts); !status)
+    if (Status status = addAdapter(adapter, table, *merged, adapterFacts); !status)
       return status;
+  if (merged)
+    notes.insert(notes.end(), merged->notes.begin(), merged->notes.end());
   for (NamedAdapter &adapter : options.namedAdapters) {
-    Expected<LowRankChanges> own = readChanges(adapter.source, table);
+    Expected<LowRankChanges> own = readChanges(adapter.source, table, notes);
     if (!own)
       return own.error();
     adapter.changes = std::move(*own);
@@ -253,6 +255,10 @@ Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<Tens
       names.push_back(tensor.name);
   if (!fromCheckpoint)
     return resolved;
+  if (Status status = orientAdapters(requested, *resolved); !status)
+    return status.error();
+  if (Status status = checkAdapters(); !status)
+    return status.error();
   std::vector<std::string> extra = findExtraTensors(table, *resolved, std::span(ignored.begin(), ignored.size()));
   for (const std::string &name : extra)
     for (const AdapterSource &adapter : options.adapters)
@@ -291,7 +297,7 @@ std::unique_ptr<artifact::TensorReader> ModelDescription::openTensors() const {
   if (options.noWeights)
     return nullptr;
   std::unique_ptr<artifact::TensorReader> reader = openSafeTensors(table);
-  if (changes)
-    reader = withChanges(std::move(reader), changes);
+  if (merged)
+    reader = withChanges(std::move(reader), {merged, &merged->changes});
   return adapterTensors ? withAdapters(std::move(reader), adapterTensors) : std::move(reader);
 }

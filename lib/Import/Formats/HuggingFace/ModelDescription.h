@@ -94,6 +94,18 @@ public:
   const std::vector<std::string> &tensorNames() const { return names; }
   const TensorTable &tensors() const { return table; }
 
+  /// Whether the output head `head` has a matrix of its own although it is tied to `table`, as adapters change one of
+  /// both alone: peft's layers do not share what an adapter adds. Adds that matrix to tensors(). An error where an
+  /// adapter that is chosen when the program runs does so.
+  Expected<bool> separateHead(const std::string &head, const std::string &table);
+  /// Whether an adapter has the tensor, which the base model has not.
+  bool isAdded(const std::string &name) const { return merged && merged->added.contains(name); }
+  /// The tensor that an adapter has is one that the model has under another name.
+  void ignoreAdded(const std::string &name) {
+    if (merged)
+      merged->added.erase(name);
+  }
+
   /// Adapters among which the program chooses, with their changes.
   const std::vector<NamedAdapter> &namedAdapters() const { return options.namedAdapters; }
   /// Adds a tensor of theirs, which openTensors() has then.
@@ -115,6 +127,8 @@ private:
   Status refuseUnsupported();
   Status readSideFiles(const std::string &directory);
   Status readWeights(const std::string &directory);
+  Status orientAdapters(std::span<const TensorRequest> requests, std::span<const ResolvedTensor> resolved);
+  Status checkAdapters() const;
 
   std::string root, shortName, type;
   LoadOptions options;
@@ -123,7 +137,7 @@ private:
   AdapterFacts adapterFacts; ///< where they differ from the directory's
   ConfigReader reader;
   TensorTable table;
-  std::shared_ptr<LowRankChanges> changes;        ///< null without adapters
+  std::shared_ptr<MergedAdapters> merged;         ///< null without adapters
   std::shared_ptr<AdapterTensors> adapterTensors; ///< null without adapters among which the program chooses
   artifact::DType storage = artifact::DType::F32;
   std::vector<TensorRequest> requested;

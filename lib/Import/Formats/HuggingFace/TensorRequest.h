@@ -24,6 +24,7 @@ struct TensorRequest {
   std::string name; ///< canonical; the name of a random tensor
   std::vector<int64_t> shape;
   Init init;
+  bool isConv1D = false; ///< a weight [in, out], as the layer Conv1D of transformers has it; torch's are [out, in]
   std::vector<std::string> alternatives = {}; ///< other names that checkpoints use, tried in order
 };
 
