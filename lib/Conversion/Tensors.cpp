@@ -112,3 +112,34 @@ Value tile::placeOf(ImplicitLocOpBuilder &b, attn::CombineRowsOp op, Value token
   return asValue(
       b, affineOf(b, b.getAffineDimExpr(0) * k + b.getAffineDimExpr(1), {OpFoldResult(token), OpFoldResult(j)}));
 }
+
+/// Counts the tokens of a row that are no padding, which has the position 0.
+static Value countTokens(ImplicitLocOpBuilder &b, attn::PositionsOp op, Value begin, Value end, Value positions) {
+  auto number = [&](int32_t value) -> Value { return arith::ConstantOp::create(b, b.getI32IntegerAttr(value)); };
+  Value padding = number(int32_t(*op.getPadding())), zero = number(0), one = number(1);
+  return tile::loop(b, begin, end, 1, ValueRange{positions, zero},
+                    [&](ImplicitLocOpBuilder &b, Value t, ValueRange carried) -> SmallVector<Value> {
+                      Value id = tensor::ExtractOp::create(b, op.getTokens(), t);
+                      Value isPadding = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, id, padding);
+                      Value next = arith::AddIOp::create(b, carried[1], one);
+                      Value position = arith::SelectOp::create(b, isPadding, zero, next);
+                      return {tensor::InsertOp::create(b, position, carried[0], t),
+                              arith::SelectOp::create(b, isPadding, carried[1], next)};
+                    })[0];
+}
+
+Value tile::fillPositions(ImplicitLocOpBuilder &b, attn::PositionsOp op, Value positions) {
+  Value rows = arith::SubIOp::create(b, asValue(b, extent(b, op.getRowBegin(), 0)), index(b, 1));
+  return loop(b, index(b, 0), rows, 1, positions, [&](ImplicitLocOpBuilder &b, Value r, Value carried) -> Value {
+    Value begin = readIndex(b, op.getRowBegin(), r);
+    Value end = readIndex(b, op.getRowBegin(), arith::AddIOp::create(b, r, index(b, 1)).getResult());
+    if (op.getPadding())
+      return countTokens(b, op, begin, end, carried);
+    Value past = op.getPast() ? readIndex(b, op.getPast(), r) : index(b, 0);
+    Value shift = arith::SubIOp::create(b, past, begin);
+    return loop(b, begin, end, 1, carried, [&](ImplicitLocOpBuilder &b, Value t, Value inner) -> Value {
+      Value position = arith::IndexCastOp::create(b, b.getI32Type(), arith::AddIOp::create(b, t, shift));
+      return tensor::InsertOp::create(b, position, inner, t);
+    });
+  });
+}

@@ -60,5 +60,7 @@ Value loop(ImplicitLocOpBuilder &b, Value lower, Value upper, Step step, Value i
 Value readIndex(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);
 /// The row of the op's input that is the j-th of a token.
 Value placeOf(ImplicitLocOpBuilder &b, attn::CombineRowsOp op, Value token, Value j);
+/// `positions` with those of the tokens of all rows.
+Value fillPositions(ImplicitLocOpBuilder &b, attn::PositionsOp op, Value positions);
 
 } // namespace rapt::tile

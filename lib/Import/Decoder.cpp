@@ -118,6 +118,13 @@ SmallVector<Value> DecoderModule::caches() {
   return all;
 }
 
+Value DecoderModule::argument(StringRef name) {
+  for (BlockArgument argument : step.getArguments())
+    if (step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attn::AttnDialect::nameAttr) == name)
+      return argument;
+  llvm_unreachable("the step has the argument");
+}
+
 void DecoderModule::endStep(ValueRange caches, Value logits) {
   SmallVector<Value> results{caches[0], logits};
   llvm::append_range(results, caches.drop_front());

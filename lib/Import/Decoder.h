@@ -42,6 +42,8 @@ public:
 
   /// Argument `i` of those that not every decoder has.
   mlir::Value more(unsigned i) { return step.getArgument(6 + i); }
+  /// The one of this name, which the step has.
+  mlir::Value argument(llvm::StringRef name);
 
   void endStep(mlir::ValueRange caches, mlir::Value logits);
   mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }

@@ -116,6 +116,24 @@ Value buildHead(const Scope &top, const DecoderSpec &spec, Value x, Value want) 
 
 } // namespace
 
+/// The length of each row's text, up to one more than that of the longest short text.
+constexpr const char *textLengthName = "text_length";
+
+MoreOfEntry importing::moreOfStep(MLIRContext &context, const DecoderSpec &spec, const ModelFacts &facts,
+                                  const ImportOptions &options) {
+  MoreOfEntry more = adapterInputs(context, facts, options);
+  int64_t original = 0;
+  for (const RotaryFrequencies &rotary : spec.attention.rotary)
+    if (rotary.longer)
+      original = std::max(original, rotary.longer->original);
+  if (original)
+    more.inputs.push_back({.name = textLengthName,
+                           .type = tensorOf({ShapedType::kDynamic}, IntegerType::get(&context, 32)),
+                           .dims = {"rows"},
+                           .limit = original + 2});
+  return more;
+}
+
 Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
                             MapEmbeddings map) {
   OpBuilder &builder = decoder.builder();
@@ -129,7 +147,9 @@ Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, con
   const bool hasAdapters = !decoder.facts().adapters.empty();
   for (size_t i = 0; hasAdapters && i < adapterValues; ++i)
     shared.push_back(decoder.more(i));
-  llvm::append_range(shared, buildRotation(top, spec.attention, decoder.tokens(), rows.rowBegin, rows.past));
+  Value textLength = spec.attention.hasLongerTexts() ? decoder.argument(textLengthName) : Value();
+  llvm::append_range(shared,
+                     buildRotation(top, spec.attention, decoder.tokens(), rows.rowBegin, rows.past, textLength));
   LayerStack stack{.stack = {spec.layers},
                    .kinds = numberKinds(spec),
                    .slots = numberSlots(spec, caches.size()),
@@ -234,7 +254,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
   ModelFacts facts = factsOf(spec, model, *positions, *endTokens);
   facts.adapters = adapterNames(model);
   DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(spec, *positions),
-                        adapterInputs(context, facts, options));
+                        moreOfStep(context, spec, facts, options));
   if (Status status = buildStep(decoder, spec, parameters); !status)
     return status.error();
   return decoder.take();

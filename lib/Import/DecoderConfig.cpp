@@ -152,8 +152,6 @@ void importing::readRotary(const DecoderSource &source, DecoderSpec &spec, const
   spec.attention.rotary.push_back(readRotaryFrequencies(source.config, spec.attention.headDim,
                                                         {spec.positions, source.longest(spec.positions)}, keys));
   spec.attention.growth = spec.attention.rotary.back().growth;
-  if (const std::string &note = spec.attention.rotary.back().note; !note.empty())
-    source.model.warn(shownPath(source.config.file()) + ": " + note);
 }
 
 void importing::readRotaryByLayer(const DecoderSource &source, StackSpec &spec, int64_t positions,

@@ -18,6 +18,11 @@ struct Scope;
 /// Replaces embeddings of tokens, [tokens, width].
 using MapEmbeddings = llvm::function_ref<mlir::Value(const Scope &top, mlir::Value embeddings)>;
 
+/// Arguments of the entry `step` that not every decoder has: those of adapters, and the length of texts where rotary
+/// embedding depends on it.
+MoreOfEntry moreOfStep(mlir::MLIRContext &context, const DecoderSpec &spec, const ModelFacts &facts,
+                       const ImportOptions &options);
+
 /// The body of the entry `step`, from tokens to logits, and its end.
 Status buildStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
                  MapEmbeddings map = {});

@@ -92,17 +92,17 @@ constexpr const char *typesTable = "embeddings.token_type_embeddings";
 ParameterSet listParameters(const EncoderSpec &spec, const std::string &prefix) {
   ParameterSet parameters;
   const EncoderEmbeddingSpec &embedding = spec.embedding;
-  const int64_t narrow = spec.embeddingWidth(), first = embedding.firstPosition;
+  const int64_t narrow = spec.embeddingWidth(), first = embedding.firstPosition - (embedding.padding ? 1 : 0);
   auto table = [&](const std::string &symbol, int64_t rows) {
     parameters.add(symbol, prefix + symbol + ".weight", {rows, narrow}, Init::embedding());
   };
   table(embedding.words, spec.vocabulary);
-  // Rows ahead of the first position are those of padding, which no text has.
+  // Rows ahead of the first position and that of padding are read by no token.
   if (!embedding.positions.empty())
     parameters.addTransformed(embedding.positions,
                               {prefix + embedding.positions + ".weight",
-                               {spec.positions + first, narrow},
-                               {artifact::Slice{0, first, spec.positions + first}}},
+                               {spec.positions + embedding.firstPosition, narrow},
+                               {artifact::Slice{0, first, spec.positions + embedding.firstPosition}}},
                               Init::embedding());
   if (embedding.types)
     table(typesTable, embedding.types);
@@ -134,7 +134,9 @@ Value buildEmbeddings(const Scope &top, const EncoderSpec &spec, Value ids, Valu
   Location loc = top.at("embeddings");
   Value positions;
   if (!embedding.positions.empty() || !embedding.sinusoids.empty())
-    positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value());
+    positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value(),
+                                          embedding.padding ? builder.getI32IntegerAttr(int32_t(*embedding.padding))
+                                                            : IntegerAttr());
   attn::EmbeddingOp words = embed(top, ids, embedding.words);
   if (embedding.scale != 1)
     words.setScaleAttr(builder.getF32FloatAttr(float(embedding.scale)));

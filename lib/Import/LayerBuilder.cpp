@@ -1,6 +1,7 @@
 //===- LayerBuilder.cpp - One layer of attention and feed-forward --------------===//
 #include "lib/Import/LayerBuilder.h"
 #include "lib/Import/LatentAttention.h"
+#include "lib/Import/SpacedRows.h"
 #include "lib/Import/StackParameters.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -317,17 +318,23 @@ std::pair<Value, Value> importing::projectSource(const Scope &scope, const Stack
 }
 
 SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpec &attention, Value tokens,
-                                            Value rowBegin, Value past) {
+                                            Value rowBegin, Value past, Value textLength) {
   SmallVector<Value> tables;
   if (attention.rotary.empty())
     return tables;
   OpBuilder &builder = top.builder;
   Location loc = top.at("rotary_emb");
-  Value positions = attn::PositionsOp::create(builder, loc, tokens.getType(), tokens, rowBegin, past);
+  Value positions = attn::PositionsOp::create(builder, loc, tokens, rowBegin, past), lengths;
+  if (attention.hasLongerTexts())
+    lengths = spreadOverTokens(top, loc, tokens, rowBegin, textLength);
   for (const RotaryFrequencies &rotary : attention.rotary) {
     auto pairs = RankedTensorType::get({ShapedType::kDynamic, int64_t(rotary.values.size())}, builder.getF32Type());
-    auto table = attn::RotaryTableOp::create(builder, loc, pairs, pairs, positions, rotary.values,
-                                             llvm::APFloat(rotary.magnitude));
+    auto table = attn::RotaryTableOp::create(
+        builder, loc, pairs, pairs, positions, rotary.longer ? lengths : Value(),
+        builder.getDenseF32ArrayAttr(rotary.values),
+        rotary.longer ? builder.getDenseF32ArrayAttr(rotary.longer->values) : DenseF32ArrayAttr(),
+        rotary.longer ? builder.getI32IntegerAttr(int32_t(rotary.longer->original)) : IntegerAttr(),
+        builder.getF32FloatAttr(rotary.magnitude));
     tables.append({table.getCosines(), table.getSines()});
   }
   return tables;

@@ -31,9 +31,9 @@ mlir::Value buildLayer(const Scope &scope, const StackSpec &spec, mlir::Value x,
 std::pair<mlir::Value, mlir::Value> projectSource(const Scope &scope, const StackSpec &spec, mlir::Value source);
 
 /// Cosines and sines of each of the attention's tables, in turn. `tokens` are packed by `rowBegin`; `past`, positions
-/// ahead of each row's first token, may be null.
+/// ahead of each row's first token, may be null; so may `textLength`, tokens of each row's text, where rows are texts.
 llvm::SmallVector<mlir::Value> buildRotation(const Scope &top, const AttentionSpec &attention, mlir::Value tokens,
-                                             mlir::Value rowBegin, mlir::Value past);
+                                             mlir::Value rowBegin, mlir::Value past, mlir::Value textLength = {});
 
 /// Numbers that are equal for layers of one function: those with the same window, rotation and norms.
 std::vector<unsigned> numberKinds(const StackSpec &spec);

@@ -53,8 +53,7 @@ Expected<Value> buildTextVectors(OpBuilder &builder, func::FuncOp entry, const P
   const std::string symbols = text.stack + ".";
   Scope scope{builder, parameters, text.prefix, /*layer=*/nullptr, symbols}, top{builder, parameters};
   Value ids = entry.getArgument(0), rowBegin = entry.getArgument(1);
-  Value positions =
-      attn::PositionsOp::create(builder, scope.at(text.positionTable), ids.getType(), ids, rowBegin, /*past=*/Value());
+  Value positions = attn::PositionsOp::create(builder, scope.at(text.positionTable), ids, rowBegin, /*past=*/Value());
   Value x = embed(scope, ids, text.words);
   x = arith::AddFOp::create(builder, scope.at("embeddings"), x, embed(scope, positions, text.positionTable));
   Value state[] = {x};

@@ -13,6 +13,10 @@ namespace {
 constexpr double mostTheta = 1e12, mostFactor = 1e6;
 constexpr int64_t mostPositions = int64_t(1) << 30;
 
+bool areFinite(std::span<const float> frequencies) {
+  return std::all_of(frequencies.begin(), frequencies.end(), [](float frequency) { return std::isfinite(frequency); });
+}
+
 /// theta^(-2i / channels).
 std::vector<float> plainFrequencies(double theta, int64_t channels) {
   std::vector<float> frequencies;
@@ -21,6 +25,13 @@ std::vector<float> plainFrequencies(double theta, int64_t channels) {
     float power = static_cast<float>(std::pow(static_cast<double>(static_cast<float>(theta)), exponent));
     frequencies.push_back(1.0f / power);
   }
+  return frequencies;
+}
+
+/// The same, of a base that `config` has under `key`.
+std::vector<float> readPlain(ConfigReader &config, const std::string &key, double theta, int64_t channels) {
+  std::vector<float> frequencies = plainFrequencies(theta, channels);
+  requireFinite(config, frequencies, config.nameOf(key) + " is " + json::write(json::Value(theta)) + ", which");
   return frequencies;
 }
 
@@ -125,7 +136,7 @@ std::vector<float> readFactors(ConfigReader &scaling, const char *key, size_t co
   const json::Value *value = scaling.getRaw(key);
   const json::Array *list = value ? value->asArray() : nullptr;
   for (size_t i = 0; list && list->size() == count && i < count; ++i)
-    if (std::optional<double> number = (*list)[i].asNumber(); number && *number > 0 && *number <= mostFactor)
+    if (std::optional<double> number = (*list)[i].asNumber(); number && float(*number) > 0 && *number <= mostFactor)
       factors.push_back(float(*number));
   if (factors.size() != count) {
     scaling.fail(scaling.nameOf(key) + " must be a list of " + std::to_string(count) +
@@ -135,22 +146,25 @@ std::vector<float> readFactors(ConfigReader &scaling, const char *key, size_t co
   return factors;
 }
 
-/// Ding et al. 2024, "LongRoPE": a factor of each frequency, of two lists by the length of the text. A cache keeps keys
-/// that are rotated, so a program has the same frequencies for all lengths: those of the longest text that it takes.
+/// Ding et al. 2024, "LongRoPE": a factor of each frequency, of two lists by the length of the text.
 void readLongRope(ConfigReader &config, ConfigReader &scaling, RotaryPositions positions, RotaryFrequencies &rotary) {
   const int64_t original = readOriginalPositions(config, scaling, positions.most);
-  const bool isLong = positions.longest > original;
   const std::vector<float> ofShort = readFactors(scaling, "short_factor", rotary.values.size()),
                            ofLong = readFactors(scaling, "long_factor", rotary.values.size());
   const double factor = scaling.getPositive("factor", mostFactor, double(positions.most) / double(original));
   const double usual = factor <= 1 || original == 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(double(original)));
   rotary.magnitude = float(scaling.getPositive("attention_factor", mostFactor, usual));
-  if (isLong)
-    rotary.note = "all texts have the frequencies of rotary embedding that the model has for texts longer than " +
-                  std::to_string(original) + " tokens; --max-seq-len=" + std::to_string(original) +
-                  " takes those of shorter ones";
-  for (size_t i = 0; i < rotary.values.size(); ++i)
-    rotary.values[i] = 1.0f / ((isLong ? ofLong : ofShort)[i] * (1.0f / rotary.values[i]));
+  auto stretched = [&](const std::vector<float> &factors) {
+    std::vector<float> values = rotary.values;
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = 1.0f / (factors[i] * (1.0f / values[i]));
+    return values;
+  };
+  if (positions.longest > original) {
+    rotary.longer = LongerTexts{original, stretched(ofLong)};
+    requireFinite(scaling, rotary.longer->values, scaling.nameOf("long_factor") + ": a number of it");
+  }
+  rotary.values = stretched(ofShort);
 }
 
 /// The keys of a type that is refused are known, and no second error.
@@ -197,7 +211,8 @@ RotaryFrequencies readScaling(ConfigReader &config, ConfigReader &scaling, int64
   scaling.getRaw("max_position_embeddings"); // the one outside again
   std::string type = scaling.getEnum({"rope_type", "type"},
                                      {"default", "linear", "dynamic", "yarn", "llama3", "longrope", "su"}, "default");
-  RotaryFrequencies rotary{plainFrequencies(inside, rotated)};
+  RotaryFrequencies rotary{readPlain(scaling, "rope_theta", inside, rotated)};
+  const bool isPlainFinite = areFinite(rotary.values);
   const json::Value *given = scaling.getRaw("rope_type") ? scaling.getRaw("rope_type") : scaling.getRaw("type");
   if (given && given->asString() && *given->asString() != type) {
     skipKeys(scaling);
@@ -216,10 +231,17 @@ RotaryFrequencies readScaling(ConfigReader &config, ConfigReader &scaling, int64
   } else if (type == "longrope" || type == "su") {
     readLongRope(config, scaling, positions, rotary);
   }
+  if (isPlainFinite)
+    requireFinite(scaling, rotary.values, scaling.nameOf("rope_type") + " " + type + ": a number of it");
   return rotary;
 }
 
 } // namespace
+
+void importing::requireFinite(ConfigReader &config, std::span<const float> frequencies, const std::string &what) {
+  if (!areFinite(frequencies))
+    config.fail(what + " makes a frequency of rotary embedding infinite");
+}
 
 RotaryFrequencies importing::plainRotary(double theta, int64_t channels) { return {plainFrequencies(theta, channels)}; }
 
@@ -229,7 +251,7 @@ RotaryFrequencies importing::readRotaryFrequencies(ConfigReader &config, int64_t
   const double share = readShare(config, keys, keys.usualShare);
   std::optional<ConfigReader> scaling = config.open({"rope_parameters", "rope_scaling"});
   if (!scaling)
-    return {plainFrequencies(theta, countRotated(config, keys, channels, share))};
+    return {readPlain(config, keys.theta.names.front(), theta, countRotated(config, keys, channels, share))};
   RotaryFrequencies rotary = readScaling(config, *scaling, channels, positions, keys, theta, share);
   config.close(std::move(*scaling));
   return rotary;
@@ -245,12 +267,13 @@ std::array<RotaryFrequencies, 2> importing::readRotaryByLayerType(ConfigReader &
   if (!isByType) {
     const double local = config.getPositive(keys[1].theta, mostTheta, keys[1].usualTheta);
     rotary[0] = readRotaryFrequencies(config, channels, positions, keys[0]);
-    rotary[1] = {plainFrequencies(local, countRotated(config, keys[1], channels, 1))};
+    rotary[1] = {readPlain(config, keys[1].theta.names.front(), local, countRotated(config, keys[1], channels, 1))};
     return rotary;
   }
   for (size_t i = 0; i < 2; ++i) {
     const double theta = config.getPositive(keys[i].theta, mostTheta, keys[i].usualTheta);
-    rotary[i] = {plainFrequencies(theta, countRotated(config, keys[i], channels, 1))};
+    const int64_t rotated = countRotated(config, keys[i], channels, 1);
+    rotary[i] = {readPlain(config, keys[i].theta.names.front(), theta, rotated)};
     if (std::optional<ConfigReader> scaling = parameters->open(types[i])) {
       rotary[i] = readScaling(config, *scaling, channels, positions, keys[i], theta, 1);
       parameters->close(std::move(*scaling));

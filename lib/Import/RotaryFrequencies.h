@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Import/Formats/HuggingFace/ConfigReader.h"
 #include <array>
+#include <span>
 
 namespace rapt::importing {
 
@@ -12,13 +13,19 @@ struct QueryGrowth {
   int64_t original; ///< positions that the model saw before its context was stretched
 };
 
+/// Texts of more tokens than `original` have frequencies of their own.
+struct LongerTexts {
+  int64_t original;
+  std::vector<float> values;
+};
+
 /// The attributes of attn.rotary_table: channels / 2 frequencies in radians a position, rounded step by step as Hugging
 /// Face's inv_freq, which is f32, and the factor of cosines and sines.
 struct RotaryFrequencies {
   std::vector<float> values;
   float magnitude = 1;
   double allMagnitude = 1;                ///< by mscale_all_dim of yarn: latent attention's scores have it squared
-  std::string note = {};                  ///< for the user; empty: none
+  std::optional<LongerTexts> longer = {}; ///< nothing where no sequence is longer than the original context
   std::optional<QueryGrowth> growth = {}; ///< nothing where no sequence is longer than the original context
 };
 
@@ -37,6 +44,9 @@ struct RotaryKeys {
 
 /// theta^(-2i / channels) for each pair i of the rotated channels.
 RotaryFrequencies plainRotary(double theta, int64_t channels);
+
+/// Records an error that begins with `what`, keys and their values, where a frequency is not finite.
+void requireFinite(huggingface::ConfigReader &config, std::span<const float> frequencies, const std::string &what);
 
 /// Reads the base, and rope_scaling (transformers 4) or rope_parameters (5) of the types default, linear, dynamic,
 /// yarn, llama3 and longrope (su in its first files), as transformers 5 does. Other types, an odd number of rotated

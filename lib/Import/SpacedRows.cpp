@@ -96,6 +96,22 @@ Value SpacedRows::zeros(Value x) const {
   return linalg::FillOp::create(builder, loc, constant(scope, loc, 0), empty).getResult(0);
 }
 
+Value importing::spreadOverTokens(const Scope &scope, Location loc, Value tokens, Value rowBegin, Value numbers) {
+  OpBuilder &builder = scope.builder;
+  auto difference = [](OpBuilder &inner, Location at, ValueRange x) -> Value {
+    return arith::SubIOp::create(inner, at, x[1], x[0]);
+  };
+  if (!numbers) {
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    Value rows = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, rowBegin, 0), one);
+    numbers =
+        mapLists(scope, loc, {part(scope, loc, rowBegin, 0, rows), part(scope, loc, rowBegin, 1, rows)}, difference);
+  }
+  Value position = attn::PositionsOp::create(builder, loc, tokens, rowBegin, Value());
+  Value shifted = attn::PositionsOp::create(builder, loc, tokens, rowBegin, numbers);
+  return mapLists(scope, loc, {position, shifted}, difference);
+}
+
 Status importing::checkSpacedRows(const huggingface::ModelDescription &model, const ImportOptions &options,
                                   int64_t margin) {
   if (options.maxTokens + options.maxBatch * margin <= INT32_MAX)

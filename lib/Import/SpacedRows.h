@@ -35,6 +35,10 @@ private:
   int64_t margin;
 };
 
+/// The number of each of the tokens' rows, of `numbers` [rows]. Null stands for the numbers of the rows' tokens.
+mlir::Value spreadOverTokens(const Scope &scope, mlir::Location loc, mlir::Value tokens, mlir::Value rowBegin,
+                             mlir::Value numbers);
+
 /// Fails where 32 bits do not count the rows of a step of the largest size.
 Status checkSpacedRows(const huggingface::ModelDescription &model, const ImportOptions &options, int64_t margin);
 

@@ -93,6 +93,14 @@ struct AttentionSpec {
 
   std::vector<std::optional<int64_t>> windows; ///< keys that a query of each layer sees; empty: all of them
 
+  /// Whether frequencies depend on a text's length.
+  bool hasLongerTexts() const {
+    for (const RotaryFrequencies &table : rotary)
+      if (table.longer)
+        return true;
+    return false;
+  }
+
   std::optional<unsigned> rotaryOf(int64_t layer) const {
     if (rotary.empty())
       return std::nullopt;

@@ -34,7 +34,7 @@ MoreOfEntry moreOf(MLIRContext &context, const VisionLanguageSpec &spec, const M
                    const ImportOptions &options, huggingface::HeightWidth most) {
   Builder builder(&context);
   const int64_t any = ShapedType::kDynamic;
-  MoreOfEntry more = adapterInputs(context, facts, options);
+  MoreOfEntry more = moreOfStep(context, spec.text, facts, options);
   more.dims.insert(more.dims.end(), {{"embeddings", 1, options.maxTokens},
                                      {"images", 1, options.maxBatch},
                                      {"height", spec.image.patch, most.height},
@@ -141,8 +141,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importVisionLanguage(MLIRContext &con
   DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(text, *positions),
                         moreOf(context, spec, facts, options, *most));
   auto replace = [&](const Scope &top, Value embeddings) {
-    const size_t first = facts.adapters.empty() ? 0 : adapterValues;
-    return replaceRows(top, embeddings, decoder.more(first), decoder.more(first + 1));
+    return replaceRows(top, embeddings, decoder.argument("embeddings"), decoder.argument("embedding_of"));
   };
   if (Status status = buildStep(decoder, text, parameters, replace); !status)
     return status.error();

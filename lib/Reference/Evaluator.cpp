@@ -160,7 +160,7 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
         return success();
       })
       .Case([&](attn::RotaryTableOp typed) {
-        auto table = evaluate(typed, in(0));
+        auto table = evaluate(typed, in(0), optionalTensor(frame, typed.getLengths()));
         return failed(table) ? failure()
                              : success(succeeded(set(frame, typed.getCosines(), table->first)) &&
                                        succeeded(set(frame, typed.getSines(), table->second)));

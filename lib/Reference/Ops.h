@@ -33,7 +33,8 @@ template <typename S>
 Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S> &rowBegin, const Tensor<S> *past);
 template <typename S> Result<S> evaluate(attn::SinusoidsOp op, const Tensor<S> &positions);
 template <typename S>
-mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions);
+mlir::FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions,
+                                                          const Tensor<S> *lengths);
 template <typename S>
 Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cosines, const Tensor<S> &sines);
 

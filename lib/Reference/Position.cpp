@@ -27,9 +27,13 @@ Result<S> evaluate(attn::PositionsOp op, const Tensor<S> &tokens, const Tensor<S
     return op.emitOpError() << "has " << past->dim(0) << " past lengths for " << rowBegin.dim(0) - 1 << " rows";
   // Tokens of no row have position 0.
   Tensor<S> result{tokens.shape, {}, std::vector<int64_t>(tokens.dim(0))};
+  const std::optional<uint32_t> padding = op.getPadding();
   for (int64_t r = 0; r < rowBegin.dim(0) - 1; ++r)
-    for (int64_t t = rowBegin.ints[r]; t < rowBegin.ints[r + 1]; ++t)
-      result.ints[t] = (past ? past->ints[r] : 0) + t - rowBegin.ints[r];
+    for (int64_t t = rowBegin.ints[r], counted = 0; t < rowBegin.ints[r + 1]; ++t)
+      if (!padding)
+        result.ints[t] = (past ? past->ints[r] : 0) + t - rowBegin.ints[r];
+      else if (tokens.ints[t] != int32_t(*padding))
+        result.ints[t] = ++counted;
   return result;
 }
 
@@ -47,15 +51,21 @@ template <typename S> Result<S> evaluate(attn::SinusoidsOp op, const Tensor<S> &
 }
 
 template <typename S>
-FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions) {
+FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp op, const Tensor<S> &positions,
+                                                    const Tensor<S> *lengths) {
   ArrayRef<float> frequencies = op.getFrequencies();
+  if (lengths && lengths->dim(0) != positions.dim(0))
+    return op.emitOpError() << "has lengths of " << lengths->dim(0) << " tokens for " << positions.dim(0);
   Result<S> cosines = makeTensor<S>(op, {positions.dim(0), int64_t(frequencies.size())});
   if (failed(cosines))
     return failure();
   Tensor<S> sines = *cosines;
   S magnitude = S(op.getMagnitude().convertToFloat());
   for (size_t at = 0; at < cosines->floats.size(); ++at) {
-    S angle = S(positions.ints[at / frequencies.size()]) * S(frequencies[at % frequencies.size()]);
+    const size_t token = at / frequencies.size();
+    const bool isLong = lengths && lengths->ints[token] > int64_t(*op.getBound());
+    ArrayRef<float> own = isLong ? *op.getLongFrequencies() : frequencies;
+    S angle = S(positions.ints[token]) * S(own[at % frequencies.size()]);
     cosines->floats[at] = std::cos(angle) * magnitude;
     sines.floats[at] = std::sin(angle) * magnitude;
   }
@@ -85,7 +95,8 @@ Result<S> evaluate(attn::RopeOp op, const Tensor<S> &input, const Tensor<S> &cos
   template LogicalResult checkOffsets(Operation *, StringRef, const Tensor<S> &, int64_t);                             \
   template Result<S> evaluate(attn::PositionsOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> *);             \
   template Result<S> evaluate(attn::SinusoidsOp, const Tensor<S> &);                                                   \
-  template FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp, const Tensor<S> &);                \
+  template FailureOr<std::pair<Tensor<S>, Tensor<S>>> evaluate(attn::RotaryTableOp, const Tensor<S> &,                 \
+                                                               const Tensor<S> *);                                     \
   template Result<S> evaluate(attn::RopeOp, const Tensor<S> &, const Tensor<S> &, const Tensor<S> &);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 

@@ -279,6 +279,20 @@ SmallVector<std::string> tokenResultsOf(func::FuncOp entry) {
   return names;
 }
 
+/// Each row is a whole text; lengths up to the argument's limit tell those that are longer from one another no more.
+static void addTextLengths(func::FuncOp step, ArrayRef<int64_t> rowBegin, NamedTensors &arguments) {
+  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
+    auto name = step.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr);
+    auto limit = step.getArgAttrOfType<IntegerAttr>(i, attn::AttnDialect::limitAttr);
+    if (!name || name.getValue() != "text_length" || !limit)
+      continue;
+    std::vector<int64_t> lengths;
+    for (size_t row = 1; row < rowBegin.size(); ++row)
+      lengths.push_back(std::min(rowBegin[row] - rowBegin[row - 1], limit.getInt() - 1));
+    arguments["text_length"] = integerTensor({int64_t(lengths.size())}, lengths);
+  }
+}
+
 template <typename S>
 FailureOr<NamedTensors> runDecoder(ModuleOp module, func::FuncOp step, ParameterReader &parameters,
                                    const NamedTensors &inputs, ArrayRef<std::string> wanted) {
@@ -307,6 +321,7 @@ FailureOr<NamedTensors> runDecoder(ModuleOp module, func::FuncOp step, Parameter
         name && name.getValue() == "window_table")
       arguments["window_table"] = arguments["block_table"];
   arguments["want"] = integerTensor({batch->tokens()}, want);
+  addTextLengths(step, batch->rowBegin, arguments);
   if (failed(addImages(step, inputs, arguments)) || failed(addAdapters(step, inputs, batch->rowBegin, arguments)))
     return failure();
   FailureOr<NamedTensors> outputs = runEntry<S>(module, step, parameters, arguments, wanted, batch->rows * blocks);

@@ -213,6 +213,8 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
   if (enough && c.entry.has(Role::Embeddings))
     enough = c.embeddings.allocate(c.memory, size_t(l.tokens * c.entry.columns)) &&
              c.embeddingOf.allocate(c.memory, size_t(l.tokens));
+  if (enough && c.entry.shortText)
+    enough = c.textLength.allocate(c.memory, size_t(l.rows));
   if (enough && c.entry.has(Role::AdapterRows))
     enough = c.adapterRows.allocate(c.memory, size_t(l.tokens)) && c.adapterOf.allocate(c.memory, size_t(l.tokens)) &&
              c.adapterGroups.allocate(c.memory, 2 * (c.module->manifest->adapters.size() + 2));

@@ -72,6 +72,10 @@ struct Sequence {
   int32_t *sourceTable; ///< [Limits::sourceTable] behind the tables
   int32_t adapter;      ///< 1 + its index in the manifest, 0 for none
   int32_t state;        ///< slot of the recurrent state, 0 for zeros; nobody writes it, so forks share it
+  // Where rotary embedding depends on the length of the text:
+  int32_t *tokens; ///< [Entry::shortText] behind the tables, as many as the sequence has
+  bool isLong;     ///< its keys are those of a long text
+  bool isStale;    ///< its keys are gone: the next step computes them first
   // While a step runs:
   uint64_t step;                ///< number of the last step that names this sequence
   int32_t stateRead, stateNext; ///< slots that the next part reads and writes
@@ -162,7 +166,7 @@ struct rapt_context {
   // Arguments of the entry, allocated once for the largest part of a step.
   rapt::runtime::CodeMemory workspace;
   rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, windowTable, want, sourceLength, sourceTable,
-      stateSlot, stateTarget;
+      stateSlot, stateTarget, textLength;
   rapt::runtime::Array<int32_t> inputIds;      ///< of sources, which may be longer than a part of a step
   rapt::runtime::Array<float> inputFeatures;   ///< the same
   rapt::runtime::Array<float> hidden;          ///< what the encoder gives for them
@@ -203,7 +207,8 @@ struct rapt_context {
   int64_t sourceBlocksFor(int64_t length) const;
   /// Bytes of all tables of a sequence.
   size_t tableBytes() const {
-    return size_t(limits.table * rapt::runtime::mostCaches + (encode.code ? limits.sourceTable : 0)) * sizeof(int32_t);
+    return size_t(limits.table * rapt::runtime::mostCaches + (encode.code ? limits.sourceTable : 0) + entry.shortText) *
+           sizeof(int32_t);
   }
   rapt_status newSequence(rapt_sequence &sequence, const rapt::runtime::Report &report);
   void endSequence(rapt::runtime::Sequence &sequence);

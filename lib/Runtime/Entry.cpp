@@ -54,7 +54,8 @@ constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
                                            {"top_ids", BufferKind::Output, "i32", "wanted", 0, ""},
                                            {"top_logits", BufferKind::Output, "f32", "wanted", 0, ""},
                                            {"window_cache", BufferKind::Cache, ""},
-                                           {"window_table", BufferKind::Input, "i32", "rows", 0, "table"}};
+                                           {"window_table", BufferKind::Input, "i32", "rows", 0, "table"},
+                                           {"text_length", BufferKind::Input, "i32", "rows"}};
 constexpr const char *dimNames[dimCount] = {"tokens",        "rows",  "wanted",     "table",         "blocks",
                                             "source_blocks", "slots", "embeddings", "window_blocks", "adapted"};
 
@@ -115,6 +116,7 @@ constexpr Role windowRoles[] = {Role::WindowCache, Role::WindowTable};
 constexpr Role stateRoles[] = {Role::State, Role::StateSlot, Role::StateTarget};
 constexpr Role imageRoles[] = {Role::Embeddings, Role::EmbeddingOf};
 constexpr Role adapterRoles[] = {Role::AdapterRows, Role::AdapterGroups, Role::AdapterOf};
+constexpr Role lengthRoles[] = {Role::TextLength};
 constexpr Role sourceRoles[] = {Role::Cache, Role::SourceLength, Role::SourceTable};
 constexpr Role encodeRoles[] = {Role::Weights, Role::Workspace, Role::InputIds, Role::RowBegin, Role::Hidden};
 constexpr Role featureRoles[] = {Role::Weights, Role::Workspace, Role::InputFeatures, Role::Hidden};
@@ -195,7 +197,8 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   const bool readsImages = m.imageToken >= 0;
   uint64_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles)) |
                     (readsImages ? bitsOf(imageRoles) : 0) | (m.cacheCount > 1 ? bitsOf(windowRoles) : 0) |
-                    (m.adapters.empty() ? 0 : bitsOf(adapterRoles));
+                    (m.adapters.empty() ? 0 : bitsOf(adapterRoles)) |
+                    (index >= 0 && names(m.entries[index], Role::TextLength) ? bitsOf(lengthRoles) : 0);
   if (rapt_status status =
           bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), bitsOf(stepMaps), report))
     return status;
@@ -209,6 +212,14 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
     if (columns != m.hidden || m.hidden < 1 || m.imageToken >= m.vocabulary)
       return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes no vectors of %lld numbers in place of token %lld",
                          m.name.c_str(), (long long)m.hidden, (long long)m.imageToken);
+  }
+  if (has(Role::TextLength)) {
+    const int64_t limit =
+        entry.buffers[bufferOf(Role::TextLength)].limit; // the last length is that of all longer texts
+    if (limit < 3 || limit > INT32_MAX)
+      return report.fail(RAPT_UNSUPPORTED, "entry step of %s has lengths of texts below %lld", m.name.c_str(),
+                         (long long)limit);
+    shortText = limit - 2;
   }
   if (rapt_status status = checkAdapters(module, report))
     return status;

@@ -43,9 +43,10 @@ enum class Role : uint8_t {
   TopIds,
   TopLogits,
   WindowCache,
-  WindowTable
+  WindowTable,
+  TextLength
 };
-inline constexpr int roleCount = 37;
+inline constexpr int roleCount = 38;
 enum class Dim : uint8_t {
   Tokens,
   Rows,
@@ -83,8 +84,10 @@ struct Entry {
                           ///< row of tokens
   int64_t stateBytes = 0; ///< of what a sequence keeps beside the cache; 0 where it keeps nothing
   bool isSerial = false;  ///< takes exactly one token of each row
-  int64_t features = 0;   ///< numbers of a source, of an encoder that reads features of sound or images
-  int maps = 0;           ///< how many of `map` it has
+  /// Tokens of the longest text with the rotary embedding of short ones; 0: all texts have the same.
+  int64_t shortText = 0;
+  int64_t features = 0; ///< numbers of a source, of an encoder that reads features of sound or images
+  int maps = 0;         ///< how many of `map` it has
   AttentionMap map[mostAttentionMaps]{};
 
   bool has(Role role) const;

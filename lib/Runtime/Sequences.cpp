@@ -93,6 +93,7 @@ rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &rep
     table += limits.table;
   }
   slot->sourceTable = encode.code ? table : nullptr;
+  slot->tokens = table + (encode.code ? limits.sourceTable : 0);
   slot->generation = generation;
   slot->adapter = adapter;
   slot->live = true;
@@ -218,6 +219,8 @@ rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence
     context->dropState(*found);
   context->dropBlocks(*found, context->blocksFor(length));
   found->length = length;
+  if (length == 0)
+    found->isLong = found->isStale = false;
   return RAPT_OK;
 }
 
@@ -238,6 +241,9 @@ rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, ra
   Sequence &to = *context->find(*fork);
   to.length = from.length;
   to.adapter = from.adapter;
+  to.isLong = from.isLong;
+  to.isStale = from.isStale;
+  memcpy(to.tokens, from.tokens, size_t(std::min(from.length, context->entry.shortText)) * sizeof(int32_t));
   for (int k = 0; k < context->cacheCount; ++k) {
     const BlockTable &old = from.tables[k];
     BlockTable &table = to.tables[k];

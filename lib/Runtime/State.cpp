@@ -1,7 +1,8 @@
-// A sequence as bytes: this header, the name of its adapter, its blocks in order of position, those of layers with a
-// window, those of its source, then its recurrent state. A sequence without an adapter has no name there, and a version
-// of its own.
+// A sequence as bytes: this header, the name of its adapter, its tokens where a longer text needs them, its blocks in
+// order of position, those of layers with a window, those of its source, then its recurrent state. A sequence without
+// an adapter has no name there, and a version of its own.
 #include "lib/Runtime/Context.h"
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #define XXH_INLINE_ALL
@@ -58,6 +59,13 @@ StateHeader describe(const rapt_context &c, uint64_t length, uint64_t sourceLeng
 /// Bytes of the adapter's name.
 size_t nameBytes(const StateHeader &h) { return h.version == stateVersionOfAdapters ? adapterBytes : 0; }
 
+/// Bytes of what a model whose rotary embedding depends on the length of the text keeps: a number, 1 where the keys are
+/// those of a long text, and the first tokens.
+size_t textBytes(const rapt_context &c, uint64_t length) {
+  const auto most = uint64_t(c.entry.shortText);
+  return most ? size_t(1 + std::min(length, most)) * sizeof(int32_t) : 0;
+}
+
 /// Cache blocks of a sequence's tokens and of its source, once checkLengths has found the numbers right.
 int64_t ownBlocks(const rapt_context &c, const StateHeader &h, int k) {
   return k < c.cacheCount ? c.blocksFor(int64_t(h.length)) - int64_t(h.firstBlock[k]) : 0;
@@ -84,8 +92,8 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
           "the saved state keeps the blocks from %llu on; this model's windows of %lld tokens behind %llu "
           "read earlier ones",
           ull(h.firstBlock[k]), (long long)c.caches[k].window, ull(h.length));
-  uint64_t expected =
-      sizeof h + nameBytes(h) + uint64_t(sourceBlocks(c, h)) * h.blockBytes[0] + uint64_t(c.limits.stateBytes);
+  uint64_t expected = sizeof h + nameBytes(h) + textBytes(c, h.length) +
+                      uint64_t(sourceBlocks(c, h)) * h.blockBytes[0] + uint64_t(c.limits.stateBytes);
   for (int k = 0; k < mostCaches; ++k)
     expected += uint64_t(ownBlocks(c, h, k)) * h.blockBytes[k];
   if (bytes != expected)
@@ -159,8 +167,11 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
   if (!bytes)
     return report.fail(RAPT_INVALID, "the pointer to the state's size is NULL");
   const Limits &l = context->limits;
-  const size_t nameSize = s->adapter ? adapterBytes : 0;
-  *bytes = sizeof(StateHeader) + nameSize + size_t(s->sourceBlocks) * size_t(context->caches[0].blockBytes) +
+  if (s->isStale)
+    return report.fail(RAPT_UNSUPPORTED, "the sequence's keys are computed again by its next step, as the last one "
+                                         "that did so failed: it is saved after that");
+  const size_t nameSize = s->adapter ? adapterBytes : 0, textSize = textBytes(*context, uint64_t(s->length));
+  *bytes = sizeof(StateHeader) + nameSize + textSize + size_t(s->sourceBlocks) * size_t(context->caches[0].blockBytes) +
            size_t(l.stateBytes);
   for (int k = 0; k < context->cacheCount; ++k)
     *bytes += size_t(s->tables[k].end - s->tables[k].first) * size_t(context->caches[k].blockBytes);
@@ -173,6 +184,12 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
   if (s->adapter) {
     header.version = stateVersionOfAdapters;
     strncpy(data, context->module->manifest->adapterNames[size_t(s->adapter) - 1], adapterBytes);
+  }
+  if (textSize) {
+    const int32_t isLong = s->isLong;
+    memcpy(to, &isLong, sizeof isLong);
+    memcpy(to + sizeof isLong, s->tokens, textSize - sizeof isLong);
+    to += textSize;
   }
   for (int k = 0; k < context->cacheCount; ++k) {
     const BlockTable &table = s->tables[k];
@@ -236,6 +253,13 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
                           static_cast<const char *>(state) + bytes - l.stateBytes);
   s.adapter = adapter;
   s.length = int64_t(header.length);
+  if (const size_t textSize = textBytes(*context, header.length)) {
+    int32_t isLong;
+    memcpy(&isLong, blocks, sizeof isLong);
+    s.isLong = isLong != 0 || s.length > context->entry.shortText;
+    memcpy(s.tokens, blocks + sizeof isLong, textSize - sizeof isLong);
+    blocks += textSize;
+  }
   for (int k = 0; k < context->cacheCount; ++k) {
     BlockTable &table = s.tables[k];
     table.first = int64_t(header.firstBlock[k]);

@@ -1,7 +1,9 @@
-// A step: check everything, take the blocks, run the chunks part by part, and only then let the sequences grow. Blocks
-// of layers with a window are taken part by part, for a long chunk needs few of them at a time.
+// A step: compute again what a sequence that outgrows short texts has in the cache (LongTexts.h), check everything,
+// take the blocks, run the chunks part by part, and only then let the sequences grow. Blocks of layers with a window
+// are taken part by part, for a long chunk needs few of them at a time.
 #include "lib/Runtime/Adapters.h"
 #include "lib/Runtime/Context.h"
+#include "lib/Runtime/LongTexts.h"
 #include "lib/Runtime/Top.h"
 #include <algorithm>
 #include <cstddef>
@@ -21,6 +23,7 @@ public:
 
 private:
   rapt_status check();
+  rapt_status lengthen();
   rapt_status checkChunk(size_t i);
   rapt_status checkTokens(size_t i);
   rapt_status checkEmbeddings(size_t i) const;
@@ -200,8 +203,22 @@ rapt_status Step::checkBlocks() {
   return RAPT_OK;
 }
 
+/// Gives sequences that outgrow short texts the keys of long ones; what was checked is checked again then.
+rapt_status Step::lengthen() {
+  bool isAny = false;
+  for (size_t i = 0; i < count; ++i)
+    if (outgrows(c, sequence(i), chunks[i].count)) {
+      isAny = true;
+      if (rapt_status status = computeAgain(c, chunks[i].sequence, chunks[i].count, report))
+        return status;
+    }
+  return isAny ? check() : RAPT_OK;
+}
+
 rapt_status Step::check() {
   ++c.steps;
+  total = longest = 0;
+  std::fill(std::begin(neededBlocks), std::end(neededBlocks), 0);
   for (size_t i = 0; i < count; ++i)
     if (rapt_status status = checkChunk(i); status || (tops && (status = checkTop(i))))
       return status;
@@ -314,6 +331,7 @@ void Step::giveBack(size_t i) {
 void Step::keep(size_t i) {
   Sequence &s = sequence(i);
   const int64_t first = truncatable(chunks[i], s);
+  remember(c, s, chunks[i]);
   s.length += chunks[i].count;
   for (int k = 0; k < c.cacheCount; ++k) {
     BlockTable &table = s.tables[k];
@@ -407,6 +425,8 @@ void Step::fillArguments(int64_t table) {
     const Sequence &s = sequence(p.chunk);
     c.rowBegin[r] = int32_t(token);
     c.past[r] = int32_t(s.length + p.begin);
+    if (c.entry.shortText)
+      c.textLength[r] = int32_t(textLength(c, s, chunks[p.chunk].count));
     if (c.isRecurrent())
       c.stateSlot[r] = s.stateRead, c.stateTarget[r] = s.stateNext;
     for (int k = 0; k < c.cacheCount; ++k) {
@@ -557,6 +577,7 @@ rapt_status Step::runPart() {
   put(Role::StateTarget, c.stateTarget.data());
   put(Role::Embeddings, c.embeddings.data());
   put(Role::EmbeddingOf, c.embeddingOf.data());
+  put(Role::TextLength, c.textLength.data());
   put(Role::AdapterRows, c.adapterRows.data());
   put(Role::AdapterGroups, c.adapterGroups.data());
   put(Role::AdapterOf, c.adapterOf.data());
@@ -596,6 +617,8 @@ rapt_status Step::runParts() {
 
 rapt_status Step::run() {
   rapt_status status = check();
+  if (!status && c.entry.shortText)
+    status = lengthen();
   if (!status && tops)
     findChooser();
   if (!status)

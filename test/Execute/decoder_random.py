@@ -6,6 +6,7 @@ code must give the same bits with 1, 2 and 7 threads. Compiled models also conti
 and must give numpy's tokens.
 """
 
+import ctypes
 import os
 import sys
 
@@ -16,6 +17,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "Reference", "numpy"))
 
 import cachetypes  # noqa: E402
 import random_models  # noqa: E402
+from context import Context  # noqa: E402
 from decoder_families import FAMILIES  # noqa: E402
 from decoders import common  # noqa: E402
 from random_models import run  # noqa: E402
@@ -34,23 +36,16 @@ CASES["phi3-f16"] = ("phi3", "plain", "F16")
 # Random models of these are compiled every day by sliding_windows.py and chosen_adapters.py.
 COMPILED_ELSEWHERE = ("gemma3_text", "qwen3", "phi3", "gpt_neox")
 # Every second family in f32, whose decoding is compared as well, and the others in bf16.
-FEW = tuple(family if number % 2 else f"{family}-bf16" for number, family in enumerate(FAMILIES) if family not in COMPILED_ELSEWHERE)
+FEW = tuple(family if number % 2 else f"{family}-bf16" for number, family in enumerate(FAMILIES) if family not in COMPILED_ELSEWHERE) + ("phi3-long-texts",)
 
 
 def positions(config):
     return next(config[key] for key in ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len") if key in config)
 
 
-def takes_long(config):
-    """Whether a program has the frequencies of longrope's long texts."""
-    return config.get("original_max_position_embeddings", 64) < 64
-
-
 def inputs(config):
-    """[(name, ids [batch, length], mask or None)]; longrope has other frequencies for short texts, which are left out."""
+    """[(name, ids [batch, length], mask or None)]"""
     random, most = numpy.random.RandomState(3), min(positions(config), 64)
-    if takes_long(config):
-        return [("whole", random.randint(0, config["vocab_size"], (1, positions(config))), None)]
     ragged = random.randint(0, config["vocab_size"], (3, 41))
     mask = numpy.zeros((3, 41), numpy.int64)
     for row, used in enumerate((7, 41, 1)):
@@ -70,6 +65,59 @@ def check_decode(library, model, options):
     assert found == text[-count:], f"decode gives {found}, expected {text[-count:]}"
 
 
+def check_long_texts(library, model, options):
+    """Sequences that outgrow the original context of longrope in a step with others: by one token, by many, as a fork, from a saved state, and in a cache that
+    cannot hold old and new keys. Each has the logits of its whole text, of which numpy chooses the frequencies by its length."""
+    runtime = os.path.join(os.path.dirname(options.rapt_run), "..", "lib", "librapt_runtime.so")
+    vocabulary, bound = model.config["vocab_size"], model.config["original_max_position_embeddings"]
+    random = numpy.random.RandomState(6)
+    draw = lambda count: random.randint(0, vocabulary, count).tolist()
+    context, texts = Context(runtime, library, vocabulary, cache_tokens=2048, max_step_tokens=8), {}
+
+    def step(*grown):
+        for sequence, tokens in grown:
+            texts[sequence] = texts.get(sequence, []) + tokens
+        logits, status = context.step(grown)
+        context.must(status)
+        for (sequence, tokens), found in zip(grown, logits):
+            wanted = model.logits(texts[sequence])[-len(tokens):]
+            error = numpy.linalg.norm(found - wanted) / numpy.linalg.norm(wanted)
+            assert error <= random_models.TOLERANCE["F32"], f"{len(texts[sequence])} tokens, {len(tokens)} of them new: relative L2 {error:.1e}"
+
+    one, two, whole = context.sequence(), context.sequence(), context.sequence()
+    step((one, draw(bound - 1)), (two, draw(3)), (whole, draw(bound + 5)))
+    step((one, draw(1)), (two, draw(1)), (whole, draw(1)))
+    fork, loaded = context.fork(one), context.load(context.save(one))
+    texts[fork] = texts[loaded] = texts[one]
+    step((one, draw(1)), (two, draw(1)))
+    step((fork, draw(7)), (one, draw(2)))
+    step((loaded, draw(1)), (two, draw(bound)))
+    again = context.load(context.save(loaded))
+    texts[again] = texts[loaded]
+    step((again, draw(1)))
+    context.must(context.truncate(again, 0))
+    texts[again] = []
+    step((again, draw(4)))
+    # A step that fails on the way leaves the text, of which the next one computes the keys.
+    stopped = context.sequence()
+    step((stopped, draw(bound)))
+    context.lib.rapt_cancel(context.context)
+    context.refused(context.step([(stopped, draw(1))])[1], "CANCELLED", "canceled")
+    size = ctypes.c_size_t()
+    context.refused(context.call("sequence_save", context.context, ctypes.c_uint64(stopped), None, ctypes.c_size_t(0), ctypes.byref(size)), "UNSUPPORTED",
+                    "the sequence's keys are computed again by its next step")
+    fork = context.fork(stopped)
+    texts[fork] = texts[stopped]
+    step((stopped, draw(1)), (fork, draw(3)))
+    context.close()
+    context = Context(runtime, library, vocabulary, cache_tokens=64)  # a block, or a few
+    one = context.sequence()
+    texts.clear()
+    step((one, draw(bound)))
+    step((one, draw(1)))
+    context.close()
+
+
 def check(name, options, directory):
     """Raises AssertionError with what is wrong, or returns the largest relative L2."""
     family, case, dtype = CASES[name]
@@ -78,14 +126,13 @@ def check(name, options, directory):
     reference, library = common.load(facts, model), os.path.join(directory, "model.so")
     cache = {"F32": "f32", "BF16": "bf16", "F16": "f16"}[dtype]
     reference.stored = cachetypes.ROUNDING[cache]
-    # A text of longrope's is within the original context.
-    original = config.get("original_max_position_embeddings")
-    flags = [f"--max-seq-len={original}"] if original and not takes_long(config) else []
-    command = random_models.program(options, model, directory, flags)
+    command = random_models.program(options, model, directory, [])
     tolerance = random_models.decoder_tolerance(options, dtype, cache, sums=1.5e-2)
     worst = random_models.check_decoder(options, command, directory, inputs(config), reference, tolerance)
     if options.rapt_run and dtype == "F32":
         check_decode(library, reference, options)
+        if config.get("original_max_position_embeddings", 64) < 64:
+            check_long_texts(library, reference, options)
     return worst
 
 

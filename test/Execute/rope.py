@@ -63,6 +63,19 @@ PRODUCTS = {"halves": (5, 64, 32, "heads 3"), "beside": (3, 96, 20, "interleaved
 entries = {f"rope_{width}_{rotated}{way}": (width, frequencies(rotated, kind), way)
            for width, rotated, kind in SHAPES for way in ("", "interleaved")}
 text = "attn.dim @tokens min 0 max 4096\nattn.dim @rows min 1 max 64\n" + "".join(entry(name, *rest) for name, rest in entries.items())
+text += """func.func @counted(%ids: tensor<?xi32> {attn.name = "ids", attn.dims = ["tokens"]}, %begin: tensor<?xi32> {attn.name = "begin", attn.dims = ["rows+1"]})
+    -> (tensor<?x2xf32> {attn.name = "cos", attn.dims = ["tokens"]}, tensor<?x2xf32> {attn.name = "sin", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  %p = attn.positions %ids, %begin padding 1 : tensor<?xi32>, tensor<?xi32>
+  %cos, %sin = attn.rotary_table %p frequencies [0.1, 0.001] : tensor<?xi32> -> tensor<?x2xf32>
+  return %cos, %sin : tensor<?x2xf32>, tensor<?x2xf32>
+}
+"""
+text += """func.func @longer(%p: tensor<?xi32> {attn.name = "p", attn.dims = ["tokens"]}, %l: tensor<?xi32> {attn.name = "l", attn.dims = ["tokens"]})
+    -> (tensor<?x3xf32> {attn.name = "cos", attn.dims = ["tokens"]}, tensor<?x3xf32> {attn.name = "sin", attn.dims = ["tokens"]}) attributes {attn.entry} {
+  %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.1, 0.001] beyond 7 of %l frequencies [0.5, 0.3, 0.0001] {magnitude = 1.5 : f32} : tensor<?xi32>, tensor<?xi32> -> tensor<?x3xf32>
+  return %cos, %sin : tensor<?x3xf32>, tensor<?x3xf32>
+}
+"""
 text += "".join(product(name, *rest) for name, rest in PRODUCTS.items())
 program = kernels.Program(tools, "rope", text)
 LENGTHS = {(1,): (0,), (7, 0, 13, 1): (5, 3, 999_990, 131_071)}
@@ -83,4 +96,18 @@ for name, (heads, width, pairs, _) in PRODUCTS.items():
         got, = program.compiled(name, inputs.values(), [(tokens, heads * width)], (tokens, 1))
         expected, = program.reference(name, inputs, ["y"])
         checks.near(f"{name} of {tokens} tokens", got, expected, 2e-6)
+for ids, begin in (([4, 1, 1, 7, 8, 1, 1, 1, 9], [0, 5, 5, 9]), ([], [0, 0]), ([1], [0, 1]), ([0, 2, 1], [0, 3])):  # tokens of padding are not counted
+    ids, positions = np.array(ids, np.int32), np.zeros(len(ids))
+    for row in (slice(a, b) for a, b in zip(begin, begin[1:])):
+        positions[row] = np.cumsum(ids[row] != 1) * (ids[row] != 1)
+    angles = positions[:, None] * np.float32([0.1, 0.001])
+    got = program.compiled("counted", [ids, np.array(begin, np.int32)], [(len(ids), 2)] * 2, (len(ids), len(begin) - 1))
+    for output, a, b, c in zip(("cos", "sin"), got, program.reference("counted", {"ids": ids, "begin": np.array(begin, np.int32)}, ["cos", "sin"]), (np.cos(angles), np.sin(angles))):
+        checks.near(f"counted {ids} {output}", a, c, 5e-7)
+        checks.near(f"counted {ids} {output} of the reference", b, c, 5e-7)
+positions, lengths = np.array([0, 6, 6, 7, 130_000, 3], np.int32), np.array([1, 7, 8, 8, 131_072, -1], np.int32)
+angles = positions[:, None].astype(np.float64) * np.where(lengths[:, None] > 7, np.float32([0.5, 0.3, 0.0001]), np.float32([1.0, 0.1, 0.001]))
+for values in (program.compiled("longer", [positions, lengths], [(6, 3)] * 2, (6, 1)), program.reference("longer", {"p": positions, "l": lengths}, ["cos", "sin"])):
+    for output, a, b in zip(("cos", "sin"), values, (1.5 * np.cos(angles), 1.5 * np.sin(angles))):
+        checks.near(f"frequencies of longer texts {output}", a, b, 5e-7)
 checks.finish()

@@ -9,6 +9,8 @@ LogicalResult PositionsOp::verify() {
   for (Value operand : getOperands())
     if (cast<RankedTensorType>(operand.getType()).getRank() != 1)
       return emitOpError() << "needs operands of rank 1, found " << operand.getType();
+  if (getPadding() && getPast())
+    return emitOpError() << "leaves padding out, which needs rows without a past";
   return success();
 }
 
@@ -49,6 +51,16 @@ LogicalResult RotaryTableOp::verify() {
       table.getDimSize(1) != count)
     return emitOpError() << "needs positions [tokens] and gives [tokens, " << count << "], found " << positions
                          << " and " << table;
+  const bool isChosen = getLengths() != nullptr;
+  if (isChosen != bool(getLongFrequencies()) || isChosen != bool(getBound()))
+    return emitOpError() << "needs a bound, lengths and frequencies of longer texts, or none of them";
+  if (!isChosen)
+    return success();
+  if (failed(verifyFrequencies(*this, *getLongFrequencies())))
+    return failure();
+  if (getLengths().getType() != positions || int64_t(getLongFrequencies()->size()) != count)
+    return emitOpError() << "needs lengths as positions and " << count << " frequencies of longer texts, found "
+                         << getLengths().getType() << " and " << getLongFrequencies()->size();
   return success();
 }
 
@@ -78,6 +90,8 @@ void SinusoidsOp::relateDims(DimRelations &dims) { dims.equal(getResult(), 0, ge
 void RotaryTableOp::relateDims(DimRelations &dims) {
   for (Value table : getResults())
     dims.equal(table, 0, getPositions(), 0);
+  if (getLengths())
+    dims.equal(getLengths(), 0, getPositions(), 0);
 }
 
 void RopeOp::relateDims(DimRelations &dims) {

@@ -12,16 +12,24 @@ def Attn_PositionsOp : Attn_TensorOp<"positions", [Pure, Attn_MovesAll, AllTypes
     For row r and `row_begin[r] <= t < row_begin[r + 1]`: `result[t] = past[r] + t - row_begin[r]`; without `past` rows begin at 0.
     Tokens of no row have the position 0.
 
+    With `padding` tokens of that id are not counted: they have the position 0, and another token has the number of those that are no padding from its
+    row's begin to itself, 1, 2, .. (as roberta of Hugging Face counts). There is no `past` then.
+
     ```mlir
-    func.func @where(%tokens: tensor<?xi32>, %row_begin: tensor<?xi32>, %past: tensor<?xi32>) -> tensor<?xi32> {
+    func.func @where(%tokens: tensor<?xi32>, %row_begin: tensor<?xi32>, %past: tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>) {
       %p = attn.positions %tokens, %row_begin, %past : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
-      return %p : tensor<?xi32>
+      %counted = attn.positions %tokens, %row_begin padding 1 : tensor<?xi32>, tensor<?xi32>
+      return %p, %counted : tensor<?xi32>, tensor<?xi32>
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[I32]>:$tokens, RankedTensorOf<[I32]>:$row_begin, Optional<RankedTensorOf<[I32]>>:$past);
+  let arguments = (ins RankedTensorOf<[I32]>:$tokens, RankedTensorOf<[I32]>:$row_begin, Optional<RankedTensorOf<[I32]>>:$past,
+                       OptionalAttr<I32Attr>:$padding);
   let results = (outs RankedTensorOf<[I32]>:$result);
-  let assemblyFormat = "$tokens `,` $row_begin (`,` $past^)? attr-dict `:` type($tokens) `,` type($row_begin) (`,` type($past)^)?";
+  let builders = [OpBuilder<(ins "::mlir::Value":$tokens, "::mlir::Value":$rowBegin, "::mlir::Value":$past), [{
+    build($_builder, $_state, tokens.getType(), tokens, rowBegin, past, ::mlir::IntegerAttr());
+  }]>];
+  let assemblyFormat = "$tokens `,` $row_begin (`,` $past^)? (`padding` $padding^)? attr-dict `:` type($tokens) `,` type($row_begin) (`,` type($past)^)?";
   let hasVerifier = 1;
 }
 
@@ -61,18 +69,24 @@ def Attn_RotaryTableOp : Attn_TensorOp<"rotary_table", [Attn_HasElementTypes<["g
     `cosines[t, i] = magnitude * cos(positions[t] * frequencies[i])`, sines alike: made once a step, for all layers that share
     frequencies. The stretching of a model's context (linear, llama3, yarn, longrope) is in the frequencies (radians per position) and the magnitude.
 
+    Where `lengths[t]`, the length of the token's text, is more than `bound`, the second frequencies count instead: longrope has others for short texts
+    than for long ones.
+
     ```mlir
-    func.func @table(%p: tensor<?xi32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {
+    func.func @table(%p: tensor<?xi32>, %lengths: tensor<?xi32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {
       %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.01] : tensor<?xi32> -> tensor<?x2xf32>
-      return %cos, %sin : tensor<?x2xf32>, tensor<?x2xf32>
+      %c, %s = attn.rotary_table %p frequencies [1.0, 0.01] beyond 4096 of %lengths frequencies [0.5, 0.001] : tensor<?xi32>, tensor<?xi32> -> tensor<?x2xf32>
+      return %cos, %s : tensor<?x2xf32>, tensor<?x2xf32>
     }
     ```
   }];
-  let arguments = (ins RankedTensorOf<[I32]>:$positions, DenseF32ArrayAttr:$frequencies,
+  let arguments = (ins RankedTensorOf<[I32]>:$positions, Optional<RankedTensorOf<[I32]>>:$lengths, DenseF32ArrayAttr:$frequencies,
+                       OptionalAttr<DenseF32ArrayAttr>:$long_frequencies, OptionalAttr<I32Attr>:$bound,
                        DefaultValuedAttr<F32Attr, "1.0f">:$magnitude);
   let results = (outs Attn_RankedTensor:$cosines, Attn_RankedTensor:$sines);
   let assemblyFormat = [{
-    $positions `frequencies` custom<Frequencies>($frequencies) attr-dict `:` type($positions) `->` type($cosines)
+    $positions `frequencies` custom<Frequencies>($frequencies) (`beyond` $bound^ `of` $lengths `frequencies` custom<Frequencies>($long_frequencies))?
+    attr-dict `:` type($positions) (`,` type($lengths)^)? `->` type($cosines)
   }];
   let hasVerifier = 1;
 }

@@ -16,20 +16,8 @@ struct DecomposePositions : OpRewritePattern<attn::PositionsOp> {
 
   LogicalResult matchAndRewrite(attn::PositionsOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value rows = arith::SubIOp::create(b, asValue(b, extent(b, op.getRowBegin(), 0)), index(b, 1));
     Value zeros = filled(b, 0, emptyFor(b, op.getResult(), {extent(b, op.getTokens(), 0)}));
-    rewriter.replaceOp(op, loop(b, index(b, 0), rows, 1, zeros, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-                         Value begin = readIndex(b, op.getRowBegin(), r);
-                         Value next = arith::AddIOp::create(b, r, index(b, 1));
-                         Value end = readIndex(b, op.getRowBegin(), next);
-                         Value past = op.getPast() ? readIndex(b, op.getPast(), r) : index(b, 0);
-                         Value shift = arith::SubIOp::create(b, past, begin);
-                         return loop(b, begin, end, 1, carried, [&](ImplicitLocOpBuilder &b, Value t, Value inner) {
-                           Value position = arith::AddIOp::create(b, t, shift);
-                           position = arith::IndexCastOp::create(b, b.getI32Type(), position);
-                           return Value(tensor::InsertOp::create(b, position, inner, t));
-                         });
-                       }));
+    rewriter.replaceOp(op, fillPositions(b, op, zeros));
     return success();
   }
 };
@@ -103,17 +91,31 @@ struct DecomposeRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
     OpFoldResult tokens = extent(b, op.getPositions(), 0), columns = b.getIndexAttr(op.getFrequencies().size());
     SmallVector<Value> inits{emptyFor(b, op.getCosines(), {tokens, columns}),
                              emptyFor(b, op.getSines(), {tokens, columns})};
-    AffineMap both = b.getMultiDimIdentityMap(2), column = mapOf(b, 2, {1});
-    SmallVector<AffineMap> maps{mapOf(b, 2, {0}), column, column, both, both};
+    AffineMap both = b.getMultiDimIdentityMap(2), token = mapOf(b, 2, {0}), column = mapOf(b, 2, {1});
+    SmallVector<Value> inputs{op.getPositions(), turns.high, turns.low};
+    SmallVector<AffineMap> maps{token, column, column};
+    if (op.getLengths()) {
+      Turns longer(b, *op.getLongFrequencies());
+      inputs.append({op.getLengths(), longer.high, longer.low});
+      maps.append({token, column, column});
+    }
+    maps.append(2, both);
     Value magnitude = number(b, op.getMagnitude().convertToFloat());
-    rewriter.replaceOp(op, generic(b, ValueRange{op.getPositions(), turns.high, turns.low}, ValueRange(inits), maps,
-                                   {Loop::Parallel, Loop::Parallel},
-                                   [&](ImplicitLocOpBuilder &b, ValueRange x) -> SmallVector<Value> {
-                                     Value angle = Turns::angle(b, x[0], x[1], x[2]);
-                                     Value cosine = arith::MulFOp::create(b, math::CosOp::create(b, angle), magnitude),
-                                           sine = arith::MulFOp::create(b, math::SinOp::create(b, angle), magnitude);
-                                     return {rounded(b, cosine, x[3].getType()), rounded(b, sine, x[4].getType())};
-                                   }));
+    auto body = [&](ImplicitLocOpBuilder &b, ValueRange x) -> SmallVector<Value> {
+      Value high = x[1], low = x[2];
+      if (op.getLengths()) {
+        Value bound = arith::ConstantOp::create(b, op.getBoundAttr());
+        Value isLong = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, x[3], bound);
+        high = arith::SelectOp::create(b, isLong, x[4], high);
+        low = arith::SelectOp::create(b, isLong, x[5], low);
+      }
+      Value angle = Turns::angle(b, x[0], high, low);
+      Value cosine = arith::MulFOp::create(b, math::CosOp::create(b, angle), magnitude),
+            sine = arith::MulFOp::create(b, math::SinOp::create(b, angle), magnitude);
+      Type type = x.back().getType();
+      return {rounded(b, cosine, type), rounded(b, sine, type)};
+    };
+    rewriter.replaceOp(op, generic(b, inputs, inits, maps, {Loop::Parallel, Loop::Parallel}, body));
     return success();
   }
 };

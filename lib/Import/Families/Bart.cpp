@@ -104,14 +104,25 @@ void readTables(huggingface::ModelDescription &model, const Relative &relative, 
   }
 }
 
-void setPositions(const Relative &relative, EncoderDecoderSpec &spec, int64_t pad) {
-  const int64_t first = relative.firstPosition < 0 ? pad + 1 : relative.firstPosition;
+/// The sinusoids of marian and pegasus are a table, which checkpoints of before transformers 4.3 have and newer ones
+/// leave out: one that is there counts, whatever its values. m2m_100 never stores them.
+void setPositions(const huggingface::ModelDescription &model, const Relative &relative, EncoderDecoderSpec &spec,
+                  int64_t pad) {
+  const bool hasTables = relative.firstPosition == 0 && !model.tensors().tensors().empty();
+  spec.isBounded = false;
   for (SideSpec *side : {&spec.encoder, &spec.decoder}) {
-    side->positions = {.kind = relative.positions, .first = first};
-    if (relative.positions != PositionSpec::Learned)
-      side->positions.frequencies = frequenciesOf(relative, side->width);
+    PositionSpec &positions = side->positions;
+    positions.kind = relative.positions;
+    if (hasTables)
+      positions.kind = model.tensors().find(side->prefix + positions.table + ".weight")
+                           ? PositionSpec::Learned
+                           : PositionSpec::HalvesOfSinusoids;
+    positions.first = relative.firstPosition < 0 ? pad + 1 : relative.firstPosition;
+    if (positions.kind == PositionSpec::Learned)
+      spec.isBounded = true;
+    else
+      positions.frequencies = frequenciesOf(relative, side->width);
   }
-  spec.isBounded = relative.positions == PositionSpec::Learned;
 }
 
 } // namespace
@@ -161,8 +172,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importBart(MLIRContext &context, hugg
   readTables(model, relative, prefix, spec);
   spec.positions = config.getSize("max_position_embeddings", 1, 1 << 24, 1024);
   const int64_t pad = config.getInt("pad_token_id", 0, INT32_MAX, relative.padToken);
-  setPositions(relative, spec, pad);
-  if (relative.positions != PositionSpec::Learned && width % 2 != 0)
+  setPositions(model, relative, spec, pad);
+  if (spec.encoder.positions.kind != PositionSpec::Learned && width % 2 != 0)
     config.fail("d_model " + std::to_string(width) + " is odd: half of the columns are sines, half cosines");
   spec.startToken = config.getInt("decoder_start_token_id", 0, INT32_MAX, relative.startToken);
   spec.endToken = relative.endToken;
@@ -183,7 +194,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importBart(MLIRContext &context, hugg
                        "static_position_embeddings", "extra_pos_embeddings", "use_cache", "gradient_checkpointing",
                        "force_bos_token_to_be_generated", "output_past", "tokenizer_class"};
   spec.ignoredTensors = {"*encoder.embed_tokens.weight", "*decoder.embed_tokens.weight", "lm_head.weight"};
-  if (relative.positions != PositionSpec::Learned) // computed instead
+  if (relative.firstPosition < 0) // computed instead
     spec.ignoredTensors.push_back("*.embed_positions.weight*");
   return importEncoderDecoder(context, model, options, spec);
 }

@@ -21,11 +21,13 @@ static void readAttention(huggingface::ConfigReader &config, AttentionSpec &atte
   attention.hasBias = attention.hasQueryBias || attention.hasKeyBias || attention.hasValueBias;
   attention.hasOutBias = config.getBool("proj_bias", true);
   const double theta = config.getPositive("rope_theta", 1e12, 100);
-  if (attention.headDim % 4 == 0)
+  if (attention.headDim % 4 == 0) {
     attention.rotary = {gridRotary(theta, attention.headDim)};
-  else if (config.errors())
+    requireFinite(config, attention.rotary[0].values, "rope_theta is " + json::write(json::Value(theta)) + ", which");
+  } else if (config.errors()) {
     config.fail("heads have " + std::to_string(attention.headDim) +
                 " channels (hidden_size, num_attention_heads): a multiple of 4 can rotate by row and column");
+  }
 }
 
 static void readFeedForward(huggingface::ConfigReader &config, FeedForwardSpec &feedForward) {

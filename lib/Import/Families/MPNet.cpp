@@ -16,7 +16,8 @@ importing::importMPNet(mlir::MLIRContext &context, huggingface::ModelDescription
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec = readEncoder(model, {.architecture = "MPNet", .vocabulary = 30527});
   spec.norm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
-  spec.embedding.firstPosition = 2; // behind that of padding, which is 1 for every model
+  spec.embedding.padding = 1; // of every model, whatever pad_token_id says
+  spec.embedding.firstPosition = *spec.embedding.padding + 1;
   if (spec.positions <= spec.embedding.firstPosition)
     config.fail("max_position_embeddings " + std::to_string(spec.positions) +
                 " leaves no position behind the 2 up to that of padding");

@@ -1,7 +1,8 @@
 //===- Roberta.cpp - The roberta, xlm-roberta and camembert families ----------===//
 //
 // Liu et al. 2019, "RoBERTa: A Robustly Optimized BERT Pretraining Approach": bert, whose
-// positions are counted from the row behind that of padding, and whose heads are others.
+// positions are counted from the row behind that of padding, without tokens of padding, and whose
+// heads are others.
 // XLM-RoBERTa (Conneau et al. 2020) and CamemBERT (Martin et al. 2020) are the same model.
 //
 //===----------------------------------------------------------------------===//
@@ -29,7 +30,8 @@ static Imported importFamily(mlir::MLIRContext &context, huggingface::ModelDescr
   spec.embedding.types = config.getInt("type_vocab_size", 1, 1 << 16, 2);
   spec.norm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
   config.getEnum("position_embedding_type", {"absolute"}, "absolute");
-  spec.embedding.firstPosition = config.getInt("pad_token_id", 0, 1 << 20, 1) + 1;
+  spec.embedding.padding = config.getInt("pad_token_id", 0, 1 << 20, 1);
+  spec.embedding.firstPosition = *spec.embedding.padding + 1;
   if (spec.positions <= spec.embedding.firstPosition)
     config.fail("max_position_embeddings " + std::to_string(spec.positions) + " leaves no position behind the " +
                 std::to_string(spec.embedding.firstPosition) + " up to pad_token_id");

@@ -16,6 +16,25 @@ func.func @positions(%tokens: tensor<?xi32>, %begin: tensor<?xi32>, %past: tenso
 
 // -----
 
+// Tokens of padding have the position 0 and are not counted.
+// CHECK-LABEL: @counted
+// CHECK-SAME: %[[TOKENS:.*]]: tensor<?xi32>, %[[BEGIN:.*]]: tensor<?xi32>
+func.func @counted(%tokens: tensor<?xi32>, %begin: tensor<?xi32>) -> tensor<?xi32> {
+  // CHECK: %[[PADDING:.*]] = arith.constant 7 : i32
+  // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+  // CHECK: scf.for %[[TOKEN:.*]] = {{.*}} iter_args(%[[DEST:.*]] = %{{.*}}, %[[COUNT:.*]] = %[[ZERO]])
+  // CHECK: %[[ID:.*]] = tensor.extract %[[TOKENS]][%[[TOKEN]]]
+  // CHECK: %[[IS:.*]] = arith.cmpi eq, %[[ID]], %[[PADDING]]
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[COUNT]], %{{.*}}
+  // CHECK: %[[POSITION:.*]] = arith.select %[[IS]], %[[ZERO]], %[[NEXT]]
+  // CHECK: tensor.insert %[[POSITION]] into %[[DEST]][%[[TOKEN]]]
+  // CHECK: arith.select %[[IS]], %[[COUNT]], %[[NEXT]]
+  %p = attn.positions %tokens, %begin padding 7 : tensor<?xi32>, tensor<?xi32>
+  return %p : tensor<?xi32>
+}
+
+// -----
+
 // Without cached positions they count from 0.
 // CHECK-LABEL: @no_past
 // CHECK-SAME: %{{.*}}: tensor<?xi32>, %[[BEGIN:.*]]: tensor<?xi32>

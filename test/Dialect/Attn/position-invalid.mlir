@@ -1,5 +1,29 @@
 // RUN: rapt-opt --split-input-file --verify-diagnostics %s
 
+func.func @counted_with_past(%tokens: tensor<?xi32>, %begin: tensor<?xi32>, %past: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.positions' op leaves padding out, which needs rows without a past}}
+  %0 = attn.positions %tokens, %begin, %past padding 1 : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
+  return
+}
+
+// -----
+
+func.func @table_of_longer_texts(%p: tensor<?xi32>, %l: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.rotary_table' op needs lengths as positions and 2 frequencies of longer texts, found 'tensor<?xi32>' and 1}}
+  %0:2 = attn.rotary_table %p frequencies [1.0, 0.5] beyond 16 of %l frequencies [0.5] : tensor<?xi32>, tensor<?xi32> -> tensor<?x2xf32>
+  return
+}
+
+// -----
+
+func.func @table_without_bound(%p: tensor<?xi32>, %l: tensor<?xi32>) {
+  // expected-error@+1 {{'attn.rotary_table' op needs a bound, lengths and frequencies of longer texts, or none of them}}
+  %0:2 = "attn.rotary_table"(%p, %l) {frequencies = array<f32: 1.0, 0.5>} : (tensor<?xi32>, tensor<?xi32>) -> (tensor<?x2xf32>, tensor<?x2xf32>)
+  return
+}
+
+// -----
+
 func.func @positions_rank(%tokens: tensor<?x?xi32>, %begin: tensor<?xi32>, %past: tensor<?xi32>) {
   // expected-error@+1 {{'attn.positions' op needs operands of rank 1, found 'tensor<?x?xi32>'}}
   %0 = attn.positions %tokens, %begin, %past : tensor<?x?xi32>, tensor<?xi32>, tensor<?xi32>

@@ -1,6 +1,20 @@
 // RUN: rapt-opt %s | rapt-opt | FileCheck %s
 // RUN: rapt-opt --mlir-print-op-generic %s | rapt-opt | FileCheck %s
 
+// CHECK-LABEL: @longer_texts
+// CHECK: attn.rotary_table %{{.*}} frequencies [1.000000e+00, 5.000000e-01] beyond 16 of %{{.*}} frequencies [5.000000e-01, 2.500000e-01] : tensor<?xi32>, tensor<?xi32> -> tensor<?x2xf32>
+func.func @longer_texts(%p: tensor<?xi32>, %lengths: tensor<?xi32>) -> tensor<?x2xf32> {
+  %0, %1 = attn.rotary_table %p frequencies [1.0, 0.5] beyond 16 of %lengths frequencies [0.5, 0.25] : tensor<?xi32>, tensor<?xi32> -> tensor<?x2xf32>
+  return %0 : tensor<?x2xf32>
+}
+
+// CHECK-LABEL: @counted
+// CHECK: attn.positions %{{.*}}, %{{.*}} padding 1 : tensor<?xi32>, tensor<?xi32>
+func.func @counted(%tokens: tensor<?xi32>, %begin: tensor<?xi32>) -> tensor<?xi32> {
+  %0 = attn.positions %tokens, %begin padding 1 : tensor<?xi32>, tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+
 // CHECK-LABEL: @positions
 func.func @positions(%tokens: tensor<?xi32>, %begin: tensor<?xi32>, %past: tensor<?xi32>) -> tensor<?xi32> {
   // CHECK: attn.positions %{{.*}}, %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>

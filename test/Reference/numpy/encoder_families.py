@@ -120,8 +120,11 @@ class Model:
         s = self.settings
         at, parts = s["prefix"], s["layer"]
         table = lambda part: self.weight(f"{at}embeddings.{part}_embeddings.weight")
-        first = self.config["pad_token_id"] + 1 if s["first"] and "positions" not in self.without else 0
-        x = table("word")[ids] + table("position")[first : first + len(ids)]
+        positions, pad = numpy.arange(len(ids)), self.config["pad_token_id"]
+        if s["first"] and "positions" not in self.without:  # tokens of padding are not counted, and have the row of pad
+            isToken = numpy.asarray(ids) != pad
+            positions = numpy.cumsum(isToken) * isToken + pad
+        x = table("word")[ids] + table("position")[positions]
         if s["types"]:
             x = x + table("token_type")[types]
         x = self.norm(x, at + "embeddings.LayerNorm")

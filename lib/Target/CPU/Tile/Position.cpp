@@ -19,7 +19,6 @@ struct TilePositions : OpRewritePattern<attn::PositionsOp> {
 
   LogicalResult matchAndRewrite(attn::PositionsOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value rows = arith::SubIOp::create(b, asValue(b, extent(b, op.getRowBegin(), 0)), index(b, 1));
     OpFoldResult tokens = extent(b, op.getTokens(), 0);
     Value dest = empty(b, cast<RankedTensorType>(op.getResult().getType()), {tokens});
     if (!coverAllRows(op.getRowBegin())) {
@@ -28,17 +27,7 @@ struct TilePositions : OpRewritePattern<attn::PositionsOp> {
         return tensor::InsertOp::create(b, zero, carried, t);
       });
     }
-    Value result = loop(b, index(b, 0), rows, 1, dest, [&](ImplicitLocOpBuilder &b, Value r, Value carried) {
-      Value begin = readIndex(b, op.getRowBegin(), r);
-      Value end = readIndex(b, op.getRowBegin(), arith::AddIOp::create(b, r, index(b, 1)).getResult());
-      Value past = op.getPast() ? readIndex(b, op.getPast(), r) : index(b, 0);
-      Value shift = arith::SubIOp::create(b, past, begin);
-      return loop(b, begin, end, 1, carried, [&](ImplicitLocOpBuilder &b, Value t, Value inner) -> Value {
-        Value position = arith::IndexCastOp::create(b, b.getI32Type(), arith::AddIOp::create(b, t, shift));
-        return tensor::InsertOp::create(b, position, inner, t);
-      });
-    });
-    rewriter.replaceOp(op, result);
+    rewriter.replaceOp(op, fillPositions(b, op, dest));
     return success();
   }
 };
@@ -46,21 +35,33 @@ struct TilePositions : OpRewritePattern<attn::PositionsOp> {
 /// Cosines and sines of position * frequency. The angle is computed in revolutions and reduced to a fraction of a
 /// revolution. frequency / (2 pi) and the angle are two floats each, so that the fraction has the precision of a float
 /// for any position that a float holds.
-std::pair<Value, Value> cosineAndSine(ImplicitLocOpBuilder &b, Value position, ArrayRef<float> frequencies) {
+///
+/// `other`: frequencies that count where `isOther` is true.
+std::pair<Value, Value> cosineAndSine(ImplicitLocOpBuilder &b, Value position, ArrayRef<float> frequencies,
+                                      Value isOther = {}, ArrayRef<float> other = {}) {
   auto type = VectorType::get({int64_t(frequencies.size())}, b.getF32Type());
-  SmallVector<float> high, low;
-  for (float frequency : frequencies) {
-    double revolutions = frequency / (2 * std::numbers::pi);
-    high.push_back(revolutions);
-    low.push_back(revolutions - high.back());
-  }
   auto constant = [&](ArrayRef<float> values) -> Value {
     return arith::ConstantOp::create(b, DenseElementsAttr::get(type, values));
   };
-  Value p = vector::BroadcastOp::create(b, type, position), factor = constant(high);
+  auto split = [&](ArrayRef<float> of) -> std::array<Value, 2> {
+    SmallVector<float> high, low;
+    for (float frequency : of) {
+      double revolutions = frequency / (2 * std::numbers::pi);
+      high.push_back(revolutions);
+      low.push_back(revolutions - high.back());
+    }
+    return {constant(high), constant(low)};
+  };
+  auto [factor, low] = split(frequencies);
+  if (isOther) {
+    auto [otherFactor, otherLow] = split(other);
+    factor = arith::SelectOp::create(b, isOther, otherFactor, factor);
+    low = arith::SelectOp::create(b, isOther, otherLow, low);
+  }
+  Value p = vector::BroadcastOp::create(b, type, position);
   Value revolutions = arith::MulFOp::create(b, p, factor);
   Value rest = math::FmaOp::create(b, p, factor, arith::NegFOp::create(b, revolutions));
-  rest = math::FmaOp::create(b, p, constant(low), rest);
+  rest = math::FmaOp::create(b, p, low, rest);
   Value part = arith::SubFOp::create(b, revolutions, math::RoundEvenOp::create(b, revolutions));
   part = arith::AddFOp::create(b, part, rest);
   Value angle = arith::MulFOp::create(b, part, constant({float(2 * std::numbers::pi)}));
@@ -120,9 +121,14 @@ struct TileRotaryTable : OpRewritePattern<attn::RotaryTableOp> {
           SmallVector<OpFoldResult> offsets{ids[0], b.getIndexAttr(0)}, sizes{b.getIndexAttr(1), columns};
           Value cosines = extract(b, outs[0], offsets, sizes, {count}),
                 sines = extract(b, outs[1], offsets, sizes, {count});
-          Value position = readPosition(b, op.getPositions(), ids[0]);
+          Value position = readPosition(b, op.getPositions(), ids[0]), isLong;
+          if (op.getLengths())
+            isLong = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
+                                           tensor::ExtractOp::create(b, op.getLengths(), ids[0]),
+                                           arith::ConstantOp::create(b, op.getBoundAttr()));
           forChunks(count, attn_cpu::kPanel, [&](int64_t first, int64_t size) {
-            auto [c, s] = cosineAndSine(b, position, op.getFrequencies().slice(first, size));
+            ArrayRef<float> longer = isLong ? op.getLongFrequencies()->slice(first, size) : ArrayRef<float>();
+            auto [c, s] = cosineAndSine(b, position, op.getFrequencies().slice(first, size), isLong, longer);
             auto scaled = [&](Value x) -> Value {
               auto magnitude = b.getF32FloatAttr(op.getMagnitude().convertToFloat());
               auto vector = cast<VectorType>(x.getType());

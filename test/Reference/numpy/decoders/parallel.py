@@ -245,7 +245,7 @@ FAMILIES = {
                "longrope": {"rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.5, 2.0, 3.0], "long_factor": [4.0] * 4},
                             "original_max_position_embeddings": 64, "max_position_embeddings": 256},
                "long-texts": {"rope_scaling": {"type": "su", "short_factor": [1.0, 1.5, 2.0, 3.0], "long_factor": [1.2, 1.5, 4.0, 9.0]},
-                              "original_max_position_embeddings": 8, "max_position_embeddings": 96}}),
+                              "original_max_position_embeddings": 16, "max_position_embeddings": 96}}),
     "starcoder2": dict(
         SMALL={**SMALL, "model_type": "starcoder2", "num_hidden_layers": 2, "sliding_window": 9}, Model=Starcoder2, QUIRKS=("window",),
         shapes=lambda c: shapes(c, norm_bias=True, tied=True, mlp=("c_fc", "c_proj"), biases=STAR if c.get("use_bias", True) else ()),
