@@ -1,6 +1,7 @@
 //===- EncoderHeads.cpp - Heads of encoders of texts ---------------------------===//
 #include "lib/Import/EncoderHeads.h"
 #include "lib/Import/StackParameters.h"
+#include "lib/Import/TokenChoice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -92,42 +93,13 @@ static Value buildSentenceEmbedding(const Scope &top, const EncoderSpec &spec, V
   return spec.sentence.normalizes ? unitLength(top, loc, pooled) : pooled;
 }
 
-/// The index of each text's last token of another id than `padding`, of its first token where it has none: [rows]. The
-/// runtime refuses texts without tokens, of which the index is that of another text's token.
-static Value findLastTokens(const Scope &top, Location loc, Value ids, Value rowBegin, int64_t padding) {
-  OpBuilder &builder = top.builder;
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value rows = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, rowBegin, 0), one);
-  auto type = RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
-  Value empty = tensor::EmptyOp::create(builder, loc, type, rows);
-  Value end = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, ids, 0), one);
-  auto find = [&](OpBuilder &b, Location at, ValueRange) {
-    Value row = linalg::IndexOp::create(b, at, 0), next = arith::AddIOp::create(b, at, row, one);
-    auto begin = [&](Value of) -> Value {
-      return arith::IndexCastOp::create(b, at, b.getIndexType(), tensor::ExtractOp::create(b, at, rowBegin, of));
-    };
-    Value first = begin(row), pad = arith::ConstantOp::create(b, at, b.getI32IntegerAttr(int32_t(padding)));
-    auto loop = scf::ForOp::create(
-        b, at, first, begin(next), one, first, [&](OpBuilder &inner, Location in, Value token, ValueRange last) {
-          Value id = tensor::ExtractOp::create(inner, in, ids, token);
-          Value isText = arith::CmpIOp::create(inner, in, arith::CmpIPredicate::ne, id, pad);
-          scf::YieldOp::create(inner, in, arith::SelectOp::create(inner, in, isText, token, last[0]).getResult());
-        });
-    Value found = arith::MinSIOp::create(b, at, loop.getResult(0), end);
-    linalg::YieldOp::create(b, at, arith::IndexCastOp::create(b, at, b.getI32Type(), found).getResult());
-  };
-  return linalg::GenericOp::create(builder, loc, type, ValueRange(), empty, {builder.getMultiDimIdentityMap(1)},
-                                   {utils::IteratorType::parallel}, find)
-      .getResult(0);
-}
-
 /// The classifier's transform of each text, [rows, width].
 static Value buildPooled(const Scope &top, const EncoderSpec &spec, Value x, Value ids, Value rowBegin) {
   const ClassifierSpec &classifier = spec.classifier;
   const std::string &dense = classifier.transform.dense;
   Location loc = top.at(classifier.isPooler ? "pooler" : dense.empty() ? classifier.projection : dense);
   if (classifier.padding) {
-    Value last = findLastTokens(top, loc, ids, rowBegin, *classifier.padding);
+    Value last = findTokens(top, loc, ids, rowBegin, {TokenChoice::LastOther, *classifier.padding});
     x = attn::SelectRowsOp::create(top.builder, loc, x.getType(), x, last);
   } else {
     x = poolRows(top, loc, classifier.pooling, x, rowBegin);

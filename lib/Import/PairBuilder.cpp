@@ -77,7 +77,13 @@ Expected<Value> buildTextVectors(OpBuilder &builder, func::FuncOp entry, const P
       });
   if (!last)
     return last.error();
-  Value pooled = poolRows(scope, scope.at("pooled"), attn::PoolingKind::last, (*last)[0], rowBegin);
+  Location loc = scope.at("pooled");
+  Value pooled;
+  if (text.vector)
+    pooled = attn::SelectRowsOp::create(builder, loc, (*last)[0].getType(), (*last)[0],
+                                        findTokens(scope, loc, ids, rowBegin, *text.vector));
+  else
+    pooled = poolRows(scope, loc, attn::PoolingKind::last, (*last)[0], rowBegin);
   pooled = normalize(scope, pooled, text.finalNorm, text.norm);
   return unitLength(top, top.at(text.projection), dense(top, pooled, text.projection));
 }

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Import/TokenChoice.h"
 #include "lib/Import/VisionSpec.h"
 
 namespace rapt::importing {
 
-/// The encoder of texts. A text's vector is that of its last token, which ends it.
+/// The encoder of texts.
 struct TextTowerSpec : StackSpec {
   int64_t vocabulary = 0, positions = 0;
   bool isCausal = false;
@@ -17,7 +18,8 @@ struct TextTowerSpec : StackSpec {
   std::string words = "embeddings.token_embedding", positionTable = "embeddings.position_embedding";
   std::string finalNorm = "final_layer_norm", projection;
   bool hasProjectionBias = false;
-  std::optional<int64_t> padding; ///< the token that fills texts up to all positions; nothing: texts have any length
+  std::optional<TokenChoice> vector; ///< the token that has a text's vector; nothing: the last one
+  std::optional<int64_t> padding;    ///< the token that fills texts up to all positions; nothing: texts have any length
 };
 
 /// The vector of an image by attention of one learned query to its tokens (Zhai et al. 2022). Parts are behind the

@@ -76,6 +76,17 @@ def main():
         run("--entry", "encode_text", "--input", f"input_ids={at('ids.npy')}", "--input", f"attention_mask={at('mask.npy')}", "--output", f"text_embeds={at('again.npy')}")
         assert numpy.load(at("again.npy")).tobytes() == vectors["text_embeds"].tobytes()
 
+        # a text's vector is that of its first token of the end, which also fills texts up; a text without it has that of its first token
+        filled = numpy.full((3, 12), END, numpy.int64)
+        filled[:, :6] = numpy.where(ids > 0, ids, END)
+        numpy.save(at("filled.npy"), filled)
+        fill = lambda: run("--entry", "encode_text", "--input", f"input_ids={at('filled.npy')}", "--output", f"text_embeds={at('again.npy')}")
+        fill()
+        assert numpy.allclose(numpy.load(at("again.npy")), vectors["text_embeds"], atol=1e-6)
+        numpy.save(at("endless.npy"), [[3, 4], [3, 7]])
+        run("--entry", "encode_text", "--input", f"input_ids={at('endless.npy')}", "--output", f"text_embeds={at('again.npy')}")
+        assert numpy.allclose(*numpy.load(at("again.npy")), atol=1e-6)
+
         with open(at("labels.txt"), "w") as file:
             file.write("\r\n".join(texts) + "\n")
         one = json.loads(run("--json", "-f", at("labels.txt"), "--image", IMAGES[1], "--top-k", "2"))
@@ -95,8 +106,15 @@ def main():
         refused("has no outputs for --attention-weights", "-p", "a", "--attention-weights", at("maps"))
         refused("only one of --prompt, --file", "--image", IMAGES[0], "--tokens", "1,2")
         os.remove(os.path.join(at("model"), "preprocessor_config.json"))
+        with open(os.path.join(at("model"), "config.json")) as file:
+            config = json.load(file)
+        config["text_config"]["eos_token_id"] = 2  # of configs before transformers 4.31: the token of the largest id is meant
+        with open(os.path.join(at("model"), "config.json"), "w") as file:
+            json.dump(config, file)
         subprocess.run([options.raptc, at("model"), "-o", at("clip.so")], check=True, capture_output=True)
         refused("was compiled without a preprocessor_config.json", "-p", "a", "--image", IMAGES[0])
+        fill()
+        assert numpy.allclose(numpy.load(at("again.npy")), vectors["text_embeds"], atol=1e-6)
         # tensors of entries whose dims the others do not have
         refused("encode_text has no tensor pixel_values; it has input_ids, text_embeds, attention_mask", "--entry", "encode_text", "--input", f"pixel_values={at('ids.npy')}", "--output", f"text_embeds={at('x.npy')}")
         refused("no entry", "--entry", "forward", "--input", f"input_ids={at('ids.npy')}", "--output", f"text_embeds={at('x.npy')}")

@@ -75,7 +75,9 @@ void readText(ConfigReader &config, PairSpec &pair) {
   spec.isCausal = true;
   spec.projection = "text_projection";
   config.getRaw("bos_token_id"); // the tokenizer puts them around a text
-  config.getRaw("eos_token_id");
+  // Configs of before transformers 4.31 have the id 2 whatever the tokenizer's is, which has the largest id of all.
+  const int64_t end = config.getInt("eos_token_id", 0, INT32_MAX, 49407);
+  spec.vector = end == 2 ? TokenChoice{TokenChoice::FirstLargest} : TokenChoice{TokenChoice::First, end};
   config.getRaw("pad_token_id");
 }
 
