@@ -34,6 +34,8 @@ Value modelValue(const Manifest::Model &m) {
                 {"parameters", number(m.parameters)},
                 {"source_dtype", text(m.sourceDType)},
                 {"eos", array(m.eos)}};
+  if (!m.activations.empty())
+    object.emplace_back("activations", text(m.activations));
   if (m.start)
     object.emplace_back("start", number(*m.start));
   if (m.sourceVocabulary)

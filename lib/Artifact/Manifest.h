@@ -19,6 +19,7 @@ struct Manifest {
     int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0, vocabulary = 0, positions = 0, parameters = 0;
     std::string sourceDType;
     std::vector<int64_t> eos;
+    std::string activations = {};                                   ///< their type; empty: f32
     std::optional<int64_t> start = {};                              ///< that a decoder with an encoder begins with
     std::vector<int64_t> attentionLayers = {}, attentionHeads = {}; ///< whose weights are outputs; empty: all
     std::vector<int64_t> logSumExpLayers = {}, logSumExpHeads = {}; ///< whose log-sum-exp is an output; empty: all

@@ -281,6 +281,7 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   list("log_sum_exp_heads", manifest.model->logSumExpHeads);
   if (auto start = facts.getAs<IntegerAttr>("start"))
     manifest.model->start = start.getInt();
+  manifest.model->activations = text("activations");
   manifest.model->sourceVocabulary = number("source_vocab");
   if (auto token = facts.getAs<IntegerAttr>("image_token"))
     manifest.model->imageToken = token.getInt();

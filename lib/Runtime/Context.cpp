@@ -350,6 +350,12 @@ rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *gi
   rapt_status status = made->execution.choose(options.pool, options.executor, module->device != nullptr, report);
   if (!status)
     status = plan.make(*module, options, made->execution.workers(), report);
+  const Manifest &manifest = *module->manifest;
+  made->execution.narrow = manifest.activations == "f16" ? "activations"
+                           : std::any_of(manifest.caches, manifest.caches + manifest.cacheCount,
+                                         [](const ManifestCache &cache) { return cache.dtype == "f16"; })
+                               ? "cached keys and values"
+                               : nullptr;
   made->entry = plan.entry;
   made->encode = plan.encode;
   made->best = plan.best;

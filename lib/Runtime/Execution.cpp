@@ -4,9 +4,23 @@
 #include "lib/Runtime/DeviceArguments.h"
 #include "lib/Runtime/DeviceGraphs.h"
 #include "lib/Runtime/DeviceTimes.h"
+#include "lib/Runtime/Manifest.h"
 #include "lib/Runtime/Profile.h"
+#include <cstring>
 
 namespace rapt::runtime {
+
+/// Whether infinities or NaN are among the numbers. The bits are joined, as a branch for each would not vectorize.
+static bool areFinite(const float *numbers, int64_t count) {
+  constexpr uint32_t exponent = 0x7f800000;
+  uint32_t found = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    memcpy(&bits, numbers + i, sizeof bits);
+    found |= uint32_t((bits & exponent) == exponent);
+  }
+  return !found;
+}
 
 static constexpr int64_t maxWorkers = 4096;
 static constexpr int32_t stopped = 1; // what parallel_for and launch return to compiled code that has to stop
@@ -16,6 +30,27 @@ struct Execution::Dispatch {
   rapt_task_fn body;
   void *closure;
 };
+
+/// An overflow in f16 ends in infinities or NaN, with which every later number is wrong. Buffers that stay on a GPU are
+/// null here; log-sum-exps of rows without keys are infinite by themselves.
+rapt_status Execution::checkOutputs(const ManifestEntry &entry, void *const *buffers, const int64_t *dims,
+                                    const Report &report) const {
+  for (size_t i = 0; narrow && i < entry.buffers.size(); ++i) {
+    const ManifestBuffer &buffer = entry.buffers[i];
+    if (buffer.kind != BufferKind::Output || buffer.dtype != "f32" || !buffers[i] ||
+        buffer.name.ends_with("log_sum_exp"))
+      continue;
+    int64_t count = 1;
+    for (const ManifestExtent &extent : buffer.shape)
+      count *= extentOf(extent, dims);
+    if (!areFinite(static_cast<const float *>(buffers[i]), count))
+      return report.fail(RAPT_UNSUPPORTED,
+                         "%s has numbers that are not finite: %s are f16, which holds numbers up to 65504; compile the "
+                         "model with bf16 or f32 instead",
+                         buffer.name.c_str(), narrow);
+  }
+  return RAPT_OK;
+}
 
 rapt_status Execution::choose(rapt_pool *pool, const rapt_executor *given, bool isForDevice, const Report &report) {
   if (pool && given)
@@ -116,7 +151,8 @@ rapt_status Execution::runOnDevice(const ManifestEntry &entry, rapt_entry_fn cod
     return stream->tell(report);
   if ((status = checkCancel(report)))
     return status;
-  return result ? report.fail(RAPT_BUG, "the compiled entry returned %d", result) : RAPT_OK;
+  return result ? report.fail(RAPT_BUG, "the compiled entry returned %d", result)
+                : checkOutputs(entry, buffers, dims, report);
 }
 
 rapt_status Execution::wait(const Report &report) {
@@ -151,7 +187,7 @@ rapt_status Execution::run(const ManifestEntry &entry, rapt_entry_fn code, void 
     return status;
   if (result)
     return report.fail(RAPT_BUG, "the compiled entry returned %d", result);
-  return RAPT_OK;
+  return checkOutputs(entry, buffers, dims, report);
 }
 
 } // namespace rapt::runtime

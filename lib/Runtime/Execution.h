@@ -44,10 +44,14 @@ public:
   /// A call's outcome, in whose message a GPU's failure is told where that is the cause.
   rapt_status cause(rapt_status status, const Report &report);
 
+  /// The numbers of the model that are f16, for messages: outputs are checked then. Null: none are.
+  const char *narrow = nullptr;
   Profile *profile = nullptr; ///< that is told of every dispatch; none: nothing is timed
 
 private:
   struct Dispatch;
+  rapt_status checkOutputs(const ManifestEntry &entry, void *const *buffers, const int64_t *dims,
+                           const Report &report) const;
   static int32_t parallelFor(void *user, rapt_task_fn body, void *closure, int64_t count);
   static int32_t tensorMap(void *user, const rapt_boxes *tensor, void *map);
   static int32_t launch(void *user, const rapt_kernel *kernel, const void *arguments, int64_t blocks);

@@ -136,6 +136,7 @@ struct Manifest {
   std::string version, name;
   int64_t abiMajor, abiMinor;
   std::string family, task, sourceDtype;
+  std::string activations;                                                            ///< their type, empty for f32
   int64_t layers, hidden, heads, kvHeads, headDim, vocabulary, positions, parameters; ///< 0 where absent
   int64_t sourceVocabulary;                                ///< ids of a source that has a vocabulary of its own, else 0
   int64_t featureChannels, featureFrames, sourcePositions; ///< of a source of features, else 0

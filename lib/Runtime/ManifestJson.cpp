@@ -184,6 +184,7 @@ void readModel(const Json &model, Manifest &m) {
   m.family = textOrEmpty(model, "family");
   m.task = textOrEmpty(model, "task");
   m.sourceDtype = textOrEmpty(model, "source_dtype");
+  m.activations = textOrEmpty(model, "activations");
   m.layers = numberOrZero(model, "layers");
   m.hidden = numberOrZero(model, "hidden");
   m.heads = numberOrZero(model, "heads");

@@ -194,6 +194,11 @@ struct SelectActivations : rapt::impl::AttnSelectActivationsBase<SelectActivatio
     }
     if (element.isF32())
       return;
+    if (auto facts = module->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr)) {
+      NamedAttrList list(facts);
+      list.set("activations", StringAttr::get(&getContext(), dtype)); // the runtime checks outputs by it
+      module->setAttr(attn::AttnDialect::modelAttr, list.getDictionary(&getContext()));
+    }
     for (Value value : Classes(module).chosen())
       value.setType(withElement(value.getType(), element));
     module.walk([](Operation *op) { castOperands(op); });

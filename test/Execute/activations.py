@@ -7,13 +7,20 @@ Outputs differ from those with f32 activations by the relative L2 norm that the 
 with the same roundings: a number that f32's error moves to another neighbor moves those behind it. The roundings show in the reference."""
 
 import argparse
+import itertools
 import os
 import subprocess
+import sys
 import tempfile
 
 import numpy
 
 import report
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Reference", "numpy"))
+
+import llama  # noqa: E402
+import tensorfiles  # noqa: E402
 
 full = os.environ.get("RAPT_FULL") == "1"  # else each model with one element type on each target
 TOLERANCE = {"bf16": 1e-2, "f16": 1e-3}  # of relative L2 norms
@@ -91,13 +98,31 @@ def checks(options, work):
                 yield f"{name} {element} {target}", 0.01 * tolerance < error <= allowed, f"{error:.1e} apart, {allowed:.0e} allowed, {max(map(apart, found, right)):.1e} from the reference"
 
 
+def overflows(options, work):
+    """Numbers beyond f16's 65504, of activations and of cached values, are no text and no logits, but one line."""
+    model, library = os.path.join(work, "large"), os.path.join(work, "large.so")
+    config = llama.makeModel(model, {"num_hidden_layers": 2}, 5)
+    tensors = tensorfiles.readDirectory(model)
+    for tensor, flag, what in (("model.layers.0.mlp.down_proj.weight", "--activations=f16", "activations"), ("model.layers.1.self_attn.v_proj.weight", "--cache-dtype=f16", "cached keys and values")):
+        changed = tensors | {tensor: tensors[tensor] * 1e7}
+        tensorfiles.writeModel(model, config, changed, "F32")
+        for given in (flag, flag.replace("f16", "bf16")):
+            run(options.raptc, model, given, "--target=generic", "-o", library)
+            done = subprocess.run([options.rapt_run, library, "--tokens", "3,5,7", "-n", "2", "--temperature", "0"], capture_output=True, text=True)
+            if given == flag:
+                told = f"logits has numbers that are not finite: {what} are f16, which holds numbers up to 65504; compile the model with bf16 or f32 instead"
+                yield f"overflow with {given}", done.returncode == 1 and told in done.stderr and not done.stdout, done.stderr
+            else:
+                yield f"no overflow with {given}", done.returncode == 0, done.stderr
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for flag in ("--raptc", "--rapt-run", "--rapt-reference", "--models"):
         parser.add_argument(flag, required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        report.finish(checks(options, work))
+        report.finish(itertools.chain(checks(options, work), overflows(options, work)))
 
 
 if __name__ == "__main__":
