@@ -1,5 +1,6 @@
 //===- Input.cpp - The kinds of MODEL on the command line ---------------------------------===//
 #include "lib/Driver/Input.h"
+#include "lib/Artifact/Conversion.h"
 #include "lib/Driver/Output.h"
 #include "lib/Import/Families/UsualClasses.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
@@ -96,6 +97,9 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
   import.maxSequenceLength = options.maxSequenceLength;
   import.maxBatch = options.maxBatch;
   import.attentionWeights = options.attentionWeights.given;
+  for (artifact::DType type : {artifact::DType::F32, artifact::DType::BF16, artifact::DType::F16})
+    if (options.dtype == artifact::nameOf(type))
+      import.storage = type;
   Expected<OwningOpRef<ModuleOp>> module = importModel(context, *input.model, import);
   for (const std::string &warning : input.model->warnings())
     emitWarning(UnknownLoc::get(&context)) << warning;

@@ -18,6 +18,9 @@ struct ImportOptions {
   /// Attention's weights will be outputs (attn-request-attention-outputs): images are no larger than the model's own,
   /// or its processor's.
   bool attentionWeights = false;
+  /// The type in which weights will be stored, where it is another one than the checkpoint's. Some constants are
+  /// rounded to it, as the model's classes make them in the type that the model is loaded in.
+  std::optional<artifact::DType> storage = {};
 };
 
 /// Makes the module of stage `imported` of a model, by its config's model_type. Parameters have the checkpoint's

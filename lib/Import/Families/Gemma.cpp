@@ -26,7 +26,7 @@ static const DecoderFamily family = {
 void importing::setGemmaParts(const DecoderSource &source, DecoderSpec &spec) {
   spec.norm.isAroundOne = true;
   const float scale = std::sqrt(float(spec.width));
-  switch (source.model.dtype()) {
+  switch (source.options.storage.value_or(source.model.dtype())) {
   case artifact::DType::F32:
     spec.embedding.scale = scale;
     break;

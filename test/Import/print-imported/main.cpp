@@ -34,9 +34,15 @@ static int run(int argc, const char *const *argv) {
   llvm::cl::opt<int64_t, true> positions("max-seq-len", llvm::cl::location(options.maxSequenceLength));
   llvm::cl::opt<int64_t, true> batch("max-batch", llvm::cl::location(options.maxBatch));
   llvm::cl::opt<int64_t, true> tokens("max-tokens", llvm::cl::location(options.maxTokens));
+  using artifact::DType;
+  llvm::cl::opt<DType> storage("dtype", llvm::cl::desc("the type in which weights will be stored"),
+                               llvm::cl::values(clEnumValN(DType::F32, "f32", ""), clEnumValN(DType::BF16, "bf16", ""),
+                                                clEnumValN(DType::F16, "f16", "")));
   llvm::cl::opt<int64_t, true> block("cache-block", llvm::cl::location(options.cacheBlock));
   llvm::cl::ParseCommandLineOptions(argc, argv, "Prints the imported stage of a model.\n");
 
+  if (storage.getNumOccurrences())
+    options.storage = storage;
   if (families) {
     for (std::string_view name : listFamilies())
       llvm::outs() << name << "\n";
