@@ -145,6 +145,8 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (name == entryAttr || name == scalarLoopsAttr)
     return check(isa<FunctionOpInterface>(op) && isa<UnitAttr>(value), "is a unit attribute of a function");
+  if (name == repeatedAttr)
+    return check(isa<AttentionOp>(op) && isa<UnitAttr>(value), "is a unit attribute of attention");
   if (name == buffersAttr) {
     auto buffers = dyn_cast<ArrayAttr>(value);
     return check(isa<FunctionOpInterface>(op) && buffers && llvm::all_of(buffers, llvm::IsaPred<DictionaryAttr>),

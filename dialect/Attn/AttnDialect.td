@@ -57,6 +57,9 @@ def Attn_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral dispatchAttr = "attn.dispatch";
     /// Attribute of an op or module from the stage laid-out on: how the target's code does it (`#attn.schedule`).
     static constexpr ::llvm::StringLiteral scheduleAttr = "attn.schedule";
+    /// On attention with the probabilities of another one before it, which mixes other values: outputs of attention have
+    /// them once.
+    static constexpr ::llvm::StringLiteral repeatedAttr = "attn.repeated";
     /// On a function of the stage backend or later: LLVM vectorizes its loops, which are over scalars.
     static constexpr ::llvm::StringLiteral scalarLoopsAttr = "attn.scalar_loops";
 

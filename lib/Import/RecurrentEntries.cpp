@@ -128,7 +128,10 @@ Value RecurrentEntries::attend(Value query, Value scale, int64_t layer, Value sc
   Value heads = splitHeads(top, loc, query, 1);
   Value seen = crossAttention(CacheLayer(top, layer).scope, loc, heads, scale, argument("cache"), argument("row_begin"),
                               sources);
+  auto op = seen.getDefiningOp<attn::AttentionOp>();
   if (score)
-    seen.getDefiningOp<attn::AttentionOp>().getAdditiveMutable().assign(score);
+    op.getAdditiveMutable().assign(score);
+  if (layer > 0) // the layers have the same keys and parts of the values
+    op->setAttr(attn::AttnDialect::repeatedAttr, builder.getUnitAttr());
   return mergeHeads(top, loc, seen);
 }

@@ -35,12 +35,14 @@ AttentionOutput::AttentionOutput(func::FuncOp entry, AttentionKind kind, Attenti
                                  const AttentionRequest &request)
     : entry(entry), kind(kind), what(what), name(std::move(name)), request(request), rewriter(entry.getContext()) {
   entry.walk([&](AttentionOp op) {
-    if (kindOf(op) == kind)
+    if (kindOf(op) == kind && !op->hasAttr(AttnDialect::repeatedAttr))
       (isPool(op) ? hasPools : hasLayers) = true;
   });
 }
 
-bool AttentionOutput::isLayer(AttentionOp op) const { return kindOf(op) == kind && !(hasLayers && isPool(op)); }
+bool AttentionOutput::isLayer(AttentionOp op) const {
+  return kindOf(op) == kind && !(hasLayers && isPool(op)) && !op->hasAttr(AttnDialect::repeatedAttr);
+}
 
 /// The argument's dim that an extent is, behind ops that keep it.
 std::optional<AttentionOutput::Extent> AttentionOutput::traceExtent(Value tensor, unsigned dim) {

@@ -38,6 +38,8 @@ def checks(options, work, library, count):
     with open(os.path.join(maps, "cross_attentions-layer0-head0.svg"), encoding="utf-8") as file:
         svg = file.read()
     shown = all(f">{attention_weights.label(character)}</text>" in svg for character in iso + text.lower())
+    # The encoder's two directions are parts of the values, with one map.
+    yield "one map of both directions", sorted(os.listdir(maps)) == [f"cross_attentions-layer0-head0.{end}" for end in ("npy", "png", "svg")], os.listdir(maps)
     yield "the picture has its characters", shown, text
     searched = run(options.rapt_run, library, "-p", text, "--beams", "2", "--attention-weights", maps).strip()
     beams = numpy.load(os.path.join(maps, "cross_attentions-layer0-head0.npy"))

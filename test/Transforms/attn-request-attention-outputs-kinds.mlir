@@ -42,6 +42,20 @@ module attributes {attn.model = {positions = 24 : i64}} {
     %y = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o] : tensor<5x2x3x32xf32>, tensor<7x2x32xf32>, tensor<7x2x32xf32> -> tensor<5x2x3x32xf32>
     return %y : tensor<5x2x3x32xf32>
   }
+  // Attention with the probabilities of the one before it has no map of its own.
+  // CHECK-LABEL: @repeated
+  // CHECK-SAME: tensor<5x1x6x24xf32> {attn.name = "attentions"}
+  // CHECK: attn.attention {{.*}} weights(
+  // CHECK: attn.attention
+  // CHECK-NOT: weights(
+  func.func @repeated(%q: tensor<5x2x3x32xf32> {attn.name = "q"}) -> (tensor<5x2x3x32xf32> {attn.name = "y"}, tensor<5x2x3x32xf32> {attn.name = "z"}) attributes {attn.entry} {
+    %s = arith.constant 0.125 : f32
+    %k = tensor.empty() : tensor<7x2x32xf32>
+    %y = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o] : tensor<5x2x3x32xf32>, tensor<7x2x32xf32>, tensor<7x2x32xf32> -> tensor<5x2x3x32xf32>
+    %v = tensor.empty() : tensor<7x2x32xf32>
+    %z = attn.attention %q, %k, %v, %s maps [#q, #k, #v, #o] {attn.repeated} : tensor<5x2x3x32xf32>, tensor<7x2x32xf32>, tensor<7x2x32xf32> -> tensor<5x2x3x32xf32>
+    return %y, %z : tensor<5x2x3x32xf32>, tensor<5x2x3x32xf32>
+  }
 }
 
 // -----

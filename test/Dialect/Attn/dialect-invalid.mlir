@@ -18,6 +18,12 @@ module attributes {attn.entry} {
 
 // -----
 
+// expected-error@+1 {{attribute 'attn.repeated' is a unit attribute of attention}}
+module attributes {attn.repeated} {
+}
+
+// -----
+
 // expected-error@+1 {{attribute 'attn.entry' is a unit attribute of a function}}
 func.func private @entry() attributes {attn.entry = true}
 
