@@ -76,6 +76,9 @@ EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const E
         heads.push_back({further, Head::MaskedLM});
   }
   spec.head = readHead<Head>(model, heads, Head::None);
+  for (const std::string &architecture : model.architectures())
+    if (spec.head == Head::MaskedLM && llvm::is_contained(defaults.pretraining, architecture))
+      spec.textPair = defaults.textPair;
   const bool hasLabels = spec.head == Head::SequenceClassification || spec.head == Head::TokenClassification;
   spec.labels = hasLabels ? readLabelCount(config) : 0;
   config.requireMultiple(defaults.width.names.front(), spec.width, defaults.heads.names.front(), attention.heads);
@@ -326,7 +329,12 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
   const bool hasTable = model.tensors().find(prefix + spec.embedding.words + ".weight"),
              hasPooler = !hasTable || model.tensors().find(prefix + spec.classifier.transform.dense + ".weight");
   const bool classifies = spec.head == EncoderHead::SequenceClassification && spec.classifier.isPooler;
-  spec.hasPooler = classifies || (spec.head == EncoderHead::None && spec.mayPool && hasPooler);
+  if (spec.textPair && hasTable && !model.tensors().find(spec.textPair->projection + ".weight")) {
+    model.warn(shownPath(model.tensors().path()) + ": without \"" + spec.textPair->projection +
+               ".weight\" there is no " + spec.textPair->output);
+    spec.textPair.reset();
+  }
+  spec.hasPooler = classifies || spec.textPair || (spec.head == EncoderHead::None && spec.mayPool && hasPooler);
   ParameterSet parameters = listParameters(spec, prefix);
   if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
     return status.error();

@@ -43,6 +43,8 @@ void importing::addEncoderHead(ParameterSet &parameters, const EncoderSpec &spec
     parameters.add("predictions.bias", spec.masked.path + spec.masked.bias, {spec.vocabulary}, Init::bias());
     parameters.addHead("predictions.weight", spec.masked.path + spec.masked.weight, {spec.vocabulary, narrow},
                        Init::weight(narrow), spec.isTied, spec.embedding.words);
+    if (spec.textPair)
+      top.dense(spec.textPair->projection, 2, width);
     break;
   case EncoderHead::SequenceClassification:
     if (!classifier.isPooler)
@@ -125,7 +127,10 @@ SmallVector<Value> importing::buildEncoderHead(const Scope &top, const EncoderSp
   case EncoderHead::MaskedLM: {
     Value transformed = applyTransform(top, spec.masked.transform, spec.norm, x);
     Value table = top.weight(top.parameters.head());
-    return {project(top, transformed, table, "cls.predictions", top.weight("predictions.bias"))};
+    SmallVector<Value> outputs{project(top, transformed, table, "cls.predictions", top.weight("predictions.bias"))};
+    if (spec.textPair)
+      outputs.push_back(dense(top, buildPooled(top, spec, x, ids, rowBegin), spec.textPair->projection));
+    return outputs;
   }
   case EncoderHead::SequenceClassification:
     return {dense(top, buildPooled(top, spec, x, ids, rowBegin), spec.classifier.projection)};
@@ -153,8 +158,12 @@ SmallVector<EntryBuffer> importing::listEncoderOutputs(Builder builder, const En
       outputs.push_back({"pooler_output", wide(spec.width), {"rows"}});
     return outputs;
   }
-  case EncoderHead::MaskedLM:
-    return {{"logits", wide(spec.vocabulary), {"tokens"}}};
+  case EncoderHead::MaskedLM: {
+    SmallVector<EntryBuffer> outputs{{"logits", wide(spec.vocabulary), {"tokens"}}};
+    if (spec.textPair)
+      outputs.push_back({spec.textPair->output, wide(2), {"rows"}});
+    return outputs;
+  }
   case EncoderHead::SequenceClassification:
     return {{"logits", wide(spec.labels), {"rows"}}};
   case EncoderHead::TokenClassification:

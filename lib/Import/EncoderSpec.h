@@ -54,6 +54,11 @@ struct MaskedLMSpec {
   std::string bias = "bias", weight = "decoder.weight";
 };
 
+/// Two numbers of a pair of texts, by the pooler: whether one follows the other. Beside masked language modeling.
+struct TextPairSpec {
+  std::string projection, output; ///< names of the part and of the entry's output
+};
+
 /// Numbers of each token: projection(transform(x)).
 struct TokenHeadSpec {
   TransformSpec transform;
@@ -97,6 +102,7 @@ struct EncoderSpec : StackSpec {
   std::optional<TokenConvolutionSpec> convolution;
   EncoderHead head = EncoderHead::None;
   MaskedLMSpec masked;
+  std::optional<TextPairSpec> textPair;
   ClassifierSpec classifier;
   TokenHeadSpec tokens = {.projection = "classifier"}, spans = {.projection = "qa_outputs"}, discriminator;
   std::vector<std::string_view> harmlessKeys, ignoredTensors;
@@ -117,7 +123,9 @@ struct EncoderDefaults {
                     inner = "intermediate_size", activation = "hidden_act", positionsKey = "max_position_embeddings";
   int64_t usualWidth = 768, usualLayers = 12, usualHeads = 12, usualInner = 3072, positions = 512, vocabulary = 30522;
   std::vector<std::string> pretraining; ///< further names of the class with the head of masked language modeling
-  bool hasDiscriminator = false;        ///< ForPreTraining is that head
+  /// The second head of such a class; nothing: it has none.
+  std::optional<TextPairSpec> textPair = {};
+  bool hasDiscriminator = false; ///< ForPreTraining is that head
 };
 
 /// Reads sizes, activation, head and labels; layers, embedding and heads are those of bert.

@@ -86,7 +86,7 @@ def expected(model, ids, types, lengths):
     outputs = {}
     for row, length in enumerate(lengths):
         for name, values in model.forward(ids[row, :length], None if types is None else types[row, :length]).items():
-            whole = name in ("sentence_embedding", "pooler_output") or model.settings["head"] == "BertForSequenceClassification"
+            whole = name in ("sentence_embedding", "pooler_output", "seq_relationship_logits") or model.settings["head"] == "BertForSequenceClassification"
             shape = (len(lengths), *values.shape) if whole else (*ids.shape, *values.shape[1:])
             place = outputs.setdefault(name, numpy.full(shape, numpy.nan))
             place[row if whole else (row, slice(length))] = values

@@ -19,7 +19,8 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importAlbert(mlir::MLIRCo
                                          .usualHeads = 64,
                                          .usualInner = 16384,
                                          .vocabulary = 30000,
-                                         .pretraining = {"AlbertForPreTraining"}});
+                                         .pretraining = {"AlbertForPreTraining"},
+                                         .textPair = TextPairSpec{"sop_classifier.classifier", "sop_logits"}});
   spec.embedding.types = config.getInt("type_vocab_size", 1, 1 << 16, 2);
   spec.embedding.width = config.getSize("embedding_size", 1, 1 << 16, 128);
   spec.embedding.projection = "encoder.embedding_hidden_mapping_in";

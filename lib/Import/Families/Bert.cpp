@@ -14,7 +14,9 @@ using namespace rapt::importing;
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importing::importBert(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
-  EncoderSpec spec = readEncoder(model, {.architecture = "Bert", .pretraining = {"BertForPreTraining"}});
+  EncoderSpec spec = readEncoder(model, {.architecture = "Bert",
+                                         .pretraining = {"BertForPreTraining"},
+                                         .textPair = TextPairSpec{"cls.seq_relationship", "seq_relationship_logits"}});
   spec.embedding.types = config.getInt("type_vocab_size", 1, 1 << 16, 2);
   spec.norm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
   config.getEnum("position_embedding_type", {"absolute"}, "absolute");

@@ -193,10 +193,11 @@ class Model:
                 outputs["pooler_output"] = pooled()
             return outputs
         if head in ("BertForMaskedLM", "BertForPreTraining"):
+            pair = {"seq_relationship_logits": self.dense(pooled(), "cls.seq_relationship")} if head == "BertForPreTraining" else {}
             x = self.norm(self.act(self.dense(x, "cls.predictions.transform.dense")), "cls.predictions.transform.LayerNorm")
             tied = self.settings["tie_word_embeddings"]
             table = self.weight("embeddings.word_embeddings.weight" if tied else "cls.predictions.decoder.weight")
-            return {"logits": x @ table.T + self.weight("cls.predictions.bias")}
+            return {"logits": x @ table.T + self.weight("cls.predictions.bias")} | pair
         if head == "BertForSequenceClassification":
             return {"logits": self.dense(pooled(), "classifier")}
         if head == "BertForTokenClassification":
