@@ -26,7 +26,7 @@ def AttnVerifyBackend : Pass<"attn-verify-backend", "::mlir::ModuleOp"> {
 def AttnVerifyLLVMDialect : Pass<"attn-verify-llvm-dialect", "::mlir::ModuleOp"> {
   let summary = "checks the contract of the stage `llvm-dialect`";
   let description = [{
-    Only the llvm dialect remains, and declarations of weights and dims, from which the manifest is written. Every function of an entry (`attn.entry`) has its
+    Only the llvm dialect remains, without casts that a conversion has left, and declarations of weights and dims, from which the manifest is written. Every function of an entry (`attn.entry`) has its
     buffers (`attn.buffers`).
 
     ```mlir

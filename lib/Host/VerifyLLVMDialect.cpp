@@ -25,6 +25,8 @@ struct VerifyLLVMDialect : rapt::impl::AttnVerifyLLVMDialectBase<VerifyLLVMDiale
           if (op->hasAttr(attn::AttnDialect::entryAttr) && !op->hasAttr(attn::AttnDialect::buffersAttr))
             return op->emitOpError() << "is an entry without " << attn::AttnDialect::buffersAttr
                                      << ", which the llvm-dialect stage promises";
+          if (isa<UnrealizedConversionCastOp>(op))
+            return op->emitOpError("is left by a conversion: the llvm-dialect stage promises its types alone");
           if (llvm::is_contained(dialects, op->getName().getDialectNamespace()))
             return success();
           return verifyDialects<attn::AttnDialect, LLVM::LLVMDialect>(op, Stage::LLVMDialect);

@@ -141,13 +141,14 @@ def check(name, op, got, expected, x):
 
 
 def floats(rows):
-    """Floats of every magnitude, some near 0 and 1, and all pairs of special ones."""
+    """Floats of every magnitude, some small, some near 1, and all pairs of special ones."""
     special = np.array([0, -0.0, 1, -1, 2, -2, 3, 0.5, -0.5, 1e-45, -1e-45, 1e-38, 3.4e38, -3.4e38, np.inf, -np.inf, np.nan, 1e-8, -1e-8, 0.99999994, 1.0000001,
                         -3, 1000, 8388609, 2**20, 88.72284, -88, 127.5, 1.5707964, 3.1415927, 7, 1e-20], np.float32)
     x, y = (random.integers(0, 2**32, (rows, 32), np.uint32).view(np.float32) for _ in range(2))
     third = rows // 3
     x[:third] = np.exp(random.uniform(-3, 3, (third, 32))) * random.choice([-1, 1, 1], (third, 32))
     y[:third] = np.where(random.random((third, 32)) < 0.3, random.integers(-40, 40, (third, 32)), random.uniform(-20, 20, (third, 32)))
+    x[third + 40:third + 60] = np.exp(random.uniform(-40, -2, (20, 32))) * random.choice([-1, 1], (20, 32))  # where log1p and expm1 are not log and exp
     x[third:third + 40] = 1 + random.uniform(-1e-3, 1e-3, (40, 32))
     x[-32:], y[-32:] = np.repeat(special, 32).reshape(32, 32), np.tile(special, 32).reshape(32, 32)
     return x, y
