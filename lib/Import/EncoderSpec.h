@@ -29,9 +29,9 @@ struct EncoderEmbeddingSpec {
   std::string words = "embeddings.word_embeddings", norm = "embeddings.LayerNorm";
   std::string positions = "embeddings.position_embeddings"; ///< empty: none
   std::vector<float> sinusoids = {}; ///< frequencies of positions without a table, one for each column; empty: none
-  int64_t width = 0;                                        ///< 0: that of the layers
-  int64_t types = 0;                                        ///< 0: none
-  int64_t firstPosition = 0;                                ///< rows of the table ahead of position 0
+  int64_t width = 0;                 ///< 0: that of the layers
+  int64_t types = 0;                 ///< 0: none
+  int64_t firstPosition = 0;         ///< rows of the table ahead of position 0
   /// The id of tokens that positions do not count, and that have the last row ahead of position 0.
   std::optional<int64_t> padding = {};
   std::string projection;  ///< where the width differs from that of the layers

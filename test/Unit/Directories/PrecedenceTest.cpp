@@ -9,7 +9,7 @@ using namespace rapt;
 using namespace rapt::huggingface;
 
 static std::string settledTokenizer(const char *usual, const std::string &config, SideFiles files) {
-  ConfigReader reader(*json::parse(config), "config.json", {});
+  ConfigReader reader(*json::parse(config), "config.json");
   settleTokenizer({usual, ""}, reader, files);
   auto file = files.find("tokenizer_config.json");
   return file == files.end() ? "" : file->second;
@@ -46,7 +46,7 @@ TEST(Precedence, OfTheTokenizersClass) {
 /// GenerationConfig.from_model_config.
 TEST(Precedence, OfGeneration) {
   auto settled = [](const std::string &config, SideFiles files = {}) {
-    ConfigReader reader(*json::parse(config), "config.json", {});
+    ConfigReader reader(*json::parse(config), "config.json");
     settleGeneration(reader, files);
     auto file = files.find("generation_config.json");
     return file == files.end() ? "" : file->second;

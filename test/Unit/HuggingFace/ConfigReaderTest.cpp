@@ -7,7 +7,7 @@ using namespace rapt::huggingface;
 static ConfigReader readerOf(std::string_view text, std::vector<std::string> ignored = {}) {
   auto value = json::parse(text);
   EXPECT_TRUE(bool(value));
-  return ConfigReader(*value, "dir/config.json", std::move(ignored));
+  return ConfigReader(*value, "dir/config.json", std::make_shared<UnknownKeys>(std::move(ignored)));
 }
 static std::string errorOf(const Status &status) { return status ? "" : status.error().message; }
 
@@ -73,6 +73,25 @@ TEST(ConfigReader, NeedlessIgnoresAreTold) {
             (std::vector<std::string>{start + "n was not needed: it is understood and was used",
                                       start + "use_cache was not needed: it does not change the results",
                                       start + "y was not needed: there is no such key"}));
+}
+
+/// The keys that the user ignores count for all files of a model, and so do texts that describe.
+TEST(ConfigReader, FilesBesideShareWhatIsUnknown) {
+  ConfigReader config = readerOf(R"({"author": "A. Person"})", {"x"});
+  ConfigReader other =
+      config.beside(*json::parse(R"({"x": 1, "license": "MIT", "norm_kind": "rms"})"), "dir/other.json");
+  EXPECT_EQ(errorOf(other.finish({})),
+            "dir/other.json: unknown key norm_kind with value \"rms\" (a string) may change the "
+            "results; if it does not: --ignore-config-key=norm_kind");
+  EXPECT_EQ(errorOf(config.finish({})), "");
+  EXPECT_TRUE(config.needlessIgnores().empty());
+  EXPECT_EQ(config.unreadTexts(), "dir/config.json: nothing reads license (MIT), author (A. Person)");
+  EXPECT_EQ(readerOf("{}").unreadTexts(), "");
+}
+
+TEST(ConfigReader, RatesOfDropoutAreHarmless) {
+  EXPECT_EQ(errorOf(readerOf(R"({"hidden_dropout": 0.1, "encoder_layerdrop": 0.2, "drop_path_rate": 0.3})").finish({})),
+            "");
 }
 
 TEST(ConfigReader, NestedObjectsNameTheirKeysInFull) {

@@ -76,13 +76,14 @@ InitialPart readInitialPart(ConfigReader &reader, std::vector<std::string> &note
   return InitialPart::None;
 }
 
-Expected<AdapterConfig> readAdapterConfig(const std::string &file, std::vector<std::string> &notes) {
+Expected<AdapterConfig> readAdapterConfig(const std::string &file, std::shared_ptr<UnknownKeys> unknown,
+                                          std::vector<std::string> &notes) {
   Expected<json::Value> value = readDownloadedJson(file, mostConfigBytes);
   if (!value)
     return value.error();
   if (!value->isObject())
     return Error{shownPath(file) + ": not a JSON object"};
-  ConfigReader reader(std::move(*value), file, {});
+  ConfigReader reader(std::move(*value), file, std::move(unknown));
   constexpr double mostAlpha = 1e6;
   AdapterConfig config;
   reader.getEnum("peft_type", {"LORA"});
@@ -135,7 +136,8 @@ public:
   Status run() {
     if (!entryExists(source.directory + "/adapter_config.json"))
       return Error{shownPath(source.directory) + ": no adapter_config.json: not an adapter's directory"};
-    Expected<AdapterConfig> read = readAdapterConfig(source.directory + "/adapter_config.json", merged.notes);
+    Expected<AdapterConfig> read =
+        readAdapterConfig(source.directory + "/adapter_config.json", source.unknown, merged.notes);
     if (!read)
       return read.error();
     config = *read;

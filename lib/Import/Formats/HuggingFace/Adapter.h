@@ -9,6 +9,7 @@
 #pragma once
 #include "lib/Artifact/TensorReader.h"
 #include "lib/Import/Formats/HuggingFace/AdapterFacts.h"
+#include "lib/Import/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include <set>
 
@@ -18,6 +19,7 @@ namespace rapt::huggingface {
 struct AdapterSource {
   std::string directory;
   double weight = 1;
+  std::shared_ptr<UnknownKeys> unknown = nullptr; ///< of the model
 };
 
 /// The change of a matrix [rows, columns]: left [rows, rank] times right [rank, columns], both row-major.

@@ -133,8 +133,9 @@ static bool sameValue(const json::Value &a, const json::Value &b) {
   return x && y ? *x == *y : json::write(a) == json::write(b);
 }
 
-ConfigReader::ConfigReader(json::Value object, std::string file, std::vector<std::string> ignoreKeys)
-    : root(std::move(object)), path(std::move(file)), ignored(std::move(ignoreKeys)) {}
+ConfigReader::ConfigReader(json::Value object, std::string file, std::shared_ptr<UnknownKeys> unknown)
+    : root(std::move(object)), path(std::move(file)),
+      unknown(unknown ? std::move(unknown) : std::make_shared<UnknownKeys>()) {}
 
 ConfigReader::Found ConfigReader::find(const Keys &keys) {
   Found found{keys.names.front(), nullptr};
@@ -317,24 +318,14 @@ std::optional<ConfigReader> ConfigReader::open(Keys keys) {
     wrong(found, "an object");
     return std::nullopt;
   }
-  ConfigReader nested(*found.value, path, ignored);
+  ConfigReader nested(*found.value, path, unknown);
   nested.scope = found.name + ".";
   return nested;
 }
 
 void ConfigReader::close(ConfigReader nested, const std::vector<std::string_view> &harmless) {
   nested.checkUnknown(harmless);
-  needed.merge(nested.needed);
   findings.insert(findings.end(), nested.findings.begin(), nested.findings.end());
-  texts.insert(texts.end(), nested.texts.begin(), nested.texts.end());
-}
-
-Status ConfigReader::add(ConfigReader other, const std::vector<std::string_view> &harmless) {
-  Status status = other.finish(harmless);
-  needed.merge(other.needed);
-  for (const std::string &text : other.texts)
-    texts.push_back(text + " of " + other.path.substr(other.path.rfind('/') + 1));
-  return status;
 }
 
 //===----------------------------------------------------------------------===//
@@ -352,7 +343,7 @@ Status ConfigReader::errors() const {
 
 void ConfigReader::checkUnknown(const std::vector<std::string_view> &harmless) {
   constexpr size_t mostNamed = 50;
-  std::vector<std::string> unknown;
+  std::vector<std::string> refused;
   auto contains = [](const auto &list, std::string_view key) {
     return std::find(std::begin(list), std::end(list), key) != std::end(list);
   };
@@ -360,18 +351,18 @@ void ConfigReader::checkUnknown(const std::vector<std::string_view> &harmless) {
     for (const auto &[key, value] : *members) {
       if (isAbsent(value) || read.contains(key) || isHarmless(key) || contains(harmless, key))
         continue;
-      if (contains(ignored, nameOf(key)))
-        needed.insert(nameOf(key));
+      if (contains(unknown->ignored, nameOf(key)))
+        unknown->needed.insert(nameOf(key));
       else if (value.isString() && !mayConcernModel(key))
-        texts.push_back(nameOf(shownKey(key)) + " (" + json::printable(*value.asString(), 60) + ")");
+        unknown->texts.push_back(nameOf(shownKey(key)) + " (" + json::printable(*value.asString(), 60) + ")");
       else
-        unknown.push_back("unknown key " + scope + shownKey(key) + " with value " + shownValue(value) +
+        refused.push_back("unknown key " + scope + shownKey(key) + " with value " + shownValue(value) +
                           " may change the results; if it does not: --ignore-config-key=" + scope + shownKey(key));
     }
-  for (size_t i = 0; i < unknown.size() && i < mostNamed; ++i)
-    fail(std::move(unknown[i]));
-  if (unknown.size() > mostNamed)
-    fail("and " + std::to_string(unknown.size() - mostNamed) + " more unknown keys");
+  for (size_t i = 0; i < refused.size() && i < mostNamed; ++i)
+    fail(std::move(refused[i]));
+  if (refused.size() > mostNamed)
+    fail("and " + std::to_string(refused.size() - mostNamed) + " more unknown keys");
 }
 
 Status ConfigReader::finish(const std::vector<std::string_view> &harmless) {
@@ -381,6 +372,7 @@ Status ConfigReader::finish(const std::vector<std::string_view> &harmless) {
 
 std::string ConfigReader::unreadTexts() const {
   constexpr size_t mostNamed = 10;
+  const std::vector<std::string> &texts = unknown->texts;
   std::string line;
   for (size_t i = 0; i < texts.size() && i < mostNamed; ++i)
     line += (i ? ", " : shownPath(path) + ": nothing reads ") + texts[i];
@@ -389,8 +381,8 @@ std::string ConfigReader::unreadTexts() const {
 
 std::vector<std::string> ConfigReader::needlessIgnores() const {
   std::vector<std::string> lines;
-  for (const std::string &key : ignored) {
-    if (needed.contains(key))
+  for (const std::string &key : unknown->ignored) {
+    if (unknown->needed.contains(key))
       continue;
     const std::string why = !root.find(key)      ? "there is no such key" + didYouMean(findNearest(key, keys()))
                             : read.contains(key) ? "it is understood and was used"

@@ -10,6 +10,7 @@
 #include "lib/Support/Expected.h"
 #include "lib/Support/Json.h"
 #include <initializer_list>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -33,14 +34,20 @@ struct HeightWidth {
   int64_t height, width;
 };
 
+/// Keys that nobody asked for, of all files of a model.
+struct UnknownKeys {
+  std::vector<std::string> ignored;               ///< the user's --ignore-config-key, nested keys by their full names
+  std::set<std::string, std::less<>> needed = {}; ///< of `ignored`, by any file
+  std::vector<std::string> texts = {};            ///< that describe; see ConfigReader::unreadTexts
+};
+
 /// Getters of one JSON object. An absent key and null are the same: the fallback where there is one, else an error.
 /// After an error a getter returns the fallback or the lowest legal value, so that later arithmetic stays in range.
 class ConfigReader {
 public:
   ConfigReader() = default;
-  /// `file` is named in every message. `ignoreKeys` are the user's --ignore-config-key, nested keys by their full
-  /// names.
-  ConfigReader(json::Value object, std::string file, std::vector<std::string> ignoreKeys);
+  /// `file` is named in every message. `unknown` is that of the model's other files; null: none is.
+  ConfigReader(json::Value object, std::string file, std::shared_ptr<UnknownKeys> unknown = nullptr);
 
   /// Integers in [least, most]; an integral float counts as an integer.
   int64_t getInt(Keys keys, int64_t least, int64_t most);
@@ -99,13 +106,10 @@ public:
   /// Records that one; nothing while there are findings, with which the numbers may not be those of the file.
   void requireMultiple(std::string_view key, int64_t number, std::string_view divisorKey, int64_t divisor);
 
-  /// A reader of a file beside this one, for which the user's --ignore-config-key count as well; `add` it when all of
-  /// it is read.
+  /// A reader of a file beside this one, for which the user's --ignore-config-key count as well.
   ConfigReader beside(json::Value object, std::string file) const {
-    return ConfigReader(std::move(object), std::move(file), ignored);
+    return ConfigReader(std::move(object), std::move(file), unknown);
   }
-  /// The errors of a reader from `beside`, as from finish; takes over which keys the user had to ignore.
-  Status add(ConfigReader other, const std::vector<std::string_view> &harmless = {});
 
   /// All errors recorded so far, and every key that was neither read, nor is in `harmless` (this family's) or in the
   /// list shared by all families, nor given to --ignore-config-key; null, false and empty values do not count, nor do
@@ -141,10 +145,9 @@ private:
   json::Value root;
   std::string path;
   std::string scope; ///< put before the names of keys: "rope_scaling." in a nested object
-  std::vector<std::string> ignored;
-  std::set<std::string, std::less<>> needed; ///< of `ignored`
+  std::shared_ptr<UnknownKeys> unknown = std::make_shared<UnknownKeys>();
   std::set<std::string, std::less<>> read;
-  std::vector<std::string> findings, texts;
+  std::vector<std::string> findings;
   std::vector<std::pair<std::string, int64_t>> assumed;
 };
 

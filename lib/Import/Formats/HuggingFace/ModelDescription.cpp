@@ -52,6 +52,11 @@ Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadO
   ModelDescription model;
   model.root = path;
   model.options = std::move(options);
+  model.unknown = std::make_shared<UnknownKeys>(model.options.ignoreKeys);
+  for (AdapterSource &adapter : model.options.adapters)
+    adapter.unknown = model.unknown;
+  for (NamedAdapter &adapter : model.options.namedAdapters)
+    adapter.source.unknown = model.unknown;
   bool directory = isDirectory(path);
   bool needsWeights = !model.options.randomSeed && !model.options.noWeights;
   const bool hasAdapters = !model.options.adapters.empty() || !model.options.namedAdapters.empty();
@@ -114,7 +119,7 @@ Status ModelDescription::readConfig(const std::string &file) {
   customCode = map && !map->isNull();
   if (customCode)
     notes.push_back(shownPath(file) + ": auto_map names Python code of the model's own, which is never executed");
-  reader = ConfigReader(std::move(*value), file, options.ignoreKeys);
+  reader = ConfigReader(std::move(*value), file, unknown);
   type = reader.getString("model_type", "");
   if (options.accept)
     if (Status accepted = options.accept(*this); !accepted)

@@ -134,7 +134,8 @@ private:
   LoadOptions options;
   std::vector<std::string> classes;
   bool customCode = false;
-  AdapterFacts adapterFacts; ///< where they differ from the directory's
+  AdapterFacts adapterFacts;            ///< where they differ from the directory's
+  std::shared_ptr<UnknownKeys> unknown; ///< of all files
   ConfigReader reader;
   TensorTable table;
   std::shared_ptr<MergedAdapters> merged;         ///< null without adapters

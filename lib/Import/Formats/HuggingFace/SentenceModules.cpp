@@ -27,7 +27,7 @@ Expected<ConfigReader> readConfig(const ConfigReader &model, const std::string &
 }
 
 /// The keys of sentence_transformers.models.Pooling. Several modes at once join their vectors.
-Status readPooling(ConfigReader &model, const std::string &path, SentenceModules &modules) {
+Status readPooling(const ConfigReader &model, const std::string &path, SentenceModules &modules) {
   using Pooling = SentenceModules::Pooling;
   Expected<ConfigReader> read = readConfig(model, path);
   if (!read)
@@ -63,12 +63,12 @@ Status readPooling(ConfigReader &model, const std::string &path, SentenceModules
   // The first and the last token are those of the whole text in any case.
   const bool counts = modules.pooling == Pooling::Mean || modules.pooling == Pooling::Max;
   modules.includesPrompt = config.getBool("include_prompt", true) || !counts;
-  return model.add(std::move(config), {"word_embedding_dimension", "embedding_dimension"});
+  return config.finish({"word_embedding_dimension", "embedding_dimension"});
 }
 
 /// The keys of config_sentence_transformers.json. No output depends on the similarity; rapt-run and applications find
 /// it in the section.
-Status readPrompts(ConfigReader &model, const std::string &path, SentenceModules &modules) {
+Status readPrompts(const ConfigReader &model, const std::string &path, SentenceModules &modules) {
   if (!entryExists(path))
     return {};
   Expected<ConfigReader> read = readConfig(model, path);
@@ -90,7 +90,7 @@ Status readPrompts(ConfigReader &model, const std::string &path, SentenceModules
   if (!usual.empty() && (!prompts || !value->find(usual)))
     config.fail("default_prompt_name is \"" + json::printable(usual, 80) + "\", which is not among prompts" +
                 (names.empty() ? "" : ": " + names));
-  if (Status status = model.add(config, {"__version__", "model_type"}); !status)
+  if (Status status = config.finish({"__version__", "model_type"}); !status)
     return status.error();
   const bool hasPrompts = prompts && !prompts->empty();
   modules.includesPrompt |= !hasPrompts;
@@ -108,7 +108,7 @@ Status readPrompts(ConfigReader &model, const std::string &path, SentenceModules
 }
 
 /// The keys of sentence_transformers.models.Dense, which reads a vector of `width` columns.
-Expected<SentenceModules::Dense> readDense(ConfigReader &model, const std::string &path, int64_t width) {
+Expected<SentenceModules::Dense> readDense(const ConfigReader &model, const std::string &path, int64_t width) {
   Expected<ConfigReader> read = readConfig(model, path);
   if (!read)
     return read.error();
@@ -133,13 +133,13 @@ Expected<SentenceModules::Dense> readDense(ConfigReader &model, const std::strin
   for (const char *key : {"module_input_name", "module_output_name"})
     if (config.getString(key, "sentence_embedding") != "sentence_embedding")
       config.fail(std::string(key) + " is not sentence_embedding: only vectors of whole texts are supported");
-  if (Status status = model.add(std::move(config)); !status)
+  if (Status status = config.finish({}); !status)
     return status.error();
   return dense;
 }
 
 /// The configuration of the Transformer, which has had other names.
-Status readTexts(ConfigReader &model, const std::string &directory, SentenceModules &modules) {
+Status readTexts(const ConfigReader &model, const std::string &directory, SentenceModules &modules) {
   static constexpr const char *names[] = {"sentence_bert_config.json",       "sentence_roberta_config.json",
                                           "sentence_distilbert_config.json", "sentence_camembert_config.json",
                                           "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
@@ -167,7 +167,7 @@ Status readTexts(ConfigReader &model, const std::string &directory, SentenceModu
     }
     config.close(std::move(*modalities));
   }
-  return model.add(std::move(config));
+  return config.finish({});
 }
 
 /// The entries of modules.json; none where there is no such file.
@@ -186,7 +186,7 @@ Expected<json::Array> listModules(const std::string &directory) {
 bool isFolder(const std::string &path) { return isSafeName(path) && !path.starts_with("."); }
 
 /// modules.json, of a transformer whose states have `width` columns.
-Expected<SentenceModules> readModules(ConfigReader &model, const std::string &directory, int64_t width) {
+Expected<SentenceModules> readModules(const ConfigReader &model, const std::string &directory, int64_t width) {
   SentenceModules modules;
   Expected<json::Array> list = listModules(directory);
   if (!list)
@@ -234,7 +234,7 @@ Expected<SentenceModules> readModules(ConfigReader &model, const std::string &di
 
 } // namespace
 
-Expected<SentenceModules> readSentenceModules(ConfigReader &model, const std::string &directory, int64_t width) {
+Expected<SentenceModules> readSentenceModules(const ConfigReader &model, const std::string &directory, int64_t width) {
   Expected<SentenceModules> modules = readModules(model, directory, width);
   if (modules)
     if (Status status = readPrompts(model, directory + "/config_sentence_transformers.json", *modules); !status)

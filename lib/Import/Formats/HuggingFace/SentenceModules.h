@@ -33,7 +33,7 @@ struct SentenceModules {
 /// of `width` columns where there is no such file. Prompts are those of config_sentence_transformers.json, facts about
 /// texts those of sentence_bert_config.json. Errors: a module, a pooling or a key that is not supported, with what is,
 /// and columns that do not fit. `model` is the reader of config.json, whose --ignore-config-key count here, too.
-Expected<SentenceModules> readSentenceModules(ConfigReader &model, const std::string &directory, int64_t width);
+Expected<SentenceModules> readSentenceModules(const ConfigReader &model, const std::string &directory, int64_t width);
 
 /// Whether modules.json of a model's directory pools the transformer's states.
 Expected<bool> poolsTexts(const std::string &directory);
