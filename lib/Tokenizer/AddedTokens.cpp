@@ -6,11 +6,11 @@
 
 namespace rapt {
 
-void TokenFinder::add(std::string_view pattern, const AddedToken &token) {
-  if (pattern.empty())
+void TokenFinder::add(const AddedToken &token) {
+  if (token.pattern.empty())
     return;
   uint32_t node = 0;
-  for (char byte : pattern) {
+  for (char byte : token.pattern) {
     auto [edge, isNew] =
         edges.try_emplace(uint64_t(node) << 8 | static_cast<unsigned char>(byte), uint32_t(nodes.size()));
     if (isNew)
@@ -18,7 +18,7 @@ void TokenFinder::add(std::string_view pattern, const AddedToken &token) {
     node = edge->second;
   }
   nodes[node].token = &token;
-  starts[static_cast<unsigned char>(pattern[0])] = true;
+  starts[static_cast<unsigned char>(token.pattern[0])] = true;
 }
 
 const AddedToken *TokenFinder::longestAt(std::string_view text, size_t offset, size_t &end) const {

@@ -19,6 +19,7 @@ namespace rapt {
 
 struct AddedToken {
   std::string content;
+  std::string pattern; ///< Encoding looks for it and decoding starts from it: the content, normalized if `normalized`.
   int32_t id = -1;
   bool special = false, normalized = true, singleWord = false, stripLeft = false, stripRight = false;
 };
@@ -26,8 +27,8 @@ struct AddedToken {
 /// Finds the tokens of one list in text.
 class TokenFinder {
 public:
-  /// `pattern` is what to look for: the content, or the normalized content. `token` outlives this.
-  void add(std::string_view pattern, const AddedToken &token);
+  /// `token` outlives this. One with an empty pattern is never found.
+  void add(const AddedToken &token);
   bool empty() const { return nodes.size() <= 1; }
 
   /// Passes on, in order and without gaps, stretches of ordinary text (token = null) and found tokens.

@@ -127,33 +127,33 @@ void BytePairModel::findSafeCuts(const std::vector<std::array<int32_t, 3>> &join
       boundaries->set(ends[left].last, ends[right].first, {0, 0});
 }
 
-int32_t BytePairModel::idOfCharacter(std::string_view character, bool first, bool last) const {
-  bool plain = (first || options.subwordPrefix.empty()) && (!last || options.wordSuffix.empty());
-  if (plain) {
-    if (character.size() <= 2)
-      return characterIds[unicode::decode(character, 0)];
-    return pieces().find(character).value_or(-1);
-  }
-  std::string text = first ? std::string() : options.subwordPrefix;
-  text.append(character);
-  if (last)
-    text.append(options.wordSuffix);
-  return pieces().find(text).value_or(-1);
+int32_t BytePairModel::idOfCharacter(std::string_view character) const {
+  if (character.size() <= 2)
+    return characterIds[unicode::decode(character, 0)];
+  return pieces().find(character).value_or(-1);
 }
 
-bool BytePairModel::spellsBytes(std::string_view character) const {
-  for (char byte : character)
+bool BytePairModel::spellsBytes(std::string_view text) const {
+  for (char byte : text)
     if (byteIds[static_cast<unsigned char>(byte)] < 0)
       return false;
   return true;
 }
 
-Status BytePairModel::appendSymbols(std::string_view word, std::vector<int32_t> &symbols) const {
+void BytePairModel::appendSymbols(std::string_view word, std::vector<int32_t> &symbols) const {
   bool pendingUnknown = false;
+  std::string affixed;
   for (size_t offset = 0, next; offset < word.size(); offset = next) {
     next = offset + unicode::lengthOf(static_cast<unsigned char>(word[offset]));
     std::string_view character = word.substr(offset, next - offset);
-    int32_t id = idOfCharacter(character, offset == 0, next == word.size());
+    const bool hasPrefix = offset > 0 && !options.subwordPrefix.empty();
+    const bool hasSuffix = next == word.size() && !options.wordSuffix.empty();
+    if (hasPrefix || hasSuffix) {
+      affixed = hasPrefix ? options.subwordPrefix : std::string();
+      affixed.append(character).append(hasSuffix ? options.wordSuffix : std::string());
+      character = affixed;
+    }
+    const int32_t id = hasPrefix || hasSuffix ? pieces().find(character).value_or(-1) : idOfCharacter(character);
     if (id >= 0) {
       if (pendingUnknown)
         symbols.push_back(unknownId);
@@ -167,14 +167,10 @@ Status BytePairModel::appendSymbols(std::string_view word, std::vector<int32_t> 
       if (pendingUnknown && !options.fuseUnknown)
         symbols.push_back(unknownId);
       pendingUnknown = true;
-    } else {
-      return Error{"the vocabulary has no token for the character '" + json::printable(character) +
-                   "' and the tokenizer defines no unk_token"};
-    }
+    } // else it is dropped, and its neighbors may merge
   }
   if (pendingUnknown)
     symbols.push_back(unknownId);
-  return {};
 }
 
 Status BytePairModel::encodeWord(std::string_view word, Words &words, std::vector<int32_t> &ids) const {
@@ -185,8 +181,7 @@ Status BytePairModel::encodeWord(std::string_view word, Words &words, std::vecto
         "a stretch of " + std::to_string(word.size()) + " bytes starting '" + json::printable(word.substr(0, 24)) +
         "' has no place where the tokenizer may split it; the limit is " + std::to_string(wordLimit) + " bytes"};
   words.symbols.clear();
-  if (Status status = appendSymbols(word, words.symbols); !status)
-    return status;
+  appendSymbols(word, words.symbols);
   words.merger.run(merges, words.symbols);
   for (int32_t &symbol : words.symbols)
     symbol = shownId(symbol);
@@ -201,10 +196,12 @@ Status BytePairModel::encodeCut(std::string_view piece, Words &words, std::vecto
   for (size_t offset = 0, next; offset < piece.size(); offset = next) {
     next = offset + unicode::lengthOf(static_cast<unsigned char>(piece[offset]));
     std::string_view character = piece.substr(offset, next - offset);
-    int32_t id = idOfCharacter(character, false, false), firstSymbol = id, lastSymbol = id;
+    int32_t id = idOfCharacter(character), firstSymbol = id, lastSymbol = id;
     if (id < 0 && spellsBytes(character)) {
       firstSymbol = byteIds[static_cast<unsigned char>(character.front())];
       lastSymbol = byteIds[static_cast<unsigned char>(character.back())];
+    } else if (id < 0 && unknownId < 0) {
+      continue; // it is dropped
     }
     if (last >= 0 && firstSymbol >= 0 && !boundaries->find(last, firstSymbol)) {
       if (Status status = encodeWord(piece.substr(begin, offset - begin), words, ids); !status)

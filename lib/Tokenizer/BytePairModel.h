@@ -20,7 +20,8 @@
 namespace rapt {
 
 struct BytePairOptions {
-  std::optional<std::string> unknownToken; ///< A token of the model's own vocabulary.
+  /// A token of the model's own vocabulary. Without one, what has no token is dropped, and what is left merges over it.
+  std::optional<std::string> unknownToken;
   std::string subwordPrefix, wordSuffix;
   bool fuseUnknown = false, byteFallback = false, ignoreMerges = false;
 };
@@ -55,9 +56,9 @@ private:
   int32_t shownId(int32_t piece) const { return own ? idOf[size_t(piece)] : piece; }
   void indexCharacters();
   void findSafeCuts(const std::vector<std::array<int32_t, 3>> &joins);
-  int32_t idOfCharacter(std::string_view character, bool first, bool last) const;
-  bool spellsBytes(std::string_view character) const;
-  Status appendSymbols(std::string_view word, std::vector<int32_t> &symbols) const;
+  int32_t idOfCharacter(std::string_view character) const;
+  bool spellsBytes(std::string_view text) const;
+  void appendSymbols(std::string_view word, std::vector<int32_t> &symbols) const;
   Status encodeWord(std::string_view word, Words &words, std::vector<int32_t> &ids) const;
   Status encodeCut(std::string_view piece, Words &words, std::vector<int32_t> &ids) const;
 

@@ -49,8 +49,11 @@ public:
     bytealphabet::read(token, memory.held);
     release(memory, sink);
   }
+  /// Hugging Face's tokenizers 0.23 take its characters for bytes too, and show those that are no text as broken.
   void pushAdded(std::string_view token, DecodeMemory &memory, TextSink sink) const override {
-    memory.held.append(token);
+    std::string bytes;
+    bytealphabet::read(token, bytes);
+    memory.held.append(unicode::findInvalid(bytes) ? token : bytes);
     release(memory, sink);
   }
   void finish(DecodeMemory &memory, TextSink sink) const override {

@@ -28,7 +28,7 @@ class DecodeStage {
 public:
   virtual ~DecodeStage() = default;
   virtual void push(std::string_view token, DecodeMemory &memory, TextSink sink) const = 0;
-  /// An added token: its text is meant as it is written.
+  /// An added token: what is no text otherwise is meant as it is written.
   virtual void pushAdded(std::string_view token, DecodeMemory &memory, TextSink sink) const {
     push(token, memory, sink);
   }

@@ -33,14 +33,17 @@ public:
 
   Status split(Piece piece, PieceSink sink) const override {
     static const Pattern blank(std::string(" "));
-    Expected<std::string> marked = blank.replace(piece.text, options.replacement);
+    size_t front = piece.front;
+    Expected<std::string> marked = blank.replace(piece.text, options.replacement, front, SIZE_MAX);
     if (!marked)
       return marked.error();
-    bool prepend =
-        options.prepend == PrependScheme::Always || (options.prepend == PrependScheme::First && piece.atStart);
-    if (prepend && !marked->starts_with(options.replacement))
+    const bool atStart = front > 0;
+    bool prepend = options.prepend == PrependScheme::Always || (options.prepend == PrependScheme::First && atStart);
+    if (prepend && !marked->starts_with(options.replacement)) {
       marked->insert(0, options.replacement);
-    Piece whole = {*marked, piece.atStart};
+      front += atStart ? options.replacement.size() : 0;
+    }
+    Piece whole = {*marked, front};
     return options.split ? splitAt(mark, SplitBehavior::MergedWithNext, false, whole, sink) : sink(whole);
   }
 

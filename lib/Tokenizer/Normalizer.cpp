@@ -6,6 +6,7 @@
 #include "lib/Tokenizer/Pattern.h"
 #include "lib/Tokenizer/PrecompiledMap.h"
 #include "lib/Tokenizer/Unicode.h"
+#include <algorithm>
 #include <map>
 
 namespace rapt {
@@ -15,6 +16,17 @@ static constexpr size_t kMostNormalizers = 32;
 
 Error growthError(size_t size, size_t limit) {
   return Error{"normalizing " + std::to_string(size) + " bytes of text makes more than " + std::to_string(limit)};
+}
+
+/// For those that rewrite each character, with the marks behind it.
+Expected<std::string> Normalizer::applyWithFront(std::string text, size_t &front) const {
+  if (front > 0) {
+    Expected<std::string> rewritten = apply(text.substr(0, front));
+    if (!rewritten)
+      return rewritten;
+    front = rewritten->size();
+  }
+  return apply(std::move(text));
 }
 
 namespace {
@@ -50,11 +62,16 @@ class StripSpaces final : public Normalizer {
 public:
   StripSpaces(bool left, bool right) : left(left), right(right) {}
   Expected<std::string> apply(std::string text) const override {
+    size_t front = 0;
+    return applyWithFront(std::move(text), front);
+  }
+  Expected<std::string> applyWithFront(std::string text, size_t &front) const override {
     size_t begin = 0, end = text.size();
     while (left && begin < end && unicode::isWhitespace(unicode::decode(text, begin)))
       begin += unicode::lengthOf(static_cast<unsigned char>(text[begin]));
     while (right && end > begin && unicode::isWhitespace(unicode::decode(text, unicode::previous(text, end))))
       end = unicode::previous(text, end);
+    front = std::min(front, end) - std::min(front, begin);
     return text.substr(begin, end - begin);
   }
 
@@ -68,6 +85,10 @@ public:
   Expected<std::string> apply(std::string text) const override {
     return text.empty() ? std::move(text) : prefix + text;
   }
+  Expected<std::string> applyWithFront(std::string text, size_t &front) const override {
+    front += front > 0 ? prefix.size() : 0;
+    return apply(std::move(text));
+  }
 
 private:
   std::string prefix;
@@ -77,7 +98,11 @@ class Replace final : public Normalizer {
 public:
   Replace(Pattern pattern, std::string content) : pattern(std::move(pattern)), content(std::move(content)) {}
   Expected<std::string> apply(std::string text) const override {
-    return pattern.replace(text, content, growthLimit(text.size()));
+    size_t front = 0;
+    return applyWithFront(std::move(text), front);
+  }
+  Expected<std::string> applyWithFront(std::string text, size_t &front) const override {
+    return pattern.replace(text, content, front, growthLimit(text.size()));
   }
 
 private:
@@ -200,9 +225,14 @@ Expected<NormalizerList> readNormalizers(const json::Value &value, const std::st
 }
 
 Expected<std::string> normalize(const NormalizerList &normalizers, std::string_view text) {
+  size_t front = 0;
+  return normalize(normalizers, text, front);
+}
+
+Expected<std::string> normalize(const NormalizerList &normalizers, std::string_view text, size_t &front) {
   Expected<std::string> result = std::string(text);
   for (const auto &normalizer : normalizers) {
-    result = normalizer->apply(std::move(*result));
+    result = normalizer->applyWithFront(std::move(*result), front);
     if (!result)
       return result;
     if (size_t limit = growthLimit(text.size()); result->size() > limit)

@@ -2,6 +2,7 @@
 #include "lib/Tokenizer/Pattern.h"
 #include "lib/Tokenizer/Unicode.h"
 #include "lib/Tokenizer/WordScanner.h"
+#include <algorithm>
 
 namespace rapt {
 
@@ -42,11 +43,18 @@ Status Pattern::forEachMatch(std::string_view text, FunctionRef<Status(size_t, s
 }
 
 Expected<std::string> Pattern::replace(std::string_view text, std::string_view content, size_t limit) const {
+  size_t front = 0;
+  return replace(text, content, front, limit);
+}
+
+Expected<std::string> Pattern::replace(std::string_view text, std::string_view content, size_t &front,
+                                       size_t limit) const {
   std::string result;
   result.reserve(text.size());
-  size_t done = 0;
+  size_t done = 0, rewritten = 0; // of the front
   Status status = forEachMatch(text, [&](size_t begin, size_t end) {
     result.append(text.substr(done, begin - done)).append(content);
+    rewritten += std::min(front, begin) - std::min(front, done) + (end <= front || end == 0 ? content.size() : 0);
     done = end;
     return result.size() > limit ? Status(Error{"replacing makes more than " + std::to_string(limit) + " bytes of " +
                                                 std::to_string(text.size())})
@@ -55,6 +63,7 @@ Expected<std::string> Pattern::replace(std::string_view text, std::string_view c
   if (!status)
     return status.error();
   result.append(text.substr(done));
+  front = rewritten + front - std::min(front, done);
   return result;
 }
 

@@ -25,6 +25,9 @@ public:
   const std::string *asLiteral() const { return regex || matches ? nullptr : &literal; }
   /// `text` with every match replaced by `content`. Errors: more than `limit` bytes, a limit of the matcher.
   Expected<std::string> replace(std::string_view text, std::string_view content, size_t limit = SIZE_MAX) const;
+  /// As above. `front` becomes the bytes of the result that stand for the first `front` bytes of `text`, where a
+  /// replacement stands for the last character of its match (as in Hugging Face's tokenizers 0.23).
+  Expected<std::string> replace(std::string_view text, std::string_view content, size_t &front, size_t limit) const;
 
 private:
   std::string literal;

@@ -34,11 +34,14 @@ public:
   Status split(Piece piece, PieceSink sink) const override {
     std::string spaced, spelled;
     if (addPrefixSpace && !piece.text.starts_with(' '))
-      piece.text = spaced.append(" ").append(piece.text);
+      piece = {spaced.append(" ").append(piece.text), piece.front > 0 ? piece.front + 1 : 0};
     auto pass = [&](size_t begin, size_t end) {
+      const Piece word = piece.part(begin, end);
       spelled.clear();
-      bytealphabet::spellAll(piece.text.substr(begin, end - begin), spelled);
-      return sink({spelled, piece.atStart && begin == 0});
+      bytealphabet::spellAll(word.text.substr(0, word.front), spelled);
+      const size_t front = spelled.size();
+      bytealphabet::spellAll(word.text.substr(word.front), spelled);
+      return sink({spelled, front});
     };
     return usePattern ? scanWords(piece.text, pass) : pass(0, piece.text.size());
   }

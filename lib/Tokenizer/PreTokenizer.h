@@ -8,6 +8,7 @@
 #include "lib/Support/Expected.h"
 #include "lib/Support/Json.h"
 #include "lib/Tokenizer/FunctionRef.h"
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,7 +18,11 @@ namespace rapt {
 
 struct Piece {
   std::string_view text;
-  bool atStart; ///< The piece begins where the whole input begins.
+  size_t front; ///< Its first bytes that stand for the first character of the whole input.
+
+  Piece part(size_t begin, size_t end) const {
+    return {text.substr(begin, end - begin), std::min(front, end) - std::min(front, begin)};
+  }
 };
 
 using PieceSink = FunctionRef<Status(Piece)>;

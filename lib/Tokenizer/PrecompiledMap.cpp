@@ -107,6 +107,33 @@ Expected<size_t> PrecompiledMap::applyToCluster(std::string_view text, std::stri
   return cluster.size();
 }
 
+Expected<size_t> PrecompiledMap::applyToFirst(std::string_view text, std::string &result) const {
+  return takesLongest ? applyToCharacter(text, result) : applyToCluster(text, result);
+}
+
+Expected<std::string> PrecompiledMap::applyWithFront(std::string text, size_t &front) const {
+  size_t dropped = 0, end = 0;
+  for (std::string made; front > 0 && dropped < text.size();) {
+    Expected<size_t> length = applyToFirst(std::string_view(text).substr(dropped), made);
+    if (!length)
+      return length.error();
+    if (!made.empty())
+      break;
+    dropped += *length;
+  }
+  const std::string rest = text.substr(dropped);
+  auto lengthAt = [](const std::string &of, size_t at) {
+    return unicode::lengthOf(static_cast<unsigned char>(of[at]));
+  };
+  for (size_t offset = 0; offset < front && end < rest.size(); offset += lengthAt(text, offset))
+    end += lengthAt(rest, end);
+  Expected<std::string> rewritten = apply(rest.substr(0, end));
+  if (!rewritten)
+    return rewritten;
+  front = rewritten->size();
+  return apply(std::move(text));
+}
+
 Expected<std::string> PrecompiledMap::apply(std::string text) const {
   const size_t limit = growthLimit(text.size());
   std::string result;
@@ -115,7 +142,7 @@ Expected<std::string> PrecompiledMap::apply(std::string text) const {
     if (result.size() > limit)
       return growthError(text.size(), limit);
     const std::string_view rest = std::string_view(text).substr(begin);
-    Expected<size_t> length = takesLongest ? applyToCharacter(rest, result) : applyToCluster(rest, result);
+    Expected<size_t> length = applyToFirst(rest, result);
     if (!length)
       return length.error();
     begin += *length;

@@ -23,6 +23,9 @@ public:
   /// "longest_match", which is Rapt's own, as SentencePiece does it: from left to right, the longest entry.
   /// Errors: a table that leads outside itself, text that grows beyond all measure.
   Expected<std::string> apply(std::string text) const override;
+  /// Where the table drops what the text begins with, the front goes to what is next, as in Hugging Face's tokenizers
+  /// 0.23.
+  Expected<std::string> applyWithFront(std::string text, size_t &front) const override;
 
 private:
   PrecompiledMap(std::vector<uint32_t> units, std::string replacements, bool takesLongest)
@@ -39,6 +42,7 @@ private:
   /// Appends what becomes of the first characters of the text. Their bytes.
   Expected<size_t> applyToCharacter(std::string_view text, std::string &result) const;
   Expected<size_t> applyToCluster(std::string_view text, std::string &result) const;
+  Expected<size_t> applyToFirst(std::string_view text, std::string &result) const;
 
   std::vector<uint32_t> units;
   std::string replacements;

@@ -42,7 +42,7 @@ public:
     if (!held || heldBegin == heldEnd)
       return held = false, Status();
     held = false;
-    return sink({piece.text.substr(heldBegin, heldEnd - heldBegin), piece.atStart && heldBegin == 0});
+    return sink(piece.part(heldBegin, heldEnd));
   }
 
 private:

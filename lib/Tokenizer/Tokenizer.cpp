@@ -63,13 +63,15 @@ Status Tokenizer::encodeStretch(std::string_view text, size_t base, Job &job) co
   std::vector<int32_t> &ids = job.encoding.ids;
   std::string rewritten;
   std::string_view normal = text;
+  size_t front = base == 0 && !text.empty() ? unicode::lengthOf(static_cast<unsigned char>(text[0])) : 0;
   if (!normalizers.empty()) {
-    Expected<std::string> result = normalize(normalizers, text);
+    Expected<std::string> result = normalize(normalizers, text, front);
     if (!result)
       return result.error();
     rewritten = std::move(*result);
     normal = rewritten;
   }
+  const Piece whole = {normal, base == 0 ? front : 0};
   std::optional<Alignment> alignment;
   if (job.options.wantSpans || !job.plain.empty()) {
     Expected<Alignment> found = Alignment::of(normalizers, text, normal, base);
@@ -98,7 +100,7 @@ Status Tokenizer::encodeStretch(std::string_view text, size_t base, Job &job) co
   auto visit = [&](size_t begin, size_t end, const AddedToken *token) -> Status {
     if (token)
       return job.add(token->id, original(begin, end));
-    return preTokenize(preTokenizers, {normal.substr(begin, end - begin), base + begin == 0}, encodePiece);
+    return preTokenize(preTokenizers, whole.part(begin, end), encodePiece);
   };
   if (normalizedFinder.empty())
     return normal.empty() ? Status() : visit(0, normal.size(), nullptr);
@@ -194,7 +196,7 @@ Expected<Encoding> Tokenizer::encodePair(std::string_view first, std::string_vie
 Status Tokenizer::decodeNext(Decoding &decoding, int32_t id, bool skipSpecialTokens, std::string &text) const {
   if (const AddedToken *token = addedToken(id)) {
     if (!(skipSpecialTokens && token->special))
-      decoding.push(token->content, /*isAdded=*/true, text);
+      decoding.push(token->pattern, /*isAdded=*/true, text);
     return {};
   }
   std::optional<std::string_view> token = model->vocabulary().token(id);

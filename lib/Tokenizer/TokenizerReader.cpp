@@ -306,14 +306,15 @@ Status TokenizerReader::finish() {
   tokenizer->size = tokenizer->model->vocabulary().size();
   for (const auto &token : added) {
     tokenizer->size = std::max(tokenizer->size, token->id + 1);
-    if (!token->normalized) {
-      tokenizer->plainFinder.add(token->content, *token);
-      continue;
+    token->pattern = token->content;
+    if (token->normalized) {
+      Expected<std::string> pattern = normalize(tokenizer->normalizers, token->content);
+      if (!pattern)
+        return Error{"tokenizer.json: added token '" + json::printable(token->content) +
+                     "': " + pattern.error().message};
+      token->pattern = std::move(*pattern);
     }
-    Expected<std::string> pattern = normalize(tokenizer->normalizers, token->content);
-    if (!pattern)
-      return Error{"tokenizer.json: added token '" + json::printable(token->content) + "': " + pattern.error().message};
-    tokenizer->normalizedFinder.add(*pattern, *token);
+    (token->normalized ? tokenizer->normalizedFinder : tokenizer->plainFinder).add(*token);
   }
   return {};
 }

@@ -2,14 +2,14 @@
 // Face's own library gives for them (its Rust code, built for Node). Run by hand when a kind is added; the tests read only
 // its output.
 //
-//   npm install @anush008/tokenizers@0.6.0 && node make-vectors.mjs vectors
+//   npm install tokenizers@0.23.2 && node make-vectors.mjs vectors
 //
 // The models are learned here from the paragraph below, so that nothing but this file and families.mjs goes in.
 import { createRequire } from "node:module";
 import { writeFileSync } from "node:fs";
 import { EXISTING, FAMILY_TEXTS, familyTokenizers } from "./families.mjs";
 
-const { Tokenizer } = createRequire(`${process.cwd()}/`)("@anush008/tokenizers");
+const { Tokenizer } = createRequire(`${process.cwd()}/`)("tokenizers");
 
 const TRAINING = `The compiler reads a model and writes a program. The program reads a text and writes the next word, and then the
 next one, until the text ends. A word is made of tokens; tokens are made of bytes. It isn't hard: we've merged the pairs that
@@ -171,6 +171,26 @@ const TOKENIZERS = {
   "metaspace-never": file({ added_tokens: sentenceSpecials, pre_tokenizer: metaspace({ prepend_scheme: "never", split: true }), decoder: metaspace({ prepend_scheme: "never", split: true }), model: sentence }),
 };
 
+// Where a text begins once its front is stripped; the text of tokens that are sought after normalizing; characters without a token.
+const RARE_TEXTS = [" a", "  Der  Text", "\tder \n", "<mask>der", " <mask> der", "der NEW Der", "newNeW new", "derqqder", "Q", "dqer tqhe q text", "\u0300der"];
+const afterStrip = [{ type: "Strip", strip_left: true, strip_right: true }, { type: "Replace", pattern: { String: "``" }, content: "▁" }];
+const lowered = { type: "Sequence", normalizers: [{ type: "Lowercase" }, { type: "Prepend", prepend: "▁" }, { type: "Replace", pattern: { String: " " }, content: "▁" }] };
+const affixed = (() => {
+  const m = characterModel([["t", "##h"], ["th", "##e</w>"]], [..."thedrx"].flatMap((c) => [c, "##" + c, c + "</w>", "##" + c + "</w>"]), { continuing_subword_prefix: "##", end_of_word_suffix: "</w>", fuse_unk: false });
+  m.vocab["the</w>"] = m.vocab["th##e</w>"], m.vocab["th"] = m.vocab["t##h"];
+  delete m.vocab["th##e</w>"], delete m.vocab["t##h"];
+  return m;
+})();
+const newId = Object.keys(sentence.vocab).length;
+const RARE = {
+  "strip-metaspace-first": file({ added_tokens: [...sentenceSpecials, added(newId, "<mask>", { lstrip: true })], normalizer: { type: "Sequence", normalizers: afterStrip },
+    pre_tokenizer: { type: "Sequence", pretokenizers: [{ type: "Punctuation", behavior: "Isolated" }, metaspace({ prepend_scheme: "first", split: true })] }, decoder: metaspace({ prepend_scheme: "first", split: true }), model: sentence }),
+  "added-normalized": file({ added_tokens: [...sentenceSpecials, added(newId, "NEW", { special: false, normalized: true }), added(newId + 1, "der NEW", { special: false, normalized: true })], normalizer: lowered, decoder: sentenceDecoder, model: sentence }),
+  "no-unknown": file({ pre_tokenizer: metaspace({ prepend_scheme: "first", split: false }), decoder: sentenceDecoder,
+    model: (() => { const m = characterModel(characterMerges, characters.filter((c) => c !== "q"), { unk_token: null, byte_fallback: false }); for (const t of Object.keys(m.vocab)) if (/^<0x/.test(t)) delete m.vocab[t]; return m; })() }),
+  "byte-fallback-affixes": file({ added_tokens: sentenceSpecials, pre_tokenizer: { type: "WhitespaceSplit" }, decoder: { type: "Sequence", decoders: [{ type: "ByteFallback" }, { type: "Fuse" }] }, model: affixed }),
+};
+
 const HAVE_PAIRS = ["llama-3", "qwen-2", "bert", "roberta", "unigram"];
 // It spells an added token's text as if its characters were bytes, and shows those that are none as broken.
 const DECODES_BADLY = ["added-tokens", "né"];
@@ -202,5 +222,7 @@ async function write(name, { description, oracle = description, kind, families =
 const PLAIN = { tokenizer_class: "PreTrainedTokenizerFast", clean_up_tokenization_spaces: false };
 for (const [name, description] of Object.entries(TOKENIZERS))
   await write(name, { description, kind: KINDS[description.model.type](description), families: EXISTING[name], config: PLAIN, texts: TEXTS, pairs: HAVE_PAIRS.includes(name) ? PAIRS : [] });
+for (const [name, description] of Object.entries(RARE))
+  await write(name, { description, config: PLAIN, texts: [...RARE_TEXTS, ...FAMILY_TEXTS], pairs: [] });
 for (const [name, family] of Object.entries(FAMILIES))
   await write(name, { config: PLAIN, ...family, texts: [...FAMILY_TEXTS, ...(family.texts ?? [])], pairs: family.pairs ? PAIRS.slice(1, 3) : [] });

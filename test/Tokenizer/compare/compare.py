@@ -1,12 +1,12 @@
 """Compares librapt_text with other tokenizers, line by line. Run by hand; no test needs it.
 
-    npm install --prefix REFS @anush008/tokenizers@0.6.0 @huggingface/tokenizers@0.2.0
+    npm install --prefix REFS tokenizers@0.23.2 @huggingface/tokenizers@0.2.0
     apt-get install python3-sentencepiece
     /usr/bin/python3 make_lines.py lines.jsonl TEXT ...
     /usr/bin/python3 make_tokenizers.py FOLDER TEXT ...
     NODE_REFERENCES=REFS /usr/bin/python3 compare.py librapt_text.so lines.jsonl rust|js|sentencepiece FOLDER/*.json
 
-rust is Hugging Face's own library (tokenizers 0.22.2 with Oniguruma): ids, token types and decoded text must be equal.
+rust is Hugging Face's own library (tokenizers 0.23.2 with Oniguruma): ids, token types and decoded text must be equal.
 js is its rewrite for browsers and sentencepiece the original of two models; where they differ from the Rust library,
 Rapt follows the Rust library. A file with the members tokenizer and config is one of ../vectors. Prints, for each
 tokenizer, how many lines differ and the first of them."""

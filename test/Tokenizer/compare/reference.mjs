@@ -2,7 +2,7 @@
 //
 //   node reference.mjs rust|js tokenizer.json lines.jsonl result.jsonl
 //
-// rust: @anush008/tokenizers, a build of Hugging Face's library for Node (the Rust code that Python's package is made of).
+// rust: tokenizers, a build of Hugging Face's library for Node (the Rust code that Python's package is made of).
 // js:   @huggingface/tokenizers, Hugging Face's own second implementation.
 // Each line is {"text": ..., "pair": ... or absent}; each result {"ids", "types", "decoded"} or {"error"}.
 import { createReadStream, createWriteStream, readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const [kind, file, lines, result] = process.argv.slice(2);
 const json = readFileSync(file, "utf8");
 
 function openRust() {
-  const tokenizer = require("@anush008/tokenizers").Tokenizer.fromString(json);
+  const tokenizer = require("tokenizers").Tokenizer.fromString(json);
   return async ({ text, pair }) => {
     const encoding = await tokenizer.encode(text, pair ?? null, { addSpecialTokens: true });
     const ids = encoding.getIds();

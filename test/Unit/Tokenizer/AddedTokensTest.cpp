@@ -43,6 +43,18 @@ TEST(AddedTokens, NormalizedOnesAreSoughtAfterNormalization) {
   EXPECT_EQ(idsOf(*withToken("BC", R"(, "normalized": false)", lower), "abcBC"), (Ids{4, 6}));
 }
 
+// As Hugging Face's tokenizers 0.23 do it, but for a special token: they show it even if it is to be skipped.
+TEST(AddedTokens, NormalizedOnesAreDecodedAsNormalized) {
+  const std::string marked = R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "Lowercase"},
+      {"type": "Prepend", "prepend": "_"}]}, "decoder": {"type": "Replace", "pattern": {"String": "_"}, "content": " "}, )";
+  EXPECT_EQ(*withToken("BC", R"(, "normalized": true)", marked)->decode({0, 6, 1}), "a bcb");
+  EXPECT_EQ(*withToken("BC", R"(, "normalized": false)", marked)->decode({0, 6, 1}), "aBCb");
+  auto special = withToken("BC", R"(, "normalized": true, "special": true)", marked);
+  EXPECT_EQ(*special->decode({0, 6, 1}, false), "a bcb");
+  EXPECT_EQ(*special->decode({0, 6, 1}, true), "ab");
+  EXPECT_EQ(special->tokenBytes(6), "BC");
+}
+
 TEST(AddedTokens, SpecialOnesCanBePlainText) {
   auto tokenizer = withToken("ca", R"(, "special": true)");
   EXPECT_EQ(idsOf(*tokenizer, "abca"), (Ids{3, 6}));

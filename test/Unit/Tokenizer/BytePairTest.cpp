@@ -47,11 +47,29 @@ TEST(BytePair, ObeysItsOptions) {
   EXPECT_EQ(encode(bpe(prefixed, R"("a ##b")", R"("continuing_subword_prefix": "##", )"), "ab"), (Ids{2}));
 }
 
-TEST(BytePair, NamesACharacterWithoutToken) {
-  auto tokenizer = load(sampleJson());
-  auto ids = (*tokenizer)->encode("abq");
-  ASSERT_FALSE(ids);
-  EXPECT_NE(ids.error().message.find("no token for the character 'q'"), std::string::npos);
+// As Hugging Face's tokenizers 0.23 do it: what has no token is as if it were not there.
+TEST(BytePair, MergesOverDroppedCharactersWithoutUnknownToken) {
+  EXPECT_EQ(encode(sampleJson(), "qaqbqqcq"), (Ids{4}));
+  EXPECT_EQ(encode(sampleJson(), "qq"), Ids{});
+  // A long piece is cut where no merge reaches across, which a dropped character is no place for.
+  std::string text, plain;
+  for (int part = 0; part < 40; ++part)
+    text += "aqbq c", plain += "ab c";
+  EXPECT_EQ(encode(sampleJson(), text), encode(sampleJson(), plain));
+}
+
+TEST(BytePair, SpellsTheBytesOfAffixesToo) {
+  std::string bytes;
+  for (const char *name : {"<0x23>", "<0x71>", "<0x3C>", "<0x3E>"})
+    bytes += "\"" + std::string(name) + "\": " + std::to_string(bytes.size() / 13) + ", ";
+  const std::string affixes = R"("byte_fallback": true, "continuing_subword_prefix": "##", )";
+  EXPECT_EQ(encode(bpe(bytes + R"("a": 4, "##a": 5)", "", affixes), "qaq"), (Ids{1, 5, 0, 0, 1}));
+  EXPECT_EQ(encode(bpe(bytes + R"("a": 4, "##a<>": 5)", "", affixes + R"("end_of_word_suffix": "<>", )"), "aqa"),
+            (Ids{4, 0, 0, 1, 5}));
+  EXPECT_EQ(encode(bpe(bytes + R"("a": 4)", "", affixes + R"("end_of_word_suffix": "<>", )"), "q"), (Ids{1, 2, 3}));
+  // A byte of the prefix without a token: the character is unknown.
+  EXPECT_EQ(encode(bpe(R"("<0x71>": 0, "a": 1, "?": 2)", "", R"("unk_token": "?", )" + affixes), "qaq"),
+            (Ids{0, 2, 2}));
 }
 
 /// The plain algorithm: merges the best pair of the whole text until there is none.

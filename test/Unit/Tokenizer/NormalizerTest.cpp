@@ -106,6 +106,41 @@ TEST(Normalizer, RefusesDamagedMaps) {
   }
 }
 
+/// The front of what `json` makes of a text, whose first `front` bytes stand for its first character.
+static std::string frontOf(const std::string &json, std::string_view text, size_t front = 1) {
+  auto list = readNormalizers(*json::parse(json), "normalizer");
+  EXPECT_TRUE(list) << (list ? "" : list.error().message);
+  auto result = normalize(*list, text, front);
+  EXPECT_TRUE(result) << (result ? "" : result.error().message);
+  return result->substr(0, front);
+}
+
+TEST(Normalizer, TellsWhereTheTextBegins) {
+  EXPECT_EQ(frontOf(R"({"type": "NFD"})", "éa", 2), "e\u0301");
+  EXPECT_EQ(frontOf(R"({"type": "StripAccents"})", "\u0301a", 2), "");
+  EXPECT_EQ(frontOf(R"({"type": "BertNormalizer"})", "中a", 3), " 中 ");
+  EXPECT_EQ(frontOf(R"({"type": "Strip"})", "a "), "a");
+  EXPECT_EQ(frontOf(R"({"type": "Strip"})", " a"), "");
+  EXPECT_EQ(frontOf(R"({"type": "Strip"})", " "), "");
+  EXPECT_EQ(frontOf(R"({"type": "Strip", "strip_left": false})", " a"), " ");
+  EXPECT_EQ(frontOf(R"({"type": "Prepend", "prepend": "▁"})", "ab"), "▁a");
+  EXPECT_EQ(frontOf(R"({"type": "Prepend", "prepend": "▁"})", "ab", 0), "");
+  auto replace = [](const std::string &pattern) {
+    return R"({"type": "Replace", "pattern": {)" + pattern + R"(}, "content": "xyz"})";
+  };
+  EXPECT_EQ(frontOf(replace(R"("String": "a")"), "aba"), "xyz");
+  EXPECT_EQ(frontOf(replace(R"("String": "b")"), "aba"), "a");
+  EXPECT_EQ(frontOf(replace(R"("String": "ab")"), "aba"), ""); // the content stands for the b
+  EXPECT_EQ(frontOf(replace(R"("String": "ab")"), "aba", 2), "xyz");
+  EXPECT_EQ(frontOf(replace(R"("Regex": "^")"), "ab"), "xyza");
+  EXPECT_EQ(frontOf(replace(R"("Regex": "^")"), "ab", 0), "xyz");
+  const std::string map = R"({"type": "Precompiled", "precompiled_charsmap": ")" + smallMap() + "\"}";
+  EXPECT_EQ(frontOf(map, "ﬁb", 3), "fi");
+  EXPECT_EQ(frontOf(map, "\t\tab"), "a"); // the first character that is not dropped
+  EXPECT_EQ(frontOf(map, "\t\t"), "");
+  EXPECT_EQ(frontOf(map, "ab", 0), "");
+}
+
 // Each stage multiplies: nothing may make a short text fill the memory.
 TEST(Normalizer, BoundsWhatRewritingMakes) {
   auto sequence = [](int stages) {

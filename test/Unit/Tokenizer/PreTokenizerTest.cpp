@@ -6,7 +6,7 @@ using namespace rapt;
 using namespace rapt::test;
 using Pieces = std::vector<std::string>;
 
-static Pieces piecesOf(const std::string &json, std::string_view text) {
+static Pieces piecesOf(const std::string &json, std::string_view text, size_t front = 1) {
   auto value = json::parse(json);
   EXPECT_TRUE(value) << (value ? "" : value.error().message);
   auto stages = readPreTokenizers(*value, "pre_tokenizer");
@@ -17,7 +17,7 @@ static Pieces piecesOf(const std::string &json, std::string_view text) {
       pieces.emplace_back(piece.text);
       return Status();
     };
-    EXPECT_TRUE(preTokenize(*stages, {text, true}, keep));
+    EXPECT_TRUE(preTokenize(*stages, {text, front}, keep));
   }
   return pieces;
 }
@@ -59,4 +59,18 @@ TEST(PreTokenizer, ByteLevelSplitsByDefaultAndSpellsBytes) {
   EXPECT_EQ(piecesOf(R"({"type": "ByteLevel"})", "a b"), (Pieces{"Ġa", "Ġb"})); // add_prefix_space is true by default
   EXPECT_EQ(piecesOf(R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})", "a b"),
             (Pieces{"aĠb"}));
+}
+
+// Only a piece with the first character of the input is the first, or with what a stage put before it.
+TEST(PreTokenizer, MetaspaceTellsTheFirstPiece) {
+  const std::string first = R"({"type": "Metaspace", "prepend_scheme": "first"})";
+  EXPECT_EQ(piecesOf(first, "a b"), (Pieces{"▁a", "▁b"}));
+  EXPECT_EQ(piecesOf(first, "a b", 0), (Pieces{"a", "▁b"})); // its front was stripped
+  auto sequence = [&](const std::string &stage) {
+    return R"({"type": "Sequence", "pretokenizers": [)" + stage + ", " + first + "]}";
+  };
+  EXPECT_EQ(piecesOf(sequence(R"({"type": "WhitespaceSplit"})"), "a b"), (Pieces{"▁a", "b"}));
+  EXPECT_EQ(piecesOf(sequence(R"({"type": "WhitespaceSplit"})"), " a"), (Pieces{"a"}));
+  EXPECT_EQ(piecesOf(sequence(R"({"type": "Punctuation"})"), "!a", 2), (Pieces{"▁!", "▁a"}));
+  EXPECT_EQ(piecesOf(sequence(R"({"type": "ByteLevel", "add_prefix_space": true})"), "ab"), (Pieces{"▁Ġab"}));
 }
