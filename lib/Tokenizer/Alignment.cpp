@@ -45,60 +45,73 @@ ByteRange Alignment::original(ByteRange range) const {
   return {base + each[range.begin].begin, base + each[range.end - 1].end};
 }
 
+/// False also for the bytes of an unfinished character.
+static bool isBlank(std::string_view text, size_t at) {
+  return at + unicode::lengthOf(static_cast<unsigned char>(text[at])) <= text.size() &&
+         unicode::isWhitespace(unicode::decode(text, at));
+}
+
+static size_t endOfBlanks(std::string_view text, size_t at) {
+  while (at < text.size() && isBlank(text, at))
+    at += unicode::lengthOf(static_cast<unsigned char>(text[at]));
+  return at;
+}
+
+/// The place of `bytes` behind what is done: at once, or behind white space, of which they may begin with the end.
+std::optional<ByteRange> SpanFinder::find(std::string_view bytes) {
+  blanksEnd = endOfBlanks(normal, std::max(blanksEnd, done));
+  const size_t blanks = endOfBlanks(bytes, 0);
+  const size_t at = blanks == bytes.size() ? done : blanksEnd - std::min(blanks, blanksEnd - done);
+  if (!normal.substr(at).starts_with(bytes))
+    return std::nullopt;
+  return ByteRange{at, at + bytes.size()};
+}
+
 /// Where `word` lies in the normalized text: by its address, or by the bytes of its tokens, which may begin with a
 /// blank that the pre-tokenizer added.
-ByteRange SpanFinder::locate(std::string_view word, const std::string &bytes) {
+std::optional<ByteRange> SpanFinder::locate(std::string_view word, std::string_view bytes) {
   std::less_equal<const char *> notBehind;
   if (notBehind(normal.data(), word.data()) && notBehind(word.data() + word.size(), normal.data() + normal.size())) {
     size_t begin = size_t(word.data() - normal.data());
-    return {begin, begin + word.size()};
+    return ByteRange{begin, begin + word.size()};
   }
-  std::string_view added = bytes;
-  added.remove_prefix(bytes.starts_with(' ') ? 1 : 0);
-  for (size_t at = done; at <= normal.size();) {
-    for (std::string_view candidate : {std::string_view(bytes), added})
-      if (normal.substr(at).starts_with(candidate))
-        return {at, at + candidate.size()};
-    if (at == normal.size() || !unicode::isWhitespace(unicode::decode(normal, at)))
-      break;
-    at += unicode::lengthOf(static_cast<unsigned char>(normal[at]));
-  }
-  return {0, normal.size()};
+  std::optional<ByteRange> found = find(bytes);
+  return found || !bytes.starts_with(' ') ? found : find(bytes.substr(1));
 }
 
-void SpanFinder::append(ByteRange range) {
-  auto isBlank = [&](size_t at) { return unicode::isWhitespace(unicode::decode(normal, at)); };
+/// The original of a range, without the white space around it.
+ByteRange SpanFinder::spanOf(ByteRange range) const {
   auto isInside = [&](size_t at) { return at < normal.size() && (normal[at] & 0xC0) == 0x80; };
   while (range.begin < range.end && isInside(range.begin)) // bytes of a character stand for all of it
     --range.begin;
   while (isInside(range.end))
     ++range.end;
-  ByteRange trimmed = range;
-  while (trimmed.begin < trimmed.end && isBlank(trimmed.begin))
-    trimmed.begin += unicode::lengthOf(static_cast<unsigned char>(normal[trimmed.begin]));
-  while (trimmed.begin < trimmed.end && isBlank(unicode::previous(normal, trimmed.end)))
+  ByteRange trimmed = {endOfBlanks(normal.substr(0, range.end), range.begin), range.end};
+  while (trimmed.begin < trimmed.end && isBlank(normal, unicode::previous(normal, trimmed.end)))
     trimmed.end = unicode::previous(normal, trimmed.end);
-  spans.push_back({source, words, alignment.original(trimmed.begin < trimmed.end ? trimmed : range)});
+  return alignment.original(trimmed.begin < trimmed.end ? trimmed : range);
 }
 
 void SpanFinder::add(std::string_view word, const std::vector<std::string> &tokens) {
   std::string bytes;
   for (const std::string &token : tokens)
     bytes += token;
-  const ByteRange whole = locate(word, bytes);
+  const std::optional<ByteRange> located = locate(word, bytes);
+  const ByteRange whole = located.value_or(ByteRange{0, normal.size()});
   if (whole.begin >= done)
     done = whole.end;
   const std::string_view text = normal.substr(whole.begin, whole.end - whole.begin);
   const bool blankAdded = bytes.starts_with(' ') && std::string_view(bytes).substr(1) == text;
-  if (bytes != text && !blankAdded) {
-    for (size_t i = 0; i < tokens.size(); ++i) // an unknown token, for example
-      append(whole);
+  if (bytes != text && !blankAdded) { // an unknown token, for example: all have the span of the word
+    if (!located && !everything)
+      everything = spanOf(whole);
+    append(tokens.size(), located ? spanOf(whole) : *everything);
   } else {
     size_t at = whole.begin, added = blankAdded;
     for (const std::string &token : tokens) {
       const size_t skipped = std::min(added, token.size()), end = at + token.size() - skipped;
       added -= skipped;
-      append({at, end});
+      append(1, spanOf({at, end}));
       at = end;
     }
   }

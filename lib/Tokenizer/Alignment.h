@@ -11,6 +11,7 @@
 #include "lib/Tokenizer/Normalizer.h"
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,7 +45,7 @@ private:
   std::vector<ByteRange> each; // of each byte, relative to base; empty: text and original are the same
 };
 
-/// Appends the spans of a stretch's tokens, word by word.
+/// Appends the spans of a stretch's tokens, word by word, in time linear in the stretch and the bytes of its tokens.
 class SpanFinder {
 public:
   /// `normal` is the text that the pre-tokenizer got. `words` counts on.
@@ -56,15 +57,19 @@ public:
   void add(std::string_view word, const std::vector<std::string> &tokens);
 
 private:
-  ByteRange locate(std::string_view word, const std::string &bytes);
-  void append(ByteRange range);
+  std::optional<ByteRange> locate(std::string_view word, std::string_view bytes);
+  std::optional<ByteRange> find(std::string_view bytes);
+  ByteRange spanOf(ByteRange range) const;
+  void append(size_t tokens, ByteRange bytes) { spans.insert(spans.end(), tokens, {source, words, bytes}); }
 
   std::string_view normal;
   const Alignment &alignment;
   int32_t source;
   int32_t &words;
   std::vector<TokenSpan> &spans;
-  size_t done = 0; // of `normal`
+  size_t done = 0;                     // of `normal`
+  size_t blanksEnd = 0;                // of the white space from `done` on; below `done`: not known
+  std::optional<ByteRange> everything; // the span of `normal`, once it is needed
 };
 
 } // namespace rapt

@@ -38,15 +38,15 @@ struct Tokenizer::Job {
   const EncodeOptions &options;
   Model::Scratch &scratch;
   Encoding &encoding;
-  const std::vector<ByteRange> &plain; ///< where special tokens are ordinary text
+  const std::vector<ByteRange> &plain; ///< where special tokens are ordinary text; in order
   bool parsesSpecialTokens = true;     ///< but where the text is plain
   int32_t source = 0;                  ///< of the text, for TokenSpan
   int32_t words = 0;                   ///< counted so far
 
   bool isPlain(ByteRange range) const {
-    return !parsesSpecialTokens || std::any_of(plain.begin(), plain.end(), [&](const ByteRange &other) {
-      return range.begin < other.end && other.begin < range.end;
-    });
+    const auto other = std::partition_point(plain.begin(), plain.end(),
+                                            [&](const ByteRange &part) { return part.end <= range.begin; });
+    return !parsesSpecialTokens || (other != plain.end() && other->begin < range.end);
   }
   /// An added token.
   Status add(int32_t id, ByteRange range) {

@@ -1,5 +1,7 @@
 //===- AlignmentTest.cpp - Where in a text its tokens come from -------------===//
 #include "test/Unit/Tokenizer/Samples.h"
+#include <algorithm>
+#include <chrono>
 
 using namespace rapt;
 using namespace rapt::test;
@@ -89,6 +91,37 @@ TEST(Alignment, IsAsLargeAsWhatIsKnown) {
                                R"({"type": "BPE", "vocab": {"a": 0, "\u00e9": 1}, "merges": []})"),
                     "ae\u0301a"),
             (Spans{"0:a", "e\u0301", "a"}));
+}
+
+// A run of blanks whose tokens are not its bytes, and words behind one that are not found: a quadratic search of these
+// would take minutes.
+TEST(Alignment, IsFoundInLinearTime) {
+  const std::string bytes = R"({"type": "BPE", "unk_token": "?", "byte_fallback": true, "vocab": {"?": 0, "<0x0A>": 1,
+      "\u2581": 2, "a": 3}, "merges": []})";
+  const std::string older = R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend",
+      "prepend": "\u2581"}, {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]},
+      "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "\u2581"},
+      "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]}, )";
+  const std::string marked = R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"},
+      {"type": "Metaspace"}]}, "decoder": {"type": "Metaspace"}, )";
+  std::string words = "a" + std::string(100'000, ' ');
+  for (int word = 0; word < 50'000; ++word)
+    words += "a ";
+  words += "\u00e9";
+  std::string unknown = words;
+  std::replace(unknown.begin() + 1, unknown.end(), 'a', 'q');
+  auto count = [](const std::string &json, const std::string &text) {
+    EncodeOptions options;
+    options.wantSpans = true;
+    auto encoding = (*load(json))->encodeTyped(text, options);
+    EXPECT_TRUE(encoding) << (encoding ? "" : encoding.error().message);
+    return encoding->spans.size();
+  };
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(count(sampleJson(older, bytes), std::string(100'000, '\n')), 100'001u);
+  EXPECT_EQ(count(sampleJson(marked, bytes), words), 100'004u);
+  EXPECT_EQ(count(sampleJson(marked, bytes), unknown), 100'004u);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
 }
 
 // In a text with several authors only some write special tokens, also across a border; all else is one text.
