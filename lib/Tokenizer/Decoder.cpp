@@ -5,6 +5,7 @@
 #include "lib/Tokenizer/Pattern.h"
 #include "lib/Tokenizer/Unicode.h"
 #include "lib/Tokenizer/WordPieceDecoder.h"
+#include <algorithm>
 #include <charconv>
 
 namespace rapt {
@@ -12,6 +13,8 @@ namespace rapt {
 static constexpr std::string_view kReplacement = "\uFFFD";
 // Real files have four.
 static constexpr size_t kMostStages = 32;
+// Replacements of real files shorten the text.
+static constexpr size_t kMostGrowth = 64;
 
 void Decoding::pass(size_t stage, std::string_view token, std::string &text) {
   if (stage == decoder->stages.size())
@@ -134,8 +137,8 @@ public:
     sink(text);
   }
   void expose(std::string &token) const override {
-    // A regular expression at its limits fails, and what would fill the memory; the token stays as it is then.
-    if (Expected<std::string> replaced = pattern.replace(token, content, (size_t(1) << 16) + 16 * token.size()))
+    // A regular expression at its limits fails; the token stays as it is then.
+    if (Expected<std::string> replaced = pattern.replace(token, content))
       token = std::move(*replaced);
   }
 
@@ -224,27 +227,44 @@ static bool isOneCharacter(std::string_view text) {
   return !text.empty() && unicode::lengthOf(static_cast<unsigned char>(text[0])) == text.size();
 }
 
-/// `fused`: an earlier stage joined the tokens, so that parts arrive here and not tokens.
-static Status readInto(const json::Value &value, const std::string &where, bool &fused, Decoder &decoder);
+namespace {
+/// The stages that are read already.
+struct Reading {
+  bool fused = false; ///< They join the tokens, so that parts arrive at the next and not tokens.
+  size_t growth = 1;  ///< How many times as long they can make a text.
+};
+} // namespace
 
-static Status readSequence(JsonFields &fields, const std::string &where, bool &fused, Decoder &decoder) {
+static Status readInto(const json::Value &value, const std::string &where, Reading &before, Decoder &decoder);
+
+static Status readSequence(JsonFields &fields, const std::string &where, Reading &before, Decoder &decoder) {
   const json::Array *parts = fields.value("decoders").asArray();
   if (!parts)
     return Error{where + ".decoders: is not a list"};
   for (size_t index = 0; index < parts->size(); ++index)
-    if (Status status = readInto((*parts)[index], where + ".decoders[" + std::to_string(index) + "]", fused, decoder);
+    if (Status status = readInto((*parts)[index], where + ".decoders[" + std::to_string(index) + "]", before, decoder);
         !status)
       return status;
   return {};
 }
 
-static Status readReplace(JsonFields &fields, const std::string &where, bool fused, Decoder &decoder) {
+static size_t growthOf(const std::string &literal, const std::string &content) {
+  return literal.empty() ? 1 : std::max<size_t>((content.size() + literal.size() - 1) / literal.size(), 1);
+}
+
+static Status readReplace(JsonFields &fields, const std::string &where, Reading &before, Decoder &decoder) {
   Expected<Pattern> pattern = Pattern::fromJson(fields.value("pattern"), where + ".pattern");
   if (!pattern)
     return pattern.error();
-  if (fused && !(pattern->asLiteral() && isOneCharacter(*pattern->asLiteral())))
+  const std::string *literal = pattern->asLiteral();
+  if (before.fused && !(literal && isOneCharacter(*literal)))
     return Error{where + ": a Replace of more than one character behind a Fuse is not supported"};
-  decoder.stages.push_back(std::make_unique<ReplaceStage>(std::move(*pattern), fields.string("content", "")));
+  std::string content = fields.string("content", "");
+  before.growth *= literal ? growthOf(*literal, content) : content.size() + 1; // a match of "" at each byte
+  if (before.growth > kMostGrowth)
+    return Error{where + ": the replacements up to here can make a text " + std::to_string(before.growth) +
+                 " times as long; the limit is " + std::to_string(kMostGrowth)};
+  decoder.stages.push_back(std::make_unique<ReplaceStage>(std::move(*pattern), std::move(content)));
   return {};
 }
 
@@ -263,13 +283,13 @@ static Status readStrip(JsonFields &fields, const std::string &where, bool fused
   return {};
 }
 
-static Status readTokenStage(JsonFields &fields, const std::string &type, const std::string &where, bool &fused,
+static Status readTokenStage(JsonFields &fields, const std::string &type, const std::string &where, Reading &before,
                              Decoder &decoder) {
-  if (fused)
+  if (before.fused)
     return Error{where + ": a " + type + " decoder behind a Fuse or ByteLevel is not supported"};
   if (type == "ByteLevel") {
     decoder.stages.push_back(std::make_unique<ByteLevelStage>());
-    fused = true;
+    before.fused = true;
   } else if (type == "ByteFallback") {
     decoder.stages.push_back(std::make_unique<ByteFallbackStage>());
   } else if (type == "WordPiece") {
@@ -283,20 +303,20 @@ static Status readTokenStage(JsonFields &fields, const std::string &type, const 
   return {};
 }
 
-static Status readInto(const json::Value &value, const std::string &where, bool &fused, Decoder &decoder) {
+static Status readInto(const json::Value &value, const std::string &where, Reading &before, Decoder &decoder) {
   JsonFields fields(value, where);
   std::string type = fields.string("type", "");
   Status status;
   if (type == "Sequence")
-    status = readSequence(fields, where, fused, decoder);
+    status = readSequence(fields, where, before, decoder);
   else if (type == "Fuse")
-    fused = true;
+    before.fused = true;
   else if (type == "ByteLevel" || type == "ByteFallback" || type == "Metaspace" || type == "WordPiece")
-    status = readTokenStage(fields, type, where, fused, decoder);
+    status = readTokenStage(fields, type, where, before, decoder);
   else if (type == "Replace")
-    status = readReplace(fields, where, fused, decoder);
+    status = readReplace(fields, where, before, decoder);
   else if (type == "Strip")
-    status = readStrip(fields, where, fused, decoder);
+    status = readStrip(fields, where, before.fused, decoder);
   else
     return Error{
         where + ": the decoder '" + json::printable(type) +
@@ -314,8 +334,8 @@ Expected<Decoder> readDecoder(const json::Value &value, const std::string &where
     decoder.stages.push_back(std::make_unique<JoinStage>());
     return decoder;
   }
-  bool fused = false;
-  if (Status status = readInto(value, where, fused, decoder); !status)
+  Reading before;
+  if (Status status = readInto(value, where, before, decoder); !status)
     return status.error();
   return decoder;
 }

@@ -84,6 +84,25 @@ TEST(Decoder, TellsTheBytesOfTokens) {
   EXPECT_EQ(decoderOf(kSentence)->bytesOf("<0xF0>"), "\xF0");
 }
 
+// No file makes a short text fill the memory.
+TEST(Decoder, BoundsWhatReplacementsMake) {
+  auto replace = [](const std::string &pattern, size_t times) {
+    return R"({"type": "Replace", "pattern": {)" + pattern + R"(}, "content": ")" + std::string(times, 'a') + "\"}";
+  };
+  auto sequence = [](const std::string &parts) { return R"({"type": "Sequence", "decoders": [)" + parts + "]}"; };
+  EXPECT_EQ(decode(sequence(replace(R"("String": "a")", 16) + ", " + replace(R"("String": "aa")", 8)), {"a"}),
+            std::string(64, 'a'));
+  auto error = [](const std::string &json) {
+    auto decoder = decoderOf(json);
+    return decoder ? std::string() : decoder.error().message;
+  };
+  EXPECT_EQ(error(sequence(replace(R"("String": "a")", 16) + ", " + replace(R"("String": "aa")", 9))),
+            "decoder.decoders[1]: the replacements up to here can make a text 80 times as long; the limit is 64");
+  EXPECT_EQ(error(replace(R"("Regex": "b*")", 64)),
+            "decoder: the replacements up to here can make a text 65 times as long; the limit is 64");
+  EXPECT_EQ(error(replace(R"("Regex": "b*")", 63)), "");
+}
+
 TEST(Decoder, RefusesWhatItCannotStream) {
   auto late = decoderOf(
       R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Replace", "pattern": {"String": "ab"}, "content": ""}]})");
