@@ -18,6 +18,9 @@
 namespace rapt {
 
 struct AddedToken {
+  /// Bytes that a pattern may have: each place of a text is compared with it.
+  static constexpr size_t longest = 512;
+
   std::string content;
   std::string pattern; ///< Encoding looks for it and decoding starts from it: the content, normalized if `normalized`.
   int32_t id = -1;

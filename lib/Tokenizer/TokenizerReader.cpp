@@ -77,6 +77,9 @@ Status TokenizerReader::addToken(AddedToken token, const std::string &where) {
   auto fail = [&](const std::string &what) {
     return Error{where + ": token '" + json::printable(token.content) + "' " + what};
   };
+  if (token.content.size() > AddedToken::longest)
+    return fail("has " + std::to_string(token.content.size()) + " bytes; the limit is " +
+                std::to_string(AddedToken::longest));
   const Vocabulary &vocabulary = tokenizer->model->vocabulary();
   std::optional<int32_t> known = vocabulary.find(token.content);
   if (token.id < 0) {
@@ -314,6 +317,10 @@ Status TokenizerReader::finish() {
                      "': " + pattern.error().message};
       token->pattern = std::move(*pattern);
     }
+    if (token->pattern.size() > AddedToken::longest)
+      return Error{"tokenizer.json: added token '" + json::printable(token->content, 60) + "': has " +
+                   std::to_string(token->pattern.size()) + " bytes when it is normalized; the limit is " +
+                   std::to_string(AddedToken::longest)};
     (token->normalized ? tokenizer->normalizedFinder : tokenizer->plainFinder).add(*token);
   }
   return {};

@@ -35,6 +35,21 @@ TEST(TokenizerFault, IdsThatAreNegativeDuplicateOrAbsurd) {
   EXPECT_EQ(added(R"({"id": 6, "content": "x"})"), "");
 }
 
+// Each place of a text is compared with the added tokens, so that these are bounded.
+TEST(TokenizerFault, AddedTokensThatAreTooLong) {
+  auto added = [](size_t bytes, const std::string &more = "") {
+    return loadError(
+        sampleJson(R"("added_tokens": [{"id": 6, "content": ")" + std::string(bytes, 'x') + "\"}], " + more));
+  };
+  const std::string doubling = R"("normalizer": {"type": "Replace", "pattern": {"String": "x"}, "content": "yy"}, )";
+  EXPECT_EQ(added(512), "");
+  EXPECT_NE(added(513).find("tokenizer.json: added_tokens[0]: token 'xxx"), std::string::npos);
+  EXPECT_NE(added(513).find("' has 513 bytes; the limit is 512"), std::string::npos) << added(513);
+  EXPECT_EQ(added(256, doubling), "");
+  const std::string doubled = added(257, doubling);
+  EXPECT_NE(doubled.find("': has 514 bytes when it is normalized; the limit is 512"), std::string::npos) << doubled;
+}
+
 TEST(TokenizerFault, IdsBeyondTheEmbeddingsAreErrorsWhenEncoded) {
   auto tokenizer = load(sampleJson());
   EncodeOptions options;
