@@ -63,6 +63,7 @@ struct BlockTable {
 
 struct Sequence {
   uint32_t generation; ///< counts the uses of this slot
+  uint32_t nextFree;   ///< while it is free: 1 + the next free slot, 0 for none
   bool live;
   int64_t length; ///< tokens
   BlockTable tables[mostCaches];
@@ -161,6 +162,7 @@ struct rapt_context {
   int cacheCount = 0;
   rapt::runtime::BlockPool states; ///< slot 0 stays zero: the state of a new sequence
   rapt::runtime::Array<rapt::runtime::Sequence> slots;
+  uint32_t firstFree = 0; ///< 1 + a free slot, from which nextFree leads to all others; 0 for none
   uint64_t steps = 0;
 
   // Arguments of the entry, allocated once for the largest part of a step.

@@ -60,18 +60,20 @@ int64_t rapt_context::sourceBlocksFor(int64_t length) const {
   return encode.code && encode.has(Role::SourceTable) ? ceilDivide(length, limits.block) : 0;
 }
 
-/// A free slot, after doubling their number when there is none. Null when there is no memory.
+/// The first free slot, after doubling their number when there is none. Null when there is no memory.
 static Sequence *freeSlot(rapt_context &c) {
-  for (size_t i = 0; i < c.slots.size(); ++i)
-    if (!c.slots[i].live && c.slots[i].generation < UINT32_MAX)
-      return &c.slots[i];
+  if (c.firstFree)
+    return &c.slots[c.firstFree - 1];
   size_t used = c.slots.size(), wanted = used ? 2 * used : 8;
   Array<Sequence> more;
   if (wanted > UINT32_MAX || !more.allocate(c.memory, wanted, true))
     return nullptr;
   if (used)
     memcpy(more.data(), c.slots.data(), used * sizeof(Sequence));
+  for (size_t i = used; i + 1 < wanted; ++i)
+    more[i].nextFree = uint32_t(i + 2);
   c.slots.swap(more);
+  c.firstFree = uint32_t(used + 1);
   return &c.slots[used];
 }
 
@@ -86,6 +88,7 @@ rapt_status rapt_context::newSequence(rapt_sequence &sequence, const Report &rep
   if (!slot || !table)
     return report.fail(RAPT_NOMEM, "no memory for a sequence");
   uint32_t generation = slot->generation + 1;
+  firstFree = slot->nextFree;
   *slot = {};
   for (BlockTable &one : slot->tables) {
     one.blocks = table;
@@ -106,6 +109,10 @@ void rapt_context::endSequence(Sequence &sequence) {
   dropSource(sequence);
   dropState(sequence);
   sequence.live = false;
+  if (sequence.generation == UINT32_MAX)
+    return; // another use would have a name that was there before
+  sequence.nextFree = firstFree;
+  firstFree = uint32_t(&sequence - slots.data() + 1);
 }
 
 rapt_status rapt::runtime::findAdapter(const Manifest &manifest, const char *name, int32_t &adapter,

@@ -1,7 +1,9 @@
 // Forks share blocks and never see each other's writes; truncated text is forgotten.
 #include "FakeModel.h"
+#include <chrono>
 #include <cstring>
 #include <random>
+#include <set>
 
 using namespace rapt::test;
 
@@ -20,6 +22,30 @@ TEST(Sequence, FreedNamesAreNotReused) {
   EXPECT_EQ(rapt_sequence_length(context, b), 0);
   EXPECT_EQ(rapt_sequence_length(nullptr, b), -1);
   EXPECT_EQ(rapt_sequence_new(context, nullptr, nullptr, 0), RAPT_INVALID);
+}
+
+// A slot is found without a look at those in use: for 60,000 sequences that was a matter of seconds.
+TEST(Sequence, ManyLiveAtOnce) {
+  Context context;
+  std::vector<rapt_sequence> live;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 60'000; ++i)
+    live.push_back(context.sequence());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
+  std::set<rapt_sequence> names(live.begin(), live.end());
+  for (int round = 0; round < 3; ++round) { // slots that are free again are used again, under new names
+    for (int i = 0; i < 100; ++i)
+      ASSERT_EQ(rapt_sequence_free(context, live[size_t(i) * 7], nullptr, 0), RAPT_OK);
+    for (int i = 0; i < 100; ++i) {
+      rapt_sequence &fresh = live[size_t(i) * 7];
+      fresh = context.sequence();
+      EXPECT_TRUE(names.insert(fresh).second);
+      EXPECT_LE(fresh & UINT32_MAX, 65'536u);
+    }
+  }
+  Text text;
+  EXPECT_TRUE(context.appendAndCheck(live.front(), text, someText(3, 1)));
+  EXPECT_TRUE(context.appendAndCheck(live.back(), text = {}, someText(3, 2)));
 }
 
 TEST(Sequence, ForksShareUntilTheyWrite) {
