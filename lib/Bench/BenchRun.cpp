@@ -1,11 +1,10 @@
 #include "lib/Bench/BenchRun.h"
+#include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 namespace rapt::bench {
 namespace {
@@ -66,16 +65,6 @@ void chooseLimit(const WorkloadCost &cost, Limits &limits, Result &result) {
     snprintf(text, sizeof text, "read %.*f MB", cost.span < 1e7 ? 2 : 0, 1e-6 * cost.span);
     result.limitName = result.isBoundByReading ? text : limits.instructionFor(cost.dtype).name;
   }
-}
-
-bool print(const std::string &text) {
-  for (size_t at = 0; at < text.size();) {
-    const ssize_t written = write(STDOUT_FILENO, text.data() + at, text.size() - at);
-    if (written < 0 && errno != EINTR)
-      return false;
-    at += written > 0 ? size_t(written) : 0;
-  }
-  return true;
 }
 
 int fail(const std::string &message, int code = 1) {
@@ -198,7 +187,8 @@ int runForkJoin(const Options &options) {
     text += row;
   }
   text += options.format == Format::JSON ? "]\n" : "";
-  return print(text) ? 0 : fail(std::string("standard output: ") + strerror(errno));
+  const Status written = writeStandardOutput(text);
+  return written ? 0 : fail(written.error().message);
 }
 } // namespace
 
@@ -235,9 +225,8 @@ int runBenchmarks(const Options &options) {
       forgetPeak();
     }
   }
-  if (!print(report(results, options.format)))
-    return fail(std::string("standard output: ") + strerror(errno));
-  return 0;
+  const Status written = writeStandardOutput(report(results, options.format));
+  return written ? 0 : fail(written.error().message);
 }
 
 } // namespace rapt::bench

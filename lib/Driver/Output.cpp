@@ -4,9 +4,7 @@
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Progress.h"
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <sys/stat.h>
@@ -110,9 +108,7 @@ CommandFiles OutputPaths::list(const Options &options, Emit emit, const std::vec
 Status driver::writeText(const std::string &path, std::string_view text) {
   if (path.empty()) {
     ProgressPause pause; // the terminal may be the same
-    if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0)
-      return Error{std::string("cannot write to stdout: ") + strerror(errno)};
-    return {};
+    return writeStandardOutput(text);
   }
   auto file = artifact::StagedFile::createWith(path, text);
   return file ? (*file)->commit() : Status(file.error());

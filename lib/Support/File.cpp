@@ -120,6 +120,18 @@ Expected<std::string> rapt::readFile(const std::string &path, uint64_t most) {
 // Writing
 //===----------------------------------------------------------------------===//
 
+Status rapt::writeStandardOutput(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(STDOUT_FILENO, text.data(), std::min(text.size(), size_t(1) << 30));
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return Error{"standard output: " + describe(errno)};
+    text.remove_prefix(size_t(put));
+  }
+  return {};
+}
+
 Expected<std::unique_ptr<OutputFile>> OutputFile::create(const std::string &path) {
   struct stat status;
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))

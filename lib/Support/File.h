@@ -50,6 +50,9 @@ private:
 /// The whole of a regular file; more than `most` bytes is an error that names both numbers.
 Expected<std::string> readFile(const std::string &path, uint64_t most);
 
+/// Writes all of `text` to the standard output.
+Status writeStandardOutput(std::string_view text);
+
 /// Writes a file that appears at `path` on commit. Destroyed without commit it leaves nothing, so that `path` holds its
 /// old content or all of the new.
 class OutputFile {

@@ -4,6 +4,7 @@
 #include "lib/Reference/Options.h"
 #include "lib/Reference/ParameterReader.h"
 #include "lib/Support/BugReport.h"
+#include "lib/Support/File.h"
 #include "lib/Support/IRText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -63,8 +64,11 @@ int main(int argc, char **argv) {
   auto options = reference::parseOptions(argc, argv);
   if (!options)
     return fail(options.error().message, 2);
-  if (options->help || options->version)
-    return llvm::outs() << (options->help ? reference::helpText() : "rapt-reference " RAPT_VERSION "\n"), 0;
+  if (options->help || options->version) {
+    const Status written =
+        writeStandardOutput(options->help ? reference::helpText() : "rapt-reference " RAPT_VERSION "\n");
+    return written ? 0 : fail(written.error().message, 1);
+  }
   if (Status status = reference::checkFiles(options->request); !status)
     return fail(status.error().message, 1);
   MLIRContext context(MLIRContext::Threading::DISABLED);

@@ -1,6 +1,7 @@
 //===- main.cpp - raptc: compiles attention models --------------------------------===//
 #include "lib/Driver/Batch.h"
 #include "lib/Driver/Compile.h"
+#include "lib/Support/File.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -9,6 +10,11 @@ using namespace rapt;
 static int fail(const std::string &message, int status) {
   llvm::errs() << "raptc: error: " << message << "\n";
   return status;
+}
+
+static int print(const std::string &text) {
+  const Status written = writeStandardOutput(text);
+  return written ? 0 : fail(written.error().message, driver::WrongInput);
 }
 
 /// Runs a command; `program` is argv[0].
@@ -20,24 +26,17 @@ static int run(const std::vector<std::string> &arguments, const char *program, b
     return fail("--batch within a batch", driver::WrongUsage);
   if (options->batch)
     return driver::runBatch("raptc", [&](const auto &line) { return run(line, program, /*isInBatch=*/true); });
-  if (options->help || options->helpHidden) {
-    llvm::outs() << driver::helpText(options->helpHidden);
-    return 0;
-  }
-  if (options->version) {
-    llvm::outs() << "raptc " RAPT_VERSION "\n";
-    return 0;
-  }
-  if (options->listFamilies) {
-    llvm::outs() << driver::familyNames();
-    return 0;
-  }
+  if (options->help || options->helpHidden)
+    return print(driver::helpText(options->helpHidden));
+  if (options->version)
+    return print("raptc " RAPT_VERSION "\n");
+  if (options->listFamilies)
+    return print(driver::familyNames());
   if (options->listCpus) {
     auto names = driver::cpuNames(*options);
     if (!names)
       return fail(names.error().message, driver::WrongUsage);
-    llvm::outs() << *names;
-    return 0;
+    return print(*names);
   }
   options->program = program;
   return driver::compile(*options, llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&fail)));
