@@ -49,9 +49,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/PrettyStackTrace.h"
-#include <unistd.h>
 
 namespace rapt {
 #define GEN_PASS_REGISTRATION
@@ -107,17 +105,8 @@ void rapt::registerAllPasses() {
   registerPass([] { return createReconcileUnrealizedCastsPass(); });
 }
 
-/// What LLVM's command lines end with, a standard output that is full for example, is told as other errors are.
-static void reportFatalError(void *name, const char *reason, bool isBug) {
-  const std::string line = std::string(static_cast<const char *>(name)) + ": error: " + reason + "\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-  if (!isBug) // else LLVM shows the stack
-    _exit(1);
-}
-
 void rapt::introduceTool(const char *name) {
   llvm::setBugReportMsg(kBugReport);
-  llvm::install_fatal_error_handler(reportFatalError, const_cast<char *>(name));
   llvm::cl::SetVersionPrinter(
       [name](raw_ostream &os) { os << name << " " RAPT_VERSION " with LLVM " LLVM_VERSION_STRING "\n"; });
 }

@@ -4,10 +4,18 @@
 // is written to it would go into the file. So each closed one is taken here, in a mode in
 // which its use fails as that of a closed one does.
 //
+// Memory that the system does not give is no bug: it is told in one line, also of the
+// static objects that libraries make before main().
+//
 //===----------------------------------------------------------------------===//
+#include "lib/Support/NoMemory.h"
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstddef>
 #include <fcntl.h>
 #include <initializer_list>
+#include <new>
 #include <unistd.h>
 
 namespace {
@@ -18,7 +26,47 @@ void takeClosedStreams() {
       open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY); // the lowest number that is free
 }
 
+[[noreturn]] void endWithoutMemory() {
+  static std::atomic_flag isTold;
+  while (isTold.test_and_set()) // by another thread, which ends the process
+    pause();
+  rapt::noMemoryText(RAPT_TOOL, "").writeTo(STDERR_FILENO);
+  _exit(1);
+}
+
+[[gnu::noinline]] void touchStack() {
+  volatile char stack[512 << 10];
+  for (size_t i = sizeof stack; i > 0; i -= 4096)
+    stack[i - 1] = 0;
+}
+
+/// Takes the memory of the stack that tools need, since a stack that cannot grow later ends in SIGSEGV.
+void growStack() {
+  static char memory[1 << 16]; // the stack of the handler
+  stack_t own = {}, before;
+  own.ss_sp = memory;
+  own.ss_size = sizeof memory;
+  struct sigaction action = {}, old;
+  action.sa_handler = [](int) { endWithoutMemory(); };
+  action.sa_flags = SA_ONSTACK;
+  sigaltstack(&own, &before);
+  sigaction(SIGSEGV, &action, &old);
+  touchStack();
+  sigaction(SIGSEGV, &old, nullptr);
+  sigaltstack(&before, nullptr);
+}
+
+void start() {
+  takeClosedStreams();
+  rapt::setNoMemoryHandler(endWithoutMemory);
+  std::set_new_handler(rapt::reportNoMemory);
+  growStack();
+  // Constructors of libraries, and the first steps of an allocator, crash where they get none.
+  if (!rapt::hasMemory(size_t(RAPT_START_MEGABYTES) << 20))
+    endWithoutMemory();
+}
+
 } // namespace
 
-// Ahead of the constructors of libraries, which may open files.
-[[gnu::section(".preinit_array"), gnu::used]] static void (*const start)() = takeClosedStreams;
+// Ahead of the constructors of libraries, which may open files and take memory.
+[[gnu::section(".preinit_array"), gnu::used]] static void (*const atStart)() = start;

@@ -2,8 +2,8 @@
 #include "lib/Driver/Reproducer.h"
 #include "lib/Artifact/StagedFile.h"
 #include "lib/Driver/Compile.h"
+#include "lib/Support/NoMemory.h"
 #include "lib/Support/Progress.h"
-#include "llvm/Support/ErrorHandling.h"
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -11,9 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <new>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,58 +22,19 @@ namespace {
 thread_local const Step *current = nullptr; ///< a plain pointer, which a signal handler may read
 char prefix[PATH_MAX];                      ///< of the folder's path, up to the number
 
-/// Text in memory that a signal handler may use.
-class Line {
-public:
-  Line &operator<<(const char *part) {
-    while (*part && used + 1 < sizeof text)
-      text[used++] = *part++;
-    text[used] = 0;
-    return *this;
-  }
-  Line &operator<<(unsigned number) {
-    char digits[12];
-    char *end = digits + sizeof digits - 1;
-    *end = 0;
-    do
-      *--end = char('0' + number % 10);
-    while (number /= 10);
-    return *this << end;
-  }
-  const char *get() const { return text; }
-  size_t size() const { return used; }
-
-private:
-  char text[3 * PATH_MAX] = {};
-  size_t used = 0;
-};
-
-bool writeAll(int file, const char *data, size_t size) {
-  while (size > 0) {
-    ssize_t put = write(file, data, size);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put <= 0)
-      return false;
-    data += put;
-    size -= size_t(put);
-  }
-  return true;
-}
-
 /// Makes the folder with the text in it and appends the advice. Async-signal-safe.
-void leave(Line &advice) {
+void leave(SignalText &advice) {
   if (!current || current->text.empty() || !prefix[0])
     return;
-  Line folder;
+  SignalText folder;
   unsigned number = 0;
   do {
-    folder = Line();
+    folder = SignalText();
     folder << prefix << number;
     if (mkdir(folder.get(), 0700) == 0)
       break;
   } while (errno == EEXIST && ++number < 100);
-  Line path;
+  SignalText path;
   path << folder.get() << "/module.mlir";
   int file = open(path.get(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0)
@@ -106,18 +64,6 @@ const char *nameOf(int number) {
   }
 }
 
-/// Set while growStack() works, whose SIGSEGV means that memory is missing.
-volatile sig_atomic_t isGrowingStack = 0;
-
-/// Takes the memory of the stack that compilations need, since a stack that cannot grow later ends in SIGSEGV.
-[[gnu::noinline]] void growStack() {
-  isGrowingStack = 1;
-  volatile char stack[512 << 10];
-  for (size_t i = sizeof stack; i > 0; i -= 4096)
-    stack[i - 1] = 0;
-  isGrowingStack = 0;
-}
-
 /// Waits for good unless this thread is the first that reports: one message is printed, which ends the process. A
 /// thread that crashes while it reports ends the process at once.
 void becomeReporter() {
@@ -131,51 +77,30 @@ void becomeReporter() {
   TemporaryFile::discardAll();
 }
 
-/// Whether no memory is left that a thread's arena would fit into: where the allocator cannot make one, it ends in
-/// SIGSEGV.
-bool isMemoryGone() {
-  constexpr size_t size = 8 << 20;
-  void *probe = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (probe == MAP_FAILED)
-    return true;
-  munmap(probe, size);
-  return false;
+[[noreturn]] void endWithoutMemory() {
+  becomeReporter();
+  const SignalText line = noMemoryText("raptc", current ? current->doing.c_str() : "");
+  Progress::eraseForSignal();
+  line.writeTo(STDERR_FILENO);
+  _exit(WrongInput);
 }
 
 void onCrash(int number) {
-  if (isGrowingStack || (number == SIGSEGV && isMemoryGone()))
-    reportNoMemory();
+  if (number == SIGSEGV && !hasMemory(8 << 20)) // an arena of the allocator
+    endWithoutMemory();
   becomeReporter();
-  Line line;
+  SignalText line;
   line << "raptc: error: internal error: " << nameOf(number);
   if (current && !current->doing.empty())
     line << " while " << current->doing.c_str();
   leave(line);
   line << "\n";
   Progress::eraseForSignal();
-  writeAll(STDERR_FILENO, line.get(), line.size());
+  line.writeTo(STDERR_FILENO);
   _exit(Bug);
 }
 
 } // namespace
-
-void driver::reportNoMemory() {
-  becomeReporter();
-  Line line;
-  line << "raptc: error: out of memory";
-  if (current && !current->doing.empty())
-    line << " while " << current->doing.c_str();
-  struct rusage usage;
-  if (getrusage(RUSAGE_SELF, &usage) == 0)
-    line << ": " << unsigned(usage.ru_maxrss / 1024) << " MB are in use";
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    line << ", and this process may have " << unsigned(limit.rlim_cur >> 20) << " MB of addresses (ulimit -v)";
-  line << "\n";
-  Progress::eraseForSignal();
-  writeAll(STDERR_FILENO, line.get(), line.size());
-  _exit(WrongInput);
-}
 
 std::string driver::reproducerText(const std::string &module, const std::string &pipeline) {
   std::string escaped;
@@ -188,7 +113,7 @@ std::string driver::reproducerText(const std::string &module, const std::string 
 void driver::enterStep(const Step &step) { current = &step; }
 
 std::string driver::leaveReproducer() {
-  Line line;
+  SignalText line;
   leave(line);
   return line.get();
 }
@@ -204,18 +129,16 @@ void driver::reportCrashesOfThread() {
 
 void driver::reportCrashes() {
   const char *folder = getenv("TMPDIR");
-  Line start;
+  SignalText start;
   start << (folder && folder[0] ? folder : "/tmp") << "/raptc-bug-" << unsigned(getpid()) << "-";
   if (start.size() < sizeof prefix - 32)
     memcpy(prefix, start.get(), start.size() + 1);
   reportCrashesOfThread();
-  std::set_new_handler(reportNoMemory);
-  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { reportNoMemory(); });
+  setNoMemoryHandler(endWithoutMemory);
   for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
     struct sigaction action = {};
     action.sa_handler = onCrash;
     action.sa_flags = SA_ONSTACK;
     sigaction(number, &action, nullptr);
   }
-  growStack();
 }

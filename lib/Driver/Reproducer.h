@@ -35,7 +35,4 @@ void reportCrashesOfThread();
 /// the system does not give is no bug: then a line says what was going on and how much is in use, and the status is 1.
 void reportCrashes();
 
-/// Ends the process because memory is missing, as reportCrashes() says. Takes no memory.
-[[noreturn]] void reportNoMemory();
-
 } // namespace rapt::driver
