@@ -64,6 +64,13 @@ private:
   size_t shown = 0; ///< continuations before this one are printed; its own text is printed as it comes
 };
 
+/// The newline that ends the last line of a file is no part of the prompt.
+static std::string withoutLastNewline(std::string text) {
+  if (text.ends_with('\n'))
+    text.resize(text.size() - (text.ends_with("\r\n") ? 2 : 1));
+  return text;
+}
+
 Outcome Generation::open() {
   if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
     return outcome;
@@ -78,7 +85,7 @@ Outcome Generation::open() {
     auto read = readPromptFile(options);
     if (!read)
       return {RAPT_IO, read.error().message};
-    prompts.assign(1, std::move(*read));
+    prompts.assign(1, withoutLastNewline(std::move(*read)));
   }
   if (!options.tokens && !options.chat && !options.raw && hasChatTemplate(model))
     note(std::string(model.info.name) + " has a chat template: --chat uses it, --raw says that it is not wanted");

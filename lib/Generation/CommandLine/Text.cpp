@@ -322,8 +322,6 @@ Status takeStandardInput(Options &options) {
     return text.error();
   if (text->empty())
     return {};
-  if (text->back() == '\n')
-    text->pop_back();
   options.promptFile = "-";
   options.standardInput = std::move(*text);
   return {};

@@ -119,7 +119,7 @@ Expected<std::string> readPromptFile(const Options &options);
 std::vector<std::string> linesOf(const std::string &content);
 
 /// Where nothing is given to run and the standard input is a file or a pipe with a text, the text is the prompt:
-/// --file=- without the newline at its end. Where it is a terminal, --chat converses.
+/// --file=-. Where it is a terminal, --chat converses.
 Status takeStandardInput(Options &options);
 
 } // namespace rapt::run
