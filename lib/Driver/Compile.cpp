@@ -251,7 +251,7 @@ bool Compilation::checkUserPasses() {
 
 bool Compilation::read() {
   phases.enter("reading");
-  Expected<InputKind> kind = detectInput(options.input);
+  Expected<InputKind> kind = detectInput(options);
   if (!kind)
     return fail(WrongInput, kind.error().message);
   if (*kind == InputKind::MLIR && options.randomSeed)
@@ -437,8 +437,13 @@ bool Compilation::openWeights() {
   return true;
 }
 
-/// Packs what was opened; it then waits as a temporary file, or in memory to become part of the code.
+/// Packs what was opened; it then waits as a temporary file, or in memory to become part of the code. Nothing is
+/// packed where the output is discarded.
 bool Compilation::packWeights() {
+  if (paths.isDiscarded) {
+    Status described = weights.describe(manifest, paths.base);
+    return described ? true : failOf(described, Bug);
+  }
   if (Status packed = weights.pack(input, manifest.parameters, options, paths.directory, paths.base, phases); !packed)
     return failOf(packed);
   if (weights.packed)
@@ -677,6 +682,8 @@ bool Compilation::writeKernel() {
     return false;
   if (Status clean = artifact::checkSymbols(object, kernelExports(manifest)); !clean)
     return failInternally(clean.error().message);
+  if (paths.isDiscarded)
+    return true;
   if (Status written = writeKernelFiles(manifest, paths, emit, linkRequest(object)); !written)
     return failOf(written);
   phases.endProgress();
@@ -709,6 +716,8 @@ bool Compilation::writeArtifact() {
   const artifact::LinkRequest link = linkRequest(object);
   if (Status clean = artifact::checkSymbols(object, link.exports); !clean)
     return failInternally(clean.error().message);
+  if (paths.isDiscarded)
+    return saveWeights();
   auto made = artifact::stageCode(link, codeFormOf(emit));
   if (!made)
     return fail(WrongInput, made.error().message);

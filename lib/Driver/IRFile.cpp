@@ -5,7 +5,6 @@
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -25,15 +24,8 @@ Expected<std::unique_ptr<llvm::MemoryBuffer>> driver::openIRFile(llvm::StringRef
 Status driver::writeIRFile(const std::string &name, llvm::function_ref<LogicalResult(raw_ostream &)> write) {
   if (name == "-")
     return succeeded(write(llvm::outs())) ? Status() : Error{""};
-  llvm::sys::fs::file_status status;
-  const bool exists = !llvm::sys::fs::status(name, status);
-  if (exists && !is_regular_file(status) && !is_directory(status)) { // a device or FIFO
-    std::error_code error;
-    llvm::raw_fd_ostream stream(name, error);
-    if (error)
-      return Error{shownPath(name) + ": " + error.message()};
-    return succeeded(write(stream)) ? Status() : Error{""};
-  }
+  if (isNullDevice(name))
+    return succeeded(write(llvm::nulls())) ? Status() : Error{""};
   auto file = OutputFile::create(name);
   if (!file)
     return file.error();

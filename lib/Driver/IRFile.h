@@ -15,8 +15,8 @@ namespace rapt::driver {
 /// Errors name the file.
 Expected<std::unique_ptr<llvm::MemoryBuffer>> openIRFile(llvm::StringRef name);
 
-/// Gives the file `name`, or the standard output for "-", what `write` prints. The file appears when it is whole; where
-/// `write` fails, which has told why, the error is empty and the file what it was.
+/// Gives the file `name`, or the standard output for "-", what `write` prints; for /dev/null nothing is written. The
+/// file appears when it is whole; where `write` fails, which has told why, the error is empty and the file what it was.
 Status writeIRFile(const std::string &name, llvm::function_ref<llvm::LogicalResult(llvm::raw_ostream &)> write);
 
 /// The files that a command line of upstream's options names: `input` and `output` ("-": the standard streams),

@@ -16,6 +16,7 @@
 #include "llvm/Support/FileSystem.h"
 #include <array>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace rapt;
@@ -57,16 +58,16 @@ LogicalResult checkShapes(ModuleOp module) {
 }
 
 Expected<Input> readText(MLIRContext &context, Diagnostics &diagnostics, const Options &options) {
-  Expected<std::string> text = readFile(options.input, mostTextBytes);
+  Expected<std::string> text = options.inputText ? *options.inputText : readFile(options.input, mostTextBytes);
   if (!text)
     return text.error();
   if (Status checked = checkIRText(*text); !checked)
     return Error{shownPath(options.input) + ": " + checked.error().message};
   Input input;
   input.kind = InputKind::MLIR;
-  input.name = stemOf(options.input);
+  input.name = options.input == kStandardInput ? "stdin" : stemOf(options.input);
   // Nothing in the module depends on where its text lies.
-  input.source = std::make_shared<Source>(stemOf(options.input) + ".mlir", options.input, std::move(*text));
+  input.source = std::make_shared<Source>(input.name + ".mlir", options.input, std::move(*text));
   diagnostics.setSource(input.source);
   input.module = parseSourceString<ModuleOp>(input.source->text, ParserConfig(&context), input.source->location);
   // The context's handler has told what is wrong.
@@ -174,10 +175,38 @@ static Status checkDirectory(const std::string &path) {
   return {};
 }
 
-Expected<InputKind> driver::detectInput(const std::string &path) {
+Status driver::takeStream(Options &options) {
+  if (options.input != "-" && !isFifo(options.input))
+    return {};
+  Expected<std::string> text = options.input == "-" ? readStream(STDIN_FILENO, "standard input", mostTextBytes)
+                                                    : readFileOrFifo(options.input, mostTextBytes);
+  if (!text)
+    return text.error();
+  options.inputText = std::move(*text);
+  if (options.input == "-")
+    options.input = kStandardInput;
+  return {};
+}
+
+/// The first bytes of an input that is no directory.
+static Expected<std::string> readHead(const Options &options) {
+  constexpr uint64_t bytes = 4096;
+  if (options.inputText)
+    return options.inputText->substr(0, bytes);
+  Expected<std::shared_ptr<const InputFile>> file = InputFile::open(options.input);
+  if (!file)
+    return file.error();
+  std::string head(std::min((*file)->size(), bytes), '\0');
+  if (Status status = (*file)->read(0, std::as_writable_bytes(std::span(head))); !status)
+    return status.error();
+  return head;
+}
+
+Expected<InputKind> driver::detectInput(const Options &options) {
+  const std::string &path = options.input;
   struct stat status;
-  const bool exists = stat(path.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) {
+  const bool exists = options.inputText || stat(path.c_str(), &status) == 0;
+  if (exists && !options.inputText && S_ISDIR(status.st_mode)) {
     Status whole = checkDirectory(path);
     return whole ? Expected(InputKind::HuggingFace) : whole.error();
   }
@@ -188,16 +217,13 @@ Expected<InputKind> driver::detectInput(const std::string &path) {
                  name.str() + " --local-dir " + name.substr(name.rfind('/') + 1).str() + "` and give that directory"};
   if (!exists && (StringRef(path).starts_with("https://") || StringRef(path).starts_with("http://")))
     return Error{shownPath(path) + ": raptc does not download models; give a directory"};
-  Expected<std::shared_ptr<const InputFile>> file = InputFile::open(path);
-  if (!file)
-    return file.error();
-  std::string head(std::min<uint64_t>((*file)->size(), 4096), '\0');
-  if (Status status = (*file)->read(0, std::as_writable_bytes(std::span(head))); !status)
-    return status.error();
-  StringRef start = StringRef(head);
+  Expected<std::string> head = readHead(options);
+  if (!head)
+    return head.error();
+  StringRef start = StringRef(*head);
   start.consume_front("\xef\xbb\xbf");
   std::string wrong;
-  if (std::string foreign = huggingface::describeForeignContent(head); !foreign.empty())
+  if (std::string foreign = huggingface::describeForeignContent(*head); !foreign.empty())
     return Error{shownPath(path) + ": " + foreign};
   if (start.trim().empty())
     wrong = "is empty";
@@ -217,11 +243,16 @@ Expected<InputKind> driver::detectInput(const std::string &path) {
   if (!wrong.empty())
     return Error{shownPath(path) + ": " + wrong +
                  " (raptc takes a directory with config.json, a config.json, or .mlir text)"};
-  return start.ltrim().front() == '{' && !start.ltrim().starts_with("{-#") ? InputKind::HuggingFace : InputKind::MLIR;
+  if (start.ltrim().front() != '{' || start.ltrim().starts_with("{-#"))
+    return InputKind::MLIR;
+  if (options.inputText)
+    return Error{shownPath(path) + ": is a configuration, beside which raptc reads the other files of its model; give "
+                                   "the path of its file or directory"};
+  return InputKind::HuggingFace;
 }
 
 Expected<Input> driver::readInput(MLIRContext &context, Diagnostics &diagnostics, const Options &options) {
-  Expected<InputKind> kind = detectInput(options.input);
+  Expected<InputKind> kind = detectInput(options);
   if (!kind)
     return kind.error();
   return *kind == InputKind::MLIR ? readText(context, diagnostics, options) : readModel(context, options);

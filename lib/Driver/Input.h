@@ -16,8 +16,11 @@ namespace rapt::driver {
 
 enum class InputKind { HuggingFace, MLIR };
 
+/// Reads the standard input, for the input "-", or a FIFO. Text of the standard input is called <stdin> from then on.
+Status takeStream(Options &options);
+
 /// Errors name the path, what it is, and what raptc takes.
-Expected<InputKind> detectInput(const std::string &path);
+Expected<InputKind> detectInput(const Options &options);
 
 struct Input {
   InputKind kind = InputKind::HuggingFace;

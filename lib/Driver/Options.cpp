@@ -2,6 +2,7 @@
 #include "lib/Driver/Options.h"
 #include "lib/Import/Formats/HuggingFace/AdapterTensors.h"
 #include "lib/Support/CommandLine.h"
+#include "lib/Support/File.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/NumberList.h"
 #include "lib/Support/Spelling.h"
@@ -430,7 +431,7 @@ Status check(Options &o) {
   const bool binary = o.emit == "so" || o.emit == "a" || o.emit == "obj";
   if (!o.emit.empty() && !bySuffix.empty() && bySuffix != o.emit)
     return usage("-o " + json::printable(o.output) + " asks for another kind of file than --emit=" + o.emit);
-  if ((o.emit.empty() || binary) && !o.output.empty() && bySuffix.empty())
+  if ((o.emit.empty() || binary) && !o.output.empty() && bySuffix.empty() && !isNullDevice(o.output))
     return usage("-o " + json::printable(o.output) + " ends in none of .so, .a and .o");
   if (o.emit.empty())
     o.emit = bySuffix.empty() ? "so" : bySuffix;
@@ -508,7 +509,7 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
 
 std::string helpText(bool hidden) {
   return "raptc MODEL [-o OUT.so] [options]: compiles an attention model to a native library.\n"
-         "MODEL is a Hugging Face directory, a lone config.json, or .mlir text.\n\n" +
+         "MODEL is a Hugging Face directory, a lone config.json, or .mlir text (-: standard input).\n\n" +
          listOptions(optionNames(table), 34, hidden);
 }
 

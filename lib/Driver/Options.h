@@ -15,10 +15,14 @@ inline constexpr std::string_view kTargets[] = {
 #include "lib/Target/Targets.def"
 };
 
+/// The name of an input that was read from the standard input.
+inline constexpr const char *kStandardInput = "<stdin>";
+
 struct Options {
   std::string program; ///< argv[0]
   std::string input, output;
-  std::string emit; ///< a stage's name, or asm, ptx, obj, so, a; never empty after parsing
+  std::optional<std::string> inputText; ///< of an input that can be read only once
+  std::string emit;                     ///< a stage's name, or asm, ptx, obj, so, a; never empty after parsing
   std::string target{kTargets[0]};
   std::string triple, attributes, dtype = "auto", cacheDtype = "auto", activations, quantize = "none", weights,
                                   saveWeights, prefix, dumpDirectory, remarks, progress = "auto", codegen = "shipped";

@@ -47,8 +47,10 @@ OutputPaths OutputPaths::choose(const Options &options, Emit emit, const std::st
     paths.main = options.output;
   if (paths.main.empty() && emit >= Emit::Object)
     paths.main = "./" + name + (emit == Emit::Library ? ".so" : emit == Emit::Archive ? ".a" : ".o");
-  paths.directory = artifact::directoryOf(paths.main);
-  paths.base = paths.main.empty() ? name : stemOf(paths.main);
+  paths.isDiscarded = isNullDevice(paths.main);
+  const bool isNamed = !paths.main.empty() && !paths.isDiscarded;
+  paths.directory = isNamed ? artifact::directoryOf(paths.main) : ".";
+  paths.base = isNamed ? stemOf(paths.main) : name;
   return paths;
 }
 
@@ -62,7 +64,7 @@ static std::vector<std::string> intermediateFolders(const Options &options, cons
 }
 
 Status OutputPaths::check() const {
-  if (main.empty())
+  if (main.empty() || isDiscarded)
     return {};
   auto file = artifact::StagedFile::create(main);
   return file ? Status() : Status(file.error());
@@ -81,7 +83,10 @@ static void addInput(CommandFiles &files, const std::string &path, const char *r
 
 CommandFiles OutputPaths::list(const Options &options, Emit emit, const std::vector<std::string> &labels) const {
   CommandFiles files;
-  addInput(files, options.input, "the input");
+  if (options.input == kStandardInput)
+    files.addStandardInput();
+  else
+    addInput(files, options.input, "the input");
   if (!options.weights.empty())
     addInput(files, options.weights, "--weights");
   for (const std::string &plugin : options.passPlugins)
@@ -90,7 +95,7 @@ CommandFiles OutputPaths::list(const Options &options, Emit emit, const std::vec
     files.addInput(plugin, "--load-dialect-plugin");
   if (!main.empty())
     files.addOutput(main, "the output");
-  if (emit >= Emit::Object)
+  if (emit >= Emit::Object && !isDiscarded)
     files.addOutput(header(), "the header of " + shownPath(main));
   if (!options.saveWeights.empty())
     files.addOutput(options.saveWeights, "--save-weights");
@@ -106,6 +111,8 @@ CommandFiles OutputPaths::list(const Options &options, Emit emit, const std::vec
 }
 
 Status driver::writeText(const std::string &path, std::string_view text) {
+  if (isNullDevice(path))
+    return {};
   if (path.empty()) {
     ProgressPause pause; // the terminal may be the same
     return writeStandardOutput(text);

@@ -35,9 +35,10 @@ std::string stemOf(const std::string &path);
 
 /// The paths of one compilation's results.
 struct OutputPaths {
-  std::string main;      ///< X.so, X.o, X.a, or of text; empty: stdout
-  std::string directory; ///< of `main`
-  std::string base;      ///< X
+  std::string main;         ///< X.so, X.o, X.a, or of text; empty: stdout
+  std::string directory;    ///< of `main`
+  std::string base;         ///< X
+  bool isDiscarded = false; ///< `main` is /dev/null: no file is written
   std::string header() const { return directory + "/" + base + ".h"; }
 
   static OutputPaths choose(const Options &options, Emit emit, const std::string &name);
@@ -48,7 +49,7 @@ struct OutputPaths {
   CommandFiles list(const Options &options, Emit emit, const std::vector<std::string> &labels) const;
 };
 
-/// Writes text to `path`, or to stdout when it is empty.
+/// Writes text to `path`, to stdout when it is empty, or nowhere for /dev/null.
 Status writeText(const std::string &path, std::string_view text);
 
 /// Writes an intermediate result, BASE.SUFFIX, where --dump-dir and -save-temps ask for it.

@@ -116,9 +116,48 @@ Expected<std::string> rapt::readFile(const std::string &path, uint64_t most) {
   return text;
 }
 
+Expected<std::string> rapt::readStream(int descriptor, const std::string &name, uint64_t most) {
+  std::string text;
+  while (true) {
+    char piece[1 << 16];
+    const ssize_t got = ::read(descriptor, piece, sizeof piece);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return Error{name + ": " + describe(errno)};
+    if (got == 0)
+      return text;
+    text.append(piece, size_t(got));
+    if (text.size() > most)
+      return Error{name + ": more than the " + std::to_string(most) + " bytes allowed"};
+  }
+}
+
+bool rapt::isFifo(const std::string &path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+Expected<std::string> rapt::readFileOrFifo(const std::string &path, uint64_t most) {
+  if (!isFifo(path))
+    return readFile(path, most);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return openFailure(path, errno);
+  Expected<std::string> text = readStream(descriptor, shownPath(path), most);
+  close(descriptor);
+  return text;
+}
+
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
+
+bool rapt::isNullDevice(const std::string &path) {
+  struct stat status, null;
+  return stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode) && stat("/dev/null", &null) == 0 &&
+         S_ISCHR(null.st_mode) && status.st_rdev == null.st_rdev;
+}
 
 Status rapt::writeStandardOutput(std::string_view text) {
   while (!text.empty()) {

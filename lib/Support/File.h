@@ -50,6 +50,15 @@ private:
 /// The whole of a regular file; more than `most` bytes is an error that names both numbers.
 Expected<std::string> readFile(const std::string &path, uint64_t most);
 
+/// All that comes from an open file, `name` in messages; more than `most` bytes is an error.
+Expected<std::string> readStream(int descriptor, const std::string &name, uint64_t most);
+/// As readFile, and of a FIFO, which is waited for: a path that the user gave for this alone.
+Expected<std::string> readFileOrFifo(const std::string &path, uint64_t most);
+bool isFifo(const std::string &path);
+
+/// Whether what is written to `path` is meant for nobody: the device is neither opened nor replaced then.
+bool isNullDevice(const std::string &path);
+
 /// Writes all of `text` to the standard output.
 Status writeStandardOutput(std::string_view text);
 

@@ -1,6 +1,7 @@
 //===- main.cpp - raptc: compiles attention models --------------------------------===//
 #include "lib/Driver/Batch.h"
 #include "lib/Driver/Compile.h"
+#include "lib/Driver/Input.h"
 #include "lib/Support/File.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -39,6 +40,8 @@ static int run(const std::vector<std::string> &arguments, const char *program, b
     return print(*names);
   }
   options->program = program;
+  if (Status taken = driver::takeStream(*options); !taken)
+    return fail(taken.error().message, driver::WrongInput);
   return driver::compile(*options, llvm::sys::fs::getMainExecutable(program, reinterpret_cast<void *>(&fail)));
 }
 

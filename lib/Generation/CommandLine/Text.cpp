@@ -1,8 +1,6 @@
 #include "lib/Generation/CommandLine/Text.h"
 #include "lib/Support/File.h"
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -274,22 +272,7 @@ Outcome checkIds(const Model &model, const Ids &ids) {
 }
 
 Expected<std::string> readPrompt(const std::string &path) {
-  if (path != "-")
-    return readFile(path, mostPrompt);
-  std::string text;
-  while (true) {
-    char piece[1 << 16];
-    ssize_t got = read(STDIN_FILENO, piece, sizeof piece);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return Error{std::string("standard input: ") + strerror(errno)};
-    if (got == 0)
-      return text;
-    text.append(piece, size_t(got));
-    if (text.size() > mostPrompt)
-      return Error{"standard input: more than " + std::to_string(mostPrompt) + " bytes"};
-  }
+  return path == "-" ? readStream(STDIN_FILENO, "standard input", mostPrompt) : readFileOrFifo(path, mostPrompt);
 }
 
 Expected<std::string> readPromptFile(const Options &options) {
