@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from pathlib import Path
 
 import numpy
 
@@ -185,7 +186,17 @@ def check_generation(tools, work):
         assert len(os.listdir(maps)) == 2 * (3 * 3 + 1)
         check_files(maps, "attentions", got["attentions"][0], (1, 2), (0, 3, 5), labels, labels)
     some = os.path.join(work, "some")
+    run(*look, some)
+    # A run removes the files of the one before, of however many texts or images; names that no run gives stay, and what is no file.
+    older = ["row12-encoder_attentions-layer0-head10.svg", "image0-attentions-layer3-overlay.png", "cross_attentions-layer0.png"]
+    kept = ["attentions-layer1-head0.npy.bak", "attentions-layer1-head.npy", "my-attentions-layer1.png", "row-attentions-layer1.png",
+            "attentions-layer1.svg", "Attentions-layer1.png", "notes.txt", "attentions-layer7.png"]
+    for name in older + kept[:-1]:
+        Path(some, name).touch()
+    os.symlink("notes.txt", os.path.join(some, kept[-1]))
     run(*look, some, "--attention-layers", "2", "--attention-heads", "3,5")
+    for name in kept:
+        os.remove(os.path.join(some, name))
     assert sorted({name.split(".")[0] for name in os.listdir(some)}) == ["attentions-layer2", *(f"attentions-layer2-head{head}" for head in (3, 5))]
     refuse(look + [os.path.join(work, "none"), "--attention-layers", "0-1"],
            "--attention-layers: 0 is asked for; the layers that model gives are those of attentions with 1-2")

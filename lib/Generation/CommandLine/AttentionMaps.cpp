@@ -2,14 +2,12 @@
 #include "lib/Drawing/HeatMap.h"
 #include "lib/Drawing/Label.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/MapFiles.h"
 #include "lib/Generation/CommandLine/Pieces.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Npy.h"
 #include "lib/Support/NumberList.h"
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <sys/stat.h>
 
 namespace rapt::run {
 namespace {
@@ -57,7 +55,7 @@ struct AttentionMaps::Job {
 /// Takes over a buffer of an entry that has weights. `output` has the layers and heads that were chosen, if any were.
 void AttentionMaps::readBuffer(const json::Value &buffer, Output output) {
   const json::Value *name = buffer.find("name"), *shape = buffer.find("shape");
-  if (!name || !name->asString() || !name->asString()->ends_with("attentions") || !shape || !shape->asArray() ||
+  if (!name || !name->asString() || !name->asString()->ends_with(mapOutput) || !shape || !shape->asArray() ||
       shape->asArray()->size() < 4)
     return;
   output.name = *name->asString();
@@ -189,27 +187,33 @@ Expected<drawing::Picture> AttentionMaps::drawWords(const Job &job, const std::s
 /// The overview of a layer's heads, and the image with the mean of them.
 Status AttentionMaps::drawLayer(Job &job, const std::string &title, const PatchedImage *image) {
   const size_t queries = job.axes.rows.size(), keys = job.axes.columns.size();
-  auto write = [&](const std::string &end, const Expected<drawing::Picture> &picture) -> Status {
+  auto write = [&](std::string_view end, const Expected<drawing::Picture> &picture) -> Status {
     if (!picture) {
-      noteOnce(job.name + ": no " + end + ": " + picture.error().message);
+      noteOnce(job.name + ": no " + std::string(end) + ": " + picture.error().message);
       return {};
     }
     Expected<std::string> png = drawing::encodePng(*picture);
-    return png ? writeBytes(job.path + end, *png) : Status(png.error());
+    return png ? writeBytes(job.path + std::string(end), *png) : Status(png.error());
   };
   if (job.heads.size() > 1)
-    if (Status status = write(".png", drawing::drawSheet(title, queries, keys, job.heads)); !status)
+    if (Status status = write(mapSheet, drawing::drawSheet(title, queries, keys, job.heads)); !status)
       return status;
   if (!image || job.heads.empty())
     return {};
   if (image->gridHeight)
-    return write("-overlay.png", drawWords(job, title, *image));
+    return write(mapOverlay, drawWords(job, title, *image));
   std::vector<float> mean(keys - 1);
   for (const drawing::CaptionedMap &head : job.heads)
     for (size_t i = 0; i < mean.size(); ++i)
       mean[i] += head.weights[1 + i] / float(job.heads.size());
-  return write("-overlay.png", drawing::drawOverlay(title + ", cls", image->pixels, image->patchHeight,
-                                                    image->patchWidth, image->pixels.width / image->patchWidth, mean));
+  return write(mapOverlay, drawing::drawOverlay(title + ", cls", image->pixels, image->patchHeight, image->patchWidth,
+                                                image->pixels.width / image->patchWidth, mean));
+}
+
+/// The title of a picture: "attentions layer0-head0".
+static std::string titleOf(std::string map, const std::string &name) {
+  map[map.find(name) + name.size()] = ' ';
+  return map;
 }
 
 Outcome AttentionMaps::write(const std::string &prefix, const std::string &name, const RowOutput &output, size_t row,
@@ -219,8 +223,9 @@ Outcome AttentionMaps::write(const std::string &prefix, const std::string &name,
   const size_t layerCount = own->layers.size(), headCount = own->heads.size(), positions = size_t(output.shape.back());
   if (queries.empty() || keys.empty())
     return {RAPT_INVALID, name + ": there are no tokens whose attention could be drawn"};
-  if (mkdir(folder.c_str(), 0777) && errno != EEXIST)
-    return {RAPT_IO, shownPath(folder) + ": cannot be made: " + strerror(errno)};
+  if (Status status = hasFolder ? Status() : prepareMapFolder(folder); !status)
+    return {RAPT_IO, status.error().message};
+  hasFolder = true;
   Job job{.path = {}, .name = name, .axes = {queries, keys}, .raster = {}};
   Expected<drawing::Raster> raster = drawing::Raster::make(job.axes, prefix + name + " layer00000-head00000");
   if (raster)
@@ -238,19 +243,19 @@ Outcome AttentionMaps::write(const std::string &prefix, const std::string &name,
             output.row(row).subspan(((q * layerCount + layer) * headCount + head) * positions, keys.size());
         weights.insert(weights.end(), line.begin(), line.end());
       }
-      const std::string of = "layer" + std::to_string(own->layers[layer]) + "-head" + std::to_string(own->heads[head]);
-      job.path = folder + "/" + prefix + name + "-" + of;
+      const std::string map = prefix + mapOfHead(name, own->layers[layer], own->heads[head]);
+      job.path = folder + "/" + map;
       const int64_t shape[] = {int64_t(queries.size()), int64_t(keys.size())};
       Status status = writeNpy(job.path + ".npy", NpyType::F32, shape, std::as_bytes(std::span(weights)));
       if (status)
-        status = draw(job, prefix + name + " " + of, weights);
+        status = draw(job, titleOf(map, name), weights);
       if (!status)
         return {RAPT_IO, status.error().message};
       job.heads.push_back({"head " + std::to_string(own->heads[head]), std::move(weights)});
     }
-    const std::string of = "layer" + std::to_string(own->layers[layer]);
-    job.path = folder + "/" + prefix + name + "-" + of;
-    if (Status status = drawLayer(job, prefix + name + " " + of, image); !status)
+    const std::string map = prefix + mapOfLayer(name, own->layers[layer]);
+    job.path = folder + "/" + map;
+    if (Status status = drawLayer(job, titleOf(map, name), image); !status)
       return {RAPT_IO, status.error().message};
   }
   return {};

@@ -38,7 +38,7 @@ public:
   /// them, FOLDER/PREFIXNAME-layerL.png is an overview of the layer's heads where there are several, and with an image
   /// FOLDER/PREFIXNAME-layerL-overlay.png shows it below its class token's probabilities, or once for each query where
   /// the keys are its grid, in the mean of the heads.
-  /// Makes the folder.
+  /// Makes the folder, or removes an older run's maps from it.
   Outcome write(const std::string &prefix, const std::string &name, const RowOutput &output, size_t row,
                 const std::vector<std::string> &queries, const std::vector<std::string> &keys,
                 const PatchedImage *image = nullptr);
@@ -64,6 +64,7 @@ private:
   void noteOnce(const std::string &message);
 
   std::string folder;
+  bool hasFolder = false;             ///< it is ready for this run's files
   std::vector<int64_t> layers, heads; ///< asked for; empty: all
   std::vector<Output> outputs;
   std::string model;

@@ -4,6 +4,7 @@
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/ImageReader.h"
 #include "lib/Generation/CommandLine/Labels.h"
+#include "lib/Generation/CommandLine/MapFiles.h"
 #include "lib/Generation/CommandLine/Rows.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Npy.h"
@@ -104,7 +105,7 @@ Outcome ImageRun::drawAttention(const ImageBatch &batch, const std::vector<RowOu
   PatchedImage image({batch.values.data() + index * values, values}, batch.shape.data() + 1);
   if (Outcome outcome = maps.patchAxis(image, labels); !outcome)
     return outcome;
-  const std::string before = options.images.size() > 1 ? "image" + std::to_string(drawn++) + "-" : "";
+  const std::string before = options.images.size() > 1 ? mapPrefix(mapOfImage, drawn++) : "";
   for (const std::string &name : maps.names()) {
     const RowOutput &output = outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
     if (Outcome outcome = maps.write(before, name, output, index, labels, labels, &image); !outcome)

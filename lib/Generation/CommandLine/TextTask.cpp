@@ -3,6 +3,7 @@
 #include "lib/Generation/CommandLine/AttentionMaps.h"
 #include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/MapFiles.h"
 #include "lib/Generation/CommandLine/Pieces.h"
 #include "lib/Generation/CommandLine/SentencePrompts.h"
 #include "lib/Generation/CommandLine/Similarity.h"
@@ -234,7 +235,7 @@ Outcome TaskRun::drawAttention(const TextRow &row, const std::vector<RowOutput> 
   std::vector<std::string> labels;
   if (Outcome outcome = piecesOf(text.writer, row.ids, labels); !outcome)
     return outcome;
-  const std::string before = rows.size() > 1 ? "row" + std::to_string(&row - rows.data()) + "-" : "";
+  const std::string before = rows.size() > 1 ? mapPrefix(mapOfRow, size_t(&row - rows.data())) : "";
   for (const std::string &name : maps.names())
     if (Outcome outcome = maps.write(before, name, output(outputs, name), index,
                                      maps.isOfRows(name) ? std::vector<std::string>{"text"} : labels, labels);
