@@ -1,6 +1,7 @@
 //===- Decode.cpp ----------------------------------------------------------===//
 #include "lib/Image/Decode.h"
 #include "lib/Support/Json.h"
+#include <algorithm>
 
 namespace rapt::image {
 
@@ -14,12 +15,13 @@ Status checkSize(uint64_t width, uint64_t height) {
 }
 
 Expected<Image> decode(std::string_view file) {
-  bool jpeg = file.starts_with("\xFF\xD8\xFF"), png = file.starts_with("\x89PNG\r\n\x1A\n");
-  if (!jpeg && !png)
+  const bool jpeg = file.starts_with("\xFF\xD8\xFF"), png = file.starts_with("\x89PNG\r\n\x1A\n");
+  const bool webp = file.starts_with("RIFF") && file.substr(std::min<size_t>(8, file.size())).starts_with("WEBP");
+  if (!jpeg && !png && !webp)
     return Error{file.empty() ? "the image file is empty"
-                              : "is neither a JPEG nor a PNG image (it begins with \"" +
+                              : "is neither a JPEG, a PNG nor a WebP image (it begins with \"" +
                                     json::printable(file.substr(0, 8)) + "\")"};
-  Expected<Stored> stored = jpeg ? decodeJpeg(file) : decodePng(file);
+  Expected<Stored> stored = jpeg ? decodeJpeg(file) : png ? decodePng(file) : decodeWebP(file);
   if (!stored)
     return stored.error();
   return applyOrientation(std::move(stored->image), exifOrientation(stored->exif));

@@ -1,4 +1,4 @@
-//===- Decode.h - JPEG and PNG files to pixels -----------------------------===//
+//===- Decode.h - JPEG, PNG and WebP files to pixels -----------------------===//
 //
 // The pixels are those of Pillow's Image.open(file).convert("RGB") after
 // ImageOps.exif_transpose, byte for byte: JPEG with the accurate integer
@@ -13,8 +13,8 @@
 
 namespace rapt::image {
 
-/// Decodes the content of a file. Errors: neither JPEG nor PNG, truncated or damaged, sides above mostSide or more than
-/// mostPixels (seen in the header, before anything is decoded).
+/// Decodes the content of a file. Errors: neither JPEG, PNG nor WebP, animated, truncated or damaged, sides above
+/// mostSide or more than mostPixels (seen in the header, before anything is decoded).
 Expected<Image> decode(std::string_view file);
 
 /// One format's part of `decode`: the pixels as stored, and the EXIF block beside them, empty where there is none.
@@ -24,6 +24,7 @@ struct Stored {
 };
 Expected<Stored> decodeJpeg(std::string_view file);
 Expected<Stored> decodePng(std::string_view file);
+Expected<Stored> decodeWebP(std::string_view file);
 
 /// An error that names both sizes when a picture of this size is not decoded.
 Status checkSize(uint64_t width, uint64_t height);

@@ -9,7 +9,7 @@ static std::string exampleInput(const ExampleModel &model) {
     return "--audio FILE, a WAV, FLAC, Ogg or MP3 file";
   if (model.task.starts_with("tabular-"))
     return "--vector X,Y,..., once for each vector";
-  const std::string image = "--image FILE, a JPEG or PNG image";
+  const std::string image = "--image FILE, a JPEG, PNG or WebP image";
   if (model.task == "zero-shot-image-classification")
     return (model.texts.hasTokenizer ? "-p \"a cat\" -p \"a dog\" " : "") + image;
   return model.task.starts_with("image-") && model.task != "image-text-to-text" ? image : "";

@@ -1,4 +1,4 @@
-// JPEG and PNG files.
+// JPEG, PNG and WebP files.
 #include "lib/Image/Decode.h"
 #include "test/Fuzz/Fuzz.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes small image files and what Pillow and NumPy make of them: data/*.jpg, data/*.png and data/expected.json.
+"""Writes small image files and what Pillow and NumPy make of them: data/*.jpg, data/*.png, data/*.webp and data/expected.json.
 
     make-fixtures.py [--to DIR] [--random N] [--seed S]
 
@@ -104,6 +104,22 @@ def files(rng):
     yield "turned.png", png(5, 3, 8, 2, rng.randrange(1 << 30), more=chunk(b"eXIf", exif(6)))
 
 
+def webp(image, **options):
+    file = io.BytesIO()
+    image.save(file, "WEBP", **options)
+    return file.getvalue()
+
+
+def webp_files(rng):
+    """They come of numbers of their own, so that the other files stay what they were."""
+    for mode in ("RGB", "RGBA"):
+        for lossless in (False, True):
+            size = rng.randrange(1, 40), rng.randrange(1, 40)
+            yield f"{mode.lower()}-{'lossless' if lossless else 'lossy'}.webp", webp(picture(rng, *size, mode), lossless=lossless, exact=True)
+    yield "turned-6.webp", webp(picture(rng, 7, 12, "RGB"), exif=exif(6))
+    yield "turned-8.webp", webp(picture(rng, 9, 4, "RGB"), lossless=True, exif=exif(8, big=True))
+
+
 def decoded(data):
     return ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
 
@@ -177,6 +193,8 @@ def main():
     contents = dict(files(rng))
     for copy in range(args.random):
         contents.update((f"{copy}-{name}", data) for name, data in files(rng))
+    names = list(contents)
+    contents.update(webp_files(random.Random(args.seed)))
     cases = {"decode": [], "resize": [], "preprocess": []}
     for name, data in contents.items():
         (args.to / name).write_bytes(data)
@@ -184,7 +202,6 @@ def main():
         cases["decode"].append({"file": name, "width": image.width, "height": image.height,
                                 "hash": hashed(image.tobytes())})
     cases["resize"] = [resize_case(rng, most) for most in (3, 10, 40, 90) for _ in range(10 + args.random)]
-    names = list(contents)
     cases["preprocess"] = [preprocess_case(rng, names, contents) for _ in range(24 + 10 * args.random)]
     lines = ",\n".join(f' "{kind}": [\n' + ",\n".join("  " + json.dumps(case) for case in list_) + "\n ]"
                        for kind, list_ in cases.items())

@@ -272,7 +272,7 @@ const std::vector<Option> &table() {
        {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, flag(&Options::raw)},
        {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, text(&Options::system)},
        {{"tokens", "", "1,2,3", "the prompt as token ids; prints ids"}, setTokens},
-       {{"image", "", "FILE", "look at a JPEG or PNG image; may be repeated"}, addImage},
+       {{"image", "", "FILE", "look at a JPEG, PNG or WebP image; may be repeated"}, addImage},
        {{"vector", "", "X,Y,...", "judge a vector of numbers; may be repeated"}, addVector},
        {{"max-new-tokens", "n n-predict predict", "N", "stop after N new tokens"}, integer(&Options::maxNewTokens, 0)},
        {{"min-new-tokens", "", "N", "the text does not end before N new tokens"}, integer(&Options::minNewTokens, 0)},

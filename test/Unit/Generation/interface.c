@@ -498,7 +498,7 @@ static void check_images(void) {
   CHECK(strcmp(message, "the result has 12 numbers, but the buffer holds 11") == 0);
   CHECK(rapt_image_processor_run(processor, picture, 50, values, 12, shape, message, sizeof message) == RAPT_BAD_FILE);
   CHECK(rapt_image_processor_run(processor, "GIF89a", 6, values, 12, shape, message, sizeof message) == RAPT_BAD_FILE);
-  CHECK(strstr(message, "is neither a JPEG nor a PNG image") != NULL);
+  CHECK(strstr(message, "is neither a JPEG, a PNG nor a WebP image") != NULL);
   CHECK(rapt_image_processor_run(processor, NULL, 0, values, 12, shape, message, sizeof message) == RAPT_BAD_FILE);
   CHECK(strcmp(message, "the image file is empty") == 0);
   CHECK(rapt_image_processor_run(processor, picture, 1, values, 12, NULL, message, sizeof message) == RAPT_INVALID);

@@ -14,12 +14,14 @@ static std::string problemOf(std::string_view file) {
 
 TEST(DecodeFaults, NotAnImage) {
   EXPECT_EQ(problemOf(""), "the image file is empty");
-  EXPECT_EQ(problemOf("GIF89a\1\2\3"), "is neither a JPEG nor a PNG image (it begins with \"GIF89a\\x01\\x02\")");
+  EXPECT_EQ(problemOf("GIF89a\1\2\3"),
+            "is neither a JPEG, a PNG nor a WebP image (it begins with \"GIF89a\\x01\\x02\")");
 }
 
 /// Every proper beginning of a file is an error, and none of them crashes.
 TEST(DecodeFaults, Truncated) {
-  for (const char *name : {"rgb-420.jpg", "rgb-progressive.jpg", "cmyk.jpg", "color2-8.png", "interlaced.png"}) {
+  for (const char *name : {"rgb-420.jpg", "rgb-progressive.jpg", "cmyk.jpg", "color2-8.png", "interlaced.png",
+                           "rgb-lossy.webp", "rgba-lossy.webp", "turned-8.webp"}) {
     std::string file = readFixture(name);
     for (size_t bytes = 0; bytes < file.size(); ++bytes)
       ASSERT_NE(problemOf(std::string_view(file).substr(0, bytes)), "") << name << " cut at " << bytes;
@@ -30,11 +32,14 @@ TEST(DecodeFaults, Truncated) {
             "the JPEG image cannot be decoded: it is truncated");
   EXPECT_EQ(problemOf(std::string_view(png).substr(0, png.size() - 30)),
             "the PNG image cannot be decoded: it is truncated");
+  EXPECT_EQ(problemOf(readFixture("rgb-lossy.webp").substr(0, 200)),
+            "the WebP image cannot be decoded: it is truncated");
 }
 
 /// Any one byte changed: an error or pixels, never more.
 TEST(DecodeFaults, Damaged) {
-  for (const char *name : {"rgb-422.jpg", "turned-6.jpg", "palette-4.png", "turned.png"}) {
+  for (const char *name : {"rgb-422.jpg", "turned-6.jpg", "palette-4.png", "turned.png", "rgb-lossless.webp",
+                           "rgba-lossy.webp", "turned-6.webp"}) {
     std::string file = readFixture(name);
     for (size_t at = 0; at < file.size(); ++at)
       for (int change : {1, 0x80, 0xFF}) {
@@ -61,10 +66,19 @@ TEST(DecodeFaults, Huge) {
   ASSERT_NE(frame, std::string::npos);
   jpeg.replace(frame + 5, 4, std::string("\xFF\0\xFF\0", 4));
   EXPECT_NE(problemOf(jpeg).find("too large: at most 65535 on a side and 67108864 in all"), std::string::npos);
+  std::string webp = readFixture("turned-8.webp"); // a canvas of 16,384 x 16,384, in 24 bits each, less one
+  webp.replace(webp.find("VP8X") + 12, 6, std::string("\xFF\x3F\0\xFF\x3F\0", 6));
+  EXPECT_NE(problemOf(webp).find("cannot be decoded: it is damaged"), std::string::npos) << problemOf(webp);
   EXPECT_FALSE(bool(checkSize(65536, 1)));
   EXPECT_FALSE(bool(checkSize(8192, 8193)));
   EXPECT_FALSE(bool(checkSize(0, 8)));
   EXPECT_TRUE(bool(checkSize(8192, 8192)));
+}
+
+TEST(DecodeFaults, Animated) {
+  std::string webp = readFixture("turned-6.webp");
+  webp[webp.find("VP8X") + 8] |= 2;
+  EXPECT_EQ(problemOf(webp), "the WebP image cannot be decoded: it is animated; save one of its frames as an image");
 }
 
 TEST(ResizeFaults, Sizes) {

@@ -39,9 +39,9 @@ TEST(Example, Masks) {
 
 TEST(Example, FilesAndNumbers) {
   EXPECT_EQ(example("automatic-speech-recognition", chats), "--audio FILE, a WAV, FLAC, Ogg or MP3 file");
-  EXPECT_EQ(example("image-classification", none), "--image FILE, a JPEG or PNG image");
+  EXPECT_EQ(example("image-classification", none), "--image FILE, a JPEG, PNG or WebP image");
   EXPECT_EQ(example("zero-shot-image-classification", reads),
-            "-p \"a cat\" -p \"a dog\" --image FILE, a JPEG or PNG image");
+            "-p \"a cat\" -p \"a dog\" --image FILE, a JPEG, PNG or WebP image");
   EXPECT_EQ(example("tabular-regression", none), "--vector X,Y,..., once for each vector");
   EXPECT_EQ(example("", reads), "");
 }

@@ -1,6 +1,6 @@
 /*===- rapt_image.h - Images for compiled models -----------------------------===*\
 |*
-|* C99. Turns JPEG and PNG files into the pixel_values of a vision transformer.
+|* C99. Turns JPEG, PNG and WebP files into the pixel_values of a vision transformer.
 |* A part of librapt_text; rapt_text.h has the rules for memory and results.
 |*
 \*===----------------------------------------------------------------------===*/
@@ -22,10 +22,10 @@ RAPT_TEXT_API rapt_status rapt_image_processor_open(const char *json, size_t jso
 /** NULL is allowed. */
 RAPT_TEXT_API void rapt_image_processor_free(rapt_image_processor *processor);
 
-/** Decodes the content of a JPEG or PNG file, turns it upright, resizes, crops, rescales and normalizes it, with the
- * numbers that Hugging Face's processors make with Pillow. `values` receives f32 [channels, height, width], whose
- * extents `shape` (never NULL) tells. BAD_FILE: neither JPEG nor PNG, damaged, or with more than 65,535 pixels on a
- * side or 2^26 in all, which is told before anything is decoded. */
+/** Decodes the content of a JPEG, PNG or WebP file, turns it upright, resizes, crops, rescales and normalizes it, with
+ * the numbers that Hugging Face's processors make with Pillow. `values` receives f32 [channels, height, width], whose
+ * extents `shape` (never NULL) tells. BAD_FILE: neither JPEG, PNG nor WebP, animated, damaged, or with more than 65,535
+ * pixels on a side or 2^26 in all, which is told before anything is decoded. */
 RAPT_TEXT_API rapt_status rapt_image_processor_run(const rapt_image_processor *processor, const void *file,
                                                    size_t file_size, float *values, size_t capacity, int64_t shape[3],
                                                    char *message, size_t message_size);
