@@ -12,7 +12,20 @@ namespace {
 
 using Vector = std::vector<double>;
 
-double dot(const Vector &a, const Vector &b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
+/// The sum of products, in partial sums that vectorize.
+template <typename Number> double dot(std::span<const Number> a, std::span<const double> b) {
+  constexpr size_t lanes = 16;
+  std::array<double, lanes> sums{};
+  size_t i = 0;
+  for (; i + lanes <= a.size(); i += lanes)
+    for (size_t lane = 0; lane < lanes; ++lane)
+      sums[lane] += double(a[i + lane]) * b[i + lane];
+  for (; i < a.size(); ++i)
+    sums[0] += double(a[i]) * b[i];
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+double dot(const Vector &a, const Vector &b) { return dot(std::span<const double>(a), std::span<const double>(b)); }
 
 void addMultiple(Vector &y, double factor, const Vector &x) {
   for (size_t i = 0; i < y.size(); ++i)
@@ -63,19 +76,9 @@ public:
 
 private:
   Vector dotRows(const Vector &x) const {
-    constexpr size_t lanes = 16; // partial sums, which vectorize
     Vector result(stored.size() / storedColumns);
-    for (size_t i = 0; i < result.size(); ++i) {
-      const float *row = stored.data() + i * storedColumns;
-      std::array<double, lanes> sums{};
-      size_t j = 0;
-      for (; j + lanes <= storedColumns; j += lanes)
-        for (size_t lane = 0; lane < lanes; ++lane)
-          sums[lane] += double(row[j + lane]) * x[j + lane];
-      for (; j < storedColumns; ++j)
-        sums[0] += double(row[j]) * x[j];
-      result[i] = std::accumulate(sums.begin(), sums.end(), 0.0);
-    }
+    for (size_t i = 0; i < result.size(); ++i)
+      result[i] = dot(stored.subspan(i * storedColumns, storedColumns), std::span<const double>(x));
     return result;
   }
 
@@ -136,7 +139,8 @@ Decomposition decompose(std::vector<Vector> columns) {
     norms[i] = normalize(columns[i]);
   std::vector<size_t> order(size);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return norms[a] > norms[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::pair(norms[b], a) < std::pair(norms[a], b); });
   Decomposition result;
   for (size_t i : order) {
     result.values.push_back(norms[i]);
