@@ -164,6 +164,32 @@ def check_sequences(test, vectors):
     assert context.available() == before
 
 
+def check_longer_texts(test, source, work, vectors):
+    """Rotary embedding by the length of the text, with the same frequencies for all lengths: a text with images is long from its first step on, or not at all."""
+    with open(os.path.join(source, "config.json")) as file:
+        config = json.load(file)
+    config["text_config"] |= {"rope_parameters": {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0] * 6, "long_factor": [1.0] * 6,
+                                                  "attention_factor": 1.0, "original_max_position_embeddings": 20}}
+    longer, library = os.path.join(work, "longer"), os.path.join(work, "longer.so")
+    os.mkdir(longer)
+    os.symlink(os.path.join(source, "model.safetensors"), os.path.join(longer, "model.safetensors"))
+    with open(os.path.join(longer, "config.json"), "w") as file:
+        json.dump(config, file)
+    subprocess.run([test.options.raptc, longer, "--target=generic", "-o", library], check=True, capture_output=True)
+    context = Context(test.options.runtime, library, VOCABULARY, max_step_tokens=7)
+    text, one = [1] + [IMAGE] * VECTORS + [7, 8, 9, 10], numpy.ascontiguousarray(vectors[0])
+    whole = test.logits(text, vectors[:1])
+    a, b = context.sequence(), context.sequence()
+    found, status = context.step([(a, text)], [one])
+    context.must(status)
+    close(found[0], whole, "a long text with an image")
+    found, status = context.step([(b, text[:-2])], [one])
+    context.must(status)
+    close(found[0], whole[:-2], "a short text with an image")
+    context.refused(context.step([(b, text[-2:])])[1], "UNSUPPORTED", "a sequence with images outgrows 20 tokens, for which its images would be needed again: give all of the text to a new sequence in one step")
+    context.close()
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("--raptc", "--rapt-run", "--runtime"):
@@ -180,6 +206,7 @@ def main():
         vectors = check_text(test, paths, pixels)
         passed.model("compiled", source, options.raptc, "decode")
         check_sequences(test, vectors)
+        check_longer_texts(test, source, work, vectors)
         check_chat(test, paths)
         ids = numpy.array([[1] + [IMAGE] * VECTORS + [5], [IMAGE] * VECTORS + [6, 7]])
         rows = test.tensors("logits", input_ids=ids, image_embeddings=vectors)

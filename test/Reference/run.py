@@ -169,6 +169,11 @@ def position():
         error("position", "positions", {"tokens": ints(1, 1), "begin": ints(*begin), "past": ints(*[0] * (len(begin) - 1))}, text)
     error("position", "positions", {"tokens": ints(1), "begin": ints(), "past": ints()}, "row_begin is empty")
     error("position", "positions", {"tokens": ints(1), "begin": ints(0, 1), "past": ints(0, 0)}, "has 2 past lengths for 1 rows")
+    case("counted positions", "position", "counted", {"tokens": ints(4, 1, 1, 7, 1, 9, 1, 2), "begin": ints(0, 5, 5, 7)}, {"result0": ints(1, 0, 0, 2, 0, 1, 0, 0)})
+    places, lengths = ints(3, 3, 5), ints(7, 8, -1)
+    case("frequencies of longer texts", "position", "longer", {"p": places, "lengths": lengths},
+         {"result0": np.cos(places[:, None] * np.where(lengths[:, None] > 7, [0.5, 0.125], [1.0, 0.25]))})
+    error("position", "longer", {"p": places, "lengths": ints(7)}, "has lengths of 1 tokens for 3")
     p = ints(0, 1, 1000, 37)
     for entry, width, frequencies, magnitude in (("rope", 7, [1.0, 0.25, 0.0625], 1.0), ("rope_magnitude", 4, [1.0, 0.125], 1.25),
                                                  ("rope_interleaved", 7, [1.0, 0.25, 0.0625], 1.0), ("rope_heads", 7, [1.0, 0.25, 0.0625], 1.0)):

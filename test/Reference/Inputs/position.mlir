@@ -3,6 +3,14 @@ func.func @positions(%tokens: tensor<?xi32> {attn.name = "tokens"}, %begin: tens
   %0 = attn.positions %tokens, %begin, %past : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
   return %0 : tensor<?xi32>
 }
+func.func @counted(%tokens: tensor<?xi32> {attn.name = "tokens"}, %begin: tensor<?xi32> {attn.name = "begin"}) -> tensor<?xi32> {
+  %0 = attn.positions %tokens, %begin padding 1 : tensor<?xi32>, tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+func.func @longer(%p: tensor<?xi32> {attn.name = "p"}, %lengths: tensor<?xi32> {attn.name = "lengths"}) -> tensor<?x2xf32> {
+  %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.25] beyond 7 of %lengths frequencies [0.5, 0.125] : tensor<?xi32>, tensor<?xi32> -> tensor<?x2xf32>
+  return %cos : tensor<?x2xf32>
+}
 func.func @rope(%x: tensor<?x3x7xf32> {attn.name = "x"}, %p: tensor<?xi32> {attn.name = "p"}) -> tensor<?x3x7xf32> {
   %cos, %sin = attn.rotary_table %p frequencies [1.0, 0.25, 0.0625] : tensor<?xi32> -> tensor<?x3xf32>
   %0 = attn.rope %x, %cos, %sin : tensor<?x3x7xf32>, tensor<?x3xf32>

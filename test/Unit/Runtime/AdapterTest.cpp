@@ -142,6 +142,24 @@ TEST(Adapter, BrokenManifests) {
                RAPT_UNSUPPORTED, model.message, "entry step of fake has no groups of rows for 1 adapters");
 }
 
+/// Lengths of texts are told apart up to a limit that leaves one for short texts and one for all longer ones.
+TEST(Adapter, LimitsOfTextLengths) {
+  const std::string want = R"({"name": "want", )";
+  auto statusOf = [&](const std::string &limit, Message &message) {
+    const std::string length =
+        R"({"name": "text_length", "kind": "input", "dtype": "i32", "shape": ["rows"], "limit": )" + limit + "}, ";
+    Adapted model(R"("a")", "3", {{want, length + want}});
+    EXPECT_EQ(model.status, RAPT_OK) << model.message.text;
+    rapt_context *context = nullptr;
+    rapt_status status = rapt_context_new(model.module, nullptr, &context, message.text, message.size);
+    rapt_context_free(context);
+    return status;
+  };
+  Message message;
+  EXPECT_FAILS(statusOf("2", message), RAPT_UNSUPPORTED, message, "entry step of fake has lengths of texts below 2");
+  EXPECT_EQ(statusOf("3", message), RAPT_OK) << message.text;
+}
+
 /// An encoder's forward, whose rows have the context's adapter.
 TEST(Adapter, BrokenForward) {
   const std::pair<std::string, std::string> isForward{R"("name": "step", "dims")", R"("name": "forward", "dims")"},
