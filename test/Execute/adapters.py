@@ -217,7 +217,8 @@ def check_initial_parts(options, directory):
         for module, both in pairs.items():
             stored = weights.tensor(tensor(module), shapes[tensor(module)]).astype(numpy.float64)
             change, rank = product(both, 2 / len(both["A"])), len(both["A"])
-            changed[tensor(module)] = weight * ((change.T if isTransposed else change) - initial(stored, rank, how.lower()[:5]))
+            factor = 2 / rank if how == "OLoRA" else 1  # peft subtracts OLoRA's part with the scale of the adapter
+            changed[tensor(module)] = weight * ((change.T if isTransposed else change) - factor * initial(stored, rank, how.lower()[:5]))
         compare(options, directory, name, changed, [at(how) + (f",{weight}" if weight != 1 else "")], flags=FAST)
     source, q = os.path.join(directory, "llama"), {"model.layers.0.self_attn.q_proj": pair(*llama["model.layers.0.self_attn.q_proj.weight"], 2)}
     for how, expected in (("pissa_niter_2", "the exact ones are used"), ("lora_ga", "the whole base model is used, as peft does"), ("eva", None), ("orthogonal", None), ("mica", None), ("gaussian", None), (False, None)):

@@ -307,7 +307,8 @@ private:
       transpose(change);
       change.isAsStored = true;
     } else if (config.initial != InitialPart::None) {
-      initialParts.push_back({*of, rank, {}});
+      // PiSSA divides its part by the scale, which the layer multiplies again; OLoRA does not.
+      initialParts.push_back({*of, rank, config.initial == InitialPart::Principal ? source.weight : scale});
     }
     merged.changes[*of].push_back(std::move(change));
     return {};
@@ -333,6 +334,7 @@ private:
   struct InitialPartOf {
     std::string tensor;
     int64_t rank;
+    double factor;
     LowRankChange change = {};
     Status status = {};
   };
@@ -353,7 +355,7 @@ private:
     LowRankPart own = isPrincipal ? principalPart(*matrix, rows, columns, part.rank)
                                   : leadingColumnsPart(*matrix, rows, columns, part.rank);
     for (float &element : own.left)
-      element *= float(-source.weight);
+      element *= float(-part.factor);
     part.change = {rows, columns, own.rank, std::move(own.left), std::move(own.right), /*isAsStored=*/true};
     return {};
   }
