@@ -148,7 +148,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   options.input = file.write(text);
   options.emit = "llvm-dialect";
   options.noWeights = true;
-  auto kind = driver::detectInput(options.input);
+  auto kind = driver::detectInput(options);
   if (!kind) {
     requireMessage(kind.error());
     return 0;
