@@ -17,7 +17,7 @@ static std::string joined(const std::vector<int64_t> &numbers, const char *betwe
 std::string sourceName(const Source &source, int64_t layer) {
   std::string name = source.name;
   const std::string mark = "{layer}";
-  if (const size_t at = name.find(mark); at != std::string::npos)
+  for (size_t at = name.find(mark); at != std::string::npos; at = name.find(mark, at))
     name.replace(at, mark.size(), std::to_string(layer));
   return name;
 }

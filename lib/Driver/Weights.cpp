@@ -1,6 +1,7 @@
 //===- Weights.cpp - Where the values of parameters come from --------------------------------===//
 #include "lib/Driver/Weights.h"
 #include "lib/Import/Formats/HuggingFace/CheckTensors.h"
+#include "lib/Import/Formats/HuggingFace/MatmulTensors.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
 #include "lib/Support/CheckedMath.h"
 #include "lib/Support/File.h"
@@ -40,7 +41,7 @@ static Expected<Weights> openDirectory(Input &input, const std::vector<artifact:
   for (const auto &[name, bytes] : model->files())
     input.sections.push_back({name, bytes});
   Weights weights;
-  weights.reader = huggingface::openSafeTensors(*table);
+  weights.reader = huggingface::withMatmuls(huggingface::openSafeTensors(*table));
   weights.names = artifact::sourceTensors(parameters);
   return weights;
 }

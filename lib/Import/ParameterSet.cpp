@@ -1,6 +1,7 @@
 //===- ParameterSet.cpp - The weights of a family -----------------------------===//
 #include "lib/Import/ParameterSet.h"
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Import/Formats/HuggingFace/MatmulTensors.h"
 #include "lib/Import/Heads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -57,6 +58,15 @@ void ParameterSet::addRows(std::string symbol, std::vector<artifact::Source> sou
                      .isTable = isTable});
 }
 
+void ParameterSet::addTransposedMatmul(std::string symbol, const artifact::Source &left, const artifact::Source &right,
+                                       huggingface::Init init, std::optional<Stack> stack) {
+  artifact::Source source{
+      huggingface::matmulName(left.name, right.name), {left.shape[0], right.shape[1]}, {artifact::Transpose{{1, 0}}}};
+  addTransformed(std::move(symbol), std::move(source), init, std::move(stack));
+  weights.back().isTable = true;
+  weights.back().left = left;
+}
+
 void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
                             std::optional<Stack> stack) {
   add(std::move(symbol), std::move(tensor), std::move(shape), init);
@@ -99,9 +109,11 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
   for (const Weight &weight : weights) {
     const int64_t first = weight.stack ? weight.stack->first : 0;
     for (int64_t layer = first; layer < first + layersOf(weight); ++layer)
-      for (const artifact::Source &source : weight.sources)
+      for (const artifact::Source &own : weight.sources) {
+        const artifact::Source &source = weight.left ? *weight.left : own;
         requests.push_back({weight.stack ? artifact::sourceName(source, layer) : source.name, source.shape, weight.init,
                             weight.isConv1D});
+      }
   }
   Expected<std::vector<huggingface::ResolvedTensor>> resolved = model.resolve(std::move(requests), ignored);
   if (!resolved)
@@ -240,6 +252,6 @@ int64_t ParameterSet::elements() const {
   int64_t sum = 0;
   for (const Weight &weight : weights)
     if (!weight.isOfAdapters)
-      sum += layersOf(weight) * ShapedType::getNumElements(weight.shape);
+      sum += layersOf(weight) * ShapedType::getNumElements(weight.left ? weight.left->shape : weight.shape);
   return sum;
 }

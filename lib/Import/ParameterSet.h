@@ -48,6 +48,10 @@ public:
   /// is one.
   void addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
                 std::optional<Stack> stack = std::nullopt);
+  /// Adds the transpose of `left` [m, k] times `right` [k, n]: a weight [n, m], kept in f32. The checkpoint needs
+  /// `right` for a weight of its own, too. In each layer of `stack`, where there is one.
+  void addTransposedMatmul(std::string symbol, const artifact::Source &left, const artifact::Source &right,
+                           huggingface::Init init, std::optional<Stack> stack = std::nullopt);
   /// A weight of each layer of a stack; `tensor` holds "{layer}". Layers that are apart from one another are several
   /// stacks, and have weights of one symbol.
   void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
@@ -100,6 +104,7 @@ private:
     huggingface::Init init;
     std::optional<Stack> stack = {};
     bool isTable = false, isOfAdapters = false, isConv1D = false;
+    std::optional<artifact::Source> left = {}; ///< left matrix of a matmul, which the checkpoint is asked for
     llvm::SmallVector<Run, 1> runs = {};
   };
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }

@@ -13,12 +13,23 @@ static std::string suffixOf(StringRef layer, bool reverse) { return (layer + (re
 
 void RecurrentStack::addTo(ParameterSet &parameters) const {
   int64_t columns = attn::RecurrenceOp::partsOf(cell) * hidden;
-  const char *input = "weight_ih", *state = "weight_hh";
+  const char *input = "weight_ih", *state = "weight_hh", *projection = "weight_hr";
   const artifact::Transpose transpose{{1, 0}};
+  // The gates see the projected h alone, so that one matrix does both matmuls for the h that is kept.
+  auto addState = [&](std::string symbol, std::string own, std::string ofProjection, const std::optional<Stack> &loop) {
+    if (projected)
+      parameters.addTransposedMatmul(std::move(symbol), {std::move(own), {columns, projected}},
+                                     {std::move(ofProjection), {projected, hidden}}, Init::weight(projected), loop);
+    else
+      parameters.addTransformed(std::move(symbol), {std::move(own), {columns, hidden}, {transpose}},
+                                Init::weight(hidden), loop);
+  };
   for (int64_t direction = 0; direction < directions(); ++direction) {
     auto tensor = [&](const char *kind) { return name + "." + kind + suffixOf(firstLayer, direction == 1); };
     parameters.add(tensor(input), tensor(input), {columns, inputs}, Init::weight(inputs));
-    parameters.addTransformed(tensor(state), {tensor(state), {columns, hidden}, {transpose}}, Init::weight(hidden));
+    addState(tensor(state), tensor(state), tensor(projection), std::nullopt);
+    if (projected)
+      parameters.add(tensor(projection), tensor(projection), {projected, hidden}, Init::weight(hidden));
     for (const char *kind : {"bias_ih", "bias_hh"})
       if (bias)
         parameters.add(tensor(kind), tensor(kind), {columns}, Init::bias());
@@ -29,8 +40,9 @@ void RecurrentStack::addTo(ParameterSet &parameters) const {
       return name + "." + kind + suffixOf("_l" + layerPlaceholder.str(), direction == 1);
     };
     parameters.addStacked(loop(), symbol(input), tensor(input), {columns, outputs()}, Init::weight(outputs()));
-    parameters.addTransformed(symbol(state), {tensor(state), {columns, hidden}, {transpose}}, Init::weight(hidden),
-                              loop());
+    addState(symbol(state), tensor(state), tensor(projection), loop());
+    if (projected)
+      parameters.addStacked(loop(), symbol(projection), tensor(projection), {projected, hidden}, Init::weight(hidden));
     for (const char *kind : {"bias_ih", "bias_hh"})
       if (bias)
         parameters.addStacked(loop(), symbol(kind), tensor(kind), {columns}, Init::bias());
@@ -52,14 +64,22 @@ int64_t importing::readLayerCount(huggingface::ConfigReader &config, const char 
 
 namespace {
 
-/// A layer's results in one direction: h at every token, [tokens, hidden], and the states after each sequence's last
-/// step, [rows, hidden].
+/// A layer's results in one direction: h at every token, [tokens, hidden], or its projection, and the states after each
+/// sequence's last step, [rows, hidden].
 struct LayerOutput {
   Value output;
   SmallVector<Value, 2> states;
 };
 
 } // namespace
+
+/// The output of a layer's cells, for h [any, hidden] of one direction.
+static Value outputOf(const Scope &scope, const RecurrentStack &stack, StringRef layer, int64_t direction, Value h) {
+  if (!stack.projected)
+    return h;
+  std::string projection = stack.name + ".weight_hr" + suffixOf(layer, direction == 1);
+  return project(scope, h, scope.weight(projection), projection);
+}
 
 /// One layer in one direction, 0 or 1. `layer` names it, as suffixOf has it; `initial` are the states before, [rows,
 /// hidden] each, zeros where there are none.
@@ -75,7 +95,8 @@ static LayerOutput runLayer(const Scope &scope, const RecurrentStack &stack, Str
       builder, scope.at(state), attn::RecurrenceKindAttr::get(builder.getContext(), stack.cell), gates,
       scope.weight(state), biasOf("bias_hh"), rowBegin, initial,
       stack.isReverse(direction) ? builder.getUnitAttr() : UnitAttr(), /*layout=*/attn::WeightLayoutInterface());
-  return {recurrence.getOutput(), llvm::to_vector_of<Value, 2>(recurrence.getStates())};
+  return {outputOf(scope, stack, layer, direction, recurrence.getOutput()),
+          llvm::to_vector_of<Value, 2>(recurrence.getStates())};
 }
 
 /// The one value, or both side by side.
@@ -119,6 +140,8 @@ RecurrentEncoding encodeLayer(const Scope &scope, const RecurrentStack &stack, S
   SmallVector<LayerOutput, 2> found;
   for (int64_t direction = 0; direction < stack.directions(); ++direction)
     found.push_back(runLayer(scope, stack, layer, direction, input, rowBegin));
+  for (auto [direction, each] : llvm::enumerate(found))
+    each.states[0] = outputOf(scope, stack, layer, int64_t(direction), each.states[0]);
   RecurrentEncoding encoding;
   encoding.directions = llvm::map_to_vector<2>(found, [](const LayerOutput &each) { return each.output; });
   for (int64_t state = 0; state < stack.states(); ++state) {

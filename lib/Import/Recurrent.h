@@ -13,13 +13,15 @@ struct RecurrentStack {
   int64_t inputs, hidden, layers;
   bool bidirectional, bias;
   bool reversed = false; ///< each direction reads a row from its other end
+  /// The numbers of W h that an lstm with projections gives instead of h; 0 without them.
+  int64_t projected = 0;
 
   int64_t directions() const { return bidirectional ? 2 : 1; }
   /// Columns of the output.
-  int64_t outputs() const { return directions() * hidden; }
+  int64_t outputs() const { return directions() * (projected ? projected : hidden); }
   /// Whether a direction reads a row from its last token to its first; outputs stay at their tokens.
   bool isReverse(int64_t direction) const { return (direction == 1) != reversed; }
-  /// Tensors of one layer's state in one direction: h, for an lstm then c.
+  /// Tensors of one layer's state in one direction: h, also where it is projected, for an lstm then c.
   int64_t states() const { return attn::RecurrenceOp::statesOf(cell); }
   /// The layers that one loop computes: all but the first, whose input is another.
   Stack loop() const { return {layers - 1, name, /*first=*/1}; }
@@ -46,12 +48,12 @@ struct KeptStates {
 
 /// The results of a whole stack that starts from zero states.
 struct RecurrentEncoding {
-  llvm::SmallVector<mlir::Value, 2> directions; ///< of the last layer, [tokens, hidden] each
+  llvm::SmallVector<mlir::Value, 2> directions; ///< of the last layer, [tokens, outputs / directions] each
   mlir::Value output;                           ///< these side by side, [tokens, outputs]
-  llvm::SmallVector<mlir::Value, 2> states; ///< the last layer's last, the directions' side by side: [rows, outputs]
+  llvm::SmallVector<mlir::Value, 2> states; ///< the last layer's last, the directions' side by side: h as in `output`
 };
 /// Runs all layers over the rows that `rowBegin` packs; the input projections of all tokens are one matmul. The last
-/// states of layer k become parts k * states(), ... of `kept` where it is given.
+/// states of layer k become parts k * states(), ... of `kept` where it is given, for a stack without projections.
 Expected<RecurrentEncoding> encodeLayers(const Scope &scope, mlir::Operation *entry, const RecurrentStack &stack,
                                          mlir::Value x, mlir::Value rowBegin, KeptStates *kept = nullptr);
 

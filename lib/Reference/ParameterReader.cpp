@@ -121,10 +121,13 @@ void roundAll(attn::ParameterOp parameter, std::vector<double> &values) {
 
 std::string rapt::reference::tensorName(attn::ParameterOp parameter, attn::SourceAttr source, int64_t layer) {
   constexpr StringLiteral placeholder = "{layer}";
-  auto [before, after] = source.getName().split(placeholder);
+  std::string name = source.getName().str();
   if (!parameter.getLayers())
-    return source.getName().str();
-  return (before + Twine(parameter.getFirstLayer() + layer) + after).str();
+    return name;
+  const std::string number = std::to_string(parameter.getFirstLayer() + layer);
+  for (size_t at = name.find(placeholder); at != std::string::npos; at = name.find(placeholder, at))
+    name.replace(at, placeholder.size(), number);
+  return name;
 }
 
 Expected<std::vector<double>> SourceParameters::readTensor(StringRef name, const artifact::TensorInfo &info) {

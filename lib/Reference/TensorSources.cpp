@@ -4,6 +4,7 @@
 // IR tells that by use, so a seed and the text of a module are enough.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/Formats/HuggingFace/MatmulTensors.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Import/Formats/HuggingFace/TensorTable.h"
@@ -72,7 +73,7 @@ Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::openTensors(c
   Expected<huggingface::TensorTable> table = huggingface::TensorTable::load(directory, warnings);
   if (!table)
     return table.error();
-  return huggingface::openSafeTensors(*table);
+  return huggingface::withMatmuls(huggingface::openSafeTensors(*table));
 }
 
 Status rapt::reference::checkFiles(const Request &request) {
@@ -112,5 +113,13 @@ Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::makeRandomTen
         requests.push_back({tensorName(parameter, source, layer), {shape.begin(), shape.end()}, init});
     }
   }
-  return huggingface::makeRandomTensors(seed, dtype, requests);
+  // A matmul has two tensors, of which the right one is a parameter of its own.
+  for (huggingface::TensorRequest &request : requests)
+    if (const auto [left, right] = huggingface::factorsOf(request.name); !right.empty())
+      for (const huggingface::TensorRequest &other : requests)
+        if (other.name == right) {
+          request = {std::string(left), {request.shape[0], other.shape[0]}, Init::weight(other.shape[0])};
+          break; // the names were parts of the request's
+        }
+  return huggingface::withMatmuls(huggingface::makeRandomTensors(seed, dtype, requests));
 }

@@ -48,6 +48,9 @@ def cases():
     yield "lm_unbiased", {**lm, "bias": False, "num_layers": 3, "hidden_size": 1}, "F32"
     yield "classifier_mean", {**classifier, "pooling": "mean", "bidirectional": True, "num_labels": 1}, "F32"
     yield "classifier_max", {**classifier, "pooling": "max", "cell": "gru"}, "F32"
+    yield "projected_lm", {**lm, **ODD, "proj_size": 6, "num_layers": 3}, "F32"
+    yield "projected_tied", {**lm, "proj_size": 9, "embedding_size": 9, "tie_word_embeddings": True, "bias": False}, "F32"
+    yield "projected_F16", {**classifier, **ODD, "proj_size": 13, "num_layers": 3, "bidirectional": True}, "F16"
     yield "tagger_one_label", {**tagger, "num_labels": 1, "cell": "rnn_tanh", "bias": False}, "F32"
     both = {**seq2seq, **ODD, "encoder_layers": 2, "bidirectional": True, "encoder_hidden_size": 11, "reverse_source": True}
     yield "reversed_both", {**both, "decoder_layers": 1}, "F32"

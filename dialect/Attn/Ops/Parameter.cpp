@@ -95,13 +95,11 @@ bool RowsAttr::isStored(RankedTensorType layer) const {
 
 /// The name has {layer} where the parameter is stacked over layers.
 static LogicalResult verifyName(ParameterOp op, StringRef name) {
-  const size_t placeholders = name.count("{layer}");
-  if (placeholders == (op.getLayers() ? 1 : 0))
+  if (name.contains("{layer}") == op.getLayers().has_value())
     return success();
   return op.emitOpError() << "source '" << name << "' "
-                          << (placeholders == 0 ? "must name {layer}, because the parameter is stacked"
-                              : op.getLayers()  ? "names {layer} more than once"
-                                                : "names {layer}, but the parameter is not stacked");
+                          << (op.getLayers() ? "must name {layer}, because the parameter is stacked"
+                                             : "names {layer}, but the parameter is not stacked");
 }
 
 static LogicalResult verifyJoin(ParameterOp op) {

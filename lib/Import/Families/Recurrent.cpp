@@ -50,6 +50,12 @@ Config readConfig(huggingface::ModelDescription &model) {
            reader.getBool("bidirectional", false),
            reader.getBool("bias", true)};
   stack.inputs = readHiddenSize(reader, "embedding_size", stack.hidden);
+  stack.projected = reader.getInt("proj_size", 0, 1 << 16, 0);
+  if (stack.projected && stack.cell != attn::RecurrenceKind::lstm)
+    reader.fail("proj_size is " + std::to_string(stack.projected) + ", but only an lstm has projections");
+  else if (stack.projected && stack.projected >= stack.hidden)
+    reader.fail("proj_size is " + std::to_string(stack.projected) + ", must be less than hidden_size " +
+                std::to_string(stack.hidden));
   // A state has no positions; this bounds what one sequence may have.
   config.positions = reader.getInt("max_length", 1, 1 << 24, 4096);
   config.tied = reader.getBool("tie_word_embeddings", false);
@@ -61,9 +67,9 @@ Config readConfig(huggingface::ModelDescription &model) {
     reader.fail("tie_word_embeddings is true, but only a language model has an output embedding");
   if (stack.bidirectional && config.head == Head::CausalLM)
     reader.fail("bidirectional is true, but a language model cannot see the tokens behind");
-  if (config.tied && stack.inputs != stack.hidden)
-    reader.fail("tie_word_embeddings needs embedding_size " + std::to_string(stack.inputs) + " and hidden_size " +
-                std::to_string(stack.hidden) + " to be equal");
+  if (const int64_t read = stack.projected ? stack.projected : stack.hidden; config.tied && stack.inputs != read)
+    reader.fail("tie_word_embeddings needs embedding_size " + std::to_string(stack.inputs) + " and " +
+                (stack.projected ? "proj_size " : "hidden_size ") + std::to_string(read) + " to be equal");
   return config;
 }
 
@@ -77,7 +83,7 @@ ParameterSet listParameters(const Config &config) {
   else if (config.tied)
     parameters.add("lm_head.bias", "lm_head.bias", {config.vocabulary}, Init::bias());
   else if (config.head == Head::CausalLM)
-    scope.dense("lm_head", config.vocabulary, config.stack.hidden);
+    scope.dense("lm_head", config.vocabulary, config.stack.outputs());
   return parameters;
 }
 

@@ -63,11 +63,6 @@ attn.parameter @w layers 2 : tensor<2x64xf32> from [#attn.source<"w">]
 
 // -----
 
-// expected-error@+1 {{source '{layer}.{layer}' names {layer} more than once}}
-attn.parameter @w layers 2 : tensor<2x64xf32> from [#attn.source<"{layer}.{layer}">]
-
-// -----
-
 func.func @no_parameter() {
   // expected-error@+1 {{'attn.parameter_slice' op names 'w', which is no attn.parameter}}
   %0 = attn.parameter_slice @w : tensor<64xf32>

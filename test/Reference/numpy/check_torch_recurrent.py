@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares recurrent.py with PyTorch's modules: torch.nn.RNN (tanh, relu), GRU and LSTM, one layer and several, one direction and both,
-with and without biases, over rows of unequal lengths, outputs and last states; then whole models of torch.nn modules, those of
+with and without biases and projections, over rows of unequal lengths, outputs and last states; then whole models of torch.nn modules, those of
 test/models that train.py trains: additive attention (date-translator), general attention with input feeding (postfix-writer), a
 reversed source (number-translator), labels of texts and of tokens (bracket-acceptor, word-tagger).
 
@@ -29,8 +29,8 @@ def relative(found, expected):
 
 
 @torch.no_grad()
-def compareStack(cell, layers, bidirectional, bias):
-    module = MODULES[cell](5, 7, layers, bidirectional=bidirectional, bias=bias, batch_first=True).double()
+def compareStack(cell, layers, bidirectional, bias, **more):
+    module = MODULES[cell](5, 7, layers, bidirectional=bidirectional, bias=bias, batch_first=True, **more).double()
     tensors = {"rnn." + name: value.numpy() for name, value in module.state_dict().items()}
     stack = recurrent.Stack(tensors, "rnn", cell, 7, layers, bidirectional)
     lengths = [4, 9, 1]
@@ -121,6 +121,8 @@ def main():
             for bidirectional in (False, True):
                 for bias in (False, True):
                     worst = max(worst, compareStack(cell, layers, bidirectional, bias))
+                    if cell == "lstm":
+                        worst = max(worst, compareStack(cell, layers, bidirectional, bias, proj_size=3))
     print(f"stacks: relative L2 at most {worst:.1e}")
     models = {"additive attention": compareTranslator(), "general attention with input feeding": compareGeneral(), "reversed source": compareReversed(),
               "labels of texts": compareLabels("bracket-acceptor", lambda train: train.Acceptor(), ("(", "(()())", "())(")),

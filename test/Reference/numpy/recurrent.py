@@ -31,8 +31,8 @@ def sigmoid(x):
     return 1 / (1 + numpy.exp(-x))
 
 
-def step(cell, x, state, weight, bias):
-    """One step of a cell: x is W_ih input + b_ih, state is (h,) or (h, c)."""
+def step(cell, x, state, weight, bias, projection=None):
+    """One step of a cell: x is W_ih input + b_ih, state is (h,) or (h, c); an lstm may have a projection of h."""
     h = state[0]
     p = weight @ h + bias
     if cell == "rnn_tanh":
@@ -45,7 +45,8 @@ def step(cell, x, state, weight, bias):
         return ((1 - z) * numpy.tanh(x[2] + r * p[2]) + z * h,)
     i, f, g, o = x + p
     c = sigmoid(f) * state[1] + sigmoid(i) * numpy.tanh(g)
-    return sigmoid(o) * numpy.tanh(c), c
+    h = sigmoid(o) * numpy.tanh(c)
+    return h if projection is None else projection @ h, c
 
 
 class Stack:
@@ -54,6 +55,8 @@ class Stack:
     def __init__(self, tensors, name, cell, hidden, layers, bidirectional):
         self.tensors, self.name, self.cell, self.hidden, self.layers, self.bidirectional = tensors, name, cell, hidden, layers, bidirectional
         self.states = 2 if cell == "lstm" else 1
+        projection = tensors.get(f"{name}.weight_hr_l0")
+        self.sizes = (hidden if projection is None else len(projection), hidden)[:self.states]
 
     def layer(self, layer, reverse, xs, state):
         """Outputs at every token and the last state of one layer in one direction."""
@@ -62,12 +65,12 @@ class Stack:
         first, second = get("bias_ih"), get("bias_hh")
         for t in reversed(range(len(xs))) if reverse else range(len(xs)):
             gates = get("weight_ih") @ xs[t] + (zero if first is None else first)
-            state = step(self.cell, gates, state, get("weight_hh"), zero if second is None else second)
+            state = step(self.cell, gates, state, get("weight_hh"), zero if second is None else second, get("weight_hr"))
             outputs[t] = state[0]
         return outputs, state
 
     def zeros(self):
-        return [tuple(numpy.zeros(self.hidden) for _ in range(self.states)) for _ in range(self.layers)]
+        return [tuple(numpy.zeros(size) for size in self.sizes) for _ in range(self.layers)]
 
     def encode(self, xs):
         """Outputs at every token, and each layer's last states with the directions side by side."""
@@ -182,13 +185,16 @@ def shapes(config):
     width, words = c.get("embedding_size", hidden), c.get("decoder_vocab_size", vocabulary)
 
     def stack(name, inputs, size, layers, bidirectional):
+        projected = c.get("proj_size", 0)
         for layer in range(layers):
             for suffix in ("", "_reverse")[:1 + bidirectional]:
                 n = PARTS[cell] * size
-                for kind, shape in (("weight_ih", (n, inputs)), ("weight_hh", (n, size)), ("bias_ih", (n,)), ("bias_hh", (n,))):
+                if projected:
+                    table[f"{name}.weight_hr_l{layer}{suffix}"] = (projected, size)
+                for kind, shape in (("weight_ih", (n, inputs)), ("weight_hh", (n, projected or size)), ("bias_ih", (n,)), ("bias_hh", (n,))):
                     if len(shape) == 2 or c.get("bias", True):
                         table[f"{name}.{kind}_l{layer}{suffix}"] = shape
-            inputs = size * (1 + bidirectional)
+            inputs = (projected or size) * (1 + bidirectional)
         return inputs
 
     def dense(name, rows, columns):

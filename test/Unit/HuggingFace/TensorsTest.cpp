@@ -1,4 +1,5 @@
 #include "lib/Import/Formats/HuggingFace/CheckTensors.h"
+#include "lib/Import/Formats/HuggingFace/MatmulTensors.h"
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
@@ -106,6 +107,29 @@ TEST_F(Tensors, WritingFailsWhole) {
   EXPECT_FALSE(bool(writeSafeTensors(directory, *reader, names)));
   EXPECT_FALSE(bool(writeSafeTensors(directory + "/none/x", *reader, names)));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 1); // config.json alone
+}
+
+TEST_F(Tensors, MatmulsOfMatrices) {
+  requests = {{"a", {5, 30}, Init::weight(5)}, {"b", {30, 4}, Init::weight(4)}, {"c", {30}, Init::bias()}};
+  auto reader = withMatmuls(makeRandomTensors(7, DType::F32, requests));
+  const artifact::TensorInfo *info = reader->find("a * b");
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->shape, (std::vector<int64_t>{5, 4}));
+  std::vector<float> a = readFloats(*reader, "a", 150), b = readFloats(*reader, "b", 120),
+                     product = readFloats(*reader, "a * b", 20);
+  for (size_t i = 0; i < 20; ++i) {
+    double sum = 0;
+    for (size_t k = 0; k < 30; ++k)
+      sum += double(a[i / 4 * 30 + k]) * b[k * 4 + i % 4];
+    EXPECT_EQ(product[i], float(sum));
+  }
+  float last = 0;
+  ASSERT_TRUE(bool(reader->read("a * b", 4 * 19, std::as_writable_bytes(std::span(&last, 1)))));
+  EXPECT_EQ(last, product[19]);
+  for (const char *name : {"b * a", "a * c", "a * d", " * b", "a * ", " * ", "a * b * b", "a"})
+    EXPECT_EQ(reader->find(name) != nullptr, std::string(name) == "a") << name;
+  EXPECT_FALSE(bool(reader->read("b * a", 0, std::as_writable_bytes(std::span(&last, 1)))));
+  EXPECT_EQ(factorsOf(matmulName("x.y", "z")), std::pair(std::string_view("x.y"), std::string_view("z")));
 }
 
 // FAULT 25: the file shrinks after its header was read.

@@ -2,6 +2,7 @@
 #include "lib/Import/Formats/HuggingFace/ModelDescription.h"
 #include "lib/Import/Formats/HuggingFace/Download.h"
 #include "lib/Import/Formats/HuggingFace/EightBitFloats.h"
+#include "lib/Import/Formats/HuggingFace/MatmulTensors.h"
 #include "lib/Import/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Import/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Import/Formats/HuggingFace/TokenizerFiles.h"
@@ -298,11 +299,13 @@ void ModelDescription::addTensor(const std::string &name, AdapterTensor tensor) 
 
 std::unique_ptr<artifact::TensorReader> ModelDescription::openTensors() const {
   if (options.randomSeed)
-    return makeRandomTensors(*options.randomSeed, storage, requested);
+    return withMatmuls(makeRandomTensors(*options.randomSeed, storage, requested));
   if (options.noWeights)
     return nullptr;
   std::unique_ptr<artifact::TensorReader> reader = openSafeTensors(table);
   if (merged)
     reader = withChanges(std::move(reader), {merged, &merged->changes});
-  return adapterTensors ? withAdapters(std::move(reader), adapterTensors) : std::move(reader);
+  if (adapterTensors)
+    reader = withAdapters(std::move(reader), adapterTensors);
+  return withMatmuls(std::move(reader));
 }
