@@ -1,7 +1,9 @@
 //===- ChatTemplate.cpp ----------------------------------------------------===//
 #include "lib/Generation/ChatTemplate.h"
 #include "lib/Generation/Chat/Evaluator.h"
+#include "lib/Generation/Chat/Library.h"
 #include "lib/Generation/Chat/Parser.h"
+#include "lib/Generation/Chat/Text.h"
 #include "lib/Tokenizer/Unicode.h"
 
 namespace rapt {
@@ -14,18 +16,15 @@ Expected<ChatTemplate> ChatTemplate::parse(std::string_view source) {
                  std::to_string(mostSource) + " are read"};
   if (std::optional<size_t> offset = unicode::findInvalid(source))
     return Error{"the chat template is not valid UTF-8 at byte " + std::to_string(*offset)};
-  Expected<chat::NodePtr> root = chat::parseTemplate(source);
-  if (!root)
-    return root.error();
-  return ChatTemplate(std::shared_ptr<const chat::Node>(std::move(*root)));
+  Expected<chat::Syntax> syntax = chat::parseTemplate(source);
+  if (!syntax)
+    return syntax.error();
+  return ChatTemplate(std::make_shared<const chat::Syntax>(std::move(*syntax)));
 }
 
 Expected<std::vector<ChatPiece>> ChatTemplate::render(const json::Value &context, std::time_t now) const {
-  chat::Dict globals;
-  if (const json::Object *object = context.asObject())
-    for (const auto &[key, value] : *object)
-      globals.emplace_back(key, chat::Value::of(value, key == "messages" || key == "tools" || key == "documents"));
-  Expected<chat::Text> text = chat::Evaluator(std::move(globals), now).render(*root);
+  static constexpr std::string_view ofUser[] = {"messages", "tools", "documents"};
+  Expected<chat::Text> text = chat::Evaluator(*syntax, now).render(context, ofUser);
   if (!text)
     return text.error();
   std::vector<ChatPiece> pieces;
@@ -96,6 +95,39 @@ Expected<json::Value> chatContext(json::Array messages, bool addGenerationPrompt
       context.emplace_back(key, *content);
   }
   return json::Value(std::move(context));
+}
+
+static json::Value weatherTool() {
+  Expected<json::Value> tool =
+      json::parse(R"({"type": "function", "function": {"name": "weather", "description": "The weather of a city.",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string", "description": "Its name."}}, "required": ["city"]}}})");
+  return *tool;
+}
+
+std::optional<std::string> findChatProblem(std::string_view jinja, std::string_view tokenizerConfig) {
+  if (!tokenizerConfig.empty() && !json::parse(tokenizerConfig))
+    return std::nullopt; // told by who reads the tokenizer
+  Expected<std::optional<std::string>> source = findChatTemplate(jinja, tokenizerConfig);
+  if (!source)
+    return source.error().message;
+  if (!*source)
+    return std::nullopt;
+  Expected<ChatTemplate> chat = ChatTemplate::parse(**source);
+  if (!chat)
+    return chat.error().message + "; rapt-run --chat will refuse it";
+  const json::Value message(json::Object{{"role", json::Value("user")}, {"content", json::Value("Hello")}});
+  Expected<json::Value> context = chatContext({message}, /*addGenerationPrompt=*/true, tokenizerConfig);
+  if (!context)
+    return context.error().message;
+  if (Expected<std::vector<ChatPiece>> plain = chat->render(*context, 0); !plain)
+    return plain.error().message + "; rapt-run --chat will fail";
+  json::Object withTool;
+  for (const auto &[key, value] : *context->asObject())
+    withTool.emplace_back(key, key == "tools" ? json::Value(json::Array{weatherTool()}) : value);
+  Expected<std::vector<ChatPiece>> tool = chat->render(json::Value(std::move(withTool)), 0);
+  if (!tool && tool.error().message.find(chat::refusedByTemplate) == std::string::npos)
+    return tool.error().message + "; a chat with tools cannot be written";
+  return std::nullopt;
 }
 
 } // namespace rapt

@@ -1,9 +1,9 @@
 //===- ChatTemplate.h - Messages to a model's prompt -----------------------===//
 //
-// Renders the Jinja template of a model directory as Hugging Face does. Only a
-// part of Jinja is there, and what is not is refused by name. The result keeps
-// apart what the template wrote and what came from the messages: only the former
-// may be read as special tokens.
+// Renders the Jinja template of a model directory as Hugging Face does; what of
+// Jinja is not there is refused by name. The result keeps apart what the template
+// wrote and what came from the messages: only the former may be read as special
+// tokens.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,7 +19,7 @@
 namespace rapt {
 
 namespace chat {
-struct Node;
+struct Syntax;
 }
 
 /// A stretch of the prompt from one source.
@@ -37,12 +37,12 @@ public:
   /// `context`: an object with the template's variables: "messages" (a list of {"role", "content"}),
   /// "add_generation_prompt", "bos_token", ... Strings of messages, tools and documents, but roles and types, are the
   /// user's. `now` is what strftime_now tells. Errors: as the template raises, what Python would refuse, more than
-  /// 10 million steps or 4 million characters.
+  /// 10 million steps, 4 million characters or 128 MiB of values.
   Expected<std::vector<ChatPiece>> render(const json::Value &context, std::time_t now) const;
 
 private:
-  explicit ChatTemplate(std::shared_ptr<const chat::Node> root) : root(std::move(root)) {}
-  std::shared_ptr<const chat::Node> root;
+  explicit ChatTemplate(std::shared_ptr<const chat::Syntax> syntax) : syntax(std::move(syntax)) {}
+  std::shared_ptr<const chat::Syntax> syntax;
 };
 
 /// The template of a model directory, from the content of its files (empty where there is none): chat_template.jinja,
@@ -56,5 +56,9 @@ Expected<std::vector<ChatPiece>> renderMessage(std::string_view message, std::st
 
 /// The variables of a chat: messages, add_generation_prompt, and the special tokens that tokenizer_config.json names.
 Expected<json::Value> chatContext(json::Array messages, bool addGenerationPrompt, std::string_view tokenizerConfig);
+
+/// The fault that keeps a directory's template from writing the prompt of one message, or of one with a tool, as a
+/// line; nothing where it writes both, there is none, or it says itself that it takes no tools.
+std::optional<std::string> findChatProblem(std::string_view jinja, std::string_view tokenizerConfig);
 
 } // namespace rapt

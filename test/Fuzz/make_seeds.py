@@ -152,7 +152,8 @@ def tokenizers():
 def templates():
     chats = json.loads((ROOT / "test/Unit/Generation/chats.json").read_text())
     config = b'{"bos_token": "<s>", "eos_token": {"content": "</s>"}}'
-    for template in [*chats["templates"].values(), *TEMPLATES]:
+    snippets = [source for source, _ in json.loads((ROOT / "test/Unit/Generation/snippets.json").read_text())]
+    for template in [*chats["templates"].values(), *TEMPLATES, *snippets]:
         yield SEPARATOR.join([template.encode(), b"", config])
     yield SEPARATOR.join([TEMPLATES[0].encode(), b'{"messages": [{"role": "user", "content": "x"}], "tools": [{"name": "f"}]}', b""])
 

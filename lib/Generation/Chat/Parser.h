@@ -6,8 +6,7 @@
 
 namespace rapt::chat {
 
-/// Parses the supported part of Jinja. Errors: a construct outside of it, by name, and what is no Jinja at all, both
-/// with the line; nesting deeper than 100.
-Expected<NodePtr> parseTemplate(std::string_view source);
+/// Parses a template, with the scopes of its names. Errors, with the line: what is no Jinja; nesting deeper than 100.
+Expected<Syntax> parseTemplate(std::string_view source);
 
 } // namespace rapt::chat

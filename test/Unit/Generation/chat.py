@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Writes chats.json: chat templates in the forms that models are published with, and what Jinja makes of them in the
+"""Writes chats.json and snippets.json: chat templates in the forms that models are published with, and templates of one construct, with what Jinja makes of them in the
 environment that Hugging Face sets up. Needs Debian's python3-jinja2."""
 
-import datetime
 import json
+import sys
 from pathlib import Path
 
 import jinja2
-import jinja2.ext
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "Fuzz" / "Templates"))
+import jinja_environment
+from snippets import SNIPPETS
 
 TEMPLATES = {
     "chatml": """{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}""",
@@ -229,6 +231,8 @@ CHATS = [
      {"role": "assistant", "content": " yes\\no "}, {"role": "user", "content": "{{ 1 }}</s>"}],
     [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": ""}],
 ]
+# The variable of the snippets, which the test has too.
+PEOPLE = [{"name": "bo", "age": 3, "tags": ["x"]}, {"name": "Al", "age": 2}, {"name": "cy", "age": 3}]
 THOUGHT = {"role": "assistant", "content": "<think>\nIt may\n</think>\n\nYes </think> no"}
 # Further chats of some templates.
 MORE = {
@@ -241,34 +245,16 @@ MORE = {
 }
 
 
-def refuse(message):
-    raise jinja2.TemplateError(message)
-
-
-def tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
-
-
-class Generation(jinja2.ext.Extension):
-    """The tag that marks what an assistant wrote: its text is kept, names set in it end with it."""
-    tags = {"generation"}
-
-    def parse(self, parser):
-        line = next(parser.stream).lineno
-        body = parser.parse_statements(["name:endgeneration"], drop_needle=True)
-        return jinja2.nodes.CallBlock(self.call_method("kept"), [], [], body).set_lineno(line)
-
-    def kept(self, caller):
-        return caller()
+def rendered(environment, source):
+    """The text; None where Jinja refuses the template."""
+    try:
+        return environment.from_string(source).render(people=PEOPLE)
+    except Exception:  # whatever Python raises
+        return None
 
 
 def main():
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True,
-                                                extensions=["jinja2.ext.loopcontrols", Generation])
-    environment.filters["tojson"] = tojson
-    environment.globals["raise_exception"] = refuse
-    begin = datetime.datetime(1970, 1, 1)  # what the test renders at
-    environment.globals["strftime_now"] = begin.strftime
+    environment = jinja_environment.environment()  # at the time that the test renders at
     cases = []
     for name, source in TEMPLATES.items():
         for messages in CHATS + MORE.get(name, []):
@@ -282,6 +268,8 @@ def main():
                 cases.append({"name": name, "context": context, **expected})
     file = {"templates": TEMPLATES, "cases": cases}
     Path(__file__).with_name("chats.json").write_text(json.dumps(file, indent=1, ensure_ascii=False) + "\n")
+    lines = [json.dumps([source, rendered(environment, source)], ensure_ascii=False) for source in SNIPPETS]
+    Path(__file__).with_name("snippets.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
 main()
