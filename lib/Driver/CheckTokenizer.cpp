@@ -23,6 +23,7 @@ private:
 
   /// Tells how the model reads texts.
   void describeTexts(const Tokenizer &tokenizer);
+  void holdAll();
 
   const std::vector<artifact::Section> &sections;
   const artifact::Manifest::Model &model;
@@ -78,6 +79,16 @@ void Check::describeTexts(const Tokenizer &tokenizer) {
 }
 
 driver::TokenizerCheck Check::run() {
+  driver::TokenizerCheck check;
+  holdAll();
+  check.warnings = std::move(warnings);
+  check.chatProblem = findChatProblem(content("chat_template.jinja"), content("tokenizer_config.json"));
+  check.isReadable = isReadable;
+  check.texts = std::move(texts);
+  return check;
+}
+
+void Check::holdAll() {
   if (std::string_view generation = content("generation_config.json"); !generation.empty())
     if (auto config = readGenerationConfig(generation); !config)
       warnings.push_back(config.error().message + "; rapt-run will refuse to generate");
@@ -89,7 +100,7 @@ driver::TokenizerCheck Check::run() {
                        content("merges.txt"),
                        content("vocab.txt")};
   if (files.tokenizerJson.empty() && files.vocabulary.empty() && files.merges.empty() && files.wordPieces.empty())
-    return {warnings};
+    return;
   const char *file = !files.tokenizerJson.empty() ? "tokenizer.json"
                      : files.wordPieces.empty()   ? "vocab.json"
                                                   : "vocab.txt";
@@ -103,7 +114,6 @@ driver::TokenizerCheck Check::run() {
     hold(target, "target_", "tokenizer.json", model.vocabulary, true);
   else if (!target.tokenizerJson.empty())
     warnings.push_back("target_tokenizer.json: is not used: the model has one vocabulary");
-  return {warnings, isReadable, texts};
 }
 
 } // namespace

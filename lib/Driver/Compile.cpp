@@ -578,6 +578,8 @@ bool Compilation::lowerAndWrite() {
     const TokenizerCheck tokenizer = checkTokenizer(input.sections, *manifest.model);
     for (const std::string &warning : tokenizer.warnings)
       tell("warning", shownPath(options.input) + "/" + warning);
+    if (tokenizer.chatProblem)
+      tell("warning", shownPath(options.input) + ": " + *tokenizer.chatProblem);
     hasReadableTokenizer = tokenizer.isReadable;
     texts = tokenizer.texts;
   }
