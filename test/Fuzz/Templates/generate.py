@@ -356,6 +356,20 @@ def expected(jinja, one):
         return {"error": f"{type(error).__name__}: {error}"}
 
 
+# Names that Jinja has and Rapt has not, which docs/HowTo/run.md names too. The last two change a list, which Jinja 3.1.2 does not refuse.
+NOT_SUPPORTED = ["random", "striptags", "urlize", "lipsum", "encode", "from_bytes", "to_bytes", "fromhex", "hex", "clear", "pop"]
+OBJECTS = {"'a'": str, "[1]": list, "{'a': 1}": dict, "(1,)": tuple, "(3)": int, "(1.5)": float, "range(3)": range}
+
+
+def name_cases(jinja):
+    """Templates that ask for each filter, test, function and method that Jinja and Python have."""
+    questions = {name: f"{{{{ '{name}' is filter }}}}" for name in jinja.filters} | {f"is {name}": f"{{{{ '{name}' is test }}}}" for name in jinja.tests}
+    questions |= {name: f"{{{{ {name} is defined }}}}" for name in jinja.globals}
+    for value, kind in OBJECTS.items():
+        questions |= {f"{value}.{name}": f"{{{{ {value}.{name} is defined }}}}" for name in dir(kind) if not name.startswith("_")}
+    return {name: question for name, question in questions.items() if name.split(".")[-1] not in NOT_SUPPORTED}
+
+
 def differs(wanted, given):
     """Whether Rapt does otherwise than Jinja. Addresses that Python prints are another each time, and so are unknown."""
     if "unknown" in wanted or ADDRESS.search(wanted.get("text", "")):
@@ -370,13 +384,18 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int)
     options = parser.parse_args()
+    jinja = jinja_environment.environment()
     indices = range(options.count) if options.only is None else [options.only]
     cases = [case(options.seed, index) for index in indices]
-    run = subprocess.run([options.render], input="".join(json.dumps(one, ensure_ascii=False) + "\n" for one in cases), capture_output=True, text=True, encoding="utf-8", check=True)
+    names = name_cases(jinja) if options.only is None else {}
+    asked = [{"template": question, "context": {}} for question in names.values()]
+    run = subprocess.run([options.render], input="".join(json.dumps(one, ensure_ascii=False) + "\n" for one in cases + asked), capture_output=True, text=True, encoding="utf-8", check=True)
     answers = [json.loads(line) for line in run.stdout.split("\n") if line]
-    jinja = jinja_environment.environment()
     counts = {"equal": 0, "refused": 0, "wrong": 0}
-    for index, one, given in zip(indices, cases, answers, strict=True):
+    missing = [name for name, one, given in zip(names, asked, answers[len(cases):], strict=True) if differs(expected(jinja, one), given)]
+    if missing:
+        print(f"Jinja has these, and Rapt has not, or the reverse: {', '.join(missing)}")
+    for index, one, given in zip(indices, cases, answers):
         wanted = expected(jinja, one)
         wrong = differs(wanted, given)
         counts["wrong" if wrong else "equal" if "text" in given else "refused"] += 1
@@ -384,7 +403,7 @@ def main():
             print(f"--- {index}\n{one['template']}\n--- context\n{json.dumps(one['context'], ensure_ascii=False)}\n--- Jinja\n{wanted}\n--- Rapt\n{given}")
             print(f"again: {sys.executable} {__file__} --render {options.render} --seed {options.seed} --only {index}")
     print(f"generated: chat templates: {len(cases)}, seed {options.seed}: {counts['equal']} equal, {counts['refused']} refused by both, {counts['wrong']} wrong")
-    sys.exit(counts["wrong"] > 0)
+    sys.exit(counts["wrong"] > 0 or bool(missing))
 
 
 if __name__ == "__main__":
