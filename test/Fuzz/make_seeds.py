@@ -184,7 +184,7 @@ def seeds(models):
                       "crop_size": {"height": 6, "width": 6}, "resample": 3, "do_normalize": True, "image_mean": [0.5, 0.4, 0.3],
                       "image_std": [0.2, 0.3, 0.4], "do_rescale": True, "rescale_factor": 0.00392156862745098}]
     configs = [json.dumps(config).encode() for config in CONFIGS.values()] + [file.read_bytes() for file in sorted(MODELS.glob("*/config.json"))]
-    images = sorted((ROOT / "test/Image/data").glob("*.png")) + sorted((ROOT / "test/Image/data").glob("*.jpg"))
+    images = [image for kind in ("png", "jpg", "webp") for image in sorted((ROOT / "test/Image/data").glob(f"*.{kind}"))]
     sounds = [file for file in sorted((ROOT / "test/Audio/data").glob("*.*")) if file.suffix != ".json"]
     extractors = [case["config"] for case in json.loads((ROOT / "test/Audio/data/expected.json").read_text())["features"]]
     encode = lambda value: json.dumps(value).encode()

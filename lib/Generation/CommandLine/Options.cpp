@@ -260,8 +260,7 @@ const std::vector<Option> &table() {
       {{{"model", "m", "MODEL.so", "the model, as without the name of the option"}, path(&Options::library)},
        {{"prompt", "p", "TEXT", "continue this text, or judge it, as the model does; several run together"}, addPrompt},
        {{"file", "f", "FILE",
-         "the text of a file without the newline at its end, or a text a line for models that judge; -: standard "
-         "input, "
+         "a file's text less its last newline, or a text a line for models that judge; -: standard input, "
          "which without any is the prompt"},
         text(&Options::promptFile)},
        {{"question", "", "TEXT", "find the answer in the prompt"}, text(&Options::question)},
