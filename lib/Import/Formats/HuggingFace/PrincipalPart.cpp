@@ -12,7 +12,7 @@ namespace {
 
 using Vector = std::vector<double>;
 
-/// The sum of products, in partial sums that vectorize.
+/// The dot product, in partial sums that vectorize.
 template <typename Number> double dot(std::span<const Number> a, std::span<const double> b) {
   constexpr size_t lanes = 16;
   std::array<double, lanes> sums{};
