@@ -67,12 +67,14 @@ struct RequestAttentionOutputs : rapt::impl::AttnRequestAttentionOutputsBase<Req
     const int64_t own = fact("positions"), ofModel = own ? own : fact("keys"), ofSource = fact("source_positions");
     const bool hasEncoder = module.lookupSymbol<func::FuncOp>("encode") != nullptr;
     bool found = false;
-    for (FunctionOpInterface function : attn::entriesOf(module))
+    for (FunctionOpInterface function : attn::entriesOf(module)) {
+      const auto entry = dyn_cast<func::FuncOp>(*function);
+      if (!entry)
+        continue; // code of a later stage
       for (AttentionKind kind : {AttentionKind::Self, AttentionKind::Cross})
         for (AttentionResult what : {AttentionResult::Weights, AttentionResult::LogSumExp}) {
           const bool readsSource = kind == AttentionKind::Cross && ofSource;
           const AttentionRequest request{layers, heads, positions ? positions : readsSource ? ofSource : ofModel};
-          const auto entry = cast<func::FuncOp>(function);
           AttentionOutput output(entry, kind, what, nameOf(entry, kind, what, hasEncoder), request);
           if (!output.isNeeded())
             continue;
@@ -81,6 +83,7 @@ struct RequestAttentionOutputs : rapt::impl::AttnRequestAttentionOutputsBase<Req
           if (isWanted && failed(output.run()))
             return failure();
         }
+    }
     return found ? success() : emitError(module.getLoc()) << "the model has no attention";
   }
 };

@@ -27,12 +27,12 @@ class Models:
     def __init__(self, options, work):
         self.options, self.work = options, work
 
-    def compiled(self, name, settings, pooling, head=None):
+    def compiled(self, name, settings, pooling, head=None, modules=MODULES):
         """A library of the model with these settings; null: no file. The warnings beside it."""
         folder, library = os.path.join(self.work, name), os.path.join(self.work, name + ".so")
         os.makedirs(os.path.join(folder, "1_Pooling"))
         config = {**bert_tasks.CONFIG, "architectures": ["BertFor" + head if head else "BertModel"]}
-        files = {"config.json": config, "tokenizer.json": bert_tasks.tokenizer(), "modules.json": MODULES,
+        files = {"config.json": config, "tokenizer.json": bert_tasks.tokenizer(), "modules.json": modules,
                  "1_Pooling/config.json": pooling, "config_sentence_transformers.json": settings}
         for file, content in files.items():
             if content is not None:
@@ -94,7 +94,7 @@ def check_refused(models):
         library, _ = models.compiled(name, settings, {"pooling_mode": "mean"})
         models.refused("has no prompts, so --prompt-name names none", library, "-p", "paris", "--prompt-name=query")
         assert models.vector(library, "-p", "paris", "--prompt-name", "") == models.vector(library, "-p", "paris")
-    library, _ = models.compiled("classes", SETTINGS, {"pooling_mode": "mean"}, head="SequenceClassification")
+    library, _ = models.compiled("classes", SETTINGS, {"pooling_mode": "mean"}, head="SequenceClassification", modules=None)
     models.refused("has no use for --prompt-name, which belongs to feature-extraction", library, "-p", "paris", "--prompt-name=query")
 
 
