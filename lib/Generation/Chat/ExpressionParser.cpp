@@ -42,7 +42,7 @@ void ExpressionParser::adopt(Node &parent, NodePtr child) {
 }
 
 NodePtr ExpressionParser::make(NodeKind kind, NodePtr first, NodePtr second) {
-  auto node = std::make_unique<Node>(Node{kind, token().line});
+  NodePtr node(new Node{kind, token().line});
   if (first)
     adopt(*node, std::move(first));
   if (second)

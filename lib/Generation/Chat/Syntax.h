@@ -8,7 +8,12 @@
 namespace rapt::chat {
 
 struct Node;
-using NodePtr = std::unique_ptr<Node>;
+
+/// Frees a tree without recursion, however high it is.
+struct TreeDeleter {
+  void operator()(Node *root) const;
+};
+using NodePtr = std::unique_ptr<Node, TreeDeleter>;
 
 /// The kinds of nodes; the comment of each tells what its fields hold. A target is a Name, a ListLiteral of targets, or
 /// a Member of a namespace.
@@ -84,6 +89,22 @@ struct Node {
     int caller = -1, kwargs = -1, varargs = -1;
   } parameters = {};
 };
+
+inline void TreeDeleter::operator()(Node *root) const {
+  std::vector<Node *> pending = {root};
+  auto take = [&](NodePtr &tree) {
+    if (tree)
+      pending.push_back(tree.release());
+  };
+  while (!pending.empty()) {
+    std::unique_ptr<Node> node(pending.back());
+    pending.pop_back();
+    for (NodePtr &child : node->children)
+      take(child);
+    take(node->condition);
+    take(node->otherwise);
+  }
+}
 
 /// A parsed template.
 struct Syntax {

@@ -1,6 +1,7 @@
 #include "lib/Generation/ChatTemplate.h"
 #include "lib/Generation/Chat/Evaluator.h"
 #include "lib/Generation/Chat/Parser.h"
+#include "lib/Generation/Chat/Syntax.h"
 #include "lib/Generation/Chat/Text.h"
 #include "lib/Support/File.h"
 #include "test/Unit/Folders.h"
@@ -345,3 +346,15 @@ TEST(ChatTemplate, IsFoundInTheDirectory) {
 }
 
 } // namespace
+
+/// A tree of a million levels, which recursion could not free.
+TEST(ChatTemplate, FreesTreesWithoutRecursion) {
+  chat::NodePtr tree;
+  for (int level = 0; level < 1'000'000; ++level) {
+    chat::NodePtr parent(new chat::Node{chat::NodeKind::Not, 1});
+    (level % 3 ? parent->children.emplace_back() : parent->condition) = std::move(tree);
+    tree = std::move(parent);
+  }
+  tree.reset();
+  EXPECT_FALSE(tree);
+}
