@@ -156,11 +156,14 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
     if (a.isDynamicDim(0))
       return multiplyInParts(b, matmul, kind, kernel, fromZero, llvm::bit_floor<uint64_t>(most));
     // Rows are split evenly: 7 and 7 rather than 12 and 2.
-    const int64_t parts = llvm::divideCeil(m, most);
-    for (int64_t column = 0; column < w.getDimSize(1) / width * kPanel; column += kernel.columns)
+    const int64_t parts = llvm::divideCeil(m, most), all = w.getDimSize(1) / width * kPanel,
+                  columns = m <= kernel.wideRows.value_or(0) ? kPanel : kernel.columns;
+    for (int64_t column = 0; column < all; column += columns)
       for (int64_t part = 0; part < parts; ++part) {
         int64_t row = m * part / parts, end = m * (part + 1) / parts;
-        MicroKernelTile{matmul, kind, fromZero, row, end - row, column, kernel}.emit(b);
+        MicroKernelTile tile{matmul, kind, fromZero, row, end - row, column, columns, kernel};
+        tile.nth = column / columns * parts + part, tile.count = all / columns * parts;
+        tile.emit(b);
       }
   }
 
@@ -168,8 +171,7 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
   /// once. Parts of few rows have several accumulator chains.
   static void multiplyInParts(ImplicitLocOpBuilder &b, const TileMatmul &matmul, MatmulStep kind,
                               const cpu::MicroKernel &kernel, bool fromZero, int64_t most) {
-    const int64_t width = kind == MatmulStep::Single ? kPanel : 2 * kPanel,
-                  columns = cast<MemRefType>(matmul.w.getType()).getDimSize(1) / width * kPanel;
+    const int64_t columns = cast<MemRefType>(matmul.w.getType()).getDimSize(1) / (kind == MatmulStep::Single ? 1 : 2);
     Value m = memref::DimOp::create(b, matmul.a, 0);
     auto multiply = [&](Value first, int64_t rows) {
       auto rowsOf = [&](Value matrix) {
@@ -182,8 +184,9 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
       };
       const TileMatmul part{matmul.op, rowsOf(matmul.a), matmul.w, rowsOf(matmul.dest)};
       const int64_t chains = std::clamp<int64_t>(kernel.chains.value_or(1) / rows, 1, most / rows);
-      for (int64_t column = 0; column < columns; column += kernel.columns)
-        MicroKernelTile{part, kind, fromZero, 0, rows, column, kernel, chains}.emit(b);
+      const int64_t width = rows <= kernel.wideRows.value_or(0) ? kPanel : kernel.columns;
+      for (int64_t column = 0; column < columns; column += width)
+        MicroKernelTile{part, kind, fromZero, 0, rows, column, width, kernel, chains}.emit(b);
     };
     // The rows that parts of more than `rows` rows take.
     auto before = [&](int64_t rows) {

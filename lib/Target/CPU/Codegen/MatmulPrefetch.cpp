@@ -82,26 +82,31 @@ Value cpu::nthTile(ImplicitLocOpBuilder &b, scf::ForOp tiles) {
   return arith::DivUIOp::create(b, tiles.getInductionVar(), index(b, *getConstantIntValue(tiles.getStep())));
 }
 
-NextPanel::NextPanel(ImplicitLocOpBuilder &b, scf::ForOp tiles, int64_t most, int64_t elements, int64_t bytes)
-    : tiles(tiles) {
+NextPanel::NextPanel(ImplicitLocOpBuilder &b, scf::ForOp tiles, int64_t most, int64_t elements, int64_t bytes,
+                     int64_t steps, int64_t nth, int64_t each)
+    : tiles(tiles), nth(nth), each(each) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(tiles);
   Value count = arith::CeilDivUIOp::create(b, tiles.getUpperBound(), index(b, *getConstantIntValue(tiles.getStep())));
-  count = arith::MaxUIOp::create(b, count, index(b, std::max<int64_t>(elements * bytes / kLineBytes, 1)));
+  if (each > 1)
+    count = arith::MulIOp::create(b, count, index(b, each));
+  count = arith::MaxUIOp::create(b, count, index(b, std::max<int64_t>(elements * bytes * steps / kLineBytes, 1)));
   count = arith::MinUIOp::create(b, count, index(b, most));
   last = arith::SubIOp::create(b, count, index(b, 1));
   share = arith::DivUIOp::create(b, index(b, elements), count);
 }
 
 Value NextPanel::at(ImplicitLocOpBuilder &b, Value step, int64_t steps) const {
-  Value done = arith::MulIOp::create(b, arith::MinUIOp::create(b, nthTile(b, tiles), last), index(b, steps));
+  Value tile = nthTile(b, tiles);
+  if (each > 1)
+    tile = arith::AddIOp::create(b, arith::MulIOp::create(b, tile, index(b, each)), index(b, nth));
+  Value done = arith::MulIOp::create(b, arith::MinUIOp::create(b, tile, last), index(b, steps));
   return arith::MulIOp::create(b, arith::AddIOp::create(b, done, step), share);
 }
 
-MatmulPrefetch::MatmulPrefetch(Operation *matmul, const Prefetch &sizes, Value input, Value panel, int64_t row,
-                               int64_t rows, int64_t column, int64_t columns, int64_t rowsOfStep)
-    : sizes(sizes), input(input), panel(panel), row(row), rows(rows), column(column), columns(columns),
-      rowsOfStep(rowsOfStep) {
+MatmulPrefetch::MatmulPrefetch(Operation *matmul, const Prefetch &sizes, Value input, Value panel, const Tile &tile,
+                               int64_t rowsOfStep, int64_t together)
+    : sizes(sizes), input(input), panel(panel), tile(tile), rowsOfStep(rowsOfStep), together(together) {
   auto type = cast<MemRefType>(panel.getType());
   // A dynamic depth has whole chunks.
   depth = type.isDynamicDim(0) ? kChunk : type.getDimSize(0);
@@ -118,20 +123,22 @@ MatmulPrefetch::MatmulPrefetch(Operation *matmul, const Prefetch &sizes, Value i
     epilogue = viewsOfEpilogue(matmul, all, width);
 }
 
-int64_t MatmulPrefetch::panelColumn(int64_t byte) const { return column * rowsOfStep + byte / panelBytes; }
+int64_t MatmulPrefetch::panelColumn(int64_t byte) const { return tile.column * rowsOfStep + byte / panelBytes; }
 
-bool MatmulPrefetch::streams() const { return rows < *sizes.streamRows; }
+bool MatmulPrefetch::streams() const { return tile.rows < *sizes.streamRows; }
 
 bool MatmulPrefetch::isUseful(bool isWidened) const {
   if (!sizes.steps)
     return false;
-  const bool isWhole = columns * rowsOfStep == cast<MemRefType>(panel.getType()).getDimSize(1);
-  return (rows > 1 || (isWidened && isWhole)) && (streams() || depth % kChunk == 0);
+  const bool isWhole = tile.columns * rowsOfStep == cast<MemRefType>(panel.getType()).getDimSize(1);
+  return (tile.rows > 1 || (isWidened && isWhole)) && (streams() || depth % kChunk == 0);
 }
 
 bool MatmulPrefetch::hasChunks() const { return !streams() && (prefetchesRows() || rowLoop); }
 
-bool MatmulPrefetch::prefetchesRows() const { return rows * depth * rowsOfStep * inputBytes > *sizes.residentBytes; }
+bool MatmulPrefetch::prefetchesRows() const {
+  return tile.rows * depth * rowsOfStep * inputBytes > *sizes.residentBytes;
+}
 
 void MatmulPrefetch::prefetch(ImplicitLocOpBuilder &b, Value buffer, Value row, Value column, bool isWrite,
                               unsigned locality) {
@@ -160,11 +167,13 @@ Value MatmulPrefetch::distanceToNext(ImplicitLocOpBuilder &b) const {
 Value MatmulPrefetch::beginNextPanel(ImplicitLocOpBuilder &b, Value k) {
   auto type = cast<MemRefType>(stored.getType());
   NextPanel shared(b, rowLoop, *sizes.tiles, llvm::divideCeil(type.getNumElements(), depth),
-                   type.getElementTypeBitWidth() / 8);
-  spread = shared.elementsPerStep();
+                   type.getElementTypeBitWidth() / 8, together, tile.nth, together > 1 ? tile.count : 1);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(rowLoop);
+    spread = shared.elementsPerStep();
+    if (together > 1)
+      spread = arith::MulIOp::create(b, spread, index(b, together));
     nextPanel = viewFrom(b, stored, distanceToNext(b), index(b, 0), {type.getDimSize(0), type.getDimSize(1)});
   }
   return shared.at(b, k, depth);
@@ -177,7 +186,7 @@ void MatmulPrefetch::prefetchNextColumns(ImplicitLocOpBuilder &b, Value k) {
   Value done = divide(arith::MulIOp::create(b, nthTile(b, rowLoop), index(b, depth)));
   Value from = arith::MinUIOp::create(b, arith::AddIOp::create(b, done, divide(k)), index(b, depth - steps));
   for (int64_t step = 0; step < steps; ++step)
-    for (int64_t c = 0; c < columns * rowsOfStep * panelBytes; c += kLineBytes)
+    for (int64_t c = 0; c < tile.columns * rowsOfStep * panelBytes; c += kLineBytes)
       prefetch(b, panel, step == 0 ? from : Value(arith::AddIOp::create(b, from, index(b, step))),
                index(b, next.column + panelColumn(c)), /*isWrite=*/false, kSecondLevel);
 }
@@ -187,11 +196,11 @@ Value MatmulPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
   if (prefetchesRows()) {
     Value next = arith::AddIOp::create(b, k, index(b, 2 * kChunk));
     Value ends = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, next, index(b, depth));
-    Value nextRow = arith::SelectOp::create(b, ends, index(b, row + rows), index(b, row));
+    Value nextRow = arith::SelectOp::create(b, ends, index(b, tile.row + tile.rows), index(b, tile.row));
     Value nextColumn = arith::SelectOp::create(b, ends, Value(arith::SubIOp::create(b, next, index(b, depth))), next);
     if (rowsOfStep > 1)
       nextColumn = arith::MulIOp::create(b, nextColumn, index(b, rowsOfStep));
-    nextRows = viewFrom(b, input, nextRow, nextColumn, {rows, kChunk * rowsOfStep});
+    nextRows = viewFrom(b, input, nextRow, nextColumn, {tile.rows, kChunk * rowsOfStep});
   }
   Value element;
   if (rowLoop && next.row)
@@ -200,30 +209,31 @@ Value MatmulPrefetch::beforeChunk(ImplicitLocOpBuilder &b, Value k) {
     prefetchNextColumns(b, k);
   if (!epilogue.empty()) {
     // One row per chunk, so that the last chunk prefetches the last row.
-    int64_t late = depth / kChunk - rows;
+    int64_t late = depth / kChunk - tile.rows;
     Value r = arith::DivUIOp::create(b, k, index(b, kChunk));
     if (late > 0)
       r = arith::SubIOp::create(b, arith::MaxUIOp::create(b, r, index(b, late)), index(b, late));
     for (memref::SubViewOp view : epilogue)
-      for (int64_t c = 0; c < columns * 4; c += kLineBytes)
-        prefetch(b, view, arith::AddIOp::create(b, r, index(b, row)), index(b, column + c / 4), /*isWrite=*/true,
-                 kFirstLevel);
+      for (int64_t c = 0; c < tile.columns * 4; c += kLineBytes)
+        prefetch(b, view, arith::AddIOp::create(b, r, index(b, tile.row)), index(b, tile.column + c / 4),
+                 /*isWrite=*/true, kFirstLevel);
   }
   return element;
 }
 
 void MatmulPrefetch::atStep(ImplicitLocOpBuilder &b, Value panel, Value k) {
-  const int64_t lineBytes = columns * rowsOfStep * panelBytes;
+  const int64_t lineBytes = tile.columns * rowsOfStep * panelBytes;
   Value line = arith::AddIOp::create(b, k, index(b, streams() ? *sizes.streamBytes / lineBytes : *sizes.steps));
   for (int64_t c = 0; c < lineBytes; c += kLineBytes)
     prefetch(b, panel, line, index(b, panelColumn(c)), /*isWrite=*/false, hasFewQueries ? kSecondLevel : kFirstLevel);
 }
 
-Value MatmulPrefetch::inChunk(ImplicitLocOpBuilder &b, Value nth, Value element) {
+void MatmulPrefetch::rowsInChunk(ImplicitLocOpBuilder &b, Value nth) {
   for (int64_t c = 0; nextRows && c < kChunk * rowsOfStep * inputBytes; c += kLineBytes)
     prefetch(b, nextRows, nth, index(b, c / inputBytes), /*isWrite=*/false, kFirstLevel);
-  if (!element)
-    return nullptr;
+}
+
+Value MatmulPrefetch::nextInChunk(ImplicitLocOpBuilder &b, Value element) {
   prefetch(b, nextPanel, index(b, 0), element, /*isWrite=*/false, kSecondLevel);
   return arith::AddIOp::create(b, element, spread);
 }

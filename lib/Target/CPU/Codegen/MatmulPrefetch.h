@@ -22,15 +22,18 @@ mlir::scf::ForOp loopOverRows(mlir::Operation *matmul, mlir::Value panel, int64_
 /// Spreads the prefetch of the next panel over the tiles of a loop over rows, which share the current panel.
 class NextPanel {
 public:
-  /// The panel has `elements` elements of `bytes` bytes per step over k. At most `most` tiles prefetch it. Emits what
-  /// is the same for all tiles before their loop.
-  NextPanel(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles, int64_t most, int64_t elements, int64_t bytes);
+  /// The panel has `elements` elements of `bytes` bytes per step over k; a tile prefetches a line in each `steps`
+  /// steps. At most `most` tiles prefetch it; this is the `nth` of `each` tiles of an iteration. Emits what is the same
+  /// for all tiles before their loop.
+  NextPanel(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles, int64_t most, int64_t elements, int64_t bytes,
+            int64_t steps = 1, int64_t nth = 0, int64_t each = 1);
   /// The first element that `step` of the tile's `steps` prefetches; `elementsPerStep()` later the next step begins.
   mlir::Value at(mlir::ImplicitLocOpBuilder &b, mlir::Value step, int64_t steps) const;
   mlir::Value elementsPerStep() const { return share; }
 
 private:
   mlir::scf::ForOp tiles;
+  int64_t nth, each;
   mlir::Value last, share;
 };
 
@@ -41,7 +44,7 @@ mlir::Value nthTile(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp tiles);
 /// rows. It prefetches:
 /// - the panel's next steps into L1; where few rows make the matmul bound by memory, `stream_bytes` ahead;
 /// - the next lines of the input's rows, one row per step; behind their end the rows of the next tile;
-/// - the next panel from memory into L2, while the tiles of a loop over rows reuse the current panel. Each step
+/// - the next panel from memory into L2, while the tiles of a loop over rows reuse the current panel. Each iteration
 ///   prefetches at most one of its lines, as more at once would fill the line fill buffers of L1;
 /// - what the epilogue reads and writes, during the last chunks.
 /// Addresses may lie behind a buffer's end, which a prefetch allows.
@@ -55,10 +58,15 @@ public:
     int64_t row = 0, column = 0;
   };
 
-  /// For rows [row, row + rows) and columns [column, column + columns) of `matmul`, which multiplies `input` by `panel`
-  /// on buffers. A step takes `rowsOfStep` rows of the panel, its interleave factor.
-  MatmulPrefetch(mlir::Operation *matmul, const Prefetch &sizes, mlir::Value input, mlir::Value panel, int64_t row,
-                 int64_t rows, int64_t column, int64_t columns, int64_t rowsOfStep);
+  /// Rows [row, row + rows) by columns [column, column + columns) of a matmul, the `nth` of its `count` tiles.
+  struct Tile {
+    int64_t row, rows, column, columns, nth, count;
+  };
+
+  /// For a tile of `matmul`, which multiplies `input` by `panel` on buffers. A step takes `rowsOfStep` rows of the
+  /// panel, its interleave factor; an iteration has `together` steps.
+  MatmulPrefetch(mlir::Operation *matmul, const Prefetch &sizes, mlir::Value input, mlir::Value panel, const Tile &tile,
+                 int64_t rowsOfStep, int64_t together);
 
   /// Whether prefetching pays: the tile is bound by memory, or it has whole chunks. For a single row it pays only where
   /// the panel is widened and read once.
@@ -72,9 +80,11 @@ public:
   mlir::Value beforeChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value k);
   /// Emits the prefetches of a step. `panel` is the panel or its part of the current chunk, `k` the step's line in it.
   void atStep(mlir::ImplicitLocOpBuilder &b, mlir::Value panel, mlir::Value k);
-  /// Emits the prefetches of step `nth` of a chunk. Returns the element of the next panel for the step after it, null
-  /// where the next panel is not known.
-  mlir::Value inChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value nth, mlir::Value element);
+  /// Emits the prefetch of the input's rows in step `nth` of a chunk.
+  void rowsInChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value nth);
+  /// Emits the prefetch of the next panel's `element` in an iteration of a chunk; returns the element for the one after
+  /// it.
+  mlir::Value nextInChunk(mlir::ImplicitLocOpBuilder &b, mlir::Value element);
 
   /// The view of `shape` of a matrix from [row, column] on.
   static mlir::Value viewFrom(mlir::ImplicitLocOpBuilder &b, mlir::Value matrix, mlir::Value row, mlir::Value column,
@@ -96,7 +106,8 @@ private:
 
   Prefetch sizes;
   mlir::Value input, panel;
-  int64_t row, rows, column, columns, rowsOfStep;
+  Tile tile;
+  int64_t rowsOfStep, together;
   int64_t depth; ///< steps
   /// Whether the matmul is one of attention with few queries. Keys or values `stream_bytes` ahead may belong to another
   /// head and be read after L1 has lost them, so they are prefetched into L2.
@@ -109,7 +120,7 @@ private:
   /// Views of [rows, 32] that the epilogue reads or writes.
   llvm::SmallVector<mlir::memref::SubViewOp> epilogue;
   mlir::Value nextRows;          ///< the view of the input's next lines; null where the input stays in L1
-  mlir::Value nextPanel, spread; ///< the next panel, and how many of its elements a step prefetches
+  mlir::Value nextPanel, spread; ///< the next panel, and how many of its elements an iteration prefetches
 };
 
 } // namespace rapt::cpu

@@ -25,29 +25,29 @@ struct Emitter : MicroKernelTile {
   VectorType words(OpBuilder &b) const { return VectorType::get({lanes}, b.getI32Type()); }
   int64_t rowsOfStep() const { return kind == MatmulStep::Single ? 1 : 2; }
 
-  SmallVector<Value> at(ImplicitLocOpBuilder &b, int64_t r, int64_t half) const {
-    return {index(b, row + r), index(b, column + half * lanes)};
+  SmallVector<Value> at(ImplicitLocOpBuilder &b, int64_t r, int64_t v) const {
+    return {index(b, row + r), index(b, column + v * lanes)};
   }
 
   /// The initial accumulators of all chains: the first chain starts from the result so far, the others from zero.
   SmallVector<Value> start(ImplicitLocOpBuilder &b, int64_t chains) const {
     Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vector(b)));
     Value f0 = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-    SmallVector<Value> inits(chains * rows * 2, zeros);
+    SmallVector<Value> inits(chains * rows * vectors, zeros);
     for (int64_t r = 0; r < rows && !fromZero; ++r)
-      for (int64_t half = 0; half < 2; ++half)
-        inits[r * 2 + half] =
-            vector::TransferReadOp::create(b, vector(b), dest, at(b, r, half), f0, ArrayRef<bool>{true});
+      for (int64_t v = 0; v < vectors; ++v)
+        inits[r * vectors + v] =
+            vector::TransferReadOp::create(b, vector(b), dest, at(b, r, v), f0, ArrayRef<bool>{true});
     return inits;
   }
 
-  /// Loads vector `half` of the panel's line k in its storage type.
-  Value load(ImplicitLocOpBuilder &b, Value k, int64_t half) const {
+  /// Loads vector `v` of the panel's line k in its storage type.
+  Value load(ImplicitLocOpBuilder &b, Value k, int64_t v) const {
     int64_t width = rowsOfStep();
     Type element = getElementTypeOrSelf(w.getType());
     Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
     return vector::TransferReadOp::create(b, VectorType::get({width * lanes}, element), w,
-                                          ValueRange{k, index(b, width * (column + half * lanes))}, padding,
+                                          ValueRange{k, index(b, width * (column + v * lanes))}, padding,
                                           ArrayRef<bool>{true});
   }
 
@@ -86,9 +86,9 @@ struct Emitter : MicroKernelTile {
     return {factor(b, r, column), factor(b, r, arith::AddIOp::create(b, column, index(b, 1)))};
   }
 
-  /// The panel's operands of one step, from vector `half` of its line k.
-  SmallVector<Value, 2> panelsOf(ImplicitLocOpBuilder &b, Value k, int64_t half) const {
-    Value loaded = load(b, k, half);
+  /// The panel's operands of one step, from vector `v` of its line k.
+  SmallVector<Value, 2> panelsOf(ImplicitLocOpBuilder &b, Value k, int64_t v) const {
+    Value loaded = load(b, k, v);
     if (kind == MatmulStep::Single)
       return {widen(b, loaded)};
     if (kind == MatmulStep::Dot)
@@ -99,7 +99,9 @@ struct Emitter : MicroKernelTile {
 
   /// Appends to `next` the accumulators `sums` after step k.
   void step(ImplicitLocOpBuilder &b, Value k, ValueRange sums, SmallVector<Value> &next) const {
-    SmallVector<Value, 2> panels[2] = {panelsOf(b, k, 0), panelsOf(b, k, 1)};
+    SmallVector<SmallVector<Value, 2>> panels;
+    for (int64_t v = 0; v < vectors; ++v)
+      panels.push_back(panelsOf(b, k, v));
     Value column = rowsOfStep() == 1 ? k : Value(arith::MulIOp::create(b, k, index(b, rowsOfStep())));
     for (int64_t r = 0; r < rows; ++r) {
       SmallVector<Value, 2> factors = factorsOf(b, r, column);
@@ -113,10 +115,25 @@ struct Emitter : MicroKernelTile {
     }
   }
 
+  /// The accumulators `sums` after the `count` steps from step `first` on. `prefetch` is called before each of them.
+  SmallVector<Value> steps(ImplicitLocOpBuilder &b, Value first, int64_t count, ValueRange sums,
+                           function_ref<void(Value k, int64_t nth)> prefetch) const {
+    SmallVector<Value> before(sums);
+    for (int64_t nth = 0; nth < count; ++nth) {
+      Value k = nth > 0 ? arith::AddIOp::create(b, first, index(b, nth)) : first;
+      prefetch(k, nth);
+      SmallVector<Value> next;
+      step(b, k, before, next);
+      before = std::move(next);
+    }
+    return before;
+  }
+
   /// The accumulators after the last step of an odd depth: only the first row of line k counts.
   SmallVector<Value> halfStep(ImplicitLocOpBuilder &b, Value k, ValueRange sums) const {
-    SmallVector<Value> next;
-    Value panels[2] = {panelsOf(b, k, 0)[0], panelsOf(b, k, 1)[0]};
+    SmallVector<Value> next, panels;
+    for (int64_t v = 0; v < vectors; ++v)
+      panels.push_back(panelsOf(b, k, v)[0]);
     Value column = arith::MulIOp::create(b, k, index(b, 2));
     for (int64_t r = 0; r < rows; ++r) {
       Value first = factor(b, r, column);
@@ -126,8 +143,19 @@ struct Emitter : MicroKernelTile {
     return next;
   }
 
-  /// The loop over single steps. `prefetch` is null where nothing is prefetched.
-  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, Value steps, int64_t chains, MatmulPrefetch *prefetch) const {
+  /// The loop over `together` steps at a time. `prefetch` is null where nothing is prefetched.
+  SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, Value steps, int64_t together, MatmulPrefetch *prefetch) const {
+    return loop(b, index(b, 0), steps, together, start(b, 1),
+                [&](ImplicitLocOpBuilder &b, Value first, ValueRange sums) {
+                  return this->steps(b, first, together, sums, [&](Value k, int64_t) {
+                    if (prefetch)
+                      prefetch->atStep(b, w, k);
+                  });
+                });
+  }
+
+  /// The loop whose steps add to the accumulators of `chains` chains in rotation.
+  SmallVector<Value> chainedLoop(ImplicitLocOpBuilder &b, Value steps, int64_t chains, MatmulPrefetch *prefetch) const {
     return loop(b, index(b, 0), steps, chains, start(b, chains),
                 [&](ImplicitLocOpBuilder &b, Value i, ValueRange sums) {
                   SmallVector<Value> next;
@@ -150,16 +178,10 @@ struct Emitter : MicroKernelTile {
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange init) {
                   for (auto [rows, shares] : llvm::zip(prefetched, lines))
                     prefetchLine(b, rows, shares, first);
-                  SmallVector<Value> sums(init);
-                  for (int64_t nth = 0; nth < *kernel.lineSteps; ++nth) {
-                    Value k = nth > 0 ? arith::AddIOp::create(b, first, index(b, nth)) : first;
+                  return this->steps(b, first, *kernel.lineSteps, init, [&](Value k, int64_t) {
                     if (panelPrefetch)
                       panelPrefetch->atStep(b, w, k);
-                    SmallVector<Value> next;
-                    step(b, k, sums, next);
-                    sums = std::move(next);
-                  }
-                  return sums;
+                  });
                 });
   }
 
@@ -198,8 +220,9 @@ struct Emitter : MicroKernelTile {
     return part;
   }
 
-  /// The loop over chunks of steps, which prefetch.
-  SmallVector<Value> chunkedLoop(ImplicitLocOpBuilder &b, int64_t steps, MatmulPrefetch &prefetch) const {
+  /// The loop over chunks of steps, which prefetch, `together` of them an iteration.
+  SmallVector<Value> chunkedLoop(ImplicitLocOpBuilder &b, int64_t steps, int64_t together,
+                                 MatmulPrefetch &prefetch) const {
     constexpr int64_t chunk = MatmulPrefetch::kChunk;
     return loop(b, index(b, 0), index(b, steps), chunk, start(b, 1),
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange sums) {
@@ -208,17 +231,21 @@ struct Emitter : MicroKernelTile {
                   if (element)
                     inits.push_back(element);
                   Emitter part = chunkFrom(b, first);
-                  SmallVector<Value> results = loop(b, index(b, 0), index(b, chunk), 1, inits,
-                                                    [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
-                                                      prefetch.atStep(b, part.w, nth);
-                                                      Value after =
-                                                          prefetch.inChunk(b, nth, element ? carried.back() : Value());
-                                                      SmallVector<Value> next;
-                                                      part.step(b, nth, carried.take_front(sums.size()), next);
-                                                      if (after)
-                                                        next.push_back(after);
-                                                      return next;
-                                                    });
+                  SmallVector<Value> results =
+                      loop(b, index(b, 0), index(b, chunk), together, inits,
+                           [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
+                             Value after;
+                             SmallVector<Value> next = part.steps(b, nth, together, carried.take_front(sums.size()),
+                                                                  [&](Value k, int64_t step) {
+                                                                    prefetch.atStep(b, part.w, k);
+                                                                    prefetch.rowsInChunk(b, k);
+                                                                    if (element && step == 0)
+                                                                      after = prefetch.nextInChunk(b, carried.back());
+                                                                  });
+                             if (after)
+                               next.push_back(after);
+                             return next;
+                           });
                   results.resize(sums.size());
                   return results;
                 });
@@ -228,26 +255,31 @@ struct Emitter : MicroKernelTile {
     int64_t k = depthOf(a), steps = k / rowsOfStep();
     bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
     Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, w, 0));
-    MatmulPrefetch prefetch(op, kernel.prefetch, a, w, row, rows, column, 2 * lanes, rowsOfStep());
-    bool isUseful =
-        prefetch.isUseful(/*isWidened=*/kind != MatmulStep::Dot && !getElementTypeOrSelf(w.getType()).isF32());
+    const int64_t unroll = rows > 1 ? kernel.unroll.value_or(1) : 1;
+    const MatmulPrefetch::Tile mine{row, rows, column, columns, nth, this->count};
+    MatmulPrefetch prefetch(op, kernel.prefetch, a, w, mine, rowsOfStep(), unroll);
+    // The hardware follows the one stream of a tile of whole lines.
+    bool isUseful = columns == kernel.columns && prefetch.isUseful(/*isWidened=*/kind != MatmulStep::Dot &&
+                                                                   !getElementTypeOrSelf(w.getType()).isF32());
     bool isGrouped = !prefetched.empty() && rows > 1 && row == 0 && column == 0 && kernel.lineSteps &&
                      steps % *kernel.lineSteps == 0;
     const bool isChunked =
         !isGrouped && isUseful && isStatic && prefetch.hasChunks() && steps % MatmulPrefetch::kChunk == 0;
-    const int64_t most = std::max<int64_t>(this->chains / rowsOfStep(), 1),
+    const int64_t most = std::max<int64_t>(this->chains * 2 / vectors / rowsOfStep(), 1),
                   chains = !isGrouped && !isChunked && steps % most == 0 ? most : 1;
-    SmallVector<Value> sums = isGrouped   ? groupedLoop(b, count, isUseful ? &prefetch : nullptr)
-                              : isChunked ? chunkedLoop(b, steps, prefetch)
-                                          : plainLoop(b, count, chains, isUseful ? &prefetch : nullptr);
+    MatmulPrefetch *atSteps = isUseful ? &prefetch : nullptr;
+    SmallVector<Value> sums = isGrouped    ? groupedLoop(b, count, atSteps)
+                              : isChunked  ? chunkedLoop(b, steps, unroll, prefetch)
+                              : chains > 1 ? chainedLoop(b, count, chains, atSteps)
+                                           : plainLoop(b, count, steps % unroll == 0 ? unroll : 1, atSteps);
     for (int64_t stride = chains / 2; stride > 0; stride /= 2)
-      for (int64_t i = 0; i < stride * rows * 2; ++i)
-        sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * 2]);
+      for (int64_t i = 0; i < stride * rows * vectors; ++i)
+        sums[i] = arith::AddFOp::create(b, sums[i], sums[i + stride * rows * vectors]);
     if (k % rowsOfStep() != 0)
       sums = halfStep(b, index(b, steps), sums);
     for (int64_t r = 0; r < rows; ++r)
-      for (int64_t half = 0; half < 2; ++half)
-        vector::TransferWriteOp::create(b, sums[r * 2 + half], dest, at(b, r, half), ArrayRef<bool>{true});
+      for (int64_t v = 0; v < vectors; ++v)
+        vector::TransferWriteOp::create(b, sums[r * vectors + v], dest, at(b, r, v), ArrayRef<bool>{true});
   }
 };
 

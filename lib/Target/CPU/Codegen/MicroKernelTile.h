@@ -33,14 +33,15 @@ struct TileMatmul {
   bool prefetchesForWrite = false;
 };
 
-/// Rows [row, row + rows) by columns [column, column + 2 * lanes) of the result.
+/// Rows [row, row + rows) by columns [column, column + columns) of the result.
 struct MicroKernelTile : TileMatmul {
   MatmulStep kind;
   bool fromZero;
-  int64_t row, rows, column;
+  int64_t row, rows, column, columns;
   const MicroKernel &kernel;
-  int64_t chains = rows == 1 ? kernel.chains.value_or(1) : 1; ///< most accumulator chains
-  int64_t lanes = kernel.columns / 2;
+  int64_t chains = rows == 1 ? kernel.chains.value_or(1) : 1; ///< most accumulator chains of two vectors
+  int64_t nth = 0, count = 1;                                 ///< which of so many tiles of the matmul this one is
+  int64_t lanes = kernel.columns / 2, vectors = columns / lanes;
 
   /// Emits the loop over k, whose carried values are the accumulators, on buffers.
   void emit(mlir::ImplicitLocOpBuilder &b) const;

@@ -17,6 +17,10 @@ constexpr int64_t kMostRows = 32;
 /// Accumulator chains of a single row: with two vectors each they hide the latency of a multiply-add.
 constexpr int64_t kChains = 4;
 
+/// Multiply-adds of an iteration of the loop over k, at least: what an iteration costs beside them is paid once. The
+/// steps are a power of 2 up to the multiple of a dynamic extent of k.
+constexpr int64_t kLeastOfIteration = 28, kMostUnrolled = 4;
+
 /// Prefetch distance of the panel in steps of k: at two multiply-adds per cycle and 14 rows, 8 steps take 112 cycles,
 /// longer than the latency of L2.
 constexpr int64_t kPrefetchSteps = 8;
@@ -24,7 +28,8 @@ constexpr int64_t kPrefetchSteps = 8;
 /// no faster; a single tile of f32 prefetches half of the panel.
 constexpr int64_t kTilesAPanel = 8;
 /// An input tile of at most this many bytes stays in L1 after its first read.
-constexpr int64_t kResidentBytes = 16 * 1024;
+/// Where an iteration has several steps, the input is not prefetched but by the hardware, which finds contiguous rows.
+constexpr int64_t kResidentBytes = 16 * 1024, kNoInputBytes = 64 * 1024;
 /// Tiles with fewer rows are bound by memory: they prefetch only the panel, 16 KiB ahead, keys and values into L2. A
 /// single row of f32, or of bf16 for dot products, needs no prefetch: it has so few instructions per line that
 /// out-of-order execution keeps enough loads in flight.
@@ -80,7 +85,17 @@ MicroKernel cpu::chooseKernel(const TargetInfo &target, bool widensVnni) {
     kernel.vnniRows = rowsBeside(kVnniOperands);
   kernel.columns = std::clamp<int64_t>(2 * target.lanesF32(), 1, kPanel);
   kernel.chains = kChains;
-  kernel.prefetch = {kPrefetchSteps, kTilesAPanel, kResidentBytes, kLeastRowsToPrefetch, kStreamBytes};
+  int64_t steps = 1;
+  while (steps < kMostUnrolled && steps * kernel.rows * 2 < kLeastOfIteration)
+    steps *= 2;
+  if (steps > 1)
+    kernel.unroll = steps;
+  // Beside the accumulators an element of each row and a vector of the panel are in registers; of pairs, both.
+  if (const int64_t vectors = kPanel / target.lanesF32(); vectors > 2)
+    kernel.wideRows = std::max<int64_t>(
+        widensVnni ? (target.vectorRegisters - 3) / (vectors + 2) : (target.vectorRegisters - 1) / (vectors + 1), 1);
+  kernel.prefetch = {kPrefetchSteps, kTilesAPanel, kernel.unroll ? kNoInputBytes : kResidentBytes, kLeastRowsToPrefetch,
+                     kStreamBytes};
   return kernel;
 }
 
@@ -102,6 +117,10 @@ LogicalResult cpu::verifyKernel(Operation *op, const MicroKernel &kernel, Kernel
     return failure();
   if (failed(verifyMost(op, "line_steps", kernel.lineSteps.value_or(1), kMostLineSteps)) ||
       failed(verifyMost(op, "unrolled_steps", kernel.unrolledSteps.value_or(1), kMostUnrolledSteps)))
+    return failure();
+  if (kernel.unroll && *kernel.unroll != 2 && *kernel.unroll != kMostUnrolled)
+    return faultOf(op, "unroll") << "be 2 or " << kMostUnrolled << ", found " << *kernel.unroll;
+  if (failed(verifyMost(op, "wide_rows", kernel.wideRows.value_or(1), kMostRows)))
     return failure();
   if (kernel.chains && *kernel.chains > 2 && *kernel.chains != kChains)
     return faultOf(op, "chains") << "be 1, 2 or " << kChains << ", found " << *kernel.chains;

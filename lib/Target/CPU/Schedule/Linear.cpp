@@ -18,7 +18,12 @@ namespace {
 
 /// Rows of tiles, largest first. 14 x 2 vectors of accumulators are what 32 registers hold beside two vectors of the
 /// panel and one of the input. The more rows, the less often a panel is read.
-constexpr int64_t kRows[] = {14, 8, 4, 1};
+constexpr int64_t kRows[] = {14, 8, 4, 2, 1};
+/// Those of 16 registers, which hold 6 x 2 vectors of accumulators: tiles of twice and once as many rows.
+constexpr int64_t kRowsOfFewRegisters[] = {12, 6, 3, 2, 1};
+/// And those of VNNI-packed panels, which fewer rows widen in registers.
+constexpr int64_t kVnniRowsOfFewRegisters[] = {12, 4, 2, 1};
+constexpr int64_t kFewRegisters = 16;
 /// Those for weights of 4 bits, where words, their nibbles and a mask take 5 registers.
 constexpr int64_t kNibbleRows[] = {12, 4, 1};
 /// Those with AMX, which multiplies 16 rows at once, two such tiles with a panel. The rest of at least 16 rows is a
@@ -181,6 +186,8 @@ LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
   LinearSchedule schedule;
   schedule.kernel = quantized ? chooseQuantizedKernel(op, target) : chooseKernel(target, hasVnniWeight(op));
   ArrayRef<int64_t> rows = quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kRows);
+  if (!quantized && target.vectorRegisters <= kFewRegisters)
+    rows = widensPanels(op, target) ? ArrayRef(kVnniRowsOfFewRegisters) : ArrayRef(kRowsOfFewRegisters);
   if (mayTakeMatrix(op, target)) {
     rows = kMatrixRows;
     schedule.kernel.matrixRows = kMatrixRows[1];

@@ -28,12 +28,14 @@ struct Prefetch {
 /// The micro-kernel of a matmul: a tile of mr x nr whose accumulators are in registers. It is also the schedule of the
 /// tile ops that matmuls and attention become.
 struct MicroKernel {
-  int64_t rows = 0;                     ///< mr: most rows of a tile
-  int64_t columns = 0;                  ///< nr: columns of two vectors
-  std::optional<int64_t> vnniRows;      ///< most rows where a VNNI-packed panel is widened, to four vectors
-  std::optional<int64_t> groupRows;     ///< most rows whose int32 accumulators and f32 sums are both in registers
-  std::optional<int64_t> matrixRows;    ///< rows of an AMX tile; absent: no AMX
-  std::optional<int64_t> chains;        ///< accumulator chains of a single row; absent: one
+  int64_t rows = 0;                  ///< mr: most rows of a tile
+  int64_t columns = 0;               ///< nr: columns of two vectors
+  std::optional<int64_t> vnniRows;   ///< most rows where a VNNI-packed panel is widened, to four vectors
+  std::optional<int64_t> groupRows;  ///< most rows whose int32 accumulators and f32 sums are both in registers
+  std::optional<int64_t> matrixRows; ///< rows of an AMX tile; absent: no AMX
+  std::optional<int64_t> wideRows;   ///< most rows of a tile of all columns of a panel; absent: none has more than nr
+  std::optional<int64_t> chains;     ///< accumulator chains of a single row; absent: one
+  std::optional<int64_t> unroll;     ///< steps of k of an iteration for several rows; absent: one
   std::optional<int64_t> unrolledSteps; ///< a single row unrolls quantized groups of at most so many steps
   std::optional<int64_t> lineSteps;     ///< steps of k per prefetched line of other matrices; absent: no prefetch
   Prefetch prefetch;
@@ -43,8 +45,8 @@ struct MicroKernel {
 
   template <typename Visitor> void visit(Visitor &&v) {
     v("rows", rows), v("columns", columns), v("vnni_rows", vnniRows), v("group_rows", groupRows),
-        v("matrix_rows", matrixRows), v("chains", chains), v("unrolled_steps", unrolledSteps),
-        v("line_steps", lineSteps);
+        v("matrix_rows", matrixRows), v("wide_rows", wideRows), v("chains", chains), v("unroll", unroll),
+        v("unrolled_steps", unrolledSteps), v("line_steps", lineSteps);
     prefetch.visit(v);
   }
 };

@@ -43,9 +43,9 @@ def edited(text, variant):
 
     put(kernel, rows=kernel_rows, vnni_rows=max(kernel_rows - 1, 1), group_rows=kernel_rows, columns=min(columns, kernel["columns"][0]))
     if variant == "ones":
-        kernel = {name: value for name, value in kernel.items() if not name.startswith(("chains", "prefetch", "resident", "stream"))}
+        kernel = {name: value for name, value in kernel.items() if not name.startswith(("chains", "prefetch", "resident", "stream", "unroll", "wide"))}
     elif variant != "large":
-        put(kernel, chains=2, prefetch_steps=3, prefetch_tiles=2, resident_bytes=100, stream_rows=2, stream_bytes=640)
+        put(kernel, chains=2, unroll=2, wide_rows=5, prefetch_steps=3, prefetch_tiles=2, resident_bytes=100, stream_rows=2, stream_bytes=640)
     if "queries" in schedule:
         block = schedule["packed_keys"][0] if "packed_keys" in schedule else schedule["split_keys"][0] // 4
         put(schedule, queries=queries, task_queries=task_queries, wide_queries=min(queries[0], 3), keys=block * blocks, task_keys=block * task_blocks,

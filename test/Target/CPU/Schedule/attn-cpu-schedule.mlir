@@ -2,8 +2,8 @@
 
 // 32 registers of 16 floats hold 14 x 2 accumulators beside the operands. A deep matmul has k-blocking; a matmul that is not tiled has no schedule.
 // CHECK-DAG: #[[LINALG:.*]] = #attn.schedule<copies = <prefetch_bytes = 2048, row_bytes = 4096>, elementwise = <rows = 2>, linalg = <columns = 256, rows = 16>, rows = <alias_bytes = 2048, apart_bytes = 64>>
-// CHECK-DAG: #[[WHOLE:.*]] = #attn.schedule<kernel = <chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>, rows = [14, 8, 4, 1], task_rows = 210>
-// CHECK-DAG: #[[BLOCKED:.*]] = #attn.schedule<depth = 512, finish = [8, 1], kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}>, many_rows = 28, panels = 4, rows = [14, 8, 4, 1], task_rows = 210, tasks = 8>
+// CHECK-DAG: #[[WHOLE:.*]] = #attn.schedule<kernel = <chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5>, rows = [14, 8, 4, 2, 1], task_rows = 210>
+// CHECK-DAG: #[[BLOCKED:.*]] = #attn.schedule<depth = 512, finish = [8, 1], kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}>, many_rows = 28, panels = 4, rows = [14, 8, 4, 2, 1], task_rows = 210, tasks = 8>
 // CHECK: module attributes {attn.schedule = #[[LINALG]]
 // CHECK: attn.linear %{{.*}} {attn.schedule = #[[WHOLE]], layout = {{.*}}}
 // CHECK: attn.linear %{{.*}} {attn.schedule = #[[BLOCKED]], layout = {{.*}}}
@@ -20,8 +20,19 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
+// 16 registers of 8 floats hold 6 x 2 accumulators: tiles of 12 rows are two of them. An iteration has four steps, and 3 rows or fewer take all columns of a panel.
+// CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 3>, rows = [12, 6, 3, 2, 1], task_rows = 216>
+module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  func.func @few_registers(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+    %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    return %0 : tensor<?x64xf32>
+  }
+}
+
+// -----
+
 // VNNI-packed panels: without bf16 dot products panels are widened, in registers for few rows.
-// CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, {{.*}} rows = 6, {{.*}}, vnni_rows = 5>, rows = [14, 8, 4, 1], task_rows = 210, widen_rows = 28>
+// CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, {{.*}} rows = 6, {{.*}}, unroll = 4, vnni_rows = 5, wide_rows = 2>, rows = [12, 4, 2, 1], task_rows = 216, widen_rows = 28>
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   func.func @pairs(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
     %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>

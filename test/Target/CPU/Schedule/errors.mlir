@@ -315,6 +315,26 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+    // expected-error@+1 {{has a schedule whose 'unroll' must be 2 or 4, found 3}}
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rows = [14, 1], task_rows = 210, kernel = <columns = 32, rows = 14, unroll = 3>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+    // expected-error@+1 {{has a schedule whose 'wide_rows' must be from 1 to 32, found 33}}
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rows = [14, 1], task_rows = 210, kernel = <columns = 32, rows = 14, wide_rows = 33>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
     // expected-error@+1 {{has a schedule without 'prefetch_tiles', which it needs with 'prefetch_steps'}}
     %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rows = [14, 1], task_rows = 210, kernel = <columns = 32, rows = 14, prefetch_steps = 8>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
