@@ -96,7 +96,7 @@ def processors(draw):
 
 
 def templates(draw):
-    counts, other = draw.sample(["{{ messages[0].content }}", "a{{ messages[0].content }}b", "{% for m in messages %}cd{{ m.content }}{% endfor %}", "{{ messages[0].role[0] and 'dd' }}"], 2)
+    counts, other = draw.sample(["{{ messages[0].content }}", "a{{ messages[0].content }}b", "{% for m in messages %}cd{{ m.content }}{% endfor %}", "{{ messages[0].role[0] and 'dd' }}{{ messages[0].content }}"], 2)
     make = lambda config, **files: {"config.json": GPT2, "tokenizer.json": byte_pairs(), "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": config},
                                     **{f"chat_template.{kind}": content for kind, content in files.items()}}
     # Tokenizers read no chat_template.json, which is a processor's.
