@@ -189,18 +189,20 @@ LogicalResult PanelMatmulOp::verify() {
     return emitOpError("works on ranked tiles");
   auto rows = cast<ShapedType>(getRows().getType()), panel = cast<ShapedType>(getPanel().getType()),
        dest = cast<ShapedType>(getDest().getType());
-  bool fits = rows.getRank() == 2 && panel.getRank() == 2 && dest.getRank() == 2 && dest.getDimSize(1) == kPanel &&
-              rows.getDimSize(0) == dest.getDimSize(0);
+  const int64_t rank = panel.getRank();
+  bool fits = rows.getRank() == 2 && (rank == 2 || rank == 3) && dest.getRank() == 2 &&
+              rows.getDimSize(0) == dest.getDimSize(0) &&
+              dest.getDimSize(1) == (rank == 3 ? panel.getDimSize(0) : 1) * kPanel;
   const int64_t interleave = interleaveOf(panel.getElementType());
   if (fits) {
-    const int64_t k = rows.getDimSize(1), lines = panel.getDimSize(0);
-    fits = panel.getDimSize(1) == interleave * kPanel && (interleave > 1 || rows.getElementType().isF32()) &&
+    const int64_t k = rows.getDimSize(1), lines = panel.getDimSize(rank - 2);
+    fits = panel.getShape().back() == interleave * kPanel && (interleave > 1 || rows.getElementType().isF32()) &&
            (ShapedType::isDynamic(k) ? ShapedType::isDynamic(lines) : k == interleave * lines);
   }
   if (!fits)
     return emitOpError() << "needs rows [m, k], a panel [k, " << kPanel << "] or, VNNI-packed in bf16, [k/2, "
-                         << 2 * kPanel << "], and dest [m, " << kPanel << "], found " << rows << ", " << panel
-                         << " and " << dest;
+                         << 2 * kPanel << "], and dest [m, " << kPanel << "], or panels [n/" << kPanel
+                         << ", ...] and dest [m, n], found " << rows << ", " << panel << " and " << dest;
   auto isMatrix = [](Value prefetched) { return cast<ShapedType>(prefetched.getType()).getRank() == 2; };
   if (!llvm::all_of(getPrefetched(), isMatrix) || getBounds().size() != 2 * getPrefetched().size())
     return emitOpError("needs two row bounds for each matrix that it prefetches");

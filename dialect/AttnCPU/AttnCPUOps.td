@@ -112,10 +112,10 @@ class AttnCPU_Op<string mnemonic, list<Trait> traits = []> : Op<AttnCPU_Dialect,
 
 def AttnCPU_PanelMatmulOp : AttnCPU_Op<"panel_matmul",
     [DestinationStyleOpInterface, AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "a matmul of attention on one packed panel, with prefetches";
+  let summary = "a matmul on packed panels of a tile of attention, which prefetches, or of a single row";
   let description = [{
     `dest[m, n] += sum_k rows[m, k] * panel[k, n]`. A VNNI-packed panel is [k/2, 64], as for `attn_cpu.vnni_matmul`. m may be dynamic, and a dynamic k is a multiple of 4.
-    Works on tensors and, bufferized, on memory.
+    Several panels, [n/32, k, 32], give 32 columns each; a single row reads them side by side. Works on tensors and, bufferized, on memory.
 
     Steps over k prefetch rows [from, to) of each matrix of `prefetch`, whose `rows` are the two bounds of each matrix. With `write` the lines are prefetched for writing.
 

@@ -77,8 +77,16 @@ func.func @unranked(%rows: tensor<*xi8>, %panel: tensor<2x1088xi8>, %dest: tenso
 // -----
 
 func.func @product(%q: tensor<8x16xf32>, %p: tensor<17x32xf32>, %d: tensor<8x32xf32>) {
-  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, VNNI-packed in bf16, [k/2, 64], and dest [m, 32], found 'tensor<8x16xf32>', 'tensor<17x32xf32>' and 'tensor<8x32xf32>'}}
+  // expected-error@+1 {{needs rows [m, k], a panel [k, 32] or, VNNI-packed in bf16, [k/2, 64], and dest [m, 32], or panels [n/32, ...] and dest [m, n], found 'tensor<8x16xf32>', 'tensor<17x32xf32>' and 'tensor<8x32xf32>'}}
   %0 = attn_cpu.panel_matmul %q, %p, %d : tensor<8x16xf32>, tensor<17x32xf32>, tensor<8x32xf32> -> tensor<8x32xf32>
+  return
+}
+
+// -----
+
+func.func @panels_of_columns(%q: tensor<1x16xf32>, %p: tensor<3x16x32xf32>, %d: tensor<1x64xf32>) {
+  // expected-error@+1 {{or panels [n/32, ...] and dest [m, n], found 'tensor<1x16xf32>', 'tensor<3x16x32xf32>' and 'tensor<1x64xf32>'}}
+  %0 = attn_cpu.panel_matmul %q, %p, %d : tensor<1x16xf32>, tensor<3x16x32xf32>, tensor<1x64xf32> -> tensor<1x64xf32>
   return
 }
 

@@ -3,7 +3,9 @@
 // CHECK-LABEL: @products
 func.func @products(%q: tensor<8x16xf32>, %p: tensor<16x32xf32>, %d: tensor<8x32xf32>, %m: memref<8x?xf32>, %n: memref<?x32xf32>,
                     %e: memref<8x32xf32>, %i: index, %r: memref<8x?xbf16>, %w: memref<?x64xbf16>,
-                    %h: memref<?x32xf16>) -> tensor<8x32xf32> {
+                    %h: memref<?x32xf16>, %one: tensor<1x16xf32>, %three: tensor<3x16x32xf32>, %wide: tensor<1x96xf32>) -> tensor<8x32xf32> {
+  // CHECK: attn_cpu.panel_matmul %{{.*}} : tensor<1x16xf32>, tensor<3x16x32xf32>, tensor<1x96xf32> -> tensor<1x96xf32>
+  %row = attn_cpu.panel_matmul %one, %three, %wide : tensor<1x16xf32>, tensor<3x16x32xf32>, tensor<1x96xf32> -> tensor<1x96xf32>
   // CHECK: attn_cpu.panel_matmul %{{.*}} : memref<8x?xf32>, memref<?x32xf16>, memref<8x32xf32>
   attn_cpu.panel_matmul %m, %h, %e : memref<8x?xf32>, memref<?x32xf16>, memref<8x32xf32>
   // CHECK: attn_cpu.panel_matmul %{{.*}} : memref<8x?xbf16>, memref<?x64xbf16>, memref<8x32xf32>

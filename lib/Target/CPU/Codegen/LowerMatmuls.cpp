@@ -49,7 +49,7 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
       if (auto matmul = dyn_cast<linalg::MatmulOp>(op))
         return lower({op, matmul.getInputs()[0], matmul.getInputs()[1], matmul.getOutputs()[0]}, kPanel, target);
       if (auto matmul = dyn_cast<attn_cpu::PanelMatmulOp>(op))
-        return lower(withPrefetch(matmul), cast<ShapedType>(matmul.getPanel().getType()).getDimSize(1), target);
+        return lower(withPrefetch(matmul), cast<ShapedType>(matmul.getPanel().getType()).getShape().back(), target);
       if (auto matmul = dyn_cast<attn_cpu::VnniMatmulOp>(op))
         return lower({op, matmul.getRows(), matmul.getPanel(), matmul.getDest()}, 2 * kPanel, target);
       return WalkResult::advance();
@@ -77,7 +77,7 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
     auto [op, rows, panel, dest] = std::tie(matmul.op, matmul.a, matmul.w, matmul.dest);
     auto a = dyn_cast<MemRefType>(rows.getType()), w = dyn_cast<MemRefType>(panel.getType());
     const bool isInMemory = a && w && isa<MemRefType>(dest.getType());
-    const bool mayVary = isa<attn_cpu::PanelMatmulOp>(op);
+    const bool mayVary = isa<attn_cpu::PanelMatmulOp>(op) && w && w.getRank() == 2;
     if (!isInMemory || w.getShape().back() % width != 0 || (!mayVary && (!a.hasStaticShape() || !w.hasStaticShape()))) {
       op->emitOpError("is not a tile of whole panels of static shape in memory");
       return WalkResult::interrupt();
@@ -105,6 +105,9 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
     };
     if (w.getRank() == 2)
       multiply(panel, dest);
+    else if (a.getDimSize(0) == 1 && kernel->wideRows && w.hasStaticShape())
+      MicroKernelTile{{op, rows, panel, dest}, step, fill != nullptr, 0, 1, 0, w.getDimSize(0) * kPanel, *kernel}.emit(
+          b);
     else
       forEachPanel(b, panel, dest, byTiles && a.getDimSize(0) == *kernel->matrixRows ? 2 : 1, multiply);
     if (fill)

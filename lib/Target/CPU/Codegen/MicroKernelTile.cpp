@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
-using rapt::attn_cpu::kLineBytes;
+using rapt::attn_cpu::kLineBytes, rapt::attn_cpu::kPanel;
 using namespace rapt::tile;
 
 namespace {
@@ -43,11 +43,13 @@ struct Emitter : MicroKernelTile {
 
   /// Loads vector `v` of the panel's line k in its storage type.
   Value load(ImplicitLocOpBuilder &b, Value k, int64_t v) const {
-    int64_t width = rowsOfStep();
-    Type element = getElementTypeOrSelf(w.getType());
-    Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
-    return vector::TransferReadOp::create(b, VectorType::get({width * lanes}, element), w,
-                                          ValueRange{k, index(b, width * (column + v * lanes))}, padding,
+    const int64_t width = rowsOfStep(), from = column + v * lanes;
+    auto type = cast<MemRefType>(w.getType());
+    Value padding = arith::ConstantOp::create(b, b.getZeroAttr(type.getElementType()));
+    SmallVector<Value> at{k, index(b, width * (type.getRank() == 2 ? from : from % kPanel))};
+    if (type.getRank() == 3)
+      at.insert(at.begin(), index(b, from / kPanel));
+    return vector::TransferReadOp::create(b, VectorType::get({width * lanes}, type.getElementType()), w, at, padding,
                                           ArrayRef<bool>{true});
   }
 
@@ -255,21 +257,23 @@ struct Emitter : MicroKernelTile {
     int64_t k = depthOf(a), steps = k / rowsOfStep();
     bool isStatic = cast<MemRefType>(a.getType()).hasStaticShape();
     Value count = isStatic ? index(b, steps) : Value(memref::DimOp::create(b, w, 0));
-    const int64_t unroll = rows > 1 ? kernel.unroll.value_or(1) : 1;
-    const MatmulPrefetch::Tile mine{row, rows, column, columns, nth, this->count};
-    MatmulPrefetch prefetch(op, kernel.prefetch, a, w, mine, rowsOfStep(), unroll);
-    // The hardware follows the one stream of a tile of whole lines.
-    bool isUseful = columns == kernel.columns && prefetch.isUseful(/*isWidened=*/kind != MatmulStep::Dot &&
-                                                                   !getElementTypeOrSelf(w.getType()).isF32());
+    const int64_t unroll = kernel.unroll.value_or(1);
+    // The hardware follows the few streams of a tile of whole lines.
+    std::optional<MatmulPrefetch> prefetch;
+    if (columns == kernel.columns)
+      prefetch.emplace(op, kernel.prefetch, a, w, MatmulPrefetch::Tile{row, rows, column, columns, nth, this->count},
+                       rowsOfStep(), unroll);
+    const bool isUseful = prefetch && prefetch->isUseful(/*isWidened=*/kind != MatmulStep::Dot &&
+                                                         !getElementTypeOrSelf(w.getType()).isF32());
     bool isGrouped = !prefetched.empty() && rows > 1 && row == 0 && column == 0 && kernel.lineSteps &&
                      steps % *kernel.lineSteps == 0;
     const bool isChunked =
-        !isGrouped && isUseful && isStatic && prefetch.hasChunks() && steps % MatmulPrefetch::kChunk == 0;
+        !isGrouped && isUseful && isStatic && prefetch->hasChunks() && steps % MatmulPrefetch::kChunk == 0;
     const int64_t most = std::max<int64_t>(this->chains * 2 / vectors / rowsOfStep(), 1),
                   chains = !isGrouped && !isChunked && steps % most == 0 ? most : 1;
-    MatmulPrefetch *atSteps = isUseful ? &prefetch : nullptr;
+    MatmulPrefetch *atSteps = isUseful ? &*prefetch : nullptr;
     SmallVector<Value> sums = isGrouped    ? groupedLoop(b, count, atSteps)
-                              : isChunked  ? chunkedLoop(b, steps, unroll, prefetch)
+                              : isChunked  ? chunkedLoop(b, steps, unroll, *prefetch)
                               : chains > 1 ? chainedLoop(b, count, chains, atSteps)
                                            : plainLoop(b, count, steps % unroll == 0 ? unroll : 1, atSteps);
     for (int64_t stride = chains / 2; stride > 0; stride /= 2)

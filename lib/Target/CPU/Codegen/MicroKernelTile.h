@@ -28,7 +28,8 @@ struct PrefetchedRows {
 /// The matmul of a tile of rows with a packed panel.
 struct TileMatmul {
   mlir::Operation *op;
-  mlir::Value a, w, dest; ///< rows [m, k]; panel [k, 32], or VNNI-packed [k/2, 64]; result [m, 32]
+  mlir::Value a, w, dest; ///< rows [m, k]; panel [k, 32], or VNNI-packed [k/2, 64]; result [m, 32]. Or panels
+                          ///< [n/32, k, 32] and a result [m, n]
   llvm::SmallVector<PrefetchedRows, 2> prefetched = {};
   bool prefetchesForWrite = false;
 };

@@ -49,6 +49,9 @@ constexpr int64_t kMostOfBlock = 2048, kLeastOfBlock = 512;
 /// Panels of a task that blocks k, and the rows of an input from which on it takes so many. Two read the rows from the
 /// second-level cache twice as often, which costs a hundredth.
 constexpr int64_t kTaskPanels = 4, kManyRows = 28;
+/// Panels that a single row reads side by side, as many streams out of memory: registers hold the accumulators of three
+/// beside the operands of a step.
+constexpr int64_t kRowPanels = 3;
 /// Tasks that a grid should have before they take several panels.
 constexpr int64_t kLeastTasks = 8;
 
@@ -60,7 +63,7 @@ constexpr int64_t kUnrolledSteps = 32;
 constexpr int64_t kDotOperands = 3, kPieceOperands = 8, kGroupOperands = 4;
 
 /// Limits of the code: tiles are unrolled, and partial sums of a task are in one buffer of static size.
-constexpr int64_t kMostTiles = 8, kMostTileRows = 64, kMostTaskRows = 1024, kMostPanels = 32;
+constexpr int64_t kMostTiles = 8, kMostTileRows = 64, kMostTaskRows = 1024, kMostPanels = 32, kMostRowPanels = 4;
 
 /// The largest depth of equal k blocks of whole cache lines, whose elements take `bytes`; none where k is taken whole.
 std::optional<int64_t> depthOfBlock(int64_t k, int64_t bytes) {
@@ -94,6 +97,12 @@ bool mayTakeMatrix(attn::LinearOp op, const TargetInfo &target) {
 int64_t groupsOf(attn::LinearOp op) {
   attn::QuantizedType quantized = quantizedPanels(op.getLayout(), op.getWeight());
   return quantized ? attn_cpu::QuantizedLayout(quantized, depthOf(op)).groups() : 1;
+}
+
+/// Whether a single row can read several panels side by side, whole lines of each.
+bool readsPanelsTogether(attn::LinearOp op, const LinearSchedule &schedule) {
+  return op.getLayout() && !op.hasMatrices() && !quantizedPanels(op.getLayout(), op.getWeight()) &&
+         schedule.kernel.wideRows;
 }
 
 /// The micro-kernel of integers.
@@ -136,9 +145,17 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
   constexpr llvm::StringLiteral when = "with 'depth'";
   if (failed(verifyPresence(op, "panels", schedule.panels.has_value(), isBlocked, when)) ||
       failed(verifyPresence(op, "many_rows", schedule.manyRows.has_value(), isBlocked, when)) ||
-      failed(verifyPresence(op, "tasks", schedule.tasks.has_value(), isBlocked, when)) ||
+      failed(verifyPresence(op, "tasks", schedule.tasks.has_value(), isBlocked || schedule.rowPanels,
+                            "with 'depth' or 'row_panels'")) ||
       failed(verifyPresence(op, "finish", !schedule.finish.empty(), isBlocked, when)))
     return failure();
+  if (schedule.rowPanels) {
+    if (!readsPanelsTogether(op, schedule))
+      return op.emitOpError("has a schedule with 'row_panels', but only panels of floats, all rows' own, are read side "
+                            "by side, and with 'wide_rows'");
+    if (failed(verifyMost(op, "row_panels", *schedule.rowPanels, kMostRowPanels)))
+      return failure();
+  }
   if (!isBlocked)
     return success();
   if (op.hasMatrices())
@@ -203,9 +220,12 @@ LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
     schedule.depth = depthOfBlock(k, readsBf16(op, target) ? 2 : 4);
   }
   schedule.taskRows = llvm::alignTo(taskRows, schedule.rows.front());
+  if (readsPanelsTogether(op, schedule))
+    schedule.rowPanels = kRowPanels;
   if (schedule.depth)
-    schedule.panels = kTaskPanels, schedule.manyRows = kManyRows, schedule.tasks = kLeastTasks,
-    schedule.finish = Sizes(ArrayRef(kFinishedRows));
+    schedule.panels = kTaskPanels, schedule.manyRows = kManyRows, schedule.finish = Sizes(ArrayRef(kFinishedRows));
+  if (schedule.depth || schedule.rowPanels)
+    schedule.tasks = kLeastTasks;
   if (widensPanels(op, target))
     schedule.widenRows = std::max<int64_t>(kLeastRowsToWiden * target.vectorBytes / 16, 1);
   return schedule;

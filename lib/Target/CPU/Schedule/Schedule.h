@@ -53,19 +53,21 @@ struct MicroKernel {
 
 /// attn.linear: a grid of tasks over blocks of rows and packed panels.
 struct LinearSchedule {
-  Sizes rows;                      ///< rows of a task's tiles, largest first; the last one is 1
-  int64_t taskRows = 0;            ///< most rows of a task, a multiple of the largest of `rows`
-  std::optional<int64_t> depth;    ///< kc: rows of a k block; absent: no k-blocking
-  std::optional<int64_t> panels;   ///< with `depth`: most panels of a task
-  std::optional<int64_t> manyRows; ///< with `depth`: tasks of fewer rows have one panel
-  std::optional<int64_t> tasks;    ///< with `depth`: tasks have several panels only where at least so many tasks remain
-  Sizes finish;                    ///< with `depth`: rows of the epilogue's tiles, as `rows`
+  Sizes rows;                       ///< rows of a task's tiles, largest first; the last one is 1
+  int64_t taskRows = 0;             ///< most rows of a task, a multiple of the largest of `rows`
+  std::optional<int64_t> depth;     ///< kc: rows of a k block; absent: no k-blocking
+  std::optional<int64_t> panels;    ///< with `depth`: most panels of a task
+  std::optional<int64_t> manyRows;  ///< with `depth`: tasks of fewer rows have one panel
+  std::optional<int64_t> rowPanels; ///< panels that a single row reads at once; absent: one
+  std::optional<int64_t> tasks; ///< with `depth` or `rowPanels`: tasks have several panels only where so many remain
+  Sizes finish;                 ///< with `depth`: rows of the epilogue's tiles, as `rows`
   std::optional<int64_t> widenRows; ///< with f32 rows and a VNNI-packed weight: least rows that widen a panel once
   MicroKernel kernel;
 
   template <typename Visitor> void visit(Visitor &&v) {
     v("rows", rows), v("task_rows", taskRows), v("depth", depth), v("panels", panels), v("many_rows", manyRows),
-        v("tasks", tasks), v("finish", finish), v("widen_rows", widenRows), v("kernel", kernel);
+        v("row_panels", rowPanels), v("tasks", tasks), v("finish", finish), v("widen_rows", widenRows),
+        v("kernel", kernel);
   }
 };
 

@@ -10,6 +10,9 @@
 // all panels, and partial accumulators are in a scratch buffer until the last block. Few
 // rows stay in L2 in any case, and leave more tasks.
 //
+// A single row reads each panel once, out of memory, which gives more to several streams: where
+// registers hold the accumulators of several panels, a task reads as many side by side.
+//
 // Where rows have a matrix of several each, the grid is (groups of rows, panels of a matrix),
 // and a task has all rows of its group, a block at a time. There are no more groups with
 // rows than rows, so few tokens make few tasks, and read only their matrices. Where heads
@@ -77,12 +80,13 @@ struct RowBlock {
   Value matrix = nullptr; ///< the one of several that the rows are multiplied by, or null
 };
 
-/// The sums of all panels of a task over all k blocks, [panels * rows, 32], panel after panel; those of the second
-/// matmul are the second half.
+/// The sums of all panels of a task over all k blocks, [panels * rows, 32], panel after panel, or those of a single row
+/// beside each other, [1, panels * 32]; those of the second matmul are the second half.
 struct Sums {
   Value tensor, firstPanel;
   int64_t rows;           ///< of a panel
   int64_t firstPlace = 0; ///< panels before the first
+  bool isRow = false;     ///< [1, panels * 32]
 
   /// Those of the panel that is `p` behind the first.
   Value of(ImplicitLocOpBuilder &b, Value p) const {
@@ -94,7 +98,9 @@ struct Sums {
 
 private:
   SmallVector<OpFoldResult> placeOf(ImplicitLocOpBuilder &b, Value p) const {
-    return {affineOf(b, (b.getAffineDimExpr(0) + firstPlace) * rows, {OpFoldResult(p)}), b.getIndexAttr(0)};
+    OpFoldResult zero = b.getIndexAttr(0),
+                 at = affineOf(b, (b.getAffineDimExpr(0) + firstPlace) * (isRow ? kPanel : rows), {OpFoldResult(p)});
+    return isRow ? SmallVector<OpFoldResult>{zero, at} : SmallVector<OpFoldResult>{at, zero};
   }
   SmallVector<OpFoldResult> sizes(ImplicitLocOpBuilder &b) const {
     return {b.getIndexAttr(rows), b.getIndexAttr(kPanel)};
@@ -157,7 +163,7 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums,
     Sums after;
     if (sums) {
       after = *sums;
-      after.firstPlace = cast<RankedTensorType>(sums->tensor.getType()).getDimSize(0) / sums->rows / 2;
+      after.firstPlace = cast<RankedTensorType>(sums->tensor.getType()).getNumElements() / (sums->rows * kPanel) / 2;
     }
     task.extras[*task.local] = emitPanel(b, *second, sums ? &after : nullptr, nth, rows, buffer);
   }
@@ -166,6 +172,8 @@ Value emitPanel(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums,
     return multiplyRows(b, task, asValue(b, rows.count), tile);
   }
   Value place = arith::SubIOp::create(b, nth, sums->firstPanel);
+  if (sums->isRow)
+    return finishTile(b, task, 1, index(b, 0), sums->of(b, place), tile);
   return finishRows(b, task, asValue(b, rows.count), sums->of(b, place), tile);
 }
 
@@ -185,6 +193,18 @@ Value emitUnit(ImplicitLocOpBuilder &b, const Matmul &matmul, const Sums *sums, 
     return insert(b, part, carried, {zero, column}, {rows.count, panel});
   });
   return rotateRows(b, matmul.rope, nth, rows.first, rows.count, tile);
+}
+
+/// Replaces unit `nth` of `tile`, whose first column is `column` there, by what `emit` makes of it.
+Value intoUnit(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, OpFoldResult column, const RowBlock &rows,
+               Value tile, function_ref<Value(Value)> emit) {
+  OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(matmul.unit);
+  const bool isNarrow = matmul.columns % kPanel != 0;
+  if (isNarrow)
+    width = widthOf(b, matmul.columns, affineOf(b, b.getAffineDimExpr(0) * matmul.unit, {OpFoldResult(nth)}));
+  Value mine = extract(b, tile, {zero, column}, {rows.count, width},
+                       {ShapedType::kDynamic, isNarrow ? ShapedType::kDynamic : matmul.unit});
+  return insert(b, emit(mine), tile, {zero, column}, {rows.count, width});
 }
 
 /// The accumulators of a block of rows and `panels` panels from `firstPanel` on, over all k blocks.
@@ -213,24 +233,48 @@ Sums accumulate(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanel
   return {loop(b, zero, index(b, matmul.k), matmul.depth, buffer, addBlock), firstPanel, mostRows};
 }
 
-/// Units [first, first + count) of a block of rows into `tile`, k blocked.
-Value emitUnits(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostUnits, Value first, Value count,
+/// The accumulators of a single row and `panels` panels from `firstPanel` on, `together` of them at a time.
+Sums accumulateRow(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPanels, Value firstPanel, Value panels,
+                   const RowBlock &row) {
+  const int64_t width = mostPanels * kPanel * (matmul.second ? 2 : 1), together = *matmul.schedule.rowPanels;
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  Value buffer = empty(b, RankedTensorType::get({1, width}, b.getF32Type()), {one, b.getIndexAttr(width)});
+  auto add = [&](ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t firstPlace, int64_t count, Value p, Value all) {
+    LinearTask task = taskOf(b, matmul, p, row);
+    task.k = task.rowExtent = matmul.k;
+    Value nth = arith::AddIOp::create(b, firstPanel, p);
+    SmallVector<int64_t> shape(cast<RankedTensorType>(matmul.panels.getType()).getShape());
+    shape[0] = count;
+    task.weight = extract(b, matmul.panels, {OpFoldResult(nth), zero, zero},
+                          {b.getIndexAttr(count), b.getIndexAttr(shape[1]), b.getIndexAttr(shape[2])}, shape);
+    SmallVector<OpFoldResult> at{zero, affineOf(b, (b.getAffineDimExpr(0) + firstPlace) * kPanel, {OpFoldResult(p)})},
+        sizes{one, b.getIndexAttr(count * kPanel)};
+    Value sums = multiplyRow(b, task, extract(b, all, at, sizes, {1, count * kPanel}));
+    return insert(b, sums, all, at, sizes);
+  };
+  auto addAll = [&](Value from, Value to, int64_t count, Value all) {
+    return loop(b, from, to, count, all, [&](ImplicitLocOpBuilder &b, Value p, Value carried) {
+      carried = add(b, matmul, /*firstPlace=*/0, count, p, carried);
+      return matmul.second ? add(b, *matmul.second, mostPanels, count, p, carried) : carried;
+    });
+  };
+  Value whole = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(together) * together, {OpFoldResult(panels)}));
+  buffer = addAll(index(b, 0), whole, together, buffer);
+  return {addAll(whole, panels, 1, buffer), firstPanel, /*rows=*/1, /*firstPlace=*/0, /*isRow=*/true};
+}
+
+/// Units [first, first + count) of a block of rows into `tile`: k blocked, or those of a single row side by side.
+Value emitUnits(ImplicitLocOpBuilder &b, const Matmul &matmul, bool isRow, int64_t mostUnits, Value first, Value count,
                 const RowBlock &rows, Value tile) {
   AffineExpr d0 = b.getAffineDimExpr(0);
   const int64_t panels = matmul.panelsOfUnit();
   auto panelsOf = [&](Value units) { return asValue(b, affineOf(b, d0 * panels, {OpFoldResult(units)})); };
-  Sums sums = accumulate(b, matmul, mostUnits * panels, panelsOf(first), panelsOf(count), rows);
+  Sums sums =
+      (isRow ? accumulateRow : accumulate)(b, matmul, mostUnits * panels, panelsOf(first), panelsOf(count), rows);
   return loop(b, index(b, 0), count, 1, tile, [&](ImplicitLocOpBuilder &b, Value u, Value carried) {
     Value nth = arith::AddIOp::create(b, first, u);
-    OpFoldResult zero = b.getIndexAttr(0), width = b.getIndexAttr(matmul.unit),
-                 column = affineOf(b, d0 * matmul.unit, {OpFoldResult(u)});
-    const bool isNarrow = matmul.columns % kPanel != 0;
-    if (isNarrow)
-      width = widthOf(b, matmul.columns, affineOf(b, d0 * matmul.unit, {OpFoldResult(nth)}));
-    Value mine = extract(b, carried, {zero, column}, {rows.count, width},
-                         {ShapedType::kDynamic, isNarrow ? ShapedType::kDynamic : matmul.unit});
-    mine = emitUnit(b, matmul, &sums, nth, rows, mine);
-    return insert(b, mine, carried, {zero, column}, {rows.count, width});
+    return intoUnit(b, matmul, nth, affineOf(b, d0 * matmul.unit, {OpFoldResult(u)}), rows, carried,
+                    [&](Value mine) { return emitUnit(b, matmul, &sums, nth, rows, mine); });
   });
 }
 
@@ -251,14 +295,12 @@ Matmul describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, const c
           attn_cpu::isInterleaved(op.getLayout())};
 }
 
-/// How many of `units` one task takes when k is blocked.
-Value unitsTogether(ImplicitLocOpBuilder &b, const cpu::LinearSchedule &schedule, OpFoldResult rows,
-                    OpFoldResult blocks, int64_t units, int64_t most) {
+/// How many of `units` one task takes: `most`, or fewer where fewer than the schedule's `tasks` would be left.
+Value unitsTogether(ImplicitLocOpBuilder &b, const cpu::LinearSchedule &schedule, OpFoldResult blocks, int64_t units,
+                    int64_t most) {
   AffineExpr d0 = b.getAffineDimExpr(0);
   OpFoldResult shared = affineOf(b, (d0 * units).floorDiv(*schedule.tasks), {blocks});
-  shared = affineMax(b, {affineMin(b, {shared, b.getIndexAttr(most)}), b.getIndexAttr(1)});
-  Value many = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, *schedule.manyRows));
-  return arith::SelectOp::create(b, many, asValue(b, shared), index(b, 1));
+  return asValue(b, affineMax(b, {affineMin(b, {shared, b.getIndexAttr(most)}), b.getIndexAttr(1)}));
 }
 
 struct TileLinear : OpRewritePattern<attn::LinearOp> {
@@ -343,16 +385,25 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
   static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Matmul &matmul, OpFoldResult rows,
                                      ValueRange dest) {
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    const int64_t unit = matmul.unit, units = llvm::divideCeil(matmul.columns, unit),
-                  panelsOfUnit = matmul.panelsOfUnit() * (matmul.second ? 2 : 1),
-                  mostUnits = std::max<int64_t>(1, matmul.schedule.panels.value_or(1) / panelsOfUnit);
-    auto share = shareRows(b, rows, matmul.schedule.taskRows, matmul.schedule.rows[0]);
+    const cpu::LinearSchedule &schedule = matmul.schedule;
+    const int64_t unit = matmul.unit, units = llvm::divideCeil(matmul.columns, unit), panels = matmul.panelsOfUnit(),
+                  mostUnits = std::max<int64_t>(1, schedule.panels.value_or(1) / panels / (matmul.second ? 2 : 1)),
+                  mostOfRow = std::max<int64_t>(1, schedule.rowPanels.value_or(1) / panels);
+    auto share = shareRows(b, rows, schedule.taskRows, schedule.rows[0]);
     OpFoldResult blocks = share.first, tasks = b.getIndexAttr(units);
-    Value each = share.second, together;
+    Value each = share.second, together, isRow;
     if (!matmul.isWhole()) {
-      together = unitsTogether(b, matmul.schedule, rows, blocks, units, mostUnits);
-      tasks = Value(arith::CeilDivUIOp::create(b, index(b, units), together));
+      Value isMany =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, *schedule.manyRows));
+      together = arith::SelectOp::create(b, isMany, unitsTogether(b, schedule, blocks, units, mostUnits), index(b, 1));
     }
+    if (schedule.rowPanels) {
+      isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, rows), index(b, 1));
+      together = arith::SelectOp::create(b, isRow, unitsTogether(b, schedule, blocks, units, mostOfRow),
+                                         together ? together : index(b, 1));
+    }
+    if (together)
+      tasks = Value(arith::CeilDivUIOp::create(b, index(b, units), together));
     return grid(b, {blocks, tasks}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
       RowBlock block{Value(arith::MulIOp::create(b, ids[0], each)), {}};
       block.count = affineMin(b, {OpFoldResult(each), affineOf(b, d0 - d1, {rows, block.first})});
@@ -370,10 +421,33 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
         width = widthOf(b, matmul.columns, column);
       Value tile = extract(b, dests[0], {block.first, column}, {block.count, width},
                            {ShapedType::kDynamic, together || isNarrow ? ShapedType::kDynamic : unit});
-      tile = together ? emitUnits(b, matmul, mostUnits, first, count, block, tile)
-                      : emitUnit(b, matmul, /*sums=*/nullptr, first, block, tile);
+      auto emitRows = [&](ImplicitLocOpBuilder &b, Value tile) {
+        if (!matmul.isWhole())
+          return emitUnits(b, matmul, /*isRow=*/false, mostUnits, first, count, block, tile);
+        auto emit = [&](Value mine) { return emitUnit(b, matmul, /*sums=*/nullptr, first, block, mine); };
+        return together ? intoUnit(b, matmul, first, b.getIndexAttr(0), block, tile, emit) : emit(tile);
+      };
+      auto emitRow = [&](ImplicitLocOpBuilder &b, Value tile) {
+        return emitUnits(b, matmul, /*isRow=*/true, mostOfRow, first, count, block, tile);
+      };
+      tile = isRow ? eitherOf(b, isRow, tile, emitRow, emitRows) : emitRows(b, tile);
       return SmallVector<Insertion>{{tile, {block.first, column}, {block.count, width}}};
     });
+  }
+
+  /// `init` after `then` if `condition` holds, else after `otherwise`. Loops of one iteration or none, which keep their
+  /// destination in place.
+  static Value eitherOf(ImplicitLocOpBuilder &b, Value condition, Value init,
+                        function_ref<Value(ImplicitLocOpBuilder &, Value)> then,
+                        function_ref<Value(ImplicitLocOpBuilder &, Value)> otherwise) {
+    Value zero = index(b, 0), one = index(b, 1);
+    for (bool holds : {true, false}) {
+      Value trips = arith::SelectOp::create(b, condition, holds ? one : zero, holds ? zero : one);
+      init = loop(b, zero, trips, 1, init, [&](ImplicitLocOpBuilder &b, Value, Value carried) {
+        return holds ? then(b, carried) : otherwise(b, carried);
+      });
+    }
+    return init;
   }
 };
 

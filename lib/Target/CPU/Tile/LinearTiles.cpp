@@ -180,6 +180,16 @@ Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value 
                       });
 }
 
+Value tile::multiplyRow(ImplicitLocOpBuilder &b, const LinearTask &task, Value dest) {
+  Value row = inputRows(b, task, 1, task.firstRow), start = fillWithZero(b, dest);
+  if (task.isVnniPacked)
+    return cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, dest.getType(), row, task.weight, start),
+                           task.schedule->kernel);
+  return cpu::withKernel(attn_cpu::PanelMatmulOp::create(b, dest.getType(), row, task.weight, ValueRange(),
+                                                         ValueRange(), start, /*write=*/false),
+                         task.schedule->kernel);
+}
+
 Value tile::finishRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value sums, Value dest) {
   return overRowTiles(b, task.schedule->finish, count, /*least=*/0, dest,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {

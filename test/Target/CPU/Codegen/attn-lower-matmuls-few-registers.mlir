@@ -1,6 +1,7 @@
 // RUN: rapt-opt %s --attn-lower-matmuls --split-input-file | FileCheck %s
 
 #kernel = #attn.schedule<columns = 16, rows = 6, unroll = 4, wide_rows = 3>
+#streams = #attn.schedule<columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 3>
 // An iteration for several rows has four steps, each of which adds to the sums of the one before it: 4 x 12 multiply-adds for half of a panel's columns.
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @unrolled
@@ -39,6 +40,35 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
     // CHECK-NOT: scf.for
     // CHECK: return
     linalg.matmul {attn.schedule = #kernel} ins(%a, %b : memref<3x66xf32>, memref<66x32xf32>) outs(%c : memref<3x32xf32>)
+    return
+  }
+
+  // A single row reads three panels side by side, whole lines of each, and prefetches none of them: 3 x 4 accumulators.
+  // CHECK-LABEL: @three_panels
+  func.func @three_panels(%a: memref<1x64xf32>, %b: memref<3x64x32xf32>, %c: memref<1x96xf32>) {
+    // CHECK: scf.for {{.*}} to %c64{{.*}} step %c4
+    // CHECK-COUNT-4: vector.transfer_read %arg1[%c0
+    // CHECK-COUNT-4: vector.transfer_read %arg1[%c1
+    // CHECK-COUNT-4: vector.transfer_read %arg1[%c2
+    // CHECK-COUNT-12: vector.fma
+    // CHECK-NOT: memref.prefetch
+    // CHECK-COUNT-36: vector.fma
+    // CHECK-NOT: scf.for
+    // CHECK: return
+    attn_cpu.panel_matmul %a, %b, %c {attn.schedule = #streams} : memref<1x64xf32>, memref<3x64x32xf32>, memref<1x96xf32>
+    return
+  }
+
+  // Near miss: two rows take one panel after the other.
+  // CHECK-LABEL: @panel_by_panel
+  func.func @panel_by_panel(%a: memref<2x64xf32>, %b: memref<3x64x32xf32>, %c: memref<2x96xf32>) {
+    // CHECK: scf.for {{.*}} to %c3{{.*}} step %c1
+    // CHECK: memref.subview
+    // CHECK: scf.for
+    // CHECK-COUNT-32: vector.fma
+    // CHECK-NOT: vector.fma
+    // CHECK: return
+    attn_cpu.panel_matmul %a, %b, %c {attn.schedule = #streams} : memref<2x64xf32>, memref<3x64x32xf32>, memref<2x96xf32>
     return
   }
 

@@ -20,8 +20,8 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-// 16 registers of 8 floats hold 6 x 2 accumulators: tiles of 12 rows are two of them. An iteration has four steps, and 3 rows or fewer take all columns of a panel.
-// CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 3>, rows = [12, 6, 3, 2, 1], task_rows = 216>
+// 16 registers of 8 floats hold 6 x 2 accumulators: tiles of 12 rows are two of them. An iteration has four steps, 3 rows or fewer take all columns of a panel, and a single row those of three panels.
+// CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 3>, row_panels = 3, rows = [12, 6, 3, 2, 1], task_rows = 216, tasks = 8>
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   func.func @few_registers(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
     %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
@@ -32,7 +32,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 // -----
 
 // VNNI-packed panels: without bf16 dot products panels are widened, in registers for few rows.
-// CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, {{.*}} rows = 6, {{.*}}, unroll = 4, vnni_rows = 5, wide_rows = 2>, rows = [12, 4, 2, 1], task_rows = 216, widen_rows = 28>
+// CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, {{.*}} rows = 6, {{.*}}, unroll = 4, vnni_rows = 5, wide_rows = 2>, row_panels = 3, rows = [12, 4, 2, 1], task_rows = 216, tasks = 8, widen_rows = 28>
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   func.func @pairs(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
     %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>

@@ -171,6 +171,56 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
+module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+    // expected-error@+1 {{has a schedule with 'row_panels', but only panels of floats, all rows' own, are read side by side, and with 'wide_rows'}}
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<row_panels = 3, rows = [12, 1], task_rows = 216, tasks = 8, kernel = <columns = 16, rows = 6>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>) -> tensor<?x64xf32> {
+    // expected-error@+1 {{has a schedule with 'row_panels', but only panels of floats}}
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<row_panels = 3, rows = [12, 1], task_rows = 216, tasks = 8, kernel = <columns = 16, rows = 6, wide_rows = 3>>} : tensor<?x64xf32>, tensor<64x64xf32> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+    // expected-error@+1 {{has a schedule whose 'row_panels' must be from 1 to 4, found 5}}
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<row_panels = 5, rows = [12, 1], task_rows = 216, tasks = 8, kernel = <columns = 16, rows = 6, wide_rows = 3>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+    // expected-error@+1 {{has a schedule without 'tasks', which it needs with 'depth' or 'row_panels'}}
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<row_panels = 3, rows = [12, 1], task_rows = 216, kernel = <columns = 16, rows = 6, wide_rows = 3>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+    // expected-error@+1 {{has a schedule with 'tasks', which it needs only with 'depth' or 'row_panels'}}
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rows = [12, 1], task_rows = 216, tasks = 8, kernel = <columns = 16, rows = 6>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
     // expected-error@+1 {{has a schedule whose 'finish' must be at most 8 numbers that fall from at most 64 to 1, found [8, 2]}}

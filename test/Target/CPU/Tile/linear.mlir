@@ -279,9 +279,9 @@ func.func @gather(%ids: tensor<?xi32>, %w: tensor<2x18x64xbf16>) -> tensor<?x64x
 // epilogues come after the last part. Few rows, and fewer than eight tasks, leave a task for each panel.
 // CHECK-LABEL: @deep
 func.func @deep(%x: tensor<?x3072xf32>, %w: tensor<24x3072x32xf32>, %b: tensor<768xf32>) -> tensor<?x768xf32> {
+  // CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %c7
   // CHECK: %[[SHARED:.*]] = affine.min #map{{[0-9]*}}()[
   // CHECK: %[[SOME:.*]] = affine.max #map{{[0-9]*}}()[%[[SHARED]]]
-  // CHECK: %[[MANY:.*]] = arith.cmpi uge, %{{.*}}, %c7
   // CHECK: %[[TOGETHER:.*]] = arith.select %[[MANY]], %[[SOME]], %c1
   // CHECK: scf.forall
   // CHECK: %[[ROOM:.*]] = tensor.empty() : tensor<48x32xf32>
@@ -377,4 +377,34 @@ module attributes {attn.target = {bf16_dot, vector_bytes = 64 : i64, vector_regi
     %y = attn.linear %r, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x2048xbf16>, tensor<8x1024x64xbf16> -> tensor<?x256xf32>
     return %y : tensor<?x256xf32>
   }
+}
+
+// -----
+
+#streams = #attn.schedule<kernel = <columns = 16, rows = 6, wide_rows = 3>, row_panels = 3, rows = [6, 1], task_rows = 6, tasks = 2>
+
+// A task of a single row takes up to three panels, which it reads side by side, as long as two tasks are left: 3 of the 7 here. A task's last one or two panels are read alone. With more rows a task has a panel, and it takes the other branch, a loop of one iteration or none, too.
+// CHECK-LABEL: @side_by_side
+func.func @side_by_side(%x: tensor<?x64xf32>, %w: tensor<7x64x32xf32>, %b: tensor<224xf32>) -> tensor<?x224xf32> {
+  // CHECK: %[[ROW:.*]] = arith.cmpi eq, %{{.*}}, %c1
+  // CHECK: %[[TOGETHER:.*]] = arith.select %[[ROW]], %{{.*}}, %c1
+  // CHECK: arith.ceildivui %c7{{.*}}, %[[TOGETHER]]
+  // CHECK: scf.forall
+  // CHECK: %[[TRIPS:.*]] = arith.select %[[ROW]], %c1{{.*}}, %c0
+  // CHECK: scf.for {{.*}} to %[[TRIPS]]
+  // CHECK: scf.for {{.*}} step %c3
+  // CHECK: attn_cpu.panel_matmul {{.*}} tensor<1x64xf32>, tensor<3x64x32xf32>, tensor<1x96xf32> -> tensor<1x96xf32>
+  // CHECK: scf.for {{.*}} step %c1
+  // CHECK: attn_cpu.panel_matmul {{.*}} tensor<1x64xf32>, tensor<1x64x32xf32>, tensor<1x32xf32> -> tensor<1x32xf32>
+  // CHECK: linalg.generic
+  // CHECK: arith.addf
+  // CHECK: %[[OTHER:.*]] = arith.select %[[ROW]], %c0{{.*}}, %c1
+  // CHECK: scf.for {{.*}} to %[[OTHER]]
+  // CHECK: linalg.matmul {{.*}} tensor<6x64xf32>
+  %y = attn.linear %x, %w, (%b) {attn.schedule = #streams, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<7x64x32xf32>, (tensor<224xf32>) -> tensor<?x224xf32> {
+  ^bb0(%sum: f32, %bias: f32):
+    %0 = arith.addf %sum, %bias : f32
+    attn.yield %0 : f32
+  }
+  return %y : tensor<?x224xf32>
 }
