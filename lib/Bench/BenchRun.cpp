@@ -87,6 +87,10 @@ public:
     return Module::open(options.library.c_str(), module, &moduleOptions);
   }
   bool isOnGpu() const { return kernels ? kernels->isOnGpu() : *module.info().target_gpu; }
+  /// Features of the code, by LLVM's names.
+  std::vector<std::string> features() const {
+    return kernels ? kernels->features() : featuresOf(module.manifest(), module.info().target_cpu);
+  }
   Outcome makeWorkloads(const Options &options, const Pool &pool, Workloads &workloads) const {
     return kernels ? kernels->makeWorkloads(options, pool, workloads)
                    : makeModelWorkloads(options, module, pool, workloads);
@@ -209,7 +213,7 @@ int runBenchmarks(const Options &options) {
     if (!subject.isOnGpu())
       if (Outcome outcome = Pool::make(count, pool); !outcome)
         return fail(outcome);
-    Limits limits(pool.get());
+    Limits limits(pool.get(), subject.features());
     Workloads workloads;
     forgetPeak();
     if (Outcome outcome = subject.makeWorkloads(options, pool, workloads); !outcome)

@@ -212,6 +212,7 @@ public:
       dlclose(library);
   }
   bool isOnGpu() const override { return device.get(); }
+  std::vector<std::string> features() const override { return manifest->variants.front().features; }
   Outcome makeWorkloads(const Options &options, const Pool &pool, Workloads &workloads) override {
     if (!options.prefill.empty() || !options.decode.empty() || !options.tokens.empty() || !options.imageSizes.empty() ||
         !options.weights.empty())

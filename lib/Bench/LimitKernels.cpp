@@ -1,5 +1,5 @@
 // Loops that reach the machine's limits: independent multiply-adds, and sums of memory. They are C++ on the compiler's
-// vector types, with one version per instruction set; int8 and bf16 dot products and AMX are intrinsics.
+// vector types, with one version per instruction set; dot products of integers and of bf16, and AMX, are intrinsics.
 #include "lib/Bench/Limits.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -36,19 +36,30 @@ template <int bytes, int chains>
   return 2.0 * lanes * chains * double(steps);
 }
 
-template <int bytes> [[gnu::always_inline]] inline float sum(const float *memory, size_t count) {
+/// Reads `streams` parts of the memory beside each other, and with `ahead` asks for what lies so many bytes further on,
+/// not to be kept in caches.
+template <int bytes, int streams, int ahead>
+[[gnu::always_inline]] inline float sum(const float *memory, size_t count) {
   using V = typename Vector<bytes>::Type;
-  constexpr int chains = 8, lanes = bytes / 4;
-  V sums[chains] = {};
-  for (size_t at = 0; at < count; at += size_t(chains) * lanes)
-    for (int i = 0; i < chains; ++i)
-      sums[i] += *reinterpret_cast<const V *>(memory + at + i * lanes);
+  constexpr int chains = 8 / streams, lanes = bytes / 4, line = 64;
+  const size_t part = count / streams;
+  V sums[8] = {};
+  for (size_t at = 0; at < part; at += size_t(chains) * lanes)
+    for (int stream = 0; stream < streams; ++stream) {
+      const float *from = memory + size_t(stream) * part + at;
+      for (int offset = 0; ahead && offset < chains * bytes; offset += line)
+        __builtin_prefetch(reinterpret_cast<const char *>(from) + ahead + offset, 0, 0);
+      for (int i = 0; i < chains; ++i)
+        sums[stream * chains + i] += *reinterpret_cast<const V *>(from + i * lanes);
+    }
   float total = 0;
-  for (int i = 0; i < chains; ++i)
+  for (const V &sum : sums)
     for (int lane = 0; lane < lanes; ++lane)
-      total += sums[i][lane];
+      total += sum[lane];
   return total;
 }
+
+constexpr int kilobyte = 1024;
 
 #if defined(__x86_64__)
 [[gnu::target("avx512f")]] double fma512(long steps, const float *seed, float *sink) {
@@ -57,8 +68,12 @@ template <int bytes> [[gnu::always_inline]] inline float sum(const float *memory
 [[gnu::target("avx2,fma")]] double fma256(long steps, const float *seed, float *sink) {
   return multiplyAdd<32, 12>(steps, seed, sink);
 }
-[[gnu::target("avx512f")]] float sum512(const float *memory, size_t count) { return sum<64>(memory, count); }
-[[gnu::target("avx2")]] float sum256(const float *memory, size_t count) { return sum<32>(memory, count); }
+template <int streams, int ahead> [[gnu::target("avx512f")]] float sum512(const float *memory, size_t count) {
+  return sum<64, streams, ahead>(memory, count);
+}
+template <int streams, int ahead> [[gnu::target("avx2")]] float sum256(const float *memory, size_t count) {
+  return sum<32, streams, ahead>(memory, count);
+}
 
 [[gnu::target("avx512f,avx512vnni")]] double dotIntegers512(long steps, const float *seed, float *sink) {
   constexpr int chains = 16;
@@ -86,6 +101,57 @@ template <int bytes> [[gnu::always_inline]] inline float sum(const float *memory
   for (int i = 0; i < chains; ++i)
     *sink += float(_mm256_extract_epi32(sums[i], 0));
   return 64.0 * chains * double(steps);
+}
+
+/// A value that the compiler takes for another one each time, so that it multiplies it again. No instruction.
+[[gnu::target("avx2"), gnu::always_inline]] inline __m256i anew(__m256i value) {
+  __asm__ volatile("" : "+x"(value));
+  return value;
+}
+
+/// Exact without VNNI: sums of two multiplications of 16 bits fit 32.
+[[gnu::target("avx2")]] double multiplyPairs256(long steps, const float *seed, float *sink) {
+  constexpr int chains = 12;
+  const __m256i x = _mm256_castps_si256(_mm256_loadu_ps(seed)), y = _mm256_castps_si256(_mm256_loadu_ps(seed + 8));
+  __m256i sums[chains];
+  for (int i = 0; i < chains; ++i)
+    sums[i] = _mm256_set1_epi32(i);
+  for (long step = 0; step < steps; ++step)
+    for (int i = 0; i < chains; ++i)
+      sums[i] = _mm256_add_epi32(sums[i], _mm256_madd_epi16(anew(x), y));
+  for (int i = 0; i < chains; ++i)
+    *sink += float(_mm256_extract_epi32(sums[i], 0));
+  return 32.0 * chains * double(steps);
+}
+
+/// Groups of 32 codes of 4 bits times rows of 8 bits, exact without VNNI: codes without a sign times rows are summed in
+/// 16 bits, eight times, then in 32 bits with what the codes' zero adds, and as floats times the scales of row and
+/// column.
+[[gnu::target("avx2,fma")]] double multiplyGroups256(long steps, const float *seed, float *sink) {
+  constexpr int chains = 6, pairsOfGroup = 8;
+  const __m256i codes = _mm256_and_si256(_mm256_castps_si256(_mm256_loadu_ps(seed)), _mm256_set1_epi8(15)),
+                rows = _mm256_castps_si256(_mm256_loadu_ps(seed + 8)), ones = _mm256_set1_epi16(1),
+                zeros = _mm256_set1_epi32(-8 * int(100 * seed[16]));
+  const __m256 scale = _mm256_loadu_ps(seed + 24), columnScale = _mm256_loadu_ps(seed + 32);
+  __m256 sums[chains];
+  for (int i = 0; i < chains; ++i)
+    sums[i] = _mm256_set1_ps(float(i));
+  for (long step = 0; step < steps; ++step) {
+    __m256i words[chains];
+    for (int pair = 0; pair < pairsOfGroup; ++pair)
+      for (int i = 0; i < chains; ++i) {
+        const __m256i pairs = _mm256_maddubs_epi16(anew(codes), rows);
+        words[i] = pair == 0 ? pairs : _mm256_add_epi16(words[i], pairs);
+      }
+    for (int i = 0; i < chains; ++i) {
+      const __m256i integers = _mm256_add_epi32(_mm256_madd_epi16(words[i], ones), zeros);
+      const __m256 scales = _mm256_mul_ps(scale, _mm256_castsi256_ps(anew(_mm256_castps_si256(columnScale))));
+      sums[i] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(integers), scales, sums[i]);
+    }
+  }
+  for (int i = 0; i < chains; ++i)
+    *sink += _mm256_cvtss_f32(sums[i]);
+  return 64.0 * pairsOfGroup * chains * double(steps);
 }
 
 [[gnu::target("avx512f,avx512bf16")]] double dotBrains512(long steps, const float *seed, float *sink) {
@@ -171,31 +237,42 @@ bool hasTiles() { return syscall(SYS_arch_prctl, 0x1023, 18) == 0; }
 double fma128(long steps, const float *seed, float *sink) { return multiplyAdd<16, 12>(steps, seed, sink); }
 bool always() { return true; }
 
+template <int streams, int ahead> float sum128(const float *memory, size_t count) {
+  return sum<16, streams, ahead>(memory, count);
+}
+
 } // namespace
 
 const std::vector<RateKernel> &rateKernels() {
   static const std::vector<RateKernel> kernels = {
 #if defined(__x86_64__)
-      {"f32 FMA, 512 bit", "f32", hasAvx512, fma512},
-      {"f32 FMA, 256 bit", "f32", hasFma, fma256},
-      {"bf16 dot products, 512 bit", "bf16", hasBf16, dotBrains512},
-      {"bf16 tile matmul", "bf16", hasTiles, multiplyTilesOfBrains},
-      {"int8 tile matmul", "i8", hasTiles, multiplyTilesOfIntegers},
-      {"int8 dot products, 512 bit", "i8", hasVnni512, dotIntegers512},
-      {"int8 dot products, 256 bit", "i8", hasVnni256, dotIntegers256},
+      {"f32 FMA, 512 bit", "f32", {"avx512f"}, hasAvx512, fma512},
+      {"f32 FMA, 256 bit", "f32", {"avx2", "fma"}, hasFma, fma256},
+      {"bf16 dot products, 512 bit", "bf16", {"avx512bf16"}, hasBf16, dotBrains512},
+      {"bf16 tile matmul", "bf16", {"amx-bf16"}, hasTiles, multiplyTilesOfBrains},
+      {"int8 tile matmul", "i8", {"amx-int8"}, hasTiles, multiplyTilesOfIntegers},
+      {"int8 dot products, 512 bit", "i8", {"avx512vnni"}, hasVnni512, dotIntegers512},
+      {"int8 dot products, 256 bit", "i8", {"avxvnni"}, hasVnni256, dotIntegers256},
+      {"int8 pairs, 256 bit", "i8", {"avx2"}, hasFma, multiplyPairs256},
+      {"int4 groups of 32, 256 bit", "i4", {"avx2", "fma"}, hasFma, multiplyGroups256},
 #endif
-      {"f32 multiply-add, 128 bit", "f32", always, fma128}};
+      {"f32 multiply-add, 128 bit", "f32", {}, always, fma128}};
   return kernels;
 }
 
-float sumFloats(const float *memory, size_t count) {
+const std::vector<ReadKernel> &readKernels() {
+  static const std::vector<ReadKernel> kernels = {
 #if defined(__x86_64__)
-  if (hasAvx512())
-    return sum512(memory, count);
-  if (hasFma())
-    return sum256(memory, count);
+      {"512 bit", {"avx512f"}, hasAvx512, sum512<1, 0>},
+      {"512 bit, four streams", {"avx512f"}, hasAvx512, sum512<4, 0>},
+      {"512 bit, four streams, prefetched", {"avx512f"}, hasAvx512, sum512<4, kilobyte>},
+      {"256 bit", {"avx2"}, hasFma, sum256<1, 0>},
+      {"256 bit, four streams", {"avx2"}, hasFma, sum256<4, 0>},
+      {"256 bit, four streams, prefetched", {"avx2"}, hasFma, sum256<4, kilobyte>},
 #endif
-  return sum<16>(memory, count);
+      {"128 bit", {}, always, sum128<1, 0>},
+      {"128 bit, four streams", {}, always, sum128<4, 0>}};
+  return kernels;
 }
 
 } // namespace rapt::bench

@@ -1,5 +1,6 @@
 #include "lib/Bench/Limits.h"
 #include "lib/Bench/Statistics.h"
+#include "lib/Support/Json.h"
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -20,8 +21,10 @@ constexpr double measuredSeconds = 4e-3;        // of one measurement
 constexpr size_t leastBytes = size_t(16) << 10; // of the buffer that is read: it fits L1
 constexpr size_t mostBytes = size_t(512) << 20;
 constexpr size_t bytesOfMeasurement = size_t(64) << 20; // of it at a time
-constexpr size_t floatsOfRound = 128;                   // of sumFloats
+constexpr size_t floatsOfRound = 128;                   // of a ReadKernel
 constexpr int repetitions = 5;
+// Where another thread has half of the core, instructions that need all of it are as slow as wider ones.
+constexpr double clearlyFaster = 1.25;
 // Repetitions of dispatches without work. The pause is longer than threads of the pool spin. A thread that does not
 // join is not waited for.
 constexpr int spunDispatches = 20001, sleptDispatches = 201;
@@ -44,7 +47,23 @@ double machineTime() {
   return double(user + nice + system + interrupts + soft + stolen) / double(sysconf(_SC_CLK_TCK));
 }
 
-Limits::Limits(rapt_pool *pool) : pool(pool), threads(pool ? int(rapt_pool_threads(pool)) : 1) {
+std::vector<std::string> featuresOf(std::string_view manifest, std::string_view cpu) {
+  const Expected<json::Value> parsed = json::parse(manifest);
+  const json::Value *target = parsed ? parsed->find("target") : nullptr;
+  const json::Value *variants = target ? target->find("variants") : nullptr;
+  std::vector<std::string> features;
+  if (const json::Array *list = variants ? variants->asArray() : nullptr)
+    for (const json::Value &variant : *list) {
+      const json::Value *name = variant.find("cpu"), *own = variant.find("features");
+      if (name && own && name->asString() && *name->asString() == cpu && own->asArray())
+        for (const json::Value &feature : *own->asArray())
+          features.push_back(feature.asString() ? *feature.asString() : "");
+    }
+  return features;
+}
+
+Limits::Limits(rapt_pool *pool, std::vector<std::string> features)
+    : pool(pool), threads(pool ? int(rapt_pool_threads(pool)) : 1), features(std::move(features)) {
   for (int i = 0; i < 64; ++i)
     seed[i] = 0.1f + float((i * 37 + threads) % 64) / 80;
 }
@@ -132,27 +151,55 @@ double Limits::measureForkJoin(bool asleep) {
   return median(measured);
 }
 
+template <typename Kernel> bool Limits::has(const Kernel &kernel) const {
+  auto isInCode = [&](const char *name) { return std::find(features.begin(), features.end(), name) != features.end(); };
+  return kernel.isAvailable() &&
+         (features.empty() || std::all_of(kernel.features.begin(), kernel.features.end(), isInCode));
+}
+
 const RateKernel &Limits::instructionFor(const std::string &dtype) {
   const RateKernel *&best = chosen[dtype];
   if (best)
     return *best;
   double most = 0;
   auto consider = [&](const std::string &type) {
+    const RateKernel *own = nullptr;
+    double mostOfType = 0;
     for (const RateKernel &kernel : rateKernels())
-      if (kernel.dtype == type && kernel.isAvailable())
+      if (kernel.dtype == type && has(kernel))
         for (int i = 0; i < repetitions; ++i) // the best of several: a disturbed one must not decide
-          if (double rate = measure(kernel); rate > most)
-            most = rate, best = &kernel;
+          if (double rate = measure(kernel); rate > mostOfType)
+            mostOfType = rate, own = &kernel;
+    if (own && mostOfType > clearlyFaster * most)
+      most = mostOfType, best = own;
   };
-  consider("f32"); // which any type can be widened to
+  // The type's own instructions first, and then those of the types that it can be widened to.
+  consider(dtype);
+  if (dtype == "i4")
+    consider("i8");
   if (dtype != "f32")
-    consider(dtype);
+    consider("f32");
   return *best;
 }
 
 double Limits::measureRate(const std::string &dtype) { return measure(instructionFor(dtype)); }
 
-double Limits::measureRead(size_t bytes) {
+const ReadKernel &Limits::readerFor(size_t bytes) {
+  const ReadKernel *&best = readers[std::clamp(bytes, leastBytes, mostBytes)];
+  if (best)
+    return *best;
+  double most = -1;
+  for (const ReadKernel &kernel : readKernels())
+    if (has(kernel))
+      for (int i = 0; i < repetitions; ++i)
+        if (double rate = measure(kernel, bytes); rate > most)
+          most = rate, best = &kernel;
+  return *best;
+}
+
+double Limits::measureRead(size_t bytes) { return measure(readerFor(bytes), bytes); }
+
+double Limits::measure(const ReadKernel &kernel, size_t bytes) {
   const size_t round = floatsOfRound * size_t(threads);
   const size_t all = std::max(std::clamp(bytes, leastBytes, mostBytes) / sizeof(float) / round, size_t(1)) * round;
   if (all > allocated) {
@@ -177,7 +224,7 @@ double Limits::measureRead(size_t bytes) {
   const double seconds = together([&](int worker) {
     float total = 0;
     for (long pass = 0; pass < passes; ++pass)
-      total += sumFloats(begin + mine * size_t(worker), mine);
+      total += kernel.run(begin + mine * size_t(worker), mine);
     sink.store(total);
   });
   return seconds > 0 ? double(part) * sizeof(float) * double(passes) / seconds : 0;

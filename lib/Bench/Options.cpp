@@ -138,9 +138,10 @@ std::string helpText() {
   return text +
          "\nEvery figure stands beside the limit of this machine, measured alternately with it: multiply-adds in "
          "registers, or\n"
-         "reading as many bytes as the model reads. Repetitions that were preempted are discarded. A row with fewer\n"
-         "repetitions than were asked for is marked as disturbed; if all were preempted, all count. A row whose\n"
-         "two halves disagree by more than 10 % is marked as unresolved.\n"
+         "reading as many bytes as the model reads, with the instructions that its code was compiled for. Repetitions\n"
+         "that were preempted are discarded. A row with fewer repetitions than were asked for is marked as disturbed;\n"
+         "if all were preempted, all count. A row whose two halves disagree by more than 10 % is marked as "
+         "unresolved.\n"
          "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage\n";
 }
 

@@ -45,6 +45,8 @@ public:
   static Outcome open(const std::string &path, std::unique_ptr<KernelLibrary> &library);
   virtual ~KernelLibrary() = default;
   virtual bool isOnGpu() const = 0;
+  /// Features of the code, by LLVM's names.
+  virtual std::vector<std::string> features() const = 0;
   virtual Outcome makeWorkloads(const Options &options, const Pool &pool, Workloads &workloads) = 0;
 };
 

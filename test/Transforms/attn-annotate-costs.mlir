@@ -148,7 +148,7 @@ attn.dim @rows min 1 max 8
 attn.parameter @w : tensor<64x60x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w.weight">]
 // CHECK-LABEL: func.func @quantized
 // CHECK-SAME: {activations = {{.*}} op = "quantize_rows"}
-// CHECK-SAME: name = "w", op = "linear", weights = {{\[\[}}2160]]}
+// CHECK-SAME: dtype = "i4", {{.*}}name = "w", op = "linear", weights = {{\[\[}}2160]]}
 func.func @quantized(%x: tensor<?x64xf32> {attn.name = "x", attn.dims = ["tokens"]})
     -> (tensor<?x60xf32> {attn.name = "y", attn.dims = ["tokens"]}) attributes {attn.entry} {
   %w = attn.parameter_slice @w : tensor<64x60x!attn.quantized<u4 group 32 axis 0>>

@@ -254,8 +254,10 @@ void GLUOp::relateDims(DimRelations &dims) {
 
 void LinearOp::addCosts(CostModel &model) {
   const int64_t columns = llvm::product_of(getResult().getType().getShape().drop_front());
-  model.compute(model.dim(getInput(), 0) * Polynomial(2) * Polynomial(getDepth()) * Polynomial(columns),
-                isQuantized() ? IntegerType::get(getContext(), 8) : getWeight().getType().getElementType());
+  Type operands = getWeight().getType().getElementType();
+  if (isQuantized())
+    operands = IntegerType::get(getContext(), cast<QuantizedType>(operands).bits());
+  model.compute(model.dim(getInput(), 0) * Polynomial(2) * Polynomial(getDepth()) * Polynomial(columns), operands);
   model.moveAll(*this);
 }
 

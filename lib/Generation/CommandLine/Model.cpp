@@ -97,6 +97,7 @@ Outcome makeContext(const Options &options, int64_t tokens, Model &model) {
   options.profile->threads = model.pool.threads();
   options.profile->weights = double(model.info.weights_file_bytes);
   options.profile->isOnGpu = model.isOnGpu();
+  options.profile->features = bench::featuresOf(model.module.manifest(), model.info.target_cpu);
   model.profiler = Profiler(model.context.get(), options.profile);
   return Outcome::of([&](char *text, size_t size) { return rapt_profile_start(model.context.get(), text, size); });
 }

@@ -18,7 +18,8 @@ struct Profiling {
   std::string file; ///< for JSON; empty: a table goes to the standard error
   std::vector<bench::OpTime> rows = {};
   int64_t threads = 1;
-  double weights = 0; ///< bytes, of the model
+  double weights = 0;                     ///< bytes, of the model
+  std::vector<std::string> features = {}; ///< of the code that ran, by LLVM's names
   bool isOnGpu = false;
 };
 

@@ -19,7 +19,7 @@ int reportProfile(const Profiling &profile, int code) {
   if (profile.threads > 1)
     if (Outcome outcome = Pool::make(profile.threads, pool); !outcome)
       return fail(outcome.message);
-  bench::Limits ofThreads(pool.get());
+  bench::Limits ofThreads(pool.get(), profile.features);
   bench::Limits *limits = profile.isOnGpu ? nullptr : &ofThreads;
   if (profile.file.empty()) {
     note("\n" + bench::profileTable(profile.rows, profile.weights, limits));

@@ -33,8 +33,40 @@ TEST(Limits, SumsAllThatIsRead) {
   double expected = 0;
   for (size_t i = 0; i < count; ++i)
     expected += double(i % 5);
-  EXPECT_EQ(sumFloats(memory.get(), count), expected);
-  EXPECT_EQ(sumFloats(memory.get(), 0), 0);
+  for (const ReadKernel &kernel : readKernels())
+    if (kernel.isAvailable()) {
+      EXPECT_EQ(kernel.run(memory.get(), count), expected) << kernel.name;
+      EXPECT_EQ(kernel.run(memory.get(), 0), 0) << kernel.name;
+    }
+}
+
+/// Instructions that code was not compiled for are no limit of it.
+TEST(Limits, AreOfTheInstructionsThatCodeHas) {
+  Limits portable(nullptr, {"sse2"});
+  for (const char *dtype : {"f32", "bf16", "i8", "i4"})
+    EXPECT_TRUE(portable.instructionFor(dtype).features.empty()) << portable.instructionFor(dtype).name;
+  EXPECT_TRUE(portable.readerFor(1 << 14).features.empty());
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    GTEST_SKIP() << "no AVX2 here";
+  Limits narrow(nullptr, {"avx", "avx2", "fma"}), whole(nullptr);
+  EXPECT_STREQ(narrow.instructionFor("f32").name, "f32 FMA, 256 bit");
+  EXPECT_STREQ(narrow.instructionFor("bf16").name, "f32 FMA, 256 bit");
+  EXPECT_STREQ(narrow.instructionFor("i8").name, "int8 pairs, 256 bit");
+  EXPECT_STREQ(narrow.instructionFor("i4").name, "int4 groups of 32, 256 bit");
+  for (const char *dtype : {"i8", "i4"}) // more, unless another thread has half of the core
+    EXPECT_GT(narrow.rate(dtype), 0.8 * narrow.rate("f32")) << dtype;
+  for (const char *dtype : {"f32", "bf16", "i8", "i4"})
+    EXPECT_GT(whole.rate(dtype), 0.5 * narrow.rate(dtype)) << dtype;
+}
+
+TEST(Limits, FeaturesOfAVariant) {
+  const char *manifest = R"({"target": {"variants": [{"cpu": "x86-64-v4", "features": ["avx2", "avx512f"]},
+                                                     {"cpu": "x86-64-v3", "features": ["avx2", "fma"]}]}})";
+  EXPECT_EQ(featuresOf(manifest, "x86-64-v3"), (std::vector<std::string>{"avx2", "fma"}));
+  EXPECT_EQ(featuresOf(manifest, "x86-64-v4"), (std::vector<std::string>{"avx2", "avx512f"}));
+  EXPECT_TRUE(featuresOf(manifest, "haswell").empty());
+  EXPECT_TRUE(featuresOf("{}", "haswell").empty());
+  EXPECT_TRUE(featuresOf("{", "haswell").empty());
 }
 
 TEST(Limits, RatesOfOneAndTwoThreads) {

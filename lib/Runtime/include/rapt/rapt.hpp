@@ -11,6 +11,7 @@
 #include "rapt_top.h"
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,12 @@ public:
     auto info = sized<rapt_module_info>();
     rapt_module_get_info(get(), &info);
     return info;
+  }
+  /// JSON, which lives as long as the module.
+  std::string_view manifest() const {
+    size_t bytes = 0;
+    const char *text = rapt_module_manifest(get(), &bytes);
+    return {text, bytes};
   }
 
 private:
