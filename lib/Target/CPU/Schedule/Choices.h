@@ -10,6 +10,9 @@
 
 namespace rapt::cpu {
 
+/// Most registers of a target whose schedules are those of few registers.
+inline constexpr int64_t kFewRegisters = 16;
+
 /// Why an op is not tiled for the CPU and is lowered by its neutral decomposition instead; empty where it is tiled.
 std::string whyNotTiled(attn::LinearOp op);
 std::string whyNotTiled(attn::AttentionOp op);

@@ -23,7 +23,6 @@ constexpr int64_t kRows[] = {14, 8, 4, 2, 1};
 constexpr int64_t kRowsOfFewRegisters[] = {12, 6, 3, 2, 1};
 /// And those of VNNI-packed panels, which fewer rows widen in registers.
 constexpr int64_t kVnniRowsOfFewRegisters[] = {12, 4, 2, 1};
-constexpr int64_t kFewRegisters = 16;
 /// Those for weights of 4 bits, where words, their nibbles and a mask take 5 registers.
 constexpr int64_t kNibbleRows[] = {12, 4, 1};
 /// Those with AMX, which multiplies 16 rows at once, two such tiles with a panel. The rest of at least 16 rows is a

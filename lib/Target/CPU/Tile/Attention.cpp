@@ -28,6 +28,7 @@
 #include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Tile/AttentionBlocks.h"
+#include "lib/Target/CPU/Tile/AttentionPacking.h"
 #include "lib/Target/CPU/Tile/KeptKeys.h"
 #include "lib/Target/CPU/Tile/Rows.h"
 #include "lib/Target/CPU/Tile/Tiling.h"

@@ -66,14 +66,6 @@ OpFoldResult longestSequence(ImplicitLocOpBuilder &b, Value begin, OpFoldResult 
 OpFoldResult mostKeys(ImplicitLocOpBuilder &b, const AttentionTask &prototype, OpFoldResult rows,
                       OpFoldResult queryExtent, OpFoldResult keyExtent);
 
-/// Packs the keys and values of an op without a cache: each task of a grid packs 32 keys of all heads, which are
-/// adjacent in the input. `rows`, `heads`, `queryExtent` and `keyExtent` are the extents of b, hkv, q and kv. Sequences
-/// that read the same keys and values share one packed copy, which is as long as the longest needs. Keys beyond a
-/// sequence's number repeat its last key. `activeRows` is `rows`, or 0 where tasks pack keys themselves: then none are
-/// packed.
-PackedKeys packKeys(ImplicitLocOpBuilder &b, const AttentionTask &task, OpFoldResult rows, OpFoldResult heads,
-                    OpFoldResult queryExtent, OpFoldResult keyExtent, OpFoldResult activeRows);
-
 /// The number of sequences that a buffer has memory for, of which `activeRows` of `rows` use it: `activeRows` where
 /// dims tell it. Packed queries have lengths that are data, so that their buffers have memory for all.
 OpFoldResult rowsInMemory(attn::AttentionOp op, OpFoldResult rows, OpFoldResult activeRows);

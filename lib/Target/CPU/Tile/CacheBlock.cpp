@@ -40,6 +40,14 @@ Value inLanes(ImplicitLocOpBuilder &b, Value number, int64_t lanes) {
   return vector::BroadcastOp::create(b, VectorType::get({lanes}, number.getType()), number);
 }
 
+/// Lanes [from, from + count) of a vector; null of none.
+Value lanesFrom(ImplicitLocOpBuilder &b, Value vector, int64_t from, int64_t count) {
+  if (!vector || count == lanesOf(vector))
+    return vector;
+  return vector::ExtractStridedSliceOp::create(b, vector, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{count},
+                                               ArrayRef<int64_t>{1});
+}
+
 /// `count` scales that begin at a line's `column`, 4 bytes each; those of a panel are on whole lines.
 Value readScales(ImplicitLocOpBuilder &b, Value block, Value part, Value line, Value column, int64_t count) {
   constexpr int64_t ofLine = kPanel / 4;
@@ -154,11 +162,16 @@ Value CacheBlock::writeKeys(ImplicitLocOpBuilder &b, Value place, ReadNth read, 
   const bool isVnni = layout.interleave() > 1;
   return loop(b, index(b, 0), index(b, layout.channels), kPanel, dest,
               [&](ImplicitLocOpBuilder &b, Value channel, Value carried) -> Value {
-                auto readKey = [&](int64_t i) { return read(b, i, channel); };
-                auto write = [&](int64_t nth, Value keys, Value dest) -> Value {
-                  Value first = arith::AddIOp::create(b, channel, index(b, nth * layout.interleave()));
-                  return writeColumn(b, isVnni ? keys : stored(b, keys, inverse), dest,
-                                     {part, keyLine(b, place, first), column}, 2);
+                auto readKey = [&](int64_t i, int64_t more, int64_t count) {
+                  return read(b, i, more > 0 ? Value(arith::AddIOp::create(b, channel, index(b, more))) : channel,
+                              count);
+                };
+                auto write = [&](int64_t nth, int64_t key, Value keys, Value dest) -> Value {
+                  Value first = arith::AddIOp::create(b, channel, index(b, nth * layout.interleave())), to = column;
+                  if (key > 0)
+                    to = arith::AddIOp::create(b, column, index(b, key * layout.interleave()));
+                  return writeColumn(b, isVnni ? keys : stored(b, keys, lanesFrom(b, inverse, key, lanesOf(keys))),
+                                     dest, {part, keyLine(b, place, first), to}, 2);
                 };
                 return writeTransposed(b, isVnni, readKey, write, carried);
               });

@@ -10,12 +10,12 @@ enum CachePart : int64_t { Keys = 0, Values = 1 };
 
 /// One head's part of a block, [{keys, values}, lines, columns] as attn_cpu::CacheLayout has it; `isAlone`: of a pool
 /// of keys or values alone, [1, lines, columns]. Functions that write give the new tensor; `read(b, channel)` gives
-/// channels [channel, channel + 32) of a key or value in f32. Layouts with scales make codes with `inverses`, [2,
-/// block] in f32, which writeScale fills; it is null for the others.
+/// channels [channel, channel + 32) of a key or value in f32, `read(b, i, channel, count)` as many of key i. Layouts
+/// with scales make codes with `inverses`, [2, block] in f32, which writeScale fills; it is null for the others.
 class CacheBlock {
 public:
   using Read = llvm::function_ref<Value(ImplicitLocOpBuilder &, Value channel)>;
-  using ReadNth = llvm::function_ref<Value(ImplicitLocOpBuilder &, int64_t i, Value channel)>;
+  using ReadNth = llvm::function_ref<Value(ImplicitLocOpBuilder &, int64_t i, Value channel, int64_t count)>;
 
   explicit CacheBlock(const attn_cpu::CacheLayout &layout, bool isAlone = false) : layout(layout), isAlone(isAlone) {}
 

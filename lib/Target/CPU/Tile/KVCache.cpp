@@ -92,11 +92,12 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
     Layouts layouts;
     Value head, toToken;
 
-    /// Channels [channel, channel + 32) of the key or value at a position.
-    Value read(ImplicitLocOpBuilder &b, CachePart part, Value place, Value channel) const {
+    /// Channels [channel, channel + count) of the key or value at a position.
+    Value read(ImplicitLocOpBuilder &b, CachePart part, Value place, Value channel,
+               int64_t count = attn_cpu::kPanel) const {
       attn::KVAppendOp append = op;
       Value token = arith::AddIOp::create(b, place, toToken);
-      return readPanel(b, part == Keys ? append.getKey() : append.getValue(), {token, head, channel});
+      return readPanel(b, part == Keys ? append.getKey() : append.getValue(), {token, head, channel}, count);
     }
   };
 
@@ -154,8 +155,8 @@ struct TileKVAppend : OpRewritePattern<attn::KVAppendOp> {
     Value &dest = dests.front();
     dest = loop(b, start, runs, 1, dest, keyByKey);
     dest = loop(b, runs, rest, kTransposed, dest, [&](ImplicitLocOpBuilder &b, Value place, Value carried) {
-      auto read = [&](ImplicitLocOpBuilder &b, int64_t i, Value channel) {
-        return source.read(b, Keys, arith::AddIOp::create(b, place, index(b, i)), channel);
+      auto read = [&](ImplicitLocOpBuilder &b, int64_t i, Value channel, int64_t count) {
+        return source.read(b, Keys, arith::AddIOp::create(b, place, index(b, i)), channel, count);
       };
       return ofKeys.writeKeys(b, place, read, keyInverses, carried);
     });

@@ -63,15 +63,15 @@ static bool endsWithPanel(Value tensor) {
   return ShapedType::isDynamic(columns) || columns % attn_cpu::kPanel == 0;
 }
 
-Value tile::readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
+Value tile::readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t columns) {
   Type element = getElementTypeOrSelf(tensor.getType());
-  auto type = VectorType::get({attn_cpu::kPanel}, element);
+  auto type = VectorType::get({columns}, element);
   Value padding = arith::ConstantOp::create(b, b.getZeroAttr(element));
   Value panel =
       vector::TransferReadOp::create(b, type, tensor, indices, padding, ArrayRef<bool>{endsWithPanel(tensor)});
   if (element.isF32())
     return panel;
-  return arith::ExtFOp::create(b, VectorType::get({attn_cpu::kPanel}, b.getF32Type()), panel);
+  return arith::ExtFOp::create(b, VectorType::get({columns}, b.getF32Type()), panel);
 }
 
 Value tile::writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices) {

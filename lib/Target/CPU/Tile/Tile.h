@@ -1,5 +1,6 @@
 //===- Tile.h - Helpers that emit tiled code -------------------------------------*- C++ -*-===//
 #pragma once
+#include "dialect/AttnCPU/Panels.h"
 #include "lib/Conversion/Tensors.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -18,9 +19,9 @@ Value destination(ImplicitLocOpBuilder &b, Value result, OFRs extents, mlir::Typ
 /// and the rows of each task but the last, also a multiple of `tile`.
 std::pair<OpFoldResult, Value> shareRows(ImplicitLocOpBuilder &b, OpFoldResult extent, int64_t most, int64_t tile);
 
-/// readPanel reads 32 columns at `indices` and converts them to f32; writePanel converts them to the storage type.
-/// Columns beyond a last dim that is not padded are read as zero and not written.
-Value readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices);
+/// readPanel reads 32 columns, or `columns` that divide 32, at `indices` and converts them to f32; writePanel converts
+/// 32 columns to the storage type. Columns beyond a last dim that is not padded are read as zero and not written.
+Value readPanel(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t columns = attn_cpu::kPanel);
 Value writePanel(ImplicitLocOpBuilder &b, Value panel, Value tensor, ValueRange indices);
 /// Reads 2 * `columns` interleaved bf16 from `indices` on and deinterleaves them to two vectors of f32.
 std::pair<Value, Value> readInterleaved(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices, int64_t columns);

@@ -15,10 +15,12 @@ Butterfly butterfly(int64_t half);
 /// Keys that writeTransposed writes at once: 16 columns of a panel.
 inline constexpr int64_t kTransposed = 16;
 
-/// Writes kTransposed keys into `dest` as columns of a panel. `read(i)` gives 32 channels of key i in f32.
-/// `write(line, values, dest)` stores the values of one line of the panel and returns the new `dest`: one channel of
-/// all keys or, with `isInterleaved`, two channels in bf16, interleaved.
-Value writeTransposed(ImplicitLocOpBuilder &b, bool isInterleaved, llvm::function_ref<Value(int64_t i)> read,
-                      llvm::function_ref<Value(int64_t nth, Value values, Value dest)> write, Value dest);
+/// Writes 32 channels of kTransposed keys into `dest` as columns of a panel. `read(i, channel, count)` gives channels
+/// [channel, channel + count) of key i in f32. `write(line, key, values, dest)` stores the values of one line of the
+/// panel and returns the new `dest`: one channel of keys from `key` on or, with `isInterleaved`, two channels in bf16,
+/// interleaved. Where 16 registers hold no 16 x 16 matrix, these are 8 keys, else all.
+Value writeTransposed(ImplicitLocOpBuilder &b, bool isInterleaved,
+                      llvm::function_ref<Value(int64_t i, int64_t channel, int64_t count)> read,
+                      llvm::function_ref<Value(int64_t line, int64_t key, Value values, Value dest)> write, Value dest);
 
 } // namespace rapt::tile

@@ -6,7 +6,8 @@
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 
-// Keys and values are packed first, 32 of all heads at a time: keys are transposed in squares of 16. Then tasks of 12 queries in tiles of 6 iterate over groups
+// Keys and values are packed first, 32 of all heads at a time: keys are transposed in squares of 8, each of which is read, shuffled by 8 unpackings of
+// elements, pairs and halves, and written before the next one. Then tasks of 12 queries in tiles of 6 iterate over groups
 // of 4 packed blocks of 32 keys. A KV block has two of them, without mask below the diagonal; masked ones have at most two. The state is (acc, max, sum). A tile
 // prefetches the next tile's queries and its own output rows.
 // CHECK-LABEL: @causal
@@ -15,8 +16,16 @@ func.func @causal(%q: tensor<?x12x64xf32>, %k: tensor<?x12x64xf32>, %v: tensor<?
   // CHECK: tensor.empty({{.*}}) : tensor<12x?x64x32xf32>
   // CHECK: tensor.empty({{.*}}) : tensor<12x2x?x32xf32>
   // CHECK: %[[PACKED:.*]]:2 = scf.forall
-  // CHECK-COUNT-16: vector.transfer_read %arg1
-  // CHECK-COUNT-128: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+  // CHECK-COUNT-8: vector.transfer_read %arg1{{.*}} vector<8xf32>
+  // CHECK: %[[LOW:.*]] = vector.shuffle %[[FIRST:.*]], %[[SECOND:.*]] [0, 8, 1, 9, 4, 12, 5, 13]
+  // CHECK-NEXT: vector.shuffle %[[FIRST]], %[[SECOND]] [2, 10, 3, 11, 6, 14, 7, 15]
+  // CHECK-NEXT: %[[NEXT:.*]] = vector.shuffle {{.*}} [0, 8, 1, 9, 4, 12, 5, 13]
+  // CHECK: %[[FOUR:.*]] = vector.shuffle %[[LOW]], %[[NEXT]] [0, 1, 8, 9, 4, 5, 12, 13]
+  // CHECK-NEXT: vector.shuffle %[[LOW]], %[[NEXT]] [2, 3, 10, 11, 6, 7, 14, 15]
+  // CHECK: %[[KEYS:.*]] = vector.shuffle %[[FOUR]], %{{.*}} [0, 1, 2, 3, 8, 9, 10, 11]
+  // CHECK-NEXT: vector.shuffle %[[FOUR]], %{{.*}} [4, 5, 6, 7, 12, 13, 14, 15]
+  // CHECK-COUNT-8: vector.transfer_write {{.*}} vector<8xf32>
+  // CHECK: vector.transfer_read %arg1{{.*}} vector<8xf32>
   // CHECK: vector.transfer_read %arg2
   // CHECK: scf.forall
   // CHECK: scf.for {{.*}} -> (tensor<12x64xf32>, tensor<12xf32>, tensor<12xf32>)
@@ -258,5 +267,27 @@ module attributes {attn.model = {}} {
     %o = attn.attention %q, %q, %q, %scale q_begin(%begin : tensor<?xi32>) maps [#q, #k, #v, #o] {attn.schedule = #attention}
       : tensor<?x2x32xf32>, tensor<?x2x32xf32>, tensor<?x2x32xf32> -> tensor<?x2x32xf32>
     return %o : tensor<?x2x32xf32>
+  }
+}
+
+// -----
+
+#attention = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 64, packed_keys = 32, queries = [14, 1], task_keys = 128, task_queries = 14, wide_queries = 14>
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// Near miss: 32 registers hold a square of 16, of keys that are read as whole panels.
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  // CHECK-LABEL: @many_registers
+  func.func @many_registers(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1x64xf32>) -> tensor<?x1x64xf32> {
+    %scale = arith.constant 0.125 : f32
+    // CHECK-COUNT-16: vector.transfer_read %arg1{{.*}} vector<32xf32>
+    // CHECK-COUNT-128: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+    // CHECK: vector.transfer_read %arg2
+    %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention}
+      : tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?x1x64xf32> -> tensor<?x1x64xf32>
+    return %o : tensor<?x1x64xf32>
   }
 }
