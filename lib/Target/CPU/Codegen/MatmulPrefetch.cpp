@@ -240,6 +240,12 @@ Value MatmulPrefetch::nextInChunk(ImplicitLocOpBuilder &b, Value element) {
 
 Value MatmulPrefetch::viewFrom(ImplicitLocOpBuilder &b, Value matrix, Value row, Value column,
                                std::array<int64_t, 2> shape) {
-  SmallVector<OpFoldResult> sizes{b.getIndexAttr(shape[0]), b.getIndexAttr(shape[1])}, strides(2, b.getIndexAttr(1));
-  return memref::SubViewOp::create(b, matrix, {OpFoldResult(row), OpFoldResult(column)}, sizes, strides);
+  auto type = cast<MemRefType>(matrix.getType());
+  SmallVector<OpFoldResult> from{row, column}, sizes{b.getIndexAttr(shape[0]), b.getIndexAttr(shape[1])},
+      strides(type.getRank(), b.getIndexAttr(1));
+  if (type.getRank() == 3) {
+    from.insert(from.begin(), b.getIndexAttr(0));
+    sizes.insert(sizes.begin(), b.getIndexAttr(type.getDimSize(0)));
+  }
+  return memref::SubViewOp::create(b, matrix, from, sizes, strides);
 }

@@ -131,6 +131,27 @@ struct Emitter : MicroKernelTile {
     return before;
   }
 
+  /// This tile on views of the `count` steps that begin with step `first`, so that addresses within them have the step
+  /// as their only variable.
+  Emitter viewsFrom(ImplicitLocOpBuilder &b, Value first, int64_t count) const {
+    Emitter part = *this;
+    auto shape = [](Value x) { return cast<MemRefType>(x.getType()).getShape(); };
+    Value column = rowsOfStep() == 1 ? first : Value(arith::MulIOp::create(b, first, index(b, rowsOfStep())));
+    part.a = MatmulPrefetch::viewFrom(b, a, index(b, 0), column, {shape(a)[0], count * rowsOfStep()});
+    part.w = MatmulPrefetch::viewFrom(b, w, first, index(b, 0), {count, shape(w).back()});
+    return part;
+  }
+
+  /// The accumulators `sums` after `together` steps from step `first` on, whose addresses one register has where there
+  /// are several. `prefetch` is called before each step with the panel, the step's line in it, and its number.
+  SmallVector<Value> stepsFrom(ImplicitLocOpBuilder &b, Value first, int64_t together, ValueRange sums,
+                               function_ref<void(Value panel, Value k, int64_t nth)> prefetch) const {
+    const bool hasViews = kernel.unroll && together > 1;
+    const Emitter part = hasViews ? viewsFrom(b, first, together) : *this;
+    return part.steps(b, hasViews ? index(b, 0) : first, together, sums,
+                      [&](Value k, int64_t nth) { prefetch(part.w, k, nth); });
+  }
+
   /// The accumulators after the last step of an odd depth: only the first row of line k counts.
   SmallVector<Value> halfStep(ImplicitLocOpBuilder &b, Value k, ValueRange sums) const {
     SmallVector<Value> next, panels;
@@ -149,9 +170,9 @@ struct Emitter : MicroKernelTile {
   SmallVector<Value> plainLoop(ImplicitLocOpBuilder &b, Value steps, int64_t together, MatmulPrefetch *prefetch) const {
     return loop(b, index(b, 0), steps, together, start(b, 1),
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange sums) {
-                  return this->steps(b, first, together, sums, [&](Value k, int64_t) {
+                  return stepsFrom(b, first, together, sums, [&](Value panel, Value k, int64_t) {
                     if (prefetch)
-                      prefetch->atStep(b, w, k);
+                      prefetch->atStep(b, panel, k);
                   });
                 });
   }
@@ -180,9 +201,9 @@ struct Emitter : MicroKernelTile {
                 [&](ImplicitLocOpBuilder &b, Value first, ValueRange init) {
                   for (auto [rows, shares] : llvm::zip(prefetched, lines))
                     prefetchLine(b, rows, shares, first);
-                  return this->steps(b, first, *kernel.lineSteps, init, [&](Value k, int64_t) {
+                  return stepsFrom(b, first, *kernel.lineSteps, init, [&](Value panel, Value k, int64_t) {
                     if (panelPrefetch)
-                      panelPrefetch->atStep(b, w, k);
+                      panelPrefetch->atStep(b, panel, k);
                   });
                 });
   }
@@ -210,18 +231,6 @@ struct Emitter : MicroKernelTile {
                                /*isDataCache=*/true);
   }
 
-  /// This tile on views of the chunk that begins with step `first`, so that addresses within the chunk have the step as
-  /// their only variable.
-  Emitter chunkFrom(ImplicitLocOpBuilder &b, Value first) const {
-    constexpr int64_t chunk = MatmulPrefetch::kChunk;
-    Emitter part = *this;
-    auto shape = [](Value x, int64_t i) { return cast<MemRefType>(x.getType()).getDimSize(i); };
-    Value column = rowsOfStep() == 1 ? first : Value(arith::MulIOp::create(b, first, index(b, rowsOfStep())));
-    part.a = MatmulPrefetch::viewFrom(b, a, index(b, 0), column, {shape(a, 0), chunk * rowsOfStep()});
-    part.w = MatmulPrefetch::viewFrom(b, w, first, index(b, 0), {chunk, shape(w, 1)});
-    return part;
-  }
-
   /// The loop over chunks of steps, which prefetch, `together` of them an iteration.
   SmallVector<Value> chunkedLoop(ImplicitLocOpBuilder &b, int64_t steps, int64_t together,
                                  MatmulPrefetch &prefetch) const {
@@ -232,18 +241,19 @@ struct Emitter : MicroKernelTile {
                   Value element = prefetch.beforeChunk(b, first);
                   if (element)
                     inits.push_back(element);
-                  Emitter part = chunkFrom(b, first);
+                  Emitter part = viewsFrom(b, first, chunk);
                   SmallVector<Value> results =
                       loop(b, index(b, 0), index(b, chunk), together, inits,
                            [&](ImplicitLocOpBuilder &b, Value nth, ValueRange carried) {
                              Value after;
-                             SmallVector<Value> next = part.steps(b, nth, together, carried.take_front(sums.size()),
-                                                                  [&](Value k, int64_t step) {
-                                                                    prefetch.atStep(b, part.w, k);
-                                                                    prefetch.rowsInChunk(b, k);
-                                                                    if (element && step == 0)
-                                                                      after = prefetch.nextInChunk(b, carried.back());
-                                                                  });
+                             auto atStep = [&](Value panel, Value k, int64_t step) {
+                               prefetch.atStep(b, panel, k);
+                               prefetch.rowsInChunk(b, step > 0 ? arith::AddIOp::create(b, nth, index(b, step)) : nth);
+                               if (element && step == 0)
+                                 after = prefetch.nextInChunk(b, carried.back());
+                             };
+                             SmallVector<Value> next =
+                                 part.stepsFrom(b, nth, together, carried.take_front(sums.size()), atStep);
                              if (after)
                                next.push_back(after);
                              return next;

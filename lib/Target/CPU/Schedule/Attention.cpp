@@ -18,16 +18,21 @@ using attn_cpu::kPanel;
 
 namespace {
 
-/// Queries of tiles, largest first; AMX takes 32 queries as two tiles of 16.
-constexpr int64_t kQueries[] = {14, 1}, kMatrixQueries[] = {32, 16, 1};
+/// Queries of tiles, largest first: with 16 registers two micro-kernel tiles of 6; AMX takes 32 queries as two tiles of
+/// 16.
+constexpr int64_t kQueries[] = {14, 1}, kQueriesOfFewRegisters[] = {12, 1}, kMatrixQueries[] = {32, 16, 1};
 /// Most queries of a task: enough to reuse KV blocks, which the first tile reads from a shared cache, many times; few
 /// enough for many tasks and for a state that stays in L2.
 constexpr int64_t kTaskQueries = 18 * 14, kMatrixTaskQueries = 8 * 32;
 /// Tiles of fewer queries have one loop over KV blocks, all of them masked, which keeps code short.
-constexpr int64_t kWideQueries = 14;
+constexpr int64_t kWideQueries = 14, kWideQueriesOfFewRegisters = 12;
 /// Keys of a KV block where they are contiguous. Twice as many are no faster, and more keys of a short sequence would
-/// be in masked blocks.
-constexpr int64_t kKeys = 128;
+/// be in masked blocks. With 16 registers tiles have fewer rows, and what a KV block takes beside its matmuls counts
+/// more.
+constexpr int64_t kKeys = 128, kKeysOfFewRegisters = 256;
+/// A KV block with a mask takes a tenth longer. A rest of fewer keys is better in a KV block with those that are masked
+/// anyway.
+constexpr int64_t kRestKeys = 128;
 /// Elements of keys and values that all tiles of a task use while they are in L2: 256 KiB in f32.
 constexpr int64_t kTaskElements = 1 << 16;
 /// Keys of a packed block without a cache: one panel, so that masked blocks end close to what a mask keeps; two for
@@ -259,8 +264,9 @@ static void chooseSplits(AttentionOp op, int64_t block, AttentionSchedule &sched
 AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target) {
   AttentionSchedule schedule;
   schedule.kernel = chooseKernel(target, /*widensVnni=*/true);
-  schedule.kernel.lineSteps = kLineSteps;
-  schedule.queries = Sizes(ArrayRef(kQueries));
+  const bool hasFewRegisters = target.vectorRegisters <= kFewRegisters;
+  schedule.kernel.lineSteps = std::max(kLineSteps, schedule.kernel.unroll.value_or(1));
+  schedule.queries = Sizes(hasFewRegisters ? ArrayRef(kQueriesOfFewRegisters) : ArrayRef(kQueries));
   schedule.taskQueries = kTaskQueries;
   if (mayTakeMatrix(op, target)) {
     // Fewer than 16 queries are padded to a tile where queries may repeat.
@@ -268,15 +274,19 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
     schedule.taskQueries = kMatrixTaskQueries;
     schedule.kernel.matrixRows = kMatrixQueries[1];
   }
-  schedule.wideQueries = kWideQueries;
+  schedule.wideQueries = hasFewRegisters ? kWideQueriesOfFewRegisters : kWideQueries;
   int64_t block = cacheBlockOf(op);
   if (!block)
     schedule.packedKeys = block = mayTakeMatrix(op, target) ? kMatrixPackedKeys : kPackedKeys;
   const int64_t channels = attn_cpu::padToPanel(channelsOf(op)) + attn_cpu::padToPanel(secondChannelsOf(op)) +
                            attn_cpu::padToPanel(valueChannelsOf(op)),
                 elements = kTaskElements * (attn_cpu::usesBf16Matmul(op) ? 2 : 1);
-  schedule.keys = std::max(kKeys / block, int64_t(1)) * block;
-  schedule.taskKeys = std::max(elements / block / std::max<int64_t>(channels, kPanel), int64_t(1)) * block;
+  schedule.keys = std::max((hasFewRegisters ? kKeysOfFewRegisters : kKeys) / block, int64_t(1)) * block;
+  // Where a KV block has many keys, a task has whole ones.
+  const int64_t step = hasFewRegisters ? schedule.keys : block;
+  if (hasFewRegisters)
+    schedule.restKeys = std::max(kRestKeys / block, int64_t(1)) * block;
+  schedule.taskKeys = std::max(elements / step / std::max<int64_t>(channels, kPanel), int64_t(1)) * step;
   if (op.getQBegin())
     schedule.restRows = kRestRows;
   chooseSplits(op, block, schedule);
@@ -296,6 +306,7 @@ LogicalResult cpu::verifyAttention(AttentionOp op, const AttentionSchedule &sche
   const int64_t block = ofCache ? ofCache : *schedule.packedKeys;
   if (failed(verifyKeys(op, "packed_keys", schedule.packedKeys.value_or(kPanel), kPanel, kMostKeys)) ||
       failed(verifyKeys(op, "keys", schedule.keys, block, kMostKeys)) ||
+      failed(verifyKeys(op, "rest_keys", schedule.restKeys.value_or(block), block, schedule.keys)) ||
       failed(verifyKeys(op, "task_keys", schedule.taskKeys, block, kMostTaskKeys)))
     return failure();
   return verifySplits(op, schedule, block);

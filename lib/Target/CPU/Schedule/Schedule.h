@@ -79,6 +79,8 @@ struct AttentionSchedule {
   int64_t taskQueries = 0;           ///< most queries of a task
   int64_t wideQueries = 0;           ///< least queries of tiles with a loop of their own for unmasked KV blocks
   int64_t keys = 0;                  ///< keys of a KV block where keys are contiguous
+  std::optional<int64_t> restKeys;   ///< of contiguous keys that all queries of a tile attend to: a rest of at least so
+                                     ///< many is a KV block without a mask; absent: rests are masked
   int64_t taskKeys = 0;              ///< keys that all tiles of a task use while the keys are in L2
   std::optional<int64_t> packedKeys; ///< without a cache: keys of a packed block
   std::optional<int64_t> restRows;   ///< with packed sequences: rows of a task that fills rows behind the last sequence
@@ -91,9 +93,9 @@ struct AttentionSchedule {
 
   template <typename Visitor> void visit(Visitor &&v) {
     v("queries", queries), v("task_queries", taskQueries), v("wide_queries", wideQueries), v("keys", keys),
-        v("task_keys", taskKeys), v("packed_keys", packedKeys), v("rest_rows", restRows), v("splits", splits),
-        v("split_keys", splitKeys), v("split_queries", splitQueries), v("split_tasks", splitTasks), v("heads", heads),
-        v("kernel", kernel);
+        v("rest_keys", restKeys), v("task_keys", taskKeys), v("packed_keys", packedKeys), v("rest_rows", restRows),
+        v("splits", splits), v("split_keys", splitKeys), v("split_queries", splitQueries), v("split_tasks", splitTasks),
+        v("heads", heads), v("kernel", kernel);
   }
 };
 

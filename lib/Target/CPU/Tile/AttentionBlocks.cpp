@@ -87,13 +87,13 @@ static SmallVector<Value> onBlocks(ImplicitLocOpBuilder &b, const AttentionTask 
   return SmallVector<Value>(step->getResults());
 }
 
-/// The state after blocks [from, to), in KV blocks of `blocks` blocks. With `limit` they are masked, and the last KV
-/// block may have fewer blocks.
+/// The state after blocks [from, to), in KV blocks of `blocks` blocks. With `limit` they are masked. With `hasRest` the
+/// last KV block may have fewer blocks.
 static SmallVector<Value> overBlocks(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
-                                     Value from, Value to, int64_t blocks, Value limit, ValueRange init) {
+                                     Value from, Value to, int64_t blocks, Value limit, bool hasRest, ValueRange init) {
   return loop(b, from, to, blocks, init, [&](ImplicitLocOpBuilder &b, Value nth, ValueRange state) {
     OpFoldResult count = b.getIndexAttr(blocks);
-    if (limit && blocks > 1)
+    if (hasRest && blocks > 1)
       count =
           affineMin(b, {affineOf(b, b.getAffineDimExpr(0) - b.getAffineDimExpr(1), {OpFoldResult(to), nth}), count});
     std::pair<Value, Value> share =
@@ -133,7 +133,7 @@ static SmallVector<Value> overToldBlocks(ImplicitLocOpBuilder &b, const Attentio
     auto masked = [&](ImplicitLocOpBuilder &b) {
       // Blocks at both ends of a KV block of which no key is kept change no bit of its state.
       auto [from, to] = each > 1 ? keptBlocks(b, task, tile, queries, nth, end) : std::pair(nth, end);
-      return overBlocks(b, task, tile, from, to, widths.masked, range.keyEnd, state);
+      return overBlocks(b, task, tile, from, to, widths.masked, range.keyEnd, /*hasRest=*/true, state);
     };
     return where(b, kept.some, state, [&](ImplicitLocOpBuilder &b) {
       if (!hasWhole || isNumber(kept.all, 0))
@@ -366,13 +366,31 @@ KeyBlocks tile::blocksOf(ImplicitLocOpBuilder &b, const AttentionTask &task, Val
   return range;
 }
 
+/// Where masked blocks begin, behind KV blocks of `blocks` blocks that have no mask: behind the last whole one, or
+/// behind a rest that is one, as it is long or all blocks end with it.
+static Value maskedFrom(ImplicitLocOpBuilder &b, const AttentionTask &task, const KeyBlocks &range, int64_t blocks,
+                        bool hasRest) {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  OpFoldResult bounds[] = {range.wholeFrom, range.wholeEnd};
+  Value behindWhole = arith::MaxSIOp::create(
+      b, asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(blocks) * blocks, bounds)), range.wholeFrom);
+  if (!hasRest)
+    return behindWhole;
+  Value rest = arith::SubIOp::create(b, range.wholeEnd, behindWhole);
+  Value isLong =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::sge, rest, index(b, *task.schedule.restKeys / task.block)),
+        isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, range.wholeEnd, range.end);
+  return arith::SelectOp::create(b, arith::OrIOp::create(b, isLong, isLast),
+                                 Value(arith::MaxSIOp::create(b, range.wholeEnd, behindWhole)), behindWhole);
+}
+
 // Contiguous keys use wide KV blocks: the per-block cost (max, rescale) does not depend on the width. Blocks to which
 // not all queries attend, and a rest, are masked, even where the mask excludes nothing. Masked KV blocks of a paged
 // cache, or of AMX, are one block wide.
 SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &task, const QueryTile &tile,
                                 const KeyBlocks &range, ValueRange init) {
   SmallVector<Value> state(init);
-  Value maskedFrom = range.from;
+  Value from = range.from;
   const int64_t m = extentOf(tile.query, 0);
   const bool isWide = m >= task.schedule.wideQueries;
   const int64_t blocks = hasContiguousBlocks(task) || (isWide && task.usesBf16Matmul(m))
@@ -383,14 +401,12 @@ SmallVector<Value> tile::update(ImplicitLocOpBuilder &b, const AttentionTask &ta
     return overToldBlocks(b, task, tile, range, {blocks, masked}, task.view || isWide, init);
   if (task.bounds.exact && (task.view || isWide)) {
     if (task.bounds.lower)
-      state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, range.keyEnd, state);
-    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    maskedFrom = asValue(b, affineOf(b, d0 + (d1 - d0).floorDiv(blocks) * blocks,
-                                     {OpFoldResult(range.wholeFrom), OpFoldResult(range.wholeEnd)}));
-    maskedFrom = arith::MaxSIOp::create(b, maskedFrom, range.wholeFrom);
-    state = overBlocks(b, task, tile, range.wholeFrom, maskedFrom, blocks, /*limit=*/Value(), state);
+      state = overBlocks(b, task, tile, range.from, range.wholeFrom, masked, range.keyEnd, /*hasRest=*/true, state);
+    const bool hasRest = task.schedule.restKeys && hasContiguousBlocks(task) && !task.schedule.kernel.takesMatrix(m);
+    from = maskedFrom(b, task, range, blocks, hasRest);
+    state = overBlocks(b, task, tile, range.wholeFrom, from, blocks, /*limit=*/Value(), hasRest, state);
   }
-  return overBlocks(b, task, tile, maskedFrom, range.end, masked, range.keyEnd, state);
+  return overBlocks(b, task, tile, from, range.end, masked, range.keyEnd, /*hasRest=*/true, state);
 }
 
 int64_t tile::queriesOfTile(const AttentionTask &task, int64_t heads) {

@@ -2,11 +2,14 @@
 
 #kernel = #attn.schedule<columns = 16, rows = 6, unroll = 4, wide_rows = 3>
 #streams = #attn.schedule<columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 3>
-// An iteration for several rows has four steps, each of which adds to the sums of the one before it: 4 x 12 multiply-adds for half of a panel's columns.
+// An iteration for several rows has four steps, each of which adds to the sums of the one before it: 4 x 12 multiply-adds for half of a panel's columns. They read views of four
+// steps, so that one register has the address of each.
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @unrolled
   func.func @unrolled(%a: memref<6x64xf32>, %b: memref<64x32xf32>, %c: memref<6x32xf32>) {
-    // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c64{{.*}} step %c4{{[_0-9]*}} iter_args(%[[FIRST:[a-z0-9]*]] =
+    // CHECK: scf.for %[[K:.*]] = %c0{{.*}} to %c64{{.*}} step %c4{{[_0-9]*}} iter_args(%[[FIRST:[a-z0-9]*]] =
+    // CHECK: memref.subview %arg0[%c0{{[_0-9]*}}, %[[K]]] [6, 4]
+    // CHECK: memref.subview %arg1[%[[K]], %c0{{[_0-9]*}}] [4, 32]
     // CHECK: %[[SUM:.*]] = vector.fma %{{.*}}, %{{.*}}, %[[FIRST]] : vector<8xf32>
     // CHECK-COUNT-11: vector.fma
     // CHECK: vector.fma %{{.*}}, %{{.*}}, %[[SUM]] : vector<8xf32>
@@ -24,6 +27,7 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
   // CHECK-LABEL: @odd_depth
   func.func @odd_depth(%a: memref<6x66xf32>, %b: memref<66x32xf32>, %c: memref<6x32xf32>) {
     // CHECK: scf.for {{.*}} step %c1
+    // CHECK-NOT: memref.subview
     // CHECK-COUNT-12: vector.fma
     // CHECK-NOT: vector.fma
     // CHECK: scf.yield

@@ -49,7 +49,7 @@ def edited(text, variant):
     if "queries" in schedule:
         block = schedule["packed_keys"][0] if "packed_keys" in schedule else schedule["split_keys"][0] // 4
         put(schedule, queries=queries, task_queries=task_queries, wide_queries=min(queries[0], 3), keys=block * blocks, task_keys=block * task_blocks,
-            split_keys=block, splits=splits, rest_rows=5,
+            rest_keys=block, split_keys=block, splits=splits, rest_rows=5,
             split_queries={"ones": 1, "threes": 3}.get(variant, 9), split_tasks=3 * splits)
         if variant in ("ones", "threes"):
             put(schedule, heads=1)

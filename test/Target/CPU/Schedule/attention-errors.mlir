@@ -90,6 +90,20 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
+    // expected-error@+1 {{has a schedule whose 'rest_keys' must be a multiple of 32 and at most 128, found 256}}
+    %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], rest_keys = 256, task_keys = 512, task_queries = 252, wide_queries = 14>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+    return %o : tensor<?x12x64xf32>
+  }
+}
+
+// -----
+
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @f(%q: tensor<?x12x64xf32>, %s: f32) -> tensor<?x12x64xf32> {
     // expected-error@+1 {{has a schedule whose 'task_keys' must be a multiple of 32 and at most 65536, found 65568}}
     %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<kernel = <columns = 32, rows = 14, vnni_rows = 13>, keys = 128, packed_keys = 32, queries = [14, 1], task_keys = 65568, task_queries = 252, wide_queries = 14>} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>

@@ -90,6 +90,25 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
+// With 16 registers a tile has two micro-kernel tiles of 6 queries, and a KV block 256 keys; a task's keys are whole KV blocks, and
+// a rest of half as many keys has no mask.
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+// CHECK-DAG: #attn.schedule<heads = 1, kernel = <chains = 4, columns = 16, line_steps = 4, {{.*}} rows = 6, {{.*}} unroll = 4, vnni_rows = 5, wide_rows = 2>, keys = 256, packed_keys = 32, queries = [12, 1], rest_keys = 128, {{.*}}, splits = 1, task_keys = 512, task_queries = 252, wide_queries = 12>
+// CHECK-DAG: #attn.schedule<{{.*}} keys = 256, packed_keys = 32, queries = [12, 1], rest_keys = 128, {{.*}}, task_keys = 256, task_queries = 252, wide_queries = 12>
+// CHECK: @few_registers
+module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  func.func @few_registers(%q: tensor<?x12x64xf32>, %wide: tensor<?x12x80xf32>, %s: f32) -> (tensor<?x12x64xf32>, tensor<?x12x80xf32>) {
+    %o = attn.attention %q, %q, %q, %s maps [#q, #k, #v, #o] : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
+    %p = attn.attention %wide, %wide, %wide, %s maps [#q, #k, #v, #o] : tensor<?x12x80xf32>, tensor<?x12x80xf32>, tensor<?x12x80xf32> -> tensor<?x12x80xf32>
+    return %o, %p : tensor<?x12x64xf32>, tensor<?x12x80xf32>
+  }
+}
+
+// -----
+
 // The tiles of splits have all heads of a group as rows. Three heads that differ in more than their queries would pack the same keys each, so that they have
 // no splits; two may.
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>

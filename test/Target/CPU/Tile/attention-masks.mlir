@@ -11,7 +11,7 @@
 // Blocks of other documents: the least and the largest id of a task's queries and keys tell those of all tiles, then those of a tile and a
 // KV block tell one that is skipped, one without a mask, and one with it.
 // CHECK-LABEL: @documents
-// REMARK: Mask="a region: 100 % of blocks of 14 queries and 128 keys are visited at 8192 keys, and fewer where operands tell so"
+// REMARK: Mask="a region: 100 % of blocks of 12 queries and 256 keys are visited at 8192 keys, and fewer where operands tell so"
 func.func @documents(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %d: tensor<?xi32>, %e: tensor<?xi32>, %s: f32) -> tensor<?x4x32xf32> {
   // CHECK: scf.forall
   // CHECK: scf.for %[[BEGIN:[a-z0-9]+]] =
@@ -21,7 +21,7 @@ func.func @documents(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %d: tensor<
   // CHECK: scf.if %{{.*}} -> (tensor<252x32xf32>, tensor<252xf32>, tensor<252xf32>) {
   // CHECK: vector.reduction <minsi>
   // CHECK: vector.reduction <maxsi>
-  // CHECK: scf.if %{{.*}} -> (tensor<14x32xf32>, tensor<14xf32>, tensor<14xf32>) {
+  // CHECK: scf.if %{{.*}} -> (tensor<12x32xf32>, tensor<12xf32>, tensor<12xf32>) {
   // CHECK: scf.if %{{.*}}
   // CHECK: attn_cpu.attention_state
   // CHECK-NOT: mask {
@@ -48,7 +48,7 @@ func.func @documents(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %d: tensor<
 // CHECK-LABEL: @causal
 // CHECK-NOT: scf.if
 // CHECK: return
-// REMARK: Mask="causal: 52 % of blocks of 14 queries and 128 keys are visited at 8192 keys"
+// REMARK: Mask="causal: 52 % of blocks of 12 queries and 256 keys are visited at 8192 keys"
 func.func @causal(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %s: f32) -> tensor<?x4x32xf32> {
   %o = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o]
     : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32> mask {
@@ -71,7 +71,7 @@ func.func @causal(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %s: f32) -> te
 // CHECK-LABEL: @floats
 // CHECK-NOT: scf.if
 // CHECK: return
-// REMARK: Mask="a region: 100 % of blocks of 14 queries and 128 keys are visited at 8192 keys"
+// REMARK: Mask="a region: 100 % of blocks of 12 queries and 256 keys are visited at 8192 keys"
 func.func @floats(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %e: tensor<?xf32>, %s: f32) -> tensor<?x4x32xf32> {
   %o = attn.attention %q, %k, %k, %s extras(%e : tensor<?xf32>) maps [#q, #k, #v, #o, #of_key]
     : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32> mask {
@@ -95,7 +95,7 @@ func.func @floats(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %e: tensor<?xf
 // CHECK-DAG: arith.cmpi sge, %[[W]], %c-2305843009213693952
 // CHECK-DAG: arith.cmpi sle, %[[W]], %c2305843009213693952
 // CHECK: scf.if
-// REMARK: Mask="a region: 100 % of blocks of 14 queries and 128 keys are visited at 8192 keys, and fewer where operands tell so"
+// REMARK: Mask="a region: 100 % of blocks of 12 queries and 256 keys are visited at 8192 keys, and fewer where operands tell so"
 func.func @window(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %w: index, %s: f32) -> tensor<?x4x32xf32> {
   %o = attn.attention %q, %k, %k, %s maps [#q, #k, #v, #o]
     : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32> mask {
@@ -115,9 +115,9 @@ func.func @window(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %w: index, %s:
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 #of_both = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, kv)>
 
-// A matrix that the heads share has a summary: a grid of its own reads it once, and the tiles read two elements for 14 x 32.
+// A matrix that the heads share has a summary: a grid of its own reads it once, and the tiles read two elements for 12 x 32.
 // CHECK-LABEL: @list
-// REMARK: Mask="a region: 100 % of blocks of 14 queries and 128 keys are visited at 8192 keys, and fewer where operands tell so; heads share a summary of extra operand 0"
+// REMARK: Mask="a region: 100 % of blocks of 12 queries and 256 keys are visited at 8192 keys, and fewer where operands tell so; heads share a summary of extra operand 0"
 func.func @list(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %e: tensor<?x?xi8>, %s: f32) -> tensor<?x4x32xf32> {
   // CHECK: %[[SUMMARY:.*]] = scf.forall {{.*}} -> (tensor<1x1x?x?x2xi8>) {
   // CHECK: vector.transfer_read %{{.*}} : tensor<?x?xi8>, vector<32xi8>
@@ -153,7 +153,7 @@ func.func @list(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %e: tensor<?x?xi
 // CHECK: vector.reduction <minsi>, %{{.*}} : vector<32xi8> into i8
 // CHECK-NOT: x2xi8>
 // CHECK: return
-// REMARK: Mask="a region: 100 % of blocks of 14 queries and 128 keys are visited at 8192 keys, and fewer where operands tell so"
+// REMARK: Mask="a region: 100 % of blocks of 12 queries and 256 keys are visited at 8192 keys, and fewer where operands tell so"
 func.func @list_of_head(%q: tensor<?x4x32xf32>, %k: tensor<?x4x32xf32>, %e: tensor<4x?x?xi8>, %s: f32) -> tensor<?x4x32xf32> {
   %o = attn.attention %q, %k, %k, %s extras(%e : tensor<4x?x?xi8>) maps [#q, #k, #v, #o, #of_head]
     : tensor<?x4x32xf32>, tensor<?x4x32xf32>, tensor<?x4x32xf32> -> tensor<?x4x32xf32> mask {

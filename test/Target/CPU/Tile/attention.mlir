@@ -291,3 +291,32 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
     return %o : tensor<?x1x64xf32>
   }
 }
+
+// -----
+
+#attention = #attn.schedule<kernel = <columns = 16, rows = 6, vnni_rows = 5>, keys = 256, packed_keys = 32, queries = [6, 1], rest_keys = 128, task_keys = 256, task_queries = 12, wide_queries = 6>
+#q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
+#k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
+#v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
+#o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
+
+// A rest of at least 4 blocks of 32 keys, or one with which all keys end, is a KV block without a mask.
+// CHECK-LABEL: @unmasked_rest
+func.func @unmasked_rest(%q: tensor<?x1x64xf32>, %k: tensor<?x1x64xf32>, %v: tensor<?x1x64xf32>) -> tensor<?x1x64xf32> {
+  %scale = arith.constant 0.125 : f32
+  // CHECK: %[[LONG:.*]] = arith.cmpi sge, %{{.*}}, %c4
+  // CHECK-NEXT: %[[LAST:.*]] = arith.cmpi eq, %[[END:.*]], %[[ALL:.*]] : index
+  // CHECK-NEXT: %[[ANY:.*]] = arith.ori %[[LONG]], %[[LAST]]
+  // CHECK-NEXT: %[[BOTH:.*]] = arith.maxsi %[[END]], %[[BEHIND:.*]] : index
+  // CHECK-NEXT: %[[MASKED:.*]] = arith.select %[[ANY]], %[[BOTH]], %[[BEHIND]]
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[MASKED]] step %c8
+  // CHECK: affine.min
+  // CHECK: attn_cpu.attention_state
+  // CHECK-NOT: limit
+  // CHECK-SAME: : tensor<6x64xf32>, tensor<?x64x32xf32>, tensor<2x?x32xf32>,
+  // CHECK: scf.for %{{.*}} = %[[MASKED]] to %[[ALL]] step %c8
+  // CHECK: attn_cpu.attention_state {{.*}} limit({{.*}}
+  %o = attn.attention %q, %k, %v, %scale maps [#q, #k, #v, #o] {attn.schedule = #attention}
+    : tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?x1x64xf32> -> tensor<?x1x64xf32>
+  return %o : tensor<?x1x64xf32>
+}
