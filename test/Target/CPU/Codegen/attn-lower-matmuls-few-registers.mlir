@@ -51,9 +51,10 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
   // CHECK-LABEL: @three_panels
   func.func @three_panels(%a: memref<1x64xf32>, %b: memref<3x64x32xf32>, %c: memref<1x96xf32>) {
     // CHECK: scf.for {{.*}} to %c64{{.*}} step %c4
-    // CHECK-COUNT-4: vector.transfer_read %arg1[%c0
-    // CHECK-COUNT-4: vector.transfer_read %arg1[%c1
-    // CHECK-COUNT-4: vector.transfer_read %arg1[%c2
+    // CHECK: %[[STEPS:.*]] = memref.subview %arg1[0, %{{.*}}] [3, 4, 32]
+    // CHECK-COUNT-4: vector.transfer_read %[[STEPS]][%c0
+    // CHECK-COUNT-4: vector.transfer_read %[[STEPS]][%c1
+    // CHECK-COUNT-4: vector.transfer_read %[[STEPS]][%c2
     // CHECK-COUNT-12: vector.fma
     // CHECK-NOT: memref.prefetch
     // CHECK-COUNT-36: vector.fma
