@@ -275,10 +275,14 @@ LogicalResult QuantizedMatmulOp::verify() {
   int64_t depth = getDepth();
   if (type.getCode() == QuantizedCode::s8 || depth < 1 || depth > (int64_t(1) << 32))
     return emitOpError() << "needs a weight of u8 or u4 with at least one row, found " << type << " of depth " << depth;
+  if (getUnpacked() && type.bits() != 4)
+    return emitOpError() << "unpacks a panel of 4 bits, not of " << type;
+  const QuantizedLayout layout(type, depth);
+  const RankedTensorType packed = layout.panelBytes(1), unpacked = layout.unpacked();
+  const auto shape = getUnpacked() ? unpacked.getShape() : packed.getShape().drop_front();
   if (rows.getRank() != 2 || panel.getRank() != 2 || dest.getRank() != 2 || dest.getDimSize(1) != kPanel ||
       rows.getDimSize(0) != dest.getDimSize(0) ||
-      rows.getDimSize(1) != QuantizedLayout(type.ofRows(), depth).rowBytes() ||
-      panel.getShape() != QuantizedLayout(type, depth).panelBytes(1).getShape().drop_front())
+      rows.getDimSize(1) != QuantizedLayout::ofRows(type, depth, getWords()).rowBytes() || panel.getShape() != shape)
     return emitOpError() << "rows " << rows << ", panel " << panel << " and dest " << dest << " do not fit depth "
                          << depth << " of " << type;
   bool onTensors = isa<RankedTensorType>(dest);

@@ -169,6 +169,7 @@ def AttnCPU_QuantizedMatmulOp : AttnCPU_Op<"quantized_matmul",
   let description = [{
     `dest[m, n] = sum over groups g of scale[g, n] scale[m, g] (sum_k value[k, n] value[m, k] - zero[g, n] sum_k value[m, k])`: a tile of a quantized `attn.linear`.
     `rows` is the result of `attn.quantize_rows`; `panel` is a panel of a weight of the type `weight` with `depth` rows, as QuantizedLayout.h lays it out.
+    With `words` the rows' quantized values have 16 bits each; with `unpacked` the panel's codes of 4 bits have a byte each, [2 groups, bytes].
     Works on tensors and, bufferized, on memory.
 
     ```mlir
@@ -180,10 +181,10 @@ def AttnCPU_QuantizedMatmulOp : AttnCPU_Op<"quantized_matmul",
     ```
   }];
   let arguments = (ins TensorOrMemRef<[I8]>:$rows, TensorOrMemRef<[I8]>:$panel, TensorOrMemRef<[F32]>:$dest,
-                       I64Attr:$depth, TypeAttrOf<Attn_QuantizedType>:$weight);
+                       I64Attr:$depth, TypeAttrOf<Attn_QuantizedType>:$weight, UnitAttr:$words, UnitAttr:$unpacked);
   let results = (outs Variadic<AnyRankedTensor>:$result);
   let assemblyFormat = [{
-    $rows `,` $panel `,` $dest `depth` $depth `of` $weight attr-dict `:` type($rows) `,` type($panel) `,` type($dest)
+    $rows `,` $panel `,` $dest `depth` $depth `of` $weight (`words` $words^)? (`unpacked` $unpacked^)? attr-dict `:` type($rows) `,` type($panel) `,` type($dest)
     (`->` type($result)^)?
   }];
   let hasVerifier = 1;

@@ -12,6 +12,13 @@ class QuantizedLayout {
 public:
   QuantizedLayout(attn::QuantizedType type, int64_t depth)
       : context(type.getContext()), file{uint8_t(type.bits()), type.getGroup(), type.getZeroPoints()}, depth(depth) {}
+  /// The rows that are multiplied by a weight of type `weight`. Those in words have 16 bits for each quantized value,
+  /// of each four the elements 0, 2, 1, 3: pairs as an AND and a shift of four bytes of the weight leave them.
+  static QuantizedLayout ofRows(attn::QuantizedType weight, int64_t depth, bool inWords) {
+    QuantizedLayout layout(weight.ofRows(), depth);
+    layout.valueBytes = inWords ? 2 : 1;
+    return layout;
+  }
 
   /// Rows including those that pad the last group, whose quantized values are zeros.
   int64_t paddedDepth() const { return file.paddedRows(depth); }
@@ -28,16 +35,26 @@ public:
     return mlir::RankedTensorType::get({panels, groups(), groupBytes()}, mlir::IntegerType::get(context, 8));
   }
 
+  /// An unpacked panel of 4 bits, [2 * groups, unpackedBytes]: the groups of columns 0-15, then those of 16-31. A group
+  /// has a byte for each code, [group/4][16][4], 16 scales in f32, and 16 zero points in i32 where there are some.
+  int64_t unpackedCodeBytes() const { return groupDepth() * kUnpackedColumns; }
+  int64_t unpackedBytes() const { return unpackedCodeBytes() + (file.zeroPoints ? 2 : 1) * 4 * kUnpackedColumns; }
+  mlir::RankedTensorType unpacked() const {
+    return mlir::RankedTensorType::get({2 * groups(), unpackedBytes()}, mlir::IntegerType::get(context, 8));
+  }
+  static constexpr int64_t kUnpackedColumns = 16;
+
   /// Bytes of one row of activations: quantized values; the scale (f32) of each group; -128 times the sum of the
   /// quantized values (i32) of each group.
   int64_t rowBytes() const { return llvm::alignTo(rowSum(groups()), 64); }
-  int64_t rowScale(int64_t group) const { return paddedDepth() + 4 * group; }
+  int64_t rowScale(int64_t group) const { return paddedDepth() * valueBytes + 4 * group; }
   int64_t rowSum(int64_t group) const { return rowScale(groups() + group); }
 
 private:
   mlir::MLIRContext *context;
   artifact::Quantization file;
   int64_t depth;
+  int64_t valueBytes = 1; ///< of a row's quantized value
 };
 
 } // namespace rapt::attn_cpu

@@ -58,27 +58,34 @@ void keepOrder() {
   (void)set;
 }
 
-/// LLVM leaves passes out at Level::Quick. It has these options for the whole process, and reads them while the passes
-/// of a code generator are listed: meanwhile no other thread does that.
+/// LLVM leaves passes out at Level::Quick, and for 16 registers the one that adds what several steps add to an
+/// accumulator before it is added: the registers do not hold both, so that half of the accumulators were spilled. It
+/// has these options for the whole process, and reads them while the passes of a code generator are listed: meanwhile
+/// no other thread does that.
 class PassOptions {
 public:
-  explicit PassOptions(Level level) : isQuick(level == Level::Quick), hold(mutex) {
+  PassOptions(Level level, const Machine &machine)
+      : isQuick(level == Level::Quick), hasFewRegisters(machine.arch() == "x86_64" && machine.vectorBytes() < 64),
+        hold(mutex) {
     if (isQuick)
-      set("true");
+      set("disable-lsr", "true");
+    if (hasFewRegisters)
+      set("x86-machine-combiner", "false");
   }
   ~PassOptions() {
     if (isQuick)
-      set("false");
+      set("disable-lsr", "false");
+    if (hasFewRegisters)
+      set("x86-machine-combiner", "true");
   }
 
 private:
-  static void set(const char *value) {
-    const char *name = "disable-lsr";
+  static void set(const char *name, const char *value) {
     if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name))
       option->addOccurrence(0, name, value, /*MultiArg=*/true);
   }
 
-  const bool isQuick;
+  const bool isQuick, hasFewRegisters;
   static std::mutex mutex;
   std::lock_guard<std::mutex> hold;
 };
@@ -199,7 +206,7 @@ Status host::emit(Code &code, const Machine &machine, Level level, Output output
   llvm::legacy::PassManager passes;
   auto type = output == Output::Assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
   auto addPasses = [&] {
-    const PassOptions options(level);
+    const PassOptions options(level, machine);
     return !generator->addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true);
   };
   if (!addPasses())

@@ -95,6 +95,7 @@ def of_kernels():
         kernels("pages", "cpu generic", V3),
         kernels("parameters", "cpu", "", WIDE),
         kernels("quantization", "cpu", f"generic cuda {HOPPER}"),
+        kernels("quantized_limits", "cpu", requires=WIDE),
         # A kind of weights for each of two architectures.
         kernels("quantization", "cuda", more="=--only =w8", label="w8"),
         kernels("quantization", HOPPER, more="=--only =w4 =--rows =3 =211", label="w4"),

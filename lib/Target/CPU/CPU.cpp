@@ -129,6 +129,7 @@ public:
       info.bf16Dot = emulated == "bf16";
     }
     info.int8Dot = isWide ? machine.has("avx512vnni") : info.vectorBytes == 32 && machine.has("avxvnni");
+    info.int8Pairs = info.vectorBytes == 32 && machine.has("avx2") && !info.int8Dot;
     return info;
   }
 

@@ -32,6 +32,24 @@ func.func @panels(%x: tensor<4x64xbf16>, %w: tensor<3x32x64xbf16>, %d: tensor<4x
 
 // -----
 
+func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
+  // expected-error@+1 {{unpacks a panel of 4 bits, not of '!attn.quantized<u8 group 32 axis 0>'}}
+  %y = attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0> unpacked
+    : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) {
+  // expected-error@+1 {{do not fit depth 64 of '!attn.quantized<u8 group 32 axis 0>'}}
+  %y = attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0> words
+    : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
+  return
+}
+
+// -----
+
 func.func @unranked(%rows: tensor<4x64xf32>, %panel: tensor<*xbf16>, %dest: tensor<4x32xf32>) {
   // expected-error@+1 {{'attn_cpu.vnni_matmul' op works on ranked tiles}}
   %y = attn_cpu.vnni_matmul %rows, %panel, %dest : tensor<4x64xf32>, tensor<*xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>

@@ -10,6 +10,8 @@
 #include "lib/Target/CPU/Codegen/AmxMatmul.h"
 #include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
+#include "lib/Target/CPU/Codegen/QuantizedTile.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/Tile.h"
 #include "lib/TargetInfo/TargetInfo.h"
@@ -457,14 +459,23 @@ struct LowerQuantizedMatmuls : rapt::impl::AttnLowerQuantizedMatmulsBase<LowerQu
       const FailureOr<MicroKernel> kernel = kernelOf(op);
       if (failed(kernel))
         return WalkResult::interrupt();
-      const bool hasGroups = cast<attn::QuantizedType>(op.getWeight()).groups(op.getDepth()) > 1;
+      const auto weight = cast<attn::QuantizedType>(op.getWeight());
+      if ((op.getWords() && !readsWords(weight, target)) || (op.getUnpacked() && !unpacksPanels(weight, target))) {
+        op.emitOpError() << "reads " << (op.getWords() ? "rows in words" : "an unpacked panel")
+                         << ", which no instruction of the target multiplies by " << weight;
+        return WalkResult::interrupt();
+      }
+      const bool hasGroups = weight.groups(op.getDepth()) > 1;
       if (hasGroups && !kernel->groupRows) {
         op.emitOpError("has a schedule without 'group_rows', which it needs for weights in quantized groups");
         return WalkResult::interrupt();
       }
       moveViewsBefore(op, dest.getShape());
       ImplicitLocOpBuilder b(op.getLoc(), op);
-      Emitter(op, *kernel, target.int8Dot).emit(b);
+      if (hasQuantizedTiles(target) && op.getWords() == readsWords(weight, target))
+        emitQuantizedTiles(b, op, *kernel, target.int8Dot);
+      else
+        Emitter(op, *kernel, target.int8Dot).emit(b);
       op.erase();
       return WalkResult::skip();
     });

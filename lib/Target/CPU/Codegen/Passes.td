@@ -104,6 +104,9 @@ def AttnLowerQuantizedMatmuls : Pass<"attn-lower-quantized-matmuls"> {
     - The accumulators of a group are integers. They start from minus the zero point times the sum of the row's values.
     - After each group they are scaled and added in f32: in registers for at most `group_rows` rows, else in the destination.
     - One group of the whole depth is scaled once, at the end. AMX multiplies several rows of it where the schedule has `matrix_rows`.
+    - In vectors of 32 bytes a tile is a loop over halves of the panel's columns; tiles of at most `wide_rows` rows take all of them. With `int8_pairs` weights of
+      8 bits and rows in words are multiplied by `pmaddwd`. Codes of 4 bits and rows in bytes are multiplied by `pmaddubsw`, and the terms of 32 rows are added in
+      16 bits, which hold at most 8 * 2 * 15 * 127 = 30480; then they are widened. More than `group_rows` rows have their f32 sums on the stack.
 
     `math.roundeven` before a cast to integers is fused with the cast, as one instruction does both.
 

@@ -24,6 +24,19 @@ int64_t depthOf(attn::LinearOp op);
 /// The quantized type of a weight that an op reads in a layout; null for any other value.
 attn::QuantizedType quantizedPanels(std::optional<attn::WeightLayoutInterface> layout, mlir::Value weight);
 
+/// Whether quantized matmuls are tiles of vectors of 32 bytes (lib/Target/CPU/Codegen/QuantizedTile.h).
+inline bool hasQuantizedTiles(const TargetInfo &target) {
+  return target.int8Pairs || (target.int8Dot && target.vectorBytes == 32);
+}
+/// Whether the rows that a quantized weight is multiplied by hold their values in 16 bits.
+inline bool readsWords(attn::QuantizedType weight, const TargetInfo &target) {
+  return target.int8Pairs && weight.bits() == 8;
+}
+/// Whether tasks of many rows unpack a panel of the quantized weight once for all tiles.
+inline bool unpacksPanels(attn::QuantizedType weight, const TargetInfo &target) {
+  return hasQuantizedTiles(target) && weight && weight.bits() == 4;
+}
+
 /// Positions of a block of the KV cache; 0 where attention has no cache.
 int64_t cacheBlockOf(attn::AttentionOp op);
 /// The query heads of a key/value head; nullopt where their number is dynamic.

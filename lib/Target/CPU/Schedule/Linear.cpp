@@ -23,7 +23,7 @@ constexpr int64_t kRows[] = {14, 8, 4, 2, 1};
 constexpr int64_t kRowsOfFewRegisters[] = {12, 6, 3, 2, 1};
 /// And those of VNNI-packed panels, which fewer rows widen in registers.
 constexpr int64_t kVnniRowsOfFewRegisters[] = {12, 4, 2, 1};
-/// Those for weights of 4 bits, where words, their nibbles and a mask take 5 registers.
+/// Those of other weights of 4 bits, where words, their nibbles and a mask take 5 registers.
 constexpr int64_t kNibbleRows[] = {12, 4, 1};
 /// Those with AMX, which multiplies 16 rows at once, two such tiles with a panel. The rest of at least 16 rows is a
 /// tile of 16 that overlaps the one before.
@@ -33,6 +33,8 @@ constexpr int64_t kFinishedRows[] = {8, 1};
 /// Rows that pay for widening a panel of pairs, for each 16 bytes of a vector: narrower ones widen pairs in registers
 /// once for every few columns.
 constexpr int64_t kLeastRowsToWiden = 14;
+/// Rows that pay for unpacking a panel of 4 bits, two tiles: fewer unpack it in registers.
+constexpr int64_t kLeastRowsToUnpack = 24;
 
 /// Most rows of one task. Fewer would read a panel, which comes from memory or a last-level cache, more often; 56 and
 /// 112 were slower at k = 768 and k = 3072 alike.
@@ -58,8 +60,11 @@ constexpr int64_t kLeastTasks = 8;
 constexpr int64_t kLeastGroupRows = 5;
 /// Steps of a group that a single row takes without a loop.
 constexpr int64_t kUnrolledSteps = 32;
-/// Registers beside the accumulators of integers: without a dot instruction its pieces.
-constexpr int64_t kDotOperands = 3, kPieceOperands = 8, kGroupOperands = 4;
+/// Registers beside the accumulators of integers: two vectors of weights and one of the row; where instructions add
+/// pairs of terms, a term; without such instructions its pieces.
+constexpr int64_t kDotOperands = 3, kPairOperands = 4, kPieceOperands = 8;
+/// Those beside the accumulators of a group and its sums in f32; codes of 4 bits are unpacked there.
+constexpr int64_t kGroupOperands = 4, kPairGroupOperands = 6;
 
 /// Limits of the code: tiles are unrolled, and partial sums of a task are in one buffer of static size.
 constexpr int64_t kMostTiles = 8, kMostTileRows = 64, kMostTaskRows = 1024, kMostPanels = 32, kMostRowPanels = 4;
@@ -107,14 +112,20 @@ bool readsPanelsTogether(attn::LinearOp op, const LinearSchedule &schedule) {
 /// The micro-kernel of integers.
 MicroKernel chooseQuantizedKernel(attn::LinearOp op, const TargetInfo &target) {
   MicroKernel kernel = chooseKernel(target, /*widensVnni=*/false);
-  const int64_t operands = target.int8Dot ? kDotOperands : kPieceOperands;
+  const int64_t operands = target.int8Dot ? kDotOperands : target.int8Pairs ? kPairOperands : kPieceOperands;
   kernel.rows = std::max<int64_t>((target.vectorRegisters - operands) / 2, 1);
-  kernel.unrolledSteps = kUnrolledSteps;
+  if (hasQuantizedTiles(target)) {
+    kernel.chains = std::nullopt;
+    kernel.wideRows = 1;
+  } else {
+    kernel.unrolledSteps = kUnrolledSteps;
+  }
   if (groupsOf(op) == 1)
     return kernel;
   // Rows whose sums lie in registers as integers of a group and in f32: faster than the latter in memory and twice as
   // many rows, though a panel is read twice as often.
-  kernel.groupRows = std::max<int64_t>((target.vectorRegisters - kGroupOperands) / 4, 1);
+  const int64_t groupOperands = target.int8Pairs ? kPairGroupOperands : kGroupOperands;
+  kernel.groupRows = std::max<int64_t>((target.vectorRegisters - groupOperands) / 4, 1);
   if (target.int8Dot && *kernel.groupRows >= kLeastGroupRows)
     kernel.rows = *kernel.groupRows;
   return kernel;
@@ -202,7 +213,7 @@ LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
   LinearSchedule schedule;
   schedule.kernel = quantized ? chooseQuantizedKernel(op, target) : chooseKernel(target, hasVnniWeight(op));
   ArrayRef<int64_t> rows = quantized && quantized.bits() == 4 ? ArrayRef(kNibbleRows) : ArrayRef(kRows);
-  if (!quantized && target.vectorRegisters <= kFewRegisters)
+  if (quantized ? hasQuantizedTiles(target) : target.vectorRegisters <= kFewRegisters)
     rows = widensPanels(op, target) ? ArrayRef(kVnniRowsOfFewRegisters) : ArrayRef(kRowsOfFewRegisters);
   if (mayTakeMatrix(op, target)) {
     rows = kMatrixRows;
@@ -213,8 +224,8 @@ LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
   if (quantized) {
     const int64_t twoPanels =
         2 * attn_cpu::QuantizedLayout(quantized, k).groups() * attn_cpu::QuantizedLayout(quantized, k).groupBytes();
-    taskRows = std::clamp((kNearBytes - twoPanels) / attn_cpu::QuantizedLayout(quantized.ofRows(), k).rowBytes(),
-                          kLeastRowsOfTask, kTaskRows);
+    const auto ofRows = attn_cpu::QuantizedLayout::ofRows(quantized, k, readsWords(quantized, target));
+    taskRows = std::clamp((kNearBytes - twoPanels) / ofRows.rowBytes(), kLeastRowsOfTask, kTaskRows);
   } else if (op.getLayout() && !op.hasMatrices()) {
     schedule.depth = depthOfBlock(k, readsBf16(op, target) ? 2 : 4);
   }
@@ -227,14 +238,18 @@ LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
     schedule.tasks = kLeastTasks;
   if (widensPanels(op, target))
     schedule.widenRows = std::max<int64_t>(kLeastRowsToWiden * target.vectorBytes / 16, 1);
+  else if (unpacksPanels(quantized, target))
+    schedule.widenRows = kLeastRowsToUnpack;
   return schedule;
 }
 
 LogicalResult cpu::verifyLinear(attn::LinearOp op, const LinearSchedule &schedule, const TargetInfo &target) {
   if (failed(verifyRows(op, "rows", schedule.rows)) || failed(verifyTaskRows(op, schedule)) ||
       failed(verifyBlocks(op, schedule)) ||
-      failed(verifyPresence(op, "widen_rows", schedule.widenRows.has_value(), widensPanels(op, target),
-                            "where a VNNI-packed panel is widened for rows of f32")))
+      failed(verifyPresence(op, "widen_rows", schedule.widenRows.has_value(),
+                            widensPanels(op, target) ||
+                                unpacksPanels(quantizedPanels(op.getLayout(), op.getWeight()), target),
+                            "where a VNNI-packed panel is widened for rows of f32, or one of 4 bits unpacked")))
     return failure();
   const KernelNeeds needs{hasVnniWeight(op), groupsOf(op) > 1, mayTakeMatrix(op, target)};
   return verifyKernel(op, schedule.kernel, needs, target);

@@ -61,7 +61,8 @@ struct LinearSchedule {
   std::optional<int64_t> rowPanels; ///< panels that a single row reads at once; absent: one
   std::optional<int64_t> tasks; ///< with `depth` or `rowPanels`: tasks have several panels only where so many remain
   Sizes finish;                 ///< with `depth`: rows of the epilogue's tiles, as `rows`
-  std::optional<int64_t> widenRows; ///< with f32 rows and a VNNI-packed weight: least rows that widen a panel once
+  std::optional<int64_t> widenRows; ///< with f32 rows and a VNNI-packed weight, or one of 4 bits that is unpacked:
+                                    ///< least rows that widen a panel once
   MicroKernel kernel;
 
   template <typename Visitor> void visit(Visitor &&v) {

@@ -140,8 +140,10 @@ LinearTask taskOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, cons
   task.op = matmul.op, task.input = matmul.input, task.inPlace = matmul.inPlace;
   task.schedule = &matmul.schedule, task.quantized = matmul.quantized, task.isVnniPacked = matmul.isVnniPacked;
   task.k = matmul.depth;
-  task.rowExtent =
-      matmul.quantized ? attn_cpu::QuantizedLayout(matmul.quantized.ofRows(), matmul.k).rowBytes() : matmul.depth;
+  task.inWords = matmul.quantized && cpu::readsWords(matmul.quantized, TargetInfo::of(matmul.op));
+  task.rowExtent = matmul.quantized
+                       ? attn_cpu::QuantizedLayout::ofRows(matmul.quantized, matmul.k, task.inWords).rowBytes()
+                       : matmul.depth;
   task.firstRow = rows.first;
   task.column = affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(nth)});
   task.vectorColumn = affineOf(b, b.getAffineDimExpr(0) * kPanel, {OpFoldResult(panelOf(b, matmul, nth, rows))});

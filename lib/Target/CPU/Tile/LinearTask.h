@@ -27,6 +27,8 @@ struct LinearTask {
   OpFoldResult width;              ///< columns of the panel that the result has
   bool narrow;                     ///< width may be below 32
   attn::QuantizedType quantized;   ///< of the weight, or null
+  bool inWords = false;            ///< quantized rows hold their values in 16 bits
+  bool isUnpacked = false;         ///< the quantized weight has a byte for each code of 4 bits
   int64_t rowExtent;               ///< of the input as it lies: k, or a quantized row's bytes
   bool isVnniPacked;               ///< the weight is [k/2, 64]
 };

@@ -3,13 +3,15 @@
 // A task walks tiles of each number of rows of its schedule, the last one of single rows, each
 // [rows, k] x [k, 32] followed by the epilogue, or by nothing for a k block, which adds to
 // partial accumulators. A panel of 16 bits is widened once for all tiles of the most rows, where
-// the target does not multiply it as it is; a VNNI-packed one only where there are many rows.
+// the target does not multiply it as it is; a VNNI-packed one only where there are many rows. So
+// is a panel of 4 bits unpacked.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CPU/Tile/LinearTiles.h"
 #include "dialect/AttnCPU/AttnCPU.h"
 #include "dialect/AttnCPU/Panels.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
+#include "lib/Target/CPU/Tile/Quantization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 using namespace mlir;
@@ -36,9 +38,9 @@ Value addMatmul(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Va
 /// The matmul without the epilogue, in a tile like `init`.
 Value emitMatmul(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Value init) {
   if (task.quantized)
-    return cpu::withKernel(
-        attn_cpu::QuantizedMatmulOp::create(b, init.getType(), input, task.weight, init, task.k, task.quantized),
-        task.schedule->kernel);
+    return cpu::withKernel(attn_cpu::QuantizedMatmulOp::create(b, init.getType(), input, task.weight, init, task.k,
+                                                               task.quantized, task.inWords, task.isUnpacked),
+                           task.schedule->kernel);
   return addMatmul(b, task, input, fillWithZero(b, init));
 }
 
@@ -100,15 +102,20 @@ Value widenPanel(ImplicitLocOpBuilder &b, Value weight, bool isVnniPacked) {
   return wide;
 }
 
-/// The same as emitTiles with the panel widened before, unless there are no rows.
+/// The same as emitTiles with the panel widened or unpacked before, unless there are no rows.
 Value emitWidened(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, Value from, Value to, Value dest) {
   Value trips = arith::MinSIOp::create(b, arith::SubIOp::create(b, to, from), index(b, 1));
   return loop(b, index(b, 0), trips, 1, dest, [&](ImplicitLocOpBuilder &b, Value, Value carried) {
     LinearTask wide = task;
-    Value panel = widenPanel(b, task.weight, task.isVnniPacked);
+    Value panel = task.quantized ? unpackPanel(b, task.weight, task.quantized, task.k)
+                                 : widenPanel(b, task.weight, task.isVnniPacked);
     OpFoldResult zero = b.getIndexAttr(0);
-    wide.weight = extract(b, panel, {zero, zero}, {b.getIndexAttr(task.k), b.getIndexAttr(kPanel)}, {task.k, kPanel});
+    SmallVector<int64_t> shape(cast<RankedTensorType>(panel.getType()).getShape());
+    if (!task.quantized)
+      shape[0] = task.k; // without the row that pads an odd number
+    wide.weight = extract(b, panel, {zero, zero}, {b.getIndexAttr(shape[0]), b.getIndexAttr(shape[1])}, shape);
     wide.isVnniPacked = false;
+    wide.isUnpacked = bool(task.quantized);
     return emitTiles(b, wide, m, from, to, carried);
   });
 }
@@ -168,10 +175,11 @@ Value emitByMatrix(ImplicitLocOpBuilder &b, const LinearTask &task, Value count,
 Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
   if (task.schedule->kernel.matrixRows)
     return emitByMatrix(b, task, count, dest);
-  // A matmul of f32 rows widens a panel of 16 bits.
-  const bool isWidened = getElementTypeOrSelf(task.input.getType()).isF32() &&
-                         getElementTypeOrSelf(task.weight.getType()).getIntOrFloatBitWidth() == 16;
-  const int64_t least = isWidened && task.isVnniPacked ? *task.schedule->widenRows : 0;
+  // A matmul of f32 rows widens a panel of 16 bits; one of 4 bits is unpacked where the schedule says so.
+  const bool isUnpacked = task.quantized && task.schedule->widenRows,
+             isWidened = isUnpacked || (getElementTypeOrSelf(task.input.getType()).isF32() &&
+                                        getElementTypeOrSelf(task.weight.getType()).getIntOrFloatBitWidth() == 16);
+  const int64_t least = isUnpacked || (isWidened && task.isVnniPacked) ? *task.schedule->widenRows : 0;
   return overRowTiles(b, task.schedule->rows, count, least, dest,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
                         return m == task.schedule->rows.front() && isWidened

@@ -85,38 +85,70 @@ Value tile::quantizedOf(ImplicitLocOpBuilder &b, Value panel, Value inverse) {
 
 namespace {
 
+/// Rows for weights of 8 bits are in words where the target reads them, rows for weights of 4 bits are not: those that
+/// both read are quantized twice.
 struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::QuantizeRowsOp op, PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto type = cast<attn::QuantizedType>(op.getResult().getType().getElementType());
-    int64_t width = op.getInput().getType().getDimSize(1), bytes = attn_cpu::QuantizedLayout(type, width).rowBytes();
-    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-    auto result = RankedTensorType::get({ShapedType::kDynamic, bytes}, b.getI8Type());
-    Value init = empty(b, result, {extent(b, op.getInput(), 0), b.getIndexAttr(bytes)});
-    rewriter.replaceOp(
-        op, rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value number, Value dest) -> Value {
-          Value row = extract(b, op.getInput(), {OpFoldResult(number), zero}, {one, b.getIndexAttr(width)}, {width});
-          // Quantized values that pad the last group are zeros.
-          for (int64_t c = attn_cpu::padToPanel(width); c < attn_cpu::QuantizedLayout(type, width).paddedDepth();
-               c += kPanel) {
-            Value none = arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getI8Type())));
-            dest = vector::TransferWriteOp::create(b, none, dest, ValueRange{index(b, c)}, ArrayRef<bool>{true})
-                       .getResult();
-          }
-          return loop(b, index(b, 0), index(b, attn_cpu::QuantizedLayout(type, width).groups()), 1, dest,
-                      [&](ImplicitLocOpBuilder &b, Value group, Value carried) {
-                        return emitGroup(b, type, width, row, group, carried);
-                      });
-        }));
+    const TargetInfo target = TargetInfo::of(op);
+    auto readsWords = [&](OpOperand &use) {
+      auto linear = dyn_cast<attn::LinearOp>(use.getOwner());
+      attn::QuantizedType weight =
+          linear ? cpu::quantizedPanels(linear.getLayout(), linear.getWeight()) : attn::QuantizedType();
+      return weight && cpu::readsWords(weight, target);
+    };
+    if (llvm::any_of(op->getUses(), readsWords))
+      rewriter.replaceUsesWithIf(op.getResult(), quantized(b, op, /*inWords=*/true), readsWords);
+    if (op->use_empty())
+      rewriter.eraseOp(op);
+    else
+      rewriter.replaceOp(op, quantized(b, op, /*inWords=*/false));
     return success();
   }
 
-  static Value emitGroup(ImplicitLocOpBuilder &b, attn::QuantizedType type, int64_t width, Value row, Value group,
-                         Value dest) {
+  static Value quantized(ImplicitLocOpBuilder &b, attn::QuantizeRowsOp op, bool inWords) {
+    auto type = cast<attn::QuantizedType>(op.getResult().getType().getElementType());
+    const int64_t width = op.getInput().getType().getDimSize(1);
+    const auto layout = attn_cpu::QuantizedLayout::ofRows(type, width, inWords);
+    OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+    auto result = RankedTensorType::get({ShapedType::kDynamic, layout.rowBytes()}, b.getI8Type());
+    Value init = empty(b, result, {extent(b, op.getInput(), 0), b.getIndexAttr(layout.rowBytes())});
+    return rowGrid(b, init, [&](ImplicitLocOpBuilder &b, Value number, Value dest) -> Value {
+      Value row = extract(b, op.getInput(), {OpFoldResult(number), zero}, {one, b.getIndexAttr(width)}, {width});
+      // Quantized values that pad the last group are zeros.
+      for (int64_t c = attn_cpu::padToPanel(width); c < layout.paddedDepth(); c += kPanel) {
+        Value none = arith::ConstantOp::create(b, b.getZeroAttr(VectorType::get({kPanel}, b.getI32Type())));
+        dest = writeValues(b, none, dest, index(b, c), inWords);
+      }
+      return loop(b, index(b, 0), index(b, layout.groups()), 1, dest,
+                  [&](ImplicitLocOpBuilder &b, Value group, Value carried) {
+                    return emitGroup(b, layout, width, row, group, carried, inWords);
+                  });
+    });
+  }
+
+  /// Writes the quantized values, i32, of 32 columns from `column` on.
+  static Value writeValues(ImplicitLocOpBuilder &b, Value values, Value dest, Value column, bool inWords) {
+    if (inWords) {
+      SmallVector<int64_t> order;
+      for (int64_t i = 0; i < kPanel; i += 4)
+        order.append({i, i + 2, i + 1, i + 3});
+      values = arith::TruncIOp::create(b, VectorType::get({kPanel}, b.getI16Type()), values);
+      values = vector::ShuffleOp::create(b, values, values, order);
+      values = vector::BitCastOp::create(b, VectorType::get({2 * kPanel}, b.getI8Type()), values);
+      column = arith::MulIOp::create(b, column, index(b, 2));
+    } else {
+      values = arith::TruncIOp::create(b, VectorType::get({kPanel}, b.getI8Type()), values);
+    }
+    return vector::TransferWriteOp::create(b, values, dest, ValueRange{column}, ArrayRef<bool>{true}).getResult();
+  }
+
+  static Value emitGroup(ImplicitLocOpBuilder &b, const attn_cpu::QuantizedLayout &layout, int64_t width, Value row,
+                         Value group, Value dest, bool inWords) {
     AffineExpr d0 = b.getAffineDimExpr(0);
-    int64_t depth = attn_cpu::QuantizedLayout(type, width).groupDepth();
+    int64_t depth = layout.groupDepth();
     auto at = [&](AffineExpr expr) { return asValue(b, affineOf(b, expr, {OpFoldResult(group)})); };
     Value from = at(d0 * depth);
     Value to =
@@ -131,20 +163,64 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
         loop(b, from, to, kPanel, ValueRange{dest, none},
              [&](ImplicitLocOpBuilder &b, Value column, ValueRange carried) -> SmallVector<Value> {
                Value quantized = quantizedOf(b, readPanel(b, row, column), inverse);
-               Value bytes = arith::TruncIOp::create(b, VectorType::get({kPanel}, b.getI8Type()), quantized);
-               Value written =
-                   vector::TransferWriteOp::create(b, bytes, carried[0], ValueRange{column}, ArrayRef<bool>{true})
-                       .getResult();
-               return {written, arith::SubIOp::create(b, carried[1], quantized)};
+               return {writeValues(b, quantized, carried[0], column, inWords),
+                       arith::SubIOp::create(b, carried[1], quantized)};
              });
     // The zero point of 8-bit weights is 128.
     Value sum = shiftedLeft(b, vector::ReductionOp::create(b, vector::CombiningKind::ADD, results[1]), 7);
-    dest = writeWord(b, found.scale, results[0], at(d0 * 4 + attn_cpu::QuantizedLayout(type, width).rowScale(0)));
-    return writeWord(b, sum, dest, at(d0 * 4 + attn_cpu::QuantizedLayout(type, width).rowSum(0)));
+    dest = writeWord(b, found.scale, results[0], at(d0 * 4 + layout.rowScale(0)));
+    return writeWord(b, sum, dest, at(d0 * 4 + layout.rowSum(0)));
   }
 };
 
 } // namespace
+
+Value tile::unpackPanel(ImplicitLocOpBuilder &b, Value packed, attn::QuantizedType type, int64_t depth) {
+  constexpr int64_t columns = attn_cpu::QuantizedLayout::kUnpackedColumns, line = 4 * columns;
+  const attn_cpu::QuantizedLayout layout(type, depth);
+  const RankedTensorType result = layout.unpacked();
+  auto words = VectorType::get({columns}, b.getI32Type());
+  auto splatOf = [&](ImplicitLocOpBuilder &b, uint32_t value) -> Value {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(words, APInt(32, value)));
+  };
+  auto read = [&](ImplicitLocOpBuilder &b, Value group, Value at, int64_t bytes, Type element) -> Value {
+    Value padding = constant(b, b.getI8Type(), 0);
+    Value read = vector::TransferReadOp::create(b, VectorType::get({bytes}, b.getI8Type()), packed,
+                                                ValueRange{group, at}, padding, ArrayRef<bool>{true});
+    return vector::BitCastOp::create(
+        b, VectorType::get({bytes * 8 / int64_t(element.getIntOrFloatBitWidth())}, element), read);
+  };
+  auto write = [&](ImplicitLocOpBuilder &b, Value value, Value dest, Value group, Value at) -> Value {
+    value = vector::BitCastOp::create(b, VectorType::get({line}, b.getI8Type()), value);
+    return vector::TransferWriteOp::create(b, value, dest, ValueRange{group, at}, ArrayRef<bool>{true}).getResult();
+  };
+  Value init = empty(b, result, {b.getIndexAttr(result.getDimSize(0)), b.getIndexAttr(result.getDimSize(1))});
+  auto unpackGroup = [&](ImplicitLocOpBuilder &b, Value group, Value dest) {
+    for (int64_t half = 0; half < 2; ++half) {
+      Value place = arith::AddIOp::create(b, group, index(b, half * layout.groups()));
+      auto unpackLine = [&](ImplicitLocOpBuilder &b, Value nth, Value dest) {
+        Value from = arith::AddIOp::create(b, arith::MulIOp::create(b, nth, index(b, 2 * line)), index(b, half * line)),
+              to = arith::MulIOp::create(b, nth, index(b, 2 * line));
+        Value codes = read(b, group, from, line, b.getI32Type()), nibble = splatOf(b, 0x0f0f0f0f);
+        Value high = arith::ShRUIOp::create(b, codes, splatOf(b, 4));
+        dest = write(b, arith::AndIOp::create(b, codes, nibble), dest, place, to);
+        return write(b, arith::AndIOp::create(b, high, nibble), dest, place,
+                     arith::AddIOp::create(b, to, index(b, line)));
+      };
+      dest = loop(b, index(b, 0), index(b, layout.groupDepth() / 8), 1, dest, unpackLine);
+      Value scales = read(b, group, index(b, layout.codeBytes() + half * 2 * columns), 2 * columns, b.getI16Type());
+      scales = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, words, scales), splatOf(b, 16));
+      dest = write(b, scales, dest, place, index(b, layout.unpackedCodeBytes()));
+      if (!type.getZeroPoints())
+        continue;
+      Value zeros = read(b, group, index(b, layout.codeBytes() + 2 * kPanel + half * columns), columns, b.getI8Type());
+      dest =
+          write(b, arith::ExtUIOp::create(b, words, zeros), dest, place, index(b, layout.unpackedCodeBytes() + line));
+    }
+    return dest;
+  };
+  return loop(b, index(b, 0), index(b, layout.groups()), 1, init, unpackGroup);
+}
 
 Value tile::readElement(ImplicitLocOpBuilder &b, Value bytes, attn::QuantizedType type, int64_t depth, Value panel,
                         Value row, Value lane) {

@@ -19,6 +19,10 @@ GroupScale scaleOf(ImplicitLocOpBuilder &b, Value magnitudes);
 /// Quantizes a vector of f32 to i32; `inverse` is a vector with as many lanes.
 Value quantizedOf(ImplicitLocOpBuilder &b, Value panel, Value inverse);
 
+/// The panel `packed`, [groups, bytes of a group], of a weight of 4 bits with `depth` rows, with a byte for each code
+/// (QuantizedLayout::unpacked).
+Value unpackPanel(ImplicitLocOpBuilder &b, Value packed, attn::QuantizedType type, int64_t depth);
+
 /// scale * (q - zero point) of the element in row `row`, which is below `depth`, and lane `lane` of panel `panel`.
 Value readElement(ImplicitLocOpBuilder &b, Value bytes, attn::QuantizedType type, int64_t depth, Value panel, Value row,
                   Value lane);

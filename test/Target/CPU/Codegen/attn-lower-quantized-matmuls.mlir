@@ -34,25 +34,6 @@ module attributes {attn.target = {int8_dot, vector_bytes = 64 : i64, vector_regi
 
 // -----
 
-#kernel = #attn.schedule<chains = 4, columns = 16, group_rows = 3, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 6, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
-// Registers would hold only three such rows, too few to hide the latency, so f32 sums are in the destination.
-module attributes {attn.target = {int8_dot, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
-  // CHECK-LABEL: @few_registers
-  func.func @few_registers(%rows: memref<14x128xi8>, %panel: memref<2x1088xi8>, %dest: memref<14x32xf32>) {
-    // CHECK-COUNT-8: vector.store {{.*}}, %arg2
-    // CHECK: scf.for
-    // CHECK-NOT: iter_args
-    // CHECK-COUNT-8: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
-    // CHECK: vector.load %arg2
-    // CHECK: vector.fma
-    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0> {attn.schedule = #kernel}
-      : memref<14x128xi8>, memref<2x1088xi8>, memref<14x32xf32>
-    return
-  }
-}
-
-// -----
-
 #kernel = #attn.schedule<chains = 4, columns = 32, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 16384, rows = 14, stream_bytes = 16384, stream_rows = 5, unrolled_steps = 32>
 // Tiles of 14 rows share a panel. Each chunk of 8 steps prefetches a row of the output, each step two lines of the panel and a share of the next panel. Rows that
 // stay in L1 are not prefetched; of longer rows each chunk prefetches half, as it reads half a line of each.

@@ -233,7 +233,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
-    // expected-error@+1 {{has a schedule with 'widen_rows', which it needs only where a VNNI-packed panel is widened for rows of f32}}
+    // expected-error@+1 {{has a schedule with 'widen_rows', which it needs only where a VNNI-packed panel is widened for rows of f32, or one of 4 bits unpacked}}
     %y = attn.linear %x, %w {attn.schedule = #attn.schedule<widen_rows = 56, rows = [14, 1], task_rows = 210, kernel = <columns = 32, rows = 14>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
     return %y : tensor<?x64xf32>
   }

@@ -1,0 +1,414 @@
+//===- QuantizedTile.cpp - int8 and int4 matmuls in vectors of 32 bytes ------------------===//
+#include "lib/Target/CPU/Codegen/QuantizedTile.h"
+#include "dialect/AttnCPU/Panels.h"
+#include "dialect/AttnCPU/QuantizedLayout.h"
+#include "lib/Target/CPU/Codegen/AmxMatmul.h"
+#include "lib/Target/CPU/Codegen/MatmulPrefetch.h"
+#include "lib/Target/CPU/Tile/Tile.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cpu;
+using namespace rapt::tile;
+using attn_cpu::kPanel;
+using attn_cpu::QuantizedLayout;
+using rapt::attn_cpu::kLineBytes;
+
+namespace {
+
+/// Rows of the weight whose terms with codes of 4 bits 16 bits can add.
+constexpr int64_t kBlock = 32;
+/// Registers of such targets.
+constexpr int64_t kRegisters = 16;
+
+class Emitter {
+public:
+  Emitter(attn_cpu::QuantizedMatmulOp op, const MicroKernel &kernel, bool hasInt8Dot)
+      : op(op), type(cast<attn::QuantizedType>(op.getWeight())), kernel(kernel), hasInt8Dot(hasInt8Dot),
+        inWords(op.getWords()), isUnpacked(op.getUnpacked()), panel(op.getPanel()), layout(type, op.getDepth()),
+        ofRows(QuantizedLayout::ofRows(type, op.getDepth(), inWords)), lanes(kernel.columns / 2),
+        groups(layout.groups()) {}
+
+  void emit(ImplicitLocOpBuilder &b) {
+    const int64_t m = cast<MemRefType>(op.getDest().getType()).getDimSize(0), parts = llvm::divideCeil(m, kernel.rows);
+    const bool isWide = !isUnpacked && m <= kernel.wideRows.value_or(0);
+    vectors = isWide ? kPanel / lanes : 2;
+    overEach(b, kPanel / columns(), [&](ImplicitLocOpBuilder &b, Value nth) {
+      Value column = times(b, nth, columns());
+      if (m % parts == 0) {
+        overEach(b, parts, [&](ImplicitLocOpBuilder &b, Value part) {
+          emitTile(b, times(b, part, m / parts), m / parts, column);
+        });
+        return;
+      }
+      for (int64_t part = 0; part < parts; ++part) {
+        const int64_t row = m * part / parts;
+        emitTile(b, index(b, row), m * (part + 1) / parts - row, column);
+      }
+    });
+  }
+
+private:
+  VectorType words(ImplicitLocOpBuilder &b) const { return VectorType::get({lanes}, b.getI32Type()); }
+  VectorType pairs(ImplicitLocOpBuilder &b) const { return VectorType::get({2 * lanes}, b.getI16Type()); }
+  VectorType bytes(ImplicitLocOpBuilder &b) const { return VectorType::get({4 * lanes}, b.getI8Type()); }
+  VectorType floats(ImplicitLocOpBuilder &b) const { return VectorType::get({lanes}, b.getF32Type()); }
+  int64_t columns() const { return vectors * lanes; }
+  /// Vectors of accumulators, row after row.
+  int64_t accumulators() const { return rows * vectors; }
+  bool takesNibbles() const { return type.bits() == 4 && !isUnpacked; }
+
+  static Value splatOf(ImplicitLocOpBuilder &b, VectorType type, int64_t value) {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, b.getIntegerAttr(type.getElementType(), value)));
+  }
+  static Value plus(ImplicitLocOpBuilder &b, Value base, int64_t offset) {
+    return offset == 0 ? base : Value(arith::AddIOp::create(b, base, index(b, offset)));
+  }
+  static Value times(ImplicitLocOpBuilder &b, Value value, int64_t factor) {
+    return arith::MulIOp::create(b, value, index(b, factor));
+  }
+  static Value asType(ImplicitLocOpBuilder &b, VectorType type, Value value) {
+    return vector::BitCastOp::create(b, type, value);
+  }
+
+  /// A loop of `count` iterations, or its one iteration.
+  static void overEach(ImplicitLocOpBuilder &b, int64_t count,
+                       function_ref<void(ImplicitLocOpBuilder &, Value nth)> body) {
+    if (count == 1)
+      return body(b, index(b, 0));
+    auto each = scf::ForOp::create(b, index(b, 0), index(b, count), index(b, 1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(each.getBody());
+    body(b, each.getInductionVar());
+  }
+
+  Value call(ImplicitLocOpBuilder &b, VectorType result, StringRef wide, StringRef narrow, ValueRange operands) const {
+    return LLVM::CallIntrinsicOp::create(b, result, b.getStringAttr(lanes == 8 ? wide : narrow), operands).getResult(0);
+  }
+  /// Sums of two terms of int16 as int32.
+  Value addPairs(ImplicitLocOpBuilder &b, Value x, Value y) const {
+    return call(b, words(b), "llvm.x86.avx2.pmadd.wd", "llvm.x86.sse2.pmadd.wd", {x, y});
+  }
+  /// Sums of two terms of uint8 and int8 as int16.
+  Value addBytePairs(ImplicitLocOpBuilder &b, Value weights, Value values) const {
+    return call(b, pairs(b), "llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.ssse3.pmadd.ub.sw.128", {weights, values});
+  }
+  /// `sum` plus four terms of uint8 and int8.
+  Value addFours(ImplicitLocOpBuilder &b, Value sum, Value weights, Value values) const {
+    return call(b, words(b), "llvm.x86.avx512.vpdpbusd.256", "llvm.x86.avx512.vpdpbusd.128", {sum, weights, values});
+  }
+
+  /// The 32 bits at byte `at` of row `r` in all lanes.
+  Value broadcast(ImplicitLocOpBuilder &b, int64_t r, Value at, VectorType type) const {
+    Value four =
+        vector::LoadOp::create(b, VectorType::get({4}, b.getI8Type()), rowsOfTile, ValueRange{index(b, r), at});
+    Value one = asType(b, VectorType::get({1}, type.getElementType()), four);
+    return vector::BroadcastOp::create(b, type, vector::ExtractOp::create(b, one, 0));
+  }
+
+  /// `count` bytes of a group of the panel from byte `at` on.
+  Value loadBytes(ImplicitLocOpBuilder &b, Value group, Value at, int64_t count) const {
+    Value place = arith::AddIOp::create(b, firstGroup, group);
+    return vector::LoadOp::create(b, VectorType::get({count}, b.getI8Type()), panel, ValueRange{place, at});
+  }
+  /// Bytes of a line of the panel: of 4 rows for all its columns, or of 8 rows of 4 bits.
+  int64_t lineBytes() const { return 4 * (isUnpacked ? QuantizedLayout::kUnpackedColumns : kPanel); }
+  /// The tile's vectors of line `line` of a group.
+  SmallVector<Value> loadLine(ImplicitLocOpBuilder &b, Value group, Value line) const {
+    Value at = arith::AddIOp::create(b, times(b, line, lineBytes()), times(b, firstColumn, 4));
+    SmallVector<Value> loaded;
+    for (int64_t v = 0; v < vectors; ++v)
+      loaded.push_back(loadBytes(b, group, plus(b, at, 4 * v * lanes), 4 * lanes));
+    return loaded;
+  }
+
+  /// Few rows are bound by memory: they prefetch lines `stream_bytes` behind. More rows read a panel again and again
+  /// from L2, and prefetch a line `prefetch_steps` ahead. A prefetch is also what keeps LLVM from loading the lines of
+  /// several steps first.
+  void prefetchLine(ImplicitLocOpBuilder &b, Value group, Value line) const {
+    if (!kernel.prefetch.steps)
+      return;
+    const int64_t ahead =
+        rows < *kernel.prefetch.streamRows ? *kernel.prefetch.streamBytes : *kernel.prefetch.steps * lineBytes();
+    Value at = arith::AddIOp::create(b, times(b, line, lineBytes()), times(b, firstColumn, 4));
+    for (int64_t byte = 0; byte < 4 * columns(); byte += kLineBytes)
+      prefetch(b, group, plus(b, at, ahead + byte));
+  }
+  void prefetch(ImplicitLocOpBuilder &b, Value group, Value at) const {
+    memref::PrefetchOp::create(b, panel, ValueRange{arith::AddIOp::create(b, firstGroup, group), at},
+                               /*isWrite=*/false, kFirstLevel, /*isDataCache=*/true);
+  }
+
+  /// The low (0) or high (1) nibbles of each byte.
+  Value nibbles(ImplicitLocOpBuilder &b, Value loaded, int64_t high) const {
+    if (high) {
+      Value pairs = asType(b, this->pairs(b), loaded);
+      loaded = asType(b, bytes(b), arith::ShRUIOp::create(b, pairs, splatOf(b, this->pairs(b), 4)));
+    }
+    return arith::AndIOp::create(b, loaded, splatOf(b, bytes(b), 15));
+  }
+
+  /// Calls `add` with an accumulator's number, its weights and its row's values, for all of a tile: the weights `codes`
+  /// and the rows' four bytes at `at`.
+  void overTile(ImplicitLocOpBuilder &b, ArrayRef<Value> codes, Value at, VectorType type,
+                function_ref<void(int64_t nth, Value weights, Value values)> add) const {
+    for (int64_t r = 0; r < rows; ++r) {
+      Value values = asType(b, type, broadcast(b, r, at, words(b)));
+      for (auto [v, weights] : llvm::enumerate(codes))
+        add(r * vectors + v, weights, values);
+    }
+  }
+
+  /// Calls `body` with the weights of four rows and the first of these in the group, for all of line `line`.
+  void overFours(ImplicitLocOpBuilder &b, Value group, Value line,
+                 function_ref<void(ArrayRef<Value> codes, Value row)> body) const {
+    prefetchLine(b, group, line);
+    SmallVector<Value> loaded = loadLine(b, group, line);
+    if (!takesNibbles())
+      return body(loaded, times(b, line, 4));
+    for (int64_t high = 0; high < 2; ++high)
+      body(llvm::map_to_vector(loaded, [&](Value bytes) { return nibbles(b, bytes, high); }),
+           plus(b, times(b, line, 8), 4 * high));
+  }
+
+  /// Where a row's values for row `row` of a group begin.
+  Value valuesOf(ImplicitLocOpBuilder &b, Value group, Value row) const {
+    Value place = arith::AddIOp::create(b, times(b, group, layout.groupDepth()), row);
+    return inWords ? times(b, place, 2) : place;
+  }
+
+  int64_t linesOf(int64_t depth) const { return depth / (takesNibbles() ? 8 : 4); }
+
+  /// The int16 sums of a block of 32 rows of a group.
+  SmallVector<Value> blockSums(ImplicitLocOpBuilder &b, Value group, Value block) const {
+    SmallVector<Value> sums(accumulators());
+    for (int64_t line = 0; line < linesOf(kBlock); ++line)
+      overFours(b, group, plus(b, times(b, block, linesOf(kBlock)), line), [&](ArrayRef<Value> codes, Value row) {
+        overTile(b, codes, valuesOf(b, group, row), bytes(b), [&](int64_t nth, Value weights, Value values) {
+          Value terms = addBytePairs(b, weights, values);
+          sums[nth] = sums[nth] ? Value(arith::AddIOp::create(b, sums[nth], terms)) : terms;
+        });
+      });
+    return sums;
+  }
+
+  /// int16 sums of a block as int32, plus `sums`.
+  SmallVector<Value> widened(ImplicitLocOpBuilder &b, ArrayRef<Value> ofBlock, ValueRange sums) const {
+    SmallVector<Value> next;
+    for (auto [sum, added] : llvm::zip_equal(sums, ofBlock))
+      next.push_back(arith::AddIOp::create(b, addPairs(b, added, splatOf(b, pairs(b), 1)), sum));
+    return next;
+  }
+
+  /// A loop over the lines of a group, a few an iteration.
+  SmallVector<Value>
+  overLines(ImplicitLocOpBuilder &b, ValueRange sums,
+            function_ref<void(ImplicitLocOpBuilder &, Value line, MutableArrayRef<Value> sums)> step) const {
+    const int64_t together = kernel.unroll.value_or(1);
+    return loop(b, index(b, 0), index(b, linesOf(layout.groupDepth())), together, sums,
+                [&](ImplicitLocOpBuilder &b, Value first, ValueRange carried) {
+                  SmallVector<Value> next(carried);
+                  for (int64_t nth = 0; nth < together; ++nth)
+                    step(b, plus(b, first, nth), next);
+                  return next;
+                });
+  }
+
+  SmallVector<Value> addFours(ImplicitLocOpBuilder &b, Value group, ValueRange sums) const {
+    return overLines(b, sums, [&](ImplicitLocOpBuilder &b, Value line, MutableArrayRef<Value> next) {
+      overFours(b, group, line, [&](ArrayRef<Value> codes, Value row) {
+        overTile(b, codes, valuesOf(b, group, row), bytes(b), [&](int64_t nth, Value weights, Value values) {
+          next[nth] = addFours(b, next[nth], weights, values);
+        });
+      });
+    });
+  }
+
+  /// Adds the terms of the first (0) or second (1) pairs of four rows.
+  void addPairsOf(ImplicitLocOpBuilder &b, Value group, Value line, ArrayRef<Value> loaded, int64_t second,
+                  MutableArrayRef<Value> sums) const {
+    SmallVector<Value> codes;
+    for (Value bytes : loaded) {
+      Value both = asType(b, pairs(b), bytes);
+      codes.push_back(second ? Value(arith::ShRUIOp::create(b, both, splatOf(b, pairs(b), 8)))
+                             : Value(arith::AndIOp::create(b, both, splatOf(b, pairs(b), 255))));
+    }
+    Value at = plus(b, valuesOf(b, group, times(b, line, 4)), 4 * second);
+    overTile(b, codes, at, pairs(b), [&](int64_t nth, Value weights, Value values) {
+      sums[nth] = arith::AddIOp::create(b, sums[nth], addPairs(b, weights, values));
+    });
+  }
+
+  SmallVector<Value> addWords(ImplicitLocOpBuilder &b, Value group, ValueRange sums) const {
+    // Beside accumulators: bytes of the weight and a pair of each vector, a row's values and a term.
+    const bool isSplit = accumulators() + 2 * vectors + 2 > kRegisters;
+    SmallVector<Value> all(sums);
+    for (int64_t pass = 0; pass < (isSplit ? 2 : 1); ++pass)
+      all = overLines(b, all, [&](ImplicitLocOpBuilder &b, Value line, MutableArrayRef<Value> next) {
+        prefetchLine(b, group, line);
+        SmallVector<Value> loaded = loadLine(b, group, line);
+        for (int64_t second = pass; second < (isSplit ? pass + 1 : 2); ++second)
+          addPairsOf(b, group, line, loaded, second, next);
+      });
+    return all;
+  }
+
+  /// Minus the zero point times the sum of row `r`'s values, which rows store for the zero point 128, in each vector.
+  SmallVector<Value> corrections(ImplicitLocOpBuilder &b, Value group, int64_t r) const {
+    Value sum = broadcast(b, r, plus(b, times(b, group, 4), ofRows.rowSum(0)), words(b));
+    if (const int64_t shift = type.getZeroPoints() ? 7 : 8 - type.bits(); shift > 0)
+      sum = arith::ShRSIOp::create(b, sum, splatOf(b, words(b), shift));
+    SmallVector<Value> sums(vectors, sum);
+    for (int64_t v = 0; v < vectors && type.getZeroPoints(); ++v)
+      sums[v] = arith::MulIOp::create(b, sum, loadZeros(b, group, v));
+    return sums;
+  }
+
+  /// The sums of a group in integers; those of its only block are int16, without the corrections.
+  SmallVector<Value> groupSums(ImplicitLocOpBuilder &b, Value group) const {
+    if (isOneBlock())
+      return blockSums(b, group, index(b, 0));
+    SmallVector<Value> sums;
+    for (int64_t r = 0; r < rows; ++r)
+      sums.append(corrections(b, group, r));
+    if (hasInt8Dot)
+      return addFours(b, group, sums);
+    if (inWords)
+      return addWords(b, group, sums);
+    return loop(b, index(b, 0), index(b, layout.groupDepth() / kBlock), 1, sums,
+                [&](ImplicitLocOpBuilder &b, Value block, ValueRange before) {
+                  return widened(b, blockSums(b, group, block), before);
+                });
+  }
+  bool isOneBlock() const { return !hasInt8Dot && !inWords && layout.groupDepth() == kBlock; }
+
+  /// Where what the group has for its vector `v` begins, `width` bytes a column, behind `before` bytes a column of the
+  /// panel.
+  Value tailOf(ImplicitLocOpBuilder &b, int64_t before, int64_t width, int64_t v) const {
+    const int64_t all = isUnpacked ? QuantizedLayout::kUnpackedColumns : kPanel,
+                  codes = isUnpacked ? layout.unpackedCodeBytes() : layout.codeBytes();
+    return plus(b, times(b, firstColumn, width), codes + before * all + v * lanes * width);
+  }
+  Value loadZeros(ImplicitLocOpBuilder &b, Value group, int64_t v) const {
+    if (isUnpacked)
+      return asType(b, words(b), loadBytes(b, group, tailOf(b, 4, 4, v), 4 * lanes));
+    return arith::ExtUIOp::create(b, words(b), loadBytes(b, group, tailOf(b, 2, 1, v), lanes));
+  }
+  Value loadScale(ImplicitLocOpBuilder &b, Value group, int64_t v) const {
+    if (isUnpacked)
+      return asType(b, floats(b), loadBytes(b, group, tailOf(b, 0, 4, v), 4 * lanes));
+    Value halves =
+        asType(b, VectorType::get({lanes}, b.getI16Type()), loadBytes(b, group, tailOf(b, 0, 2, v), 2 * lanes));
+    Value wide = arith::ShLIOp::create(b, arith::ExtUIOp::create(b, words(b), halves), splatOf(b, words(b), 16));
+    return asType(b, floats(b), wide);
+  }
+
+  /// Calls `put` with each accumulator's number and its sum of a group times both scales. `before` gives what that is
+  /// added to, or is null.
+  void scale(ImplicitLocOpBuilder &b, Value group, function_ref<Value(int64_t nth)> before,
+             function_ref<void(int64_t nth, Value)> put) const {
+    SmallVector<Value> sums = groupSums(b, group), scales;
+    // As for lines: before this the scales are not loaded.
+    if (kernel.prefetch.steps && isUnpacked)
+      prefetch(b, group, index(b, layout.unpackedBytes() + layout.unpackedCodeBytes()));
+    for (int64_t v = 0; v < vectors; ++v)
+      scales.push_back(loadScale(b, group, v));
+    for (int64_t r = 0; r < rows; ++r) {
+      SmallVector<Value> integers(ArrayRef(sums).slice(r * vectors, vectors));
+      if (isOneBlock())
+        integers = widened(b, integers, corrections(b, group, r));
+      Value own = broadcast(b, r, plus(b, times(b, group, 4), ofRows.rowScale(0)), floats(b));
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value part = arith::MulFOp::create(b, arith::SIToFPOp::create(b, floats(b), integers[v]), scales[v]);
+        const int64_t nth = r * vectors + v;
+        put(nth, before ? Value(vector::FMAOp::create(b, part, own, before(nth)))
+                        : Value(arith::MulFOp::create(b, part, own)));
+      }
+    }
+  }
+
+  /// The place of an accumulator in a matrix of the tile's columns, whose rows begin at `first`.
+  SmallVector<Value> placeOf(ImplicitLocOpBuilder &b, Value first, int64_t nth) const {
+    return {plus(b, first, nth / vectors), index(b, nth % vectors * lanes)};
+  }
+  void store(ImplicitLocOpBuilder &b, Value matrix, Value first, int64_t nth, Value value) const {
+    vector::StoreOp::create(b, value, matrix, placeOf(b, first, nth));
+  }
+
+  static Value viewOf(ImplicitLocOpBuilder &b, Value matrix, Value row, Value column, int64_t rows, int64_t columns) {
+    SmallVector<OpFoldResult> sizes{b.getIndexAttr(rows), b.getIndexAttr(columns)}, strides(2, b.getIndexAttr(1));
+    return memref::SubViewOp::create(b, matrix, {OpFoldResult(row), OpFoldResult(column)}, sizes, strides);
+  }
+
+  void emitTile(ImplicitLocOpBuilder &b, Value row, int64_t count, Value column) {
+    rows = count;
+    rowsOfTile = viewOf(b, op.getRows(), row, index(b, 0), rows, ofRows.rowBytes());
+    destOfTile = viewOf(b, op.getDest(), row, column, rows, columns());
+    firstGroup = index(b, 0), firstColumn = column;
+    if (isUnpacked) {
+      Value each = index(b, QuantizedLayout::kUnpackedColumns);
+      firstGroup = times(b, arith::DivUIOp::create(b, column, each), groups);
+      firstColumn = arith::RemUIOp::create(b, column, each);
+    }
+    auto toDest = [&](int64_t nth, Value value) { store(b, destOfTile, index(b, 0), nth, value); };
+    Value none = index(b, 0), all = index(b, groups);
+    if (groups == 1)
+      return scale(b, none, nullptr, toDest);
+    SmallVector<Value> sums(accumulators(), arith::ConstantOp::create(b, b.getZeroAttr(floats(b))));
+    // Registers hold the integers of a group and the f32 sums of few rows.
+    if (rows <= *kernel.groupRows)
+      sums = loop(b, none, all, 1, sums, [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) {
+        SmallVector<Value> next(carried.size());
+        scale(b, group, [&](int64_t nth) { return carried[nth]; }, [&](int64_t nth, Value sum) { next[nth] = sum; });
+        return next;
+      });
+    else
+      sums = sumInMemory(b, sums);
+    for (auto [nth, sum] : llvm::enumerate(sums))
+      toDest(nth, sum);
+  }
+
+  /// The sums of all groups, which are on the stack meanwhile. Two buffers alternate: LLVM would carry the numbers of
+  /// one from group to group, and spill them or the integers.
+  SmallVector<Value> sumInMemory(ImplicitLocOpBuilder &b, ValueRange zeros) const {
+    Value buffer = stackBuffer(b, b.getLoc(), {2 * rows, columns()}, b.getF32Type());
+    auto load = [&](ImplicitLocOpBuilder &b, Value from, int64_t nth) -> Value {
+      return vector::LoadOp::create(b, floats(b), buffer, placeOf(b, from, nth));
+    };
+    for (auto [nth, zero] : llvm::enumerate(zeros))
+      store(b, buffer, index(b, 0), nth, zero);
+    SmallVector<Value> offsets{index(b, 0), index(b, rows)};
+    Value last = loop(b, index(b, 0), index(b, groups), 1, offsets,
+                      [&](ImplicitLocOpBuilder &b, Value group, ValueRange carried) -> SmallVector<Value> {
+                        Value from = carried[0], to = carried[1];
+                        scale(
+                            b, group, [&](int64_t nth) { return load(b, from, nth); },
+                            [&](int64_t nth, Value sum) { store(b, buffer, to, nth, sum); });
+                        return {to, from};
+                      })[0];
+    SmallVector<Value> sums;
+    for (int64_t nth = 0; nth < accumulators(); ++nth)
+      sums.push_back(load(b, last, nth));
+    return sums;
+  }
+
+  attn_cpu::QuantizedMatmulOp op;
+  attn::QuantizedType type;
+  const MicroKernel &kernel;
+  bool hasInt8Dot, inWords, isUnpacked;
+  Value panel;
+  QuantizedLayout layout, ofRows;
+  int64_t lanes, groups;
+  int64_t vectors = 0, rows = 0; ///< of the current tile
+  Value rowsOfTile, destOfTile;
+  Value firstGroup, firstColumn; ///< of the tile in the panel
+};
+
+} // namespace
+
+void cpu::emitQuantizedTiles(ImplicitLocOpBuilder &b, attn_cpu::QuantizedMatmulOp op, const MicroKernel &kernel,
+                             bool hasInt8Dot) {
+  Emitter(op, kernel, hasInt8Dot).emit(b);
+}

@@ -1,0 +1,27 @@
+//===- QuantizedTile.h - int8 and int4 matmuls in vectors of 32 bytes ---------------*- C++ -*-===//
+//
+// 16 registers hold 6 rows by 2 vectors of accumulators, so a tile takes half of a panel's
+// columns; a single row takes whole lines. A step multiplies four k:
+// - vpdpbusd (int8_dot) adds four terms to an int32;
+// - vpmaddwd (int8_pairs, 8 bits) adds two of int16: the rows are in words, and four bytes of
+//   the weight become pairs (0, 2) by an AND and (1, 3) by a shift. A tile of many rows takes
+//   the first pairs of all steps, then the second ones: both would need two more registers;
+// - vpmaddubsw (int8_pairs, 4 bits) adds two of int8 to an int16. A code is at most 15 and a
+//   value at most 127, so a sum of the 32 rows of a block is at most 8 * 2 * 15 * 127 = 30480,
+//   which 16 bits hold. vpmaddwd by ones then makes 32 bits of it.
+// Every sum of integers is exact.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "dialect/AttnCPU/AttnCPU.h"
+#include "lib/Target/CPU/Schedule/Schedule.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace rapt::cpu {
+
+/// Emits a quantized matmul on buffers, by int8_dot or else by int8_pairs. The latter reads rows in words for weights
+/// of 8 bits, and for those alone.
+void emitQuantizedTiles(mlir::ImplicitLocOpBuilder &b, attn_cpu::QuantizedMatmulOp op, const MicroKernel &kernel,
+                        bool hasInt8Dot);
+
+} // namespace rapt::cpu

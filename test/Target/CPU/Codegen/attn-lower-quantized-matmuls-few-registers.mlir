@@ -1,0 +1,139 @@
+// RUN: rapt-opt %s --attn-lower-quantized-matmuls --split-input-file | FileCheck %s
+
+#kernel = #attn.schedule<columns = 16, group_rows = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 1>
+// Codes of 4 bits, a byte each: a loop over halves of the columns and one over parts of 6 rows. Eight terms of a group of 32 rows are added in 16 bits, by 7
+// additions, and only then in 32. f32 sums lie in two buffers that take turns.
+module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  // CHECK-LABEL: @unpacked
+  func.func @unpacked(%rows: memref<12x128xi8>, %panel: memref<4x576xi8>, %dest: memref<12x32xf32>) {
+    // CHECK: %[[SUMS:.*]] = memref.alloca() {{.*}} memref<12x16xf32>
+    // CHECK: scf.for
+    // CHECK: scf.for
+    // CHECK-COUNT-12: vector.store {{.*}}, %[[SUMS]]
+    // CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %c0{{.*}}, %{{.*}} = %c6
+    // CHECK: memref.prefetch %arg1
+    // CHECK-COUNT-2: vector.load %arg1{{.*}} vector<32xi8>
+    // CHECK-NOT: vector.load %arg1
+    // CHECK-NOT: arith.andi
+    // CHECK-COUNT-12: llvm.call_intrinsic "llvm.x86.avx2.pmadd.ub.sw"
+    // CHECK-NOT: pmadd.wd
+    // CHECK-COUNT-84: arith.addi {{.*}} : vector<16xi16>
+    // CHECK-NOT: arith.addi {{.*}} : vector<16xi16>
+    // CHECK: arith.shrsi {{.*}} : vector<8xi32>
+    // CHECK: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+    // CHECK: arith.addi {{.*}} : vector<8xi32>
+    // CHECK: vector.load %[[SUMS]]
+    // CHECK: vector.fma
+    // CHECK: vector.store {{.*}}, %[[SUMS]]
+    // CHECK-COUNT-10: pmadd.wd
+    // CHECK-NOT: pmadd
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0> unpacked {attn.schedule = #kernel}
+      : memref<12x128xi8>, memref<4x576xi8>, memref<12x32xf32>
+    return
+  }
+
+  // Two blocks of a group of 64: each is widened after 32 rows. 7 rows are parts of 3 and 4.
+  // CHECK-LABEL: @blocks
+  func.func @blocks(%rows: memref<7x192xi8>, %panel: memref<2x1152xi8>, %dest: memref<7x32xf32>) {
+    // CHECK: arith.extui {{.*}} vector<8xi8> to vector<8xi32>
+    // CHECK: arith.muli {{.*}} : vector<8xi32>
+    // CHECK: scf.for {{.*}} = %c0{{.*}} to %c2{{.*}} iter_args
+    // CHECK-COUNT-48: pmadd.ub.sw
+    // CHECK-NOT: pmadd.ub.sw
+    // CHECK-COUNT-6: pmadd.wd
+    // CHECK-NOT: pmadd.wd
+    // CHECK: vector.fma
+    // CHECK: scf.for {{.*}} = %c0{{.*}} to %c2{{.*}} iter_args
+    // CHECK-COUNT-64: pmadd.ub.sw
+    // CHECK-NOT: pmadd.ub.sw
+    // CHECK-COUNT-8: pmadd.wd
+    // CHECK-NOT: pmadd
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 128 of !attn.quantized<u4 group 64 axis 0 zero_points = true> {attn.schedule = #kernel}
+      : memref<7x192xi8>, memref<2x1152xi8>, memref<7x32xf32>
+    return
+  }
+
+  // A single row takes all 32 columns: no loop over halves, nibbles are unpacked in registers, f32 sums are carried.
+  // CHECK-LABEL: @row
+  func.func @row(%rows: memref<1x128xi8>, %panel: memref<2x576xi8>, %dest: memref<1x32xf32>) {
+    // CHECK-NOT: memref.alloca
+    // CHECK: scf.for {{.*}} iter_args
+    // CHECK-COUNT-2: memref.prefetch %arg1
+    // CHECK-COUNT-4: vector.load %arg1{{.*}} vector<32xi8>
+    // CHECK-COUNT-4: arith.andi {{.*}} : vector<32xi8>
+    // CHECK-COUNT-4: pmadd.ub.sw
+    // CHECK: arith.shrui {{.*}} : vector<16xi16>
+    // CHECK: arith.andi {{.*}} : vector<32xi8>
+    // CHECK-COUNT-28: pmadd.ub.sw
+    // CHECK-NOT: pmadd.ub.sw
+    // CHECK-COUNT-4: pmadd.wd
+    // CHECK-NOT: scf.for
+    // CHECK-COUNT-4: vector.store
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0> {attn.schedule = #kernel}
+      : memref<1x128xi8>, memref<2x576xi8>, memref<1x32xf32>
+    return
+  }
+
+  // 8 bits, 6 rows in words: the first pairs of all steps, then the second ones, four steps an iteration.
+  // CHECK-LABEL: @words
+  func.func @words(%rows: memref<6x192xi8>, %panel: memref<1x2112xi8>, %dest: memref<6x32xf32>) {
+    // CHECK: scf.for
+    // CHECK: scf.for {{.*}} = %c0{{.*}} to %c16{{.*}} step %c4{{.*}} iter_args
+    // CHECK-NOT: arith.shrui
+    // CHECK: arith.andi {{.*}} : vector<16xi16>
+    // CHECK-COUNT-48: pmadd.wd
+    // CHECK-NOT: pmadd.wd
+    // CHECK: scf.for {{.*}} = %c0{{.*}} to %c16{{.*}} step %c4{{.*}} iter_args
+    // CHECK-NOT: arith.andi
+    // CHECK: arith.shrui {{.*}} : vector<16xi16>
+    // CHECK-COUNT-48: pmadd.wd
+    // CHECK-NOT: pmadd
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0> words {attn.schedule = #kernel}
+      : memref<6x192xi8>, memref<1x2112xi8>, memref<6x32xf32>
+    return
+  }
+
+  // Near miss: few rows leave registers for both pairs of a step.
+  // CHECK-LABEL: @few_words
+  func.func @few_words(%rows: memref<3x192xi8>, %panel: memref<1x2112xi8>, %dest: memref<3x32xf32>) {
+    // CHECK: scf.for
+    // CHECK: scf.for {{.*}} step %c4{{.*}} iter_args
+    // CHECK: arith.andi {{.*}} : vector<16xi16>
+    // CHECK: arith.shrui {{.*}} : vector<16xi16>
+    // CHECK: pmadd.wd
+    // CHECK-NOT: scf.for
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0> words {attn.schedule = #kernel}
+      : memref<3x192xi8>, memref<1x2112xi8>, memref<3x32xf32>
+    return
+  }
+
+  // Near miss: rows in bytes of a weight of 8 bits, which pieces of words multiply.
+  // CHECK-LABEL: @pieces
+  func.func @pieces(%rows: memref<3x128xi8>, %panel: memref<1x2112xi8>, %dest: memref<3x32xf32>) {
+    // CHECK-NOT: call_intrinsic
+    // CHECK: arith.extsi
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0> {attn.schedule = #kernel}
+      : memref<3x128xi8>, memref<1x2112xi8>, memref<3x32xf32>
+    return
+  }
+}
+
+// -----
+
+#kernel = #attn.schedule<columns = 16, group_rows = 3, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 1>
+// vpdpbusd on 32 bytes: the same tiles, sums of a group begin with the correction.
+module attributes {attn.target = {int8_dot, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  // CHECK-LABEL: @dot
+  func.func @dot(%rows: memref<12x128xi8>, %panel: memref<4x576xi8>, %dest: memref<12x32xf32>) {
+    // CHECK: arith.shrsi
+    // CHECK-NOT: muli {{.*}} : vector
+    // CHECK: scf.for {{.*}} iter_args
+    // CHECK-COUNT-48: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"
+    // CHECK-NOT: vpdpbusd
+    // CHECK-COUNT-12: vector.fma
+    // CHECK-NOT: vector.fma
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u4 group 32 axis 0> unpacked {attn.schedule = #kernel}
+      : memref<12x128xi8>, memref<4x576xi8>, memref<12x32xf32>
+    return
+  }
+}
