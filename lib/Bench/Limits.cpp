@@ -50,15 +50,22 @@ double machineTime() {
 std::vector<std::string> featuresOf(std::string_view manifest, std::string_view cpu) {
   const Expected<json::Value> parsed = json::parse(manifest);
   const json::Value *target = parsed ? parsed->find("target") : nullptr;
-  const json::Value *variants = target ? target->find("variants") : nullptr;
   std::vector<std::string> features;
+  auto read = [&](const json::Value &variant) {
+    const json::Value *name = variant.find("cpu"), *own = variant.find("features");
+    if (!name || !own || !name->asString() || *name->asString() != cpu || !own->asArray())
+      return;
+    for (const json::Value &feature : *own->asArray())
+      if (const std::string *text = feature.asString())
+        features.push_back(*text);
+  };
+  if (!target)
+    return features;
+  read(*target); // of an only variant
+  const json::Value *variants = target->find("variants");
   if (const json::Array *list = variants ? variants->asArray() : nullptr)
-    for (const json::Value &variant : *list) {
-      const json::Value *name = variant.find("cpu"), *own = variant.find("features");
-      if (name && own && name->asString() && *name->asString() == cpu && own->asArray())
-        for (const json::Value &feature : *own->asArray())
-          features.push_back(feature.asString() ? *feature.asString() : "");
-    }
+    for (const json::Value &variant : *list)
+      read(variant);
   return features;
 }
 

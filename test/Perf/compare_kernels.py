@@ -55,12 +55,12 @@ def lstm():
 BF16_ATTENTIONS = {f"bf16_attention_{kind}_{size}": "attn_cpu.bf16_matmul" for narrow, size, _ in ATTENTIONS if narrow for kind in ("dense", "causal")}
 
 
-def kernels():
+def kernels(hasBf16Matmuls):
     """All that takes its weights as an argument, in f32 or bf16."""
     text = "".join(f"#{name} = affine_map<(b, hkv, g, q, kv, dqk, dv) -> ({to})>\n" for name, to in MAPS.items())
     text += "attn.dim @rows min 0 max 65536\nattn.dim @one min 1 max 1\nattn.dim @sequences min 1 max 64\n"
     text += "".join(matmul(n, k, narrow) for n, k in MATMULS for narrow in (False, True))
-    text += "".join(attention(kind, size, narrow) for narrow, size, _ in ATTENTIONS for kind in ("dense", "causal"))
+    text += "".join(attention(kind, size, narrow) for narrow, size, _ in ATTENTIONS if hasBf16Matmuls or not narrow for kind in ("dense", "causal"))
     return text + lstm()
 
 

@@ -68,7 +68,14 @@ async function main() {
   console.log(`ONNX Runtime ${require("onnxruntime-node/package.json").version}, all graph optimizations`);
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const [what, argument, ...rest] = line.split(" ");
-    const run = await find(rest.join(" ")), runs = what === "time" ? Number(argument) : 1;
+    let run;
+    try {
+      run = await find(rest.join(" "));
+    } catch (error) {
+      console.log(`lacks ${error.message.replace(/\s+/g, " ")}`);
+      continue;
+    }
+    const runs = what === "time" ? Number(argument) : 1;
     const processor = process.cpuUsage();
     for (const begin = process.hrtime.bigint(); runs > 1 && process.hrtime.bigint() < begin + 5000000n;) await run();
     const wall = process.hrtime.bigint();

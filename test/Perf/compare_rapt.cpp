@@ -1,5 +1,5 @@
-// compare_rapt KERNELS.so FOLDER THREADS: Rapt's matmuls and attention, the models in FOLDER, and the machine's
-// limits.
+// compare_rapt KERNELS.so FOLDER THREADS [FEATURE,...]: Rapt's matmuls and attention, the models in FOLDER, and the
+// limits of the machine, or of code that has these features.
 #include "compare_worker.h"
 #include "lib/Bench/Limits.h"
 #include <algorithm>
@@ -95,22 +95,23 @@ static Case matmul(const Words &words) {
   return {[=] { run(&environment, x, w, y.data, dims, scratch); }, y.data, y.count};
 }
 
-/// The entries and the weights of the matmuls in 8 bits, called as the runtime calls them: rapt_run would hand them
-/// over a few rows at a time.
-static const rapt_artifact &quantizedMatmuls() {
-  static const rapt_artifact *found = nullptr;
+/// The entries and the weights of the matmuls of a library in 8 or 4 bits, called as the runtime calls them: rapt_run
+/// would hand them over a few rows at a time.
+static const rapt_artifact &quantizedMatmuls(const std::string &name) {
+  static std::map<std::string, const rapt_artifact *> opened;
+  const rapt_artifact *&found = opened[name];
   if (found)
     return *found;
-  void *library = dlopen((folder + "/matmuls.so").c_str(), RTLD_NOW);
-  found = library ? static_cast<const rapt_artifact *>(dlsym(library, "matmuls_module")) : nullptr;
+  void *library = dlopen((folder + "/" + name + ".so").c_str(), RTLD_NOW);
+  found = library ? static_cast<const rapt_artifact *>(dlsym(library, (name + "_module").c_str())) : nullptr;
   if (!found)
     fprintf(stderr, "rapt: %s\n", dlerror()), exit(1);
   return *found;
 }
 
-// quantized_matmul N K M: rows in f32 from 0 to 1, which the entry rounds, weights in 8 bits
+// quantized_matmul N K M, w4_matmul N K M: rows in f32 from 0 to 1, which the entry rounds, weights in 8 or 4 bits
 static Case quantizedMatmul(const Words &words) {
-  const rapt_artifact &module = quantizedMatmuls();
+  const rapt_artifact &module = quantizedMatmuls(words[0] == "w4_matmul" ? "matmuls4" : "matmuls");
   const std::string name = "matmul_" + words[1] + "_" + words[2];
   const int64_t n = atol(words[1].c_str()), k = atol(words[2].c_str());
   const rapt_artifact_entry *end = module.entries + module.entry_count;
@@ -282,7 +283,7 @@ static float readRate(rapt::bench::Limits &limits, size_t bytes) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 4)
+  if (argc != 4 && argc != 5)
     return 2;
   folder = argv[2];
 #if defined(__x86_64__)
@@ -294,11 +295,15 @@ int main(int argc, char **argv) {
   kernels = dlopen(argv[1], RTLD_NOW);
   if (!kernels)
     return fprintf(stderr, "rapt: %s\n", dlerror()), 1;
-  static rapt::bench::Limits limits(pool);
+  std::vector<std::string> features;
+  std::istringstream given(argc == 5 ? argv[4] : "");
+  for (std::string feature; std::getline(given, feature, ',');)
+    features.push_back(feature);
+  static rapt::bench::Limits limits(pool, std::move(features));
   return serve(std::string("weights in panels, ") + argv[3] + " threads", [](const Words &words) -> Case {
     if (words[0] == "matmul" || words[0] == "bf16_matmul")
       return matmul(words);
-    if (words[0] == "quantized_matmul")
+    if (words[0] == "quantized_matmul" || words[0] == "w4_matmul")
       return quantizedMatmul(words);
     if (words[0] == "attention" || words[0] == "bf16_attention")
       return attention(words);

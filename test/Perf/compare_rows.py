@@ -8,8 +8,6 @@ import peers
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "Execute"))
 
-import processor  # noqa: E402
-
 MATMULS = [(768, 768), (2304, 768), (3072, 768), (768, 3072), (4096, 4096)]  # columns, depth
 ROWS = [1, 16, 128, 512]
 # Attention with 12 heads: whether it is by bf16 dot-product matmuls, channels of a head, lengths.
@@ -22,32 +20,33 @@ TEXTS = [("minilm", "all-MiniLM-L6", "minilm", 4, 128, 64), ("bert", "bge-base",
 
 class Row:
     """One line of the table. `cases`: of each engine, Rapt first. `limit`: a case of compare_rapt that measures operations or bytes a
-    second, and `work`: how many of them a case needs. `tolerance`: how far results may be apart, relative L2."""
+    second, and `work`: how many of them a case needs. `tolerance`: how far results may be apart, relative L2. `isOfBf16Matmuls`: whether
+    code without bf16 matmuls has no such row."""
 
-    def __init__(self, name, unit, amount, rapt, others, limit="rate f32", work=0, tolerance=1e-3):
+    def __init__(self, name, unit, amount, rapt, others, limit="rate f32", work=0, tolerance=1e-3, isOfBf16Matmuls=False):
         self.name, self.unit, self.amount, self.cases = name, unit, amount, {"Rapt": rapt, **others}
-        self.limit, self.work, self.tolerance = limit, work, tolerance
+        self.limit, self.work, self.tolerance, self.isOfBf16Matmuls = limit, work, tolerance, isOfBf16Matmuls
 
 
 def matmul_rows():
     """Matmuls in f32, in bf16, and with int8 weights, whose activations Rapt gets in f32; oneDNN gets them as integers, and in
-    f32 as well, which its reorder rounds by one scale that it is told, where Rapt finds one for each row."""
+    f32 as well, which its reorder rounds by one scale that it is told, where Rapt finds one for each row. With weights of 8 and 4 bits in
+    groups of 32 llama.cpp rounds activations, too; Rapt's have a scale for each column or a group of 32."""
     for n, k in MATMULS:
         for m in ROWS:
             case, operations = f"matmul {n} {k} {m}", 2 * n * k * m
             name = f"matmul {m} x {n} x {k}"
-            limit = lambda dtype, size: {"limit": f"read {size * n * k}", "work": size * n * k} if m == 1 else {"limit": f"rate {dtype}", "work": operations}
+            limit = lambda dtype, size: {"limit": f"read {int(size * n * k)}", "work": size * n * k} if m == 1 else {"limit": f"rate {dtype}", "work": operations}
             yield Row(name, "GFLOP/s", operations / 1e9, case, {"oneDNN": f"{case} f32", "OpenBLAS": case, "PyTorch": case}, **limit("f32", 4))
             yield Row(f"{name} in bf16", "GFLOP/s", operations / 1e9, f"bf16_{case}", {"oneDNN": f"{case} bf16"}, **limit("bf16", 2))
             yield Row(f"{name} in 8 bits, rounding rows", "GOP/s", operations / 1e9, f"quantized_{case}",
-                      {"oneDNN, of rounded rows": f"{case} i8", "oneDNN, rounding by a known scale": f"{case} rounded"}, **limit("i8", 1), tolerance=2e-2)
+                      {"oneDNN, of rounded rows": f"{case} i8", "oneDNN, rounding by a known scale": f"{case} rounded", "llama.cpp, q8_0": f"{case} q8_0"}, **limit("i8", 1), tolerance=2e-2)
+            yield Row(f"{name} in 4 bits, rounding rows", "GOP/s", operations / 1e9, f"w4_{case}", {"llama.cpp, q4_0": f"{case} q4_0"}, **limit("i4", 9 / 16), tolerance=0.3)
 
 
 def attention_rows():
     """In bf16 where that is faster than f32."""
     for narrow, size, length in ((narrow, size, length) for narrow, size, lengths in ATTENTIONS for length in lengths):
-        if narrow and not processor.HAS_BF16_MATMUL:
-            continue
         width = 12 * size
         inputs = " ".join(f"{name}=f32:{salt}:1x{length}x{width}" for name, salt in (("q", 1), ("k", 2), ("v", 3)))
         empty = f"past_key=f32:0:1x12x0x{size} past_value=f32:0:1x12x0x{size} last=i32:{length - 1}:1 total=i32:{length}:"
@@ -59,7 +58,7 @@ def attention_rows():
             if not narrow and kind == "causal":
                 others["ONNX Runtime, grouped-query op"] = f"onnx attention_grouped_{size} {inputs} {empty}"
             yield Row(f"attention 12 x {size}, {length}, {kind}{', in bf16' if narrow else ''}", "GFLOP/s", operations / 1e9,
-                      f"bf16_{case}" if narrow else case, others, "rate bf16" if narrow else "rate f32", operations, 1e-2 if narrow else 1e-3)
+                      f"bf16_{case}" if narrow else case, others, "rate bf16" if narrow else "rate f32", operations, 1e-2 if narrow else 1e-3, narrow)
 
 
 def recurrent_rows():

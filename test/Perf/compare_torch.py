@@ -42,8 +42,13 @@ for line in sys.stdin:
     what, argument, *words = line.split()
     case = " ".join(words)
     if case not in cases:
-        cases[case] = {"matmul": matmul, "attention": attention, "lstm": lstm}[words[0]](*words[1:])
-        cases[case](), cases[case]()
+        try:
+            made = {"matmul": matmul, "attention": attention, "lstm": lstm}[words[0]](*words[1:])
+            made(), made()
+        except (KeyError, TypeError, RuntimeError) as problem:
+            print("lacks", " ".join(str(problem).split()), flush=True)
+            continue
+        cases[case] = made
     runs, processor = int(argument) if what == "time" else 1, time.process_time()
     begin = time.perf_counter()
     while runs > 1 and time.perf_counter() < begin + 5e-3:

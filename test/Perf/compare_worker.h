@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -51,7 +52,8 @@ inline double seconds(clockid_t clock) {
 }
 
 // "time RUNS CASE..." answers with seconds of wall clock for all runs, and of processors; "write FILE CASE..." writes
-// the case's output there; "rate DTYPE" and the like are cases, too. A case runs twice before it is timed first, and
+// the case's output there; "rate DTYPE" and the like are cases, too. "lacks REASON" is the answer where making or
+// running a case throws. A case runs twice before it is timed first, and
 // for 5 ms before several runs are, as waking a thread takes milliseconds on some virtual machines.
 inline int serve(const std::string &name, const std::function<Case(const Words &)> &make) {
   std::map<std::string, Case> cases;
@@ -67,9 +69,16 @@ inline int serve(const std::string &name, const std::function<Case(const Words &
       Words words;
       for (std::string word; parts >> word;)
         words.push_back(word);
-      at = cases.emplace(rest, make(words)).first;
-      at->second.run();
-      at->second.run();
+      try {
+        at = cases.emplace(rest, make(words)).first;
+        at->second.run();
+        at->second.run();
+      } catch (const std::exception &problem) {
+        cases.erase(rest);
+        printf("lacks %s\n", problem.what());
+        fflush(stdout);
+        continue;
+      }
     }
     const long runs = what == "time" ? atol(argument.c_str()) : 1;
     const double processors = seconds(CLOCK_PROCESS_CPUTIME_ID);

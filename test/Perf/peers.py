@@ -20,6 +20,22 @@ SIZES = {"PROMPT": TOKENS["prefill"], "STEPS": TOKENS["decode"], "TURN": TURN}  
 F32, Q4_0, Q8_0, BF16 = 0, 2, 7, 32  # llama.cpp's file types
 
 
+class Lacks(Exception):
+    """An engine cannot run a case; the text says why."""
+
+
+def run(*command):
+    """The output of a command. Ends the program with the last line that it says where it fails."""
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+    except OSError as error:
+        sys.exit(f"compare: {error}")
+    if done.returncode:
+        said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        sys.exit(f"compare: {said[-1] if said else f'{command[0]}: exit status {done.returncode}'}")
+    return done.stdout
+
+
 @dataclasses.dataclass
 class Decoder:
     """A model of one width: the folder of its config, raptc's options, llama.cpp's file type and type of keys and values, how far
@@ -73,17 +89,17 @@ DECODERS = [
     Decoder("GPT-2 124M", "gpt2", "gpt2", [], F32, "f32", 1e-2, "f32", (4, 4, 4)),
     Decoder("GPT-2 124M in bf16", "gpt2-bf16", "gpt2", ["--dtype=bf16", "--cache-dtype=bf16"], BF16, "f16", 3e-2, "bf16", (2, 2, 2)),
     Decoder("GPT-2 124M in 8 bits", "gpt2-8", "gpt2", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
-    Decoder("GPT-2 124M in 4 bits", "gpt2-4", "gpt2", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 17 / 16, 2)),
+    Decoder("GPT-2 124M in 4 bits", "gpt2-4", "gpt2", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i4", (9 / 16, 17 / 16, 2)),
     Decoder("LLaMA 1.1B in 8 bits", "llama-8", "tinyllama-1.1b", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
-    Decoder("LLaMA 1.1B in 4 bits", "llama-4", "tinyllama-1.1b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 9 / 16, 2)),
+    Decoder("LLaMA 1.1B in 4 bits", "llama-4", "tinyllama-1.1b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i4", (9 / 16, 9 / 16, 2)),
     Decoder("Qwen3 0.6B in bf16", "qwen3-bf16", "qwen3-0.6b", ["--cache-dtype=bf16"], BF16, "f16", 3e-2, "bf16", (2, 2, 2)),
     Decoder("Qwen3 0.6B in 8 bits", "qwen3-8", "qwen3-0.6b", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
-    Decoder("Qwen3 0.6B in 4 bits", "qwen3-4", "qwen3-0.6b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 17 / 16, 2)),
+    Decoder("Qwen3 0.6B in 4 bits", "qwen3-4", "qwen3-0.6b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i4", (9 / 16, 17 / 16, 2)),
     Decoder("Gemma 3 1B in bf16", "gemma3-bf16", "gemma-3-1b", ["--cache-dtype=bf16"], BF16, "f16", 3e-2, "bf16", (2, 2, 2)),
     Decoder("Gemma 3 1B in 8 bits", "gemma3-8", "gemma-3-1b", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
-    Decoder("Gemma 3 1B in 4 bits", "gemma3-4", "gemma-3-1b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 17 / 16, 2)),
+    Decoder("Gemma 3 1B in 4 bits", "gemma3-4", "gemma-3-1b", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i4", (9 / 16, 17 / 16, 2)),
     Decoder("Phi-3 mini in 8 bits", "phi3-8", "phi-3-mini", ["--quantize=w8a8", "--cache-dtype=f16"], Q8_0, "f16", 0.1, "i8", (1, 1, 2)),
-    Decoder("Phi-3 mini in 4 bits", "phi3-4", "phi-3-mini", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i8", (9 / 16, 9 / 16, 2)),
+    Decoder("Phi-3 mini in 4 bits", "phi3-4", "phi-3-mini", ["--quantize=w4", "--cache-dtype=f16"], Q4_0, "f16", 0.5, "i4", (9 / 16, 9 / 16, 2)),
 ]
 
 
@@ -114,32 +130,30 @@ def libraries(cache):
     return [*versions, os.path.join(folder, "libggml-base.so"), f"-Wl,-rpath,{folder}"]
 
 
-def prepare(cache, binaries, decoders):
-    """Compiles the workers and Rapt's models, writes the models of the peers."""
+def prepare(cache, binaries, decoders, options):
+    """Compiles the workers and Rapt's models, with these options of raptc, writes the models of the peers."""
     constants = [f"-D{name}={value}" for name, value in SIZES.items()]
     def compile_worker(name, *more):
-        subprocess.run(["clang-22", "-std=gnu11", "-O2", *constants, os.path.join(HERE, f"peers_{name}.c"), "-o",
-                        os.path.join(cache, f"peers_{name}"), *more], check=True)
+        run("clang-22", "-std=gnu11", "-O2", *constants, os.path.join(HERE, f"peers_{name}.c"), "-o", os.path.join(cache, f"peers_{name}"), *more)
 
     library = os.path.join(binaries, "..", "lib")
     compile_worker("rapt", f"-I{ROOT}/lib/Runtime/include", f"-L{library}", "-lrapt_runtime", f"-Wl,-rpath,{os.path.abspath(library)}")
     compile_worker("llama", *headers(cache), *libraries(cache))
     shutil.copy(os.path.join(HERE, "peers_onnx.js"), cache)
     for model in dict.fromkeys(decoder.model for decoder in decoders):
-        prepare_model(cache, os.path.join(binaries, "raptc"), model, [decoder for decoder in decoders if decoder.model == model])
+        prepare_model(cache, os.path.join(binaries, "raptc"), model, [decoder for decoder in decoders if decoder.model == model], options)
 
 
-def prepare_model(cache, raptc, model, decoders):
+def prepare_model(cache, raptc, model, decoders, options):
     """One model in all widths. Intermediate files are removed: they take gigabytes."""
     config = os.path.join(ROOT, "test", "models", model, "config.json")
     gguf = {decoder.key: os.path.join(cache, f"{decoder.key}.gguf") for decoder in decoders}
     weights, base, onnx = (os.path.join(cache, f"{model}{end}") for end in (".safetensors", "-as-it-is.gguf", ".onnx"))
     missing = not all(map(os.path.exists, [*gguf.values(), *([onnx] if model == "gpt2" else [])]))
-    run = lambda *command: subprocess.run(command, check=True, capture_output=True)
     source = next(decoder for decoder in DECODERS if decoder.model == model)  # whose weights are as the configuration says
     for decoder in [*([source] if missing and source not in decoders else []), *decoders]:
         save = [f"--save-weights={weights}"] if missing and decoder is source else []
-        run(raptc, config, "--random-weights=1", *decoder.options, *save, "-o", os.path.join(cache, f"{decoder.key}.so"))
+        run(raptc, config, "--random-weights=1", *decoder.options, *save, *options, "-o", os.path.join(cache, f"{decoder.key}.so"))
     if not missing:
         return
     with open(config, encoding="utf-8") as file:
@@ -156,22 +170,33 @@ def prepare_model(cache, raptc, model, decoders):
 
 
 def processor_seconds():
-    """Seconds of the whole machine since it started."""
+    """Seconds of the processors that this process may run on, since the machine started."""
+    names, ticks = {f"cpu{one}" for one in os.sched_getaffinity(0)}, 0
     with open("/proc/stat", encoding="ascii") as file:
-        user, nice, system, _, _, irq, soft, steal = map(int, file.readline().split()[1:9])
-    return (user + nice + system + irq + soft + steal) / os.sysconf("SC_CLK_TCK")
+        for name, *numbers in map(str.split, file):
+            if name in names:
+                user, nice, system, _, _, irq, soft, steal = map(int, numbers[:8])
+                ticks += user + nice + system + irq + soft + steal
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def logits_of(engine, cache):
+    path = os.path.join(cache, "logits")
+    engine.ask(f"logits {path}")
+    return np.fromfile(path, np.float32).reshape(TOKENS["decode"] + 1, -1)
 
 
 def check_logits(engines, cache):
-    """Ends the program unless all engines compute the same, within their tolerance: logits after the prompt and after each step."""
-    logits = []
-    for engine in engines:
-        path = os.path.join(cache, "logits")
-        engine.ask(f"logits {path}")
-        logits.append(np.fromfile(path, np.float32).reshape(TOKENS["decode"] + 1, -1))
-    scale = np.abs(logits[0]).max()
-    for engine, other in zip(engines[1:], logits[1:]):
-        apart = np.abs(other - logits[0]).max() / scale
-        print(f"{engine.name}: logits within {apart:.1e} of Rapt's, of the largest")
-        if not apart < engine.tolerance:
-            sys.exit(f"{engine.name} computes another model")
+    """{name: why not} of the engines that do not compute the same as Rapt's, within their tolerance: logits after the prompt and after each step."""
+    expected, wrong = logits_of(engines["Rapt"], cache), {}
+    for name, engine in engines.items():
+        if name == "Rapt":
+            continue
+        try:
+            apart = np.abs(logits_of(engine, cache) - expected).max() / np.abs(expected).max()
+            print(f"{name}: logits within {apart:.1e} of Rapt's, of the largest")
+            if not apart < engine.tolerance:
+                wrong[name] = f"computes another model: logits {apart:.1e} apart, of the largest"
+        except (Lacks, ValueError) as problem:  # of fewer numbers
+            wrong[name] = str(problem)
+    return wrong

@@ -65,6 +65,8 @@ TEST(Limits, FeaturesOfAVariant) {
   EXPECT_EQ(featuresOf(manifest, "x86-64-v3"), (std::vector<std::string>{"avx2", "fma"}));
   EXPECT_EQ(featuresOf(manifest, "x86-64-v4"), (std::vector<std::string>{"avx2", "avx512f"}));
   EXPECT_TRUE(featuresOf(manifest, "haswell").empty());
+  EXPECT_EQ(featuresOf(R"({"target": {"cpu": "native", "features": ["avx"]}})", "native"),
+            (std::vector<std::string>{"avx"}));
   EXPECT_TRUE(featuresOf("{}", "haswell").empty());
   EXPECT_TRUE(featuresOf("{", "haswell").empty());
 }
