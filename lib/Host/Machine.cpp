@@ -159,11 +159,15 @@ Expected<Machine> Machine::make(llvm::StringRef triple, llvm::StringRef cpu, llv
     if (isUsable(result.triple, feature.Key))
       features.insert(feature.Key);
   result.features.assign(features.begin(), features.end());
-  // Without it LLVM calls libm for each multiply-add.
-  if (!isArm(result.triple) && !features.count("fma"))
-    return Error{"--mcpu: '" + result.name +
-                 "' has no fused multiply-add (fma), which matmuls and polynomials are made of; "
-                 "--mcpu=x86-64-v3 is the least that code can be made for"};
+  // Without fma LLVM calls libm for each multiply-add; matmuls of integers are instructions of AVX2.
+  std::string missing;
+  for (const char *needed : {"avx2", "fma"})
+    if (!isArm(result.triple) && !features.count(needed))
+      missing += (missing.empty() ? "" : ", ") + std::string(needed);
+  if (!missing.empty())
+    return Error{"--mcpu: '" + result.name + "' lacks " + missing +
+                 ", which matmuls and polynomials are made of; --mcpu=x86-64-v3 is the least that code can be made "
+                 "for"};
   return result;
 }
 
