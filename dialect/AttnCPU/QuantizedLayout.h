@@ -12,8 +12,7 @@ class QuantizedLayout {
 public:
   QuantizedLayout(attn::QuantizedType type, int64_t depth)
       : context(type.getContext()), file{uint8_t(type.bits()), type.getGroup(), type.getZeroPoints()}, depth(depth) {}
-  /// The rows that are multiplied by a weight of type `weight`. Those in words have 16 bits for each quantized value,
-  /// of each four the elements 0, 2, 1, 3: pairs as an AND and a shift of four bytes of the weight leave them.
+  /// The rows that are multiplied by a weight of type `weight`. Those in words have 16 bits for each quantized value.
   static QuantizedLayout ofRows(attn::QuantizedType weight, int64_t depth, bool inWords) {
     QuantizedLayout layout(weight.ofRows(), depth);
     layout.valueBytes = inWords ? 2 : 1;

@@ -20,8 +20,6 @@ namespace {
 
 /// Rows of the weight whose terms with codes of 4 bits 16 bits can add.
 constexpr int64_t kBlock = 32;
-/// Registers of such targets.
-constexpr int64_t kRegisters = 16;
 
 class Emitter {
 public:
@@ -34,7 +32,9 @@ public:
   void emit(ImplicitLocOpBuilder &b) {
     const int64_t m = cast<MemRefType>(op.getDest().getType()).getDimSize(0), parts = llvm::divideCeil(m, kernel.rows);
     const bool isWide = !isUnpacked && m <= kernel.wideRows.value_or(0);
-    vectors = isWide ? kPanel / lanes : 2;
+    // Those of words have twice as many accumulators and weights, which one or two rows leave registers for.
+    const bool isNarrow = inWords && llvm::divideCeil(m, parts) > 2;
+    vectors = isWide ? kPanel / lanes : isNarrow ? 1 : 2;
     overEach(b, kPanel / columns(), [&](ImplicitLocOpBuilder &b, Value nth) {
       Value column = times(b, nth, columns());
       if (m % parts == 0) {
@@ -100,11 +100,11 @@ private:
     return call(b, words(b), "llvm.x86.avx512.vpdpbusd.256", "llvm.x86.avx512.vpdpbusd.128", {sum, weights, values});
   }
 
-  /// The 32 bits at byte `at` of row `r` in all lanes.
+  /// The element at byte `at` of row `r` in all lanes.
   Value broadcast(ImplicitLocOpBuilder &b, int64_t r, Value at, VectorType type) const {
-    Value four =
-        vector::LoadOp::create(b, VectorType::get({4}, b.getI8Type()), rowsOfTile, ValueRange{index(b, r), at});
-    Value one = asType(b, VectorType::get({1}, type.getElementType()), four);
+    auto bytes = VectorType::get({type.getElementTypeBitWidth() / 8}, b.getI8Type());
+    Value loaded = vector::LoadOp::create(b, bytes, rowsOfTile, ValueRange{index(b, r), at});
+    Value one = asType(b, VectorType::get({1}, type.getElementType()), loaded);
     return vector::BroadcastOp::create(b, type, vector::ExtractOp::create(b, one, 0));
   }
 
@@ -130,8 +130,11 @@ private:
   void prefetchLine(ImplicitLocOpBuilder &b, Value group, Value line) const {
     if (!kernel.prefetch.steps)
       return;
-    const int64_t ahead =
-        rows < *kernel.prefetch.streamRows ? *kernel.prefetch.streamBytes : *kernel.prefetch.steps * lineBytes();
+    const int64_t tail =
+        isUnpacked ? layout.unpackedBytes() - layout.unpackedCodeBytes() : layout.groupBytes() - layout.codeBytes();
+    const int64_t ahead = rows < *kernel.prefetch.streamRows
+                              ? *kernel.prefetch.streamBytes
+                              : *kernel.prefetch.steps * lineBytes() + (groups > 1 ? tail : 0);
     Value at = arith::AddIOp::create(b, times(b, line, lineBytes()), times(b, firstColumn, 4));
     for (int64_t byte = 0; byte < 4 * columns(); byte += kLineBytes)
       prefetch(b, group, plus(b, at, ahead + byte));
@@ -194,11 +197,13 @@ private:
     return sums;
   }
 
-  /// int16 sums of a block as int32, plus `sums`.
-  SmallVector<Value> widened(ImplicitLocOpBuilder &b, ArrayRef<Value> ofBlock, ValueRange sums) const {
+  /// `sums` plus others, int32 or the int16 sums of a block.
+  SmallVector<Value> added(ImplicitLocOpBuilder &b, ArrayRef<Value> others, ValueRange sums) const {
     SmallVector<Value> next;
-    for (auto [sum, added] : llvm::zip_equal(sums, ofBlock))
-      next.push_back(arith::AddIOp::create(b, addPairs(b, added, splatOf(b, pairs(b), 1)), sum));
+    for (auto [sum, other] : llvm::zip_equal(sums, others)) {
+      Value wide = other.getType() == words(b) ? other : addPairs(b, other, splatOf(b, pairs(b), 1));
+      next.push_back(arith::AddIOp::create(b, wide, sum));
+    }
     return next;
   }
 
@@ -226,33 +231,48 @@ private:
     });
   }
 
-  /// Adds the terms of the first (0) or second (1) pairs of four rows.
-  void addPairsOf(ImplicitLocOpBuilder &b, Value group, Value line, ArrayRef<Value> loaded, int64_t second,
-                  MutableArrayRef<Value> sums) const {
-    SmallVector<Value> codes;
-    for (Value bytes : loaded) {
-      Value both = asType(b, pairs(b), bytes);
-      codes.push_back(second ? Value(arith::ShRUIOp::create(b, both, splatOf(b, pairs(b), 8)))
-                             : Value(arith::AndIOp::create(b, both, splatOf(b, pairs(b), 255))));
-    }
-    Value at = plus(b, valuesOf(b, group, times(b, line, 4)), 4 * second);
-    overTile(b, codes, at, pairs(b), [&](int64_t nth, Value weights, Value values) {
-      sums[nth] = arith::AddIOp::create(b, sums[nth], addPairs(b, weights, values));
-    });
+  /// Vectors of the bytes of half a vector's columns each, in 16 bits.
+  SmallVector<Value> loadWords(ImplicitLocOpBuilder &b, Value group, Value line) const {
+    Value at = arith::AddIOp::create(b, times(b, line, lineBytes()), times(b, firstColumn, 4));
+    SmallVector<Value> loaded;
+    for (int64_t half = 0; half < 2 * vectors; ++half)
+      loaded.push_back(
+          arith::ExtUIOp::create(b, pairs(b), loadBytes(b, group, plus(b, at, 2 * half * lanes), 2 * lanes)));
+    return loaded;
   }
 
-  SmallVector<Value> addWords(ImplicitLocOpBuilder &b, Value group, ValueRange sums) const {
-    // Beside accumulators: bytes of the weight and a pair of each vector, a row's values and a term.
-    const bool isSplit = accumulators() + 2 * vectors + 2 > kRegisters;
-    SmallVector<Value> all(sums);
-    for (int64_t pass = 0; pass < (isSplit ? 2 : 1); ++pass)
-      all = overLines(b, all, [&](ImplicitLocOpBuilder &b, Value line, MutableArrayRef<Value> next) {
-        prefetchLine(b, group, line);
-        SmallVector<Value> loaded = loadLine(b, group, line);
-        for (int64_t second = pass; second < (isSplit ? pass + 1 : 2); ++second)
-          addPairsOf(b, group, line, loaded, second, next);
-      });
-    return all;
+  /// The sums of a group whose codes have 8 bits. Accumulators have two partial sums for each column, of the first and
+  /// the second pairs of four rows.
+  SmallVector<Value> addWords(ImplicitLocOpBuilder &b, Value group) const {
+    const int64_t halves = 2 * vectors, lines = linesOf(layout.groupDepth());
+    auto fours = VectorType::get({lanes / 2}, b.getI64Type());
+    auto step = [&](ImplicitLocOpBuilder &b, Value line, MutableArrayRef<Value> sums) {
+      prefetchLine(b, group, line);
+      SmallVector<Value> loaded = loadWords(b, group, line);
+      for (int64_t r = 0; r < rows; ++r) {
+        Value values = asType(b, pairs(b), broadcast(b, r, valuesOf(b, group, times(b, line, 4)), fours));
+        for (auto [half, weights] : llvm::enumerate(loaded)) {
+          Value &sum = sums[r * halves + half], added = addPairs(b, weights, values);
+          sum = sum ? Value(arith::AddIOp::create(b, sum, added)) : added;
+        }
+      }
+    };
+    SmallVector<Value> sums(rows * halves);
+    if (lines <= kBlock / 4) {
+      for (int64_t line = 0; line < lines; ++line)
+        step(b, index(b, line), sums);
+    } else {
+      sums.assign(rows * halves, splatOf(b, words(b), 0));
+      sums = overLines(b, sums, step);
+    }
+    SmallVector<int64_t> first, second;
+    for (int64_t i = 0; i < lanes; ++i)
+      first.push_back(2 * i), second.push_back(2 * i + 1);
+    SmallVector<Value> whole;
+    for (size_t nth = 0; nth < sums.size(); nth += 2)
+      whole.push_back(arith::AddIOp::create(b, vector::ShuffleOp::create(b, sums[nth], sums[nth + 1], first),
+                                            vector::ShuffleOp::create(b, sums[nth], sums[nth + 1], second)));
+    return whole;
   }
 
   /// Minus the zero point times the sum of row `r`'s values, which rows store for the zero point 128, in each vector.
@@ -266,23 +286,25 @@ private:
     return sums;
   }
 
-  /// The sums of a group in integers; those of its only block are int16, without the corrections.
+  /// The sums of a group in integers; those of its only block are int16. Where `lacksCorrections`, they begin with
+  /// zero.
   SmallVector<Value> groupSums(ImplicitLocOpBuilder &b, Value group) const {
     if (isOneBlock())
       return blockSums(b, group, index(b, 0));
+    if (inWords)
+      return addWords(b, group);
     SmallVector<Value> sums;
     for (int64_t r = 0; r < rows; ++r)
       sums.append(corrections(b, group, r));
     if (hasInt8Dot)
       return addFours(b, group, sums);
-    if (inWords)
-      return addWords(b, group, sums);
     return loop(b, index(b, 0), index(b, layout.groupDepth() / kBlock), 1, sums,
                 [&](ImplicitLocOpBuilder &b, Value block, ValueRange before) {
-                  return widened(b, blockSums(b, group, block), before);
+                  return added(b, blockSums(b, group, block), before);
                 });
   }
   bool isOneBlock() const { return !hasInt8Dot && !inWords && layout.groupDepth() == kBlock; }
+  bool lacksCorrections() const { return isOneBlock() || inWords; }
 
   /// Where what the group has for its vector `v` begins, `width` bytes a column, behind `before` bytes a column of the
   /// panel.
@@ -317,8 +339,8 @@ private:
       scales.push_back(loadScale(b, group, v));
     for (int64_t r = 0; r < rows; ++r) {
       SmallVector<Value> integers(ArrayRef(sums).slice(r * vectors, vectors));
-      if (isOneBlock())
-        integers = widened(b, integers, corrections(b, group, r));
+      if (lacksCorrections())
+        integers = added(b, integers, corrections(b, group, r));
       Value own = broadcast(b, r, plus(b, times(b, group, 4), ofRows.rowScale(0)), floats(b));
       for (int64_t v = 0; v < vectors; ++v) {
         Value part = arith::MulFOp::create(b, arith::SIToFPOp::create(b, floats(b), integers[v]), scales[v]);

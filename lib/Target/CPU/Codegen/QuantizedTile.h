@@ -3,9 +3,9 @@
 // 16 registers hold 6 rows by 2 vectors of accumulators, so a tile takes half of a panel's
 // columns; a single row takes whole lines. A step multiplies four k:
 // - vpdpbusd (int8_dot) adds four terms to an int32;
-// - vpmaddwd (int8_pairs, 8 bits) adds two of int16: the rows are in words, and four bytes of
-//   the weight become pairs (0, 2) by an AND and (1, 3) by a shift. A tile of many rows takes
-//   the first pairs of all steps, then the second ones: both would need two more registers;
+// - vpmaddwd (int8_pairs, 8 bits) adds two of int16: the rows are in words, and vpmovzxbw loads
+//   the weight's bytes as words. A vector has half as many columns, each with two partial sums,
+//   so a tile of many rows takes a quarter of the columns;
 // - vpmaddubsw (int8_pairs, 4 bits) adds two of int8 to an int16. A code is at most 15 and a
 //   value at most 127, so a sum of the 32 rows of a block is at most 8 * 2 * 15 * 127 = 30480,
 //   which 16 bits hold. vpmaddwd by ones then makes 32 bits of it.

@@ -131,16 +131,11 @@ struct TileQuantizeRows : OpRewritePattern<attn::QuantizeRowsOp> {
 
   /// Writes the quantized values, i32, of 32 columns from `column` on.
   static Value writeValues(ImplicitLocOpBuilder &b, Value values, Value dest, Value column, bool inWords) {
+    Type element = inWords ? b.getI16Type() : b.getI8Type();
+    values = arith::TruncIOp::create(b, VectorType::get({kPanel}, element), values);
     if (inWords) {
-      SmallVector<int64_t> order;
-      for (int64_t i = 0; i < kPanel; i += 4)
-        order.append({i, i + 2, i + 1, i + 3});
-      values = arith::TruncIOp::create(b, VectorType::get({kPanel}, b.getI16Type()), values);
-      values = vector::ShuffleOp::create(b, values, values, order);
       values = vector::BitCastOp::create(b, VectorType::get({2 * kPanel}, b.getI8Type()), values);
       column = arith::MulIOp::create(b, column, index(b, 2));
-    } else {
-      values = arith::TruncIOp::create(b, VectorType::get({kPanel}, b.getI8Type()), values);
     }
     return vector::TransferWriteOp::create(b, values, dest, ValueRange{column}, ArrayRef<bool>{true}).getResult();
   }

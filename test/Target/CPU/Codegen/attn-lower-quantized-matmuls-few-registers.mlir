@@ -2,7 +2,7 @@
 
 #kernel = #attn.schedule<columns = 16, group_rows = 2, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 1>
 // Codes of 4 bits, a byte each: a loop over halves of the columns and one over parts of 6 rows. Eight terms of a group of 32 rows are added in 16 bits, by 7
-// additions, and only then in 32. f32 sums lie in two buffers that take turns.
+// additions, and only then in 32. f32 sums lie in two buffers that alternate.
 module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   // CHECK-LABEL: @unpacked
   func.func @unpacked(%rows: memref<12x128xi8>, %panel: memref<4x576xi8>, %dest: memref<12x32xf32>) {
@@ -74,36 +74,33 @@ module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_re
     return
   }
 
-  // 8 bits, 6 rows in words: the first pairs of all steps, then the second ones, four steps an iteration.
+  // 8 bits, 6 rows in words: a quarter of the columns, two partial sums for each, which are added at the end; four steps an iteration.
   // CHECK-LABEL: @words
   func.func @words(%rows: memref<6x192xi8>, %panel: memref<1x2112xi8>, %dest: memref<6x32xf32>) {
-    // CHECK: scf.for
+    // CHECK: scf.for {{.*}} = %c0{{.*}} to %c4{{.*}} step %c1
     // CHECK: scf.for {{.*}} = %c0{{.*}} to %c16{{.*}} step %c4{{.*}} iter_args
-    // CHECK-NOT: arith.shrui
-    // CHECK: arith.andi {{.*}} : vector<16xi16>
-    // CHECK-COUNT-48: pmadd.wd
+    // CHECK-COUNT-2: arith.extui {{.*}} : vector<16xi8> to vector<16xi16>
+    // CHECK-COUNT-12: pmadd.wd
+    // CHECK-COUNT-2: arith.extui
+    // CHECK-COUNT-36: pmadd.wd
     // CHECK-NOT: pmadd.wd
-    // CHECK: scf.for {{.*}} = %c0{{.*}} to %c16{{.*}} step %c4{{.*}} iter_args
-    // CHECK-NOT: arith.andi
-    // CHECK: arith.shrui {{.*}} : vector<16xi16>
-    // CHECK-COUNT-48: pmadd.wd
-    // CHECK-NOT: pmadd
+    // CHECK: vector.shuffle {{.*}} [0, 2, 4, 6, 8, 10, 12, 14]
+    // CHECK: vector.shuffle {{.*}} [1, 3, 5, 7, 9, 11, 13, 15]
     attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0> words {attn.schedule = #kernel}
       : memref<6x192xi8>, memref<1x2112xi8>, memref<6x32xf32>
     return
   }
 
-  // Near miss: few rows leave registers for both pairs of a step.
+  // Two rows leave registers for half of the columns. The 8 steps of a group of 32 rows are no loop, and begin without zeros.
   // CHECK-LABEL: @few_words
-  func.func @few_words(%rows: memref<3x192xi8>, %panel: memref<1x2112xi8>, %dest: memref<3x32xf32>) {
-    // CHECK: scf.for
-    // CHECK: scf.for {{.*}} step %c4{{.*}} iter_args
-    // CHECK: arith.andi {{.*}} : vector<16xi16>
-    // CHECK: arith.shrui {{.*}} : vector<16xi16>
-    // CHECK: pmadd.wd
+  func.func @few_words(%rows: memref<2x192xi8>, %panel: memref<2x1088xi8>, %dest: memref<2x32xf32>) {
+    // CHECK: scf.for {{.*}} = %c0{{.*}} to %c2{{.*}} step %c1
+    // CHECK: scf.for {{.*}} = %c0{{.*}} to %c2{{.*}} iter_args
+    // CHECK-COUNT-4: arith.extui {{.*}} : vector<16xi8> to vector<16xi16>
+    // CHECK-COUNT-64: pmadd.wd
     // CHECK-NOT: scf.for
-    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 0 axis 0> words {attn.schedule = #kernel}
-      : memref<3x192xi8>, memref<1x2112xi8>, memref<3x32xf32>
+    attn_cpu.quantized_matmul %rows, %panel, %dest depth 64 of !attn.quantized<u8 group 32 axis 0> words {attn.schedule = #kernel}
+      : memref<2x192xi8>, memref<2x1088xi8>, memref<2x32xf32>
     return
   }
 

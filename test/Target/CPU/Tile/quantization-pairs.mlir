@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-cpu-tile | FileCheck %s
 
-// 16 registers and no int8 dot product: rows for weights of 8 bits are in words, of each four values 0, 2, 1, 3; for weights of 4 bits they are in bytes, and a
+// 16 registers and no int8 dot product: rows for weights of 8 bits are in words; for weights of 4 bits they are in bytes, and a
 // panel is unpacked once for all tiles of 12 rows, where a task has as many as 24.
 #linear = #attn.schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [12, 1], task_rows = 24, widen_rows = 24>
 #bytes = #attn.schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [12, 1], task_rows = 24>
@@ -15,9 +15,9 @@ module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_re
   func.func @both(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
     // CHECK: scf.forall {{.*}} -> (tensor<?x192xi8>)
     // CHECK: arith.trunci {{.*}} : vector<32xi32> to vector<32xi16>
-    // CHECK: vector.shuffle {{.*}} [0, 2, 1, 3, 4, 6, 5, 7,
+    // CHECK: vector.bitcast {{.*}} : vector<32xi16> to vector<64xi8>
     // CHECK: scf.forall {{.*}} -> (tensor<?x128xi8>)
-    // CHECK-NOT: vector.shuffle
+    // CHECK: arith.trunci {{.*}} : vector<32xi32> to vector<32xi8>
     %q = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
     %n = attn.parameter_slice @narrow : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>>
     %w = attn.parameter_slice @wide : tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>>
