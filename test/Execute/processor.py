@@ -18,6 +18,7 @@ def ask_for_tiles():
 
 HAS_DOT = "avx512_bf16" in flags
 HAS_TILES = {"amx_bf16", "amx_int8"} <= set(flags) and ask_for_tiles()
+HAS_BYTE_DOT = "avx_vnni" in flags
 HAS_WIDE_VECTORS = "avx512f" in flags
 # Code by bf16 dot products, also where multiply-adds are faster: for a processor without AMX and without f16 arithmetic.
 DOT = ["--mcpu=native", "--mattr=-avx512fp16,-amx-bf16"]
@@ -27,13 +28,24 @@ TILES = ["--mcpu=native", "--mattr=+amx-tile,+amx-bf16,+amx-int8"]
 HAS_BF16_MATMUL = HAS_TILES or (HAS_DOT and "avx512_fp16" not in flags)
 
 
-def build_tiles(clang, scratch):
-    """A library that emulates AMX instructions in a process that loads it."""
-    library = Path(scratch) / "matrix_tiles.so"
+def build_input(name, clang, scratch):
+    library = Path(scratch) / f"{name}.so"
     library.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run([clang, "-O3", "-march=x86-64-v3", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-                    str(Path(__file__).parent / "Inputs" / "matrix_tiles.c"), "-o", str(library)], check=True)
+                    str(Path(__file__).parent / "Inputs" / f"{name}.c"), "-o", str(library)], check=True)
     return library
+
+
+def build_tiles(clang, scratch):
+    """A library that emulates AMX instructions in a process that loads it."""
+    return build_input("matrix_tiles", clang, scratch)
+
+
+def allow_byte_dot(clang, scratch):
+    """Lets this process run vpdpbusd of AVX-VNNI. Returns a function: how many were emulated, None where the processor has it."""
+    if HAS_BYTE_DOT:
+        return lambda: None
+    return ctypes.CDLL(str(build_input("byte_dots", clang, scratch))).byte_dots
 
 
 def allow_tiles(clang, scratch):
