@@ -14,9 +14,11 @@
 #include "lib/Target/CPU/Codegen/OnlineSoftmax.h"
 #include "lib/Target/CPU/Codegen/Passes.h"
 #include "lib/Target/CPU/Codegen/ScoreRegions.h"
+#include "lib/Target/CPU/Schedule/Choices.h"
 #include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Schedule/Verify.h"
 #include "lib/Target/CPU/Tile/Rows.h"
+#include "lib/TargetInfo/TargetInfo.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -49,12 +51,18 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
   /// Scores that splitQueries has computed before the op.
   const ScoresOfOps &computed;
 
+  /// The keys of the KV block; with 16 registers, whose matmuls take twice as long as those of 32, of one with a limit
+  /// those of its panels that have keys before it, unless they are multiplied as one.
   static FailureOr<Count> countKeys(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op) {
     FailureOr<int64_t> most = boundOf(op.getKey());
     if (failed(most))
       return failure();
     OpFoldResult panels = extent(b, op.getKey(), 0);
-    return Count{asValue(b, affineOf(b, b.getAffineDimExpr(0) * kPanel, {panels})), *most * kPanel};
+    Value count = asValue(b, affineOf(b, b.getAffineDimExpr(0) * kPanel, {panels}));
+    const bool isOne = takesAllPanels(op) || op.getKey().getDefiningOp<tensor::ConcatOp>();
+    if (op.getLimit() && *most > 1 && !isOne && TargetInfo::of(op).vectorRegisters <= kFewRegisters)
+      count = before(b, op, count, kPanel);
+    return Count{count, *most * kPanel};
   }
 
   LogicalResult matchAndRewrite(attn_cpu::AttentionStateOp op, PatternRewriter &rewriter) const override {
@@ -179,15 +187,19 @@ struct Decompose : OpRewritePattern<attn_cpu::AttentionStateOp> {
     }
   }
 
+  /// The number of keys that lie before the limit, of `count` keys, rounded up to a multiple of `multiple`.
+  static Value before(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value count, int64_t multiple) {
+    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    Value keys = asValue(b, affineOf(b, (d0 - d1).ceilDiv(multiple) * multiple,
+                                     {OpFoldResult(op.getLimit()), OpFoldResult(op.getKv())}));
+    return arith::MinSIOp::create(b, count, arith::MaxSIOp::create(b, keys, index(b, multiple)));
+  }
+
   /// The number of keys that lie before the limit, of `count` keys, rounded up as matmuls of dynamic depth need it.
   static OpFoldResult visible(ImplicitLocOpBuilder &b, attn_cpu::AttentionStateOp op, Value count) {
     if (!op.getLimit() || getConstantIntValue(count))
       return getAsOpFoldResult(count);
-    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    Value before = asValue(b, affineOf(b, (d0 - d1).ceilDiv(kDynamicDepthMultiple) * kDynamicDepthMultiple,
-                                       {OpFoldResult(op.getLimit()), OpFoldResult(op.getKv())}));
-    return arith::MinSIOp::create(b, count, arith::MaxSIOp::create(b, before, index(b, kDynamicDepthMultiple)))
-        .getResult();
+    return before(b, op, count, kDynamicDepthMultiple);
   }
 
   /// Slices panel `nth` of keys or values.

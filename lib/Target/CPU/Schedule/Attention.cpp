@@ -50,8 +50,9 @@ constexpr int64_t kSplitBlocks = 4, kSplitKeys = 512, kSplits = 16, kSplitTasks 
 constexpr int64_t kSplitRows = 4 * 14;
 /// Most query heads of a group whose tasks pack the same keys each, where they are no rows of one tile.
 constexpr int64_t kSplitGroups = 2;
-/// Steps of k per prefetched line of the next queries and of the result.
-constexpr int64_t kLineSteps = 2;
+/// Steps of k per prefetched line of the next queries and of the result. With 16 registers a step has fewer
+/// multiply-adds to hide what an address takes.
+constexpr int64_t kLineSteps = 2, kLineStepsOfFewRegisters = 8;
 /// Most query heads of a group in one tile.
 constexpr int64_t kHeads = 14;
 
@@ -265,7 +266,7 @@ AttentionSchedule cpu::chooseAttention(AttentionOp op, const TargetInfo &target)
   AttentionSchedule schedule;
   schedule.kernel = chooseKernel(target, /*widensVnni=*/true);
   const bool hasFewRegisters = target.vectorRegisters <= kFewRegisters;
-  schedule.kernel.lineSteps = std::max(kLineSteps, schedule.kernel.unroll.value_or(1));
+  schedule.kernel.lineSteps = hasFewRegisters ? kLineStepsOfFewRegisters : kLineSteps;
   schedule.queries = Sizes(hasFewRegisters ? ArrayRef(kQueriesOfFewRegisters) : ArrayRef(kQueries));
   schedule.taskQueries = kTaskQueries;
   if (mayTakeMatrix(op, target)) {

@@ -112,7 +112,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
 #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-// CHECK-DAG: #attn.schedule<heads = 1, kernel = <chains = 4, columns = 16, line_steps = 4, {{.*}} rows = 6, {{.*}} unroll = 4, vnni_rows = 5, wide_rows = 2>, keys = 256, packed_keys = 32, queries = [12, 1], rest_keys = 128, {{.*}}, splits = 1, task_keys = 512, task_queries = 252, wide_queries = 12>
+// CHECK-DAG: #attn.schedule<heads = 1, kernel = <chains = 4, columns = 16, line_steps = 8, {{.*}} rows = 6, {{.*}} unroll = 4, vnni_rows = 5, wide_rows = 2>, keys = 256, packed_keys = 32, queries = [12, 1], rest_keys = 128, {{.*}}, splits = 1, task_keys = 512, task_queries = 252, wide_queries = 12>
 // CHECK-DAG: #attn.schedule<{{.*}} keys = 256, packed_keys = 32, queries = [12, 1], rest_keys = 128, {{.*}}, task_keys = 256, task_queries = 252, wide_queries = 12>
 // CHECK: @few_registers
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
