@@ -5,6 +5,7 @@ would overflow. Scales are 1, so all numbers are integers: the same bits as the 
 Rows that several weights read are quantized for each kind."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,9 @@ MODES = [("w8a8", "mode=w8a8", ["--quantize=w8a8"]),
 # AVX-VNNI is emulated where the processor lacks it: fewer calls.
 CPUS = {"native": ["--mcpu=native"], "v3": ["--mcpu=x86-64-v3"], "vnni": ["--mcpu=x86-64-v3", "--mattr=+avxvnni"]}
 EMULATED_ROWS = (1, 2, 3, 6, 25)
+# Schedules that no target chooses: tiles of other rows, narrower vectors, panels that are unpacked for a few rows.
+RESCHEDULE = Path(__file__).resolve().parents[1] / "Target" / "CPU" / "Execute" / "reschedule.py"
+SCHEDULES, SCHEDULED_MODES = ("ones", "threes", "sevens", "repeats", "large"), ("w8a8", "w8_32", "w4_32", "w4_64_zeros")
 TEXT = f"""module attributes {{attn.model = {{family = "test", task = "feature-extraction", layers = 1 : i64}}}} {{
 attn.dim @tokens min 0 max 1024
 attn.parameter @w : tensor<{DEPTH}x{WIDTH}xf32> from [#attn.source<"w">]
@@ -78,9 +82,12 @@ for mode, how, flags in MODES:
                     f"--output=y={scratch / 'y.npy'}"], check=True)
     reference = np.load(scratch / "y.npy")
     checks.equal(f"{mode}: the reference", reference, (all_rows.astype(np.int64) @ w).astype(np.float64))
-    for cpu, options in CPUS.items():
+    compilers = {cpu: ([tools.raptc], options) for cpu, options in CPUS.items()}
+    for schedule in SCHEDULES if mode in SCHEDULED_MODES else ():
+        compilers[schedule] = ([sys.executable, RESCHEDULE, schedule, tools.raptc], CPUS["v3"])
+    for cpu, (compiler, options) in compilers.items():
         library = scratch / f"{mode}_{cpu}.so"
-        subprocess.run([tools.raptc, program, f"--weights={directory}", *options, *flags, "-o", library], check=True, capture_output=True)
+        subprocess.run([*compiler, program, f"--weights={directory}", *options, *flags, "-o", library], check=True, capture_output=True)
         model, before = packed_model.Model(library), emulated()
         for count in EMULATED_ROWS if cpu == "vnni" and before is not None else ROWS:
             for workers in (1, 3) if count == max(ROWS) else (1,):

@@ -79,6 +79,11 @@ static void onIllegal(int signal, siginfo_t *info, void *opaque) {
   // C4, inverted bits of registers and the map 0F38, W = 0 with the second operand and the prefix 66, 50.
   if (code[0] != 0xC4 || (code[1] & 0x1F) != 2 || (code[2] & 0x83) != 1 || code[3] != 0x50)
     refuse(code);
+  // The state lacks upper halves that are all zeros.
+  uint64_t *parts = (uint64_t *)((uint8_t *)context->uc_mcontext.fpregs + 512);
+  if (!(*parts & 4))
+    memset(halfOf(context, 0, 1), 0, 256);
+  *parts |= 4;
   const int sum = (code[4] >> 3 & 7) | (code[1] & 0x80 ? 0 : 8), left = ~code[2] >> 3 & 15, isWide = code[2] >> 2 & 1;
   int length = 5;
   uint8_t values[32];
@@ -100,10 +105,6 @@ static void onIllegal(int signal, siginfo_t *info, void *opaque) {
   }
   if (!isWide)
     memset(halfOf(context, sum, 1), 0, 16);
-  // The state has the upper halves, even if all were zeros.
-  uint64_t *parts = (uint64_t *)((uint8_t *)context->uc_mcontext.fpregs + 512);
-  if (!(*parts & 4))
-    refuse(code);
   atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
   context->uc_mcontext.gregs[REG_RIP] += length;
 }

@@ -179,7 +179,9 @@ Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value 
   const bool isUnpacked = task.quantized && task.schedule->widenRows,
              isWidened = isUnpacked || (getElementTypeOrSelf(task.input.getType()).isF32() &&
                                         getElementTypeOrSelf(task.weight.getType()).getIntOrFloatBitWidth() == 16);
-  const int64_t least = isUnpacked || (isWidened && task.isVnniPacked) ? *task.schedule->widenRows : 0;
+  // Tiles of one size take all rows.
+  const bool hasLeast = (isUnpacked || (isWidened && task.isVnniPacked)) && task.schedule->rows.size() > 1;
+  const int64_t least = hasLeast ? *task.schedule->widenRows : 0;
   return overRowTiles(b, task.schedule->rows, count, least, dest,
                       [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
                         return m == task.schedule->rows.front() && isWidened

@@ -20,7 +20,7 @@ VARIANTS = {
     "matrix": ([64, 16, 2, 1], 64, [14, 32], 8, [48, 16], 48, 1, 4, 2),  # tiles of instructions on tiles
     "large": ([32, 9, 1], 224, [16, 16], 16, [16, 9, 1], 144, 8, 64, 9),
 }
-MADE_BEFORE = ("--dtype=", "--cache-dtype=", "--quantize=", "--quantize-group=", "--max-seq-len=", "--max-batch=")
+MADE_BEFORE = ("--dtype=", "--cache-dtype=", "--quantize=", "--quantize-group=", "--quantize-zero-point", "--max-seq-len=", "--max-batch=")
 
 
 def entries(text):

@@ -3,6 +3,7 @@
 // 16 registers and no int8 dot product: rows for weights of 8 bits are in words; for weights of 4 bits they are in bytes, and a
 // panel is unpacked once for all tiles of 12 rows, where a task has as many as 24.
 #linear = #attn.schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [12, 1], task_rows = 24, widen_rows = 24>
+#ones = #attn.schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [1], task_rows = 1, widen_rows = 24>
 #bytes = #attn.schedule<kernel = <columns = 16, group_rows = 2, rows = 6>, rows = [12, 1], task_rows = 24>
 
 module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
@@ -38,5 +39,16 @@ module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_re
     // CHECK: attn_cpu.quantized_matmul {{.*}} words {{.*}} : tensor<12x192xi8>, tensor<2x1088xi8>, tensor<12x32xf32>
     %z = attn.linear %q, %w {attn.schedule = #bytes, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<2x64x32x!attn.quantized<u8 group 32 axis 0>> -> tensor<?x64xf32>
     return %y, %z : tensor<?x64xf32>, tensor<?x64xf32>
+  }
+
+  // Near miss: tiles of one size take all rows, however few.
+  // CHECK-LABEL: @ones
+  func.func @ones(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+    %q = attn.quantize_rows %x : tensor<?x64xf32> -> tensor<?x64x!attn.quantized<s8 group 32 axis 1>>
+    %n = attn.parameter_slice @narrow : tensor<2x64x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>>
+    // CHECK-NOT: arith.cmpi uge
+    // CHECK: attn_cpu.quantized_matmul {{.*}} unpacked {{.*}} : tensor<1x128xi8>
+    %y = attn.linear %q, %n {attn.schedule = #ones, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64x!attn.quantized<s8 group 32 axis 1>>, tensor<2x64x32x!attn.quantized<u4 group 32 axis 0 zero_points = true>> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
   }
 }
