@@ -2,6 +2,7 @@
 
 Code of the level `quick` computes the same numbers and is compiled faster. Tests that check numbers alone compile a fifth of their cases as they are
 shipped, drawn by a seed, and all of them in `tools/dev/check --full`. Tests that read instructions or measure do not ask: they get `shipped`.
+By the same seed a fifth of the cases of this folder are drawn that are compiled for AVX2, too.
 """
 
 import functools
@@ -24,6 +25,12 @@ def seed_of_run():
 
 def draw(case, seed):
     return int.from_bytes(hashlib.sha256(f"{seed} {case}".encode()).digest()[:8], "little")
+
+
+def drawn(cases, seed=None):
+    """A fifth of the cases, of which each day draws others."""
+    seed = seed_of_run() if seed is None else seed
+    return set(sorted(cases, key=lambda case: draw(case, seed))[:-(-len(cases) // SHARE)])
 
 
 def level_of(case, seed=None):

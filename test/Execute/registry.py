@@ -20,6 +20,7 @@ for path in HERE.glob("*.py"):  # lit's process may have imported modules of the
         del sys.modules[path.stem]
 
 import level  # noqa: E402
+import processor  # noqa: E402
 from rows import ANY, CALLS, HOST, MODELS, scripts  # noqa: E402
 from tools import CUDA, Tools  # noqa: E402, F401
 
@@ -40,6 +41,7 @@ class Case:
     environment: dict = dataclasses.field(default_factory=dict)
     level: str = "shipped"  # of the code that raptc generates (level.py)
     cost: float = 0  # about how many seconds it takes, where that is long: such cases begin first
+    cpu: str = ""  # that code is compiled for in the place of this machine's
 
     @property
     def path(self):
@@ -49,6 +51,8 @@ class Case:
         """Runs in this process, which ends or fails as the case does."""
         if self.column == CUDA:  # code of this process that asks for a driver finds this one
             ctypes.CDLL(str(tools.driver()))
+        if self.cpu:
+            processor.see_avx2()
         sys.argv = [self.path, *self.command_line(tools)]
         if self.function:
             self.function(tools)
@@ -88,13 +92,23 @@ def of_call(script, name, function):
     return Case(f"{script}/{name}.numpy", "numpy", True, (), function=lambda tools: getattr(importlib.import_module(script), function)())
 
 
+def of_avx2(cases):
+    """The cases that run compiled code of this machine, compiled for AVX2. A fifth of those that are daily for this machine are daily."""
+    listed = {case.name for case in cases}
+    own = [(case, re.sub(r"([/.])cpu$", rf"\1{processor.AVX2}.cpu", case.name)) for case in cases if case.column == "cpu" and "mcpu=" not in " ".join(case.arguments)]
+    own = [(case, name) for case, name in own if name not in listed]
+    daily = level.drawn([name for case, name in own if case.isDaily])
+    return [dataclasses.replace(case, name=name, cpu=processor.AVX2, isDaily=name in daily, isNoted=False, requires=(*case.requires, "x86_64", "avx2")) for case, name in own]
+
+
 def made():
     found = [case for script in MODELS for case in of_models(script)]
     found += [case for row in scripts() for case in of_script(row)]
     found += [of_call(*call) for call in CALLS]
     names = [case.name for case in found]
     assert len(set(names)) == len(names), sorted(name for name in names if names.count(name) > 1)
-    levels = level.levels_of({case.name: (case.name.split("/")[0], case.column, *TYPE.findall(case.name)) for case in found if case.isDaily})
+    found += of_avx2(found)
+    levels = level.levels_of({case.name: (case.name.split("/")[0], case.column, case.cpu, *TYPE.findall(case.name)) for case in found if case.isDaily})
     return {case.name: dataclasses.replace(case, level=levels.get(case.name, "shipped")) for case in found}
 
 
@@ -102,4 +116,5 @@ CASES = made()
 
 
 def cases(isFull):
-    return [case for case in CASES.values() if case.isDaily or isFull]
+    """Those of a run of the tests. Where this machine's own code is for AVX2, no case runs a second time for it."""
+    return [case for case in CASES.values() if (case.isDaily or isFull) and not (case.cpu and processor.IS_AVX2)]

@@ -13,6 +13,22 @@ def raptc_flags(case):
     return [f"--target={case.column}"] if case.isForTarget else []
 
 
+def for_cpu(cpu):
+    """A line of the shell that makes code for this machine code for `cpu` instead."""
+    return f"""for word; do
+  shift
+  case $word in
+  --mcpu=native) word=--mcpu={cpu} ;;
+  esac
+  case $word in
+  --mcpu=* | --mtriple=* | --target=*) told=1 ;;
+  esac
+  set -- "$@" "$word"
+done
+[ "$told" ] || set -- "$@" --mcpu={cpu}
+"""
+
+
 class Tools:
     """Paths by the names that scripts give them, as attributes. In the column `evaluated` a model is run by rapt_reference and there is no rapt_run; in the others it is the
     other way round. `evaluator` is there in all."""
@@ -22,26 +38,33 @@ class Tools:
         self.column, self.scratch, self.clang, self.case = case.column, str(scratch), clang, case
         self.build, programs = Path(build), {name: str(Path(build) / "bin" / name) for name in ("raptc", "rapt-run", "rapt-reference", "rapt-opt")}
         programs.update(replaced)
-        self.raptc, self.rapt_opt, self.evaluator = self.with_flags(programs["raptc"], raptc_flags(case)), programs["rapt-opt"], programs["rapt-reference"]
+        self.raptc, self.rapt_opt, self.evaluator = self.with_flags(programs["raptc"], raptc_flags(case), case.cpu), programs["rapt-opt"], programs["rapt-reference"]
         isEvaluated = case.column == "evaluated"
         self.rapt_run, self.rapt_reference = (None, self.evaluator) if isEvaluated else (programs["rapt-run"], None)
         self.values = {"raptc": self.raptc, "rapt-run": programs["rapt-run"], "rapt-reference": self.evaluator, "reference": self.evaluator, "rapt-opt": self.rapt_opt,
                        "clang": clang, "runtime": str(self.build / "lib" / "librapt_runtime.so"), "scratch": self.scratch,
                        "models": str(SOURCE / "test" / "models"), "inputs": str(SOURCE / "test" / "Execute" / "Inputs")}
 
-    def with_flags(self, raptc, flags):
-        """A program that is raptc with these flags: one file of the build folder for all cases, so that they share compiled models (compiled.py)."""
-        if not flags:
+    def with_flags(self, raptc, flags, cpu):
+        """A program that is raptc with these flags, or for this CPU where it would be for this machine: one file of the build folder for all cases, so that
+        they share compiled models (compiled.py)."""
+        if not flags and not cpu:
             return raptc
-        folder = self.build / "test" / "programs" / "".join(flags).replace("/", "_")
+        folder = self.build / "test" / "programs" / "".join([*flags, cpu]).replace("/", "_")
         made = folder / "raptc"
-        text = f'#!/bin/sh\nexec {shlex.quote(raptc)} "$@" {shlex.join(flags)}\n'
+        text = f'#!/bin/sh\n{for_cpu(cpu) if cpu else ""}exec {shlex.quote(raptc)} "$@" {shlex.join(flags)}\n'
         if not made.exists() or made.read_text() != text:
             folder.mkdir(parents=True, exist_ok=True)
             own = folder / f"raptc.{os.getpid()}"
             own.write_text(text)
             own.chmod(0o755)
             own.replace(made)
+        for name in ("rapt-opt", "rapt-run"):  # which scripts look for beside raptc
+            program = self.build.resolve() / "bin" / name
+            if (folder / name).resolve() != program.resolve():
+                own = folder / f"{name}.{os.getpid()}"
+                own.symlink_to(program)
+                own.replace(folder / name)
         return str(made)
 
     def environment(self, given):
@@ -49,6 +72,8 @@ class Tools:
         environment = dict(given) | {"RAPT_CASE": self.case.name.split("/", 1)[1], "RAPT_CODEGEN": self.case.level} | self.case.environment
         if not self.case.isNoted:
             environment.pop("RAPT_PASSED", None)
+        if self.case.cpu:
+            environment |= {"RAPT_CASE_CPU": self.case.cpu, "PATH": os.path.dirname(self.raptc) + os.pathsep + given.get("PATH", "")}
         if self.column == CUDA:
             environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(self.driver().parent), given.get("LD_LIBRARY_PATH")]))
         return environment
