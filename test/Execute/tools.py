@@ -21,6 +21,7 @@ def for_cpu(cpu):
   --mcpu=native) word=--mcpu={cpu} ;;
   esac
   case $word in
+  --target=cpu) ;;
   --mcpu=* | --mtriple=* | --target=*) told=1 ;;
   esac
   set -- "$@" "$word"
@@ -59,7 +60,7 @@ class Tools:
             own.write_text(text)
             own.chmod(0o755)
             own.replace(made)
-        for name in ("rapt-opt", "rapt-run"):  # which scripts look for beside raptc
+        for name in ("rapt-opt", "rapt-run", "rapt-reference"):  # which scripts look for beside raptc
             program = self.build.resolve() / "bin" / name
             if (folder / name).resolve() != program.resolve():
                 own = folder / f"{name}.{os.getpid()}"
