@@ -234,7 +234,7 @@ LogicalResult VnniMatmulOp::verify() {
   if (fits && rank == 2)
     fits = dest.getDimSize(1) == kPanel && !ShapedType::isDynamic(k) && panel.getDimSize(0) == k / 2 + k % 2;
   else if (fits)
-    fits = are(dest.getDimSize(1), kPanel, panel.getDimSize(0)) && are(k, 2, panel.getDimSize(1));
+    fits = are(dest.getDimSize(1), kPanel, panel.getDimSize(0)) && are(k + k % 2, 2, panel.getDimSize(1));
   if (!fits || (rows.getElementType().isBF16() && !ShapedType::isDynamic(k) && k % 2 != 0))
     return emitOpError() << "needs rows [m, k], with an even k in bf16, a panel [k/2, " << 2 * kPanel
                          << "] and dest [m, " << kPanel << "], or panels [n/" << kPanel << ", k/2, " << 2 * kPanel

@@ -50,6 +50,14 @@ func.func @f(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4
 
 // -----
 
+func.func @panels_without_the_last_row(%x: tensor<1x65xf32>, %w: tensor<3x32x64xbf16>, %d: tensor<1x96xf32>) {
+  // expected-error@+1 {{or panels [n/32, k/2, 64] and dest [m, n], found 'tensor<1x65xf32>', 'tensor<3x32x64xbf16>' and 'tensor<1x96xf32>'}}
+  %0 = attn_cpu.vnni_matmul %x, %w, %d : tensor<1x65xf32>, tensor<3x32x64xbf16>, tensor<1x96xf32> -> tensor<1x96xf32>
+  return
+}
+
+// -----
+
 func.func @unranked(%rows: tensor<4x64xf32>, %panel: tensor<*xbf16>, %dest: tensor<4x32xf32>) {
   // expected-error@+1 {{'attn_cpu.vnni_matmul' op works on ranked tiles}}
   %y = attn_cpu.vnni_matmul %rows, %panel, %dest : tensor<4x64xf32>, tensor<*xbf16>, tensor<4x32xf32> -> tensor<4x32xf32>

@@ -35,6 +35,14 @@ func.func @panels(%x: tensor<4x64xbf16>, %w: tensor<2x32x64xbf16>, %d: tensor<4x
   return %0 : tensor<4x64xf32>
 }
 
+// The last pair of an odd k has one row.
+// CHECK-LABEL: @panels_of_odd_depth
+func.func @panels_of_odd_depth(%x: tensor<1x63xf32>, %w: tensor<3x32x64xbf16>, %d: tensor<1x96xf32>) -> tensor<1x96xf32> {
+  // CHECK: attn_cpu.vnni_matmul %{{.*}} : tensor<1x63xf32>, tensor<3x32x64xbf16>, tensor<1x96xf32> -> tensor<1x96xf32>
+  %0 = attn_cpu.vnni_matmul %x, %w, %d : tensor<1x63xf32>, tensor<3x32x64xbf16>, tensor<1x96xf32> -> tensor<1x96xf32>
+  return %0 : tensor<1x96xf32>
+}
+
 // CHECK-LABEL: @tile
 func.func @tile(%rows: tensor<4x128xi8>, %panel: tensor<2x1088xi8>, %dest: tensor<4x32xf32>) -> tensor<4x32xf32> {
   // CHECK: attn_cpu.quantized_matmul %{{.*}}, %{{.*}}, %{{.*}} depth 64 of !attn.quantized<u8 group 32 axis 0> : tensor<4x128xi8>, tensor<2x1088xi8>, tensor<4x32xf32> -> tensor<4x32xf32>
