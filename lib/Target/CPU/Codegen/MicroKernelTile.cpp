@@ -99,21 +99,32 @@ struct Emitter : MicroKernelTile {
     return {even, odd};
   }
 
+  /// `sum` after the multiply-adds of a step's operands.
+  Value add(ImplicitLocOpBuilder &b, Value sum, ArrayRef<Value> factors, ArrayRef<Value> panel) const {
+    for (auto [factor, part] : llvm::zip_equal(factors, panel))
+      sum =
+          kind == MatmulStep::Dot ? dotBf16(b, sum, factor, part) : Value(vector::FMAOp::create(b, factor, part, sum));
+    return sum;
+  }
+
   /// Appends to `next` the accumulators `sums` after step k.
   void step(ImplicitLocOpBuilder &b, Value k, ValueRange sums, SmallVector<Value> &next) const {
+    Value column = rowsOfStep() == 1 ? k : Value(arith::MulIOp::create(b, k, index(b, rowsOfStep())));
+    // A single row needs an operand of the panel once: those of many vectors would take registers that their
+    // accumulators need.
+    if (rows == 1 && columns > kernel.columns) {
+      SmallVector<Value, 2> factors = factorsOf(b, 0, column);
+      for (int64_t v = 0; v < vectors; ++v)
+        next.push_back(add(b, sums[next.size()], factors, panelsOf(b, k, v)));
+      return;
+    }
     SmallVector<SmallVector<Value, 2>> panels;
     for (int64_t v = 0; v < vectors; ++v)
       panels.push_back(panelsOf(b, k, v));
-    Value column = rowsOfStep() == 1 ? k : Value(arith::MulIOp::create(b, k, index(b, rowsOfStep())));
     for (int64_t r = 0; r < rows; ++r) {
       SmallVector<Value, 2> factors = factorsOf(b, r, column);
-      for (ArrayRef<Value> panel : panels) {
-        Value sum = sums[next.size()];
-        for (auto [factor, part] : llvm::zip_equal(factors, panel))
-          sum = kind == MatmulStep::Dot ? dotBf16(b, sum, factor, part)
-                                        : Value(vector::FMAOp::create(b, factor, part, sum));
-        next.push_back(sum);
-      }
+      for (ArrayRef<Value> panel : panels)
+        next.push_back(add(b, sums[next.size()], factors, panel));
     }
   }
 

@@ -1,6 +1,7 @@
 // RUN: rapt-opt %s --attn-lower-matmuls --split-input-file | FileCheck %s
 
 #kernel = #attn.schedule<columns = 16, rows = 6, unroll = 4, wide_rows = 3>
+#pairs = #attn.schedule<columns = 16, rows = 6, unroll = 4, vnni_rows = 5, wide_rows = 2>
 #streams = #attn.schedule<columns = 16, prefetch_steps = 8, prefetch_tiles = 8, resident_bytes = 65536, rows = 6, stream_bytes = 16384, stream_rows = 5, unroll = 4, wide_rows = 3>
 // An iteration for several rows has four steps, each of which adds to the sums of the one before it: 4 x 12 multiply-adds for half of a panel's columns. They read views of four
 // steps, so that one register has the address of each.
@@ -55,12 +56,25 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
     // CHECK-COUNT-4: vector.transfer_read %[[STEPS]][%c0
     // CHECK-COUNT-4: vector.transfer_read %[[STEPS]][%c1
     // CHECK-COUNT-4: vector.transfer_read %[[STEPS]][%c2
-    // CHECK-COUNT-12: vector.fma
     // CHECK-NOT: memref.prefetch
-    // CHECK-COUNT-36: vector.fma
+    // CHECK-COUNT-37: vector.fma
+    // CHECK-NOT: vector.fma
     // CHECK-NOT: scf.for
     // CHECK: return
     attn_cpu.panel_matmul %a, %b, %c {attn.schedule = #streams} : memref<1x64xf32>, memref<3x64x32xf32>, memref<1x96xf32>
+    return
+  }
+
+  // An operand of panels of bf16 is widened right before its multiply-adds: 12 accumulators leave no registers to keep those of all vectors.
+  // CHECK-LABEL: @three_panels_of_pairs
+  func.func @three_panels_of_pairs(%a: memref<1x64xf32>, %b: memref<3x32x64xbf16>, %c: memref<1x96xf32>) {
+    // CHECK: scf.for {{.*}} step %c4
+    // CHECK: vector.transfer_read %{{.*}} vector<16xbf16>
+    // CHECK: vector.fma
+    // CHECK-NEXT: vector.fma
+    // CHECK-NOT: vector.fma
+    // CHECK: vector.transfer_read %{{.*}} vector<16xbf16>
+    attn_cpu.vnni_matmul %a, %b, %c {attn.schedule = #pairs} : memref<1x64xf32>, memref<3x32x64xbf16>, memref<1x96xf32>
     return
   }
 
