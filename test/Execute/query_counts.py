@@ -27,7 +27,7 @@ CASES = {
     "bias": (1, 1, 32, 64, "f16", False, (("(q, kv)", "?x?xf32"),), ADDED, CAUSAL, True),
     "documents": (1, 2, 32, 32, "f32", False, (("(q)", "?xi32"), ("(kv)", "?xi32")), None, DOCUMENTS, True),
 }
-BY_DOT = kernels.takes_panels(tools) and ("--emulate=bf16" in tools.options or processor.HAS_DOT and "--mcpu=native" in tools.options)
+BY_DOT = kernels.takes_panels(tools) and (bool({"--emulate=bf16", "--emulate=amx"} & set(tools.options)) or processor.HAS_DOT and "--mcpu=native" in tools.options)
 if BY_DOT:
     CASES |= {"dot": (2, 1, 64, 64, "bf16", True, (), None, CAUSAL, False), "dot_bias": (1, 2, 32, 40, "f32", True, (("(q, kv)", "?x?xf32"),), ADDED, None, True)}
 KEPT = {CAUSAL: lambda i, j, e: j <= i, WINDOW: lambda i, j, e: (j <= i) & (i - j < 37), DOCUMENTS: lambda i, j, e: e[0][:, None] == e[1]}
