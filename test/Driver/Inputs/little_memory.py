@@ -7,7 +7,9 @@ import subprocess
 import sys
 
 STEP = 768 << 10
-CAUSES = ("MB of addresses (ulimit -v)", "no memory for ", "Cannot allocate memory", "threads could be started: Resource temporarily unavailable")
+# The last one is what the loader says of a compiled library that it has no addresses for.
+CAUSES = ("MB of addresses (ulimit -v)", "no memory for ", "Cannot allocate memory", "threads could be started: Resource temporarily unavailable",
+          "failed to map segment from shared object")
 
 
 def run(command, most):
