@@ -103,10 +103,14 @@ int64_t groupsOf(attn::LinearOp op) {
   return quantized ? attn_cpu::QuantizedLayout(quantized, depthOf(op)).groups() : 1;
 }
 
-/// Whether a single row can read several panels side by side, whole lines of each.
+/// Whether a single row can read several panels side by side, whole lines of each: VNNI-packed ones, or those that
+/// attn_cpu.panel_matmul takes.
 bool readsPanelsTogether(attn::LinearOp op, const LinearSchedule &schedule) {
-  return op.getLayout() && !op.hasMatrices() && !quantizedPanels(op.getLayout(), op.getWeight()) &&
-         schedule.kernel.wideRows;
+  if (!schedule.kernel.wideRows || !op.getLayout() || op.hasMatrices() ||
+      quantizedPanels(op.getLayout(), op.getWeight()))
+    return false;
+  return hasVnniWeight(op) ||
+         (op.getInput().getType().getElementType().isF32() && !op.getWeight().getType().getElementType().isBF16());
 }
 
 /// The micro-kernel of integers.
@@ -161,8 +165,9 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
     return failure();
   if (schedule.rowPanels) {
     if (!readsPanelsTogether(op, schedule))
-      return op.emitOpError("has a schedule with 'row_panels', but only panels of floats, all rows' own, are read side "
-                            "by side, and with 'wide_rows'");
+      return op.emitOpError(
+          "has a schedule with 'row_panels', but only VNNI-packed panels, and those of f32 and f16 for "
+          "rows of f32, are read side by side, with 'wide_rows' and one matrix");
     if (failed(verifyMost(op, "row_panels", *schedule.rowPanels, kMostRowPanels)))
       return failure();
   }
