@@ -143,14 +143,19 @@ Status runCleanUp(llvm::Module &module, llvm::TargetMachine &machine, const Prog
   return {};
 }
 
-/// Whether code generation may compute the function's numbers of bf16 in f32 and cast them back: it does so even for a
-/// select of two.
+/// Whether code generation may hold the function's numbers of bf16 in f32 and cast them back: it does so even for a
+/// select of two, and for what one block loads and another reads.
 bool castsToBf16(const llvm::Function &function) {
   for (const llvm::BasicBlock &block : function)
-    for (const llvm::Instruction &instruction : block)
+    for (const llvm::Instruction &instruction : block) {
+      auto isElsewhere = [&](const llvm::User *user) {
+        return llvm::cast<llvm::Instruction>(user)->getParent() != &block;
+      };
       if (instruction.getType()->getScalarType()->isBFloatTy() &&
-          !llvm::isa<llvm::LoadInst, llvm::BitCastInst, llvm::ExtractElementInst>(instruction))
+          (!llvm::isa<llvm::LoadInst, llvm::BitCastInst, llvm::ExtractElementInst>(instruction) ||
+           llvm::any_of(instruction.users(), isElsewhere)))
         return true;
+    }
   return false;
 }
 
