@@ -24,8 +24,10 @@ MODES = [("w8a8", "mode=w8a8", ["--quantize=w8a8"]),
          *((f"w4_{group}", f"mode=w4 group={group}", ["--quantize=w4", f"--quantize-group={group}"]) for group in (32, 64, 128)),
          *((f"w4_{group}_zeros", f"mode=w4 group={group} zero-points", ["--quantize=w4", f"--quantize-group={group}", "--quantize-zero-point"])
            for group in (32, 64, 128))]
-# AVX-VNNI is emulated where the processor lacks it: fewer calls.
-CPUS = {"native": ["--mcpu=native"], "v3": ["--mcpu=x86-64-v3"], "vnni": ["--mcpu=x86-64-v3", "--mattr=+avxvnni"]}
+# AVX-VNNI is emulated where the processor lacks it: fewer calls. On a machine with AVX2 alone native code is that of v3.
+CPUS = {"v3": ["--mcpu=x86-64-v3"], "vnni": ["--mcpu=x86-64-v3", "--mattr=+avxvnni"]}
+if not processor.IS_AVX2:
+    CPUS["native"] = ["--mcpu=native"]
 EMULATED_ROWS = (1, 2, 3, 6, 25)
 # Schedules that no target chooses: tiles of other rows, narrower vectors, panels that are unpacked for a few rows.
 RESCHEDULE = Path(__file__).resolve().parents[1] / "Target" / "CPU" / "Execute" / "reschedule.py"
