@@ -8,8 +8,9 @@ import peers
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "Execute"))
 
-MATMULS = [(768, 768), (2304, 768), (3072, 768), (768, 3072), (4096, 4096)]  # columns, depth
 ROWS = [1, 16, 128, 512]
+# Columns and depth of matmuls, and their numbers of rows. No cache holds the weights of the last one in any type.
+MATMULS = {(768, 768): ROWS, (2304, 768): ROWS, (3072, 768): ROWS, (768, 3072): ROWS, (4096, 4096): ROWS, (16384, 4096): ROWS[:1]}
 # Attention with 12 heads: whether it is by bf16 dot-product matmuls, channels of a head, lengths.
 ATTENTIONS = [(False, 64, [512, 1024, 2048, 4096]), (False, 128, [512, 2048]), (True, 64, [512, 1024, 2048, 4096]), (True, 128, [512, 2048, 4096])]
 ONNX_F32, FASTEST = "ONNX Runtime, f32", "llama.cpp in 4 bits, flash attention"  # of prompts in other widths
@@ -32,8 +33,8 @@ def matmul_rows():
     """Matmuls in f32, in bf16, and with int8 weights, whose activations Rapt gets in f32; oneDNN gets them as integers, and in
     f32 as well, which its reorder rounds by one scale that it is told, where Rapt finds one for each row. With weights of 8 and 4 bits in
     groups of 32 llama.cpp rounds activations, too; Rapt's have a scale for each column or a group of 32."""
-    for n, k in MATMULS:
-        for m in ROWS:
+    for (n, k), numbers in MATMULS.items():
+        for m in numbers:
             case, operations = f"matmul {n} {k} {m}", 2 * n * k * m
             name = f"matmul {m} x {n} x {k}"
             limit = lambda dtype, size: {"limit": f"read {int(size * n * k)}", "work": size * n * k} if m == 1 else {"limit": f"rate {dtype}", "work": operations}
