@@ -387,32 +387,19 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
   static SmallVector<Value> emitGrid(ImplicitLocOpBuilder &b, const Matmul &matmul, OpFoldResult rows,
                                      ValueRange dest) {
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    const cpu::LinearSchedule &schedule = matmul.schedule;
-    const int64_t unit = matmul.unit, units = llvm::divideCeil(matmul.columns, unit), panels = matmul.panelsOfUnit(),
-                  mostUnits = std::max<int64_t>(1, schedule.panels.value_or(1) / panels / (matmul.second ? 2 : 1)),
-                  mostOfRow = std::max<int64_t>(1, schedule.rowPanels.value_or(1) / panels);
-    auto share = shareRows(b, rows, schedule.taskRows, schedule.rows[0]);
-    OpFoldResult blocks = share.first, tasks = b.getIndexAttr(units);
-    Value each = share.second, together, isRow;
-    if (!matmul.isWhole()) {
-      Value isMany =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, *schedule.manyRows));
-      together = arith::SelectOp::create(b, isMany, unitsTogether(b, schedule, blocks, units, mostUnits), index(b, 1));
-    }
-    if (schedule.rowPanels) {
-      isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, rows), index(b, 1));
-      together = arith::SelectOp::create(b, isRow, unitsTogether(b, schedule, blocks, units, mostOfRow),
-                                         together ? together : index(b, 1));
-    }
+    const Shares shares = shareGrid(b, matmul, rows);
+    const int64_t unit = matmul.unit;
+    Value together = shares.together;
+    OpFoldResult tasks = b.getIndexAttr(shares.units);
     if (together)
-      tasks = Value(arith::CeilDivUIOp::create(b, index(b, units), together));
-    return grid(b, {blocks, tasks}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-      RowBlock block{Value(arith::MulIOp::create(b, ids[0], each)), {}};
-      block.count = affineMin(b, {OpFoldResult(each), affineOf(b, d0 - d1, {rows, block.first})});
+      tasks = Value(arith::CeilDivUIOp::create(b, index(b, shares.units), together));
+    return grid(b, {shares.blocks, tasks}, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+      RowBlock block{Value(arith::MulIOp::create(b, ids[0], shares.each)), {}};
+      block.count = affineMin(b, {OpFoldResult(shares.each), affineOf(b, d0 - d1, {rows, block.first})});
       Value first = ids[1], count;
       if (together) {
         first = arith::MulIOp::create(b, first, together);
-        count = arith::MinUIOp::create(b, together, arith::SubIOp::create(b, index(b, units), first));
+        count = arith::MinUIOp::create(b, together, arith::SubIOp::create(b, index(b, shares.units), first));
       }
       OpFoldResult column = affineOf(b, d0 * unit, {OpFoldResult(first)}), width = b.getIndexAttr(unit);
       const bool isNarrow = matmul.columns % kPanel != 0;
@@ -423,18 +410,59 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
         width = widthOf(b, matmul.columns, column);
       Value tile = extract(b, dests[0], {block.first, column}, {block.count, width},
                            {ShapedType::kDynamic, together || isNarrow ? ShapedType::kDynamic : unit});
-      auto emitRows = [&](ImplicitLocOpBuilder &b, Value tile) {
-        if (!matmul.isWhole())
-          return emitUnits(b, matmul, /*isRow=*/false, mostUnits, first, count, block, tile);
-        auto emit = [&](Value mine) { return emitUnit(b, matmul, /*sums=*/nullptr, first, block, mine); };
-        return together ? intoUnit(b, matmul, first, b.getIndexAttr(0), block, tile, emit) : emit(tile);
-      };
-      auto emitRow = [&](ImplicitLocOpBuilder &b, Value tile) {
-        return emitUnits(b, matmul, /*isRow=*/true, mostOfRow, first, count, block, tile);
-      };
-      tile = isRow ? eitherOf(b, isRow, tile, emitRow, emitRows) : emitRows(b, tile);
+      tile = emitBlock(b, matmul, shares, first, count, block, tile);
       return SmallVector<Insertion>{{tile, {block.first, column}, {block.count, width}}};
     });
+  }
+
+  /// How a grid shares the rows and the units of a matmul among its tasks.
+  struct Shares {
+    OpFoldResult blocks;          ///< of rows
+    Value each;                   ///< rows of a block
+    int64_t units;                ///< of all tasks
+    int64_t mostUnits, mostOfRow; ///< of a task that blocks k, or of one of a single row
+    Value isRow;                  ///< whether there is a single row, whose panels lie side by side; or null
+    Value together;               ///< units of a task; null where each has one
+  };
+  static Shares shareGrid(ImplicitLocOpBuilder &b, const Matmul &matmul, OpFoldResult rows) {
+    const cpu::LinearSchedule &schedule = matmul.schedule;
+    const int64_t panels = matmul.panelsOfUnit();
+    auto most = [](std::optional<int64_t> all, int64_t ofUnit) {
+      return std::max<int64_t>(1, all.value_or(1) / ofUnit);
+    };
+    Shares shares;
+    std::tie(shares.blocks, shares.each) = shareRows(b, rows, schedule.taskRows, schedule.rows[0]);
+    shares.units = llvm::divideCeil(matmul.columns, matmul.unit);
+    shares.mostUnits = most(schedule.panels, panels * (matmul.second ? 2 : 1));
+    shares.mostOfRow = most(schedule.rowPanels, panels);
+    auto takeIf = [&](Value condition, int64_t most) {
+      Value one = shares.together ? shares.together : index(b, 1);
+      shares.together =
+          arith::SelectOp::create(b, condition, unitsTogether(b, schedule, shares.blocks, shares.units, most), one);
+    };
+    if (!matmul.isWhole())
+      takeIf(arith::CmpIOp::create(b, arith::CmpIPredicate::uge, asValue(b, rows), index(b, *schedule.manyRows)),
+             shares.mostUnits);
+    if (schedule.rowPanels) {
+      shares.isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, asValue(b, rows), index(b, 1));
+      takeIf(shares.isRow, shares.mostOfRow);
+    }
+    return shares;
+  }
+
+  /// Units [first, first + count) of a block of rows, or unit `first` where a task has one, into `tile`.
+  static Value emitBlock(ImplicitLocOpBuilder &b, const Matmul &matmul, const Shares &shares, Value first, Value count,
+                         const RowBlock &block, Value tile) {
+    auto emitRows = [&](ImplicitLocOpBuilder &b, Value tile) {
+      if (!matmul.isWhole())
+        return emitUnits(b, matmul, /*isRow=*/false, shares.mostUnits, first, count, block, tile);
+      auto emit = [&](Value mine) { return emitUnit(b, matmul, /*sums=*/nullptr, first, block, mine); };
+      return shares.together ? intoUnit(b, matmul, first, b.getIndexAttr(0), block, tile, emit) : emit(tile);
+    };
+    auto emitRow = [&](ImplicitLocOpBuilder &b, Value tile) {
+      return emitUnits(b, matmul, /*isRow=*/true, shares.mostOfRow, first, count, block, tile);
+    };
+    return shares.isRow ? eitherOf(b, shares.isRow, tile, emitRow, emitRows) : emitRows(b, tile);
   }
 
   /// `init` after `then` if `condition` holds, else after `otherwise`. Loops of one iteration or none, which keep their
