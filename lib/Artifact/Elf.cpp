@@ -65,15 +65,13 @@ void readSymbolTable(const Image &image, const Elf64_Shdr &table, ElfSymbols &re
 } // namespace
 
 Expected<ElfSymbols> readElfSymbols(std::string_view bytes) {
-  Expected<Image> image = open(bytes);
-  if (!image)
-    return image.error();
-  const uint32_t wanted = image->header.e_type == ET_DYN ? SHT_DYNSYM : SHT_SYMTAB;
+  RAPT_ASSIGN_OR_RETURN(Image image, open(bytes));
+  const uint32_t wanted = image.header.e_type == ET_DYN ? SHT_DYNSYM : SHT_SYMTAB;
   ElfSymbols result;
-  for (const Elf64_Shdr &section : image->sections) {
+  for (const Elf64_Shdr &section : image.sections) {
     if (section.sh_type == wanted)
-      readSymbolTable(*image, section, result);
-    const std::string_view content = section.sh_type == SHT_DYNAMIC ? image->content(section) : std::string_view();
+      readSymbolTable(image, section, result);
+    const std::string_view content = section.sh_type == SHT_DYNAMIC ? image.content(section) : std::string_view();
     for (size_t at = 0; at + sizeof(Elf64_Dyn) <= content.size(); at += sizeof(Elf64_Dyn)) {
       Elf64_Dyn entry;
       std::memcpy(&entry, content.data() + at, sizeof entry);
@@ -87,14 +85,12 @@ Expected<ElfSymbols> readElfSymbols(std::string_view bytes) {
 }
 
 Expected<std::string_view> readElfSection(std::string_view bytes, std::string_view name) {
-  Expected<Image> image = open(bytes);
-  if (!image)
-    return image.error();
-  if (image->header.e_shstrndx < image->sections.size()) {
-    const std::string_view names = image->content(image->sections[image->header.e_shstrndx]);
-    for (const Elf64_Shdr &section : image->sections)
+  RAPT_ASSIGN_OR_RETURN(Image image, open(bytes));
+  if (image.header.e_shstrndx < image.sections.size()) {
+    const std::string_view names = image.content(image.sections[image.header.e_shstrndx]);
+    for (const Elf64_Shdr &section : image.sections)
       if (textAt(names, section.sh_name) == name)
-        return image->content(section);
+        return image.content(section);
   }
   return Error{"no ELF section " + std::string(name)};
 }

@@ -63,48 +63,38 @@ std::vector<std::string> joinCommand(const std::string &linker, const std::vecto
 }
 
 Expected<std::string> joinObjects(const std::vector<std::string> &objects, const std::string &toolFolder) {
-  Expected<std::string> linker = findLinker(toolFolder);
-  if (!linker)
-    return linker.error();
+  RAPT_ASSIGN_OR_RETURN(std::string linker, findLinker(toolFolder));
   std::deque<MemoryFile> files;
   std::vector<std::string> paths;
   const MemoryFile joined("");
-  Status made = joined.status(0);
+  RAPT_RETURN_IF_ERROR(joined.status(0));
   for (const std::string &object : objects) {
     paths.push_back(files.emplace_back(object).path());
-    if (made)
-      made = files.back().status(object.size());
+    RAPT_RETURN_IF_ERROR(files.back().status(object.size()));
   }
-  if (!made)
-    return made.error();
-  if (Status status = runProgram(joinCommand(*linker, paths, "-"), kLinker, joined); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(runProgram(joinCommand(linker, paths, "-"), kLinker, joined));
   return joined.text(kLinker);
 }
 
 Status checkSymbols(std::string_view elf, const std::vector<std::string> &exports) {
-  Expected<ElfSymbols> symbols = readElfSymbols(elf);
-  if (!symbols)
-    return symbols.error();
+  RAPT_ASSIGN_OR_RETURN(ElfSymbols symbols, readElfSymbols(elf));
   std::vector<std::string> expected = exports;
   std::sort(expected.begin(), expected.end());
-  if (symbols->defined != expected)
-    return Error{"the code exports " + list(symbols->defined) + ", it should export " + list(expected)};
+  if (symbols.defined != expected)
+    return Error{"the code exports " + list(symbols.defined) + ", it should export " + list(expected)};
   std::vector<std::string> foreign;
-  for (const std::string &name : symbols->undefined)
+  for (const std::string &name : symbols.undefined)
     if (name != "memcpy" && name != "memmove" && name != "memset" && name != "_GLOBAL_OFFSET_TABLE_")
       foreign.push_back(name);
   if (!foreign.empty())
     return Error{"the code leaves " + list(foreign) + " undefined"};
-  if (!symbols->needed.empty())
-    return Error{"the library needs " + std::to_string(symbols->needed.size()) + " other libraries"};
+  if (!symbols.needed.empty())
+    return Error{"the library needs " + std::to_string(symbols.needed.size()) + " other libraries"};
   return {};
 }
 
 Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
-  Expected<std::string> linker = findLinker(request.toolFolder);
-  if (!linker)
-    return linker.error();
+  RAPT_ASSIGN_OR_RETURN(std::string linker, findLinker(request.toolFolder));
   std::string script = "{ global: ";
   for (const std::string &name : request.exports)
     script += name + "; ";
@@ -113,17 +103,12 @@ Expected<std::unique_ptr<StagedFile>> linkShared(const LinkRequest &request) {
   // reported by our own write.
   const MemoryFile library("");
   for (const MemoryFile *file : {&object, &exports, &library})
-    if (Status made = file->status(request.object.size()); !made)
-      return Error{shownPath(request.output) + ": " + made.error().message};
-  if (Status status =
-          runProgram(linkCommand(*linker, object.path(), exports.path(), request.pageBytes, "-"), kLinker, library);
-      !status)
-    return status.error();
-  Expected<std::string> bytes = library.text(kLinker);
-  Status good = bytes ? checkSymbols(*bytes, request.exports) : Status(bytes.error());
-  if (!good)
-    return Error{shownPath(request.output) + ": " + good.error().message};
-  return StagedFile::createWith(request.output, *bytes, 0777);
+    RAPT_RETURN_IF_ERROR(withContext(shownPath(request.output), file->status(request.object.size())));
+  RAPT_RETURN_IF_ERROR(
+      runProgram(linkCommand(linker, object.path(), exports.path(), request.pageBytes, "-"), kLinker, library));
+  RAPT_ASSIGN_OR_RETURN(std::string bytes, withContext(shownPath(request.output), library.text(kLinker)));
+  RAPT_RETURN_IF_ERROR(withContext(shownPath(request.output), checkSymbols(bytes, request.exports)));
+  return StagedFile::createWith(request.output, bytes, 0777);
 }
 
 Expected<std::unique_ptr<StagedFile>> stageCode(const LinkRequest &request, CodeForm form) {

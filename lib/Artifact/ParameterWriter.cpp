@@ -102,8 +102,7 @@ std::string ParameterWriter::tensorOf(int64_t layer, int64_t row, int64_t column
 
 Expected<ParameterWriter> ParameterWriter::create(const Parameter &parameter, const TensorReader &reader) {
   ParameterWriter writer(parameter, reader);
-  if (Status status = writer.check(); !status)
-    return Error{"parameter '" + parameter.name + "': " + status.error().message};
+  RAPT_RETURN_IF_ERROR(withContext("parameter '" + parameter.name + "'", writer.check()));
   return writer;
 }
 
@@ -127,11 +126,9 @@ Status ParameterWriter::check() {
     return Error{"shape " + textOf(shape) + " needs more than 2^50 bytes"};
   columns = shape.empty() ? 1 : shape.back();
   rows = std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>()) / columns;
-  if (Status status = checkSources(); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(checkSources());
   for (int64_t layer = 0; layer < parameter->layers; ++layer)
-    if (Status status = checkLayer(layer); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(checkLayer(layer));
   return {};
 }
 
@@ -144,20 +141,19 @@ Status ParameterWriter::checkSources() {
     return Error{"sources are joined along dim " + std::to_string(parameter->join.dim) + " of " + textOf(shape)};
   firstIndices = {0};
   for (const Source &source : parameter->sources) {
-    Expected<SourceReader> part = SourceReader::create(source, parameter->storage);
-    if (!part)
-      return Error{"source '" + source.name + "': " + part.error().message};
-    if (parameter->join.kind == Join::Stack && dim <= part->getShape().size())
-      part->addDim(parameter->join.dim);
-    Shape own = part->getShape();
+    RAPT_ASSIGN_OR_RETURN(SourceReader part, withContext("source '" + source.name + "'",
+                                                         SourceReader::create(source, parameter->storage)));
+    if (parameter->join.kind == Join::Stack && dim <= part.getShape().size())
+      part.addDim(parameter->join.dim);
+    Shape own = part.getShape();
     const int64_t extent = isJoined && own.size() == shape.size() ? own[dim] : 0;
     if (extent > 0)
       own[dim] = shape[dim];
     if (own != shape)
-      return Error{"source '" + source.name + "' gives " + textOf(part->getShape()) + ", which is no part of " +
+      return Error{"source '" + source.name + "' gives " + textOf(part.getShape()) + ", which is no part of " +
                    textOf(shape)};
     firstIndices.push_back(firstIndices.back() + extent);
-    parts.push_back(std::move(*part));
+    parts.push_back(std::move(part));
   }
   if (isJoined && firstIndices.back() != shape[dim])
     return Error{"the sources have " + std::to_string(firstIndices.back()) + " along dim " + std::to_string(dim) +
@@ -199,13 +195,11 @@ Status ParameterWriter::write(int64_t layer, uint64_t begin, std::span<std::byte
   std::byte row[widePanelRowBytes];
   if (from != begin) {
     const uint64_t rowBegin = from - panelRowBytes, stop = std::min(from, end);
-    if (Status status = writePanelUnits(layer, rowBegin, from, row, scratch); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(writePanelUnits(layer, rowBegin, from, row, scratch));
     std::memcpy(target.data(), row + (begin - rowBegin), stop - begin);
   }
   if (to != end && to >= begin) {
-    if (Status status = writePanelUnits(layer, to, to + panelRowBytes, row, scratch); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(writePanelUnits(layer, to, to + panelRowBytes, row, scratch));
     std::memcpy(target.data() + (to - begin), row, end - to);
   }
   if (from >= to)
@@ -226,8 +220,7 @@ Status ParameterWriter::writePanelUnits(int64_t layer, uint64_t begin, uint64_t 
     const int64_t count = whole > 0 ? whole * rowsPerPanel : std::min(last - unit, rowsPerPanel - row);
     const int64_t panels = std::max<int64_t>(whole, 1), rowCount = whole > 0 ? rowsPerPanel : count;
     const Block block = {row * k, (row + rowCount) * k, panel * panelWidth, (panel + panels) * panelWidth};
-    if (Status status = writePanels(layer, block, target, scratch); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(writePanels(layer, block, target, scratch));
     target += count * panelRowBytes;
     unit += count;
   }
@@ -246,11 +239,9 @@ Status ParameterWriter::writePanels(int64_t layer, const Block &block, std::byte
     return {};
   const size_t panelBytes = (block.rowEnd - block.rowBegin) / parameter->layout.k * panelRowBytesOf(*parameter);
   for (size_t band = 0; band + 1 < firstColumns.size(); ++band) {
-    Expected<Rectangle> rectangle = load(layer, band, block, scratch, nullptr);
-    if (!rectangle)
-      return rectangle.error();
+    RAPT_ASSIGN_OR_RETURN(Rectangle rectangle, load(layer, band, block, scratch, nullptr));
     for (int64_t panel = block.columnBegin; panel < block.columnEnd; panel += panelWidth)
-      arrangePanel(*rectangle, block, panel, target + (panel - block.columnBegin) / panelWidth * panelBytes);
+      arrangePanel(rectangle, block, panel, target + (panel - block.columnBegin) / panelWidth * panelBytes);
   }
   return {};
 }
@@ -298,8 +289,7 @@ Status ParameterWriter::writeRowMajor(int64_t layer, uint64_t begin, uint64_t en
     const int64_t whole = column == 0 ? (last - position) / width : 0;
     const int64_t count = whole > 0 ? whole * width : std::min(last - position, width - column);
     const Block block = {row, row + std::max<int64_t>(whole, 1), column, whole > 0 ? width : column + count};
-    if (Status status = writeRows(layer, block, target, scratch); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(writeRows(layer, block, target, scratch));
     target += count * element;
     position += count;
   }
@@ -317,27 +307,25 @@ Status ParameterWriter::writeRows(int64_t layer, const Block &block, std::byte *
     std::memset(target, 0, all * element);
   for (size_t band = 0; band + 1 < firstColumns.size() && used != 0; ++band) {
     const bool direct = used == all && firstColumns.size() == 2;
-    Expected<Rectangle> rectangle = load(layer, band, block, scratch, direct ? target : nullptr);
-    if (!rectangle)
-      return rectangle.error();
-    if (rectangle->data == target)
+    RAPT_ASSIGN_OR_RETURN(Rectangle rectangle, load(layer, band, block, scratch, direct ? target : nullptr));
+    if (rectangle.data == target)
       return {};
-    const int64_t pitch = rectangle->pitch() * element;
+    const int64_t pitch = rectangle.pitch() * element;
     rowAxis.forRuns(block.rowBegin, block.rowEnd, [&](int64_t paddedRow, int64_t row, int64_t rowCount) {
       columnAxis.forRuns(block.columnBegin, block.columnEnd, [&](int64_t paddedColumn, int64_t column, int64_t count) {
-        const int64_t first = std::max(column, rectangle->columns.begin);
-        const int64_t lanes = std::min(column + count, rectangle->columns.end) - first;
+        const int64_t first = std::max(column, rectangle.columns.begin);
+        const int64_t lanes = std::min(column + count, rectangle.columns.end) - first;
         if (lanes <= 0)
           return;
-        const int64_t inRow = row - rectangle->rows.begin, inColumn = first - rectangle->columns.begin;
+        const int64_t inRow = row - rectangle.rows.begin, inColumn = first - rectangle.columns.begin;
         std::byte *out =
             target +
             ((paddedRow - block.rowBegin) * width + paddedColumn - block.columnBegin + (first - column)) * element;
-        if (rectangle->transposed)
-          transpose(rectangle->data + inColumn * pitch + inRow * element, pitch, out, width * element, lanes, rowCount,
+        if (rectangle.transposed)
+          transpose(rectangle.data + inColumn * pitch + inRow * element, pitch, out, width * element, lanes, rowCount,
                     element);
         else
-          copyRows(rectangle->data + inRow * pitch + inColumn * element, pitch, out, width * element, rowCount,
+          copyRows(rectangle.data + inRow * pitch + inColumn * element, pitch, out, width * element, rowCount,
                    lanes * element);
       });
     });
@@ -377,15 +365,13 @@ Expected<Rectangle> ParameterWriter::joinRows(int64_t layer, Range rowRange, Ran
     end = std::min(rowRange.end, (above * extent + firstIndices[i + 1]) * rowsBelow);
     const int64_t own = above * (firstIndices[i + 1] - firstIndices[i]) * rowsBelow + row - begins;
     std::byte *target = all + size_t(row - rowRange.begin) * pitch;
-    Expected<Rectangle> part =
-        parts[i].load(*reader, tensorName(layer, i), {own, own + end - row}, columnRange, scratch, target);
-    if (!part)
-      return part.error();
-    if (part->transposed)
-      transpose(part->data, size_t(part->pitch()) * element, target, pitch, size_t(columnRange.size()),
-                size_t(end - row), element);
-    else if (part->data != target)
-      std::memcpy(target, part->data, size_t(end - row) * pitch);
+    RAPT_ASSIGN_OR_RETURN(Rectangle part, parts[i].load(*reader, tensorName(layer, i), {own, own + end - row},
+                                                        columnRange, scratch, target));
+    if (part.transposed)
+      transpose(part.data, size_t(part.pitch()) * element, target, pitch, size_t(columnRange.size()), size_t(end - row),
+                element);
+    else if (part.data != target)
+      std::memcpy(target, part.data, size_t(end - row) * pitch);
   }
   return Rectangle{all, rowRange, columnRange, /*transposed=*/false};
 }

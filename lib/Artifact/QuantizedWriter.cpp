@@ -32,10 +32,8 @@ Expected<QuantizedWriter> QuantizedWriter::create(const Parameter &parameter, co
   plain->quantization = {};
   plain->storage = DType::F32;
   plain->layout.k = 1;
-  Expected<ParameterWriter> floats = ParameterWriter::create(*plain, reader);
-  if (!floats)
-    return floats.error();
-  return QuantizedWriter(std::move(plain), std::move(*floats), parameter);
+  RAPT_ASSIGN_OR_RETURN(ParameterWriter floats, ParameterWriter::create(*plain, reader));
+  return QuantizedWriter(std::move(plain), std::move(floats), parameter);
 }
 
 Status QuantizedWriter::write(int64_t layer, uint64_t begin, std::span<std::byte> target, Scratch &scratch,
@@ -63,11 +61,9 @@ Status QuantizedWriter::writeRows(int64_t layer, uint64_t begin, std::span<std::
     const int64_t count = std::min(end - row, panelWidth);
     const size_t bytes = size_t(uint64_t(count) * rowBytes);
     std::byte *memory = scratch.reserve(Scratch::Panels, bytes);
-    if (Status status = floats.write(layer, uint64_t(row) * rowBytes, {memory, bytes}, scratch); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(floats.write(layer, uint64_t(row) * rowBytes, {memory, bytes}, scratch));
     const Rows block = {row, count, reinterpret_cast<const float *>(memory)};
-    if (Status status = writeRowGroups(layer, block, begin, target, error); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(writeRowGroups(layer, block, begin, target, error));
   }
   return {};
 }
@@ -118,13 +114,11 @@ Status QuantizedWriter::writePanels(int64_t layer, uint64_t begin, std::span<std
         whole > 0 ? (panel + whole) * depth : panel * depth + std::min(depth, (group + count) * groupDepth);
     const size_t bytes = size_t(uint64_t(endRow - firstRow) * rowBytes);
     std::byte *memory = scratch.reserve(Scratch::Panels, bytes);
-    if (Status status = floats.write(layer, uint64_t(firstRow) * rowBytes, {memory, bytes}, scratch); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(floats.write(layer, uint64_t(firstRow) * rowBytes, {memory, bytes}, scratch));
     for (int64_t i = unit; i < unit + count; ++i) {
       const int64_t row = i / groups * depth + i % groups * groupDepth - firstRow;
       const auto *values = reinterpret_cast<const float *>(memory) + row * panelWidth;
-      if (Status status = writeUnit(layer, i, values, begin, target, error); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(writeUnit(layer, i, values, begin, target, error));
     }
     unit += count;
   }

@@ -47,11 +47,9 @@ std::byte *Scratch::reserve(Slot slot, size_t bytes) {
 }
 
 Expected<SourceReader> SourceReader::create(const Source &source, DType storage) {
-  Expected<SourceView> view = SourceView::create(source);
-  if (!view)
-    return view.error();
+  RAPT_ASSIGN_OR_RETURN(SourceView view, SourceView::create(source));
   SourceReader reader;
-  reader.view = std::move(*view);
+  reader.view = std::move(view);
   reader.storage = storage;
   for (const Transform &transform : source.transforms)
     if (std::holds_alternative<Cast>(transform) || std::holds_alternative<Scale>(transform) ||
@@ -91,8 +89,7 @@ Status SourceReader::readRuns(const TensorReader &tensors, const std::string &na
       more = std::min(inside.end - j, longest - j % longest);
       const int64_t element = base + offsetIn(inner, j);
       if (element != first + count) {
-        if (Status status = read(); !status)
-          return status;
+        RAPT_RETURN_IF_ERROR(read());
         first = element;
         count = 0;
       }
@@ -114,17 +111,14 @@ Status SourceReader::readElements(const TensorReader &tensors, const std::string
     const int64_t first = *least, span = *most - first + 1;
     if (span <= 4 * count) { // all of them at once
       std::byte *values = scratch.reserve(Scratch::Span, size_t(span) * size);
-      if (Status status = tensors.read(name, uint64_t(first) * size, {values, size_t(span) * size}); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(tensors.read(name, uint64_t(first) * size, {values, size_t(span) * size}));
       for (int64_t i = 0; i < count; ++i)
         std::memcpy(out + i * size, values + (elements[i] - first) * size, size);
     } else {
       for (int64_t i = 0, run; i < count; i += run) {
         for (run = 1; i + run < count && elements[i + run] == elements[i] + run;)
           ++run;
-        Status status = tensors.read(name, uint64_t(elements[i]) * size, {out + i * size, size_t(run) * size});
-        if (!status)
-          return status;
+        RAPT_RETURN_IF_ERROR(tensors.read(name, uint64_t(elements[i]) * size, {out + i * size, size_t(run) * size}));
       }
     }
     out += count * size;
@@ -173,17 +167,12 @@ Expected<Rectangle> SourceReader::load(const TensorReader &tensors, const std::s
   if (transposed)
     direct = nullptr;
   std::byte *raw = isKept && direct ? direct : scratch.reserve(Scratch::Raw, count * sizeOf(type));
-  Status status = hasRuns ? readRuns(tensors, name, part, sizeOf(type), raw)
-                          : readElements(tensors, name, part, sizeOf(type), scratch, raw);
-  if (!status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(hasRuns ? readRuns(tensors, name, part, sizeOf(type), raw)
+                               : readElements(tensors, name, part, sizeOf(type), scratch, raw));
   part.data = raw;
   if (isKept)
     return part;
-  Expected<const std::byte *> converted = convertValues(name, raw, type, count, scratch, direct);
-  if (!converted)
-    return converted.error();
-  part.data = *converted;
+  RAPT_ASSIGN_OR_RETURN(part.data, convertValues(name, raw, type, count, scratch, direct));
   return part;
 }
 

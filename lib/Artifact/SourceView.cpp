@@ -98,8 +98,7 @@ bool StridedView::apply(const Transform &transform) {
 }
 
 Expected<SourceView> SourceView::create(const Source &source) {
-  if (Expected<Shape> shape = shapeOf(source); !shape)
-    return shape.error();
+  RAPT_RETURN_IF_ERROR(shapeOf(source));
   SourceView view;
   view.outer = StridedView::dense(source.shape);
   view.shape = source.shape;

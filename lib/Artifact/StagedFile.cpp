@@ -45,13 +45,9 @@ Error StagedFile::failure(const char *action, int error) const {
 
 Expected<std::unique_ptr<StagedFile>> StagedFile::createWith(const std::string &path, std::string_view bytes,
                                                              unsigned mode) {
-  auto file = create(path, mode);
-  if (!file)
-    return file.error();
-  if (Status status = (*file)->reserve(bytes.size()); !status)
-    return status.error();
-  if (Status status = (*file)->writeAt(0, std::as_bytes(std::span(bytes))); !status)
-    return status.error();
+  RAPT_ASSIGN_OR_RETURN(auto file, create(path, mode));
+  RAPT_RETURN_IF_ERROR(file->reserve(bytes.size()));
+  RAPT_RETURN_IF_ERROR(file->writeAt(0, std::as_bytes(std::span(bytes))));
   return file;
 }
 

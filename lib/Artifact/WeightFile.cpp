@@ -71,22 +71,19 @@ std::string weightFileName(const std::string &base, const Id &contentId) {
 }
 
 Expected<rapt_weights_header> readWeightHeader(const std::string &path) {
-  auto file = InputFile::open(path);
-  if (!file)
-    return file.error();
+  RAPT_ASSIGN_OR_RETURN(auto file, InputFile::open(path));
   const std::string shown = shownPath(path);
   rapt_weights_header header{};
-  if ((*file)->size() < sizeof header)
-    return Error{shown + ": " + std::to_string((*file)->size()) + " bytes are too few for a weight file's header of " +
+  if (file->size() < sizeof header)
+    return Error{shown + ": " + std::to_string(file->size()) + " bytes are too few for a weight file's header of " +
                  std::to_string(sizeof header)};
-  if (Status status = (*file)->read(0, std::as_writable_bytes(std::span(&header, 1))); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(file->read(0, std::as_writable_bytes(std::span(&header, 1))));
   if (header.magic != RAPT_WEIGHTS_MAGIC)
     return Error{shown + ": not a weight file of Rapt (no RAPTWGT at its start)"};
   if (header.version != 1)
     return Error{shown + ": weight file version " + std::to_string(header.version) + ", this Rapt reads version 1"};
-  if (header.file_bytes != (*file)->size())
-    return Error{shown + ": the file has " + std::to_string((*file)->size()) + " bytes, its header says " +
+  if (header.file_bytes != file->size())
+    return Error{shown + ": the file has " + std::to_string(file->size()) + " bytes, its header says " +
                  std::to_string(header.file_bytes)};
   if (header.section_count < 1 || header.section_count > RAPT_WEIGHTS_MAX_SECTIONS)
     return Error{shown + ": " + std::to_string(header.section_count) + " sections, not 1 to " +

@@ -79,16 +79,12 @@ Expected<std::vector<Writer>> createWriters(const std::vector<Parameter> &parame
   std::vector<Writer> writers;
   for (const Parameter &parameter : parameters) {
     if (parameter.quantization) {
-      Expected<QuantizedWriter> writer = QuantizedWriter::create(parameter, reader);
-      if (!writer)
-        return writer.error();
-      writers.push_back(std::move(*writer));
+      RAPT_ASSIGN_OR_RETURN(QuantizedWriter writer, QuantizedWriter::create(parameter, reader));
+      writers.push_back(std::move(writer));
       continue;
     }
-    Expected<ParameterWriter> writer = ParameterWriter::create(parameter, reader);
-    if (!writer)
-      return writer.error();
-    writers.push_back(std::move(*writer));
+    RAPT_ASSIGN_OR_RETURN(ParameterWriter writer, ParameterWriter::create(parameter, reader));
+    writers.push_back(std::move(writer));
   }
   return writers;
 }
@@ -161,10 +157,9 @@ Status Packing::fill(uint64_t begin, std::span<std::byte> piece, Scratch &scratc
     QuantizationError &error = found.slots.emplace_back();
     const Writer &writer = writers[slot->parameter];
     const auto *quantized = std::get_if<QuantizedWriter>(&writer);
-    Status status = quantized ? quantized->write(slot->layer, from - slot->begin, part, scratch, error)
-                              : std::get<ParameterWriter>(writer).write(slot->layer, from - slot->begin, part, scratch);
-    if (!status)
-      return status;
+    RAPT_RETURN_IF_ERROR(quantized
+                             ? quantized->write(slot->layer, from - slot->begin, part, scratch, error)
+                             : std::get<ParameterWriter>(writer).write(slot->layer, from - slot->begin, part, scratch));
     position = to;
   }
   std::memset(piece.data() + (position - begin), 0, end - position);
@@ -211,42 +206,29 @@ std::vector<MatrixError> collectErrors(const std::vector<Parameter> &parameters,
 } // namespace
 
 Expected<uint64_t> predictFileBytes(const std::vector<Parameter> &parameters, const std::vector<Section> &sections) {
-  Expected<rapt_weights_header> header = layOut(parameters, sections);
-  if (!header)
-    return header.error();
-  return header->file_bytes;
+  RAPT_ASSIGN_OR_RETURN(rapt_weights_header header, layOut(parameters, sections));
+  return header.file_bytes;
 }
 
 Expected<PackedWeights> packWeights(const PackRequest &request) {
-  Expected<std::vector<Writer>> writers = createWriters(*request.parameters, *request.reader);
-  if (!writers)
-    return writers.error();
-  Expected<std::vector<Slot>> slots = placeSlots(*request.parameters);
-  if (!slots)
-    return slots.error();
-  Expected<rapt_weights_header> header = layOut(*request.parameters, *request.sections);
-  if (!header)
-    return header.error();
-  auto file = StagedFile::create(request.directory + "/" + request.base + ".weights");
-  if (!file)
-    return file.error();
-  if (Status status = (*file)->reserve(header->file_bytes); !status)
-    return status.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<Writer> writers, createWriters(*request.parameters, *request.reader));
+  RAPT_ASSIGN_OR_RETURN(std::vector<Slot> slots, placeSlots(*request.parameters));
+  RAPT_ASSIGN_OR_RETURN(rapt_weights_header header, layOut(*request.parameters, *request.sections));
+  RAPT_ASSIGN_OR_RETURN(auto file, StagedFile::create(request.directory + "/" + request.base + ".weights"));
+  RAPT_RETURN_IF_ERROR(file->reserve(header.file_bytes));
 
-  const uint64_t bytes = header->sections[0].bytes;
-  Packing packing{*writers, *slots, **file, header->sections[0].offset, bytes, request.onBytes};
+  const uint64_t bytes = header.sections[0].bytes;
+  Packing packing{writers, slots, *file, header.sections[0].offset, bytes, request.onBytes};
   packing.digests.resize((bytes + pieceBytes - 1) / pieceBytes);
   packing.errors.resize(packing.digests.size());
   runOnThreads(threadCount(request.threads), [&](unsigned) { packing.work(); });
-  if (packing.error.any())
-    return packing.error.status().error();
+  RAPT_RETURN_IF_ERROR(packing.error.status());
 
   for (size_t i = 0; i < request.sections->size(); ++i) {
     const auto data = std::as_bytes(std::span((*request.sections)[i].bytes));
     for (uint64_t at = 0; at < data.size(); at += pieceBytes)
       packing.digests.push_back(hash(data.subspan(at, std::min<uint64_t>(pieceBytes, data.size() - at))));
-    if (Status status = (*file)->writeAt(header->sections[i + 1].offset, data); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(file->writeAt(header.sections[i + 1].offset, data));
   }
 
   PackedWeights packed;
@@ -254,15 +236,14 @@ Expected<PackedWeights> packWeights(const PackRequest &request) {
   packed.contentId = hash(std::as_bytes(std::span(packing.digests)));
   packed.fileName = weightFileName(request.base, packed.contentId);
   packed.weightsBytes = bytes;
-  packed.fileBytes = header->file_bytes;
-  packed.errors = collectErrors(*request.parameters, *slots, packing.errors);
-  std::memcpy(header->interface_id, packed.interfaceId.bytes.data(), sizeof header->interface_id);
-  std::memcpy(header->content_id, packed.contentId.bytes.data(), sizeof header->content_id);
-  if (Status status = (*file)->writeAt(0, std::as_bytes(std::span(&*header, 1))); !status)
-    return status.error();
+  packed.fileBytes = header.file_bytes;
+  packed.errors = collectErrors(*request.parameters, slots, packing.errors);
+  std::memcpy(header.interface_id, packed.interfaceId.bytes.data(), sizeof header.interface_id);
+  std::memcpy(header.content_id, packed.contentId.bytes.data(), sizeof header.content_id);
+  RAPT_RETURN_IF_ERROR(file->writeAt(0, std::as_bytes(std::span(&header, 1))));
   packed.directory = request.directory;
-  packed.header = *header;
-  packed.staged = std::move(*file);
+  packed.header = header;
+  packed.staged = std::move(file);
   return packed;
 }
 

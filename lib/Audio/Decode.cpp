@@ -137,8 +137,7 @@ Status Decoder::readAll(Sound &sound) {
   for (sf_count_t came; (came = library.read(file, chunk.data(), chunkFrames)) > 0;) {
     if (int64_t(sound.samples.size()) + came > mostFrames())
       return tooLong("more than " + std::to_string(mostFrames()));
-    if (Status status = appendMeans(chunk, came, sound.samples); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(appendMeans(chunk, came, sound.samples));
   }
   if (library.error(file) != SF_ERR_NO_ERROR)
     return failure(file);
@@ -153,23 +152,18 @@ Status Decoder::readAll(Sound &sound) {
 } // namespace
 
 Status checkDecoder() {
-  Expected<const SoundFileLibrary *> library = openSoundFile();
-  return library ? Status() : Status(library.error());
+  RAPT_RETURN_IF_ERROR(openSoundFile());
+  return {};
 }
 
 Expected<Sound> decode(std::string_view file, int64_t most) {
   if (file.empty())
     return Error{"the sound file is empty"};
-  Expected<const SoundFileLibrary *> library = openSoundFile();
-  if (!library)
-    return library.error();
-  Decoder decoder(**library, file, most);
+  RAPT_ASSIGN_OR_RETURN(const SoundFileLibrary *library, openSoundFile());
+  Decoder decoder(*library, file, most);
   Sound sound;
-  Status status = decoder.open();
-  if (status)
-    status = decoder.readAll(sound);
-  if (!status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(decoder.open());
+  RAPT_RETURN_IF_ERROR(decoder.readAll(sound));
   return sound;
 }
 

@@ -25,8 +25,7 @@ template <typename Table> struct Opened {
   Status status;
 
   Expected<const Table *> result() const {
-    if (!status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(status);
     return &table;
   }
 };

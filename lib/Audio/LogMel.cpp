@@ -81,14 +81,12 @@ void LogMel::writeLogarithms(std::span<const float> samples, int64_t frames, flo
 }
 
 Status LogMel::run(std::span<const float> samples, float *values) const {
-  Expected<int64_t> frames = this->frames(samples.size());
-  if (!frames)
-    return frames.error();
+  RAPT_ASSIGN_OR_RETURN(int64_t frames, this->frames(samples.size()));
   auto wrong = std::find_if(samples.begin(), samples.end(), [](float sample) { return !std::isfinite(sample); });
   if (wrong != samples.end())
     return Error{"sample " + std::to_string(wrong - samples.begin()) + " is not finite"};
-  writeLogarithms(samples, *frames, values);
-  float *end = values + how.bins * *frames;
+  writeLogarithms(samples, frames, values);
+  float *end = values + how.bins * frames;
   const float least = *std::max_element(values, end) - 8;
   std::transform(values, end, values, [least](float value) { return (std::max(value, least) + 4) / 4; });
   return {};

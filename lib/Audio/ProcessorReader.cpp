@@ -109,29 +109,24 @@ Status checkTogether(const json::Value &root, const Extraction &how) {
 } // namespace
 
 Expected<Extraction> readExtraction(std::string_view content) {
-  Expected<json::Value> root = json::parse(content);
-  if (!root)
-    return Error{fileName + ": " + root.error().message};
-  if (!root->isObject())
+  RAPT_ASSIGN_OR_RETURN(json::Value root, withContext(fileName, json::parse(content)));
+  if (!root.isObject())
     return Error{fileName + ": is not a JSON object"};
-  if (Status status = checkType(*root); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(checkType(root));
   Extraction how;
-  for (const auto &[key, value] : *root->asObject()) {
+  for (const auto &[key, value] : *root.asObject()) {
     auto setter = setters().find(key);
     if (value.isNull() || (setter == setters().end() && isHarmlessKey(fileName, key)))
       continue;
     std::string where = fileName + ": " + json::printable(key);
     if (setter != setters().end()) {
-      if (Status status = setter->second(how, value, where); !status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(setter->second(how, value, where));
     } else if (value.asBool() != false) {
       return Error{where + " is " + json::printable(json::write(value), 60) +
                    ", which could change the numbers and is not supported"};
     }
   }
-  if (Status status = checkTogether(*root, how); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(checkTogether(root, how));
   return how;
 }
 

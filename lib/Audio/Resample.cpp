@@ -7,8 +7,8 @@
 namespace rapt::audio {
 
 Status checkResampler() {
-  Expected<const SampleRateLibrary *> library = openSampleRate();
-  return library ? Status() : Status(library.error());
+  RAPT_RETURN_IF_ERROR(openSampleRate());
+  return {};
 }
 
 Expected<Sound> resample(Sound sound, int64_t rate) {
@@ -18,11 +18,9 @@ Expected<Sound> resample(Sound sound, int64_t rate) {
   if (std::min(sound.rate, rate) < leastRate || std::max(sound.rate, rate) > mostRate)
     return Error{"the sound cannot be resampled from " + rates + ": a rate is " + std::to_string(leastRate) + " to " +
                  std::to_string(mostRate)};
-  Expected<const SampleRateLibrary *> library = openSampleRate();
-  if (!library)
-    return library.error();
+  RAPT_ASSIGN_OR_RETURN(const SampleRateLibrary *library, openSampleRate());
   const double ratio = double(rate) / double(sound.rate);
-  if (!(*library)->isValidRatio(ratio))
+  if (!library->isValidRatio(ratio))
     return Error{"the sound cannot be resampled from " + rates + ": the rates differ by more than a factor of 256"};
   const int64_t count = int64_t(sound.samples.size());
   if (count > mostSamples || (count * rate + sound.rate - 1) / sound.rate > mostSamples)
@@ -33,8 +31,8 @@ Expected<Sound> resample(Sound sound, int64_t rate) {
   data.data_in = sound.samples.data(), data.input_frames = long(count);
   data.data_out = result.samples.data(), data.output_frames = long(result.samples.size());
   data.src_ratio = ratio;
-  if (int problem = count > 0 ? (*library)->run(&data, SRC_SINC_MEDIUM_QUALITY, 1) : 0)
-    return Error{"the sound cannot be resampled from " + rates + ": " + (*library)->text(problem)};
+  if (int problem = count > 0 ? library->run(&data, SRC_SINC_MEDIUM_QUALITY, 1) : 0)
+    return Error{"the sound cannot be resampled from " + rates + ": " + library->text(problem)};
   if (!std::all_of(result.samples.begin(), result.samples.end(), [](float sample) { return std::isfinite(sample); }))
     return Error{"the sound cannot be resampled from " + rates + ": a sample is not finite afterwards"};
   return result;

@@ -38,17 +38,14 @@ Outcome repeat(Workload &workload, int64_t runs, int threads, Sample &sample) {
   double wall = 0, processors = 0;
   const double start = wallTime(), machine = machineTime(), own = processorTime();
   for (int64_t i = 0; i < runs; ++i) {
-    if (Outcome outcome = workload.prepare(); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(workload.prepare());
     const double processorsBefore = processorTime(), before = wallTime();
-    if (Outcome outcome = workload.run(); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(workload.run());
     wall += wallTime() - before;
     processors += processorTime() - processorsBefore;
   }
   const double before = wallTime();
-  if (Outcome outcome = workload.finish(); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(workload.finish());
   wall += wallTime() - before;
   const double foreign = machineTime() - machine - (processorTime() - own);
   sample = {wall / double(runs), wall > 0 ? processors / (wall * threads) : 0, foreign / (wallTime() - start)};
@@ -78,8 +75,7 @@ class Subject {
 public:
   Outcome open(const Options &options) {
     bool isModel = false;
-    if (Outcome outcome = inspect(options.library, isModel); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(inspect(options.library, isModel));
     if (!isModel)
       return KernelLibrary::open(options.library, kernels);
     auto moduleOptions = sized<rapt_module_options>();
@@ -112,8 +108,7 @@ double Result::share() const {
 static Outcome measureOnGpu(Workload &workload, int64_t runs, int64_t repetitions, Result &result) {
   for (int64_t i = 0; i < repetitions; ++i) {
     Sample sample;
-    if (Outcome outcome = repeat(workload, runs, 1, sample); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(repeat(workload, runs, 1, sample));
     result.seconds.push_back(sample.seconds);
   }
   result.undisturbed = result.repetitions = size_t(repetitions);
@@ -126,15 +121,12 @@ Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetit
   result.unit = workload.unit;
   result.amount = workload.amount;
   result.threads = threads;
-  if (Outcome outcome = workload.measureCost(result.cost); !outcome) // the first run reads the weights
-    return outcome;
+  RAPT_RETURN_IF_ERROR(workload.measureCost(result.cost)); // the first run reads the weights
   result.peakMemory = peakMemory() - std::min<uint64_t>(peakMemory(), limits.residentBytes()); // without ours
   Sample sample;
   if (workload.isOnGpu)
-    if (Outcome outcome = repeat(workload, runsToWarmUp, threads, sample); !outcome)
-      return outcome;
-  if (Outcome outcome = repeat(workload, 1, threads, sample); !outcome)
-    return outcome;
+    RAPT_RETURN_IF_ERROR(repeat(workload, runsToWarmUp, threads, sample));
+  RAPT_RETURN_IF_ERROR(repeat(workload, 1, threads, sample));
   const int64_t runs = std::clamp<int64_t>(
       int64_t(std::ceil((threads == 1 ? leastSeconds : leastSecondsOfThreads) / std::max(sample.seconds, 1e-7))), 1,
       100000);
@@ -149,8 +141,7 @@ Outcome measure(Workload &workload, Limits &limits, int threads, int64_t repetit
       rates.push_back(result.isBoundByReading ? limits.measureRead(size_t(result.cost.span))
                                               : limits.measureRate(result.cost.dtype));
     const double before = limits.measureRate("f32");
-    if (Outcome outcome = repeat(workload, runs, threads, sample); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(repeat(workload, runs, threads, sample));
     sample.speed = std::min(before, limits.measureRate("f32"));
     samples.push_back(sample);
     Counted counted = count(samples, threads, acceptDisturbed);

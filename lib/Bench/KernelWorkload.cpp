@@ -80,16 +80,15 @@ public:
     }
     arguments.push_back(device ? const_cast<rapt_env *>(device->env()) : &env);
     for (const ManifestBuffer &buffer : entry.buffers)
-      if (Outcome outcome = addArray(buffer); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(addArray(buffer));
     const int64_t bytes = scratchBytes(dims.data(), env.workers);
     if (bytes < 0)
       return wrong(entry.name + " refuses these dims");
     if (device) {
-      if (Outcome outcome = DeviceMemory::allocate(*device, size_t(bytes) + 1, deviceScratch); !outcome)
-        return outcome;
-    } else if (Outcome outcome = allocate(uint64_t(bytes), "scratch of " + entry.name, scratch); !outcome)
-      return outcome;
+      RAPT_RETURN_IF_ERROR(DeviceMemory::allocate(*device, size_t(bytes) + 1, deviceScratch));
+    } else {
+      RAPT_RETURN_IF_ERROR(allocate(uint64_t(bytes), "scratch of " + entry.name, scratch));
+    }
     arguments.insert(arguments.end(), {dims.data(), device ? deviceScratch.as<void>() : scratch.get()});
     if (arguments.size() > mostArguments)
       return wrong(entry.name + " has more than " + std::to_string(mostArguments - 3) + " arrays");
@@ -99,8 +98,7 @@ public:
   Outcome run() override {
     const int32_t status = call(function, arguments.data(), arguments.size());
     if (status && device) // which knows why
-      if (Outcome outcome = device->synchronize(); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(device->synchronize());
     return status ? wrong(entry.name + " returned " + std::to_string(status)) : Outcome{};
   }
   Outcome finish() override { return device ? device->synchronize() : Outcome{}; }
@@ -135,8 +133,7 @@ private:
       if (__builtin_mul_overflow(count, uint64_t(extentOf(extent)), &count) || count > mostBytes)
         return wrong(buffer.name + " is larger than any memory");
     Memory memory;
-    if (Outcome outcome = allocate(count * bytesOf(buffer.dtype), buffer.name, memory); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(allocate(count * bytesOf(buffer.dtype), buffer.name, memory));
     const bool isOffsets =
         buffer.dtype == "i32" && buffer.shape.size() == 1 && buffer.shape[0].dim >= 0 && buffer.shape[0].plus == 1;
     std::mt19937 random(uint32_t(arrays.size()));
@@ -162,11 +159,8 @@ private:
     arrays.back() = memory.get();
     if (device) {
       DeviceMemory copy;
-      Outcome outcome = DeviceMemory::allocate(*device, size_t(count * bytesOf(buffer.dtype)) + 1, copy);
-      if (outcome)
-        outcome = copy.copyIn(memory.get(), size_t(count * bytesOf(buffer.dtype)));
-      if (!outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(DeviceMemory::allocate(*device, size_t(count * bytesOf(buffer.dtype)) + 1, copy));
+      RAPT_RETURN_IF_ERROR(copy.copyIn(memory.get(), size_t(count * bytesOf(buffer.dtype))));
       arguments.push_back(copy.as<void>());
       onDevice.push_back(std::move(copy));
     } else
@@ -222,8 +216,7 @@ public:
       shapes.emplace_back();
     for (const ManifestEntry &entry : manifest->entries)
       for (const KernelShape &shape : shapes)
-        if (Outcome outcome = add(entry, shape, pool, workloads); !outcome)
-          return outcome;
+        RAPT_RETURN_IF_ERROR(add(entry, shape, pool, workloads));
     return {};
   }
 
@@ -244,8 +237,7 @@ private:
     }
     auto made = device.get() ? std::make_unique<KernelWorkload>(entry, function, device)
                              : std::make_unique<KernelWorkload>(entry, function, rapt_pool_executor(pool.get()));
-    if (Outcome outcome = made->make(shape, reinterpret_cast<int64_t (*)(const int64_t *, int64_t)>(scratch)); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(made->make(shape, reinterpret_cast<int64_t (*)(const int64_t *, int64_t)>(scratch)));
     made->name = std::move(name);
     workloads.push_back(std::move(made));
     return {};
@@ -278,18 +270,14 @@ Outcome inspect(const std::string &path, bool &isModel) {
 
 Outcome KernelLibrary::open(const std::string &path, std::unique_ptr<KernelLibrary> &library) {
   auto made = std::make_unique<Kernels>();
-  if (Outcome outcome = readManifest(path, made->manifest); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(readManifest(path, made->manifest));
   if (made->manifest->isForDevice())
-    if (Outcome outcome = Device::open(made->device); !outcome)
-      return outcome;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    RAPT_RETURN_IF_ERROR(Device::open(made->device));
+  RAPT_RETURN_IF_ERROR(Outcome::of([&](char *message, size_t size) {
     int variant = 0; // kernels have one
     return runtime::chooseVariant(*made->manifest, path.c_str(), nullptr, nullptr, variant,
                                   runtime::Report(message, size));
-  });
-  if (!outcome)
-    return outcome;
+  }));
   char real[PATH_MAX];
   made->library = realpath(path.c_str(), real) ? dlopen(real, RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (!made->library)

@@ -112,14 +112,11 @@ public:
     done = 0;
     for (int64_t row = 0; row < rows; ++row) {
       Sequence sequence;
-      if (Outcome outcome = Sequence::make(context, sequence); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(Sequence::make(context, sequence));
       if (!source.empty()) {
         const rapt_source given = source.of(sequence);
-        Outcome outcome =
-            Outcome::of([&](char *text, size_t size) { return rapt_encode(context.get(), &given, 1, text, size); });
-        if (!outcome)
-          return outcome;
+        RAPT_RETURN_IF_ERROR(
+            Outcome::of([&](char *text, size_t size) { return rapt_encode(context.get(), &given, 1, text, size); }));
       }
       sequences.push_back(std::move(sequence));
     }
@@ -175,8 +172,7 @@ public:
     sequences.clear();
     for (int64_t row = 0; row < rows; ++row) {
       Sequence sequence;
-      if (Outcome outcome = Sequence::make(context, sequence); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(Sequence::make(context, sequence));
       sequences.push_back(std::move(sequence));
     }
     return {};
@@ -207,8 +203,7 @@ public:
     }
     for (const json::Value &buffer : *entry.find("buffers")->asArray())
       if (*buffer.find("kind")->asString() == "output")
-        if (Outcome outcome = addOutput(*buffer.find("name")->asString()); !outcome)
-          return outcome;
+        RAPT_RETURN_IF_ERROR(addOutput(*buffer.find("name")->asString()));
     return {};
   }
   Outcome run() override {
@@ -254,12 +249,10 @@ private:
     auto tensor = std::make_unique<Tensor>();
     int64_t shape[9];
     int32_t rank = 0;
-    Outcome outcome = Outcome::of([&](char *text, size_t length) {
+    RAPT_RETURN_IF_ERROR(Outcome::of([&](char *text, size_t length) {
       return rapt_run_shape(context.get(), "forward", all.size(), names.data(), all.data(), name.c_str(), shape, &rank,
                             text, length);
-    });
-    if (!outcome)
-      return outcome;
+    }));
     tensor->name = name;
     tensor->shape.assign(shape, shape + rank);
     size_t bytes = sizeof(float);
@@ -312,8 +305,7 @@ public:
       if (name && *name == "forward")
         forward = entry;
     }
-    if (Outcome outcome = check(); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(check());
     return hasStep ? makeGenerating() : makeForward();
   }
 
@@ -376,10 +368,9 @@ private:
     workload->name = std::move(name);
     workload->unit = std::move(unit);
     workload->amount = amount;
-    Outcome outcome = workload->makeContext(module, pool, cacheTokens, options.adapter);
-    if (outcome)
-      workloads.push_back(std::move(workload));
-    return outcome;
+    RAPT_RETURN_IF_ERROR(workload->makeContext(module, pool, cacheTokens, options.adapter));
+    workloads.push_back(std::move(workload));
+    return {};
   }
 
   Outcome makeGenerating() {
@@ -391,14 +382,14 @@ private:
     auto cacheOf = [&](int64_t tokens) { return hasCache ? rows * inBlocks(tokens) : 0; };
     const bool asksForPrompts = !options.prefill.empty() || !options.tokens.empty() || options.decode.empty();
     for (int64_t count : asksForPrompts ? read : std::vector<int64_t>()) {
-      Outcome outcome = hasEncoder ? add(std::make_unique<EncodeWorkload>(rows, count, info),
-                                         "encode " + std::to_string(count) + rowsText(rows), "tokens",
-                                         double(rows * count), cacheOf(count))
-                                   : add(std::make_unique<StepWorkload>(rows, count, 0, 0, info),
-                                         "prefill " + std::to_string(count) + rowsText(rows), "tokens",
-                                         double(rows * count), cacheOf(count));
-      if (!outcome)
-        return outcome;
+      const std::string name = (hasEncoder ? "encode " : "prefill ") + std::to_string(count) + rowsText(rows);
+      const double tokens = double(rows * count);
+      if (hasEncoder)
+        RAPT_RETURN_IF_ERROR(
+            add(std::make_unique<EncodeWorkload>(rows, count, info), name, "tokens", tokens, cacheOf(count)));
+      else
+        RAPT_RETURN_IF_ERROR(
+            add(std::make_unique<StepWorkload>(rows, count, 0, 0, info), name, "tokens", tokens, cacheOf(count)));
     }
     std::vector<int64_t> decode = options.decode;
     const int64_t past = options.past > 0 ? options.past : hasEncoder ? 1 : read[0];
@@ -409,10 +400,8 @@ private:
       std::string name = "decode " + std::to_string(steps) + " after " + std::to_string(past);
       if (hasEncoder)
         name += ", source of " + std::to_string(source);
-      if (Outcome outcome = add(std::make_unique<StepWorkload>(rows, past, steps, source, info), name + rowsText(rows),
-                                "tokens", double(rows), cacheOf(past + steps) + (source ? cacheOf(source) : 0));
-          !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(add(std::make_unique<StepWorkload>(rows, past, steps, source, info), name + rowsText(rows),
+                               "tokens", double(rows), cacheOf(past + steps) + (source ? cacheOf(source) : 0)));
     }
     return {};
   }
@@ -430,12 +419,9 @@ private:
       ForwardWorkload &made = *workload;
       std::string name =
           images ? "image " + std::to_string(size) + " x " + std::to_string(size) : "tokens " + std::to_string(size);
-      Outcome outcome = add(std::move(workload), name + rowsText(options.batch), images ? "images" : "tokens",
-                            double(images ? options.batch : options.batch * size), 0);
-      if (outcome)
-        outcome = made.make(forward, options.batch, size);
-      if (!outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(add(std::move(workload), name + rowsText(options.batch), images ? "images" : "tokens",
+                               double(images ? options.batch : options.batch * size), 0));
+      RAPT_RETURN_IF_ERROR(made.make(forward, options.batch, size));
     }
     return {};
   }

@@ -58,17 +58,16 @@ void add(OpTime &to, const OpTime &row) {
 
 Outcome readProfile(rapt_context *context, std::vector<OpTime> &rows) {
   size_t count = 0;
-  Outcome outcome =
-      Outcome::of([&](char *text, size_t size) { return rapt_profile_read(context, nullptr, &count, text, size); });
+  RAPT_RETURN_IF_ERROR(
+      Outcome::of([&](char *text, size_t size) { return rapt_profile_read(context, nullptr, &count, text, size); }));
   std::vector<rapt_profile_row> read(count, sized<rapt_profile_row>());
-  if (outcome)
-    outcome = Outcome::of(
-        [&](char *text, size_t size) { return rapt_profile_read(context, read.data(), &count, text, size); });
+  RAPT_RETURN_IF_ERROR(Outcome::of(
+      [&](char *text, size_t size) { return rapt_profile_read(context, read.data(), &count, text, size); }));
   for (const rapt_profile_row &row : read)
     rows.push_back({textOf(row.entry) + (row.one_token ? ", 1 token" : ""), textOf(row.op), textOf(row.name), row.layer,
                     row.calls, row.seconds, textOf(row.dtype), row.flops, row.weight_bytes, row.cache_bytes,
                     row.activation_bytes});
-  return outcome;
+  return {};
 }
 
 std::vector<OpSummary> sumLayers(const std::vector<OpTime> &rows) {

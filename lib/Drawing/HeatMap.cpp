@@ -150,21 +150,19 @@ Expected<Raster> Raster::make(const Axes &axes, const std::string &longestTitle)
     return tooLarge(rows * columns);
   if (side < leastCellWithText)
     return Raster(side, rows, columns, Picture(columns * side, rows * side));
-  Expected<Font> font = Font::open(std::min(usualText, side - 2));
-  if (!font)
-    return font.error();
+  RAPT_ASSIGN_OR_RETURN(Font font, Font::open(std::min(usualText, side - 2)));
   const std::vector<std::string> down = labels(axes.rows), right = labels(axes.columns);
-  const size_t mapWidth = columns * side, titleWidth = std::max(font->widthOf(longestTitle), barWidth(*font));
+  const size_t mapWidth = columns * side, titleWidth = std::max(font.widthOf(longestTitle), barWidth(font));
   const size_t titled = titleWidth > mapWidth ? titleWidth - mapWidth : 0;
-  Layout layout{side, std::max(widest(*font, down) + 2 * gap, titled),
-                widest(*font, right) + font->pixels() + barHeight + 6 * gap, 0, 0};
+  Layout layout{side, std::max(widest(font, down) + 2 * gap, titled),
+                widest(font, right) + font.pixels() + barHeight + 6 * gap, 0, 0};
   layout.width = layout.left + mapWidth + margin;
   layout.height = layout.top + rows * side + margin;
   if (layout.width * layout.height > mostPixels)
     return tooLarge(layout.width * layout.height);
   Raster raster(side, rows, columns, Picture(layout.width, layout.height));
-  drawAxes(raster.empty, *font, layout, down, right);
-  raster.font = std::move(*font);
+  drawAxes(raster.empty, font, layout, down, right);
+  raster.font = std::move(font);
   return raster;
 }
 

@@ -90,13 +90,11 @@ Color mixed(float gray, Color color) {
 
 Expected<Picture> drawSheet(const std::string &title, size_t rows, size_t columns,
                             const std::vector<CaptionedMap> &maps) {
-  Expected<Font> font = Font::open(textSize);
-  if (!font)
-    return font.error();
+  RAPT_ASSIGN_OR_RETURN(Font font, Font::open(textSize));
   const size_t longest = std::max(rows, columns);
   const size_t side = std::max<size_t>(mapSide / longest, 1), fold = (longest + mapSide - 1) / mapSide;
   const size_t high = (rows + fold - 1) / fold, wide = (columns + fold - 1) / fold;
-  Layout layout(*font, maps, wide * side, high * side);
+  Layout layout(font, maps, wide * side, high * side);
   return layout.draw(title, [&](Picture &picture, const CaptionedMap &map, size_t left, size_t first) {
     for (size_t y = 0; y < high; ++y)
       for (size_t x = 0; x < wide; ++x)
@@ -109,11 +107,9 @@ Expected<Picture> drawSheet(const std::string &title, size_t rows, size_t column
 
 Expected<Picture> drawOverlays(const std::string &title, const GrayImage &image, size_t high, size_t wide,
                                const std::vector<CaptionedMap> &maps) {
-  Expected<Font> font = Font::open(textSize);
-  if (!font)
-    return font.error();
+  RAPT_ASSIGN_OR_RETURN(Font font, Font::open(textSize));
   const size_t scale = std::max<size_t>(smallSide / std::max<size_t>({image.height, image.width, 1}), 1);
-  Layout layout(*font, maps, image.width * scale, image.height * scale);
+  Layout layout(font, maps, image.width * scale, image.height * scale);
   return layout.draw(title, [&](Picture &picture, const CaptionedMap &map, size_t left, size_t first) {
     for (size_t y = 0; y < image.height; ++y)
       for (size_t x = 0; x < image.width; ++x) {
@@ -126,21 +122,17 @@ Expected<Picture> drawOverlays(const std::string &title, const GrayImage &image,
 
 Expected<Picture> drawOverlay(const std::string &title, const GrayImage &image, size_t patchHeight, size_t patchWidth,
                               size_t wide, std::span<const float> weights) {
-  Expected<Font> font = Font::open(textSize);
-  if (!font)
-    return font.error();
+  RAPT_ASSIGN_OR_RETURN(Font font, Font::open(textSize));
   const float top = topOf(weights);
   const size_t scale = std::max<size_t>(imageSide / std::max<size_t>({image.height, image.width, 1}), 1);
-  Expected<Picture> picture = begin(*font, title, image.width * scale, image.height * scale, top);
-  if (!picture)
-    return picture;
+  RAPT_ASSIGN_OR_RETURN(Picture picture, begin(font, title, image.width * scale, image.height * scale, top));
   for (size_t y = 0; y < image.height; ++y)
     for (size_t x = 0; x < image.width; ++x) {
       const size_t patch = y / patchHeight * wide + x / patchWidth;
       const bool isSeen = x / patchWidth < wide && patch < weights.size(); // a rest of the image is in no patch
       const Color color = isSeen ? colorOf(weights[patch] / top) : Color{255, 255, 255};
-      picture->fill(margin + x * scale, headHeight + y * scale, scale, scale,
-                    mixed(image.pixels[y * image.width + x], color));
+      picture.fill(margin + x * scale, headHeight + y * scale, scale, scale,
+                   mixed(image.pixels[y * image.width + x], color));
     }
   return picture;
 }

@@ -772,11 +772,9 @@ std::string driver::familyNames() {
 }
 
 Expected<std::string> driver::cpuNames(const Options &options) {
-  Expected<std::string> triple = host::findTriple(options.triple);
-  if (!triple)
-    return triple.error();
+  RAPT_ASSIGN_OR_RETURN(std::string triple, host::findTriple(options.triple));
   std::string text = "native\n";
-  for (const std::string &name : host::listCpus(*triple))
+  for (const std::string &name : host::listCpus(triple))
     text += name + "\n";
   return text;
 }

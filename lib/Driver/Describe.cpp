@@ -239,10 +239,8 @@ json::Value toJson(Attribute attribute) {
 Expected<std::vector<artifact::Parameter>> driver::describeParameters(ModuleOp module, const Target &target) {
   std::vector<artifact::Parameter> parameters;
   for (auto op : module.getOps<attn::ParameterOp>()) {
-    Expected<artifact::Parameter> parameter = describe(op, target);
-    if (!parameter)
-      return parameter.error();
-    parameters.push_back(std::move(*parameter));
+    RAPT_ASSIGN_OR_RETURN(artifact::Parameter parameter, describe(op, target));
+    parameters.push_back(std::move(parameter));
   }
   return parameters;
 }
@@ -326,10 +324,10 @@ Status driver::describeEntries(ModuleOp module, const Target &target, artifact::
       bounds.emplace_back(json::Array{json::Value(int64_t(dim.getMin())), json::Value(int64_t(dim.getMax()))});
     }
     for (auto buffer : list.getAsRange<DictionaryAttr>()) {
-      Expected<json::Value> described = describeBuffer(buffer, manifest.model ? nullptr : &target);
-      if (!described)
-        return Error{"entry '" + function.getSymName().str() + "': " + described.error().message};
-      buffers.push_back(std::move(*described));
+      RAPT_ASSIGN_OR_RETURN(json::Value described,
+                            withContext("entry '" + function.getSymName().str() + "'",
+                                        describeBuffer(buffer, manifest.model ? nullptr : &target)));
+      buffers.push_back(std::move(described));
     }
     json::Object entry{{"name", json::Value(function.getSymName().str())},
                        {"dims", json::Value(std::move(dims))},

@@ -16,8 +16,8 @@ Expected<std::unique_ptr<llvm::MemoryBuffer>> driver::openIRFile(llvm::StringRef
     return Error{message};
   if (mlir::isBytecode(*buffer))
     return buffer;
-  if (Status checked = checkIRText(std::string_view(buffer->getBuffer())); !checked)
-    return Error{buffer->getBufferIdentifier().str() + ": " + checked.error().message};
+  RAPT_RETURN_IF_ERROR(
+      withContext(buffer->getBufferIdentifier().str(), checkIRText(std::string_view(buffer->getBuffer()))));
   return buffer;
 }
 
@@ -26,16 +26,13 @@ Status driver::writeIRFile(const std::string &name, llvm::function_ref<LogicalRe
     return succeeded(write(llvm::outs())) ? Status() : Error{""};
   if (isNullDevice(name))
     return succeeded(write(llvm::nulls())) ? Status() : Error{""};
-  auto file = OutputFile::create(name);
-  if (!file)
-    return file.error();
+  RAPT_ASSIGN_OR_RETURN(auto file, OutputFile::create(name));
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (failed(write(stream)))
     return Error{""};
-  if (Status written = (*file)->write(std::as_bytes(std::span(text))); !written)
-    return written;
-  return (*file)->commit();
+  RAPT_RETURN_IF_ERROR(file->write(std::as_bytes(std::span(text))));
+  return file->commit();
 }
 
 CommandFiles driver::listIRFiles(int argc, const char *const *argv, const std::string &input,

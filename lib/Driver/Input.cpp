@@ -58,16 +58,14 @@ LogicalResult checkShapes(ModuleOp module) {
 }
 
 Expected<Input> readText(MLIRContext &context, Diagnostics &diagnostics, const Options &options) {
-  Expected<std::string> text = options.inputText ? *options.inputText : readFile(options.input, mostTextBytes);
-  if (!text)
-    return text.error();
-  if (Status checked = checkIRText(*text); !checked)
-    return Error{shownPath(options.input) + ": " + checked.error().message};
+  RAPT_ASSIGN_OR_RETURN(std::string text,
+                        options.inputText ? *options.inputText : readFile(options.input, mostTextBytes));
+  RAPT_RETURN_IF_ERROR(withContext(shownPath(options.input), checkIRText(text)));
   Input input;
   input.kind = InputKind::MLIR;
   input.name = options.input == kStandardInput ? "stdin" : stemOf(options.input);
   // Nothing in the module depends on where its text lies.
-  input.source = std::make_shared<Source>(input.name + ".mlir", options.input, std::move(*text));
+  input.source = std::make_shared<Source>(input.name + ".mlir", options.input, std::move(text));
   diagnostics.setSource(input.source);
   input.module = parseSourceString<ModuleOp>(input.source->text, ParserConfig(&context), input.source->location);
   // The context's handler has told what is wrong.
@@ -88,12 +86,10 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
     load.namedAdapters.push_back({adapter.name, {adapter.directory, adapter.weight}});
   load.accept = checkFamily;
   load.usualClasses = importing::usualClassesOf;
-  Expected<huggingface::ModelDescription> model = huggingface::ModelDescription::load(options.input, load);
-  if (!model)
-    return model.error();
+  RAPT_ASSIGN_OR_RETURN(huggingface::ModelDescription model, huggingface::ModelDescription::load(options.input, load));
   Input input;
-  input.name = model->name();
-  input.model.emplace(std::move(*model));
+  input.name = model.name();
+  input.model.emplace(std::move(model));
   ImportOptions import;
   import.maxSequenceLength = options.maxSequenceLength;
   import.maxBatch = options.maxBatch;
@@ -104,11 +100,9 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
   Expected<OwningOpRef<ModuleOp>> module = importModel(context, *input.model, import);
   for (const std::string &warning : input.model->warnings())
     emitWarning(UnknownLoc::get(&context)) << warning;
-  if (!module)
-    return module.error();
+  RAPT_ASSIGN_OR_RETURN(input.module, std::move(module));
   for (const std::string &line : input.model->config().needlessIgnores())
     emitWarning(UnknownLoc::get(&context)) << line;
-  input.module = std::move(*module);
   for (const auto &[name, bytes] : input.model->files())
     input.sections.push_back({name, bytes});
   return input;
@@ -178,11 +172,9 @@ static Status checkDirectory(const std::string &path) {
 Status driver::takeStream(Options &options) {
   if (options.input != "-" && !isFifo(options.input))
     return {};
-  Expected<std::string> text = options.input == "-" ? readStream(STDIN_FILENO, "standard input", mostTextBytes)
-                                                    : readFileOrFifo(options.input, mostTextBytes);
-  if (!text)
-    return text.error();
-  options.inputText = std::move(*text);
+  RAPT_ASSIGN_OR_RETURN(options.inputText, options.input == "-"
+                                               ? readStream(STDIN_FILENO, "standard input", mostTextBytes)
+                                               : readFileOrFifo(options.input, mostTextBytes));
   if (options.input == "-")
     options.input = kStandardInput;
   return {};
@@ -193,12 +185,9 @@ static Expected<std::string> readHead(const Options &options) {
   constexpr uint64_t bytes = 4096;
   if (options.inputText)
     return options.inputText->substr(0, bytes);
-  Expected<std::shared_ptr<const InputFile>> file = InputFile::open(options.input);
-  if (!file)
-    return file.error();
-  std::string head(std::min((*file)->size(), bytes), '\0');
-  if (Status status = (*file)->read(0, std::as_writable_bytes(std::span(head))); !status)
-    return status.error();
+  RAPT_ASSIGN_OR_RETURN(std::shared_ptr<const InputFile> file, InputFile::open(options.input));
+  std::string head(std::min(file->size(), bytes), '\0');
+  RAPT_RETURN_IF_ERROR(file->read(0, std::as_writable_bytes(std::span(head))));
   return head;
 }
 
@@ -207,8 +196,8 @@ Expected<InputKind> driver::detectInput(const Options &options) {
   struct stat status;
   const bool exists = options.inputText || stat(path.c_str(), &status) == 0;
   if (exists && !options.inputText && S_ISDIR(status.st_mode)) {
-    Status whole = checkDirectory(path);
-    return whole ? Expected(InputKind::HuggingFace) : whole.error();
+    RAPT_RETURN_IF_ERROR(checkDirectory(path));
+    return InputKind::HuggingFace;
   }
   if (const StringRef name = hubNameOf(path); !exists && !name.empty())
     return Error{shownPath(path) +
@@ -217,13 +206,11 @@ Expected<InputKind> driver::detectInput(const Options &options) {
                  name.str() + " --local-dir " + name.substr(name.rfind('/') + 1).str() + "` and give that directory"};
   if (!exists && (StringRef(path).starts_with("https://") || StringRef(path).starts_with("http://")))
     return Error{shownPath(path) + ": raptc does not download models; give a directory"};
-  Expected<std::string> head = readHead(options);
-  if (!head)
-    return head.error();
-  StringRef start = StringRef(*head);
+  RAPT_ASSIGN_OR_RETURN(std::string head, readHead(options));
+  StringRef start = StringRef(head);
   start.consume_front("\xef\xbb\xbf");
   std::string wrong;
-  if (std::string foreign = huggingface::describeForeignContent(*head); !foreign.empty())
+  if (std::string foreign = huggingface::describeForeignContent(head); !foreign.empty())
     return Error{shownPath(path) + ": " + foreign};
   if (start.trim().empty())
     wrong = "is empty";
@@ -252,8 +239,6 @@ Expected<InputKind> driver::detectInput(const Options &options) {
 }
 
 Expected<Input> driver::readInput(MLIRContext &context, Diagnostics &diagnostics, const Options &options) {
-  Expected<InputKind> kind = detectInput(options);
-  if (!kind)
-    return kind.error();
-  return *kind == InputKind::MLIR ? readText(context, diagnostics, options) : readModel(context, options);
+  RAPT_ASSIGN_OR_RETURN(InputKind kind, detectInput(options));
+  return kind == InputKind::MLIR ? readText(context, diagnostics, options) : readModel(context, options);
 }

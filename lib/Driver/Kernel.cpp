@@ -38,7 +38,6 @@ Status driver::writeKernelFiles(const artifact::Manifest &manifest, const Output
     if (!*file)
       return file->error();
   for (auto *file : {&header, &made})
-    if (Status done = (**file)->commit(); !done)
-      return done;
+    RAPT_RETURN_IF_ERROR((**file)->commit());
   return {};
 }

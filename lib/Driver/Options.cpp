@@ -370,8 +370,7 @@ Status checkList(const char *option, const std::vector<std::string> &names) {
 /// Refuses several processors where the code is for one.
 Status checkProcessors(const Options &o) {
   for (auto [option, names] : {std::pair("--mcpu", &o.cpus), {"--gpu-arch", &o.gpuArchitectures}})
-    if (Status different = checkList(option, *names); !different)
-      return different;
+    RAPT_RETURN_IF_ERROR(checkList(option, *names));
   const bool binary = o.emit == "so" || o.emit == "a" || o.emit == "obj";
   if (o.cpus.size() > 1 && !binary)
     return usage("--emit=" + o.emit + " shows the code for one CPU; give one --mcpu, not " +
@@ -435,8 +434,7 @@ Status check(Options &o) {
     return usage("-o " + json::printable(o.output) + " ends in none of .so, .a and .o");
   if (o.emit.empty())
     o.emit = bySuffix.empty() ? "so" : bySuffix;
-  if (Status good = checkProcessors(o); !good)
-    return good;
+  RAPT_RETURN_IF_ERROR(checkProcessors(o));
   if (o.quantizeGroup && o.quantize != "w8" && o.quantize != "w4")
     return usage("--quantize-group is for --quantize=w8 and w4; --quantize=" + o.quantize + " has no groups");
   if (o.quantizeZeroPoint && o.quantize != "w4")
@@ -454,8 +452,7 @@ Status check(Options &o) {
     return usage("--no-weights and --random-weights exclude each other");
   if (!o.saveWeights.empty() && !o.randomSeed)
     return usage("--save-weights needs --random-weights=SEED");
-  if (Status reached = checkRunPasses(o); !reached)
-    return reached;
+  RAPT_RETURN_IF_ERROR(checkRunPasses(o));
   if (o.input.empty())
     return usage("no model given: a directory with config.json, a config.json, or a .mlir file");
   return {};
@@ -487,8 +484,7 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
   if (!read)
     return usage(read.error().message);
   Options options;
-  if (Status set = readEnvironment(options); !set)
-    return set.error();
+  RAPT_RETURN_IF_ERROR(readEnvironment(options));
   for (const auto &[name, text, hasValue] : *read) {
     if (!name && !options.input.empty())
       return usage("two inputs: '" + json::printable(options.input) + "' and '" + json::printable(text) + "'");
@@ -502,8 +498,7 @@ Expected<Options> parseOptions(const std::vector<std::string> &arguments) {
   }
   if (options.batch && arguments.size() > 1)
     return usage("--batch takes no other arguments: each line of the standard input has its own");
-  if (Status status = check(options); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(check(options));
   return options;
 }
 

@@ -66,8 +66,8 @@ static std::vector<std::string> intermediateFolders(const Options &options, cons
 Status OutputPaths::check() const {
   if (main.empty() || isDiscarded)
     return {};
-  auto file = artifact::StagedFile::create(main);
-  return file ? Status() : Status(file.error());
+  RAPT_RETURN_IF_ERROR(artifact::StagedFile::create(main));
+  return {};
 }
 
 /// A file, or the files of a model that a directory or the folder of a lone configuration holds.
@@ -117,8 +117,8 @@ Status driver::writeText(const std::string &path, std::string_view text) {
     ProgressPause pause; // the terminal may be the same
     return writeStandardOutput(text);
   }
-  auto file = artifact::StagedFile::createWith(path, text);
-  return file ? (*file)->commit() : Status(file.error());
+  RAPT_ASSIGN_OR_RETURN(auto file, artifact::StagedFile::createWith(path, text));
+  return file->commit();
 }
 
 Status driver::writeIntermediate(const Options &options, const OutputPaths &paths, const std::string &suffix,
@@ -130,8 +130,7 @@ Status driver::writeIntermediate(const Options &options, const OutputPaths &path
       return Error{shownPath(options.dumpDirectory) + ": " + error.message()};
   }
   for (const std::string &folder : intermediateFolders(options, paths))
-    if (Status written = writeText(folder + "/" + paths.base + "." + suffix, text); !written)
-      return written;
+    RAPT_RETURN_IF_ERROR(writeText(folder + "/" + paths.base + "." + suffix, text));
   return {};
 }
 

@@ -58,10 +58,8 @@ static Expected<void *> findEntry(const std::string &path, const char *name) {
 
 /// The answer of the entry point `name`.
 template <typename Info> static Expected<Info> load(const std::string &path, const char *name) {
-  Expected<void *> entry = findEntry(path, name);
-  if (!entry)
-    return entry.error();
-  const Info info = reinterpret_cast<Info (*)()>(*entry)();
+  RAPT_ASSIGN_OR_RETURN(void *entry, findEntry(path, name));
+  const Info info = reinterpret_cast<Info (*)()>(entry)();
   if (info.apiVersion != MLIR_PLUGIN_API_VERSION)
     return Error{shownPath(path) + ": has version " + std::to_string(info.apiVersion) +
                  " of MLIR's interface of plugins; expected " + std::to_string(MLIR_PLUGIN_API_VERSION)};
@@ -69,19 +67,15 @@ template <typename Info> static Expected<Info> load(const std::string &path, con
 }
 
 Status Plugins::loadPasses(const std::string &path) {
-  auto info = load<PassPluginLibraryInfo>(path, passEntry);
-  if (!info)
-    return info.error();
-  if (info->registerPassRegistryCallbacks)
-    info->registerPassRegistryCallbacks();
+  RAPT_ASSIGN_OR_RETURN(auto info, load<PassPluginLibraryInfo>(path, passEntry));
+  if (info.registerPassRegistryCallbacks)
+    info.registerPassRegistryCallbacks();
   return {};
 }
 
 Status Plugins::loadDialects(const std::string &path) {
-  auto info = load<DialectPluginLibraryInfo>(path, dialectEntry);
-  if (!info)
-    return info.error();
-  if (auto *add = info->registerDialectRegistryCallbacks)
+  RAPT_ASSIGN_OR_RETURN(auto info, load<DialectPluginLibraryInfo>(path, dialectEntry));
+  if (auto *add = info.registerDialectRegistryCallbacks)
     dialects.push_back([add](DialectRegistry &registry) { add(&registry); });
   return {};
 }
@@ -106,8 +100,7 @@ Status Plugins::loadFromArguments(int &argc, char **argv) {
     if (!hasValue && i + 1 == argc)
       return Error{"--" + name.str() + " needs a value: a shared library"};
     const std::string path = hasValue ? value.str() : argv[++i];
-    if (Status loaded = isPasses ? loadPasses(path) : loadDialects(path); !loaded)
-      return loaded;
+    RAPT_RETURN_IF_ERROR(isPasses ? loadPasses(path) : loadDialects(path));
   }
   argv[argc = kept] = nullptr;
   return {};

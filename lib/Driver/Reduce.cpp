@@ -94,18 +94,13 @@ public:
   Expected<Reduction> run() {
     ScopedDiagnosticHandler silent(module->getContext(), [](Diagnostic &) { return success(); }); // of the verifier
     reduction.before = unsigned(operationsOf(*module).size());
-    Expected<bool> shows = showsFault(*module);
+    RAPT_ASSIGN_OR_RETURN(bool shows, showsFault(*module));
     if (!shows)
-      return shows.error();
-    if (!*shows)
       return Error{"the test " + json::printable(test) +
                    " ends with status 0 on the whole input: there is no fault to "
                    "keep; it is to end with another one where the fault shows"};
     for (bool isSmaller = true; isSmaller;) {
-      Expected<bool> pass = reduceOnce();
-      if (!pass)
-        return pass.error();
-      isSmaller = *pass;
+      RAPT_ASSIGN_OR_RETURN(isSmaller, reduceOnce());
     }
     reduction.after = unsigned(operationsOf(*module).size());
     return reduction;
@@ -116,11 +111,9 @@ private:
   Expected<bool> reduceOnce() {
     bool isSmaller = false;
     for (size_t i = 0; i < operationsOf(*module).size();) {
-      Expected<bool> changed = changeOperation(i);
-      if (!changed)
-        return changed.error();
-      isSmaller |= *changed;
-      i += !*changed;
+      RAPT_ASSIGN_OR_RETURN(bool changed, changeOperation(i));
+      isSmaller |= changed;
+      i += !changed;
     }
     return isSmaller;
   }
@@ -130,10 +123,8 @@ private:
       OwningOpRef<ModuleOp> smaller = cast<ModuleOp>(module.get()->clone());
       if (!change(operationsOf(*smaller)[index]) || failed(verify(*smaller)))
         continue;
-      Expected<bool> shows = showsFault(*smaller);
-      if (!shows)
-        return shows.error();
-      if (*shows) {
+      RAPT_ASSIGN_OR_RETURN(bool shows, showsFault(*smaller));
+      if (shows) {
         module = std::move(smaller);
         return true;
       }

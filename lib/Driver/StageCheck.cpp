@@ -64,10 +64,8 @@ Status checkTarget(ModuleOp module, Stage stage, const CodeVariant &variant, con
 
 Status driver::checkStage(ModuleOp module, const CodeVariant &variant, const Options &options) {
   const Stage stage = stageOf(module);
-  if (Status fits = checkOptions(stage, options); !fits)
-    return fits;
-  if (Status fits = checkTarget(module, stage, variant, options); !fits)
-    return fits;
+  RAPT_RETURN_IF_ERROR(checkOptions(stage, options));
+  RAPT_RETURN_IF_ERROR(checkTarget(module, stage, variant, options));
   if (hasUserPasses(stage, options)) // which may replace what the stage does not have; it is checked behind them
     return {};
   PassManager passes(module.getContext(), ModuleOp::getOperationName());

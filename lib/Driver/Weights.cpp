@@ -12,16 +12,14 @@ using namespace rapt;
 using namespace rapt::driver;
 
 static Expected<Weights> openPacked(const std::vector<artifact::Parameter> &parameters, const std::string &path) {
-  Expected<rapt_weights_header> header = artifact::readWeightHeader(path);
-  if (!header)
-    return header.error();
+  RAPT_ASSIGN_OR_RETURN(rapt_weights_header header, artifact::readWeightHeader(path));
   artifact::Id wanted = artifact::interfaceId(parameters, artifact::weightsBytes(parameters)), found;
-  std::memcpy(found.bytes.data(), header->interface_id, found.bytes.size());
+  std::memcpy(found.bytes.data(), header.interface_id, found.bytes.size());
   if (!(wanted == found))
     return Error{shownPath(path) + ": holds weights for the interface " + found.hex() + ", the module needs " +
                  wanted.hex()};
   Weights weights;
-  weights.existing = *header;
+  weights.existing = header;
   weights.existingName = path.substr(path.rfind('/') + 1);
   return weights;
 }
@@ -30,18 +28,14 @@ static Expected<Weights> openPacked(const std::vector<artifact::Parameter> &para
 static Expected<Weights> openDirectory(Input &input, const std::vector<artifact::Parameter> &parameters,
                                        const std::string &path) {
   std::vector<std::string> warnings; // about tensors beyond the index, which no parameter can name
-  Expected<huggingface::TensorTable> table = huggingface::TensorTable::load(path, warnings);
-  if (!table)
-    return table.error();
+  RAPT_ASSIGN_OR_RETURN(huggingface::TensorTable table, huggingface::TensorTable::load(path, warnings));
   huggingface::LoadOptions load;
   load.noWeights = true;
-  Expected<huggingface::ModelDescription> model = huggingface::ModelDescription::load(path, load);
-  if (!model)
-    return model.error();
-  for (const auto &[name, bytes] : model->files())
+  RAPT_ASSIGN_OR_RETURN(huggingface::ModelDescription model, huggingface::ModelDescription::load(path, load));
+  for (const auto &[name, bytes] : model.files())
     input.sections.push_back({name, bytes});
   Weights weights;
-  weights.reader = huggingface::withMatmuls(huggingface::openSafeTensors(*table));
+  weights.reader = huggingface::withMatmuls(huggingface::openSafeTensors(table));
   weights.names = artifact::sourceTensors(parameters);
   return weights;
 }
@@ -72,14 +66,12 @@ static Status checkEmbedding(const Weights &weights, const Input &input,
   constexpr uint64_t most = uint64_t(1) << 30;
   if (parameters.empty())
     return Error{shownPath(options.input) + ": --embed-weights: there are no weights"};
-  Expected<uint64_t> bytes = artifact::predictFileBytes(parameters, input.sections);
-  if (!bytes)
-    return bytes.error();
+  RAPT_ASSIGN_OR_RETURN(uint64_t bytes, artifact::predictFileBytes(parameters, input.sections));
   if (weights.existing)
     bytes = weights.existing->file_bytes;
-  if (*bytes > most)
+  if (bytes > most)
     return Error{shownPath(options.input) + ": --embed-weights takes at most " + std::to_string(most) +
-                 " bytes, these weights have " + std::to_string(*bytes) + "; without it they become their own file"};
+                 " bytes, these weights have " + std::to_string(bytes) + "; without it they become their own file"};
   return {};
 }
 
@@ -87,8 +79,7 @@ Expected<Weights> Weights::open(Input &input, const std::vector<artifact::Parame
                                 const Options &options) {
   Expected<Weights> weights = openAny(input, parameters, options);
   if (weights && options.embedWeights)
-    if (Status fits = checkEmbedding(*weights, input, parameters, options); !fits)
-      return fits.error();
+    RAPT_RETURN_IF_ERROR(checkEmbedding(*weights, input, parameters, options));
   return weights;
 }
 
@@ -106,16 +97,14 @@ Status Weights::pack(const Input &input, const std::vector<artifact::Parameter> 
     return {};
   if (options.checkTensors) {
     phases.enter("checking tensors", "bytes", tensorBytes());
-    if (Status finite = huggingface::checkTensors(*reader, names, phases.counter()); !finite)
-      return Error{shownPath(options.input) + ": " + finite.error().message};
+    RAPT_RETURN_IF_ERROR(
+        withContext(shownPath(options.input), huggingface::checkTensors(*reader, names, phases.counter())));
   }
   phases.enter(packingPhase, "bytes", artifact::weightsBytes(parameters));
   artifact::PackRequest request{&parameters, reader.get(), &input.sections, directory,
                                 base,        options.jobs, phases.counter()};
-  Expected<artifact::PackedWeights> result = artifact::packWeights(request);
-  if (!result)
-    return result.error();
-  packed.emplace(std::move(*result));
+  RAPT_ASSIGN_OR_RETURN(artifact::PackedWeights result, artifact::packWeights(request));
+  packed.emplace(std::move(result));
   return {};
 }
 

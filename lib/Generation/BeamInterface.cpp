@@ -14,8 +14,7 @@ struct rapt_beams {
 
 static Outcome readOptions(const rapt_beam_options *options, BeamOptions &settings) {
   rapt_beam_options given;
-  if (Outcome read = readStruct(options, sizeof(rapt_beam_options), "rapt_beam_options", given); read.status)
-    return read;
+  RAPT_RETURN_IF_ERROR(readStruct(options, sizeof(rapt_beam_options), "rapt_beam_options", given));
   if (given.early_stopping < RAPT_STOP_ESTIMATE || given.early_stopping > RAPT_STOP_NEVER)
     return invalid("rapt_beam_options.early_stopping is " + std::to_string(given.early_stopping) +
                    ", but must be one of rapt_early_stopping");
@@ -39,8 +38,7 @@ rapt_status rapt_beams_open(const rapt_beam_options *options, const int32_t *pro
       return invalid("rapt_beams_open: options, prompt or result is NULL");
     *result = nullptr;
     BeamOptions settings;
-    if (Outcome read = readOptions(options, settings); read.status)
-      return read;
+    RAPT_RETURN_IF_ERROR(readOptions(options, settings));
     Expected<BeamSearch> search = BeamSearch::create(settings, {prompt, count});
     if (!search)
       return invalid(search.error().message);
@@ -54,8 +52,7 @@ rapt_status rapt_beams_set_rules(rapt_beams *beams, const rapt_token_rules *rule
     if (!beams)
       return invalid("rapt_beams_set_rules: beams is NULL");
     TokenRules all;
-    if (Outcome read = readRules(rules, all); read.status)
-      return read;
+    RAPT_RETURN_IF_ERROR(readRules(rules, all));
     Status status = beams->search.setRules(std::move(all));
     return status ? Outcome{} : invalid(status.error().message);
   });

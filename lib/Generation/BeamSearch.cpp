@@ -23,8 +23,7 @@ Expected<BeamSearch> BeamSearch::create(const BeamOptions &options, std::span<co
         check("repetition_penalty", o.repetitionPenalty, std::isfinite(o.repetitionPenalty) && o.repetitionPenalty > 0,
               "finite and above 0"),
         o.rules.check()})
-    if (!status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(status);
   return BeamSearch(options, prompt);
 }
 
@@ -36,8 +35,7 @@ BeamSearch::BeamSearch(const BeamOptions &options, std::span<const int32_t> prom
 Status BeamSearch::setRules(TokenRules rules) {
   if (length > 0)
     return Error{"the beam search has begun"};
-  if (Status status = rules.check(); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(rules.check());
   settings.rules = std::move(rules);
   return {};
 }
@@ -119,8 +117,7 @@ Status BeamSearch::advance(std::span<const float> logits) {
   std::vector<Candidate> all;
   for (size_t row = 0; row < live.size(); ++row) {
     size_t before = all.size();
-    if (Status status = appendCandidates(row, logits.subspan(row * vocabulary, vocabulary), all); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(appendCandidates(row, logits.subspan(row * vocabulary, vocabulary), all));
     if (all.size() - before > wanted) {
       std::nth_element(all.begin() + before, all.begin() + before + wanted, all.end(), better);
       all.resize(before + wanted);

@@ -73,10 +73,9 @@ Expected<std::vector<ChatPiece>> render(const rapt_chat &chat, const Messages &m
     list.emplace_back(json::Object{{"role", json::Value(std::string(viewOf(messages.first[i].role)))},
                                    {"content", asLists ? listOf(content, images) : json::Value(std::string(content))}});
   }
-  Expected<json::Value> context = chatContext(std::move(list), /*addGenerationPrompt=*/true, chat.tokenizerConfig);
-  if (!context)
-    return context.error();
-  return chat.body.render(*context, std::time_t(now));
+  RAPT_ASSIGN_OR_RETURN(json::Value context,
+                        chatContext(std::move(list), /*addGenerationPrompt=*/true, chat.tokenizerConfig));
+  return chat.body.render(context, std::time_t(now));
 }
 
 bool showsMessages(const std::vector<ChatPiece> &pieces) {
@@ -123,12 +122,10 @@ rapt_status rapt_chat_encode_images(const rapt_chat *chat, const rapt_tokenizer 
                        std::to_string(image_counts[i]) + " images, at most " + std::to_string(mostImages) +
                        " are supported");
     EncodeOptions settings;
-    if (Outcome read = readOptions(options, settings); read.status)
-      return read;
+    RAPT_RETURN_IF_ERROR(readOptions(options, settings));
     settings.addSpecialTokens = false; // the template has them
     std::vector<ChatPiece> pieces;
-    if (Outcome rendered = renderShown(*chat, {messages, image_counts, message_count}, now, pieces); rendered.status)
-      return rendered;
+    RAPT_RETURN_IF_ERROR(renderShown(*chat, {messages, image_counts, message_count}, now, pieces));
     std::vector<TextPart> parts;
     for (const ChatPiece &piece : pieces)
       parts.push_back({piece.text, piece.fromUser});

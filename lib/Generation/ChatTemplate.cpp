@@ -16,23 +16,19 @@ Expected<ChatTemplate> ChatTemplate::parse(std::string_view source) {
                  std::to_string(mostSource) + " are read"};
   if (std::optional<size_t> offset = unicode::findInvalid(source))
     return Error{"the chat template is not valid UTF-8 at byte " + std::to_string(*offset)};
-  Expected<chat::Syntax> syntax = chat::parseTemplate(source);
-  if (!syntax)
-    return syntax.error();
-  return ChatTemplate(std::make_shared<const chat::Syntax>(std::move(*syntax)));
+  RAPT_ASSIGN_OR_RETURN(chat::Syntax syntax, chat::parseTemplate(source));
+  return ChatTemplate(std::make_shared<const chat::Syntax>(std::move(syntax)));
 }
 
 Expected<std::vector<ChatPiece>> ChatTemplate::render(const json::Value &context, std::time_t now) const {
   static constexpr std::string_view ofUser[] = {"messages", "tools", "documents"};
-  Expected<chat::Text> text = chat::Evaluator(*syntax, now).render(context, ofUser);
-  if (!text)
-    return text.error();
+  RAPT_ASSIGN_OR_RETURN(chat::Text text, chat::Evaluator(*syntax, now).render(context, ofUser));
   std::vector<ChatPiece> pieces;
-  for (size_t at = 0, end; at < text->size(); at = end) {
-    bool fromUser = (*text)[at] & chat::userMark;
-    for (end = at; end < text->size() && bool((*text)[end] & chat::userMark) == fromUser;)
+  for (size_t at = 0, end; at < text.size(); at = end) {
+    bool fromUser = text[at] & chat::userMark;
+    for (end = at; end < text.size() && bool(text[end] & chat::userMark) == fromUser;)
       ++end;
-    pieces.push_back({chat::bytesOf(text->substr(at, end - at)), fromUser});
+    pieces.push_back({chat::bytesOf(text.substr(at, end - at)), fromUser});
   }
   return pieces;
 }
@@ -44,10 +40,8 @@ Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, st
     return std::optional<std::string>(jinja);
   if (tokenizerConfig.empty())
     return std::optional<std::string>();
-  Expected<json::Value> config = json::parse(tokenizerConfig);
-  if (!config)
-    return Error{kConfig + ": " + config.error().message};
-  const json::Value *value = config->find("chat_template");
+  RAPT_ASSIGN_OR_RETURN(json::Value config, withContext(kConfig, json::parse(tokenizerConfig)));
+  const json::Value *value = config.find("chat_template");
   if (!value || value->isNull())
     return std::optional<std::string>();
   if (const std::string *text = value->asString())
@@ -63,17 +57,13 @@ Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, st
 
 Expected<std::vector<ChatPiece>> renderMessage(std::string_view message, std::string_view jinja,
                                                std::string_view tokenizerConfig) {
-  const Expected<std::optional<std::string>> source = findChatTemplate(jinja, tokenizerConfig);
+  RAPT_ASSIGN_OR_RETURN(const std::optional<std::string> source, findChatTemplate(jinja, tokenizerConfig));
   if (!source)
-    return source.error();
-  if (!*source)
     return std::vector<ChatPiece>();
-  const Expected<ChatTemplate> body = ChatTemplate::parse(**source);
-  if (!body)
-    return body.error();
+  RAPT_ASSIGN_OR_RETURN(const ChatTemplate body, ChatTemplate::parse(*source));
   json::Object user = {{"role", json::Value("user")}, {"content", json::Value(std::string(message))}};
-  const Expected<json::Value> context = chatContext({json::Value(std::move(user))}, true, tokenizerConfig);
-  return context ? body->render(*context, std::time(nullptr)) : context.error();
+  RAPT_ASSIGN_OR_RETURN(const json::Value context, chatContext({json::Value(std::move(user))}, true, tokenizerConfig));
+  return body.render(context, std::time(nullptr));
 }
 
 Expected<json::Value> chatContext(json::Array messages, bool addGenerationPrompt, std::string_view tokenizerConfig) {
@@ -85,11 +75,9 @@ Expected<json::Value> chatContext(json::Array messages, bool addGenerationPrompt
     context.emplace_back(absent, json::Value());
   if (tokenizerConfig.empty())
     return json::Value(std::move(context));
-  Expected<json::Value> config = json::parse(tokenizerConfig);
-  if (!config)
-    return Error{kConfig + ": " + config.error().message};
+  RAPT_ASSIGN_OR_RETURN(json::Value config, withContext(kConfig, json::parse(tokenizerConfig)));
   for (const char *key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"}) {
-    const json::Value *token = config->find(key);
+    const json::Value *token = config.find(key);
     const json::Value *content = token && token->isObject() ? token->find("content") : token;
     if (content && content->isString())
       context.emplace_back(key, *content);

@@ -31,10 +31,8 @@ static bool isAbsent(const json::Value &value) {
 }
 
 static Expected<json::Value> parseObject(std::string_view content, const std::string &file) {
-  Expected<json::Value> root = json::parse(content);
-  if (!root)
-    return Error{file + ": " + root.error().message};
-  if (!root->isObject())
+  RAPT_ASSIGN_OR_RETURN(json::Value root, withContext(file, json::parse(content)));
+  if (!root.isObject())
     return Error{file + ": is not a JSON object"};
   return root;
 }
@@ -52,10 +50,8 @@ static Expected<std::vector<int32_t>> readIds(const json::Value &value, const st
 }
 
 Expected<std::vector<int32_t>> readEndIds(std::string_view content, const std::string &file) {
-  Expected<json::Value> root = parseObject(content, file);
-  if (!root)
-    return root.error();
-  const json::Value *value = root->find("eos_token_id");
+  RAPT_ASSIGN_OR_RETURN(json::Value root, parseObject(content, file));
+  const json::Value *value = root.find("eos_token_id");
   return value && !value->isNull() ? readIds(*value, file + ": eos_token_id") : std::vector<int32_t>();
 }
 
@@ -103,10 +99,8 @@ static Setter rule(int64_t TokenRules::*member) {
 
 static Setter ruleIds(std::vector<int32_t> TokenRules::*member) {
   return [member](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
-    Expected<std::vector<int32_t>> ids = readIds(value, where);
-    if (!ids)
-      return ids.error();
-    config.rules.*member = uniteIds({config.rules.*member, *ids});
+    RAPT_ASSIGN_OR_RETURN(std::vector<int32_t> ids, readIds(value, where));
+    config.rules.*member = uniteIds({config.rules.*member, ids});
     return {};
   };
 }
@@ -130,13 +124,11 @@ static Status checkSequences(const GenerationConfig &config, const std::string &
 /// others.
 static Status readBadWords(GenerationConfig &config, const json::Value &value, const std::string &where) {
   for (const json::Value &word : value.isArray() ? *value.asArray() : json::Array{value}) {
-    Expected<std::vector<int32_t>> ids = readSequence(word, where);
-    if (!ids)
-      return ids.error();
-    if (ids->size() == 1)
-      config.badWords.push_back(ids->front());
+    RAPT_ASSIGN_OR_RETURN(std::vector<int32_t> ids, readSequence(word, where));
+    if (ids.size() == 1)
+      config.badWords.push_back(ids.front());
     else
-      config.rules.sequences.push_back({std::move(*ids), -std::numeric_limits<double>::infinity()});
+      config.rules.sequences.push_back({std::move(ids), -std::numeric_limits<double>::infinity()});
   }
   return checkSequences(config, where);
 }
@@ -150,10 +142,8 @@ static Status readSequenceBias(GenerationConfig &config, const json::Value &valu
     if (!bias || !std::isfinite(float(*bias)))
       return Error{where + " has " + json::printable(json::write(entry), 60) +
                    ", expected a list of token ids and a number"};
-    Expected<std::vector<int32_t>> ids = readSequence((*pair)[0], where);
-    if (!ids)
-      return ids.error();
-    biases[std::move(*ids)] = *bias;
+    RAPT_ASSIGN_OR_RETURN(std::vector<int32_t> ids, readSequence((*pair)[0], where));
+    biases[std::move(ids)] = *bias;
   }
   for (const auto &[ids, bias] : biases)
     config.rules.sequences.push_back({ids, bias});
@@ -240,10 +230,7 @@ static const std::map<std::string_view, Setter> &obeyedKeys() {
        }},
       {"eos_token_id",
        [](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
-         Expected<std::vector<int32_t>> ids = readIds(value, where);
-         if (!ids)
-           return ids.error();
-         config.endIds = std::move(*ids);
+         RAPT_ASSIGN_OR_RETURN(config.endIds, readIds(value, where));
          return {};
        }},
       {"bos_token_id", [](GenerationConfig &config, const json::Value &value, const std::string &where) -> Status {
@@ -268,14 +255,12 @@ static void obeyTimestamps(GenerationConfig &config) {
 }
 
 Expected<GenerationConfig> readGenerationConfig(std::string_view content) {
-  Expected<json::Value> root = parseObject(content, kFile);
-  if (!root)
-    return root.error();
+  RAPT_ASSIGN_OR_RETURN(json::Value root, parseObject(content, kFile));
   // Where config.json has the members, the importer says so.
-  const json::Value *origin = root->find("_file");
+  const json::Value *origin = root.find("_file");
   const std::string file = origin && origin->asString() ? *origin->asString() : kFile;
   GenerationConfig config;
-  for (const auto &[key, value] : *root->asObject()) {
+  for (const auto &[key, value] : *root.asObject()) {
     std::string where = file + ": " + json::printable(key);
     if (std::optional<Status> status = config.speech.read(key, value, where)) {
       if (!*status)
@@ -286,8 +271,7 @@ Expected<GenerationConfig> readGenerationConfig(std::string_view content) {
     if (isAbsent(value) || isHarmlessKey(kFile, key) || key == "decoder_start_token_id")
       continue;
     if (auto obeyed = obeyedKeys().find(key); obeyed != obeyedKeys().end()) {
-      if (Status status = obeyed->second(config, value, where); !status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(obeyed->second(config, value, where));
       continue;
     }
     auto neutral = neutralValues.find(key);
@@ -299,8 +283,7 @@ Expected<GenerationConfig> readGenerationConfig(std::string_view content) {
       error += "; its neutral value is " + std::to_string(int(neutral->second));
     return Error{error};
   }
-  if (Status status = checkTogether(config, file); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(checkTogether(config, file));
   obeyTimestamps(config);
   std::erase_if(config.badWords, [&](int32_t id) { return std::ranges::count(config.endIds, id) > 0; });
   config.rules.banned = uniteIds({config.rules.banned, config.badWords});

@@ -23,8 +23,7 @@ static Outcome readList(const rapt_ids &given, const char *name, std::vector<int
 
 Outcome rapt::text::readRules(const rapt_token_rules *given, TokenRules &rules) {
   rapt_token_rules read;
-  if (Outcome outcome = readStruct(given, kFirstSize, "rapt_token_rules", read); outcome.status)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(readStruct(given, kFirstSize, "rapt_token_rules", read));
   rules.noRepeatNgram = read.no_repeat_ngram;
   rules.minLength = read.min_length;
   rules.minNewTokens = read.min_new_tokens;
@@ -39,15 +38,13 @@ Outcome rapt::text::readRules(const rapt_token_rules *given, TokenRules &rules) 
   for (const List &list : {List{read.ends, "ends", rules.ends}, List{read.first, "first", rules.first},
                            List{read.last, "last", rules.last}, List{read.banned, "banned", rules.banned},
                            List{read.banned_first, "banned_first", rules.bannedFirst}})
-    if (Outcome outcome = readList(list.given, list.name, list.ids); outcome.status)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(readList(list.given, list.name, list.ids));
   if (!read.sequences && read.sequence_count > 0)
     return invalid("rapt_token_rules.sequences is NULL");
   for (size_t i = 0; i < read.sequence_count; ++i) {
     BiasedSequence &one = rules.sequences.emplace_back();
     one.bias = read.sequences[i].bias;
-    if (Outcome outcome = readList(read.sequences[i].ids, "sequences", one.ids); outcome.status)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(readList(read.sequences[i].ids, "sequences", one.ids));
   }
   Status status = rules.check();
   return status ? Outcome{} : invalid(status.error().message);
@@ -71,8 +68,7 @@ rapt_status rapt_rules_read(const char *json, size_t json_size, rapt_token_rules
     std::vector<int32_t> all;
     for (const std::vector<int32_t> *list : {&from.first, &from.last, &from.banned, &from.bannedFirst})
       all.insert(all.end(), list->begin(), list->end());
-    if (Outcome outcome = give(all.data(), all.size(), ids, capacity, count, "ids"); outcome.status)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(give(all.data(), all.size(), ids, capacity, count, "ids"));
     auto view = [&, at = size_t(0)](const std::vector<int32_t> &list) mutable {
       rapt_ids part = {ids && !list.empty() ? ids + at : nullptr, ids ? list.size() : 0};
       at += list.size();
@@ -109,8 +105,7 @@ rapt_status rapt_rules_read_sequences(const char *json, size_t json_size, rapt_b
     for (const BiasedSequence &one : read->rules.sequences)
       all.insert(all.end(), one.ids.begin(), one.ids.end());
     *count = read->rules.sequences.size();
-    if (Outcome outcome = give(all.data(), all.size(), ids, id_capacity, id_count, "ids"); outcome.status)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(give(all.data(), all.size(), ids, id_capacity, id_count, "ids"));
     std::vector<rapt_biased_sequence> told;
     size_t at = 0;
     for (const BiasedSequence &one : read->rules.sequences) {
@@ -129,8 +124,7 @@ rapt_status rapt_rules_apply(const rapt_token_rules *rules, const int32_t *ids, 
     if (prompt_count > count)
       return invalid("the prompt has " + std::to_string(prompt_count) + " ids, but the text " + std::to_string(count));
     TokenRules all;
-    if (Outcome outcome = readRules(rules, all); outcome.status)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(readRules(rules, all));
     if (all.areEmpty())
       return {};
     const std::span<float> row(logits, vocabulary);

@@ -21,8 +21,7 @@ Expected<Sampler> Sampler::create(const SamplingOptions &options) {
                         check("min_p", o.minP, o.minP >= 0 && o.minP <= 1, "between 0 and 1"),
                         check("repetition_penalty", o.repetitionPenalty,
                               std::isfinite(o.repetitionPenalty) && o.repetitionPenalty > 0, "finite and above 0")})
-    if (!status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(status);
   return Sampler(options);
 }
 
@@ -60,8 +59,7 @@ Status Sampler::collect(std::span<const float> logits) {
   bool any = false;
   for (size_t id = 0; id < logits.size(); ++id) {
     float logit = logits[id];
-    if (Status status = checkLogit(int64_t(id), logit); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(checkLogit(int64_t(id), logit));
     any |= logit != -INFINITY;
     candidates[id] = {logit, int32_t(id)};
   }
@@ -131,8 +129,7 @@ int32_t Sampler::pick() {
 }
 
 Expected<int32_t> Sampler::sample(std::span<const float> logits) {
-  if (Status status = collect(logits); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(collect(logits));
   return choose();
 }
 
@@ -145,8 +142,7 @@ Expected<int32_t> Sampler::sampleTop(std::span<const int32_t> ids, std::span<con
     return Error{"there are no logits to sample from"};
   candidates.clear();
   for (size_t i = 0; i < std::min(ids.size(), logits.size()) && ids[i] >= 0; ++i) {
-    if (Status status = checkLogit(ids[i], logits[i]); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(checkLogit(ids[i], logits[i]));
     candidates.push_back({logits[i], ids[i]});
   }
   if (topNeeded() == 0 || candidates.size() < std::min(size_t(topNeeded()), count))

@@ -86,8 +86,7 @@ rapt_status rapt_sampler_open(const rapt_sampler_options *options, rapt_sampler 
       return invalid("rapt_sampler_open: result is NULL");
     *result = nullptr;
     rapt_sampler_options given;
-    if (Outcome read = readStruct(options, sizeof(rapt_sampler_options), "rapt_sampler_options", given); read.status)
-      return read;
+    RAPT_RETURN_IF_ERROR(readStruct(options, sizeof(rapt_sampler_options), "rapt_sampler_options", given));
     Expected<Sampler> sampler = Sampler::create(optionsOf(given));
     if (!sampler)
       return invalid(sampler.error().message);

@@ -226,8 +226,7 @@ Status SpeechConfig::complete(int64_t vocabulary, const FindToken &find) {
     return refused("silence", *noSpeech);
   if (*multilingual && !tasks.count("transcribe"))
     return Error{kFile + ": task_to_id has no 'transcribe'"};
-  if (Status status = obeyForced(); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(obeyForced());
   return checkDefaults();
 }
 

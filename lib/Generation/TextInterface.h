@@ -26,6 +26,7 @@ namespace rapt::text {
 struct Outcome {
   rapt_status status = RAPT_OK;
   std::string message = {};
+  explicit operator bool() const { return status == RAPT_OK; }
 };
 
 /// Copies `text` into the caller's memory, cut at a character where it is short.

@@ -43,8 +43,7 @@ std::string TextStream::release() {
 Expected<std::string> TextStream::feed(int32_t id) {
   if (isStopped)
     return std::string();
-  if (Status status = tokenizer->decodeNext(decoding, id, skip, held); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(tokenizer->decodeNext(decoding, id, skip, held));
   return release();
 }
 

@@ -30,9 +30,8 @@ rapt_status rapt_tokenizer_open(const rapt_tokenizer_files *files, rapt_tokenize
       return invalid("rapt_tokenizer_open: files or result is NULL");
     *result = nullptr;
     rapt_tokenizer_files given;
-    if (Outcome read = readStruct(files, offsetof(rapt_tokenizer_files, added_tokens), "rapt_tokenizer_files", given);
-        read.status)
-      return read;
+    RAPT_RETURN_IF_ERROR(
+        readStruct(files, offsetof(rapt_tokenizer_files, added_tokens), "rapt_tokenizer_files", given));
     TokenizerFiles contents;
     contents.tokenizerJson = viewOf(given.tokenizer_json);
     contents.tokenizerConfig = viewOf(given.tokenizer_config);
@@ -83,8 +82,7 @@ int32_t rapt_tokenizer_find(const rapt_tokenizer *tokenizer, const char *token, 
 
 Outcome rapt::text::readOptions(const rapt_encode_options *options, EncodeOptions &settings) {
   rapt_encode_options given;
-  if (Outcome read = readStruct(options, sizeof(rapt_encode_options), "rapt_encode_options", given); read.status)
-    return read;
+  RAPT_RETURN_IF_ERROR(readStruct(options, sizeof(rapt_encode_options), "rapt_encode_options", given));
   if (given.flags & ~uint32_t(RAPT_ENCODE_BARE | RAPT_ENCODE_PLAIN))
     return invalid("rapt_encode_options.flags has bits that this version of the library does not know");
   settings.addSpecialTokens = !(given.flags & RAPT_ENCODE_BARE);
@@ -109,8 +107,7 @@ rapt_status rapt_tokenizer_encode(const rapt_tokenizer *tokenizer, const char *t
       return invalid("rapt_tokenizer_encode: tokenizer, text or count is NULL");
     *count = 0;
     EncodeOptions settings;
-    if (Outcome read = readOptions(options, settings); read.status)
-      return read;
+    RAPT_RETURN_IF_ERROR(readOptions(options, settings));
     Expected<std::vector<int32_t>> list = tokenizer->tokenizer->encode({text, size}, settings);
     if (!list)
       return invalid(list.error().message);
@@ -135,8 +132,7 @@ rapt_status rapt_tokenizer_encode_pair(const rapt_tokenizer *tokenizer, const ch
       return invalid("rapt_tokenizer_encode_pair: tokenizer, first, second or count is NULL");
     *count = 0;
     EncodeOptions settings;
-    if (Outcome read = readOptions(options, settings); read.status)
-      return read;
+    RAPT_RETURN_IF_ERROR(readOptions(options, settings));
     Expected<Encoding> encoding = encodeTexts(tokenizer, {first, first_size}, second, second_size, settings);
     if (!encoding)
       return invalid(encoding.error().message);
@@ -158,8 +154,7 @@ rapt_status rapt_tokenizer_spans(const rapt_tokenizer *tokenizer, const char *fi
       return invalid("rapt_tokenizer_spans: tokenizer, first, second or count is NULL");
     *count = 0;
     EncodeOptions settings;
-    if (Outcome read = readOptions(options, settings); read.status)
-      return read;
+    RAPT_RETURN_IF_ERROR(readOptions(options, settings));
     settings.wantSpans = true;
     Expected<Encoding> encoding = encodeTexts(tokenizer, {first, first_size}, second, second_size, settings);
     if (!encoding)

@@ -178,14 +178,12 @@ Expected<std::vector<Machine>> Machine::makeAll(llvm::StringRef triple, const st
     names.push_back(isHost(triple.str()) ? "native" : isArm(triple.str()) ? "generic" : "x86-64-v3");
   std::vector<Machine> machines;
   for (const std::string &name : names) {
-    Expected<Machine> made = make(triple, name, attributes);
-    if (!made)
-      return made.error();
+    RAPT_ASSIGN_OR_RETURN(Machine made, make(triple, name, attributes));
     for (const Machine &other : machines)
-      if (other.features == made->features)
+      if (other.features == made.features)
         return Error{"--mcpu: '" + name + "' has the same features as '" + other.name +
                      "': one of the two would never be taken"};
-    machines.push_back(std::move(*made));
+    machines.push_back(std::move(made));
   }
   auto rank = [](const Machine &machine) {
     return std::tuple(-machine.vectorBytes(), -int64_t(machine.features.size()), llvm::StringRef(machine.name));

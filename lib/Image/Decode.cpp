@@ -21,10 +21,8 @@ Expected<Image> decode(std::string_view file) {
     return Error{file.empty() ? "the image file is empty"
                               : "is neither a JPEG, a PNG nor a WebP image (it begins with \"" +
                                     json::printable(file.substr(0, 8)) + "\")"};
-  Expected<Stored> stored = jpeg ? decodeJpeg(file) : png ? decodePng(file) : decodeWebP(file);
-  if (!stored)
-    return stored.error();
-  return applyOrientation(std::move(stored->image), exifOrientation(stored->exif));
+  RAPT_ASSIGN_OR_RETURN(Stored stored, jpeg ? decodeJpeg(file) : png ? decodePng(file) : decodeWebP(file));
+  return applyOrientation(std::move(stored.image), exifOrientation(stored.exif));
 }
 
 /// A number of `bytes` bytes in the block's byte order.

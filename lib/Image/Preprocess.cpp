@@ -45,42 +45,37 @@ static void fillTable(const Preprocessing &how, int channel, float (&table)[256]
 /// Rescales, resizes, crops and normalizes in single.
 static Expected<PixelValues> preprocessRescaled(const Image &image, const Preprocessing &how) {
   auto [width, height] = how.resizes ? sizeAfter(image, how.size) : std::pair(image.width, image.height);
-  Expected<std::vector<float>> numbers =
-      resizeRescaled(image, how.rescales ? how.rescaleFactor : 1, width, height, how.filter);
-  if (!numbers)
-    return numbers.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<float> numbers,
+                        resizeRescaled(image, how.rescales ? how.rescaleFactor : 1, width, height, how.filter));
   if (how.crops)
-    *numbers = cropCenter(*numbers, width, height, how.crop);
-  PixelValues result{3, height, width, std::vector<float>(numbers->size())};
+    numbers = cropCenter(numbers, width, height, how.crop);
+  PixelValues result{3, height, width, std::vector<float>(numbers.size())};
   float *to = result.values.data();
   for (size_t channel = 0; channel < 3; ++channel)
-    for (size_t at = channel; at < numbers->size(); at += 3) {
-      const float number = (*numbers)[at];
+    for (size_t at = channel; at < numbers.size(); at += 3) {
+      const float number = numbers[at];
       *to++ = how.normalizes ? (number - float(how.mean[channel])) / float(how.deviation[channel]) : number;
     }
   return result;
 }
 
 Expected<PixelValues> preprocess(std::string_view file, const Preprocessing &how) {
-  Expected<Image> image = decode(file);
-  if (!image)
-    return image.error();
+  RAPT_ASSIGN_OR_RETURN(Image image, decode(file));
   if (how.rescalesFirst)
-    return preprocessRescaled(*image, how);
+    return preprocessRescaled(image, how);
   if (how.resizes) {
-    auto [width, height] = sizeAfter(*image, how.size);
-    if (image = resize(*image, width, height, how.filter); !image)
-      return image.error();
+    auto [width, height] = sizeAfter(image, how.size);
+    RAPT_ASSIGN_OR_RETURN(image, resize(image, width, height, how.filter));
   }
   if (how.crops)
-    image->pixels = cropCenter(image->pixels, image->width, image->height, how.crop);
-  PixelValues result{3, image->height, image->width, std::vector<float>(image->pixels.size())};
+    image.pixels = cropCenter(image.pixels, image.width, image.height, how.crop);
+  PixelValues result{3, image.height, image.width, std::vector<float>(image.pixels.size())};
   float *to = result.values.data();
   for (int channel = 0; channel < 3; ++channel) {
     float table[256];
     fillTable(how, channel, table);
-    for (size_t at = size_t(channel); at < image->pixels.size(); at += 3)
-      *to++ = table[image->pixels[at]];
+    for (size_t at = size_t(channel); at < image.pixels.size(); at += 3)
+      *to++ = table[image.pixels[at]];
   }
   return result;
 }

@@ -239,25 +239,20 @@ Status resolveCropShare(Preprocessing &how, double share) {
 } // namespace
 
 Expected<Preprocessing> readPreprocessing(std::string_view content) {
-  Expected<json::Value> root = json::parse(content);
-  if (!root)
-    return Error{fileName + ": " + root.error().message};
-  if (!root->isObject())
+  RAPT_ASSIGN_OR_RETURN(json::Value root, withContext(fileName, json::parse(content)));
+  if (!root.isObject())
     return Error{fileName + ": is not a JSON object"};
-  Expected<Processor> processor = processorOf(*root);
-  if (!processor)
-    return processor.error();
-  Preprocessing how = processor->defaults;
-  std::map<std::string_view, Setter> setters = settersFor(*processor);
-  for (const auto &[key, value] : *root->asObject()) {
+  RAPT_ASSIGN_OR_RETURN(Processor processor, processorOf(root));
+  Preprocessing how = processor.defaults;
+  std::map<std::string_view, Setter> setters = settersFor(processor);
+  for (const auto &[key, value] : *root.asObject()) {
     const bool namesClass = key == "image_processor_type" || key == "feature_extractor_type";
     if (value.isNull() || namesClass || isHarmlessKey(fileName, key))
       continue;
     auto setter = setters.find(key);
     std::string where = fileName + ": " + json::printable(key);
     if (setter != setters.end()) {
-      if (Status status = setter->second(how, value, where); !status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(setter->second(how, value, where));
     } else if (value.asBool() != false) {
       return Error{where + " is " + json::printable(json::write(value), 60) +
                    ", which could change the numbers and is not supported"};
@@ -265,9 +260,8 @@ Expected<Preprocessing> readPreprocessing(std::string_view content) {
   }
   if (how.crops && how.crop.shortestEdge)
     return Error{fileName + ": crop_size has shortest_edge, but needs height and width"};
-  if (processor->cropShare)
-    if (Status status = resolveCropShare(how, *processor->cropShare); !status)
-      return status.error();
+  if (processor.cropShare)
+    RAPT_RETURN_IF_ERROR(resolveCropShare(how, *processor.cropShare));
   if (how.rescalesFirst && how.filter != Filter::Bilinear && how.filter != Filter::Bicubic)
     return Error{fileName + ": resample is " + std::to_string(int(how.filter)) +
                  ", but images that are rescaled first can be resized by 2 (bilinear) and 3 (bicubic)"};

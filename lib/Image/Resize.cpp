@@ -116,8 +116,7 @@ Expected<std::vector<float>> resizeRescaled(const Image &image, double factor, i
                                             Filter filter) {
   if (filter != Filter::Bilinear && filter != Filter::Bicubic)
     return Error{"images that are rescaled first can be resized by the filters 2 (bilinear) and 3 (bicubic)"};
-  if (Status status = checkSize(image, width, height); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(checkSize(image, width, height));
   if (width * image.height > mostPixels) // between the two passes
     return Error{"an image of " + shownSize(image.width, image.height) + " pixels is too large to be resized to " +
                  shownSize(width, height)};
@@ -135,8 +134,7 @@ Expected<std::vector<float>> resizeRescaled(const Image &image, double factor, i
 }
 
 Expected<Image> resize(const Image &image, int64_t width, int64_t height, Filter filter) {
-  if (Status status = checkSize(image, width, height); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(checkSize(image, width, height));
   if (width == image.width && height == image.height)
     return image;
   if (filter == Filter::Nearest)

@@ -45,8 +45,7 @@ Expected<Stored> decodeWebP(std::string_view file) {
     return fail(describe(VP8_STATUS_NOT_ENOUGH_DATA));
   if (VP8StatusCode status = WebPGetFeatures(bytes, file.size(), &config.input); status != VP8_STATUS_OK)
     return fail(describe(status));
-  if (Status size = checkSize(uint64_t(config.input.width), uint64_t(config.input.height)); !size)
-    return size.error();
+  RAPT_RETURN_IF_ERROR(checkSize(uint64_t(config.input.width), uint64_t(config.input.height)));
   if (config.input.has_animation)
     return fail("it is animated; save one of its frames as an image");
   Stored stored;

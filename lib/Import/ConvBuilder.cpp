@@ -128,18 +128,16 @@ Expected<Pixels> buildStages(const Scope &top, func::FuncOp entry, const Images 
     const std::optional<AdapterRows> order = orderPixels(own, images.adapters, pixels.sides);
     addAdapters(order, shared);
     LayerStack stack{.stack = stackOf(spec, stage), .state = pixels.x, .shared = shared};
-    Expected<SmallVector<Value>> last = buildLayerStack(
-        top.builder, entry, top.parameters, stack,
-        [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-          ValueRange behind = others.drop_front(3);
-          const std::optional<AdapterRows> adapters = takeAdapters(bool(order), behind);
-          Scope scope{inner,  top.parameters, own.path + "layers.{layer}.",
-                      &layer, own.symbols,    adapters ? &*adapters : nullptr};
-          return {buildLayer(scope, spec, carried[0], {others[0], others[1], others[2]})};
-        });
-    if (!last)
-      return last.error();
-    pixels.x = (*last)[0];
+    auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
+                    ValueRange others) -> SmallVector<Value> {
+      ValueRange behind = others.drop_front(3);
+      const std::optional<AdapterRows> adapters = takeAdapters(bool(order), behind);
+      Scope scope{inner,  top.parameters, own.path + "layers.{layer}.",
+                  &layer, own.symbols,    adapters ? &*adapters : nullptr};
+      return {buildLayer(scope, spec, carried[0], {others[0], others[1], others[2]})};
+    };
+    RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(top.builder, entry, top.parameters, stack, body));
+    pixels.x = last[0];
   }
   return pixels;
 }
@@ -179,14 +177,12 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const ConvSpec &spec) {
 Status buildModel(ModelModule &module, func::FuncOp entry, const Images &images, const ConvSpec &spec,
                   const ParameterSet &parameters) {
   Scope top{module.builder(), parameters};
-  Expected<Pixels> last = buildStages(top, entry, images, spec);
-  if (!last)
-    return last.error();
-  Value pooled = buildPooled(top, spec, *last);
+  RAPT_ASSIGN_OR_RETURN(Pixels last, buildStages(top, entry, images, spec));
+  Value pooled = buildPooled(top, spec, last);
   if (spec.head == VisionHead::Classification)
     module.endEntry({dense(top, pooled, "classifier")});
   else
-    module.endEntry({channelsFirst(top, *last), pooled});
+    module.endEntry({channelsFirst(top, last), pooled});
   return {};
 }
 
@@ -194,19 +190,14 @@ Status buildModel(ModelModule &module, func::FuncOp entry, const Images &images,
 
 Expected<OwningOpRef<ModuleOp>> importing::importConv(MLIRContext &context, huggingface::ModelDescription &model,
                                                       const ImportOptions &options, const ConvSpec &spec) {
-  if (Status status = model.config().finish(spec.harmlessKeys); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   if (options.maxSequenceLength)
     return sequenceBoundError(model);
-  Expected<int64_t> most = mostPixels(spec.patch, spec.image, options);
-  if (!most)
-    return Error{model.path() + ": " + most.error().message};
+  RAPT_ASSIGN_OR_RETURN(int64_t most, withContext(model.path(), mostPixels(spec.patch, spec.image, options)));
   const std::string prefix = model.choosePrefix({spec.prefix, ""}, kernel + ".weight");
   ParameterSet parameters = listParameters(spec, prefix);
-  if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
-    return status.error();
-  if (Status status = parameters.addAdapters(model); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, spec.ignoredTensors));
+  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
 
   auto count = [](int64_t sum, const ConvStage &stage) { return sum + stage.layers; };
   ModelFacts facts{.family = model.modelType(),
@@ -215,7 +206,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importConv(MLIRContext &context, hugg
                    .hidden = spec.width(),
                    .labels = spec.labels,
                    .adapters = adapterNames(model)};
-  const int64_t least = spec.stride(), longest = std::max(*most, least);
+  const int64_t least = spec.stride(), longest = std::max(most, least);
   return makeImageModule(context, facts, model, parameters, options,
                          {.channels = spec.channels,
                           .least = {least, least},

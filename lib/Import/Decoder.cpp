@@ -44,10 +44,8 @@ Expected<std::vector<int64_t>> importing::readEndTokens(MLIRContext &context, hu
 
   if (auto file = model.files().find("generation_config.json"); file != model.files().end()) {
     std::string path = model.path() + "/generation_config.json";
-    Expected<json::Value> parsed = json::parse(file->second);
-    if (!parsed)
-      return Error{path + ": " + parsed.error().message};
-    std::optional<std::vector<int64_t>> found = readIds(parsed->find(key));
+    RAPT_ASSIGN_OR_RETURN(json::Value parsed, withContext(path, json::parse(file->second)));
+    std::optional<std::vector<int64_t>> found = readIds(parsed.find(key));
     if (!found)
       return Error{path + ": " + key + needed};
     take(*found, path);

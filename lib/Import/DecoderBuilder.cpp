@@ -155,15 +155,12 @@ Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, con
                    .slots = numberSlots(spec, caches.size()),
                    .state = state,
                    .shared = shared};
-  Expected<SmallVector<Value>> last =
-      buildLayerStack(builder, decoder.entry(), parameters, stack,
-                      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
-                        const Scope scope{inner, parameters, spec.layer, &layer};
-                        return buildBlock(scope, spec, hasAdapters, carried, others);
-                      });
-  if (!last)
-    return last.error();
-  decoder.endStep(ValueRange(*last).drop_front(), buildHead(top, spec, (*last)[0], decoder.want()));
+  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
+    const Scope scope{inner, parameters, spec.layer, &layer};
+    return buildBlock(scope, spec, hasAdapters, carried, others);
+  };
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(builder, decoder.entry(), parameters, stack, body));
+  decoder.endStep(ValueRange(last).drop_front(), buildHead(top, spec, last[0], decoder.want()));
   return {};
 }
 
@@ -202,10 +199,8 @@ static bool isWithoutHead(const huggingface::ModelDescription &model, const Deco
 /// Whether the model's class, or the modules beside it, read whole texts. Sets the head where the class does not.
 static Expected<bool> readsWholeTexts(huggingface::ModelDescription &model, DecoderSpec &spec) {
   if (!spec.wholeHead) {
-    Expected<bool> pools = huggingface::poolsTexts(model.path());
-    if (!pools)
-      return pools.error();
-    if (*pools || (spec.isBase && spec.isBidirectional) || isWithoutHead(model, spec))
+    RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.path()));
+    if (pools || (spec.isBase && spec.isBidirectional) || isWithoutHead(model, spec))
       spec.wholeHead = EncoderHead::None;
     else if (spec.isBidirectional)
       model.config().fail("is_causal is false or use_bidirectional_attention is true, but a language model reads texts "
@@ -219,25 +214,16 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
                                                          const ImportOptions &options, const DecoderFamily &family,
                                                          ReadDecoder read) {
   DecoderSpec spec = read({model, model.config(), options});
-  Expected<bool> isWhole = readsWholeTexts(model, spec);
-  if (!isWhole)
-    return isWhole.error();
-  if (*isWhole) {
+  RAPT_ASSIGN_OR_RETURN(bool isWhole, readsWholeTexts(model, spec));
+  if (isWhole) {
     for (const char *part : {".weight", ".bias"})
       spec.ignoredTensors.push_back(spec.headPrefix + spec.head.weight + part);
-    Expected<EncoderSpec> encoder = asEncoder(spec, family, model);
-    if (!encoder)
-      return encoder.error();
-    return importEncoder(context, model, options, *encoder);
+    RAPT_ASSIGN_OR_RETURN(EncoderSpec encoder, asEncoder(spec, family, model));
+    return importEncoder(context, model, options, encoder);
   }
-  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, spec.vocabulary, spec.endToken);
-  if (!endTokens)
-    return endTokens.error();
-  if (Status status = model.config().finish(family.harmlessKeys); !status)
-    return status.error();
-  Expected<int64_t> positions = boundPositions(options, spec.positions, spec.positionsKey);
-  if (!positions)
-    return positions.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens, readEndTokens(context, model, spec.vocabulary, spec.endToken));
+  RAPT_RETURN_IF_ERROR(model.config().finish(family.harmlessKeys));
+  RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, spec.positions, spec.positionsKey));
 
   std::string prefix = model.choosePrefix({spec.prefixes[0], spec.prefixes[1]}, spec.embedding.table + ".weight");
   ParameterSet parameters = listParameters(spec, prefix);
@@ -246,16 +232,13 @@ Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, h
   const std::string head = spec.head.weight + ".weight";
   ignored.push_back(head);
   ignored.insert(ignored.end(), spec.ignoredTensors.begin(), spec.ignoredTensors.end());
-  if (Status status = parameters.resolve(model, ignored); !status)
-    return status.error();
-  if (Status status = parameters.addAdapters(model); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, ignored));
+  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
 
-  ModelFacts facts = factsOf(spec, model, *positions, *endTokens);
+  ModelFacts facts = factsOf(spec, model, positions, endTokens);
   facts.adapters = adapterNames(model);
-  DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(spec, *positions),
+  DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(spec, positions),
                         moreOfStep(context, spec, facts, options));
-  if (Status status = buildStep(decoder, spec, parameters); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(buildStep(decoder, spec, parameters));
   return decoder.take();
 }

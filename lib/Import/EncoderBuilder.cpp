@@ -234,22 +234,20 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const Encoder
     kinds[0] = unsigned(spec.layers); // no other layer's
   }
   LayerStack stack{.stack = {spec.layers}, .kinds = kinds, .state = state, .shared = shared};
-  Expected<SmallVector<Value>> last = buildLayerStack(
-      builder, encoder.entry(), parameters, stack,
-      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        ValueRange behind = others.drop_front();
-        const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, behind);
-        const SharedValues values{others[0],
-                                  adapters,
-                                  others.slice(rotation, relative - rotation),
-                                  spec.disentangled ? others[relative] : Value(),
-                                  spec.convolution && layer.example == 0 ? others.back() : Value(),
-                                  longest};
-        return {buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried[0], values)};
-      });
-  if (!last)
-    return last.error();
-  Value x = (*last)[0];
+  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
+                  ValueRange others) -> SmallVector<Value> {
+    ValueRange behind = others.drop_front();
+    const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, behind);
+    const SharedValues values{others[0],
+                              adapters,
+                              others.slice(rotation, relative - rotation),
+                              spec.disentangled ? others[relative] : Value(),
+                              spec.convolution && layer.example == 0 ? others.back() : Value(),
+                              longest};
+    return {buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried[0], values)};
+  };
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(builder, encoder.entry(), parameters, stack, body));
+  Value x = last[0];
   if (!spec.finalNorm.empty())
     x = normalize(top, x, spec.finalNorm, spec.norm);
   return encoder.finish(buildEncoderHead(top, spec, x, encoder.ids(), encoder.rowBegin()));
@@ -275,20 +273,17 @@ Status keepTexts(huggingface::ModelDescription &model, const huggingface::Senten
                "gives vectors without a prompt only (--prompt-name '')");
   if (!sentence.lowersCase)
     return {};
-  Expected<std::string> tokenizer = huggingface::withLowerCase(model.files());
-  if (!tokenizer)
-    return Error{shownPath(model.path() + "/sentence_bert_config.json") + ": " + tokenizer.error().message};
-  model.addFile("tokenizer.json", std::move(*tokenizer));
+  RAPT_ASSIGN_OR_RETURN(std::string tokenizer, withContext(shownPath(model.path() + "/sentence_bert_config.json"),
+                                                           huggingface::withLowerCase(model.files())));
+  model.addFile("tokenizer.json", std::move(tokenizer));
   return {};
 }
 
 /// Where modules.json pools a text, sentence-transformers loads the model without a head, whatever class config.json
 /// names.
 Status dropHead(huggingface::ModelDescription &model, EncoderSpec &spec) {
-  Expected<bool> pools = huggingface::poolsTexts(model.path());
-  if (!pools)
-    return pools.error();
-  if (!*pools || spec.head == EncoderHead::None)
+  RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.path()));
+  if (!pools || spec.head == EncoderHead::None)
     return {};
   spec.head = EncoderHead::None;
   model.warn(shownPath(model.path() + "/modules.json") +
@@ -301,25 +296,15 @@ Status dropHead(huggingface::ModelDescription &model, EncoderSpec &spec) {
 
 Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, huggingface::ModelDescription &model,
                                                          const ImportOptions &options, EncoderSpec spec) {
-  if (Status status = model.config().finish(spec.harmlessKeys); !status)
-    return status.error();
-  Expected<int64_t> positions = boundPositions(options, spec.positions, spec.positionsKey);
-  if (!positions)
-    return positions.error();
+  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
+  RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, spec.positions, spec.positionsKey));
   if (spec.convolution)
-    if (Status status = checkSpacedRows(model, options, spec.convolution->margin()); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(checkSpacedRows(model, options, spec.convolution->margin()));
 
-  if (Status status = dropHead(model, spec); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(dropHead(model, spec));
   if (spec.head == EncoderHead::None) {
-    Expected<huggingface::SentenceModules> modules =
-        huggingface::readSentenceModules(model.config(), model.path(), spec.width);
-    if (!modules)
-      return modules.error();
-    spec.sentence = *modules;
-    if (Status status = keepTexts(model, spec.sentence, *positions); !status)
-      return status.error();
+    RAPT_ASSIGN_OR_RETURN(spec.sentence, huggingface::readSentenceModules(model.config(), model.path(), spec.width));
+    RAPT_RETURN_IF_ERROR(keepTexts(model, spec.sentence, positions));
   }
   const std::string prefix = model.choosePrefix({spec.prefix, spec.furtherPrefixes[0], spec.furtherPrefixes[1]},
                                                 spec.embedding.words + ".weight");
@@ -336,13 +321,11 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
   }
   spec.hasPooler = classifies || spec.textPair || (spec.head == EncoderHead::None && spec.mayPool && hasPooler);
   ParameterSet parameters = listParameters(spec, prefix);
-  if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, spec.ignoredTensors));
   // Embeddings of distances go through the matrices of queries and keys as well, and have no adapter of their own.
   const bool mayAdapt = !spec.disentangled;
   if (mayAdapt)
-    if (Status status = parameters.addAdapters(model); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
 
   ModelFacts facts{.family = model.modelType(),
                    .task = taskOf(spec.head),
@@ -353,7 +336,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
                    .headDim = spec.attention.headDim,
                    .vocabulary = spec.vocabulary,
                    .labels = spec.labels,
-                   .positions = *positions,
+                   .positions = positions,
                    .adapters = mayAdapt ? adapterNames(model) : std::vector<std::string>()};
   Builder builder(&context);
   MoreOfEntry more = adapterInputs(context, facts, options);
@@ -364,5 +347,5 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, h
                                              .limit = spec.embedding.types,
                                              .optional = true});
   EncoderModule encoder(context, facts, model, parameters, options, more, listEncoderOutputs(builder, spec));
-  return buildModel(encoder, spec, parameters, *positions, !facts.adapters.empty());
+  return buildModel(encoder, spec, parameters, positions, !facts.adapters.empty());
 }

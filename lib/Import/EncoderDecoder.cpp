@@ -100,18 +100,19 @@ Status EncoderDecoderModule::endEncode(const ParameterSet &parameters, const Sta
   Value state[] = {cache()};
   SmallVector<Value> shared{hidden, rows.rowBegin, rows.past, rows.table};
   addAdapters(adapters(), shared);
-  Expected<SmallVector<Value>> filled = buildLayerStack(
-      builder(), entry(), parameters, {.stack = decoder, .function = "source_block", .state = state, .shared = shared},
-      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        Scope scope{inner, parameters, {}, &layer};
-        ValueRange behind = others.drop_front(4);
-        const std::optional<AdapterRows> adapters = takeAdapters(!facts.adapters.empty(), behind);
-        scope.adapters = adapters ? &*adapters : nullptr;
-        auto [key, value] = keyValue(scope, others[0]);
-        return {appendSource(scope, scope.at(part), carried[0], key, value, {others[1], others[2], others[3]})};
-      });
-  if (!filled)
-    return filled.error();
+  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
+                  ValueRange others) -> SmallVector<Value> {
+    Scope scope{inner, parameters, {}, &layer};
+    ValueRange behind = others.drop_front(4);
+    const std::optional<AdapterRows> adapters = takeAdapters(!facts.adapters.empty(), behind);
+    scope.adapters = adapters ? &*adapters : nullptr;
+    auto [key, value] = keyValue(scope, others[0]);
+    return {appendSource(scope, scope.at(part), carried[0], key, value, {others[1], others[2], others[3]})};
+  };
+  RAPT_ASSIGN_OR_RETURN(
+      SmallVector<Value> filled,
+      buildLayerStack(builder(), entry(), parameters,
+                      {.stack = decoder, .function = "source_block", .state = state, .shared = shared}, body));
   if (readsFeatures()) {
     Location loc = entry()->getLoc();
     SmallVector<OpFoldResult> sizes = {tensor::getMixedSize(builder(), loc, input(), 0),
@@ -121,7 +122,7 @@ Status EncoderDecoderModule::endEncode(const ParameterSet &parameters, const Sta
     hidden =
         tensor::ExpandShapeOp::create(builder(), loc, type, hidden, ArrayRef<ReassociationIndices>{{0, 1}, {2}}, sizes);
   }
-  module.endEntry({(*filled)[0], hidden});
+  module.endEntry({filled[0], hidden});
   return {};
 }
 

@@ -128,23 +128,23 @@ Status buildEncode(EncoderDecoderModule &model, const EncoderDecoderSpec &spec, 
   SmallVector<Value> shared{rows.rowBegin};
   const std::optional<AdapterRows> ofTokens = model.adapters();
   addAdapters(ofTokens, shared);
-  Expected<SmallVector<Value>> last = buildLayerStack(
-      builder, model.entry(), parameters, {.stack = stackOf(side), .state = state, .shared = shared},
-      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        ValueRange behind = others.drop_front();
-        const std::optional<AdapterRows> adapters = takeAdapters(bool(ofTokens), behind);
-        Scope scope = scopeOf(inner, parameters, side, &layer, adapters ? &*adapters : nullptr);
-        auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
-          Value table = biasTable(scope, side);
-          attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
-          addBias(scope, side, /*isDecoder=*/false, op, table);
-          return {op.getResult(), op};
-        };
-        return {buildLayer(scope, side, carried[0], /*rotation=*/{}, mix)};
-      });
-  if (!last)
-    return last.error();
-  Value hidden = (*last)[0];
+  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
+                  ValueRange others) -> SmallVector<Value> {
+    ValueRange behind = others.drop_front();
+    const std::optional<AdapterRows> adapters = takeAdapters(bool(ofTokens), behind);
+    Scope scope = scopeOf(inner, parameters, side, &layer, adapters ? &*adapters : nullptr);
+    auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
+      Value table = biasTable(scope, side);
+      attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
+      addBias(scope, side, /*isDecoder=*/false, op, table);
+      return {op.getResult(), op};
+    };
+    return {buildLayer(scope, side, carried[0], /*rotation=*/{}, mix)};
+  };
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last,
+                        buildLayerStack(builder, model.entry(), parameters,
+                                        {.stack = stackOf(side), .state = state, .shared = shared}, body));
+  Value hidden = last[0];
   if (!side.finalNorm.empty())
     hidden = normalize(scopeOf(builder, parameters, side, /*layer=*/nullptr), hidden, side.finalNorm, side.norm);
   const std::string part = decoder.prefix + decoder.layer + decoder.cross->location;
@@ -191,8 +191,7 @@ Value buildHead(OpBuilder &builder, const EncoderDecoderSpec &spec, const Parame
 
 Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const EncoderDecoderSpec &spec,
                                            const ParameterSet &parameters) {
-  if (Status status = buildEncode(model, spec, parameters); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(buildEncode(model, spec, parameters));
   model.beginStep();
   OpBuilder &builder = model.builder();
   Rows rows = model.rows();
@@ -203,17 +202,16 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const En
   SmallVector<Value> shared{rows.rowBegin, rows.past, rows.table, sources.length, sources.table};
   const std::optional<AdapterRows> ofTokens = model.adapters();
   addAdapters(ofTokens, shared);
-  Expected<SmallVector<Value>> last = buildLayerStack(
-      builder, model.entry(), parameters, {.stack = stackOf(side), .state = state, .shared = shared},
-      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
-        ValueRange behind = others.drop_front(5);
-        const std::optional<AdapterRows> adapters = takeAdapters(bool(ofTokens), behind);
-        const Scope scope = scopeOf(inner, parameters, side, &layer, adapters ? &*adapters : nullptr);
-        return buildDecoderLayer(scope, side, carried, {others[0], others[1], others[2]}, {others[3], others[4]});
-      });
-  if (!last)
-    return last.error();
-  return model.finish((*last)[1], buildHead(builder, spec, parameters, (*last)[0], model.want()));
+  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
+    ValueRange behind = others.drop_front(5);
+    const std::optional<AdapterRows> adapters = takeAdapters(bool(ofTokens), behind);
+    const Scope scope = scopeOf(inner, parameters, side, &layer, adapters ? &*adapters : nullptr);
+    return buildDecoderLayer(scope, side, carried, {others[0], others[1], others[2]}, {others[3], others[4]});
+  };
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last,
+                        buildLayerStack(builder, model.entry(), parameters,
+                                        {.stack = stackOf(side), .state = state, .shared = shared}, body));
+  return model.finish(last[1], buildHead(builder, spec, parameters, last[0], model.want()));
 }
 
 } // namespace
@@ -222,26 +220,20 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoderDecoder(MLIRContext &con
                                                                 huggingface::ModelDescription &model,
                                                                 const ImportOptions &options,
                                                                 const EncoderDecoderSpec &spec) {
-  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, spec.vocabularies.target, spec.endToken);
-  if (!endTokens)
-    return endTokens.error();
-  if (Status status = model.config().finish(spec.harmlessKeys); !status)
-    return status.error();
-  Expected<int64_t> positions = options.maxSequenceLength && !spec.isBounded
-                                    ? Expected<int64_t>(options.maxSequenceLength)
-                                    : boundPositions(options, spec.positions, spec.positionsKey);
-  if (!positions)
-    return positions.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
+                        readEndTokens(context, model, spec.vocabularies.target, spec.endToken));
+  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
+  RAPT_ASSIGN_OR_RETURN(int64_t positions, options.maxSequenceLength && !spec.isBounded
+                                               ? Expected<int64_t>(options.maxSequenceLength)
+                                               : boundPositions(options, spec.positions, spec.positionsKey));
 
   if (spec.features && spec.features->positions > INT32_MAX / options.maxBatch)
     return Error{model.path() + ": a batch of " + std::to_string(options.maxBatch) + " sources of " +
                  std::to_string(spec.features->positions) + " positions has more tokens than 32 bits can count"};
 
   ParameterSet parameters = listParameters(spec);
-  if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
-    return status.error();
-  if (Status status = parameters.addAdapters(model); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, spec.ignoredTensors));
+  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
 
   const SideSpec &decoder = spec.decoder;
   ModelFacts facts{.family = model.modelType(),
@@ -251,8 +243,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importEncoderDecoder(MLIRContext &con
                    .kvHeads = decoder.attention.kvHeads,
                    .headDim = decoder.attention.headDim,
                    .vocabulary = spec.vocabularies.target,
-                   .positions = *positions,
-                   .endTokens = *endTokens,
+                   .positions = positions,
+                   .endTokens = endTokens,
                    .startToken = spec.startToken,
                    .sourceVocabulary = spec.vocabularies.source,
                    .adapters = adapterNames(model)};

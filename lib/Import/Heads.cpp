@@ -35,8 +35,7 @@ static Expected<bool> haveSameValues(const huggingface::ModelDescription &model,
   for (uint64_t begin = 0; begin < a.bytes; begin += mostBytes) {
     size_t size = std::min(mostBytes, a.bytes - begin);
     for (auto [tensor, bytes] : {std::pair(&a, &first), std::pair(&b, &second)})
-      if (Status status = reader->read(tensor->name, begin, std::span(*bytes).first(size)); !status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(reader->read(tensor->name, begin, std::span(*bytes).first(size)));
     if (std::memcmp(first.data(), second.data(), size) != 0)
       return false;
   }
@@ -45,10 +44,8 @@ static Expected<bool> haveSameValues(const huggingface::ModelDescription &model,
 
 Expected<bool> importing::isHeadTied(huggingface::ModelDescription &model, const std::string &head,
                                      const std::string &table) {
-  Expected<bool> isSeparate = model.separateHead(head, table);
-  if (!isSeparate)
-    return isSeparate.error();
-  if (*isSeparate)
+  RAPT_ASSIGN_OR_RETURN(bool isSeparate, model.separateHead(head, table));
+  if (isSeparate)
     return false;
   const huggingface::StoredTensor *own = model.tensors().find(head), *shared = model.tensors().find(table);
   if (!own || !shared)

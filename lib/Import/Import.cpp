@@ -128,8 +128,7 @@ std::vector<std::string_view> rapt::listFamilies() {
 
 Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingface::ModelDescription &model,
                                                   const ImportOptions &options) {
-  if (Status status = checkOptions(options); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(checkOptions(options));
   context.loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                       math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
   for (const Family &family : families) {

@@ -61,29 +61,27 @@ Expected<Value> buildTextVectors(OpBuilder &builder, func::FuncOp entry, const P
   for (unsigned i = 0; hasAdapters && i < adapterValues; ++i)
     shared.push_back(entry.getArgument(2 + i));
   LayerStack stack{.stack = {text.layers, text.stack}, .state = state, .shared = shared};
-  Expected<SmallVector<Value>> last = buildLayerStack(
-      builder, entry, parameters, stack,
-      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        ValueRange behind = others.drop_front();
-        const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, behind);
-        Scope own{inner, parameters, text.prefix + text.layer, &layer, symbols, adapters ? &*adapters : nullptr};
-        auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
-          attn::AttentionOp op = rowAttention(own, loc, queryKeyValue, scale, others[0]);
-          if (text.isCausal)
-            keepCausal(op);
-          return {op.getResult(), op};
-        };
-        return {buildLayer(own, text, carried[0], /*rotation=*/{}, mix)};
-      });
-  if (!last)
-    return last.error();
+  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
+                  ValueRange others) -> SmallVector<Value> {
+    ValueRange behind = others.drop_front();
+    const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, behind);
+    Scope own{inner, parameters, text.prefix + text.layer, &layer, symbols, adapters ? &*adapters : nullptr};
+    auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
+      attn::AttentionOp op = rowAttention(own, loc, queryKeyValue, scale, others[0]);
+      if (text.isCausal)
+        keepCausal(op);
+      return {op.getResult(), op};
+    };
+    return {buildLayer(own, text, carried[0], /*rotation=*/{}, mix)};
+  };
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(builder, entry, parameters, stack, body));
   Location loc = scope.at("pooled");
   Value pooled;
   if (text.vector)
-    pooled = attn::SelectRowsOp::create(builder, loc, (*last)[0].getType(), (*last)[0],
+    pooled = attn::SelectRowsOp::create(builder, loc, last[0].getType(), last[0],
                                         findTokens(scope, loc, ids, rowBegin, *text.vector));
   else
-    pooled = poolRows(scope, loc, attn::PoolingKind::last, (*last)[0], rowBegin);
+    pooled = poolRows(scope, loc, attn::PoolingKind::last, last[0], rowBegin);
   pooled = normalize(scope, pooled, text.finalNorm, text.norm);
   return unitLength(top, top.at(text.projection), dense(top, pooled, text.projection));
 }
@@ -93,16 +91,14 @@ Expected<Value> buildImageVectors(OpBuilder &builder, func::FuncOp entry, Images
                                   const ParameterSet &parameters) {
   const VisionSpec &image = spec.image;
   Scope scope{builder, parameters, image.prefix, /*layer=*/nullptr, image.stack + "."}, top{builder, parameters};
-  Expected<Value> tokens = buildVisionTokens(scope, entry, image, images);
-  if (!tokens)
-    return tokens.error();
+  RAPT_ASSIGN_OR_RETURN(Value tokens, buildVisionTokens(scope, entry, image, images));
   Value vectors;
   if (spec.pool) {
-    Value x = normalize(scope, *tokens, image.finalNorm, image.norm);
+    Value x = normalize(scope, tokens, image.finalNorm, image.norm);
     Value rows = tensor::DimOp::create(builder, scope.at(spec.pool->part), images.pixels, 0);
     vectors = buildAttentionPool(scope, *spec.pool, image, x, images.rowBegin, rows);
   } else {
-    Value first = poolRows(scope, scope.at("pooled"), attn::PoolingKind::first, *tokens, images.rowBegin);
+    Value first = poolRows(scope, scope.at("pooled"), attn::PoolingKind::first, tokens, images.rowBegin);
     vectors = normalize(scope, first, image.finalNorm, image.norm);
   }
   if (!spec.imageProjection.empty())
@@ -119,8 +115,7 @@ Expected<double> readNumber(const huggingface::ModelDescription &model, const st
   if (ShapedType::getNumElements(info->shape) != 1)
     return Error{model.tensors().path() + ": tensor " + tensor + " has not one element"};
   std::array<std::byte, 8> bytes;
-  if (Status status = reader->read(tensor, 0, std::span(bytes).first(artifact::sizeOf(info->dtype))); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(reader->read(tensor, 0, std::span(bytes).first(artifact::sizeOf(info->dtype))));
   float value = 0;
   artifact::convert(bytes.data(), info->dtype, reinterpret_cast<std::byte *>(&value), artifact::DType::F32, 1);
   constexpr float most = 80; // whose exponential is a number of f32
@@ -149,31 +144,23 @@ Value compareVectors(OpBuilder &builder, func::FuncOp entry, const ParameterSet 
 
 Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, huggingface::ModelDescription &model,
                                                       const ImportOptions &options, PairSpec spec) {
-  if (Status status = model.config().finish(spec.harmlessKeys); !status)
-    return status.error();
-  Expected<int64_t> positions = boundPositions(options, spec.text.positions, "max_position_embeddings of the texts");
-  if (!positions)
-    return positions.error();
-  Expected<huggingface::HeightWidth> most = largestImage(context, model, spec.image, options);
-  if (!most)
-    return most.error();
+  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
+  RAPT_ASSIGN_OR_RETURN(int64_t positions,
+                        boundPositions(options, spec.text.positions, "max_position_embeddings of the texts"));
+  RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec.image, options));
   ParameterSet parameters = listParameters(spec);
   std::vector<std::string_view> ignored = spec.ignoredTensors;
   ignored.push_back(spec.scale);
   if (!spec.bias.empty())
     ignored.push_back(spec.bias);
-  if (Status status = parameters.resolve(model, ignored); !status)
-    return status.error();
-  if (Status status = parameters.addAdapters(model); !status)
-    return status.error();
-  Expected<double> scale = readNumber(model, spec.scale, spec.usualScale),
-                   bias = readNumber(model, spec.bias, spec.usualBias);
-  if (!scale || !bias)
-    return scale ? bias.error() : scale.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, ignored));
+  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
+  RAPT_ASSIGN_OR_RETURN(double scale, readNumber(model, spec.scale, spec.usualScale));
+  RAPT_ASSIGN_OR_RETURN(double bias, readNumber(model, spec.bias, spec.usualBias));
 
   json::Object how{{"scores", json::Value(spec.areIndependent ? "sigmoid" : "softmax")}};
   if (spec.text.padding) {
-    how.emplace_back("length", json::Value(*positions));
+    how.emplace_back("length", json::Value(positions));
     how.emplace_back("padding", json::Value(*spec.text.padding));
   }
   model.addFile("texts.json", json::write(json::Value(std::move(how))));
@@ -185,13 +172,13 @@ Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, hugg
                    .kvHeads = spec.image.attention.heads,
                    .headDim = spec.image.attention.headDim,
                    .vocabulary = spec.text.vocabulary,
-                   .positions = *positions,
+                   .positions = positions,
                    .adapters = adapterNames(model)};
   ModelModule module(context, facts, model, parameters);
   module.dim("tokens", 1, options.maxTokens);
   module.dim("rows", 1, options.maxBatch);
-  module.dim("height", spec.image.patch, most->height);
-  module.dim("width", spec.image.patch, most->width);
+  module.dim("height", spec.image.patch, most.height);
+  module.dim("width", spec.image.patch, most.width);
   module.dim("images", 1, mostVectors);
   module.dim("texts", 1, mostVectors);
   const MoreOfEntry more = adapterInputs(context, facts, options);
@@ -208,19 +195,15 @@ Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, hugg
   SmallVector<EntryBuffer> texts{{"input_ids", list, {"tokens"}, facts.vocabulary}, {"row_begin", list, {"rows+1"}}};
   llvm::append_range(texts, more.inputs);
   func::FuncOp text = module.beginEntry("encode_text", texts, {vectors("text_embeds", "rows")});
-  Expected<Value> ofText = buildTextVectors(builder, text, spec, parameters, !facts.adapters.empty());
-  if (!ofText)
-    return ofText.error();
-  module.endEntry(*ofText);
+  RAPT_ASSIGN_OR_RETURN(Value ofText, buildTextVectors(builder, text, spec, parameters, !facts.adapters.empty()));
+  module.endEntry(ofText);
   func::FuncOp image = module.beginEntry("encode_image", imageInputs(builder, facts, spec.image.channels),
                                          {vectors("image_embeds", "rows")});
-  Expected<Value> ofImage = buildImageVectors(builder, image, imagesOf(image, facts), spec, parameters);
-  if (!ofImage)
-    return ofImage.error();
-  module.endEntry(*ofImage);
+  RAPT_ASSIGN_OR_RETURN(Value ofImage, buildImageVectors(builder, image, imagesOf(image, facts), spec, parameters));
+  module.endEntry(ofImage);
   func::FuncOp compare =
       module.beginEntry("compare", {vectors("image_embeds", "images"), vectors("text_embeds", "texts")},
                         {{"logits_per_image", tensorOf({any, any}, f32), {"images", "texts"}}});
-  module.endEntry(compareVectors(builder, compare, parameters, *scale, *bias));
+  module.endEntry(compareVectors(builder, compare, parameters, scale, bias));
   return module.take();
 }

@@ -91,11 +91,9 @@ void ParameterSet::addHead(std::string symbol, std::string tensor, std::vector<i
 Status ParameterSet::resolveHead(huggingface::ModelDescription &model) {
   if (tiedTable.empty())
     return {};
-  Expected<bool> isTied =
-      isHeadTied(model, find(headSymbol)->sources.front().name, find(tiedTable)->sources.front().name);
-  if (!isTied)
-    return isTied.error();
-  if (*isTied) {
+  RAPT_ASSIGN_OR_RETURN(
+      bool isTied, isHeadTied(model, find(headSymbol)->sources.front().name, find(tiedTable)->sources.front().name));
+  if (isTied) {
     llvm::erase_if(weights, [&](const Weight &weight) { return weight.symbol == headSymbol; });
     headSymbol = tiedTable;
   }
@@ -103,8 +101,7 @@ Status ParameterSet::resolveHead(huggingface::ModelDescription &model) {
 }
 
 Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::vector<std::string_view> &ignored) {
-  if (Status status = resolveHead(model); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(resolveHead(model));
   std::vector<huggingface::TensorRequest> requests;
   for (const Weight &weight : weights) {
     const int64_t first = weight.stack ? weight.stack->first : 0;
@@ -115,11 +112,9 @@ Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::ve
                             weight.isConv1D});
       }
   }
-  Expected<std::vector<huggingface::ResolvedTensor>> resolved = model.resolve(std::move(requests), ignored);
-  if (!resolved)
-    return resolved.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<huggingface::ResolvedTensor> resolved, model.resolve(std::move(requests), ignored));
 
-  auto tensor = resolved->begin();
+  auto tensor = resolved.begin();
   for (Weight &weight : weights) {
     int64_t first = weight.stack ? weight.stack->first : 0;
     for (int64_t layer = first, end = first + layersOf(weight); layer < end; ++layer) {

@@ -179,11 +179,9 @@ Expected<RecurrentEncoding> importing::encodeLayers(const Scope &scope, Operatio
       }
       return after;
     };
-    Expected<SmallVector<Value>> last = buildLayerStack(
-        scope.builder, entry, scope.parameters, {.stack = stack.loop(), .state = state, .shared = shared}, body);
-    if (!last)
-      return last.error();
-    ArrayRef<Value> values = *last;
+    RAPT_ASSIGN_OR_RETURN(SmallVector<Value> values,
+                          buildLayerStack(scope.builder, entry, scope.parameters,
+                                          {.stack = stack.loop(), .state = state, .shared = shared}, body));
     encoding.directions.assign(values.begin(), values.begin() + directions);
     encoding.states.assign(values.begin() + directions, values.begin() + directions + stack.states());
     if (kept)
@@ -219,12 +217,11 @@ Expected<Value> importing::stepLayers(const Scope &scope, Operation *entry, cons
     Value output = step(inner, loopedLayer, layer.number, before[0], others[0], own);
     return {output, own.state};
   };
-  Expected<SmallVector<Value>> last = buildLayerStack(scope.builder, entry, scope.parameters,
-                                                      {.stack = stack.loop(), .state = state, .shared = shared}, body);
-  if (!last)
-    return last.error();
-  kept.state = (*last)[1];
-  return (*last)[0];
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last,
+                        buildLayerStack(scope.builder, entry, scope.parameters,
+                                        {.stack = stack.loop(), .state = state, .shared = shared}, body));
+  kept.state = last[1];
+  return last[0];
 }
 
 RankedTensorType importing::keptType(Builder builder, int64_t parts, int64_t columns) {

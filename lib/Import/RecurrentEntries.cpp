@@ -30,11 +30,10 @@ Status FirstStates::build(const Scope &top, Operation *entry, const RecurrentSta
     }
     return SmallVector<Value>{own.state};
   };
-  Expected<SmallVector<Value>> filled = buildLayerStack(
-      top.builder, entry, top.parameters, {.stack = stackOf(decoder), .state = state, .shared = shared}, body);
-  if (!filled)
-    return filled.error();
-  kept.state = filled->front();
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> filled,
+                        buildLayerStack(top.builder, entry, top.parameters,
+                                        {.stack = stackOf(decoder), .state = state, .shared = shared}, body));
+  kept.state = filled.front();
   return {};
 }
 

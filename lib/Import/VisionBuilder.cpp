@@ -193,10 +193,8 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const VisionSpec &spec) {
 Status buildModel(ModelModule &module, func::FuncOp entry, Images images, const VisionSpec &spec,
                   const ParameterSet &parameters) {
   Scope top{module.builder(), parameters};
-  Expected<Value> tokens = buildVisionTokens(top, entry, spec, images);
-  if (!tokens)
-    return tokens.error();
-  module.endEntry(buildHead(top, spec, *tokens, images));
+  RAPT_ASSIGN_OR_RETURN(Value tokens, buildVisionTokens(top, entry, spec, images));
+  module.endEntry(buildHead(top, spec, tokens, images));
   return {};
 }
 
@@ -204,13 +202,10 @@ Status buildModel(ModelModule &module, func::FuncOp entry, Images images, const 
 
 Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, huggingface::ModelDescription &model,
                                                         const ImportOptions &options, VisionSpec spec) {
-  if (Status status = model.config().finish(spec.harmlessKeys); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   if (options.maxSequenceLength)
     return sequenceBoundError(model);
-  Expected<huggingface::HeightWidth> most = largestImage(context, model, spec, options);
-  if (!most)
-    return most.error();
+  RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec, options));
 
   const std::string prefix = model.choosePrefix({spec.prefix, ""}, spec.kernel + ".weight");
   // A model without head may have been saved without its pooler; one without weights has it.
@@ -218,10 +213,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
   if (spec.pooler == VisionPooler::Dense && hasTable && !model.tensors().find(prefix + "pooler.dense.weight"))
     spec.pooler = VisionPooler::None;
   ParameterSet parameters = listParameters(spec, prefix);
-  if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
-    return status.error();
-  if (Status status = parameters.addAdapters(model); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, spec.ignoredTensors));
+  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
 
   ModelFacts facts{.family = model.modelType(),
                    .task = imageTask(spec.head),
@@ -234,8 +227,8 @@ Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, hu
                    .adapters = adapterNames(model)};
   return makeImageModule(context, facts, model, parameters, options,
                          {.channels = spec.channels,
-                          .least = spec.gridBias ? *most : huggingface::HeightWidth{spec.patch, spec.patch},
-                          .most = *most,
+                          .least = spec.gridBias ? most : huggingface::HeightWidth{spec.patch, spec.patch},
+                          .most = most,
                           .outputs = listOutputs(Builder(&context), spec),
                           .build = [&](ModelModule &module, func::FuncOp entry, const Images &images) {
                             return buildModel(module, entry, images, spec, parameters);

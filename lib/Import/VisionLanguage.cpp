@@ -88,12 +88,10 @@ Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, con
                                          {{"image_embeddings", type, {"images", length}}});
   Scope scope{builder, parameters, image.prefix, /*layer=*/nullptr, symbolsOf(image)};
   Images images = imagesOf(entry, facts);
-  Expected<Value> tokens = buildVisionTokens(scope, entry, image, images);
-  if (!tokens)
-    return tokens.error();
+  RAPT_ASSIGN_OR_RETURN(Value tokens, buildVisionTokens(scope, entry, image, images));
   const ProjectorSpec &projector = spec.projector;
   Scope last{builder, parameters, projector.prefix, /*layer=*/nullptr, projectorSymbols.str()};
-  Value x = feedForward(last, *tokens, projector.first, projector.activation, projector.second);
+  Value x = feedForward(last, tokens, projector.first, projector.activation, projector.second);
   Location loc = last.at("image_embeddings");
   x = attn::UnpackRowsOp::create(builder, loc, type, x, images.length);
   if (spec.skipped) {
@@ -115,37 +113,26 @@ Expected<OwningOpRef<ModuleOp>> importing::importVisionLanguage(MLIRContext &con
                                                                 const ImportOptions &options,
                                                                 const VisionLanguageSpec &spec) {
   const DecoderSpec &text = spec.text;
-  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, text.vocabulary, text.endToken);
-  if (!endTokens)
-    return endTokens.error();
-  if (Status status = model.config().finish(spec.harmlessKeys); !status)
-    return status.error();
-  Expected<int64_t> positions = boundPositions(options, text.positions, text.positionsKey);
-  if (!positions)
-    return positions.error();
-  Expected<huggingface::HeightWidth> most = largestImage(context, model, spec.image, options);
-  if (!most)
-    return most.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens, readEndTokens(context, model, text.vocabulary, text.endToken));
+  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
+  RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, text.positions, text.positionsKey));
+  RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec.image, options));
   const std::string prefix = model.choosePrefix({text.prefixes[0], text.prefixes[1]}, text.embedding.table + ".weight");
   ParameterSet parameters = listAll(spec, prefix);
   std::vector<std::string_view> ignored(spec.ignoredTensors.begin(), spec.ignoredTensors.end());
-  if (Status status = parameters.resolve(model, ignored); !status)
-    return status.error();
-  if (Status status = parameters.addAdapters(model); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, ignored));
+  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
 
-  ModelFacts facts = factsOf(text, model, *positions, *endTokens);
+  ModelFacts facts = factsOf(text, model, positions, endTokens);
   facts.task = "image-text-to-text";
   facts.imageToken = spec.imageToken;
   facts.adapters = adapterNames(model);
-  DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(text, *positions),
-                        moreOf(context, spec, facts, options, *most));
+  DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(text, positions),
+                        moreOf(context, spec, facts, options, most));
   auto replace = [&](const Scope &top, Value embeddings) {
     return replaceRows(top, embeddings, decoder.argument("embeddings"), decoder.argument("embedding_of"));
   };
-  if (Status status = buildStep(decoder, text, parameters, replace); !status)
-    return status.error();
-  if (Status status = buildEncodeImage(decoder.getModule(), spec, facts, parameters); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(buildStep(decoder, text, parameters, replace));
+  RAPT_RETURN_IF_ERROR(buildEncodeImage(decoder.getModule(), spec, facts, parameters));
   return decoder.take();
 }

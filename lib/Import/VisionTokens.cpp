@@ -110,24 +110,22 @@ Expected<Value> importing::buildVisionTokens(const Scope &top, func::FuncOp entr
   if (!spec.attention.rotary.empty())
     llvm::append_range(shared, buildGridRotation(top, spec.attention.rotary[0], images, spec.learnedTokens()));
   LayerStack stack{.stack = stackOf(spec), .state = state, .shared = shared};
-  Expected<SmallVector<Value>> last = buildLayerStack(
-      top.builder, entry, top.parameters, stack,
-      [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-        ValueRange behind = others.drop_front();
-        const std::optional<AdapterRows> adapters = takeAdapters(bool(order), behind);
-        Scope scope{inner, top.parameters, top.path + spec.layer, &layer, top.symbols, adapters ? &*adapters : nullptr};
-        auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
-          Value table = spec.gridBias ? scope.weight(spec.gridBias->table) : Value();
-          attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
-          if (table)
-            addGridBias(scope, spec.rows(), spec.columns(), op, table);
-          return {op.getResult(), op};
-        };
-        return {buildLayer(scope, spec, carried[0], /*rotation=*/behind, mix)};
-      });
-  if (!last)
-    return last.error();
-  return (*last)[0];
+  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
+                  ValueRange others) -> SmallVector<Value> {
+    ValueRange behind = others.drop_front();
+    const std::optional<AdapterRows> adapters = takeAdapters(bool(order), behind);
+    Scope scope{inner, top.parameters, top.path + spec.layer, &layer, top.symbols, adapters ? &*adapters : nullptr};
+    auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
+      Value table = spec.gridBias ? scope.weight(spec.gridBias->table) : Value();
+      attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
+      if (table)
+        addGridBias(scope, spec.rows(), spec.columns(), op, table);
+      return {op.getResult(), op};
+    };
+    return {buildLayer(scope, spec, carried[0], /*rotation=*/behind, mix)};
+  };
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(top.builder, entry, top.parameters, stack, body));
+  return last[0];
 }
 
 std::string importing::imageTask(VisionHead head) {
@@ -145,8 +143,7 @@ Expected<OwningOpRef<ModuleOp>> importing::makeImageModule(MLIRContext &context,
   module.declareParameters();
   func::FuncOp forward =
       module.beginEntry("forward", imageInputs(module.builder(), facts, entry.channels), entry.outputs);
-  if (Status status = entry.build(module, forward, imagesOf(forward, facts)); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(entry.build(module, forward, imagesOf(forward, facts)));
   return module.take();
 }
 
@@ -228,12 +225,9 @@ static void noteImageSize(MLIRContext &context, const std::string &path, const V
 
 Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggingface::ModelDescription &model,
                                               const VisionSpec &spec, const ImportOptions &options) {
-  Expected<int64_t> most = mostPixels(spec.patch, spec.image, options);
-  if (!most)
-    return Error{model.path() + ": " + most.error().message};
+  RAPT_ASSIGN_OR_RETURN(int64_t most, withContext(model.path(), mostPixels(spec.patch, spec.image, options)));
   if (spec.gridBias) {
-    if (Status status = requireImageSize(model, spec.image, "biases of scores are"); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(requireImageSize(model, spec.image, "biases of scores are"));
     return spec.image;
   }
   const HeightWidth processed = processedSize(model, spec.image);
@@ -241,7 +235,7 @@ Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggin
   // Attention probabilities are dense: the output holds all pairs of tokens of the images that there will be, and no
   // more.
   auto longest = [&](int64_t own, int64_t usual) {
-    return options.attentionWeights ? std::clamp(usual, own, *most) : *most;
+    return options.attentionWeights ? std::clamp(usual, own, most) : most;
   };
   return HeightWidth{longest(spec.image.height, processed.height), longest(spec.image.width, processed.width)};
 }

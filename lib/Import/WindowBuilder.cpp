@@ -84,18 +84,16 @@ public:
         stack.kinds.push_back(unsigned(layer % 2));
     }
     stack.shared = shared;
-    Expected<SmallVector<Value>> last = buildLayerStack(
-        builder, entry, scope.parameters, stack,
-        [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) -> SmallVector<Value> {
-          ValueRange orders = others.drop_front();
-          const std::optional<AdapterRows> own = takeAdapters(bool(order), orders);
-          return {buildLayer(
-              {inner, scope.parameters, scope.path + stage.layer, &layer, scope.symbols, own ? &*own : nullptr},
-              carried[0], others[0], orders)};
-        });
-    if (!last)
-      return last.error();
-    return selectRows(builder, loc, (*last)[0], reorder(scope, loc, images, stage.grid, windows, plain));
+    auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
+                    ValueRange others) -> SmallVector<Value> {
+      ValueRange orders = others.drop_front();
+      const std::optional<AdapterRows> own = takeAdapters(bool(order), orders);
+      return {
+          buildLayer({inner, scope.parameters, scope.path + stage.layer, &layer, scope.symbols, own ? &*own : nullptr},
+                     carried[0], others[0], orders)};
+    };
+    RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(builder, entry, scope.parameters, stack, body));
+    return selectRows(builder, loc, last[0], reorder(scope, loc, images, stage.grid, windows, plain));
   }
 
   /// 2 x 2 patches as one.
@@ -166,10 +164,8 @@ Status buildModel(ModelModule &module, func::FuncOp entry, const Images &of, con
   for (size_t number = 0; number < spec.stages.size(); ++number) {
     Scope own{builder, parameters, pathOf(number), /*layer=*/nullptr, symbolsOf(number)};
     StageBuilder stage(own, spec, number, images, of.adapters);
-    Expected<Value> last = stage.build(entry, x);
-    if (!last)
-      return last.error();
-    x = number + 1 == spec.stages.size() ? *last : stage.mergePatches(*last);
+    RAPT_ASSIGN_OR_RETURN(Value last, stage.build(entry, x));
+    x = number + 1 == spec.stages.size() ? last : stage.mergePatches(last);
   }
   x = normalize(top, x, finalNorm, spec.norm);
   Location loc = top.at("pooler");
@@ -205,20 +201,15 @@ ModelFacts factsOf(const huggingface::ModelDescription &model, const WindowSpec 
 
 Expected<OwningOpRef<ModuleOp>> importing::importWindows(MLIRContext &context, huggingface::ModelDescription &model,
                                                          const ImportOptions &options, const WindowSpec &spec) {
-  if (Status status = model.config().finish(spec.harmlessKeys); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   if (options.maxSequenceLength)
     return sequenceBoundError(model);
-  if (Expected<int64_t> most = mostPixels(spec.patch, spec.image, options); !most)
-    return Error{model.path() + ": " + most.error().message};
-  if (Status status = requireImageSize(model, spec.image, "biases of scores are"); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(withContext(model.path(), mostPixels(spec.patch, spec.image, options)));
+  RAPT_RETURN_IF_ERROR(requireImageSize(model, spec.image, "biases of scores are"));
   const std::string prefix = model.choosePrefix({spec.prefix, ""}, kernel + ".weight");
   ParameterSet parameters = listParameters(spec, prefix);
-  if (Status status = parameters.resolve(model, spec.ignoredTensors); !status)
-    return status.error();
-  if (Status status = parameters.addAdapters(model); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, spec.ignoredTensors));
+  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
   return makeImageModule(context, factsOf(model, spec), model, parameters, options,
                          {.channels = spec.channels,
                           .least = spec.image,

@@ -133,8 +133,7 @@ std::string rapt::reference::tensorName(attn::ParameterOp parameter, attn::Sourc
 Expected<std::vector<double>> SourceParameters::readTensor(StringRef name, const artifact::TensorInfo &info) {
   const int64_t count = llvm::product_of(info.shape);
   std::vector<std::byte> bytes(count * artifact::sizeOf(info.dtype));
-  if (Status status = tensors.read(name.str(), 0, bytes); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(tensors.read(name.str(), 0, bytes));
   std::vector<double> values(count);
   for (int64_t i = 0; i < count; ++i) {
     uint16_t half = 0;
@@ -170,10 +169,7 @@ Expected<std::vector<double>> SourceParameters::read(attn::ParameterOp parameter
                                        : ", which " + source.textOfTransforms() + " makes a part of " + shown(shape)));
     if (llvm::product_of(part.shape) > maxElements)
       return wrong(parameter, "tensor '" + name + "' has more than " + std::to_string(maxElements) + " elements");
-    Expected<std::vector<double>> read = readTensor(name, *info);
-    if (!read)
-      return read.error();
-    part.values = std::move(*read);
+    RAPT_ASSIGN_OR_RETURN(part.values, readTensor(name, *info));
     for (attn::SourceTransformInterface transform : source.getTransforms()) {
       Part next = applyAny(transform, part);
       if (!isa<attn::SliceAttr, attn::TransposeAttr>(transform) && overflows(part, next))

@@ -70,10 +70,8 @@ llvm::StringMap<Init> purposesOf(ModuleOp module) {
 
 Expected<std::unique_ptr<artifact::TensorReader>> rapt::reference::openTensors(const std::string &directory) {
   std::vector<std::string> warnings; // about tensors beyond the index, which no parameter can name
-  Expected<huggingface::TensorTable> table = huggingface::TensorTable::load(directory, warnings);
-  if (!table)
-    return table.error();
-  return huggingface::withMatmuls(huggingface::openSafeTensors(*table));
+  RAPT_ASSIGN_OR_RETURN(huggingface::TensorTable table, huggingface::TensorTable::load(directory, warnings));
+  return huggingface::withMatmuls(huggingface::openSafeTensors(table));
 }
 
 Status rapt::reference::checkFiles(const Request &request) {

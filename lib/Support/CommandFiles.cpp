@@ -108,7 +108,6 @@ Status CommandFiles::check() const {
                      sameAs(output->path, other->path) + " (" + other->role + "); name another file"};
   }
   for (const Family &family : families)
-    if (Status status = checkFamily(family); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(checkFamily(family));
   return {};
 }

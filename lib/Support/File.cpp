@@ -93,26 +93,21 @@ Expected<size_t> InputFile::readSome(uint64_t offset, std::span<std::byte> out) 
 }
 
 Status InputFile::read(uint64_t offset, std::span<std::byte> out) const {
-  Expected<size_t> got = readSome(offset, out);
-  if (!got)
-    return got.error();
-  if (*got == out.size())
+  RAPT_ASSIGN_OR_RETURN(size_t got, readSome(offset, out));
+  if (got == out.size())
     return {};
   return Error{shownPath(name) + ": the file ends at byte " + std::to_string(sizeNow()) + ", needed up to byte " +
                std::to_string(offset + out.size()) + " (it had " + std::to_string(bytes) + " bytes when opened)"};
 }
 
 Expected<std::string> rapt::readFile(const std::string &path, uint64_t most) {
-  auto file = InputFile::open(path);
-  if (!file)
-    return file.error();
-  uint64_t size = (*file)->size();
+  RAPT_ASSIGN_OR_RETURN(auto file, InputFile::open(path));
+  uint64_t size = file->size();
   if (size > most)
     return Error{shownPath(path) + ": " + std::to_string(size) + " bytes, more than the " + std::to_string(most) +
                  " allowed"};
   std::string text(size, '\0');
-  if (Status status = (*file)->read(0, std::as_writable_bytes(std::span(text))); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(file->read(0, std::as_writable_bytes(std::span(text))));
   return text;
 }
 

@@ -30,8 +30,7 @@ public:
       const size_t begin = at;
       const char before = last;
       last = text[at];
-      if (Status status = token(before); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(token(before));
       add({at - begin, 0});
     }
     if (total.depth > maxNesting)

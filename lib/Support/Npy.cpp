@@ -58,10 +58,8 @@ bool readShape(std::string_view text, std::vector<int64_t> &shape) {
 /// The header's dictionary, and where the data begins.
 Expected<std::pair<std::string, uint64_t>> readHeader(const InputFile &file) {
   unsigned char start[12] = {};
-  auto got = file.readSome(0, std::as_writable_bytes(std::span(start)));
-  if (!got)
-    return got.error();
-  if (*got < 10 || memcmp(start, magic.data(), magic.size()))
+  RAPT_ASSIGN_OR_RETURN(auto got, file.readSome(0, std::as_writable_bytes(std::span(start))));
+  if (got < 10 || memcmp(start, magic.data(), magic.size()))
     return wrong(file.path(), "not a .npy file");
   bool shortLength = start[6] == 1;
   uint64_t begin = shortLength ? 10 : 12, length = start[8] | start[9] << 8;
@@ -71,8 +69,7 @@ Expected<std::pair<std::string, uint64_t>> readHeader(const InputFile &file) {
     return wrong(file.path(), "version " + std::to_string(start[6]) + " with a header of " + std::to_string(length) +
                                   " bytes is not understood");
   std::string header(length, '\0');
-  if (Status status = file.read(begin, std::as_writable_bytes(std::span(header))); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(file.read(begin, std::as_writable_bytes(std::span(header))));
   return std::pair(std::move(header), begin + length);
 }
 
@@ -92,22 +89,16 @@ bool isInteger(NpyType type) { return !isFloat(type) && type != NpyType::U16; }
 const char *nameOf(NpyType type) { return entry(type).name; }
 
 Expected<NpyTensor> readNpy(const std::string &path) {
-  auto file = InputFile::open(path);
-  if (!file)
-    return file.error();
-  auto header = readHeader(**file);
-  if (!header)
-    return header.error();
-  auto type = readType(**file, header->first);
-  if (!type)
-    return type.error();
+  RAPT_ASSIGN_OR_RETURN(auto file, InputFile::open(path));
+  RAPT_ASSIGN_OR_RETURN(auto header, readHeader(*file));
+  RAPT_ASSIGN_OR_RETURN(auto type, readType(*file, header.first));
   NpyTensor tensor;
-  tensor.type = *type;
-  if (valueOf(header->first, "fortran_order").substr(0, 5) != "False")
+  tensor.type = type;
+  if (valueOf(header.first, "fortran_order").substr(0, 5) != "False")
     return wrong(path, "is in Fortran order; save it in C order (numpy.ascontiguousarray)");
-  if (!readShape(valueOf(header->first, "shape"), tensor.shape))
+  if (!readShape(valueOf(header.first, "shape"), tensor.shape))
     return wrong(path, "has no shape that is understood");
-  uint64_t expected = sizeOf(*type), present = (*file)->size() - header->second;
+  uint64_t expected = sizeOf(type), present = file->size() - header.second;
   for (int64_t size : tensor.shape)
     if (__builtin_mul_overflow(expected, uint64_t(size), &expected))
       return wrong(path, "its shape has more elements than a file can hold");
@@ -115,8 +106,7 @@ Expected<NpyTensor> readNpy(const std::string &path) {
     return wrong(path,
                  "holds " + std::to_string(present) + " bytes of data; its shape needs " + std::to_string(expected));
   tensor.data.resize(expected);
-  if (Status status = (*file)->read(header->second, tensor.data); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(file->read(header.second, tensor.data));
   return tensor;
 }
 
@@ -131,14 +121,10 @@ Status writeNpy(const std::string &path, NpyType type, std::span<const int64_t> 
   std::string start(magic);
   start += {'\1', '\0', char(header.size() & 255), char(header.size() >> 8)};
   start += header;
-  auto file = OutputFile::create(path);
-  if (!file)
-    return file.error();
-  if (Status status = (*file)->write(std::as_bytes(std::span(start))); !status)
-    return status;
-  if (Status status = (*file)->write(data); !status)
-    return status;
-  return (*file)->commit();
+  RAPT_ASSIGN_OR_RETURN(auto file, OutputFile::create(path));
+  RAPT_RETURN_IF_ERROR(file->write(std::as_bytes(std::span(start))));
+  RAPT_RETURN_IF_ERROR(file->write(data));
+  return file->commit();
 }
 
 } // namespace rapt

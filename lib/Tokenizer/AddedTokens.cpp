@@ -73,10 +73,8 @@ Status TokenFinder::cut(std::string_view text, FunctionRef<bool(size_t, size_t)>
     size_t begin = token->stripLeft ? beginOfSpaces(text, offset, done) : offset;
     size_t end = token->stripRight ? endOfSpaces(text, next) : next;
     if (begin > done)
-      if (Status status = visit(done, begin, nullptr); !status)
-        return status;
-    if (Status status = visit(begin, end, token); !status)
-      return status;
+      RAPT_RETURN_IF_ERROR(visit(done, begin, nullptr));
+    RAPT_RETURN_IF_ERROR(visit(begin, end, token));
     done = next = end;
   }
   return done < text.size() ? visit(done, text.size(), nullptr) : Status();
@@ -94,8 +92,7 @@ Expected<AddedToken> readAddedToken(const json::Value &value, const std::string 
   token.stripLeft = fields.boolean("lstrip", false);
   token.stripRight = fields.boolean("rstrip", false);
   int64_t id = fields.integer("id", -1);
-  if (Status status = fields.finish({"__type"}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(fields.finish({"__type"}));
   if (value.find("id") && (id < 0 || id >= (int64_t(1) << 24)))
     return Error{where + ": token '" + json::printable(token.content) + "' has id " + std::to_string(id) +
                  ", which is out of range"};

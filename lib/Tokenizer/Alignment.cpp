@@ -23,12 +23,10 @@ Expected<Alignment> Alignment::of(const NormalizerList &normalizers, std::string
   each.reserve(normal.size());
   for (size_t begin = 0, end; begin < text.size(); begin = end) {
     end = endOfCluster(text, begin);
-    Expected<std::string> part = normalize(normalizers, text.substr(begin, end - begin));
-    if (!part)
-      return part.error();
-    if (!normal.substr(each.size()).starts_with(*part))
+    RAPT_ASSIGN_OR_RETURN(std::string part, normalize(normalizers, text.substr(begin, end - begin)));
+    if (!normal.substr(each.size()).starts_with(part))
       break;
-    each.resize(each.size() + part->size(), {begin, end});
+    each.resize(each.size() + part.size(), {begin, end});
   }
   if (each.size() != normal.size()) // it depends on the neighbors: no more is known than that it is in here
     each.assign(normal.size(), {0, text.size()});

@@ -61,10 +61,8 @@ public:
     if (options.spaceHan)
       text = spaceHan(text);
     if (options.stripAccents) {
-      Expected<std::string> decomposed = unicode::normalize(text, unicode::Form::NFD);
-      if (!decomposed)
-        return decomposed;
-      text = dropMarks(*decomposed);
+      RAPT_ASSIGN_OR_RETURN(std::string decomposed, unicode::normalize(text, unicode::Form::NFD));
+      text = dropMarks(decomposed);
     }
     return options.lowercase ? unicode::toLower(text) : std::move(text);
   }

@@ -67,22 +67,15 @@ Expected<std::unique_ptr<Model>> BytePairModel::fromJson(const json::Value &mode
   options.byteFallback = fields.boolean("byte_fallback", false);
   options.ignoreMerges = fields.boolean("ignore_merges", false);
   const json::Value &ids = fields.value("ids");
-  if (Status status = fields.finish({"type", "dropout", "vocab", "merges"}); !status)
-    return status.error();
-  Expected<Vocabulary> vocabulary = Vocabulary::fromJson(*vocabularyValue, where + ".vocab");
-  if (!vocabulary)
-    return vocabulary.error();
-  Expected<MergeList> merges = readMerges(*mergesValue, where + ".merges");
-  if (!merges)
-    return merges.error();
-  Expected<std::unique_ptr<Model>> made = create(std::move(*vocabulary), *merges, std::move(options), where);
-  if (!made || ids.isNull())
+  RAPT_RETURN_IF_ERROR(fields.finish({"type", "dropout", "vocab", "merges"}));
+  RAPT_ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::fromJson(*vocabularyValue, where + ".vocab"));
+  RAPT_ASSIGN_OR_RETURN(MergeList merges, readMerges(*mergesValue, where + ".merges"));
+  RAPT_ASSIGN_OR_RETURN(std::unique_ptr<Model> made, create(std::move(vocabulary), merges, std::move(options), where));
+  if (ids.isNull())
     return made;
-  Expected<Vocabulary> given = Vocabulary::fromJson(ids, where + ".ids");
-  if (!given)
-    return given.error();
-  Status status = static_cast<BytePairModel &>(**made).renumber(std::move(*given), where);
-  return status ? std::move(made) : status.error();
+  RAPT_ASSIGN_OR_RETURN(Vocabulary given, Vocabulary::fromJson(ids, where + ".ids"));
+  RAPT_RETURN_IF_ERROR(static_cast<BytePairModel &>(*made).renumber(std::move(given), where));
+  return made;
 }
 
 } // namespace rapt

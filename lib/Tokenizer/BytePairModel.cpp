@@ -33,8 +33,7 @@ Expected<std::unique_ptr<Model>> BytePairModel::create(Vocabulary vocabulary, co
     model->unknownId = *id;
   }
   model->indexCharacters();
-  if (Status status = model->addMerges(merges, where); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(model->addMerges(merges, where));
   return std::unique_ptr<Model>(std::move(model));
 }
 
@@ -204,8 +203,7 @@ Status BytePairModel::encodeCut(std::string_view piece, Words &words, std::vecto
       continue; // it is dropped
     }
     if (last >= 0 && firstSymbol >= 0 && !boundaries->find(last, firstSymbol)) {
-      if (Status status = encodeWord(piece.substr(begin, offset - begin), words, ids); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(encodeWord(piece.substr(begin, offset - begin), words, ids));
       if (ids.size() > words.stopAbove)
         return {};
       begin = offset;

@@ -242,9 +242,8 @@ static Status readSequence(JsonFields &fields, const std::string &where, Reading
   if (!parts)
     return Error{where + ".decoders: is not a list"};
   for (size_t index = 0; index < parts->size(); ++index)
-    if (Status status = readInto((*parts)[index], where + ".decoders[" + std::to_string(index) + "]", before, decoder);
-        !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(
+        readInto((*parts)[index], where + ".decoders[" + std::to_string(index) + "]", before, decoder));
   return {};
 }
 
@@ -253,10 +252,8 @@ static size_t growthOf(const std::string &literal, const std::string &content) {
 }
 
 static Status readReplace(JsonFields &fields, const std::string &where, Reading &before, Decoder &decoder) {
-  Expected<Pattern> pattern = Pattern::fromJson(fields.value("pattern"), where + ".pattern");
-  if (!pattern)
-    return pattern.error();
-  const std::string *literal = pattern->asLiteral();
+  RAPT_ASSIGN_OR_RETURN(Pattern pattern, Pattern::fromJson(fields.value("pattern"), where + ".pattern"));
+  const std::string *literal = pattern.asLiteral();
   if (before.fused && !(literal && isOneCharacter(*literal)))
     return Error{where + ": a Replace of more than one character behind a Fuse is not supported"};
   std::string content = fields.string("content", "");
@@ -264,7 +261,7 @@ static Status readReplace(JsonFields &fields, const std::string &where, Reading 
   if (before.growth > kMostGrowth)
     return Error{where + ": the replacements up to here can make a text " + std::to_string(before.growth) +
                  " times as long; the limit is " + std::to_string(kMostGrowth)};
-  decoder.stages.push_back(std::make_unique<ReplaceStage>(std::move(*pattern), std::move(content)));
+  decoder.stages.push_back(std::make_unique<ReplaceStage>(std::move(pattern), std::move(content)));
   return {};
 }
 
@@ -295,10 +292,8 @@ static Status readTokenStage(JsonFields &fields, const std::string &type, const 
   } else if (type == "WordPiece") {
     decoder.stages.push_back(readWordPieceStage(fields));
   } else {
-    Expected<MetaspaceOptions> options = readMetaspaceOptions(fields, where);
-    if (!options)
-      return options.error();
-    decoder.stages.push_back(std::make_unique<MetaspaceStage>(std::move(*options)));
+    RAPT_ASSIGN_OR_RETURN(MetaspaceOptions options, readMetaspaceOptions(fields, where));
+    decoder.stages.push_back(std::make_unique<MetaspaceStage>(std::move(options)));
   }
   return {};
 }
@@ -325,7 +320,8 @@ static Status readInto(const json::Value &value, const std::string &where, Readi
   if (decoder.stages.size() > kMostStages)
     return Error{where + ": is decoder number " + std::to_string(decoder.stages.size()) + "; the limit is " +
                  std::to_string(kMostStages)};
-  return status ? fields.finish({"add_prefix_space", "trim_offsets", "use_regex"}) : status;
+  RAPT_RETURN_IF_ERROR(status);
+  return fields.finish({"add_prefix_space", "trim_offsets", "use_regex"});
 }
 
 Expected<Decoder> readDecoder(const json::Value &value, const std::string &where) {
@@ -335,8 +331,7 @@ Expected<Decoder> readDecoder(const json::Value &value, const std::string &where
     return decoder;
   }
   Reading before;
-  if (Status status = readInto(value, where, before, decoder); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(readInto(value, where, before, decoder));
   return decoder;
 }
 

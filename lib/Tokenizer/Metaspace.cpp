@@ -34,16 +34,14 @@ public:
   Status split(Piece piece, PieceSink sink) const override {
     static const Pattern blank(std::string(" "));
     size_t front = piece.front;
-    Expected<std::string> marked = blank.replace(piece.text, options.replacement, front, SIZE_MAX);
-    if (!marked)
-      return marked.error();
+    RAPT_ASSIGN_OR_RETURN(std::string marked, blank.replace(piece.text, options.replacement, front, SIZE_MAX));
     const bool atStart = front > 0;
     bool prepend = options.prepend == PrependScheme::Always || (options.prepend == PrependScheme::First && atStart);
-    if (prepend && !marked->starts_with(options.replacement)) {
-      marked->insert(0, options.replacement);
+    if (prepend && !marked.starts_with(options.replacement)) {
+      marked.insert(0, options.replacement);
       front += atStart ? options.replacement.size() : 0;
     }
-    Piece whole = {*marked, front};
+    Piece whole = {marked, front};
     return options.split ? splitAt(mark, SplitBehavior::MergedWithNext, false, whole, sink) : sink(whole);
   }
 
@@ -54,10 +52,8 @@ private:
 } // namespace
 
 Status readMetaspace(JsonFields &fields, const std::string &where, PreTokenizerList &list) {
-  Expected<MetaspaceOptions> options = readMetaspaceOptions(fields, where);
-  if (!options)
-    return options.error();
-  list.push_back(std::make_unique<Metaspace>(std::move(*options)));
+  RAPT_ASSIGN_OR_RETURN(MetaspaceOptions options, readMetaspaceOptions(fields, where));
+  list.push_back(std::make_unique<Metaspace>(std::move(options)));
   return {};
 }
 

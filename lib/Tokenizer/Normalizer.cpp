@@ -21,10 +21,8 @@ Error growthError(size_t size, size_t limit) {
 /// For those that rewrite each character, with the marks behind it.
 Expected<std::string> Normalizer::applyWithFront(std::string text, size_t &front) const {
   if (front > 0) {
-    Expected<std::string> rewritten = apply(text.substr(0, front));
-    if (!rewritten)
-      return rewritten;
-    front = rewritten->size();
+    RAPT_ASSIGN_OR_RETURN(std::string rewritten, apply(text.substr(0, front)));
+    front = rewritten.size();
   }
   return apply(std::move(text));
 }
@@ -156,16 +154,13 @@ static Status readSequence(const json::Value &value, const std::string &where, N
   if (!array)
     return Error{where + ": the Sequence has no list of normalizers"};
   for (size_t index = 0; index < array->size(); ++index)
-    if (Status status = readInto((*array)[index], where + ".normalizers[" + std::to_string(index) + "]", list); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(readInto((*array)[index], where + ".normalizers[" + std::to_string(index) + "]", list));
   return {};
 }
 
 static Status readReplace(JsonFields &fields, const std::string &where, NormalizerList &list) {
-  Expected<Pattern> pattern = Pattern::fromJson(fields.value("pattern"), where + ".pattern");
-  if (!pattern)
-    return pattern.error();
-  list.push_back(std::make_unique<Replace>(std::move(*pattern), fields.string("content", "")));
+  RAPT_ASSIGN_OR_RETURN(Pattern pattern, Pattern::fromJson(fields.value("pattern"), where + ".pattern"));
+  list.push_back(std::make_unique<Replace>(std::move(pattern), fields.string("content", "")));
   return {};
 }
 
@@ -196,13 +191,10 @@ static Status readInto(const json::Value &value, const std::string &where, Norma
   } else if (type == "BertNormalizer") {
     list.push_back(readBertNormalizer(fields));
   } else if (type == "Precompiled") {
-    Expected<std::unique_ptr<Normalizer>> map = PrecompiledMap::fromJson(fields, where);
-    if (!map)
-      return map.error();
-    list.push_back(std::move(*map));
+    RAPT_ASSIGN_OR_RETURN(std::unique_ptr<Normalizer> map, PrecompiledMap::fromJson(fields, where));
+    list.push_back(std::move(map));
   } else if (type == "Replace") {
-    if (Status status = readReplace(fields, where, list); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(readReplace(fields, where, list));
   } else {
     return Error{
         where + ": the normalizer '" + json::printable(type) +
@@ -219,8 +211,7 @@ Expected<NormalizerList> readNormalizers(const json::Value &value, const std::st
   NormalizerList list;
   if (value.isNull())
     return list;
-  if (Status status = readInto(value, where, list); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(readInto(value, where, list));
   return list;
 }
 
@@ -230,12 +221,10 @@ Expected<std::string> normalize(const NormalizerList &normalizers, std::string_v
 }
 
 Expected<std::string> normalize(const NormalizerList &normalizers, std::string_view text, size_t &front) {
-  Expected<std::string> result = std::string(text);
+  std::string result(text);
   for (const auto &normalizer : normalizers) {
-    result = normalizer->applyWithFront(std::move(*result), front);
-    if (!result)
-      return result;
-    if (size_t limit = growthLimit(text.size()); result->size() > limit)
+    RAPT_ASSIGN_OR_RETURN(result, normalizer->applyWithFront(std::move(result), front));
+    if (size_t limit = growthLimit(text.size()); result.size() > limit)
       return growthError(text.size(), limit);
   }
   return result;

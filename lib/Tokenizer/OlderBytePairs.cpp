@@ -78,31 +78,22 @@ static Framing frameRoberta(int32_t cls, int32_t sep) {
 }
 
 Status TokenizerReader::readBytePairs() {
-  Expected<json::Value> root = parseFile(files.vocabulary, "vocab.json");
-  if (!root)
-    return root.error();
-  Expected<Vocabulary> vocabulary = Vocabulary::fromJson(*root, "vocab.json");
-  if (!vocabulary)
-    return vocabulary.error();
+  RAPT_ASSIGN_OR_RETURN(json::Value root, parseFile(files.vocabulary, "vocab.json"));
+  RAPT_ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::fromJson(root, "vocab.json"));
   const json::Value *className = configuration.find("tokenizer_class");
   const std::string *given = className ? className->asString() : nullptr;
-  const BytePairClass *form = findClass(given, *vocabulary);
+  const BytePairClass *form = findClass(given, vocabulary);
   if (!form)
     return Error{"tokenizer_config.json: without tokenizer.json GPT2Tokenizer, CodeGenTokenizer, RobertaTokenizer, "
                  "BartTokenizer, Qwen2Tokenizer and CLIPTokenizer can be read, not '" +
                  json::printable(*given) + "'; save the tokenizer again as a fast one"};
-  auto merges = BytePairModel::readMergeLines(files.merges, "merges.txt");
-  if (!merges)
-    return merges.error();
+  RAPT_ASSIGN_OR_RETURN(auto merges, BytePairModel::readMergeLines(files.merges, "merges.txt"));
   BytePairOptions options;
   options.wordSuffix = form->wordSuffix;
   if (!form->unknown.empty())
     options.unknownToken = form->unknown;
-  Expected<std::unique_ptr<Model>> model =
-      BytePairModel::create(std::move(*vocabulary), *merges, std::move(options), "merges.txt");
-  if (!model)
-    return model.error();
-  tokenizer->model = std::move(*model);
+  RAPT_ASSIGN_OR_RETURN(tokenizer->model,
+                        BytePairModel::create(std::move(vocabulary), merges, std::move(options), "merges.txt"));
   return addBytePairStages(*form);
 }
 
@@ -120,8 +111,7 @@ Status TokenizerReader::addBytePairStages(const BytePairClass &form) {
     token.special = true, token.normalized = false;
     token.stripLeft = content == "<mask>";
     if (tokenizer->model->vocabulary().find(content))
-      if (Status status = addToken(std::move(token), "vocab.json"); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(addToken(std::move(token), "vocab.json"));
   }
   if (!form.cls.empty()) {
     std::string cls = specialTokenText("cls_token").value_or(std::string(form.cls));

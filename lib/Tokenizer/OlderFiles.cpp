@@ -39,17 +39,14 @@ Status TokenizerReader::readOlderFiles() {
 Status TokenizerReader::readAddedTokensFile() {
   if (files.addedTokens.empty())
     return {};
-  Expected<json::Value> root = parseFile(files.addedTokens, "added_tokens.json");
-  if (!root)
-    return root.error();
-  for (const auto &[content, id] : *root->asObject()) {
+  RAPT_ASSIGN_OR_RETURN(json::Value root, parseFile(files.addedTokens, "added_tokens.json"));
+  for (const auto &[content, id] : *root.asObject()) {
     AddedToken token;
     token.content = content;
     if (!id.asInteger() || *id.asInteger() < 0 || *id.asInteger() >= Vocabulary::idLimit)
       return Error{"added_tokens.json: the id of token '" + json::printable(content) + "' is not an id"};
     token.id = int32_t(*id.asInteger());
-    if (Status status = addToken(token, "added_tokens.json"); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(addToken(token, "added_tokens.json"));
   }
   return {};
 }
@@ -82,8 +79,7 @@ static Framing frameBert(int32_t cls, int32_t sep) {
 }
 
 Status TokenizerReader::readWordPieces() {
-  if (Status status = checkContent(files.wordPieces, "vocab.txt"); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(checkContent(files.wordPieces, "vocab.txt"));
   const json::Value *className = configuration.find("tokenizer_class");
   if (className && className->isString() && !isBertClass(*className->asString()))
     return Error{"tokenizer_config.json: vocab.txt can be read for BertTokenizer, not for '" +
@@ -91,15 +87,10 @@ Status TokenizerReader::readWordPieces() {
   if (!flag("do_basic_tokenize", true))
     return Error{"tokenizer_config.json: do_basic_tokenize is false, which is not supported with vocab.txt; save the "
                  "tokenizer again as a fast one"};
-  Expected<Vocabulary> vocabulary = WordPieceModel::readLines(files.wordPieces, "vocab.txt");
-  if (!vocabulary)
-    return vocabulary.error();
+  RAPT_ASSIGN_OR_RETURN(Vocabulary vocabulary, WordPieceModel::readLines(files.wordPieces, "vocab.txt"));
   WordPieceOptions options;
   options.unknownToken = specialTokenText("unk_token").value_or(options.unknownToken);
-  Expected<std::unique_ptr<Model>> model = WordPieceModel::create(std::move(*vocabulary), options, "vocab.txt");
-  if (!model)
-    return model.error();
-  tokenizer->model = std::move(*model);
+  RAPT_ASSIGN_OR_RETURN(tokenizer->model, WordPieceModel::create(std::move(vocabulary), options, "vocab.txt"));
   BertNormalizerOptions rewriting;
   rewriting.lowercase = flag("do_lower_case", true);
   rewriting.stripAccents = flag("strip_accents", rewriting.lowercase);
@@ -114,8 +105,7 @@ Status TokenizerReader::readWordPieces() {
     bool needed = role == "cls_token" || role == "sep_token";
     if (!needed && !tokenizer->model->vocabulary().find(token.content))
       continue;
-    if (Status status = addToken(std::move(token), "vocab.txt"); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(addToken(std::move(token), "vocab.txt"));
   }
   auto idOf = [&](std::string_view role, const char *name) {
     return *tokenizer->tokenId(specialTokenText(role).value_or(name));

@@ -14,10 +14,8 @@ Expected<Pattern> Pattern::fromJson(const json::Value &value, const std::string 
     return Pattern(*literal->asString());
   if (!regex || !regex->isString())
     return Error{where + ": is neither {\"String\": ...} nor {\"Regex\": ...}"};
-  Expected<Regex> compiled = Regex::compile(*regex->asString());
-  if (!compiled)
-    return Error{where + ": " + compiled.error().message};
-  return Pattern(std::move(*compiled));
+  RAPT_ASSIGN_OR_RETURN(Regex compiled, withContext(where, Regex::compile(*regex->asString())));
+  return Pattern(std::move(compiled));
 }
 
 Status Pattern::forEachMatch(std::string_view text, FunctionRef<Status(size_t, size_t)> visit) const {
@@ -29,16 +27,14 @@ Status Pattern::forEachMatch(std::string_view text, FunctionRef<Status(size_t, s
     for (size_t offset = 0, next; offset < text.size(); offset = next) {
       next = offset + unicode::lengthOf(static_cast<unsigned char>(text[offset]));
       if (matches(unicode::decode(text, offset)))
-        if (Status status = visit(offset, next); !status)
-          return status;
+        RAPT_RETURN_IF_ERROR(visit(offset, next));
     }
     return {};
   }
   if (literal.empty())
     return {};
   for (size_t at = text.find(literal); at != std::string_view::npos; at = text.find(literal, at + literal.size()))
-    if (Status status = visit(at, at + literal.size()); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(visit(at, at + literal.size()));
   return {};
 }
 
@@ -52,16 +48,15 @@ Expected<std::string> Pattern::replace(std::string_view text, std::string_view c
   std::string result;
   result.reserve(text.size());
   size_t done = 0, rewritten = 0; // of the front
-  Status status = forEachMatch(text, [&](size_t begin, size_t end) {
+  auto visit = [&](size_t begin, size_t end) {
     result.append(text.substr(done, begin - done)).append(content);
     rewritten += std::min(front, begin) - std::min(front, done) + (end <= front || end == 0 ? content.size() : 0);
     done = end;
     return result.size() > limit ? Status(Error{"replacing makes more than " + std::to_string(limit) + " bytes of " +
                                                 std::to_string(text.size())})
                                  : Status();
-  });
-  if (!status)
-    return status.error();
+  };
+  RAPT_RETURN_IF_ERROR(forEachMatch(text, visit));
   result.append(text.substr(done));
   front = rewritten + front - std::min(front, done);
   return result;

@@ -37,10 +37,7 @@ static Expected<std::vector<Piece>> sortedPieces(const Vocabulary &vocabulary, c
 }
 
 Expected<PieceTrie> PieceTrie::build(const Vocabulary &vocabulary, const std::string &where) {
-  Expected<std::vector<Piece>> sorted = sortedPieces(vocabulary, where);
-  if (!sorted)
-    return sorted.error();
-  const std::vector<Piece> &pieces = *sorted;
+  RAPT_ASSIGN_OR_RETURN(const std::vector<Piece> pieces, sortedPieces(vocabulary, where));
   PieceTrie trie;
   trie.entries.emplace_back();
   // Breadth first: all children of a node are made at once, so that they are neighbors.

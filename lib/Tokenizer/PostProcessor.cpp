@@ -63,12 +63,10 @@ Status Reader::readSpecial(const json::Value &item, int32_t type, const json::Va
   if (!list || !list->isArray())
     return Error{where + ": a special token of the template has no ids in special_tokens"};
   for (const json::Value &value : *list->asArray()) {
-    Expected<int32_t> id = readId(value, where);
-    if (!id)
-      return id.error();
+    RAPT_ASSIGN_OR_RETURN(int32_t id, readId(value, where));
     if (parts.size() == kMostParts)
       return Error{where + ": the template has more than " + std::to_string(kMostParts) + " parts"};
-    parts.push_back({Kind::Special, *id, type});
+    parts.push_back({Kind::Special, id, type});
   }
   return {};
 }
@@ -86,8 +84,7 @@ Expected<Parts> Reader::readParts(const json::Array &items, const json::Value &t
     if (type < 0 || type > INT32_MAX)
       return Error{where + ": the type_id of a part is not a type"};
     if (special) {
-      if (Status status = readSpecial(*special, int32_t(type), table, where, parts); !status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(readSpecial(*special, int32_t(type), table, where, parts));
       continue;
     }
     std::string_view text = name && name->isString() ? std::string_view(*name->asString()) : std::string_view();
@@ -122,17 +119,13 @@ Status Reader::readTemplate(JsonFields &fields, const std::string &where) {
   if (const json::Object *entries = table.asObject(); entries && entries->size() > kMostParts)
     return Error{where + ".special_tokens: has " + std::to_string(entries->size()) + " entries; the limit is " +
                  std::to_string(kMostParts)};
-  Expected<Parts> one = readParts(*single, table, where + ".single");
-  if (!one)
-    return one.error();
-  if (countOf(*one, Kind::First) != 1 || countOf(*one, Kind::Second) != 0)
+  RAPT_ASSIGN_OR_RETURN(Parts one, readParts(*single, table, where + ".single"));
+  if (countOf(one, Kind::First) != 1 || countOf(one, Kind::Second) != 0)
     return Error{where + ".single: the template must hold the sequence A once, and no other"};
-  Expected<Parts> two = pair ? readParts(*pair, table, where + ".pair") : Parts();
-  if (!two)
-    return two.error();
-  state.single = {fill(*one, state.single)};
-  bool joins = countOf(*two, Kind::First) == 1 && countOf(*two, Kind::Second) == 1 && state.pair.size() == 2;
-  state.pair = joins ? std::vector<Parts>{fill(*two, state.pair)} : std::vector<Parts>();
+  RAPT_ASSIGN_OR_RETURN(Parts two, pair ? readParts(*pair, table, where + ".pair") : Parts());
+  state.single = {fill(one, state.single)};
+  bool joins = countOf(two, Kind::First) == 1 && countOf(two, Kind::Second) == 1 && state.pair.size() == 2;
+  state.pair = joins ? std::vector<Parts>{fill(two, state.pair)} : std::vector<Parts>();
   return {};
 }
 
@@ -146,12 +139,8 @@ Expected<int32_t> Reader::readNamedId(const json::Value &value, const std::strin
 
 /// BERT: cls A sep, B sep with types 0 and 1. RoBERTa: cls A sep, sep B sep, and all types are 0.
 Status Reader::readClassifier(JsonFields &fields, bool isRoberta, const std::string &where) {
-  Expected<int32_t> cls = readNamedId(fields.value("cls"), where + ".cls");
-  if (!cls)
-    return cls.error();
-  Expected<int32_t> sep = readNamedId(fields.value("sep"), where + ".sep");
-  if (!sep)
-    return sep.error();
+  RAPT_ASSIGN_OR_RETURN(int32_t cls, readNamedId(fields.value("cls"), where + ".cls"));
+  RAPT_ASSIGN_OR_RETURN(int32_t sep, readNamedId(fields.value("sep"), where + ".sep"));
   auto frame = [&](std::vector<Parts> &texts) {
     for (size_t index = 0; index < texts.size(); ++index) {
       Parts &parts = texts[index];
@@ -159,8 +148,8 @@ Status Reader::readClassifier(JsonFields &fields, bool isRoberta, const std::str
         part.type = isRoberta ? 0 : part.type;
       int32_t type = index == 0 || isRoberta ? 0 : 1;
       if (index == 0 || isRoberta)
-        parts.insert(parts.begin(), {Kind::Special, index == 0 ? *cls : *sep, type});
-      parts.push_back({Kind::Special, *sep, type});
+        parts.insert(parts.begin(), {Kind::Special, index == 0 ? cls : sep, type});
+      parts.push_back({Kind::Special, sep, type});
     }
   };
   frame(state.single);
@@ -174,8 +163,7 @@ Status Reader::readSequence(JsonFields &fields, const std::string &where) {
     return Error{where + ".processors: is not a list"};
   for (size_t index = 0; index < processors->size(); ++index) {
     std::string place = where + ".processors[" + std::to_string(index) + "]";
-    if (Status status = read((*processors)[index], place); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(read((*processors)[index], place));
     size_t parts = 0;
     for (const Parts &text : state.single)
       parts += text.size();
@@ -200,8 +188,9 @@ Status Reader::read(const json::Value &value, const std::string &where) {
         where + ": the post-processor '" + json::printable(type) +
         "' is not supported (TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel and Sequence are); "
         "pass token ids instead of text"};
+  RAPT_RETURN_IF_ERROR(status);
   // These move character offsets, which nobody asks for here.
-  return status ? fields.finish({"trim_offsets", "add_prefix_space", "use_regex"}) : status;
+  return fields.finish({"trim_offsets", "add_prefix_space", "use_regex"});
 }
 
 Expected<Framing> readPostProcessor(const json::Value &value, TokenTest isToken, const std::string &where) {
@@ -209,8 +198,7 @@ Expected<Framing> readPostProcessor(const json::Value &value, TokenTest isToken,
   if (value.isNull())
     return framing;
   State state = {{framing.single}, {{framing.pair[0]}, {framing.pair[1]}}};
-  if (Status status = Reader(isToken, state).read(value, where); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(Reader(isToken, state).read(value, where));
   framing.single = std::move(state.single[0]);
   framing.pair.clear();
   for (const Parts &parts : state.pair)

@@ -87,18 +87,14 @@ static Status readSequence(const json::Value &value, const std::string &where, P
   if (!array)
     return Error{where + ": the Sequence has no list of pretokenizers"};
   for (size_t index = 0; index < array->size(); ++index)
-    if (Status status = readInto((*array)[index], where + ".pretokenizers[" + std::to_string(index) + "]", list);
-        !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(readInto((*array)[index], where + ".pretokenizers[" + std::to_string(index) + "]", list));
   return {};
 }
 
 static Status addSplit(Expected<Pattern> pattern, Expected<SplitBehavior> behavior, bool invert,
                        PreTokenizerList &list) {
-  if (!pattern)
-    return pattern.error();
-  if (!behavior)
-    return behavior.error();
+  RAPT_RETURN_IF_ERROR(pattern);
+  RAPT_RETURN_IF_ERROR(behavior);
   list.push_back(std::make_unique<Split>(std::move(*pattern), *behavior, invert));
   return {};
 }
@@ -154,15 +150,15 @@ static Status readInto(const json::Value &value, const std::string &where, PreTo
   if (list.size() > kMostStages)
     return Error{where + ": is pre-tokenizer number " + std::to_string(list.size()) + "; the limit is " +
                  std::to_string(kMostStages)};
-  return status ? fields.finish({"trim_offsets"}) : status;
+  RAPT_RETURN_IF_ERROR(status);
+  return fields.finish({"trim_offsets"});
 }
 
 Expected<PreTokenizerList> readPreTokenizers(const json::Value &value, const std::string &where) {
   PreTokenizerList list;
   if (value.isNull())
     return list;
-  if (Status status = readInto(value, where, list); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(readInto(value, where, list));
   return list;
 }
 

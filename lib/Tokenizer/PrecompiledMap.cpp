@@ -85,8 +85,8 @@ Expected<size_t> PrecompiledMap::replace(std::string_view text, std::string &res
 
 Expected<size_t> PrecompiledMap::applyToCharacter(std::string_view text, std::string &result) const {
   const size_t bytes = unicode::lengthOf(static_cast<unsigned char>(text[0]));
-  Expected<size_t> length = replace(takesLongest ? text : text.substr(0, bytes), result);
-  if (length && *length == 0) {
+  RAPT_ASSIGN_OR_RETURN(size_t length, replace(takesLongest ? text : text.substr(0, bytes), result));
+  if (length == 0) {
     result.append(text.substr(0, bytes));
     length = bytes;
   }
@@ -95,14 +95,14 @@ Expected<size_t> PrecompiledMap::applyToCharacter(std::string_view text, std::st
 
 Expected<size_t> PrecompiledMap::applyToCluster(std::string_view text, std::string &result) const {
   const std::string_view cluster = text.substr(0, endOfCluster(text, 0));
-  if (cluster.size() <= kLongestCluster)
-    if (Expected<size_t> length = replace(cluster, result); !length || *length > 0)
-      return length ? cluster.size() : length;
+  if (cluster.size() <= kLongestCluster) {
+    RAPT_ASSIGN_OR_RETURN(size_t length, replace(cluster, result));
+    if (length > 0)
+      return cluster.size();
+  }
   for (size_t offset = 0; offset < cluster.size();) {
-    Expected<size_t> length = applyToCharacter(cluster.substr(offset), result);
-    if (!length)
-      return length;
-    offset += *length;
+    RAPT_ASSIGN_OR_RETURN(size_t length, applyToCharacter(cluster.substr(offset), result));
+    offset += length;
   }
   return cluster.size();
 }
@@ -114,12 +114,10 @@ Expected<size_t> PrecompiledMap::applyToFirst(std::string_view text, std::string
 Expected<std::string> PrecompiledMap::applyWithFront(std::string text, size_t &front) const {
   size_t dropped = 0, end = 0;
   for (std::string made; front > 0 && dropped < text.size();) {
-    Expected<size_t> length = applyToFirst(std::string_view(text).substr(dropped), made);
-    if (!length)
-      return length.error();
+    RAPT_ASSIGN_OR_RETURN(size_t length, applyToFirst(std::string_view(text).substr(dropped), made));
     if (!made.empty())
       break;
-    dropped += *length;
+    dropped += length;
   }
   const std::string rest = text.substr(dropped);
   auto lengthAt = [](const std::string &of, size_t at) {
@@ -127,10 +125,8 @@ Expected<std::string> PrecompiledMap::applyWithFront(std::string text, size_t &f
   };
   for (size_t offset = 0; offset < front && end < rest.size(); offset += lengthAt(text, offset))
     end += lengthAt(rest, end);
-  Expected<std::string> rewritten = apply(rest.substr(0, end));
-  if (!rewritten)
-    return rewritten;
-  front = rewritten->size();
+  RAPT_ASSIGN_OR_RETURN(std::string rewritten, apply(rest.substr(0, end)));
+  front = rewritten.size();
   return apply(std::move(text));
 }
 
@@ -142,10 +138,8 @@ Expected<std::string> PrecompiledMap::apply(std::string text) const {
     if (result.size() > limit)
       return growthError(text.size(), limit);
     const std::string_view rest = std::string_view(text).substr(begin);
-    Expected<size_t> length = applyToFirst(rest, result);
-    if (!length)
-      return length.error();
-    begin += *length;
+    RAPT_ASSIGN_OR_RETURN(size_t length, applyToFirst(rest, result));
+    begin += length;
   }
   return result;
 }

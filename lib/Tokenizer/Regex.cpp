@@ -124,8 +124,7 @@ Status Regex::forEachMatch(std::string_view text, FunctionRef<Status(size_t, siz
       offset += offset < text.size() ? unicode::lengthOf(static_cast<unsigned char>(text[offset])) : 1;
       continue;
     }
-    if (Status status = visit(from, to); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(visit(from, to));
     offset = lastEnd = to;
   }
   return {};

@@ -72,16 +72,16 @@ private:
 Status splitAt(const Pattern &pattern, SplitBehavior behavior, bool invert, Piece piece, PieceSink sink) {
   Cutter cutter(piece, behavior, sink);
   size_t done = 0;
-  Status status = pattern.forEachMatch(piece.text, [&](size_t begin, size_t end) {
+  auto visit = [&](size_t begin, size_t end) -> Status {
     if (begin > done)
-      if (Status gap = cutter.segment(done, begin, invert); !gap)
-        return gap;
+      RAPT_RETURN_IF_ERROR(cutter.segment(done, begin, invert));
     done = end;
     return cutter.segment(begin, end, !invert);
-  });
-  if (status && done < piece.text.size())
-    status = cutter.segment(done, piece.text.size(), invert);
-  return status ? cutter.flush() : status;
+  };
+  RAPT_RETURN_IF_ERROR(pattern.forEachMatch(piece.text, visit));
+  if (done < piece.text.size())
+    RAPT_RETURN_IF_ERROR(cutter.segment(done, piece.text.size(), invert));
+  return cutter.flush();
 }
 
 } // namespace rapt

@@ -65,27 +65,20 @@ Status Tokenizer::encodeStretch(std::string_view text, size_t base, Job &job) co
   std::string_view normal = text;
   size_t front = base == 0 && !text.empty() ? unicode::lengthOf(static_cast<unsigned char>(text[0])) : 0;
   if (!normalizers.empty()) {
-    Expected<std::string> result = normalize(normalizers, text, front);
-    if (!result)
-      return result.error();
-    rewritten = std::move(*result);
+    RAPT_ASSIGN_OR_RETURN(rewritten, normalize(normalizers, text, front));
     normal = rewritten;
   }
   const Piece whole = {normal, base == 0 ? front : 0};
   std::optional<Alignment> alignment;
   if (job.options.wantSpans || !job.plain.empty()) {
-    Expected<Alignment> found = Alignment::of(normalizers, text, normal, base);
-    if (!found)
-      return found.error();
-    alignment = std::move(*found);
+    RAPT_ASSIGN_OR_RETURN(alignment, Alignment::of(normalizers, text, normal, base));
   }
   std::optional<SpanFinder> finder;
   if (job.options.wantSpans)
     finder.emplace(normal, *alignment, job.source, job.words, job.encoding.spans);
   auto encodePiece = [&](Piece piece) -> Status {
     const size_t before = ids.size();
-    if (Status status = model->encode(piece.text, job.scratch, ids); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(model->encode(piece.text, job.scratch, ids));
     if (finder) {
       std::vector<std::string> bytes;
       for (size_t i = before; i < ids.size(); ++i)
@@ -155,14 +148,12 @@ Expected<Encoding> Tokenizer::encodeFramed(const std::vector<FramePart> &parts, 
     if (options.wantSpans)
       encoding.spans.resize(encoding.ids.size());
   }
-  if (Status status = checkRows(encoding.ids, options.embeddingRows); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(checkRows(encoding.ids, options.embeddingRows));
   return encoding;
 }
 
 static Expected<std::vector<int32_t>> idsOf(Expected<Encoding> encoding) {
-  if (!encoding)
-    return encoding.error();
+  RAPT_RETURN_IF_ERROR(encoding);
   return std::move(encoding->ids);
 }
 
@@ -210,8 +201,7 @@ Expected<std::string> Tokenizer::decode(const std::vector<int32_t> &ids, bool sk
   Decoding decoding = startDecoding();
   std::string text;
   for (int32_t id : ids)
-    if (Status status = decodeNext(decoding, id, skipSpecialTokens, text); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(decodeNext(decoding, id, skipSpecialTokens, text));
   decoding.finish(text);
   return text;
 }

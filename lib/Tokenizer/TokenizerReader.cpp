@@ -16,12 +16,9 @@ Status TokenizerReader::checkContent(std::string_view content, const std::string
 }
 
 Expected<json::Value> TokenizerReader::parseFile(std::string_view content, const std::string &name) {
-  if (Status status = checkContent(content, name); !status)
-    return status.error();
-  Expected<json::Value> value = json::parse(content);
-  if (!value)
-    return Error{name + ": " + value.error().message};
-  if (!value->isObject())
+  RAPT_RETURN_IF_ERROR(checkContent(content, name));
+  RAPT_ASSIGN_OR_RETURN(json::Value value, withContext(name, json::parse(content)));
+  if (!value.isObject())
     return Error{name + ": is not a JSON object"};
   return value;
 }
@@ -30,14 +27,10 @@ Status TokenizerReader::readConfiguration() {
   auto read = [](std::string_view content, const std::string &name, json::Value &value) -> Status {
     if (content.empty())
       return {};
-    Expected<json::Value> parsed = parseFile(content, name);
-    if (!parsed)
-      return parsed.error();
-    value = std::move(*parsed);
+    RAPT_ASSIGN_OR_RETURN(value, parseFile(content, name));
     return {};
   };
-  if (Status status = read(files.tokenizerConfig, "tokenizer_config.json", configuration); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(read(files.tokenizerConfig, "tokenizer_config.json", configuration));
   const json::Value *name = configuration.find("tokenizer_class");
   rules = &rulesOfClass(name && name->isString() ? std::string_view(*name->asString()) : std::string_view());
   tokenizer->splitsSpecialTokens = flag("split_special_tokens", false);
@@ -115,47 +108,27 @@ Status TokenizerReader::readAddedTokens(const json::Value &list) {
                  " entries; the limit is 100000"};
   for (size_t index = 0; index < entries->size(); ++index) {
     std::string where = "tokenizer.json: added_tokens[" + std::to_string(index) + "]";
-    Expected<AddedToken> token = readAddedToken((*entries)[index], where);
-    if (!token)
-      return token.error();
-    if (Status status = addToken(std::move(*token), where); !status)
-      return status;
+    RAPT_ASSIGN_OR_RETURN(AddedToken token, readAddedToken((*entries)[index], where));
+    RAPT_RETURN_IF_ERROR(addToken(std::move(token), where));
   }
   return {};
 }
 
 Status TokenizerReader::readTokenizerJson() {
-  Expected<json::Value> root = parseFile(files.tokenizerJson, "tokenizer.json");
-  if (!root)
-    return root.error();
-  JsonFields fields(*root, "tokenizer.json");
+  RAPT_ASSIGN_OR_RETURN(json::Value root, parseFile(files.tokenizerJson, "tokenizer.json"));
+  JsonFields fields(root, "tokenizer.json");
   const std::string file = "tokenizer.json: ";
   const json::Value *normalizer = &fields.value("normalizer"), *preTokenizer = &fields.value("pre_tokenizer");
   const json::Value flagged = rules->obeysBertFlags ? withBertFlags(*normalizer, configuration) : *normalizer;
-  Expected<NormalizerList> normalizers = readNormalizers(flagged, file + "normalizer");
-  if (!normalizers)
-    return normalizers.error();
-  tokenizer->normalizers = std::move(*normalizers);
+  RAPT_ASSIGN_OR_RETURN(tokenizer->normalizers, readNormalizers(flagged, file + "normalizer"));
   const json::Value spaced = rules->obeysPrefixSpace ? withPrefixSpace(*preTokenizer, configuration) : *preTokenizer;
-  Expected<PreTokenizerList> preTokenizers = readPreTokenizers(spaced, file + "pre_tokenizer");
-  if (!preTokenizers)
-    return preTokenizers.error();
-  tokenizer->preTokenizers = std::move(*preTokenizers);
-  Expected<std::unique_ptr<Model>> model = readModel(fields.value("model"), file + "model");
-  if (!model)
-    return model.error();
-  tokenizer->model = std::move(*model);
-  if (Status status = readAddedTokens(fields.value("added_tokens")); !status)
-    return status;
-  Expected<Decoder> decoder = readDecoder(fields.value("decoder"), file + "decoder");
-  if (!decoder)
-    return decoder.error();
-  tokenizer->decoder = std::move(*decoder);
+  RAPT_ASSIGN_OR_RETURN(tokenizer->preTokenizers, readPreTokenizers(spaced, file + "pre_tokenizer"));
+  RAPT_ASSIGN_OR_RETURN(tokenizer->model, readModel(fields.value("model"), file + "model"));
+  RAPT_RETURN_IF_ERROR(readAddedTokens(fields.value("added_tokens")));
+  RAPT_ASSIGN_OR_RETURN(tokenizer->decoder, readDecoder(fields.value("decoder"), file + "decoder"));
   auto isToken = [&](int32_t id) { return tokenizer->model->vocabulary().token(id) || addedIds.count(id); };
-  Expected<Framing> framing = readPostProcessor(fields.value("post_processor"), isToken, file + "post_processor");
-  if (!framing)
-    return framing.error();
-  tokenizer->around = std::move(*framing);
+  RAPT_ASSIGN_OR_RETURN(tokenizer->around,
+                        readPostProcessor(fields.value("post_processor"), isToken, file + "post_processor"));
   // Truncation and padding shape training batches; text is never cut here.
   return fields.finish({"version", "truncation", "padding"});
 }
@@ -167,17 +140,14 @@ Status TokenizerReader::readAddedTokensDecoder() {
     return {};
   for (const auto &[key, value] : *table->asObject()) {
     std::string where = "tokenizer_config.json: added_tokens_decoder." + json::printable(key, 20);
-    Expected<AddedToken> token = readAddedToken(value, where);
-    if (!token)
-      return token.error();
+    RAPT_ASSIGN_OR_RETURN(AddedToken token, readAddedToken(value, where));
     if (key.empty() || key.size() > 8 || key.find_first_not_of("0123456789") != std::string::npos ||
         std::stol(key) >= Vocabulary::idLimit)
       return Error{where + ": the key is not an id"};
-    token->id = int32_t(std::stol(key));
-    if (changeAdded(*token))
+    token.id = int32_t(std::stol(key));
+    if (changeAdded(token))
       continue;
-    if (Status status = addToken(std::move(*token), where); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(addToken(std::move(token), where));
   }
   return {};
 }
@@ -206,8 +176,7 @@ Status TokenizerReader::addMoreSpecialTokens() {
       for (const auto &[name, value] : given && given->isObject() ? *given->asObject() : json::Object())
         tokens.push_back(value);
       for (const json::Value &entry : tokens)
-        if (Status status = addSpecialToken(entry, key); !status)
-          return status;
+        RAPT_RETURN_IF_ERROR(addSpecialToken(entry, key));
     }
   return {};
 }
@@ -216,10 +185,7 @@ Status TokenizerReader::addSpecialToken(const json::Value &entry, const char *ke
   const std::string where = std::string("tokenizer_config.json: ") + key;
   AddedToken token;
   if (entry.isObject()) {
-    Expected<AddedToken> read = readAddedToken(entry, where);
-    if (!read)
-      return read.error();
-    token = std::move(*read);
+    RAPT_ASSIGN_OR_RETURN(token, readAddedToken(entry, where));
   } else if (entry.isString()) {
     token.content = *entry.asString();
     token.normalized = false;
@@ -259,8 +225,7 @@ Status TokenizerReader::nameSpecialTokens() {
     if (!find(role))
       continue;
     const json::Value *given = specialToken(role);
-    if (Status status = addSpecialToken(given ? *given : json::Value(*specialTokenText(role)), role); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(addSpecialToken(given ? *given : json::Value(*specialTokenText(role)), role));
   }
   return addMoreSpecialTokens();
 }
@@ -311,11 +276,9 @@ Status TokenizerReader::finish() {
     tokenizer->size = std::max(tokenizer->size, token->id + 1);
     token->pattern = token->content;
     if (token->normalized) {
-      Expected<std::string> pattern = normalize(tokenizer->normalizers, token->content);
-      if (!pattern)
-        return Error{"tokenizer.json: added token '" + json::printable(token->content) +
-                     "': " + pattern.error().message};
-      token->pattern = std::move(*pattern);
+      RAPT_ASSIGN_OR_RETURN(token->pattern,
+                            withContext("tokenizer.json: added token '" + json::printable(token->content) + "'",
+                                        normalize(tokenizer->normalizers, token->content)));
     }
     if (token->pattern.size() > AddedToken::longest)
       return Error{"tokenizer.json: added token '" + json::printable(token->content, 60) + "': has " +
@@ -332,8 +295,7 @@ Expected<std::unique_ptr<Tokenizer>> TokenizerReader::read() {
         files.tokenizerJson.empty() ? &TokenizerReader::readOlderFiles : &TokenizerReader::readTokenizerJson,
         &TokenizerReader::readAddedTokensDecoder, &TokenizerReader::nameSpecialTokens,
         &TokenizerReader::applyClassRules, &TokenizerReader::finish})
-    if (Status status = (this->*step)(); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR((this->*step)());
   return std::move(tokenizer);
 }
 

@@ -48,11 +48,9 @@ Expected<UnigramModel::Pieces> UnigramModel::readPieces(const json::Array &list,
     std::optional<double> score = isCut ? (*pair)[1].asNumber() : std::nullopt;
     if (!piece || (isCut && !(score && std::isfinite(*score))))
       return Error{where + "[" + std::to_string(index) + "]: is not a pair of a piece and its score"};
-    if (Status status = pieces.all.add(*piece, index, where); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(pieces.all.add(*piece, index, where));
     if (isCut)
-      if (Status status = pieces.cut.add(*piece, index, where); !status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(pieces.cut.add(*piece, index, where));
     pieces.scores.push_back(score.value_or(std::numeric_limits<double>::infinity()));
   }
   return pieces;
@@ -67,39 +65,32 @@ Expected<std::unique_ptr<Model>> UnigramModel::fromJson(const json::Value &value
   int64_t unknownId = fields.integer("unk_id", -1);
   bool byteFallback = fields.boolean("byte_fallback", false);
   const json::Value &ids = fields.value("ids");
-  if (Status status = fields.finish({"type", "vocab"}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(fields.finish({"type", "vocab"}));
   const json::Array *list = fields.value("vocab").asArray();
   if (!list)
     return Error{where + ".vocab: is not a list of pieces and scores"};
   if (ids.isNull() && (unknownId < -1 || unknownId >= int64_t(list->size())))
     return beyond(unknownId, where, ", but there are " + std::to_string(list->size()) + " pieces");
-  Expected<Pieces> pieces = readPieces(*list, where + ".vocab");
-  if (!pieces)
-    return pieces.error();
-  Expected<PieceTrie> trie = PieceTrie::build(pieces->cut, where + ".vocab");
-  if (!trie)
-    return trie.error();
-  Vocabulary vocabulary = std::move(pieces->all);
+  RAPT_ASSIGN_OR_RETURN(Pieces pieces, readPieces(*list, where + ".vocab"));
+  RAPT_ASSIGN_OR_RETURN(PieceTrie trie, PieceTrie::build(pieces.cut, where + ".vocab"));
+  Vocabulary vocabulary = std::move(pieces.all);
   std::vector<int32_t> idOf;
   if (!ids.isNull()) {
-    Expected<Vocabulary> given = Vocabulary::fromJson(ids, where + ".ids");
-    if (!given)
-      return given.error();
-    if (unknownId != int32_t(unknownId) || !given->token(int32_t(unknownId)))
+    RAPT_ASSIGN_OR_RETURN(Vocabulary given, Vocabulary::fromJson(ids, where + ".ids"));
+    if (unknownId != int32_t(unknownId) || !given.token(int32_t(unknownId)))
       return beyond(unknownId, where, ", which is no id of a token");
-    idOf = given->idsOf(vocabulary, int32_t(unknownId));
-    vocabulary = std::move(*given);
+    idOf = given.idsOf(vocabulary, int32_t(unknownId));
+    vocabulary = std::move(given);
   }
-  std::unique_ptr<UnigramModel> model(new UnigramModel(std::move(vocabulary), std::move(*trie)));
+  std::unique_ptr<UnigramModel> model(new UnigramModel(std::move(vocabulary), std::move(trie)));
   model->unknownId = int32_t(unknownId);
   model->unknownIndex = idOf.empty() ? model->unknownId : -1;
   model->idOf = std::move(idOf);
   double least = std::numeric_limits<double>::infinity();
-  for (double score : pieces->scores)
+  for (double score : pieces.scores)
     least = std::min(least, score);
   model->unknownScore = least - kUnknownPenalty;
-  model->scores = std::move(pieces->scores);
+  model->scores = std::move(pieces.scores);
   for (unsigned byte = 0; byte < 256; ++byte) {
     char name[8];
     snprintf(name, sizeof name, "<0x%02X>", byte);
@@ -161,8 +152,7 @@ Status UnigramModel::encode(std::string_view text, Scratch &scratch, std::vector
     return Error{
         "a stretch of " + std::to_string(text.size()) + " bytes starting '" + json::printable(text.substr(0, 24)) +
         "' has no index where the tokenizer may split it; the limit is " + std::to_string(stretchLimit) + " bytes"};
-  if (Status status = findBest(text, work.best); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(findBest(text, work.best));
   work.cuts.clear();
   for (size_t end = text.size(); end > 0; end -= work.best[end].length)
     work.cuts.push_back(end);

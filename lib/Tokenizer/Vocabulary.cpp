@@ -81,8 +81,7 @@ Expected<Vocabulary> Vocabulary::fromJson(const json::Value &object, const std::
     std::optional<int64_t> id = value.asInteger();
     if (!id)
       return Error{where + ": the id of token '" + json::printable(token) + "' is not an integer"};
-    if (Status status = vocabulary.add(token, *id, where); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(vocabulary.add(token, *id, where));
   }
   return vocabulary;
 }

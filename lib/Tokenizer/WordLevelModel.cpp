@@ -7,15 +7,12 @@ namespace rapt {
 Expected<std::unique_ptr<Model>> WordLevelModel::fromJson(const json::Value &model, const std::string &where) {
   JsonFields fields(model, where);
   std::string unknownToken = fields.string("unk_token", "<unk>");
-  if (Status status = fields.finish({"type", "vocab"}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(fields.finish({"type", "vocab"}));
   const json::Value *value = model.find("vocab");
   if (!value)
     return Error{where + ": has no vocab"};
-  Expected<Vocabulary> vocabulary = Vocabulary::fromJson(*value, where + ".vocab");
-  if (!vocabulary)
-    return vocabulary.error();
-  return std::unique_ptr<Model>(new WordLevelModel(std::move(*vocabulary), std::move(unknownToken)));
+  RAPT_ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::fromJson(*value, where + ".vocab"));
+  return std::unique_ptr<Model>(new WordLevelModel(std::move(vocabulary), std::move(unknownToken)));
 }
 
 Status WordLevelModel::encode(std::string_view word, Scratch &, std::vector<int32_t> &ids) const {

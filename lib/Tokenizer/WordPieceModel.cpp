@@ -8,11 +8,8 @@ namespace rapt {
 
 Expected<std::unique_ptr<Model>> WordPieceModel::create(Vocabulary vocabulary, WordPieceOptions options,
                                                         const std::string &where) {
-  Expected<PieceTrie> trie = PieceTrie::build(vocabulary, where);
-  if (!trie)
-    return trie.error();
-  std::unique_ptr<WordPieceModel> model(
-      new WordPieceModel(std::move(vocabulary), std::move(options), std::move(*trie)));
+  RAPT_ASSIGN_OR_RETURN(PieceTrie trie, PieceTrie::build(vocabulary, where));
+  std::unique_ptr<WordPieceModel> model(new WordPieceModel(std::move(vocabulary), std::move(options), std::move(trie)));
   model->inner = model->trie.walk(model->options.subwordPrefix);
   return std::unique_ptr<Model>(std::move(model));
 }
@@ -23,15 +20,12 @@ Expected<std::unique_ptr<Model>> WordPieceModel::fromJson(const json::Value &mod
   options.unknownToken = fields.string("unk_token", options.unknownToken);
   options.subwordPrefix = fields.string("continuing_subword_prefix", options.subwordPrefix);
   options.longestWord = fields.integer("max_input_chars_per_word", options.longestWord);
-  if (Status status = fields.finish({"type", "vocab"}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(fields.finish({"type", "vocab"}));
   const json::Value *vocabularyValue = model.find("vocab");
   if (!vocabularyValue)
     return Error{where + ": has no vocab"};
-  Expected<Vocabulary> vocabulary = Vocabulary::fromJson(*vocabularyValue, where + ".vocab");
-  if (!vocabulary)
-    return vocabulary.error();
-  return create(std::move(*vocabulary), std::move(options), where);
+  RAPT_ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::fromJson(*vocabularyValue, where + ".vocab"));
+  return create(std::move(vocabulary), std::move(options), where);
 }
 
 Expected<Vocabulary> WordPieceModel::readLines(std::string_view text, const std::string &where) {
@@ -51,8 +45,7 @@ Expected<Vocabulary> WordPieceModel::readLines(std::string_view text, const std:
   vocabulary.reserve(lines.size());
   for (size_t id = lines.size(); id-- > 0;)
     if (!vocabulary.find(lines[id]))
-      if (Status status = vocabulary.add(lines[id], int64_t(id), where); !status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(vocabulary.add(lines[id], int64_t(id), where));
   return vocabulary;
 }
 

@@ -43,8 +43,7 @@ static size_t endOfMatch(std::string_view text, size_t offset) {
 Status scanWords(std::string_view text, FunctionRef<Status(size_t, size_t)> visit) {
   for (size_t offset = 0; offset < text.size();) {
     size_t end = endOfMatch(text, offset);
-    if (Status status = visit(offset, end); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(visit(offset, end));
     offset = end;
   }
   return {};

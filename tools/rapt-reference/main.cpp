@@ -30,18 +30,12 @@ openParameters(ModuleOp module, const reference::Options &options, std::unique_p
   const reference::Request &request = options.request;
   auto given = std::make_unique<reference::NpyParameters>();
   for (const auto &[name, path] : request.parameters) {
-    Expected<NpyTensor> tensor = readNpy(path);
-    if (!tensor)
-      return tensor.error();
-    given->tensors[name] = std::move(*tensor);
+    RAPT_ASSIGN_OR_RETURN(given->tensors[name], readNpy(path));
   }
   if (!options.seed && request.weights.empty())
     return std::unique_ptr<reference::ParameterReader>(std::move(given));
-  auto opened =
-      options.seed ? reference::makeRandomTensors(module, *options.seed) : reference::openTensors(request.weights);
-  if (!opened)
-    return opened.error();
-  tensors = std::move(*opened);
+  RAPT_ASSIGN_OR_RETURN(tensors, options.seed ? reference::makeRandomTensors(module, *options.seed)
+                                              : reference::openTensors(request.weights));
   return std::unique_ptr<reference::ParameterReader>(std::make_unique<reference::SourceParameters>(*tensors));
 }
 

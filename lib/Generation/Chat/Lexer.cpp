@@ -286,8 +286,8 @@ Status Lexer::readTag(bool block) {
     } else if (int here = line; open.empty() && takeEnd(block ? '%' : '}')) {
       tokens.push_back({block ? TokenKind::BlockEnd : TokenKind::VariableEnd, "", here});
       return {};
-    } else if (Status status = readToken(); !status) {
-      return status;
+    } else {
+      RAPT_RETURN_IF_ERROR(readToken());
     }
   }
   return templateError(begin, block ? "a tag {% is not closed" : "an expression {{ is not closed");
@@ -357,15 +357,12 @@ Expected<std::vector<Token>> Lexer::run() {
     if (!tag)
       break;
     if (kind == '%') {
-      Expected<bool> raw = readRaw();
-      if (!raw)
-        return raw.error();
-      if (*raw)
+      RAPT_ASSIGN_OR_RETURN(bool raw, readRaw());
+      if (raw)
         continue;
     }
     advance(sign == '-' || sign == '+' ? 3 : 2);
-    if (Status status = kind == '#' ? readComment() : readTag(kind == '%'); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(kind == '#' ? readComment() : readTag(kind == '%'));
   }
   add(TokenKind::End, "");
   return std::move(tokens);

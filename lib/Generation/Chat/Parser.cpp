@@ -342,10 +342,8 @@ Expected<Syntax> Parser::run() {
 } // namespace
 
 Expected<Syntax> parseTemplate(std::string_view source) {
-  Expected<std::vector<Token>> tokens = tokenize(source);
-  if (!tokens)
-    return tokens.error();
-  return Parser(std::move(*tokens)).run();
+  RAPT_ASSIGN_OR_RETURN(std::vector<Token> tokens, tokenize(source));
+  return Parser(std::move(tokens)).run();
 }
 
 } // namespace rapt::chat

@@ -13,12 +13,9 @@ namespace rapt::run {
 namespace {
 
 Status writeBytes(const std::string &path, const std::string &content) {
-  Expected<std::unique_ptr<OutputFile>> out = OutputFile::create(path);
-  if (!out)
-    return out.error();
-  if (Status status = (*out)->write(std::as_bytes(std::span(content))); !status)
-    return status;
-  return (*out)->commit();
+  RAPT_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> out, OutputFile::create(path));
+  RAPT_RETURN_IF_ERROR(out->write(std::as_bytes(std::span(content))));
+  return out->commit();
 }
 
 std::vector<int64_t> integers(const json::Value *list) {
@@ -77,10 +74,9 @@ void AttentionMaps::readBuffer(const json::Value &buffer, Output output) {
 Status AttentionMaps::read(const Model &from) {
   size_t bytes = 0;
   const char *text = rapt_module_manifest(from.module.get(), &bytes);
-  Expected<json::Value> manifest = json::parse(std::string_view(text, bytes));
-  if (!manifest)
-    return Error{"the manifest of " + model + ": " + manifest.error().message};
-  const json::Value *facts = manifest->find("model"), *entries = manifest->find("entries");
+  RAPT_ASSIGN_OR_RETURN(json::Value manifest,
+                        withContext("the manifest of " + model, json::parse(std::string_view(text, bytes))));
+  const json::Value *facts = manifest.find("model"), *entries = manifest.find("entries");
   const Output chosen{{},
                       integers(facts ? facts->find("attention_layers") : nullptr),
                       integers(facts ? facts->find("attention_heads") : nullptr),
@@ -121,8 +117,7 @@ Outcome AttentionMaps::open(const Options &options, const Model &model, Attentio
   if (maps.outputs.empty())
     return {RAPT_UNSUPPORTED, maps.model + " does not give its attention weights: compile it with " +
                                   "raptc --attention-weights, or --attention-weights=LAYERS/HEADS for some of them"};
-  if (Outcome outcome = maps.check("layers", maps.layers, &Output::layers); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(maps.check("layers", maps.layers, &Output::layers));
   return maps.check("heads", maps.heads, &Output::heads);
 }
 
@@ -157,17 +152,16 @@ Status AttentionMaps::draw(Job &job, const std::string &title, std::span<const f
   const std::string svg = drawing::drawSvg(job.axes, title, weights);
   if (svg.empty())
     noteOnce(size + "are more than the " + grouped(drawing::mostSvgCells) + " cells of an .svg, which is not written");
-  else if (Status status = writeBytes(job.path + ".svg", svg); !status)
-    return status;
+  else
+    RAPT_RETURN_IF_ERROR(writeBytes(job.path + ".svg", svg));
   if (!job.raster)
     return {};
   if (!job.raster->hasText())
     noteOnce(size + "leave cells of " + std::to_string(job.raster->cell()) +
              " pixels in a .png: too small for the tokens' text");
-  Expected<std::string> png = drawing::encodePng(job.raster->draw(title, weights));
-  if (!png)
-    return Error{shownPath(job.path) + ".png: " + png.error().message};
-  return writeBytes(job.path + ".png", *png);
+  RAPT_ASSIGN_OR_RETURN(
+      std::string png, withContext(shownPath(job.path) + ".png", drawing::encodePng(job.raster->draw(title, weights))));
+  return writeBytes(job.path + ".png", png);
 }
 
 /// The image once for each query, with the mean of the heads over it.
@@ -196,8 +190,7 @@ Status AttentionMaps::drawLayer(Job &job, const std::string &title, const Patche
     return png ? writeBytes(job.path + std::string(end), *png) : Status(png.error());
   };
   if (job.heads.size() > 1)
-    if (Status status = write(mapSheet, drawing::drawSheet(title, queries, keys, job.heads)); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(write(mapSheet, drawing::drawSheet(title, queries, keys, job.heads)));
   if (!image || job.heads.empty())
     return {};
   if (image->gridHeight)
@@ -309,25 +302,19 @@ Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text
   const std::vector<std::string> names = maps.names();
   std::vector<std::string> wanted = names;
   wanted.push_back("logits");
-  if (Outcome outcome = runTensors(model, given, inputs, wanted, outputs); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(runTensors(model, given, inputs, wanted, outputs));
   std::vector<std::string> source, target, chosen;
   std::optional<PatchedImage> image;
   if (model.hasImageSource())
     image = sourceImage(info, prompt, source);
-  Outcome outcome = piecesOf(text.tokenizer.get(), prompt.source, source);
+  RAPT_RETURN_IF_ERROR(piecesOf(text.tokenizer.get(), prompt.source, source));
   for (auto [ids, labels] : {std::pair<const Ids *, std::vector<std::string> *>(&read, &target), {&made, &chosen}})
-    if (outcome)
-      outcome = piecesOf(text.writer, *ids, *labels);
-  if (!outcome)
-    return outcome;
+    RAPT_RETURN_IF_ERROR(piecesOf(text.writer, *ids, *labels));
   for (size_t i = 0; i < names.size(); ++i) {
     const bool isCross = names[i] == "cross_attentions", isSource = names[i] == "encoder_attentions";
     const std::vector<std::string> &queries = isSource ? source : isCross && !made.empty() ? chosen : target;
-    if (Outcome outcome = maps.write("", names[i], outputs[i], 0, queries, isCross || isSource ? source : target,
-                                     isCross && image ? &*image : nullptr);
-        !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(maps.write("", names[i], outputs[i], 0, queries, isCross || isSource ? source : target,
+                                    isCross && image ? &*image : nullptr));
   }
   return {};
 }

@@ -22,8 +22,7 @@ Outcome BeamRows::open(const Options &options, const Text &text, const Prompt &p
     return rapt_beams_open(&settings, prompt.ids.data(), prompt.ids.size(), &opened, message, size);
   });
   beams.reset(opened);
-  if (!outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(outcome);
   const Rules rules(options, text, prompt, most);
   return Outcome::of(
       [&](char *message, size_t size) { return rapt_beams_set_rules(opened, &rules.get(), message, size); });
@@ -66,8 +65,8 @@ Outcome BeamRows::step(const rapt_beam_step *steps, size_t count) {
     size_t parent = size_t(steps[row].parent);
     if (heirs[parent] == SIZE_MAX)
       heirs[parent] = row;
-    else if (Outcome outcome = sequences[parent].fork(next[row]); !outcome)
-      return outcome;
+    else
+      RAPT_RETURN_IF_ERROR(sequences[parent].fork(next[row]));
   }
   for (size_t parent = 0; parent < sequences.size(); ++parent)
     if (heirs[parent] != SIZE_MAX)
@@ -84,14 +83,11 @@ Outcome BeamRows::search(const Model &model, const Text &text, const Prompt &pro
     std::vector<rapt_chunk> chunks;
     for (size_t row = 0; row < rows.size(); ++row)
       chunks.push_back(prompt.withImages(sequences[row].chunk(rows[row])));
-    if (Outcome outcome = model.context.step(chunks); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(model.context.step(chunks));
     const rapt_beam_step *steps = nullptr;
     size_t count = 0;
-    if (Outcome outcome = advance(chunks, size_t(text.vocabulary), steps, count); !outcome)
-      return outcome;
-    if (Outcome outcome = step(steps, count); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(advance(chunks, size_t(text.vocabulary), steps, count));
+    RAPT_RETURN_IF_ERROR(step(steps, count));
     rows.clear();
     for (size_t row = 0; row < count; ++row)
       rows.push_back({steps[row].token});
@@ -108,12 +104,10 @@ Outcome BeamRows::collect(std::vector<FoundText> &found) const {
     one.ids.resize(size_t(settings.max_new_tokens));
     size_t count = 0;
     int ended = 0;
-    Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    RAPT_RETURN_IF_ERROR(Outcome::of([&](char *message, size_t size) {
       return rapt_beams_result(beams.get(), index, one.ids.data(), one.ids.size(), &count, &one.score, &ended, message,
                                size);
-    });
-    if (!outcome)
-      return outcome;
+    }));
     one.ended = ended;
     one.ids.resize(count - size_t(ended));
   }

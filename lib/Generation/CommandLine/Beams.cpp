@@ -37,11 +37,9 @@ private:
 };
 
 Outcome BeamRun::prepare() {
-  if (Outcome outcome = rows.open(options, text, prompt, most); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(rows.open(options, text, prompt, most));
   const int64_t tokens = rows.cacheTokens(model, size_t(prompt.sourcePositions(model)));
-  if (Outcome outcome = makeContext(options, tokens, model); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(makeContext(options, tokens, model));
   note(std::string(model.info.name) + ": " + model.info.task + ", " +
        (model.hasImageSource() ? "1 image"
                                : "prompt of " + counted(std::max(prompt.source.size(), prompt.ids.size()), "token")) +
@@ -53,10 +51,8 @@ Outcome BeamRun::search() {
   auto start = Clock::now();
   Interrupts interrupts(model.context.get());
   Sequence first;
-  if (Outcome outcome = Sequence::make(model.context, first); !outcome)
-    return outcome;
-  if (Outcome outcome = prompt.begin(model, first); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(Sequence::make(model.context, first));
+  RAPT_RETURN_IF_ERROR(prompt.begin(model, first));
   Outcome outcome = rows.search(model, text, prompt, std::move(first), prompt.ids);
   seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return outcome;
@@ -64,12 +60,10 @@ Outcome BeamRun::search() {
 
 /// Takes the results over, with their text.
 Outcome BeamRun::collect() {
-  if (Outcome outcome = rows.collect(found); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(rows.collect(found));
   texts.resize(found.size());
   for (size_t i = 0; i < found.size() && !options.tokens; ++i)
-    if (Outcome outcome = decode(text.writer, found[i].ids, texts[i]); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(decode(text.writer, found[i].ids, texts[i]));
   return {};
 }
 
@@ -110,11 +104,8 @@ Status BeamRun::tell() const {
     if (options.tokens)
       for (int32_t id : found[i].ids)
         line += (line.empty() ? "" : ",") + std::to_string(id);
-    Status status = printGenerated(line);
-    if (status)
-      status = print("\n");
-    if (!status)
-      return status;
+    RAPT_RETURN_IF_ERROR(printGenerated(line));
+    RAPT_RETURN_IF_ERROR(print("\n"));
   }
   return {};
 }

@@ -70,8 +70,7 @@ Status checkOptions(const Options &o) {
       (!o.prompts.empty() + !!o.promptFile) + !!o.tokens + !!o.perplexityFile + tensors + images + audio + vectors;
   if (hasLabels && (o.prompts.empty() != !o.promptFile))
     --ways;
-  if (Status checked = checkTextMode(o); !checked)
-    return checked;
+  RAPT_RETURN_IF_ERROR(checkTextMode(o));
   if (audio && !o.prompts.empty() && !images) // what was said before the sound
     --ways;
   if (ways > 1)

@@ -37,8 +37,7 @@ Outcome TokenClassification::judge(const TextRow &row, size_t index, std::span<c
     if (labels.name(best) == "O")
       continue;
     std::string word;
-    if (Outcome outcome = tokenText(row.ids[i], word); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(tokenText(row.ids[i], word));
     list.emplace_back(json::Object{{"entity", json::Value(labels.name(best))},
                                    {"score", json::Value(scores[best])},
                                    {"index", json::Value(uint64_t(i))},

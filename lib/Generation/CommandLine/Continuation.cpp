@@ -22,8 +22,7 @@ Outcome Continuation::readIds(const Options &options, const Model &model, const 
   if (options.chat)
     return encodeChat(model, text, options.system ? &*options.system : nullptr, content, options.images.size(),
                       prompt.ids);
-  if (Outcome outcome = encode(model, text, content, prompt.ids); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(encode(model, text, content, prompt.ids));
   if (prompt.ids.empty() && !model.hasEncoder()) {
     int32_t begin = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_BEGIN);
     begin = begin >= 0 ? begin : rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_END);
@@ -95,8 +94,7 @@ Outcome Continuation::openSampler(const Options &options, const Text &text, size
   Outcome outcome =
       Outcome::of([&](char *message, size_t size) { return rapt_sampler_open(&sampling, &opened, message, size); });
   sampler.reset(opened);
-  if (!outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(outcome);
   return Outcome::of([&](char *message, size_t size) {
     return rapt_sampler_accept(opened, prompt.ids.data(), prompt.ids.size(), message, size);
   });
@@ -123,13 +121,11 @@ Outcome Continuation::openStream(const Options &options, const Text &text) {
 
 Outcome Continuation::open(const Options &options, const Model &model, const Text &text, const PromptImages &images,
                            const std::string &content) {
-  Outcome outcome = readIds(options, model, text, content);
-  if (outcome)
-    outcome = images.place(model, text, prompt);
+  RAPT_RETURN_IF_ERROR(readIds(options, model, text, content));
+  RAPT_RETURN_IF_ERROR(images.place(model, text, prompt));
   given = prompt.ids.size();
-  if (outcome)
-    outcome = chooseSource(options, model, text);
-  return outcome ? chooseRoom(options, model, text) : outcome;
+  RAPT_RETURN_IF_ERROR(chooseSource(options, model, text));
+  return chooseRoom(options, model, text);
 }
 
 Outcome Continuation::openImage(const Options &options, const Model &model, const Text &text,
@@ -148,16 +144,15 @@ Outcome Continuation::openIds(const Options &options, const Model &model, const 
 Outcome Continuation::prepare(const Options &options, const Text &text, size_t number) {
   rules = Rules(options, text, prompt, mostNew());
   needsLogits = options.logprobs || !rules.areEmpty();
-  Outcome outcome = openSampler(options, text, number);
-  return outcome ? openStream(options, text) : outcome;
+  RAPT_RETURN_IF_ERROR(openSampler(options, text, number));
+  return openStream(options, text);
 }
 
 /// Draws the next token, or takes the most likely one.
 Outcome Continuation::choose(const Text &text, const float *logits, int32_t &id) {
   const auto vocabulary = size_t(text.vocabulary);
   if (!rules.areEmpty())
-    if (Outcome outcome = rules.apply(prompt, made, vocabulary, logits); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(rules.apply(prompt, made, vocabulary, logits));
   return Outcome::of([&](char *message, size_t size) {
     rapt_status status = logits ? rapt_sampler_sample(sampler.get(), logits, vocabulary, &id, message, size)
                                 : rapt_sampler_sample_top(sampler.get(), topIds.data(), topLogits.data(), topIds.size(),
@@ -197,16 +192,14 @@ Outcome Continuation::end(const char *why, std::string &piece) {
 Outcome Continuation::take(const Options &options, const Model &model, const Text &text, const float *logits,
                            std::string &piece) {
   int32_t id = 0;
-  if (Outcome outcome = choose(text, logits, id); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(choose(text, logits, id));
   if (!options.ignoreEnd && text.ends.count(id))
     return end("end", piece);
   if (options.logprobs) // without the rules
     judged.push_back(
         judgeToken(id, {logits, size_t(model.info.vocabulary)}, size_t(text.vocabulary), size_t(*options.logprobs)));
   bool stopped = false;
-  if (Outcome outcome = show(id, piece, stopped); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(show(id, piece, stopped));
   if (stopped)
     return end("stop", piece);
   const auto count = int64_t(made.size());

@@ -44,8 +44,7 @@ Outcome FillMask::plan(TextRow row, std::vector<TextRow> &rows) const {
     return {RAPT_UNSUPPORTED, std::string(model.info.name) + ": its tokenizer has no mask_token"};
   if (masked(row.ids).empty()) {
     std::string token;
-    if (Outcome outcome = tokenText(id, token); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(tokenText(id, token));
     return {RAPT_INVALID, "the text has no " + token + ", which stands for what is to be filled in"};
   }
   rows.push_back(std::move(row));
@@ -64,11 +63,9 @@ Outcome FillMask::fill(const TextRow &row, size_t place, std::span<const float> 
     std::string token, sequence;
     Ids filled = row.ids;
     filled[place] = int32_t(id);
-    Outcome outcome = tokenText(int32_t(id), token);
-    if (outcome) // where other masks remain they are shown
-      outcome = decode(text.writer, filled, sequence, isOnly ? 0 : RAPT_DECODE_KEEP_SPECIAL);
-    if (!outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(tokenText(int32_t(id), token));
+    // Where other masks remain they are shown.
+    RAPT_RETURN_IF_ERROR(decode(text.writer, filled, sequence, isOnly ? 0 : RAPT_DECODE_KEEP_SPECIAL));
     list.emplace_back(json::Object{{"score", json::Value(scores[id])},
                                    {"token", json::Value(int64_t(id))},
                                    {"token_str", json::Value(token)},
@@ -84,9 +81,7 @@ Outcome FillMask::judge(const TextRow &row, size_t index, std::span<const RowOut
   const std::vector<size_t> all = masked(row.ids);
   json::Array masks;
   for (size_t place : all)
-    if (Outcome outcome = fill(row, place, outputs[0].token(index, place), all.size() == 1, masks.emplace_back());
-        !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(fill(row, place, outputs[0].token(index, place), all.size() == 1, masks.emplace_back()));
   result = json::Value(std::move(masks));
   return {};
 }

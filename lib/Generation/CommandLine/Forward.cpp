@@ -43,10 +43,8 @@ struct Tensors {
 
 Status readInputs(const Options &options, Tensors &tensors) {
   for (auto &[name, path] : options.inputs) {
-    auto tensor = readNpy(path);
-    if (!tensor)
-      return Error{name + ": " + tensor.error().message};
-    tensors.inputs.push_back(std::move(*tensor));
+    RAPT_ASSIGN_OR_RETURN(auto tensor, withContext(name, readNpy(path)));
+    tensors.inputs.push_back(std::move(tensor));
   }
   for (size_t i = 0; i < tensors.inputs.size(); ++i) {
     NpyTensor &tensor = tensors.inputs[i];
@@ -62,12 +60,10 @@ Outcome addOutputs(const Options &options, const Model &model, Tensors &tensors)
   for (auto &[name, path] : options.outputs) {
     int64_t shape[9];
     int32_t rank = 0;
-    Outcome outcome = Outcome::of([&](char *text, size_t size) {
+    RAPT_RETURN_IF_ERROR(Outcome::of([&](char *text, size_t size) {
       return rapt_run_shape(model.context.get(), options.entry.c_str(), inputs, tensors.names.data(),
                             tensors.all.data(), name.c_str(), shape, &rank, text, size);
-    });
-    if (!outcome)
-      return outcome;
+    }));
     tensors.shapes.emplace_back(shape, shape + rank);
     uint64_t bytes = sizeof(float);
     for (int64_t extent : tensors.shapes.back())
@@ -104,10 +100,8 @@ int64_t cacheFor(const Options &options, const Model &model, const Tensors &tens
 /// Runs the entry in a context of its own.
 Outcome runEntry(const Options &options, Model &model, Tensors &tensors) {
   const bool hasCache = model.info.cache_block > 0;
-  if (Outcome outcome = makeContext(options, hasCache ? cacheFor(options, model, tensors) : 0, model); !outcome)
-    return outcome;
-  if (Outcome outcome = addOutputs(options, model, tensors); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(makeContext(options, hasCache ? cacheFor(options, model, tensors) : 0, model));
+  RAPT_RETURN_IF_ERROR(addOutputs(options, model, tensors));
   Interrupts interrupts(model.context.get());
   return Outcome::of([&](char *text, size_t size) {
     return rapt_run(model.context.get(), options.entry.c_str(), tensors.all.size(), tensors.names.data(),
@@ -125,8 +119,7 @@ Outcome compareThreads(const Options &options, Model &model, Tensors &tensors) {
     again.threads = {options.threads[i]};
     model.context = Context(); // before its pool
     tensors.dropOutputs();
-    if (Outcome outcome = runEntry(again, model, tensors); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(runEntry(again, model, tensors));
     for (size_t k = 0; k < first.size(); ++k)
       if (tensors.outputs[k] != first[k])
         return {RAPT_INVALID, options.outputs[k].first + " has other bits with " +

@@ -72,10 +72,8 @@ static std::string withoutLastNewline(std::string text) {
 }
 
 Outcome Generation::open() {
-  if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
-    return outcome;
-  if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(openText(model, !options.tokens, text));
+  RAPT_RETURN_IF_ERROR(AttentionMaps::open(options, model, maps));
   if (model.hasImageSource())
     return openImages();
   std::vector<std::string> prompts = options.prompts;
@@ -97,8 +95,7 @@ Outcome Generation::open() {
     return {RAPT_INVALID, std::string(prompts.size() > 1 ? "several prompts" : "--attention-weights") +
                               " and --image do not go together"};
   PromptImages images;
-  if (Outcome outcome = images.read(options, model); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(images.read(options, model));
   all = std::vector<Continuation>(prompts.size());
   for (size_t i = 0; i < all.size(); ++i)
     if (Outcome outcome = all[i].open(options, model, text, images, prompts[i]); !outcome) {
@@ -115,20 +112,17 @@ Outcome Generation::openImages() {
   if (options.images.size() > 1 && maps.isWanted())
     return {RAPT_INVALID, "--attention-weights takes one image of a model that generates"};
   ImageReader reader;
-  if (Outcome outcome = reader.open(model); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(reader.open(model));
   all = std::vector<Continuation>(options.images.size());
   for (size_t i = 0; i < all.size(); ++i) {
     int64_t shape[3];
     std::vector<float> pixels;
-    if (Outcome outcome = reader.read(options.images[i], shape, pixels); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(reader.read(options.images[i], shape, pixels));
     if (const int64_t own[] = {info.image_channels, info.image_height, info.image_width};
         !std::equal(shape, shape + 3, own))
       return {RAPT_MISMATCH, json::printable(options.images[i]) + ": preprocessor_config.json makes pixels " +
                                  shownShape(shape) + " of it, but the model reads " + shownShape(own)};
-    if (Outcome outcome = all[i].openImage(options, model, text, std::move(pixels)); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(all[i].openImage(options, model, text, std::move(pixels)));
   }
   return {};
 }
@@ -149,10 +143,8 @@ std::string Generation::summary() const {
 
 Outcome Generation::prepare() {
   for (size_t i = 0; i < all.size(); ++i)
-    if (Outcome outcome = all[i].prepare(options, text, i); !outcome)
-      return outcome;
-  if (Outcome outcome = makeContext(options, cacheTokens(), model); !outcome)
-    return outcome;
+    RAPT_RETURN_IF_ERROR(all[i].prepare(options, text, i));
+  RAPT_RETURN_IF_ERROR(makeContext(options, cacheTokens(), model));
   note(summary());
   return {};
 }
@@ -182,16 +174,14 @@ Outcome Generation::showFinished() {
 /// Chooses the next token of a text.
 Outcome Generation::take(Continuation &one, const float *logits) {
   std::string piece;
-  Outcome outcome = one.take(options, model, text, logits, piece);
-  return outcome ? put(one, piece) : outcome;
+  RAPT_RETURN_IF_ERROR(one.take(options, model, text, logits, piece));
+  return put(one, piece);
 }
 
 Outcome Generation::begin() {
   for (Continuation &one : all) {
-    if (Outcome outcome = Sequence::make(model.context, one.sequence); !outcome)
-      return outcome;
-    if (Outcome outcome = one.prompt.begin(model, one.sequence); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(Sequence::make(model.context, one.sequence));
+    RAPT_RETURN_IF_ERROR(one.prompt.begin(model, one.sequence));
     one.next = one.prompt.ids;
     if (one.most == 0)
       one.reason = "length";
@@ -201,8 +191,7 @@ Outcome Generation::begin() {
 
 Outcome Generation::loop() {
   auto start = Clock::now();
-  if (Outcome outcome = begin(); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(begin());
   while (true) {
     std::vector<rapt_chunk> chunks;
     std::vector<Continuation *> live;
@@ -213,16 +202,13 @@ Outcome Generation::loop() {
       }
     if (chunks.empty())
       return {};
-    if (Outcome outcome = stepTogether(model, text, live, chunks); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(stepTogether(model, text, live, chunks));
     const bool isFirst = total == 0;
     for (size_t i = 0; i < live.size(); ++i)
-      if (Outcome outcome = take(*live[i], chunks[i].logits); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(take(*live[i], chunks[i].logits));
     total = seconds(Clock::now() - start);
     firstToken = isFirst ? total : firstToken;
-    if (Outcome outcome = showFinished(); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(showFinished());
   }
 }
 
@@ -233,12 +219,12 @@ Outcome Generation::run() {
     return outcome;
   for (Continuation &one : all) {
     std::string rest;
-    Outcome ended = one.reason ? Outcome{} : one.end("interrupted", rest);
-    if (ended = ended ? put(one, rest) : ended; !ended)
-      return ended;
+    if (!one.reason)
+      RAPT_RETURN_IF_ERROR(one.end("interrupted", rest));
+    RAPT_RETURN_IF_ERROR(put(one, rest));
   }
-  Outcome told = showFinished();
-  return told ? outcome : told;
+  RAPT_RETURN_IF_ERROR(showFinished());
+  return outcome;
 }
 
 void Generation::tellStats() const {

@@ -54,22 +54,17 @@ Outcome ImageRun::checkTask() const {
 }
 
 Outcome ImageRun::prepare() {
-  if (Outcome outcome = checkTask(); !outcome)
-    return outcome;
-  if (Outcome outcome = reader.open(model); !outcome)
-    return outcome;
-  if (Outcome outcome = openLabels(model, labels); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(checkTask());
+  RAPT_RETURN_IF_ERROR(reader.open(model));
+  RAPT_RETURN_IF_ERROR(openLabels(model, labels));
   if (classifies())
     names.push_back("logits");
   for (const auto &[name, file] : options.outputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(name);
-  if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(AttentionMaps::open(options, model, maps));
   maps.request(names);
-  if (Outcome outcome = makeContext(options, 0, model); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(makeContext(options, 0, model));
   note(std::string(model.info.name) + ": " + model.info.task + ", " + grouped(options.images.size()) +
        (options.images.size() == 1 ? " image" : " images"));
   return {};
@@ -92,8 +87,7 @@ Outcome ImageRun::tell(std::span<const float> logits) {
 Status ImageRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
   for (const auto &[name, file] : options.outputs) {
     const RowOutput &output = outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
-    if (Status status = writeNpy(file, NpyType::F32, output.shape, std::as_bytes(std::span(output.data))); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(writeNpy(file, NpyType::F32, output.shape, std::as_bytes(std::span(output.data))));
   }
   return {};
 }
@@ -103,13 +97,11 @@ Outcome ImageRun::drawAttention(const ImageBatch &batch, const std::vector<RowOu
   std::vector<std::string> labels;
   const size_t values = batch.values.size() / size_t(batch.shape[0]);
   PatchedImage image({batch.values.data() + index * values, values}, batch.shape.data() + 1);
-  if (Outcome outcome = maps.patchAxis(image, labels); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(maps.patchAxis(image, labels));
   const std::string before = options.images.size() > 1 ? mapPrefix(mapOfImage, drawn++) : "";
   for (const std::string &name : maps.names()) {
     const RowOutput &output = outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
-    if (Outcome outcome = maps.write(before, name, output, index, labels, labels, &image); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(maps.write(before, name, output, index, labels, labels, &image));
   }
   return {};
 }
@@ -117,14 +109,12 @@ Outcome ImageRun::drawAttention(const ImageBatch &batch, const std::vector<RowOu
 Outcome ImageRun::runBatch(const ImageBatch &batch) {
   std::vector<RowOutput> outputs;
   std::vector<rapt_tensor> tensors = {tensorOf(batch.shape, const_cast<float *>(batch.values.data()))};
-  if (Outcome outcome = runTensors(model, {"pixel_values"}, std::move(tensors), names, outputs); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(runTensors(model, {"pixel_values"}, std::move(tensors), names, outputs));
   for (size_t i = 0; i < size_t(batch.shape[0]); ++i) {
-    Outcome outcome = classifies() ? tell(outputs[0].row(i)) : Outcome{};
-    if (outcome && maps.isWanted())
-      outcome = drawAttention(batch, outputs, i);
-    if (!outcome)
-      return outcome;
+    if (classifies())
+      RAPT_RETURN_IF_ERROR(tell(outputs[0].row(i)));
+    if (maps.isWanted())
+      RAPT_RETURN_IF_ERROR(drawAttention(batch, outputs, i));
   }
   Status status = writeOutputs(outputs);
   return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
@@ -135,8 +125,7 @@ Outcome ImageRun::run() {
   for (const std::string &path : options.images) {
     int64_t shape[3];
     std::vector<float> values;
-    if (Outcome outcome = reader.read(path, shape, values); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(reader.read(path, shape, values));
     const bool isWhole = !options.outputs.empty(); // a file holds all images
     const bool isFull = !isWhole && maps.isWanted() && batch.shape[0] > 0;
     if (isFull || !batch.takes(shape, isWhole ? 0 : values.size())) {
@@ -145,8 +134,7 @@ Outcome ImageRun::run() {
                                   std::to_string(shape[1]) + " pixels, an image before it " +
                                   std::to_string(batch.shape[3]) + " x " + std::to_string(batch.shape[2]) +
                                   ": the images of one --output have one size"};
-      if (Outcome outcome = runBatch(batch); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(runBatch(batch));
       batch = {};
     }
     batch.add(shape, values);

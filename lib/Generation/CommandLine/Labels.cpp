@@ -14,14 +14,12 @@ Expected<Labels> Labels::read(std::string_view content) {
   Labels labels;
   if (content.empty())
     return labels;
-  Expected<json::Value> root = json::parse(content);
-  if (!root)
-    return Error{"labels.json: " + root.error().message};
-  if (const json::Value *problem = root->find("problem_type"); problem && problem->asString())
+  RAPT_ASSIGN_OR_RETURN(json::Value root, withContext("labels.json", json::parse(content)));
+  if (const json::Value *problem = root.find("problem_type"); problem && problem->asString())
     labels.problem = *problem->asString();
-  if (const json::Value *activation = root->find("activation"); activation && activation->asString())
+  if (const json::Value *activation = root.find("activation"); activation && activation->asString())
     labels.activation = *activation->asString();
-  const json::Value *names = root->find("id2label");
+  const json::Value *names = root.find("id2label");
   if (!names || !names->asObject())
     return labels;
   for (const auto &[key, value] : *names->asObject()) {

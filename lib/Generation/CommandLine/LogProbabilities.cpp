@@ -64,12 +64,10 @@ JudgedToken judgeToken(int32_t id, std::span<const float> logits, size_t vocabul
 
 Outcome showTokens(const rapt_tokenizer *tokenizer, const std::vector<JudgedToken> &tokens, std::string &lines) {
   for (const JudgedToken &token : tokens) {
-    if (Outcome outcome = addLine(tokenizer, token.own, lines); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(addLine(tokenizer, token.own, lines));
     for (const TokenProbability &one : token.best) {
       lines += "\t";
-      if (Outcome outcome = addLine(tokenizer, one, lines); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(addLine(tokenizer, one, lines));
     }
   }
   return {};
@@ -78,13 +76,11 @@ Outcome showTokens(const rapt_tokenizer *tokenizer, const std::vector<JudgedToke
 Outcome listTokens(const rapt_tokenizer *tokenizer, const std::vector<JudgedToken> &tokens, json::Array &list) {
   for (const JudgedToken &token : tokens) {
     json::Object object;
-    if (Outcome outcome = describe(tokenizer, token.own, object); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(describe(tokenizer, token.own, object));
     json::Array top;
     for (const TokenProbability &one : token.best) {
       json::Object best;
-      if (Outcome outcome = describe(tokenizer, one, best); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(describe(tokenizer, one, best));
       top.emplace_back(std::move(best));
     }
     object.emplace_back("top", json::Value(std::move(top)));

@@ -76,9 +76,7 @@ Outcome openModule(const Options &options, Model &model) {
                         (options.readWeights ? RAPT_READ_WEIGHTS : 0);
   moduleOptions.weights_path = options.weights.empty() ? nullptr : options.weights.c_str();
   moduleOptions.variant = options.variant.empty() ? nullptr : options.variant.c_str();
-  Outcome outcome = Module::open(options.library.c_str(), model.module, &moduleOptions);
-  if (!outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(Module::open(options.library.c_str(), model.module, &moduleOptions));
   model.info = model.module.info();
   Status checked = checkFiles(options, model);
   return checked ? Outcome{} : Outcome{RAPT_INVALID, checked.error().message};
@@ -86,8 +84,7 @@ Outcome openModule(const Options &options, Model &model) {
 
 Outcome makeContext(const Options &options, int64_t tokens, Model &model) {
   if (!model.isOnGpu()) // else no code runs on threads
-    if (Outcome outcome = Pool::make(options.threads.empty() ? 0 : options.threads[0], model.pool); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(Pool::make(options.threads.empty() ? 0 : options.threads[0], model.pool));
   auto contextOptions = sized<rapt_context_options>();
   contextOptions.cache_tokens = tokens;
   contextOptions.pool = model.pool.get();

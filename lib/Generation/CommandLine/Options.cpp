@@ -387,8 +387,7 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
     if (name && name->name == "model" && !options.library.empty())
       return usage("a second model is named: " + json::printable(text));
     if (!name) {
-      if (Status taken = takeOperand(options, text, isModelNamed); !taken)
-        return taken.error();
+      RAPT_RETURN_IF_ERROR(takeOperand(options, text, isModelNamed));
       continue;
     }
     if (!isOfCard(name->name))

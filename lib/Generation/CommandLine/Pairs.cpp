@@ -99,8 +99,7 @@ Outcome PairRun::readTexts() {
   if (texts.empty() && options.images.empty())
     return {RAPT_INVALID, "there is no text: a line of the file is one"};
   if (!texts.empty())
-    if (Outcome outcome = openText(model, /*needed=*/true, text); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(openText(model, /*needed=*/true, text));
   // The tokenizer's token fills texts up, as in transformers; the model's where the tokenizer has none.
   if (const int32_t pad =
           padding && text.tokenizer ? rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_PADDING) : -1;
@@ -110,8 +109,7 @@ Outcome PairRun::readTexts() {
     TextRow &row = rows.emplace_back();
     row.origin = rows.size() - 1;
     row.text = std::move(own);
-    if (Outcome outcome = encodeRow(model, text, row); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(encodeRow(model, text, row));
     if (model.info.max_positions && int64_t(row.ids.size()) > model.info.max_positions)
       return {RAPT_TOO_LONG, "text " + std::to_string(rows.size()) + " has " +
                                  counted(uint64_t(row.ids.size()), "token") + "; the model's positions hold " +
@@ -125,17 +123,12 @@ Outcome PairRun::readTexts() {
 }
 
 Outcome PairRun::prepare() {
-  if (Outcome outcome = checkOptions(); !outcome)
-    return outcome;
-  if (Outcome outcome = readFacts(); !outcome)
-    return outcome;
-  if (Outcome outcome = readTexts(); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(checkOptions());
+  RAPT_RETURN_IF_ERROR(readFacts());
+  RAPT_RETURN_IF_ERROR(readTexts());
   if (!options.images.empty())
-    if (Outcome outcome = reader.open(model); !outcome)
-      return outcome;
-  if (Outcome outcome = makeContext(options, 0, model); !outcome)
-    return outcome;
+    RAPT_RETURN_IF_ERROR(reader.open(model));
+  RAPT_RETURN_IF_ERROR(makeContext(options, 0, model));
   note(std::string(model.info.name) + ": " + model.info.task + ", " +
        counted(uint64_t(options.images.size()), "image") + ", " + counted(uint64_t(rows.size()), "text"));
   return {};
@@ -146,9 +139,7 @@ Outcome PairRun::encodeTexts() {
   for (size_t first = 0; first < all.size();) {
     const size_t count = rowsTogether(all.subspan(first), model.info.hidden);
     std::vector<RowOutput> outputs;
-    if (Outcome outcome = runRows(model, {}, all.subspan(first, count), {"text_embeds"}, outputs, "encode_text");
-        !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(runRows(model, {}, all.subspan(first, count), {"text_embeds"}, outputs, "encode_text"));
     ofTexts.add(outputs[0]);
     first += count;
   }
@@ -160,10 +151,8 @@ Outcome PairRun::encodeBatch(const ImageBatch &batch) {
     return {};
   std::vector<RowOutput> outputs;
   std::vector<rapt_tensor> tensors = {tensorOf(batch.shape, const_cast<float *>(batch.values.data()))};
-  if (Outcome outcome =
-          runTensors(model, {"pixel_values"}, std::move(tensors), {"image_embeds"}, outputs, "encode_image");
-      !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(
+      runTensors(model, {"pixel_values"}, std::move(tensors), {"image_embeds"}, outputs, "encode_image"));
   ofImages.add(outputs[0]);
   return {};
 }
@@ -173,11 +162,9 @@ Outcome PairRun::encodeImages() {
   for (const std::string &path : options.images) {
     int64_t shape[3];
     std::vector<float> values;
-    if (Outcome outcome = reader.read(path, shape, values); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(reader.read(path, shape, values));
     if (!batch.takes(shape, values.size())) {
-      if (Outcome outcome = encodeBatch(batch); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(encodeBatch(batch));
       batch = {};
     }
     batch.add(shape, values);
@@ -235,27 +222,19 @@ Outcome PairRun::compare() {
   std::vector<RowOutput> outputs;
   std::vector<rapt_tensor> tensors = {tensorOf(ofImages.shape, ofImages.data.data()),
                                       tensorOf(ofTexts.shape, ofTexts.data.data())};
-  if (Outcome outcome = runTensors(model, {"image_embeds", "text_embeds"}, std::move(tensors), {"logits_per_image"},
-                                   outputs, "compare");
-      !outcome)
-    return outcome;
-  if (Outcome outcome = write("logits_per_image", outputs[0].shape, outputs[0].data); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(
+      runTensors(model, {"image_embeds", "text_embeds"}, std::move(tensors), {"logits_per_image"}, outputs, "compare"));
+  RAPT_RETURN_IF_ERROR(write("logits_per_image", outputs[0].shape, outputs[0].data));
   for (size_t i = 0; i < options.images.size(); ++i)
-    if (Outcome outcome = tell(options.images[i], outputs[0].row(i)); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(tell(options.images[i], outputs[0].row(i)));
   return {};
 }
 
 Outcome PairRun::run() {
-  if (Outcome outcome = encodeTexts(); !outcome)
-    return outcome;
-  if (Outcome outcome = encodeImages(); !outcome)
-    return outcome;
-  if (Outcome outcome = write("text_embeds", ofTexts.shape, ofTexts.data); !outcome)
-    return outcome;
-  if (Outcome outcome = write("image_embeds", ofImages.shape, ofImages.data); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(encodeTexts());
+  RAPT_RETURN_IF_ERROR(encodeImages());
+  RAPT_RETURN_IF_ERROR(write("text_embeds", ofTexts.shape, ofTexts.data));
+  RAPT_RETURN_IF_ERROR(write("image_embeds", ofImages.shape, ofImages.data));
   if (!rows.empty() && !options.images.empty())
     return compare();
   return options.outputs.empty() || options.json ? tellVectors(rows.empty() ? ofImages : ofTexts) : Outcome{};

@@ -33,20 +33,17 @@ private:
 };
 
 Outcome Measurement::prepare() {
-  if (Outcome outcome = openModule(options, model); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(openModule(options, model));
   if (model.hasEncoder())
     return {RAPT_INVALID, std::string(model.info.name) + ": " + model.info.task +
                               " reads a source beside its text: --perplexity takes decoders"};
-  if (Outcome outcome = openText(model, true, text); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(openText(model, true, text));
   auto content = options.perplexityFile ? readPrompt(*options.perplexityFile)
                  : options.promptFile   ? readPromptFile(options)
                                         : options.prompts[0];
   if (!content)
     return {RAPT_IO, content.error().message};
-  if (Outcome outcome = encode(model, text, *content, ids); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(encode(model, text, *content, ids));
   window = options.context.value_or(model.info.max_positions);
   if (window > model.info.max_positions)
     return {RAPT_TOO_LONG, "--context is " + std::to_string(window) + "; the model's positions hold " +
@@ -72,13 +69,13 @@ Outcome Measurement::score(const float *logits, size_t target) {
   });
   total.nats += nats;
   ++total.tokens;
-  return outcome ? countBytes(ids[target]) : outcome;
+  RAPT_RETURN_IF_ERROR(outcome);
+  return countBytes(ids[target]);
 }
 
 /// Runs tokens [begin, end - 1), which predict up to end - 1; the first of them only fill the cache.
 Outcome Measurement::runWindow(const Sequence &sequence, const PerplexityWindow &w) {
-  if (Outcome outcome = sequence.truncate(0); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(sequence.truncate(0));
   for (size_t at = w.begin; at + 1 < w.end;) {
     bool context = at + 1 < w.firstScored;
     size_t end = std::min(context ? w.firstScored - 1 : at + part, w.end - 1);
@@ -87,11 +84,9 @@ Outcome Measurement::runWindow(const Sequence &sequence, const PerplexityWindow 
     chunk.tokens = &ids[at];
     chunk.count = int64_t(end - at);
     chunk.want = context ? RAPT_LOGITS_NONE : RAPT_LOGITS_ALL;
-    if (Outcome outcome = model.context.step(chunk); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(model.context.step(chunk));
     for (size_t i = at; !context && i < end; ++i)
-      if (Outcome outcome = score(chunk.logits + int64_t(i - at) * model.info.vocabulary, i + 1); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(score(chunk.logits + int64_t(i - at) * model.info.vocabulary, i + 1));
     at = end;
   }
   return {};
@@ -102,12 +97,10 @@ Outcome Measurement::run() {
   if (!windows)
     return {RAPT_INVALID, windows.error().message};
   Sequence sequence;
-  if (Outcome outcome = Sequence::make(model.context, sequence); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(Sequence::make(model.context, sequence));
   Interrupts interrupts(model.context.get());
   for (const PerplexityWindow &w : *windows)
-    if (Outcome outcome = runWindow(sequence, w); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(runWindow(sequence, w));
   return {};
 }
 

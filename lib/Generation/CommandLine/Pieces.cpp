@@ -20,10 +20,8 @@ Outcome piecesOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<st
     }
     piece.resize(bytes);
     std::string decoded;
-    if (outcome)
-      outcome = decode(tokenizer, {id}, decoded, RAPT_DECODE_KEEP_SPECIAL);
-    if (!outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(outcome);
+    RAPT_RETURN_IF_ERROR(decode(tokenizer, {id}, decoded, RAPT_DECODE_KEEP_SPECIAL));
     if (decoded.ends_with(piece)) // a part of a word may be marked as such
       piece = decoded;
   }

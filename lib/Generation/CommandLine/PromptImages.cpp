@@ -10,15 +10,12 @@ Outcome PromptImages::read(const Options &options, Model &model) {
   if (options.images.empty())
     return {};
   ImageReader reader;
-  if (Outcome outcome = reader.open(model); !outcome)
-    return outcome;
-  if (Outcome outcome = makeContext(options, model.inBlocks(1), model); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(reader.open(model));
+  RAPT_RETURN_IF_ERROR(makeContext(options, model.inBlocks(1), model));
   for (const std::string &path : options.images) {
     int64_t shape[3];
     std::vector<float> values;
-    if (Outcome outcome = reader.read(path, shape, values); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(reader.read(path, shape, values));
     std::vector<RowOutput> outputs;
     const std::vector<int64_t> extents = {1, shape[0], shape[1], shape[2]};
     Outcome outcome = runTensors(model, {"pixel_values"}, {tensorOf(extents, values.data())}, {"image_embeddings"},
@@ -41,8 +38,7 @@ Outcome PromptImages::place(const Model &model, const Text &text, Prompt &prompt
   if (tokens != counts.size()) {
     std::string name = "token " + std::to_string(image);
     if (text.tokenizer)
-      if (Outcome outcome = decode(text.tokenizer.get(), {image}, name, RAPT_DECODE_KEEP_SPECIAL); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(decode(text.tokenizer.get(), {image}, name, RAPT_DECODE_KEEP_SPECIAL));
     return {RAPT_INVALID, "the prompt has " + std::to_string(tokens) + " times " + json::printable(name) + " for " +
                               counted(counts.size(), "image") + ": each image needs one, where it belongs"};
   }

@@ -48,8 +48,7 @@ Outcome encodeRow(const Model &model, const Text &text, TextRow &row) {
     row.types.resize(count);
     outcome = Outcome::of(ids);
   }
-  if (!outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(outcome);
   row.ids.resize(count);
   row.types.resize(count);
   row.spans.resize(count);
@@ -62,11 +61,10 @@ Outcome encodeRow(const Model &model, const Text &text, TextRow &row) {
 Expected<std::vector<std::string>> forwardTensors(const Model &model) {
   size_t bytes = 0;
   const char *text = rapt_module_manifest(model.module.get(), &bytes);
-  Expected<json::Value> manifest = json::parse(std::string_view(text, bytes));
-  if (!manifest)
-    return Error{"the manifest of " + std::string(model.info.name) + ": " + manifest.error().message};
+  RAPT_ASSIGN_OR_RETURN(json::Value manifest, withContext("the manifest of " + std::string(model.info.name),
+                                                          json::parse(std::string_view(text, bytes))));
   std::vector<std::string> names;
-  const json::Value *entries = manifest->find("entries");
+  const json::Value *entries = manifest.find("entries");
   for (const json::Value &entry : entries && entries->asArray() ? *entries->asArray() : json::Array()) {
     const json::Value *name = entry.find("name"), *buffers = entry.find("buffers");
     if (!name || !name->asString() || *name->asString() != "forward" || !buffers || !buffers->asArray())
@@ -117,12 +115,10 @@ Outcome runTensors(const Model &model, std::vector<const char *> given, std::vec
   for (size_t i = 0; i < names.size(); ++i) {
     int64_t extents[9];
     int32_t rank = 0;
-    Outcome outcome = Outcome::of([&](char *text, size_t size) {
+    RAPT_RETURN_IF_ERROR(Outcome::of([&](char *text, size_t size) {
       return rapt_run_shape(model.context.get(), entry, inputs, given.data(), all.data(), names[i].c_str(), extents,
                             &rank, text, size);
-    });
-    if (!outcome)
-      return outcome;
+    }));
     outputs[i].shape.assign(extents, extents + rank);
     uint64_t count = 1;
     for (int64_t extent : outputs[i].shape)

@@ -27,15 +27,12 @@ Outcome findToken(const char *option, const rapt_tokenizer *tokenizer, const std
 Outcome setSourceLanguage(const Options &options, const Text &text, Ids &source) {
   int32_t wanted = -1;
   const rapt_tokenizer *tokenizer = text.tokenizer.get();
-  if (Outcome outcome = findToken("--source-language", tokenizer, *options.sourceLanguage, wanted); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(findToken("--source-language", tokenizer, *options.sourceLanguage, wanted));
   int32_t around[16];
   size_t count = 0;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+  RAPT_RETURN_IF_ERROR(Outcome::of([&](char *message, size_t size) {
     return rapt_tokenizer_encode(tokenizer, "", 0, nullptr, around, std::size(around), &count, message, size);
-  });
-  if (!outcome)
-    return outcome;
+  }));
   const int32_t *end = std::remove_if(around, around + count, [&](int32_t id) { return hasRole(text, tokenizer, id); });
   if (end - around != 1)
     return {RAPT_UNSUPPORTED, "--source-language: the tokenizer puts no language around a text"};
@@ -53,8 +50,7 @@ Outcome setSourceLanguage(const Options &options, const Text &text, Ids &source)
 
 Outcome setTargetLanguage(const Options &options, const Model &model, const Text &text, Prompt &prompt) {
   int32_t wanted = -1;
-  if (Outcome outcome = findToken("--target-language", text.writer, *options.targetLanguage, wanted); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(findToken("--target-language", text.writer, *options.targetLanguage, wanted));
   if (wanted >= model.info.vocabulary)
     return {RAPT_INVALID, "--target-language: the model has no logit of token " + std::to_string(wanted)};
   if (hasRole(text, text.writer, prompt.ids.front()))
@@ -72,8 +68,7 @@ Outcome chooseLanguages(const Options &options, const Model &model, const Text &
   if (!model.hasEncoder())
     return {RAPT_UNSUPPORTED, "--source-language and --target-language are for models with an encoder and a decoder"};
   if (options.sourceLanguage)
-    if (Outcome outcome = setSourceLanguage(options, text, prompt.source); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(setSourceLanguage(options, text, prompt.source));
   return options.targetLanguage ? setTargetLanguage(options, model, text, prompt) : Outcome{};
 }
 

@@ -31,8 +31,7 @@ Outcome SoundReader::open(const Model &model) {
     return rapt_audio_processor_open(static_cast<const char *>(json), bytes, &opened, message, size);
   });
   processor.reset(opened);
-  if (!outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(outcome);
   if (const rapt_status status = rapt_audio_processor_get_info(opened, &info); status != RAPT_OK)
     return {status, "preprocessor_config.json: the processor tells nothing about its features"};
   return check(model);
@@ -53,8 +52,7 @@ Outcome SoundReader::compute(const rapt_audio *audio, Sound &sound) const {
     sound.features.resize(size_t(shape[0] * shape[1]));
     outcome = Outcome::of(call);
   }
-  if (!outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(outcome);
   sound.frames = std::max<int64_t>(int64_t(count) / info.hop, 1);
   sound.columns = shape[1];
   sound.features.resize(size_t(shape[0] * shape[1]));

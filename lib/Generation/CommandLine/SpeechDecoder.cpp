@@ -97,14 +97,12 @@ Outcome SpeechDecoder::chooseRoom() {
 Outcome SpeechDecoder::open() {
   if (!model.hasEncoder())
     return {RAPT_UNSUPPORTED, std::string(model.info.name) + " has no token that a text starts with"};
-  if (Outcome outcome = openText(model, true, text); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(openText(model, true, text));
   if (!text.stops.empty())
     return {RAPT_UNSUPPORTED, "generation_config.json: stop_strings do not go with --audio"};
   for (auto part : {&SpeechDecoder::readConfig, &SpeechDecoder::chooseLanguageAndTask, &SpeechDecoder::chooseFallback,
                     &SpeechDecoder::chooseRoom})
-    if (Outcome outcome = (this->*part)(); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR((this->*part)());
   return {};
 }
 
@@ -166,9 +164,7 @@ Outcome SpeechDecoder::prepare() {
     one.prompt.ids = promptOf({speech.language, withTimestamps, longest});
     one.capacity = std::min(int64_t(one.prompt.ids.size()) + one.most, model.info.max_positions);
     BeamRows rows;
-    if (Outcome outcome = searches ? rows.open(options, text, one.prompt, one.most) : one.prepare(options, text, 0);
-        !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(searches ? rows.open(options, text, one.prompt, one.most) : one.prepare(options, text, 0));
     const int64_t written = model.inBlocks(one.capacity) + model.inBlocks(model.info.source_positions);
     // Beams fork the sequence with the source, which a further attempt needs.
     tokens =
@@ -188,8 +184,7 @@ Outcome SpeechDecoder::prepare() {
 
 Outcome SpeechDecoder::listen(const std::vector<float> &features) {
   sequence = {}; // frees the blocks of the window before
-  if (Outcome outcome = Sequence::make(model.context, sequence); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(Sequence::make(model.context, sequence));
   return sequence.encode(features);
 }
 
@@ -199,8 +194,7 @@ Outcome SpeechDecoder::findLanguage(std::string &code) {
     return {};
   const Ids start = {int32_t(model.info.start_token)};
   rapt_chunk chunk = sequence.chunk(start);
-  if (Outcome outcome = model.context.step(chunk); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(model.context.step(chunk));
   code = std::max_element(speech.languages.begin(), speech.languages.end(), [&](const auto &a, const auto &b) {
            return chunk.logits[a.second] < chunk.logits[b.second];
          })->first;
@@ -212,10 +206,10 @@ Outcome SpeechDecoder::show(const Continuation &one, int32_t id, const TextSink 
   if (!sink || id >= timestamps().begin)
     return {};
   rapt_text_view piece{};
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+  RAPT_RETURN_IF_ERROR(Outcome::of([&](char *message, size_t size) {
     return rapt_text_stream_feed(one.stream.get(), id, &piece, nullptr, message, size);
-  });
-  return outcome ? sink({piece.data, piece.size}) : outcome;
+  }));
+  return sink({piece.data, piece.size});
 }
 
 /// Adds the natural logarithm of a token's probability.
@@ -230,8 +224,7 @@ static rapt_status addLogProbability(std::span<const float> logits, int32_t id, 
 Outcome SpeechDecoder::choose(Continuation &one, const float *logits, int32_t &id) {
   const auto vocabulary = size_t(text.vocabulary);
   if (!one.rules.areEmpty())
-    if (Outcome outcome = one.rules.apply(one.prompt, one.made, vocabulary, logits); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(one.rules.apply(one.prompt, one.made, vocabulary, logits));
   return Outcome::of([&](char *message, size_t size) {
     rapt_status status = rapt_sampler_sample(one.sampler.get(), logits, vocabulary, &id, message, size);
     if (!status && !speech.thresholds.areEmpty())
@@ -242,21 +235,17 @@ Outcome SpeechDecoder::choose(Continuation &one, const float *logits, int32_t &i
 
 Outcome SpeechDecoder::generate(const Options &own, size_t number, Continuation &one, const TextSink &sink) {
   // Each attempt draws its own numbers.
-  if (Outcome outcome = one.prepare(own, text, windows + (number << 32)); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(one.prepare(own, text, windows + (number << 32)));
   while (int64_t(one.made.size()) < one.most) {
     rapt_chunk chunk = sequence.chunk(one.next);
-    if (Outcome outcome = model.context.step(chunk); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(model.context.step(chunk));
     int32_t id = 0;
-    if (Outcome outcome = choose(one, chunk.logits, id); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(choose(one, chunk.logits, id));
     if (text.ends.count(id))
       break;
     one.made.push_back(id);
     one.next.assign(1, id);
-    if (Outcome outcome = show(one, id, sink); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(show(one, id, sink));
   }
   rapt_text_view rest{};
   Outcome outcome = Outcome::of(
@@ -268,14 +257,10 @@ Outcome SpeechDecoder::search(const Options &own, Continuation &one, const TextS
   BeamRows rows;
   std::vector<FoundText> found;
   Sequence first;
-  if (Outcome outcome = rows.open(own, text, one.prompt, one.most); !outcome)
-    return outcome;
-  if (Outcome outcome = sequence.fork(first); !outcome)
-    return outcome;
-  if (Outcome outcome = rows.search(model, text, one.prompt, std::move(first), one.next); !outcome)
-    return outcome;
-  if (Outcome outcome = rows.collect(found); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(rows.open(own, text, one.prompt, one.most));
+  RAPT_RETURN_IF_ERROR(sequence.fork(first));
+  RAPT_RETURN_IF_ERROR(rows.search(model, text, one.prompt, std::move(first), one.next));
+  RAPT_RETURN_IF_ERROR(rows.collect(found));
   if (!found.empty()) {
     one.made = std::move(found.front().ids);
     logProbability = found.front().score * rows.divisorOf(one.made.size() + found.front().ended);
@@ -286,8 +271,8 @@ Outcome SpeechDecoder::search(const Options &own, Continuation &one, const TextS
   Ids words;
   std::copy_if(one.made.begin(), one.made.end(), std::back_inserter(words), [&](int32_t id) { return id < times; });
   std::string content;
-  Outcome outcome = decode(text.writer, words, content);
-  return outcome ? sink(content) : outcome;
+  RAPT_RETURN_IF_ERROR(decode(text.writer, words, content));
+  return sink(content);
 }
 
 /// The probability of silence is the first token's, be there earlier text before it or not.
@@ -295,8 +280,7 @@ Outcome SpeechDecoder::measureSilence(const Ids &prompt, double &probability) {
   const auto start = std::find(prompt.begin(), prompt.end(), int32_t(model.info.start_token));
   const Ids tokens(prompt.begin(), start + 1);
   rapt_chunk chunk = sequence.chunk(tokens);
-  if (Outcome outcome = model.context.step(chunk); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(model.context.step(chunk));
   double logarithm = 0;
   Outcome outcome = Outcome::of([&](char *message, size_t size) {
     return addLogProbability({chunk.logits, size_t(model.info.vocabulary)}, *speech.noSpeech, logarithm, message, size);
@@ -320,15 +304,12 @@ Outcome SpeechDecoder::beginAttempt(size_t number, Options &own, Continuation &o
   // Where the language was detected, the sequence has the first token already.
   const bool isBegun = number == 0 && !measures && one.prompt.ids.front() == model.info.start_token;
   if (!isBegun)
-    if (Outcome outcome = sequence.truncate(0); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(sequence.truncate(0));
   if (measures)
-    if (Outcome outcome = measureSilence(one.prompt.ids, attempt.noSpeech); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(measureSilence(one.prompt.ids, attempt.noSpeech));
   // The logits behind the prompt come from a step of its own.
   if (sequence.length() == int64_t(one.prompt.ids.size()))
-    if (Outcome outcome = sequence.truncate(sequence.length() - 1); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(sequence.truncate(sequence.length() - 1));
   one.next.assign(one.prompt.ids.begin() + sequence.length(), one.prompt.ids.end());
   return {};
 }
@@ -343,8 +324,7 @@ Outcome SpeechDecoder::judge(const Ids &ids, SpeechAttempt &attempt) const {
   Ids words;
   std::copy_if(ids.begin(), ids.end(), std::back_inserter(words), [&](int32_t id) { return id < times; });
   std::string content;
-  if (Outcome outcome = decode(text.writer, words, content); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(decode(text.writer, words, content));
   attempt.compressionRatio = compressionRatio(trimmed(content));
   return {};
 }
@@ -358,16 +338,13 @@ Outcome SpeechDecoder::write(const WindowRequest &request, const TextSink &sink,
     one.most = mostNew(one.prompt.ids);
     one.capacity = int64_t(one.prompt.ids.size()) + one.most;
     logProbability = 0;
-    if (Outcome outcome = beginAttempt(number, own, one, result.attempt); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(beginAttempt(number, own, one, result.attempt));
     Outcome outcome;
     if (one.most > 0)
       outcome = BeamRows::areAskedFor(own, text) ? search(own, one, sink) : generate(own, number, one, sink);
     result.ids = std::move(one.made);
-    if (outcome)
-      outcome = judge(result.ids, result.attempt);
-    if (!outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(outcome);
+    RAPT_RETURN_IF_ERROR(judge(result.ids, result.attempt));
     if (!speech.thresholds.refuse(result.attempt))
       break;
   }

@@ -64,37 +64,35 @@ Outcome openGenerationConfig(const Model &model, Text &text) {
     return {};
   int32_t ends[256];
   size_t count = 0;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+  RAPT_RETURN_IF_ERROR(Outcome::of([&](char *message, size_t size) {
     return rapt_generation_config_read(json.data, json.size, &text.config, ends, std::size(ends), &count, message,
                                        size);
-  });
-  if (!outcome)
-    return outcome;
+  }));
   text.ends.insert(ends, ends + count);
   auto readRules = [&](char *message, size_t size) {
     return rapt_rules_read(json.data, json.size, &text.rules, text.ruleIds.data(), text.ruleIds.size(), &count, message,
                            size);
   };
-  if (outcome = Outcome::of(readRules); outcome.status == RAPT_FULL || (outcome && count > 0)) {
+  Outcome outcome = Outcome::of(readRules);
+  if (outcome.status == RAPT_FULL || (outcome && count > 0)) {
     text.ruleIds.resize(count);
     outcome = Outcome::of(readRules);
   }
-  if (!outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(outcome);
   size_t ids = 0;
   auto readSequences = [&](char *message, size_t size) {
     return rapt_rules_read_sequences(json.data, json.size, text.sequences.data(), text.sequences.size(), &count,
                                      text.sequenceIds.data(), text.sequenceIds.size(), &ids, message, size);
   };
-  if (outcome = Outcome::of(readSequences); outcome && count > 0) {
+  RAPT_RETURN_IF_ERROR(Outcome::of(readSequences));
+  if (count > 0) {
     text.sequences.resize(count);
     text.sequenceIds.resize(ids);
     outcome = Outcome::of(readSequences);
     text.rules.sequences = text.sequences.data();
     text.rules.sequence_count = text.sequences.size();
+    RAPT_RETURN_IF_ERROR(outcome);
   }
-  if (!outcome)
-    return outcome;
   for (size_t index = 0;; ++index) {
     std::string stop;
     size_t bytes = 0;
@@ -131,13 +129,9 @@ Outcome openText(const Model &model, bool needed, Text &text) {
   text.config.sampler.size = sizeof text.config.sampler;
   text.config.beams = text.config.returns = 1;
   text.config.length_penalty = 1;
-  Outcome outcome = openReader(model, needed, text);
-  if (outcome)
-    outcome = openWriter(model, needed, text);
-  if (outcome)
-    outcome = openGenerationConfig(model, text);
-  if (!outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(openReader(model, needed, text));
+  RAPT_RETURN_IF_ERROR(openWriter(model, needed, text));
+  RAPT_RETURN_IF_ERROR(openGenerationConfig(model, text));
   text.ends.insert(model.info.eos, model.info.eos + model.info.eos_count);
   text.vocabulary = model.info.vocabulary;
   text.imageToken = int32_t(model.info.image_token);
@@ -227,8 +221,7 @@ Outcome encodeMessages(const Model &model, const Text &text, const rapt_chat &ch
 Outcome encodeChat(const Model &model, const Text &text, const std::string *system, const std::string &content,
                    size_t images, Ids &ids) {
   Owned<rapt_chat> chat;
-  if (Outcome outcome = openChat(model, chat); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(openChat(model, chat));
   std::vector<Message> messages;
   if (system)
     messages.push_back({"system", *system});
@@ -300,13 +293,11 @@ Status takeStandardInput(Options &options) {
   if (options.converses || fstat(STDIN_FILENO, &input) ||
       !(S_ISREG(input.st_mode) || S_ISFIFO(input.st_mode) || S_ISSOCK(input.st_mode)))
     return {};
-  Expected<std::string> text = readPrompt("-");
-  if (!text)
-    return text.error();
-  if (text->empty())
+  RAPT_ASSIGN_OR_RETURN(std::string text, readPrompt("-"));
+  if (text.empty())
     return {};
   options.promptFile = "-";
-  options.standardInput = std::move(*text);
+  options.standardInput = std::move(text);
   return {};
 }
 

@@ -127,16 +127,14 @@ Outcome TaskRun::encodeTexts(std::vector<std::string> given) {
       outcome = checkLength(rows.back());
     if (!outcome && (options.promptFile || texts > 1))
       outcome.message = (options.promptFile ? "line " : "prompt ") + std::to_string(i + 1) + ": " + outcome.message;
-    if (!outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(outcome);
   }
   return {};
 }
 
 Outcome TaskRun::readRows() {
   if (options.tokens) {
-    if (Outcome outcome = checkIds(model, *options.tokens); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(checkIds(model, *options.tokens));
     TextRow row;
     row.ids = *options.tokens;
     row.types.resize(row.ids.size());
@@ -156,12 +154,9 @@ Outcome TaskRun::readRows() {
 }
 
 Outcome TaskRun::prepare() {
-  if (Outcome outcome = checkOptions(); !outcome)
-    return outcome;
-  if (Outcome outcome = openText(model, !options.tokens, text); !outcome)
-    return outcome;
-  if (Outcome outcome = openLabels(model, labels); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(checkOptions());
+  RAPT_RETURN_IF_ERROR(openText(model, !options.tokens, text));
+  RAPT_RETURN_IF_ERROR(openLabels(model, labels));
   Expected<std::vector<std::string>> found = forwardTensors(model);
   if (!found)
     return {RAPT_BAD_FILE, found.error().message};
@@ -173,18 +168,13 @@ Outcome TaskRun::prepare() {
   for (const auto &[name, file] : options.outputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(name);
-  if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(AttentionMaps::open(options, model, maps));
   maps.request(names);
   if (!options.tokens && std::string_view(model.info.task) == "feature-extraction")
-    if (Outcome outcome = readSentenceTexts(options, model, sentences); !outcome)
-      return outcome;
-  if (Outcome outcome = readRows(); !outcome)
-    return outcome;
-  if (Outcome outcome = chooseSimilarity(); !outcome)
-    return outcome;
-  if (Outcome outcome = makeContext(options, 0, model); !outcome)
-    return outcome;
+    RAPT_RETURN_IF_ERROR(readSentenceTexts(options, model, sentences));
+  RAPT_RETURN_IF_ERROR(readRows());
+  RAPT_RETURN_IF_ERROR(chooseSimilarity());
+  RAPT_RETURN_IF_ERROR(makeContext(options, 0, model));
   size_t tokens = 0, longer = 0;
   for (const TextRow &row : rows) {
     tokens += row.ids.size();
@@ -224,8 +214,7 @@ Outcome TaskRun::tell(json::Value result) {
 Status TaskRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
   for (const auto &[name, file] : options.outputs) {
     const RowOutput &tensor = output(outputs, name);
-    if (Status status = writeNpy(file, NpyType::F32, tensor.shape, std::as_bytes(std::span(tensor.data))); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(writeNpy(file, NpyType::F32, tensor.shape, std::as_bytes(std::span(tensor.data))));
   }
   return {};
 }
@@ -233,34 +222,27 @@ Status TaskRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
 /// Rows of several have their number in the files' names.
 Outcome TaskRun::drawAttention(const TextRow &row, const std::vector<RowOutput> &outputs, size_t index) {
   std::vector<std::string> labels;
-  if (Outcome outcome = piecesOf(text.writer, row.ids, labels); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(piecesOf(text.writer, row.ids, labels));
   const std::string before = rows.size() > 1 ? mapPrefix(mapOfRow, size_t(&row - rows.data())) : "";
   for (const std::string &name : maps.names())
-    if (Outcome outcome = maps.write(before, name, output(outputs, name), index,
-                                     maps.isOfRows(name) ? std::vector<std::string>{"text"} : labels, labels);
-        !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(maps.write(before, name, output(outputs, name), index,
+                                    maps.isOfRows(name) ? std::vector<std::string>{"text"} : labels, labels));
   return {};
 }
 
 Outcome TaskRun::runGroup(std::span<const TextRow> group) {
   std::vector<RowOutput> outputs;
-  if (Outcome outcome = runRows(model, tensors, group, names, outputs); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(runRows(model, tensors, group, names, outputs));
   for (size_t i = 0; i < group.size(); ++i) {
-    if (Outcome outcome = task->judge(group[i], i, outputs, pending.emplace_back()); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(task->judge(group[i], i, outputs, pending.emplace_back()));
     if (maps.isWanted())
-      if (Outcome outcome = drawAttention(group[i], outputs, i); !outcome)
-        return outcome;
+      RAPT_RETURN_IF_ERROR(drawAttention(group[i], outputs, i));
     const TextRow *next = &group[i] + 1;
     if (next < rows.data() + rows.size() && next->origin == group[i].origin)
       continue;
     Outcome outcome = tell(task->join(std::move(pending)));
     pending.clear();
-    if (!outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(outcome);
   }
   Status status = writeOutputs(outputs);
   return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
@@ -273,8 +255,7 @@ Outcome TaskRun::run() {
   const int64_t columns = std::string_view(model.info.task) == "fill-mask" ? model.info.vocabulary : model.info.hidden;
   for (size_t first = 0; first < all.size();) {
     size_t count = maps.isWanted() ? 1 : rowsTogether(all.subspan(first), columns);
-    if (Outcome outcome = runGroup(all.subspan(first, count)); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(runGroup(all.subspan(first, count)));
     first += count;
   }
   return {};

@@ -42,12 +42,10 @@ Outcome Tokenization::readTexts() {
 }
 
 Outcome Tokenization::prepare() {
-  if (Outcome outcome = openModule(options, model); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(openModule(options, model));
   if (options.chat && readsRows())
     return {RAPT_INVALID, std::string(model.info.name) + ": " + model.info.task + " has no use for --chat"};
-  if (Outcome outcome = openText(model, true, text); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(openText(model, true, text));
   if (!options.tokens)
     return readTexts();
   all.push_back(*options.tokens);
@@ -62,8 +60,7 @@ Outcome Tokenization::encodeOne(const std::string &content, Ids &ids) const {
   TextRow row;
   SentenceTexts usual;
   if (std::string_view(model.info.task) == "feature-extraction")
-    if (Outcome outcome = readSentenceTexts(options, model, usual); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(readSentenceTexts(options, model, usual));
   row.text = options.question ? *options.question : usual.prompt + content;
   row.second = options.question ? std::optional(content) : options.pair;
   Outcome outcome = encodeRow(model, text, row);
@@ -73,11 +70,9 @@ Outcome Tokenization::encodeOne(const std::string &content, Ids &ids) const {
 
 Outcome Tokenization::run() {
   for (const std::string &one : texts)
-    if (Outcome outcome = encodeOne(one, all.emplace_back()); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(encodeOne(one, all.emplace_back()));
   for (const Ids &ids : all)
-    if (Outcome outcome = piecesOf(text.tokenizer.get(), ids, pieces.emplace_back()); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(piecesOf(text.tokenizer.get(), ids, pieces.emplace_back()));
   return {};
 }
 

@@ -57,16 +57,12 @@ Outcome SpeechRun::checkTask() const {
 }
 
 Outcome SpeechRun::prepare() {
-  if (Outcome outcome = checkTask(); !outcome)
-    return outcome;
-  if (Outcome outcome = decoder.open(); !outcome)
-    return outcome;
-  if (Outcome outcome = reader.open(model); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(checkTask());
+  RAPT_RETURN_IF_ERROR(decoder.open());
+  RAPT_RETURN_IF_ERROR(reader.open(model));
   if (options.timestamps && !decoder.hasTimestamps())
     return {RAPT_UNSUPPORTED, std::string("--timestamps: ") + model.info.name + " has no tokens of times"};
-  if (Outcome outcome = decoder.prepare(); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(decoder.prepare());
   note(std::string(model.info.name) + ": " + model.info.task + ", " + counted(options.audio.size(), "sound") + ", " +
        decoder.task() + "; " + decoder.summary());
   return {};
@@ -86,8 +82,7 @@ Outcome SpeechRun::checkTimestamps(const Sound &sound, const std::string &path) 
 Outcome SpeechRun::detect(const std::string &path) {
   if (!language.empty())
     return {};
-  if (Outcome outcome = decoder.findLanguage(language); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(decoder.findLanguage(language));
   if (!decoder.isLanguageGiven())
     note(json::printable(path) + ": the language is " + language + "; --language says another one");
   return {};
@@ -120,14 +115,11 @@ Outcome SpeechRun::addSegments(const CutWindow &cut, const SpeechAttempt &attemp
   for (size_t i = 0; i < cut.segments.size(); ++i) {
     const SpeechSegment &segment = cut.segments[i];
     std::string content;
-    if (Outcome outcome = decode(decoder.getText().writer, segment.ids, content); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(decode(decoder.getText().writer, segment.ids, content));
     if (!trimmed(content).empty())
       said.insert(said.end(), cut.parts[i].begin(), cut.parts[i].end());
-    if (Outcome outcome =
-            transcript.add(reader.seconds(segment.begin), reader.seconds(segment.end), content, isPrinted, members);
-        !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(
+        transcript.add(reader.seconds(segment.begin), reader.seconds(segment.end), content, isPrinted, members));
   }
   return {};
 }
@@ -139,8 +131,7 @@ Outcome SpeechRun::writeWindow(const Sound &sound, int64_t &begin, bool withTime
   if (isPrinted)
     sink = [&](std::string_view piece) { return transcript.put(piece); };
   WindowText written;
-  if (Outcome outcome = decoder.write({language, withTimestamps, said}, sink, written); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(decoder.write({language, withTimestamps, said}, sink, written));
   tokens += written.ids.size();
   const SoundWindow window = {begin, std::min(reader.windowFrames(), sound.frames - begin)};
   if (decoder.thresholds().findSilence(written.attempt)) {
@@ -153,8 +144,7 @@ Outcome SpeechRun::writeWindow(const Sound &sound, int64_t &begin, bool withTime
     unit = {};
   }
   const CutWindow cut = cutWindow(written.ids, unit, window);
-  if (Outcome outcome = addSegments(cut, written.attempt, isPrinted, transcript); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(addSegments(cut, written.attempt, isPrinted, transcript));
   if (!decoder.knowsPrevious() || written.attempt.temperature > mostForPrevious)
     said.clear();
   begin += cut.advance;
@@ -163,24 +153,18 @@ Outcome SpeechRun::writeWindow(const Sound &sound, int64_t &begin, bool withTime
 
 Outcome SpeechRun::transcribe(const std::string &path) {
   Sound sound;
-  if (Outcome outcome = reader.read(path, sound); !outcome)
-    return outcome;
-  if (Outcome outcome = checkTimestamps(sound, path); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(reader.read(path, sound));
+  RAPT_RETURN_IF_ERROR(checkTimestamps(sound, path));
   const bool withTimestamps = decoder.hasTimestamps() && (options.timestamps || decoder.config().timestamps ||
                                                           sound.frames > reader.windowFrames());
   Transcript transcript(form());
   language.clear();
-  if (Outcome outcome = beginText(); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(beginText());
   isInLine = form() == Transcript::Form::Text;
   for (int64_t begin = 0; begin < sound.frames;) {
-    if (Outcome outcome = decoder.listen(reader.cut(sound, begin)); !outcome)
-      return outcome;
-    if (Outcome outcome = detect(path); !outcome)
-      return outcome;
-    if (Outcome outcome = writeWindow(sound, begin, withTimestamps, transcript); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(decoder.listen(reader.cut(sound, begin)));
+    RAPT_RETURN_IF_ERROR(detect(path));
+    RAPT_RETURN_IF_ERROR(writeWindow(sound, begin, withTimestamps, transcript));
   }
   isInLine = false;
   heard += reader.seconds(sound.frames);
@@ -207,8 +191,7 @@ Outcome SpeechRun::runAll() {
       if (!status)
         return {RAPT_IO, status.error().message};
     }
-    if (Outcome outcome = transcribe(options.audio[i]); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(transcribe(options.audio[i]));
   }
   seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return {};

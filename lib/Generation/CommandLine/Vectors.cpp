@@ -47,10 +47,8 @@ Outcome VectorRun::prepare() {
     if (const size_t size = options.vectors[i].size(); size != first)
       return {RAPT_INVALID, "vector " + std::to_string(i + 1) + " has " + counted(size, "number") + ", the first one " +
                                 std::to_string(first)};
-  if (Outcome outcome = openLabels(model, labels); !outcome)
-    return outcome;
-  if (Outcome outcome = AttentionMaps::open(options, model, maps); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(openLabels(model, labels));
+  RAPT_RETURN_IF_ERROR(AttentionMaps::open(options, model, maps));
   names = {classifies() ? "logits" : "outputs"};
   maps.request(names);
   return makeContext(options, 0, model);
@@ -63,8 +61,7 @@ Outcome VectorRun::drawAttention(const std::vector<RowOutput> &outputs, size_t r
     for (int64_t key = 0; key < outputs[i].shape.back(); ++key)
       keys.push_back(std::to_string(key));
     const std::string before = options.vectors.size() > 1 ? "row" + std::to_string(vector) + "-" : "";
-    if (Outcome outcome = maps.write(before, names[i], outputs[i], row, {"vector"}, keys); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(maps.write(before, names[i], outputs[i], row, {"vector"}, keys));
   }
   return {};
 }
@@ -102,14 +99,12 @@ Outcome VectorRun::run() {
       numbers.insert(numbers.end(), options.vectors[first + i].begin(), options.vectors[first + i].end());
     const std::vector<int64_t> shape = {int64_t(rows), int64_t(columns)};
     std::vector<RowOutput> outputs;
-    Outcome outcome = runTensors(model, {"inputs"}, {tensorOf(shape, numbers.data())}, names, outputs);
-    for (size_t i = 0; i < rows && outcome; ++i) {
-      outcome = tell(outputs[0].row(i));
-      if (outcome && maps.isWanted())
-        outcome = drawAttention(outputs, i, first + i);
+    RAPT_RETURN_IF_ERROR(runTensors(model, {"inputs"}, {tensorOf(shape, numbers.data())}, names, outputs));
+    for (size_t i = 0; i < rows; ++i) {
+      RAPT_RETURN_IF_ERROR(tell(outputs[0].row(i)));
+      if (maps.isWanted())
+        RAPT_RETURN_IF_ERROR(drawAttention(outputs, i, first + i));
     }
-    if (!outcome)
-      return outcome;
   }
   return {};
 }

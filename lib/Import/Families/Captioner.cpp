@@ -146,8 +146,7 @@ Status Entries::buildEncode() {
   Value rowBegin = attn::EqualRowsOp::create(builder, loc, cast<RankedTensorType>(list), count, length);
   KeptStates kept = firstKept();
   Value mean = poolRows(top, top.at("init"), attn::PoolingKind::mean, annotations, rowBegin);
-  if (Status status = config.firstStates().build(top, entry, config.decoder, mean, kept); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(config.firstStates().build(top, entry, config.decoder, mean, kept));
   Value cache = appendMemory(annotations, rowBegin);
   const SmallVector<OpFoldResult> sizes = {count, builder.getIndexAttr(grid.pixels()),
                                            builder.getIndexAttr(grid.channels)};
@@ -176,11 +175,8 @@ Status Entries::buildStep() {
   Value embedded = embed(top, argument("tokens"), embeddingTable);
   const int64_t last = (config.decoder.layers - 1) * config.decoder.states();
   Value context = lookAt(kept.read(top, top.at("attention.query"), last));
-  Expected<Value> output =
-      stepLayers(top, entry, config.decoder, concat({embedded, context}), argument("row_begin"), kept);
-  if (!output)
-    return output.error();
-  Value x = *output;
+  RAPT_ASSIGN_OR_RETURN(
+      Value x, stepLayers(top, entry, config.decoder, concat({embedded, context}), argument("row_begin"), kept));
   if (config.isDeep) {
     Value ofState = dense(top, x, stateOutput), ofContext = dense(top, context, contextOutput);
     x = arith::AddFOp::create(builder, top.at(stateOutput), embedded, ofState);
@@ -206,19 +202,15 @@ Status checkPixels(huggingface::ModelDescription &model, const Config &config, c
 Expected<OwningOpRef<ModuleOp>> importing::importCaptioner(MLIRContext &context, huggingface::ModelDescription &model,
                                                            const ImportOptions &options) {
   Config config = readConfig(model);
-  Expected<std::vector<int64_t>> endTokens = readEndTokens(context, model, config.words, /*fallback=*/std::nullopt);
-  if (!endTokens)
-    return endTokens.error();
-  if (Status status = model.config().finish({"dropout", "is_encoder_decoder"}); !status)
-    return status.error();
-  if (Status status = checkPixels(model, config, options); !status)
-    return status.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
+                        readEndTokens(context, model, config.words, /*fallback=*/std::nullopt));
+  RAPT_RETURN_IF_ERROR(model.config().finish({"dropout", "is_encoder_decoder"}));
+  RAPT_RETURN_IF_ERROR(checkPixels(model, config, options));
   if (options.maxSequenceLength)
     config.positions = options.maxSequenceLength;
   config.isScoreMatrix = model.tensors().find("attention.score.weight");
   ParameterSet parameters = listParameters(config);
-  if (Status status = parameters.resolve(model, {}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
   const GridExtents grid = config.images.grid(), &image = config.images.image;
   ModelFacts facts{.family = "captioner",
                    .task = "image-to-text",
@@ -229,15 +221,13 @@ Expected<OwningOpRef<ModuleOp>> importing::importCaptioner(MLIRContext &context,
                    .headDim = grid.channels,
                    .vocabulary = config.words,
                    .positions = config.positions,
-                   .endTokens = *endTokens,
+                   .endTokens = endTokens,
                    .startToken = config.startToken,
                    .sourcePositions = grid.pixels(),
                    .sourceImage = SourceImage{image.channels, image.height, image.width, grid.height, grid.width}};
   ModelModule module(context, facts, model, parameters);
   Entries entries(module, config, parameters, options);
-  if (Status status = entries.buildEncode(); !status)
-    return status.error();
-  if (Status status = entries.buildStep(); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(entries.buildEncode());
+  RAPT_RETURN_IF_ERROR(entries.buildStep());
   return module.take();
 }

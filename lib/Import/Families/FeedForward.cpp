@@ -197,15 +197,12 @@ Expected<OwningOpRef<ModuleOp>> importing::importFeedForward(MLIRContext &contex
                                                              const ImportOptions &options) {
   Config config = readConfig(model);
   const bool readsText = config.head == Head::SequenceClassification;
-  if (Status status = model.config().finish({"dropout"}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(model.config().finish({"dropout"}));
   if (!readsText && options.maxSequenceLength)
     return Error{model.config().file() + ": a model of vectors has no longest sequence to bound"};
-  if (Status status = checkSpacedRows(model, options, config.margin()); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(checkSpacedRows(model, options, config.margin()));
   ParameterSet parameters = listParameters(config);
-  if (Status status = parameters.resolve(model, {}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
   ModelFacts facts{.family = "feed-forward",
                    .task = readsText ? "text-classification" : "tabular-classification",
                    .layers = int64_t(config.hidden.size()),

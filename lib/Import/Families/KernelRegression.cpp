@@ -135,15 +135,13 @@ Expected<OwningOpRef<ModuleOp>> importing::importKernelRegression(MLIRContext &c
                                                                   huggingface::ModelDescription &model,
                                                                   const ImportOptions &options) {
   Config config = readConfig(model);
-  if (Status status = model.config().finish({}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(model.config().finish({}));
   if (options.maxSequenceLength)
     return Error{model.config().file() + ": a model of vectors has no longest sequence to bound"};
   ParameterSet parameters;
   parameters.add("keys", "keys", {config.examples, config.features}, Init::embedding());
   parameters.add("values", "values", {config.examples, config.outputs}, Init::embedding());
-  if (Status status = parameters.resolve(model, {}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
   ModelFacts facts{.family = "kernel-regression", .task = "tabular-regression", .keys = config.examples};
   Builder types(&context);
   auto rows = [&](int64_t columns) { return tensorOf({ShapedType::kDynamic, columns}, types.getF32Type()); };

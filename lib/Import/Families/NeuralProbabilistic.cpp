@@ -112,24 +112,19 @@ Expected<OwningOpRef<ModuleOp>> importing::importNeuralProbabilistic(MLIRContext
                                                                      huggingface::ModelDescription &model,
                                                                      const ImportOptions &options) {
   Config config = readConfig(model);
-  Expected<std::vector<int64_t>> endTokens =
-      readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt);
-  if (!endTokens)
-    return endTokens.error();
-  if (Status status = model.config().finish({"dropout"}); !status)
-    return status.error();
-  if (Status status = checkSpacedRows(model, options, config.context); !status)
-    return status.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
+                        readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt));
+  RAPT_RETURN_IF_ERROR(model.config().finish({"dropout"}));
+  RAPT_RETURN_IF_ERROR(checkSpacedRows(model, options, config.context));
   ParameterSet parameters = listParameters(config);
-  if (Status status = parameters.resolve(model, {}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
   ModelFacts facts{.family = "neural-probabilistic",
                    .task = "decoder",
                    .layers = 1,
                    .hidden = config.hidden,
                    .vocabulary = config.vocabulary,
                    .positions = options.maxSequenceLength ? options.maxSequenceLength : config.positions,
-                   .endTokens = *endTokens};
+                   .endTokens = endTokens};
   ModelModule module(context, facts, model, parameters);
   return buildLanguageModel(module, config, parameters, options);
 }

@@ -103,17 +103,16 @@ Expected<OwningOpRef<ModuleOp>> buildForward(EncoderModule &module, const Config
   OpBuilder &builder = module.builder();
   Scope top{builder, parameters};
   Value x = embed(top, module.ids(), "embedding.weight");
-  Expected<RecurrentEncoding> encoding = encodeLayers(top, module.entry(), config.stack, x, module.rowBegin());
-  if (!encoding)
-    return encoding.error();
+  RAPT_ASSIGN_OR_RETURN(RecurrentEncoding encoding,
+                        encodeLayers(top, module.entry(), config.stack, x, module.rowBegin()));
   auto pool = [&](attn::PoolingKind kind) -> Value {
-    return poolRows(top, top.at("pooling"), kind, encoding->output, module.rowBegin());
+    return poolRows(top, top.at("pooling"), kind, encoding.output, module.rowBegin());
   };
   if (config.head == Head::None)
-    return module.finish({encoding->output, pool(attn::PoolingKind::mean)});
+    return module.finish({encoding.output, pool(attn::PoolingKind::mean)});
   if (config.head == Head::TokenClassification)
-    return module.finish(dense(top, encoding->output, "classifier"));
-  Value pooled = config.pooling == "last"   ? encoding->states.front()
+    return module.finish(dense(top, encoding.output, "classifier"));
+  Value pooled = config.pooling == "last"   ? encoding.states.front()
                  : config.pooling == "mean" ? pool(attn::PoolingKind::mean)
                                             : pool(attn::PoolingKind::max);
   return module.finish(dense(top, pooled, "classifier"));
@@ -128,10 +127,8 @@ Expected<OwningOpRef<ModuleOp>> buildLanguageModel(ModelModule &module, const Co
       beginStepOfStates(module, stack.layers * stack.states(), stack.hidden, config.vocabulary, options);
   Scope top{builder, parameters};
   Value x = embed(top, step.tokens, "embedding.weight");
-  Expected<Value> last = stepLayers(top, module.entry(), stack, x, step.rowBegin, step.kept);
-  if (!last)
-    return last.error();
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), last->getType(), *last, step.want);
+  RAPT_ASSIGN_OR_RETURN(Value last, stepLayers(top, module.entry(), stack, x, step.rowBegin, step.kept));
+  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), last.getType(), last, step.want);
   Value table = top.weight(config.tied ? "embedding.weight" : "lm_head.weight");
   module.endEntry({step.kept.state, project(top, wanted, table, "lm_head", top.weight("lm_head.bias"))});
   return module.take();
@@ -156,15 +153,11 @@ const char *taskOf(Head head) {
 Expected<OwningOpRef<ModuleOp>> importing::importRecurrent(MLIRContext &context, huggingface::ModelDescription &model,
                                                            const ImportOptions &options) {
   Config config = readConfig(model);
-  Expected<std::vector<int64_t>> endTokens =
-      readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt);
-  if (!endTokens)
-    return endTokens.error();
-  if (Status status = model.config().finish({"dropout"}); !status)
-    return status.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
+                        readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt));
+  RAPT_RETURN_IF_ERROR(model.config().finish({"dropout"}));
   ParameterSet parameters = listParameters(config);
-  if (Status status = parameters.resolve(model, {}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
   ModelFacts facts{.family = "recurrent",
                    .task = taskOf(config.head),
                    .layers = config.stack.layers,
@@ -172,7 +165,7 @@ Expected<OwningOpRef<ModuleOp>> importing::importRecurrent(MLIRContext &context,
                    .vocabulary = config.vocabulary,
                    .labels = config.labels,
                    .positions = options.maxSequenceLength ? options.maxSequenceLength : config.positions,
-                   .endTokens = *endTokens};
+                   .endTokens = endTokens};
   if (config.head == Head::CausalLM) {
     ModelModule module(context, facts, model, parameters);
     return buildLanguageModel(module, config, parameters, options);

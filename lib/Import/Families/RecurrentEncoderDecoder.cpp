@@ -196,14 +196,11 @@ Status Entries::buildEncode() {
               {"encoder_last_hidden_state", hidden, {"tokens"}});
   Value x = embed(top, argument("input_ids"), "encoder_embedding.weight");
   KeptStates kept = firstKept();
-  Expected<RecurrentEncoding> encoding =
-      encodeLayers(top, entry, config.encoder, x, argument("row_begin"), config.copies ? &kept : nullptr);
-  if (!encoding)
-    return encoding.error();
+  RAPT_ASSIGN_OR_RETURN(RecurrentEncoding encoding, encodeLayers(top, entry, config.encoder, x, argument("row_begin"),
+                                                                 config.copies ? &kept : nullptr));
   if (!config.copies) // of h of the encoder's last layer
-    if (Status status = firstStates(config).build(top, entry, config.decoder, encoding->states.front(), kept); !status)
-      return status.error();
-  end(kept.state, config.attends() ? appendMemory(*encoding) : Value(), encoding->output);
+    RAPT_RETURN_IF_ERROR(firstStates(config).build(top, entry, config.decoder, encoding.states.front(), kept));
+  end(kept.state, config.attends() ? appendMemory(encoding) : Value(), encoding.output);
   return {};
 }
 
@@ -229,10 +226,7 @@ Status Entries::buildStep() {
   } else if (config.feeds) {
     x = concat({embedded, kept.read(top, top.at("attention"), config.keptParts() - 1)});
   }
-  Expected<Value> output = stepLayers(top, entry, config.decoder, x, argument("row_begin"), kept);
-  if (!output)
-    return output.error();
-  x = *output;
+  RAPT_ASSIGN_OR_RETURN(x, stepLayers(top, entry, config.decoder, x, argument("row_begin"), kept));
   if (config.attention == Attention::Bahdanau) {
     x = concat({x, context, embedded});
   } else if (config.isLuong()) {
@@ -253,18 +247,14 @@ Expected<OwningOpRef<ModuleOp>> importing::importRecurrentEncoderDecoder(MLIRCon
                                                                          huggingface::ModelDescription &model,
                                                                          const ImportOptions &options) {
   Config config = readConfig(model);
-  Expected<std::vector<int64_t>> endTokens =
-      readEndTokens(context, model, config.vocabularies.target, /*fallback=*/std::nullopt);
-  if (!endTokens)
-    return endTokens.error();
-  if (Status status = model.config().finish({"dropout", "is_encoder_decoder"}); !status)
-    return status.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
+                        readEndTokens(context, model, config.vocabularies.target, /*fallback=*/std::nullopt));
+  RAPT_RETURN_IF_ERROR(model.config().finish({"dropout", "is_encoder_decoder"}));
   if (options.maxSequenceLength)
     config.positions = options.maxSequenceLength;
   config.isScoreMatrix = model.tensors().find("attention.score.weight");
   ParameterSet parameters = listParameters(config);
-  if (Status status = parameters.resolve(model, {}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
   ModelFacts facts{.family = "recurrent-encoder-decoder",
                    .task = "text2text-generation",
                    .layers = config.decoder.layers,
@@ -274,14 +264,12 @@ Expected<OwningOpRef<ModuleOp>> importing::importRecurrentEncoderDecoder(MLIRCon
                    .headDim = config.attends() ? config.memory() / config.cacheLayers() : 0,
                    .vocabulary = config.vocabularies.target,
                    .positions = config.positions,
-                   .endTokens = *endTokens,
+                   .endTokens = endTokens,
                    .startToken = config.startToken,
                    .sourceVocabulary = config.vocabularies.source};
   ModelModule module(context, facts, model, parameters);
   Entries entries(module, config, parameters, options);
-  if (Status status = entries.buildEncode(); !status)
-    return status.error();
-  if (Status status = entries.buildStep(); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(entries.buildEncode());
+  RAPT_RETURN_IF_ERROR(entries.buildStep());
   return module.take();
 }

@@ -30,14 +30,10 @@ std::pair<unsigned, unsigned> versionIn(StringRef text) {
 /// Fails for a program that is no ptxas, or is too old.
 Status check(const std::string &assembler) {
   const MemoryFile output("");
-  if (Status made = output.status(0); !made)
-    return made;
-  if (Status ran = runProgram({assembler, "--version"}, kName, output); !ran)
-    return ran;
-  Expected<std::string> text = output.text(kName);
-  if (!text)
-    return text.error();
-  const auto [major, minor] = versionIn(*text);
+  RAPT_RETURN_IF_ERROR(output.status(0));
+  RAPT_RETURN_IF_ERROR(runProgram({assembler, "--version"}, kName, output));
+  RAPT_ASSIGN_OR_RETURN(std::string text, output.text(kName));
+  const auto [major, minor] = versionIn(text);
   if (major == 0)
     return Error{shownPath(assembler) + ": --version tells no release of CUDA; " + kWay.str()};
   if (major < kLeastMajor)
@@ -51,12 +47,9 @@ Status check(const std::string &assembler) {
 Expected<std::string> cuda::assembleText(const std::string &assembler, StringRef text, StringRef architecture) {
   const MemoryFile input(text), code(""), output("");
   for (const MemoryFile *file : {&input, &code, &output})
-    if (Status made = file->status(text.size()); !made)
-      return made.error();
-  if (Status ran =
-          runProgram({assembler, "-arch=" + architecture.str(), input.path(), "-o", code.path()}, kName, output);
-      !ran)
-    return ran.error();
+    RAPT_RETURN_IF_ERROR(file->status(text.size()));
+  RAPT_RETURN_IF_ERROR(
+      runProgram({assembler, "-arch=" + architecture.str(), input.path(), "-o", code.path()}, kName, output));
   Expected<std::string> bytes = code.text(kName);
   if (bytes && !StringRef(*bytes).starts_with("\x7f"
                                               "ELF"))
@@ -88,8 +81,7 @@ Expected<std::string> cuda::findAssembler(const std::vector<std::string> &folder
     if (first)
       first = good;
   }
-  if (!first)
-    return first.error();
+  RAPT_RETURN_IF_ERROR(first);
   return Error{"no ptxas in PATH, CUDA_HOME/bin and /usr/local/cuda/bin, which machine code needs; " + kWay.str()};
 }
 
@@ -103,11 +95,10 @@ Status cuda::assemble(ModuleOp module, Target::AssembleText assembleText, bool k
         objects.push_back(object);
         continue;
       }
-      Expected<std::string> code = assembleText(object.getObject().getValue().rtrim('\0'), target.getChip());
-      if (!code)
-        return code.error();
+      RAPT_ASSIGN_OR_RETURN(std::string code,
+                            assembleText(object.getObject().getValue().rtrim('\0'), target.getChip()));
       objects.push_back(gpu::ObjectAttr::get(module.getContext(), target, gpu::CompilationTarget::Binary,
-                                             b.getStringAttr(*code), object.getProperties(), object.getKernels()));
+                                             b.getStringAttr(code), object.getProperties(), object.getKernels()));
       if (keepsText)
         objects.push_back(object);
     }

@@ -540,8 +540,6 @@ const Kernel *Module::find(std::string_view name) const {
 }
 
 Expected<Module> rapt::ptx::parse(std::string_view text) {
-  Expected<std::vector<Token>> tokens = tokenize(text);
-  if (!tokens)
-    return tokens.error();
-  return Parser(std::move(*tokens)).run();
+  RAPT_ASSIGN_OR_RETURN(std::vector<Token> tokens, tokenize(text));
+  return Parser(std::move(tokens)).run();
 }

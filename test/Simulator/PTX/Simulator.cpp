@@ -42,11 +42,9 @@ Status check(const Kernel &kernel, const LaunchOptions &options) {
 } // namespace
 
 Expected<std::unique_ptr<LoadedModule>> Simulator::load(std::string_view ptx) {
-  Expected<Module> module = parse(ptx);
-  if (!module)
-    return module.error();
+  RAPT_ASSIGN_OR_RETURN(Module module, parse(ptx));
   auto loaded = std::make_unique<LoadedModule>();
-  loaded->module = std::move(*module);
+  loaded->module = std::move(module);
   for (const Variable &variable : loaded->module.variables) {
     bool isInMemory = variable.space == Space::Global || variable.space == Space::Const;
     loaded->variableAddresses.push_back(isInMemory ? memory.allocate(variable.size) : 0);
@@ -63,8 +61,7 @@ Status Simulator::launch(const LoadedModule &module, std::string_view name, cons
   const Kernel *kernel = module.module.find(name);
   if (!kernel)
     return Error{"no kernel '" + std::string(name) + "' in the module"};
-  if (Status status = check(*kernel, options); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(check(*kernel, options));
   log.beginLaunch();
   Launch launch{*kernel, options, module.variableAddresses, memory, log, findings, std::mt19937_64(options.seed),
                 0,       {}};

@@ -35,15 +35,11 @@ struct Matrix {
   }
 
   Status write(const TensorReader &reader, uint64_t window) {
-    Expected<QuantizedWriter> writer = QuantizedWriter::create(parameter, reader);
-    if (!writer)
-      return writer.error();
+    RAPT_ASSIGN_OR_RETURN(QuantizedWriter writer, QuantizedWriter::create(parameter, reader));
     Scratch scratch;
     for (uint64_t at = 0; at < bytes.size(); at += window)
-      if (Status status =
-              writer->write(0, at, std::span(bytes).subspan(at, std::min(window, bytes.size() - at)), scratch, error);
-          !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(
+          writer.write(0, at, std::span(bytes).subspan(at, std::min(window, bytes.size() - at)), scratch, error));
     return {};
   }
 

@@ -8,15 +8,13 @@ namespace {
 
 /// The speech members of a file, completed for a vocabulary of 100 whose tokens are `tokens`.
 Expected<SpeechConfig> read(std::string_view content, const std::map<std::string_view, int32_t> &tokens = {}) {
-  Expected<GenerationConfig> config = readGenerationConfig(content);
-  if (!config)
-    return config.error();
-  SpeechConfig speech = config->speech;
-  Status status = speech.complete(100, [&](std::string_view token) {
+  RAPT_ASSIGN_OR_RETURN(GenerationConfig config, readGenerationConfig(content));
+  SpeechConfig speech = config.speech;
+  RAPT_RETURN_IF_ERROR(speech.complete(100, [&](std::string_view token) {
     auto found = tokens.find(token);
     return found == tokens.end() ? -1 : found->second;
-  });
-  return status ? Expected<SpeechConfig>(speech) : status.error();
+  }));
+  return speech;
 }
 
 std::string errorOf(std::string_view content, const std::map<std::string_view, int32_t> &tokens = {}) {

@@ -27,13 +27,13 @@ Outcome CachedSequence::truncate(size_t length) {
   if (outcome.status == RAPT_UNSUPPORTED) {
     Sequence earlier;
     length = states.empty() ? 0 : states.back().length;
-    outcome = states.empty() ? Sequence::make(*context, earlier) : states.back().sequence.fork(earlier);
-    if (outcome)
-      sequence = std::move(earlier);
+    RAPT_RETURN_IF_ERROR(states.empty() ? Sequence::make(*context, earlier) : states.back().sequence.fork(earlier));
+    sequence = std::move(earlier);
+  } else {
+    RAPT_RETURN_IF_ERROR(outcome);
   }
-  if (outcome)
-    held.resize(length);
-  return outcome;
+  held.resize(length);
+  return {};
 }
 
 Outcome CachedSequence::rewindTo(const Ids &prompt, Ids &rest) {
@@ -48,9 +48,7 @@ Outcome CachedSequence::keepState() {
   if (!states.empty() && states.back().length == held.size())
     return {};
   State state{{}, held.size()};
-  Outcome outcome = sequence.fork(state.sequence);
-  if (!outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(sequence.fork(state.sequence));
   states.push_back(std::move(state));
   if (states.size() > mostStates)
     states.erase(states.begin());

@@ -100,10 +100,9 @@ Outcome ChatCommands::set(const std::string &setting) {
 Outcome ChatCommands::retry(const std::string &) { return conversation.retry(); }
 
 Outcome ChatCommands::undo(const std::string &) {
-  Outcome outcome = conversation.undo();
-  if (outcome)
-    tellCache();
-  return outcome;
+  RAPT_RETURN_IF_ERROR(conversation.undo());
+  tellCache();
+  return {};
 }
 
 Outcome ChatCommands::clear(const std::string &) { return conversation.clear(); }

@@ -23,11 +23,10 @@ Outcome Conversation::open() {
                                std::to_string(bound) + " tokens"};
   options.context = given.context.value_or(std::min(bound, usualCapacity));
   began = int64_t(time(nullptr));
-  Outcome outcome =
-      makeContext(options, model.inBlocks(*options.context) + CachedSequence::tokensOfStates(model), model);
-  if (outcome)
-    outcome = cache.open(model);
-  return outcome ? setSystem(given.system) : outcome;
+  RAPT_RETURN_IF_ERROR(
+      makeContext(options, model.inBlocks(*options.context) + CachedSequence::tokensOfStates(model), model));
+  RAPT_RETURN_IF_ERROR(cache.open(model));
+  return setSystem(given.system);
 }
 
 std::vector<Message> Conversation::messages() const {
@@ -50,8 +49,7 @@ Outcome Conversation::encode(const std::string &message, Ids &ids) const {
 
 Outcome Conversation::prepare(const std::string &message, Continuation &one) {
   Ids ids;
-  if (Outcome outcome = encode(message, ids); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(encode(message, ids));
   Outcome outcome = one.openIds(options, model, text, std::move(ids));
   if (outcome.status == RAPT_TOO_LONG)
     outcome.message += "; " + counted(uint64_t(cache.length()), "token") +
@@ -93,39 +91,32 @@ Outcome Conversation::read(Continuation &one) {
 Outcome Conversation::generate(Continuation &one, std::string &answer) {
   const Clock::time_point start = Clock::now();
   Continuation *const live[] = {&one};
-  if (Outcome outcome = read(one); !outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(read(one));
   while (!one.reason && one.most != 0) {
     const Ids next = one.next;
     std::vector<rapt_chunk> chunks = {cache.chunk(next, RAPT_LOGITS_LAST)};
-    if (Outcome outcome = stepTogether(model, text, live, chunks); !outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(stepTogether(model, text, live, chunks));
     cache.add(next);
     std::string piece;
     Outcome outcome = one.take(options, model, text, chunks[0].logits, piece);
     last.total = secondsSince(start);
     last.firstToken = last.firstToken > 0 ? last.firstToken : last.total;
     last.made = one.made.size();
-    if (outcome)
-      outcome = put(piece, answer);
-    if (!outcome)
-      return outcome;
+    RAPT_RETURN_IF_ERROR(outcome);
+    RAPT_RETURN_IF_ERROR(put(piece, answer));
   }
   return {};
 }
 
 Outcome Conversation::say(const std::string &message) {
   Continuation one;
-  Outcome outcome = prepare(message, one);
-  if (outcome)
-    outcome = one.prepare(options, text, answers);
-  if (!outcome)
-    return outcome;
+  RAPT_RETURN_IF_ERROR(prepare(message, one));
+  RAPT_RETURN_IF_ERROR(one.prepare(options, text, answers));
   ++answers;
   last = {};
   last.prompt = one.prompt.ids.size();
   std::string answer;
-  outcome = generate(one, answer);
+  Outcome outcome = generate(one, answer);
   last.reason = one.reason ? one.reason : "length";
   if (outcome.status == RAPT_CANCELLED) {
     std::string rest;
@@ -136,9 +127,9 @@ Outcome Conversation::say(const std::string &message) {
     if (outcome && answer.empty())
       return {RAPT_CANCELLED, "stopped before the answer began: the message is taken back"};
   }
-  if (outcome)
-    exchanges.push_back({message, std::move(answer)});
-  return outcome;
+  RAPT_RETURN_IF_ERROR(outcome);
+  exchanges.push_back({message, std::move(answer)});
+  return {};
 }
 
 Outcome Conversation::retry() {
@@ -159,8 +150,8 @@ Outcome Conversation::undo() {
     return {RAPT_INVALID, "there is no message to take back"};
   exchanges.pop_back();
   Ids ids, rest;
-  Outcome outcome = encode(anyMessage, ids);
-  return outcome ? cache.rewindTo(ids, rest) : outcome;
+  RAPT_RETURN_IF_ERROR(encode(anyMessage, ids));
+  return cache.rewindTo(ids, rest);
 }
 
 Outcome Conversation::clear() {
@@ -195,18 +186,15 @@ Outcome Conversation::setMessages(std::vector<Message> messages) {
 }
 
 Status Conversation::set(const std::string &name, const std::string &value) {
-  const Expected<std::string> option = findAnswerOption(name);
-  if (!option)
-    return option.error();
+  RAPT_ASSIGN_OR_RETURN(const std::string option, findAnswerOption(name));
   auto wanted = changes;
-  std::erase_if(wanted, [&](const auto &change) { return change.first == *option; });
+  std::erase_if(wanted, [&](const auto &change) { return change.first == option; });
   if (value != "default")
-    wanted.emplace_back(*option, value);
+    wanted.emplace_back(option, value);
   Options changed = given;
   changed.context = options.context;
   for (const auto &[known, text] : wanted)
-    if (Status status = setAnswerOption(changed, known, text); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(setAnswerOption(changed, known, text));
   changes = std::move(wanted);
   options = std::move(changed);
   return {};

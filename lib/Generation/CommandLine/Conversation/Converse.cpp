@@ -102,11 +102,11 @@ Outcome Chat::take(const Input &input) {
   Status status = print("\n");
   if (!status)
     return {RAPT_IO, status.error().message};
-  if (outcome)
-    tellEnd();
-  if (outcome && options.stats)
+  RAPT_RETURN_IF_ERROR(outcome);
+  tellEnd();
+  if (options.stats)
     commands.tellStatistics();
-  return outcome;
+  return {};
 }
 
 int Chat::run() {

@@ -20,10 +20,8 @@ Expected<Message> messageOf(const json::Value &value) {
 } // namespace
 
 Expected<std::vector<Message>> parseMessages(std::string_view text) {
-  Expected<json::Value> value = json::parse(text);
-  if (!value)
-    return value.error();
-  const json::Value *member = value->find("messages");
+  RAPT_ASSIGN_OR_RETURN(json::Value value, json::parse(text));
+  const json::Value *member = value.find("messages");
   const json::Array *list = member ? member->asArray() : nullptr;
   if (!list)
     return Error{"is no conversation: " + std::string(form)};
@@ -48,11 +46,8 @@ Expected<std::vector<Message>> parseMessages(std::string_view text) {
 }
 
 Expected<std::vector<Message>> readMessages(const std::string &path) {
-  Expected<std::string> text = readFile(path, mostBytes);
-  if (!text)
-    return text.error();
-  Expected<std::vector<Message>> messages = parseMessages(*text);
-  return messages ? messages : Error{shownPath(path) + ": " + messages.error().message};
+  RAPT_ASSIGN_OR_RETURN(std::string text, readFile(path, mostBytes));
+  return withContext(shownPath(path), parseMessages(text));
 }
 
 Status writeMessages(const std::string &path, const std::vector<Message> &messages) {
@@ -60,11 +55,9 @@ Status writeMessages(const std::string &path, const std::vector<Message> &messag
   for (const Message &one : messages)
     list.emplace_back(json::Object{{"role", json::Value(one.role)}, {"content", json::Value(one.content)}});
   const std::string text = json::write(json::Value(json::Object{{"messages", json::Value(std::move(list))}}), 2) + "\n";
-  Expected<std::unique_ptr<OutputFile>> file = OutputFile::create(path);
-  if (!file)
-    return file.error();
-  Status status = (*file)->write(std::as_bytes(std::span(text)));
-  return status ? (*file)->commit() : status;
+  RAPT_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::create(path));
+  RAPT_RETURN_IF_ERROR(file->write(std::as_bytes(std::span(text))));
+  return file->commit();
 }
 
 } // namespace rapt::run

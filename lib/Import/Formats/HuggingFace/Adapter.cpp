@@ -78,12 +78,10 @@ InitialPart readInitialPart(ConfigReader &reader, std::vector<std::string> &note
 
 Expected<AdapterConfig> readAdapterConfig(const std::string &file, std::shared_ptr<UnknownKeys> unknown,
                                           std::vector<std::string> &notes) {
-  Expected<json::Value> value = readDownloadedJson(file, mostConfigBytes);
-  if (!value)
-    return value.error();
-  if (!value->isObject())
+  RAPT_ASSIGN_OR_RETURN(json::Value value, readDownloadedJson(file, mostConfigBytes));
+  if (!value.isObject())
     return Error{shownPath(file) + ": not a JSON object"};
-  ConfigReader reader(std::move(*value), file, std::move(unknown));
+  ConfigReader reader(std::move(value), file, std::move(unknown));
   constexpr double mostAlpha = 1e6;
   AdapterConfig config;
   reader.getEnum("peft_type", {"LORA"});
@@ -115,12 +113,10 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file, std::shared_p
       config.alphaOf.emplace_back(name, *number);
   }
   // The shapes of tensors tell ranks and modules; the others say how the adapter was trained.
-  if (Status status = reader.finish({"base_model_name_or_path", "bias", "corda_config", "eva_config", "exclude_modules",
-                                     "inference_mode", "layers_pattern", "layers_to_transform", "loftq_config",
-                                     "lora_dropout", "megatron_core", "peft_version", "qalora_group_size", "r",
-                                     "rank_pattern", "revision", "target_modules", "task_type"});
-      !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(reader.finish(
+      {"base_model_name_or_path", "bias", "corda_config", "eva_config", "exclude_modules", "inference_mode",
+       "layers_pattern", "layers_to_transform", "loftq_config", "lora_dropout", "megatron_core", "peft_version",
+       "qalora_group_size", "r", "rank_pattern", "revision", "target_modules", "task_type"}));
   return config;
 }
 
@@ -136,25 +132,18 @@ public:
   Status run() {
     if (!entryExists(source.directory + "/adapter_config.json"))
       return Error{shownPath(source.directory) + ": no adapter_config.json: not an adapter's directory"};
-    Expected<AdapterConfig> read =
-        readAdapterConfig(source.directory + "/adapter_config.json", source.unknown, merged.notes);
-    if (!read)
-      return read.error();
-    config = *read;
+    RAPT_ASSIGN_OR_RETURN(config,
+                          readAdapterConfig(source.directory + "/adapter_config.json", source.unknown, merged.notes));
     if (!entryExists(file))
       return Error{shownPath(source.directory) + ": no adapter_model.safetensors" +
                    (entryExists(source.directory + "/adapter_model.bin")
                         ? "; adapter_model.bin is a PyTorch pickle, which can run code when it is read and is refused: "
                           "save the adapter with safetensors"
                         : "")};
-    Expected<TensorTable> table = TensorTable::loadFile(file);
-    if (!table)
-      return table.error();
-    adapter = std::move(*table);
+    RAPT_ASSIGN_OR_RETURN(adapter, TensorTable::loadFile(file));
     reader = openSafeTensors(adapter);
     for (const auto &[name, tensor] : adapter.tensors())
-      if (Status status = take(name, tensor); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(take(name, tensor));
     return removeInitialParts();
   }
 
@@ -187,10 +176,8 @@ private:
 
   /// A tensor that the adapter has whole.
   Status replace(const std::string &name, const StoredTensor &tensor) {
-    Expected<std::string> of = nameInBase(name);
-    if (!of)
-      return of.error();
-    const StoredTensor *old = base.find(*of);
+    RAPT_ASSIGN_OR_RETURN(std::string of, nameInBase(name));
+    const StoredTensor *old = base.find(of);
     if (old && old->file && old->file->path().ends_with(fileName))
       return fail(name, "is whole in another adapter, too");
     if (!replaced)
@@ -198,14 +185,14 @@ private:
     if (source.weight != 1)
       return fail(name, "is no change, but a whole tensor, of which there is no part: give the adapter the weight 1");
     if (old && !fits(tensor.shape, old->shape))
-      return fail(name, shownShape(tensor.shape) + " does not fit " + quoted(*of) + " " + shownShape(old->shape) +
+      return fail(name, shownShape(tensor.shape) + " does not fit " + quoted(of) + " " + shownShape(old->shape) +
                             ": the adapter is of another base model");
     if (!old)
-      merged.added.insert(*of);
+      merged.added.insert(of);
     else if (isCopy(name))
-      merged.originals.try_emplace(*of, *old);
+      merged.originals.try_emplace(of, *old);
     StoredTensor own = tensor;
-    own.name = *of;
+    own.name = of;
     replaced->replace(std::move(own));
     return {};
   }
@@ -259,8 +246,7 @@ private:
     for (int64_t extent : tensor.shape)
       count *= extent; // checked with the header
     std::vector<std::byte> bytes(size_t(count) * artifact::sizeOf(*tensor.type()));
-    if (Status status = reader.read(tensor.name, 0, bytes); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(reader.read(tensor.name, 0, bytes));
     std::vector<float> numbers(count);
     artifact::convert(bytes.data(), *tensor.type(), reinterpret_cast<std::byte *>(numbers.data()), DType::F32, count);
     return numbers;
@@ -268,19 +254,17 @@ private:
 
   /// Adds B [out, rank] times A [rank, in], or for a table of embeddings [in, out] the transpose of it.
   Status addChange(const std::string &module, const StoredTensor &a, const StoredTensor &b, bool isEmbedding) {
-    Expected<std::string> of = nameInBase(module + ".weight");
-    if (!of)
-      return of.error();
+    RAPT_ASSIGN_OR_RETURN(std::string of, nameInBase(module + ".weight"));
     const bool areMatrices = a.shape.size() == 2 && b.shape.size() == 2 && a.shape[0] == b.shape[1] && a.shape[0] > 0;
     const std::string both =
         quoted(a.name) + " " + shownShape(a.shape) + " and " + quoted(b.name) + " " + shownShape(b.shape);
-    if (const StoredTensor *old = base.find(*of)) {
+    if (const StoredTensor *old = base.find(of)) {
       const std::vector<int64_t> &shape = old->shape;
       const bool fit = areMatrices && shape.size() == 2 &&
                        ((shape[0] == b.shape[0] && shape[1] == a.shape[1] && !isEmbedding) ||
                         (shape[0] == a.shape[1] && shape[1] == b.shape[0]));
       if (!fit)
-        return Error{shownPath(file) + ": tensors " + both + " do not fit " + quoted(*of) + " " + shownShape(shape) +
+        return Error{shownPath(file) + ": tensors " + both + " do not fit " + quoted(of) + " " + shownShape(shape) +
                      ": the adapter is of another base model"};
     } else if (!areMatrices) {
       return Error{shownPath(file) + ": tensors " + both + " are no matrices of one rank"};
@@ -289,18 +273,17 @@ private:
     if (rank > mostRank)
       return fail(a.name,
                   "has the rank " + std::to_string(rank) + ", at most " + std::to_string(mostRank) + " are supported");
-    Expected<std::vector<float>> right = numbersOf(*reader, a), left = numbersOf(*reader, b);
-    if (!right || !left)
-      return right ? left.error() : right.error();
+    RAPT_ASSIGN_OR_RETURN(std::vector<float> right, numbersOf(*reader, a));
+    RAPT_ASSIGN_OR_RETURN(std::vector<float> left, numbersOf(*reader, b));
     const double alpha = config.alphaFor(module),
                  scale = source.weight * alpha / (config.isByRoot ? std::sqrt(double(rank)) : double(rank));
-    for (float &number : *left)
+    for (float &number : left)
       number = float(scale * number);
     LowRankChange change{b.shape[0],
                          a.shape[1],
                          rank,
-                         std::move(*left),
-                         std::move(*right),
+                         std::move(left),
+                         std::move(right),
                          /*isAsStored=*/false,
                          shownPath(file) + ": tensors " + both};
     if (isEmbedding) {
@@ -308,9 +291,9 @@ private:
       change.isAsStored = true;
     } else if (config.initial != InitialPart::None) {
       // PiSSA divides its part by the scale, which the layer multiplies again; OLoRA does not.
-      initialParts.push_back({*of, rank, config.initial == InitialPart::Principal ? source.weight : scale});
+      initialParts.push_back({of, rank, config.initial == InitialPart::Principal ? source.weight : scale});
     }
-    merged.changes[*of].push_back(std::move(change));
+    merged.changes[of].push_back(std::move(change));
     return {};
   }
 
@@ -344,16 +327,14 @@ private:
     if (!tensor)
       return Error{shownPath(source.directory) + ": init_lora_weights takes a part of " + quoted(part.tensor) +
                    ", which the checkpoint does not have: it may be tied to the table of embeddings"};
-    Expected<std::vector<float>> matrix = numbersOf(weights, *tensor);
-    if (!matrix)
-      return matrix.error();
-    if (!std::all_of(matrix->begin(), matrix->end(), [](float element) { return std::isfinite(element); }))
+    RAPT_ASSIGN_OR_RETURN(std::vector<float> matrix, numbersOf(weights, *tensor));
+    if (!std::all_of(matrix.begin(), matrix.end(), [](float element) { return std::isfinite(element); }))
       return fail(part.tensor,
                   "of the checkpoint has numbers that are not finite, of which there are no singular values");
     const int64_t rows = tensor->shape[0], columns = tensor->shape[1];
     const bool isPrincipal = config.initial == InitialPart::Principal;
-    LowRankPart own = isPrincipal ? principalPart(*matrix, rows, columns, part.rank)
-                                  : leadingColumnsPart(*matrix, rows, columns, part.rank);
+    LowRankPart own = isPrincipal ? principalPart(matrix, rows, columns, part.rank)
+                                  : leadingColumnsPart(matrix, rows, columns, part.rank);
     for (float &element : own.left)
       element *= float(-part.factor);
     part.change = {rows, columns, own.rank, std::move(own.left), std::move(own.right), /*isAsStored=*/true};
@@ -385,8 +366,7 @@ Expected<LowRankChanges> huggingface::readChanges(const AdapterSource &source, c
                                                   std::vector<std::string> &notes) {
   MergedAdapters merged;
   const AdapterFacts facts;
-  if (Status status = AdapterReader(source, table, nullptr, merged, facts).run(); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(AdapterReader(source, table, nullptr, merged, facts).run());
   notes.insert(notes.end(), merged.notes.begin(), merged.notes.end());
   return std::move(merged.changes);
 }

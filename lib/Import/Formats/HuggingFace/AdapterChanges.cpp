@@ -64,8 +64,7 @@ public:
   const artifact::TensorInfo *find(std::string_view name) const override { return base->find(name); }
 
   Status read(std::string_view name, uint64_t byteOffset, std::span<std::byte> out) const override {
-    if (Status status = base->read(name, byteOffset, out); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(base->read(name, byteOffset, out));
     auto changed = changes->find(name);
     if (changed == changes->end())
       return {};

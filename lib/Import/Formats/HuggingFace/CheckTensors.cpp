@@ -50,8 +50,7 @@ static Expected<Finding> scanTensor(const artifact::TensorReader &reader, const 
   uint64_t perWindow = window.size() / size;
   for (uint64_t done = 0; done < elements; done += perWindow) {
     uint64_t count = std::min(perWindow, elements - done);
-    if (Status status = reader.read(name, done * size, window.first(count * size)); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(reader.read(name, done * size, window.first(count * size)));
     Finding before = finding;
     finding.count = 0;
     if (info.dtype == DType::F32)
@@ -76,18 +75,16 @@ Status huggingface::checkTensors(const artifact::TensorReader &reader, std::span
     const artifact::TensorInfo *info = reader.find(name);
     if (!info)
       continue;
-    Expected<Finding> finding = scanTensor(reader, name, *info, window, onBytes);
-    if (!finding)
-      return finding.error();
-    if (finding->count == 0)
+    RAPT_ASSIGN_OR_RETURN(Finding finding, scanTensor(reader, name, *info, window, onBytes));
+    if (finding.count == 0)
       continue;
     message += (message.empty() ? "" : "; ") + std::string("tensor \"") + json::printable(name) + "\" " +
-               shownShape(info->shape) + " holds " + std::to_string(finding->count) +
+               shownShape(info->shape) + " holds " + std::to_string(finding.count) +
                " values that are NaN or infinite, the first is " +
-               (finding->isNan        ? "NaN"
-                : finding->isNegative ? "-infinity"
-                                      : "infinity") +
-               " at index " + std::to_string(finding->first);
+               (finding.isNan        ? "NaN"
+                : finding.isNegative ? "-infinity"
+                                     : "infinity") +
+               " at index " + std::to_string(finding.first);
   }
   return message.empty() ? Status() : Status(Error{message});
 }

@@ -38,21 +38,15 @@ std::string huggingface::describeForeignContent(std::string_view head) {
 }
 
 Expected<std::string> huggingface::readDownloaded(const std::string &path, uint64_t most) {
-  Expected<std::string> text = readFile(path, most);
-  if (!text)
-    return text;
-  if (std::string foreign = describeForeignContent(std::string_view(*text).substr(0, 512)); !foreign.empty())
+  RAPT_ASSIGN_OR_RETURN(std::string text, readFile(path, most));
+  if (std::string foreign = describeForeignContent(std::string_view(text).substr(0, 512)); !foreign.empty())
     return Error{shownPath(path) + ": " + foreign};
   return text;
 }
 
 Expected<json::Value> huggingface::readDownloadedJson(const std::string &path, uint64_t most) {
-  Expected<std::string> text = readDownloaded(path, most);
-  if (!text)
-    return text.error();
-  Expected<json::Value> value = json::parse(*text);
-  if (!value)
-    return Error{shownPath(path) + ": " + value.error().message};
+  RAPT_ASSIGN_OR_RETURN(std::string text, readDownloaded(path, most));
+  RAPT_ASSIGN_OR_RETURN(json::Value value, withContext(shownPath(path), json::parse(text)));
   return value;
 }
 

@@ -47,8 +47,7 @@ public:
     if (!result)
       return Error{"there is no tensor \"" + json::printable(name) + "\""};
     if (result->values.empty())
-      if (Status status = compute(name, *result); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(compute(name, *result));
     std::memcpy(out.data(), reinterpret_cast<const std::byte *>(result->values.data()) + byteOffset, out.size());
     return {};
   }
@@ -75,8 +74,7 @@ private:
     const artifact::TensorInfo &info = *base->find(name);
     const size_t count = size_t(info.shape[0]) * size_t(info.shape[1]);
     std::vector<std::byte> bytes(count * artifact::sizeOf(info.dtype));
-    if (Status status = base->read(name, 0, bytes); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(base->read(name, 0, bytes));
     std::vector<float> values(count);
     artifact::convert(bytes.data(), info.dtype, reinterpret_cast<std::byte *>(values.data()), DType::F32, count);
     return values;
@@ -84,18 +82,17 @@ private:
 
   Status compute(std::string_view name, Matmul &result) const {
     const auto [left, right] = factorsOf(name);
-    Expected<std::vector<float>> a = readAll(left), b = readAll(right);
-    if (!a || !b)
-      return !a ? a.error() : b.error();
+    RAPT_ASSIGN_OR_RETURN(std::vector<float> a, readAll(left));
+    RAPT_ASSIGN_OR_RETURN(std::vector<float> b, readAll(right));
     const auto rows = size_t(result.info.shape[0]), columns = size_t(result.info.shape[1]);
-    const size_t inner = rows == 0 ? 0 : a->size() / rows;
+    const size_t inner = rows == 0 ? 0 : a.size() / rows;
     std::vector<float> values(rows * columns);
     std::vector<double> sums(columns);
     for (size_t row = 0; row < rows; ++row) {
       std::fill(sums.begin(), sums.end(), 0);
       for (size_t k = 0; k < inner; ++k)
         for (size_t column = 0; column < columns; ++column)
-          sums[column] += double((*a)[row * inner + k]) * (*b)[k * columns + column];
+          sums[column] += double(a[row * inner + k]) * b[k * columns + column];
       for (size_t column = 0; column < columns; ++column) {
         const float rounded = float(sums[column]);
         if (std::isinf(rounded) && !std::isinf(sums[column]))

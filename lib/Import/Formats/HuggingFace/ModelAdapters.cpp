@@ -50,11 +50,9 @@ Status ModelDescription::orientAdapters(std::span<const TensorRequest> requests,
       return status;
     };
     if (merged)
-      if (Status status = orient(merged->changes, /*asStored=*/true); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(orient(merged->changes, /*asStored=*/true));
     for (NamedAdapter &adapter : options.namedAdapters)
-      if (Status status = orient(adapter.changes, /*asStored=*/false); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(orient(adapter.changes, /*asStored=*/false));
   }
   return {};
 }
@@ -68,11 +66,9 @@ Status ModelDescription::checkAdapters() const {
     return {};
   };
   if (merged)
-    if (Status status = check(merged->changes); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(check(merged->changes));
   for (const NamedAdapter &adapter : options.namedAdapters)
-    if (Status status = check(adapter.changes); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(check(adapter.changes));
   if (merged)
     for (const std::string &name : merged->added)
       if (std::find(names.begin(), names.end(), name) == names.end())

@@ -68,18 +68,15 @@ Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadO
   std::string config = directory ? path + "/config.json" : path;
   if (directory && !entryExists(config))
     return Error{shownPath(path) + ": no config.json in this directory"};
-  if (Status status = model.readConfig(config); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(model.readConfig(config));
   if (directory) {
     // An adapter changes the weights; compiling the base model alone would be silently wrong.
     if (entryExists(path + "/adapter_config.json"))
       return Error{shownPath(path + "/adapter_config.json") +
                    ": the directory of an adapter: give the base model's, and this one as --adapter"};
-    if (Status status = model.readSideFiles(path); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(model.readSideFiles(path));
     if (needsWeights)
-      if (Status status = model.readWeights(path); !status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(model.readWeights(path));
   } else if (needsWeights) {
     return Error{shownPath(path) + ": a configuration without weights: give the model's directory, or "
                                    "--random-weights=SEED"};
@@ -88,43 +85,35 @@ Expected<ModelDescription> ModelDescription::load(const std::string &path, LoadO
 }
 
 Status ModelDescription::readConfig(const std::string &file) {
-  Expected<json::Value> value = readDownloadedJson(file, mostConfigBytes);
-  if (!value)
-    return value.error();
-  if (!value->isObject())
+  RAPT_ASSIGN_OR_RETURN(json::Value value, readDownloadedJson(file, mostConfigBytes));
+  if (!value.isObject())
     return Error{shownPath(file) + ": not a JSON object"};
-  value = withDecoderStart(file.substr(0, file.rfind('/')), *value, notes);
-  const json::Value *declared = value->find("architectures");
+  value = withDecoderStart(file.substr(0, file.rfind('/')), value, notes);
+  const json::Value *declared = value.find("architectures");
   if (const json::Array *list = declared ? declared->asArray() : nullptr)
     for (const json::Value &entry : *list)
       if (const std::string *architecture = entry.asString())
         classes.push_back(*architecture);
-  Expected<AdapterFacts> facts = readAdapterFacts(options.adapters, *value, classes);
-  if (!facts)
-    return facts.error();
-  adapterFacts = std::move(*facts);
+  RAPT_ASSIGN_OR_RETURN(adapterFacts, readAdapterFacts(options.adapters, value, classes));
   if (adapterFacts.any())
-    value = withFacts(*value, adapterFacts);
+    value = withFacts(value, adapterFacts);
   if (!adapterFacts.head.empty())
     classes.clear();
   for (const NamedAdapter &adapter : options.namedAdapters) {
-    Expected<AdapterFacts> own = readAdapterFacts({adapter.source}, *value, classes);
-    if (!own)
-      return own.error();
-    if (own->any())
+    RAPT_ASSIGN_OR_RETURN(AdapterFacts own, readAdapterFacts({adapter.source}, value, classes));
+    if (own.any())
       return Error{shownPath(adapter.source.directory) +
                    ": the adapter has a head, labels or tokens that the base model does not have; merge the adapter "
                    "instead: --adapter"};
   }
-  const json::Value *map = value->find("auto_map");
+  const json::Value *map = value.find("auto_map");
   customCode = map && !map->isNull();
   if (customCode)
     notes.push_back(shownPath(file) + ": auto_map names Python code of the model's own, which is never executed");
-  reader = ConfigReader(std::move(*value), file, unknown);
+  reader = ConfigReader(std::move(value), file, unknown);
   type = reader.getString("model_type", "");
   if (options.accept)
-    if (Status accepted = options.accept(*this); !accepted)
-      return accepted;
+    RAPT_RETURN_IF_ERROR(options.accept(*this));
   return refuseUnsupported();
 }
 
@@ -166,20 +155,15 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
     std::string path = (isOfTokenizer ? tokenizer : directory) + "/" + name;
     if (!entryExists(path))
       continue;
-    Expected<std::string> text = readDownloaded(path, mostSideFileBytes);
-    if (!text)
-      return text.error();
-    sideFiles.emplace(name, std::move(*text));
+    RAPT_ASSIGN_OR_RETURN(std::string text, readDownloaded(path, mostSideFileBytes));
+    sideFiles.emplace(name, std::move(text));
   }
-  if (Status status = settleTemplate(tokenizer, sideFiles); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(settleTemplate(tokenizer, sideFiles));
   const UsualClasses usual = options.usualClasses ? options.usualClasses(type) : UsualClasses();
   settleTokenizer(usual, reader, sideFiles);
-  if (Status status = completeTokenizer(tokenizer, type, sideFiles, notes); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(completeTokenizer(tokenizer, type, sideFiles, notes));
   settleGeneration(reader, sideFiles);
-  if (Status status = settleProcessor(directory, usual, sideFiles, notes); !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(settleProcessor(directory, usual, sideFiles, notes));
   reportKeys(sideFiles, tokenizer, notes);
   json::Object labels;
   for (const char *key : {"id2label", "problem_type"})
@@ -193,22 +177,15 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
 }
 
 Status ModelDescription::readWeights(const std::string &directory) {
-  Expected<TensorTable> loaded = TensorTable::load(directory, notes);
-  if (!loaded)
-    return loaded.error();
-  table = std::move(*loaded);
+  RAPT_ASSIGN_OR_RETURN(table, TensorTable::load(directory, notes));
   if (!options.adapters.empty())
     merged = std::make_shared<MergedAdapters>();
   for (const AdapterSource &adapter : options.adapters)
-    if (Status status = addAdapter(adapter, table, *merged, adapterFacts); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(addAdapter(adapter, table, *merged, adapterFacts));
   if (merged)
     notes.insert(notes.end(), merged->notes.begin(), merged->notes.end());
   for (NamedAdapter &adapter : options.namedAdapters) {
-    Expected<LowRankChanges> own = readChanges(adapter.source, table, notes);
-    if (!own)
-      return own.error();
-    adapter.changes = std::move(*own);
+    RAPT_ASSIGN_OR_RETURN(adapter.changes, readChanges(adapter.source, table, notes));
   }
   uint64_t bytes[3] = {};
   for (const auto &[name, tensor] : table.tensors())
@@ -251,21 +228,18 @@ Expected<std::vector<ResolvedTensor>> ModelDescription::resolve(std::vector<Tens
   if (!assumed.empty())
     notes.push_back(shownPath(reader.file()) + ": " + assumed);
   bool fromCheckpoint = !options.randomSeed && !options.noWeights;
-  auto resolved = fromCheckpoint ? resolveTensors(table, requests) : takeAsRequested(reader.file(), storage, requests);
-  if (!resolved)
-    return resolved;
+  RAPT_ASSIGN_OR_RETURN(auto resolved, fromCheckpoint ? resolveTensors(table, requests)
+                                                      : takeAsRequested(reader.file(), storage, requests));
   requested = std::move(requests);
   std::set<std::string_view> seen;
-  for (const ResolvedTensor &tensor : *resolved)
+  for (const ResolvedTensor &tensor : resolved)
     if (seen.insert(tensor.name).second)
       names.push_back(tensor.name);
   if (!fromCheckpoint)
     return resolved;
-  if (Status status = orientAdapters(requested, *resolved); !status)
-    return status.error();
-  if (Status status = checkAdapters(); !status)
-    return status.error();
-  std::vector<std::string> extra = findExtraTensors(table, *resolved, std::span(ignored.begin(), ignored.size()));
+  RAPT_RETURN_IF_ERROR(orientAdapters(requested, resolved));
+  RAPT_RETURN_IF_ERROR(checkAdapters());
+  std::vector<std::string> extra = findExtraTensors(table, resolved, std::span(ignored.begin(), ignored.size()));
   for (const std::string &name : extra)
     for (const AdapterSource &adapter : options.adapters)
       if (table.find(name)->file->path().starts_with(adapter.directory + "/adapter_model."))

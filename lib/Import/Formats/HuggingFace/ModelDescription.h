@@ -10,8 +10,7 @@
 //   double epsilon = config.getPositive("layer_norm_epsilon", 1, 1e-5);
 //   bool tied = config.getBool("tie_word_embeddings", true);
 //   config.requireMultiple("n_embd", width, "n_head", heads);
-//   if (Status status = config.finish({"resid_pdrop", "summary_type"}); !status)
-//     return status.error();
+//   RAPT_RETURN_IF_ERROR(config.finish({"resid_pdrop", "summary_type"}));
 //
 //   std::string prefix = model.choosePrefix({"", "transformer."}, "wte.weight");
 //   std::vector<TensorRequest> requests;
@@ -19,9 +18,8 @@
 //   requests.push_back({prefix + "h.0.attn.c_attn.weight", {width, 3 * width}, Init::weight(width)});
 //   if (!tied)
 //     requests.push_back({"lm_head.weight", {vocab, width}, Init::weight(width)});
-//   Expected<std::vector<ResolvedTensor>> tensors = model.resolve(requests, {"*.attn.bias", "lm_head.weight"});
-//   if (!tensors)
-//     return tensors.error();
+//   RAPT_ASSIGN_OR_RETURN(std::vector<ResolvedTensor> tensors,
+//                         model.resolve(requests, {"*.attn.bias", "lm_head.weight"}));
 //
 // The IR carries the resolved names; model.openTensors() reads the values.
 //

@@ -91,10 +91,8 @@ Status settleTemplate(const std::string &directory, SideFiles &files) {
   const bool hasOther = own && find(*own, "chat_template") && !hasProcessor;
   if (files.contains("chat_template.jinja") || hasOther || !entryExists(path))
     return {};
-  Expected<json::Value> root = readDownloadedJson(path, mostBytes);
-  if (!root)
-    return root.error();
-  const json::Value *given = root->find("chat_template");
+  RAPT_ASSIGN_OR_RETURN(json::Value root, readDownloadedJson(path, mostBytes));
+  const json::Value *given = root.find("chat_template");
   const json::Value *usual = given && given->isObject() ? given->find("default") : given;
   if (!usual || !usual->isString())
     return Error{shownPath(path) + ": chat_template is neither a string nor an object with a \"default\""};
@@ -159,11 +157,9 @@ Status settleProcessor(const std::string &directory, UsualClasses usual, SideFil
                        std::vector<std::string> &notes) {
   const std::string path = directory + "/processor_config.json";
   if (entryExists(path)) {
-    Expected<json::Value> all = readDownloadedJson(path, mostBytes);
-    if (!all)
-      return all.error();
+    RAPT_ASSIGN_OR_RETURN(json::Value all, readDownloadedJson(path, mostBytes));
     const json::Value *own =
-        all->find(usual.processor.ends_with("FeatureExtractor") ? "feature_extractor" : "image_processor");
+        all.find(usual.processor.ends_with("FeatureExtractor") ? "feature_extractor" : "image_processor");
     if (own && own->isObject()) {
       std::optional<json::Object> other = objectOf(files, processorFile);
       if (other && json::write(json::Value(*other)) != json::write(*own))

@@ -70,25 +70,20 @@ public:
   explicit HeaderReader(std::shared_ptr<const InputFile> file) : file(std::move(file)) {}
 
   Expected<std::vector<StoredTensor>> run() {
-    Expected<std::string> header = readHeader();
-    if (!header)
-      return header.error();
-    Expected<json::Value> root = json::parse(*header, {.depth = headerDepth, .bytes = mostHeaderBytes});
+    RAPT_ASSIGN_OR_RETURN(std::string header, readHeader());
+    Expected<json::Value> root = json::parse(header, {.depth = headerDepth, .bytes = mostHeaderBytes});
     if (!root)
       return fail("header is not valid: " + root.error().message);
     if (!root->isObject())
       return fail("header is JSON but not an object");
     std::vector<StoredTensor> tensors;
     for (const auto &[name, value] : *root->asObject()) {
-      Status status = name == "__metadata__" ? checkMetadata(value) : readTensor(name, value, tensors);
-      if (!status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(name == "__metadata__" ? checkMetadata(value) : readTensor(name, value, tensors));
     }
     std::sort(tensors.begin(), tensors.end(), [](const StoredTensor &a, const StoredTensor &b) {
       return std::tie(a.offset, a.bytes, a.name) < std::tie(b.offset, b.bytes, b.name);
     });
-    if (Status status = checkPlacement(tensors); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(checkPlacement(tensors));
     return tensors;
   }
 
@@ -102,8 +97,7 @@ private:
 
   Expected<std::string> readHeader() {
     std::string head(std::min<uint64_t>(file->size(), 512), '\0');
-    if (Status status = file->read(0, std::as_writable_bytes(std::span(head))); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(file->read(0, std::as_writable_bytes(std::span(head))));
     if (std::string foreign = describeForeignContent(head); !foreign.empty())
       return fail(foreign);
     if (file->size() == 0)
@@ -125,8 +119,7 @@ private:
                   std::to_string(file->size()) + " bytes (truncated download?)");
     dataBegin = lengthBytes + length;
     std::string header(length, '\0');
-    if (Status status = file->read(lengthBytes, std::as_writable_bytes(std::span(header))); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(file->read(lengthBytes, std::as_writable_bytes(std::span(header))));
     if (header.front() != '{')
       return fail("header is not valid: it begins with '" + json::printable(header.substr(0, 1)) + "' instead of '{'");
     return header;
@@ -161,12 +154,9 @@ private:
     tensor.name = name;
     tensor.dtype = *dtype->asString();
     tensor.file = file;
-    if (Status status = readShape(*shape, tensor); !status)
-      return status;
-    if (Status status = readOffsets(*offsets->asArray(), tensor); !status)
-      return status;
-    if (Status status = checkSize(tensor); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(readShape(*shape, tensor));
+    RAPT_RETURN_IF_ERROR(readOffsets(*offsets->asArray(), tensor));
+    RAPT_RETURN_IF_ERROR(checkSize(tensor));
     tensors.push_back(std::move(tensor));
     return {};
   }

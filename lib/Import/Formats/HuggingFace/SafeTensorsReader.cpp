@@ -20,10 +20,8 @@ static Status readRange(std::string_view name, const StoredTensor &tensor, uint6
     return Error{where() + "bytes " + std::to_string(byteOffset) + " to " + std::to_string(byteOffset + out.size()) +
                  " asked for, it has " + std::to_string(tensor.bytes)};
   uint64_t begin = tensor.offset + byteOffset;
-  Expected<size_t> got = tensor.file->readSome(begin, out);
-  if (!got)
-    return got.error();
-  if (*got != out.size())
+  RAPT_ASSIGN_OR_RETURN(size_t got, tensor.file->readSome(begin, out));
+  if (got != out.size())
     return Error{where() + "needs the file's bytes " + std::to_string(begin) + " to " +
                  std::to_string(begin + out.size()) + ", the file now ends at byte " +
                  std::to_string(tensor.file->sizeNow()) + " (it had " + std::to_string(tensor.file->size()) +
@@ -41,10 +39,8 @@ static Status readMicroscaling(const StoredTensor &tensor, uint64_t byteOffset, 
                    last = first + count - 1;
     std::span ownCodes = std::span(codes).first(last / 2 - first / 2 + 1);
     std::span ownScales = std::span(scales).first(last / microscalingBlock - first / microscalingBlock + 1);
-    if (Status status = readRange(tensor.name, tensor, first / 2, ownCodes); !status)
-      return status;
-    if (Status status = readRange(tensor.name, *tensor.scales, first / microscalingBlock, ownScales); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(readRange(tensor.name, tensor, first / 2, ownCodes));
+    RAPT_RETURN_IF_ERROR(readRange(tensor.name, *tensor.scales, first / microscalingBlock, ownScales));
     decodeMicroscaling(first, ownCodes, ownScales, out.first(count * size));
     out = out.subspan(count * size);
     byteOffset += count * size;
@@ -67,10 +63,8 @@ static Status scaleRow(const StoredTensor &tensor, uint64_t first, std::span<flo
   const DType type = *scales.type();
   std::array<std::byte, mostValues * sizeof(float)> stored;
   std::array<float, mostValues> factors;
-  if (Status status = readRange(scales.name, scales, firstScale * artifact::sizeOf(type),
-                                std::span(stored).first(count * artifact::sizeOf(type)));
-      !status)
-    return status;
+  RAPT_RETURN_IF_ERROR(readRange(scales.name, scales, firstScale * artifact::sizeOf(type),
+                                 std::span(stored).first(count * artifact::sizeOf(type))));
   artifact::convert(stored.data(), type, std::as_writable_bytes(std::span(factors)).data(), DType::F32, count);
   for (size_t i = 0; i < values.size(); ++i)
     values[i] *= factors[(column + i) / blockColumns - column / blockColumns];
@@ -88,12 +82,10 @@ static Status readEightBit(const StoredTensor &tensor, uint64_t byteOffset, std:
     uint64_t count = std::min<uint64_t>(out.size() / size, mostValues);
     if (tensor.scales)
       count = std::min(count, uint64_t(tensor.shape.back()) - first % uint64_t(tensor.shape.back()));
-    if (Status status = readRange(tensor.name, tensor, first, std::span(codes).first(count)); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(readRange(tensor.name, tensor, first, std::span(codes).first(count)));
     decodeEightBit(format, std::span(codes).first(count), values);
     if (tensor.scales)
-      if (Status status = scaleRow(tensor, first, std::span(values).first(count)); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(scaleRow(tensor, first, std::span(values).first(count)));
     if (!artifact::convert(std::as_bytes(std::span(values)).data(), DType::F32, out.data(), tensor.decoded, count))
       return Error{shownPath(tensor.file->path()) + ": tensor " + quoted(tensor.name) + ": a scaled value is beyond " +
                    artifact::nameOf(tensor.decoded) + ", the type that the configuration gives (torch_dtype)"};

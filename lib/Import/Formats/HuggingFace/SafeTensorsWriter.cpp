@@ -51,10 +51,8 @@ static Status copyTensor(const artifact::TensorReader &reader, const std::string
   uint64_t bytes = *bytesOf(*reader.find(name));
   for (uint64_t done = 0; done < bytes; done += window.size()) {
     std::span<std::byte> part = window.first(std::min<uint64_t>(window.size(), bytes - done));
-    if (Status status = reader.read(name, done, part); !status)
-      return status;
-    if (Status status = file.write(part); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(reader.read(name, done, part));
+    RAPT_RETURN_IF_ERROR(file.write(part));
     if (onBytes)
       onBytes(part.size());
   }
@@ -63,20 +61,13 @@ static Status copyTensor(const artifact::TensorReader &reader, const std::string
 
 Status huggingface::writeSafeTensors(const std::string &path, const artifact::TensorReader &reader,
                                      std::span<const std::string> names, const ProgressCallback &onBytes) {
-  Expected<std::string> header = makeHeader(reader, names);
-  if (!header)
-    return header.error();
-  auto file = OutputFile::create(path);
-  if (!file)
-    return file.error();
-  uint64_t length = header->size();
-  if (Status status = (*file)->write(std::as_bytes(std::span(&length, 1))); !status)
-    return status;
-  if (Status status = (*file)->write(std::as_bytes(std::span(*header))); !status)
-    return status;
+  RAPT_ASSIGN_OR_RETURN(std::string header, makeHeader(reader, names));
+  RAPT_ASSIGN_OR_RETURN(auto file, OutputFile::create(path));
+  uint64_t length = header.size();
+  RAPT_RETURN_IF_ERROR(file->write(std::as_bytes(std::span(&length, 1))));
+  RAPT_RETURN_IF_ERROR(file->write(std::as_bytes(std::span(header))));
   std::vector<std::byte> window(windowBytes);
   for (const std::string &name : names)
-    if (Status status = copyTensor(reader, name, **file, window, onBytes); !status)
-      return status;
-  return (*file)->commit();
+    RAPT_RETURN_IF_ERROR(copyTensor(reader, name, *file, window, onBytes));
+  return file->commit();
 }

@@ -18,21 +18,16 @@ std::string textOf(const json::Value &entry, std::string_view key) {
 
 /// A reader of a file beside config.json, whose reader is `model`.
 Expected<ConfigReader> readConfig(const ConfigReader &model, const std::string &path) {
-  Expected<json::Value> value = readDownloadedJson(path, mostBytes);
-  if (!value)
-    return value.error();
-  if (!value->isObject())
+  RAPT_ASSIGN_OR_RETURN(json::Value value, readDownloadedJson(path, mostBytes));
+  if (!value.isObject())
     return Error{shownPath(path) + ": not a JSON object"};
-  return model.beside(std::move(*value), path);
+  return model.beside(std::move(value), path);
 }
 
 /// The keys of sentence_transformers.models.Pooling. Several modes at once join their vectors.
 Status readPooling(const ConfigReader &model, const std::string &path, SentenceModules &modules) {
   using Pooling = SentenceModules::Pooling;
-  Expected<ConfigReader> read = readConfig(model, path);
-  if (!read)
-    return read.error();
-  ConfigReader &config = *read;
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
   static constexpr struct {
     std::string_view name;
     const char *key;
@@ -71,10 +66,7 @@ Status readPooling(const ConfigReader &model, const std::string &path, SentenceM
 Status readPrompts(const ConfigReader &model, const std::string &path, SentenceModules &modules) {
   if (!entryExists(path))
     return {};
-  Expected<ConfigReader> read = readConfig(model, path);
-  if (!read)
-    return read.error();
-  ConfigReader &config = *read;
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
   const json::Value *value = config.getRaw("prompts");
   const json::Object *prompts = value ? value->asObject() : nullptr;
   if (value && !prompts)
@@ -90,8 +82,7 @@ Status readPrompts(const ConfigReader &model, const std::string &path, SentenceM
   if (!usual.empty() && (!prompts || !value->find(usual)))
     config.fail("default_prompt_name is \"" + json::printable(usual, 80) + "\", which is not among prompts" +
                 (names.empty() ? "" : ": " + names));
-  if (Status status = config.finish({"__version__", "model_type"}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(config.finish({"__version__", "model_type"}));
   const bool hasPrompts = prompts && !prompts->empty();
   modules.includesPrompt |= !hasPrompts;
   if (!hasPrompts && (similarity.empty() || similarity == "cosine"))
@@ -109,10 +100,7 @@ Status readPrompts(const ConfigReader &model, const std::string &path, SentenceM
 
 /// The keys of sentence_transformers.models.Dense, which reads a vector of `width` columns.
 Expected<SentenceModules::Dense> readDense(const ConfigReader &model, const std::string &path, int64_t width) {
-  Expected<ConfigReader> read = readConfig(model, path);
-  if (!read)
-    return read.error();
-  ConfigReader &config = *read;
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
   SentenceModules::Dense dense;
   dense.in = config.getInt("in_features", 1, 1 << 16);
   dense.out = config.getInt("out_features", 1, 1 << 16);
@@ -133,8 +121,7 @@ Expected<SentenceModules::Dense> readDense(const ConfigReader &model, const std:
   for (const char *key : {"module_input_name", "module_output_name"})
     if (config.getString(key, "sentence_embedding") != "sentence_embedding")
       config.fail(std::string(key) + " is not sentence_embedding: only vectors of whole texts are supported");
-  if (Status status = config.finish({}); !status)
-    return status.error();
+  RAPT_RETURN_IF_ERROR(config.finish({}));
   return dense;
 }
 
@@ -150,10 +137,7 @@ Status readTexts(const ConfigReader &model, const std::string &directory, Senten
       path = directory + "/" + name;
   if (path.empty())
     return {};
-  Expected<ConfigReader> read = readConfig(model, path);
-  if (!read)
-    return read.error();
-  ConfigReader &config = *read;
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
   modules.mostTokens = config.getOptionalInt("max_seq_length", 1, INT64_MAX);
   modules.lowersCase = config.getBool("do_lower_case", false);
   config.getEnum("transformer_task", {"feature-extraction"}, "feature-extraction");
@@ -175,12 +159,10 @@ Expected<json::Array> listModules(const std::string &directory) {
   const std::string file = directory + "/modules.json";
   if (!entryExists(file))
     return json::Array();
-  Expected<json::Value> list = readDownloadedJson(file, mostBytes);
-  if (!list)
-    return list.error();
-  if (!list->isArray())
+  RAPT_ASSIGN_OR_RETURN(json::Value list, readDownloadedJson(file, mostBytes));
+  if (!list.isArray())
     return Error{shownPath(file) + ": is not a list of modules"};
-  return *list->asArray();
+  return *list.asArray();
 }
 
 bool isFolder(const std::string &path) { return isSafeName(path) && !path.starts_with("."); }
@@ -188,11 +170,9 @@ bool isFolder(const std::string &path) { return isSafeName(path) && !path.starts
 /// modules.json, of a transformer whose states have `width` columns.
 Expected<SentenceModules> readModules(const ConfigReader &model, const std::string &directory, int64_t width) {
   SentenceModules modules;
-  Expected<json::Array> list = listModules(directory);
-  if (!list)
-    return list.error();
+  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
   bool pools = false;
-  for (const json::Value &entry : *list) {
+  for (const json::Value &entry : list) {
     const std::string type = textOf(entry, "type"), folder = textOf(entry, "path");
     const std::string name = type.substr(type.rfind('.') + 1);
     auto fail = [&](const std::string &what) {
@@ -206,21 +186,18 @@ Expected<SentenceModules> readModules(const ConfigReader &model, const std::stri
     if (type.ends_with(".Transformer")) {
       if (!folder.empty() && folder != ".")
         return fail("lies in " + json::printable(folder, 80) + ", not beside config.json");
-      if (Status status = readTexts(model, directory, modules); !status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(readTexts(model, directory, modules));
     } else if (name == "Pooling" && !pools) {
       pools = true;
-      if (Status status = readPooling(model, directory + "/" + folder + "/config.json", modules); !status)
-        return status.error();
+      RAPT_RETURN_IF_ERROR(readPooling(model, directory + "/" + folder + "/config.json", modules));
     } else if (isBehind) {
       if (std::ranges::count(modules.dense, folder, &SentenceModules::Dense::folder))
         return fail("has the path \"" + json::printable(folder, 80) + "\" of another module");
-      Expected<SentenceModules::Dense> dense = readDense(model, directory + "/" + folder + "/config.json", width);
-      if (!dense)
-        return dense.error();
-      width = dense->out;
-      dense->folder = folder;
-      modules.dense.push_back(std::move(*dense));
+      RAPT_ASSIGN_OR_RETURN(SentenceModules::Dense dense,
+                            readDense(model, directory + "/" + folder + "/config.json", width));
+      width = dense.out;
+      dense.folder = folder;
+      modules.dense.push_back(std::move(dense));
     } else if (name == "Normalize" && pools) {
       modules.normalizes = true;
     } else {
@@ -237,25 +214,20 @@ Expected<SentenceModules> readModules(const ConfigReader &model, const std::stri
 Expected<SentenceModules> readSentenceModules(const ConfigReader &model, const std::string &directory, int64_t width) {
   Expected<SentenceModules> modules = readModules(model, directory, width);
   if (modules)
-    if (Status status = readPrompts(model, directory + "/config_sentence_transformers.json", *modules); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(readPrompts(model, directory + "/config_sentence_transformers.json", *modules));
   return modules;
 }
 
 Expected<bool> poolsTexts(const std::string &directory) {
-  Expected<json::Array> list = listModules(directory);
-  if (!list)
-    return list.error();
-  return std::ranges::any_of(*list,
+  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
+  return std::ranges::any_of(list,
                              [](const json::Value &entry) { return textOf(entry, "type").ends_with(".Pooling"); });
 }
 
 Expected<std::vector<std::string>> listDenseFolders(const std::string &directory) {
   std::vector<std::string> folders;
-  Expected<json::Array> list = listModules(directory);
-  if (!list)
-    return list.error();
-  for (const json::Value &entry : *list)
+  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
+  for (const json::Value &entry : list)
     if (std::string folder = textOf(entry, "path"); textOf(entry, "type").ends_with(".Dense") && isFolder(folder))
       folders.push_back(std::move(folder));
   return folders;

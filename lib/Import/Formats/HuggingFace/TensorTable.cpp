@@ -40,19 +40,12 @@ static Error describeMissingWeights(const std::string &directory) {
 }
 
 Expected<TensorTable> TensorTable::load(const std::string &directory, std::vector<std::string> &warnings) {
-  Expected<TensorTable> table = loadFiles(directory, warnings);
-  if (!table)
-    return table;
-  if (Status status = table->joinMicroscaling(); !status)
-    return status.error();
-  if (Status status = table->joinEightBit(directory); !status)
-    return status.error();
-  Expected<std::vector<std::string>> folders = listDenseFolders(directory);
-  if (!folders)
-    return folders.error();
-  for (const std::string &folder : *folders)
-    if (Status status = table->addFolder(directory, folder); !status)
-      return status.error();
+  RAPT_ASSIGN_OR_RETURN(TensorTable table, loadFiles(directory, warnings));
+  RAPT_RETURN_IF_ERROR(table.joinMicroscaling());
+  RAPT_RETURN_IF_ERROR(table.joinEightBit(directory));
+  RAPT_ASSIGN_OR_RETURN(std::vector<std::string> folders, listDenseFolders(directory));
+  for (const std::string &folder : folders)
+    RAPT_RETURN_IF_ERROR(table.addFolder(directory, folder));
   return table;
 }
 
@@ -60,10 +53,8 @@ Status TensorTable::addFolder(const std::string &directory, const std::string &f
   const std::string path = directory + "/" + folder;
   if (!entryExists(path + "/model.safetensors"))
     return describeMissingWeights(path);
-  Expected<TensorTable> added = loadFile(path + "/model.safetensors");
-  if (!added)
-    return added.error();
-  for (const auto &[name, tensor] : added->tensors()) {
+  RAPT_ASSIGN_OR_RETURN(TensorTable added, loadFile(path + "/model.safetensors"));
+  for (const auto &[name, tensor] : added.tensors()) {
     StoredTensor own = tensor;
     own.name = folder + "." + name;
     replace(std::move(own));
@@ -120,10 +111,8 @@ static Expected<Reading> readReading(const std::string &directory) {
   const std::string path = directory + "/config.json";
   if (!entryExists(path))
     return reading;
-  Expected<json::Value> root = readDownloadedJson(path, mostConfigBytes);
-  if (!root)
-    return root.error();
-  ConfigReader config(std::move(*root), path, {}); // ModelDescription tells its findings
+  RAPT_ASSIGN_OR_RETURN(json::Value root, readDownloadedJson(path, mostConfigBytes));
+  ConfigReader config(std::move(root), path, {}); // ModelDescription tells its findings
   reading.type = readDeclaredType(config);
   reading.scaling = readBlockScaling(config);
   return reading;
@@ -168,15 +157,13 @@ Status TensorTable::joinEightBit(const std::string &directory) {
       names.push_back(name);
   if (names.empty())
     return {};
-  Expected<Reading> reading = readReading(directory);
-  if (!reading)
-    return reading.error();
+  RAPT_ASSIGN_OR_RETURN(Reading reading, readReading(directory));
   for (const std::string &name : names) {
     StoredTensor &tensor = table.find(name)->second;
-    tensor.decoded = reading->type;
+    tensor.decoded = reading.type;
     const std::string nameOfScales = name + "_scale_inv";
     auto scales = table.find(nameOfScales);
-    if (!reading->scaling) {
+    if (!reading.scaling) {
       if (scales == table.end() && (scales = table.find(name + "_scale")) == table.end())
         continue;
       return Error{shownPath(source) + ": tensors " + quoted(name) + " of " + tensor.dtype + " and " +
@@ -185,8 +172,7 @@ Status TensorTable::joinEightBit(const std::string &directory) {
     if (scales == table.end())
       return Error{shownPath(source) + ": tensor " + quoted(name) + " of " + tensor.dtype + " has no scales " +
                    quoted(nameOfScales) + ", which quantization_config (fp8) needs"};
-    if (Status status = addScales(tensor, scales->second, *reading->scaling); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(addScales(tensor, scales->second, *reading.scaling));
     table.erase(scales);
     // The scale of quantized activations, which stay as they are.
     if (constexpr std::string_view weight = ".weight"; name.ends_with(weight))
@@ -202,8 +188,7 @@ Expected<TensorTable> TensorTable::loadFiles(const std::string &directory, std::
     table.source = index;
     if (!entryExists(index))
       return describeMissingWeights(directory);
-    if (Status status = table.loadShards(directory, warnings); !status)
-      return status.error();
+    RAPT_RETURN_IF_ERROR(table.loadShards(directory, warnings));
     return table;
   }
   return loadFile(single);
@@ -212,13 +197,9 @@ Expected<TensorTable> TensorTable::loadFiles(const std::string &directory, std::
 Expected<TensorTable> TensorTable::loadFile(const std::string &path) {
   TensorTable table;
   table.source = path;
-  auto file = InputFile::open(path);
-  if (!file)
-    return file.error();
-  auto tensors = readSafeTensors(*file);
-  if (!tensors)
-    return tensors.error();
-  for (StoredTensor &tensor : *tensors) {
+  RAPT_ASSIGN_OR_RETURN(auto file, InputFile::open(path));
+  RAPT_ASSIGN_OR_RETURN(auto tensors, readSafeTensors(file));
+  for (StoredTensor &tensor : tensors) {
     std::string name = tensor.name;
     table.table.emplace(std::move(name), std::move(tensor));
   }
@@ -227,11 +208,9 @@ Expected<TensorTable> TensorTable::loadFile(const std::string &path) {
 
 /// The index's weight_map: tensor name -> shard's file name, every name checked.
 static Expected<std::map<std::string, std::string, std::less<>>> readIndex(const std::string &path) {
-  Expected<json::Value> root = readDownloadedJson(path, mostIndexBytes);
-  if (!root)
-    return root.error();
+  RAPT_ASSIGN_OR_RETURN(json::Value root, readDownloadedJson(path, mostIndexBytes));
   std::string shown = shownPath(path);
-  const json::Value *entries = root->find("weight_map");
+  const json::Value *entries = root.find("weight_map");
   if (!entries || !entries->isObject())
     return Error{shown + ": no weight_map (an object: tensor name -> file name)"};
   std::map<std::string, std::string, std::less<>> map;
@@ -250,11 +229,9 @@ static Expected<std::map<std::string, std::string, std::less<>>> readIndex(const
 }
 
 Status TensorTable::loadShards(const std::string &directory, std::vector<std::string> &warnings) {
-  auto index = readIndex(source);
-  if (!index)
-    return index.error();
+  RAPT_ASSIGN_OR_RETURN(auto index, readIndex(source));
   std::map<std::string, std::vector<std::string>> shards; // file -> tensors the index puts there
-  for (const auto &[tensor, file] : *index)
+  for (const auto &[tensor, file] : index)
     shards[file].push_back(tensor);
   std::vector<std::string> unnamed;
   for (const auto &[name, expected] : shards) {
@@ -263,15 +240,11 @@ Status TensorTable::loadShards(const std::string &directory, std::vector<std::st
       return Error{shownPath(source) + ": shard " + quoted(name) + " with " + std::to_string(expected.size()) +
                    " tensors (the first is " + quoted(expected.front()) + ") is missing from " + shownPath(directory) +
                    (entryExists(path + ".incomplete") ? "; its download is unfinished" : "")};
-    auto file = InputFile::open(path);
-    if (!file)
-      return file.error();
-    auto tensors = readSafeTensors(*file);
-    if (!tensors)
-      return tensors.error();
-    for (StoredTensor &tensor : *tensors) {
-      auto at = index->find(tensor.name);
-      if (at == index->end() || at->second != name)
+    RAPT_ASSIGN_OR_RETURN(auto file, InputFile::open(path));
+    RAPT_ASSIGN_OR_RETURN(auto tensors, readSafeTensors(file));
+    for (StoredTensor &tensor : tensors) {
+      auto at = index.find(tensor.name);
+      if (at == index.end() || at->second != name)
         unnamed.push_back(quoted(tensor.name) + " of " + quoted(name));
       else
         table.emplace(at->first, std::move(tensor));
@@ -279,7 +252,7 @@ Status TensorTable::loadShards(const std::string &directory, std::vector<std::st
     for (const std::string &tensor : expected)
       if (!table.contains(tensor))
         return Error{shownPath(source) + ": tensor " + quoted(tensor) + " should be in shard " + shownPath(path) +
-                     ", which holds " + std::to_string(tensors->size()) + " tensors but not that one"};
+                     ", which holds " + std::to_string(tensors.size()) + " tensors but not that one"};
   }
   if (!unnamed.empty()) {
     std::string note = shownPath(source) + ": " + std::to_string(unnamed.size()) +

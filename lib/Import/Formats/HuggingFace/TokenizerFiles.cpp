@@ -47,12 +47,10 @@ private:
 
 Expected<std::optional<sentencepiece::TokenizerFile>> Completion::make(const sentencepiece::TokenizerClass &form,
                                                                        const char *name, json::Value vocabulary) {
-  Expected<std::string> bytes = readDownloaded(path(name), mostModelBytes);
-  if (!bytes)
-    return bytes.error();
+  RAPT_ASSIGN_OR_RETURN(std::string bytes, readDownloaded(path(name), mostModelBytes));
   sentencepiece::FilesBeside all = beside;
   all.vocabulary = std::move(vocabulary);
-  Expected<sentencepiece::Model> model = sentencepiece::readModel(*bytes);
+  Expected<sentencepiece::Model> model = sentencepiece::readModel(bytes);
   Expected<sentencepiece::TokenizerFile> made = model ? sentencepiece::makeTokenizer(form, *model, all) : model.error();
   if (made)
     return std::optional(std::move(*made));
@@ -82,22 +80,20 @@ Status Completion::run(const std::string &modelType) {
                "; AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) writes the tokenizer.json that is read");
     return {};
   }
-  auto source = make(*form, *file, parsed("vocab.json"));
-  if (!source || !*source)
-    return source ? Status() : source.error();
+  RAPT_ASSIGN_OR_RETURN(auto source, make(*form, *file, parsed("vocab.json")));
+  if (!source)
+    return {};
   const json::Value *separate = configuration.find("separate_vocabs");
   if (separate && separate->asBool().value_or(false)) {
-    Expected<std::string> text = readDownloaded(path("target_vocab.json"), mostModelBytes);
-    if (!text)
-      return text.error();
-    Expected<json::Value> vocabulary = json::parse(*text);
-    auto target = make(*form, "target.spm", vocabulary ? std::move(*vocabulary) : json::Value());
-    if (!target || !*target)
-      return target ? Status() : target.error();
-    files.insert_or_assign("target_tokenizer.json", std::move((*target)->tokenizer));
+    RAPT_ASSIGN_OR_RETURN(std::string text, readDownloaded(path("target_vocab.json"), mostModelBytes));
+    Expected<json::Value> vocabulary = json::parse(text);
+    RAPT_ASSIGN_OR_RETURN(auto target, make(*form, "target.spm", vocabulary ? std::move(*vocabulary) : json::Value()));
+    if (!target)
+      return {};
+    files.insert_or_assign("target_tokenizer.json", std::move(target->tokenizer));
   }
-  files.insert_or_assign("tokenizer.json", std::move((*source)->tokenizer));
-  files.insert_or_assign("special_tokens_map.json", std::move((*source)->specialTokensMap));
+  files.insert_or_assign("tokenizer.json", std::move(source->tokenizer));
+  files.insert_or_assign("special_tokens_map.json", std::move(source->specialTokensMap));
   // Both are in the new file.
   files.erase("vocab.json");
   files.erase("added_tokens.json");

@@ -112,20 +112,17 @@ Status Maker::numberTokens() {
   };
   if (!form.hasVocabulary) {
     for (const Entry &entry : entries)
-      if (Status status = add(entry.text, size); !status)
-        return status;
+      RAPT_RETURN_IF_ERROR(add(entry.text, size));
     return {};
   }
   const json::Object *members = beside.vocabulary.asObject();
   if (!members)
     return fail("vocab.json, which gives pieces their ids, is missing or no object");
   for (const auto &[token, id] : *members)
-    if (Status status = add(token, id.asInteger().value_or(-1)); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(add(token, id.asInteger().value_or(-1)));
   for (std::string_view language : words(form.languages)) {
     std::string token = std::string(form.languageMark).append(language).append(form.languageMark);
-    if (Status status = add(token, size); !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(add(token, size));
   }
   return {};
 }
@@ -303,11 +300,8 @@ Expected<TokenizerFile> Maker::run() {
   nameRoles();
   listEntries();
   for (Status (Maker::*step)() : {&Maker::numberTokens, &Maker::readAddedTokens, &Maker::addSpecialTokens})
-    if (Status status = (this->*step)(); !status)
-      return status.error();
-  Expected<json::Value> around = frame();
-  if (!around)
-    return around.error();
+    RAPT_RETURN_IF_ERROR((this->*step)());
+  RAPT_ASSIGN_OR_RETURN(json::Value around, frame());
   Stages stages;
   stages.rewriting = form.rewriting;
   stages.lowersCase = flag("do_lower_case", form.rewriting != Rewriting::DebertaV2);
@@ -321,7 +315,7 @@ Expected<TokenizerFile> Maker::run() {
   });
   json::Object file{{"version", json::Value("1.0")}, {"added_tokens", addedTokens()}};
   stages.append(model, file);
-  file.emplace_back("post_processor", std::move(*around));
+  file.emplace_back("post_processor", std::move(around));
   file.emplace_back("model", makeModel());
   json::Object map;
   for (const auto &[name, token] : roles)

@@ -17,10 +17,8 @@ using namespace rapt;
 using namespace rapt::huggingface;
 
 static Status describe(const std::string &path, LoadOptions options, const std::string &saved) {
-  Expected<ModelDescription> model = ModelDescription::load(path, std::move(options));
-  if (!model)
-    return model.error();
-  ConfigReader &config = model->config();
+  RAPT_ASSIGN_OR_RETURN(ModelDescription model, ModelDescription::load(path, std::move(options)));
+  ConfigReader &config = model.config();
   int64_t width = config.getInt({"n_embd", "hidden_size"}, 1, 1 << 16);
   int64_t vocabulary = config.getInt("vocab_size", 1, 1 << 24);
   int64_t positions = config.getInt("n_positions", 1, 1 << 24);
@@ -30,9 +28,8 @@ static Status describe(const std::string &path, LoadOptions options, const std::
   config.getPositive("layer_norm_epsilon", 1, 1e-5);
   if (config.errors() && width % heads != 0)
     config.fail("n_embd " + std::to_string(width) + " is not a multiple of n_head " + std::to_string(heads));
-  if (Status status = config.finish({"activation_function"}); !status)
-    return status;
-  std::string prefix = model->choosePrefix({"", "transformer."}, "wte.weight");
+  RAPT_RETURN_IF_ERROR(config.finish({"activation_function"}));
+  std::string prefix = model.choosePrefix({"", "transformer."}, "wte.weight");
   std::vector<TensorRequest> requests = {{prefix + "wte.weight", {vocabulary, width}, Init::embedding()},
                                          {prefix + "wpe.weight", {positions, width}, Init::embedding()},
                                          {prefix + "ln_f.weight", {width}, Init::normWeight()},
@@ -43,18 +40,14 @@ static Status describe(const std::string &path, LoadOptions options, const std::
                                          {".mlp.c_fc.weight", width, 4 * width},
                                          {".mlp.c_proj.weight", 4 * width, width}})
       requests.push_back({prefix + "h." + std::to_string(layer) + name, {inputs, outputs}, Init::weight(inputs)});
-  auto tensors = model->resolve(requests, {"*.attn.bias", "*.ln_1.*", "*.ln_2.*", "*.bias"});
-  if (!tensors)
-    return tensors.error();
-  auto reader = model->openTensors();
-  if (Status status = checkTensors(*reader, model->tensorNames()); !status)
-    return status;
+  RAPT_ASSIGN_OR_RETURN(auto tensors, model.resolve(requests, {"*.attn.bias", "*.ln_1.*", "*.ln_2.*", "*.bias"}));
+  auto reader = model.openTensors();
+  RAPT_RETURN_IF_ERROR(checkTensors(*reader, model.tensorNames()));
   if (!saved.empty())
-    if (Status status = writeSafeTensors(saved, *reader, model->tensorNames()); !status)
-      return status;
-  for (const std::string &warning : model->warnings())
+    RAPT_RETURN_IF_ERROR(writeSafeTensors(saved, *reader, model.tensorNames()));
+  for (const std::string &warning : model.warnings())
     fprintf(stderr, "warning: %s\n", warning.c_str());
-  for (const ResolvedTensor &tensor : *tensors)
+  for (const ResolvedTensor &tensor : tensors)
     printf("%s %s %s\n", tensor.name.c_str(), safeTensorsName(tensor.dtype), shownShape(tensor.shape).c_str());
   return {};
 }

@@ -180,11 +180,9 @@ Expected<std::vector<std::byte>> bytesOf(const Request &request, const std::stri
     return copy(buffer->address);
   }
   if (parts->first == "map") {
-    Expected<TensorMap> map = makeMap(request, parts->second);
-    if (!map)
-      return map.error();
+    RAPT_ASSIGN_OR_RETURN(TensorMap map, makeMap(request, parts->second));
     std::vector<std::byte> bytes(TensorMap::bytes);
-    map->encode(std::span<std::byte, TensorMap::bytes>(bytes));
+    map.encode(std::span<std::byte, TensorMap::bytes>(bytes));
     return bytes;
   }
   if (std::optional<double> real = parts->first == "f32" ? parseRealNumber(parts->second) : std::nullopt)
@@ -201,11 +199,9 @@ Expected<std::vector<std::byte>> bytesOf(const Request &request, const std::stri
 
 Expected<Request> rapt::ptx::parseRequest(int argc, char **argv) {
   std::vector<OptionName> names = optionNames(options);
-  Expected<std::vector<Argument>> arguments = readArguments(argc, argv, names);
-  if (!arguments)
-    return arguments.error();
+  RAPT_ASSIGN_OR_RETURN(std::vector<Argument> arguments, readArguments(argc, argv, names));
   Request request;
-  for (const Argument &argument : *arguments) {
+  for (const Argument &argument : arguments) {
     if (!argument.option) {
       request.path = argument.text;
       continue;
@@ -224,13 +220,11 @@ Expected<std::vector<std::byte>> rapt::ptx::packArguments(const Kernel &kernel, 
     return Error{"kernel '" + kernel.name + "' has " + std::to_string(kernel.parameters.size()) + " parameters"};
   std::vector<std::byte> packed(kernel.parameterBytes);
   for (size_t place = 0; place < kernel.parameters.size(); ++place) {
-    Expected<std::vector<std::byte>> bytes = bytesOf(request, request.arguments[place]);
-    if (!bytes)
-      return bytes.error();
+    RAPT_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, bytesOf(request, request.arguments[place]));
     const Parameter &parameter = kernel.parameters[place];
-    if (bytes->size() != parameter.size)
+    if (bytes.size() != parameter.size)
       return Error{"parameter '" + parameter.name + "' has " + std::to_string(parameter.size) + " bytes"};
-    std::ranges::copy(*bytes, packed.begin() + parameter.offset);
+    std::ranges::copy(bytes, packed.begin() + parameter.offset);
   }
   return packed;
 }

@@ -14,19 +14,15 @@ Status writeOutputs(Simulator &simulator, Request &request) {
       continue;
     if (!simulator.global().read(buffer.address, buffer.tensor.data))
       return Error{"buffer '" + buffer.name + "' cannot be read"};
-    if (Status status = writeNpy(buffer.outputPath, buffer.tensor.type, buffer.tensor.shape, buffer.tensor.data);
-        !status)
-      return status;
+    RAPT_RETURN_IF_ERROR(writeNpy(buffer.outputPath, buffer.tensor.type, buffer.tensor.shape, buffer.tensor.data));
   }
   return {};
 }
 
 Status run(Request &request, Findings &findings) {
-  Expected<std::string> text = readFile(request.path, 64 << 20);
-  if (!text)
-    return text.error();
+  RAPT_ASSIGN_OR_RETURN(std::string text, readFile(request.path, 64 << 20));
   Simulator simulator;
-  Expected<std::unique_ptr<LoadedModule>> module = simulator.load(*text);
+  Expected<std::unique_ptr<LoadedModule>> module = simulator.load(text);
   if (!module)
     return Error{request.path + ": " + module.error().message};
   const Kernel *kernel = (*module)->module.find(request.kernel);
@@ -37,12 +33,8 @@ Status run(Request &request, Findings &findings) {
     if (!buffer.isEmpty && !simulator.global().write(buffer.address, buffer.tensor.data))
       return Error{"buffer '" + buffer.name + "' has no memory"};
   }
-  Expected<std::vector<std::byte>> parameters = packArguments(*kernel, request);
-  if (!parameters)
-    return parameters.error();
-  request.options.parameters = std::move(*parameters);
-  if (Status status = simulator.launch(**module, request.kernel, request.options, findings); !status)
-    return status;
+  RAPT_ASSIGN_OR_RETURN(request.options.parameters, packArguments(*kernel, request));
+  RAPT_RETURN_IF_ERROR(simulator.launch(**module, request.kernel, request.options, findings));
   return writeOutputs(simulator, request);
 }
 
