@@ -19,12 +19,6 @@ std::vector<std::string> split(const std::string &text, char mark) {
   return parts;
 }
 
-struct Option {
-  OptionName name;
-  /// Takes the value; returns what was expected instead, empty where the value is right.
-  std::string (*set)(Options &, const std::string &);
-};
-
 constexpr int64_t mostNumber = int64_t(1) << 30;
 
 template <std::vector<int64_t> Options::*field, int64_t most = mostNumber>
@@ -37,13 +31,6 @@ std::string setList(Options &options, const std::string &text) {
     (options.*field).push_back(*number);
   }
   return {};
-}
-
-template <int64_t Options::*field, int64_t least, int64_t most>
-std::string setNumber(Options &options, const std::string &text) {
-  const std::optional<int64_t> number = parseWholeNumber(text, least, most);
-  options.*field = number.value_or(least);
-  return number ? "" : expectedNumber(least, most);
 }
 
 std::string setShape(Options &options, const std::string &text) {
@@ -67,19 +54,9 @@ std::string setFormat(Options &options, const std::string &text) {
   return found ? "" : listChoices(names);
 }
 
-template <std::string Options::*field> std::string setPath(Options &options, const std::string &text) {
-  options.*field = text;
-  return text.empty() ? "a file" : "";
-}
-
-template <bool Options::*field> std::string setFlag(Options &options, const std::string &) {
-  options.*field = true;
-  return {};
-}
-
 // The aliases are those of llama-bench.
-constexpr Option table[] = {
-    {{"model", "m", "FILE.so", "what is measured, as without the name of the option"}, setPath<&Options::library>},
+constexpr ToolOption<Options> table[] = {
+    {{"model", "m", "FILE.so", "what is measured, as without the name of the option"}, setFile<&Options::library>},
     {{"prefill", "p n-prompt", "128,512", "decoders: read prompts of these lengths"}, setList<&Options::prefill>},
     {{"decode", "n n-gen", "64", "decoders and encoder-decoders: so many steps of one token"},
      setList<&Options::decode, 1 << 20>},
@@ -98,8 +75,8 @@ constexpr Option table[] = {
      setFlag<&Options::acceptDisturbed>},
     {{"fork-join", "", nullptr, "what a dispatch costs on this machine, without FILE.so"}, setFlag<&Options::forkJoin>},
     {{"output-format", "o output", "md|csv|json", "how the results are printed (md)"}, setFormat},
-    {{"weights", "", "FILE", "another weight file than the one beside the library"}, setPath<&Options::weights>},
-    {{"adapter", "", "NAME", "use this one of the model's adapters (none)"}, setPath<&Options::adapter>},
+    {{"weights", "", "FILE", "another weight file than the one beside the library"}, setFile<&Options::weights>},
+    {{"adapter", "", "NAME", "use this one of the model's adapters (none)"}, setFile<&Options::adapter>},
     {{"n-gpu-layers", "ngl gpu-layers", "N",
       "a library is for CPUs or, with raptc --target=cuda, for GPUs as a whole; there is nothing to choose here", false,
       false, true},

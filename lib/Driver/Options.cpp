@@ -29,22 +29,6 @@ constexpr std::string_view groupSizes[] = {"32", "64", "128"};
 constexpr std::string_view codegenLevels[] = {"shipped", "quick"};
 constexpr std::string_view progressModes[] = {"auto", "always", "never"};
 
-struct Option {
-  OptionName name;
-  /// Takes the value; returns what was expected instead, empty where the value is right.
-  std::string (*set)(Options &, const std::string &);
-};
-
-template <bool Options::*field> std::string setFlag(Options &options, const std::string &) {
-  options.*field = true;
-  return {};
-}
-
-template <std::string Options::*field> std::string setText(Options &options, const std::string &text) {
-  options.*field = text;
-  return {};
-}
-
 template <std::string Options::*field, const auto &choices>
 std::string setChoice(Options &options, const std::string &text) {
   options.*field = text;
@@ -63,11 +47,6 @@ std::string setCacheType(Options &options, const std::string &text) {
   return listChoices(cacheTypes) + ", or two types for keys and values, such as int8,bf16";
 }
 
-template <std::string Options::*field> std::string setFile(Options &options, const std::string &text) {
-  options.*field = text;
-  return text.empty() ? "a file" : "";
-}
-
 std::string setWeights(Options &options, const std::string &text) {
   options.weights = text;
   return text.empty() ? "a model directory or a weight file" : "";
@@ -76,19 +55,6 @@ std::string setWeights(Options &options, const std::string &text) {
 std::string setDumpDirectory(Options &options, const std::string &text) {
   options.dumpDirectory = text;
   return text.empty() ? "a directory" : "";
-}
-
-template <auto field, int64_t least, int64_t most> std::string setNumber(Options &options, const std::string &text) {
-  const std::optional<int64_t> number = parseWholeNumber(text, least, most);
-  options.*field = number.value_or(least);
-  return number ? "" : expectedNumber(least, most);
-}
-
-std::string setSeed(Options &options, const std::string &text) {
-  uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  options.randomSeed = seed;
-  return error == std::errc() && end == text.data() + text.size() ? "" : "a whole number from 0 to 2^64 - 1";
 }
 
 std::string setQuantizeGroup(Options &options, const std::string &text) {
@@ -235,7 +201,7 @@ std::string addPrintedPasses(Options &options, const std::string &value) {
 }
 
 // The aliases are those of clang and its relatives.
-constexpr Option table[] = {
+constexpr ToolOption<Options> table[] = {
     {{"o", "output", "F", "OUT.so, OUT.a or OUT.o; text stages go to the standard output without it", false, true},
      setFile<&Options::output>},
     {{"emit", "", "STAGE",
@@ -292,7 +258,7 @@ constexpr Option table[] = {
     {{"attention-log-sum-exp", "", "[=LAYERS/HEADS]", "attention's log-sum-exp becomes an output; all, or 0,2-5/3"},
      setAttentionOutputs<&Options::attentionLogSumExp>},
     {{"weights", "", "F", "model directory or weight file of a .mlir input"}, setWeights},
-    {{"random-weights", "", "SEED", "weights from a seed instead of the directory's"}, setSeed},
+    {{"random-weights", "", "SEED", "weights from a seed instead of the directory's"}, setSeed<&Options::randomSeed>},
     {{"save-weights", "", "F", "write the random weights as safetensors"}, setFile<&Options::saveWeights>},
     {{"no-weights", "", nullptr, "do not pack weights"}, setFlag<&Options::noWeights>},
     {{"embed-weights", "", nullptr, "put the weights into the library, at most 1 GiB"},

@@ -3,34 +3,18 @@
 #include "lib/Support/CommandLine.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Spelling.h"
-#include <charconv>
 
 namespace rapt::reference {
 namespace {
 
-struct Option {
-  OptionName name;
-  /// Takes the value; returns what was expected instead, empty where the value is right.
-  std::string (*set)(Options &, const std::string &);
-};
-
-template <std::string Request::*field> std::string setText(Options &options, const std::string &text) {
+template <std::string Request::*field> std::string setName(Options &options, const std::string &text) {
   options.request.*field = text;
   return text.empty() ? "a name or a file" : "";
 }
 
-template <bool Options::*field> std::string setFlag(Options &options, const std::string &) {
-  options.*field = true;
-  return {};
-}
-
 template <std::vector<std::pair<std::string, std::string>> Request::*field>
 std::string addNamedFile(Options &options, const std::string &text) {
-  const size_t at = std::min(text.find('='), text.size());
-  if (at == 0 || at + 1 >= text.size())
-    return "NAME=FILE.npy";
-  (options.request.*field).emplace_back(text.substr(0, at), text.substr(at + 1));
-  return {};
+  return rapt::addNamedFile(options.request.*field, text);
 }
 
 std::string setPrecision(Options &options, const std::string &text) {
@@ -40,27 +24,18 @@ std::string setPrecision(Options &options, const std::string &text) {
   return found ? "" : listChoices(names);
 }
 
-std::string setSeed(Options &options, const std::string &text) {
-  uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  options.seed = seed;
-  return error == std::errc() && end == text.data() + text.size() ? "" : "a whole number from 0 to 2^64 - 1";
-}
-
 std::string setBlocks(Options &options, const std::string &text) {
-  const std::optional<int64_t> blocks = parseWholeNumber(text, 0, INT64_MAX);
-  options.request.cacheBlocks = blocks.value_or(0);
-  return blocks ? "" : expectedNumber(0, INT64_MAX);
+  return setNumber<&Request::cacheBlocks, 0>(options.request, text);
 }
 
-constexpr Option table[] = {
-    {{"entry", "", "NAME", "function to run (a model's first entry, or the only kernel)"}, setText<&Request::entry>},
+constexpr ToolOption<Options> table[] = {
+    {{"entry", "", "NAME", "function to run (a model's first entry, or the only kernel)"}, setName<&Request::entry>},
     {{"precision", "", "f32|f64", "type of all floats (f32)"}, setPrecision},
     {{"input", "", "NAME=F.npy", "an argument; may be repeated"}, addNamedFile<&Request::inputs>},
     {{"output", "", "NAME=F.npy", "where a result goes; may be repeated"}, addNamedFile<&Request::outputs>},
     {{"parameter", "", "NAME=F.npy", "an attn.parameter; may be repeated"}, addNamedFile<&Request::parameters>},
-    {{"weights", "", "DIR", "model directory with the parameters"}, setText<&Request::weights>},
-    {{"random-weights", "", "SEED", "parameters from a seed, as docs/RandomWeights.md says"}, setSeed},
+    {{"weights", "", "DIR", "model directory with the parameters"}, setName<&Request::weights>},
+    {{"random-weights", "", "SEED", "parameters from a seed, as docs/RandomWeights.md says"}, setSeed<&Options::seed>},
     {{"cache-blocks", "", "N", "blocks of arguments that are caches (64)"}, setBlocks},
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
     {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>}};

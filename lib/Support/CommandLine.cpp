@@ -125,7 +125,21 @@ std::optional<double> rapt::parseRealNumber(std::string_view text) {
   return isNumber ? std::optional(number) : std::nullopt;
 }
 
+std::optional<uint64_t> rapt::parseSeed(std::string_view text) {
+  uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(seed) : std::nullopt;
+}
+
 std::optional<size_t> rapt::parseChoice(std::string_view text, std::span<const std::string_view> choices) {
   const auto found = std::find(choices.begin(), choices.end(), text);
   return found == choices.end() ? std::nullopt : std::optional(size_t(found - choices.begin()));
+}
+
+std::string rapt::addNamedFile(std::vector<std::pair<std::string, std::string>> &files, const std::string &text) {
+  const size_t equals = std::min(text.find('='), text.size());
+  if (equals == 0 || equals + 1 >= text.size())
+    return "NAME=FILE.npy";
+  files.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  return {};
 }

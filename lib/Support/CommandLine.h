@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rapt {
@@ -55,7 +56,57 @@ std::string expectedNumber(int64_t least, int64_t most);
 std::optional<int64_t> parseWholeNumber(std::string_view text, int64_t least, int64_t most);
 /// The number that `text` is; finite.
 std::optional<double> parseRealNumber(std::string_view text);
+/// A seed of 64 bits.
+std::optional<uint64_t> parseSeed(std::string_view text);
+inline constexpr const char *expectedSeed = "a whole number from 0 to 2^64 - 1";
 /// The place of `text` in `choices`.
 std::optional<size_t> parseChoice(std::string_view text, std::span<const std::string_view> choices);
+
+/// An option of a tool and what takes its value into the tool's options. `set` returns what was expected instead, empty
+/// where the value is right.
+template <typename Options> struct ToolOption {
+  OptionName name;
+  std::string (*set)(Options &, const std::string &);
+};
+
+template <typename Member> struct ClassOfMember;
+template <typename Class, typename Value> struct ClassOfMember<Value Class::*> {
+  using Type = Class;
+};
+/// The options that have the member `field`.
+template <auto field> using OptionsOf = typename ClassOfMember<decltype(field)>::Type;
+
+// Setters of single members.
+
+template <auto field> std::string setFlag(OptionsOf<field> &options, const std::string &) {
+  options.*field = true;
+  return {};
+}
+
+template <auto field> std::string setText(OptionsOf<field> &options, const std::string &text) {
+  options.*field = text;
+  return {};
+}
+
+template <auto field> std::string setFile(OptionsOf<field> &options, const std::string &text) {
+  options.*field = text;
+  return text.empty() ? "a file" : "";
+}
+
+template <auto field, int64_t least, int64_t most = INT64_MAX>
+std::string setNumber(OptionsOf<field> &options, const std::string &text) {
+  const std::optional<int64_t> number = parseWholeNumber(text, least, most);
+  options.*field = number.value_or(least);
+  return number ? "" : expectedNumber(least, most);
+}
+
+template <auto field> std::string setSeed(OptionsOf<field> &options, const std::string &text) {
+  const std::optional<uint64_t> seed = parseSeed(text);
+  options.*field = seed.value_or(0);
+  return seed ? "" : expectedSeed;
+}
+
+/// NAME=FILE.npy, one more of the option's.
+std::string addNamedFile(std::vector<std::pair<std::string, std::string>> &files, const std::string &text);
 
 } // namespace rapt

@@ -5,7 +5,6 @@
 #include "lib/Support/Spelling.h"
 #include <algorithm>
 #include <cfloat>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -17,13 +16,6 @@ namespace {
 /// Takes an option's value; returns what was expected instead, empty where the value is right.
 using Setter = std::function<std::string(Options &, const std::string &)>;
 
-Setter integer(std::optional<int64_t> Options::*field, int64_t least, int64_t most = INT64_MAX) {
-  return [=](Options &options, const std::string &text) {
-    options.*field = parseWholeNumber(text, least, most);
-    return options.*field ? std::string() : expectedNumber(least, most);
-  };
-}
-
 Setter real(std::optional<double> Options::*field, double least, double most, const char *range) {
   return [=](Options &options, const std::string &text) {
     const std::optional<double> number = parseRealNumber(text);
@@ -32,35 +24,13 @@ Setter real(std::optional<double> Options::*field, double least, double most, co
   };
 }
 
-Setter text(std::optional<std::string> Options::*field) {
-  return [=](Options &options, const std::string &value) {
-    options.*field = value;
-    return std::string();
-  };
+std::string setVariant(Options &options, const std::string &value) {
+  options.variant = value;
+  return value.empty() ? "the name of a CPU" : "";
 }
 
-Setter flag(bool Options::*field) {
-  return [=](Options &options, const std::string &) {
-    options.*field = true;
-    return std::string();
-  };
-}
-
-Setter path(std::string Options::*field, const char *expected = "a file") {
-  return [=](Options &options, const std::string &value) {
-    options.*field = value;
-    return std::string(value.empty() ? expected : "");
-  };
-}
-
-Setter namedFile(std::vector<NamedFile> Options::*field) {
-  return [=](Options &options, const std::string &value) -> std::string {
-    size_t at = value.find('=');
-    if (at == 0 || at == std::string::npos || at + 1 == value.size())
-      return "NAME=FILE.npy";
-    (options.*field).emplace_back(value.substr(0, at), value.substr(at + 1));
-    return {};
-  };
+template <std::vector<NamedFile> Options::*field> std::string addTensor(Options &options, const std::string &value) {
+  return addNamedFile(options.*field, value);
 }
 
 /// The whole numbers between commas; no value where one is not in [least, most].
@@ -115,15 +85,13 @@ Setter numberList(std::vector<int64_t> Options::*field) {
 /// One that differs from run to run, short enough to be typed.
 uint64_t drawSeed() { return std::random_device()(); }
 
-std::string setSeed(Options &options, const std::string &value) {
+std::string setAnySeed(Options &options, const std::string &value) {
   if (value == "-1") { // as in llama.cpp
     options.seed = drawSeed();
     return {};
   }
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), options.seed);
-  return error == std::errc() && end == value.data() + value.size()
-             ? ""
-             : "a whole number from 0 to 2^64 - 1, or -1 for another one in each run";
+  const std::string expected = setSeed<&Options::seed>(options, value);
+  return expected.empty() ? "" : expected + ", or -1 for another one in each run";
 }
 
 std::string setEarlyStopping(Options &options, const std::string &value) {
@@ -192,11 +160,11 @@ std::vector<Option> soundOptions() {
   return {
       {{"audio", "", "FILE", "write what is said in a sound file; may be repeated"}, addAudio},
       {{"language", "lang", "CODE", "with --audio: the language that is spoken, such as en (detected)"},
-       text(&Options::language)},
+       setText<&Options::language>},
       {{"task", "", "TASK", "with --audio: transcribe, or translate into English (transcribe)"}, setSpeechTask},
-      {{"timestamps", "", nullptr, "with --audio: print when each part is said"}, flag(&Options::timestamps)},
+      {{"timestamps", "", nullptr, "with --audio: print when each part is said"}, setFlag<&Options::timestamps>},
       {{"condition-on-previous-text", "", nullptr, "with --audio: a window knows the text of those before it"},
-       flag(&Options::knowsPrevious)},
+       setFlag<&Options::knowsPrevious>},
       {{"temperature-increment-on-fallback", "", "X",
         "with --audio: write a window again at temperatures that grow by X up to 1 while a threshold refuses its text"},
        real(&Options::temperatureStep, 0.01, 1, "from 0.01 to 1")},
@@ -231,15 +199,15 @@ std::vector<Option> foreignOptions() {
 std::vector<Option> judgingOptions() {
   return {
       {{"tokenize", "", nullptr, "print the token ids of the prompt, each with its text, and run nothing"},
-       flag(&Options::tokenize)},
+       setFlag<&Options::tokenize>},
       {{"logprobs", "", "[=K]", "print the log probability of each new token, and the K likeliest alternatives (0)"},
        setLogProbabilities},
       {{"similarity", "", nullptr, "print how similar the vectors of the texts are, each to each"},
-       flag(&Options::similarity)},
+       setFlag<&Options::similarity>},
       {{"perplexity", "", "[FILE]", "measure how well the model predicts the text of a file, or the prompt"},
        setPerplexity},
       {{"stride", "", "N", "of --perplexity's windows (window - 1: each token is predicted once)"},
-       integer(&Options::stride, 1)}};
+       setNumber<&Options::stride, 1>}};
 }
 
 /// Options about sound stand behind those about images.
@@ -257,33 +225,34 @@ std::vector<Option> joined(std::vector<Option> all) {
 const std::vector<Option> &table() {
   // The aliases are those of llama.cpp and of Hugging Face.
   static const std::vector<Option> options = joined(
-      {{{"model", "m", "MODEL.so", "the model, as without the name of the option"}, path(&Options::library)},
+      {{{"model", "m", "MODEL.so", "the model, as without the name of the option"}, setFile<&Options::library>},
        {{"prompt", "p", "TEXT", "continue this text, or judge it, as the model does; several run together"}, addPrompt},
        {{"file", "f", "FILE",
          "a file's text less its last newline, or a text a line for models that judge; -: standard input, "
          "which without any is the prompt"},
-        text(&Options::promptFile)},
-       {{"question", "", "TEXT", "find the answer in the prompt"}, text(&Options::question)},
-       {{"pair", "", "TEXT", "classify the prompt and this text together"}, text(&Options::pair)},
+        setText<&Options::promptFile>},
+       {{"question", "", "TEXT", "find the answer in the prompt"}, setText<&Options::question>},
+       {{"pair", "", "TEXT", "classify the prompt and this text together"}, setText<&Options::pair>},
        {{"prompt-name", "", "NAME", "put this prompt of the model ahead of each text; '': none (the model's default)"},
-        text(&Options::promptName)},
-       {{"chat", "", nullptr, "use the model's chat template; without a prompt, converse"}, flag(&Options::chat)},
-       {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, flag(&Options::raw)},
-       {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, text(&Options::system)},
+        setText<&Options::promptName>},
+       {{"chat", "", nullptr, "use the model's chat template; without a prompt, converse"}, setFlag<&Options::chat>},
+       {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, setFlag<&Options::raw>},
+       {{"system", "sys system-prompt", "TEXT", "with --chat: what the system says first"}, setText<&Options::system>},
        {{"tokens", "", "1,2,3", "the prompt as token ids; prints ids"}, setTokens},
        {{"image", "", "FILE", "look at a JPEG, PNG or WebP image; may be repeated"}, addImage},
        {{"vector", "", "X,Y,...", "judge a vector of numbers; may be repeated"}, addVector},
-       {{"max-new-tokens", "n n-predict predict", "N", "stop after N new tokens"}, integer(&Options::maxNewTokens, 0)},
-       {{"min-new-tokens", "", "N", "the text does not end before N new tokens"}, integer(&Options::minNewTokens, 0)},
+       {{"max-new-tokens", "n n-predict predict", "N", "stop after N new tokens"},
+        setNumber<&Options::maxNewTokens, 0>},
+       {{"min-new-tokens", "", "N", "the text does not end before N new tokens"}, setNumber<&Options::minNewTokens, 0>},
        {{"source-language", "src-lang", "TOKEN", "translate from this language, as the vocabulary writes it"},
-        text(&Options::sourceLanguage)},
-       {{"target-language", "tgt-lang", "TOKEN", "translate to it"}, text(&Options::targetLanguage)},
-       {{"context", "c ctx-size", "N", "tokens of the cache"}, integer(&Options::context, 1)},
-       {{"seed", "s", "N", "of the sampling (-1: another one in each run)"}, setSeed},
+        setText<&Options::sourceLanguage>},
+       {{"target-language", "tgt-lang", "TOKEN", "translate to it"}, setText<&Options::targetLanguage>},
+       {{"context", "c ctx-size", "N", "tokens of the cache"}, setNumber<&Options::context, 1>},
+       {{"seed", "s", "N", "of the sampling (-1: another one in each run)"}, setAnySeed},
        {{"temperature", "temp", "X", "0 takes the most likely token"},
         real(&Options::temperature, 0, 1e6, "from 0 on")},
        {{"top-k", "", "K", "sample from the K most likely tokens, or print the K best results (0: all)"},
-        integer(&Options::topK, 0)},
+        setNumber<&Options::topK, 0>},
        {{"top-p", "", "P", "sample from the likeliest tokens that make up P"},
         real(&Options::topP, 1e-9, 1, "above 0, at most 1")},
        {{"min-p", "", "P", "drop tokens less likely than P times the likeliest"},
@@ -291,44 +260,46 @@ const std::vector<Option> &table() {
        {{"repetition-penalty", "repeat-penalty", "X", "above 1 discourages tokens that occurred"},
         real(&Options::repetitionPenalty, 1e-6, 1e6, "above 0")},
        {{"no-repeat-ngram", "no-repeat-ngram-size", "N", "no N tokens come twice, the prompt's included (0: any may)"},
-        integer(&Options::noRepeatNgram, 0)},
-       {{"beams", "num-beams", "N", "search the likeliest text with N hypotheses"}, integer(&Options::beams, 1, 4096)},
-       {{"returns", "num-return-sequences", "K", "print the K best texts of the beams"}, integer(&Options::returns, 1)},
+        setNumber<&Options::noRepeatNgram, 0>},
+       {{"beams", "num-beams", "N", "search the likeliest text with N hypotheses"},
+        setNumber<&Options::beams, 1, 4096>},
+       {{"returns", "num-return-sequences", "K", "print the K best texts of the beams"},
+        setNumber<&Options::returns, 1>},
        {{"length-penalty", "", "X", "beams: above 0 favors long texts (1)"},
         real(&Options::lengthPenalty, -1e3, 1e3, "from -1000 to 1000")},
        {{"early-stopping", "", "WHEN", "beams: false, true or never, as in Hugging Face (false)"}, setEarlyStopping},
        {{"stop", "", "TEXT", "end before this text; may be repeated"}, addStop},
-       {{"ignore-eos", "", nullptr, "go on after a token that ends a text"}, flag(&Options::ignoreEnd)},
+       {{"ignore-eos", "", nullptr, "go on after a token that ends a text"}, setFlag<&Options::ignoreEnd>},
        {{"threads", "t", "N", "threads (the processors this process may use), none on a GPU; --input compares N,N,..."},
         setThreads},
-       {{"stats", "", nullptr, "tell time to first token, tokens/s and memory"}, flag(&Options::stats)},
+       {{"stats", "", nullptr, "tell time to first token, tokens/s and memory"}, setFlag<&Options::stats>},
        {{"profile", "", "[=FILE.json]", "tell what each op took, beside the limits of the machine; or write all of it"},
         setProfile},
-       {{"input", "", "NAME=F.npy", "run an entry on tensors; may be repeated"}, namedFile(&Options::inputs)},
+       {{"input", "", "NAME=F.npy", "run an entry on tensors; may be repeated"}, addTensor<&Options::inputs>},
        {{"output", "", "NAME=F.npy", "where a tensor of the entry goes; may be repeated"},
-        namedFile(&Options::outputs)},
+        addTensor<&Options::outputs>},
        {{"entry", "", "NAME", "the entry of --input (forward)"}, setEntry},
        {{"attention-weights", "", "FOLDER",
          "write attention probabilities there: .npy, and .svg and .png with the tokens"},
-        path(&Options::attention)},
+        setFile<&Options::attention>},
        {{"attention-layers", "", "LIST", "of these layers, such as 0,2-5 (all)"},
         numberList(&Options::attentionLayers)},
        {{"attention-heads", "", "LIST", "of these heads (all)"}, numberList(&Options::attentionHeads)},
        {{"reference", "", "IR.mlir", "run the reference evaluator on --input and --output instead"},
-        path(&Options::reference)},
-       {{"weights", "", "FILE", "another weight file than the one beside the library"}, path(&Options::weights)},
-       {{"adapter", "", "NAME", "use this one of the model's adapters (none)"}, text(&Options::adapter)},
+        setFile<&Options::reference>},
+       {{"weights", "", "FILE", "another weight file than the one beside the library"}, setFile<&Options::weights>},
+       {{"adapter", "", "NAME", "use this one of the model's adapters (none)"}, setText<&Options::adapter>},
        {{"variant", "", "NAME", "the code for this CPU, or GPU, of several in the library (the best that runs here)"},
-        path(&Options::variant, "the name of a CPU")},
-       {{"any-weights", "", nullptr, "accept weights with other content (a fine-tune)"}, flag(&Options::anyWeights)},
-       {{"verify", "", nullptr, "hash the weights before using them"}, flag(&Options::verify)},
-       {{"read-weights", "", nullptr, "read the weights instead of mapping the file"}, flag(&Options::readWeights)},
+        setVariant},
+       {{"any-weights", "", nullptr, "accept weights with other content (a fine-tune)"}, setFlag<&Options::anyWeights>},
+       {{"verify", "", nullptr, "hash the weights before using them"}, setFlag<&Options::verify>},
+       {{"read-weights", "", nullptr, "read the weights instead of mapping the file"}, setFlag<&Options::readWeights>},
        {{"verbose", "v", nullptr, "without anything to run: list the features of the CPUs that can run the model"},
-        flag(&Options::verbose)},
-       {{"json", "", nullptr, "print one JSON object"}, flag(&Options::json)},
-       {{"info", "", nullptr, "print what the library holds, and nothing else"}, flag(&Options::info)},
-       {{"help", "h", nullptr, "print this"}, flag(&Options::help)},
-       {{"version", "", nullptr, "print the version"}, flag(&Options::version)}});
+        setFlag<&Options::verbose>},
+       {{"json", "", nullptr, "print one JSON object"}, setFlag<&Options::json>},
+       {{"info", "", nullptr, "print what the library holds, and nothing else"}, setFlag<&Options::info>},
+       {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
+       {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>}});
   return options;
 }
 

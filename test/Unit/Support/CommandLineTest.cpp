@@ -79,6 +79,47 @@ TEST(CommandLine, Values) {
   EXPECT_EQ(expectedNumber(1, INT64_MAX), "a whole number from 1 on");
 }
 
+struct Settings {
+  bool isOn = false;
+  std::string text, file;
+  std::optional<std::string> name;
+  int64_t count = 7;
+  std::optional<int64_t> most;
+  uint64_t seed = 0;
+  std::optional<uint64_t> other;
+};
+
+TEST(CommandLine, Setters) {
+  Settings settings;
+  EXPECT_EQ(setFlag<&Settings::isOn>(settings, ""), "");
+  EXPECT_TRUE(settings.isOn);
+  EXPECT_EQ(setText<&Settings::text>(settings, ""), "");
+  EXPECT_EQ(setText<&Settings::name>(settings, ""), "");
+  EXPECT_EQ(settings.name, "");
+  EXPECT_EQ(setFile<&Settings::file>(settings, "a"), "");
+  EXPECT_EQ(settings.file, "a");
+  EXPECT_EQ(setFile<&Settings::file>(settings, ""), "a file");
+  EXPECT_EQ((setNumber<&Settings::count, 1, 8>(settings, "8")), "");
+  EXPECT_EQ(settings.count, 8);
+  EXPECT_EQ((setNumber<&Settings::count, 1, 8>(settings, "9")), "a whole number from 1 to 8");
+  EXPECT_EQ((setNumber<&Settings::most, 0>(settings, "3")), "");
+  EXPECT_EQ(settings.most, 3);
+  EXPECT_EQ((setNumber<&Settings::most, 0>(settings, "-1")), "a whole number from 0 on");
+  EXPECT_EQ(setSeed<&Settings::seed>(settings, "18446744073709551615"), "");
+  EXPECT_EQ(settings.seed, UINT64_MAX);
+  for (const char *text : {"-1", "", "1x", "18446744073709551616"})
+    EXPECT_EQ(setSeed<&Settings::other>(settings, text), "a whole number from 0 to 2^64 - 1") << text;
+}
+
+TEST(CommandLine, NamedFiles) {
+  std::vector<std::pair<std::string, std::string>> files;
+  EXPECT_EQ(addNamedFile(files, "a=b=c"), "");
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(files[0], std::pair(std::string("a"), std::string("b=c")));
+  for (const char *text : {"", "a", "a=", "=b"})
+    EXPECT_EQ(addNamedFile(files, text), "NAME=FILE.npy") << text;
+}
+
 TEST(CommandLine, Help) {
   EXPECT_EQ(listOptions(names, 24), "  -n, --max-tokens N    stop there\n"
                                     "      --stats           tell times\n"
