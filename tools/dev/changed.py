@@ -24,6 +24,7 @@ TEXT = CODE | {".td", ".def", ".mlir", ".test", ".py", ".md", ".txt", ".cmake", 
 LINTS = {
     "check-layering": lambda path: path.parts[0] in ("dialect", "lib", "tools") and path.suffix in CODE | {".td", ".txt", ".def"},
     "check-sizes": lambda path: path.parts[0] in ("dialect", "lib", "tools", "test") and path.suffix in CODE | {".td", ".py", ""},
+    "check-house": lambda path: path.parts[0] in ("dialect", "lib", "tools") and path.suffix in CODE | {".td", ".def"},
     "check-style": lambda path: path.suffix in TEXT,
     "check-words": lambda path: path.suffix in TEXT | {".js", ".mjs", ".cfg"},
     "check-keys": lambda path: path.name == "DirectoryKeys.def" or (path.suffix in CODE and path.parts[0] == "lib" and path.parts[1] in ("Audio", "Generation", "Image", "Import", "Tokenizer")),
