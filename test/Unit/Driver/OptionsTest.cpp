@@ -132,7 +132,7 @@ TEST(Options, TheNearestNameIsOffered) {
   for (const auto &[written, meant] :
        std::vector<std::pair<const char *, const char *>>{{"--emti=so", "--emit"},
                                                           {"-mpcu=native", "--mcpu"},
-                                                          {"--quantise=w8", "--quantize"},
+                                                          {"--quantice=w8", "--quantize"},
                                                           {"--cpu=native", "--mcpu"},
                                                           {"--cache-type=f16", "--cache-dtype"},
                                                           {"--chek-tensors", "--check-tensors"}})
