@@ -39,7 +39,8 @@ std::string modelLine(const artifact::Manifest &m) {
   const std::string layers = std::to_string(m.model->layers) + (m.model->layers == 1 ? " layer" : " layers") +
                              " of width " + std::to_string(m.model->hidden) + ", ";
   return m.name + ": " + m.model->family + " " + m.model->task + ", " + (m.model->layers ? layers : "") +
-         (m.model->heads ? std::to_string(m.model->heads) + " heads of " + std::to_string(m.model->headDim) + ", "
+         (m.model->heads ? std::to_string(m.model->heads) + (m.model->heads == 1 ? " head of " : " heads of ") +
+                               std::to_string(m.model->headDim) + ", "
                          : "") +
          (m.model->vocabulary ? "vocabulary " + grouped(m.model->vocabulary) + ", " : "") +
          (m.model->sourceVocabulary ? "of sources " + grouped(m.model->sourceVocabulary) + ", " : "") +
@@ -100,7 +101,7 @@ std::string gpusOf(const artifact::Manifest::Device &device) {
 
 /// The line of the processors that run the code, with the GPUs in front where its kernels are for them.
 std::string wholeTargetLine(const artifact::Manifest &manifest, bool everyFeature) {
-  std::string line = targetLine(manifest.arch, manifest.variants, "", everyFeature);
+  std::string line = targetLine(manifest.arch, manifest.variants, std::nullopt, everyFeature);
   if (manifest.device)
     line.insert(line.find(' '), " NVIDIA GPUs of " + gpusOf(*manifest.device) + "; host");
   return line;

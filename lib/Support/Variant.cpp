@@ -19,8 +19,8 @@ static std::string commonFeatures(const std::vector<Variant> &variants) {
   return common;
 }
 
-std::string targetLine(const std::string &arch, const std::vector<Variant> &variants, const std::string &here,
-                       bool everyFeature) {
+std::string targetLine(const std::string &arch, const std::vector<Variant> &variants,
+                       const std::optional<std::string> &here, bool everyFeature) {
   std::string line = "target: " + arch;
   std::vector<std::string> names; // variants for several GPUs share a CPU
   for (const Variant &variant : variants)
@@ -33,9 +33,16 @@ std::string targetLine(const std::string &arch, const std::vector<Variant> &vari
     return line;
   const bool isWidest =
       std::any_of(variants.begin(), variants.end(), [&](const Variant &v) { return v.name == widest; });
+  const bool isCompiler = !here, isOfThisCpu = isCompiler && names == std::vector<std::string>{"native"};
   const std::string count = std::to_string(std::count(needed.begin(), needed.end(), ',') + 1);
-  return line + ": runs only on CPUs with " + (everyFeature ? needed : count + " features (-v lists them)") +
-         (isWidest ? "" : "; --mcpu=" + widest + " for any");
+  if (isOfThisCpu && !everyFeature)
+    line += ": compiled for this CPU";
+  else
+    line += ": runs only on CPUs with " + (everyFeature ? needed : count + " features (-v lists them)");
+  if (isWidest)
+    return line;
+  return line + (isCompiler ? "; add --mcpu=" + widest + " to run on" : "; compile with --mcpu=" + widest + " for") +
+         (arch == "x86_64" ? " any x86-64 CPU with AVX2" : " any AArch64 CPU");
 }
 
 } // namespace rapt

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,10 @@ struct Variant {
   std::vector<std::string> features; ///< LLVM's names, sorted
 };
 
-/// "target: x86_64, x86-64-v3: runs only on CPUs with avx, ...". `here` is the name of the one that this machine takes,
-/// empty where that is not to be told. Without `everyFeature` the number of features stands for their names.
-std::string targetLine(const std::string &arch, const std::vector<Variant> &variants, const std::string &here,
-                       bool everyFeature = true);
+/// "target: x86_64, x86-64-v3: runs only on CPUs with avx, ...". `here` is the variant that this machine runs, or
+/// empty; the compiler, whose native code is for this machine's CPU, passes none. Without `everyFeature` the line has
+/// no names of features.
+std::string targetLine(const std::string &arch, const std::vector<Variant> &variants,
+                       const std::optional<std::string> &here, bool everyFeature = true);
 
 } // namespace rapt

@@ -60,7 +60,7 @@ std::string modelLine(const rapt_module_info &i) {
     line += ", " + std::to_string(i.layers) + (i.layers == 1 ? " layer" : " layers") + " of width " +
             std::to_string(i.hidden);
   if (i.heads)
-    line += ", " + std::to_string(i.heads) + " heads of " + std::to_string(i.head_dim);
+    line += ", " + std::to_string(i.heads) + (i.heads == 1 ? " head of " : " heads of ") + std::to_string(i.head_dim);
   if (i.vocabulary)
     line += ", vocabulary " + grouped(i.vocabulary);
   if (i.source_vocabulary)
