@@ -9,8 +9,18 @@ import json
 from pathlib import Path
 
 FILE = "docs/generated/Support.json"
+INTRODUCTION = """# Support
+
+Models may have any width, depth and vocabulary. Every `yes` is backed by a passing test that compares numbers with an
+independent implementation: `import` is tested with the reference evaluator, all other columns with compiled code.
+Quantized weights, attention weights and some of bf16 and f16 are compared with the evaluator, which runs the same
+program on the same rounded weights; `-` means there that no comparison has been run. The ids of a tokenizer are compared
+with those of Hugging Face's library; the name in parentheses is the file of test/Tokenizer/vectors that has the same
+stages and flags as the family's tokenizers.
+
+## Families
+"""
 COLUMNS = ("import", "f32", "bf16", "f16", "quantize", "attention-weights", "prefill", "decode", "tokenizer", "head")
-MARKS = ("<!-- families: tools/dev/generate-docs writes this table -->", "<!-- end of families -->")
 
 
 def committed(root):
@@ -83,11 +93,7 @@ def ops(facts):
 
 
 def page(facts, names):
-    lines = ["# Support", "", "Each cell is of a test that passed and compared numbers with an independent implementation:",
-             "import by the reference evaluator, the rest by compiled code. Quantized weights, attention weights and some of bf16 and f16 were compared",
-             "with the evaluator, which runs the same program on the same rounded weights; where these have no cell, the comparison has not been run.",
-             "A tokenizer's ids were compared with those of Hugging Face's library; in brackets is the file of test/Tokenizer/vectors that has the form of the family's.", "", "## Families", "", *families(facts), "",
-             "## Ops", "", "| op | reference | CPU | tests |", "| --- | --- | --- | --- |"]
+    lines = [INTRODUCTION, *families(facts), "", "## Ops", "", "| op | reference | CPU | tests |", "| --- | --- | --- | --- |"]
     found = ops(facts)
     for name in names:
         own = found.get(name, {})
@@ -95,10 +101,3 @@ def page(facts, names):
         yes = ["yes" if way in own else "-" for way in ("reference", "compiled")]
         lines.append(f"| `attn.{name}` | {yes[0]} | {yes[1]} | {', '.join(tests) or '-'} |")
     return "\n".join(lines)
-
-
-def readme(text, facts):
-    begin, end = (text.find(mark) for mark in MARKS)
-    if begin < 0 or end < begin:
-        return text
-    return text[:begin + len(MARKS[0])] + "\n" + "\n".join(families(facts)) + "\n" + text[end:]

@@ -1,4 +1,4 @@
-"""Prints the page and the README's part for a tree and its build folder."""
+"""Prints the page for a tree and its build folder."""
 
 import sys
 
@@ -6,5 +6,3 @@ import support
 
 facts = support.merged(*sys.argv[1:])
 print(support.page(facts, ["norm", "other"]))
-print(support.readme("before." + "\n".join(("", "old")).join(support.MARKS) + "after", facts).replace(support.MARKS[0], "").replace(support.MARKS[1], ""))
-print(support.readme("no marks", facts))
