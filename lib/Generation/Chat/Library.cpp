@@ -24,7 +24,7 @@ const Routine *findTest(std::string_view name) { return find(tests(), name); }
 const Routine *findGlobal(std::string_view name) { return find(globals(), name); }
 
 std::string unknownMessage(std::string_view kind, std::string_view name) {
-  // docs/HowTo/run.md names these.
+  // docs/Generation.md names these.
   static constexpr std::pair<std::string_view, std::string_view> refused[] = {{"filter", "random"},
                                                                               {"filter", "striptags"},
                                                                               {"filter", "urlize"},

@@ -356,7 +356,7 @@ def expected(jinja, one):
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-# Names that Jinja has and Rapt has not, which docs/HowTo/run.md names too. The last two change a list, which Jinja 3.1.2 does not refuse.
+# Names that Jinja has and Rapt has not, which docs/Generation.md names too. The last two change a list, which Jinja 3.1.2 does not refuse.
 NOT_SUPPORTED = ["random", "striptags", "urlize", "lipsum", "encode", "from_bytes", "to_bytes", "fromhex", "hex", "clear", "pop"]
 OBJECTS = {"'a'": str, "[1]": list, "{'a': 1}": dict, "(1,)": tuple, "(3)": int, "(1.5)": float, "range(3)": range}
 

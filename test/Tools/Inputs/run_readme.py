@@ -1,6 +1,6 @@
 """run_readme.py SOURCE BUILD WORK [PAGE...]: runs the commands of each PAGE, README.md by default, in WORK and compares what they
 print with what it shows. In the place of pages, --all means README.md, the pages that docs/HowTo/README.md and docs/Tutorial.md list, in
-their order, and docs/Captioner.md: as a reader who has one folder for all of them.
+their order, docs/Generation.md and docs/Captioner.md: as a reader who has one folder for all of them.
 
 Commands are the lines of ```console blocks that begin with `$ `; the lines after one are all of its output, but for blank
 ones. Numbers of seconds, bytes and CPU features may differ, as they do between machines; `...` stands for any text in a
@@ -55,10 +55,10 @@ def mismatch(expected, printed):
 
 
 def all_pages(source):
-    """README.md, those that the two lists of pages have, and Captioner.md."""
+    """README.md, those that the two lists of pages have, Generation.md and Captioner.md."""
     listed = [str(Path(page).parent / name) for page in ("docs/HowTo/README.md", "docs/Tutorial.md")
               for name in LISTED.findall((source / page).read_text(encoding="utf-8"))]
-    return ["README.md", *listed, "docs/Captioner.md"]
+    return ["README.md", *listed, "docs/Generation.md", "docs/Captioner.md"]
 
 
 def run_page(source, page, work):
