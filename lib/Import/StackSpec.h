@@ -71,7 +71,7 @@ struct AttentionSpec {
   std::string packed;     ///< the part where they are packed
   std::string packedStem; ///< of the tensors, "in_proj_" of in_proj_weight; empty: `packed` and a point
   std::string out = "self_attn.o_proj";
-  std::string location = "self_attn";                               ///< names ops of no weight
+  std::string location = "self_attn";                               ///< location of ops without a weight
   bool hasBias = false;                                             ///< of queries, keys and values
   bool hasQueryBias = true, hasKeyBias = true, hasValueBias = true; ///< where `hasBias` says so
   bool hasOutBias = false;
@@ -158,7 +158,7 @@ struct ExpertsSpec {
   };
   std::optional<Groups> groups;
   std::string choiceBias;                ///< the tensor [experts] that decides together with the scores; empty: none
-  std::optional<FeedForwardSpec> shared; ///< every token's
+  std::optional<FeedForwardSpec> shared; ///< shared experts, applied to every token
   std::string sharedGate;                ///< the part whose sigmoid, one number, is times what it gives; empty: none
   std::vector<bool> ofLayer;             ///< the layers that have experts; empty: all
 };
@@ -177,7 +177,7 @@ struct ResidualSpec {
   double scale = 1;                                 ///< times what a part gives, which then has no norm
   std::string scaleOfAttention, scaleOfFeedForward; ///< weights [width] times what a part gives; empty: none
   bool isFirstWithout = false;                      ///< the first layer has no norm before its attention
-  bool isOfNorm = false; ///< a part's result is added to what the norm before it gives, instead of that norm's input
+  bool isOfNorm = false;                            ///< post-norm residual: the branch is added to the normalized input
 };
 
 /// Attention to another sequence, between a layer's own attention and its feed-forward. Heads, channels and scale are
