@@ -155,7 +155,7 @@ def AttnCUDAScheduleLinear : Pass<"attn-cuda-schedule-linear", "::mlir::ModuleOp
     Sets the schedule `tensor_cores` of matmuls whose input and weight are bf16 or f16: rows and columns of a tile, the depth of a step of k, the warps of a thread block and the stages of its ring of buffers. A matmul whose number of rows is not
     known has tiles for `few_rows`, too, and for `many_rows` and `most_rows`, which are used from their `least` number of rows on. A remark of the category `fusion` tells why another op has none.
 
-    On sm_90a the largest tiles have `wgmma`: warpgroups that multiply, and one that copies by TMA. There are at most `blocks` thread blocks, and `group` rows of tiles follow each other. An element of the largest takes `share` hundredths of the time of smaller ones, and the number of rows tells for which the rounds of thread blocks take less time. Matmuls of quantized weights in packed panels, whose rows an
+    On sm_90a the largest tiles have `wgmma`: warpgroups that multiply, and one that copies by TMA. There are at most `blocks` thread blocks, and `group` rows of tiles follow each other. `share` is the relative cost per element of the largest tile, in percent; the host picks the tile size with the smaller wave-quantized time. Matmuls of quantized weights in packed panels, whose rows an
     `attn.quantize_rows` quantizes, have tiles on tensor cores with steps of 128. Matmuls of f32 have `multiply_adds`, or tiles of `tf32`.
 
     ```mlir

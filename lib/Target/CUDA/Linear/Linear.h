@@ -17,7 +17,7 @@ struct LinearTiles {
   bool wgmma = false;
   int64_t blocks = 0; ///< the most thread blocks, which then have several tiles each; 0: as many as tiles
   int64_t group = 0;  ///< rows of tiles whose tiles follow each other; 0: all
-  int64_t share = 0;  ///< hundredths of the time that an element takes on the next smaller tiles; 0: not said
+  int64_t share = 0;  ///< cost per element, in percent of that of the next smaller tiles; 0: not said
 
   attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
 };
