@@ -14,6 +14,7 @@ from pathlib import Path
 
 import cpu_features
 import draws
+import prose
 
 GOAL, CORES = 420, 2  # seconds of a whole run with daily counts, and on how many cores
 SLOWEST = 30
@@ -178,7 +179,8 @@ def put(root, record):
     if begin < 0 or end < begin:
         sys.exit(f"tools/dev/check --times --write: {draws.PAGE} has no lines '{MARKS[0]}' and '{MARKS[1]}'")
     fresh = file.with_suffix(".new")
-    fresh.write_text(text[:begin + len(MARKS[0])] + "\n" + "\n".join(page(record)) + "\n" + text[end:], encoding="utf-8")
+    text = text[:begin + len(MARKS[0])] + "\n" + "\n".join(page(record)) + "\n" + text[end:]
+    fresh.write_text(prose.wrapped(text), encoding="utf-8")
     fresh.replace(file)
 
 
