@@ -69,7 +69,7 @@ class Chat(Terminal):
 
 def talks():
     chat = Chat()
-    ended = "\nended behind 9 new tokens, the most that an answer may have (max-new-tokens)\n"
+    ended = "\nstopped after 9 new tokens, the limit of an answer (max-new-tokens)\n"
     assert chat.say("hello") == alone("hello") + ended, chat.text
     assert [role for role, _ in chat.saved()] == ["user", "assistant"]
     # A paste is one message: its newlines end no line.

@@ -42,7 +42,7 @@ TEST(ChatMessages, OthersAreRefused) {
   EXPECT_EQ(why("[]"), R"(is no conversation: expected {"messages": [{"role": ..., "content": ...}, ...]})");
   EXPECT_EQ(why(R"({"messages": 3})"),
             R"(is no conversation: expected {"messages": [{"role": ..., "content": ...}, ...]})");
-  EXPECT_EQ(of(user), "message 1 has no answer behind it");
+  EXPECT_EQ(of(user), "message 1 has no answer");
   EXPECT_EQ(of(answer), "message 1: the role is assistant; expected system or user");
   EXPECT_EQ(of(user + "," + user), "message 2: the role is user; expected assistant");
   EXPECT_EQ(of(user + "," + answer + R"(,{"role": "system", "content": ""})"),

@@ -133,7 +133,7 @@ TEST(Conversation, UndoTruncatesTheCache) {
   ASSERT_TRUE(talk->undo());
   ASSERT_TRUE(talk->undo());
   EXPECT_EQ(talk->tokensInCache(), 1) << "the letter of the role begins every conversation";
-  EXPECT_EQ(talk->undo().message, "there is no message to take back");
+  EXPECT_EQ(talk->undo().message, "there is no message to undo");
   EXPECT_EQ(talk->retry().message, "there is no message to answer again");
   EXPECT_EQ(talk.answer("one"), first);
   ASSERT_TRUE(talk->clear());
@@ -310,7 +310,7 @@ TEST(ChatCommands, Run) {
   EXPECT_EQ(run("/stat"),
             "there is no command /stat; did you mean /stats? /help lists them; a message may begin with a blank");
   EXPECT_EQ(run("/save"), "/save needs FILE");
-  EXPECT_EQ(run("/undo 2"), "/undo takes nothing behind it");
+  EXPECT_EQ(run("/undo 2"), "/undo takes no argument");
   EXPECT_EQ(run("/system be brief"), "");
   const std::string answer = talk.answer("one");
   EXPECT_EQ(run("/save " + file), "3 messages are in " + file + "\n");
@@ -320,7 +320,7 @@ TEST(ChatCommands, Run) {
   EXPECT_EQ(run("/clear"), "");
   EXPECT_EQ(run("/system"), "");
   EXPECT_EQ(talk.roles(), "");
-  EXPECT_EQ(run("/load " + file), "3 messages of " + file + " take the place of the conversation\n");
+  EXPECT_EQ(run("/load " + file), "3 messages of " + file + " replace the conversation\n");
   EXPECT_EQ(talk.roles(), said);
   EXPECT_EQ(run("/load " + file + "x"), file + "x: No such file or directory");
   EXPECT_NE(run("/save " + options.library).find("the model"), std::string::npos);

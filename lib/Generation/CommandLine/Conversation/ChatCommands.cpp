@@ -19,15 +19,15 @@ std::span<const ChatCommands::Command> ChatCommands::table() {
   using C = ChatCommands;
   static constexpr Command commands[] = {
       {"help", "", "list the commands", &C::help},
-      {"system", "[TEXT]", "what the system says first; without a text, nothing", &C::changeSystem},
-      {"set", "[NAME VALUE]", "choose answers in another way, as --NAME does; VALUE may be default", &C::set},
+      {"system", "[TEXT]", "set the system message; without a text, remove it", &C::changeSystem},
+      {"set", "[NAME VALUE]", "set an option for later answers, as --NAME does; VALUE may be default", &C::set},
       {"retry", "", "answer the last message again", &C::retry},
-      {"undo", "", "take back the last message and its answer", &C::undo},
-      {"clear", "", "take back all messages but the system's", &C::clear},
+      {"undo", "", "remove the last message and its answer", &C::undo},
+      {"clear", "", "remove all messages but the system's", &C::clear},
       {"save", "FILE", "write the conversation as JSON", &C::save, true},
-      {"load", "FILE", "go on with a conversation that was saved", &C::load, true},
-      {"stats", "", "tell tokens, times and memory", &C::statistics},
-      {"exit", "", "leave, as Ctrl-D does", &C::leave},
+      {"load", "FILE", "continue a saved conversation", &C::load, true},
+      {"stats", "", "print tokens, times and memory", &C::statistics},
+      {"exit", "", "leave, like Ctrl-D", &C::leave},
   };
   return commands;
 }
@@ -57,9 +57,8 @@ Outcome ChatCommands::run(std::string_view line) {
                               " /help lists them; a message may begin with a blank"};
   }
   if (found->argument.empty() != argument.empty() && (found->argument.empty() || found->needsArgument))
-    return {RAPT_INVALID,
-            "/" + std::string(name) +
-                (argument.empty() ? " needs " + std::string(found->argument) : " takes nothing behind it")};
+    return {RAPT_INVALID, "/" + std::string(name) +
+                              (argument.empty() ? " needs " + std::string(found->argument) : " takes no argument")};
   return (this->*found->run)(argument);
 }
 
@@ -124,7 +123,7 @@ Outcome ChatCommands::load(const std::string &path) {
   const size_t count = messages->size();
   Outcome outcome = conversation.setMessages(std::move(*messages));
   if (outcome)
-    tell(counted(count, "message") + " of " + shownPath(path) + " take the place of the conversation");
+    tell(counted(count, "message") + " of " + shownPath(path) + " replace the conversation");
   else
     outcome.message = shownPath(path) + ": " + outcome.message;
   return outcome;

@@ -147,7 +147,7 @@ Outcome Conversation::retry() {
 
 Outcome Conversation::undo() {
   if (exchanges.empty())
-    return {RAPT_INVALID, "there is no message to take back"};
+    return {RAPT_INVALID, "there is no message to undo"};
   exchanges.pop_back();
   Ids ids, rest;
   RAPT_RETURN_IF_ERROR(encode(anyMessage, ids));

@@ -85,7 +85,7 @@ void Chat::tellEnd() const {
     note("the cache of " + counted(uint64_t(conversation.capacity()), "token") +
          " is full: /undo and /clear free some of it, --context gives a larger one");
   else if (last.reason == "length")
-    note("ended behind " + counted(last.made, "new token") + ", the most that an answer may have (max-new-tokens)");
+    note("stopped after " + counted(last.made, "new token") + ", the limit of an answer (max-new-tokens)");
   else if (conversation.messages().back().content.empty())
     note("the answer is empty");
 }

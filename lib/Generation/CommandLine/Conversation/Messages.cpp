@@ -41,7 +41,7 @@ Expected<std::vector<Message>> parseMessages(std::string_view text) {
     messages.push_back(std::move(*message));
   }
   if (!messages.empty() && messages.back().role == "user")
-    return Error{"message " + std::to_string(messages.size()) + " has no answer behind it"};
+    return Error{"message " + std::to_string(messages.size()) + " has no answer"};
   return messages;
 }
 
