@@ -7,7 +7,7 @@
 namespace rapt::drawing {
 namespace {
 
-constexpr size_t usualCell = 24, usualText = 14; // pixels, and units of an SVG
+constexpr size_t defaultCell = 24, defaultText = 14; // pixels, and units of an SVG
 constexpr size_t leastCellWithText = 10;
 constexpr size_t mapSide = 4096;                  // pixels at most, where there are not more cells
 constexpr size_t gap = 6;                         // between text and map, and around the title
@@ -51,7 +51,7 @@ void appendCell(std::string &svg, size_t x, size_t y, float weight, float top) {
   const Color color = colorOf(weight / top);
   snprintf(cell, sizeof cell,
            "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\" fill=\"rgb(%u,%u,%u)\"><title>%.4f</title></rect>\n",
-           x, y, usualCell, usualCell, color.red, color.green, color.blue, double(weight));
+           x, y, defaultCell, defaultCell, color.red, color.green, color.blue, double(weight));
   svg += cell;
 }
 
@@ -115,7 +115,7 @@ std::string drawSvg(const Axes &axes, const std::string &title, std::span<const 
   if (weights.size() > mostSvgCells)
     return {};
   const std::vector<std::string> rows = labels(axes.rows), columns = labels(axes.columns);
-  const size_t mapWidth = columns.size() * usualCell, mapHeight = rows.size() * usualCell;
+  const size_t mapWidth = columns.size() * defaultCell, mapHeight = rows.size() * defaultCell;
   const size_t titleWidth = svgWidthOf({title});
   const size_t head = std::max(titleWidth, svgBarRoom);
   const size_t left = std::max(svgWidthOf(rows) + margin, head > mapWidth ? head - mapWidth : 0);
@@ -127,13 +127,13 @@ std::string drawSvg(const Axes &axes, const std::string &title, std::span<const 
                     "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n<text x=\"6\" y=\"18\">" +
                     escaped(title) + "</text>\n" + svgBar(most);
   for (size_t i = 0; i < columns.size(); ++i)
-    svg += "<text transform=\"translate(" + number(left + i * usualCell + 17) + " " + number(top - gap) +
+    svg += "<text transform=\"translate(" + number(left + i * defaultCell + 17) + " " + number(top - gap) +
            ") rotate(-90)\">" + escaped(columns[i]) + "</text>\n";
   for (size_t i = 0; i < rows.size(); ++i) {
-    svg += "<text x=\"" + number(left - gap) + "\" y=\"" + number(top + i * usualCell + 17) +
+    svg += "<text x=\"" + number(left - gap) + "\" y=\"" + number(top + i * defaultCell + 17) +
            "\" text-anchor=\"end\">" + escaped(rows[i]) + "</text>\n";
     for (size_t j = 0; j < columns.size(); ++j)
-      appendCell(svg, left + j * usualCell, top + i * usualCell, weights[i * columns.size() + j], most);
+      appendCell(svg, left + j * defaultCell, top + i * defaultCell, weights[i * columns.size() + j], most);
   }
   return svg + "<rect x=\"" + number(left) + "\" y=\"" + number(top) + "\" width=\"" + number(mapWidth) +
          "\" height=\"" + number(mapHeight) + "\" fill=\"none\" stroke=\"gray\"/>\n</svg>\n";
@@ -141,7 +141,7 @@ std::string drawSvg(const Axes &axes, const std::string &title, std::span<const 
 
 Expected<Raster> Raster::make(const Axes &axes, const std::string &longestTitle) {
   const size_t rows = axes.rows.size(), columns = axes.columns.size();
-  const size_t side = std::clamp<size_t>(mapSide / std::max(rows, columns), 1, usualCell);
+  const size_t side = std::clamp<size_t>(mapSide / std::max(rows, columns), 1, defaultCell);
   auto tooLarge = [&](size_t pixels) {
     return Error{number(rows) + " x " + number(columns) + " tokens take " + number(pixels) +
                  " pixels; a picture has at most " + number(mostPixels)};
@@ -150,7 +150,7 @@ Expected<Raster> Raster::make(const Axes &axes, const std::string &longestTitle)
     return tooLarge(rows * columns);
   if (side < leastCellWithText)
     return Raster(side, rows, columns, Picture(columns * side, rows * side));
-  RAPT_ASSIGN_OR_RETURN(Font font, Font::open(std::min(usualText, side - 2)));
+  RAPT_ASSIGN_OR_RETURN(Font font, Font::open(std::min(defaultText, side - 2)));
   const std::vector<std::string> down = labels(axes.rows), right = labels(axes.columns);
   const size_t mapWidth = columns * side, titleWidth = std::max(font.widthOf(longestTitle), barWidth(font));
   const size_t titled = titleWidth > mapWidth ? titleWidth - mapWidth : 0;

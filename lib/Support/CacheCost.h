@@ -14,8 +14,9 @@ struct CacheCost {
 
   /// Bytes for a sequence. Layers of a window keep the tokens of a step besides.
   uint64_t ofSequence(int64_t tokens) const {
-    constexpr int64_t usualStep = 512;
-    return uint64_t(bytes) * uint64_t(tokens) + uint64_t(windowBytes) * uint64_t(std::min(tokens, window + usualStep));
+    constexpr int64_t defaultStep = 512;
+    return uint64_t(bytes) * uint64_t(tokens) +
+           uint64_t(windowBytes) * uint64_t(std::min(tokens, window + defaultStep));
   }
 };
 

@@ -19,7 +19,7 @@ namespace {
 constexpr double delaySeconds = 1;
 constexpr std::chrono::milliseconds redrawPeriod(100);
 constexpr double rateSeconds = 5; ///< the age at which a sample's weight has fallen to 1/e
-constexpr size_t usualColumns = 80;
+constexpr size_t defaultColumns = 80;
 constexpr std::string_view erase = "\r\033[K";
 
 std::mutex output;                     ///< of the terminal
@@ -52,7 +52,7 @@ void eraseLine() {
 
 size_t terminalColumns() {
   struct winsize size = {};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usualColumns;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : defaultColumns;
 }
 
 bool isTerminal() {

@@ -8,8 +8,8 @@
 namespace rapt::run {
 namespace {
 
-constexpr int64_t usualCache = 4096; // tokens, when the number of new ones is not said
-constexpr int64_t mostOnDevice = 64; // tokens that a GPU finds
+constexpr int64_t defaultCache = 4096; // tokens, when the number of new ones is not said
+constexpr int64_t mostOnDevice = 64;   // tokens that a GPU finds
 
 } // namespace
 
@@ -60,7 +60,7 @@ Outcome Continuation::chooseRoom(const Options &options, const Model &model, con
     return tooLong("--context is " + std::to_string(*options.context), bound, "the model's positions hold");
   bool fromConfig = !options.maxNewTokens && text.config.max_new_tokens > 0;
   most = options.maxNewTokens.value_or(fromConfig ? text.config.max_new_tokens : -1);
-  int64_t asked = most < 0 ? std::max(usualCache, length + 1) : length + std::min(most, bound + 1);
+  int64_t asked = most < 0 ? std::max(defaultCache, length + 1) : length + std::min(most, bound + 1);
   if (int64_t longest = text.config.max_length; most < 0 && longest > 0) {
     if (length >= longest)
       return {RAPT_TOO_LONG, given + "; generation_config.json's max_length is " + std::to_string(longest) +

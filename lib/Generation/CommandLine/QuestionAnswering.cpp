@@ -8,9 +8,9 @@
 namespace rapt::run {
 namespace {
 
-constexpr size_t longestAnswer = 15; // tokens
-constexpr size_t usualWindow = 384;  // tokens, the question's among them
-constexpr size_t usualOverlap = 128;
+constexpr size_t longestAnswer = 15;  // tokens
+constexpr size_t defaultWindow = 384; // tokens, the question's among them
+constexpr size_t defaultOverlap = 128;
 
 class QuestionAnswering final : public TextTask {
 public:
@@ -45,8 +45,8 @@ Outcome QuestionAnswering::plan(TextRow row, std::vector<TextRow> &rows) const {
   const size_t all = size_t(std::count_if(first, row.spans.end(), isOfText));
   if (all == 0)
     return {RAPT_INVALID, "the text that has the answer is empty"};
-  const size_t limit = std::min(usualWindow, size_t(model.info.max_positions));
-  const size_t overlap = std::min(usualOverlap, limit / 2), around = row.ids.size() - all;
+  const size_t limit = std::min(defaultWindow, size_t(model.info.max_positions));
+  const size_t overlap = std::min(defaultOverlap, limit / 2), around = row.ids.size() - all;
   if (row.ids.size() <= limit) {
     rows.push_back(std::move(row));
     return {};

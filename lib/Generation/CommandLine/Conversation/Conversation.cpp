@@ -9,8 +9,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t usualCapacity = 8192; // tokens, when --context does not say it
-constexpr const char *anyMessage = "?"; // in place of one that the user has not written yet
+constexpr int64_t defaultCapacity = 8192; // tokens, when --context does not say it
+constexpr const char *anyMessage = "?";   // in place of one that the user has not written yet
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -21,7 +21,7 @@ Outcome Conversation::open() {
   if (given.context && *given.context > bound)
     return {RAPT_TOO_LONG, "--context is " + std::to_string(*given.context) + "; the model's positions hold " +
                                std::to_string(bound) + " tokens"};
-  options.context = given.context.value_or(std::min(bound, usualCapacity));
+  options.context = given.context.value_or(std::min(bound, defaultCapacity));
   began = int64_t(time(nullptr));
   RAPT_RETURN_IF_ERROR(
       makeContext(options, model.inBlocks(*options.context) + CachedSequence::tokensOfStates(model), model));
