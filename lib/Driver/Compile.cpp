@@ -40,7 +40,7 @@ class Compilation {
 public:
   Compilation(const Options &options, const std::string &tool, Phases &phases)
       : options(options), tool(tool), phases(phases),
-        cache(options.objectCache, [](const std::string &what) { tell("warning", what); }) {}
+        cache(options.objectCache, [](const std::string &what) { printDiagnostic("warning", what); }) {}
 
   ExitStatus run() {
     if (!prepare() || !read())
@@ -53,7 +53,7 @@ public:
 
 private:
   bool fail(ExitStatus how, const std::string &message) {
-    tell("error", message);
+    printDiagnostic("error", message);
     status = how;
     return false;
   }
@@ -577,9 +577,9 @@ bool Compilation::lowerAndWrite() {
   if (manifest.model) {
     const TokenizerCheck tokenizer = checkTokenizer(input.sections, *manifest.model);
     for (const std::string &warning : tokenizer.warnings)
-      tell("warning", shownPath(options.input) + "/" + warning);
+      printDiagnostic("warning", shownPath(options.input) + "/" + warning);
     if (tokenizer.chatProblem)
-      tell("warning", shownPath(options.input) + ": " + *tokenizer.chatProblem);
+      printDiagnostic("warning", shownPath(options.input) + ": " + *tokenizer.chatProblem);
     hasReadableTokenizer = tokenizer.isReadable;
     texts = tokenizer.texts;
   }
@@ -702,7 +702,7 @@ void Compilation::removeOldWeights(const std::string &name) {
   if (user.empty())
     llvm::sys::fs::remove(path);
   else
-    tell("note", shownPath(path) + " stays: " + shownPath(user) + " may need it");
+    printDiagnostic("note", shownPath(path) + " stays: " + shownPath(user) + " may need it");
 }
 
 /// Weights, header and library, renamed in this order: the library's rename is the commit.
@@ -739,8 +739,8 @@ bool Compilation::writeArtifact() {
   if (!old.empty() && old != manifest.weightsFile)
     removeOldWeights(old);
   if (weights.existing && artifact::directoryOf(options.weights) != paths.directory)
-    tell("warning", shownPath(paths.main) + " looks for " + shownPath(manifest.weightsFile) +
-                        " beside itself; it lies in " + shownPath(artifact::directoryOf(options.weights)));
+    printDiagnostic("warning", shownPath(paths.main) + " looks for " + shownPath(manifest.weightsFile) +
+                                   " beside itself; it lies in " + shownPath(artifact::directoryOf(options.weights)));
   auto has = [&](const char *name) {
     return llvm::any_of(input.sections, [&](const artifact::Section &section) { return section.name == name; });
   };

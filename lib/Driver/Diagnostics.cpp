@@ -25,7 +25,7 @@ static std::string line(const std::string &program, const char *kind, const std:
   return program + ": " + kind + ": " + json::printable(message, mostMessage) + "\n";
 }
 
-void driver::tell(const char *kind, const std::string &message) {
+void driver::printDiagnostic(const char *kind, const std::string &message) {
   if (!message.empty())
     writeToStderr(line("raptc", kind, message));
 }

@@ -8,8 +8,8 @@
 namespace rapt::driver {
 
 /// Writes "raptc: KIND: message" to stderr; characters that a terminal would interpret are escaped. Nothing for an
-/// empty message: it has been told already.
-void tell(const char *kind, const std::string &message);
+/// empty message: it has been reported already.
+void printDiagnostic(const char *kind, const std::string &message);
 
 /// A file's line and column, or the name of the tensor or layer, and ": "; nothing of an unknown place.
 std::string shown(mlir::Location location);

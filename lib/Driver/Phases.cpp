@@ -33,7 +33,7 @@ Phases::Phases(bool isVerbose, ProgressMode mode)
 Phases::~Phases() {
   progress.end();
   endPhase();
-  tellTime("total", began - start);
+  printTime("total", began - start);
   record();
 }
 
@@ -52,7 +52,7 @@ void Phases::record() const {
   close(file);
 }
 
-void Phases::tellTime(const std::string &name, double seconds) const {
+void Phases::printTime(const std::string &name, double seconds) const {
   if (isVerbose)
     writeToStderr(llvm::formatv("raptc: {0}: {1:f3} s\n", name, seconds).str());
 }
@@ -60,7 +60,7 @@ void Phases::tellTime(const std::string &name, double seconds) const {
 void Phases::endPhase() {
   const double end = now();
   ended.emplace_back(current, end - began);
-  tellTime(current, end - began);
+  printTime(current, end - began);
   began = end;
   isParallel = false;
 }
@@ -106,5 +106,5 @@ Phases::Step::~Step() {
   if (!isPart)
     return;
   phases.progress.add(units);
-  phases.tellTime("  " + name, now() - began);
+  phases.printTime("  " + name, now() - began);
 }

@@ -63,7 +63,7 @@ public:
 
 private:
   void endPhase();
-  void tellTime(const std::string &name, double seconds) const;
+  void printTime(const std::string &name, double seconds) const;
   void record() const;
 
   const bool isVerbose;

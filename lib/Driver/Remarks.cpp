@@ -23,7 +23,7 @@ public:
     for (const remark::detail::Remark::Arg &arg : remark.getArgs())
       line += arg.val;
     if (filter.match(line))
-      tell("remark", line);
+      printDiagnostic("remark", line);
   }
 
 private:

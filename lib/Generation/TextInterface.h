@@ -30,22 +30,22 @@ struct Outcome {
 };
 
 /// Copies `text` into the caller's memory, cut at a character where it is short.
-void tell(std::string_view text, char *message, size_t messageSize);
+void writeMessage(std::string_view text, char *message, size_t messageSize);
 
 /// Runs `body`, which returns an Outcome, behind the border that no exception crosses.
 template <typename Body> rapt_status guarded(char *message, size_t messageSize, Body &&body) noexcept {
   try {
     Outcome outcome = body();
-    tell(outcome.message, message, messageSize);
+    writeMessage(outcome.message, message, messageSize);
     return outcome.status;
   } catch (const std::bad_alloc &) {
-    tell("out of memory", message, messageSize);
+    writeMessage("out of memory", message, messageSize);
     return RAPT_NOMEM;
   } catch (const std::length_error &) {
-    tell("out of memory", message, messageSize);
+    writeMessage("out of memory", message, messageSize);
     return RAPT_NOMEM;
   } catch (...) {
-    tell("an unexpected exception inside Rapt", message, messageSize);
+    writeMessage("an unexpected exception inside Rapt", message, messageSize);
     return RAPT_BUG;
   }
 }

@@ -7,7 +7,7 @@
 using namespace rapt;
 using namespace rapt::text;
 
-void rapt::text::tell(std::string_view text, char *message, size_t messageSize) {
+void rapt::text::writeMessage(std::string_view text, char *message, size_t messageSize) {
   if (!message || messageSize == 0)
     return;
   size_t length = std::min(text.size(), messageSize - 1);

@@ -255,7 +255,7 @@ rapt_status openStream(rapt_context &c, const Report &report) {
   return RAPT_OK;
 }
 
-void tell(const rapt_context &c, const Plan &plan) {
+void logPlan(const rapt_context &c, const Plan &plan) {
   if (!c.log || !c.entry.code)
     return;
   char line[256];
@@ -374,7 +374,7 @@ rapt_status rapt_context_new(rapt_module *module, const rapt_context_options *gi
     rapt_context_free(made);
     return status;
   }
-  tell(*made, plan);
+  logPlan(*made, plan);
   *context = made;
   return RAPT_OK;
 }

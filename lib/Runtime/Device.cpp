@@ -136,7 +136,7 @@ rapt_status Device::upload(const void *weights, uint64_t bytes, const Report &re
     return RAPT_OK;
   weightsAddress = stream->allocate(bytes, "the weights");
   if (!weightsAddress)
-    return stream->tell(report);
+    return stream->reportTo(report);
   const auto *source = static_cast<const char *>(weights);
   prefetch(source, bytes, aheadBytes);
   const uint64_t piece = std::min(uploadBytes, bytes);
@@ -154,7 +154,7 @@ rapt_status Device::upload(const void *weights, uint64_t bytes, const Report &re
   }
   stream->wait();
   char problem[DeviceStream::textBytes];
-  const rapt_status status = stream->tell(Report(problem, sizeof problem));
+  const rapt_status status = stream->reportTo(Report(problem, sizeof problem));
   stream->releasePinned(pinned);
   return status ? report.fail(status, "the weights cannot be copied to GPU %d (%s): %s", ordinal, gpuName, problem)
                 : RAPT_OK;

@@ -79,7 +79,7 @@ template <typename Work> rapt_status perform(rapt_device *device, const Report &
   if (use.status)
     return use.status;
   work(*device->stream);
-  return device->stream->tell(report);
+  return device->stream->reportTo(report);
 }
 
 rapt_status checkCopy(const void *to, const void *from, size_t bytes, const Report &report) {

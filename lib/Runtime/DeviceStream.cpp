@@ -22,7 +22,7 @@ rapt_status DeviceStream::make(const Device &device, std::unique_ptr<DeviceStrea
         result = device.driver.eventCreate(&event, cuda::withoutTime);
     return result;
   });
-  return made.tell(report);
+  return made.reportTo(report);
 }
 
 DeviceStream::~DeviceStream() {
@@ -56,7 +56,7 @@ void DeviceStream::fail(rapt_status status, const char *message) {
   snprintf(text, sizeof text, "%s", message);
 }
 
-rapt_status DeviceStream::tell(const Report &report) {
+rapt_status DeviceStream::reportTo(const Report &report) {
   const rapt_status status = failure;
   failure = RAPT_OK;
   return status ? report.fail(status, "%s", text) : RAPT_OK;

@@ -62,7 +62,7 @@ public:
   /// Keeps a failure that another part has found.
   void fail(rapt_status status, const char *message);
   /// Reports the failure and forgets it.
-  rapt_status tell(const Report &report);
+  rapt_status reportTo(const Report &report);
 
   const Device &device;
 

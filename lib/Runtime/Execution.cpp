@@ -148,7 +148,7 @@ rapt_status Execution::runOnDevice(const ManifestEntry &entry, rapt_entry_fn cod
   if (status)
     return status;
   if (stream->hasFailed())
-    return stream->tell(report);
+    return stream->reportTo(report);
   if ((status = checkCancel(report)))
     return status;
   return result ? report.fail(RAPT_BUG, "the compiled entry returned %d", result)
@@ -159,11 +159,11 @@ rapt_status Execution::wait(const Report &report) {
   if (!stream)
     return RAPT_OK;
   stream->wait();
-  return stream->tell(report);
+  return stream->reportTo(report);
 }
 
 rapt_status Execution::cause(rapt_status status, const Report &report) {
-  return status && stream && stream->hasFailed() ? stream->tell(report) : status;
+  return status && stream && stream->hasFailed() ? stream->reportTo(report) : status;
 }
 
 rapt_status Execution::run(const ManifestEntry &entry, rapt_entry_fn code, void *const *buffers, const int64_t *dims,

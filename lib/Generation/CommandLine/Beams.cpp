@@ -19,10 +19,10 @@ public:
   Outcome search();
   Outcome collect();
   Outcome draw();
-  Status tell() const;
+  Status printBeams() const;
 
 private:
-  Status tellJson() const;
+  Status printJson() const;
 
   const Options &options;
   Model &model;
@@ -72,7 +72,7 @@ Outcome BeamRun::draw() {
   return maps.isWanted() && !found.empty() ? drawGeneration(maps, model, text, prompt, found.front().ids) : Outcome{};
 }
 
-Status BeamRun::tellJson() const {
+Status BeamRun::printJson() const {
   json::Array list;
   for (size_t i = 0; i < found.size(); ++i) {
     const FoundText &one = found[i];
@@ -96,9 +96,9 @@ Status BeamRun::tellJson() const {
   return print(json::write(json::Value(std::move(object))) + "\n");
 }
 
-Status BeamRun::tell() const {
+Status BeamRun::printBeams() const {
   if (options.json)
-    return tellJson();
+    return printJson();
   for (size_t i = 0; i < found.size(); ++i) {
     std::string line = texts[i];
     if (options.tokens)
@@ -119,7 +119,7 @@ int searchBeams(const Options &options, Model &model, const Text &text, const Pr
     if (Outcome outcome = (run.*part)(); !outcome)
       return outcome.status == RAPT_CANCELLED && Interrupts::caught() ? Interrupts::caught()
                                                                       : fail(outcome.message, Failure(outcome).code);
-  Status status = run.tell();
+  Status status = run.printBeams();
   return status ? 0 : fail(status.error().message);
 }
 

@@ -55,7 +55,7 @@ private:
   }
   int64_t cacheTokens() const;
   std::string summary() const;
-  void tellStats() const;
+  void printStatistics() const;
   const rapt_tokenizer *shownBy() const;
   Status printJudged() const;
   json::Object jsonOf(const Continuation &one) const;
@@ -227,7 +227,7 @@ Outcome Generation::run() {
   return outcome;
 }
 
-void Generation::tellStats() const {
+void Generation::printStatistics() const {
   char line[512];
   double decode = total - firstToken;
   const size_t made = sum([](const Continuation &one) { return one.made.size(); });
@@ -309,7 +309,7 @@ int Generation::finish(const Outcome &outcome) {
   if (!status)
     return fail(status.error().message);
   if (options.stats)
-    tellStats();
+    printStatistics();
   return interrupted ? Interrupts::caught() : 0;
 }
 

@@ -24,7 +24,7 @@ private:
   Outcome checkTask() const;
   Outcome runBatch(const ImageBatch &batch);
   Outcome drawAttention(const ImageBatch &batch, const std::vector<RowOutput> &outputs, size_t index);
-  Outcome tell(std::span<const float> logits);
+  Outcome printResult(std::span<const float> logits);
   Status writeOutputs(const std::vector<RowOutput> &outputs) const;
   bool classifies() const { return std::string_view(model.info.task) == "image-classification"; }
 
@@ -34,7 +34,7 @@ private:
   ImageReader reader;
   std::vector<std::string> names; ///< of outputs; the logits first where the model classifies
   AttentionMaps maps;
-  size_t told = 0, drawn = 0;
+  size_t printed = 0, drawn = 0;
   json::Array results; ///< for --json
 };
 
@@ -71,11 +71,11 @@ Outcome ImageRun::prepare() {
 }
 
 /// Prints what the model says about the next image, or keeps it for the one object at the end.
-Outcome ImageRun::tell(std::span<const float> logits) {
+Outcome ImageRun::printResult(std::span<const float> logits) {
   json::Array list = bestLabels(options, labels, logits);
-  std::string lines = options.images.size() > 1 ? json::printable(options.images[told]) + "\n" : std::string();
+  std::string lines = options.images.size() > 1 ? json::printable(options.images[printed]) + "\n" : std::string();
   lines += labelLines(list);
-  const bool isFirst = told++ == 0;
+  const bool isFirst = printed++ == 0;
   if (options.json) {
     results.emplace_back(std::move(list));
     return {};

@@ -38,8 +38,8 @@ private:
   Outcome encodeImages();
   Outcome encodeBatch(const ImageBatch &batch);
   Outcome compare();
-  Outcome tell(const std::string &of, std::span<const float> logits);
-  Outcome tellVectors(const Vectors &vectors);
+  Outcome printResult(const std::string &of, std::span<const float> logits);
+  Outcome printVectors(const Vectors &vectors);
   Outcome write(const std::string &name, const std::vector<int64_t> &shape, std::span<const float> numbers) const;
 
   const Options &options;
@@ -50,7 +50,7 @@ private:
   std::optional<std::pair<size_t, int32_t>> padding; ///< the length of texts, and the token that fills them up
   std::vector<TextRow> rows;
   Vectors ofTexts, ofImages;
-  size_t told = 0;
+  size_t printed = 0;
   json::Array results; ///< for --json
 };
 
@@ -182,7 +182,7 @@ Outcome PairRun::write(const std::string &name, const std::vector<int64_t> &shap
 }
 
 /// Prints how well the texts fit an image, or keeps it for the one object at the end.
-Outcome PairRun::tell(const std::string &of, std::span<const float> logits) {
+Outcome PairRun::printResult(const std::string &of, std::span<const float> logits) {
   std::vector<double> scores = score(logits, scoring);
   json::Array list;
   std::string lines = options.images.size() > 1 ? json::printable(of) + "\n" : std::string();
@@ -190,7 +190,7 @@ Outcome PairRun::tell(const std::string &of, std::span<const float> logits) {
     list.emplace_back(json::Object{{"label", json::Value(rows[best].text)}, {"score", json::Value(scores[best])}});
     lines += shownScore(scores[best]) + "\t" + rows[best].text + "\n";
   }
-  const bool isFirst = told++ == 0;
+  const bool isFirst = printed++ == 0;
   if (options.json) {
     results.emplace_back(std::move(list));
     return {};
@@ -199,7 +199,7 @@ Outcome PairRun::tell(const std::string &of, std::span<const float> logits) {
   return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
 }
 
-Outcome PairRun::tellVectors(const Vectors &vectors) {
+Outcome PairRun::printVectors(const Vectors &vectors) {
   const size_t width = size_t(vectors.shape[1]);
   for (size_t row = 0; row < size_t(vectors.shape[0]); ++row) {
     json::Array numbers;
@@ -237,7 +237,7 @@ Outcome PairRun::run() {
   RAPT_RETURN_IF_ERROR(write("image_embeds", ofImages.shape, ofImages.data));
   if (!rows.empty() && !options.images.empty())
     return compare();
-  return options.outputs.empty() || options.json ? tellVectors(rows.empty() ? ofImages : ofTexts) : Outcome{};
+  return options.outputs.empty() || options.json ? printVectors(rows.empty() ? ofImages : ofTexts) : Outcome{};
 }
 
 Status PairRun::finish() const { return printResults(options, model, results); }

@@ -55,7 +55,7 @@ private:
   Outcome encodeTexts(std::vector<std::string> texts);
   Outcome runGroup(std::span<const TextRow> group);
   Outcome drawAttention(const TextRow &row, const std::vector<RowOutput> &outputs, size_t index);
-  Outcome tell(json::Value result);
+  Outcome printResult(json::Value result);
   Status writeOutputs(const std::vector<RowOutput> &outputs) const;
   /// That of the name, which is one of `names`.
   const RowOutput &output(const std::vector<RowOutput> &outputs, const std::string &name) const {
@@ -72,7 +72,7 @@ private:
   std::vector<TextRow> rows;
   std::vector<json::Value> pending; ///< of the rows of one text
   AttentionMaps maps;
-  size_t texts = 0, told = 0;
+  size_t texts = 0, printed = 0;
   json::Array results; ///< for --json and --similarity
   std::string similarity;
 };
@@ -202,12 +202,12 @@ Outcome TaskRun::chooseSimilarity() {
 }
 
 /// Prints the result of one text, or keeps it for the one object at the end.
-Outcome TaskRun::tell(json::Value result) {
+Outcome TaskRun::printResult(json::Value result) {
   if (options.json || options.similarity) {
     results.push_back(std::move(result));
     return {};
   }
-  Status status = printGenerated((told++ && texts > 1 ? "\n" : "") + task->show(result));
+  Status status = printGenerated((printed++ && texts > 1 ? "\n" : "") + task->show(result));
   return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
 }
 
@@ -240,7 +240,7 @@ Outcome TaskRun::runGroup(std::span<const TextRow> group) {
     const TextRow *next = &group[i] + 1;
     if (next < rows.data() + rows.size() && next->origin == group[i].origin)
       continue;
-    Outcome outcome = tell(task->join(std::move(pending)));
+    Outcome outcome = printResult(task->join(std::move(pending)));
     pending.clear();
     RAPT_RETURN_IF_ERROR(outcome);
   }

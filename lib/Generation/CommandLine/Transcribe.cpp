@@ -30,7 +30,7 @@ private:
   Outcome writeWindow(const Sound &sound, int64_t &begin, bool withTimestamps, Transcript &transcript);
   Outcome addSegments(const CutWindow &cut, const SpeechAttempt &attempt, bool isPrinted, Transcript &transcript);
   Outcome detect(const std::string &path);
-  void tellStats() const;
+  void printStatistics() const;
   Transcript::Form form() const {
     return options.json         ? Transcript::Form::Json
            : options.timestamps ? Transcript::Form::Lines
@@ -206,7 +206,7 @@ Outcome SpeechRun::run() {
   return outcome;
 }
 
-void SpeechRun::tellStats() const {
+void SpeechRun::printStatistics() const {
   char line[256];
   snprintf(line, sizeof line, "%.1f s of sound in %.3f s; %s, %.2f tokens/s", heard, seconds,
            counted(tokens, "new token").c_str(), seconds > 0 ? double(tokens) / seconds : 0);
@@ -218,7 +218,7 @@ void SpeechRun::tellStats() const {
 
 Status SpeechRun::finish() const {
   if (options.stats)
-    tellStats();
+    printStatistics();
   if (!options.json)
     return {};
   const bool isOne = results.size() == 1;

@@ -21,7 +21,7 @@ public:
   Status finish() const;
 
 private:
-  Outcome tell(std::span<const float> output);
+  Outcome printResult(std::span<const float> output);
   Outcome drawAttention(const std::vector<RowOutput> &outputs, size_t row, size_t vector);
   bool classifies() const { return std::string_view(model.info.task) == "tabular-classification"; }
 
@@ -30,7 +30,7 @@ private:
   Labels labels;
   AttentionMaps maps;
   std::vector<std::string> names; ///< of the outputs
-  size_t told = 0;
+  size_t printed = 0;
   json::Array results; ///< for --json
 };
 
@@ -66,12 +66,12 @@ Outcome VectorRun::drawAttention(const std::vector<RowOutput> &outputs, size_t r
   return {};
 }
 
-Outcome VectorRun::tell(std::span<const float> output) {
+Outcome VectorRun::printResult(std::span<const float> output) {
   json::Array list;
   std::string lines;
   if (classifies()) {
     list = bestLabels(options, labels, output);
-    lines = (told > 0 ? "\n" : "") + labelLines(list);
+    lines = (printed > 0 ? "\n" : "") + labelLines(list);
   } else {
     for (float number : output) {
       char text[32];
@@ -81,7 +81,7 @@ Outcome VectorRun::tell(std::span<const float> output) {
     }
     lines += "\n";
   }
-  ++told;
+  ++printed;
   if (options.json) {
     results.emplace_back(std::move(list));
     return {};

@@ -243,7 +243,7 @@ TEST_F(Device, WeightsOfSeveralPieces) {
   ASSERT_EQ(rapt::runtime::DeviceStream::make(*device, stream, report), RAPT_OK);
   stream->copyOut(back.data(), device->weights(), bytes);
   stream->wait();
-  EXPECT_EQ(stream->tell(report), RAPT_OK) << message.text;
+  EXPECT_EQ(stream->reportTo(report), RAPT_OK) << message.text;
   EXPECT_EQ(weights, back);
 }
 

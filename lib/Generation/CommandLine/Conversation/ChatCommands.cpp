@@ -68,16 +68,16 @@ Outcome ChatCommands::help(const std::string &) {
     snprintf(line, sizeof line, "  /%-22s %s",
              (std::string(one.name) + (one.argument.empty() ? "" : " ") + std::string(one.argument)).c_str(),
              std::string(one.help).c_str());
-    tell(line);
+    print(line);
   }
-  tell("  \"\"\"                     begins and ends a message of several lines; a paste is one message as it is");
-  tell("  Ctrl-C                  stops the answer");
+  print("  \"\"\"                     begins and ends a message of several lines; a paste is one message as it is");
+  print("  Ctrl-C                  stops the answer");
   return {};
 }
 
-void ChatCommands::tellCache() const {
-  tell(grouped(uint64_t(conversation.tokensInCache())) + " of " + counted(uint64_t(conversation.capacity()), "token") +
-       " are in the cache");
+void ChatCommands::printCache() const {
+  print(grouped(uint64_t(conversation.tokensInCache())) + " of " + counted(uint64_t(conversation.capacity()), "token") +
+        " are in the cache");
 }
 
 Outcome ChatCommands::changeSystem(const std::string &content) {
@@ -92,7 +92,7 @@ Outcome ChatCommands::set(const std::string &setting) {
     if (!status)
       return {RAPT_INVALID, status.error().message};
   }
-  tell(conversation.settings());
+  print(conversation.settings());
   return {};
 }
 
@@ -100,7 +100,7 @@ Outcome ChatCommands::retry(const std::string &) { return conversation.retry(); 
 
 Outcome ChatCommands::undo(const std::string &) {
   RAPT_RETURN_IF_ERROR(conversation.undo());
-  tellCache();
+  printCache();
   return {};
 }
 
@@ -112,7 +112,7 @@ Outcome ChatCommands::save(const std::string &path) {
     status = writeMessages(path, conversation.messages());
   if (!status)
     return {RAPT_INVALID, status.error().message};
-  tell(counted(conversation.messages().size(), "message") + " are in " + shownPath(path));
+  print(counted(conversation.messages().size(), "message") + " are in " + shownPath(path));
   return {};
 }
 
@@ -123,13 +123,13 @@ Outcome ChatCommands::load(const std::string &path) {
   const size_t count = messages->size();
   Outcome outcome = conversation.setMessages(std::move(*messages));
   if (outcome)
-    tell(counted(count, "message") + " of " + shownPath(path) + " replace the conversation");
+    print(counted(count, "message") + " of " + shownPath(path) + " replace the conversation");
   else
     outcome.message = shownPath(path) + ": " + outcome.message;
   return outcome;
 }
 
-void ChatCommands::tellStatistics() const {
+void ChatCommands::printStatistics() const {
   const AnswerStatistics &last = conversation.lastAnswer();
   const double decode = last.total - last.firstToken;
   char line[256];
@@ -137,14 +137,14 @@ void ChatCommands::tellStatistics() const {
            "%s before the answer, %s of them in the cache; first token after %.3f s; %s, %.2f tokens/s",
            counted(last.prompt, "token").c_str(), grouped(last.cached).c_str(), last.firstToken,
            counted(last.made, "new token").c_str(), decode > 0 && last.made > 1 ? double(last.made - 1) / decode : 0.0);
-  tell(line);
+  print(line);
 }
 
 Outcome ChatCommands::statistics(const std::string &) {
   if (conversation.lastAnswer().prompt)
-    tellStatistics();
-  tellCache();
-  tell("memory: peak " + inUnits(peakMemory()) + " resident");
+    printStatistics();
+  printCache();
+  print("memory: peak " + inUnits(peakMemory()) + " resident");
   return {};
 }
 

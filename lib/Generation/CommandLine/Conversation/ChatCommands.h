@@ -6,11 +6,11 @@ namespace rapt::run {
 
 class ChatCommands {
 public:
-  using Tell = std::function<void(const std::string &)>;
+  using Print = std::function<void(const std::string &)>;
 
-  /// `tell` takes lines for the user, without newlines at their ends. `options` are those of the command line.
-  ChatCommands(const Options &options, Conversation &conversation, Tell tell)
-      : options(options), conversation(conversation), tell(std::move(tell)) {}
+  /// `print` takes lines for the user, without newlines at their ends. `options` are those of the command line.
+  ChatCommands(const Options &options, Conversation &conversation, Print print)
+      : options(options), conversation(conversation), print(std::move(print)) {}
 
   /// Whether a line is a command and no message: its first word is a slash with letters alone behind it.
   static bool isCommand(std::string_view line);
@@ -18,8 +18,8 @@ public:
   Outcome run(std::string_view line);
   /// Whether /exit was given.
   bool isOver() const { return over; }
-  /// Tells what the last answer took.
-  void tellStatistics() const;
+  /// Prints what the last answer took.
+  void printStatistics() const;
 
 private:
   struct Command;
@@ -35,11 +35,11 @@ private:
   Outcome load(const std::string &path);
   Outcome statistics(const std::string &);
   Outcome leave(const std::string &);
-  void tellCache() const;
+  void printCache() const;
 
   const Options &options;
   Conversation &conversation;
-  Tell tell;
+  Print print;
   bool over = false;
 };
 

@@ -33,7 +33,7 @@ private:
   LineEditor::End read(Input &input);
   LineEditor::End readQuoted(Input &input);
   Outcome take(const Input &input);
-  void tellEnd() const;
+  void printEnd() const;
 
   const Options &options;
   Conversation &conversation;
@@ -77,7 +77,7 @@ LineEditor::End Chat::read(Input &input) {
 }
 
 /// Says why an answer ended where it may surprise.
-void Chat::tellEnd() const {
+void Chat::printEnd() const {
   const AnswerStatistics &last = conversation.lastAnswer();
   if (last.reason == "interrupted")
     note("stopped");
@@ -103,9 +103,9 @@ Outcome Chat::take(const Input &input) {
   if (!status)
     return {RAPT_IO, status.error().message};
   RAPT_RETURN_IF_ERROR(outcome);
-  tellEnd();
+  printEnd();
   if (options.stats)
-    commands.tellStatistics();
+    commands.printStatistics();
   return {};
 }
 
