@@ -12,11 +12,11 @@
 |*   chunk.sequence = sequence, chunk.tokens = tokens, chunk.count = count, chunk.want = RAPT_LOGITS_LAST;
 |*   rapt_step(context, &chunk, 1, message, sizeof message);   // chunk.logits[0 .. vocabulary)
 |*
-|* Structs begin with their size, by which the library tells which version of the struct an application was compiled
-|* with: set it to sizeof, also of structs that a call fills, and the rest to zero, which means the default. Nothing
-|* beyond that size is read or written; members that an older struct lacks have their default. INVALID: a size smaller
-|* than the first version's, above 4096, or no multiple of 8. UNSUPPORTED: a newer struct whose further members are
-|* not 0. Structs in an array all have the size of the first one.
+|* Structs begin with their size, from which the library knows the version of the struct that an application was
+|* compiled with: set it to sizeof, also of structs that a call fills, and the rest to zero, which means the default.
+|* Nothing beyond that size is read or written; members that an older struct lacks have their default. INVALID: a size
+|* smaller than the first version's, above 4096, or no multiple of 8. UNSUPPORTED: a newer struct whose further members
+|* are not 0. Structs in an array all have the size of the first one.
 |* rapt_status.h describes errors. Nothing here keeps thread-local state, installs a signal handler or ends the
 |* process. Pointers are borrowed for the call unless said otherwise. Counts and sizes are in the unit of the name.
 |*
@@ -94,22 +94,21 @@ typedef struct rapt_module_info {
   int64_t weights_file_bytes;                                    /**< Size of the file, or inside the library. */
   const char *target_arch;
   const char *target_cpu;    /**< The variant that runs, or would run of an inspected module; "" for none. */
-  int64_t start_token;       /**< That the sequences of an encoder-decoder begin with; -1: none. */
-  int64_t source_vocabulary; /**< Ids of an encoder-decoder's sources, where they have a vocabulary of their own: their
-                                  text is of tokenizer.json, the target's of target_tokenizer.json. 0: `vocabulary`. */
+  int64_t start_token;       /**< First token of an encoder-decoder's sequences; -1: none. */
+  int64_t source_vocabulary; /**< Ids of an encoder-decoder's sources, if they have their own vocabulary: then
+                                tokenizer.json is for sources and target_tokenizer.json for targets. 0: `vocabulary`. */
   const char *target_gpus;   /**< The GPUs that code for GPUs runs on, "sm_90a, sm_80 or newer"; "" for CPUs. */
   const char *target_gpu;    /**< The architecture of the code that runs on the GPU; "" for CPUs, and if inspected. */
   int64_t feature_channels, feature_frames; /**< Extents of sources that are features of sound; 0: tokens. */
-  int64_t source_positions;                 /**< That the encoder makes of such a source, or of an image. */
-  int64_t image_token; /**< The id that stands for a vector of an image, in a text with images; -1: none. */
-  /** Layers with a window keep the last tokens of a sequence alone: those of the longest such window, and of the step
-   * that runs. 0: no layer has one. */
+  int64_t source_positions; /**< Positions that the encoder makes from such a source, or from an image. */
+  int64_t image_token;      /**< The id that stands for a vector of an image, in a text with images; -1: none. */
+  /** Layers with a window keep only the last tokens of a sequence: those of the longest window, and of the step that
+   * runs. 0: no layer has a window. */
   int64_t cache_window;
   int64_t window_block_bytes, window_bytes_per_token; /**< Those of layers with a window. */
   int64_t image_channels, image_height, image_width;  /**< Extents of sources that are images; 0: none. */
-  int64_t grid_height, grid_width;                    /**< The grid over an image that its positions are, row by row. */
-  const char *const
-      *adapters; /**< Names of the adapters among which a sequence, or an encoder's row or image, chooses. */
+  int64_t grid_height, grid_width;                    /**< The grid of an image's positions, row by row. */
+  const char *const *adapters; /**< Names of the adapters that a sequence, or an encoder's row or image, can choose. */
   size_t adapter_count;
 } rapt_module_info;
 /** Fills the first info->size bytes of *info, which may be fewer than any version's. */
@@ -119,9 +118,9 @@ RAPT_API rapt_status rapt_module_get_info(const rapt_module *module, rapt_module
 
 typedef struct rapt_context_options {
   size_t size;
-  int64_t cache_tokens;    /**< Over all sequences and their sources, rounded up to the block; 0: one sequence of the
-                                model's positions, with as long a source where it has one. Where every layer has a
-                                window, a sequence may have more tokens: it takes blocks of those that it keeps. */
+  int64_t cache_tokens;    /**< Of all sequences and their sources, rounded up to the block; 0: one sequence of the
+                                model's positions, with as long a source if it has one. If every layer has a window,
+                                a sequence may have more tokens: it needs blocks for those that it keeps only. */
   int64_t max_step_tokens; /**< rapt_step works in parts of this size, or of fewer tokens in a small cache; 0: 512 or
                               fewer. Bounds the workspace. */
   int64_t max_step_rows;   /**< Sequences of one part; 0: min(the model's bound, blocks of the cache). */
@@ -130,23 +129,23 @@ typedef struct rapt_context_options {
   const rapt_allocator *allocator; /**< Copied. */
   rapt_log_fn log;
   rapt_progress_fn progress;
-  void *user;           /**< Handed to log and progress. */
-  int64_t window_slack; /**< Where layers have windows: tokens by which rapt_sequence_truncate can always shorten a
-                           sequence, counted from its greatest length. It can forget those of the last step besides,
-                           max_step_tokens of them at most. Costs cache of the layers with windows. */
-  const char *adapter;  /**< That new sequences and an encoder's rows and images have, by its name; NULL: none. */
+  void *user;           /**< Passed to log and progress. */
+  int64_t window_slack; /**< If layers have windows: tokens by which rapt_sequence_truncate can always shorten a
+                           sequence, counted from its greatest length, besides those of the last step (at most
+                           max_step_tokens). Costs cache of the layers with windows. */
+  const char *adapter;  /**< Name of the adapter of new sequences and of an encoder's rows and images; NULL: none. */
 } rapt_context_options;
 
 /** Bytes that a context would allocate. */
 typedef struct rapt_memory {
   size_t size;
-  uint64_t weights;    /**< The module's, shared by its contexts; mapped from the file unless RAPT_READ_WEIGHTS. */
-  uint64_t cache;      /**< Taken from the system as it is first used, with the default allocator. That of layers with
-                            windows is what one sequence needs, and grows with more of them. */
-  uint64_t workspace;  /**< Memory of the compiled code, all workers together. */
+  uint64_t weights;   /**< The module's, shared by its contexts; mapped from the file unless RAPT_READ_WEIGHTS. */
+  uint64_t cache;     /**< With the default allocator, the system provides it when it is first used. The cache of layers
+                           with windows starts with what one sequence needs, and grows with more sequences. */
+  uint64_t workspace; /**< Memory of the compiled code, all workers together. */
   uint64_t per_worker; /**< How much of the workspace each further worker adds. */
   uint64_t other;      /**< Tables, and logits that the context holds. */
-  uint64_t most_cache; /**< To which the cache may grow: more than `cache` where layers have windows. */
+  uint64_t most_cache; /**< The size to which the cache may grow: more than `cache` if layers have windows. */
 } rapt_memory;
 
 /** `memory->size` must be set. */
@@ -156,13 +155,13 @@ RAPT_API rapt_status rapt_context_new(rapt_module *module, const rapt_context_op
                                       char *message, size_t message_size);
 /** Also ends all its sequences. Must not run beside another call on the context. NULL is ignored. */
 RAPT_API void rapt_context_free(rapt_context *context);
-/** Tokens the cache holds in all, and tokens that fit in blocks no sequence holds. Where only some layers have windows,
- * the others count. */
+/** Tokens that the cache can hold in all, and those that fit in blocks that no sequence holds. If only some layers have
+ * windows, this is about the others. */
 RAPT_API int64_t rapt_context_capacity(const rapt_context *context);
 RAPT_API int64_t rapt_context_available(const rapt_context *context);
-/** Makes the rapt_step, rapt_encode or rapt_run that runs now, or else the next one, return RAPT_CANCELLED, even where
- * it would have failed otherwise. That call spends the cancel, and all others that came until it returns. From any
- * thread or a signal handler. */
+/** Makes the rapt_step, rapt_encode or rapt_run that runs now, or else the next one, return RAPT_CANCELLED, even if
+ * it would have failed otherwise. That call uses up the cancel, and all others that came before it returns. May be
+ * called from any thread and from a signal handler. */
 RAPT_API void rapt_cancel(rapt_context *context);
 
 /*===-- Sequences ---------------------------------------------------------------===*/
@@ -183,16 +182,16 @@ RAPT_API rapt_status rapt_sequence_free(rapt_context *context, rapt_sequence seq
                                         size_t message_size);
 /** Tokens in the cache; -1 when there is no such sequence or another thread is using the context. */
 RAPT_API int64_t rapt_sequence_length(const rapt_context *context, rapt_sequence sequence);
-/** Forgets the tokens from `length` on. RAPT_UNSUPPORTED for recurrent models, which keep one state and not the tokens,
- * but to the length that the sequence has, or to 0 where it has no source. RAPT_UNSUPPORTED, too, where layers have
- * windows and the window before `length` is no longer kept (window_slack); 0 is always possible. */
+/** Forgets the tokens from `length` on. Recurrent models keep one state and not the tokens: RAPT_UNSUPPORTED except for
+ * the length that the sequence has, or for 0 if it has no source. RAPT_UNSUPPORTED, too, if layers have windows and the
+ * window before `length` is no longer kept (window_slack); 0 is always possible. */
 RAPT_API rapt_status rapt_sequence_truncate(rapt_context *context, rapt_sequence sequence, int64_t length,
                                             char *message, size_t message_size);
 /** A new sequence with the same past. Blocks are shared until one of the two writes into them. */
 RAPT_API rapt_status rapt_sequence_fork(rapt_context *context, rapt_sequence sequence, rapt_sequence *fork,
                                         char *message, size_t message_size);
 /** Writes the sequence's state, its source's with it, to `buffer` and its size to *bytes. RAPT_FULL when `capacity` is
- * smaller; with a NULL buffer only the size is told. */
+ * smaller; with a NULL buffer only the size is written. */
 RAPT_API rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, void *buffer, size_t capacity,
                                         size_t *bytes, char *message, size_t message_size);
 /** A new sequence from a saved state of the same interface, weights, layout and cache dtype; it has the adapter that
@@ -242,9 +241,9 @@ typedef struct rapt_chunk {
 } rapt_chunk;
 
 /** Appends each chunk's tokens to its sequence. Lengths mix freely. On any failure and when canceled, every sequence
- * is as before, but may be truncated by window_slack tokens alone; what was written to `output` is undefined. On a GPU
- * a step without logits may return before its kernels are done; the next call that reads what they computed tells of
- * their failure. */
+ * is as before, but can then be truncated by window_slack tokens only; the content of `output` is undefined. On a GPU a
+ * step without logits may return before its kernels are done; the next call that reads their results reports their
+ * failure. */
 RAPT_API rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
                                size_t message_size);
 
@@ -272,10 +271,10 @@ typedef struct rapt_tensor {
  * pixel_values f32 [batch, image_channels, image_height, image_width]. Compiled with --attention-weights, both have
  * attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and cross_attentions. There
  * `positions` is the bound that the code was compiled for and not the length of a text, also in cross_attentions, whose
- * last dimension runs over the source: rapt_run_shape tells it, and probabilities beyond the text's end are 0. Compiled
- * with --attention-log-sum-exp, both have log_sum_exp f32 [batch, length, layers, heads], or encoder_, decoder_ and
- * cross_log_sum_exp, 0 beyond a row's length. Other models have the entries that their manifest lists; an output may be
- * left out. */
+ * last dimension runs over the source: rapt_run_shape returns it, and probabilities beyond the text's end are 0.
+ * Compiled with --attention-log-sum-exp, both have log_sum_exp f32 [batch, length, layers, heads], or encoder_,
+ * decoder_ and cross_log_sum_exp, 0 beyond a row's length. Other models have the entries that their manifest lists; an
+ * output may be left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
 

@@ -1,7 +1,7 @@
 //===- rapt.hpp - rapt.h and rapt_device.h for C++ --------------------------===//
 //
-// Owners that give back what they hold, and nothing more. Header only, C++17, without
-// exceptions: calls return an Outcome, which is true when all went well.
+// Classes that free what they own, and nothing more. Header only, C++17, without
+// exceptions: calls return an Outcome, which is true on success.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RAPT_RAPT_HPP

@@ -44,7 +44,7 @@ RAPT_TEXT_API rapt_status rapt_audio_processor_get_info(const rapt_audio_process
 /** Decodes the content of a sound file of any format that libsndfile knows (WAV, FLAC, Ogg, MP3, ...) but MIDI sample
  * dumps, takes the mean of its channels and resamples it to the processor's rate. BAD_FILE: of no known format,
  * damaged, without samples, with samples that are not finite, or with more than 64 channels, 24 hours or 2^30 samples,
- * which is told before anything is decoded where the header has it. UNSUPPORTED: a library is not there; the message
+ * which is reported before anything is decoded if the header has it. UNSUPPORTED: a library is not there; the message
  * says what to install. libmpg123, through which libsndfile reads MP3, may write about damage to stderr. */
 RAPT_TEXT_API rapt_status rapt_audio_decode(const rapt_audio_processor *processor, const void *file, size_t file_size,
                                             rapt_audio **result, char *message, size_t message_size);
@@ -54,9 +54,9 @@ RAPT_TEXT_API const float *rapt_audio_samples(const rapt_audio *audio, size_t *c
 RAPT_TEXT_API void rapt_audio_free(rapt_audio *audio);
 
 /** Makes the log-mel features of samples at the processor's rate, with the numbers of Hugging Face's
- * WhisperFeatureExtractor. `values` receives f32 [bins, frames], whose extents `shape` (never NULL) tells: sound
- * shorter than a window is padded with zeros to one, longer sound is not cut and has count / hop frames. INVALID: a
- * sample that is not finite, or more samples than one call takes. */
+ * WhisperFeatureExtractor. `values` receives f32 [bins, frames], whose extents are written to `shape` (never NULL):
+ * sound shorter than a window is padded with zeros to one, longer sound is not cut and has count / hop frames. INVALID:
+ * a sample that is not finite, or more samples than one call takes. */
 RAPT_TEXT_API rapt_status rapt_audio_processor_run(const rapt_audio_processor *processor, const float *samples,
                                                    size_t count, float *values, size_t capacity, int64_t shape[2],
                                                    char *message, size_t message_size);

@@ -12,10 +12,10 @@
 |*   rapt_device_copy_out(gpu, numbers, y, bytes, message, sizeof message);
 |*   rapt_device_close(gpu);
 |*
-|* A device is for one thread at a time, which may be another each time; a second one gets RAPT_BUSY, from a kernel's
+|* One thread at a time may use a device, not always the same one; a second one gets RAPT_BUSY, from a kernel's
 |* function, too. Any number of devices may be open at once, also on one GPU: memory of one may be used by kernels of
-|* another once a wait is between them. In a child process after fork(), calls get RAPT_FORKED and rapt_device_close
-|* alone is of use. A part of librapt_runtime; rapt.h has the rules of structs and messages.
+|* another once a wait is between them. In a child process after fork(), calls get RAPT_FORKED, and only
+|* rapt_device_close is of use. A part of librapt_runtime; rapt.h has the rules of structs and messages.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef RAPT_RAPT_DEVICE_H
@@ -47,9 +47,9 @@ RAPT_API void rapt_device_close(rapt_device *device);
  * of a library's kernel loads its code into the GPU, which a stream that is being captured into a graph refuses: run
  * the kernel once before.
  *
- * Where a launch fails, as on a GPU that the code is not for, the kernel's function returns a rapt_status, and the next
- * call below that gives one tells why; until then no kernel starts. A fault inside a running kernel is told in the same
- * way, by a later call. */
+ * If a launch fails, on a GPU that the code is not for, for example, the kernel's function returns a rapt_status, and
+ * the next call below that returns one says why; until then no kernel starts. A later call reports a fault inside a
+ * running kernel in the same way. */
 RAPT_API const rapt_env *rapt_device_env(const rapt_device *device);
 
 /** Memory of the GPU, aligned to 256 bytes. The host cannot read there: *memory is a CUdeviceptr. */
@@ -58,7 +58,7 @@ RAPT_API rapt_status rapt_device_allocate(rapt_device *device, size_t bytes, voi
 /** Waits for the device's work before it frees the memory. NULL is ignored. */
 RAPT_API void rapt_device_free(rapt_device *device, void *memory);
 
-/** Copies to or from the GPU's memory behind the work that was started before, and waits for it. */
+/** Copies to or from the GPU's memory after the work that was started before, and waits for the copy. */
 RAPT_API rapt_status rapt_device_copy_in(rapt_device *device, void *to, const void *from, size_t bytes, char *message,
                                          size_t message_size);
 RAPT_API rapt_status rapt_device_copy_out(rapt_device *device, void *to, const void *from, size_t bytes, char *message,

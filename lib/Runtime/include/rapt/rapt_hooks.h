@@ -1,6 +1,6 @@
 /*===- rapt_hooks.h - Memory, threads and messages of an application ------------===*\
 |*
-|* C99. A context uses them in place of malloc, of the caller's thread and of silence.
+|* C99. A context uses them instead of malloc, the caller's thread and no messages.
 |* rapt.h includes it.
 |*
 \*===----------------------------------------------------------------------===*/

@@ -24,8 +24,8 @@ RAPT_TEXT_API void rapt_image_processor_free(rapt_image_processor *processor);
 
 /** Decodes the content of a JPEG, PNG or WebP file, turns it upright, resizes, crops, rescales and normalizes it, with
  * the numbers that Hugging Face's processors make with Pillow. `values` receives f32 [channels, height, width], whose
- * extents `shape` (never NULL) tells. BAD_FILE: neither JPEG, PNG nor WebP, animated, damaged, or with more than 65,535
- * pixels on a side or 2^26 in all, which is told before anything is decoded. */
+ * extents are written to `shape` (never NULL). BAD_FILE: neither JPEG, PNG nor WebP, animated, damaged, or with more
+ * than 65,535 pixels on a side or 2^26 in all, which is reported before anything is decoded. */
 RAPT_TEXT_API rapt_status rapt_image_processor_run(const rapt_image_processor *processor, const void *file,
                                                    size_t file_size, float *values, size_t capacity, int64_t shape[3],
                                                    char *message, size_t message_size);

@@ -1,6 +1,6 @@
 /*===- rapt_profile.h - Times of the ops of a compiled model -----------------===*\
 |*
-|* C99. Times the dispatches of compiled code, and tells what each op of
+|* C99. Times the dispatches of compiled code, and reports what each op of
 |* the model computed and moved. A part of librapt_runtime; rapt.h has the rules.
 |*
 \*===----------------------------------------------------------------------===*/
@@ -17,7 +17,7 @@ extern "C" {
 typedef struct rapt_profile_row {
   size_t size;
   const char *entry; /**< "step", "encode", "forward", ...; NULL: around the entries. */
-  int32_t one_token; /**< 1: runs with one token a sequence, which are told apart. */
+  int32_t one_token; /**< 1: runs with one token per sequence, which are counted apart. */
   const char *op;    /**< "linear", "attention", ...; NULL: code of the entry outside of its ops' dispatches. */
   const char *name;  /**< Name of the weights that it reads, as in the checkpoint, {layer} for the layer; NULL: none. */
   int64_t layer;     /**< -1: in no stack of layers. */
@@ -29,13 +29,13 @@ typedef struct rapt_profile_row {
 } rapt_profile_row;
 
 /** From now on rapt_step, rapt_encode and rapt_run are timed op by op; earlier times are forgotten. UNSUPPORTED for
- * artifacts that do not tell their ops. On a GPU the times of ops are those of its kernels, which are started one by
- * one as long as the profile is on, and not as a graph; copies, and the host's time between kernels, are of the code
+ * artifacts that do not list their ops. On a GPU the times of ops are those of their kernels, which are launched one by
+ * one while the profile is on, and not as a graph; copies, and the host's time between kernels, belong to the code
  * outside of dispatches. */
 RAPT_API rapt_status rapt_profile_start(rapt_context *context, char *message, size_t message_size);
 RAPT_API rapt_status rapt_profile_stop(rapt_context *context, char *message, size_t message_size);
 /** Fills rows, each with its size set, with what was called, entry by entry in the order of the code, and sets *count.
- * RAPT_FULL where there are more than *count; NULL rows: only their number is told. */
+ * RAPT_FULL if there are more than *count; NULL rows: only their number is written. */
 RAPT_API rapt_status rapt_profile_read(rapt_context *context, rapt_profile_row *rows, size_t *count, char *message,
                                        size_t message_size);
 

@@ -1,7 +1,7 @@
 /*===- rapt_sample.h - Sampling by the most likely tokens ----------------------===*\
 |*
 |* C99. A sampler of rapt_text.h that is greedy or has top_k needs no other logits than
-|* those that rapt_step_top (rapt_top.h) tells. A part of librapt_text.
+|* those of rapt_step_top (rapt_top.h). A part of librapt_text.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef RAPT_RAPT_SAMPLE_H

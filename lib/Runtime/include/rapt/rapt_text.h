@@ -14,13 +14,13 @@
 |*   fwrite(piece.data, 1, piece.size, stdout);
 |*
 |* Structs begin with their size, by rapt.h's rules: set it to sizeof and the rest to zero, which means the default.
-|* rapt_status.h says how errors are told. A tokenizer is immutable: any number of threads may use one at once. Streams
-|* and samplers belong to one sequence and one thread at a time. Texts are UTF-8 with a length, never NUL-terminated.
-|* Nothing here keeps thread-local state or ends the process.
+|* rapt_status.h says how errors are reported. A tokenizer is immutable: any number of threads may use one at once.
+|* Streams and samplers belong to one sequence and one thread at a time. Texts are UTF-8 with a length, never
+|* NUL-terminated. Nothing here keeps thread-local state or ends the process.
 |*
 |* Where a function writes a result of unknown length it takes memory, its capacity and a pointer to the length: the
-|* length needed is always written, and RAPT_FULL tells that the capacity was too small (nothing is written then). A
-|* NULL result with capacity 0 asks for the length alone and gives RAPT_OK.
+|* length needed is always written, and RAPT_FULL means that the capacity was too small (nothing is written then). A
+|* NULL result with capacity 0 asks for the length only and returns RAPT_OK.
 |*
 \*===----------------------------------------------------------------------===*/
 #ifndef RAPT_RAPT_TEXT_H
@@ -98,7 +98,7 @@ typedef struct rapt_encode_options {
   size_t size;
   uint32_t flags;         /**< RAPT_ENCODE_... */
   int64_t embedding_rows; /**< An id at or above it is INVALID, and the message names its token. 0: not checked. */
-  uint64_t most_ids;      /**< More ids are TOO_LONG, told as soon as it is certain. 0: no limit. */
+  uint64_t most_ids;      /**< More ids are TOO_LONG, reported as soon as it is certain. 0: no limit. */
 } rapt_encode_options;
 
 /** Ids of `text`. INVALID: text that is not UTF-8 (the message has the byte's offset), or that the tokenizer cannot
@@ -124,8 +124,8 @@ typedef struct rapt_token_span {
   size_t begin, end;
 } rapt_token_span;
 
-/** The spans of the ids that rapt_tokenizer_encode_pair gives for the same arguments. Where a tokenizer rewrites text
- * in a way that tells no place, a span is larger than need be. */
+/** The spans of the ids that rapt_tokenizer_encode_pair gives for the same arguments. If a tokenizer rewrites text so
+ * that the exact bytes are unknown, a span is larger than necessary. */
 RAPT_TEXT_API rapt_status rapt_tokenizer_spans(const rapt_tokenizer *tokenizer, const char *first, size_t first_size,
                                                const char *second, size_t second_size,
                                                const rapt_encode_options *options, rapt_token_span *spans,
@@ -186,7 +186,7 @@ RAPT_TEXT_API rapt_status rapt_sampler_open(const rapt_sampler_options *options,
 RAPT_TEXT_API rapt_status rapt_sampler_copy(const rapt_sampler *sampler, rapt_sampler **result, char *message,
                                             size_t message_size);
 RAPT_TEXT_API void rapt_sampler_free(rapt_sampler *sampler);
-/** Tells the repetition penalty of ids that are part of the sequence: the prompt's, then each one chosen. */
+/** Adds ids of the sequence to those that the repetition penalty counts: the prompt's, then each chosen one. */
 RAPT_TEXT_API rapt_status rapt_sampler_accept(rapt_sampler *sampler, const int32_t *ids, size_t count, char *message,
                                               size_t message_size);
 /** The next id by logits[0 .. count). It is not accepted by itself. INVALID: NaN or +infinity among them, or all of
@@ -204,7 +204,7 @@ typedef enum rapt_early_stopping {
 
 typedef struct rapt_beam_options {
   size_t size;
-  int64_t beams;                /**< Hypotheses that go on at a time, up to 4096; 0: 1. */
+  int64_t beams;                /**< Live hypotheses, up to 4096; 0: 1. */
   int64_t returns;              /**< Sequences in the result, up to `beams`; 0: 1. */
   int64_t max_new_tokens;       /**< At least 1. */
   const double *length_penalty; /**< Scores are log likelihood / (new tokens ^ penalty); NULL: 1. */
@@ -212,7 +212,7 @@ typedef struct rapt_beam_options {
   const int32_t *ends;          /**< Ids that end a sequence, `end_count` of them; copied. */
   size_t end_count;
   double repetition_penalty; /**< Multiplies log likelihoods of ids seen before; above 0; 0: none. */
-  int64_t no_repeat_ngram;   /**< No sequence has the same so many ids twice; 0: no rule. */
+  int64_t no_repeat_ngram;   /**< No sequence repeats this many ids; 0: no rule. */
 } rapt_beam_options;
 
 /** One row of the model's next step: the past of row `parent` of the step before (a forked sequence), then `token`. */
@@ -229,7 +229,7 @@ typedef struct rapt_beams rapt_beams;
 RAPT_TEXT_API rapt_status rapt_beams_open(const rapt_beam_options *options, const int32_t *prompt, size_t count,
                                           rapt_beams **result, char *message, size_t message_size);
 RAPT_TEXT_API void rapt_beams_free(rapt_beams *beams);
-/** Takes logits f32 [rows, vocabulary], dense: one row behind the prompt, then one behind each of the steps. Then
+/** Takes logits f32 [rows, vocabulary], dense: one row after the prompt, then one after each of the steps. Then
  * `*steps` are the `*count` rows to run next, valid until the next call; none when the search is done. Among equal
  * scores the first row wins, then the lowest id. INVALID: another number of rows, NaN or +infinity, or a row that is
  * all -infinity; the search is then as before. */

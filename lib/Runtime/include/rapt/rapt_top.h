@@ -1,7 +1,7 @@
 /*===- rapt_top.h - The most likely tokens of a step ---------------------------===*\
 |*
-|* C99. Greedy and top-k sampling need few logits. A step tells them, so that a GPU does
-|* not copy those of a whole vocabulary to the host. The choice is that by all logits.
+|* C99. Greedy and top-k sampling need few logits. A step returns them, so that a GPU does
+|* not copy those of a whole vocabulary to the host. The choice is the same as from all logits.
 |*
 |*   rapt_top top = {sizeof top, 1, vocabulary, &id, &logit};   // chunk.want = RAPT_LOGITS_LAST
 |*   rapt_step_top(context, &chunk, &top, 1, message, sizeof message);
@@ -28,7 +28,7 @@ typedef struct rapt_top {
   float *logits; /**< [count], theirs; -infinity where there are no more. */
 } rapt_top;
 
-/** rapt_step, which tells the `tops[i].count` most likely tokens of chunk i instead of its logits: it wants
+/** rapt_step that returns the `tops[i].count` most likely tokens of chunk i instead of its logits: the chunk wants
  * RAPT_LOGITS_LAST, and its `logits` are NULL afterwards. One for each chunk; the caller's memory may not overlap. On a
  * GPU no logits are copied to the host if that holds for all chunks that want logits, with at most 64 tokens each. */
 RAPT_API rapt_status rapt_step_top(rapt_context *context, rapt_chunk *chunks, const rapt_top *tops, size_t count,
