@@ -210,7 +210,7 @@ public:
   Outcome makeWorkloads(const Options &options, const Pool &pool, Workloads &workloads) override {
     if (!options.prefill.empty() || !options.decode.empty() || !options.tokens.empty() || !options.imageSizes.empty() ||
         !options.weights.empty())
-      return wrong(options.library + " has kernels and no model: --shape tells their dims");
+      return wrong(options.library + " has kernels and no model: give their dims with --shape");
     std::vector<KernelShape> shapes = options.shapes;
     if (shapes.empty())
       shapes.emplace_back();

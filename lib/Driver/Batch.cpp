@@ -76,7 +76,7 @@ Answer runInChild(const std::string &tool, const std::vector<std::string> &words
 Answer answer(const std::string &tool, const std::string &line, BatchCommand run) {
   const auto words = line.find('\0') == line.npos ? wordsOf(line) : std::nullopt;
   if (!words)
-    return {2, "", tool + ": error: the line ends within a quote or behind a backslash, or has a NUL byte\n"};
+    return {2, "", tool + ": error: the line ends within a quote or after a backslash, or has a NUL byte\n"};
   return runInChild(tool, *words, run);
 }
 

@@ -245,7 +245,7 @@ bool Compilation::checkUserPasses() {
   for (const auto &[name, pipeline] : options.runPasses)
     if (*stageNamed(name) < stage)
       return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stage).str() +
-                                  ", behind that of --run-passes=" + name + ":" + pipeline);
+                                  ", after that of --run-passes=" + name + ":" + pipeline);
   return true;
 }
 
@@ -371,7 +371,7 @@ bool Compilation::writeStage() {
   Stage wanted = *stageNamed(driver::nameOf(emit));
   if (stageOf(module()) > wanted)
     return fail(WrongInput, shownPath(options.input) + ": is at the stage " + rapt::nameOf(stageOf(module())).str() +
-                                ", behind " + driver::nameOf(emit));
+                                ", after " + driver::nameOf(emit));
   if (!passed(first().lowerTo(wanted)))
     return false;
   if (options.dryRun)

@@ -96,7 +96,7 @@ std::string addAdapter(Options &options, const std::string &text) {
   auto &[directory, weight] = options.adapters.emplace_back();
   return readAdapter(text, directory, weight)
              ? ""
-             : "the directory of an adapter, and a number from -1e6 to 1e6 behind a comma";
+             : "the directory of an adapter, and a number from -1e6 to 1e6 after a comma";
 }
 
 /// NAME=DIR, or NAME=DIR,WEIGHT.
@@ -409,7 +409,7 @@ Status check(Options &o) {
     return Error{invalidValue(o.fault, "--inject-fault", "KIND@PLACE")};
   const std::string category = o.remarks.substr(0, o.remarks.find(':'));
   if (!category.empty() && category != "fusion" && category != "mask")
-    return Error{invalidValue(o.remarks, "--remarks", "fusion or mask, or one with :REGEX behind")};
+    return Error{invalidValue(o.remarks, "--remarks", "fusion or mask, optionally followed by :REGEX")};
   if (o.embedWeights && o.noWeights)
     return usage("--no-weights and --embed-weights exclude each other");
   if (o.embedWeights && o.emit != "so" && o.emit != "a" && o.emit != "obj")

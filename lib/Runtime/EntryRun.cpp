@@ -249,7 +249,7 @@ rapt_status EntryRun::checkDims() {
     if (!isUsed(int(i)))
       dims[i] = dim.least;
     if (dims[i] < 0)
-      return report.fail(RAPT_UNSUPPORTED, "entry %s has a dim %s that no tensor tells", entry.name.c_str(),
+      return report.fail(RAPT_UNSUPPORTED, "entry %s has a dim %s that no tensor has", entry.name.c_str(),
                          dim.name.c_str());
     if (dims[i] < dim.least || dims[i] > dim.most)
       return report.fail(RAPT_INVALID, "%s is %lld; the model is compiled for %lld to %lld", dim.name.c_str(),

@@ -353,7 +353,7 @@ int64_t cutNumber(std::string &text, char mark, int64_t otherwise) {
     return otherwise;
   const std::string digits = text.substr(at + 1);
   if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos)
-    wrong("extent \"" + text + "\" has no number behind '" + mark + "'");
+    wrong("extent \"" + text + "\" has no number after '" + mark + "'");
   text.resize(at);
   return std::stoll(digits);
 }

@@ -117,7 +117,7 @@ rapt_status borrowInside(rapt_module &module, uint32_t flags, const Report &repo
   const rapt_artifact &artifact = *module.artifact;
   const char *model = module.manifest->name.c_str();
   if (artifact.abi_minor < 1 || !artifact.weights)
-    return report.fail(RAPT_BAD_FILE, "%s: its manifest tells of weights inside, its table has none", model);
+    return report.fail(RAPT_BAD_FILE, "%s: its manifest says that weights are inside, its table has none", model);
   char name[320];
   snprintf(name, sizeof name, "the weights inside %.256s", model);
   return module.weights.borrow(artifact.weights, artifact.weights_size, *module.manifest, flags, name, report);

@@ -255,7 +255,7 @@ static Status readReplace(JsonFields &fields, const std::string &where, Reading 
   RAPT_ASSIGN_OR_RETURN(Pattern pattern, Pattern::fromJson(fields.value("pattern"), where + ".pattern"));
   const std::string *literal = pattern.asLiteral();
   if (before.fused && !(literal && isOneCharacter(*literal)))
-    return Error{where + ": a Replace of more than one character behind a Fuse is not supported"};
+    return Error{where + ": a Replace of more than one character after a Fuse is not supported"};
   std::string content = fields.string("content", "");
   before.growth *= literal ? growthOf(*literal, content) : content.size() + 1; // a match of "" at each byte
   if (before.growth > kMostGrowth)
@@ -283,7 +283,7 @@ static Status readStrip(JsonFields &fields, const std::string &where, bool fused
 static Status readTokenStage(JsonFields &fields, const std::string &type, const std::string &where, Reading &before,
                              Decoder &decoder) {
   if (before.fused)
-    return Error{where + ": a " + type + " decoder behind a Fuse or ByteLevel is not supported"};
+    return Error{where + ": a " + type + " decoder after a Fuse or ByteLevel is not supported"};
   if (type == "ByteLevel") {
     decoder.stages.push_back(std::make_unique<ByteLevelStage>());
     before.fused = true;

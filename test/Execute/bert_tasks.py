@@ -175,7 +175,7 @@ def check_fill_mask(models):
     for got, place in ((two[0], (0, 1)), (two[1], (0, 3)), (one[0], (1, 2))):
         close(got[0]["score"], softmax(logits[place])[got[0]["token"]])
     assert "[MASK]" in two[0][0]["sequence"] and "[MASK]" not in one[0][0]["sequence"]
-    models.run("mask", "-p", "paris", fails="the text has no [MASK], which stands for what is to be filled in")
+    models.run("mask", "-p", "paris", fails="the text has no [MASK], the token to fill in")
     models.run("mask", "-f", file + "x", fails="lines.txtx")
     models.run("mask", "-p", "a " * 23, fails="the text has no [MASK]")
     models.run("mask", "-p", "[MASK]" + " a" * 23, fails="the text has 26 tokens; the model's positions hold 24")

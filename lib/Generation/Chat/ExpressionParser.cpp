@@ -362,7 +362,7 @@ NodePtr ExpressionParser::parseTest(NodePtr input) {
                token().kind == TokenKind::Integer || token().kind == TokenKind::Float || isOperator("[") ||
                isOperator("{");
   if (isName("is"))
-    return fail("a test stands behind a test");
+    return fail("a test follows a test");
   if (isOperator("("))
     parseArguments(*node);
   else if (value && !isName("else") && !isName("or") && !isName("and") && !isName("if"))

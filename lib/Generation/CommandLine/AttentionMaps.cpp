@@ -260,7 +260,7 @@ Outcome AttentionMaps::patchAxis(PatchedImage &image, std::vector<std::string> &
   if (sscanf(tokens.c_str(), "height/%lld*width/%lld+%lld", &high, &wide, &learned) != 3 || high < 1 || wide < 1 ||
       learned != 1)
     return {RAPT_BAD_FILE, "the manifest of " + model + " has images of \"" + json::printable(tokens) +
-                               "\" tokens, which are no patches behind a class token"};
+                               "\" tokens, which are not patches after a class token"};
   labels.emplace_back("cls");
   image.patchHeight = size_t(high), image.patchWidth = size_t(wide);
   for (size_t y = 0; y < image.pixels.height / image.patchHeight; ++y)

@@ -45,7 +45,7 @@ Outcome FillMask::plan(TextRow row, std::vector<TextRow> &rows) const {
   if (masked(row.ids).empty()) {
     std::string token;
     RAPT_RETURN_IF_ERROR(tokenText(id, token));
-    return {RAPT_INVALID, "the text has no " + token + ", which stands for what is to be filled in"};
+    return {RAPT_INVALID, "the text has no " + token + ", the token to fill in"};
   }
   rows.push_back(std::move(row));
   return {};

@@ -33,7 +33,7 @@ Outcome SoundReader::open(const Model &model) {
   processor.reset(opened);
   RAPT_RETURN_IF_ERROR(outcome);
   if (const rapt_status status = rapt_audio_processor_get_info(opened, &info); status != RAPT_OK)
-    return {status, "preprocessor_config.json: the processor tells nothing about its features"};
+    return {status, "preprocessor_config.json: the processor says nothing about its features"};
   return check(model);
 }
 

@@ -35,7 +35,7 @@ Status check(const std::string &assembler) {
   RAPT_ASSIGN_OR_RETURN(std::string text, output.text(kName));
   const auto [major, minor] = versionIn(text);
   if (major == 0)
-    return Error{shownPath(assembler) + ": --version tells no release of CUDA; " + kWay.str()};
+    return Error{shownPath(assembler) + ": --version names no release of CUDA; " + kWay.str()};
   if (major < kLeastMajor)
     return Error{shownPath(assembler) + ": is of CUDA " + std::to_string(major) + "." + std::to_string(minor) +
                  ", machine code needs " + std::to_string(kLeastMajor) + ".0 or newer; " + kWay.str()};

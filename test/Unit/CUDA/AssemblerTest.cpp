@@ -51,11 +51,11 @@ TEST_F(AssemblerTest, WhyThereIsNone) {
             "no ptxas in PATH, CUDA_HOME/bin and /usr/local/cuda/bin, which machine code needs" + way);
   const std::string old = folder("old", release("11.8")), silent = folder("silent", "true");
   EXPECT_EQ(problem({old, silent}), old + "/ptxas: is of CUDA 11.8, machine code needs 12.0 or newer" + way);
-  EXPECT_EQ(problem({silent, old}), silent + "/ptxas: --version tells no release of CUDA" + way);
+  EXPECT_EQ(problem({silent, old}), silent + "/ptxas: --version names no release of CUDA" + way);
   for (const char *text :
        {"release", ", release 99999999999.0", ", release 12", ", release twelve", ", release -1.0"}) {
     const std::string odd = folder("odd", std::string("echo '") + text + "'");
-    EXPECT_EQ(problem({odd}), odd + "/ptxas: --version tells no release of CUDA" + way) << text;
+    EXPECT_EQ(problem({odd}), odd + "/ptxas: --version names no release of CUDA" + way) << text;
   }
   const std::string broken = folder("broken", "echo 'cannot start' >&2; echo more >&2; exit 7");
   EXPECT_EQ(problem({broken}), broken + "/ptxas: ptxas failed with exit status 7: cannot start");

@@ -145,7 +145,7 @@ TEST(ChatTemplate, RefusesWithTheLine) {
       {"\n{{ ! }}", "unexpected character '!'"},
       {"\n{{ '{0.{a}}'.format(1) }}", "'format' has a '{' in the name of a field"},
       {"\n{% macro f(a, a) %}{% endmacro %}", "two parameters have the name 'a'"},
-      {"\n{{ 1 is odd is even }}", "a test stands behind a test"},
+      {"\n{{ 1 is odd is even }}", "a test follows a test"},
       {"\n{{ 01 }}", "unexpected '1'"},
       {"\n{{ dict(x) }}", "'x' is undefined"},
       {"\n{% break %}", "'break' outside of a loop"},

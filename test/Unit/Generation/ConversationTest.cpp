@@ -255,7 +255,7 @@ TEST(Conversation, OtherModelsHoldNone) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run::converse(options, std::move(model)), 1);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "rapt-run: error: fake: encoder holds no conversation; give it something to run, as rapt-run " +
+            "rapt-run: error: fake: encoder cannot hold a conversation; give it something to run, as rapt-run " +
                 copy.library() + " says\n");
 }
 

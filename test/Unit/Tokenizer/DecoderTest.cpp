@@ -107,7 +107,7 @@ TEST(Decoder, RefusesWhatItCannotStream) {
   auto late = decoderOf(
       R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Replace", "pattern": {"String": "ab"}, "content": ""}]})");
   ASSERT_FALSE(late);
-  EXPECT_NE(late.error().message.find("decoder.decoders[1]: a Replace of more than one character behind a Fuse"),
+  EXPECT_NE(late.error().message.find("decoder.decoders[1]: a Replace of more than one character after a Fuse"),
             std::string::npos);
   EXPECT_NE(decoderOf(R"({"type": "CTC"})").error().message.find("the decoder 'CTC' is not supported"),
             std::string::npos);

@@ -141,8 +141,8 @@ int Chat::run() {
 int converse(const Options &options, Model model) {
   const std::string name = std::string(model.info.name) + ": " + model.info.task;
   if (std::string_view(model.info.task) != "decoder" && !model.readsImages())
-    return fail(name + " holds no conversation; give it something to run, as rapt-run " + shownPath(options.library) +
-                " says");
+    return fail(name + " cannot hold a conversation; give it something to run, as rapt-run " +
+                shownPath(options.library) + " says");
   Text text;
   Owned<rapt_chat> chat;
   Outcome outcome = openText(model, true, text);

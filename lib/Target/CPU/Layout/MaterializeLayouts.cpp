@@ -274,7 +274,7 @@ LogicalResult cutOperands(Operation *op, const LogicalTypes &logical) {
         continue;
     if (group)
       return op->emitOpError() << "reads " << type << ", whose columns the CPU pads in groups of " << group
-                               << ": read the heads behind attn.split_heads instead";
+                               << ": read the heads after attn.split_heads instead";
     operand.set(cpu::cutTo(b, operand.get(), type));
   }
   return success();

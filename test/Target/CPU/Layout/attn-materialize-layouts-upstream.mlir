@@ -52,7 +52,7 @@ func.func @groups(%x: tensor<?x20xf32>) -> (tensor<?x2x20xf32>, tensor<?x40xf32>
   %w = attn.parameter_slice @w : tensor<20x40xf32>
   %0 = attn.linear %x, %w : tensor<?x20xf32>, tensor<20x40xf32> -> tensor<?x40xf32>
   %heads = attn.split_heads %0 : tensor<?x40xf32> -> tensor<?x2x20xf32>
-  // expected-error@+1 {{'linalg.abs' op reads 'tensor<?x40xf32>', whose columns the CPU pads in groups of 20: read the heads behind attn.split_heads instead}}
+  // expected-error@+1 {{'linalg.abs' op reads 'tensor<?x40xf32>', whose columns the CPU pads in groups of 20: read the heads after attn.split_heads instead}}
   %y = linalg.abs ins(%0 : tensor<?x40xf32>) outs(%0 : tensor<?x40xf32>) -> tensor<?x40xf32>
   return %heads, %y : tensor<?x2x20xf32>, tensor<?x40xf32>
 }
