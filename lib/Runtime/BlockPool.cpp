@@ -47,7 +47,7 @@ bool BlockPool::reserve(const Allocator &memory, int64_t wanted, int64_t most) {
   return true;
 }
 
-int32_t BlockPool::take(bool isFilled) {
+int32_t BlockPool::allocate(bool isFilled) {
   int32_t block = freeBlocks[--free];
   uses[block] = 1;
   if (written[block] && (!isFilled || poisons))

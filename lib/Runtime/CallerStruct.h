@@ -46,7 +46,7 @@ public:
 
   /// Checks `count` structs, all of one size, which is `least` (that of the first version) or more. `given` is not null
   /// unless `count` is 0.
-  rapt_status take(T *given, size_t count, const char *name, const Report &report, size_t least = sizeof(T)) {
+  rapt_status adopt(T *given, size_t count, const char *name, const Report &report, size_t least = sizeof(T)) {
     *this = {given, sizeof(T)};
     if (count && reinterpret_cast<uintptr_t>(given) % alignof(T))
       return report.fail(RAPT_INVALID, "the first %s is at %p, which is not a multiple of %zu", name,

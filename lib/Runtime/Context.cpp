@@ -222,7 +222,7 @@ rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report)
     enough = c.states.allocate(c.memory, c.stream.get(), firstSlots(l), l.stateBytes, "the states") &&
              c.stateSlot.allocate(c.memory, l.rows) && c.stateTarget.allocate(c.memory, l.rows);
     if (enough)
-      c.states.take(); // slot 0
+      c.states.allocate(); // slot 0
   }
   if (enough && c.top.code) {
     const auto most = size_t(l.wanted * std::max(c.best.columns, c.top.columns));

@@ -95,7 +95,7 @@ public:
   bool isShared(int32_t block) const { return uses[block] > 1; }
   /// A block of zeros; a block whose elements are all written before they are read need not be. `available` must not be
   /// 0.
-  int32_t take(bool isFilled = false);
+  int32_t allocate(bool isFilled = false);
   void share(int32_t block) { ++uses[block]; }
   void drop(int32_t block);
   void *data() { return cache.data(); }
@@ -260,7 +260,7 @@ template <typename Body> rapt_status runCall(rapt_context *context, const Report
   if (use.status)
     return use.status;
   rapt_status status = context->execution.cause(body(), report);
-  if (status && context->execution.takeCancel() && status != RAPT_CANCELLED)
+  if (status && context->execution.consumeCancel() && status != RAPT_CANCELLED)
     return report.fail(RAPT_CANCELLED, "canceled");
   return status;
 }

@@ -217,10 +217,10 @@ rapt_status Encode::run() {
   for (size_t i = 0; i < count; ++i) {
     Sequence &s = sequence(i);
     if (c.isRecurrent())
-      s.state = c.states.take();
+      s.state = c.states.allocate();
     const int64_t length = lengthOf(sources[i]);
     for (; s.sourceBlocks < c.sourceBlocksFor(length); ++s.sourceBlocks)
-      s.sourceTable[s.sourceBlocks] = c.caches[0].blocks.take((s.sourceBlocks + 1) * c.limits.block <= length);
+      s.sourceTable[s.sourceBlocks] = c.caches[0].blocks.allocate((s.sourceBlocks + 1) * c.limits.block <= length);
     s.sourceLength = length;
     s.hasSource = true;
   }
@@ -268,7 +268,7 @@ extern "C" rapt_status rapt_encode(rapt_context *context, const rapt_source *sou
     if (!sources || count == 0)
       return report.fail(RAPT_INVALID, "there are no sources");
     StructArray<const rapt_source> list;
-    rapt_status status = list.take(sources, count, "rapt_source", report, offsetof(rapt_source, features));
+    rapt_status status = list.adopt(sources, count, "rapt_source", report, offsetof(rapt_source, features));
     return status ? status : encode(*context, list, count, report);
   });
 }

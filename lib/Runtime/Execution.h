@@ -29,7 +29,7 @@ public:
   void cancel() { canceled.store(1); }
   bool isCanceled() const { return canceled.load(std::memory_order_relaxed) != 0; }
   /// Whether a cancel is pending; resets it.
-  bool takeCancel() { return canceled.exchange(0) != 0; }
+  bool consumeCancel() { return canceled.exchange(0) != 0; }
   /// RAPT_CANCELLED where a cancel is pending, without resetting it. For a call that is about to succeed.
   rapt_status checkCancel(const Report &report) const {
     return isCanceled() ? report.fail(RAPT_CANCELLED, "canceled") : RAPT_OK;

@@ -149,7 +149,7 @@ rapt_status openWeights(rapt_module &module, const rapt_module_options &options,
     }
     status = file.open(name, report);
   }
-  return status ? status : module.weights.take(file, manifest, options.flags, name, report);
+  return status ? status : module.weights.adopt(file, manifest, options.flags, name, report);
 }
 
 /// Opens the GPU, and chooses and loads the code that it runs.

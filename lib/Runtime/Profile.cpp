@@ -188,7 +188,7 @@ rapt_status rapt_profile_read(rapt_context *context, rapt_profile_row *rows, siz
   *count = context->profile.read(list, 0);
   if (rows) {
     const size_t filled = std::min(size, *count);
-    if (rapt_status status = list.take(rows, filled, "rapt_profile_row", report))
+    if (rapt_status status = list.adopt(rows, filled, "rapt_profile_row", report))
       return status;
     context->profile.read(list, filled);
   }

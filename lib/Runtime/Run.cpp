@@ -22,7 +22,7 @@ rapt_status withEntry(rapt_context *context, const char *name, size_t count, con
   if (count && (!names || !given))
     return report.fail(RAPT_INVALID, "the tensors or their names are NULL");
   Tensors tensors;
-  if (rapt_status status = tensors.take(given, count, "rapt_tensor", report))
+  if (rapt_status status = tensors.adopt(given, count, "rapt_tensor", report))
     return status;
   const rapt_module &module = *context->module;
   bool isDecoder = context->entry.code != nullptr;

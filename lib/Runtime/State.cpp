@@ -112,7 +112,7 @@ char *saveBlocks(LayerCache &cache, const int32_t *table, int64_t count, char *t
 /// Takes blocks and fills them from the state; returns the offset behind the bytes read.
 const char *loadBlocks(LayerCache &cache, int32_t *table, int64_t count, const char *from) {
   for (int64_t i = 0; i < count; ++i, from += cache.blockBytes)
-    cache.blocks.write(table[i] = cache.blocks.take(/*isFilled=*/true), from);
+    cache.blocks.write(table[i] = cache.blocks.allocate(/*isFilled=*/true), from);
   return from;
 }
 
@@ -249,7 +249,7 @@ rapt_status rapt_sequence_load(rapt_context *context, const void *state, size_t 
     return status;
   Sequence &s = *context->find(*sequence);
   if (context->isRecurrent())
-    context->states.write(s.state = context->states.take(/*isFilled=*/true),
+    context->states.write(s.state = context->states.allocate(/*isFilled=*/true),
                           static_cast<const char *>(state) + bytes - l.stateBytes);
   s.adapter = adapter;
   s.length = int64_t(header.length);

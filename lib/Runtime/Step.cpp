@@ -46,9 +46,9 @@ private:
   rapt_status chooseOnDevice(const int64_t (&dims)[dimCount]);
   void chooseOnHost();
   rapt_status placeLogits();
-  void takeBlocks(size_t i);
-  void takeUntil(int k, BlockTable &table, int64_t end, bool isPart);
-  void takeBlocksOfPart();
+  void allocateBlocks(size_t i);
+  void allocateUntil(int k, BlockTable &table, int64_t end, bool isPart);
+  void allocateBlocksOfPart();
   void forgetPart();
   void giveBack(size_t i);
   void keep(size_t i);
@@ -252,10 +252,10 @@ rapt_status Step::placeLogits() {
   return RAPT_OK;
 }
 
-void Step::takeBlocks(size_t i) {
+void Step::allocateBlocks(size_t i) {
   Sequence &s = sequence(i);
   s.stateRead = s.state;
-  s.stateNext = c.isRecurrent() ? c.states.take() : 0;
+  s.stateNext = c.isRecurrent() ? c.states.allocate() : 0;
   const bool isPart = count == 1 && chunks[i].count <= l.tokens && !c.entry.isSerial;
   for (int k = 0; k < c.cacheCount; ++k) {
     BlockTable &table = s.tables[k];
@@ -265,30 +265,30 @@ void Step::takeBlocks(size_t i) {
     if (copiesLast(s, k)) {
       int32_t &last = table.blocks[table.end - 1];
       table.replaced = last; // held until the step succeeds
-      int32_t copy = blocks.take(/*isFilled=*/true);
+      int32_t copy = blocks.allocate(/*isFilled=*/true);
       blocks.copy(copy, last);
       last = copy;
     }
     if (!c.caches[k].window)
-      takeUntil(k, table, s.length + chunks[i].count, isPart);
+      allocateUntil(k, table, s.length + chunks[i].count, isPart);
   }
 }
 
-/// Takes blocks for the positions up to `end`. An entry writes all tokens of a layer before it reads any, when the
+/// Allocates blocks for the positions up to `end`. An entry writes all tokens of a layer before it reads any, when the
 /// chunk is one part.
-void Step::takeUntil(int k, BlockTable &table, int64_t end, bool isPart) {
+void Step::allocateUntil(int k, BlockTable &table, int64_t end, bool isPart) {
   for (; table.end < c.blocksFor(end); ++table.end)
-    table.blocks[table.end] = c.caches[k].blocks.take(isPart && (table.end + 1) * l.block <= end);
+    table.blocks[table.end] = c.caches[k].blocks.allocate(isPart && (table.end + 1) * l.block <= end);
 }
 
-/// Takes the part's blocks of layers with a window.
-void Step::takeBlocksOfPart() {
+/// Allocates the part's blocks of layers with a window.
+void Step::allocateBlocksOfPart() {
   for (size_t r = 0; r < rows; ++r) {
     const Piece &p = c.pieces[r];
     Sequence &s = sequence(p.chunk);
     for (int k = 0; k < c.cacheCount; ++k)
       if (c.caches[k].window)
-        takeUntil(k, s.tables[k], s.length + p.begin + p.count, /*isPart=*/rows == 1 && !c.entry.isSerial);
+        allocateUntil(k, s.tables[k], s.length + p.begin + p.count, /*isPart=*/rows == 1 && !c.entry.isSerial);
   }
 }
 
@@ -544,7 +544,7 @@ rapt_status Step::runPart() {
     const Piece &p = c.pieces[r];
     table = std::max(table, c.blocksFor(sequence(p.chunk).length + p.begin + p.count));
   }
-  takeBlocksOfPart();
+  allocateBlocksOfPart();
   fillArguments(table);
   const int64_t dims[dimCount] = {tokens,        int64_t(rows),   wanted,           table,         c.blocksOf(0),
                                   fillSources(), c.states.size(), fillEmbeddings(), c.blocksOf(1), fillAdapters()};
@@ -626,7 +626,7 @@ rapt_status Step::run() {
   if (status)
     return status;
   for (size_t i = 0; i < count; ++i)
-    takeBlocks(i);
+    allocateBlocks(i);
   status = runParts();
   if (!status) // the last moment at which the sequences can be left as they were
     status = c.execution.checkCancel(report);
@@ -648,8 +648,8 @@ rapt_status step(rapt_context &context, const StructArray<rapt_chunk> &chunks, s
 
 } // namespace rapt::runtime
 
-static rapt_status takeStep(rapt_context *context, rapt_chunk *chunks, const rapt_top *const *tops, size_t count,
-                            const rapt::runtime::Report &report) {
+static rapt_status runStep(rapt_context *context, rapt_chunk *chunks, const rapt_top *const *tops, size_t count,
+                           const rapt::runtime::Report &report) {
   using namespace rapt::runtime;
   return runCall(context, report, [&]() -> rapt_status {
     ProfiledCall call(context->execution.profile);
@@ -659,19 +659,19 @@ static rapt_status takeStep(rapt_context *context, rapt_chunk *chunks, const rap
       return report.fail(RAPT_INVALID, "the tops are NULL");
     StructArray<rapt_chunk> list;
     StructArray<const rapt_top> topList;
-    rapt_status status = list.take(chunks, count, "rapt_chunk", report, offsetof(rapt_chunk, embeddings));
+    rapt_status status = list.adopt(chunks, count, "rapt_chunk", report, offsetof(rapt_chunk, embeddings));
     if (!status && tops)
-      status = topList.take(*tops, count, "rapt_top", report);
+      status = topList.adopt(*tops, count, "rapt_top", report);
     return status ? status : step(*context, list, count, report, tops ? &topList : nullptr);
   });
 }
 
 extern "C" rapt_status rapt_step(rapt_context *context, rapt_chunk *chunks, size_t count, char *message,
                                  size_t message_size) {
-  return takeStep(context, chunks, nullptr, count, rapt::runtime::Report(message, message_size));
+  return runStep(context, chunks, nullptr, count, rapt::runtime::Report(message, message_size));
 }
 
 extern "C" rapt_status rapt_step_top(rapt_context *context, rapt_chunk *chunks, const rapt_top *tops, size_t count,
                                      char *message, size_t message_size) {
-  return takeStep(context, chunks, &tops, count, rapt::runtime::Report(message, message_size));
+  return runStep(context, chunks, &tops, count, rapt::runtime::Report(message, message_size));
 }

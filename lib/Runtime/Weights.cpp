@@ -29,8 +29,8 @@ static void populate(const char *memory, uint64_t bytes) {
     static_cast<void>(*static_cast<const volatile char *>(memory + at));
 }
 
-rapt_status Weights::take(const File &file, const Manifest &manifest, uint32_t flags, const char *name,
-                          const Report &report) {
+rapt_status Weights::adopt(const File &file, const Manifest &manifest, uint32_t flags, const char *name,
+                           const Report &report) {
   if (file.size() < sizeof(rapt_weights_header))
     return tooShort(name, file.size(), report);
   bool read = flags & RAPT_READ_WEIGHTS;

@@ -15,7 +15,7 @@ public:
   ~Weights();
 
   /// Maps or reads the file and checks it against the manifest. `name` stands for it in messages.
-  rapt_status take(const File &file, const Manifest &manifest, uint32_t flags, const char *name, const Report &report);
+  rapt_status adopt(const File &file, const Manifest &manifest, uint32_t flags, const char *name, const Report &report);
   rapt_status borrow(const void *data, uint64_t bytes, const Manifest &manifest, uint32_t flags, const char *name,
                      const Report &report);
 

@@ -262,20 +262,20 @@ TEST_F(Device, BlocksAreZeroedCopiedAndKept) {
     return values[0];
   };
   const int64_t sevens[8] = {7};
-  const int32_t a = pool.take(), b = pool.take();
+  const int32_t a = pool.allocate(), b = pool.allocate();
   EXPECT_EQ(first(a), 0);
   pool.write(a, sevens);
   pool.copy(b, a);
   EXPECT_EQ(first(b), 7);
   pool.drop(a);
 #ifdef NDEBUG
-  EXPECT_EQ(first(pool.take(/*isFilled=*/true)), 7) << "a block that is filled next is left as it is";
+  EXPECT_EQ(first(pool.allocate(/*isFilled=*/true)), 7) << "a block that is filled next is left as it is";
 #else
   EXPECT_EQ(first(a), -1) << "a block that nobody holds is NaN";
-  EXPECT_EQ(first(pool.take(/*isFilled=*/true)), 0);
+  EXPECT_EQ(first(pool.allocate(/*isFilled=*/true)), 0);
 #endif
   pool.drop(a);
-  EXPECT_EQ(first(pool.take()), 0);
+  EXPECT_EQ(first(pool.allocate()), 0);
   ASSERT_TRUE(pool.reserve(memory, 9));
   EXPECT_EQ(first(b), 7);
   EXPECT_FALSE(stream->hasFailed());

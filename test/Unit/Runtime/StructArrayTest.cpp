@@ -18,27 +18,27 @@ TEST(StructArray, MembersThatAnOlderVersionLacksAreZero) {
     memcpy(bytes + i * old, &source, old);
   }
   StructArray<const rapt_source> list;
-  ASSERT_EQ(list.take(reinterpret_cast<rapt_source *>(bytes), 2, "rapt_source", Report(nullptr, 0), old), RAPT_OK);
+  ASSERT_EQ(list.adopt(reinterpret_cast<rapt_source *>(bytes), 2, "rapt_source", Report(nullptr, 0), old), RAPT_OK);
   EXPECT_EQ(list[1].count, 1);
   EXPECT_EQ(list.get(0, &rapt_source::features), nullptr); // the size of the next one is there
   EXPECT_EQ(list.get(1, &rapt_source::feature_bytes), 0u);
   rapt_source own{};
   own.size = sizeof own;
   own.features = &feature;
-  ASSERT_EQ(list.take(&own, 1, "rapt_source", Report(nullptr, 0), old), RAPT_OK);
+  ASSERT_EQ(list.adopt(&own, 1, "rapt_source", Report(nullptr, 0), old), RAPT_OK);
   EXPECT_EQ(list.get(0, &rapt_source::features), &feature);
 }
 
 TEST(StructArray, SizesOfSources) {
   checkStructSizes(offsetof(rapt_source, features), rapt_source{}, [](const rapt_source *source) {
     StructArray<const rapt_source> list;
-    return list.take(source, 1, "rapt_source", Report(nullptr, 0), offsetof(rapt_source, features));
+    return list.adopt(source, 1, "rapt_source", Report(nullptr, 0), offsetof(rapt_source, features));
   });
 }
 
 TEST(StructArray, NothingIsReadOfAnEmptyOne) {
   StructArray<const rapt_source> list;
-  EXPECT_EQ(list.take(nullptr, 0, "rapt_source", Report(nullptr, 0)), RAPT_OK);
+  EXPECT_EQ(list.adopt(nullptr, 0, "rapt_source", Report(nullptr, 0)), RAPT_OK);
 }
 
 TEST(StructArray, MembersThatTheCallerLacksAreZero) {
