@@ -112,7 +112,7 @@ Outcome ImageRun::runBatch(const ImageBatch &batch) {
   RAPT_RETURN_IF_ERROR(runTensors(model, {"pixel_values"}, std::move(tensors), names, outputs));
   for (size_t i = 0; i < size_t(batch.shape[0]); ++i) {
     if (classifies())
-      RAPT_RETURN_IF_ERROR(tell(outputs[0].row(i)));
+      RAPT_RETURN_IF_ERROR(printResult(outputs[0].row(i)));
     if (maps.isWanted())
       RAPT_RETURN_IF_ERROR(drawAttention(batch, outputs, i));
   }

@@ -226,7 +226,7 @@ Outcome PairRun::compare() {
       runTensors(model, {"image_embeds", "text_embeds"}, std::move(tensors), {"logits_per_image"}, outputs, "compare"));
   RAPT_RETURN_IF_ERROR(write("logits_per_image", outputs[0].shape, outputs[0].data));
   for (size_t i = 0; i < options.images.size(); ++i)
-    RAPT_RETURN_IF_ERROR(tell(options.images[i], outputs[0].row(i)));
+    RAPT_RETURN_IF_ERROR(printResult(options.images[i], outputs[0].row(i)));
   return {};
 }
 

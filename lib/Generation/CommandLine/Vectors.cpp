@@ -101,7 +101,7 @@ Outcome VectorRun::run() {
     std::vector<RowOutput> outputs;
     RAPT_RETURN_IF_ERROR(runTensors(model, {"inputs"}, {tensorOf(shape, numbers.data())}, names, outputs));
     for (size_t i = 0; i < rows; ++i) {
-      RAPT_RETURN_IF_ERROR(tell(outputs[0].row(i)));
+      RAPT_RETURN_IF_ERROR(printResult(outputs[0].row(i)));
       if (maps.isWanted())
         RAPT_RETURN_IF_ERROR(drawAttention(outputs, i, first + i));
     }
