@@ -13,7 +13,7 @@
 #include "lib/Driver/Report.h"
 #include "lib/Driver/StageCheck.h"
 #include "lib/Driver/Weights.h"
-#include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
+#include "lib/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Import/Import.h"
 #include "lib/InitAll.h"
 #include "lib/Support/Example.h"

@@ -8,7 +8,7 @@
 #include "lib/Artifact/WeightPacker.h"
 #include "lib/Driver/Diagnostics.h"
 #include "lib/Driver/Options.h"
-#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Formats/HuggingFace/ModelDescription.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 

@@ -1,6 +1,6 @@
 //===- Options.cpp - Options of raptc -------------------------------------------===//
 #include "lib/Driver/Options.h"
-#include "lib/Import/Formats/HuggingFace/AdapterTensors.h"
+#include "lib/Formats/HuggingFace/AdapterTensors.h"
 #include "lib/Support/CommandLine.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"

@@ -1,7 +1,7 @@
 //===- Output.cpp - Where results go ---------------------------------------------------------===//
 #include "lib/Driver/Output.h"
 #include "lib/Artifact/StagedFile.h"
-#include "lib/Import/Formats/HuggingFace/ModelFiles.h"
+#include "lib/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Progress.h"
 #include <csignal>

@@ -1,8 +1,8 @@
 //===- Weights.cpp - Where the values of parameters come from --------------------------------===//
 #include "lib/Driver/Weights.h"
-#include "lib/Import/Formats/HuggingFace/CheckTensors.h"
-#include "lib/Import/Formats/HuggingFace/MatmulTensors.h"
-#include "lib/Import/Formats/HuggingFace/TensorTable.h"
+#include "lib/Formats/HuggingFace/CheckTensors.h"
+#include "lib/Formats/HuggingFace/MatmulTensors.h"
+#include "lib/Formats/HuggingFace/TensorTable.h"
 #include "lib/Support/CheckedMath.h"
 #include "lib/Support/File.h"
 #include <cstring>

@@ -1,7 +1,7 @@
 //===- Activation.h - Activations in configs of Rapt's own schemas -------------===//
 #pragma once
+#include "lib/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Import/Blocks.h"
-#include "lib/Import/Formats/HuggingFace/ConfigReader.h"
 
 namespace rapt::importing {
 

@@ -1,8 +1,8 @@
 //===- EncoderBuilder.cpp - The module of an encoder from its specification ---===//
+#include "lib/Formats/HuggingFace/Precedence.h"
 #include "lib/Import/Disentangled.h"
 #include "lib/Import/Encoder.h"
 #include "lib/Import/EncoderHeads.h"
-#include "lib/Import/Formats/HuggingFace/Precedence.h"
 #include "lib/Import/Heads.h"
 #include "lib/Import/LayerBuilder.h"
 #include "lib/Import/LayerStack.h"

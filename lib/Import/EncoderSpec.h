@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Import/Formats/HuggingFace/SentenceModules.h"
+#include "lib/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Import/Import.h"
 #include "lib/Import/StackSpec.h"
 #include "llvm/ADT/STLFunctionalExtras.h"

@@ -1,6 +1,6 @@
 //===- Heads.h - Heads behind a model's last layer ----------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Formats/HuggingFace/ModelDescription.h"
 #include <algorithm>
 #include <cctype>
 #include <span>

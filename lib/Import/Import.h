@@ -1,6 +1,6 @@
 //===- Import.h - A checkpoint becomes attn IR --------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Formats/HuggingFace/ModelDescription.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <optional>

@@ -1,7 +1,7 @@
 //===- ParameterSet.cpp - The weights of a family -----------------------------===//
 #include "lib/Import/ParameterSet.h"
 #include "dialect/Attn/AttnOps.h"
-#include "lib/Import/Formats/HuggingFace/MatmulTensors.h"
+#include "lib/Formats/HuggingFace/MatmulTensors.h"
 #include "lib/Import/Heads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Formats/HuggingFace/ModelDescription.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"

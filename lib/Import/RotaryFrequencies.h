@@ -1,6 +1,6 @@
 //===- RotaryFrequencies.h - Rotary embedding as a config describes it ----*- C++ -*-===//
 #pragma once
-#include "lib/Import/Formats/HuggingFace/ConfigReader.h"
+#include "lib/Formats/HuggingFace/ConfigReader.h"
 #include <array>
 #include <span>
 

@@ -1,6 +1,6 @@
 //===- Stages.h - Sizes of a model's stages -----------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Formats/HuggingFace/ConfigReader.h"
+#include "lib/Formats/HuggingFace/ConfigReader.h"
 
 namespace rapt::importing {
 

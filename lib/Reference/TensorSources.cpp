@@ -4,10 +4,10 @@
 // IR tells that by use, so a seed and the text of a module are enough.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Formats/HuggingFace/MatmulTensors.h"
-#include "lib/Import/Formats/HuggingFace/ModelFiles.h"
-#include "lib/Import/Formats/HuggingFace/RandomTensors.h"
-#include "lib/Import/Formats/HuggingFace/TensorTable.h"
+#include "lib/Formats/HuggingFace/MatmulTensors.h"
+#include "lib/Formats/HuggingFace/ModelFiles.h"
+#include "lib/Formats/HuggingFace/RandomTensors.h"
+#include "lib/Formats/HuggingFace/TensorTable.h"
 #include "lib/Reference/ParameterReader.h"
 #include "lib/Reference/Run.h"
 #include "lib/Support/CommandFiles.h"

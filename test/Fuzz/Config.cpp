@@ -1,6 +1,6 @@
 // config.json as far as it is read without a family: every kind of getter, nested objects, and keys that nobody asked
 // for. Compile.cpp has the families.
-#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Formats/HuggingFace/ModelDescription.h"
 #include "test/Fuzz/Fuzz.h"
 
 using namespace rapt;

@@ -2,7 +2,7 @@
 //
 // Byte 0 of an input: 0, the file as it is; 1, the text of a header, then (behind 0xFF) the bytes of data in decimal;
 // 2, the text of an index of the files a and b.
-#include "lib/Import/Formats/HuggingFace/TensorTable.h"
+#include "lib/Formats/HuggingFace/TensorTable.h"
 #include "test/Fuzz/Fuzz.h"
 #include <cstring>
 

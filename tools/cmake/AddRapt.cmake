@@ -1,7 +1,7 @@
 # The few wrappers every CMakeLists.txt of the project uses.
 #
 #   rapt_add_library(NAME [SHARED] [EXCEPTIONS] SOURCES a.cpp ... [LINK lib ...] [DEPENDS target ...])
-#     plain C++ (no LLVM): Support, Tokenizer, Generation, Runtime, Import/Formats, Artifact's packer.
+#     plain C++ (no LLVM): Support, Tokenizer, Generation, Runtime, Formats, Artifact's packer.
 #     EXCEPTIONS switches exceptions and RTTI on: only for files that wrap a library that throws.
 #   rapt_add_mlir_library(NAME [PCH name] SOURCES ... [LINK ...] [DEPENDS ...])
 #     the same for code that includes LLVM or MLIR headers: system headers, a precompiled header (by default that of the

@@ -27,7 +27,7 @@ LINTS = {
     "check-house": lambda path: path.parts[0] in ("dialect", "lib", "tools") and path.suffix in CODE | {".td", ".def"},
     "check-style": lambda path: path.suffix in TEXT,
     "check-words": lambda path: path.suffix in TEXT | {".js", ".mjs", ".cfg"},
-    "check-keys": lambda path: path.name == "DirectoryKeys.def" or (path.suffix in CODE and path.parts[0] == "lib" and path.parts[1] in ("Audio", "Generation", "Image", "Import", "Tokenizer")),
+    "check-keys": lambda path: path.name == "DirectoryKeys.def" or (path.suffix in CODE and path.parts[0] == "lib" and path.parts[1] in ("Audio", "Formats", "Generation", "Image", "Import", "Tokenizer")),
     "check-python": lambda path: path.suffix in (".py", "") and path.parts[0] in ("dialect", "docs", "lib", "tools", "test"),
     "check-semantics": lambda path: path == Path("docs/Semantics.md") or (path.parts[0] in ("dialect", "lib", "test") and path.suffix in CODE | {".td", ".py", ".mlir", ".test"}),
     "check-coverage": lambda path: path.parts[0] in ("dialect", "lib", "test") and path.suffix in CODE | {".td", ".py", ".mlir", ".test"},
@@ -209,7 +209,7 @@ class Chooser:
                 spent += seconds
         able = [name for name in ranks if ranks[name][0] == 0 or not (self.seconds.skipped(name) or self.installs(name)
                                                                       or (ranks[name][0] > 2 and self.tests.programs(name, self.known) & RARE))]
-        cheaper = self.cheaper(able, any(path.parts[:2] == ("lib", "Import") for path in paths))
+        cheaper = self.cheaper(able, any(path.parts[:2] in (("lib", "Formats"), ("lib", "Import")) for path in paths))
         order = sorted(able, key=lambda name: (ranks[name], cheaper[name], self.seconds.of(name), name))
         near, far = [name for name in order if ranks[name][0] < 5], [name for name in order if ranks[name][0] == 5]
         for names, limit in ((near, budget * SHARE), (far, budget), (near, budget)):

@@ -19,9 +19,9 @@ ALLOWED = {
     "lib/Generation": ["lib/Runtime", "lib/Tokenizer", "lib/Audio", "lib/Image", "lib/Drawing", "lib/Bench"],
     "lib/Bench": ["lib/Runtime"],
     "lib/Artifact": [],
-    "lib/Import/Formats": ["lib/Artifact"],
-    "lib/Import": ["dialect/Attn", "lib/Import/Formats", "lib/Artifact"],
-    "lib/Reference": ["dialect/Attn", "lib/Artifact", "lib/Import/Formats"],
+    "lib/Formats": ["lib/Artifact"],
+    "lib/Import": ["dialect/Attn", "lib/Formats", "lib/Artifact"],
+    "lib/Reference": ["dialect/Attn", "lib/Artifact", "lib/Formats"],
     "lib/Analysis": IR[:1],
     "lib/Transforms": IR[:2] + ["lib/Artifact"],
     "lib/Host": IR[:3] + ["dialect/AttnHost"],
@@ -33,14 +33,14 @@ ALLOWED = {
     "lib/Target/Targets": ["lib/Target", "lib/Host", "lib/Target/CPU", "lib/Target/CUDA", "lib/Target/Generic"],
     "lib/Pipelines": IR[:6],
     "lib/InitAll": IR + ["dialect/AttnHost", "lib/Import", "lib/Target/Targets"],
-    "lib/Driver": IR + ["lib/InitAll", "lib/Target/Targets", "lib/Import", "lib/Import/Formats", "lib/Artifact", "lib/Tokenizer", "lib/Generation"],
+    "lib/Driver": IR + ["lib/InitAll", "lib/Target/Targets", "lib/Import", "lib/Formats", "lib/Artifact", "lib/Tokenizer", "lib/Generation"],
     "tools": ["lib/Driver", "lib/InitAll", "lib/Generation", "lib/Runtime", "lib/Tokenizer", "lib/Bench", "lib/Reference",
               "lib/Support", "dialect/Attn", "dialect/AttnCPU"],
 }
 # The others in lib and tools may also use Support, and TargetInfo where they have LLVM.
 ALONE = ["dialect/Attn", "dialect/AttnCPU", "dialect/AttnGPU", "dialect/AttnHost", "lib/Runtime"]
 WITHOUT_LLVM = ["lib/Support", "lib/Runtime", "lib/Tokenizer", "lib/Audio", "lib/Image", "lib/Drawing", "lib/Generation", "lib/Bench",
-                "lib/Artifact", "lib/Import/Formats"]
+                "lib/Artifact", "lib/Formats"]
 
 
 def layer(path):

@@ -1,6 +1,6 @@
 //===- UsualClasses.h - Classes of tokenizers and processors by type -----------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Formats/HuggingFace/Precedence.h"
+#include "lib/Formats/HuggingFace/Precedence.h"
 
 namespace rapt::importing {
 

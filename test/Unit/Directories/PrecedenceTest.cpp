@@ -1,5 +1,5 @@
 //===- PrecedenceTest.cpp - Files that contradict each other -----------------===//
-#include "lib/Import/Formats/HuggingFace/Precedence.h"
+#include "lib/Formats/HuggingFace/Precedence.h"
 #include "lib/Support/DirectoryKeys.h"
 #include "test/Unit/TemporaryFolder.h"
 #include <fstream>

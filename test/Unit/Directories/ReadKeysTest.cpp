@@ -1,8 +1,8 @@
 //===- ReadKeysTest.cpp - Readers do what the table says --------------------------===//
 #include "lib/Audio/LogMel.h"
+#include "lib/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Generation/GenerationConfig.h"
 #include "lib/Image/Preprocess.h"
-#include "lib/Import/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Support/DirectoryKeys.h"
 #include "test/Unit/TemporaryFolder.h"
 #include <fstream>

@@ -1,5 +1,5 @@
 // Narrow matrices of adapters as tensors: any piece of them, of weights in both orders, zeros behind an adapter's rank.
-#include "lib/Import/Formats/HuggingFace/AdapterTensors.h"
+#include "lib/Formats/HuggingFace/AdapterTensors.h"
 #include <cstring>
 #include <gtest/gtest.h>
 

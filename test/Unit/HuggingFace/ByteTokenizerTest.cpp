@@ -1,6 +1,6 @@
 // Ids by the definition of transformers' ByT5Tokenizer: a byte plus 3, </s> (1) behind a text, masked spans from 259
 // on.
-#include "lib/Import/Formats/HuggingFace/ByteTokenizer.h"
+#include "lib/Formats/HuggingFace/ByteTokenizer.h"
 #include "lib/Tokenizer/Tokenizer.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lib/Import/Formats/HuggingFace/ConfigReader.h"
+#include "lib/Formats/HuggingFace/ConfigReader.h"
 #include <gtest/gtest.h>
 
 using namespace rapt;

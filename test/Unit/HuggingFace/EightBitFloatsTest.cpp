@@ -1,4 +1,4 @@
-#include "lib/Import/Formats/HuggingFace/EightBitFloats.h"
+#include "lib/Formats/HuggingFace/EightBitFloats.h"
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "lib/Import/Formats/HuggingFace/MicroscalingFloats.h"
+#include "lib/Formats/HuggingFace/MicroscalingFloats.h"
 #include <bit>
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Low-rank parts of matrices whose singular values are known: made of orthogonal vectors.
-#include "lib/Import/Formats/HuggingFace/PrincipalPart.h"
+#include "lib/Formats/HuggingFace/PrincipalPart.h"
 #include <cmath>
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // test/Tokenizer/make-sentencepiece.py makes the vectors with SentencePiece itself.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Formats/HuggingFace/TokenizerFiles.h"
-#include "lib/Import/Formats/SentencePiece/SentencePieceModel.h"
+#include "lib/Formats/HuggingFace/TokenizerFiles.h"
+#include "lib/Formats/SentencePiece/SentencePieceModel.h"
 #include "lib/Support/Base64.h"
 #include "test/Unit/TemporaryFolder.h"
 #include "test/Unit/Tokenizer/Samples.h"

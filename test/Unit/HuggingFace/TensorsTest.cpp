@@ -1,8 +1,8 @@
-#include "lib/Import/Formats/HuggingFace/CheckTensors.h"
-#include "lib/Import/Formats/HuggingFace/MatmulTensors.h"
-#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
-#include "lib/Import/Formats/HuggingFace/RandomTensors.h"
-#include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
+#include "lib/Formats/HuggingFace/CheckTensors.h"
+#include "lib/Formats/HuggingFace/MatmulTensors.h"
+#include "lib/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Formats/HuggingFace/RandomTensors.h"
+#include "lib/Formats/HuggingFace/SafeTensorsWriter.h"
 #include "lib/Support/Float16.h"
 #include "test/Unit/TemporaryFolder.h"
 #include <cmath>

@@ -1,5 +1,5 @@
 //===- RandomTensorsTest.cpp - The purpose of a parameter, read off its uses ----===//
-#include "lib/Import/Formats/HuggingFace/RandomTensors.h"
+#include "lib/Formats/HuggingFace/RandomTensors.h"
 #include "lib/Reference/ParameterReader.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

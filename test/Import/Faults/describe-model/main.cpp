@@ -6,9 +6,9 @@
 // tensors, reads and checks every value, and prints a line a tensor.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Formats/HuggingFace/CheckTensors.h"
-#include "lib/Import/Formats/HuggingFace/ModelDescription.h"
-#include "lib/Import/Formats/HuggingFace/SafeTensorsWriter.h"
+#include "lib/Formats/HuggingFace/CheckTensors.h"
+#include "lib/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Formats/HuggingFace/SafeTensorsWriter.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

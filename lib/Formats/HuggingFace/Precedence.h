@@ -1,0 +1,49 @@
+//===- Precedence.h - The file of a directory that counts -----------------------===//
+//
+// Several files of a directory can say the same thing. The one that transformers
+// obeys is found here, once, when the directory is read: readers behind find each
+// thing in one file. docs/generated/DirectoryKeys.md has the order of precedence.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Formats/HuggingFace/ConfigReader.h"
+#include "lib/Formats/HuggingFace/TokenizerFiles.h"
+
+namespace rapt::huggingface {
+
+/// The classes that a type of models has where no file names one.
+struct UsualClasses {
+  std::string_view tokenizer, processor; ///< may be empty
+};
+
+/// special_tokens_map.json comes before tokenizer_config.json, unless the latter has added_tokens_decoder. Where
+/// tokenizer_config.json names no class, it is that of config.json, or the one of the model's type.
+void settleTokenizer(UsualClasses usual, ConfigReader &config, SideFiles &files);
+
+/// do_lower_case of sentence-transformers: a tokenizer.json whose normalizer begins with Lowercase, unless it has one.
+/// Errors: there is no tokenizer.json.
+Expected<std::string> withLowerCase(const SideFiles &files);
+
+/// The template of a chat: chat_template.jinja; that of chat_template.json, which processors had before, where there is
+/// a processor or no other template; that of tokenizer_config.json. Errors: a chat_template.json that counts and cannot
+/// be read.
+Status settleTemplate(const std::string &directory, SideFiles &files);
+
+/// Without generation_config.json, its keys in config.json are obeyed.
+void settleGeneration(ConfigReader &config, SideFiles &files);
+
+/// decoder_start_token_id of generation_config.json comes before that of config.json, whose value is `config`. A
+/// difference is told in `notes`.
+json::Value withDecoderStart(const std::string &directory, json::Value config, std::vector<std::string> &notes);
+
+/// processor_config.json's image_processor or feature_extractor, which transformers 5 writes, comes before
+/// preprocessor_config.json. A processor of images without a class is of the class that the model's type has.
+/// Differences are told in `notes`. Errors: a file that cannot be read, an unfinished download.
+Status settleProcessor(const std::string &directory, UsualClasses usual, SideFiles &files,
+                       std::vector<std::string> &notes);
+
+/// Keys of tokenizer_config.json in `directory` that transformers obeys and nothing here reads, and those that nobody
+/// knows, as one line each.
+void reportKeys(const SideFiles &files, const std::string &directory, std::vector<std::string> &notes);
+
+} // namespace rapt::huggingface

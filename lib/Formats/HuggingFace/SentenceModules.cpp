@@ -1,0 +1,236 @@
+//===- SentenceModules.cpp --------------------------------------------------===//
+#include "lib/Formats/HuggingFace/SentenceModules.h"
+#include "lib/Formats/HuggingFace/ConfigReader.h"
+#include "lib/Formats/HuggingFace/Download.h"
+#include "lib/Formats/HuggingFace/ModelFiles.h"
+#include "lib/Support/File.h"
+#include <algorithm>
+
+namespace rapt::huggingface {
+namespace {
+
+constexpr uint64_t mostBytes = uint64_t(1) << 20;
+
+std::string textOf(const json::Value &entry, std::string_view key) {
+  const json::Value *value = entry.find(key);
+  return value && value->asString() ? *value->asString() : std::string();
+}
+
+/// A reader of a file beside config.json, whose reader is `model`.
+Expected<ConfigReader> readConfig(const ConfigReader &model, const std::string &path) {
+  RAPT_ASSIGN_OR_RETURN(json::Value value, readDownloadedJson(path, mostBytes));
+  if (!value.isObject())
+    return Error{shownPath(path) + ": not a JSON object"};
+  return model.beside(std::move(value), path);
+}
+
+/// The keys of sentence_transformers.models.Pooling. Several modes at once join their vectors.
+Status readPooling(const ConfigReader &model, const std::string &path, SentenceModules &modules) {
+  using Pooling = SentenceModules::Pooling;
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
+  static constexpr struct {
+    std::string_view name;
+    const char *key;
+    Pooling pooling;
+  } modes[] = {{"mean", "pooling_mode_mean_tokens", Pooling::Mean},
+               {"cls", "pooling_mode_cls_token", Pooling::First},
+               {"lasttoken", "pooling_mode_lasttoken", Pooling::Last},
+               {"max", "pooling_mode_max_tokens", Pooling::Max}};
+  const std::string named =
+      config.getRaw("pooling_mode") ? config.getEnum("pooling_mode", {"mean", "cls", "lasttoken", "max"}) : "";
+  std::vector<Pooling> chosen;
+  bool anyKey = false;
+  for (const char *other : {"pooling_mode_mean_sqrt_len_tokens", "pooling_mode_weightedmean_tokens"}) {
+    anyKey |= config.names(other);
+    if (config.getBool(other, false))
+      config.fail(std::string(other) + " is true, which is not supported");
+  }
+  for (const auto &mode : modes) {
+    anyKey |= config.names(mode.key);
+    if (config.getBool(mode.key, false) || named == mode.name)
+      chosen.push_back(mode.pooling);
+  }
+  if (chosen.size() > 1)
+    config.fail("asks for several poolings, of which one is supported");
+  if (chosen.empty() && anyKey)
+    config.fail("asks for none of the poolings that are supported: mean_tokens, cls_token, lasttoken and max_tokens");
+  modules.pooling = chosen.empty() ? Pooling::Mean : chosen.front();
+  // The first and the last token are those of the whole text in any case.
+  const bool counts = modules.pooling == Pooling::Mean || modules.pooling == Pooling::Max;
+  modules.includesPrompt = config.getBool("include_prompt", true) || !counts;
+  return config.finish({"word_embedding_dimension", "embedding_dimension"});
+}
+
+/// The keys of config_sentence_transformers.json. No output depends on the similarity; rapt-run and applications find
+/// it in the section.
+Status readPrompts(const ConfigReader &model, const std::string &path, SentenceModules &modules) {
+  if (!entryExists(path))
+    return {};
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
+  const json::Value *value = config.getRaw("prompts");
+  const json::Object *prompts = value ? value->asObject() : nullptr;
+  if (value && !prompts)
+    config.fail("prompts must be an object with a text for each name");
+  std::string names;
+  for (const auto &[name, text] : prompts ? *prompts : json::Object()) {
+    if (!text.asString())
+      config.fail("prompts." + json::printable(name, 80) + " must be a text");
+    names += (names.empty() ? "" : ", ") + json::printable(name, 80);
+  }
+  const std::string usual = config.getString("default_prompt_name", ""),
+                    similarity = config.getString("similarity_fn_name", "");
+  if (!usual.empty() && (!prompts || !value->find(usual)))
+    config.fail("default_prompt_name is \"" + json::printable(usual, 80) + "\", which is not among prompts" +
+                (names.empty() ? "" : ": " + names));
+  RAPT_RETURN_IF_ERROR(config.finish({"__version__", "model_type"}));
+  const bool hasPrompts = prompts && !prompts->empty();
+  modules.includesPrompt |= !hasPrompts;
+  if (!hasPrompts && (similarity.empty() || similarity == "cosine"))
+    return {};
+  json::Object section;
+  if (hasPrompts)
+    section = {{"prompts", *value}, {"include_prompt", json::Value(modules.includesPrompt)}};
+  if (!usual.empty())
+    section.emplace_back("default_prompt_name", json::Value(usual));
+  if (!similarity.empty())
+    section.emplace_back("similarity_fn_name", json::Value(similarity));
+  modules.prompts = json::write(json::Value(std::move(section)));
+  return {};
+}
+
+/// The keys of sentence_transformers.models.Dense, which reads a vector of `width` columns.
+Expected<SentenceModules::Dense> readDense(const ConfigReader &model, const std::string &path, int64_t width) {
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
+  SentenceModules::Dense dense;
+  dense.in = config.getInt("in_features", 1, 1 << 16);
+  dense.out = config.getInt("out_features", 1, 1 << 16);
+  dense.hasBias = config.getBool("bias", true);
+  if (config.errors() && dense.in != width)
+    config.fail("in_features is " + std::to_string(dense.in) + ", but the vector has " + std::to_string(width) +
+                " columns");
+  static constexpr std::pair<std::string_view, const char *> activations[] = {
+      {"Identity", ""}, {"Tanh", "tanh"}, {"ReLU", "relu"}, {"GELU", "gelu"}, {"SiLU", "silu"}, {"Sigmoid", "sigmoid"}};
+  const std::string type = config.getString("activation_function", "torch.nn.modules.activation.Tanh"),
+                    name = type.substr(type.rfind('.') + 1);
+  auto found = std::ranges::find(activations, name, &std::pair<std::string_view, const char *>::first);
+  if (found == std::end(activations))
+    config.fail("activation_function is " + json::printable(type, 80) +
+                "; supported are Identity, Tanh, ReLU, GELU, SiLU and Sigmoid of torch.nn");
+  else
+    dense.activation = found->second;
+  for (const char *key : {"module_input_name", "module_output_name"})
+    if (config.getString(key, "sentence_embedding") != "sentence_embedding")
+      config.fail(std::string(key) + " is not sentence_embedding: only vectors of whole texts are supported");
+  RAPT_RETURN_IF_ERROR(config.finish({}));
+  return dense;
+}
+
+/// The configuration of the Transformer, which has had other names.
+Status readTexts(const ConfigReader &model, const std::string &directory, SentenceModules &modules) {
+  static constexpr const char *names[] = {"sentence_bert_config.json",       "sentence_roberta_config.json",
+                                          "sentence_distilbert_config.json", "sentence_camembert_config.json",
+                                          "sentence_albert_config.json",     "sentence_xlm-roberta_config.json",
+                                          "sentence_xlnet_config.json"};
+  std::string path;
+  for (const char *name : names)
+    if (path.empty() && entryExists(directory + "/" + name))
+      path = directory + "/" + name;
+  if (path.empty())
+    return {};
+  RAPT_ASSIGN_OR_RETURN(ConfigReader config, readConfig(model, path));
+  modules.mostTokens = config.getOptionalInt("max_seq_length", 1, INT64_MAX);
+  modules.lowersCase = config.getBool("do_lower_case", false);
+  config.getEnum("transformer_task", {"feature-extraction"}, "feature-extraction");
+  config.getEnum("module_output_name", {"token_embeddings"}, "token_embeddings");
+  config.getRaw("unpad_inputs"); // a matter of speed
+  if (std::optional<ConfigReader> modalities = config.open("modality_config")) {
+    if (std::optional<ConfigReader> text = modalities->open("text")) {
+      text->getEnum("method", {"forward"}, "forward");
+      text->getEnum("method_output_name", {"last_hidden_state"}, "last_hidden_state");
+      modalities->close(std::move(*text));
+    }
+    config.close(std::move(*modalities));
+  }
+  return config.finish({});
+}
+
+/// The entries of modules.json; none where there is no such file.
+Expected<json::Array> listModules(const std::string &directory) {
+  const std::string file = directory + "/modules.json";
+  if (!entryExists(file))
+    return json::Array();
+  RAPT_ASSIGN_OR_RETURN(json::Value list, readDownloadedJson(file, mostBytes));
+  if (!list.isArray())
+    return Error{shownPath(file) + ": is not a list of modules"};
+  return *list.asArray();
+}
+
+bool isFolder(const std::string &path) { return isSafeName(path) && !path.starts_with("."); }
+
+/// modules.json, of a transformer whose states have `width` columns.
+Expected<SentenceModules> readModules(const ConfigReader &model, const std::string &directory, int64_t width) {
+  SentenceModules modules;
+  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
+  bool pools = false;
+  for (const json::Value &entry : list) {
+    const std::string type = textOf(entry, "type"), folder = textOf(entry, "path");
+    const std::string name = type.substr(type.rfind('.') + 1);
+    auto fail = [&](const std::string &what) {
+      return Error{shownPath(directory + "/modules.json") + ": the module " + json::printable(type, 80) + " " + what};
+    };
+    if (modules.normalizes)
+      return fail("follows Normalize, which is supported at the end");
+    const bool isBehind = name == "Dense" && pools;
+    if (((name == "Pooling" && !pools) || isBehind) && !isFolder(folder))
+      return fail("has the path \"" + json::printable(folder, 80) + "\", which is no folder of the model's");
+    if (type.ends_with(".Transformer")) {
+      if (!folder.empty() && folder != ".")
+        return fail("lies in " + json::printable(folder, 80) + ", not beside config.json");
+      RAPT_RETURN_IF_ERROR(readTexts(model, directory, modules));
+    } else if (name == "Pooling" && !pools) {
+      pools = true;
+      RAPT_RETURN_IF_ERROR(readPooling(model, directory + "/" + folder + "/config.json", modules));
+    } else if (isBehind) {
+      if (std::ranges::count(modules.dense, folder, &SentenceModules::Dense::folder))
+        return fail("has the path \"" + json::printable(folder, 80) + "\" of another module");
+      RAPT_ASSIGN_OR_RETURN(SentenceModules::Dense dense,
+                            readDense(model, directory + "/" + folder + "/config.json", width));
+      width = dense.out;
+      dense.folder = folder;
+      modules.dense.push_back(std::move(dense));
+    } else if (name == "Normalize" && pools) {
+      modules.normalizes = true;
+    } else {
+      return fail(
+          "is not supported there; supported are a Transformer, one Pooling, Dense and one Normalize, in this order");
+    }
+  }
+  modules.isGiven = pools;
+  return modules;
+}
+
+} // namespace
+
+Expected<SentenceModules> readSentenceModules(const ConfigReader &model, const std::string &directory, int64_t width) {
+  Expected<SentenceModules> modules = readModules(model, directory, width);
+  if (modules)
+    RAPT_RETURN_IF_ERROR(readPrompts(model, directory + "/config_sentence_transformers.json", *modules));
+  return modules;
+}
+
+Expected<bool> poolsTexts(const std::string &directory) {
+  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
+  return std::ranges::any_of(list,
+                             [](const json::Value &entry) { return textOf(entry, "type").ends_with(".Pooling"); });
+}
+
+Expected<std::vector<std::string>> listDenseFolders(const std::string &directory) {
+  std::vector<std::string> folders;
+  RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
+  for (const json::Value &entry : list)
+    if (std::string folder = textOf(entry, "path"); textOf(entry, "type").ends_with(".Dense") && isFolder(folder))
+      folders.push_back(std::move(folder));
+  return folders;
+}
+
+} // namespace rapt::huggingface

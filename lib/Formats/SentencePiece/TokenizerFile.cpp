@@ -1,0 +1,332 @@
+//===- TokenizerFile.cpp -----------------------------------------------------------===//
+#include "lib/Formats/SentencePiece/TokenizerFile.h"
+#include "lib/Formats/SentencePiece/TokenizerStages.h"
+#include "lib/Support/Words.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace rapt::sentencepiece {
+namespace {
+
+constexpr std::string_view space = "\xe2\x96\x81"; // U+2581, which a space is written as
+constexpr int64_t mostIds = int64_t(1) << 24, mostExtraIds = 1 << 16;
+
+/// Makes the file of one tokenizer.
+class Maker {
+public:
+  Maker(const TokenizerClass &form, const Model &model, const FilesBeside &beside)
+      : form(form), model(model), beside(beside) {}
+  Expected<TokenizerFile> run();
+
+private:
+  struct Entry {
+    std::string text;
+    double score = 0;
+    PieceKind kind = PieceKind::Control;
+  };
+
+  Error fail(const std::string &what) const { return Error{std::string(form.name) + ": " + what}; }
+  const json::Value *given(std::string_view key) const { return beside.configuration.find(key); }
+  bool flag(std::string_view key, bool otherwise) const {
+    const json::Value *value = given(key);
+    return value ? value->asBool().value_or(otherwise) : otherwise;
+  }
+
+  void nameRoles();
+  void listEntries();
+  Status numberTokens();
+  Status readAddedTokens();
+  Status addSpecialTokens();
+  std::string languageToken() const;
+  Expected<json::Value> frame() const;
+  json::Value makeModel() const;
+  json::Value unigram() const;
+  json::Value bytePairs() const;
+  json::Value merges() const;
+  json::Value addedTokens() const;
+
+  const TokenizerClass &form;
+  const Model &model;
+  const FilesBeside &beside;
+  std::map<std::string, std::string> roles; // "mask" -> "<mask>"
+  std::vector<Entry> entries;               // what a text is cut into; by id where there is no vocabulary
+  std::map<std::string, int64_t> ids;
+  std::map<int64_t, std::pair<std::string, bool>> added; // by id: the text, and whether it is special
+  int64_t size = 0;                                      // one more than the largest id
+};
+
+/// The class's roles, then what the files say.
+void Maker::nameRoles() {
+  for (std::string_view role : words(form.roles))
+    roles[std::string(role.substr(0, role.find('=')))] = role.substr(role.find('=') + 1);
+  for (const json::Value *file : {&beside.specialTokensMap, &beside.configuration})
+    for (const char *name : {"bos", "eos", "unk", "sep", "pad", "cls", "mask"}) {
+      const json::Value *value = file->find(std::string(name) + "_token");
+      if (value && value->isObject())
+        value = value->find("content");
+      if (value && value->isString())
+        roles[name] = *value->asString();
+    }
+}
+
+void Maker::listEntries() {
+  for (std::string_view token : words(form.before))
+    entries.push_back({std::string(token)});
+  for (int i = 2; i <= form.lastUnknown; ++i)
+    entries.push_back({"<unk_" + std::to_string(i) + ">", -100});
+  // SentencePiece takes a piece of the user's wherever it stands: no others are as likely.
+  float best = -std::numeric_limits<float>::infinity();
+  for (const Piece &piece : model.pieces)
+    if (piece.kind == PieceKind::Normal)
+      best = std::max(best, piece.score);
+  for (size_t i = form.replaced; i < model.pieces.size(); ++i) {
+    const Piece &piece = model.pieces[i];
+    const bool isForced = piece.kind == PieceKind::UserDefined && std::isfinite(best);
+    entries.push_back(
+        {piece.text, isForced ? float(double(float(piece.text.size()) * best) - 0.1) : piece.score, piece.kind});
+  }
+  if (form.hasVocabulary)
+    return;
+  for (std::string_view language : words(form.languages))
+    entries.push_back({std::string(language)});
+  for (std::string_view token : words(form.behind))
+    entries.push_back({std::string(token)});
+  if (!form.hasExtraIds)
+    return;
+  const json::Value *count = given("extra_ids");
+  for (int64_t i = std::clamp<int64_t>(count ? count->asInteger().value_or(100) : 100, 0, mostExtraIds); i-- > 0;)
+    entries.push_back({"<extra_id_" + std::to_string(i) + ">"});
+}
+
+Status Maker::numberTokens() {
+  auto add = [&](const std::string &token, int64_t id) -> Status {
+    if (id < 0 || id >= mostIds)
+      return fail("token '" + json::printable(token) + "' has id " + std::to_string(id));
+    ids.emplace(token, id);
+    size = std::max(size, id + 1);
+    return {};
+  };
+  if (!form.hasVocabulary) {
+    for (const Entry &entry : entries)
+      RAPT_RETURN_IF_ERROR(add(entry.text, size));
+    return {};
+  }
+  const json::Object *members = beside.vocabulary.asObject();
+  if (!members)
+    return fail("vocab.json, which gives pieces their ids, is missing or no object");
+  for (const auto &[token, id] : *members)
+    RAPT_RETURN_IF_ERROR(add(token, id.asInteger().value_or(-1)));
+  for (std::string_view language : words(form.languages)) {
+    std::string token = std::string(form.languageMark).append(language).append(form.languageMark);
+    RAPT_RETURN_IF_ERROR(add(token, size));
+  }
+  return {};
+}
+
+/// added_tokens.json: {token: id}.
+Status Maker::readAddedTokens() {
+  const json::Object *members = beside.addedTokens.asObject();
+  if (!members)
+    return {};
+  for (const auto &[token, value] : *members) {
+    const int64_t id = value.asInteger().value_or(-1);
+    if (id < 0 || id >= mostIds)
+      return fail("added_tokens.json: the id of token '" + json::printable(token) + "' is not an id");
+    ids.emplace(token, id);
+    size = std::max(size, id + 1);
+    added[id] = {token, false};
+  }
+  return {};
+}
+
+/// Tokens that are cut out of a text before the model sees it. One of a role that has no id yet gets the next.
+Status Maker::addSpecialTokens() {
+  if (!ids.contains(roles["unk"]))
+    return fail("unknown text has no token '" + json::printable(roles["unk"]) + "'");
+  std::set<std::string> special;
+  for (const Entry &entry : entries)
+    if (entry.kind == PieceKind::Control || entry.kind == PieceKind::Unknown)
+      special.insert(entry.text);
+  // Byte pairs merge no piece of the user's.
+  for (const Entry &entry : entries)
+    if (entry.kind == PieceKind::UserDefined && model.algorithm == Algorithm::BytePairs && ids.contains(entry.text))
+      added[ids[entry.text]] = {entry.text, false};
+  for (const char *name : {"bos", "eos", "unk", "sep", "pad", "cls", "mask"})
+    if (auto role = roles.find(name); role != roles.end() && !role->second.empty()) {
+      if (ids.emplace(role->second, size).second)
+        ++size;
+      special.insert(role->second);
+    }
+  for (std::string_view language : words(form.languages))
+    special.insert(std::string(form.languageMark).append(language).append(form.languageMark));
+  for (const json::Value *file : {&beside.specialTokensMap, &beside.configuration})
+    if (const json::Value *more = file->find("additional_special_tokens"); more && more->isArray())
+      for (const json::Value &token : *more->asArray()) {
+        const json::Value *content = token.isObject() ? token.find("content") : &token;
+        if (content && content->isString())
+          special.insert(*content->asString());
+      }
+  for (const std::string &token : special)
+    if (auto id = ids.find(token); id != ids.end() && !token.empty())
+      added[id->second] = {token, true};
+  // The languages that a text of a translator may begin with.
+  if (form.hasVocabulary)
+    for (const auto &[token, id] : ids)
+      if (token.starts_with(">>") && token.ends_with("<<"))
+        added[id] = {token, false};
+  return {};
+}
+
+std::string Maker::languageToken() const {
+  const json::Value *language = given("src_lang");
+  const std::string name = language && language->isString() ? *language->asString() : std::string(form.language);
+  return std::string(form.languageMark).append(name).append(form.languageMark);
+}
+
+Expected<json::Value> Maker::frame() const {
+  json::Array single, pair;
+  json::Object tokens;
+  for (auto [parts, list] : {std::pair(form.single, &single), std::pair(form.pair, &pair)})
+    for (std::string_view part : words(parts)) {
+      const bool isSecond = part.starts_with("1:");
+      std::string token(isSecond ? part.substr(2) : part);
+      const bool isText = token == "A" || token == "B";
+      if (token == "$language")
+        token = languageToken();
+      list->push_back(framePart(token, isText, isSecond));
+      auto id = ids.find(token);
+      if (!isText && id == ids.end())
+        return fail("token '" + json::printable(token) + "', which is put around a text, has no id");
+      if (!isText &&
+          std::none_of(tokens.begin(), tokens.end(), [&](const auto &entry) { return entry.first == token; }))
+        tokens.emplace_back(token, frameToken(token, id->second));
+    }
+  return json::Value(json::Object{{"type", json::Value("TemplateProcessing")},
+                                  {"single", json::Value(std::move(single))},
+                                  {"pair", json::Value(std::move(pair))},
+                                  {"special_tokens", json::Value(std::move(tokens))}});
+}
+
+json::Value Maker::unigram() const {
+  json::Array list;
+  int64_t unknown = -1;
+  for (const Entry &entry : entries) {
+    const bool isCut = entry.kind == PieceKind::Normal || entry.kind == PieceKind::UserDefined;
+    if (form.hasVocabulary && !isCut)
+      continue; // the ids are elsewhere
+    if (entry.text == roles.at("unk"))
+      unknown = int64_t(list.size());
+    // Albert's numbers and their commas are no pieces: "9," is "9" and ",".
+    const bool isNumber = form.rewriting == Rewriting::Albert && entry.text.size() > 1 && entry.text.back() == ',' &&
+                          entry.text[entry.text.size() - 2] >= '0' && entry.text[entry.text.size() - 2] <= '9';
+    const json::Value score = isCut ? json::Value(entry.score - (isNumber ? 100 : 0)) : json::Value();
+    list.push_back(json::Value(json::Array{json::Value(entry.text), score}));
+  }
+  return json::Value(json::Object{{"type", json::Value("Unigram")},
+                                  {"unk_id", json::Value(form.hasVocabulary ? ids.at(roles.at("unk")) : unknown)},
+                                  {"byte_fallback", json::Value(model.byteFallback)},
+                                  {"vocab", json::Value(std::move(list))}});
+}
+
+/// Two pieces that make a third, by its score; among those of one score by the parts' lengths, as transformers orders
+/// them, and what is equal then by its bytes.
+json::Value Maker::merges() const {
+  struct Merge {
+    float score;
+    std::string_view left, right;
+  };
+  std::map<std::string_view, float> scores;
+  for (const Piece &piece : model.pieces)
+    if (piece.kind == PieceKind::Normal)
+      scores.emplace(piece.text, piece.score);
+  std::vector<Merge> merges;
+  for (const auto &[piece, score] : scores)
+    for (size_t cut = 1; cut < piece.size(); ++cut)
+      if (scores.contains(piece.substr(0, cut)) && scores.contains(piece.substr(cut)))
+        merges.push_back({score, piece.substr(0, cut), piece.substr(cut)});
+  std::sort(merges.begin(), merges.end(), [](const Merge &a, const Merge &b) {
+    return std::tuple(a.score, a.left.size(), a.right.size(), a.left, a.right) >
+           std::tuple(b.score, b.left.size(), b.right.size(), b.left, b.right);
+  });
+  json::Array list;
+  for (const Merge &merge : merges)
+    list.push_back(
+        json::Value(json::Array{json::Value(std::string(merge.left)), json::Value(std::string(merge.right))}));
+  return json::Value(std::move(list));
+}
+
+json::Value Maker::bytePairs() const {
+  json::Object vocabulary;
+  std::string unknown = roles.at("unk");
+  for (const Entry &entry : entries) {
+    vocabulary.emplace_back(entry.text, json::Value(int64_t(vocabulary.size())));
+    if (entry.kind == PieceKind::Unknown)
+      unknown = entry.text;
+  }
+  return json::Value(json::Object{{"type", json::Value("BPE")},
+                                  {"unk_token", json::Value(unknown)},
+                                  {"fuse_unk", json::Value(true)},
+                                  {"byte_fallback", json::Value(model.byteFallback)},
+                                  {"vocab", json::Value(std::move(vocabulary))},
+                                  {"merges", merges()}});
+}
+
+json::Value Maker::makeModel() const {
+  json::Value made = model.algorithm == Algorithm::Unigram ? unigram() : bytePairs();
+  if (!form.hasVocabulary)
+    return made;
+  json::Object members = *made.asObject(), numbers;
+  for (const auto &[token, id] : ids)
+    numbers.emplace_back(token, json::Value(id));
+  members.emplace_back("ids", json::Value(std::move(numbers)));
+  return json::Value(std::move(members));
+}
+
+json::Value Maker::addedTokens() const {
+  auto mask = roles.find("mask");
+  json::Array list;
+  for (const auto &[id, token] : added) {
+    const bool takesSpace = form.maskTakesSpace && mask != roles.end() && token.first == mask->second;
+    list.push_back(addedToken(id, token.first, token.second, takesSpace));
+  }
+  return json::Value(std::move(list));
+}
+
+Expected<TokenizerFile> Maker::run() {
+  nameRoles();
+  listEntries();
+  for (Status (Maker::*step)() : {&Maker::numberTokens, &Maker::readAddedTokens, &Maker::addSpecialTokens})
+    RAPT_RETURN_IF_ERROR((this->*step)());
+  RAPT_ASSIGN_OR_RETURN(json::Value around, frame());
+  Stages stages;
+  stages.rewriting = form.rewriting;
+  stages.lowersCase = flag("do_lower_case", form.rewriting != Rewriting::DebertaV2);
+  stages.keepsAccents = flag("keep_accents", false);
+  stages.splitsPunctuation = form.rewriting == Rewriting::DebertaV2 && flag("split_by_punct", false);
+  stages.addsPrefix = model.addsPrefix && flag("add_prefix_space", true);
+  stages.prefixesFirstOnly = form.hasLegacyFlag && !flag("legacy", true);
+  // Words are cut apart first, unless some piece reaches from one to the next.
+  stages.splitsWords = std::none_of(model.pieces.begin(), model.pieces.end(), [](const Piece &piece) {
+    return piece.kind == PieceKind::Normal && piece.text.find(space, 1) != std::string::npos;
+  });
+  json::Object file{{"version", json::Value("1.0")}, {"added_tokens", addedTokens()}};
+  stages.append(model, file);
+  file.emplace_back("post_processor", std::move(around));
+  file.emplace_back("model", makeModel());
+  json::Object map;
+  for (const auto &[name, token] : roles)
+    map.emplace_back(name + "_token", json::Value(token));
+  return TokenizerFile{json::write(json::Value(std::move(file))), json::write(json::Value(std::move(map)))};
+}
+
+} // namespace
+
+Expected<TokenizerFile> makeTokenizer(const TokenizerClass &form, const Model &model, const FilesBeside &beside) {
+  return Maker(form, model, beside).run();
+}
+
+} // namespace rapt::sentencepiece
