@@ -14,7 +14,7 @@
 #include "lib/Driver/StageCheck.h"
 #include "lib/Driver/Weights.h"
 #include "lib/Formats/HuggingFace/SafeTensorsWriter.h"
-#include "lib/Import/Import.h"
+#include "lib/Import/Families/Import.h"
 #include "lib/InitAll.h"
 #include "lib/Support/Example.h"
 #include "lib/Support/File.h"

@@ -83,7 +83,7 @@ def names_of(checkout, path):
     mentioned = {name for cls, name, *_ in passes.definitions(checkout) if cls in classes}
     if "lib/Import/Families/" in str(path):
         functions = {path.stem.lower(), *(name.lower() for name in re.findall(r"\bimport(\w+)\(", text))}
-        definitions = Path("lib/Import/Families.def")
+        definitions = Path("lib/Import/Families/Families.def")
         table = checkout.text(definitions) if (checkout.root / definitions).is_file() else ""
         mentioned |= {name for name, function in re.findall(r'^RAPT_FAMILY\("([^"]+)",\s*import(\w+)', table, re.MULTILINE) if function.lower() in functions}
     return {path.stem, *mentioned}, mentioned

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Bart.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
+#include "lib/Import/Module/Heads.h"
 #include <cmath>
 
 using namespace mlir;

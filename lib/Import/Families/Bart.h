@@ -1,6 +1,6 @@
 //===- Bart.h - Stacks of bart's parts -------------------------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/EncoderDecoderSpec.h"
+#include "lib/Import/Specs/EncoderDecoderSpec.h"
 
 namespace rapt::importing {
 

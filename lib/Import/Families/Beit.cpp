@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/VisionSpec.h"
+#include "lib/Import/Specs/VisionSpec.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -5,8 +5,8 @@
 // absolute positions, token types, nn.Linear weights [out, in].
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/EncoderSpec.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
-#include "lib/Import/ImageGrid.h"
-#include "lib/Import/RecurrentEntries.h"
-#include "lib/Import/VisionTokens.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Parts/ImageGrid.h"
+#include "lib/Import/Specs/RecurrentEntries.h"
+#include "lib/Import/Specs/VisionTokens.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

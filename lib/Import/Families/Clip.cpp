@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Clip.h"
-#include "lib/Import/Blocks.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
-#include "lib/Import/PairSpec.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Specs/PairSpec.h"
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
 //===- Clip.h - Keys and parts that pairs of towers share -----------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/PairSpec.h"
+#include "lib/Import/Specs/PairSpec.h"
 
 namespace rapt::importing {
 

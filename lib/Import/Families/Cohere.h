@@ -1,6 +1,6 @@
 //===- Cohere.h - Parts of the cohere families -----------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/DecoderBuilder.h"
+#include "lib/Import/Specs/DecoderBuilder.h"
 
 namespace rapt::importing {
 

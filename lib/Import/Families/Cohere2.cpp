@@ -4,9 +4,9 @@
 // the fourth does not rotate queries and keys.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Cohere.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

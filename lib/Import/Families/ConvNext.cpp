@@ -5,11 +5,11 @@
 // responses between their two matmuls.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Blocks.h"
-#include "lib/Import/ConvSpec.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
-#include "lib/Import/Stages.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/Stages.h"
+#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Specs/ConvSpec.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -5,9 +5,9 @@
 // in place of a table of positions.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Blocks.h"
-#include "lib/Import/EncoderSpec.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 #include "llvm/ADT/StringRef.h"
 #include <cmath>
 

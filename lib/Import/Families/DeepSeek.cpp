@@ -5,8 +5,8 @@
 // chosen in groups beside a shared one.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/ExpertsConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/ExpertsConfig.h"
 #include <cmath>
 
 using namespace rapt;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/GridRotation.h"
-#include "lib/Import/VisionSpec.h"
+#include "lib/Import/Parts/PatchGrid.h"
+#include "lib/Import/Specs/VisionSpec.h"
 
 using namespace rapt;
 using namespace rapt::importing;

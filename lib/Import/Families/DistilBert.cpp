@@ -4,8 +4,8 @@
 // pooler, with names of its own.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/EncoderSpec.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 
 using namespace rapt;
 using namespace rapt::importing;

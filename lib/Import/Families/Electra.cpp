@@ -4,8 +4,8 @@
 // pooler, whose embedding may be narrower than its layers.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/EncoderSpec.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -1,6 +1,6 @@
 //===- Family.h - Interface of every family -----------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Import.h"
+#include "lib/Import/Module/ImportOptions.h"
 
 namespace rapt::importing {
 
@@ -10,7 +10,7 @@ using FamilyFunction = Expected<mlir::OwningOpRef<mlir::ModuleOp>>(mlir::MLIRCon
                                                                    const ImportOptions &options);
 
 #define RAPT_FAMILY(MODEL_TYPE, FUNCTION, KEYS) FamilyFunction FUNCTION;
-#include "lib/Import/Families.def"
+#include "lib/Import/Families/Families.def"
 #undef RAPT_FAMILY
 
 } // namespace rapt::importing

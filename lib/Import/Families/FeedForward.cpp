@@ -6,13 +6,13 @@
 // convolutions and the largest of their outputs over time (Kim 2014).
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Activation.h"
-#include "lib/Import/AttentionPool.h"
-#include "lib/Import/Encoder.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
-#include "lib/Import/ParameterScope.h"
-#include "lib/Import/SpacedRows.h"
+#include "lib/Import/Module/Encoder.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Parts/Activation.h"
+#include "lib/Import/Parts/AttentionPool.h"
+#include "lib/Import/Parts/SpacedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

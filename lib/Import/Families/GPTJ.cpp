@@ -4,8 +4,8 @@
 // side by side, and rotation of neighboring channels of a part of each head.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -4,8 +4,8 @@
 // that are not scaled, and a window of every second layer.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

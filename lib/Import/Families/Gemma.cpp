@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Gemma.h"
-#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 #include "lib/Support/Float16.h"
 #include <cmath>
 

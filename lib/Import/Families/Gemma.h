@@ -1,6 +1,6 @@
 //===- Gemma.h - Parts that the gemma families share ----------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/DecoderConfig.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 
 namespace rapt::importing {
 

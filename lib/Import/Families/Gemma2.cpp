@@ -5,9 +5,9 @@
 // window of every second layer.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Families/Gemma.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

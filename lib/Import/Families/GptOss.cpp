@@ -4,8 +4,8 @@
 // a window, sinks of attention, and experts with biases whose gates are limited.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/ExpertsConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/ExpertsConfig.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace rapt;

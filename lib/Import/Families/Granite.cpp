@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Granite.h"
-#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

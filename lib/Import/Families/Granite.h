@@ -1,6 +1,6 @@
 //===- Granite.h - Parts of the granite families ----------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/DecoderBuilder.h"
+#include "lib/Import/Specs/DecoderBuilder.h"
 
 namespace rapt::importing {
 

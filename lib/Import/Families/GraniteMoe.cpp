@@ -4,9 +4,9 @@
 // experts in place of the feed-forward. The softmax is of the chosen experts' logits.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/ExpertsConfig.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Families/Granite.h"
+#include "lib/Import/Specs/ExpertsConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -5,10 +5,10 @@
 // attention, whose similarity is the negative squared distance.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Blocks.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
-#include "lib/Import/ModelModule.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelModule.h"
+#include "lib/Import/Parts/Blocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,6 +1,6 @@
 //===- Llama.h - Decoders of llama's parts ---------------------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/DecoderBuilder.h"
+#include "lib/Import/Specs/DecoderBuilder.h"
 
 namespace rapt::importing {
 

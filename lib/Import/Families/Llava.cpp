@@ -4,14 +4,14 @@
 // through a projector of two layers, in the prompt of a llama.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Blocks.h"
-#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Clip.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Families/Llama.h"
 #include "lib/Import/Families/Mistral.h"
-#include "lib/Import/Heads.h"
-#include "lib/Import/VisionLanguage.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Specs/DecoderConfig.h"
+#include "lib/Import/Specs/VisionLanguage.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -4,9 +4,9 @@
 // bert with biases of scores by distance, as t5 has them, and roberta's positions.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/EncoderSpec.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Families/Roberta.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 
 using namespace rapt;
 using namespace rapt::importing;

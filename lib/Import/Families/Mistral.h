@@ -1,6 +1,6 @@
 //===- Mistral.h - Decoders of Mistral AI ------------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/DecoderBuilder.h"
+#include "lib/Import/Specs/DecoderBuilder.h"
 
 namespace rapt::importing {
 

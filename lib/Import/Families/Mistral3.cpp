@@ -4,10 +4,10 @@
 // behind a pixtral for images, which is not compiled.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Families/Mistral.h"
-#include "lib/Import/Heads.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

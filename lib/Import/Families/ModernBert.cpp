@@ -5,10 +5,10 @@
 // a window of them.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Blocks.h"
-#include "lib/Import/DecoderConfig.h"
-#include "lib/Import/EncoderSpec.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Specs/DecoderConfig.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -5,13 +5,13 @@
 // A sequence keeps these embeddings as its state, zeros before its first token.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Activation.h"
-#include "lib/Import/Decoder.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
-#include "lib/Import/ParameterScope.h"
-#include "lib/Import/Recurrent.h"
-#include "lib/Import/SpacedRows.h"
+#include "lib/Import/Module/Decoder.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Parts/Activation.h"
+#include "lib/Import/Parts/Recurrent.h"
+#include "lib/Import/Parts/SpacedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

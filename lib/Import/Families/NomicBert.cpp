@@ -4,9 +4,9 @@
 // positions, gated feed-forward, and matmuls without biases.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/EncoderSpec.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/RotaryFrequencies.h"
+#include "lib/Import/Parts/RotaryFrequencies.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -1,6 +1,6 @@
 //===- Olmo2.h - Parts of the olmo2 families -------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/DecoderBuilder.h"
+#include "lib/Import/Specs/DecoderBuilder.h"
 
 namespace rapt::importing {
 

@@ -5,8 +5,8 @@
 // feed-forward.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/ExpertsConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/ExpertsConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

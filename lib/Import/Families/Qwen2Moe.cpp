@@ -4,8 +4,8 @@
 // of the feed-forward, and one expert of all tokens.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/ExpertsConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/ExpertsConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -4,8 +4,8 @@
 // place of the feed-forward.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/ExpertsConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/ExpertsConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

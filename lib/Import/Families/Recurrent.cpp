@@ -6,12 +6,12 @@
 // layers alone.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Recurrent.h"
-#include "lib/Import/Decoder.h"
-#include "lib/Import/Encoder.h"
+#include "lib/Import/Parts/Recurrent.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
-#include "lib/Import/ParameterScope.h"
+#include "lib/Import/Module/Decoder.h"
+#include "lib/Import/Module/Encoder.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ParameterScope.h"
 
 using namespace mlir;
 using namespace rapt;

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
-#include "lib/Import/RecurrentEntries.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Specs/RecurrentEntries.h"
 
 using namespace mlir;
 using namespace rapt;

@@ -1,6 +1,6 @@
 //===- Roberta.h - Parts of roberta and relatives ----------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/EncoderSpec.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 
 namespace rapt::importing {
 

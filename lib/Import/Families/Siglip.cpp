@@ -5,10 +5,10 @@
 // an image or not, whatever the others.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Blocks.h"
 #include "lib/Import/Families/Clip.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Parts/Blocks.h"
 #include "lib/Support/Json.h"
 
 using namespace rapt;

@@ -4,8 +4,8 @@
 // not rotate queries and keys.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/DecoderConfig.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

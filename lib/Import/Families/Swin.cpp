@@ -4,11 +4,11 @@
 // Windows".
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Blocks.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
-#include "lib/Import/Stages.h"
-#include "lib/Import/WindowSpec.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/Stages.h"
+#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Specs/WindowSpec.h"
 #include <cmath>
 
 using namespace rapt;

@@ -7,9 +7,9 @@
 // every block has its own.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/EncoderDecoderSpec.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Heads.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Specs/EncoderDecoderSpec.h"
 #include <charconv>
 #include <cmath>
 

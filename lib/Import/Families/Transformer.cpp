@@ -6,10 +6,10 @@
 // or the encoder, alone.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/DecoderConfig.h"
-#include "lib/Import/EncoderDecoderSpec.h"
-#include "lib/Import/EncoderSpec.h"
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Specs/DecoderConfig.h"
+#include "lib/Import/Specs/EncoderDecoderSpec.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 #include <cmath>
 
 using namespace mlir;

@@ -6,9 +6,9 @@
 // token, too.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Blocks.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/VisionSpec.h"
+#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Specs/VisionSpec.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace rapt;

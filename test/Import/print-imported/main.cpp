@@ -1,6 +1,6 @@
 //===- main.cpp - print-imported: what the importer makes of a model ----------===//
 #include "lib/Driver/Batch.h"
-#include "lib/Import/Import.h"
+#include "lib/Import/Families/Import.h"
 #include "lib/Transforms/Passes.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"

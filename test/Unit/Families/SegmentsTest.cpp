@@ -1,5 +1,5 @@
 //===- SegmentsTest.cpp - Cutting a stack of layers into loops ----------------===//
-#include "lib/Import/LayerStack.h"
+#include "lib/Import/Module/LayerStack.h"
 #include <gtest/gtest.h>
 
 using rapt::importing::findSegments;

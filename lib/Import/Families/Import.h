@@ -1,0 +1,24 @@
+//===- Import.h - A checkpoint becomes attn IR --------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Import/Module/ImportOptions.h"
+#include <string_view>
+#include <vector>
+
+namespace rapt {
+
+/// Makes the module of stage `imported` of a model, by its config's model_type. Parameters have the checkpoint's
+/// storage types (vectors f32). Nothing in the module depends on where the model lies. Loads the dialects it needs into
+/// `context`.
+///
+/// Errors name the file and every wrong key or tensor at once; an unknown model_type is told the supported one of most
+/// of its keys. Findings that need no stop (an end-of-text id that the vocabulary lacks) are warnings of the context.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importModel(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options = {});
+
+/// Fails where no family understands the model: its model_type is unknown. Says which family has most of its keys.
+Status checkFamily(huggingface::ModelDescription &model);
+
+/// The model_type values that importModel understands, sorted.
+std::vector<std::string_view> listFamilies();
+
+} // namespace rapt

@@ -1,0 +1,58 @@
+//===- Decoder.h - The module and the entry of a decoder ----------------*- C++ -*-===//
+#pragma once
+#include "lib/Import/Module/AdapterInputs.h"
+
+namespace rapt::importing {
+
+/// The ids that end a text: of the config and of generation_config.json, ascending; `fallback` is the family's where
+/// neither names one. Ids that the vocabulary lacks are left out with a warning, `fallback` without. A wrong value in
+/// the config is recorded there, one in generation_config.json is returned.
+Expected<std::vector<int64_t>> readEndTokens(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                             int64_t vocabulary, std::optional<int64_t> fallback);
+
+/// Layers whose queries see the last keys alone, at most `window` of them.
+struct WindowedLayers {
+  int64_t count = 0, window = 0;
+};
+
+/// A decoder's module under construction: attn.model, dims, parameters and the entry
+/// `step(cache, tokens, row_begin, past, block_table, want, more...) -> (cache, logits)`; see docs/Semantics.md. Where
+/// only some layers have a window, these have a cache and a table of their own, `window_cache` and `window_table`.
+class DecoderModule {
+public:
+  /// Declares everything up to the body of the entry; the task is "decoder" where the facts have none. The parameters
+  /// are resolved.
+  DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
+                const ParameterSet &parameters, const ImportOptions &options, const WindowedLayers &windowed,
+                const MoreOfEntry &more = {});
+
+  mlir::OpBuilder &builder() { return module.builder(); }
+  /// For further entries, once the step has ended.
+  ModelModule &getModule() { return module; }
+  mlir::func::FuncOp entry() { return step; }
+  const ModelFacts &facts() const { return modelFacts; }
+  /// The cache, and that of layers with a window where they have their own.
+  llvm::SmallVector<mlir::Value> caches();
+  mlir::Value tokens() { return step.getArgument(1); }
+  Rows rows() { return {step.getArgument(2), step.getArgument(3), step.getArgument(4)}; }
+  /// The block table of layers with a window; null where they have no cache of their own.
+  mlir::Value windowTable() { return hasTwoCaches ? step.getArgument(step.getNumArguments() - 1) : mlir::Value(); }
+  /// Indices into the step's tokens whose logits are asked for.
+  mlir::Value want() { return step.getArgument(5); }
+
+  /// Argument `i` of those that not every decoder has.
+  mlir::Value more(unsigned i) { return step.getArgument(6 + i); }
+  /// The one of this name, which the step has.
+  mlir::Value argument(llvm::StringRef name);
+
+  void endStep(mlir::ValueRange caches, mlir::Value logits);
+  mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }
+
+private:
+  ModelFacts modelFacts;
+  ModelModule module;
+  bool hasTwoCaches;
+  mlir::func::FuncOp step;
+};
+
+} // namespace rapt::importing

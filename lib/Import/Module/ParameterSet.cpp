@@ -1,0 +1,252 @@
+//===- ParameterSet.cpp - The weights of a family -----------------------------===//
+#include "lib/Import/Module/ParameterSet.h"
+#include "dialect/Attn/AttnOps.h"
+#include "lib/Formats/HuggingFace/MatmulTensors.h"
+#include "lib/Import/Module/Heads.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+
+void ParameterSet::add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init) {
+  weights.push_back(
+      {.symbol = std::move(symbol), .sources = {{std::move(tensor), shape}}, .shape = shape, .init = init});
+}
+
+/// Leaves out steps that change nothing: the shape of what is made.
+static std::vector<int64_t> simplify(artifact::Source &source) {
+  std::vector<artifact::Transform> steps = std::exchange(source.transforms, {});
+  std::vector<int64_t> shape = source.shape;
+  for (artifact::Transform &step : steps) {
+    Expected<artifact::Shape> after = artifact::shapeAfter(step, shape);
+    assert(after && "the family's transforms fit the shape that it gives");
+    const bool isOfShape =
+        std::holds_alternative<artifact::Slice>(step) || std::holds_alternative<artifact::Reshape>(step);
+    if (*after != shape || !isOfShape)
+      source.transforms.push_back(std::move(step));
+    shape = std::move(*after);
+  }
+  return shape;
+}
+
+void ParameterSet::addTransformed(std::string symbol, artifact::Source source, huggingface::Init init,
+                                  std::optional<Stack> stack) {
+  std::vector<int64_t> shape = simplify(source);
+  weights.push_back({.symbol = std::move(symbol),
+                     .sources = {std::move(source)},
+                     .shape = std::move(shape),
+                     .init = init,
+                     .stack = std::move(stack)});
+}
+
+void ParameterSet::addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init,
+                           std::optional<Stack> stack, bool isTable) {
+  assert(!sources.empty() && "rows come from somewhere");
+  std::vector<int64_t> shape;
+  for (artifact::Source &source : sources) {
+    std::vector<int64_t> part = simplify(source);
+    if (!shape.empty())
+      part[0] += shape[0];
+    shape = std::move(part);
+  }
+  weights.push_back({.symbol = std::move(symbol),
+                     .sources = std::move(sources),
+                     .shape = std::move(shape),
+                     .init = init,
+                     .stack = std::move(stack),
+                     .isTable = isTable});
+}
+
+void ParameterSet::addTransposedMatmul(std::string symbol, const artifact::Source &left, const artifact::Source &right,
+                                       huggingface::Init init, std::optional<Stack> stack) {
+  artifact::Source source{
+      huggingface::matmulName(left.name, right.name), {left.shape[0], right.shape[1]}, {artifact::Transpose{{1, 0}}}};
+  addTransformed(std::move(symbol), std::move(source), init, std::move(stack));
+  weights.back().isTable = true;
+  weights.back().left = left;
+}
+
+void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
+                            std::optional<Stack> stack) {
+  add(std::move(symbol), std::move(tensor), std::move(shape), init);
+  weights.back().stack = std::move(stack);
+  weights.back().isTable = true;
+}
+
+void ParameterSet::addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
+                              huggingface::Init init) {
+  add(std::move(symbol), std::move(tensor), std::move(shape), init);
+  weights.back().stack = stack;
+}
+
+void ParameterSet::addHead(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
+                           bool tied, std::string table) {
+  headSymbol = symbol;
+  tiedTable = tied ? std::move(table) : std::string();
+  add(std::move(symbol), std::move(tensor), std::move(shape), init);
+}
+
+/// Drops the head's own matrix where the embedding is the head.
+Status ParameterSet::resolveHead(huggingface::ModelDescription &model) {
+  if (tiedTable.empty())
+    return {};
+  RAPT_ASSIGN_OR_RETURN(
+      bool isTied, isHeadTied(model, find(headSymbol)->sources.front().name, find(tiedTable)->sources.front().name));
+  if (isTied) {
+    llvm::erase_if(weights, [&](const Weight &weight) { return weight.symbol == headSymbol; });
+    headSymbol = tiedTable;
+  }
+  return {};
+}
+
+Status ParameterSet::resolve(huggingface::ModelDescription &model, const std::vector<std::string_view> &ignored) {
+  RAPT_RETURN_IF_ERROR(resolveHead(model));
+  std::vector<huggingface::TensorRequest> requests;
+  for (const Weight &weight : weights) {
+    const int64_t first = weight.stack ? weight.stack->first : 0;
+    for (int64_t layer = first; layer < first + layersOf(weight); ++layer)
+      for (const artifact::Source &own : weight.sources) {
+        const artifact::Source &source = weight.left ? *weight.left : own;
+        requests.push_back({weight.stack ? artifact::sourceName(source, layer) : source.name, source.shape, weight.init,
+                            weight.isConv1D});
+      }
+  }
+  RAPT_ASSIGN_OR_RETURN(std::vector<huggingface::ResolvedTensor> resolved, model.resolve(std::move(requests), ignored));
+
+  auto tensor = resolved.begin();
+  for (Weight &weight : weights) {
+    int64_t first = weight.stack ? weight.stack->first : 0;
+    for (int64_t layer = first, end = first + layersOf(weight); layer < end; ++layer) {
+      const artifact::DType stored = tensor->dtype;
+      for (const artifact::Source &source : weight.sources)
+        if ((tensor++)->dtype != stored)
+          return Error{
+              "tensors \"" + weight.sources.front().name + "\" and \"" + source.name +
+              "\" of the checkpoint have different types, but are parts of one weight; convert it to one type"};
+      artifact::DType dtype = weight.shape.size() == 1 || weight.isTable ? artifact::DType::F32 : stored;
+      if (weight.runs.empty() || weight.runs.back().dtype != dtype)
+        weight.runs.push_back({layer, 0, dtype, weight.symbol});
+      ++weight.runs.back().count;
+    }
+    const bool isOne = llvm::count_if(weights, [&](const Weight &other) { return other.symbol == weight.symbol; }) == 1;
+    if (weight.runs.size() > 1 || !isOne)
+      for (Run &run : weight.runs)
+        run.symbol += "." + std::to_string(run.first);
+  }
+  return {};
+}
+
+static Type elementType(MLIRContext *context, artifact::DType dtype) {
+  switch (dtype) {
+  case artifact::DType::F32:
+    return Float32Type::get(context);
+  case artifact::DType::BF16:
+    return BFloat16Type::get(context);
+  case artifact::DType::F16:
+    return Float16Type::get(context);
+  }
+  llvm_unreachable("every storage type is handled");
+}
+
+RankedTensorType ParameterSet::sliceType(MLIRContext *context, const Weight &weight, const Run &run) const {
+  return RankedTensorType::get(weight.shape, elementType(context, run.dtype));
+}
+
+static attn::SourceTransformInterface toAttribute(MLIRContext *context, const artifact::Transform &transform) {
+  if (const auto *slice = std::get_if<artifact::Slice>(&transform))
+    return attn::SliceAttr::get(context, slice->dim, slice->begin, slice->end);
+  if (const auto *transpose = std::get_if<artifact::Transpose>(&transform))
+    return attn::TransposeAttr::get(context, transpose->order);
+  if (const auto *reshape = std::get_if<artifact::Reshape>(&transform))
+    return attn::ReshapeAttr::get(context, reshape->shape);
+  if (const auto *cast = std::get_if<artifact::Cast>(&transform))
+    return attn::CastAttr::get(context, mlir::cast<FloatType>(elementType(context, cast->type)));
+  if (const auto *sum = std::get_if<artifact::Add>(&transform))
+    return attn::AddAttr::get(context, APFloat(sum->summand));
+  return attn::ScaleAttr::get(context, APFloat(std::get<artifact::Scale>(transform).factor));
+}
+
+/// The shape is left out where the parameter's type tells it, which it does not where there are other sources.
+static attn::SourceAttr toAttribute(MLIRContext *context, const artifact::Source &source, bool isAlone) {
+  auto transforms = llvm::map_to_vector(
+      source.transforms, [&](const artifact::Transform &transform) { return toAttribute(context, transform); });
+  auto result = attn::SourceAttr::get(context, source.name, /*shape=*/nullptr, transforms);
+  const bool isKnown = isAlone && result.storedShape(*artifact::shapeOf(source));
+  return isKnown ? result : result.withShape(source.shape);
+}
+
+void ParameterSet::declare(OpBuilder &builder) const {
+  MLIRContext *context = builder.getContext();
+  for (const Weight &weight : weights) {
+    Location loc = NameLoc::get(builder.getStringAttr(weight.sources.front().name));
+    SmallVector<Attribute> sources;
+    for (const artifact::Source &source : weight.sources)
+      sources.push_back(toAttribute(context, source, weight.sources.size() == 1));
+    attn::JoinAttr join;
+    if (sources.size() > 1)
+      join = attn::JoinAttr::get(context, attn::JoinKind::concat, /*dim=*/0);
+    for (const Run &run : weight.runs) {
+      RankedTensorType type = sliceType(context, weight, run);
+      IntegerAttr layers;
+      if (weight.stack) {
+        SmallVector<int64_t> shape{run.count};
+        llvm::append_range(shape, weight.shape);
+        type = RankedTensorType::get(shape, type.getElementType());
+        layers = builder.getI64IntegerAttr(run.count);
+      }
+      attn::ParameterOp::create(builder, loc, builder.getStringAttr(run.symbol), TypeAttr::get(type), layers,
+                                builder.getI64IntegerAttr(run.first), join, builder.getArrayAttr(sources),
+                                /*layout=*/nullptr, /*offset=*/nullptr, /*stride=*/nullptr);
+    }
+  }
+}
+
+std::vector<unsigned> ParameterSet::sections(const Stack &stack) const {
+  std::vector<unsigned> section(stack.layers, 0);
+  for (const Weight &weight : weights)
+    if (weight.stack && weight.stack->name == stack.name)
+      for (const Run &run : weight.runs)
+        section[run.first - stack.first] = run.first != stack.first;
+  // Runs are contiguous, so a layer reads other parameters than the one before exactly where some run begins.
+  for (int64_t layer = 1; layer < stack.layers; ++layer)
+    section[layer] += section[layer - 1];
+  return section;
+}
+
+Value ParameterSet::read(OpBuilder &builder, Location loc, StringRef symbol, const LayerRef *layer) const {
+  const Weight *weight = find(symbol, layer);
+  assert(weight && !weight->runs.empty() && "no such weight, or resolve was not called");
+  assert((layer || !weight->stack) && "stacked weights are read by layer");
+  const Run *run = &weight->runs.front();
+  Value index;
+  if (weight->stack) {
+    while (layer->example >= run->first + run->count)
+      ++run;
+    index = layer->number;
+    if (run->first != 0) {
+      Value first = arith::ConstantIndexOp::create(builder, loc, run->first);
+      index = arith::SubIOp::create(builder, loc, index, first);
+    }
+  }
+  return attn::ParameterSliceOp::create(builder, loc, sliceType(builder.getContext(), *weight, *run), run->symbol,
+                                        index);
+}
+
+const ParameterSet::Weight *ParameterSet::find(StringRef symbol, const LayerRef *layer) const {
+  auto at = llvm::find_if(weights, [&](const Weight &weight) {
+    const std::optional<Stack> &stack = weight.stack;
+    const bool isOf =
+        !layer || !stack || (layer->example >= stack->first && layer->example < stack->first + stack->layers);
+    return isOf && weight.symbol == symbol;
+  });
+  return at == weights.end() ? nullptr : &*at;
+}
+
+int64_t ParameterSet::elements() const {
+  int64_t sum = 0;
+  for (const Weight &weight : weights)
+    if (!weight.isOfAdapters)
+      sum += layersOf(weight) * ShapedType::getNumElements(weight.left ? weight.left->shape : weight.shape);
+  return sum;
+}

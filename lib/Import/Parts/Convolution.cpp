@@ -1,0 +1,107 @@
+//===- Convolution.cpp - Convolutions of images ----------------------------------===//
+#include "lib/Import/Parts/Convolution.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using artifact::Reshape;
+using artifact::Transpose;
+using huggingface::Init;
+using utils::IteratorType;
+
+static RankedTensorType imagesOf(OpBuilder &builder, int64_t channels) {
+  const int64_t any = ShapedType::kDynamic;
+  return RankedTensorType::get({any, any, any, channels}, builder.getF32Type());
+}
+
+static int64_t channelsOf(Value x) { return cast<RankedTensorType>(x.getType()).getShape().back(); }
+
+Value importing::expandPixels(const Scope &scope, Location loc, Value x, const ImageSides &sides) {
+  OpBuilder &builder = scope.builder;
+  const SmallVector<OpFoldResult> sizes = {sides.images, sides.height, sides.width,
+                                           builder.getIndexAttr(channelsOf(x))};
+  return tensor::ExpandShapeOp::create(builder, loc, imagesOf(builder, channelsOf(x)), x,
+                                       ArrayRef<ReassociationIndices>{{0, 1, 2}, {3}}, sizes);
+}
+
+static void yieldFirst(OpBuilder &builder, Location loc, ValueRange elements) {
+  linalg::YieldOp::create(builder, loc, elements[0]);
+}
+
+void importing::addDepthwise(const ParameterScope &scope, const std::string &part, int64_t channels, int64_t side) {
+  scope.parameters.addRows(scope.symbols + part + ".weight",
+                           {{scope.tensors + part + ".weight",
+                             {channels, 1, side, side},
+                             {Reshape{{channels, side * side}}, Transpose{{1, 0}}, Reshape{{side, side, channels}}}}},
+                           Init::weight(side * side), scope.stack, /*isTable=*/true);
+  scope.add(part + ".bias", {channels}, Init::bias());
+}
+
+/// The bias at each pixel, [images, height, width, channels].
+static Value spreadBias(OpBuilder &builder, Location loc, Value bias, const ImageSides &sides) {
+  RankedTensorType type = imagesOf(builder, channelsOf(bias));
+  Value empty = tensor::EmptyOp::create(builder, loc, type, sides.values());
+  const AffineMap maps[] = {AffineMap::get(4, 0, builder.getAffineDimExpr(3)), builder.getMultiDimIdentityMap(4)};
+  const SmallVector<IteratorType> loops(4, IteratorType::parallel);
+  return linalg::GenericOp::create(builder, loc, type, bias, empty, maps, loops, yieldFirst).getResult(0);
+}
+
+Value importing::depthwise(const Scope &scope, Value x, const ImageSides &sides, StringRef part, int64_t side) {
+  OpBuilder &builder = scope.builder;
+  Location loc = scope.at(part);
+  Value weight = scope.weight((part + ".weight").str()), bias = scope.weight((part + ".bias").str());
+  const Attribute none = builder.getIndexAttr(0), border = builder.getIndexAttr(side / 2);
+  const SmallVector<OpFoldResult> borders = {none, border, border, none};
+  RankedTensorType type = imagesOf(builder, channelsOf(x));
+  Value padded = tensor::PadOp::create(builder, loc, type, expandPixels(scope, loc, x, sides), borders, borders,
+                                       constant(scope, loc, 0));
+  MLIRContext *context = builder.getContext();
+  // Channels are the innermost loop, whose iterations are vectors.
+  AffineExpr image, row, column, i, j, channel;
+  bindDims(context, image, row, column, i, j, channel);
+  const AffineMap maps[] = {AffineMap::get(6, 0, {image, row + i, column + j, channel}, context),
+                            AffineMap::get(6, 0, {i, j, channel}, context),
+                            AffineMap::get(6, 0, {image, row, column, channel}, context)};
+  const IteratorType loops[] = {IteratorType::parallel,  IteratorType::parallel,  IteratorType::parallel,
+                                IteratorType::reduction, IteratorType::reduction, IteratorType::parallel};
+  auto sums =
+      linalg::GenericOp::create(builder, loc, type, ValueRange{padded, weight}, spreadBias(builder, loc, bias, sides),
+                                maps, loops, [](OpBuilder &inner, Location at, ValueRange elements) {
+                                  Value term = arith::MulFOp::create(inner, at, elements[0], elements[1]);
+                                  Value sum = arith::AddFOp::create(inner, at, elements[2], term);
+                                  linalg::YieldOp::create(inner, at, sum);
+                                });
+  return tensor::CollapseShapeOp::create(builder, loc, sums.getResult(0),
+                                         ArrayRef<ReassociationIndices>{{0, 1, 2}, {3}});
+}
+
+Value importing::cutWindows(const Scope &scope, Location loc, Value x, const ImageSides &from, const ImageSides &to,
+                            int64_t side) {
+  OpBuilder &builder = scope.builder;
+  const int64_t any = ShapedType::kDynamic;
+  auto type = RankedTensorType::get({any, any, any, side, side, channelsOf(x)}, builder.getF32Type());
+  Value empty = tensor::EmptyOp::create(builder, loc, type, to.values());
+  AffineExpr image, row, column, j, i, channel;
+  bindDims(builder.getContext(), image, row, column, j, i, channel);
+  const AffineMap maps[] = {
+      AffineMap::get(6, 0, {image, row * side + i, column * side + j, channel}, builder.getContext()),
+      builder.getMultiDimIdentityMap(6)};
+  const SmallVector<IteratorType> loops(6, IteratorType::parallel);
+  Value images = expandPixels(scope, loc, x, from);
+  auto windows = linalg::GenericOp::create(builder, loc, type, images, empty, maps, loops, yieldFirst);
+  return tensor::CollapseShapeOp::create(builder, loc, windows.getResult(0),
+                                         ArrayRef<ReassociationIndices>{{0, 1, 2}, {3, 4, 5}});
+}
+
+void importing::addStrided(const ParameterScope &scope, const std::string &part, int64_t out, int64_t in,
+                           int64_t side) {
+  const int64_t columns = side * side * in;
+  scope.parameters.addTransformed(
+      scope.symbols + part + ".weight",
+      {scope.tensors + part + ".weight", {out, in, side, side}, {Transpose{{0, 3, 2, 1}}, Reshape{{out, columns}}}},
+      Init::weight(columns), scope.stack);
+  scope.add(part + ".bias", {out}, Init::bias());
+}

@@ -1,0 +1,37 @@
+//===- Convolution.h - Convolutions of images ---------------------------*- C++ -*-===//
+//
+// Convolutions that the attn dialect has no op for, by those of linalg and tensor. Pixels
+// are rows, [images * height * width, channels], as other ops read them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Parts/Blocks.h"
+
+namespace rapt::importing {
+
+/// Extents of images whose pixels are rows.
+struct ImageSides {
+  mlir::Value images, height, width;
+
+  std::array<mlir::Value, 3> values() const { return {images, height, width}; }
+};
+
+/// Rows of pixels as [images, height, width, channels].
+mlir::Value expandPixels(const Scope &scope, mlir::Location loc, mlir::Value x, const ImageSides &sides);
+
+/// PART.weight and PART.bias of a convolution of each channel by `side` x `side` pixels.
+void addDepthwise(const ParameterScope &scope, const std::string &part, int64_t channels, int64_t side);
+
+/// Convolves each channel of x alone; `side` is odd, and zeros around the images keep their size.
+mlir::Value depthwise(const Scope &scope, mlir::Value x, const ImageSides &sides, llvm::StringRef part, int64_t side);
+
+/// Windows of `side` x `side` pixels, one beside another, as rows: pixel by pixel, and these column by column. `to` are
+/// the extents of images of so many windows; pixels behind the last whole one are left out.
+mlir::Value cutWindows(const Scope &scope, mlir::Location loc, mlir::Value x, const ImageSides &from,
+                       const ImageSides &to, int64_t side);
+
+/// PART.weight [out, in, side, side] as the matrix that windows are multiplied by, and PART.bias.
+void addStrided(const ParameterScope &scope, const std::string &part, int64_t out, int64_t in, int64_t side);
+
+} // namespace rapt::importing

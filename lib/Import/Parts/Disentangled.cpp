@@ -1,0 +1,156 @@
+//===- Disentangled.cpp - Scores of contents and relative positions ------------===//
+//
+// He et al. 2021, "DeBERTa": the score of a query i and a key j is q_i . k_j + q_i . K_r + k_j . Q_r,
+// where K_r and Q_r are keys and queries of the embedding of the distance i - j. The last two are
+// matmuls of all tokens with the few embeddings, from which the scores look up their elements.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Import/Parts/Disentangled.h"
+#include "lib/Import/Parts/StackParameters.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+namespace {
+
+/// The tables' columns are a multiple of this number, as every target multiplies heads by computed matrices of such
+/// columns.
+constexpr int64_t columnGroup = 32;
+
+/// The bucket of a distance of at least 0. Half of the buckets hold a distance each, the others grow with its
+/// logarithm, which is taken in f32 and rounded up, as in Hugging Face.
+int64_t bucketOf(const DisentangledSpec &spec, int64_t distance) {
+  const int64_t exact = spec.buckets / 2;
+  if (spec.buckets == 0 || distance <= exact)
+    return distance;
+  const float range = std::log(float(double(spec.maxDistance - 1) / double(exact)));
+  const float share = std::log(float(distance) / float(exact)) / range;
+  return exact + static_cast<int64_t>(std::ceil(share * float(exact - 1)));
+}
+
+/// Rows of the embedding on each side of distance 0 that texts of `longest` tokens reach.
+int64_t reachOf(const DisentangledSpec &spec, int64_t longest) {
+  return std::min(spec.span(), bucketOf(spec, longest - 1) + 1);
+}
+
+/// A constant vector of i32.
+Value listOf(OpBuilder &builder, Location loc, ArrayRef<int32_t> numbers) {
+  auto type = RankedTensorType::get({int64_t(numbers.size())}, builder.getI32Type());
+  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, numbers));
+}
+
+/// The column of a table for each distance from 1 - longest to longest - 1.
+SmallVector<int32_t> listColumns(const DisentangledSpec &spec, int64_t longest) {
+  const int64_t reach = reachOf(spec, longest);
+  SmallVector<int32_t> columns;
+  for (int64_t distance = 1 - longest; distance < longest; ++distance) {
+    const int64_t bucket = bucketOf(spec, std::abs(distance)), signedBucket = distance < 0 ? -bucket : bucket;
+    columns.push_back(int32_t(std::clamp(signedBucket, -reach, reach - 1) + reach));
+  }
+  return columns;
+}
+
+/// Heads of positions [rows, heads, channels] as a matrix [rows, channels] for each head, one behind another.
+Value stackHeads(const Scope &scope, Location loc, Value heads) {
+  OpBuilder &builder = scope.builder;
+  auto type = cast<RankedTensorType>(heads.getType());
+  const int64_t shape[] = {type.getDimSize(1), type.getDimSize(0), type.getDimSize(2)};
+  Value empty = tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
+  Value byHead =
+      linalg::TransposeOp::create(builder, loc, heads, empty, ArrayRef<int64_t>{1, 0, 2}).getResult().front();
+  return tensor::CollapseShapeOp::create(builder, loc, byHead, ArrayRef<ReassociationIndices>{{0, 1}, {2}});
+}
+
+/// Each head of x [tokens, heads, channels] times all positions, which `part` projects: [tokens, heads, rows].
+Value multiplyPositions(const Scope &scope, Value x, Value positions, const std::string &part) {
+  OpBuilder &builder = scope.builder;
+  Location loc = scope.at(part);
+  auto type = cast<RankedTensorType>(x.getType());
+  Value heads = splitHeads(scope, loc, dense(scope, positions, part), type.getDimSize(1));
+  const int64_t rows = cast<RankedTensorType>(positions.getType()).getDimSize(0);
+  auto result = RankedTensorType::get({type.getDimSize(0), type.getDimSize(1), rows}, type.getElementType());
+  return attn::LinearOp::create(builder, loc, result, x, stackHeads(scope, loc, heads), /*extras=*/ValueRange(),
+                                /*groups=*/Value(), /*transposed=*/true, /*layout=*/attn::WeightLayoutInterface());
+}
+
+} // namespace
+
+void importing::addDisentangled(const ParameterScope &top, const ParameterScope &layer, const StackSpec &stack,
+                                const DisentangledSpec &spec) {
+  top.add(spec.table + ".weight", {2 * spec.span(), stack.width}, Init::embedding());
+  addNorm(top, spec.norm, stack.norm, stack.width);
+  if (spec.hasKeys && !spec.keyPart.empty())
+    layer.dense(spec.keyPart, stack.width, stack.width);
+  if (spec.hasQueries && !spec.queryPart.empty())
+    layer.dense(spec.queryPart, stack.width, stack.width);
+}
+
+Value importing::buildRelativePositions(const Scope &top, const StackSpec &stack, const DisentangledSpec &spec,
+                                        int64_t longest) {
+  const int64_t reach = reachOf(spec, longest), count = llvm::alignTo(2 * reach, columnGroup);
+  SmallVector<int32_t> rows;
+  for (int64_t i = 0; i < count; ++i)
+    rows.push_back(int32_t(spec.span() - reach + std::min(i, 2 * reach - 1)));
+  OpBuilder &builder = top.builder;
+  Location loc = top.at(spec.table);
+  auto type = RankedTensorType::get({count, stack.width}, builder.getF32Type());
+  Value x =
+      attn::EmbeddingOp::create(builder, loc, type, listOf(builder, loc, rows), top.weight(spec.table + ".weight"));
+  return spec.norm.empty() ? x : normalize(top, x, spec.norm, stack.norm);
+}
+
+DisentangledTables importing::buildDisentangledTables(const Scope &scope, const StackSpec &stack,
+                                                      const DisentangledSpec &spec, Value positions, Value query,
+                                                      Value key) {
+  const auto &parts = stack.attention.parts;
+  DisentangledTables tables;
+  if (spec.hasKeys)
+    tables.ofQueries = multiplyPositions(scope, query, positions, spec.keyPart.empty() ? parts[1] : spec.keyPart);
+  if (spec.hasQueries)
+    tables.ofKeys = multiplyPositions(scope, key, positions, spec.queryPart.empty() ? parts[0] : spec.queryPart);
+  return tables;
+}
+
+void importing::addDisentangledScores(const Scope &scope, const DisentangledSpec &spec, int64_t longest,
+                                      attn::AttentionOp attention, const DisentangledTables &tables, Value rowBegin) {
+  AffineMap whole = AffineMap::get(attn::AttentionOp::NumDims, 0, scope.builder.getContext());
+  OpBuilder::InsertionGuard guard(scope.builder);
+  scope.builder.setInsertionPoint(attention);
+  addExtra(attention, rowBegin, whole);
+  addExtra(attention, listOf(scope.builder, attention.getLoc(), listColumns(spec, longest)), whole);
+  for (Value table : {tables.ofQueries, tables.ofKeys})
+    if (table)
+      addExtra(attention, table, whole);
+  mapScores(scope, attention, [&](const Scope &inner, Location loc, ValueRange arguments) -> Value {
+    OpBuilder &b = inner.builder;
+    Value sequence = arguments[1], head = arguments[2], query = arguments[3], key = arguments[4];
+    auto lookUp = [&](Value table, ValueRange indices) -> Value {
+      Type element = cast<RankedTensorType>(table.getType()).getElementType();
+      Value found = attn::LookupOp::create(b, loc, element, table, indices);
+      return element.isF32() ? found : arith::IndexCastOp::create(b, loc, b.getIndexType(), found).getResult();
+    };
+    Value first = lookUp(arguments[5], sequence), last = arith::ConstantIndexOp::create(b, loc, longest - 1);
+    Value distance = arith::SubIOp::create(b, loc, query, key);
+    Value column = lookUp(arguments[6], arith::AddIOp::create(b, loc, distance, last).getResult());
+    ValueRange left = arguments.drop_front(7);
+    Value sum;
+    auto add = [&](Value position) {
+      Value token = arith::AddIOp::create(b, loc, first, position);
+      Value term = lookUp(left.front(), {token, head, column});
+      sum = sum ? arith::AddFOp::create(b, loc, sum, term).getResult() : term;
+      left = left.drop_front();
+    };
+    if (tables.ofQueries)
+      add(query);
+    if (tables.ofKeys)
+      add(key);
+    Value scaled = arith::MulFOp::create(b, loc, sum, attention.getScale());
+    return arith::AddFOp::create(b, loc, arguments[0], scaled);
+  });
+}

@@ -1,0 +1,32 @@
+//===- Disentangled.h - Scores of contents and relative positions ---------*- C++ -*-===//
+#pragma once
+#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/StackSpec.h"
+
+namespace rapt::importing {
+
+/// The embeddings of relative positions with their norm, and the projections that each layer has of its own.
+void addDisentangled(const ParameterScope &top, const ParameterScope &layer, const StackSpec &stack,
+                     const DisentangledSpec &spec);
+
+/// The embeddings of the distances that texts of `longest` tokens have, [rows, width], for all layers.
+mlir::Value buildRelativePositions(const Scope &top, const StackSpec &stack, const DisentangledSpec &spec,
+                                   int64_t longest);
+
+/// Tables [tokens, heads, rows] that the scores of a layer read: dot products of contents and positions.
+struct DisentangledTables {
+  mlir::Value ofQueries; ///< each query with all positions as keys; null: none
+  mlir::Value ofKeys;    ///< each key with all positions as queries; null: none
+};
+
+/// The tables of a layer whose queries and keys are [tokens, heads, channels].
+DisentangledTables buildDisentangledTables(const Scope &scope, const StackSpec &stack, const DisentangledSpec &spec,
+                                           mlir::Value positions, mlir::Value query, mlir::Value key);
+
+/// Adds scale * (query . position + key . position) to every score. `rowBegin` are the offsets of the attention's
+/// packed sequences.
+void addDisentangledScores(const Scope &scope, const DisentangledSpec &spec, int64_t longest,
+                           attn::AttentionOp attention, const DisentangledTables &tables, mlir::Value rowBegin);
+
+} // namespace rapt::importing

@@ -1,0 +1,31 @@
+//===- TokenConvolution.h - A convolution over the tokens of a text ------*- C++ -*-===//
+#pragma once
+#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/StackSpec.h"
+
+namespace rapt::importing {
+
+/// A convolution over the tokens of a text, whose input is the embeddings' sum. The first layer's result becomes
+/// norm(result + activation(convolution)).
+struct TokenConvolutionSpec {
+  int64_t kernel = 3; ///< tokens of a window, odd: as many behind its middle as ahead
+  attn::ActivationKind activation = attn::ActivationKind::tanh;
+  std::string part, norm;
+
+  int64_t margin() const { return kernel - 1; } ///< zeros around a text
+};
+
+/// The kernel, bias and norm of the convolution; width and norm are those of `stack`.
+void addTokenConvolution(const ParameterScope &top, const StackSpec &stack, const TokenConvolutionSpec &spec);
+
+/// The activation of the convolution of x [tokens, width], of the same shape. Zeros are ahead of each text and behind
+/// it, half a window of them.
+mlir::Value buildTokenConvolution(const Scope &top, const StackSpec &stack, const TokenConvolutionSpec &spec,
+                                  mlir::Value x, mlir::Value ids, mlir::Value rowBegin);
+
+/// The norm of the sum of a layer's result and what buildTokenConvolution gave.
+mlir::Value addConvolved(const Scope &scope, const StackSpec &stack, const TokenConvolutionSpec &spec, mlir::Value x,
+                         mlir::Value convolved);
+
+} // namespace rapt::importing

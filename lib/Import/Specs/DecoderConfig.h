@@ -1,0 +1,80 @@
+//===- DecoderConfig.h - Keys that many decoders' configs have -----------*- C++ -*-===//
+//
+// Keys that most families' config.json has with the same meaning: sizes, heads,
+// rotary embedding, windows. A family's file reads the rest.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Import/Specs/DecoderBuilder.h"
+
+namespace rapt::importing {
+
+/// Names of keys, with aliases; empty where the family has no such key.
+struct DecoderKeys {
+  huggingface::Keys width = "hidden_size", layers = "num_hidden_layers", inner = "intermediate_size",
+                    heads = "num_attention_heads", positions = "max_position_embeddings", activation = "hidden_act",
+                    epsilon = "rms_norm_eps";
+  std::string kvHeads = "num_key_value_heads", headDim = "head_dim";
+};
+
+/// A family's names of keys, and what its configuration class takes where the file has none.
+struct DecoderDefaults {
+  std::string architecture; ///< "Llama" of LlamaForCausalLM and LlamaModel
+  std::string headClass = "ForCausalLM";
+  std::string wholeClass = {}; ///< that of classes that read whole texts, "Gemma3Text"; empty: `architecture`
+  DecoderKeys keys = {};
+  int64_t width = 4096, layers = 32, heads = 32, positions = 2048, vocabulary = 32000;
+  int64_t inner = 0;                   ///< 0: four times the width
+  std::optional<int64_t> kvHeads = {}; ///< as many as queries' where there is none
+  std::optional<int64_t> headDim = {}; ///< width / heads where there is none
+  std::string_view activation = "silu";
+  double epsilon = 1e-6;
+  bool isTied = false;
+  std::optional<int64_t> padding = {}; ///< pad_token_id where there is none
+};
+
+/// Reads sizes, heads, activation, epsilon and whether the head is tied. The scale of scores is 1 / sqrt(head dim).
+/// Records an error where `architectures` has no class that is supported.
+DecoderSpec readDecoder(const DecoderSource &source, const DecoderDefaults &defaults);
+
+/// The names of gpt2's keys, which its relatives share.
+DecoderKeys gpt2Keys();
+
+/// The parts of gpt2's layers, their names, norms and biases.
+void setGPT2Parts(DecoderSpec &spec);
+
+/// A feed-forward without a gate, with biases.
+void setPlainFeedForward(DecoderSpec &spec, const std::string &up, const std::string &down);
+
+/// The bound of queries, keys and values; null is none.
+double readClip(huggingface::ConfigReader &config, const char *key);
+
+/// Adds the table of rotary embedding that the config describes.
+void readRotary(const DecoderSource &source, DecoderSpec &spec, const RotaryKeys &keys = {});
+
+/// Adds a table for layers without a window, and one for those with it.
+void readRotaryByLayer(const DecoderSource &source, StackSpec &spec, int64_t positions,
+                       const std::vector<bool> &windowed, const std::array<RotaryKeys, 2> &keys);
+
+/// Whether layer_types gives each layer a window; nothing without the key.
+std::optional<std::vector<bool>> readLayerTypes(huggingface::ConfigReader &config, int64_t layers);
+
+/// sliding_window: `usual` without the key, none where it is null.
+std::optional<int64_t> readWindow(huggingface::ConfigReader &config, std::optional<int64_t> usual);
+
+/// Gives those layers a window, unless it holds all positions.
+void setWindows(StackSpec &spec, int64_t positions, const std::vector<bool> &windowed, std::optional<int64_t> window);
+
+/// Reads sliding_window of a family where it is of all layers; `usual` without the key, none where it is null.
+void readWindowOfAll(const DecoderSource &source, DecoderSpec &spec, std::optional<int64_t> usual);
+
+/// Reads use_sliding_window, sliding_window, and the layers of it: by layer_types, or from max_window_layers on.
+void readWindowByLayer(const DecoderSource &source, DecoderSpec &spec);
+
+/// Reads the end of the text part of a model with images, and gives it the names of its tensors.
+void setTextPart(const DecoderSource &part, DecoderSpec &spec);
+
+/// Records an error where layer_types names windows, of a family that has none.
+void refuseWindows(const DecoderSource &source, const DecoderSpec &spec);
+
+} // namespace rapt::importing

@@ -1,0 +1,352 @@
+//===- EncoderBuilder.cpp - The module of an encoder from its specification ---===//
+#include "lib/Formats/HuggingFace/Precedence.h"
+#include "lib/Import/Module/Encoder.h"
+#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/LayerStack.h"
+#include "lib/Import/Parts/Disentangled.h"
+#include "lib/Import/Parts/LayerBuilder.h"
+#include "lib/Import/Parts/RelativeBias.h"
+#include "lib/Import/Parts/SpacedRows.h"
+#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Parts/TokenConvolution.h"
+#include "lib/Import/Specs/EncoderHeads.h"
+#include "lib/Support/File.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::Init;
+
+/// The names of bert's parts: post-norm layers whose matmuls have biases.
+static void setBertParts(EncoderSpec &spec) {
+  spec.layer = "encoder.layer.{layer}.";
+  spec.norm = {.kind = NormSpec::Layer, .epsilon = 1e-12, .hasBias = true};
+  spec.attention.parts = {"attention.self.query", "attention.self.key", "attention.self.value"};
+  spec.attention.out = "attention.output.dense";
+  spec.attention.location = "attention.self";
+  spec.attention.hasBias = spec.attention.hasOutBias = true;
+  spec.feedForward = {.activation = attn::ActivationKind::gelu,
+                      .isGated = false,
+                      .up = "intermediate.dense",
+                      .down = "output.dense",
+                      .hasBias = true,
+                      .hasDownBias = true};
+  spec.residual = {.beforeAttention = "",
+                   .beforeFeedForward = "",
+                   .ofAttentionSum = "attention.output.LayerNorm",
+                   .ofFeedForwardSum = "output.LayerNorm"};
+}
+
+EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const EncoderDefaults &defaults) {
+  huggingface::ConfigReader &config = model.config();
+  EncoderSpec spec;
+  spec.width = config.getSize(defaults.width, 1, 1 << 16, defaults.usualWidth);
+  spec.layers = config.getSize(defaults.layers, 1, 1 << 17, defaults.usualLayers);
+  setBertParts(spec);
+  AttentionSpec &attention = spec.attention;
+  attention.heads = attention.kvHeads = config.getSize(defaults.heads, 1, 1 << 12, defaults.usualHeads);
+  attention.headDim = std::max<int64_t>(1, spec.width / attention.heads);
+  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  spec.feedForward.inner = config.getSize(defaults.inner, 1, 1 << 20, defaults.usualInner);
+  spec.positions = config.getSize(defaults.positionsKey, 1, 1 << 24, defaults.positions);
+  spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, defaults.vocabulary);
+  if (!defaults.activation.names.front().empty())
+    spec.feedForward.activation = activationNamed(config.getEnum(defaults.activation, activationNames(), "gelu"));
+  spec.isTied = config.getBool("tie_word_embeddings", true);
+
+  using Head = EncoderHead;
+  const std::pair<const char *, Head> kinds[] = {{"Model", Head::None},
+                                                 {"ForMaskedLM", Head::MaskedLM},
+                                                 {"ForSequenceClassification", Head::SequenceClassification},
+                                                 {"ForTokenClassification", Head::TokenClassification},
+                                                 {"ForQuestionAnswering", Head::QuestionAnswering},
+                                                 {"ForPreTraining", Head::Discriminator}};
+  std::vector<std::string> names;
+  std::vector<HeadName<Head>> heads;
+  for (auto [name, head] : kinds)
+    names.push_back(defaults.architecture + name);
+  for (auto [name, kind] : llvm::zip_equal(names, kinds)) {
+    if (kind.second != Head::Discriminator || defaults.hasDiscriminator)
+      heads.push_back({name, kind.second});
+    if (kind.second == Head::MaskedLM)
+      for (const std::string &further : defaults.pretraining)
+        heads.push_back({further, Head::MaskedLM});
+  }
+  spec.head = readHead<Head>(model, heads, Head::None);
+  for (const std::string &architecture : model.architectures())
+    if (spec.head == Head::MaskedLM && llvm::is_contained(defaults.pretraining, architecture))
+      spec.textPair = defaults.textPair;
+  const bool hasLabels = spec.head == Head::SequenceClassification || spec.head == Head::TokenClassification;
+  spec.labels = hasLabels ? readLabelCount(config) : 0;
+  config.requireMultiple(defaults.width.names.front(), spec.width, defaults.heads.names.front(), attention.heads);
+  for (const char *key : {"is_decoder", "add_cross_attention"})
+    if (config.getBool(key, false))
+      config.fail(std::string(key) + " is true: " + model.modelType() + " is supported as an encoder only");
+  return spec;
+}
+
+namespace {
+
+constexpr const char *typesTable = "embeddings.token_type_embeddings";
+
+ParameterSet listParameters(const EncoderSpec &spec, const std::string &prefix) {
+  ParameterSet parameters;
+  const EncoderEmbeddingSpec &embedding = spec.embedding;
+  const int64_t narrow = spec.embeddingWidth(), first = embedding.firstPosition - (embedding.padding ? 1 : 0);
+  auto table = [&](const std::string &symbol, int64_t rows) {
+    parameters.add(symbol, prefix + symbol + ".weight", {rows, narrow}, Init::embedding());
+  };
+  table(embedding.words, spec.vocabulary);
+  // Rows ahead of the first position and that of padding are read by no token.
+  if (!embedding.positions.empty())
+    parameters.addTransformed(embedding.positions,
+                              {prefix + embedding.positions + ".weight",
+                               {spec.positions + embedding.firstPosition, narrow},
+                               {artifact::Slice{0, first, spec.positions + embedding.firstPosition}}},
+                              Init::embedding());
+  if (embedding.types)
+    table(typesTable, embedding.types);
+  ParameterScope top{parameters, prefix, {}, {}, spec.normNames};
+  addNorm(top, embedding.norm, spec.norm, embedding.isNormLast ? spec.width : narrow);
+  if (narrow != spec.width)
+    top.dense(embedding.projection, spec.width, narrow, /*hasBias=*/!embedding.isNormLast);
+  if (spec.relativeBias)
+    parameters.addTable(spec.relativeBias->table, prefix + spec.relativeBias->table + ".weight",
+                        {spec.relativeBias->buckets, spec.attention.heads}, Init::embedding());
+  std::optional<Stack> stack;
+  if (!spec.sharesLayers)
+    stack = Stack{spec.layers};
+  const ParameterScope layer{parameters, prefix + spec.layer, {}, stack, spec.normNames};
+  addLayers(spec, layer);
+  if (spec.disentangled)
+    addDisentangled(top, layer, spec, *spec.disentangled);
+  if (spec.convolution)
+    addTokenConvolution(top, spec, *spec.convolution);
+  addNorm(top, spec.finalNorm, spec.norm, spec.width);
+  addEncoderHead(parameters, spec, prefix);
+  return parameters;
+}
+
+/// The embeddings' sum, normalized; `types` null: there are none.
+Value buildEmbeddings(const Scope &top, const EncoderSpec &spec, Value ids, Value types, Value rowBegin) {
+  OpBuilder &builder = top.builder;
+  const EncoderEmbeddingSpec &embedding = spec.embedding;
+  Location loc = top.at("embeddings");
+  Value positions;
+  if (!embedding.positions.empty() || !embedding.sinusoids.empty())
+    positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value(),
+                                          embedding.padding ? builder.getI32IntegerAttr(int32_t(*embedding.padding))
+                                                            : IntegerAttr());
+  attn::EmbeddingOp words = embed(top, ids, embedding.words);
+  if (embedding.scale != 1)
+    words.setScaleAttr(builder.getF32FloatAttr(float(embedding.scale)));
+  Value x = words;
+  if (types)
+    x = arith::AddFOp::create(builder, loc, x, embed(top, types, typesTable));
+  if (!embedding.sinusoids.empty())
+    x = arith::AddFOp::create(builder, loc, x,
+                              attn::SinusoidsOp::create(builder, loc, x.getType(), positions, embedding.sinusoids,
+                                                        /*halves=*/false, /*first=*/IntegerAttr()));
+  else if (positions)
+    x = arith::AddFOp::create(builder, loc, x, embed(top, positions, embedding.positions));
+  auto project = [&](Value narrow) -> Value {
+    return spec.embeddingWidth() == spec.width ? narrow : dense(top, narrow, embedding.projection);
+  };
+  if (embedding.norm.empty())
+    return project(x);
+  if (embedding.isNormLast)
+    return normalize(top, project(x), embedding.norm, spec.norm);
+  return project(normalize(top, x, embedding.norm, spec.norm));
+}
+
+/// Keeps keys at most `window` positions ahead of a query or behind it.
+void keepNear(attn::AttentionOp attention, int64_t window) {
+  OpBuilder builder(attention.getContext());
+  Location loc = attention.getLoc();
+  SmallVector<Type> types(4, builder.getIndexType()); // b, h, q, kv
+  Block *mask = builder.createBlock(&attention.getMask(), {}, types, SmallVector<Location>(4, loc));
+  Value query = mask->getArgument(2), key = mask->getArgument(3);
+  Value most = arith::ConstantIndexOp::create(builder, loc, window);
+  auto isNear = [&](Value from, Value to) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, arith::SubIOp::create(builder, loc, from, to),
+                                 most);
+  };
+  Value behind = isNear(query, key), ahead = isNear(key, query);
+  attn::YieldOp::create(builder, loc, arith::AndIOp::create(builder, loc, behind, ahead).getResult());
+}
+
+/// Values that all layers read besides their weights.
+struct SharedValues {
+  Value rowBegin;
+  std::optional<AdapterRows> adapters;
+  ValueRange rotation;     ///< tables of rotary embedding
+  Value relativePositions; ///< embeddings of distances; null: none
+  Value convolved;         ///< what the first layer's result is added to; null: nothing
+  int64_t longest;         ///< tokens of a text
+};
+
+/// One layer: x [tokens, width] to that after it.
+Value buildBlock(Scope scope, const EncoderSpec &spec, Value x, const SharedValues &shared) {
+  scope.adapters = shared.adapters ? &*shared.adapters : nullptr;
+  auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                 std::optional<int64_t> window) -> Mixed {
+    const std::optional<RelativeBiasSpec> &bias = spec.relativeBias;
+    Value table = bias ? scope.weight(bias->table) : Value();
+    DisentangledTables tables;
+    if (spec.disentangled)
+      tables = buildDisentangledTables(scope, spec, *spec.disentangled, shared.relativePositions, queryKeyValue[0],
+                                       queryKeyValue[1]);
+    attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared.rowBegin);
+    if (spec.isCausal)
+      keepCausal(op, window);
+    else if (window)
+      keepNear(op, *window);
+    if (bias)
+      addRelativeBias(scope, {bias->buckets, bias->maxDistance}, op, table);
+    if (spec.disentangled)
+      addDisentangledScores(scope, *spec.disentangled, shared.longest, op, tables, shared.rowBegin);
+    return {flatHeads(scope, loc, op.getResult()), op};
+  };
+  x = buildLayer(scope, spec, x, shared.rotation, mix);
+  return shared.convolved ? addConvolved(scope, spec, *spec.convolution, x, shared.convolved) : x;
+}
+
+/// `longest` are the tokens that a text may have. Arguments that say which adapter they have are behind the types.
+Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const EncoderSpec &spec,
+                                           const ParameterSet &parameters, int64_t longest, bool hasAdapters) {
+  OpBuilder &builder = encoder.builder();
+  Scope top{builder, parameters};
+  Value types = spec.embedding.types ? encoder.input(0) : Value();
+  Value state[] = {buildEmbeddings(top, spec, encoder.ids(), types, encoder.rowBegin())};
+  SmallVector<Value> shared{encoder.rowBegin()};
+  for (unsigned i = 0; hasAdapters && i < adapterValues; ++i)
+    shared.push_back(encoder.input(unsigned(bool(types)) + i));
+  const size_t rotation = shared.size();
+  llvm::append_range(shared, buildRotation(top, spec.attention, encoder.ids(), encoder.rowBegin(), /*past=*/{}));
+  const size_t relative = shared.size();
+  if (spec.disentangled)
+    shared.push_back(buildRelativePositions(top, spec, *spec.disentangled, longest));
+  std::vector<unsigned> kinds = numberKinds(spec);
+  if (spec.convolution) {
+    shared.push_back(buildTokenConvolution(top, spec, *spec.convolution, state[0], encoder.ids(), encoder.rowBegin()));
+    kinds[0] = unsigned(spec.layers); // no other layer's
+  }
+  LayerStack stack{.stack = {spec.layers}, .kinds = kinds, .state = state, .shared = shared};
+  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
+                  ValueRange others) -> SmallVector<Value> {
+    ValueRange behind = others.drop_front();
+    const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, behind);
+    const SharedValues values{others[0],
+                              adapters,
+                              others.slice(rotation, relative - rotation),
+                              spec.disentangled ? others[relative] : Value(),
+                              spec.convolution && layer.example == 0 ? others.back() : Value(),
+                              longest};
+    return {buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried[0], values)};
+  };
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(builder, encoder.entry(), parameters, stack, body));
+  Value x = last[0];
+  if (!spec.finalNorm.empty())
+    x = normalize(top, x, spec.finalNorm, spec.norm);
+  return encoder.finish(buildEncoderHead(top, spec, x, encoder.ids(), encoder.rowBegin()));
+}
+
+/// Keeps what sentence-transformers does with texts beside the weights: what it puts ahead of them, the length at which
+/// it cuts them where the model could read more, and lower case in the tokenizer.
+Status keepTexts(huggingface::ModelDescription &model, const huggingface::SentenceModules &sentence,
+                 int64_t positions) {
+  Expected<json::Value> prompts = json::parse(sentence.prompts.empty() ? "{}" : sentence.prompts);
+  json::Object section = *prompts->asObject();
+  std::optional<int64_t> most = sentence.mostTokens;
+  if (auto file = model.files().find("tokenizer_config.json"); sentence.isGiven && !most && file != model.files().end())
+    if (Expected<json::Value> tokenizer = json::parse(file->second))
+      if (const json::Value *length = tokenizer->find("model_max_length"))
+        most = length->asInteger();
+  if (most && *most < positions)
+    section.emplace_back("max_seq_length", json::Value(*most));
+  if (!section.empty())
+    model.addFile("sentences.json", json::write(json::Value(std::move(section))));
+  if (!sentence.prompts.empty() && !sentence.includesPrompt)
+    model.warn(shownPath(model.path()) + ": include_prompt of its Pooling is false, which is not supported: rapt-run " +
+               "gives vectors without a prompt only (--prompt-name '')");
+  if (!sentence.lowersCase)
+    return {};
+  RAPT_ASSIGN_OR_RETURN(std::string tokenizer, withContext(shownPath(model.path() + "/sentence_bert_config.json"),
+                                                           huggingface::withLowerCase(model.files())));
+  model.addFile("tokenizer.json", std::move(tokenizer));
+  return {};
+}
+
+/// Where modules.json pools a text, sentence-transformers loads the model without a head, whatever class config.json
+/// names.
+Status dropHead(huggingface::ModelDescription &model, EncoderSpec &spec) {
+  RAPT_ASSIGN_OR_RETURN(bool pools, huggingface::poolsTexts(model.path()));
+  if (!pools || spec.head == EncoderHead::None)
+    return {};
+  spec.head = EncoderHead::None;
+  model.warn(shownPath(model.path() + "/modules.json") +
+             ": texts become vectors, as in sentence-transformers; without this file the class of config.json counts, "
+             "and its head");
+  return {};
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, huggingface::ModelDescription &model,
+                                                         const ImportOptions &options, EncoderSpec spec) {
+  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
+  RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, spec.positions, spec.positionsKey));
+  if (spec.convolution)
+    RAPT_RETURN_IF_ERROR(checkSpacedRows(model, options, spec.convolution->margin()));
+
+  RAPT_RETURN_IF_ERROR(dropHead(model, spec));
+  if (spec.head == EncoderHead::None) {
+    RAPT_ASSIGN_OR_RETURN(spec.sentence, huggingface::readSentenceModules(model.config(), model.path(), spec.width));
+    RAPT_RETURN_IF_ERROR(keepTexts(model, spec.sentence, positions));
+  }
+  const std::string prefix = model.choosePrefix({spec.prefix, spec.furtherPrefixes[0], spec.furtherPrefixes[1]},
+                                                spec.embedding.words + ".weight");
+  if (model.tensors().find(prefix + spec.embedding.norm + ".gamma"))
+    spec.normNames = {"gamma", "beta"};
+  // A base model may have been saved without its pooler; one without weights has it.
+  const bool hasTable = model.tensors().find(prefix + spec.embedding.words + ".weight"),
+             hasPooler = !hasTable || model.tensors().find(prefix + spec.classifier.transform.dense + ".weight");
+  const bool classifies = spec.head == EncoderHead::SequenceClassification && spec.classifier.isPooler;
+  if (spec.textPair && hasTable && !model.tensors().find(spec.textPair->projection + ".weight")) {
+    model.warn(shownPath(model.tensors().path()) + ": without \"" + spec.textPair->projection +
+               ".weight\" there is no " + spec.textPair->output);
+    spec.textPair.reset();
+  }
+  spec.hasPooler = classifies || spec.textPair || (spec.head == EncoderHead::None && spec.mayPool && hasPooler);
+  ParameterSet parameters = listParameters(spec, prefix);
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, spec.ignoredTensors));
+  // Embeddings of distances go through the matrices of queries and keys as well, and have no adapter of their own.
+  const bool mayAdapt = !spec.disentangled;
+  if (mayAdapt)
+    RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
+
+  ModelFacts facts{.family = model.modelType(),
+                   .task = taskOf(spec.head),
+                   .layers = spec.layers,
+                   .hidden = spec.width,
+                   .heads = spec.attention.heads,
+                   .kvHeads = spec.attention.kvHeads,
+                   .headDim = spec.attention.headDim,
+                   .vocabulary = spec.vocabulary,
+                   .labels = spec.labels,
+                   .positions = positions,
+                   .adapters = mayAdapt ? adapterNames(model) : std::vector<std::string>()};
+  Builder builder(&context);
+  MoreOfEntry more = adapterInputs(context, facts, options);
+  if (spec.embedding.types)
+    more.inputs.insert(more.inputs.begin(), {.name = "token_type_ids",
+                                             .type = tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
+                                             .dims = {"tokens"},
+                                             .limit = spec.embedding.types,
+                                             .optional = true});
+  EncoderModule encoder(context, facts, model, parameters, options, more, listEncoderOutputs(builder, spec));
+  return buildModel(encoder, spec, parameters, positions, !facts.adapters.empty());
+}

@@ -1,0 +1,84 @@
+//===- EncoderDecoder.h - The module and the entries of an encoder-decoder -*- C++ -*-===//
+#pragma once
+#include "lib/Import/Module/Decoder.h"
+#include "lib/Import/Module/LayerStack.h"
+#include "lib/Import/Module/ModelModule.h"
+#include "lib/Import/Parts/CrossAttention.h"
+
+namespace rapt::importing {
+
+/// The ids of source and target, by the keys `vocab_size` and `decoder_vocab_size`.
+struct Vocabularies {
+  int64_t target;
+  int64_t source = 0; ///< where it has a vocabulary of its own, else 0
+
+  bool areSeparate() const { return source != 0; }
+  /// Ids that the encoder reads.
+  int64_t read() const { return areSeparate() ? source : target; }
+  /// Records what the first token of targets and a table that source and target share do not fit.
+  void check(huggingface::ConfigReader &config, int64_t startToken, bool sharesTable) const;
+};
+/// Without `decoder_vocab_size` one vocabulary serves both. Records errors.
+Vocabularies readVocabularies(huggingface::ConfigReader &config);
+
+/// The module of an encoder-decoder under construction: attn.model, dims, parameters and the entries
+///
+///   encode(cache, input_ids, row_begin, past, source_table, more...) -> (cache, encoder_last_hidden_state)
+///   encode(cache, input_features, past, source_table, more...) -> (cache, encoder_last_hidden_state) of features
+///   step(cache, tokens, row_begin, past, block_table, want, source_length, source_table, more...) -> (cache, logits)
+///
+/// which are built in this order; see docs/Semantics.md. `more` are the arguments of adapters, of a model with some.
+class EncoderDecoderModule {
+public:
+  /// Declares dims and parameters; the task is "text2text-generation", or "automatic-speech-recognition" of features.
+  /// The parameters are resolved; `facts` have the decoder's layers and heads, and the positions of a target, which a
+  /// source of words has, too.
+  EncoderDecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
+                       const ParameterSet &parameters, const ImportOptions &options);
+
+  mlir::OpBuilder &builder() { return module.builder(); }
+  mlir::Operation *entry() { return module.entry(); }
+
+  /// Opens `encode`.
+  void beginEncode();
+  /// The source: its words' ids, [tokens], or its features, [rows, channels, frames].
+  mlir::Value input() { return argument(1); }
+  /// Rows of the source's tokens; the table is the sources'.
+  const Rows &sourceRows() const { return ofSource; }
+  /// Ends it with the encoder's output, [tokens, width], whose keys and values for each of the decoder's layers go into
+  /// the cache: PART's, [tokens, heads, channels], which `keyValue` makes.
+  Status endEncode(const ParameterSet &parameters, const Stack &decoder, mlir::Value hidden, llvm::StringRef part,
+                   llvm::function_ref<std::pair<mlir::Value, mlir::Value>(const Scope &, mlir::Value hidden)> keyValue);
+
+  /// Opens `step`.
+  void beginStep();
+  mlir::Value tokens() { return argument(1); }
+  Rows rows() { return {argument(2), argument(3), argument(4)}; }
+  /// Indices into the step's tokens whose logits are asked for.
+  mlir::Value want() { return argument(5); }
+  Sources sources() { return {argument(6), argument(7)}; }
+  /// Ends it and hands the module over.
+  mlir::OwningOpRef<mlir::ModuleOp> finish(mlir::Value cache, mlir::Value logits);
+
+  /// The cache of the entry that is open.
+  mlir::Value cache() { return argument(0); }
+  /// The adapters of its tokens; none of a model without adapters.
+  std::optional<AdapterRows> adapters();
+
+private:
+  mlir::Value argument(unsigned i) { return module.entry()->getRegion(0).getArgument(i); }
+
+  ModelModule module;
+  bool readsFeatures() const { return facts.featureFrames != 0; }
+  int64_t sourcePositions() const { return readsFeatures() ? facts.sourcePositions : facts.positions; }
+  void beginEntry(llvm::StringRef name, llvm::SmallVector<EntryBuffer> inputs, llvm::ArrayRef<EntryBuffer> outputs);
+  void beginEncodeOfWords();
+  void beginEncodeOfFeatures();
+
+  ModelFacts facts;
+  MoreOfEntry more;
+  mlir::Type cacheType;
+  Rows ofSource;
+};
+
+} // namespace rapt::importing

@@ -1,0 +1,130 @@
+//===- EncoderSpec.h - The specification of an encoder of texts ----------*- C++ -*-===//
+//
+// A family of encoders is data: a stack of layers, embedding, and heads. A family's file
+// reads it from config.json; importEncoder makes the module of any of them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Formats/HuggingFace/SentenceModules.h"
+#include "lib/Import/Module/ImportOptions.h"
+#include "lib/Import/Parts/StackSpec.h"
+#include "lib/Import/Parts/TokenConvolution.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <array>
+#include <string>
+#include <vector>
+
+namespace rapt::importing {
+
+enum class EncoderHead : uint8_t {
+  None,
+  MaskedLM,
+  SequenceClassification,
+  TokenClassification,
+  QuestionAnswering,
+  Discriminator ///< one logit for each token: whether another model wrote it
+};
+
+/// Words, positions and types, whose sum is normalized and made as wide as the layers.
+struct EncoderEmbeddingSpec {
+  std::string words = "embeddings.word_embeddings", norm = "embeddings.LayerNorm";
+  std::string positions = "embeddings.position_embeddings"; ///< empty: none
+  std::vector<float> sinusoids = {}; ///< frequencies of positions without a table, one for each column; empty: none
+  int64_t width = 0;                 ///< 0: that of the layers
+  int64_t types = 0;                 ///< 0: none
+  int64_t firstPosition = 0;         ///< rows of the table ahead of position 0
+  /// The id of tokens that positions do not count, and that have the last row ahead of position 0.
+  std::optional<int64_t> padding = {};
+  std::string projection;  ///< where the width differs from that of the layers
+  bool isNormLast = false; ///< the norm is of what the projection gives, which has no bias
+  double scale = 1;        ///< times the words' rows
+};
+
+/// norm(activation(dense(x))), ahead of a head's projection; without `dense` it is x.
+struct TransformSpec {
+  std::string dense;
+  attn::ActivationKind activation = attn::ActivationKind::gelu;
+  std::string norm = {}; ///< empty: none
+  bool hasBias = true;   ///< of `dense`
+};
+
+/// Masked language modeling: transform(x) times the words' table, which may have a projection's width.
+struct MaskedLMSpec {
+  std::string path = "cls.predictions."; ///< of all tensors
+  TransformSpec transform = {.dense = "transform.dense", .norm = "transform.LayerNorm"};
+  std::string bias = "bias", weight = "decoder.weight";
+};
+
+/// Two numbers of a pair of texts, by the pooler: whether one follows the other. Beside masked language modeling.
+struct TextPairSpec {
+  std::string projection, output; ///< names of the part and of the entry's output
+};
+
+/// Numbers of each token: projection(transform(x)).
+struct TokenHeadSpec {
+  TransformSpec transform;
+  std::string projection;
+};
+
+/// Classes of a text: projection(transform(x)) of one of its tokens, or of the mean.
+struct ClassifierSpec {
+  TransformSpec transform = {.dense = "pooler.dense", .activation = attn::ActivationKind::tanh};
+  std::string projection = "classifier";
+  bool isPooler = true; ///< the transform is the transformer's pooler
+  attn::PoolingKind pooling = attn::PoolingKind::first;
+  bool hasBias = true;            ///< of the projection
+  std::optional<int64_t> padding; ///< the last token is the last of another id; empty: of any id
+};
+
+/// An encoder. readEncoder sets the names that bert has.
+struct EncoderSpec : StackSpec {
+  int64_t positions = 0, vocabulary = 0, labels = 0;
+  std::string positionsKey = "position_embeddings (max_position_embeddings)"; ///< as messages name their bound
+  bool isTied = true;
+  bool mayPool = false;      ///< the transformer alone may have a pooler
+  bool sharesLayers = false; ///< all layers have the same weights
+  bool isCausal = false;     ///< a token sees none behind it, and a window counts the token itself
+  std::string prefix = "bert.";
+  std::array<std::string, 2> furtherPrefixes = {"", ""}; ///< of checkpoints without the first one
+  std::string finalNorm;                                 ///< behind the last layer; empty: none
+  EncoderEmbeddingSpec embedding;
+  std::optional<RelativeBiasSpec> relativeBias;
+  std::optional<DisentangledSpec> disentangled;
+  std::optional<TokenConvolutionSpec> convolution;
+  EncoderHead head = EncoderHead::None;
+  MaskedLMSpec masked;
+  std::optional<TextPairSpec> textPair;
+  ClassifierSpec classifier;
+  TokenHeadSpec tokens = {.projection = "classifier"}, spans = {.projection = "qa_outputs"}, discriminator;
+  std::vector<std::string_view> harmlessKeys, ignoredTensors;
+
+  // Facts that importEncoder finds in the model's files.
+  bool hasPooler = false;
+  std::array<std::string, 2> normNames = {"weight", "bias"};
+  huggingface::SentenceModules sentence;
+
+  int64_t embeddingWidth() const { return embedding.width ? embedding.width : width; }
+};
+
+/// A family's names of keys, and what its configuration class takes where the file has none. An empty name is that of
+/// a key that the family reads itself.
+struct EncoderDefaults {
+  std::string architecture; ///< "Bert" of BertModel and BertForMaskedLM
+  huggingface::Keys width = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
+                    inner = "intermediate_size", activation = "hidden_act", positionsKey = "max_position_embeddings";
+  int64_t usualWidth = 768, usualLayers = 12, usualHeads = 12, usualInner = 3072, positions = 512, vocabulary = 30522;
+  std::vector<std::string> pretraining; ///< further names of the class with the head of masked language modeling
+  /// The second head of such a class; nothing: it has none.
+  std::optional<TextPairSpec> textPair = {};
+  bool hasDiscriminator = false; ///< ForPreTraining is that head
+};
+
+/// Reads sizes, activation, head and labels; layers, embedding and heads are those of bert.
+EncoderSpec readEncoder(huggingface::ModelDescription &model, const EncoderDefaults &defaults);
+
+/// The module of stage `imported` of an encoder; errors are those of the config, which `spec` was read from.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importEncoder(mlir::MLIRContext &context,
+                                                          huggingface::ModelDescription &model,
+                                                          const ImportOptions &options, EncoderSpec spec);
+
+} // namespace rapt::importing

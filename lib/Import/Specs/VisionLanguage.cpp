@@ -1,0 +1,138 @@
+//===- VisionLanguage.cpp - The module of a decoder that reads images -------------===//
+#include "lib/Import/Specs/VisionLanguage.h"
+#include "lib/Import/Module/Decoder.h"
+#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Specs/DecoderParts.h"
+#include "lib/Import/Specs/VisionTokens.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+
+namespace {
+
+constexpr llvm::StringLiteral projectorSymbols = "projector.";
+
+std::string symbolsOf(const VisionSpec &image) { return image.stack + "."; }
+
+ParameterSet listAll(const VisionLanguageSpec &spec, const std::string &prefix) {
+  ParameterSet parameters = listParameters(spec.text, prefix);
+  const VisionSpec &image = spec.image;
+  addVisionTokens({parameters, image.prefix, symbolsOf(image)}, image);
+  const ProjectorSpec &projector = spec.projector;
+  ParameterScope scope{parameters, projector.prefix, projectorSymbols.str()};
+  scope.dense(projector.first, spec.text.width, image.width, projector.hasBias);
+  scope.dense(projector.second, spec.text.width, spec.text.width, projector.hasBias);
+  return parameters;
+}
+
+/// The arguments of a step that say what image tokens stand for.
+MoreOfEntry moreOf(MLIRContext &context, const VisionLanguageSpec &spec, const ModelFacts &facts,
+                   const ImportOptions &options, huggingface::HeightWidth most) {
+  Builder builder(&context);
+  const int64_t any = ShapedType::kDynamic;
+  MoreOfEntry more = moreOfStep(context, spec.text, facts, options);
+  more.dims.insert(more.dims.end(), {{"embeddings", 1, options.maxTokens},
+                                     {"images", 1, options.maxBatch},
+                                     {"height", spec.image.patch, most.height},
+                                     {"width", spec.image.patch, most.width}});
+  more.inputs.insert(more.inputs.end(),
+                     {{"embeddings", tensorOf({any, spec.text.width}, builder.getF32Type()), {"embeddings"}},
+                      {"embedding_of", tensorOf({any}, builder.getI32Type()), {"tokens"}}});
+  return more;
+}
+
+/// x [tokens, width] with row `indices[t]` of `vectors` in place of row t where `indices[t]` is not negative.
+Value replaceRows(const Scope &scope, Value x, Value vectors, Value indices) {
+  OpBuilder &builder = scope.builder;
+  Location loc = scope.at("image_embeddings");
+  auto type = cast<RankedTensorType>(x.getType());
+  Value rows = tensor::DimOp::create(builder, loc, x, 0);
+  Value empty = tensor::EmptyOp::create(builder, loc, type, rows);
+  AffineExpr token, column;
+  bindDims(builder.getContext(), token, column);
+  AffineMap whole = builder.getMultiDimIdentityMap(2), row = AffineMap::get(2, 0, {token}, builder.getContext());
+  Value inputs[] = {x, indices};
+  AffineMap maps[] = {whole, row, whole};
+  SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, type, inputs, empty, maps, loops,
+             [&](OpBuilder &b, Location at, ValueRange elements) {
+               Value zero = arith::ConstantIntOp::create(b, at, 0, 32);
+               Value isReplaced = arith::CmpIOp::create(b, at, arith::CmpIPredicate::sge, elements[1], zero);
+               // A row is read in any case.
+               Value place = arith::IndexCastOp::create(b, at, b.getIndexType(),
+                                                        arith::MaxSIOp::create(b, at, elements[1], zero));
+               Value vector = tensor::ExtractOp::create(b, at, vectors,
+                                                        ValueRange{place, linalg::IndexOp::create(b, at, uint64_t(1))});
+               Value chosen = arith::SelectOp::create(b, at, isReplaced, vector, elements[0]);
+               linalg::YieldOp::create(b, at, chosen);
+             })
+      .getResult(0);
+}
+
+/// The entry encode_image: vectors of each image, without the first `skipped` tokens.
+Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, const ModelFacts &facts,
+                        const ParameterSet &parameters) {
+  OpBuilder &builder = module.builder();
+  const VisionSpec &image = spec.image;
+  const int64_t any = ShapedType::kDynamic, width = spec.text.width;
+  auto type = tensorOf({any, any, width}, builder.getF32Type());
+  const std::string side = "/" + std::to_string(image.patch);
+  const int64_t kept = image.learnedTokens() - spec.skipped;
+  const std::string length = "height" + side + "*width" + side + (kept ? "+" + std::to_string(kept) : "");
+  func::FuncOp entry = module.beginEntry("encode_image", imageInputs(builder, facts, image.channels, "images"),
+                                         {{"image_embeddings", type, {"images", length}}});
+  Scope scope{builder, parameters, image.prefix, /*layer=*/nullptr, symbolsOf(image)};
+  Images images = imagesOf(entry, facts);
+  RAPT_ASSIGN_OR_RETURN(Value tokens, buildVisionTokens(scope, entry, image, images));
+  const ProjectorSpec &projector = spec.projector;
+  Scope last{builder, parameters, projector.prefix, /*layer=*/nullptr, projectorSymbols.str()};
+  Value x = feedForward(last, tokens, projector.first, projector.activation, projector.second);
+  Location loc = last.at("image_embeddings");
+  x = attn::UnpackRowsOp::create(builder, loc, type, x, images.length);
+  if (spec.skipped) {
+    Value skipped = arith::ConstantIndexOp::create(builder, loc, spec.skipped);
+    OpFoldResult rest = Value(arith::SubIOp::create(builder, loc, images.length, skipped));
+    const OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets = {zero, builder.getIndexAttr(spec.skipped), zero},
+                              sizes = {tensor::getMixedSize(builder, loc, x, 0), rest, builder.getIndexAttr(width)};
+    x = tensor::ExtractSliceOp::create(builder, loc, type, x, offsets, sizes, SmallVector<OpFoldResult>(3, one));
+  }
+  module.endEntry(x);
+  return {};
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> importing::importVisionLanguage(MLIRContext &context,
+                                                                huggingface::ModelDescription &model,
+                                                                const ImportOptions &options,
+                                                                const VisionLanguageSpec &spec) {
+  const DecoderSpec &text = spec.text;
+  RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens, readEndTokens(context, model, text.vocabulary, text.endToken));
+  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
+  RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, text.positions, text.positionsKey));
+  RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec.image, options));
+  const std::string prefix = model.choosePrefix({text.prefixes[0], text.prefixes[1]}, text.embedding.table + ".weight");
+  ParameterSet parameters = listAll(spec, prefix);
+  std::vector<std::string_view> ignored(spec.ignoredTensors.begin(), spec.ignoredTensors.end());
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, ignored));
+  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
+
+  ModelFacts facts = factsOf(text, model, positions, endTokens);
+  facts.task = "image-text-to-text";
+  facts.imageToken = spec.imageToken;
+  facts.adapters = adapterNames(model);
+  DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(text, positions),
+                        moreOf(context, spec, facts, options, most));
+  auto replace = [&](const Scope &top, Value embeddings) {
+    return replaceRows(top, embeddings, decoder.argument("embeddings"), decoder.argument("embedding_of"));
+  };
+  RAPT_RETURN_IF_ERROR(buildStep(decoder, text, parameters, replace));
+  RAPT_RETURN_IF_ERROR(buildEncodeImage(decoder.getModule(), spec, facts, parameters));
+  return decoder.take();
+}

@@ -1,0 +1,38 @@
+//===- VisionLanguage.h - A decoder that reads images ---------------------*- C++ -*-===//
+//
+// An encoder makes vectors of an image, a projector those of the decoder's width. In a text
+// each of them is a token: the image token, in whose place the decoder reads the vector (Liu
+// et al. 2023).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Import/Specs/DecoderBuilder.h"
+#include "lib/Import/Specs/VisionSpec.h"
+
+namespace rapt::importing {
+
+/// linear_2(activation(linear_1(x))), parts behind the prefix.
+struct ProjectorSpec {
+  std::string prefix = "multi_modal_projector.", first = "linear_1", second = "linear_2";
+  attn::ActivationKind activation = attn::ActivationKind::gelu;
+  bool hasBias = true;
+};
+
+struct VisionLanguageSpec {
+  DecoderSpec text;
+  VisionSpec image; ///< whose layers are those that the decoder's vectors need
+  ProjectorSpec projector;
+  int64_t imageToken = 0;
+  int64_t skipped = 1; ///< learned tokens of an image that the decoder does not read
+  std::vector<std::string_view> harmlessKeys;
+  std::vector<std::string> ignoredTensors;
+};
+
+/// The module of stage `imported`, with the entries `step` and `encode_image`; errors are those of the config, which
+/// `spec` was read from.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importVisionLanguage(mlir::MLIRContext &context,
+                                                                 huggingface::ModelDescription &model,
+                                                                 const ImportOptions &options,
+                                                                 const VisionLanguageSpec &spec);
+
+} // namespace rapt::importing

@@ -1,0 +1,92 @@
+//===- VisionSpec.h - The specification of an encoder of images -----------*- C++ -*-===//
+//
+// A family of vision transformers is data: a stack of layers, patches, learned tokens,
+// and heads. A family's file reads it from config.json; importVision makes the module of
+// any of them.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+#include "lib/Import/Module/ImportOptions.h"
+#include "lib/Import/Parts/StackSpec.h"
+
+namespace rapt::importing {
+
+enum class VisionHead : uint8_t { None, Classification };
+
+/// Vectors of an image that the classifier reads.
+enum class VisionPooling : uint8_t {
+  ClassToken,
+  PatchMean,    ///< of the patches' norms
+  ClassAndMean, ///< the class token, then the mean of the patches
+  MeanNorm,     ///< the norm `pooledNorm` of the patches' mean
+  Distilled     ///< the mean of two classifiers' logits, of the class token and of the distillation token
+};
+
+/// The pooler of a model without head.
+enum class VisionPooler : uint8_t {
+  None,
+  Dense,      ///< activation(dense(class token)), where the checkpoint has it
+  ClassToken, ///< the class token itself
+  MeanNorm    ///< the norm `pooledNorm` of the patches' mean
+};
+
+/// Biases of scores by the distance of two patches in rows and columns, one for each head, and three rows behind them:
+/// of the class token's scores, of scores with it, and of its score with itself.
+struct GridBiasSpec {
+  std::string table; ///< a tensor behind the layer's path, or the prefix
+  bool isOfLayer = true;
+};
+
+/// An encoder of images: patches as tokens behind learned ones. readVision sets the names that vit has. Where attention
+/// rotates, its one table is of a patch's row and again of its column (PatchGrid.h).
+struct VisionSpec : StackSpec {
+  huggingface::HeightWidth image = {}; ///< pixels of the images that positions were learned for
+  int64_t patch = 0, channels = 0, labels = 0;
+  std::string prefix = "vit.";
+  std::string stack; ///< name of the layers' stack; empty where the model has one
+  std::vector<std::string> learned = {"embeddings.cls_token"}; ///< tensors [1, 1, width], which have positions
+  int64_t registers = 0; ///< further ones behind them, the rows of a tensor [1, registers, width]
+  std::string registerTokens = "embeddings.register_tokens";
+  std::string positions = "embeddings.position_embeddings"; ///< a tensor [1, tokens, width]; empty: none
+  std::optional<GridBiasSpec> gridBias; ///< of one learned token and patches, which are of one number then
+  bool arePlain = false; ///< learned tensors are [width], and positions the weight [tokens, width] of a part
+  std::string kernel = "embeddings.patch_embeddings.projection";
+  bool hasKernelBias = true;
+  std::string embeddingNorm;           ///< of all tokens ahead of the layers; empty: none
+  std::string finalNorm = "layernorm"; ///< of all tokens; empty: none
+  std::string pooledNorm;
+  VisionHead head = VisionHead::None;
+  VisionPooling pooling = VisionPooling::ClassToken;
+  std::string classifier = "classifier", distilled = "distillation_classifier";
+  VisionPooler pooler = VisionPooler::Dense;
+  int64_t poolerWidth = 0;
+  attn::ActivationKind poolerActivation = attn::ActivationKind::tanh;
+  std::vector<std::string_view> harmlessKeys, ignoredTensors;
+
+  /// Rows and columns of patches of the images that the positions were learned for.
+  int64_t rows() const { return image.height / patch; }
+  int64_t columns() const { return image.width / patch; }
+  int64_t patchColumns() const { return channels * patch * patch; }
+  int64_t learnedTokens() const { return int64_t(learned.size()) + registers; }
+};
+
+/// A family's names, and what its configuration class takes where the file has no key.
+struct VisionDefaults {
+  std::string architecture; ///< "ViT" of ViTModel and ViTForImageClassification
+  int64_t width = 768, heads = 12, image = 224, patch = 16, inner = 3072; ///< inner 0: mlp_ratio says it
+  double epsilon = 1e-12;
+  std::vector<std::string> classifiers = {"ForImageClassification"};
+};
+
+/// Reads the size of images and their patches.
+void readPatches(huggingface::ConfigReader &config, int64_t usualImage, int64_t usualPatch, VisionSpec &spec);
+
+/// Reads sizes, activation, head and labels; layers, embedding and heads are those of vit.
+VisionSpec readVision(huggingface::ModelDescription &model, const VisionDefaults &defaults);
+
+/// The module of stage `imported` of an encoder of images; errors are those of the config, which `spec` was read from.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importVision(mlir::MLIRContext &context,
+                                                         huggingface::ModelDescription &model,
+                                                         const ImportOptions &options, VisionSpec spec);
+
+} // namespace rapt::importing

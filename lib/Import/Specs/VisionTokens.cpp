@@ -1,0 +1,240 @@
+//===- VisionTokens.cpp - From images to what the last layer gives ---------------===//
+#include "lib/Import/Specs/VisionTokens.h"
+#include "lib/Import/Module/LayerStack.h"
+#include "lib/Import/Parts/LayerBuilder.h"
+#include "lib/Import/Parts/PatchGrid.h"
+#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Support/Json.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::importing;
+using huggingface::HeightWidth;
+using huggingface::Init;
+
+/// The weight of all learned tokens.
+static std::string learnedSymbol(const VisionSpec &spec) {
+  return spec.learnedTokens() == 1 ? spec.learned.front() : "embeddings.learned_tokens";
+}
+
+static Stack stackOf(const VisionSpec &spec) { return {spec.layers, spec.stack}; }
+
+void importing::addPatches(const ParameterScope &top, const std::string &part, int64_t width, int64_t channels,
+                           int64_t patch, bool hasBias) {
+  const int64_t columns = channels * patch * patch;
+  top.parameters.addTransformed(
+      top.symbols + part + ".weight",
+      {top.tensors + part + ".weight", {width, channels, patch, patch}, {artifact::Reshape{{width, columns}}}},
+      Init::weight(columns));
+  if (hasBias)
+    top.add(part + ".bias", {width}, Init::bias());
+}
+
+void importing::addVisionTokens(const ParameterScope &top, const VisionSpec &spec) {
+  ParameterSet &parameters = top.parameters;
+  const int64_t width = spec.width, positions = spec.rows() * spec.columns() + spec.learnedTokens();
+  using Shape = std::vector<int64_t>;
+  std::vector<artifact::Source> learned;
+  for (const std::string &tensor : spec.learned)
+    learned.push_back(
+        {top.tensors + tensor, spec.arePlain ? Shape{width} : Shape{1, 1, width}, {artifact::Reshape{{1, width}}}});
+  if (spec.registers != 0)
+    learned.push_back(
+        {top.tensors + spec.registerTokens, {1, spec.registers, width}, {artifact::Reshape{{spec.registers, width}}}});
+  if (!learned.empty())
+    parameters.addRows(top.symbols + learnedSymbol(spec), std::move(learned), Init::embedding());
+  if (!spec.positions.empty()) {
+    artifact::Source table{
+        top.tensors + spec.positions, {1, positions, width}, {artifact::Reshape{{positions, width}}}};
+    if (spec.arePlain)
+      table = {top.tensors + spec.positions + ".weight", {positions, width}};
+    parameters.addTransformed(top.symbols + spec.positions, std::move(table), Init::embedding());
+  }
+  addPatches(top, spec.kernel, width, spec.channels, spec.patch, spec.hasKernelBias);
+  addNorm(top, spec.embeddingNorm, spec.norm, width);
+  if (const std::optional<GridBiasSpec> &bias = spec.gridBias)
+    parameters.addTable(top.symbols + bias->table, top.tensors + (bias->isOfLayer ? spec.layer : "") + bias->table,
+                        {gridBiasRows(spec.rows(), spec.columns()), spec.attention.heads}, Init::embedding(),
+                        bias->isOfLayer ? std::optional(stackOf(spec)) : std::nullopt);
+  addLayers(spec, {parameters, top.tensors + spec.layer, top.symbols, stackOf(spec)});
+}
+
+/// The tokens of all images: learned ones and patches, with their positions.
+static Value buildEmbeddings(const Scope &top, const VisionSpec &spec, Images &images) {
+  OpBuilder &builder = top.builder;
+  const std::string &part = spec.kernel;
+  Location loc = top.at("embeddings");
+  auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
+  auto extent = [&](int64_t i) -> Value { return tensor::DimOp::create(builder, loc, images.pixels, i); };
+  Value size = number(spec.patch);
+  images.rows = arith::DivUIOp::create(builder, loc, extent(2), size);
+  images.columns = arith::DivUIOp::create(builder, loc, extent(3), size);
+  images.length = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, images.rows, images.columns),
+                                        number(spec.learnedTokens()));
+  images.rowBegin = attn::EqualRowsOp::create(builder, loc, tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
+                                              extent(0), images.length);
+
+  Type f32 = builder.getF32Type();
+  auto cut = tensorOf({ShapedType::kDynamic, spec.patchColumns()}, f32);
+  auto stream = tensorOf({ShapedType::kDynamic, spec.width}, f32);
+  Value patches = attn::PatchesOp::create(builder, top.at(part), cut, images.pixels, spec.patch);
+  patches = dense(top, patches, part);
+  Value positions;
+  if (spec.positions.empty()) // zeros, which change nothing
+    positions = tensor::SplatOp::create(builder, loc, constant(top, loc, 0), stream, images.length);
+  else
+    positions =
+        attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
+                                        images.rows, images.columns, ArrayRef<int64_t>{spec.rows(), spec.columns()});
+  Value learned;
+  if (spec.learnedTokens() == 0)
+    learned = arith::ConstantOp::create(builder, loc,
+                                        DenseElementsAttr::get(tensorOf({0, spec.width}, f32), ArrayRef<float>()));
+  else
+    learned = top.weight(learnedSymbol(spec));
+  Value x = attn::ImageTokensOp::create(builder, loc, stream, patches, learned, positions);
+  return spec.embeddingNorm.empty() ? x : normalize(top, x, spec.embeddingNorm, spec.norm);
+}
+
+Expected<Value> importing::buildVisionTokens(const Scope &top, func::FuncOp entry, const VisionSpec &spec,
+                                             Images &images) {
+  Value state[] = {buildEmbeddings(top, spec, images)};
+  SmallVector<Value> shared = {images.rowBegin};
+  const std::optional<AdapterRows> order = orderImages(top.builder, top.at("adapters"), images.adapters, images.length);
+  addAdapters(order, shared);
+  if (!spec.attention.rotary.empty())
+    llvm::append_range(shared, buildGridRotation(top, spec.attention.rotary[0], images, spec.learnedTokens()));
+  LayerStack stack{.stack = stackOf(spec), .state = state, .shared = shared};
+  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
+                  ValueRange others) -> SmallVector<Value> {
+    ValueRange behind = others.drop_front();
+    const std::optional<AdapterRows> adapters = takeAdapters(bool(order), behind);
+    Scope scope{inner, top.parameters, top.path + spec.layer, &layer, top.symbols, adapters ? &*adapters : nullptr};
+    auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
+      Value table = spec.gridBias ? scope.weight(spec.gridBias->table) : Value();
+      attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
+      if (table)
+        addGridBias(scope, spec.rows(), spec.columns(), op, table);
+      return {op.getResult(), op};
+    };
+    return {buildLayer(scope, spec, carried[0], /*rotation=*/behind, mix)};
+  };
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(top.builder, entry, top.parameters, stack, body));
+  return last[0];
+}
+
+std::string importing::imageTask(VisionHead head) {
+  return head == VisionHead::Classification ? "image-classification" : "image-feature-extraction";
+}
+
+Expected<OwningOpRef<ModuleOp>> importing::makeImageModule(MLIRContext &context, const ModelFacts &facts,
+                                                           const huggingface::ModelDescription &model,
+                                                           const ParameterSet &parameters, const ImportOptions &options,
+                                                           const ImageEntry &entry) {
+  ModelModule module(context, facts, model, parameters);
+  module.dim("rows", 1, options.maxBatch);
+  module.dim("height", entry.least.height, entry.most.height);
+  module.dim("width", entry.least.width, entry.most.width);
+  module.declareParameters();
+  func::FuncOp forward =
+      module.beginEntry("forward", imageInputs(module.builder(), facts, entry.channels), entry.outputs);
+  RAPT_RETURN_IF_ERROR(entry.build(module, forward, imagesOf(forward, facts)));
+  return module.take();
+}
+
+SmallVector<EntryBuffer> importing::imageInputs(Builder builder, const ModelFacts &facts, int64_t channels,
+                                                const std::string &dim) {
+  const int64_t any = ShapedType::kDynamic;
+  SmallVector<EntryBuffer> inputs{{.name = "pixel_values",
+                                   .type = tensorOf({any, channels, any, any}, builder.getF32Type()),
+                                   .dims = {dim, "height", "width"}}};
+  if (std::optional<EntryBuffer> adapter = imageAdapterInput(builder, facts, dim))
+    inputs.push_back(std::move(*adapter));
+  return inputs;
+}
+
+Images importing::imagesOf(func::FuncOp entry, const ModelFacts &facts) {
+  Images images{.pixels = entry.getArgument(0)};
+  if (!facts.adapters.empty())
+    images.adapters = {entry.getArgument(1), matricesOf(facts)};
+  return images;
+}
+
+Error importing::sequenceBoundError(huggingface::ModelDescription &model) {
+  return Error{model.config().file() + ": a " + model.modelType() +
+               " reads images, and has no longest sequence to bound"};
+}
+
+Expected<int64_t> importing::mostPixels(int64_t patch, const HeightWidth &image, const ImportOptions &options) {
+  auto fits = [&](int64_t side) { return (side * side + 1) * options.maxBatch <= INT32_MAX; };
+  int64_t side = 512;
+  while (side > 1 && !fits(side))
+    --side;
+  side = std::max({side, image.height / patch, image.width / patch});
+  if (!fits(side))
+    return Error{"a batch of " + std::to_string(options.maxBatch) + " images of " + std::to_string(side) + " x " +
+                 std::to_string(side) + " patches has more tokens than 32 bits can count"};
+  return std::max({side * patch, image.height, image.width});
+}
+
+/// The size of the images that the checkpoint's processor makes; the model's own where it does not say. Faults of
+/// the file are reported where it is used.
+static HeightWidth processedSize(const huggingface::ModelDescription &model, const HeightWidth &image) {
+  auto file = model.files().find("preprocessor_config.json");
+  if (file == model.files().end())
+    return image;
+  Expected<json::Value> processor = json::parse(file->second);
+  if (!processor)
+    return image;
+  const json::Value *crops = processor->find("do_center_crop");
+  const json::Value *size = processor->find(crops && crops->asBool() == true ? "crop_size" : "size");
+  auto side = [&](const char *name, int64_t own) {
+    const json::Value *number = size && size->isObject() ? size->find(name) : size;
+    return number ? number->asInteger().value_or(own) : own;
+  };
+  return {side("height", image.height), side("width", image.width)};
+}
+
+Status importing::requireImageSize(const huggingface::ModelDescription &model, const HeightWidth &image,
+                                   const std::string &what) {
+  const HeightWidth processed = processedSize(model, image);
+  if (processed.height == image.height && processed.width == image.width)
+    return {};
+  return Error{model.path() + "/preprocessor_config.json: images become " + std::to_string(processed.width) + " x " +
+               std::to_string(processed.height) + " pixels, but image_size is " + std::to_string(image.width) + " x " +
+               std::to_string(image.height) + ", and " + what + " of that size alone"};
+}
+
+/// Tells where the processor makes images of another size than the positions are for: Hugging Face's model refuses them
+/// unless it is told to interpolate, which this one always does. Without positions there is nothing to interpolate.
+static void noteImageSize(MLIRContext &context, const std::string &path, const VisionSpec &spec,
+                          huggingface::HeightWidth images) {
+  if (spec.positions.empty())
+    return;
+  if (images.height != spec.image.height || images.width != spec.image.width)
+    emitWarning(UnknownLoc::get(&context))
+        << path << "/preprocessor_config.json: images become " << images.width << " x " << images.height
+        << " pixels, but image_size is " << spec.image.width << " x " << spec.image.height
+        << ": the positions are interpolated";
+}
+
+Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggingface::ModelDescription &model,
+                                              const VisionSpec &spec, const ImportOptions &options) {
+  RAPT_ASSIGN_OR_RETURN(int64_t most, withContext(model.path(), mostPixels(spec.patch, spec.image, options)));
+  if (spec.gridBias) {
+    RAPT_RETURN_IF_ERROR(requireImageSize(model, spec.image, "biases of scores are"));
+    return spec.image;
+  }
+  const HeightWidth processed = processedSize(model, spec.image);
+  noteImageSize(context, model.path(), spec, processed);
+  // Attention probabilities are dense: the output holds all pairs of tokens of the images that there will be, and no
+  // more.
+  auto longest = [&](int64_t own, int64_t usual) {
+    return options.attentionWeights ? std::clamp(usual, own, most) : most;
+  };
+  return HeightWidth{longest(spec.image.height, processed.height), longest(spec.image.width, processed.width)};
+}
