@@ -82,10 +82,10 @@ def names_of(checkout, path):
     classes = set(re.findall(r"\bimpl::(Attn\w+)Base<", text))
     mentioned = {name for cls, name, *_ in passes.definitions(checkout) if cls in classes}
     if "lib/Import/Families/" in str(path):
-        functions = {path.stem.lower(), *(name.lower() for name in re.findall(r"\bimport(\w+)\(", text))}
+        functions = {path.stem.lower(), *(name.lower() for name in re.findall(r"\b(?:import|DecoderFamily importing::)(\w+)(?:\(| =)", text))}
         definitions = Path("lib/Import/Families/Families.def")
         table = checkout.text(definitions) if (checkout.root / definitions).is_file() else ""
-        mentioned |= {name for name, function in re.findall(r'^RAPT_FAMILY\("([^"]+)",\s*import(\w+)', table, re.MULTILINE) if function.lower() in functions}
+        mentioned |= {name for name, function in re.findall(r'^RAPT_(?:FAMILY|DECODER)\("([^"]+)",\s*(?:import)?(\w+)', table, re.MULTILINE) if function.lower() in functions}
     return {path.stem, *mentioned}, mentioned
 
 

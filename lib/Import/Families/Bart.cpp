@@ -153,8 +153,8 @@ SideSpec importing::readBartSide(huggingface::ConfigReader &config, const std::s
   return side;
 }
 
-Expected<OwningOpRef<ModuleOp>> importing::importBart(MLIRContext &context, huggingface::ModelDescription &model,
-                                                      const ImportOptions &options) {
+ImportedModule importing::importBart(MLIRContext &context, huggingface::ModelDescription &model,
+                                     const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
   const Relative &relative = relativeOf(model.modelType());
   // A checkpoint of the transformer alone is the model with its head tied.
@@ -186,13 +186,23 @@ Expected<OwningOpRef<ModuleOp>> importing::importBart(MLIRContext &context, hugg
   }
   if (config.errors())
     spec.vocabularies.check(config, spec.startToken, /*sharesTable=*/false);
-  spec.harmlessKeys = {"activation_dropout", "attention_dropout", "dropout", "classifier_dropout", "classif_dropout",
-                       "encoder_layerdrop", "decoder_layerdrop", "init_std", "is_encoder_decoder", "is_decoder",
-                       "num_hidden_layers", // of the encoder again
-                       // of the first conversions, never read: they say what the family is
-                       "add_bias_logits", "add_final_layer_norm", "normalize_before", "normalize_embedding",
-                       "static_position_embeddings", "extra_pos_embeddings", "use_cache", "gradient_checkpointing",
-                       "force_bos_token_to_be_generated", "output_past", "tokenizer_class"};
+  spec.harmlessKeys =
+      harmless::keys({harmless::sides}, {
+                                            "classifier_dropout",
+                                            "classif_dropout",
+                                            "is_decoder",
+                                            // of the first conversions, never read: they say what the family is
+                                            "add_bias_logits",
+                                            "add_final_layer_norm",
+                                            "normalize_before",
+                                            "normalize_embedding",
+                                            "static_position_embeddings",
+                                            "extra_pos_embeddings",
+                                            "gradient_checkpointing",
+                                            "force_bos_token_to_be_generated",
+                                            "output_past",
+                                            "tokenizer_class",
+                                        });
   spec.ignoredTensors = {"*encoder.embed_tokens.weight", "*decoder.embed_tokens.weight", "lm_head.weight"};
   if (relative.firstPosition < 0) // computed instead
     spec.ignoredTensors.push_back("*.embed_positions.weight*");

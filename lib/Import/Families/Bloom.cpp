@@ -11,28 +11,7 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "hidden_dropout",
-            "resid_pdrop",
-            "embd_pdrop",
-            "attn_pdrop",
-            "is_decoder", // as every model of the family is
-            "pretraining_tp",
-            "slow_but_exact",
-            "attention_softmax_in_fp32",
-            "bias_dropout_fusion",
-            "masked_softmax_fusion",
-            "unk_token_id",
-            "offset_alibi",
-            "skip_bias_add",
-            "skip_bias_add_qkv",
-        },
-};
-
-static DecoderSpec readSpec(const DecoderSource &source) {
+static DecoderSpec readBloom(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
   DecoderSpec spec = readDecoder(source, {.architecture = "Bloom",
                                           .keys = {.width = {"hidden_size", "n_embed"},
@@ -72,7 +51,10 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importing::importBloom(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
-}
+const DecoderFamily importing::bloom = {
+    .read = readBloom,
+    .harmlessKeys =
+        harmless::keys({harmless::decoder, harmless::dropout},
+                       {"pretraining_tp", "slow_but_exact", "attention_softmax_in_fp32", "bias_dropout_fusion",
+                        "masked_softmax_fusion", "unk_token_id", "offset_alibi", "skip_bias_add", "skip_bias_add_qkv"}),
+    .ignoredTensors = {}};

@@ -199,8 +199,8 @@ Status checkPixels(huggingface::ModelDescription &model, const Config &config, c
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importCaptioner(MLIRContext &context, huggingface::ModelDescription &model,
-                                                           const ImportOptions &options) {
+ImportedModule importing::importCaptioner(MLIRContext &context, huggingface::ModelDescription &model,
+                                          const ImportOptions &options) {
   Config config = readConfig(model);
   RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
                         readEndTokens(context, model, config.words, /*fallback=*/std::nullopt));

@@ -1,8 +1,12 @@
-//===- Clip.cpp - The clip family --------------------------------------------===//
+//===- Clip.cpp - The clip and siglip families ---------------------------===//
 //
 // Radford et al. 2021, "Learning Transferable Visual Models From Natural Language
 // Supervision": a causal encoder of texts and a vision transformer, with pre-norm layers
 // both.
+//
+// Zhai et al. 2023, "Sigmoid Loss for Language Image Pre-Training": clip's towers, of which
+// the texts' sees all tokens and padding, and the images' pools by attention; each text fits
+// an image or not, whatever the others.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Clip.h"
@@ -10,6 +14,7 @@
 #include "lib/Import/Module/Heads.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Specs/PairSpec.h"
+#include "lib/Support/Json.h"
 #include <algorithm>
 #include <cmath>
 
@@ -67,7 +72,7 @@ void importing::readTowers(huggingface::ModelDescription &model, PairSpec &spec,
 
 namespace {
 
-void readText(ConfigReader &config, PairSpec &pair) {
+void readClipText(ConfigReader &config, PairSpec &pair) {
   TextTowerSpec &spec = pair.text;
   readTower(config, {.width = 512, .inner = 2048, .heads = 8}, spec);
   spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, 49408);
@@ -81,7 +86,7 @@ void readText(ConfigReader &config, PairSpec &pair) {
   config.getRaw("pad_token_id");
 }
 
-void readImages(ConfigReader &config, PairSpec &pair) {
+void readClipTower(ConfigReader &config, PairSpec &pair) {
   readClipImages(config, pair.image);
   pair.imageProjection = "visual_projection";
 }
@@ -102,8 +107,8 @@ void importing::readClipImages(ConfigReader &config, VisionSpec &spec) {
   spec.finalNorm = "post_layernorm";
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importing::importClip(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
+ImportedModule importing::importClip(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                     const ImportOptions &options) {
   ConfigReader &config = model.config();
   const HeadName<bool> heads[] = {{"CLIPModel", true}};
   readHead<bool>(model, heads, true);
@@ -111,6 +116,53 @@ importing::importClip(mlir::MLIRContext &context, huggingface::ModelDescription 
   spec.width = config.getSize("projection_dim", 1, 1 << 16, 512);
   spec.scale = "logit_scale";
   spec.usualScale = config.getFloat("logit_scale_init_value", -100, 30, 2.6592);
-  readTowers(model, spec, readText, readImages);
+  readTowers(model, spec, readClipText, readClipTower);
+  return importPair(context, model, options, std::move(spec));
+}
+
+static constexpr TowerDefaults siglipTower = {
+    .width = 768, .inner = 3072, .heads = 12, .activation = "gelu_pytorch_tanh", .epsilon = 1e-6};
+
+static void readSiglipText(ConfigReader &config, PairSpec &pair) {
+  TextTowerSpec &spec = pair.text;
+  readTower(config, siglipTower, spec);
+  spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, 32000);
+  spec.positions = config.getSize("max_position_embeddings", 1, 1 << 24, 64);
+  spec.projection = "text_model.head";
+  spec.hasProjectionBias = true;
+  spec.padding = config.getInt("pad_token_id", 0, 1 << 24, 1);
+  pair.width = config.getInt("projection_size", 1, 1 << 16, spec.width);
+  config.getRaw("bos_token_id"); // the tokenizer's, as the next
+  config.getRaw("eos_token_id");
+}
+
+static void readSiglipImages(ConfigReader &config, PairSpec &pair) {
+  VisionSpec &spec = pair.image;
+  readTower(config, siglipTower, spec);
+  readPatches(config, 224, 16, spec);
+  spec.prefix = "vision_model.";
+  spec.stack = "vision";
+  spec.learned = {};
+  spec.positions = "embeddings.position_embedding";
+  spec.kernel = "embeddings.patch_embedding";
+  spec.arePlain = true;
+  spec.finalNorm = "post_layernorm";
+  if (!config.getBool("vision_use_head", true))
+    config.fail(config.nameOf("vision_use_head") + " is false: images have no vector then");
+  pair.pool = AttentionPoolSpec{.part = "head", .heads = spec.attention.heads, .feedForward = spec.feedForward};
+}
+
+ImportedModule importing::importSiglip(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                       const ImportOptions &options) {
+  const HeadName<bool> heads[] = {{"SiglipModel", true}};
+  readHead<bool>(model, heads, true);
+  PairSpec spec;
+  readTowers(model, spec, readSiglipText, readSiglipImages);
+  if (spec.width != spec.image.width)
+    model.config().fail("the vectors of texts have " + std::to_string(spec.width) + " columns, those of images " +
+                        std::to_string(spec.image.width));
+  spec.scale = "logit_scale";
+  spec.bias = "logit_bias";
+  spec.areIndependent = true;
   return importPair(context, model, options, std::move(spec));
 }

@@ -40,28 +40,20 @@ static ConvSpec readSpec(huggingface::ModelDescription &model, const std::string
   spec.finalNorm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
   spec.head = readImageHead(model, architecture);
   spec.labels = spec.head == VisionHead::Classification ? readLabelCount(config) : 0;
-  spec.harmlessKeys = {
-      "drop_path_rate",
-      // of a backbone, as are the next
-      "out_features",
-      "out_indices",
-      "stage_names",
-  };
+  spec.harmlessKeys = harmless::keys({harmless::backbone}, {"drop_path_rate"});
   return spec;
 }
 
-using Imported = Expected<mlir::OwningOpRef<mlir::ModuleOp>>;
-
-Imported importing::importConvNext(mlir::MLIRContext &context, huggingface::ModelDescription &model,
-                                   const ImportOptions &options) {
+ImportedModule importing::importConvNext(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                         const ImportOptions &options) {
   ConvSpec spec = readSpec(model, "ConvNext");
   // Training begins with the value.
   spec.hasScale = model.config().getFloat("layer_scale_init_value", 0, 1e6, 1e-6) > 0;
   return importConv(context, model, options, spec);
 }
 
-Imported importing::importConvNextV2(mlir::MLIRContext &context, huggingface::ModelDescription &model,
-                                     const ImportOptions &options) {
+ImportedModule importing::importConvNextV2(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                           const ImportOptions &options) {
   ConvSpec spec = readSpec(model, "ConvNextV2");
   spec.prefix = "convnextv2.";
   spec.hasScale = false;

@@ -131,9 +131,8 @@ void refuseOthers(huggingface::ConfigReader &config, const EncoderSpec &spec) {
 
 } // namespace
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importDebertaV2(mlir::MLIRContext &context,
-                                                                       huggingface::ModelDescription &model,
-                                                                       const ImportOptions &options) {
+ImportedModule importing::importDebertaV2(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                          const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec = readEncoder(model, {.architecture = "DebertaV2",
                                          .usualWidth = 1536,
@@ -157,8 +156,8 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importDebertaV2(mlir::MLI
   readConvolution(config, spec);
   setHeads(config, spec);
   refuseOthers(config, spec);
-  spec.harmlessKeys = {"attention_probs_dropout_prob", "hidden_dropout_prob", "pooler_dropout", "cls_dropout",
-                       "classifier_dropout",           "padding_idx",         "conv_act",       "conv_groups"};
+  spec.harmlessKeys = harmless::keys({harmless::encoder}, {"pooler_dropout", "cls_dropout", "classifier_dropout",
+                                                           "padding_idx", "conv_act", "conv_groups"});
   spec.ignoredTensors = {"*embeddings.position_ids",
                          "*embeddings.position_embeddings.weight",
                          "*encoder.rel_embeddings.weight",

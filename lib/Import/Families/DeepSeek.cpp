@@ -13,24 +13,6 @@ using namespace rapt;
 using namespace rapt::importing;
 using huggingface::ConfigReader;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "aux_loss_alpha",      // of training, as seq_aux
-            "ep_size",             // how the original spreads experts over machines
-            "head_dim",            // that of transformers' rotary embedding, which qk_rope_head_dim says
-            "is_decoder",          // as every model of these families is
-            "num_key_value_heads", // of keys that are not kept
-            "output_router_logits",
-            "pretraining_tp",
-            "qk_head_dim", // the sum of the other two
-            "router_aux_loss_coef",
-            "seq_aux",
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq"},
-};
-
 /// Attention whose scores have the magnitude of stretched contexts squared.
 static void readLatents(const DecoderSource &source, DecoderSpec &spec) {
   ConfigReader &config = source.config;
@@ -161,14 +143,18 @@ static DecoderSpec readV3(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importDeepSeekV2(mlir::MLIRContext &context,
-                                                                        huggingface::ModelDescription &model,
-                                                                        const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readV2);
-}
+const DecoderFamily importing::deepSeekV2 = {
+    .read = readV2,
+    .harmlessKeys =
+        harmless::keys({harmless::decoder, harmless::router},
+                       {
+                           "aux_loss_alpha",      // of training, as seq_aux
+                           "ep_size",             // how the original spreads experts over machines
+                           "head_dim",            // that of transformers' rotary embedding, which qk_rope_head_dim says
+                           "num_key_value_heads", // of keys that are not kept
+                           "pretraining_tp",
+                           "qk_head_dim", // the sum of the other two
+                           "seq_aux",
+                       })};
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importDeepSeekV3(mlir::MLIRContext &context,
-                                                                        huggingface::ModelDescription &model,
-                                                                        const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readV3);
-}
+const DecoderFamily importing::deepSeekV3 = {.read = readV3, .harmlessKeys = deepSeekV2.harmlessKeys};

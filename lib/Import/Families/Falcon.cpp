@@ -11,18 +11,6 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "hidden_dropout",
-            "is_decoder",      // as every model of the family is
-            "n_embed",         // an old name of hidden_size
-            "rope_parameters", // beside ALiBi
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq", "*.self_attention.rotary.inv_freq"},
-};
-
 static void readBlocks(huggingface::ConfigReader &config, DecoderSpec &spec, bool isNew) {
   const bool isParallel = config.getBool("parallel_attn", true) || isNew;
   const int64_t norms = config.getInt("num_ln_in_parallel_attn", 1, 2, isNew ? 2 : 1);
@@ -36,7 +24,7 @@ static void readBlocks(huggingface::ConfigReader &config, DecoderSpec &spec, boo
   }
 }
 
-static DecoderSpec readSpec(const DecoderSource &source) {
+static DecoderSpec readFalcon(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
   DecoderSpec spec = readDecoder(source, {.architecture = "Falcon",
                                           .keys = {.layers = {"num_hidden_layers", "n_layer"},
@@ -85,8 +73,12 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importFalcon(mlir::MLIRContext &context,
-                                                                    huggingface::ModelDescription &model,
-                                                                    const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
-}
+const DecoderFamily importing::falcon = {
+    .read = readFalcon,
+    .harmlessKeys = harmless::keys({harmless::decoder},
+                                   {
+                                       "hidden_dropout",
+                                       "n_embed",         // an old name of hidden_size
+                                       "rope_parameters", // beside ALiBi
+                                   }),
+    .ignoredTensors = {"*rotary_emb.inv_freq", "*.self_attention.rotary.inv_freq"}};

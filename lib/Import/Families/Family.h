@@ -1,16 +1,17 @@
 //===- Family.h - Interface of every family -----------------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/ImportOptions.h"
+#include "lib/Import/Specs/DecoderBuilder.h"
 
 namespace rapt::importing {
 
 /// Reads the config, asks for tensors, builds the module of stage `imported`.
-using FamilyFunction = Expected<mlir::OwningOpRef<mlir::ModuleOp>>(mlir::MLIRContext &context,
-                                                                   huggingface::ModelDescription &model,
-                                                                   const ImportOptions &options);
+using FamilyFunction = ImportedModule(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                      const ImportOptions &options);
 
 #define RAPT_FAMILY(MODEL_TYPE, FUNCTION, KEYS) FamilyFunction FUNCTION;
+#define RAPT_DECODER(MODEL_TYPE, FAMILY, KEYS) extern const DecoderFamily FAMILY;
 #include "lib/Import/Families/Families.def"
 #undef RAPT_FAMILY
+#undef RAPT_DECODER
 
 } // namespace rapt::importing

@@ -193,8 +193,8 @@ Value poolText(const Scope &top, const Config &config, Value x, Value ids, Value
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importFeedForward(MLIRContext &context, huggingface::ModelDescription &model,
-                                                             const ImportOptions &options) {
+ImportedModule importing::importFeedForward(MLIRContext &context, huggingface::ModelDescription &model,
+                                            const ImportOptions &options) {
   Config config = readConfig(model);
   const bool readsText = config.head == Head::SequenceClassification;
   RAPT_RETURN_IF_ERROR(model.config().finish({"dropout"}));

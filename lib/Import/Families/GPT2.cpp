@@ -11,31 +11,7 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attn_pdrop",
-            "embd_pdrop",
-            "resid_pdrop",
-            "initializer_range",
-            "is_decoder", // as every gpt2 is
-            "n_ctx",      // an old name of n_positions, never read
-            "n_special",  // of the first conversion script
-            "predict_special_tokens",
-            "output_past",
-            "use_cache",
-            "gradient_checkpointing",
-            "reorder_and_upcast_attn", // asks for scores in f32, as they always are here
-            "summary_type",
-            "summary_use_proj",
-            "summary_activation",
-            "summary_proj_to_labels",
-            "summary_first_dropout",
-        },
-    .ignoredTensors = {"*.attn.bias", "*.attn.masked_bias"},
-};
-
-static DecoderSpec readSpec(const DecoderSource &source) {
+static DecoderSpec readGPT2(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
   DecoderSpec spec = readDecoder(source, {.architecture = "GPT2",
                                           .headClass = "LMHeadModel",
@@ -60,7 +36,21 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importing::importGPT2(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
-}
+const DecoderFamily importing::gpt2 = {
+    .read = readGPT2,
+    .harmlessKeys = harmless::keys({harmless::summary},
+                                   {
+                                       "attn_pdrop",
+                                       "embd_pdrop",
+                                       "resid_pdrop",
+                                       "initializer_range",
+                                       "is_decoder", // as every gpt2 is
+                                       "n_ctx",      // an old name of n_positions, never read
+                                       "n_special",  // of the first conversion script
+                                       "predict_special_tokens",
+                                       "output_past",
+                                       "use_cache",
+                                       "gradient_checkpointing",
+                                       "reorder_and_upcast_attn", // asks for scores in f32, as they always are here
+                                   }),
+    .ignoredTensors = {"*.attn.bias", "*.attn.masked_bias"}};

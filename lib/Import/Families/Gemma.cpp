@@ -1,11 +1,19 @@
-//===- Gemma.cpp - The gemma family ----------------------------------------===//
+//===- Gemma.cpp - The gemma, gemma2, gemma3 and gemma3_text families ----===//
 //
 // Gemma Team 2024, "Gemma: Open Models Based on Gemini Research and Technology": the
 // llama family's layers with wide heads, norms stored by their distance from 1, and an
 // embedding that is scaled by the root of its width.
 //
+// Gemma Team 2024, "Gemma 2: Improving Open Language Models at a Practical Size": gemma
+// with norms behind attention and feed-forward, soft caps of scores and logits, and a
+// window of every second layer.
+//
+// Gemma Team 2025, "Gemma 3 Technical Report": gemma2 without soft caps, with norms of
+// queries and keys, five layers of a window to one without, and a base of rotary
+// embedding for each of the two. A directory of gemma3 has a tower for images beside it,
+// which is not compiled.
+//
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Families/Gemma.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Specs/DecoderConfig.h"
 #include "lib/Support/Float16.h"
@@ -14,16 +22,8 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "is_decoder", // as every model of the family is
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq"},
-};
-
-void importing::setGemmaParts(const DecoderSource &source, DecoderSpec &spec) {
+/// Norms by their distance from 1, and the scale of the embedding, which has the type of the weights.
+static void setGemmaParts(const DecoderSource &source, DecoderSpec &spec) {
   spec.norm.isAroundOne = true;
   const float scale = std::sqrt(float(spec.width));
   switch (source.options.storage.value_or(source.model.dtype())) {
@@ -39,7 +39,9 @@ void importing::setGemmaParts(const DecoderSource &source, DecoderSpec &spec) {
   }
 }
 
-DecoderSpec importing::readGemma2(const DecoderSource &source, DecoderDefaults defaults) {
+/// Sizes, the scale of scores, and norms before and behind each part, as gemma2 and its successors have them.
+/// `architecture`, `positions` and `vocabulary` of the defaults are the family's.
+static DecoderSpec readLikeGemma2(const DecoderSource &source, DecoderDefaults defaults) {
   huggingface::ConfigReader &config = source.config;
   defaults.keys.activation = "hidden_activation";
   defaults.width = 2304;
@@ -66,11 +68,12 @@ DecoderSpec importing::readGemma2(const DecoderSource &source, DecoderDefaults d
   return spec;
 }
 
-double importing::readSoftCap(huggingface::ConfigReader &config, const char *key, double usual) {
+/// c of c * tanh(x / c); 0, and null, are none.
+static double readSoftCap(huggingface::ConfigReader &config, const char *key, double usual) {
   return config.names(key) ? config.getFloat(key, 0, 1e6, 0) : usual;
 }
 
-static DecoderSpec readSpec(const DecoderSource &source) {
+static DecoderSpec readGemma(const DecoderSource &source) {
   DecoderSpec spec = readDecoder(source, {.architecture = "Gemma",
                                           .keys = {.activation = "hidden_activation"},
                                           .width = 3072,
@@ -92,7 +95,82 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importing::importGemma(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
+const DecoderFamily importing::gemma = {.read = readGemma};
+
+static DecoderSpec readGemma2(const DecoderSource &source) {
+  huggingface::ConfigReader &config = source.config;
+  DecoderSpec spec = readLikeGemma2(source, {.architecture = "Gemma2", .positions = 8192, .vocabulary = 256000});
+  spec.attention.softCap = readSoftCap(config, "attn_logit_softcapping", 50);
+  spec.head.softCap = readSoftCap(config, "final_logit_softcapping", 30);
+  readRotary(source, spec);
+  std::vector<bool> windowed(spec.layers);
+  for (int64_t layer = 0; layer < spec.layers; layer += 2)
+    windowed[layer] = true;
+  windowed = readLayerTypes(config, spec.layers).value_or(windowed);
+  setWindows(spec, spec.positions, windowed, readWindow(config, 4096));
+  return spec;
 }
+
+const DecoderFamily importing::gemma2 = {.read = readGemma2,
+                                         .harmlessKeys = harmless::keys({harmless::decoder}, {"cache_implementation"})};
+
+/// Every sixth layer, or every so many, has no window.
+static std::vector<bool> readWindowedLayers(huggingface::ConfigReader &config, int64_t layers) {
+  const int64_t period = config.getInt({"sliding_window_pattern", "_sliding_window_pattern"}, 1, 1 << 17, 6);
+  std::vector<bool> windowed(layers);
+  for (int64_t layer = 0; layer < layers; ++layer)
+    windowed[layer] = (layer + 1) % period != 0;
+  return readLayerTypes(config, layers).value_or(windowed);
+}
+
+static DecoderSpec readGemma3Text(const DecoderSource &source, const std::string &headClass) {
+  huggingface::ConfigReader &config = source.config;
+  DecoderSpec spec = readLikeGemma2(source, {.architecture = "Gemma3",
+                                             .headClass = headClass,
+                                             .wholeClass = "Gemma3Text",
+                                             .positions = 131072,
+                                             .vocabulary = 262208});
+  AttentionSpec &attention = spec.attention;
+  attention.softCap = readSoftCap(config, "attn_logit_softcapping", 0);
+  spec.head.softCap = readSoftCap(config, "final_logit_softcapping", 0);
+  attention.norm = QueryKeyNormSpec{.norm = spec.norm};
+  const std::vector<bool> windowed = readWindowedLayers(config, spec.layers);
+  const std::array<RotaryKeys, 2> keys = {
+      {{.theta = "rope_theta", .usualTheta = 1e6}, {.theta = "rope_local_base_freq", .usualTheta = 1e4}}};
+  readRotaryByLayer(source, spec, spec.positions, windowed, keys);
+  std::optional<int64_t> window = readWindow(config, 4096);
+  if (config.getBool("use_bidirectional_attention", false)) { // EmbeddingGemma
+    spec.isBidirectional = spec.isWindowAround = true;
+    if (window)
+      *window /= 2;
+  }
+  setWindows(spec, spec.positions, windowed, window);
+  return spec;
+}
+
+static DecoderSpec readGemma3(const DecoderSource &source) { return readGemma3Text(source, "ForCausalLM"); }
+
+/// The text part of a model that takes images, too.
+static DecoderSpec readGemma3TextPart(const DecoderSource &source) {
+  huggingface::ConfigReader &config = source.config;
+  std::optional<huggingface::ConfigReader> text = config.open("text_config");
+  if (!text) {
+    config.fail("text_config is missing, must be an object with the keys of gemma3_text");
+    return {};
+  }
+  text->getEnum("model_type", {"gemma3_text"}, "gemma3_text");
+  DecoderSpec spec = readGemma3Text({source.model, *text, source.options}, "ForConditionalGeneration");
+  config.close(std::move(*text), gemma3.harmlessKeys);
+  spec.prefixes = {"language_model.model.", "model.language_model."};
+  source.model.warn(shownPath(config.file()) + ": the text part is compiled, which takes no images");
+  return spec;
+}
+
+const DecoderFamily importing::gemma3Whole = {
+    .read = readGemma3TextPart,
+    .harmlessKeys = {"vision_config", "boi_token_index", "eoi_token_index", "image_token_index", "image_token_id",
+                     "boi_token_id", "eoi_token_id", "mm_tokens_per_image"},
+    .ignoredTensors = {"*vision_tower.*", "*multi_modal_projector.*", "*lm_head.weight", "*rotary_emb.inv_freq"}};
+
+const DecoderFamily importing::gemma3 = {.read = readGemma3,
+                                         .harmlessKeys = harmless::keys({harmless::decoder}, {"cache_implementation"})};

@@ -10,16 +10,7 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "is_decoder", // as every model of the family is
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq"},
-};
-
-static DecoderSpec readGlm(const DecoderSource &source, const std::string &architecture) {
+static DecoderSpec readLikeGlm(const DecoderSource &source, const std::string &architecture) {
   DecoderSpec spec = readDecoder(source, {.architecture = architecture,
                                           .layers = 40,
                                           .positions = 131072,
@@ -38,20 +29,14 @@ static DecoderSpec readGlm(const DecoderSource &source, const std::string &archi
 }
 
 static DecoderSpec readGlm4(const DecoderSource &source) {
-  DecoderSpec spec = readGlm(source, "Glm4");
+  DecoderSpec spec = readLikeGlm(source, "Glm4");
   spec.residual.afterAttention = "post_self_attn_layernorm";
   spec.residual.afterFeedForward = "post_mlp_layernorm";
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importing::importGlm4(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readGlm4);
-}
+const DecoderFamily importing::glm4 = {.read = readGlm4};
 
-static DecoderSpec readSpec(const DecoderSource &source) { return readGlm(source, "Glm"); }
+static DecoderSpec readGlm(const DecoderSource &source) { return readLikeGlm(source, "Glm"); }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importing::importGlm(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
-}
+const DecoderFamily importing::glm = {.read = readGlm};

@@ -11,18 +11,6 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "initial_context_length", // rope_scaling has it, too
-            "is_decoder",             // as every model of the family is
-            "output_router_logits",
-            "router_aux_loss_coef",
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq"},
-};
-
 static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &spec) {
   ExpertsSpec experts = readExperts(
       source, spec,
@@ -45,7 +33,7 @@ static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &s
   return experts;
 }
 
-static DecoderSpec readSpec(const DecoderSource &source) {
+static DecoderSpec readGptOss(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
   DecoderSpec spec = readDecoder(source, {.architecture = "GptOss",
                                           .width = 2880,
@@ -68,8 +56,9 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importGptOss(mlir::MLIRContext &context,
-                                                                    huggingface::ModelDescription &model,
-                                                                    const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
-}
+const DecoderFamily importing::gptOss = {
+    .read = readGptOss,
+    .harmlessKeys =
+        harmless::keys({harmless::decoder, harmless::router}, {
+                                                                  "initial_context_length", // rope_scaling has it, too
+                                                              })};

@@ -19,14 +19,17 @@ namespace {
 
 struct Family {
   std::string_view modelType;
-  importing::FamilyFunction *import;
-  std::string_view keys; ///< separated by spaces
+  std::string_view keys;             ///< separated by spaces
+  importing::FamilyFunction *import; ///< null of a family of decoders
+  const importing::DecoderFamily *decoder;
 };
 
 constexpr Family families[] = {
-#define RAPT_FAMILY(MODEL_TYPE, FUNCTION, KEYS) {MODEL_TYPE, importing::FUNCTION, KEYS},
+#define RAPT_FAMILY(MODEL_TYPE, FUNCTION, KEYS) {MODEL_TYPE, KEYS, importing::FUNCTION, nullptr},
+#define RAPT_DECODER(MODEL_TYPE, FAMILY, KEYS) {MODEL_TYPE, KEYS, nullptr, &importing::FAMILY},
 #include "lib/Import/Families/Families.def"
 #undef RAPT_FAMILY
+#undef RAPT_DECODER
 };
 
 std::string listed() {
@@ -134,7 +137,9 @@ Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingf
   for (const Family &family : families) {
     if (family.modelType != model.modelType())
       continue;
-    Expected<OwningOpRef<ModuleOp>> module = family.import(context, model, options);
+    importing::ImportedModule module = family.decoder
+                                           ? importing::importDecoder(context, model, options, *family.decoder)
+                                           : family.import(context, model, options);
     // The importer checks every number it reads: IR that does not verify is a fault of the importer.
     if (module && failed(verify(**module)))
       return Error{"internal error: the imported module of family " + model.modelType() + " does not verify"};

@@ -131,9 +131,8 @@ private:
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importKernelRegression(MLIRContext &context,
-                                                                  huggingface::ModelDescription &model,
-                                                                  const ImportOptions &options) {
+ImportedModule importing::importKernelRegression(MLIRContext &context, huggingface::ModelDescription &model,
+                                                 const ImportOptions &options) {
   Config config = readConfig(model);
   RAPT_RETURN_IF_ERROR(model.config().finish({}));
   if (options.maxSequenceLength)

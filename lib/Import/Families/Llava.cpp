@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Clip.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Families/Llama.h"
 #include "lib/Import/Families/Mistral.h"
 #include "lib/Import/Module/Heads.h"
 #include "lib/Import/Parts/Blocks.h"
@@ -42,11 +41,11 @@ void readText(huggingface::ModelDescription &model, const ImportOptions &options
   if (!config)
     return;
   const DecoderSource part{model, *config, options, /*isPart=*/true};
-  spec.text = readLlama(part);
+  spec.text = llama.read(part);
   setTextPart(part, spec.text);
   config->getRaw("bos_token_id");
   config->getRaw("pad_token_id");
-  std::vector<std::string_view> harmless = llamaKeys;
+  std::vector<std::string_view> harmless = llama.harmlessKeys;
   for (const char *key : {"architectures", "initializer_range", "use_cache", "dtype", "torch_dtype"})
     harmless.push_back(key);
   model.config().close(std::move(*config), harmless);
@@ -80,8 +79,8 @@ void readImages(huggingface::ModelDescription &model, VisionLanguageSpec &spec) 
 
 } // namespace
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importing::importLlava(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
+ImportedModule importing::importLlava(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                      const ImportOptions &options) {
   ConfigReader &config = model.config();
   if (hasPixtral(config))
     return importMistralWhole(context, model, options, "LlavaForConditionalGeneration");

@@ -10,30 +10,6 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "hidden_dropout",
-            "resid_pdrop",
-            "embd_pdrop",
-            "attn_pdrop",
-            "is_decoder", // as every model of the family is
-            "emb_pdrop",
-            "embedding_fraction",
-            "expansion_ratio", // never read: it is 4
-            "learned_pos_emb", // there is none beside ALiBi
-            "init_config",
-            "init_device",
-            "logit_scale",
-            "use_cache",
-            "verbose",
-            "norm_type",
-            "tokenizer_name",
-            "max_position_embeddings",
-        },
-};
-
 static void readAttention(const DecoderSource &source, DecoderSpec &spec) {
   AttentionSpec &attention = spec.attention;
   double bias = 8;
@@ -56,7 +32,7 @@ static void readAttention(const DecoderSource &source, DecoderSpec &spec) {
   attention.slopes = alibiSlopes(attention.heads, bias);
 }
 
-static DecoderSpec readSpec(const DecoderSource &source) {
+static DecoderSpec readMPT(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
   DecoderSpec spec = readDecoder(source, {.architecture = "Mpt",
                                           .keys = {.width = {"d_model", "hidden_size"},
@@ -94,7 +70,21 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importing::importMPT(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
-}
+const DecoderFamily importing::mpt = {.read = readMPT,
+                                      .harmlessKeys =
+                                          harmless::keys({harmless::decoder, harmless::dropout},
+                                                         {
+                                                             "emb_pdrop",
+                                                             "embedding_fraction",
+                                                             "expansion_ratio", // never read: it is 4
+                                                             "learned_pos_emb", // there is none beside ALiBi
+                                                             "init_config",
+                                                             "init_device",
+                                                             "logit_scale",
+                                                             "use_cache",
+                                                             "verbose",
+                                                             "norm_type",
+                                                             "tokenizer_name",
+                                                             "max_position_embeddings",
+                                                         }),
+                                      .ignoredTensors = {}};

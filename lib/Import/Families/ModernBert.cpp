@@ -63,9 +63,8 @@ static void setHeads(huggingface::ConfigReader &config, EncoderSpec &spec) {
     spec.classifier.pooling = attn::PoolingKind::mean;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importModernBert(mlir::MLIRContext &context,
-                                                                        huggingface::ModelDescription &model,
-                                                                        const ImportOptions &options) {
+ImportedModule importing::importModernBert(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                           const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec = readEncoder(model, {.architecture = "ModernBert",
                                          .activation = "hidden_activation",

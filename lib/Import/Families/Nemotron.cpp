@@ -10,16 +10,7 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "is_decoder", // as every model of the family is
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq"},
-};
-
-static DecoderSpec readSpec(const DecoderSource &source) {
+static DecoderSpec readNemotron(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
   DecoderSpec spec = readDecoder(source, {.architecture = "Nemotron",
                                           .keys = {.activation = "", .epsilon = "norm_eps"},
@@ -42,8 +33,4 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importNemotron(mlir::MLIRContext &context,
-                                                                      huggingface::ModelDescription &model,
-                                                                      const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
-}
+const DecoderFamily importing::nemotron = {.read = readNemotron};

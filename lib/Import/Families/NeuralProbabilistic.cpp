@@ -108,9 +108,8 @@ OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &conf
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importNeuralProbabilistic(MLIRContext &context,
-                                                                     huggingface::ModelDescription &model,
-                                                                     const ImportOptions &options) {
+ImportedModule importing::importNeuralProbabilistic(MLIRContext &context, huggingface::ModelDescription &model,
+                                                    const ImportOptions &options) {
   Config config = readConfig(model);
   RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
                         readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt));

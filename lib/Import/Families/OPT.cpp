@@ -11,24 +11,7 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "hidden_dropout",
-            "resid_pdrop",
-            "embd_pdrop",
-            "attn_pdrop",
-            "is_decoder", // as every model of the family is
-            "activation_dropout",
-            "dropout",
-            "layerdrop",
-            "init_std",
-            "prefix",
-        },
-};
-
-static DecoderSpec readSpec(const DecoderSource &source) {
+static DecoderSpec readOPT(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
   DecoderSpec spec = readDecoder(
       source,
@@ -71,7 +54,8 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importing::importOPT(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
-}
+const DecoderFamily importing::opt = {
+    .read = readOPT,
+    .harmlessKeys = harmless::keys({harmless::decoder, harmless::dropout},
+                                   {"activation_dropout", "dropout", "layerdrop", "init_std", "prefix"}),
+    .ignoredTensors = {}};

@@ -150,8 +150,8 @@ const char *taskOf(Head head) {
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importRecurrent(MLIRContext &context, huggingface::ModelDescription &model,
-                                                           const ImportOptions &options) {
+ImportedModule importing::importRecurrent(MLIRContext &context, huggingface::ModelDescription &model,
+                                          const ImportOptions &options) {
   Config config = readConfig(model);
   RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
                         readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt));

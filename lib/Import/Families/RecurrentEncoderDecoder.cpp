@@ -243,9 +243,8 @@ Status Entries::buildStep() {
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importRecurrentEncoderDecoder(MLIRContext &context,
-                                                                         huggingface::ModelDescription &model,
-                                                                         const ImportOptions &options) {
+ImportedModule importing::importRecurrentEncoderDecoder(MLIRContext &context, huggingface::ModelDescription &model,
+                                                        const ImportOptions &options) {
   Config config = readConfig(model);
   RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
                         readEndTokens(context, model, config.vocabularies.target, /*fallback=*/std::nullopt));

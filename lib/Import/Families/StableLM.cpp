@@ -10,20 +10,7 @@
 using namespace rapt;
 using namespace rapt::importing;
 
-static const DecoderFamily family = {
-    .harmlessKeys =
-        {
-            "attention_dropout",
-            "hidden_dropout",
-            "is_decoder",            // as every model of the family is
-            "rotary_scaling_factor", // of the first files
-            "norm_eps",
-            "rope_pct",
-        },
-    .ignoredTensors = {"*rotary_emb.inv_freq"},
-};
-
-static DecoderSpec readSpec(const DecoderSource &source) {
+static DecoderSpec readStableLM(const DecoderSource &source) {
   huggingface::ConfigReader &config = source.config;
   DecoderSpec spec = readDecoder(source, {.architecture = "StableLm",
                                           .keys = {.epsilon = "layer_norm_eps", .headDim = ""},
@@ -48,8 +35,11 @@ static DecoderSpec readSpec(const DecoderSource &source) {
   return spec;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importing::importStableLM(mlir::MLIRContext &context,
-                                                                      huggingface::ModelDescription &model,
-                                                                      const ImportOptions &options) {
-  return importDecoder(context, model, options, family, readSpec);
-}
+const DecoderFamily importing::stableLM = {
+    .read = readStableLM,
+    .harmlessKeys = harmless::keys({harmless::decoder}, {
+                                                            "hidden_dropout",
+                                                            "rotary_scaling_factor", // of the first files
+                                                            "norm_eps",
+                                                            "rope_pct",
+                                                        })};

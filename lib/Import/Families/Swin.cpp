@@ -81,8 +81,8 @@ static void readImages(huggingface::ConfigReader &config, WindowSpec &spec) {
     config.fail("use_absolute_embeddings is true: only models without them are supported");
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importing::importSwin(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options) {
+ImportedModule importing::importSwin(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                     const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
   WindowSpec spec;
   readImages(config, spec);
@@ -93,19 +93,14 @@ importing::importSwin(mlir::MLIRContext &context, huggingface::ModelDescription 
                                         {"SwinForImageClassification", VisionHead::Classification}};
   spec.head = readHead<VisionHead>(model, heads, VisionHead::None);
   spec.labels = spec.head == VisionHead::Classification ? readLabelCount(config) : 0;
-  spec.harmlessKeys = {
-      "attention_probs_dropout_prob",
-      "drop_path_rate",
-      "encoder_stride", // of masked image modeling
-      "hidden_dropout_prob",
-      "hidden_size", // follows from embed_dim and depths
-      "num_layers",  // the stages
-      "path_norm",
-      // of a backbone, as are the next
-      "out_features",
-      "out_indices",
-      "stage_names",
-  };
+  spec.harmlessKeys =
+      harmless::keys({harmless::encoder, harmless::backbone}, {
+                                                                  "drop_path_rate",
+                                                                  "encoder_stride", // of masked image modeling
+                                                                  "hidden_size",    // follows from embed_dim and depths
+                                                                  "num_layers",     // the stages
+                                                                  "path_norm",
+                                                              });
   spec.ignoredTensors = {"*embeddings.mask_token", "*relative_position_index"};
   return importWindows(context, model, options, spec);
 }

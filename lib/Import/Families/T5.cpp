@@ -157,8 +157,8 @@ EncoderDecoderSpec readSpec(huggingface::ModelDescription &model) {
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importT5(MLIRContext &context, huggingface::ModelDescription &model,
-                                                    const ImportOptions &options) {
+ImportedModule importing::importT5(MLIRContext &context, huggingface::ModelDescription &model,
+                                   const ImportOptions &options) {
   EncoderDecoderSpec spec = readSpec(model);
   const bool hasShared = model.tensors().find("shared.weight") || !model.tensors().find("encoder.embed_tokens.weight");
   spec.tables = {{.symbol = "shared",

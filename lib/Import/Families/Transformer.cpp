@@ -23,7 +23,7 @@ constexpr int64_t usualWidth = 512, usualHeads = 8, usualInner = 2048, usualLaye
 constexpr double usualEpsilon = 1e-5;
 
 /// Keys of training, or of torch's own code.
-constexpr std::string_view harmless[] = {"batch_first", "dropout", "is_encoder_decoder"};
+constexpr std::string_view harmlessKeys[] = {"batch_first", "dropout", "is_encoder_decoder"};
 
 /// The parts of a layer's attention, and of its feed-forward with `inner` columns.
 void setParts(StackSpec &spec, huggingface::ConfigReader &reader, int64_t inner) {
@@ -112,7 +112,7 @@ EncoderDecoderSpec readSpec(huggingface::ConfigReader &reader) {
   spec.startToken = reader.getInt("decoder_start_token_id", 0, INT32_MAX, pad);
   if (reader.errors())
     spec.vocabularies.check(reader, spec.startToken, isShared);
-  spec.harmlessKeys.assign(std::begin(harmless), std::end(harmless));
+  spec.harmlessKeys.assign(std::begin(harmlessKeys), std::end(harmlessKeys));
   return spec;
 }
 
@@ -180,7 +180,7 @@ EncoderSpec readEncoderAlone(huggingface::ModelDescription &model) {
   spec.classifier.transform = {};
   spec.classifier.isPooler = false;
   spec.classifier.pooling = attn::PoolingKind::mean;
-  spec.harmlessKeys.assign(std::begin(harmless), std::end(harmless));
+  spec.harmlessKeys.assign(std::begin(harmlessKeys), std::end(harmlessKeys));
   return spec;
 }
 
@@ -192,15 +192,17 @@ bool isWithout(huggingface::ConfigReader &reader, const char *key) {
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importTransformer(MLIRContext &context, huggingface::ModelDescription &model,
-                                                             const ImportOptions &options) {
-  static const DecoderFamily family = {.harmlessKeys = {std::begin(harmless), std::end(harmless)}};
+ImportedModule importing::importTransformer(MLIRContext &context, huggingface::ModelDescription &model,
+                                            const ImportOptions &options) {
+  static const DecoderFamily family = {.read = readDecoderAlone,
+                                       .harmlessKeys = {std::begin(harmlessKeys), std::end(harmlessKeys)},
+                                       .ignoredTensors = {}};
   huggingface::ConfigReader &reader = model.config();
   const bool isDecoder = isWithout(reader, encoderLayers), isEncoder = isWithout(reader, decoderLayers);
   if (isDecoder && isEncoder)
     return Error{reader.file() + ": num_encoder_layers and num_decoder_layers are 0: one of them must have layers"};
   if (isDecoder)
-    return importDecoder(context, model, options, family, readDecoderAlone);
+    return importDecoder(context, model, options, family);
   if (isEncoder)
     return importEncoder(context, model, options, readEncoderAlone(model));
   return importEncoderDecoder(context, model, options, readSpec(reader));

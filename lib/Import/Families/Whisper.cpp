@@ -26,8 +26,8 @@ SideSpec readSide(huggingface::ConfigReader &config, const std::string &prefix, 
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importWhisper(MLIRContext &context, huggingface::ModelDescription &model,
-                                                         const ImportOptions &options) {
+ImportedModule importing::importWhisper(MLIRContext &context, huggingface::ModelDescription &model,
+                                        const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
   const HeadName<bool> heads[] = {{"WhisperForConditionalGeneration", true}, {"WhisperModel", false}};
   readHead<bool>(model, heads, true);
@@ -59,15 +59,24 @@ Expected<OwningOpRef<ModuleOp>> importing::importWhisper(MLIRContext &context, h
   spec.isTied = config.getBool("tie_word_embeddings", true);
   if (config.errors())
     spec.vocabularies.check(config, spec.startToken, /*sharesTable=*/false);
-  spec.harmlessKeys = {"activation_dropout", "attention_dropout", "dropout", "encoder_layerdrop", "decoder_layerdrop",
-                       "init_std", "is_encoder_decoder", "num_hidden_layers", "use_cache",
-                       "scale_embedding", // stored, and used by no formula
-                       // of training and of other heads
-                       "apply_spec_augment", "mask_time_prob", "mask_time_length", "mask_time_min_masks",
-                       "mask_feature_prob", "mask_feature_length", "mask_feature_min_masks", "classifier_proj_size",
-                       "use_weighted_layer_sum", "median_filter_width",
-                       // rules about tokens, which generation_config.json has
-                       "suppress_tokens", "begin_suppress_tokens", "forced_decoder_ids"};
+  spec.harmlessKeys = harmless::keys({harmless::sides}, {
+                                                            "scale_embedding", // stored, and used by no formula
+                                                            // of training and of other heads
+                                                            "apply_spec_augment",
+                                                            "mask_time_prob",
+                                                            "mask_time_length",
+                                                            "mask_time_min_masks",
+                                                            "mask_feature_prob",
+                                                            "mask_feature_length",
+                                                            "mask_feature_min_masks",
+                                                            "classifier_proj_size",
+                                                            "use_weighted_layer_sum",
+                                                            "median_filter_width",
+                                                            // rules about tokens, which generation_config.json has
+                                                            "suppress_tokens",
+                                                            "begin_suppress_tokens",
+                                                            "forced_decoder_ids",
+                                                        });
   spec.ignoredTensors = {"proj_out.weight"};
   return importEncoderDecoder(context, model, options, spec);
 }

@@ -21,4 +21,10 @@ struct ImportOptions {
   std::optional<artifact::DType> storage = {};
 };
 
+namespace importing {
+
+/// A module of stage `imported`, or what is wrong with the model.
+using ImportedModule = Expected<mlir::OwningOpRef<mlir::ModuleOp>>;
+
+} // namespace importing
 } // namespace rapt

@@ -188,8 +188,8 @@ Status buildModel(ModelModule &module, func::FuncOp entry, const Images &images,
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importConv(MLIRContext &context, huggingface::ModelDescription &model,
-                                                      const ImportOptions &options, const ConvSpec &spec) {
+ImportedModule importing::importConv(MLIRContext &context, huggingface::ModelDescription &model,
+                                     const ImportOptions &options, const ConvSpec &spec) {
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   if (options.maxSequenceLength)
     return sequenceBoundError(model);

@@ -33,7 +33,7 @@ struct ConvSpec {
 
 /// The module of stage `imported` of a convolutional encoder of images; errors are those of the config, which `spec`
 /// was read from.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importConv(mlir::MLIRContext &context, huggingface::ModelDescription &model,
-                                                       const ImportOptions &options, const ConvSpec &spec);
+ImportedModule importConv(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                          const ImportOptions &options, const ConvSpec &spec);
 
 } // namespace rapt::importing

@@ -210,10 +210,9 @@ static Expected<bool> readsWholeTexts(huggingface::ModelDescription &model, Deco
   return spec.wholeHead.has_value();
 }
 
-Expected<OwningOpRef<ModuleOp>> importing::importDecoder(MLIRContext &context, huggingface::ModelDescription &model,
-                                                         const ImportOptions &options, const DecoderFamily &family,
-                                                         ReadDecoder read) {
-  DecoderSpec spec = read({model, model.config(), options});
+ImportedModule importing::importDecoder(MLIRContext &context, huggingface::ModelDescription &model,
+                                        const ImportOptions &options, const DecoderFamily &family) {
+  DecoderSpec spec = family.read({model, model.config(), options});
   RAPT_ASSIGN_OR_RETURN(bool isWhole, readsWholeTexts(model, spec));
   if (isWhole) {
     for (const char *part : {".weight", ".bias"})

@@ -1,8 +1,8 @@
 //===- DecoderBuilder.h - The module of a decoder from its specification -*- C++ -*-===//
 #pragma once
+#include "lib/Import/Module/HarmlessKeys.h"
 #include "lib/Import/Module/ImportOptions.h"
 #include "lib/Import/Specs/DecoderSpec.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace rapt::importing {
 
@@ -18,20 +18,19 @@ struct DecoderSource {
 };
 
 /// Reads a specification; errors are recorded in the config.
-using ReadDecoder = llvm::function_ref<DecoderSpec(const DecoderSource &)>;
+using ReadDecoder = DecoderSpec(const DecoderSource &);
 
-/// Facts of a family that no configuration changes.
+/// A family of decoders.
 struct DecoderFamily {
+  ReadDecoder *read;
   /// Keys that training or Hugging Face's own code read; no logit depends on them.
-  std::vector<std::string_view> harmlessKeys = {};
+  std::vector<std::string_view> harmlessKeys = harmless::keys({harmless::decoder});
   /// Tensors that checkpoints have and nothing reads, besides a head that is also the embedding.
-  std::vector<std::string_view> ignoredTensors = {};
+  std::vector<std::string_view> ignoredTensors = {"*rotary_emb.inv_freq"};
 };
 
 /// The module of stage `imported` of a decoder.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importDecoder(mlir::MLIRContext &context,
-                                                          huggingface::ModelDescription &model,
-                                                          const ImportOptions &options, const DecoderFamily &family,
-                                                          ReadDecoder read);
+ImportedModule importDecoder(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                             const ImportOptions &options, const DecoderFamily &family);
 
 } // namespace rapt::importing

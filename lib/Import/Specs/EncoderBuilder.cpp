@@ -295,8 +295,8 @@ Status dropHead(huggingface::ModelDescription &model, EncoderSpec &spec) {
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importEncoder(MLIRContext &context, huggingface::ModelDescription &model,
-                                                         const ImportOptions &options, EncoderSpec spec) {
+ImportedModule importing::importEncoder(MLIRContext &context, huggingface::ModelDescription &model,
+                                        const ImportOptions &options, EncoderSpec spec) {
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, spec.positions, spec.positionsKey));
   if (spec.convolution)

@@ -216,10 +216,8 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderDecoderModule &model, const En
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importEncoderDecoder(MLIRContext &context,
-                                                                huggingface::ModelDescription &model,
-                                                                const ImportOptions &options,
-                                                                const EncoderDecoderSpec &spec) {
+ImportedModule importing::importEncoderDecoder(MLIRContext &context, huggingface::ModelDescription &model,
+                                               const ImportOptions &options, const EncoderDecoderSpec &spec) {
   RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
                         readEndTokens(context, model, spec.vocabularies.target, spec.endToken));
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));

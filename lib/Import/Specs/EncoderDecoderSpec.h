@@ -70,9 +70,7 @@ struct EncoderDecoderSpec {
 std::vector<float> pairedFrequencies(int64_t width);
 
 /// The module of stage `imported` of an encoder-decoder; errors are those of the config, which `spec` was read from.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importEncoderDecoder(mlir::MLIRContext &context,
-                                                                 huggingface::ModelDescription &model,
-                                                                 const ImportOptions &options,
-                                                                 const EncoderDecoderSpec &spec);
+ImportedModule importEncoderDecoder(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                    const ImportOptions &options, const EncoderDecoderSpec &spec);
 
 } // namespace rapt::importing

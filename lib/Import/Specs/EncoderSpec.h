@@ -123,8 +123,7 @@ struct EncoderDefaults {
 EncoderSpec readEncoder(huggingface::ModelDescription &model, const EncoderDefaults &defaults);
 
 /// The module of stage `imported` of an encoder; errors are those of the config, which `spec` was read from.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importEncoder(mlir::MLIRContext &context,
-                                                          huggingface::ModelDescription &model,
-                                                          const ImportOptions &options, EncoderSpec spec);
+ImportedModule importEncoder(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                             const ImportOptions &options, EncoderSpec spec);
 
 } // namespace rapt::importing

@@ -9,20 +9,6 @@ using namespace rapt::importing;
 /// More experts than any model has; the dialect's bound.
 static constexpr int64_t kMostExperts = 4096;
 
-const DecoderFamily &importing::expertsFamily() {
-  static const DecoderFamily family = {
-      .harmlessKeys =
-          {
-              "attention_dropout",
-              "is_decoder", // as every model of these families is
-              "output_router_logits",
-              "router_aux_loss_coef",
-          },
-      .ignoredTensors = {"*rotary_emb.inv_freq"},
-  };
-  return family;
-}
-
 static bool hasTensor(const huggingface::ModelDescription &model, llvm::StringRef end) {
   return llvm::any_of(model.tensors().tensors(),
                       [&](const auto &tensor) { return llvm::StringRef(tensor.first).ends_with(end); });

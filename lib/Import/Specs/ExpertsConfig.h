@@ -10,9 +10,6 @@ struct ExpertsDefaults {
   int64_t ofAll, ofToken, width; ///< experts, those of a token, and the columns of one
 };
 
-/// Keys and tensors that change no result, of families that have no others.
-const DecoderFamily &expertsFamily();
-
 /// Reads the number of experts, of a token's, and their size: experts by softmax, gated as the dense layers are, in
 /// tensors "mlp.experts.{expert}.gate_proj", or stacked ones where the checkpoint has them.
 ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &spec, const ExpertsDefaults &defaults);

@@ -142,8 +142,8 @@ Value compareVectors(OpBuilder &builder, func::FuncOp entry, const ParameterSet 
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importPair(MLIRContext &context, huggingface::ModelDescription &model,
-                                                      const ImportOptions &options, PairSpec spec) {
+ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDescription &model,
+                                     const ImportOptions &options, PairSpec spec) {
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   RAPT_ASSIGN_OR_RETURN(int64_t positions,
                         boundPositions(options, spec.text.positions, "max_position_embeddings of the texts"));

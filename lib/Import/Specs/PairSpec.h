@@ -40,7 +40,7 @@ struct PairSpec {
 
 /// The module of stage `imported` of a pair, with the entries encode_text, encode_image and compare; errors are those
 /// of the config, which `spec` was read from.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importPair(mlir::MLIRContext &context, huggingface::ModelDescription &model,
-                                                       const ImportOptions &options, PairSpec spec);
+ImportedModule importPair(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                          const ImportOptions &options, PairSpec spec);
 
 } // namespace rapt::importing

@@ -200,8 +200,8 @@ Status buildModel(ModelModule &module, func::FuncOp entry, Images images, const 
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importVision(MLIRContext &context, huggingface::ModelDescription &model,
-                                                        const ImportOptions &options, VisionSpec spec) {
+ImportedModule importing::importVision(MLIRContext &context, huggingface::ModelDescription &model,
+                                       const ImportOptions &options, VisionSpec spec) {
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   if (options.maxSequenceLength)
     return sequenceBoundError(model);

@@ -108,10 +108,8 @@ Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, con
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importVisionLanguage(MLIRContext &context,
-                                                                huggingface::ModelDescription &model,
-                                                                const ImportOptions &options,
-                                                                const VisionLanguageSpec &spec) {
+ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface::ModelDescription &model,
+                                               const ImportOptions &options, const VisionLanguageSpec &spec) {
   const DecoderSpec &text = spec.text;
   RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens, readEndTokens(context, model, text.vocabulary, text.endToken));
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));

@@ -30,9 +30,7 @@ struct VisionLanguageSpec {
 
 /// The module of stage `imported`, with the entries `step` and `encode_image`; errors are those of the config, which
 /// `spec` was read from.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importVisionLanguage(mlir::MLIRContext &context,
-                                                                 huggingface::ModelDescription &model,
-                                                                 const ImportOptions &options,
-                                                                 const VisionLanguageSpec &spec);
+ImportedModule importVisionLanguage(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                                    const ImportOptions &options, const VisionLanguageSpec &spec);
 
 } // namespace rapt::importing

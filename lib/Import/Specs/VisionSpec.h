@@ -85,8 +85,7 @@ void readPatches(huggingface::ConfigReader &config, int64_t usualImage, int64_t 
 VisionSpec readVision(huggingface::ModelDescription &model, const VisionDefaults &defaults);
 
 /// The module of stage `imported` of an encoder of images; errors are those of the config, which `spec` was read from.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importVision(mlir::MLIRContext &context,
-                                                         huggingface::ModelDescription &model,
-                                                         const ImportOptions &options, VisionSpec spec);
+ImportedModule importVision(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                            const ImportOptions &options, VisionSpec spec);
 
 } // namespace rapt::importing

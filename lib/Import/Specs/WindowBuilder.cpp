@@ -199,8 +199,8 @@ ModelFacts factsOf(const huggingface::ModelDescription &model, const WindowSpec 
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>> importing::importWindows(MLIRContext &context, huggingface::ModelDescription &model,
-                                                         const ImportOptions &options, const WindowSpec &spec) {
+ImportedModule importing::importWindows(MLIRContext &context, huggingface::ModelDescription &model,
+                                        const ImportOptions &options, const WindowSpec &spec) {
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   if (options.maxSequenceLength)
     return sequenceBoundError(model);

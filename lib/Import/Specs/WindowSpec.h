@@ -34,8 +34,7 @@ struct WindowSpec {
 
 /// The module of stage `imported` of an encoder of images by windows; errors are those of the config, which `spec` was
 /// read from.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importWindows(mlir::MLIRContext &context,
-                                                          huggingface::ModelDescription &model,
-                                                          const ImportOptions &options, const WindowSpec &spec);
+ImportedModule importWindows(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                             const ImportOptions &options, const WindowSpec &spec);
 
 } // namespace rapt::importing
