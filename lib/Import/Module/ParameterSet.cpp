@@ -80,6 +80,16 @@ void ParameterSet::addStacked(const Stack &stack, std::string symbol, std::strin
   weights.back().stack = stack;
 }
 
+void ParameterSet::moveLast(size_t first, StringRef start) {
+  for (size_t i = first, end = weights.size(); i < end;)
+    if (StringRef(weights[i].symbol).starts_with(start)) {
+      std::rotate(weights.begin() + i, weights.begin() + i + 1, weights.end());
+      --end;
+    } else {
+      ++i;
+    }
+}
+
 void ParameterSet::addHead(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
                            bool tied, std::string table) {
   headSymbol = symbol;

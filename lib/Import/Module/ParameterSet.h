@@ -56,6 +56,10 @@ public:
   /// stacks, and have weights of one symbol.
   void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
                   huggingface::Init init);
+  /// Number of weights that were added.
+  size_t count() const { return weights.size(); }
+  /// Moves weights whose symbols begin with `start` behind the others, of those from number `first` on.
+  void moveLast(size_t first, llvm::StringRef start);
   /// The matrix of the output head. Where `tied` says so, the embedding is the head, the weight whose symbol is
   /// `table`, unless resolve finds that the checkpoint has a head of its own.
   void addHead(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init, bool tied,

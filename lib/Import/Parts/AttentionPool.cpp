@@ -1,6 +1,6 @@
 //===- AttentionPool.cpp - One vector of many tokens by attention ----------------===//
 #include "lib/Import/Parts/AttentionPool.h"
-#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Parts/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Parts/Disentangled.h"
-#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Parts/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -10,6 +10,25 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
+using artifact::Reshape;
+using artifact::Slice;
+using huggingface::Init;
+
+/// A matrix for each head, [rows, rank] of the tensor's rows [begin, end) of the head; transposed where queries are
+/// multiplied by it.
+static void addUp(const ParameterScope &weights, const AttentionSpec &attention, const std::string &symbol,
+                  int64_t begin, int64_t end, bool isTransposed) {
+  const LatentSpec &l = *attention.latent;
+  const int64_t heads = attention.heads, rows = attention.headDim - l.rotated + l.valueDim;
+  std::vector<artifact::Transform> steps = {Reshape{{heads, rows, l.rank}}, Slice{1, begin, end}};
+  if (isTransposed)
+    steps.push_back(artifact::Transpose{{0, 2, 1}});
+  const int64_t out = isTransposed ? l.rank : end - begin, in = isTransposed ? end - begin : l.rank;
+  steps.push_back(Reshape{{heads * out, in}});
+  weights.parameters.addTransformed(weights.symbols + symbol + ".weight",
+                                    {weights.tensors + l.up + ".weight", {heads * rows, l.rank}, steps},
+                                    Init::weight(l.rank), weights.stack);
+}
 
 /// Each head of x [tokens, heads, in] times its matrix of PART.weight, [heads * out, in].
 static Value multiplyHeads(const Scope &scope, Value x, const std::string &part) {
@@ -21,21 +40,53 @@ static Value multiplyHeads(const Scope &scope, Value x, const std::string &part)
                                 /*groups=*/Value(), /*transposed=*/true, /*layout=*/attn::WeightLayoutInterface());
 }
 
-LatentHeads importing::projectLatents(const Scope &scope, const AttentionSpec &attention, Value x, Rotate rotate) {
-  const LatentSpec &l = *attention.latent;
-  Value source = l.queryRank ? normalize(scope, dense(scope, x, l.queryDown), l.queryNorm, latentNorm) : x;
-  auto headsOf = [&](Value from, const std::string &part, int64_t heads) {
-    return splitHeads(scope, scope.at(part), dense(scope, from, part), heads);
+LatentHeads importing::walkLatents(const Walk &walk, const StackSpec &stack, Value x, Rotate rotate) {
+  const AttentionSpec &a = stack.attention;
+  const LatentSpec &l = *a.latent;
+  const int64_t plain = a.headDim - l.rotated, rows = l.rank + l.rotated, in = l.queryRank ? l.queryRank : stack.width;
+  Value source = x;
+  if (l.queryRank) {
+    source = walk.matmul(x, {.part = l.queryDown, .out = l.queryRank, .in = stack.width, .hasBias = l.hasDownBias});
+    source = walk.norm(source, l.queryNorm, latentNorm, l.queryRank);
+  }
+  // Channels [begin, end) of each head's query.
+  auto queries = [&](const std::string &part, int64_t begin, int64_t end) {
+    Value columns = walk.matmul(source, {.part = part,
+                                         .out = a.heads * (end - begin),
+                                         .in = in,
+                                         .hasBias = false,
+                                         .stem = l.queryUp + ".",
+                                         .rows = RowsOf{{a.heads, a.headDim}, Slice{1, begin, end}}});
+    return walk.splitHeads(columns, part, a.heads);
+  };
+  auto latents = [&](const std::string &part, int64_t begin, int64_t end) {
+    return walk.matmul(x, {.part = part,
+                           .out = end - begin,
+                           .in = stack.width,
+                           .hasBias = l.hasDownBias,
+                           .stem = l.down + ".",
+                           .rows = RowsOf{{rows}, Slice{0, begin, end}}});
   };
   LatentHeads heads;
-  heads.query = multiplyHeads(scope, headsOf(source, l.plainQuery(), attention.heads), l.keyUp());
-  heads.rotatedQuery = rotate(headsOf(source, l.rotatedQuery(), attention.heads), scope.at(l.rotatedQuery()));
-  heads.latent = splitHeads(scope, scope.at(l.norm), normalize(scope, dense(scope, x, l.latent()), l.norm, latentNorm),
-                            /*heads=*/1);
-  heads.rotatedKey = rotate(headsOf(x, l.rotatedKey(), /*heads=*/1), scope.at(l.rotatedKey()));
+  walk.declareLast({l.norm, l.keyUp()}, [&] {
+    Value query = queries(l.plainQuery(), 0, plain);
+    walk.declare([&](const ParameterScope &weights) { addUp(weights, a, l.keyUp(), 0, plain, /*isTransposed=*/true); });
+    heads.query = walk.emit([&](const Scope &scope) { return multiplyHeads(scope, query, l.keyUp()); });
+    heads.rotatedQuery = rotate(queries(l.rotatedQuery(), plain, a.headDim), l.rotatedQuery());
+    Value latent = walk.norm(latents(l.latent(), 0, l.rank), l.norm, latentNorm, l.rank);
+    heads.latent = walk.splitHeads(latent, l.norm, /*heads=*/1);
+    Value key = walk.splitHeads(latents(l.rotatedKey(), l.rank, rows), l.rotatedKey(), /*heads=*/1);
+    heads.rotatedKey = rotate(key, l.rotatedKey());
+  });
   return heads;
 }
 
-Value importing::expandLatents(const Scope &scope, const LatentSpec &latent, Value mixed) {
-  return multiplyHeads(scope, mixed, latent.valueUp());
+Value importing::expandLatents(const Walk &walk, const StackSpec &stack, Value mixed) {
+  const AttentionSpec &a = stack.attention;
+  const LatentSpec &l = *a.latent;
+  const int64_t plain = a.headDim - l.rotated;
+  walk.declare([&](const ParameterScope &weights) {
+    addUp(weights, a, l.valueUp(), plain, plain + l.valueDim, /*isTransposed=*/false);
+  });
+  return walk.emit([&](const Scope &scope) { return multiplyHeads(scope, mixed, l.valueUp()); });
 }

@@ -1,8 +1,8 @@
 //===- LayerBuilder.cpp - One layer of attention and feed-forward --------------===//
 #include "lib/Import/Parts/LayerBuilder.h"
+#include "lib/Import/Parts/FeedForward.h"
 #include "lib/Import/Parts/LatentAttention.h"
 #include "lib/Import/Parts/SpacedRows.h"
-#include "lib/Import/Parts/StackParameters.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <map>
@@ -10,115 +10,40 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
+using artifact::Reshape;
+using artifact::Slice;
+using huggingface::Init;
+
+/// The weights of the norm of queries or keys.
+static void addHeadNorm(const ParameterScope &weights, const AttentionSpec &attention, const std::string &part,
+                        int64_t heads) {
+  const QueryKeyNormSpec &n = *attention.norm;
+  const int64_t channels = attention.headDim;
+  if (n.extent == QueryKeyNormSpec::Head)
+    return addNorm(weights, part, n.norm, channels);
+  if (n.extent == QueryKeyNormSpec::All)
+    return addNorm(weights, part, n.norm, heads * channels);
+  assert(n.norm.hasWeight && !n.norm.hasBias && !n.norm.isAroundOne && "a head's own norm has a weight alone");
+  std::vector<artifact::Source> rows;
+  const size_t at = part.find(headPlaceholder);
+  if (at == std::string::npos)
+    rows.push_back({weights.tensors + part + ".weight", {heads, channels}});
+  for (int64_t head = 0; at != std::string::npos && head < heads; ++head) {
+    std::string own = part;
+    own.replace(at, headPlaceholder.size(), std::to_string(head));
+    rows.push_back({weights.tensors + own + ".weight", {channels}, {Reshape{{1, channels}}}});
+  }
+  weights.parameters.addRows(weights.symbols + part + ".weight", std::move(rows), Init::normWeight(), weights.stack,
+                             /*isTable=*/true);
+}
 
 namespace {
 
-/// Emits the ops of a layer.
-class LayerBuilder {
+/// Emits what changes the scores of a layer's attention.
+class Scores {
 public:
-  LayerBuilder(const Scope &scope, const StackSpec &spec, ValueRange rotation, Mix mix, CrossMix crossMix,
-               LatentMix latentMix)
-      : scope(scope), builder(scope.builder), spec(spec), attention(spec.attention), rotation(rotation), mix(mix),
-        crossMix(crossMix), latentMix(latentMix) {}
-
-  Value build(Value x) {
-    const ResidualSpec &residual = spec.residual;
-    const bool isNormed = !residual.isFirstWithout || scope.layer->example != 0;
-    Value normed = isNormed ? norm(x, residual.beforeAttention) : x, parallel = normed;
-    if (!residual.beforeFeedForward.empty() && residual.scheme == ResidualSpec::Parallel)
-      parallel = norm(x, residual.beforeFeedForward);
-    x = add(residual.isOfNorm ? normed : x, weighted(scaled(buildAttention(normed), residual.scaleOfAttention)),
-            attention.out, residual.afterAttention, residual.ofAttentionSum);
-    if (const std::optional<CrossAttentionSpec> &cross = spec.cross)
-      x = add(x, weighted(buildCross(*cross, norm(x, cross->before))), cross->out, /*after=*/"", cross->ofSum);
-    Value input = residual.scheme == ResidualSpec::Parallel ? parallel : norm(x, residual.beforeFeedForward);
-    const bool hasExperts = spec.hasExperts(scope.layer->example);
-    Value y = hasExperts ? buildExperts(*spec.experts, input)
-                         : weighted(scaled(buildFeedForward(spec.feedForward, input), residual.scaleOfFeedForward));
-    return add(residual.isOfNorm ? input : x, y, hasExperts ? spec.experts->each.down : spec.feedForward.down,
-               residual.afterFeedForward, residual.ofFeedForwardSum);
-  }
-
-private:
-  Value norm(Value x, StringRef part) { return part.empty() ? x : normalize(scope, x, part, spec.norm); }
-
-  Value matmul(Value x, StringRef part) { return spec.isConv1D ? linear(scope, x, part) : dense(scope, x, part); }
-
-  Value scaled(Value x, StringRef weight) {
-    if (!weight.empty())
-      scaleColumns(scope, x, weight);
-    return x;
-  }
-
-  /// A matmul's result times the residual's factor.
-  Value weighted(Value y) {
-    if (const double scale = spec.residual.scale; scale != 1)
-      mapResult(scope, y, [&](const Scope &inner, Location loc, Value element) -> Value {
-        return arith::MulFOp::create(inner.builder, loc, element, constant(inner, loc, scale));
-      });
-    return y;
-  }
-
-  /// x + y, where y is what `part` gives, with the residual's norms.
-  Value add(Value x, Value y, StringRef part, StringRef after, StringRef ofSum) {
-    return norm(arith::AddFOp::create(builder, scope.at(part), x, norm(y, after)), ofSum);
-  }
-
-  int64_t headsOf(size_t which) const { return which == 0 ? attention.heads : attention.kvHeads; }
-
-  /// Bounds the elements of queries, keys and values.
-  Value clipped(Value x, StringRef part) {
-    if (attention.clip == 0)
-      return x;
-    FloatAttr bound = builder.getF32FloatAttr(static_cast<float>(attention.clip));
-    return attn::ClipOp::create(builder, scope.at(part), x, bound);
-  }
-
-  /// Queries, keys and values of all heads in one matmul.
-  SmallVector<Value> splitPacked(Value x) {
-    Value packed = clipped(matmul(x, attention.packed), attention.packed);
-    SmallVector<Type> types;
-    for (size_t which = 0; which < 3; ++which)
-      types.push_back(RankedTensorType::get({ShapedType::kDynamic, headsOf(which), attention.headDim},
-                                            cast<RankedTensorType>(packed.getType()).getElementType()));
-    auto split = attn::SplitHeadsOp::create(builder, scope.at(attention.location), types, packed);
-    return llvm::to_vector(ValueRange(split.getResults()));
-  }
-
-  /// The norm of queries (0) or keys (1).
-  Value normHeads(Value heads, size_t which, bool isFlat) {
-    if (which > 1 || !attention.norm || isFlat != (attention.norm->extent == QueryKeyNormSpec::All))
-      return heads;
-    return normalize(scope, heads, which == 0 ? attention.norm->query : attention.norm->key, attention.norm->norm);
-  }
-
-  Value rotated(Value heads, Location loc) {
-    std::optional<unsigned> table = attention.rotaryOf(scope.layer->example);
-    if (!table)
-      return heads;
-    return attn::RopeOp::create(builder, loc, heads, rotation[2 * *table], rotation[2 * *table + 1],
-                                attention.isInterleaved, /*heads=*/nullptr);
-  }
-
-  /// Queries (0), keys (1) or values (2), [tokens, heads, channels]; `packed` are those that one matmul gives.
-  Value heads(Value x, size_t which, ArrayRef<Value> packed) {
-    const bool isPacked = !packed.empty();
-    Location loc = scope.at(isPacked ? attention.location : attention.parts[which]);
-    const bool isFlatNorm = attention.norm && attention.norm->extent == QueryKeyNormSpec::All;
-    Value result;
-    if (!isPacked)
-      result = splitHeads(
-          scope, loc,
-          clipped(normHeads(matmul(x, attention.parts[which]), which, /*isFlat=*/true), attention.parts[which]),
-          headsOf(which));
-    else if (which < 2 && isFlatNorm)
-      result = splitHeads(scope, loc, normHeads(mergeHeads(scope, loc, packed[which]), which, /*isFlat=*/true),
-                          headsOf(which));
-    else
-      result = packed[which];
-    result = normHeads(result, which, /*isFlat=*/false);
-    return which < 2 ? rotated(result, loc) : result;
-  }
+  Scores(const Scope &scope, const AttentionSpec &attention)
+      : scope(scope), builder(scope.builder), attention(attention) {}
 
   /// The scale of scores, which may depend on the layer.
   Value buildScale(Location loc) {
@@ -131,6 +56,31 @@ private:
     return arith::DivFOp::create(builder, loc, scale, divisor);
   }
 
+  /// The growth with the query's position, the soft cap and ALiBi's bias:
+  /// cap * tanh(growth * score / cap) + slope * (key - query).
+  void changeScores(attn::AttentionOp op) {
+    const double cap = attention.softCap;
+    if (!attention.slopes.empty())
+      addSlopes(op);
+    else if (cap == 0 && !attention.growth)
+      return;
+    mapScores(scope, op, [&](const Scope &inner, Location loc, ValueRange arguments) {
+      OpBuilder &b = inner.builder;
+      Value score = arguments[0];
+      if (attention.growth)
+        score = arith::MulFOp::create(b, loc, score, buildGrowth(inner, loc, arguments[3]));
+      if (cap != 0)
+        score = softCapped(inner, loc, score, cap);
+      if (attention.slopes.empty())
+        return score;
+      Value ahead = arith::SubIOp::create(b, loc, arguments[4], arguments[3]);
+      ahead = arith::IndexCastOp::create(b, loc, b.getI32Type(), ahead);
+      Value distance = arith::SIToFPOp::create(b, loc, b.getF32Type(), ahead);
+      return arith::AddFOp::create(b, loc, score, arith::MulFOp::create(b, loc, arguments[5], distance)).getResult();
+    });
+  }
+
+private:
   /// ALiBi's slopes as an operand of the attention, one for each query head.
   void addSlopes(attn::AttentionOp op) {
     OpBuilder::InsertionGuard guard(builder);
@@ -162,139 +112,281 @@ private:
     return arith::AddFOp::create(b, loc, one, growth);
   }
 
-  /// The growth with the query's position, the soft cap and ALiBi's bias:
-  /// cap * tanh(growth * score / cap) + slope * (key - query).
-  void changeScores(attn::AttentionOp op) {
-    const double cap = attention.softCap;
-    if (!attention.slopes.empty())
-      addSlopes(op);
-    else if (cap == 0 && !attention.growth)
-      return;
-    mapScores(scope, op, [&](const Scope &inner, Location loc, ValueRange arguments) {
-      OpBuilder &b = inner.builder;
-      Value score = arguments[0];
-      if (attention.growth)
-        score = arith::MulFOp::create(b, loc, score, buildGrowth(inner, loc, arguments[3]));
-      if (cap != 0)
-        score = softCapped(inner, loc, score, cap);
-      if (attention.slopes.empty())
-        return score;
-      Value ahead = arith::SubIOp::create(b, loc, arguments[4], arguments[3]);
-      ahead = arith::IndexCastOp::create(b, loc, b.getI32Type(), ahead);
-      Value distance = arith::SIToFPOp::create(b, loc, b.getF32Type(), ahead);
-      return arith::AddFOp::create(b, loc, score, arith::MulFOp::create(b, loc, arguments[5], distance)).getResult();
-    });
-  }
-
-  Value buildLatentAttention(Value x) {
-    Location loc = scope.at(attention.location);
-    LatentHeads heads = projectLatents(scope, attention, x, [&](Value own, Location at) { return rotated(own, at); });
-    Mixed mixed = latentMix(loc, heads, buildScale(loc), attention.windowOf(scope.layer->example));
-    Value values = expandLatents(scope, *attention.latent, mixed.result);
-    return matmul(mergeHeads(scope, loc, values), attention.out);
-  }
-
-  Value buildAttention(Value x) {
-    if (attention.latent)
-      return buildLatentAttention(x);
-    SmallVector<Value> packed;
-    if (attention.packing == Packing::Rows)
-      packed = splitPacked(x);
-    Value query = heads(x, 0, packed), key = heads(x, 1, packed), value = heads(x, 2, packed);
-    Location loc = scope.at(attention.location);
-    Value sinks = attention.sinks.empty() ? Value() : scope.weight(attention.sinks);
-    auto [mixed, op] = mix(loc, {query, key, value}, buildScale(loc), attention.windowOf(scope.layer->example));
-    if (sinks)
-      op.getSinkMutable().assign(sinks);
-    changeScores(op);
-    return matmul(mergeHeads(scope, loc, mixed), attention.out);
-  }
-
-  Value buildCross(const CrossAttentionSpec &cross, Value x) {
-    Location loc = scope.at(cross.location);
-    Value query = splitHeads(scope, loc, matmul(x, cross.parts[0]), attention.heads);
-    return matmul(mergeHeads(scope, loc, crossMix(loc, query, buildScale(loc))), cross.out);
-  }
-
-  Value buildFeedForward(const FeedForwardSpec &f, Value x) {
-    if (f.isGated)
-      return gatedFeedForward(scope, x, f.gate, f.up, f.activation, f.down);
-    if (!f.isSquared)
-      return feedForward(scope, x, f.up, f.activation, f.down, spec.isConv1D ? linear : dense);
-    Value active = attn::ActivationOp::create(builder, scope.at(f.up), f.activation, matmul(x, f.up));
-    return matmul(arith::MulFOp::create(builder, scope.at(f.up), active, active), f.down);
-  }
-
-  RankedTensorType tokensBy(int64_t columns, Type element) {
-    return RankedTensorType::get({ShapedType::kDynamic, columns}, element);
-  }
-
-  /// The scores of experts, and which of them each token has: weights and experts, [tokens, of a token].
-  attn::RouteOp route(const ExpertsSpec &e, Value x) {
-    Value logits = dense(scope, x, e.router), bias = e.choiceBias.empty() ? Value() : scope.weight(e.choiceBias);
-    attn::ExpertGroupsAttr within;
-    if (e.groups)
-      within = attn::ExpertGroupsAttr::get(builder.getContext(), e.groups->kept, e.groups->number, e.groups->by);
-    const double factor = e.scale * spec.residual.scale;
-    FloatAttr scale = factor == 1 ? FloatAttr() : builder.getF32FloatAttr(static_cast<float>(factor));
-    return attn::RouteOp::create(builder, scope.at(e.router), tokensBy(e.ofToken, builder.getF32Type()),
-                                 tokensBy(e.ofToken, builder.getI32Type()), e.scores, logits, bias, e.number, within,
-                                 e.isNormalized, scale);
-  }
-
-  /// Each row times the matrix of its expert.
-  Value multiply(const std::string &part, Value x, int64_t columns, Value groups) {
-    return groupedDense(scope, x, partOfExperts(part), columns, groups);
-  }
-
-  /// min(x, limit), and where it is not a gate max(.., -limit) + 1 (gpt-oss).
-  void limit(Value x, double limit, bool isGate) {
-    mapResult(scope, x, [&](const Scope &inner, Location loc, Value element) -> Value {
-      OpBuilder &b = inner.builder;
-      element = arith::MinimumFOp::create(b, loc, element, constant(inner, loc, limit));
-      if (isGate)
-        return element;
-      element = arith::MaximumFOp::create(b, loc, element, constant(inner, loc, -limit));
-      return arith::AddFOp::create(b, loc, element, constant(inner, loc, 1));
-    });
-  }
-
-  Value buildExperts(const ExpertsSpec &e, Value x) {
-    attn::RouteOp chosen = route(e, x);
-    Location loc = scope.at(e.router);
-    Type i32 = builder.getI32Type();
-    auto order = attn::GroupRowsOp::create(builder, loc, RankedTensorType::get({ShapedType::kDynamic}, i32),
-                                           tokensBy(e.ofToken, i32), RankedTensorType::get({e.number + 1, 2}, i32),
-                                           chosen.getExperts());
-    Value rows = attn::SelectRowsOp::create(builder, loc, x.getType(), x, /*layer=*/Value(), order.getRows());
-    Value gate = multiply(e.each.gate, rows, e.each.inner, order.getGroups()),
-          up = multiply(e.each.up, rows, e.each.inner, order.getGroups());
-    if (e.each.limit != 0) {
-      limit(gate, e.each.limit, /*isGate=*/true);
-      limit(up, e.each.limit, /*isGate=*/false);
-    }
-    Value active = attn::GLUOp::create(builder, scope.at(e.each.gate), e.each.activation, gate, up);
-    Value results = multiply(e.each.down, active, spec.width, order.getGroups());
-    Value sum = attn::CombineRowsOp::create(builder, scope.at(e.each.down), x.getType(), results, chosen.getWeights(),
-                                            order.getIndices());
-    return e.shared ? arith::AddFOp::create(builder, scope.at(e.shared->down), sum, buildShared(e, x)) : sum;
-  }
-
-  /// The expert of all tokens.
-  Value buildShared(const ExpertsSpec &e, Value x) {
-    Value y = weighted(buildFeedForward(*e.shared, x));
-    if (e.sharedGate.empty())
-      return y;
-    Location loc = scope.at(e.sharedGate);
-    Value factor =
-        attn::ActivationOp::create(builder, loc, attn::ActivationKind::sigmoid, dense(scope, x, e.sharedGate));
-    return attn::CombineRowsOp::create(builder, loc, y.getType(), y, factor, /*indices=*/Value());
-  }
-
   const Scope &scope;
   OpBuilder &builder;
+  const AttentionSpec &attention;
+};
+
+/// Walks the parts of a layer.
+class LayerWalk {
+public:
+  LayerWalk(const Walk &walk, const StackSpec &spec, ValueRange rotation = {}, Mix mix = {}, CrossMix crossMix = {},
+            LatentMix latentMix = {})
+      : walk(walk), spec(spec), attention(spec.attention), residual(spec.residual), rotation(rotation), mix(mix),
+        crossMix(crossMix), latentMix(latentMix) {}
+
+  Value layer(Value x) {
+    const bool isParallel = residual.scheme == ResidualSpec::Parallel && !residual.beforeFeedForward.empty();
+    Value input;
+    walk.declareLast(isParallel ? ArrayRef(residual.beforeFeedForward) : ArrayRef<std::string>(), [&] {
+      Value normed = normBeforeAttention(x);
+      input = isParallel ? norm(x, residual.beforeFeedForward) : normed;
+      x = add(residual.isOfNorm ? normed : x, weighted(scaled(ownAttention(normed), residual.scaleOfAttention)),
+              attention.out, residual.afterAttention, residual.ofAttentionSum);
+      if (const std::optional<CrossAttentionSpec> &cross = spec.cross)
+        x = add(x, weighted(crossAttention(*cross, norm(x, cross->before))), cross->out, /*after=*/"", cross->ofSum);
+    });
+    if (residual.scheme != ResidualSpec::Parallel)
+      input = norm(x, residual.beforeFeedForward);
+    Value y;
+    std::string part;
+    forRunOfExperts([&](const Walk &run, bool hasExperts) {
+      part = hasExperts ? spec.experts->each.down : spec.feedForward.down;
+      y = hasExperts ? walkExperts(run, spec, *spec.experts, input)
+                     : LayerWalk(run, spec).weighted(LayerWalk(run, spec).scaled(
+                           walkFeedForward(run, spec, spec.feedForward, input), residual.scaleOfFeedForward));
+    });
+    return add(residual.isOfNorm ? input : x, y, part, residual.afterFeedForward, residual.ofFeedForwardSum);
+  }
+
+  /// Keys and values of the cross attention, of the other sequence.
+  std::pair<Value, Value> source(Value x) {
+    Value key = walk.splitHeads(crossMatmul(x, 1), spec.cross->location, attention.kvHeads);
+    return {key, walk.splitHeads(crossMatmul(x, 2), spec.cross->location, attention.kvHeads)};
+  }
+
+private:
+  Value norm(Value x, const std::string &part) { return walk.norm(x, part, spec.norm, spec.width); }
+
+  Value normBeforeAttention(Value x) {
+    if (!residual.isFirstWithout)
+      return norm(x, residual.beforeAttention);
+    walk.declare([&](const ParameterScope &weights) {
+      ParameterScope later = weights;
+      if (later.stack)
+        later.stack = Stack{weights.stack->layers - 1, weights.stack->name, weights.stack->first + 1};
+      if (spec.layers > 1)
+        addNorm(later, residual.beforeAttention, spec.norm, spec.width);
+    });
+    return walk.emit(
+        [&](const Scope &scope) { return scope.layer->example == 0 ? x : norm(x, residual.beforeAttention); });
+  }
+
+  Value matmul(Value x, const std::string &part, int64_t out, int64_t in, bool hasBias,
+               std::optional<Init> init = std::nullopt) {
+    return walk.matmul(
+        x, {.part = part, .out = out, .in = in, .hasBias = hasBias, .isConv1D = spec.isConv1D, .init = init});
+  }
+
+  Value scaled(Value x, const std::string &name) {
+    if (name.empty())
+      return x;
+    walk.declare([&](const ParameterScope &weights) { weights.add(name, {spec.width}, Init::normWeight()); });
+    return walk.emit([&](const Scope &scope) {
+      scaleColumns(scope, x, name);
+      return x;
+    });
+  }
+
+  /// A matmul's result times the residual's factor.
+  Value weighted(Value y) { return weightResult(walk, spec, y); }
+
+  /// x + y, where y is what `part` gives, with the residual's norms.
+  Value add(Value x, Value y, const std::string &part, const std::string &after, const std::string &ofSum) {
+    y = norm(y, after);
+    Value sum = walk.emit(
+        [&](const Scope &scope) -> Value { return arith::AddFOp::create(scope.builder, scope.at(part), x, y); });
+    return norm(sum, ofSum);
+  }
+
+  /// Calls `f` for the layer, and whether it has experts; where weights are declared for each run of layers that all
+  /// have them, or none has.
+  void forRunOfExperts(llvm::function_ref<void(const Walk &run, bool hasExperts)> f) {
+    walk.emit([&](const Scope &scope) {
+      f(walk, spec.hasExperts(scope.layer->example));
+      return Value();
+    });
+    walk.declare([&](const ParameterScope &weights) {
+      const Stack all = weights.stack.value_or(Stack{1});
+      for (int64_t begin = all.first, end = begin, last = all.first + all.layers; begin < last; begin = end) {
+        while (end < last && spec.hasExperts(end) == spec.hasExperts(begin))
+          ++end;
+        ParameterScope run = weights;
+        if (weights.stack)
+          run.stack = Stack{end - begin, all.name, begin};
+        f(Walk(run), spec.hasExperts(begin));
+      }
+    });
+  }
+
+  int64_t headsOf(size_t which) const { return which == 0 ? attention.heads : attention.kvHeads; }
+  int64_t columnsOf(size_t which) const { return headsOf(which) * attention.headDim; }
+
+  /// Queries carry the scale that their scores do not get.
+  Init initOf(size_t which) const {
+    const bool isUnscaled = which == 0 && attention.scale == 1 && !attention.isScaledByLayer && !attention.norm;
+    return isUnscaled ? Init::unscaledQuery(spec.width, attention.headDim) : Init::weight(spec.width);
+  }
+
+  /// Bounds the elements of queries, keys and values.
+  Value clipped(Value x, const std::string &part) {
+    if (attention.clip == 0)
+      return x;
+    return walk.emit([&](const Scope &scope) -> Value {
+      FloatAttr bound = scope.builder.getF32FloatAttr(static_cast<float>(attention.clip));
+      return attn::ClipOp::create(scope.builder, scope.at(part), x, bound);
+    });
+  }
+
+  /// Queries, keys and values of all heads in one matmul.
+  std::array<Value, 3> splitPacked(Value x) {
+    Value packed = walk.matmul(x, {.part = attention.packed,
+                                   .out = attention.queryColumns() + 2 * attention.keyColumns(),
+                                   .in = spec.width,
+                                   .hasBias = attention.hasBias,
+                                   .stem = attention.stem(),
+                                   .isConv1D = spec.isConv1D});
+    packed = clipped(packed, attention.packed);
+    std::array<Value, 3> parts;
+    walk.emit([&](const Scope &scope) {
+      SmallVector<Type> types;
+      for (size_t which = 0; which < 3; ++which)
+        types.push_back(RankedTensorType::get({ShapedType::kDynamic, headsOf(which), attention.headDim},
+                                              cast<RankedTensorType>(packed.getType()).getElementType()));
+      auto split = attn::SplitHeadsOp::create(scope.builder, scope.at(attention.location), types, packed);
+      llvm::copy(split.getResults(), parts.begin());
+      return Value();
+    });
+    return parts;
+  }
+
+  /// Columns of queries (0), keys (1) or values (2) by a matmul of their own.
+  Value project(Value x, size_t which) {
+    const std::string &part = attention.parts[which];
+    if (attention.packing == Packing::None)
+      return matmul(x, part, columnsOf(which), spec.width, attention.hasBiasOf(int64_t(which)), initOf(which));
+    const int64_t group = attention.heads / attention.kvHeads, begin = which == 0 ? 0 : group + int64_t(which) - 1,
+                  end = which == 0 ? group : begin + 1;
+    return walk.matmul(x, {.part = part,
+                           .out = columnsOf(which),
+                           .in = spec.width,
+                           .hasBias = attention.hasBias,
+                           .stem = attention.stem(),
+                           .rows = RowsOf{{attention.kvHeads, group + 2, attention.headDim}, Slice{1, begin, end}}});
+  }
+
+  /// The norm of queries (0) or keys (1).
+  Value normHeads(Value heads, size_t which, bool isFlat) {
+    if (which > 1 || !attention.norm || isFlat != (attention.norm->extent == QueryKeyNormSpec::All))
+      return heads;
+    const std::string &part = which == 0 ? attention.norm->query : attention.norm->key;
+    walk.declare([&](const ParameterScope &weights) { addHeadNorm(weights, attention, part, headsOf(which)); });
+    return walk.emit([&](const Scope &scope) { return normalize(scope, heads, part, attention.norm->norm); });
+  }
+
+  Value rotated(Value heads, const std::string &part) {
+    return walk.emit([&](const Scope &scope) -> Value {
+      std::optional<unsigned> table = attention.rotaryOf(scope.layer->example);
+      if (!table)
+        return heads;
+      return attn::RopeOp::create(scope.builder, scope.at(part), heads, rotation[2 * *table], rotation[2 * *table + 1],
+                                  attention.isInterleaved, /*heads=*/nullptr);
+    });
+  }
+
+  /// Queries (0), keys (1) or values (2), [tokens, heads, channels]; `packed` is that of one matmul for all, or null.
+  Value heads(Value x, size_t which, Value packed) {
+    const bool isPacked = attention.packing == Packing::Rows;
+    const std::string &part = isPacked ? attention.location : attention.parts[which];
+    const bool isFlatNorm = attention.norm && attention.norm->extent == QueryKeyNormSpec::All;
+    Value result = packed;
+    if (!isPacked) {
+      result = clipped(normHeads(project(x, which), which, /*isFlat=*/true), part);
+      result = walk.splitHeads(result, part, headsOf(which));
+    } else if (which < 2 && isFlatNorm) {
+      result = walk.emit([&](const Scope &scope) { return mergeHeads(scope, scope.at(part), packed); });
+      result = walk.splitHeads(normHeads(result, which, /*isFlat=*/true), part, headsOf(which));
+    }
+    result = normHeads(result, which, /*isFlat=*/false);
+    return which < 2 ? rotated(result, part) : result;
+  }
+
+  /// The projection of attention's result.
+  Value attentionOut(Value mixed) {
+    return matmul(mixed, attention.out, spec.width, attention.outColumns(), attention.hasOutBias);
+  }
+
+  Value latentAttention(Value x) {
+    LatentHeads heads =
+        walkLatents(walk, spec, x, [&](Value own, const std::string &part) { return rotated(own, part); });
+    Value mixed = walk.emit([&](const Scope &scope) {
+      Location loc = scope.at(attention.location);
+      return latentMix(loc, heads, Scores(scope, attention).buildScale(loc), attention.windowOf(scope.layer->example))
+          .result;
+    });
+    Value values = expandLatents(walk, spec, mixed);
+    return attentionOut(
+        walk.emit([&](const Scope &scope) { return mergeHeads(scope, scope.at(attention.location), values); }));
+  }
+
+  Value ownAttention(Value x) {
+    if (attention.latent)
+      return latentAttention(x);
+    std::vector<std::string> norms;
+    if (attention.norm)
+      norms = {attention.norm->query, attention.norm->key};
+    std::array<Value, 3> own;
+    walk.declareLast(norms, [&] {
+      if (attention.packing == Packing::Rows)
+        own = splitPacked(x);
+      for (size_t which = 0; which < 3; ++which)
+        own[which] = heads(x, which, own[which]);
+    });
+    if (!attention.sinks.empty())
+      walk.declare(
+          [&](const ParameterScope &weights) { weights.add(attention.sinks, {attention.heads}, Init::bias()); });
+    return attentionOut(walk.emit([&](const Scope &scope) {
+      Location loc = scope.at(attention.location);
+      Scores scores(scope, attention);
+      Value sinks = attention.sinks.empty() ? Value() : scope.weight(attention.sinks);
+      auto [mixed, op] = mix(loc, own, scores.buildScale(loc), attention.windowOf(scope.layer->example));
+      if (sinks)
+        op.getSinkMutable().assign(sinks);
+      scores.changeScores(op);
+      return mergeHeads(scope, loc, mixed);
+    }));
+  }
+
+  /// The queries (0), keys (1) or values (2) of cross attention.
+  Value crossMatmul(Value x, size_t which) {
+    const CrossAttentionSpec &c = *spec.cross;
+    const int64_t columns = attention.queryColumns();
+    if (c.packedStem.empty())
+      return matmul(x, c.parts[which], columns, spec.width, c.hasBias && (which != 1 || c.hasKeyBias), initOf(which));
+    const int64_t begin = int64_t(which) * columns;
+    return walk.matmul(x, {.part = c.parts[which],
+                           .out = columns,
+                           .in = spec.width,
+                           .hasBias = c.hasBias,
+                           .stem = c.packedStem,
+                           .rows = RowsOf{{3 * columns}, Slice{0, begin, begin + columns}}});
+  }
+
+  Value crossAttention(const CrossAttentionSpec &cross, Value x) {
+    Value query = walk.splitHeads(crossMatmul(x, 0), cross.location, attention.heads);
+    if (walk.declares())
+      source(/*x=*/{}); // its ops are where the other sequence is
+    return matmul(walk.emit([&](const Scope &scope) {
+      Location loc = scope.at(cross.location);
+      return mergeHeads(scope, loc, crossMix(loc, query, Scores(scope, attention).buildScale(loc)));
+    }),
+                  cross.out, spec.width, attention.queryColumns(), cross.hasBias);
+  }
+
+  const Walk &walk;
   const StackSpec &spec;
   const AttentionSpec &attention;
+  const ResidualSpec &residual;
   ValueRange rotation;
   Mix mix;
   CrossMix crossMix;
@@ -303,18 +395,17 @@ private:
 
 } // namespace
 
+void importing::addLayers(const StackSpec &spec, const ParameterScope &layer) {
+  LayerWalk(Walk(layer), spec).layer(/*x=*/{});
+}
+
 Value importing::buildLayer(const Scope &scope, const StackSpec &spec, Value x, ValueRange rotation, Mix mix,
                             CrossMix crossMix, LatentMix latentMix) {
-  return LayerBuilder(scope, spec, rotation, mix, crossMix, latentMix).build(x);
+  return LayerWalk(Walk(scope), spec, rotation, mix, crossMix, latentMix).layer(x);
 }
 
 std::pair<Value, Value> importing::projectSource(const Scope &scope, const StackSpec &spec, Value source) {
-  Location loc = scope.at(spec.cross->location);
-  auto project = [&](const std::string &part) {
-    return splitHeads(scope, loc, dense(scope, source, part), spec.attention.kvHeads);
-  };
-  Value key = project(spec.cross->parts[1]);
-  return {key, project(spec.cross->parts[2])};
+  return LayerWalk(Walk(scope), spec).source(source);
 }
 
 SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpec &attention, Value tokens,

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/StackSpec.h"
+#include "lib/Import/Parts/Walk.h"
 
 namespace rapt::importing {
 
@@ -21,6 +22,10 @@ using LatentMix = llvm::function_ref<Mixed(mlir::Location loc, const LatentHeads
 
 /// Emits the attention of queries [tokens, heads, channels] to another sequence; the result is of their type.
 using CrossMix = llvm::function_ref<mlir::Value(mlir::Location loc, mlir::Value query, mlir::Value scale)>;
+
+/// The weights of a stack's layers. `layer` is their scope, whose stack they share unless all layers have the same
+/// weights.
+void addLayers(const StackSpec &spec, const ParameterScope &layer);
 
 /// One layer: x [tokens, width] to that after it. `rotation` are cosines and sines of each of the attention's tables;
 /// `crossMix` is called where the layer has cross attention, `latentMix` in place of `mix` where it has latents.

@@ -2,7 +2,7 @@
 #include "lib/Import/Module/LayerStack.h"
 #include "lib/Import/Parts/Convolution.h"
 #include "lib/Import/Parts/ResponseNorm.h"
-#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/ConvSpec.h"
 #include "lib/Import/Specs/VisionTokens.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,5 +1,5 @@
 //===- DecoderParameters.cpp - The weights of a decoder ------------------------===//
-#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/DecoderBuilder.h"
 #include "lib/Import/Specs/DecoderParts.h"
 

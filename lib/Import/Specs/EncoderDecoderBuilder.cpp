@@ -2,7 +2,7 @@
 #include "lib/Import/Module/Heads.h"
 #include "lib/Import/Parts/LayerBuilder.h"
 #include "lib/Import/Parts/RelativeBias.h"
-#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/EncoderDecoderSpec.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- EncoderHeads.cpp - Heads of encoders of texts ---------------------------===//
 #include "lib/Import/Specs/EncoderHeads.h"
-#include "lib/Import/Parts/StackParameters.h"
 #include "lib/Import/Parts/TokenChoice.h"
+#include "lib/Import/Parts/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

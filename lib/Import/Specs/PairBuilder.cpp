@@ -3,7 +3,7 @@
 #include "lib/Import/Module/LayerStack.h"
 #include "lib/Import/Parts/AttentionPool.h"
 #include "lib/Import/Parts/LayerBuilder.h"
-#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/PairSpec.h"
 #include "lib/Import/Specs/VisionTokens.h"
 #include "lib/Support/Json.h"

@@ -1,7 +1,7 @@
 //===- VisionBuilder.cpp - The module of an encoder of images -------------------===//
 #include "lib/Import/Module/Heads.h"
 #include "lib/Import/Module/ModelModule.h"
-#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/VisionSpec.h"
 #include "lib/Import/Specs/VisionTokens.h"
 #include "lib/Support/Json.h"

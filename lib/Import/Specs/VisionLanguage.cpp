@@ -1,7 +1,7 @@
 //===- VisionLanguage.cpp - The module of a decoder that reads images -------------===//
 #include "lib/Import/Specs/VisionLanguage.h"
 #include "lib/Import/Module/Decoder.h"
-#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/DecoderParts.h"
 #include "lib/Import/Specs/VisionTokens.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

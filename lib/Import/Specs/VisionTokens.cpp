@@ -3,7 +3,7 @@
 #include "lib/Import/Module/LayerStack.h"
 #include "lib/Import/Parts/LayerBuilder.h"
 #include "lib/Import/Parts/PatchGrid.h"
-#include "lib/Import/Parts/StackParameters.h"
+#include "lib/Import/Parts/Walk.h"
 #include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
