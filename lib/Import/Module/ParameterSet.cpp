@@ -80,9 +80,10 @@ void ParameterSet::addStacked(const Stack &stack, std::string symbol, std::strin
   weights.back().stack = stack;
 }
 
-void ParameterSet::moveLast(size_t first, StringRef start) {
+void ParameterSet::moveLast(size_t first, StringRef symbol) {
+  auto isOfPart = [&](StringRef own) { return own.consume_front(symbol) && (own.empty() || own.starts_with(".")); };
   for (size_t i = first, end = weights.size(); i < end;)
-    if (StringRef(weights[i].symbol).starts_with(start)) {
+    if (isOfPart(weights[i].symbol)) {
       std::rotate(weights.begin() + i, weights.begin() + i + 1, weights.end());
       --end;
     } else {

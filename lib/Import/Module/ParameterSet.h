@@ -58,8 +58,8 @@ public:
                   huggingface::Init init);
   /// Number of weights that were added.
   size_t count() const { return weights.size(); }
-  /// Moves weights whose symbols begin with `start` behind the others, of those from number `first` on.
-  void moveLast(size_t first, llvm::StringRef start);
+  /// Moves the weights of the part `symbol` behind the others, of those from number `first` on.
+  void moveLast(size_t first, llvm::StringRef symbol);
   /// The matrix of the output head. Where `tied` says so, the embedding is the head, the weight whose symbol is
   /// `table`, unless resolve finds that the checkpoint has a head of its own.
   void addHead(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init, bool tied,

@@ -8,7 +8,7 @@ namespace rapt::importing {
 /// The feed-forward of x [tokens, width].
 mlir::Value walkFeedForward(const Walk &walk, const StackSpec &stack, const FeedForwardSpec &spec, mlir::Value x);
 
-/// What the experts of each token of x [tokens, width] give, times the residual's factor.
+/// The sum of what the experts of each token of x [tokens, width] give, times the residual's factor.
 mlir::Value walkExperts(const Walk &walk, const StackSpec &stack, const ExpertsSpec &spec, mlir::Value x);
 
 /// A matmul's result times the factor of the stack's residuals.

@@ -128,7 +128,7 @@ public:
   Value layer(Value x) {
     const bool isParallel = residual.scheme == ResidualSpec::Parallel && !residual.beforeFeedForward.empty();
     Value input;
-    walk.declareLast(isParallel ? ArrayRef(residual.beforeFeedForward) : ArrayRef<std::string>(), [&] {
+    walk.declareLast(residual.beforeFeedForward, [&] {
       Value normed = normBeforeAttention(x);
       input = isParallel ? norm(x, residual.beforeFeedForward) : normed;
       x = add(residual.isOfNorm ? normed : x, weighted(scaled(ownAttention(normed), residual.scaleOfAttention)),

@@ -56,7 +56,7 @@ void Walk::declareLast(ArrayRef<std::string> parts, llvm::function_ref<void()> b
   body();
   for (const std::string &part : parts)
     if (weights)
-      weights->parameters.moveLast(first, weights->symbols + part + ".");
+      weights->parameters.moveLast(first, weights->symbols + part);
 }
 
 Value Walk::matmul(Value x, const MatmulSpec &spec) const {
@@ -70,6 +70,15 @@ Value Walk::norm(Value x, const std::string &part, const NormSpec &norm, int64_t
     return x;
   declare([&](const ParameterScope &weights) { addNorm(weights, part, norm, width); });
   return emit([&](const Scope &scope) { return normalize(scope, x, part, norm); });
+}
+
+Value Walk::embed(Value ids, const std::string &part, int64_t rows, int64_t columns, int64_t begin) const {
+  declare([&](const ParameterScope &weights) {
+    weights.parameters.addTransformed(
+        weights.symbols + part,
+        {weights.tensors + part + ".weight", {rows, columns}, {artifact::Slice{0, begin, rows}}}, Init::embedding());
+  });
+  return emit([&](const Scope &scope) -> Value { return importing::embed(scope, ids, part); });
 }
 
 Value Walk::splitHeads(Value x, StringRef part, int64_t heads) const {

@@ -45,7 +45,7 @@ public:
 
   bool declares() const { return weights; }
 
-  /// What one of the two walks alone does.
+  /// Calls `f` in the one walk, or the other.
   void declare(llvm::function_ref<void(const ParameterScope &weights)> f) const {
     if (weights)
       f(*weights);
@@ -60,6 +60,8 @@ public:
   mlir::Value matmul(mlir::Value x, const MatmulSpec &spec) const;
   /// The norm of x's last dim, which has `width` columns; x where the part has no name.
   mlir::Value norm(mlir::Value x, const std::string &part, const NormSpec &norm, int64_t width) const;
+  /// Rows of PART.weight [rows, columns], of which those before `begin` are left out: [ids, columns].
+  mlir::Value embed(mlir::Value ids, const std::string &part, int64_t rows, int64_t columns, int64_t begin = 0) const;
   mlir::Value splitHeads(mlir::Value x, llvm::StringRef part, int64_t heads) const;
 
 private:

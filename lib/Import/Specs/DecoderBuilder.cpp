@@ -11,6 +11,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
+using huggingface::Init;
 
 std::vector<float> importing::alibiSlopes(int64_t heads, double bias) {
   const int64_t all = std::bit_ceil(uint64_t(heads));
@@ -30,28 +31,44 @@ std::vector<float> importing::alibiSlopes(int64_t heads, double bias) {
 
 namespace {
 
+/// Tokens and their sequences; null where weights are declared.
+struct EmbeddingInputs {
+  Value tokens, rowBegin, past;
+};
+
 /// Token and learned position embeddings: [tokens, width].
-Value buildEmbedding(const Scope &top, const DecoderSpec &spec, DecoderModule &decoder, MapEmbeddings map) {
-  OpBuilder &builder = top.builder;
-  const EmbeddingSpec &embedding = spec.embedding;
-  Rows rows = decoder.rows();
-  Value positions;
-  Location loc = top.at(embedding.positions.empty() ? "positions" : embedding.positions);
-  if (!embedding.positions.empty() || !embedding.sinusoids.empty())
-    positions = attn::PositionsOp::create(builder, loc, decoder.tokens(), rows.rowBegin, rows.past);
-  attn::EmbeddingOp tokens = embed(top, decoder.tokens(), embedding.table);
-  if (embedding.scale != 1)
-    tokens.setScaleAttr(builder.getF32FloatAttr(float(embedding.scale)));
-  Value x = map ? map(top, tokens) : Value(tokens);
-  if (!embedding.projection.empty())
-    x = dense(top, x, embedding.projection);
-  if (!embedding.sinusoids.empty())
-    x = arith::AddFOp::create(builder, loc, x,
-                              attn::SinusoidsOp::create(builder, loc, x.getType(), positions, embedding.sinusoids,
-                                                        /*halves=*/false, /*first=*/IntegerAttr()));
-  else if (positions)
-    x = arith::AddFOp::create(builder, loc, x, embed(top, positions, embedding.positions));
-  return embedding.norm.empty() ? x : normalize(top, x, embedding.norm, spec.norm);
+Value walkEmbedding(const Walk &walk, const DecoderSpec &spec, const EmbeddingInputs &inputs = {},
+                    MapEmbeddings map = {}) {
+  const EmbeddingSpec &e = spec.embedding;
+  const std::string part = e.positions.empty() ? "positions" : e.positions;
+  const bool hasPositions = !e.positions.empty() || !e.sinusoids.empty();
+  Value x, positions = walk.emit([&](const Scope &top) -> Value {
+    if (!hasPositions)
+      return {};
+    return attn::PositionsOp::create(top.builder, top.at(part), inputs.tokens, inputs.rowBegin, inputs.past);
+  });
+  walk.declareLast(e.projection, [&] {
+    Value tokens = walk.embed(inputs.tokens, e.table, spec.vocabulary, embeddingWidth(spec));
+    x = walk.emit([&](const Scope &top) -> Value {
+      if (e.scale != 1)
+        tokens.getDefiningOp<attn::EmbeddingOp>().setScaleAttr(top.builder.getF32FloatAttr(float(e.scale)));
+      return map ? map(top, tokens) : tokens;
+    });
+    if (!e.projection.empty())
+      x = walk.matmul(x, {.part = e.projection, .out = spec.width, .in = e.width, .hasBias = false});
+    Value learned;
+    if (!e.positions.empty())
+      learned = walk.embed(positions, e.positions, spec.positions + e.firstPosition, spec.width, e.firstPosition);
+    x = walk.emit([&](const Scope &top) -> Value {
+      Location loc = top.at(part);
+      if (!e.sinusoids.empty())
+        learned = attn::SinusoidsOp::create(top.builder, loc, x.getType(), positions, e.sinusoids, /*halves=*/false,
+                                            /*first=*/IntegerAttr());
+      return learned ? arith::AddFOp::create(top.builder, loc, x, learned).getResult() : x;
+    });
+    x = walk.norm(x, e.norm, spec.norm, spec.width);
+  });
+  return x;
 }
 
 /// For each layer its number in its cache; empty where all are in one.
@@ -95,23 +112,34 @@ SmallVector<Value> buildBlock(Scope scope, const DecoderSpec &spec, bool hasAdap
 }
 
 /// Logits of the wanted tokens, from what the last layer gives of all.
-Value buildHead(const Scope &top, const DecoderSpec &spec, Value x, Value want) {
+Value walkHead(const Walk &walk, const DecoderSpec &spec, Value x = {}, Value want = {}) {
   const HeadSpec &head = spec.head;
-  x = attn::SelectRowsOp::create(top.builder, top.at(head.norm.empty() ? head.weight : head.norm), x.getType(), x,
-                                 want);
-  if (!head.norm.empty())
-    x = normalize(top, x, head.norm, spec.norm);
+  const int64_t width = embeddingWidth(spec);
+  x = walk.emit([&](const Scope &top) -> Value {
+    Location loc = top.at(head.norm.empty() ? head.weight : head.norm);
+    return attn::SelectRowsOp::create(top.builder, loc, x.getType(), x, want);
+  });
+  x = walk.norm(x, head.norm, spec.norm, spec.width);
   if (!head.projection.empty())
-    x = dense(top, x, head.projection);
-  Value bias = head.hasBias ? top.weight(head.weight + ".bias") : Value();
-  Value logits = project(top, x, top.weight(top.parameters.head()), head.weight, bias);
-  if (head.scale != 1 || head.softCap != 0)
-    mapResult(top, logits, [&](const Scope &inner, Location loc, Value logit) {
-      if (head.scale != 1)
-        logit = arith::MulFOp::create(inner.builder, loc, logit, constant(inner, loc, head.scale));
-      return head.softCap != 0 ? softCapped(inner, loc, logit, head.softCap) : logit;
-    });
-  return logits;
+    x = walk.matmul(x, {.part = head.projection, .out = width, .in = spec.width, .hasBias = false});
+  walk.declare([&](const ParameterScope &weights) {
+    const std::string tensor = spec.headPrefix + head.weight;
+    weights.parameters.addHead(head.weight, tensor + ".weight", {spec.vocabulary, width}, Init::weight(width),
+                               head.isTied, spec.embedding.table);
+    if (head.hasBias)
+      weights.parameters.add(head.weight + ".bias", tensor + ".bias", {spec.vocabulary}, Init::bias());
+  });
+  return walk.emit([&](const Scope &top) {
+    Value bias = head.hasBias ? top.weight(head.weight + ".bias") : Value();
+    Value logits = project(top, x, top.weight(top.parameters.head()), head.weight, bias);
+    if (head.scale != 1 || head.softCap != 0)
+      mapResult(top, logits, [&](const Scope &inner, Location loc, Value logit) {
+        if (head.scale != 1)
+          logit = arith::MulFOp::create(inner.builder, loc, logit, constant(inner, loc, head.scale));
+        return head.softCap != 0 ? softCapped(inner, loc, logit, head.softCap) : logit;
+      });
+    return logits;
+  });
 }
 
 } // namespace
@@ -139,7 +167,8 @@ Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, con
   OpBuilder &builder = decoder.builder();
   Scope top{builder, parameters};
   Rows rows = decoder.rows();
-  SmallVector<Value> state{buildEmbedding(top, spec, decoder, map)}, caches = decoder.caches();
+  SmallVector<Value> state{walkEmbedding(Walk(top), spec, {decoder.tokens(), rows.rowBegin, rows.past}, map)},
+      caches = decoder.caches();
   llvm::append_range(state, caches);
   SmallVector<Value> shared{rows.rowBegin, rows.past, rows.table};
   if (Value table = decoder.windowTable())
@@ -160,8 +189,18 @@ Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, con
     return buildBlock(scope, spec, hasAdapters, carried, others);
   };
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(builder, decoder.entry(), parameters, stack, body));
-  decoder.endStep(ValueRange(last).drop_front(), buildHead(top, spec, last[0], decoder.want()));
+  decoder.endStep(ValueRange(last).drop_front(), walkHead(Walk(top), spec, last[0], decoder.want()));
   return {};
+}
+
+ParameterSet importing::listParameters(const DecoderSpec &spec, const std::string &prefix) {
+  ParameterSet parameters;
+  const ParameterScope top{parameters, prefix};
+  const Walk walk(top);
+  walkEmbedding(walk, spec);
+  addLayers(spec, {parameters, prefix + spec.layer, {}, Stack{spec.layers}});
+  walkHead(walk, spec);
+  return parameters;
 }
 
 WindowedLayers importing::windowedLayersOf(const DecoderSpec &spec, int64_t positions) {

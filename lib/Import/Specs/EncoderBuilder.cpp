@@ -92,27 +92,53 @@ namespace {
 
 constexpr const char *typesTable = "embeddings.token_type_embeddings";
 
+/// The embeddings' sum, normalized; `types` are there where the model has some.
+Value walkEmbeddings(const Walk &walk, const EncoderSpec &spec, Value ids = {}, Value types = {}, Value rowBegin = {}) {
+  const EncoderEmbeddingSpec &e = spec.embedding;
+  const int64_t narrow = spec.embeddingWidth();
+  const std::string part = "embeddings";
+  Value x, positions = walk.emit([&](const Scope &top) -> Value {
+    OpBuilder &builder = top.builder;
+    if (e.positions.empty() && e.sinusoids.empty())
+      return {};
+    return attn::PositionsOp::create(builder, top.at(part), ids.getType(), ids, rowBegin, /*past=*/Value(),
+                                     e.padding ? builder.getI32IntegerAttr(int32_t(*e.padding)) : IntegerAttr());
+  });
+  auto add = [&](Value y) {
+    x = walk.emit([&](const Scope &top) -> Value { return arith::AddFOp::create(top.builder, top.at(part), x, y); });
+  };
+  walk.declareLast({typesTable, e.norm, e.projection}, [&] {
+    Value words = walk.embed(ids, e.words, spec.vocabulary, narrow);
+    x = walk.emit([&](const Scope &top) -> Value {
+      if (e.scale != 1)
+        words.getDefiningOp<attn::EmbeddingOp>().setScaleAttr(top.builder.getF32FloatAttr(float(e.scale)));
+      return words;
+    });
+    if (e.types)
+      add(walk.embed(types, typesTable, e.types, narrow));
+    // Rows ahead of the first position and that of padding are read by no token.
+    if (!e.sinusoids.empty())
+      add(walk.emit([&](const Scope &top) -> Value {
+        return attn::SinusoidsOp::create(top.builder, top.at(part), x.getType(), positions, e.sinusoids,
+                                         /*halves=*/false, /*first=*/IntegerAttr());
+      }));
+    else if (!e.positions.empty())
+      add(walk.embed(positions, e.positions, spec.positions + e.firstPosition, narrow,
+                     e.firstPosition - (e.padding ? 1 : 0)));
+    if (!e.isNormLast)
+      x = walk.norm(x, e.norm, spec.norm, narrow);
+    if (narrow != spec.width)
+      x = walk.matmul(x, {.part = e.projection, .out = spec.width, .in = narrow, .hasBias = !e.isNormLast});
+    if (e.isNormLast)
+      x = walk.norm(x, e.norm, spec.norm, spec.width);
+  });
+  return x;
+}
+
 ParameterSet listParameters(const EncoderSpec &spec, const std::string &prefix) {
   ParameterSet parameters;
-  const EncoderEmbeddingSpec &embedding = spec.embedding;
-  const int64_t narrow = spec.embeddingWidth(), first = embedding.firstPosition - (embedding.padding ? 1 : 0);
-  auto table = [&](const std::string &symbol, int64_t rows) {
-    parameters.add(symbol, prefix + symbol + ".weight", {rows, narrow}, Init::embedding());
-  };
-  table(embedding.words, spec.vocabulary);
-  // Rows ahead of the first position and that of padding are read by no token.
-  if (!embedding.positions.empty())
-    parameters.addTransformed(embedding.positions,
-                              {prefix + embedding.positions + ".weight",
-                               {spec.positions + embedding.firstPosition, narrow},
-                               {artifact::Slice{0, first, spec.positions + embedding.firstPosition}}},
-                              Init::embedding());
-  if (embedding.types)
-    table(typesTable, embedding.types);
-  ParameterScope top{parameters, prefix, {}, {}, spec.normNames};
-  addNorm(top, embedding.norm, spec.norm, embedding.isNormLast ? spec.width : narrow);
-  if (narrow != spec.width)
-    top.dense(embedding.projection, spec.width, narrow, /*hasBias=*/!embedding.isNormLast);
+  const ParameterScope top{parameters, prefix, {}, {}, spec.normNames};
+  walkEmbeddings(Walk(top), spec);
   if (spec.relativeBias)
     parameters.addTable(spec.relativeBias->table, prefix + spec.relativeBias->table + ".weight",
                         {spec.relativeBias->buckets, spec.attention.heads}, Init::embedding());
@@ -128,38 +154,6 @@ ParameterSet listParameters(const EncoderSpec &spec, const std::string &prefix) 
   addNorm(top, spec.finalNorm, spec.norm, spec.width);
   addEncoderHead(parameters, spec, prefix);
   return parameters;
-}
-
-/// The embeddings' sum, normalized; `types` null: there are none.
-Value buildEmbeddings(const Scope &top, const EncoderSpec &spec, Value ids, Value types, Value rowBegin) {
-  OpBuilder &builder = top.builder;
-  const EncoderEmbeddingSpec &embedding = spec.embedding;
-  Location loc = top.at("embeddings");
-  Value positions;
-  if (!embedding.positions.empty() || !embedding.sinusoids.empty())
-    positions = attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, /*past=*/Value(),
-                                          embedding.padding ? builder.getI32IntegerAttr(int32_t(*embedding.padding))
-                                                            : IntegerAttr());
-  attn::EmbeddingOp words = embed(top, ids, embedding.words);
-  if (embedding.scale != 1)
-    words.setScaleAttr(builder.getF32FloatAttr(float(embedding.scale)));
-  Value x = words;
-  if (types)
-    x = arith::AddFOp::create(builder, loc, x, embed(top, types, typesTable));
-  if (!embedding.sinusoids.empty())
-    x = arith::AddFOp::create(builder, loc, x,
-                              attn::SinusoidsOp::create(builder, loc, x.getType(), positions, embedding.sinusoids,
-                                                        /*halves=*/false, /*first=*/IntegerAttr()));
-  else if (positions)
-    x = arith::AddFOp::create(builder, loc, x, embed(top, positions, embedding.positions));
-  auto project = [&](Value narrow) -> Value {
-    return spec.embeddingWidth() == spec.width ? narrow : dense(top, narrow, embedding.projection);
-  };
-  if (embedding.norm.empty())
-    return project(x);
-  if (embedding.isNormLast)
-    return normalize(top, project(x), embedding.norm, spec.norm);
-  return project(normalize(top, x, embedding.norm, spec.norm));
 }
 
 /// Keeps keys at most `window` positions ahead of a query or behind it.
@@ -220,7 +214,7 @@ Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const Encoder
   OpBuilder &builder = encoder.builder();
   Scope top{builder, parameters};
   Value types = spec.embedding.types ? encoder.input(0) : Value();
-  Value state[] = {buildEmbeddings(top, spec, encoder.ids(), types, encoder.rowBegin())};
+  Value state[] = {walkEmbeddings(Walk(top), spec, encoder.ids(), types, encoder.rowBegin())};
   SmallVector<Value> shared{encoder.rowBegin()};
   for (unsigned i = 0; hasAdapters && i < adapterValues; ++i)
     shared.push_back(encoder.input(unsigned(bool(types)) + i));
