@@ -1,14 +1,17 @@
-//===- Bart.cpp - The bart, mbart, pegasus, marian and m2m_100 families ---------===//
+//===- Bart.cpp - The bart, mbart, pegasus, marian and m2m_100 and whisper families ---------===//
 //
 // Lewis et al. 2020, "BART: Denoising Sequence-to-Sequence Pre-training", and relatives
 // of the same parts: mbart (Liu et al. 2020) and pegasus (Zhang et al. 2020) with norms
 // first, marian (Junczys-Dowmunt et al. 2018) and m2m_100 (Fan et al. 2020; nllb) with
 // sinusoids instead of learned positions.
 //
+// Radford et al. 2022, "Robust Speech Recognition via Large-Scale Weak Supervision":
+// norms first, learned positions, and sources that are log-mel features of sound.
+//
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Families/Bart.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelConfig.h"
+#include "lib/Import/Specs/EncoderDecoderSpec.h"
 #include <cmath>
 
 using namespace mlir;
@@ -16,6 +19,38 @@ using namespace rapt;
 using namespace rapt::importing;
 
 namespace {
+
+/// Sizes that a configuration class takes where the file has no key.
+struct BartSizes {
+  int64_t layers, heads, inner;
+};
+
+/// One of the two stacks, norms first; keys begin with its name.
+SideSpec readBartSide(huggingface::ConfigReader &config, const std::string &prefix, const std::string &name,
+                      int64_t width, const BartSizes &usual) {
+  SideSpec side;
+  side.name = name;
+  side.prefix = prefix + name + ".";
+  side.width = width;
+  const std::string layers = name + "_layers", heads = name + "_attention_heads", inner = name + "_ffn_dim";
+  side.layers = config.getSize(layers.c_str(), 1, 1 << 17, usual.layers);
+  AttentionSpec &attention = side.attention;
+  attention.heads = attention.kvHeads = config.getSize(heads.c_str(), 1, 1 << 12, usual.heads);
+  config.requireMultiple("d_model", width, heads.c_str(), attention.heads);
+  attention.headDim = std::max<int64_t>(1, width / attention.heads);
+  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  attention.out = "self_attn.out_proj";
+  attention.hasBias = attention.hasOutBias = true;
+  side.feedForward = {.inner = config.getSize(inner.c_str(), 1, 1 << 20, usual.inner),
+                      .isGated = false,
+                      .up = "fc1",
+                      .down = "fc2",
+                      .hasBias = true,
+                      .hasDownBias = true};
+  side.norm = {.kind = NormSpec::Layer, .epsilon = 1e-5, .hasBias = true};
+  side.residual = {.beforeAttention = "self_attn_layer_norm", .beforeFeedForward = "final_layer_norm"};
+  return side;
+}
 
 /// Differences of the families, and the values that their configuration classes take where the file has no key.
 struct Relative {
@@ -127,32 +162,6 @@ void setPositions(const huggingface::ModelDescription &model, const Relative &re
 
 } // namespace
 
-SideSpec importing::readBartSide(huggingface::ConfigReader &config, const std::string &prefix, const std::string &name,
-                                 int64_t width, const BartSizes &usual) {
-  SideSpec side;
-  side.name = name;
-  side.prefix = prefix + name + ".";
-  side.width = width;
-  const std::string layers = name + "_layers", heads = name + "_attention_heads", inner = name + "_ffn_dim";
-  side.layers = config.getSize(layers.c_str(), 1, 1 << 17, usual.layers);
-  AttentionSpec &attention = side.attention;
-  attention.heads = attention.kvHeads = config.getSize(heads.c_str(), 1, 1 << 12, usual.heads);
-  config.requireMultiple("d_model", width, heads.c_str(), attention.heads);
-  attention.headDim = std::max<int64_t>(1, width / attention.heads);
-  attention.scale = 1 / std::sqrt(double(attention.headDim));
-  attention.out = "self_attn.out_proj";
-  attention.hasBias = attention.hasOutBias = true;
-  side.feedForward = {.inner = config.getSize(inner.c_str(), 1, 1 << 20, usual.inner),
-                      .isGated = false,
-                      .up = "fc1",
-                      .down = "fc2",
-                      .hasBias = true,
-                      .hasDownBias = true};
-  side.norm = {.kind = NormSpec::Layer, .epsilon = 1e-5, .hasBias = true};
-  side.residual = {.beforeAttention = "self_attn_layer_norm", .beforeFeedForward = "final_layer_norm"};
-  return side;
-}
-
 ImportedModule importing::importBart(MLIRContext &context, huggingface::ModelDescription &model,
                                      const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
@@ -206,5 +215,74 @@ ImportedModule importing::importBart(MLIRContext &context, huggingface::ModelDes
   spec.ignoredTensors = {"*encoder.embed_tokens.weight", "*decoder.embed_tokens.weight", "lm_head.weight"};
   if (relative.firstPosition < 0) // computed instead
     spec.ignoredTensors.push_back("*.embed_positions.weight*");
+  return importEncoderDecoder(context, model, options, spec);
+}
+
+namespace {
+
+/// One of the two stacks of whisper.
+SideSpec readWhisperSide(huggingface::ConfigReader &config, const std::string &prefix, const std::string &name,
+                         int64_t width) {
+  SideSpec side = readBartSide(config, prefix, name, width, {.layers = 4, .heads = 6, .inner = 1536});
+  side.attention.hasKeyBias = false;
+  side.positions = {.kind = PositionSpec::Learned};
+  side.finalNorm = "layer_norm";
+  return side;
+}
+
+} // namespace
+
+ImportedModule importing::importWhisper(MLIRContext &context, huggingface::ModelDescription &model,
+                                        const ImportOptions &options) {
+  huggingface::ConfigReader &config = model.config();
+  const HeadName<bool> heads[] = {{"WhisperForConditionalGeneration", true}, {"WhisperModel", false}};
+  readHead<bool>(model, heads, true);
+  EncoderDecoderSpec spec;
+  const int64_t width = config.getSize("d_model", 1, 1 << 16, 384);
+  const std::string prefix = model.choosePrefix({"model.", ""}, "encoder.conv1.weight");
+  spec.encoder = readWhisperSide(config, prefix, "encoder", width);
+  spec.decoder = readWhisperSide(config, prefix, "decoder", width);
+  spec.decoder.cross = {.parts = {"encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj"},
+                        .out = "encoder_attn.out_proj",
+                        .location = "encoder_attn",
+                        .hasBias = true,
+                        .hasKeyBias = false,
+                        .before = "encoder_attn_layer_norm"};
+  // The convolutions' activation is no choice of the configuration.
+  spec.features = {.channels = config.getSize("num_mel_bins", 1, 1 << 12, 80),
+                   .positions = config.getSize("max_source_positions", 1, 1 << 20, 1500)};
+  spec.encoder.feedForward.activation = spec.decoder.feedForward.activation =
+      activationNamed(config.getEnum("activation_function", activationNames(), "gelu"));
+  spec.vocabularies.target = config.getSize("vocab_size", 1, 1 << 24, 51865);
+  spec.decoder.table = "decoder.embed_tokens";
+  spec.tables = {{spec.decoder.table, spec.decoder.prefix + "embed_tokens.weight", spec.vocabularies.target}};
+  spec.positions = config.getSize("max_target_positions", 1, 1 << 24, 448);
+  spec.positionsKey = "max_target_positions";
+  spec.startToken = config.getInt("decoder_start_token_id", 0, INT32_MAX, 50257);
+  spec.endToken = 50256;
+  spec.head = "proj_out";
+  spec.headTensor = "proj_out.weight";
+  spec.isTied = config.getBool("tie_word_embeddings", true);
+  if (config.errors())
+    spec.vocabularies.check(config, spec.startToken, /*sharesTable=*/false);
+  spec.harmlessKeys = harmless::keys({harmless::sides}, {
+                                                            "scale_embedding", // stored, and used by no formula
+                                                            // of training and of other heads
+                                                            "apply_spec_augment",
+                                                            "mask_time_prob",
+                                                            "mask_time_length",
+                                                            "mask_time_min_masks",
+                                                            "mask_feature_prob",
+                                                            "mask_feature_length",
+                                                            "mask_feature_min_masks",
+                                                            "classifier_proj_size",
+                                                            "use_weighted_layer_sum",
+                                                            "median_filter_width",
+                                                            // rules about tokens, which generation_config.json has
+                                                            "suppress_tokens",
+                                                            "begin_suppress_tokens",
+                                                            "forced_decoder_ids",
+                                                        });
+  spec.ignoredTensors = {"proj_out.weight"};
   return importEncoderDecoder(context, model, options, spec);
 }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Parts/ImageGrid.h"
 #include "lib/Import/Specs/RecurrentEntries.h"
 #include "lib/Import/Specs/VisionTokens.h"

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Clip.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Specs/PairSpec.h"
 #include "lib/Support/Json.h"

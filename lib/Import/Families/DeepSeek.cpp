@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Specs/ExpertsConfig.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 #include <cmath>
 
 using namespace rapt;

@@ -7,12 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Module/Encoder.h"
-#include "lib/Import/Module/Heads.h"
-#include "lib/Import/Module/ParameterScope.h"
-#include "lib/Import/Parts/Activation.h"
+#include "lib/Import/Module/ModelConfig.h"
+#include "lib/Import/Module/ParameterSet.h"
+#include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/AttentionPool.h"
-#include "lib/Import/Parts/SpacedRows.h"
+#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/PackedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

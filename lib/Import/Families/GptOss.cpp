@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Specs/ExpertsConfig.h"
+#include "lib/Import/Specs/DecoderConfig.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace rapt;

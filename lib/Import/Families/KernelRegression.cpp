@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Module/ModelModule.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -18,9 +18,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Mistral.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/DecoderConfig.h"
-#include "lib/Import/Specs/ExpertsConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

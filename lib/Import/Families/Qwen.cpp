@@ -15,7 +15,6 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Specs/DecoderConfig.h"
-#include "lib/Import/Specs/ExpertsConfig.h"
 
 using namespace rapt;
 using namespace rapt::importing;

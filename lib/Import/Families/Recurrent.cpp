@@ -8,10 +8,9 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Parts/Recurrent.h"
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Module/Decoder.h"
-#include "lib/Import/Module/Encoder.h"
-#include "lib/Import/Module/Heads.h"
-#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Module/ModelConfig.h"
+#include "lib/Import/Module/ParameterSet.h"
+#include "lib/Import/Module/TextModule.h"
 
 using namespace mlir;
 using namespace rapt;

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/RecurrentEntries.h"
 
 using namespace mlir;

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Module/Heads.h"
-#include "lib/Import/Module/Stages.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Specs/WindowSpec.h"
 #include <cmath>

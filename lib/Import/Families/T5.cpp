@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
-#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/EncoderDecoderSpec.h"
 #include <charconv>
 #include <cmath>

@@ -1,13 +1,14 @@
-//===- ParameterSet.cpp - The weights of a family -----------------------------===//
+//===- ParameterSet.cpp - The weights of a family -------------------------===//
 #include "lib/Import/Module/ParameterSet.h"
 #include "dialect/Attn/AttnOps.h"
 #include "lib/Formats/HuggingFace/MatmulTensors.h"
-#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
+using huggingface::Init;
 
 void ParameterSet::add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init) {
   weights.push_back(
@@ -260,4 +261,22 @@ int64_t ParameterSet::elements() const {
     if (!weight.isOfAdapters)
       sum += layersOf(weight) * ShapedType::getNumElements(weight.left ? weight.left->shape : weight.shape);
   return sum;
+}
+
+void ParameterScope::add(const std::string &symbol, const std::string &tensor, std::vector<int64_t> shape,
+                         Init init) const {
+  if (stack)
+    parameters.addStacked(*stack, symbols + symbol, tensors + tensor, std::move(shape), init);
+  else
+    parameters.add(symbols + symbol, tensors + tensor, std::move(shape), init);
+}
+
+void ParameterScope::add(const std::string &name, std::vector<int64_t> shape, Init init) const {
+  add(name, name, std::move(shape), init);
+}
+
+void ParameterScope::dense(const std::string &part, int64_t out, int64_t in, bool hasBias) const {
+  add(part + ".weight", {out, in}, Init::weight(in));
+  if (hasBias)
+    add(part + ".bias", {out}, Init::bias());
 }

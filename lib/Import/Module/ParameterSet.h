@@ -1,4 +1,4 @@
-//===- ParameterSet.h - The weights of a family -------------------------*- C++ -*-===//
+//===- ParameterSet.h - The weights of a family -----------------*- C++ -*-===//
 //
 // A family names its weights once; this asks the checkpoint for them, declares
 // them as attn.parameter and reads them where they are used.
@@ -9,6 +9,7 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include <array>
 
 namespace rapt::importing {
 
@@ -119,6 +120,24 @@ private:
 
   std::vector<Weight> weights;
   std::string headSymbol, tiedTable; ///< empty without a head; the table's symbol where the configuration ties them
+};
+
+/// Names weights of a part of a model, as Scope reads them: the symbol of weight NAME is `symbols` + NAME,
+/// its tensor is `tensors` + NAME, in each layer of the stack where there is one.
+struct ParameterScope {
+  ParameterSet &parameters;
+  std::string tensors; ///< "h.{layer}."
+  std::string symbols = {};
+  std::optional<Stack> stack = {};
+  /// The checkpoint's names of gain and bias of norms.
+  std::array<std::string, 2> norm = {"weight", "bias"};
+
+  void add(const std::string &name, std::vector<int64_t> shape, huggingface::Init init) const;
+  void add(const std::string &symbol, const std::string &tensor, std::vector<int64_t> shape,
+           huggingface::Init init) const;
+
+  /// PART.weight [out, in] and, where there is one, PART.bias [out], as torch.nn.Linear has them.
+  void dense(const std::string &part, int64_t out, int64_t in, bool hasBias = true) const;
 };
 
 } // namespace rapt::importing

@@ -1,6 +1,6 @@
 //===- AttentionPool.h - One vector of many tokens by attention ------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/StackSpec.h"
 

@@ -1,4 +1,4 @@
-//===- Blocks.cpp - The parts that transformer blocks are made of -------------===//
+//===- Blocks.cpp - The parts that transformer blocks are made of ---------===//
 #include "lib/Import/Parts/Blocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -7,6 +7,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
+using Dims = std::initializer_list<unsigned>;
 
 namespace {
 
@@ -188,8 +189,6 @@ Value importing::mergeHeads(const Scope &scope, Location loc, Value x) {
   return attn::MergeHeadsOp::create(scope.builder, loc, merged, x);
 }
 
-using Dims = std::initializer_list<unsigned>;
-
 /// A map of attention to some of its dims.
 static AffineMap attentionMap(OpBuilder &builder, Dims dims) {
   SmallVector<AffineExpr> results;
@@ -366,4 +365,25 @@ void importing::mapScores(const Scope &scope, attn::AttentionOp attention,
                                                                                  : getElementTypeOrSelf(extra));
   Block *score = builder.createBlock(&attention.getScore(), {}, types, SmallVector<Location>(types.size(), loc));
   attn::YieldOp::create(builder, loc, f(Scope{builder, scope.parameters}, loc, score->getArguments()));
+}
+
+constexpr std::string_view leaky = "leaky_relu";
+
+Activation importing::readActivation(huggingface::ConfigReader &reader, const char *usual) {
+  std::vector<std::string_view> names(activationNames().begin(), activationNames().end());
+  names.push_back(leaky);
+  const std::string name = reader.getEnum("activation", names, usual);
+  if (name != leaky)
+    return {activationNamed(name)};
+  return {attn::ActivationKind::relu, reader.getFloat("negative_slope", 0, 1, 0.01)}; // PyTorch's default
+}
+
+Value importing::activate(const Scope &scope, Location loc, Value result, const Activation &activation) {
+  if (!activation.slope)
+    return attn::ActivationOp::create(scope.builder, loc, activation.kind, result);
+  mapResult(scope, result, [&](const Scope &inner, Location at, Value x) -> Value {
+    Value less = arith::MulFOp::create(inner.builder, at, x, constant(inner, at, *activation.slope));
+    return arith::MaximumFOp::create(inner.builder, at, x, less); // as the slope is at most 1
+  });
+  return result;
 }

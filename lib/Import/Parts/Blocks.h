@@ -1,4 +1,4 @@
-//===- Blocks.h - The parts that transformer blocks are made of ---------*- C++ -*-===//
+//===- Blocks.h - The parts that transformer blocks are made of -*- C++ -*-===//
 //
 // Parts of blocks that families share: each function emits the attn ops of one part,
 // reading the weights by name, with the part's name as location.
@@ -6,12 +6,21 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dialect/Attn/AttnOps.h"
+#include "lib/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Import/Module/Scope.h"
-#include "lib/Import/Parts/NormSpec.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <span>
 
 namespace rapt::importing {
+
+/// A normalization of the last dim.
+struct NormSpec {
+  enum Kind : uint8_t { Layer, RMS };
+  Kind kind = RMS;
+  double epsilon = 1e-6;
+  bool hasWeight = true, hasBias = false; ///< without them: 1 and 0
+  bool isAroundOne = false;               ///< the checkpoint has the weight's distance from 1
+};
 
 /// The names of activation functions in configs, and what they compute.
 std::span<const std::string_view> activationNames();
@@ -117,5 +126,17 @@ mlir::Value flatHeads(const Scope &scope, mlir::Location loc, mlir::Value x);
 /// The maps of query, key, value and result where queries are packed over all rows and keys are in the cache. Grouped
 /// queries are [tokens, groups, heads, channels].
 mlir::ArrayAttr cachedMaps(mlir::OpBuilder &builder, bool grouped);
+
+/// One of activationNames(), or leaky_relu.
+struct Activation {
+  attn::ActivationKind kind = attn::ActivationKind::relu;
+  std::optional<double> slope = {}; ///< of leaky_relu below 0
+};
+
+/// The keys `activation` and, of leaky_relu, `negative_slope`.
+Activation readActivation(huggingface::ConfigReader &reader, const char *usual);
+
+/// The activation of a matmul's result, which nothing else uses.
+mlir::Value activate(const Scope &scope, mlir::Location loc, mlir::Value result, const Activation &activation);
 
 } // namespace rapt::importing

@@ -1,11 +1,14 @@
-//===- Convolution.h - Convolutions of images ---------------------------*- C++ -*-===//
+//===- Convolution.h - Convolutions of images, and their norm ---*- C++ -*-===//
 //
 // Convolutions that the attn dialect has no op for, by those of linalg and tensor. Pixels
 // are rows, [images * height * width, channels], as other ops read them.
 //
+// Woo et al. 2023, "ConvNeXt V2": a channel of an image is as strong as its length over all
+// pixels, in units of the mean of all channels.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Parts/Blocks.h"
 
 namespace rapt::importing {
@@ -33,5 +36,11 @@ mlir::Value cutWindows(const Scope &scope, mlir::Location loc, mlir::Value x, co
 
 /// PART.weight [out, in, side, side] as the matrix that windows are multiplied by, and PART.bias.
 void addStrided(const ParameterScope &scope, const std::string &part, int64_t out, int64_t in, int64_t side);
+
+/// PART.weight and PART.bias, [1, 1, 1, channels].
+void addResponseNorm(const ParameterScope &scope, const std::string &part, int64_t channels);
+
+/// weight * x * l / (mean of l + 1e-6) + bias + x, where l are the lengths of the channels of an image.
+mlir::Value responseNorm(const Scope &scope, mlir::Value x, const ImageSides &sides, llvm::StringRef part);
 
 } // namespace rapt::importing

@@ -1,6 +1,6 @@
 //===- Features.h - Sources that are features of sound -------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Parts/Blocks.h"
 
 namespace rapt::importing {

@@ -1,6 +1,6 @@
 //===- ImageGrid.cpp - Sources that are a grid over an image ---------------------===//
 #include "lib/Import/Parts/ImageGrid.h"
-#include "lib/Import/Module/Stages.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Parts/Blocks.h"
 
 namespace rapt::importing {

@@ -2,7 +2,7 @@
 #include "lib/Import/Parts/LayerBuilder.h"
 #include "lib/Import/Parts/FeedForward.h"
 #include "lib/Import/Parts/LatentAttention.h"
-#include "lib/Import/Parts/SpacedRows.h"
+#include "lib/Import/Parts/PackedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <map>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "dialect/Attn/AttnOps.h"
-#include "lib/Import/Parts/NormSpec.h"
+#include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/RotaryFrequencies.h"
 #include <array>
 #include <string>

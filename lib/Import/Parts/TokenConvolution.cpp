@@ -1,6 +1,6 @@
 //===- TokenConvolution.cpp - A convolution over the tokens of a text ------------===//
 #include "lib/Import/Parts/TokenConvolution.h"
-#include "lib/Import/Parts/SpacedRows.h"
+#include "lib/Import/Parts/PackedRows.h"
 #include "lib/Import/Parts/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,6 +1,6 @@
 //===- TokenConvolution.h - A convolution over the tokens of a text ------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/StackSpec.h"
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Module/Scope.h"
-#include "lib/Import/Parts/NormSpec.h"
+#include "lib/Import/Parts/Blocks.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace rapt::importing {

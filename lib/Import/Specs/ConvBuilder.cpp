@@ -1,7 +1,6 @@
 //===- ConvBuilder.cpp - The module of a convolutional encoder of images ---------===//
 #include "lib/Import/Module/LayerStack.h"
 #include "lib/Import/Parts/Convolution.h"
-#include "lib/Import/Parts/ResponseNorm.h"
 #include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/ConvSpec.h"
 #include "lib/Import/Specs/VisionTokens.h"

@@ -1,9 +1,8 @@
-//===- DecoderBuilder.cpp - The module of a decoder from its specification ----===//
+//===- DecoderBuilder.cpp - The module of a decoder from its specification -===//
 #include "lib/Import/Specs/DecoderBuilder.h"
-#include "lib/Import/Module/Decoder.h"
 #include "lib/Import/Module/LayerStack.h"
+#include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/LayerBuilder.h"
-#include "lib/Import/Specs/DecoderParts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <bit>
 #include <cmath>

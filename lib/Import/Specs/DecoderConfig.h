@@ -1,4 +1,4 @@
-//===- DecoderConfig.h - Keys that many decoders' configs have -----------*- C++ -*-===//
+//===- DecoderConfig.h - Keys that many decoders' configs have --*- C++ -*-===//
 //
 // Keys that most families' config.json has with the same meaning: sizes, heads,
 // rotary embedding, windows. A family's file reads the rest.
@@ -76,5 +76,18 @@ void setTextPart(const DecoderSource &part, DecoderSpec &spec);
 
 /// Records an error where layer_types names windows, of a family that has none.
 void refuseWindows(const DecoderSource &source, const DecoderSpec &spec);
+
+/// A family's names of keys, and what its configuration class takes where the file has none.
+struct ExpertsDefaults {
+  huggingface::Keys number = "num_experts", inner = "moe_intermediate_size";
+  int64_t ofAll, ofToken, width; ///< experts, those of a token, and the columns of one
+};
+
+/// Reads the number of experts, of a token's, and their size: experts by softmax, gated as the dense layers are, in
+/// tensors "mlp.experts.{expert}.gate_proj", or stacked ones where the checkpoint has them.
+ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &spec, const ExpertsDefaults &defaults);
+
+/// Reads norm_topk_prob, decoder_sparse_step and mlp_only_layers.
+void readSparseLayers(const DecoderSource &source, DecoderSpec &spec);
 
 } // namespace rapt::importing

@@ -5,7 +5,7 @@
 // tokens see none behind them.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Import/Specs/DecoderParts.h"
+#include "lib/Import/Specs/DecoderBuilder.h"
 
 using namespace rapt;
 using namespace rapt::importing;

@@ -1,8 +1,8 @@
 //===- EncoderDecoder.h - The module and the entries of an encoder-decoder -*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/Decoder.h"
 #include "lib/Import/Module/LayerStack.h"
 #include "lib/Import/Module/ModelModule.h"
+#include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/CrossAttention.h"
 
 namespace rapt::importing {

@@ -1,7 +1,7 @@
 //===- EncoderDecoderBuilder.cpp - The module of an encoder-decoder ------------===//
-#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Parts/LayerBuilder.h"
-#include "lib/Import/Parts/RelativeBias.h"
+#include "lib/Import/Parts/RelativePositions.h"
 #include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/EncoderDecoderSpec.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

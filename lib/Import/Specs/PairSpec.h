@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Import/Parts/AttentionPool.h"
-#include "lib/Import/Parts/TokenChoice.h"
+#include "lib/Import/Parts/PackedRows.h"
 #include "lib/Import/Specs/VisionSpec.h"
 
 namespace rapt::importing {

@@ -1,5 +1,5 @@
 //===- VisionBuilder.cpp - The module of an encoder of images -------------------===//
-#include "lib/Import/Module/Heads.h"
+#include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Module/ModelModule.h"
 #include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/VisionSpec.h"

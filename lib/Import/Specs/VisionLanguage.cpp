@@ -1,8 +1,8 @@
 //===- VisionLanguage.cpp - The module of a decoder that reads images -------------===//
 #include "lib/Import/Specs/VisionLanguage.h"
-#include "lib/Import/Module/Decoder.h"
+#include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/Walk.h"
-#include "lib/Import/Specs/DecoderParts.h"
+#include "lib/Import/Specs/DecoderBuilder.h"
 #include "lib/Import/Specs/VisionTokens.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,7 +1,7 @@
 //===- VisionTokens.h - From images to what the last layer gives ----------*- C++ -*-===//
 #pragma once
 #include "lib/Import/Module/ModelModule.h"
-#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Parts/PatchGrid.h"
 #include "lib/Import/Specs/VisionSpec.h"
 

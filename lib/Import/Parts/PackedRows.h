@@ -1,4 +1,4 @@
-//===- SpacedRows.h - Packed sequences with rows between them -----------*- C++ -*-===//
+//===- PackedRows.h - Rows of packed sequences ------------------*- C++ -*-===//
 //
 // A window of a sequence's tokens is a window of rows where each sequence has more rows than
 // tokens: those that it kept from before ahead of them, or zeros behind them.
@@ -44,5 +44,20 @@ Status checkSpacedRows(const huggingface::ModelDescription &model, const ImportO
 
 /// The rows x [rows, columns] at `begins`, and those `width` - 1 behind each, side by side: [begins, width * columns].
 mlir::Value selectWindows(const Scope &scope, mlir::Location loc, mlir::Value x, mlir::Value begins, int64_t width);
+
+/// One token of each text, by the ids. Where no id is as asked for it is the first token.
+struct TokenChoice {
+  enum Kind : uint8_t {
+    LastOther,   ///< the last one of another id than `id`
+    First,       ///< the first one of the id
+    FirstLargest ///< the first one of the largest id
+  } kind;
+  int64_t id = 0;
+};
+
+/// The index of each text's token among all, [rows]. The runtime refuses texts without tokens, of which the index is
+/// that of another text's token.
+mlir::Value findTokens(const Scope &scope, mlir::Location loc, mlir::Value ids, mlir::Value rowBegin,
+                       TokenChoice choice);
 
 } // namespace rapt::importing

@@ -1,10 +1,21 @@
-//===- Disentangled.h - Scores of contents and relative positions ---------*- C++ -*-===//
+//===- RelativePositions.h - Scores that know the distance of tokens -*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/ParameterScope.h"
+#include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/StackSpec.h"
 
 namespace rapt::importing {
+
+/// Buckets of distances from query to key (Raffel et al. 2020): half of a direction's hold a distance each, the others
+/// grow with its logarithm up to `maxDistance`. Keys ahead have the second half of the buckets, or, in a decoder, none.
+struct RelativeBuckets {
+  int64_t buckets, maxDistance;
+  bool isDecoder = false;
+};
+
+/// Adds table[bucket, head] to every score; `table` is [buckets, heads].
+void addRelativeBias(const Scope &scope, const RelativeBuckets &buckets, attn::AttentionOp attention,
+                     mlir::Value table);
 
 /// The embeddings of relative positions with their norm, and the projections that each layer has of its own.
 void addDisentangled(const ParameterScope &top, const ParameterScope &layer, const StackSpec &stack,

@@ -1,5 +1,6 @@
-//===- Heads.h - Heads behind a model's last layer ----------------------*- C++ -*-===//
+//===- ModelConfig.h - Classes, labels and stages of a config ---*- C++ -*-===//
 #pragma once
+#include "lib/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Formats/HuggingFace/ModelDescription.h"
 #include <algorithm>
 #include <cctype>
@@ -52,5 +53,16 @@ int64_t readLabelCount(huggingface::ConfigReader &config);
 /// checkpoints so since version 5, which writes tie_word_embeddings true into every config of the t5 family. Reads both
 /// tensors up to the first difference; a failing read is an error. ParameterSet::resolve asks for all families.
 Expected<bool> isHeadTied(huggingface::ModelDescription &model, const std::string &head, const std::string &table);
+
+/// Stages that a model may have.
+inline constexpr int64_t mostStages = 8;
+
+/// A list with one integer in [least, most] for each stage; `usual` where the config has none. Records an error where
+/// the list is wrong, and gives `least` for each of `stages` then.
+std::vector<int64_t> readStages(huggingface::ConfigReader &config, const char *key, size_t stages, int64_t least,
+                                int64_t most, const std::vector<int64_t> &usual);
+
+/// The number of stages that a list of the config has; `usual` where it has none.
+size_t countStages(huggingface::ConfigReader &config, const char *key, size_t usual);
 
 } // namespace rapt::importing
