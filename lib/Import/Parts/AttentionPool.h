@@ -3,6 +3,7 @@
 #include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/StackSpec.h"
+#include "lib/Import/Parts/Walk.h"
 
 namespace rapt::importing {
 
@@ -14,16 +15,13 @@ struct AttentionPoolSpec {
   FeedForwardSpec feedForward;
 };
 
-/// The weights of the pooling; width and norm are those of `stack`.
-void addAttentionPool(const ParameterScope &top, const AttentionPoolSpec &pool, const StackSpec &stack);
-
 /// The learned query `symbol` [1, width] for each of `rows` rows, [rows, width], and the offsets of these queries.
 std::pair<mlir::Value, mlir::Value> queryOfRows(const Scope &top, mlir::Location loc, llvm::StringRef symbol,
                                                 mlir::Value rows);
 
 /// y + feedForward(norm(y)), where y is the attention of one learned query to the tokens of each of `rows` rows: [rows,
-/// width] of x [tokens, width].
-mlir::Value buildAttentionPool(const Scope &top, const AttentionPoolSpec &pool, const StackSpec &stack, mlir::Value x,
-                               mlir::Value rowBegin, mlir::Value rows);
+/// width] of x [tokens, width]. Width and norm are those of `stack`.
+mlir::Value walkAttentionPool(const Walk &walk, const AttentionPoolSpec &pool, const StackSpec &stack,
+                              mlir::Value x = {}, mlir::Value rowBegin = {}, mlir::Value rows = {});
 
 } // namespace rapt::importing

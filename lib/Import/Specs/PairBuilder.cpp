@@ -40,7 +40,7 @@ ParameterSet listParameters(const PairSpec &spec) {
   addVisionTokens(ofImage, image);
   addNorm(ofImage, image.finalNorm, image.norm, image.width);
   if (spec.pool)
-    addAttentionPool(ofImage, *spec.pool, image);
+    walkAttentionPool(Walk(ofImage), *spec.pool, image);
   if (!spec.imageProjection.empty())
     top.dense(spec.imageProjection, spec.width, image.width, /*hasBias=*/false);
   return parameters;
@@ -96,7 +96,7 @@ Expected<Value> buildImageVectors(OpBuilder &builder, func::FuncOp entry, Images
   if (spec.pool) {
     Value x = normalize(scope, tokens, image.finalNorm, image.norm);
     Value rows = tensor::DimOp::create(builder, scope.at(spec.pool->part), images.pixels, 0);
-    vectors = buildAttentionPool(scope, *spec.pool, image, x, images.rowBegin, rows);
+    vectors = walkAttentionPool(Walk(scope), *spec.pool, image, x, images.rowBegin, rows);
   } else {
     Value first = poolRows(scope, scope.at("pooled"), attn::PoolingKind::first, tokens, images.rowBegin);
     vectors = normalize(scope, first, image.finalNorm, image.norm);
