@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/Attention/TileCode.h"
-#include "lib/Target/CUDA/Branch.h"
+#include "lib/Target/CUDA/When.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -44,8 +44,7 @@ public:
     Value warp = arith::DivUIOp::create(b, code.thread, code.index(32));
     firstRow = arith::MulIOp::create(b, warp, code.index(rowsOfWarp));
     NVVM::Barrier0Op::create(b); // of a tile before, whose shared memory this one has
-    emitIf(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, code.thread, code.index(0)),
-           [&] { code.save(saved); });
+    when(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, code.thread, code.index(0)), [&] { code.save(saved); });
     code.copyQueries(queryTile);
     Value first = code.nextBlock(code.index(0));
     code.copyKeys(first, keyTile);

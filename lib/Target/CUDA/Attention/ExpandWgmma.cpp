@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/CUDA/Attention/TileCode.h"
-#include "lib/Target/CUDA/Branch.h"
+#include "lib/Target/CUDA/When.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -90,7 +90,7 @@ private:
   /// `code` where TMA copies keys and values.
   void whenByTMA(Code code, Code otherwise) {
     if (op.getMade())
-      emitIf(b, op.getMade(), code, otherwise);
+      when(b, op.getMade(), code, otherwise);
     else
       otherwise();
   }
@@ -103,7 +103,7 @@ private:
 
   /// One thread initializes the mbarriers and saves offsets.
   void initialize() {
-    emitIf(b, is(code.thread, 0), [&] {
+    when(b, is(code.thread, 0), [&] {
       code.save(barriers + 8 * (1 + 5 * op.getStages()));
       initialize(Queries, code.copyingThreads);
       for (Barrier full : {KeysFull, ValuesFull})
@@ -120,9 +120,7 @@ private:
     code.copyQueries(queryTile(), barrier(Queries, code.index(0)));
     // A warp finds the blocks, one thread of which copies them.
     whenByTMA(
-        [&] {
-          emitIf(b, compare(arith::CmpIPredicate::slt, code.thread, code.index(kWarp)), [&] { copyBlocks(true); });
-        },
+        [&] { when(b, compare(arith::CmpIPredicate::slt, code.thread, code.index(kWarp)), [&] { copyBlocks(true); }); },
         [&] { copyBlocks(false); });
   }
 
@@ -136,7 +134,7 @@ private:
   }
 
   void publish(Value stage, Value key, Value keepsAll, bool isByTMA) {
-    emitIf(b, is(code.thread, 0), [&] {
+    when(b, is(code.thread, 0), [&] {
       const Type i32 = b.getI32Type();
       LLVM::StoreOp::create(b, Value(arith::IndexCastOp::create(b, i32, key)), publishedAt(stage, 0), 4);
       LLVM::StoreOp::create(b, Value(arith::ExtUIOp::create(b, i32, keepsAll)), publishedAt(stage, 1), 4);
@@ -151,7 +149,7 @@ private:
     MBarrierWaitOp::create(b, barrier(KeysEmpty, stage), parityOf(block, /*before=*/true));
     publish(stage, code.index(INT32_MAX), arith::ConstantOp::create(b, b.getBoolAttr(false)), isByTMA);
     if (isByTMA)
-      emitIf(b, is(code.thread, 0), [&] { MBarrierArriveOp::create(b, full); });
+      when(b, is(code.thread, 0), [&] { MBarrierArriveOp::create(b, full); });
     else
       MBarrierArriveOp::create(b, full);
   }
@@ -179,14 +177,14 @@ private:
       if (publishes)
         publish(stage, key, code.keepsAll(key), isByTMA);
       if (isByTMA)
-        emitIf(b, is(code.thread, 0), [&] { code.loadKeys(key, keyTile(stage), barrier(KeysFull, stage)); });
+        when(b, is(code.thread, 0), [&] { code.loadKeys(key, keyTile(stage), barrier(KeysFull, stage)); });
       else
         code.copyKeys(key, keyTile(stage), barrier(KeysFull, stage));
       MBarrierWaitOp::create(b, barrier(ValuesEmpty, stage), free);
       Value values = valueTile(stage), full = barrier(ValuesFull, stage);
-      auto load = [&] { emitIf(b, is(code.thread, 0), [&] { code.loadValues(key, values, full); }); };
+      auto load = [&] { when(b, is(code.thread, 0), [&] { code.loadValues(key, values, full); }); };
       if (isByTMA)
-        emitIf(b, code.isWhole(key), load, [&] { code.copyValuesByWarp(key, values, full); });
+        when(b, code.isWhole(key), load, [&] { code.copyValuesByWarp(key, values, full); });
       else
         code.copyValues(key, values, full);
       return {following(key), arith::AddIOp::create(b, block, code.index(1))};
@@ -225,8 +223,8 @@ private:
 
   /// One thread of a warp tells that the warp has read a stage.
   void release(Barrier empty, Value block) {
-    emitIf(b, is(arith::RemUIOp::create(b, code.thread, code.index(kWarp)), 0),
-           [&] { MBarrierArriveOp::create(b, barrier(empty, stageOf(block))); });
+    when(b, is(arith::RemUIOp::create(b, code.thread, code.index(kWarp)), 0),
+         [&] { MBarrierArriveOp::create(b, barrier(empty, stageOf(block))); });
   }
 
   /// Whether two warpgroups start their matmuls alternately.
@@ -282,10 +280,10 @@ private:
     // The block whose values are to be multiplied is the one before that of the key.
     SmallVector<Value> state = stateOf(blockBehind(first.key, zero), {zero, packed, empty[0], maximum, sum});
     if (alternates()) // the first one starts first
-      emitIf(b, is(group, 2), [&] { passStart(); });
+      when(b, is(group, 2), [&] { passStart(); });
     state = code.overBlocks(state, [&](Value key, ValueRange carried) { return advance(key, carried); });
     if (alternates())
-      emitIf(b, is(group, 1), [&] { awaitStart(); });
+      when(b, is(group, 1), [&] { awaitStart(); });
     Value acc = multiplyValues(state[2], state[3], state[1]);
     acc = WgmmaWaitOp::create(b, 0, acc).getResult(0);
     release(ValuesEmpty, state[1]);

@@ -1,6 +1,6 @@
 //===- TileCode.cpp - Parts of the code of attn_gpu.attention_tile ------------------------===//
 #include "lib/Target/CUDA/Attention/TileCode.h"
-#include "lib/Target/CUDA/Branch.h"
+#include "lib/Target/CUDA/When.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -140,7 +140,7 @@ void TileCode::copyValuesByWarp(Value key, Value tile, Value barrier) {
   FenceAsyncOp::create(b);
   NVVM::SyncWarpOp::create(b, arith::ConstantOp::create(b, b.getI32IntegerAttr(-1)));
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, index(0));
-  emitIf(b, isFirst, [&] { MBarrierArriveOp::create(b, barrier); });
+  when(b, isFirst, [&] { MBarrierArriveOp::create(b, barrier); });
 }
 
 Value TileCode::isWhole(Value key) {

@@ -1,9 +1,9 @@
 //===- Expand.cpp - The code of tiles of matmuls ------------------------------------------===//
-#include "lib/Target/CUDA/Branch.h"
 #include "lib/Target/CUDA/ExpandTiles.h"
 #include "lib/Target/CUDA/Linear/Quantized.h"
 #include "lib/Target/CUDA/Linear/TileCode.h"
 #include "lib/Target/CUDA/Passes.h"
+#include "lib/Target/CUDA/When.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -71,7 +71,7 @@ private:
     groups = 1;
     if (each * int64_t(op.getParts()) == columns)
       return store(all);
-    emitIf(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, part, index(columns / each)), [&] { store(all); });
+    when(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, part, index(columns / each)), [&] { store(all); });
   }
 
   /// The sums over k, where copies are asynchronous.

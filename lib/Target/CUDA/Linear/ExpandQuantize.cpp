@@ -37,11 +37,11 @@ public:
       Elements x = read(word, isThere);
       Value largest = group ? amongLanes(largestOf(x, neutral::number(b, 0)), group / kOfThread) : ofAll;
       auto [scale, inverse] = neutral::groupScale(b, largest);
-      emitIf(isThere, [&] { storeCodes(word, x, inverse); });
+      when(isThere, [&] { storeCodes(word, x, inverse); });
       // The first thread of a group stores its scale.
       const int64_t ofGroup = group ? group / kOfThread : words;
       Value isFirst = isEqual(arith::RemUIOp::create(b, word, index(b, ofGroup)), 0);
-      emitIf(arith::AndIOp::create(b, isThere, isFirst), [&] {
+      when(arith::AndIOp::create(b, isThere, isFirst), [&] {
         Value at = arith::DivUIOp::create(b, word, index(b, ofGroup));
         memref::StoreOp::create(b, scale, op.getScales(), ValueRange{index(b, 0), at});
       });
@@ -58,7 +58,7 @@ private:
   Value isLess(Value x, int64_t end) { return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, index(b, end)); }
   Value integer(int64_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value))); }
 
-  void emitIf(Value condition, function_ref<void()> emit) {
+  void when(Value condition, function_ref<void()> emit) {
     auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
@@ -132,7 +132,7 @@ private:
       Value at = arith::MulIOp::create(b, warp, index(b, 4));
       return SharedOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 3), at);
     };
-    emitIf(isEqual(arith::RemUIOp::create(b, thread, index(b, kLanes)), 0), [&] {
+    when(isEqual(arith::RemUIOp::create(b, thread, index(b, kLanes)), 0), [&] {
       LLVM::StoreOp::create(b, largest, magnitude(arith::DivUIOp::create(b, thread, index(b, kLanes))),
                             /*alignment=*/4);
     });

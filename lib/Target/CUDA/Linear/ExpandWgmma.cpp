@@ -6,9 +6,9 @@
 // The schedule is that of CUTLASS's persistent kernels of cooperating warpgroups.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/CUDA/Branch.h"
 #include "lib/Target/CUDA/Linear/Linear.h"
 #include "lib/Target/CUDA/Linear/TileCode.h"
+#include "lib/Target/CUDA/When.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -69,7 +69,7 @@ public:
     initialize();
     const Registers registers = registersOf(groups);
     const bool areMany = int64_t(op.getColumns()) > kFewColumns;
-    emitIf(
+    when(
         b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, thread, index(kWarpgroup)),
         [&] {
           if (areMany)
@@ -127,9 +127,9 @@ private:
 
   /// One thread initializes the mbarriers.
   void initialize() {
-    emitIf(b, is(thread, 0), [&] {
+    when(b, is(thread, 0), [&] {
       if (op.getMade())
-        emitIf(b, op.getMade(), [&] { initialize(1); }, [&] { initialize(kWarpgroup); });
+        when(b, op.getMade(), [&] { initialize(1); }, [&] { initialize(kWarpgroup); });
       else
         initialize(kWarpgroup);
     });
@@ -138,8 +138,7 @@ private:
 
   void copy() {
     if (op.getMade())
-      emitIf(
-          b, op.getMade(), [&] { emitIf(b, is(thread, 0), [&] { copyTiles(Boxes); }); }, [&] { copyTiles(Elements); });
+      when(b, op.getMade(), [&] { when(b, is(thread, 0), [&] { copyTiles(Boxes); }); }, [&] { copyTiles(Elements); });
     else
       copyTiles(Rows);
   }
@@ -174,7 +173,7 @@ private:
     Value isAligned = arith::AndIOp::create(b, input.isAligned(b, GlobalArray::kCopyBytes),
                                             weight.isAligned(b, GlobalArray::kCopyBytes));
     return overSteps(input, at, [&](Value first, Position at) {
-      emitIf(
+      when(
           b, isAligned, [&] { copyStep(input, weight, first, at, false); },
           [&] { copyStep(input, weight, first, at, true); });
     });
@@ -281,8 +280,8 @@ private:
     WgmmaCommitOp::create(b);
     Value finished = WgmmaWaitOp::create(b, 0, issued).getResult(0);
     // One thread of a warp tells that the warp has read the stage.
-    emitIf(b, is(arith::RemUIOp::create(b, thread, index(kWarp)), 0),
-           [&] { MBarrierArriveOp::create(b, barrier(Empty, at.stage)); });
+    when(b, is(arith::RemUIOp::create(b, thread, index(kWarp)), 0),
+         [&] { MBarrierArriveOp::create(b, barrier(Empty, at.stage)); });
     return finished;
   }
 

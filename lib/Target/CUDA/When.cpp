@@ -1,11 +1,11 @@
-//===- Branch.cpp - Branches of kernels ---------------------------------------------------===//
-#include "lib/Target/CUDA/Branch.h"
+//===- When.cpp - Branches of kernels -----------------------------------------------------===//
+#include "lib/Target/CUDA/When.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
-void rapt::cuda::emitIf(ImplicitLocOpBuilder &b, Value condition, function_ref<void()> code,
-                        function_ref<void()> otherwise) {
+void rapt::cuda::when(ImplicitLocOpBuilder &b, Value condition, function_ref<void()> code,
+                      function_ref<void()> otherwise) {
   auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/bool(otherwise));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
