@@ -34,8 +34,9 @@ ALLOWED = {
     "lib/Target": IR[:4] + ["lib/Artifact"],  # the interface, and layouts as the packer writes them; a folder of its own for each target
     "lib/Target/CPU": IR[:6] + ["dialect/AttnCPU", "lib/Artifact"],
     "lib/Target/Generic": IR[:6] + ["lib/Artifact"],
-    "lib/Target/CUDA": IR[:6] + ["dialect/AttnGPU", "dialect/AttnHost", "lib/Target/Generic", "lib/Artifact"],  # ops without a schedule begin from Generic's
-    "lib/Target/Targets": ["lib/Target", "lib/Host", "lib/Target/CPU", "lib/Target/CUDA", "lib/Target/Generic"],
+    "lib/Target/GPU": IR[:6] + ["dialect/AttnGPU", "dialect/AttnHost", "lib/Target/Generic", "lib/Artifact"],  # what any GPU needs; ops without a schedule begin from Generic's
+    "lib/Target/GPU/NVIDIA": IR[:6] + ["dialect/AttnGPU", "dialect/AttnHost", "lib/Target/GPU", "lib/Target/Generic", "lib/Artifact"],
+    "lib/Target/Targets": ["lib/Target", "lib/Host", "lib/Target/CPU", "lib/Target/GPU/NVIDIA", "lib/Target/Generic"],
     "lib/Pipelines": IR[:6],
     "lib/InitAll": IR + ["dialect/AttnHost", "lib/Import", "lib/Target/Targets"],
     "lib/Driver": IR + ["lib/InitAll", "lib/Target/Targets", "lib/Import", "lib/Import/Families", "lib/Formats", "lib/Artifact", "lib/Tokenizer", "lib/Generation"],

@@ -32,13 +32,19 @@ def stages(checkout):
     return result
 
 
+def targets(checkout):
+    """The names of the targets, whose classes are in files of these names."""
+    text = "".join(checkout.text(path) for path in checkout.files(("lib",), {".def"}) if path.name == "Targets.def")
+    return re.findall(r"^RAPT_TARGET\((\w+)\)", text, re.MULTILINE)
+
+
 def order(checkout):
     """[(target or None, passes in their order)]: of the driver and the common pipeline, and of each target."""
     on = stages(checkout)
     result = []
-    listed = {path.parent for path in checkout.files(("lib",), {".cpp"}) if path.parts[:2] == ("lib", "Target")}
-    sources = [(None, PIPELINES)]
-    sources += [(path.name.lower(), (f"{path}/{path.name}.cpp",)) for path in sorted(listed) if len(path.parts) == 3]
+    sources, known = [(None, PIPELINES)], targets(checkout)
+    sources += sorted((path.stem.lower(), (str(path),)) for path in checkout.files(("lib",), {".cpp"})
+                      if path.parts[:2] == ("lib", "Target") and path.stem.lower() in known)
     for target, paths in sources:
         names = [name for path in paths if (checkout.root / path).exists()
                  for name in re.findall(r"addPass\(create(Attn\w+)\(", CONTRACT.sub("", (checkout.root / path).read_text()))]

@@ -1,5 +1,5 @@
 // ptxas is found in folders, in their order, and one clear line says why none of them will do.
-#include "lib/Target/CUDA/Assembler.h"
+#include "lib/Target/GPU/NVIDIA/Assembler.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 #include <filesystem>

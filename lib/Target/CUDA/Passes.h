@@ -1,8 +1,0 @@
-//===- Passes.h - Passes of the CUDA target --------------------------------------*- C++ -*-===//
-#pragma once
-#include "mlir/Pass/Pass.h"
-
-namespace rapt {
-#define GEN_PASS_DECL
-#include "lib/Target/CUDA/Passes.h.inc"
-} // namespace rapt

@@ -1,0 +1,236 @@
+//===- ExpandQuantized.cpp - The code of attn_gpu.quantized_linear_tile -------------------===//
+//
+// Bytes of panels are copied as they are, a panel's part of a step being contiguous. Chunks of 16 bytes are permuted on
+// the way, so that the lanes of a warp read their words from different banks.
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Target/GPU/Linear/Quantized.h"
+#include "lib/Target/GPU/NVIDIA/Linear/TileCode.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::attn_gpu;
+using namespace rapt::cuda;
+
+namespace {
+
+constexpr int64_t kDepth = QuantizedLinearTileOp::kDepth, kOfMatmul = 32; ///< of k in a step and in an instruction
+constexpr int64_t kChunk = GlobalArray::kCopyBytes, kPanel = QuantizedPanelsAttr::kColumns, kScaleBytes = 4;
+
+class QuantizedLinearCode : LinearTileCode {
+public:
+  explicit QuantizedLinearCode(QuantizedLinearTileOp op)
+      : LinearTileCode(op, op.getResult(), {op.getEpilogue(), op.getPairs()}, op.getGridOfWarps(), op.getRows(),
+                       op.getColumns()),
+        op(op), type(op.getType()), codes(b, op.getCodes()), scales(b, op.getScales()), weight(b, op.getWeight()),
+        depth(cast<MemRefType>(op.getCodes().getType()).getDimSize(1)), groupsOfStep(op.getGroupsOfStep()) {
+    MLIRContext *context = b.getContext();
+    left =
+        FragmentType::get(context, rowsOfWarp, kGroup, b.getI16Type(), MmaLayoutAttr::get(context, MatmulOperand::a));
+    integers = FragmentType::get(context, rowsOfWarp, kGroup, b.getI32Type(), sums.getLayout());
+    number = arith::IndexCastOp::create(b, b.getI32Type(), thread);
+  }
+
+  void emit() {
+    NVVM::Barrier0Op::create(b); // of a tile before, whose shared memory this one has
+    if (!groupsOfStep)
+      copyScalesOfAll();
+    Values init(groups, groupsOfStep ? zeros(sums) : zeros(integers));
+    Values state = overSteps(
+        {int64_t(op.getStages()), op.getStageBytes(), index(llvm::divideCeil(depth, kDepth))}, init,
+        [&](Value step, Value buffer) { copyStep(step, buffer); },
+        [&](Value buffer, ValueRange before) { return groupsOfStep ? scaled(buffer, before) : added(buffer, before); });
+    if (!groupsOfStep) {
+      const int64_t at = op.getStageBytes() * int64_t(op.getStages());
+      for (auto [group, sum] : llvm::enumerate(state)) {
+        Value column = add(firstColumn, index(int64_t(group) * kGroup));
+        sum = scale(sum, pointer(index(at)), kScaleBytes, pointer(index(at + kScaleBytes * int64_t(op.getRows()))),
+                    column, zeros(sums));
+      }
+    }
+    store(state);
+  }
+
+private:
+  Value zeros(FragmentType fragment) {
+    Attribute zero = b.getZeroAttr(fragment.getElementType());
+    return FillOp::create(b, fragment, arith::ConstantOp::create(b, cast<TypedAttr>(zero)));
+  }
+
+  // Integers of 32 bits, for numbers that are less than the bytes of shared memory.
+  Value word(int64_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value))); }
+  Value wordOf(Value value) { return b.createOrFold<arith::IndexCastOp>(b.getI32Type(), value); }
+  Value indexOf(Value value) { return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), value); }
+  Value plus(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
+  Value by(Value x, int64_t factor) { return b.createOrFold<arith::MulIOp>(x, word(factor)); }
+  Value isLess(Value x, Value y) { return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, y); }
+
+  /// Quotient and remainder, of numbers below `end`.
+  std::pair<Value, Value> divided(Value x, int64_t divisor, int64_t end) {
+    if (divisor >= end)
+      return {word(0), x};
+    Value quotient = arith::DivUIOp::create(b, x, word(divisor));
+    return {quotient, arith::SubIOp::create(b, x, by(quotient, divisor))};
+  }
+
+  Value pointer(Value offset) { return SharedOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 3), offset); }
+
+  void copy(Value to, Value from, int64_t bytes, Value there) {
+    const auto modifier = bytes == kChunk ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
+    NVVM::CpAsyncOp::create(b, to, from, b.getI32IntegerAttr(int32_t(bytes)),
+                            NVVM::LoadCacheModifierKindAttr::get(b.getContext(), modifier), there);
+  }
+
+  /// Code for the threads whose number is less than `count`.
+  void onThreads(int64_t count, function_ref<void()> emit) {
+    if (count >= op.getThreads())
+      return emit();
+    auto branch = scf::IfOp::create(b, isLess(number, word(count)), /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    emit();
+  }
+
+  void copyStep(Value step, Value buffer) {
+    const bool isWhole = depth % kDepth == 0;
+    Value first = times(step, kDepth), left = index(kDepth / 2);
+    if (!isWhole)
+      left = arith::ShRUIOp::create(b, Value(arith::SubIOp::create(b, index(depth), first)), index(1));
+    copyRows(codes, SharedOp::create(b, op.getCodesTile(), buffer), first, codes.sizes[0], left, op.getThreads(),
+             /*elements=*/false, /*elementsOfTile=*/2);
+    copyPanels(step, add(buffer, index(op.getPanelsOffset())), isWhole);
+    if (groupsOfStep)
+      copyScales(step, add(buffer, index(op.getScalesOffset())));
+  }
+
+  void copyPanels(Value step, Value buffer, bool isWhole) {
+    const int64_t ofPanel = op.getPanelBytes() / kChunk, ofGroup = op.getGroupBytes() / kChunk,
+                  codesOfGroup = op.getCodeBytes() / kChunk, all = int64_t(op.getColumns()) / kPanel * ofPanel;
+    auto bytes = cast<MemRefType>(op.getWeight().getType());
+    const int64_t end = groupsOfStep ? bytes.getDimSize(1) * bytes.getDimSize(2) : depth * kPanel;
+    Value before = times(step, op.getPanelBytes());
+    Value left = arith::SubIOp::create(b, index(end), before), panels = wordOf(weight.sizes[0]), to = pointer(buffer);
+    Value source = add(weight.offset, before);
+    for (int64_t nth = 0; nth < all; nth += op.getThreads())
+      onThreads(all - nth, [&] {
+        Value chunk = plus(number, word(nth));
+        auto [panel, inPanel] = divided(chunk, ofPanel, all);
+        auto [group, inGroup] = divided(inPanel, ofGroup, ofPanel);
+        Value row = arith::ShRUIOp::create(b, inGroup, word(3)), permuted = inGroup;
+        Value swizzle = type.bits() == 8 ? Value(arith::AndIOp::create(b, row, word(6)))
+                                         : by(arith::AndIOp::create(b, row, word(3)), 2);
+        permuted = arith::XOrIOp::create(b, permuted, swizzle);
+        if (codesOfGroup != ofGroup) // scales behind are as they were
+          permuted = arith::SelectOp::create(b, isLess(inGroup, word(codesOfGroup)), permuted, inGroup);
+        Value at = plus(by(panel, op.getPanelBytes()), plus(by(group, op.getGroupBytes()), by(permuted, kChunk)));
+        Value isThere = isLess(panel, panels), inBytes = indexOf(by(inPanel, kChunk));
+        if (!isWhole)
+          isThere = arith::AndIOp::create(b, isThere, isLess(inBytes, left));
+        Value from = add(source, add(inBytes, b.createOrFold<arith::MulIOp>(indexOf(panel), weight.strides[0])));
+        copy(LLVM::GEPOp::create(b, to.getType(), b.getI8Type(), to, ArrayRef<LLVM::GEPArg>{at}),
+             weight.pointerAt(b, from), kChunk, arith::SelectOp::create(b, isThere, word(kChunk), word(0)));
+      });
+  }
+
+  /// Scales of the rows' groups of a step, of a row by its thread.
+  void copyScales(Value step, Value buffer) {
+    const int64_t bytes = groupsOfStep * kScaleBytes, all = type.getGroup() ? depth / type.getGroup() : 1;
+    Value first = times(step, groupsOfStep);
+    Value left = arith::MinSIOp::create(b, Value(arith::SubIOp::create(b, index(all), first)), index(groupsOfStep));
+    onThreads(op.getRows(), [&] {
+      Value to = pointer(add(buffer, times(thread, bytes)));
+      copyScalesOfRow(to, first, bytes, by(wordOf(left), kScaleBytes));
+    });
+  }
+
+  void copyScalesOfRow(Value to, Value first, int64_t bytes, Value there) {
+    Value row = b.createOrFold<arith::MulIOp>(thread, scales.strides[0]);
+    Value isThere = isLess(thread, scales.sizes[0]);
+    copy(to, scales.pointerAt(b, add(scales.offset, add(row, first))), bytes,
+         arith::SelectOp::create(b, isThere, there, word(0)));
+  }
+
+  /// The scales of rows and columns whose group is all of k, behind the ring.
+  void copyScalesOfAll() {
+    const int64_t at = op.getStageBytes() * int64_t(op.getStages()), rows = op.getRows();
+    onThreads(rows, [&] {
+      copyScalesOfRow(pointer(add(index(at), times(thread, kScaleBytes))), index(0), kScaleBytes, word(kScaleBytes));
+    });
+    const int64_t ofPanel = 2 * kPanel / kChunk, all = int64_t(op.getColumns()) / kPanel * ofPanel;
+    for (int64_t nth = 0; nth < all; nth += op.getThreads())
+      onThreads(all - nth, [&] {
+        Value chunk = plus(number, word(nth));
+        auto [panel, inPanel] = divided(chunk, ofPanel, all);
+        Value from = add(index(depth * kPanel), indexOf(by(inPanel, kChunk)));
+        from = add(add(weight.offset, from), b.createOrFold<arith::MulIOp>(indexOf(panel), weight.strides[0]));
+        Value isThere = isLess(panel, wordOf(weight.sizes[0]));
+        copy(pointer(add(index(at + rows * kScaleBytes), indexOf(by(chunk, kChunk)))), weight.pointerAt(b, from),
+             kChunk, arith::SelectOp::create(b, isThere, word(kChunk), word(0)));
+      });
+  }
+
+  /// The panel of a group of 16 columns, and the first of them in it.
+  std::pair<Value, Value> columnsOf(int64_t group) {
+    if (groups % 2 == 0) // a warp begins with a panel
+      return {add(arith::DivUIOp::create(b, firstColumn, index(kPanel)), index(group / 2)), index(group % 2 * kGroup)};
+    Value column = add(firstColumn, index(group * kGroup));
+    return {arith::DivUIOp::create(b, column, index(kPanel)), arith::RemUIOp::create(b, column, index(kPanel))};
+  }
+
+  Value scale(Value sum, Value rowScales, int64_t pitch, Value columnScales, Value column, Value acc) {
+    // See attn_gpu.quantized_mma.
+    const float factor = type.bits() == 4 && !type.getZeroPoints() ? 0.0625f : 1.f;
+    return AddScaledOp::create(b, sum, rowScales, firstRow, uint32_t(pitch), columnScales, column, acc,
+                               APFloat(factor));
+  }
+
+  /// Adds the matmuls of `count` instructions of k, the first of them the `first`th of the step. Panels have them from
+  /// `offset` on.
+  Values multiplied(Value buffer, int64_t first, int64_t count, int64_t offset, ValueRange before) {
+    Value rows = SharedOp::create(b, op.getCodesTile(), buffer);
+    Values acc(before);
+    for (int64_t k = 0; k < count; ++k) {
+      Value x = LoadMatrixOp::create(b, left, rows, firstRow, index((first + k) * kGroup), /*transpose=*/false);
+      for (int64_t group = 0; group < groups; ++group) {
+        auto [panel, column] = columnsOf(group);
+        Value base = add(add(buffer, index(op.getPanelsOffset() + offset)), times(panel, op.getPanelBytes()));
+        Value zeros = type.getZeroPoints() ? pointer(add(base, index(op.getCodeBytes() + 2 * kPanel))) : Value();
+        Value words = pointer(add(base, index(k * kOfMatmul * kPanel * type.bits() / 8)));
+        acc[group] = QuantizedMmaOp::create(b, integers, x, words, column, acc[group], zeros, uint32_t(type.bits()));
+      }
+    }
+    return acc;
+  }
+
+  Values added(Value buffer, ValueRange before) { return multiplied(buffer, 0, kDepth / kOfMatmul, 0, before); }
+
+  Values scaled(Value buffer, ValueRange before) {
+    Values acc(before);
+    const int64_t count = type.getGroup() / kOfMatmul;
+    for (int64_t nth = 0; nth < groupsOfStep; ++nth) {
+      const int64_t offset = nth * op.getGroupBytes();
+      Values exact = multiplied(buffer, nth * count, count, offset, Values(groups, zeros(integers)));
+      Value rowScales = pointer(add(buffer, index(op.getScalesOffset() + nth * kScaleBytes)));
+      for (int64_t group = 0; group < groups; ++group) {
+        auto [panel, column] = columnsOf(group);
+        Value base = add(add(buffer, index(op.getPanelsOffset() + offset + op.getCodeBytes())),
+                         times(panel, op.getPanelBytes()));
+        acc[group] = scale(exact[group], rowScales, groupsOfStep * kScaleBytes, pointer(base), column, acc[group]);
+      }
+    }
+    return acc;
+  }
+
+  QuantizedLinearTileOp op;
+  attn::QuantizedType type;
+  GlobalArray codes, scales, weight;
+  int64_t depth, groupsOfStep;
+  FragmentType left, integers;
+  Value number; ///< of the thread, in 32 bits
+};
+
+} // namespace
+
+void cuda::expand(QuantizedLinearTileOp op) { QuantizedLinearCode(op).emit(); }

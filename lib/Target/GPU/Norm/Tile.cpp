@@ -1,0 +1,102 @@
+//===- Tile.cpp - Norms as grids of tiles of thread blocks --------------------------------===//
+#include "dialect/AttnGPU/AttnGPU.h"
+#include "lib/Conversion/AttnToLinalg/Generic.h"
+#include "lib/Target/GPU/Norm/Norm.h"
+#include "lib/Target/GPU/Passes.h"
+#include "lib/Transforms/StageContract.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNCUDATILENORM
+#include "lib/Target/GPU/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cuda;
+using namespace rapt::neutral;
+
+namespace {
+
+struct Operands {
+  Value input, weight, bias; ///< no bias: RMS norm
+  double epsilon;
+  int64_t columns;
+};
+
+template <typename Op> Operands operandsOf(Op op) {
+  Value bias;
+  if constexpr (std::is_same_v<Op, attn::LayerNormOp>)
+    bias = op.getBias();
+  const int64_t width = cast<RankedTensorType>(op.getInput().getType()).getShape().back();
+  return {op.getInput(), op.getWeight(), bias, op.getEpsilon().convertToDouble(),
+          int64_t(op.getColumns().value_or(width))};
+}
+
+/// A grid over the leading dims but the last of them, of which a tile has as many rows as the schedule says.
+Value tileNorm(Operation *op, const Operands &operands, const NormSchedule &schedule) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  const int64_t rows = schedule.threads / schedule.lanes;
+  SmallVector<OpFoldResult> all = extents(b, operands.input), tiles(all);
+  OpFoldResult width = tiles.pop_back_val(), extent = tiles.back();
+  tiles.back() = affineOf(b, b.getAffineDimExpr(0).ceilDiv(rows), {extent});
+  Value init = emptyFor(b, op->getResult(0), all);
+  auto task = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
+    SmallVector<OpFoldResult> offsets(ids.begin(), ids.end()), sizes(ids.size(), b.getIndexAttr(1));
+    offsets.back() = Value(arith::MulIOp::create(b, ids.back(), index(b, rows)));
+    const std::optional<int64_t> known = getConstantIntValue(extent);
+    OpFoldResult left = affineOf(b, b.getAffineDimExpr(0) - b.getAffineDimExpr(1), {extent, offsets.back()});
+    sizes.back() = known && *known % rows == 0 ? OpFoldResult(b.getIndexAttr(rows))
+                   : known && *known < rows    ? extent
+                                               : affineMin(b, {b.getIndexAttr(rows), left});
+    offsets.push_back(b.getIndexAttr(0)), sizes.push_back(width);
+    const int64_t shape[] = {getConstantIntValue(sizes[sizes.size() - 2]).value_or(ShapedType::kDynamic),
+                             *getConstantIntValue(width)};
+    Value input = extract(b, operands.input, offsets, sizes, shape), dest = extract(b, dests[0], offsets, sizes, shape);
+    auto tile =
+        attn_gpu::NormTileOp::create(b, TypeRange(dest.getType()), input, operands.weight, operands.bias, dest,
+                                     APFloat(operands.epsilon), operands.columns, schedule.lanes, schedule.threads);
+    return SmallVector<Insertion>{{tile.getResults()[0], offsets, sizes}};
+  };
+  Value result = grid(b, tiles, init, task)[0];
+  Attribute number = op->getAttr(attn::AttnDialect::opAttr);
+  if (auto forall = result.getDefiningOp<scf::ForallOp>(); forall && number)
+    forall->setAttr(attn::AttnDialect::opAttr, number);
+  return result;
+}
+
+struct TileNorm : rapt::impl::AttnCUDATileNormBase<TileNorm> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
+      return signalPassFailure();
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa<attn::LayerNormOp, attn::RMSNormOp>(op) && NormSchedule::isIn(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      FailureOr<NormSchedule> schedule = checkedSchedule(op);
+      if (failed(schedule))
+        return signalPassFailure();
+      const Operands operands =
+          isa<attn::LayerNormOp>(op) ? operandsOf(cast<attn::LayerNormOp>(op)) : operandsOf(cast<attn::RMSNormOp>(op));
+      op->getResult(0).replaceAllUsesWith(tileNorm(op, operands, *schedule));
+      op->erase();
+    }
+  }
+
+private:
+  /// The schedule; text may have one on any norm, and any numbers in it.
+  static FailureOr<NormSchedule> checkedSchedule(Operation *op) {
+    std::string reason;
+    auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+    if (!chooseNorm(input, reason))
+      return op->emitOpError() << "has a schedule 'thread_block', but " << reason;
+    FailureOr<NormSchedule> schedule = NormSchedule::of(op);
+    if (succeeded(schedule) && (schedule->lanes < 1 || schedule->threads < schedule->lanes))
+      return op->emitOpError() << "has a schedule of " << schedule->threads << " threads of which " << schedule->lanes
+                               << " have a row";
+    return schedule;
+  }
+};
+
+} // namespace
