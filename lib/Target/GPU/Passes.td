@@ -4,30 +4,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
-  let summary = "chooses the schedules of attention on tensor cores";
-  let description = [{
-    Adds `tensor_cores` to the schedule of attention ops whose operands are bf16 or f16: the rows of a tile, which are queries times the heads that share its keys, the keys of a KV block, and the warps that compute. Where there are fewer tiles than `blocks`, thread blocks share the keys of a tile, at least `least_keys` each. A remark of the category `fusion`
-    tells why another op has none.
-
-    ```mlir
-    #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
-    #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>
-    #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
-    #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
-    func.func @f(%q: tensor<?x12x64xbf16>, %k: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xbf16> {
-      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>}
-        : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xbf16>
-      return %o : tensor<?x12x64xbf16>
-    }
-    ```
-    becomes
-    ```
-    %o = attn.attention ... {attn.schedule = #attn.schedule<keys = 8, queries = 1, tensor_cores = <blocks = 264, keys = 64, least_keys = 256, rows = 64, warps = 4>>} ...
-    ```
-  }];
-}
-
 def AttnCUDATileAttention : Pass<"attn-cuda-tile-attention", "::mlir::ModuleOp"> {
   let summary = "attention becomes a grid of tiles of thread blocks";
   let description = [{
@@ -120,28 +96,6 @@ def AttnCUDAPairChannels : Pass<"attn-cuda-pair-channels", "::mlir::ModuleOp"> {
   }];
 }
 
-def AttnCUDAScheduleLinear : Pass<"attn-cuda-schedule-linear", "::mlir::ModuleOp"> {
-  let summary = "chooses the schedules of matmuls on tensor cores";
-  let description = [{
-    Sets the schedule `tensor_cores` of matmuls whose input and weight are bf16 or f16: rows and columns of a tile, the depth of a step of k, the warps of a thread block and the stages of its ring of buffers. A matmul whose number of rows is not
-    known has tiles for `few_rows`, too, and for `many_rows` and `most_rows`, which are used from their `least` number of rows on. A remark of the category `fusion` tells why another op has none.
-
-    On sm_90a the largest tiles have `wgmma`: warpgroups that multiply, and one that copies by TMA. There are at most `blocks` thread blocks, and `group` rows of tiles follow each other. `share` is the relative cost per element of the largest tile, in percent; the host picks the tile size with the smaller wave-quantized time. Matmuls of quantized weights in packed panels, whose rows an
-    `attn.quantize_rows` quantizes, have tiles on tensor cores with steps of 128. Matmuls of f32 have `multiply_adds`, or tiles of `tf32`.
-
-    ```mlir
-    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x64xbf16>) -> tensor<?x64xbf16> {
-      %y = attn.linear %x, %w : tensor<?x768xbf16>, tensor<768x64xbf16> -> tensor<?x64xbf16>
-      return %y : tensor<?x64xbf16>
-    }
-    ```
-    becomes
-    ```
-    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<few_rows = <columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} ...
-    ```
-  }];
-}
-
 def AttnCUDATileLinear : Pass<"attn-cuda-tile-linear", "::mlir::ModuleOp"> {
   let summary = "matmuls become grids of tiles of thread blocks";
   let description = [{
@@ -165,24 +119,6 @@ def AttnCUDATileLinear : Pass<"attn-cuda-tile-linear", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
-}
-
-def AttnCUDAScheduleNorm : Pass<"attn-cuda-schedule-norm", "::mlir::ModuleOp"> {
-  let summary = "chooses the schedules of norms";
-  let description = [{
-    Sets the schedule `thread_block` of `attn.layer_norm` and `attn.rms_norm`: the threads (`lanes`) that have a row, which depend on its elements alone, and those of a thread block. A remark of the category `fusion` tells why another op has none.
-
-    ```mlir
-    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768xf32>) -> tensor<?x768xbf16> {
-      %y = attn.rms_norm %x, %w epsilon 1.0e-6 : tensor<?x768xbf16>, tensor<768xf32>
-      return %y : tensor<?x768xbf16>
-    }
-    ```
-    becomes
-    ```
-    %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn.schedule = #attn.schedule<thread_block = <lanes = 32, threads = 128>>} ...
-    ```
-  }];
 }
 
 def AttnCUDATileNorm : Pass<"attn-cuda-tile-norm", "::mlir::ModuleOp"> {

@@ -1,5 +1,5 @@
-// RUN: rapt-opt %s --attn-cuda-schedule-linear --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: rapt-opt %s --attn-cuda-schedule-linear --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-cuda-schedule --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: rapt-opt %s --attn-cuda-schedule --split-input-file | FileCheck %s
 
 // A number of rows that is not known has tiles for few rows, too, whose warps split k. The result is too narrow for large tiles.
 // CHECK: #[[$DYNAMIC:.*]] = #attn.schedule<few_rows = <columns = 16, depth = 128, parts = 4, rows = 16, stages = 5, warps = 4>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>

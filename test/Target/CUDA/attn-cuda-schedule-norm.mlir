@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-schedule-norm --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: rapt-opt %s --attn-cuda-schedule --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s < %t
 
 // A warp holds 1,024 elements of a row. Longer rows have several warps.

@@ -1,7 +1,7 @@
-//===- Attention.h - Attention of the CUDA target --------------------------------*- C++ -*-===//
+//===- Attention.h - Attention by thread blocks ----------------------------------*- C++ -*-===//
 #pragma once
+#include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Conversion/Schedule.h"
-#include "lib/TargetInfo/TargetInfo.h"
 
 namespace rapt::cuda {
 
@@ -16,7 +16,8 @@ struct AttentionSchedule {
   int64_t leastKeys = 0; ///< of a part then
   int64_t tf32 = 0;      ///< how many tf32 stand for each f32; 0: none do
 
-  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
+  /// Adds it to the schedule of the op.
+  void setOn(attn::AttentionOp op) const;
   /// That of an op which was verified, or none.
   static std::optional<AttentionSchedule> of(attn::AttentionOp op);
 };
@@ -24,7 +25,10 @@ struct AttentionSchedule {
 /// Reports an op whose nested schedule is not whole, or which can have none.
 mlir::LogicalResult verifySchedule(attn::AttentionOp op);
 
-/// The schedule of attention for a machine; none with a reason.
-std::optional<AttentionSchedule> chooseAttention(attn::AttentionOp op, const TargetInfo &machine, std::string &reason);
+/// Why thread blocks have no schedule for an op; empty: they may have one, for the most channels of its operands.
+std::string refusalOf(attn::AttentionOp op, int64_t &channels);
+
+/// Whether numbers are multiplied as f32.
+bool multipliesFloats(const neutral::AttentionOperands &operands);
 
 } // namespace rapt::cuda

@@ -1,15 +1,7 @@
 //===- Schedule.cpp - Schedules of attention by thread blocks -----------------------------===//
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Target/GPU/Attention/Attention.h"
-#include "lib/Target/GPU/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
-#include "lib/Transforms/Fusion/Remarks.h"
-#include "lib/Transforms/StageContract.h"
-
-namespace rapt {
-#define GEN_PASS_DEF_ATTNCUDASCHEDULE
-#include "lib/Target/GPU/Passes.h.inc"
-} // namespace rapt
 
 using namespace mlir;
 using namespace rapt;
@@ -23,9 +15,6 @@ constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kMultiplyAdds = "mu
                               kLeastKeys = "least_keys", kTF32 = "tf32";
 constexpr int64_t kMostChannels = 256, kMostRows = 1024, kMostWarps = 28;
 constexpr int64_t kMostBlocks = 1 << 16, kMostKeys = 1 << 20;
-// Two thread blocks for each of an H100's 132 multiprocessors, of at least so many keys.
-constexpr int64_t kBlocksOfGPU = 264, kKeysOfPart = 256;
-
 Type elementOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); }
 
 /// The static extent of the channels of operand i, which are its last dim and behind its queries or keys; or none.
@@ -37,14 +26,14 @@ std::optional<int64_t> channelsOf(const AttentionOperands &o, unsigned i, Ranked
   return type.getDimSize(*at);
 }
 
-/// Whether numbers are multiplied as f32.
-bool multipliesFloats(const AttentionOperands &o) {
+} // namespace
+
+bool cuda::multipliesFloats(const AttentionOperands &o) {
   const Type element = elementOf(o.query);
   return element.isF32() || elementOf(o.key) != element || elementOf(o.value) != element;
 }
 
-/// Why an op has no schedule of thread blocks; empty: it may have one.
-std::string refusal(attn::AttentionOp op, int64_t &channels) {
+std::string cuda::refusalOf(attn::AttentionOp op, int64_t &channels) {
   using Dim = AttentionOperands::Dim;
   AttentionOperands o(op);
   if (o.additive)
@@ -79,35 +68,8 @@ std::string refusal(attn::AttentionOp op, int64_t &channels) {
   return "";
 }
 
-struct SetSchedule : rapt::impl::AttnCUDAScheduleBase<SetSchedule> {
-  void runOnOperation() override {
-    if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
-      return signalPassFailure();
-    const TargetInfo machine = TargetInfo::of(getOperation());
-    Builder b(&getContext());
-    const WalkResult result = getOperation()->walk([&](attn::AttentionOp op) {
-      if (failed(neutral::verifyAttentionTiles(op)))
-        return WalkResult::interrupt();
-      std::string reason;
-      std::optional<AttentionSchedule> schedule = chooseAttention(op, machine, reason);
-      if (!schedule) {
-        remarkNeutral(op.getLoc(), reason);
-        return WalkResult::advance();
-      }
-      SmallVector<NamedAttribute> entries = llvm::to_vector(attn::ScheduleAttr::of(op).getEntries());
-      const bool ofMultiplyAdds = schedule->tf32 == 0 && multipliesFloats(AttentionOperands(op));
-      entries.push_back(b.getNamedAttr(ofMultiplyAdds ? kMultiplyAdds : kTensorCores, schedule->toAttr(&getContext())));
-      op->setAttr(attn::AttnDialect::scheduleAttr, neutral::scheduleOf(&getContext(), entries));
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
-      signalPassFailure();
-  }
-};
-
-} // namespace
-
-attn::ScheduleAttr AttentionSchedule::toAttr(MLIRContext *context) const {
+void AttentionSchedule::setOn(attn::AttentionOp op) const {
+  MLIRContext *context = op.getContext();
   Builder b(context);
   auto entry = [&](StringRef name, int64_t number) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(number)); };
   SmallVector<NamedAttribute> entries{entry(kRows, rows), entry(kKeys, keys), entry(kWarps, warps)};
@@ -119,7 +81,10 @@ attn::ScheduleAttr AttentionSchedule::toAttr(MLIRContext *context) const {
     entries.push_back(entry(kWgmma, 1));
   if (tf32)
     entries.push_back(entry(kTF32, tf32));
-  return neutral::scheduleOf(context, entries);
+  SmallVector<NamedAttribute> all = llvm::to_vector(attn::ScheduleAttr::of(op).getEntries());
+  const bool ofMultiplyAdds = tf32 == 0 && multipliesFloats(AttentionOperands(op));
+  all.push_back(b.getNamedAttr(ofMultiplyAdds ? kMultiplyAdds : kTensorCores, neutral::scheduleOf(context, entries)));
+  op->setAttr(attn::AttnDialect::scheduleAttr, neutral::scheduleOf(context, all));
 }
 
 /// The nested schedule that an op has, and its name; null: it has none.
@@ -153,7 +118,7 @@ LogicalResult cuda::verifySchedule(attn::AttentionOp op) {
     return op.emitOpError() << "has a schedule '" << name << "' without '" << kRows << "', '" << kKeys << "' and '"
                             << kWarps << "'";
   int64_t channels = 0;
-  if (std::string reason = refusal(op, channels); !reason.empty())
+  if (std::string reason = refusalOf(op, channels); !reason.empty())
     return op.emitOpError() << "has a schedule '" << name << "', but " << reason;
   const bool ofFloats = multipliesFloats(AttentionOperands(op));
   if (schedule->tf32 < 0 || schedule->tf32 > 2 || (schedule->tf32 > 0 && !ofFloats) ||
@@ -163,44 +128,4 @@ LogicalResult cuda::verifySchedule(attn::AttentionOp op) {
   if (ofFloats && schedule->wgmma)
     return op.emitOpError() << "has a schedule '" << kWgmma << "', but it multiplies f32";
   return success();
-}
-
-/// A warp has 32 rows, as a thread then reads the fewest operands for its multiply-adds: it has a sum for each channel
-/// and a score for each key of a block. 16 rows are left where the sums of 32 are more than its registers. All shared
-/// memory is within the 99 KB of a thread block on sm_86 and sm_89.
-static AttentionSchedule chooseFloats(int64_t channels, const TargetInfo &machine) {
-  AttentionSchedule schedule{.rows = channels > 128  ? 32
-                                     : channels > 64 ? 64
-                                                     : 128,
-                             .keys = channels > 96 ? 16 : 32,
-                             .warps = channels > 64 ? 2 : 4};
-  schedule.tf32 = std::clamp<int64_t>(machine.tf32Terms, 0, 2);
-  return schedule;
-}
-
-std::optional<AttentionSchedule> cuda::chooseAttention(attn::AttentionOp op, const TargetInfo &machine,
-                                                       std::string &reason) {
-  int64_t channels = 0;
-  reason = refusal(op, channels);
-  if (!reason.empty())
-    return std::nullopt;
-  if (multipliesFloats(AttentionOperands(op))) {
-    AttentionSchedule schedule = chooseFloats(channels, machine);
-    schedule.blocks = kBlocksOfGPU, schedule.leastKeys = kKeysOfPart;
-    return schedule;
-  }
-  // Two rings of two blocks and the queries are in 227 KB of shared memory.
-  if (machine.deviceArch == 90 && machine.deviceExact)
-    return AttentionSchedule{.rows = 128,
-                             .keys = channels > 192   ? 80
-                                     : channels > 128 ? 96
-                                                      : 128,
-                             .warps = 8,
-                             .wgmma = true,
-                             .blocks = kBlocksOfGPU,
-                             .leastKeys = kKeysOfPart};
-  // A thread has 255 registers. It holds channels / 2 sums and keys / 2 scores of its warp's 16 rows.
-  if (channels > 128)
-    return AttentionSchedule{.rows = 64, .keys = 32, .warps = 4, .blocks = kBlocksOfGPU, .leastKeys = kKeysOfPart};
-  return AttentionSchedule{.rows = 64, .keys = 64, .warps = 4, .blocks = kBlocksOfGPU, .leastKeys = kKeysOfPart};
 }

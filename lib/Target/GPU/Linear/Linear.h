@@ -1,7 +1,6 @@
-//===- Linear.h - Matmuls of the CUDA target --------------------------------------*- C++ -*-===//
+//===- Linear.h - Matmuls by thread blocks ----------------------------------------*- C++ -*-===//
 #pragma once
 #include "lib/Conversion/Schedule.h"
-#include "lib/TargetInfo/TargetInfo.h"
 
 namespace rapt::cuda {
 
@@ -18,8 +17,6 @@ struct LinearTiles {
   int64_t blocks = 0; ///< the most thread blocks, which then have several tiles each; 0: as many as tiles
   int64_t group = 0;  ///< rows of tiles whose tiles follow each other; 0: all
   int64_t share = 0;  ///< cost per element, in percent of that of the next smaller tiles; 0: not said
-
-  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
 };
 
 /// The nested schedules `tensor_cores` or, of fused multiply-adds of f32, `multiply_adds`, and `few_rows`, `many_rows`
@@ -31,7 +28,7 @@ struct LinearSchedule {
   std::optional<LinearTiles> most; ///< of one of still more
   attn::RopeOp rotation = nullptr; ///< of the heads that it makes, which the tiles do; null: none
 
-  attn::ScheduleAttr toAttr(mlir::MLIRContext *context, bool ofMultiplyAdds) const;
+  void setOn(attn::LinearOp op) const;
   static bool isIn(attn::LinearOp op);
   /// That of an op which has one.
   static mlir::FailureOr<LinearSchedule> of(attn::LinearOp op);
@@ -42,7 +39,10 @@ struct LinearSchedule {
 /// may be half a head apart.
 attn::RopeOp rotationOf(attn::LinearOp op, llvm::StringRef &reason, bool isAnyPair = false);
 
-/// The schedule of a matmul for a machine; none with a reason.
-std::optional<LinearSchedule> chooseLinear(attn::LinearOp op, const TargetInfo &machine, std::string &reason);
+/// Why thread blocks have no schedule for an op; empty: they may have one.
+std::string refusalOf(attn::LinearOp op);
+
+/// Whether numbers are multiplied as f32.
+bool multipliesFloats(attn::LinearOp op);
 
 } // namespace rapt::cuda

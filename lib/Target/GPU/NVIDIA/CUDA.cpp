@@ -73,8 +73,6 @@ public:
       tiles.keys = 8; // their scores, and the keys, are in local memory
       passes.addPass(createAttnGenericSchedule(tiles));
       passes.addPass(createAttnCUDASchedule());
-      passes.addPass(createAttnCUDAScheduleLinear());
-      passes.addPass(createAttnCUDAScheduleNorm());
     } else if (stage == Stage::Tiled) {
       passes.addPass(createAttnCUDATileAttention());
       passes.addPass(createAttnCUDATileLinear());

@@ -1,4 +1,4 @@
-//===- Norm.h - Norms of the CUDA target ------------------------------------------*- C++ -*-===//
+//===- Norm.h - Norms by thread blocks --------------------------------------------*- C++ -*-===//
 #pragma once
 #include "lib/Conversion/Schedule.h"
 
@@ -9,13 +9,13 @@ namespace rapt::cuda {
 struct NormSchedule {
   int64_t lanes, threads;
 
-  attn::ScheduleAttr toAttr(mlir::MLIRContext *context) const;
+  void setOn(mlir::Operation *op) const;
   static bool isIn(mlir::Operation *op);
   /// That of a norm which has one.
   static mlir::FailureOr<NormSchedule> of(mlir::Operation *op);
 };
 
-/// The schedule of a norm of such rows; none with a reason.
-std::optional<NormSchedule> chooseNorm(mlir::RankedTensorType input, std::string &reason);
+/// Why thread blocks have no schedule for a norm of such rows; empty: they have one.
+std::string refusalOf(mlir::RankedTensorType input);
 
 } // namespace rapt::cuda

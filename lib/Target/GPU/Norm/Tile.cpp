@@ -87,9 +87,7 @@ struct TileNorm : rapt::impl::AttnCUDATileNormBase<TileNorm> {
 private:
   /// The schedule; text may have one on any norm, and any numbers in it.
   static FailureOr<NormSchedule> checkedSchedule(Operation *op) {
-    std::string reason;
-    auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-    if (!chooseNorm(input, reason))
+    if (std::string reason = refusalOf(cast<RankedTensorType>(op->getOperand(0).getType())); !reason.empty())
       return op->emitOpError() << "has a schedule 'thread_block', but " << reason;
     FailureOr<NormSchedule> schedule = NormSchedule::of(op);
     if (succeeded(schedule) && (schedule->lanes < 1 || schedule->threads < schedule->lanes))

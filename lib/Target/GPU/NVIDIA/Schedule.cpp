@@ -1,0 +1,76 @@
+//===- Schedule.cpp - Sets the schedules of ops on NVIDIA's GPUs --------------------------===//
+#include "lib/Target/GPU/NVIDIA/Schedule.h"
+#include "lib/Target/GPU/NVIDIA/Passes.h"
+#include "lib/Transforms/Fusion/Remarks.h"
+#include "lib/Transforms/StageContract.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace rapt {
+#define GEN_PASS_DEF_ATTNCUDASCHEDULE
+#include "lib/Target/GPU/NVIDIA/Passes.h.inc"
+} // namespace rapt
+
+using namespace mlir;
+using namespace rapt;
+using namespace rapt::cuda;
+
+namespace {
+
+/// Gives an op the schedule that was chosen for it, or tells why it takes the neutral decomposition.
+template <typename Schedule, typename Op> void set(const std::optional<Schedule> &schedule, Op op, StringRef reason) {
+  if (schedule)
+    schedule->setOn(op);
+  else
+    remarkNeutral(op->getLoc(), reason);
+}
+
+LogicalResult schedule(attn::AttentionOp op, const TargetInfo &machine) {
+  if (failed(neutral::verifyAttentionTiles(op)))
+    return failure();
+  std::string reason;
+  std::optional<AttentionSchedule> chosen = chooseAttention(op, machine, reason);
+  set(chosen, op, reason);
+  return success();
+}
+
+void schedule(attn::LinearOp op, const TargetInfo &machine) {
+  std::string reason;
+  std::optional<LinearSchedule> chosen = chooseLinear(op, machine, reason);
+  if (chosen) {
+    StringRef why;
+    chosen->rotation = rotationOf(op, why);
+    if (chosen->rotation)
+      remarkFused(op.getLoc(), "fuse-rotation", "the tiles of the matmul that makes the heads rotate them");
+    else if (!why.empty())
+      remarkNotFused(op.getLoc(), "fuse-rotation", why);
+  }
+  set(chosen, op, reason);
+}
+
+void scheduleNorm(Operation *op) {
+  if (cast<RankedTensorType>(op->getOperand(1).getType()).getRank() != 1)
+    return remarkNeutral(op->getLoc(), "each of its heads has a weight of its own");
+  std::string reason;
+  std::optional<NormSchedule> chosen = chooseNorm(cast<RankedTensorType>(op->getOperand(0).getType()), reason);
+  set(chosen, op, reason);
+}
+
+struct SetSchedules : rapt::impl::AttnCUDAScheduleBase<SetSchedules> {
+  void runOnOperation() override {
+    if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
+      return signalPassFailure();
+    const TargetInfo machine = TargetInfo::of(getOperation());
+    const WalkResult result = getOperation()->walk([&](Operation *op) {
+      LogicalResult done = success();
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<attn::AttentionOp>([&](auto attention) { done = schedule(attention, machine); })
+          .Case<attn::LinearOp>([&](auto linear) { schedule(linear, machine); })
+          .Case<attn::LayerNormOp, attn::RMSNormOp>([](auto norm) { scheduleNorm(norm); });
+      return failed(done) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+
+} // namespace
