@@ -4,13 +4,18 @@
 
 include "mlir/Pass/PassBase.td"
 
-def AttnCUDATileAttention : Pass<"attn-cuda-tile-attention", "::mlir::ModuleOp"> {
-  let summary = "attention becomes a grid of tiles of thread blocks";
+def AttnGPUTile : Pass<"attn-gpu-tile", "::mlir::ModuleOp"> {
+  let summary = "attention, matmuls and norms become grids of tiles of thread blocks";
   let description = [{
     An `attn.attention` with the schedule `tensor_cores` becomes a grid of `attn_gpu.attention_tile`: for each row, each key/value head and each tile of queries, whose rows are those of all query heads of the group where they lie beside each
     other. Score and mask regions become those of the tile. Intervals of the mask region tell which blocks it drops.
 
     Where there are few tiles, which the host program decides, each becomes several of parts of the keys (flash-decoding, Dao et al. 2023): their results are f32, and a second grid adds them up by their log-sum-exp.
+
+    An `attn.linear` with the schedule `tensor_cores` becomes a grid of `attn_gpu.linear_tile`, whose epilogue reads the elements of the extra operands. With tiles for `few_rows`, `many_rows` and `most_rows` there is a grid of each, and the number of rows tells which is computed.
+    With a `group`, tiles are numbered by so many rows of tiles after each other, and within them column by column. A quantized weight becomes a grid of `attn_gpu.quantized_linear_tile`, behind one of `attn_gpu.quantize_tile` for the rows, which matmuls of the same rows share.
+
+    A norm with the schedule `thread_block` becomes a grid of `attn_gpu.norm_tile`: of rows, or of rows of heads.
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -34,8 +39,39 @@ def AttnCUDATileAttention : Pass<"attn-cuda-tile-attention", "::mlir::ModuleOp">
       ...
     }
     ```
+
+    ```mlir
+    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<?x3072xbf16> {
+      %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>}
+        : tensor<?x768xbf16>, tensor<768x3072xbf16> -> tensor<?x3072xbf16>
+      return %y : tensor<?x3072xbf16>
+    }
+    ```
+    becomes
+    ```
+    %y = scf.forall (%column, %row) in (48, %tiles) shared_outs(%out = %empty) -> (tensor<?x3072xbf16>) {
+      ...
+      %0 = attn_gpu.linear_tile %rows, %columns outs(%dest : tensor<?x64xbf16>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} ...
+      ...
+    }
+    ```
+
+    ```mlir
+    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768xf32>) -> tensor<?x768xbf16> {
+      %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn.schedule = #attn.schedule<thread_block = <lanes = 32, threads = 128>>} : tensor<?x768xbf16>, tensor<768xf32>
+      return %y : tensor<?x768xbf16>
+    }
+    ```
+    becomes
+    ```
+    %y = scf.forall (%tile) in (%tiles) shared_outs(%out = %empty) -> (tensor<?x768xbf16>) {
+      ...
+      %0 = attn_gpu.norm_tile %rows, %w outs(%dest : tensor<?x768xbf16>) {columns = 768 : i64, epsilon = 1.0e-6 : f64, lanes = 32 : i64, threads = 128 : i64} ...
+      ...
+    }
+    ```
   }];
-  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AttnCUDAQuantizedLayout : Pass<"attn-cuda-quantized-layout", "::mlir::ModuleOp"> {
@@ -94,54 +130,6 @@ def AttnCUDAPairChannels : Pass<"attn-cuda-pair-channels", "::mlir::ModuleOp"> {
       %2 = attn.rope %1, %c, %s interleaved : tensor<?x2x8xbf16>, tensor<?x4xf32>
     ```
   }];
-}
-
-def AttnCUDATileLinear : Pass<"attn-cuda-tile-linear", "::mlir::ModuleOp"> {
-  let summary = "matmuls become grids of tiles of thread blocks";
-  let description = [{
-    An `attn.linear` with the schedule `tensor_cores` becomes a grid of `attn_gpu.linear_tile`, whose epilogue reads the elements of the extra operands. With tiles for `few_rows`, `many_rows` and `most_rows` there is a grid of each, and the number of rows tells which is computed.
-    With a `group`, tiles are numbered by so many rows of tiles after each other, and within them column by column. A quantized weight becomes a grid of `attn_gpu.quantized_linear_tile`, behind one of `attn_gpu.quantize_tile` for the rows, which matmuls of the same rows share.
-
-    ```mlir
-    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<?x3072xbf16> {
-      %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>}
-        : tensor<?x768xbf16>, tensor<768x3072xbf16> -> tensor<?x3072xbf16>
-      return %y : tensor<?x3072xbf16>
-    }
-    ```
-    becomes
-    ```
-    %y = scf.forall (%column, %row) in (48, %tiles) shared_outs(%out = %empty) -> (tensor<?x3072xbf16>) {
-      ...
-      %0 = attn_gpu.linear_tile %rows, %columns outs(%dest : tensor<?x64xbf16>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} ...
-      ...
-    }
-    ```
-  }];
-  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
-}
-
-def AttnCUDATileNorm : Pass<"attn-cuda-tile-norm", "::mlir::ModuleOp"> {
-  let summary = "norms become grids of tiles of thread blocks";
-  let description = [{
-    A norm with the schedule `thread_block` becomes a grid of `attn_gpu.norm_tile`: of rows, or of rows of heads.
-
-    ```mlir
-    func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768xf32>) -> tensor<?x768xbf16> {
-      %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn.schedule = #attn.schedule<thread_block = <lanes = 32, threads = 128>>} : tensor<?x768xbf16>, tensor<768xf32>
-      return %y : tensor<?x768xbf16>
-    }
-    ```
-    becomes
-    ```
-    %y = scf.forall (%tile) in (%tiles) shared_outs(%out = %empty) -> (tensor<?x768xbf16>) {
-      ...
-      %0 = attn_gpu.norm_tile %rows, %w outs(%dest : tensor<?x768xbf16>) {columns = 768 : i64, epsilon = 1.0e-6 : f64, lanes = 32 : i64, threads = 128 : i64} ...
-      ...
-    }
-    ```
-  }];
-  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp"> {

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-expand-attention --verify-diagnostics --split-input-file
+// RUN: rapt-opt %s --attn-cuda-expand --verify-diagnostics --split-input-file
 
 func.func @host(%q: memref<?x64xbf16>, %scale: f32) {
   // expected-error@+1 {{is expanded in a GPU module, on buffers}}

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-expand-attention --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-cuda-expand --split-input-file | FileCheck %s
 
 // Keys of the next block are copied behind the scores, values behind the barrier that tells that keys are there. Blocks behind the last key are masked; without a mask no other is.
 // CHECK-LABEL: func.func @mma

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-expand-linear --canonicalize --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-cuda-expand --canonicalize --split-input-file | FileCheck %s
 
 // A thread of the first warpgroup copies both operands of a step by TMA, behind the mbarrier of those that have read the stage; without tensor maps its 128 threads copy elements.
 // Two warpgroups of 64 rows multiply. The loop over tiles is there for each of them, and its stages go on from tile to tile. Three stages of 32 KiB come before six mbarriers.

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-expand-linear --canonicalize --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-cuda-expand --canonicalize --split-input-file | FileCheck %s
 
 // Three stages of a tile 32x64: two steps are copied ahead, 6,144 bytes each. Aligned rows take the ring of buffers, others one buffer and copies of elements.
 // A warp has 32x16.

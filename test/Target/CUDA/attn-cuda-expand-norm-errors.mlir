@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-expand-norm --verify-diagnostics --split-input-file
+// RUN: rapt-opt %s --attn-cuda-expand --verify-diagnostics --split-input-file
 
 func.func @host(%x: memref<8x64xf16>, %w: memref<64xf16>, %y: memref<8x64xf16>) {
   // expected-error@+1 {{is expanded in a GPU module, on buffers}}

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-expand-norm --canonicalize --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-cuda-expand --canonicalize --split-input-file | FileCheck %s
 
 // A warp has a row: three vectors of 16 bytes for each thread, where all arrays are aligned. Sums are those of the threads, then of the warp; no shared memory, no barrier.
 // The weights of so few elements are loaded first.

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-expand-linear --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-cuda-expand --split-input-file | FileCheck %s
 
 // The bytes of a step are copied while those before are multiplied. Each group's sums are integers, whose scales make f32 of them; 4 bits are multiplied by 16, which the factor takes back.
 // CHECK-LABEL: func.func @w4

@@ -28,6 +28,9 @@ mlir::LogicalResult verifySchedule(attn::AttentionOp op);
 /// Why thread blocks have no schedule for an op; empty: they may have one, for the most channels of its operands.
 std::string refusalOf(attn::AttentionOp op, int64_t &channels);
 
+/// Attention that has such a schedule becomes a grid of attn_gpu.attention_tile.
+mlir::LogicalResult tileAttention(mlir::ModuleOp module);
+
 /// Whether numbers are multiplied as f32.
 bool multipliesFloats(const neutral::AttentionOperands &operands);
 

@@ -11,18 +11,11 @@
 #include "lib/Conversion/MaskReport.h"
 #include "lib/Target/GPU/Attention/KeyBounds.h"
 #include "lib/Target/GPU/Attention/Splits.h"
-#include "lib/Target/GPU/Passes.h"
 #include "lib/Target/Generic/RowCache.h"
-#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
-
-namespace rapt {
-#define GEN_PASS_DEF_ATTNCUDATILEATTENTION
-#include "lib/Target/GPU/Passes.h.inc"
-} // namespace rapt
 
 using namespace mlir;
 using namespace rapt;
@@ -390,19 +383,16 @@ private:
   }
 };
 
-struct TileAttention : rapt::impl::AttnCUDATileAttentionBase<TileAttention> {
-  void runOnOperation() override {
-    if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
-      return signalPassFailure();
-    const WalkResult schedules = getOperation()->walk([](attn::AttentionOp op) {
-      return failed(cuda::verifySchedule(op)) ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    if (schedules.wasInterrupted())
-      return signalPassFailure();
-    RewritePatternSet patterns(&getContext());
-    patterns.add<TileAttentionOp>(&getContext());
-    walkAndApplyPatterns(getOperation(), std::move(patterns));
-  }
-};
-
 } // namespace
+
+LogicalResult cuda::tileAttention(ModuleOp module) {
+  const WalkResult schedules = module.walk([](attn::AttentionOp op) {
+    return failed(cuda::verifySchedule(op)) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (schedules.wasInterrupted())
+    return failure();
+  RewritePatternSet patterns(module.getContext());
+  patterns.add<TileAttentionOp>(module.getContext());
+  walkAndApplyPatterns(module, std::move(patterns));
+  return success();
+}

@@ -39,6 +39,9 @@ struct LinearSchedule {
 /// may be half a head apart.
 attn::RopeOp rotationOf(attn::LinearOp op, llvm::StringRef &reason, bool isAnyPair = false);
 
+/// Matmuls that have such a schedule become grids of attn_gpu.linear_tile or attn_gpu.quantized_linear_tile.
+mlir::LogicalResult tileMatmuls(mlir::ModuleOp module);
+
 /// Why thread blocks have no schedule for an op; empty: they may have one.
 std::string refusalOf(attn::LinearOp op);
 

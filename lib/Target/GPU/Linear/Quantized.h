@@ -19,8 +19,4 @@ QuantizedRows quantizeRows(attn::QuantizeRowsOp op);
 /// The bytes of a quantized weight, [panels, groups, bytes of a group].
 mlir::Value bytesOf(mlir::ImplicitLocOpBuilder &b, attn::LinearOp op);
 
-/// The code of the tiles, before them.
-void expand(attn_gpu::QuantizedLinearTileOp op);
-void expand(attn_gpu::QuantizeTileOp op);
-
 } // namespace rapt::cuda

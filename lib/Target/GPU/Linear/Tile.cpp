@@ -9,14 +9,7 @@
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Target/GPU/Linear/Linear.h"
 #include "lib/Target/GPU/Linear/Quantized.h"
-#include "lib/Target/GPU/Passes.h"
-#include "lib/Transforms/StageContract.h"
 #include "llvm/ADT/MapVector.h"
-
-namespace rapt {
-#define GEN_PASS_DEF_ATTNCUDATILELINEAR
-#include "lib/Target/GPU/Passes.h.inc"
-} // namespace rapt
 
 using namespace mlir;
 using namespace rapt;
@@ -282,42 +275,39 @@ private:
   Value bytes; ///< of a quantized weight
 };
 
-struct TileLinear : rapt::impl::AttnCUDATileLinearBase<TileLinear> {
-  void runOnOperation() override {
-    if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
-      return signalPassFailure();
-    SmallVector<attn::LinearOp> ops;
-    getOperation()->walk([&](attn::LinearOp op) {
-      if (LinearSchedule::isIn(op))
-        ops.push_back(op);
-    });
-    SmallVector<Value> states = llvm::map_to_vector(ops, freeState); // while all matmuls are there
-    llvm::MapVector<Operation *, QuantizedRows> quantized; // rows that several matmuls read are quantized once
-    for (auto [op, state] : llvm::zip_equal(ops, states)) {
-      FailureOr<LinearSchedule> schedule = LinearSchedule::of(op);
-      if (failed(schedule))
-        return signalPassFailure();
-      QuantizedRows rows;
-      if (op.isQuantized()) {
-        auto quantize = op.getInput().getDefiningOp<attn::QuantizeRowsOp>(); // there, as the schedule says
-        QuantizedRows &known = quantized[quantize];
-        rows = known = known.codes ? known : quantizeRows(quantize);
-      }
-      Operation *weight = op.getWeight().getDefiningOp();
-      attn::RopeOp rope = schedule->rotation;
-      op.getResult().replaceAllUsesWith(LinearGrid(op, rows, state, rope).choose(*schedule));
-      if (rope) {
-        rope.getResult().replaceAllUsesWith(rope.getInput());
-        rope.erase();
-      }
-      op.erase();
-      if (rows.codes && weight->use_empty())
-        weight->erase();
-    }
-    for (Operation *op : llvm::make_first_range(quantized))
-      if (op->use_empty())
-        op->erase();
-  }
-};
-
 } // namespace
+
+LogicalResult cuda::tileMatmuls(ModuleOp module) {
+  SmallVector<attn::LinearOp> ops;
+  module.walk([&](attn::LinearOp op) {
+    if (LinearSchedule::isIn(op))
+      ops.push_back(op);
+  });
+  SmallVector<Value> states = llvm::map_to_vector(ops, freeState); // while all matmuls are there
+  llvm::MapVector<Operation *, QuantizedRows> quantized;           // rows that several matmuls read are quantized once
+  for (auto [op, state] : llvm::zip_equal(ops, states)) {
+    FailureOr<LinearSchedule> schedule = LinearSchedule::of(op);
+    if (failed(schedule))
+      return failure();
+    QuantizedRows rows;
+    if (op.isQuantized()) {
+      auto quantize = op.getInput().getDefiningOp<attn::QuantizeRowsOp>(); // there, as the schedule says
+      QuantizedRows &known = quantized[quantize];
+      rows = known = known.codes ? known : quantizeRows(quantize);
+    }
+    Operation *weight = op.getWeight().getDefiningOp();
+    attn::RopeOp rope = schedule->rotation;
+    op.getResult().replaceAllUsesWith(LinearGrid(op, rows, state, rope).choose(*schedule));
+    if (rope) {
+      rope.getResult().replaceAllUsesWith(rope.getInput());
+      rope.erase();
+    }
+    op.erase();
+    if (rows.codes && weight->use_empty())
+      weight->erase();
+  }
+  for (Operation *op : llvm::make_first_range(quantized))
+    if (op->use_empty())
+      op->erase();
+  return success();
+}

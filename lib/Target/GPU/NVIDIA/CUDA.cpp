@@ -74,9 +74,7 @@ public:
       passes.addPass(createAttnGenericSchedule(tiles));
       passes.addPass(createAttnCUDASchedule());
     } else if (stage == Stage::Tiled) {
-      passes.addPass(createAttnCUDATileAttention());
-      passes.addPass(createAttnCUDATileLinear());
-      passes.addPass(createAttnCUDATileNorm());
+      passes.addPass(createAttnGPUTile());
       generic::addTiles(passes);
     } else if (stage == Stage::Backend) {
       generic::addBuffers(passes);
@@ -89,9 +87,7 @@ public:
       passes.addPass(createAttnCUDATensorMaps());
       passes.addPass(createAttnCUDAOutlineKernels());
       passes.addPass(createAttnCUDAAttachTarget());
-      passes.addPass(createAttnCUDAExpandAttention());
-      passes.addPass(createAttnCUDAExpandLinear());
-      passes.addPass(createAttnCUDAExpandNorm());
+      passes.addPass(createAttnCUDAExpand());
       addSimplification(passes);
     } else if (stage == Stage::LLVMDialect) {
       addLLVMDialect(passes);

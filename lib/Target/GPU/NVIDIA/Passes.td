@@ -59,11 +59,20 @@ def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
   }];
 }
 
-def AttnCUDAExpandAttention : Pass<"attn-cuda-expand-attention", "::mlir::ModuleOp"> {
-  let summary = "attention tiles become code on fragments";
+def AttnCUDAExpand : Pass<"attn-cuda-expand", "::mlir::ModuleOp"> {
+  let summary = "tiles of thread blocks become code on fragments and of threads";
   let description = [{
     The code of `attn_gpu.attention_tile` in a `gpu.module`: copies to shared memory, matmuls of fragments and online softmax over KV blocks (FlashAttention-2, Dao 2023). Rows that begin at multiples of 16 bytes are copied asynchronously, others element by element;
     which is decided where the kernel runs.
+
+    The code of `attn_gpu.linear_tile` in a `gpu.module`: copies of steps of k to a ring of buffers in shared memory, matmuls of fragments, and the epilogue in registers. Rows that begin at multiples of 16 bytes are copied asynchronously, others
+    element by element; which is decided where the kernel runs. The code of `attn_gpu.quantized_linear_tile` is the same with matmuls of integers, and `attn_gpu.quantize_tile` becomes the quantization of a row by a thread block.
+
+    With `wgmma` a loop over the tiles of a thread block, in which the op is, becomes two: the threads that copy have one, and the warpgroups that multiply have the other. So a tile's steps are copied while the tile before is stored. TMA copies where there
+    are tensor maps; else the threads do, as they do for other tiles.
+
+    The code of `attn_gpu.norm_tile` in a `gpu.module`. A thread loads its elements of a row, which stay in registers; the threads of the row add up their sums. Where all arrays are aligned, loads and stores have 16 bytes; which is decided where the
+    kernel runs.
 
     ```mlir
     gpu.module @kernels {
@@ -83,19 +92,6 @@ def AttnCUDAExpandAttention : Pass<"attn-cuda-expand-attention", "::mlir::Module
       ...
       %s = attn_gpu.mma %q0, %k0, %zero : ...
     ```
-  }];
-  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
-}
-
-def AttnCUDAExpandLinear : Pass<"attn-cuda-expand-linear", "::mlir::ModuleOp"> {
-  let summary = "tiles of matmuls become code on fragments";
-  let description = [{
-    The code of `attn_gpu.linear_tile` in a `gpu.module`: copies of steps of k to a ring of buffers in shared memory, matmuls of fragments, and the epilogue in registers. Rows that begin at multiples of 16 bytes are copied asynchronously, others
-    element by element; which is decided where the kernel runs. The code of `attn_gpu.quantized_linear_tile` is the same with matmuls of integers, and `attn_gpu.quantize_tile` becomes the quantization of a row by a thread block.
-
-    With `wgmma` a loop over the tiles of a thread block, in which the op is, becomes two: the threads that copy have one, and the warpgroups that multiply have the other. So a tile's steps are copied while the tile before is stored. TMA copies where there
-    are tensor maps; else the threads do, as they do for other tiles.
 
     ```mlir
     gpu.module @kernels {
@@ -130,16 +126,6 @@ def AttnCUDAExpandLinear : Pass<"attn-cuda-expand-linear", "::mlir::ModuleOp"> {
           ...
         attn_gpu.store_rows ...
     ```
-  }];
-  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
-}
-
-def AttnCUDAExpandNorm : Pass<"attn-cuda-expand-norm", "::mlir::ModuleOp"> {
-  let summary = "tiles of norms become code of threads";
-  let description = [{
-    The code of `attn_gpu.norm_tile` in a `gpu.module`. A thread loads its elements of a row, which stay in registers; the threads of the row add up their sums. Where all arrays are aligned, loads and stores have 16 bytes; which is decided where the
-    kernel runs.
 
     ```mlir
     gpu.module @kernels {

@@ -15,6 +15,9 @@ struct NormSchedule {
   static mlir::FailureOr<NormSchedule> of(mlir::Operation *op);
 };
 
+/// Norms that have such a schedule become grids of attn_gpu.norm_tile.
+mlir::LogicalResult tileNorms(mlir::ModuleOp module);
+
 /// Why thread blocks have no schedule for a norm of such rows; empty: they have one.
 std::string refusalOf(mlir::RankedTensorType input);
 

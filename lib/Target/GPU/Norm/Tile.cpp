@@ -2,13 +2,6 @@
 #include "dialect/AttnGPU/AttnGPU.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Target/GPU/Norm/Norm.h"
-#include "lib/Target/GPU/Passes.h"
-#include "lib/Transforms/StageContract.h"
-
-namespace rapt {
-#define GEN_PASS_DEF_ATTNCUDATILENORM
-#include "lib/Target/GPU/Passes.h.inc"
-} // namespace rapt
 
 using namespace mlir;
 using namespace rapt;
@@ -64,37 +57,33 @@ Value tileNorm(Operation *op, const Operands &operands, const NormSchedule &sche
   return result;
 }
 
-struct TileNorm : rapt::impl::AttnCUDATileNormBase<TileNorm> {
-  void runOnOperation() override {
-    if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
-      return signalPassFailure();
-    SmallVector<Operation *> ops;
-    getOperation()->walk([&](Operation *op) {
-      if (isa<attn::LayerNormOp, attn::RMSNormOp>(op) && NormSchedule::isIn(op))
-        ops.push_back(op);
-    });
-    for (Operation *op : ops) {
-      FailureOr<NormSchedule> schedule = checkedSchedule(op);
-      if (failed(schedule))
-        return signalPassFailure();
-      const Operands operands =
-          isa<attn::LayerNormOp>(op) ? operandsOf(cast<attn::LayerNormOp>(op)) : operandsOf(cast<attn::RMSNormOp>(op));
-      op->getResult(0).replaceAllUsesWith(tileNorm(op, operands, *schedule));
-      op->erase();
-    }
-  }
-
-private:
-  /// The schedule; text may have one on any norm, and any numbers in it.
-  static FailureOr<NormSchedule> checkedSchedule(Operation *op) {
-    if (std::string reason = refusalOf(cast<RankedTensorType>(op->getOperand(0).getType())); !reason.empty())
-      return op->emitOpError() << "has a schedule 'thread_block', but " << reason;
-    FailureOr<NormSchedule> schedule = NormSchedule::of(op);
-    if (succeeded(schedule) && (schedule->lanes < 1 || schedule->threads < schedule->lanes))
-      return op->emitOpError() << "has a schedule of " << schedule->threads << " threads of which " << schedule->lanes
-                               << " have a row";
-    return schedule;
-  }
-};
+/// The schedule; text may have one on any norm, and any numbers in it.
+FailureOr<NormSchedule> checkedSchedule(Operation *op) {
+  if (std::string reason = refusalOf(cast<RankedTensorType>(op->getOperand(0).getType())); !reason.empty())
+    return op->emitOpError() << "has a schedule 'thread_block', but " << reason;
+  FailureOr<NormSchedule> schedule = NormSchedule::of(op);
+  if (succeeded(schedule) && (schedule->lanes < 1 || schedule->threads < schedule->lanes))
+    return op->emitOpError() << "has a schedule of " << schedule->threads << " threads of which " << schedule->lanes
+                             << " have a row";
+  return schedule;
+}
 
 } // namespace
+
+LogicalResult cuda::tileNorms(ModuleOp module) {
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) {
+    if (isa<attn::LayerNormOp, attn::RMSNormOp>(op) && NormSchedule::isIn(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    FailureOr<NormSchedule> schedule = checkedSchedule(op);
+    if (failed(schedule))
+      return failure();
+    const Operands operands =
+        isa<attn::LayerNormOp>(op) ? operandsOf(cast<attn::LayerNormOp>(op)) : operandsOf(cast<attn::RMSNormOp>(op));
+    op->getResult(0).replaceAllUsesWith(tileNorm(op, operands, *schedule));
+    op->erase();
+  }
+  return success();
+}

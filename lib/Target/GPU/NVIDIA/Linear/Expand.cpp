@@ -1,20 +1,12 @@
 //===- Expand.cpp - The code of tiles of matmuls ------------------------------------------===//
-#include "lib/Target/GPU/ExpandTiles.h"
-#include "lib/Target/GPU/Linear/Quantized.h"
+#include "lib/Target/GPU/NVIDIA/Expand.h"
 #include "lib/Target/GPU/NVIDIA/Linear/TileCode.h"
-#include "lib/Target/GPU/NVIDIA/Passes.h"
 #include "lib/Target/GPU/When.h"
-#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-
-namespace rapt {
-#define GEN_PASS_DEF_ATTNCUDAEXPANDLINEAR
-#include "lib/Target/GPU/NVIDIA/Passes.h.inc"
-} // namespace rapt
 
 using namespace mlir;
 using namespace rapt;
@@ -183,25 +175,11 @@ private:
   Value steps;
 };
 
-struct ExpandLinear : rapt::impl::AttnCUDAExpandLinearBase<ExpandLinear> {
-  void runOnOperation() override {
-    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
-      return signalPassFailure();
-    auto expandOne = [](Operation *op) -> LogicalResult {
-      if (auto tile = dyn_cast<LinearTileOp>(op); tile && tile.getWgmma())
-        return expandWgmma(tile);
-      if (auto tile = dyn_cast<LinearTileOp>(op))
-        LinearCode(tile).emit();
-      else if (auto tile = dyn_cast<QuantizedLinearTileOp>(op))
-        expand(tile);
-      else
-        expand(cast<QuantizeTileOp>(op));
-      return success();
-    };
-    if (failed(
-            expandTiles(getOperation(), llvm::IsaPred<LinearTileOp, QuantizedLinearTileOp, QuantizeTileOp>, expandOne)))
-      signalPassFailure();
-  }
-};
-
 } // namespace
+
+LogicalResult cuda::expand(LinearTileOp op) {
+  if (op.getWgmma())
+    return expandWgmma(op);
+  LinearCode(op).emit();
+  return success();
+}

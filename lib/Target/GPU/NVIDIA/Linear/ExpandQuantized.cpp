@@ -4,7 +4,7 @@
 // the way, so that the lanes of a warp read their words from different banks.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/GPU/Linear/Quantized.h"
+#include "lib/Target/GPU/NVIDIA/Expand.h"
 #include "lib/Target/GPU/NVIDIA/Linear/TileCode.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -233,4 +233,7 @@ private:
 
 } // namespace
 
-void cuda::expand(QuantizedLinearTileOp op) { QuantizedLinearCode(op).emit(); }
+LogicalResult cuda::expand(QuantizedLinearTileOp op) {
+  QuantizedLinearCode(op).emit();
+  return success();
+}

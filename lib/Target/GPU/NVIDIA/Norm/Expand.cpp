@@ -3,19 +3,12 @@
 // A row is read once: its elements stay in registers between the sums and the results.
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Target/GPU/ExpandTiles.h"
+#include "lib/Target/GPU/NVIDIA/Expand.h"
 #include "lib/Target/GPU/GlobalArray.h"
-#include "lib/Target/GPU/NVIDIA/Passes.h"
-#include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-
-namespace rapt {
-#define GEN_PASS_DEF_ATTNCUDAEXPANDNORM
-#include "lib/Target/GPU/NVIDIA/Passes.h.inc"
-} // namespace rapt
 
 using namespace mlir;
 using namespace rapt;
@@ -237,17 +230,9 @@ private:
   Value row, first, isThere, areAligned; ///< the thread's row and first column
 };
 
-struct ExpandNorm : rapt::impl::AttnCUDAExpandNormBase<ExpandNorm> {
-  void runOnOperation() override {
-    if (failed(checkStage(*this, getOperation(), Stage::Tiled)))
-      return signalPassFailure();
-    auto expand = [](Operation *tile) {
-      NormCode(cast<NormTileOp>(tile)).emit();
-      return success();
-    };
-    if (failed(expandTiles(getOperation(), llvm::IsaPred<NormTileOp>, expand)))
-      signalPassFailure();
-  }
-};
-
 } // namespace
+
+LogicalResult cuda::expand(NormTileOp op) {
+  NormCode(op).emit();
+  return success();
+}

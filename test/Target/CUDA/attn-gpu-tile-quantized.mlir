@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-tile-linear | FileCheck %s
+// RUN: rapt-opt %s --attn-gpu-tile | FileCheck %s
 
 // A thread block quantizes a row; a tile of the matmul has the bytes of its panels of 32 columns. Two matmuls of one input share its quantized rows.
 // CHECK-LABEL: func.func @f

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-tile-attention --canonicalize --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-gpu-tile --canonicalize --split-input-file | FileCheck %s
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, g, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>

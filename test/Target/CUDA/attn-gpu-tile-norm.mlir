@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-tile-norm --canonicalize --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-gpu-tile --canonicalize --split-input-file | FileCheck %s
 
 // A tile has four rows, and as many as are left.
 // CHECK-DAG: #[[$TILES:.*]] = affine_map<()[s0] -> (s0 ceildiv 4)>

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-tile-linear --verify-diagnostics --split-input-file
+// RUN: rapt-opt %s --attn-gpu-tile --verify-diagnostics --split-input-file
 
 func.func @number(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
   // expected-error@+1 {{has a schedule 'tensor_cores' without 'rows', 'columns', 'depth', 'warps' or 'stages'}}

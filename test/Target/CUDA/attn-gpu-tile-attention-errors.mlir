@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-tile-attention --verify-diagnostics --split-input-file
+// RUN: rapt-opt %s --attn-gpu-tile --verify-diagnostics --split-input-file
 
 #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
 #k = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dqk)>

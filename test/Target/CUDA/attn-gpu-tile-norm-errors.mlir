@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-tile-norm --verify-diagnostics --split-input-file
+// RUN: rapt-opt %s --attn-gpu-tile --verify-diagnostics --split-input-file
 
 func.func @number(%x: tensor<?x64xbf16>, %w: tensor<64xf32>) -> tensor<?x64xbf16> {
   // expected-error@+1 {{has a schedule 'thread_block' without 'lanes' or 'threads'}}

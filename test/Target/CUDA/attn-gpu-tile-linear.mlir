@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-tile-linear --canonicalize --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-gpu-tile --canonicalize --split-input-file | FileCheck %s
 
 #tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>
 
