@@ -41,7 +41,7 @@ struct BufferizeTile : bufferization::DstBufferizableOpInterfaceExternalModel<Bu
 
 } // namespace
 
-void cuda::registerBufferizableOps(DialectRegistry &registry) {
+void any_gpu::registerBufferizableOps(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, attn_gpu::AttnGPUDialect *) {
     attn_gpu::AttentionTileOp::attachInterface<BufferizeTile<attn_gpu::AttentionTileOp>>(*context);
     attn_gpu::LinearTileOp::attachInterface<BufferizeTile<attn_gpu::LinearTileOp>>(*context);

@@ -5,6 +5,6 @@ namespace mlir {
 class DialectRegistry;
 } // namespace mlir
 
-namespace rapt::cuda {
+namespace rapt::any_gpu {
 void registerBufferizableOps(mlir::DialectRegistry &registry);
-} // namespace rapt::cuda
+} // namespace rapt::any_gpu

@@ -6,8 +6,8 @@
 using namespace mlir;
 using namespace rapt;
 
-LogicalResult cuda::expandTiles(Operation *root, function_ref<bool(Operation *)> isTile,
-                                function_ref<LogicalResult(Operation *)> expand) {
+LogicalResult any_gpu::expandTiles(Operation *root, function_ref<bool(Operation *)> isTile,
+                                   function_ref<LogicalResult(Operation *)> expand) {
   SmallVector<Operation *> tiles;
   root->walk([&](Operation *op) {
     if (isTile(op))

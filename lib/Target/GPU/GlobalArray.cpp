@@ -4,7 +4,7 @@
 
 using namespace mlir;
 using namespace rapt;
-using namespace rapt::cuda;
+using namespace rapt::any_gpu;
 
 GlobalArray::GlobalArray(ImplicitLocOpBuilder &b, Value memref) {
   auto type = cast<MemRefType>(memref.getType());

@@ -4,7 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
-namespace rapt::cuda {
+namespace rapt::any_gpu {
 
 /// A buffer that ops on fragments and copies of rows access: its address, and its extents and strides as values.
 struct GlobalArray {
@@ -25,4 +25,4 @@ struct GlobalArray {
   mlir::Type element;
 };
 
-} // namespace rapt::cuda
+} // namespace rapt::any_gpu

@@ -8,15 +8,13 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <rapt/artifact.h>
 
 namespace rapt {
-#define GEN_PASS_DEF_ATTNCUDAOUTLINEKERNELS
+#define GEN_PASS_DEF_ATTNGPUOUTLINEKERNELS
 #include "lib/Target/GPU/Passes.h.inc"
 } // namespace rapt
 
@@ -81,19 +79,12 @@ scf::ForOp loopOfBlocks(func::FuncOp task, int64_t &mostBlocks) {
   return loop;
 }
 
-/// A name that PTX takes: letters, digits and underscores.
+/// A name that assemblers take: letters, digits and underscores.
 std::string kernelName(StringRef task) {
   std::string name;
   for (char c : task)
     name += llvm::isAlnum(c) ? c : '_';
   return name;
-}
-
-/// A register of the thread's position, as an index.
-Value readRegister(ImplicitLocOpBuilder &b, StringRef name) {
-  auto intrinsic = ("llvm.nvvm.read.ptx.sreg." + name).str();
-  Value value = LLVM::CallIntrinsicOp::create(b, b.getI32Type(), b.getStringAttr(intrinsic), ValueRange()).getResult(0);
-  return arith::IndexCastUIOp::create(b, b.getIndexType(), value);
 }
 
 /// How many of the first captures are tensor maps.
@@ -102,7 +93,7 @@ int64_t leadingMaps(attn_host::ParallelForOp dispatch) {
   return std::distance(dispatch.getCaptures().begin(), llvm::find_if_not(dispatch.getCaptures(), isMap));
 }
 
-constexpr int64_t kOverlapArch = 90; ///< the first with griddepcontrol
+constexpr int64_t kOverlapArch = 90; ///< the first whose kernels can wait for the one in front of them
 
 class Outliner {
 public:
@@ -164,7 +155,7 @@ private:
     if (scf::ForOp loop = loopOfBlocks(task, kernel.mostBlocks)) {
       // A block has every nth iteration from its own on, where n is the number of blocks.
       ImplicitLocOpBuilder b(loop.getLoc(), loop);
-      loop.setStep(readRegister(b, "nctaid.x"));
+      loop.setStep(gpu::GridDimOp::create(b, gpu::Dimension::x));
     }
     kernel.waits = overlaps && !letTilesWait(task);
     symbols.remove(task);
@@ -191,22 +182,20 @@ private:
     func::FuncOp function = kernel.function;
     Block *body = function.addEntryBlock();
     b.setInsertionPointToStart(body);
-    if (overlaps) {
-      // The kernel behind this one may have its thread blocks wait, too, as soon as all of this one's have started.
-      NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
-      if (kernel.waits)
-        attn_gpu::WaitForKernelOp::create(b);
-    }
-    Value first = readRegister(b, "ctaid.x"), count = body->getArguments().back(), at = first;
+    if (kernel.waits)
+      attn_gpu::WaitForKernelOp::create(b);
+    Value first = gpu::BlockIdOp::create(b, gpu::Dimension::x), count = body->getArguments().back(), at = first;
     if (kernel.ofBlocks) { // at most as many as iterations
       auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, count),
                                       /*withElseRegion=*/false);
       func::ReturnOp::create(b);
       b.setInsertionPointToStart(branch.thenBlock());
     } else {
-      Value size = readRegister(b, "ntid.x");
-      first = arith::AddIOp::create(b, arith::MulIOp::create(b, first, size), readRegister(b, "tid.x"));
-      auto loop = scf::ForOp::create(b, first, count, arith::MulIOp::create(b, size, readRegister(b, "nctaid.x")));
+      Value size = gpu::BlockDimOp::create(b, gpu::Dimension::x);
+      first = arith::AddIOp::create(b, arith::MulIOp::create(b, first, size),
+                                    gpu::ThreadIdOp::create(b, gpu::Dimension::x));
+      auto loop = scf::ForOp::create(b, first, count,
+                                     arith::MulIOp::create(b, size, gpu::GridDimOp::create(b, gpu::Dimension::x)));
       func::ReturnOp::create(b);
       b.setInsertionPointToStart(loop.getBody());
       at = loop.getInductionVar();
@@ -231,7 +220,7 @@ private:
   llvm::StringMap<Kernel> made; ///< by the name of the task
 };
 
-struct OutlineKernels : rapt::impl::AttnCUDAOutlineKernelsBase<OutlineKernels> {
+struct OutlineKernels : rapt::impl::AttnGPUOutlineKernelsBase<OutlineKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (failed(checkStage(*this, module, Stage::Tiled)))

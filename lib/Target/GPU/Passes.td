@@ -74,7 +74,7 @@ def AttnGPUTile : Pass<"attn-gpu-tile", "::mlir::ModuleOp"> {
   let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def AttnCUDAQuantizedLayout : Pass<"attn-cuda-quantized-layout", "::mlir::ModuleOp"> {
+def AttnGPUQuantizedLayout : Pass<"attn-gpu-quantized-layout", "::mlir::ModuleOp"> {
   let summary = "gives quantized weights packed panels";
   let description = [{
     A quantized `attn.parameter` that matmuls read gets the layout `#attn_gpu.quantized_panels`, an offset and a stride, and its matmuls have the layout, too. A look-up in such a table reads the bytes of its elements. Parameters of which another op reads,
@@ -99,7 +99,7 @@ def AttnCUDAQuantizedLayout : Pass<"attn-cuda-quantized-layout", "::mlir::Module
   let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def AttnCUDAPairChannels : Pass<"attn-cuda-pair-channels", "::mlir::ModuleOp"> {
+def AttnGPUPairChannels : Pass<"attn-gpu-pair-channels", "::mlir::ModuleOp"> {
   let summary = "puts channels that are rotated together beside each other";
   let description = [{
     An `attn.rope` of channels half a head apart becomes one of channels beside each other, which the tiles of the matmul before it can do: a thread has sums of columns beside each other. The sources of the matmul's weight and bias get that order of columns. Scores of attention are
@@ -132,7 +132,7 @@ def AttnCUDAPairChannels : Pass<"attn-cuda-pair-channels", "::mlir::ModuleOp"> {
   }];
 }
 
-def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp"> {
+def AttnGPUOutlineKernels : Pass<"attn-gpu-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "tasks become kernels of a GPU module";
   let description = [{
     Moves every task into a `gpu.module`, and replaces `attn_host.parallel_for` by `attn_host.launch` of a kernel in which each thread
@@ -175,7 +175,7 @@ def AttnCUDAOutlineKernels : Pass<"attn-cuda-outline-kernels", "::mlir::ModuleOp
     }
     ```
   }];
-  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect", "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect", "::rapt::attn_host::AttnHostDialect"];
 }
 

@@ -19,8 +19,8 @@ struct Tile : rapt::impl::AttnGPUTileBase<Tile> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), {Stage::Canonical, Stage::LaidOut})))
       return signalPassFailure();
-    if (failed(cuda::tileAttention(getOperation())) || failed(cuda::tileMatmuls(getOperation())) ||
-        failed(cuda::tileNorms(getOperation())))
+    if (failed(any_gpu::tileAttention(getOperation())) || failed(any_gpu::tileMatmuls(getOperation())) ||
+        failed(any_gpu::tileNorms(getOperation())))
       signalPassFailure();
   }
 };

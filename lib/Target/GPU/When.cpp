@@ -4,8 +4,8 @@
 
 using namespace mlir;
 
-void rapt::cuda::when(ImplicitLocOpBuilder &b, Value condition, function_ref<void()> code,
-                      function_ref<void()> otherwise) {
+void rapt::any_gpu::when(ImplicitLocOpBuilder &b, Value condition, function_ref<void()> code,
+                         function_ref<void()> otherwise) {
   auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/bool(otherwise));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());

@@ -24,6 +24,17 @@ gpu.module @maps {
     llvm.return
   }
 }
+// The kernel behind one that overlaps may start as soon as all thread blocks of this one have.
+gpu.module @overlaps {
+  // CHECK: llvm.func @o(%[[ARGUMENTS:.*]]: !llvm.ptr
+  // CHECK: llvm.load
+  // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
+  // CHECK-NEXT: llvm.inline_asm
+  llvm.func @o(%n: i64) attributes {attn_host.kernel = {overlaps, shared = 0 : i64, threads = 96 : i64}} {
+    llvm.inline_asm has_side_effects "griddepcontrol.wait;", "~{memory}" : () -> ()
+    llvm.return
+  }
+}
 // The host program's functions stay.
 // CHECK: llvm.func @host(%{{.*}}: i64) {
 llvm.func @host(%x: i64) {

@@ -9,6 +9,25 @@
 gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
   // CHECK: llvm.mlir.global external @attn_gpu_shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 
+  // Numbers of threads and blocks are special registers.
+  // CHECK-LABEL: llvm.func @numbers
+  llvm.func @numbers(%to: !llvm.ptr) {
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.tid.x"() : () -> i32
+    %thread = gpu.thread_id x
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.ntid.x"()
+    %threads = gpu.block_dim x
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.ctaid.y"()
+    %block = gpu.block_id y
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.nctaid.z"()
+    %blocks = gpu.grid_dim z
+    %0 = arith.addi %thread, %threads : index
+    %1 = arith.addi %block, %blocks : index
+    %2 = arith.addi %0, %1 : index
+    %3 = arith.index_castui %2 : index to i32
+    llvm.store %3, %to : i32, !llvm.ptr
+    llvm.return
+  }
+
   // The chunk of 16 bytes that a lane reads is combined with its row; what is known is part of the address' constant.
   // CHECK-LABEL: llvm.func @matrices
   llvm.func @matrices() {

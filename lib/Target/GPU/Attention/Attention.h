@@ -3,7 +3,7 @@
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Conversion/Schedule.h"
 
-namespace rapt::cuda {
+namespace rapt::any_gpu {
 
 /// How thread blocks compute an attention op: a nested schedule `tensor_cores` or, of fused multiply-adds of f32,
 /// `multiply_adds` beside the tiles of the neutral decomposition, which stay those of an op without it.
@@ -34,4 +34,4 @@ mlir::LogicalResult tileAttention(mlir::ModuleOp module);
 /// Whether numbers are multiplied as f32.
 bool multipliesFloats(const neutral::AttentionOperands &operands);
 
-} // namespace rapt::cuda
+} // namespace rapt::any_gpu

@@ -22,7 +22,7 @@ static Value findKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
   shape[place] = affineOf(b, b.getAffineDimExpr(0).ceilDiv(keys), {shape[place]});
   shape.push_back(b.getIndexAttr(2));
   const Type i64 = b.getI64Type();
-  return cuda::forElements(b, emptyOf(b, shape, i64), [&](ImplicitLocOpBuilder &b, ArrayRef<Value> at) -> Value {
+  return any_gpu::forElements(b, emptyOf(b, shape, i64), [&](ImplicitLocOpBuilder &b, ArrayRef<Value> at) -> Value {
     Value first = arith::MulIOp::create(b, at[place], index(b, keys));
     Value end = arith::MinSIOp::create(b, arith::AddIOp::create(b, first, index(b, keys)), count);
     Value isHigh = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, at.back(), index(b, 0));
@@ -38,7 +38,7 @@ static Value findKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
   });
 }
 
-SmallVector<Value> cuda::findAllKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, int64_t heads) {
+SmallVector<Value> any_gpu::findAllKeyBounds(ImplicitLocOpBuilder &b, const AttentionOperands &o, int64_t heads) {
   SmallVector<Value> all(o.extras.size());
   SmallVector<bool> known(4, true);
   for (unsigned i = 0; i < all.size(); ++i) {
@@ -56,8 +56,8 @@ SmallVector<Value> cuda::findAllKeyBounds(ImplicitLocOpBuilder &b, const Attenti
   return all;
 }
 
-tile::Interval cuda::keyBoundsOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile,
-                                 unsigned extra, int64_t keys, Value bounds, Value first, Value count) {
+tile::Interval any_gpu::keyBoundsOf(ImplicitLocOpBuilder &b, const AttentionOperands &o, const QueryTile &tile,
+                                    unsigned extra, int64_t keys, Value bounds, Value first, Value count) {
   const unsigned operand = AttentionOperands::FirstExtra + extra, place = *o.placeOf(operand, Dim::KV);
   Value last = arith::AddIOp::create(b, first, arith::SubIOp::create(b, count, index(b, 1)));
   Value blocks = asValue(b, extent(b, bounds, place));

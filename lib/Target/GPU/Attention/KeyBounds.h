@@ -9,7 +9,7 @@
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Conversion/MaskIntervals.h"
 
-namespace rapt::cuda {
+namespace rapt::any_gpu {
 
 /// Bounds of each extra operand of attention whose dim kv the mask can use them of, else null. Those of a block of
 /// the schedule's keys are [dims of the operand with blocks in place of kv, 2] of i64, the least and the complement of
@@ -23,4 +23,4 @@ tile::Interval keyBoundsOf(mlir::ImplicitLocOpBuilder &b, const neutral::Attenti
                            const neutral::QueryTile &tile, unsigned extra, int64_t keys, mlir::Value bounds,
                            mlir::Value first, mlir::Value count);
 
-} // namespace rapt::cuda
+} // namespace rapt::any_gpu

@@ -5,7 +5,7 @@
 
 using namespace mlir;
 using namespace rapt;
-using namespace rapt::cuda;
+using namespace rapt::any_gpu;
 using neutral::AttentionOperands;
 
 namespace {
@@ -28,12 +28,12 @@ std::optional<int64_t> channelsOf(const AttentionOperands &o, unsigned i, Ranked
 
 } // namespace
 
-bool cuda::multipliesFloats(const AttentionOperands &o) {
+bool any_gpu::multipliesFloats(const AttentionOperands &o) {
   const Type element = elementOf(o.query);
   return element.isF32() || elementOf(o.key) != element || elementOf(o.value) != element;
 }
 
-std::string cuda::refusalOf(attn::AttentionOp op, int64_t &channels) {
+std::string any_gpu::refusalOf(attn::AttentionOp op, int64_t &channels) {
   using Dim = AttentionOperands::Dim;
   AttentionOperands o(op);
   if (o.additive)
@@ -107,7 +107,7 @@ std::optional<AttentionSchedule> AttentionSchedule::of(attn::AttentionOp op) {
                            own.getNumber(kTF32).value_or(0)};
 }
 
-LogicalResult cuda::verifySchedule(attn::AttentionOp op) {
+LogicalResult any_gpu::verifySchedule(attn::AttentionOp op) {
   std::optional<AttentionSchedule> schedule = AttentionSchedule::of(op);
   if (!schedule)
     return success();

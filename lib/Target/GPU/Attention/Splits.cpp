@@ -8,8 +8,8 @@ using namespace rapt;
 using namespace rapt::neutral;
 using Dim = AttentionOperands::Dim;
 
-Value cuda::countSplits(ImplicitLocOpBuilder &b, const AttentionOperands &o, const AttentionSchedule &schedule,
-                        OFRs grid) {
+Value any_gpu::countSplits(ImplicitLocOpBuilder &b, const AttentionOperands &o, const AttentionSchedule &schedule,
+                           OFRs grid) {
   Value tiles = index(b, 1), keys;
   for (OpFoldResult extent : grid)
     tiles = b.createOrFold<arith::MulIOp>(tiles, asValue(b, extent));
@@ -26,8 +26,8 @@ Value cuda::countSplits(ImplicitLocOpBuilder &b, const AttentionOperands &o, con
   return arith::SelectOp::create(b, isSplit, splits, index(b, 0));
 }
 
-SmallVector<Value> cuda::emptyParts(ImplicitLocOpBuilder &b, OpFoldResult splits, ArrayRef<OpFoldResult> shape,
-                                    ArrayRef<int64_t> lseDims) {
+SmallVector<Value> any_gpu::emptyParts(ImplicitLocOpBuilder &b, OpFoldResult splits, ArrayRef<OpFoldResult> shape,
+                                       ArrayRef<int64_t> lseDims) {
   SmallVector<OpFoldResult> ofResult{splits}, ofLse{splits};
   llvm::append_range(ofResult, shape);
   for (int64_t dim : lseDims)
@@ -95,8 +95,8 @@ Value sinkAt(ImplicitLocOpBuilder &b, const AttentionOperands &o, ArrayRef<Value
 
 } // namespace
 
-Value cuda::forElements(ImplicitLocOpBuilder &b, Value init,
-                        function_ref<Value(ImplicitLocOpBuilder &, ArrayRef<Value> at)> body) {
+Value any_gpu::forElements(ImplicitLocOpBuilder &b, Value init,
+                           function_ref<Value(ImplicitLocOpBuilder &, ArrayRef<Value> at)> body) {
   auto type = cast<RankedTensorType>(init.getType());
   return grid(b, extents(b, init), init, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange) {
     SmallVector<Value> at(ids);
@@ -107,8 +107,8 @@ Value cuda::forElements(ImplicitLocOpBuilder &b, Value init,
   })[0];
 }
 
-SmallVector<Value> cuda::combineParts(ImplicitLocOpBuilder &b, const AttentionOperands &o, ArrayRef<Value> parts,
-                                      ArrayRef<int64_t> lseDims, ValueRange inits) {
+SmallVector<Value> any_gpu::combineParts(ImplicitLocOpBuilder &b, const AttentionOperands &o, ArrayRef<Value> parts,
+                                         ArrayRef<int64_t> lseDims, ValueRange inits) {
   const Type type = cast<RankedTensorType>(inits[0].getType()).getElementType();
   SmallVector<Value> made{forElements(b, inits[0], [&](ImplicitLocOpBuilder &b, ArrayRef<Value> at) -> Value {
     Element element{o, parts[0], parts[1], parts[2], SmallVector<Value>(at), {}};

@@ -10,7 +10,7 @@
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Target/GPU/Attention/Attention.h"
 
-namespace rapt::cuda {
+namespace rapt::any_gpu {
 
 /// Into how many parts the keys of a grid's tiles are split, an index; 0: they are not.
 mlir::Value countSplits(mlir::ImplicitLocOpBuilder &b, const neutral::AttentionOperands &operands,
@@ -31,4 +31,4 @@ llvm::SmallVector<mlir::Value> combineParts(mlir::ImplicitLocOpBuilder &b, const
                                             llvm::ArrayRef<mlir::Value> parts, mlir::ArrayRef<int64_t> lseDims,
                                             mlir::ValueRange inits);
 
-} // namespace rapt::cuda
+} // namespace rapt::any_gpu

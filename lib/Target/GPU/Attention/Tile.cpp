@@ -106,7 +106,7 @@ struct Task {
     Value at = arith::AddIOp::create(b, from, first);
     if (!hasDim(i, Dim::B)) // keys of all rows are packed
       at = arith::AddIOp::create(b, tile.firstKey, at);
-    return cuda::keyBoundsOf(b, o, tile, i, o.tiles.keys, keyBounds[i], at, count);
+    return any_gpu::keyBoundsOf(b, o, tile, i, o.tiles.keys, keyBounds[i], at, count);
   }
 
   /// Whether the mask keeps any of the keys [first, first + count), and whether it keeps all.
@@ -224,7 +224,7 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::AttentionOp op, PatternRewriter &rewriter) const override {
-    std::optional<cuda::AttentionSchedule> schedule = cuda::AttentionSchedule::of(op);
+    std::optional<any_gpu::AttentionSchedule> schedule = any_gpu::AttentionSchedule::of(op);
     if (!schedule)
       return failure();
     AttentionOperands o(op);
@@ -245,7 +245,7 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
     OpFoldResult tiles = affineOf(b, b.getAffineDimExpr(0).ceilDiv(o.tiles.queries), {o.extentOf(b, Dim::Q)}),
                  groups = heads > 1 ? OpFoldResult(b.getIndexAttr(1)) : o.extentOf(b, Dim::G);
     const SmallVector<OpFoldResult> extents{o.extentOf(b, Dim::B), o.extentOf(b, Dim::HKV), groups, tiles};
-    const SmallVector<Value> keyBounds = cuda::findAllKeyBounds(b, o, heads);
+    const SmallVector<Value> keyBounds = any_gpu::findAllKeyBounds(b, o, heads);
     auto attend = [&](ImplicitLocOpBuilder &b, OFRs extents, ArrayRef<Value> outs) {
       return grid(b, extents, outs, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
         // The last queries have the most keys of a causal mask: their tiles begin first.
@@ -267,14 +267,14 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
     };
     SmallVector<Value> results;
     if (schedule->blocks) {
-      Value splits = cuda::countSplits(b, o, *schedule, extents);
+      Value splits = any_gpu::countSplits(b, o, *schedule, extents);
       auto inParts = [&](ImplicitLocOpBuilder &b) {
-        SmallVector<Value> parts = cuda::emptyParts(b, splits, shape, lseDims);
+        SmallVector<Value> parts = any_gpu::emptyParts(b, splits, shape, lseDims);
         if (o.qBegin)
           parts[1] = filled(b, -std::numeric_limits<double>::infinity(), parts[1]), parts[2] = filled(b, 0, parts[2]);
         SmallVector<OpFoldResult> ofParts(extents);
         ofParts.push_back(splits);
-        return cuda::combineParts(b, o, attend(b, ofParts, parts), lseDims, inits);
+        return any_gpu::combineParts(b, o, attend(b, ofParts, parts), lseDims, inits);
       };
       Value isSplit = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, splits, index(b, 0));
       results = tile::where(b, isSplit, ValueRange(inits).getTypes(), inParts, whole);
@@ -322,7 +322,7 @@ private:
   }
 
   static SmallVector<Insertion> tileOf(ImplicitLocOpBuilder &b, ArrayRef<int64_t> lseDims,
-                                       const cuda::AttentionSchedule &schedule, Task &task, const Split &split,
+                                       const any_gpu::AttentionSchedule &schedule, Task &task, const Split &split,
                                        ValueRange dests) {
     const AttentionOperands &o = task.o;
     const QueryTile &tile = task.tile;
@@ -385,9 +385,9 @@ private:
 
 } // namespace
 
-LogicalResult cuda::tileAttention(ModuleOp module) {
+LogicalResult any_gpu::tileAttention(ModuleOp module) {
   const WalkResult schedules = module.walk([](attn::AttentionOp op) {
-    return failed(cuda::verifySchedule(op)) ? WalkResult::interrupt() : WalkResult::advance();
+    return failed(any_gpu::verifySchedule(op)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (schedules.wasInterrupted())
     return failure();

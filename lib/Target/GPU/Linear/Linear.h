@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Conversion/Schedule.h"
 
-namespace rapt::cuda {
+namespace rapt::any_gpu {
 
 /// How thread blocks compute a matmul.
 struct LinearTiles {
@@ -48,4 +48,4 @@ std::string refusalOf(attn::LinearOp op);
 /// Whether numbers are multiplied as f32.
 bool multipliesFloats(attn::LinearOp op);
 
-} // namespace rapt::cuda
+} // namespace rapt::any_gpu

@@ -15,7 +15,7 @@
 #include "llvm/ADT/SetVector.h"
 
 namespace rapt {
-#define GEN_PASS_DEF_ATTNCUDAPAIRCHANNELS
+#define GEN_PASS_DEF_ATTNGPUPAIRCHANNELS
 #include "lib/Target/GPU/Passes.h.inc"
 } // namespace rapt
 
@@ -127,7 +127,7 @@ private:
     if (!matmul)
       return "no matmul makes its heads";
     StringRef why;
-    if (!cuda::rotationOf(matmul, why, /*isAnyPair=*/true))
+    if (!any_gpu::rotationOf(matmul, why, /*isAnyPair=*/true))
       return why;
     RankedTensorType heads = rope.getInput().getType();
     const int64_t channels = heads.getDimSize(2), rotated = rope.getHeads().value_or(heads.getDimSize(1));
@@ -260,7 +260,7 @@ private:
   llvm::SetVector<Operation *> claimed, queries, keys, appends;
 };
 
-struct PairChannels : rapt::impl::AttnCUDAPairChannelsBase<PairChannels> {
+struct PairChannels : rapt::impl::AttnGPUPairChannelsBase<PairChannels> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();

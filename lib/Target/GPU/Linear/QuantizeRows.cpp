@@ -5,15 +5,15 @@
 
 using namespace mlir;
 using namespace rapt;
-using namespace rapt::cuda;
+using namespace rapt::any_gpu;
 using namespace rapt::neutral;
 
-attn_gpu::QuantizedPanelsAttr cuda::panelsOf(attn::LinearOp op) {
+attn_gpu::QuantizedPanelsAttr any_gpu::panelsOf(attn::LinearOp op) {
   std::optional<attn::WeightLayoutInterface> layout = op.getLayout();
   return layout ? dyn_cast<attn_gpu::QuantizedPanelsAttr>(*layout) : attn_gpu::QuantizedPanelsAttr();
 }
 
-QuantizedRows cuda::quantizeRows(attn::QuantizeRowsOp op) {
+QuantizedRows any_gpu::quantizeRows(attn::QuantizeRowsOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto type = cast<attn::QuantizedType>(op.getResult().getType().getElementType());
   const int64_t depth = op.getInput().getType().getDimSize(1), period = type.getPeriod();
@@ -42,7 +42,7 @@ QuantizedRows cuda::quantizeRows(attn::QuantizeRowsOp op) {
   return {made[0], made[1]};
 }
 
-Value cuda::bytesOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
+Value any_gpu::bytesOf(ImplicitLocOpBuilder &b, attn::LinearOp op) {
   auto slice = op.getWeight().getDefiningOp<attn::ParameterSliceOp>();
   Type element = op.getWeight().getType().getElementType();
   return attn::ParameterSliceOp::create(b, panelsOf(op).getBytes(element), slice.getParameterAttr(), slice.getLayer());

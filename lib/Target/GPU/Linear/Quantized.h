@@ -4,7 +4,7 @@
 #include "dialect/AttnGPU/AttnGPU.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
-namespace rapt::cuda {
+namespace rapt::any_gpu {
 
 /// The layout of a quantized weight in panels, which a matmul on tensor cores has; null for others.
 attn_gpu::QuantizedPanelsAttr panelsOf(attn::LinearOp op);
@@ -19,4 +19,4 @@ QuantizedRows quantizeRows(attn::QuantizeRowsOp op);
 /// The bytes of a quantized weight, [panels, groups, bytes of a group].
 mlir::Value bytesOf(mlir::ImplicitLocOpBuilder &b, attn::LinearOp op);
 
-} // namespace rapt::cuda
+} // namespace rapt::any_gpu

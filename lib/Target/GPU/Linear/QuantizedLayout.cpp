@@ -16,7 +16,7 @@
 #include "llvm/ADT/MapVector.h"
 
 namespace rapt {
-#define GEN_PASS_DEF_ATTNCUDAQUANTIZEDLAYOUT
+#define GEN_PASS_DEF_ATTNGPUQUANTIZEDLAYOUT
 #include "lib/Target/GPU/Passes.h.inc"
 } // namespace rapt
 
@@ -146,7 +146,7 @@ void lower(attn::ParameterSliceOp slice, attn::ParameterOp parameter) {
     slice.erase();
 }
 
-struct QuantizedLayout : rapt::impl::AttnCUDAQuantizedLayoutBase<QuantizedLayout> {
+struct QuantizedLayout : rapt::impl::AttnGPUQuantizedLayoutBase<QuantizedLayout> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();

@@ -4,7 +4,7 @@
 
 using namespace mlir;
 using namespace rapt;
-using namespace rapt::cuda;
+using namespace rapt::any_gpu;
 using attn_gpu::QuantizedLinearTileOp;
 
 namespace {
@@ -17,7 +17,7 @@ constexpr llvm::StringLiteral kRows = "rows", kColumns = "columns", kDepth = "de
 
 } // namespace
 
-std::string cuda::refusalOf(attn::LinearOp op) {
+std::string any_gpu::refusalOf(attn::LinearOp op) {
   Type input = op.getInput().getType().getElementType(), weight = op.getWeight().getType().getElementType();
   if (op.getGroups())
     return "its rows have a matrix of several each";
@@ -37,7 +37,7 @@ std::string cuda::refusalOf(attn::LinearOp op) {
   return "";
 }
 
-bool cuda::multipliesFloats(attn::LinearOp op) {
+bool any_gpu::multipliesFloats(attn::LinearOp op) {
   Type input = op.getInput().getType().getElementType();
   return !op.isQuantized() && (input.isF32() || input != op.getWeight().getType().getElementType());
 }
@@ -145,7 +145,7 @@ FailureOr<LinearSchedule> LinearSchedule::of(attn::LinearOp op) {
   return LinearSchedule{*tiles[0], tiles[1], tiles[2], tiles[3], rotation};
 }
 
-attn::RopeOp cuda::rotationOf(attn::LinearOp op, StringRef &reason, bool isAnyPair) {
+attn::RopeOp any_gpu::rotationOf(attn::LinearOp op, StringRef &reason, bool isAnyPair) {
   attn::SplitHeadsOp split;
   attn::RopeOp rope;
   for (Operation *user : op->getUsers())

@@ -13,7 +13,7 @@
 
 using namespace mlir;
 using namespace rapt;
-using namespace rapt::cuda;
+using namespace rapt::any_gpu;
 using namespace rapt::neutral;
 
 namespace {
@@ -277,7 +277,7 @@ private:
 
 } // namespace
 
-LogicalResult cuda::tileMatmuls(ModuleOp module) {
+LogicalResult any_gpu::tileMatmuls(ModuleOp module) {
   SmallVector<attn::LinearOp> ops;
   module.walk([&](attn::LinearOp op) {
     if (LinearSchedule::isIn(op))

@@ -62,8 +62,8 @@ public:
 
   void addPasses(OpPassManager &passes, Stage stage) const override {
     if (stage == Stage::LaidOut) {
-      passes.addPass(createAttnCUDAPairChannels());
-      passes.addPass(createAttnCUDAQuantizedLayout());
+      passes.addPass(createAttnGPUPairChannels());
+      passes.addPass(createAttnGPUQuantizedLayout());
       AttnGenericLayoutOptions others;
       others.laidOut = true;
       passes.addPass(createAttnGenericLayout(others));
@@ -85,7 +85,7 @@ public:
       passes.addPass(createAttnPlanMemory(memory));
       generic::addLoops(passes);
       passes.addPass(createAttnCUDATensorMaps());
-      passes.addPass(createAttnCUDAOutlineKernels());
+      passes.addPass(createAttnGPUOutlineKernels());
       passes.addPass(createAttnCUDAAttachTarget());
       passes.addPass(createAttnCUDAExpand());
       addSimplification(passes);
@@ -157,7 +157,7 @@ public:
 
   void registerDialects(DialectRegistry &registry) const override {
     cuda::registerCodegenDialects(registry);
-    cuda::registerBufferizableOps(registry);
+    any_gpu::registerBufferizableOps(registry);
   }
 
   void registerPasses() const override {

@@ -45,7 +45,7 @@ struct Expand : rapt::impl::AttnCUDAExpandBase<Expand> {
           .Case<AttentionTileOp, LinearTileOp, NormTileOp, QuantizedLinearTileOp, QuantizeTileOp>(
               [](auto tile) { return cuda::expand(tile); });
     };
-    if (failed(cuda::expandTiles(getOperation(), isTile, expand)))
+    if (failed(any_gpu::expandTiles(getOperation(), isTile, expand)))
       signalPassFailure();
   }
 };

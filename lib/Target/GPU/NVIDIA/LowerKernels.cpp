@@ -86,6 +86,9 @@ LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, DictionaryAttr facts) {
     argument.replaceAllUsesWith(field);
   }
   body.eraseArguments(0, count);
+  // The kernel behind this one may have its thread blocks wait, too, as soon as all of this one's have started.
+  if (facts.contains("overlaps"))
+    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
   kernel.setFunctionType(LLVM::LLVMFunctionType::get(kernel.getFunctionType().getReturnType(), {pointer}));
   kernel.removeArgAttrsAttr();
   kernel.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(type));

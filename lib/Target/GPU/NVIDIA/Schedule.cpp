@@ -12,6 +12,7 @@ namespace rapt {
 
 using namespace mlir;
 using namespace rapt;
+using namespace rapt::any_gpu;
 using namespace rapt::cuda;
 
 namespace {

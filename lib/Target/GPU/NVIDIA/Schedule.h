@@ -8,9 +8,10 @@
 namespace rapt::cuda {
 
 /// The schedule of an op for a machine; none with a reason.
-std::optional<AttentionSchedule> chooseAttention(attn::AttentionOp op, const TargetInfo &machine, std::string &reason);
-std::optional<LinearSchedule> chooseLinear(attn::LinearOp op, const TargetInfo &machine, std::string &reason);
+std::optional<any_gpu::AttentionSchedule> chooseAttention(attn::AttentionOp op, const TargetInfo &machine,
+                                                          std::string &reason);
+std::optional<any_gpu::LinearSchedule> chooseLinear(attn::LinearOp op, const TargetInfo &machine, std::string &reason);
 /// That of a norm of such rows.
-std::optional<NormSchedule> chooseNorm(mlir::RankedTensorType input, std::string &reason);
+std::optional<any_gpu::NormSchedule> chooseNorm(mlir::RankedTensorType input, std::string &reason);
 
 } // namespace rapt::cuda

@@ -2,7 +2,7 @@
 #pragma once
 #include "lib/Conversion/Schedule.h"
 
-namespace rapt::cuda {
+namespace rapt::any_gpu {
 
 /// The nested schedule `thread_block` of a norm: how many threads have a row, and those of a thread block. An op
 /// without it takes the neutral decomposition.
@@ -21,4 +21,4 @@ mlir::LogicalResult tileNorms(mlir::ModuleOp module);
 /// Why thread blocks have no schedule for a norm of such rows; empty: they have one.
 std::string refusalOf(mlir::RankedTensorType input);
 
-} // namespace rapt::cuda
+} // namespace rapt::any_gpu

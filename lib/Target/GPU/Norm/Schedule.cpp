@@ -4,7 +4,7 @@
 
 using namespace mlir;
 using namespace rapt;
-using namespace rapt::cuda;
+using namespace rapt::any_gpu;
 
 static constexpr llvm::StringLiteral kThreadBlock = "thread_block", kLanes = "lanes", kThreads = "threads";
 
@@ -30,7 +30,7 @@ FailureOr<NormSchedule> NormSchedule::of(Operation *op) {
   return NormSchedule{*lanes, *threads};
 }
 
-std::string cuda::refusalOf(RankedTensorType input) {
+std::string any_gpu::refusalOf(RankedTensorType input) {
   const int64_t width = input.getShape().back();
   const int64_t most = attn_gpu::NormTileOp::kMostElements * attn_gpu::NormTileOp::kMostLanes;
   if (ShapedType::isDynamic(width) || width < 1 || width > most)

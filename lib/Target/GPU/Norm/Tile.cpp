@@ -5,7 +5,7 @@
 
 using namespace mlir;
 using namespace rapt;
-using namespace rapt::cuda;
+using namespace rapt::any_gpu;
 using namespace rapt::neutral;
 
 namespace {
@@ -70,7 +70,7 @@ FailureOr<NormSchedule> checkedSchedule(Operation *op) {
 
 } // namespace
 
-LogicalResult cuda::tileNorms(ModuleOp module) {
+LogicalResult any_gpu::tileNorms(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (isa<attn::LayerNormOp, attn::RMSNormOp>(op) && NormSchedule::isIn(op))

@@ -86,25 +86,25 @@ private:
     int64_t threads;
     bool asElements;
   };
-  void copyRows(const GlobalArray &array, Value tile, Copiers copiers, Value rows, int64_t columns,
+  void copyRows(const any_gpu::GlobalArray &array, Value tile, Copiers copiers, Value rows, int64_t columns,
                 llvm::function_ref<Value(Value row)> offsetOf);
   void copyBlock(Value memref, Value tile, Copiers copiers, Value key, int64_t columns);
   void loadTile(Value map, ValueRange at, Value key, Value tile, Value barrier);
   /// An array of the op, with the loaded offset inside of `withSaved`.
-  GlobalArray arrayOf(Value memref);
+  any_gpu::GlobalArray arrayOf(Value memref);
   Value savedAt(int64_t nth);
   Value loadSaved(int64_t nth);
   Value hidden(Value number);
   Value power(Value score, Value maximum);
   Value exponentials(Value scores, Value maximum);
   /// Where row `row` of queries or results begins, or its element of an array without channels.
-  Value rowOffset(const GlobalArray &array, Value row);
-  Value rowOffset(const GlobalArray &array, Value row, bool hasHeads);
+  Value rowOffset(const any_gpu::GlobalArray &array, Value row);
+  Value rowOffset(const any_gpu::GlobalArray &array, Value row, bool hasHeads);
   Value map(mlir::Type type, ValueRange operands, llvm::function_ref<Value(ValueRange arguments)> body,
             bool ownColumns = false);
   /// Where key `key` begins, in the array of keys or of values.
-  Value keyOffset(const GlobalArray &array, Value key);
-  Value load(const GlobalArray &array, Value offset);
+  Value keyOffset(const any_gpu::GlobalArray &array, Value key);
+  Value load(const any_gpu::GlobalArray &array, Value offset);
   /// The score of a sum, or the sum where it is scaled in the exponent.
   Value scoreOf(Value sum, Value row, Value column);
   void storeRows(Value acc, Value maximum, Value sum, Value firstRow);

@@ -60,6 +60,7 @@ struct AttnGPUToNVVM : rapt::impl::AttnGPUToNVVMBase<AttnGPUToNVVM> {
     populateMathInstructions(patterns, target);
     populateMatrices(converter, patterns);
     populateQuantized(converter, patterns);
+    populateThreadIds(converter, patterns, target);
     populateTiles(converter, patterns);
     populateWgmma(converter, patterns);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);

@@ -78,6 +78,8 @@ void populateGlobalFragments(const mlir::TypeConverter &converter, mlir::Rewrite
 void populateMathInstructions(mlir::RewritePatternSet &patterns, mlir::ConversionTarget &target);
 void populateMatrices(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateQuantized(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateThreadIds(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                       mlir::ConversionTarget &target);
 void populateTiles(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateWgmma(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 

@@ -11,6 +11,7 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::attn_gpu;
+using namespace rapt::any_gpu;
 using namespace rapt::cuda;
 
 namespace {

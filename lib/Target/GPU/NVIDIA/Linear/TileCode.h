@@ -13,7 +13,7 @@ struct RowCopy {
   int64_t elementsOfTile = 1;
 };
 /// Starts the copies. The offsets of rows do not depend on `at` then.
-void copyRows(mlir::ImplicitLocOpBuilder &b, const GlobalArray &array, const RowCopy &copy);
+void copyRows(mlir::ImplicitLocOpBuilder &b, const any_gpu::GlobalArray &array, const RowCopy &copy);
 
 /// The regions of a tile's op: of an element, and of two beside each other behind it. Either may be empty.
 struct Epilogue {
@@ -60,7 +60,7 @@ protected:
                     llvm::function_ref<void()> behind = {});
 
   /// Starts copies of the rows of `array` by the threads of the tile.
-  void copyRows(const GlobalArray &array, Value tile, Value at, Value rows, Value columns, int64_t threads,
+  void copyRows(const any_gpu::GlobalArray &array, Value tile, Value at, Value rows, Value columns, int64_t threads,
                 bool elements, int64_t elementsOfTile = 1);
 
   /// Stores the results of the sums, 16 columns after 16: operands of the epilogue are in registers for one at a time.
@@ -68,7 +68,7 @@ protected:
   void store(ValueRange sums, bool fours = false);
 
   mlir::ImplicitLocOpBuilder b;
-  GlobalArray result;
+  any_gpu::GlobalArray result;
   Epilogue epilogue;
   attn_gpu::FragmentType sums; ///< of 16 columns
   int64_t rowsOfWarp, groups;  ///< groups of a warp's columns

@@ -4,6 +4,7 @@
 
 using namespace mlir;
 using namespace rapt;
+using namespace rapt::any_gpu;
 using namespace rapt::cuda;
 
 namespace {

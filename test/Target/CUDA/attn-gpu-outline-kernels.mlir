@@ -1,13 +1,13 @@
-// RUN: rapt-opt %s --attn-cuda-outline-kernels --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-gpu-outline-kernels --split-input-file | FileCheck %s
 
 // A thread takes every iteration whose number is its own plus a multiple of the number of threads. Two dispatches of one task share its kernel; dots are no part of
 // names in PTX.
 // CHECK: gpu.module @kernels {
 // CHECK: func.func private @f.task0
 // CHECK: func.func @f_task0(%[[X:.*]]: memref<?xf32>, %[[COUNT:.*]]: index) attributes {attn_host.kernel = {shared = 0 : i64, threads = [[$THREADS:.*]] : i64}}
-// CHECK-DAG: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.tid.x"()
-// CHECK-DAG: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.ctaid.x"()
-// CHECK-DAG: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.nctaid.x"()
+// CHECK-DAG: gpu.thread_id x
+// CHECK-DAG: gpu.block_id x
+// CHECK-DAG: gpu.grid_dim x
 // CHECK: scf.for %[[I:.*]] = %[[THREAD:.*]] to %[[COUNT]] step
 // CHECK: %[[NEXT:.*]] = arith.addi %[[I]]
 // CHECK: func.call @f.task0(%[[X]], %[[I]], %[[NEXT]], %[[THREAD]])
@@ -103,11 +103,10 @@ func.func private @maps.task0(%map: !llvm.ptr, %x: memref<?x64xbf16>, %begin: in
 
 // A tile that says how many blocks there are at most is in a loop of its block, which has every nth iteration. Four warps more copy its operands.
 // CHECK: func.func private @limited.task0(%{{.*}}, %[[BEGIN:.*]]: index, %[[END:.*]]: index, %{{.*}}: index)
-// CHECK: %[[N:.*]] = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.nctaid.x"()
-// CHECK: %[[STEP:.*]] = arith.index_castui %[[N]]
+// CHECK: %[[STEP:.*]] = gpu.grid_dim x
 // CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]] step %[[STEP]]
 // CHECK: func.func @limited_task0({{.*}}, %[[COUNT:.*]]: index) attributes {attn_host.kernel = {shared = 163920 : i64, threads = 384 : i64}}
-// CHECK: %[[BLOCK:.*]] = arith.index_castui
+// CHECK: %[[BLOCK:.*]] = gpu.block_id x
 // CHECK: scf.if
 // CHECK: func.call @limited.task0({{.*}}, %[[BLOCK]], %[[COUNT]], %[[BLOCK]])
 // CHECK-LABEL: func.func @limited(
@@ -162,7 +161,6 @@ func.func private @one.task1(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y:
 
 // From sm_90 on a kernel is started before the one in front of it ends, and waits for that end itself.
 // CHECK: func.func @overlaps_task0({{.*}}) attributes {attn_host.kernel = {overlaps, shared = 0 : i64, threads = {{.*}} : i64}}
-// CHECK-NEXT: nvvm.griddepcontrol launch_dependents
 // CHECK-NEXT: attn_gpu.wait_for_kernel
 // CHECK-LABEL: func.func @overlaps(
 module attributes {attn.target = {target = "cuda", device_arch = 90 : i64}} {
@@ -181,7 +179,6 @@ func.func private @overlaps.task0(%x: memref<?xf32>, %begin: index, %end: index,
 // CHECK: func.func private @weights.task0
 // CHECK: attn_gpu.linear_tile {{.*}}constant_weight{{.*}}waits
 // CHECK: func.func @weights_task0({{.*}}) attributes {attn_host.kernel = {overlaps
-// CHECK: nvvm.griddepcontrol launch_dependents
 // CHECK-NOT: attn_gpu.wait_for_kernel
 // CHECK: return
 // Near misses: a weight that another kernel may have written, and a task that reads something else before.

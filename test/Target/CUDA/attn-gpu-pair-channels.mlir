@@ -1,5 +1,5 @@
-// RUN: rapt-opt %s --attn-cuda-pair-channels --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: rapt-opt %s --attn-cuda-pair-channels --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-gpu-pair-channels --split-input-file --remarks-filter=fusion -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: rapt-opt %s --attn-gpu-pair-channels --split-input-file | FileCheck %s
 
 // Columns of the rotated heads get another order in each source, and a source that has others behind them is cut. The bias follows.
 // CHECK: attn.cache_order = "interleaved"

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-outline-kernels --verify-diagnostics --split-input-file
+// RUN: rapt-opt %s --attn-gpu-outline-kernels --verify-diagnostics --split-input-file
 
 func.func @f(%env: !llvm.ptr, %n: index) attributes {attn.entry} {
   // expected-error@+1 {{'attn_host.parallel_for' op has a task 'task' without code}}

@@ -1,4 +1,4 @@
-// RUN: rapt-opt %s --attn-cuda-quantized-layout --split-input-file | FileCheck %s
+// RUN: rapt-opt %s --attn-gpu-quantized-layout --split-input-file | FileCheck %s
 
 // A weight that a matmul reads has panels of 32 columns, and the matmul has the layout. The weight file is 3 panels of 2 groups of 576 bytes.
 // CHECK: attn.parameter @w : tensor<3x64x32x!attn.quantized<u4 group 32 axis 0>> {{.*}} {layout = #attn_gpu.quantized_panels<shape = [64, 80], interleave = 8>, offset = 0 : i64, stride = 3456 : i64}
