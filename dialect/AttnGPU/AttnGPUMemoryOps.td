@@ -108,8 +108,8 @@ def AttnGPU_CopyRowsOp : AttnGPU_Op<"copy_rows", [SingleBlock]> {
         %offset = arith.muli %row, %stride : index
         attn_gpu.yield %offset : index
       }
-      attn_gpu.copy_commit
-      attn_gpu.copy_wait 0
+      nvvm.cp.async.commit.group
+      nvvm.cp.async.wait.group 0
       return
     }
     ```
@@ -121,35 +121,6 @@ def AttnGPU_CopyRowsOp : AttnGPU_Op<"copy_rows", [SingleBlock]> {
     $source `bounds` `(` $row_bound `,` $column_bound `)` `to` $tile `thread` $thread `of` $count (`elements` $elements^)? attr-dict `:` qualified(type($tile)) $body
   }];
   let hasVerifier = 1;
-}
-
-def AttnGPU_CopyCommitOp : AttnGPU_Op<"copy_commit"> {
-  let summary = "ends a group of the thread's asynchronous copies";
-  let description = [{
-    ```mlir
-    func.func @f() {
-      attn_gpu.copy_commit
-      return
-    }
-    ```
-  }];
-  let assemblyFormat = "attr-dict";
-}
-
-def AttnGPU_CopyWaitOp : AttnGPU_Op<"copy_wait"> {
-  let summary = "waits until at most so many groups of the thread's copies are under way";
-  let description = [{
-    A barrier must follow before other threads read what was copied.
-
-    ```mlir
-    func.func @f() {
-      attn_gpu.copy_wait 1
-      return
-    }
-    ```
-  }];
-  let arguments = (ins AttnGPU_CountAttr<0, 31>:$groups);
-  let assemblyFormat = "$groups attr-dict";
 }
 
 def AttnGPU_WaitForKernelOp : AttnGPU_Op<"wait_for_kernel"> {
@@ -205,15 +176,15 @@ def AttnGPU_LoadTileOp : AttnGPU_Op<"load_tile"> {
 def AttnGPU_StoreTileOp : AttnGPU_Op<"store_tile"> {
   let summary = "copies a tile to global memory by TMA";
   let description = [{
-    The reverse of `attn_gpu.load_tile`, executed by one thread. Elements outside of the tensor are not written. `attn_gpu.fence_async` and a barrier precede it where other threads wrote the tile. The copies are in the thread's current
-    group: `attn_gpu.store_commit` ends it.
+    The reverse of `attn_gpu.load_tile`, executed by one thread. Elements outside of the tensor are not written. `nvvm.fence.proxy` and a barrier precede it where other threads wrote the tile. The copies are in the thread's current
+    group: `nvvm.cp.async.bulk.commit.group` ends it.
 
     ```mlir
     func.func @output(%map: !llvm.ptr, %t: !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, %i: i32) {
-      attn_gpu.fence_async
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       attn_gpu.store_tile %t to %map[%i, %i] : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>
-      attn_gpu.store_commit
-      attn_gpu.store_wait 0
+      nvvm.cp.async.bulk.commit.group
+      nvvm.cp.async.bulk.wait_group 0
       return
     }
     ```
@@ -223,76 +194,21 @@ def AttnGPU_StoreTileOp : AttnGPU_Op<"store_tile"> {
   let hasVerifier = 1;
 }
 
-def AttnGPU_StoreCommitOp : AttnGPU_Op<"store_commit"> {
-  let summary = "ends a group of the thread's stores by TMA";
-  let description = [{
-    ```mlir
-    func.func @f() {
-      attn_gpu.store_commit
-      return
-    }
-    ```
-  }];
-  let assemblyFormat = "attr-dict";
-}
-
-def AttnGPU_StoreWaitOp : AttnGPU_Op<"store_wait"> {
-  let summary = "waits until at most so many groups of the thread's stores by TMA are under way";
-  let description = [{
-    With `read`, until shared memory has been read: it may then be written again.
-
-    ```mlir
-    func.func @f() {
-      attn_gpu.store_wait 0 read
-      return
-    }
-    ```
-  }];
-  let arguments = (ins AttnGPU_CountAttr<0, 31>:$groups, UnitAttr:$read);
-  let assemblyFormat = "$groups (`read` $read^)? attr-dict";
-}
-
-def AttnGPU_FenceAsyncOp : AttnGPU_Op<"fence_async"> {
-  let summary = "orders the thread's writes of shared memory before accesses by TMA and wgmma";
-  let description = [{
-    ```mlir
-    func.func @f() {
-      attn_gpu.fence_async
-      return
-    }
-    ```
-  }];
-  let assemblyFormat = "attr-dict";
-}
-
 def AttnGPU_MBarrierInitOp : AttnGPU_Op<"mbarrier_init"> {
   let summary = "initializes an mbarrier for a number of arrivals";
   let description = [{
-    One thread executes it, `attn_gpu.mbarrier_fence` after the last one, and a barrier of the block follows.
+    One thread executes it, `nvvm.fence.mbarrier.init` after the last one, and a barrier of the block follows.
 
     ```mlir
     func.func @f(%b: !attn_gpu.mbarrier) {
       attn_gpu.mbarrier_init %b arrivals 1
-      attn_gpu.mbarrier_fence
+      nvvm.fence.mbarrier.init
       return
     }
     ```
   }];
   let arguments = (ins AttnGPU_MBarrierType:$barrier, AttnGPU_CountAttr<1, 1048575>:$arrivals);
   let assemblyFormat = "$barrier `arrivals` $arrivals attr-dict";
-}
-
-def AttnGPU_MBarrierFenceOp : AttnGPU_Op<"mbarrier_fence"> {
-  let summary = "makes initialized mbarriers visible to TMA";
-  let description = [{
-    ```mlir
-    func.func @f() {
-      attn_gpu.mbarrier_fence
-      return
-    }
-    ```
-  }];
-  let assemblyFormat = "attr-dict";
 }
 
 def AttnGPU_MBarrierArriveOp : AttnGPU_Op<"mbarrier_arrive"> {
@@ -363,37 +279,6 @@ def AttnGPU_BarrierArriveOp : AttnGPU_NamedBarrierOp<"barrier_arrive"> {
     }
     ```
   }];
-}
-
-def AttnGPU_SetRegistersOp : AttnGPU_Op<"set_registers"> {
-  let summary = "sets the number of registers of each thread of the warpgroup";
-  let description = [{
-    `registers` is a multiple of 8 from 24 to 256. Without `increase` the number gets smaller. The kernel needs the number of its threads as attribute (`nvvm.reqntid`), else ptxas ignores the instruction.
-
-    ```mlir
-    func.func @f() {
-      attn_gpu.set_registers 240 increase
-      return
-    }
-    ```
-  }];
-  let arguments = (ins AttnGPU_CountAttr<24, 256>:$registers, UnitAttr:$increase);
-  let assemblyFormat = "$registers (`increase` $increase^)? attr-dict";
-  let hasVerifier = 1;
-}
-
-def AttnGPU_ElectOp : AttnGPU_Op<"elect"> {
-  let summary = "whether the thread is the one that the warp elects";
-  let description = [{
-    ```mlir
-    func.func @f() -> i1 {
-      %one = attn_gpu.elect
-      return %one : i1
-    }
-    ```
-  }];
-  let results = (outs I1:$result);
-  let assemblyFormat = "attr-dict";
 }
 
 #endif

@@ -234,7 +234,7 @@ def AttnGPU_WgmmaOp : AttnGPU_Op<"wgmma", [OptionalTypesMatchWith<"acc has the r
     func.func @scores(%q: !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, %k: !attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>>) {
       attn_gpu.wgmma_fence
       %0 = attn_gpu.wgmma %q, %k transpose : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, !attn_gpu.tile<128x64xbf16, #attn_gpu.swizzle<128>> -> !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>
-      attn_gpu.wgmma_commit
+      nvvm.wgmma.commit.group.sync.aligned
       %s = attn_gpu.wgmma_wait 0(%0 : !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>)
       return
     }
@@ -263,19 +263,6 @@ def AttnGPU_WgmmaFenceOp : AttnGPU_Op<"wgmma_fence", [InferTypeOpAdaptor]> {
   let arguments = (ins Variadic<AttnGPU_FragmentType>:$fragments);
   let results = (outs Variadic<AttnGPU_FragmentType>:$results);
   let assemblyFormat = "(`(` $fragments^ `:` qualified(type($fragments)) `)`)? attr-dict";
-}
-
-def AttnGPU_WgmmaCommitOp : AttnGPU_Op<"wgmma_commit"> {
-  let summary = "ends a group of the warpgroup's matmuls";
-  let description = [{
-    ```mlir
-    func.func @f() {
-      attn_gpu.wgmma_commit
-      return
-    }
-    ```
-  }];
-  let assemblyFormat = "attr-dict";
 }
 
 def AttnGPU_WgmmaWaitOp : AttnGPU_Op<"wgmma_wait", [InferTypeOpAdaptor]> {

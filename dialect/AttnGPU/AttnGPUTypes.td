@@ -14,7 +14,7 @@ def AttnGPU_Dialect : Dialect {
   let summary = "Fragments, shared-memory tiles and asynchronous copies of NVIDIA GPUs.";
   let description = [{
     The level from which kernels are generated. A fragment (`!attn_gpu.fragment`) is a tile in the registers of a warp (`mma.sync`) or of a warpgroup (`wgmma`), and its layout says which
-    thread holds which element. A tile (`!attn_gpu.tile`) is in shared memory, swizzled. An op is a few instructions; `attn-gpu-to-nvvm` lowers it.
+    thread holds which element. A tile (`!attn_gpu.tile`) is in shared memory, swizzled. An op is a few instructions; `attn-gpu-to-nvvm` lowers it. An instruction without fragments and tiles is an op of `nvvm` beside them.
 
     - A warp is 32 consecutive threads and a warpgroup 128, from a multiple of that number on. Blocks have one dimension: the thread is `tid.x`.
     - Every thread of the warp or warpgroup executes an op on fragments, in convergence. Each warp has its own fragment of a layout `#attn_gpu.mma`.

@@ -112,9 +112,3 @@ static LogicalResult verifyThreads(Operation *op, int64_t threads) {
 LogicalResult BarrierSyncOp::verify() { return verifyThreads(*this, getThreads()); }
 
 LogicalResult BarrierArriveOp::verify() { return verifyThreads(*this, getThreads()); }
-
-LogicalResult SetRegistersOp::verify() {
-  if (getRegisters() % 8 != 0)
-    return emitOpError() << "needs a multiple of 8 registers, found " << getRegisters();
-  return success();
-}

@@ -109,10 +109,10 @@ func.func @f(%a: !acc) {
 
 !acc = !attn_gpu.fragment<16x64xf32, #attn_gpu.mma<acc>>
 func.func @f(%a: !acc) {
-  // expected-error@+1 {{has a region of scalars, found attn_gpu.copy_commit}}
+  // expected-error@+1 {{has a region of scalars, found attn_gpu.wait_for_kernel}}
   %0 = attn_gpu.map(%a : !acc) -> !acc {
   ^bb0(%y: f32, %i: index, %j: index):
-    attn_gpu.copy_commit
+    attn_gpu.wait_for_kernel
     attn_gpu.yield %y : f32
   }
   return

@@ -68,8 +68,6 @@ func.func @of_a_warpgroup(%t: !tile, %p: !left) {
   %q = attn_gpu.wgmma_fence(%p : !left)
   // CHECK: attn_gpu.wgmma %{{.*}}, %{{.*}}, %{{.*}} : !attn_gpu.fragment<64x64xbf16, #attn_gpu.wgmma<a>>, !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<64>, pitch = 192> -> !attn_gpu.fragment<64x64xf32, #attn_gpu.wgmma<acc>>
   %o = attn_gpu.wgmma %q, %t, %s : !left, !tile -> !sums
-  // CHECK: attn_gpu.wgmma_commit
-  attn_gpu.wgmma_commit
   // CHECK: attn_gpu.wgmma_wait 1{{$}}
   attn_gpu.wgmma_wait 1
   // CHECK: attn_gpu.wgmma_wait 0(%{{.*}}, %{{.*}} : !attn_gpu.fragment<64x64xf32, #attn_gpu.wgmma<acc>>, !attn_gpu.fragment<64x64xbf16, #attn_gpu.wgmma<a>>)

@@ -155,14 +155,6 @@ func.func @f(%x: i32) {
 
 // -----
 
-func.func @f() {
-  // expected-error@+1 {{needs a multiple of 8 registers, found 100}}
-  attn_gpu.set_registers 100
-  return
-}
-
-// -----
-
 // Quantized values are bytes of panels, which begin at multiples of 16.
 !pairs = !attn_gpu.tile<64x64xi16, #attn_gpu.swizzle<128>>
 func.func @f(%p: !llvm.ptr<1>, %t: !pairs, %i: index) {

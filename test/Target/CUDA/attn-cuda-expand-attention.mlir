@@ -7,16 +7,16 @@
 // CHECK: attn_gpu.load_matrix {{.*}} -> !attn_gpu.fragment<16x16xbf16, #attn_gpu.mma<a>>
 // CHECK: scf.while
 // CHECK: } do {
-// CHECK: attn_gpu.copy_wait 0
+// CHECK: nvvm.cp.async.wait.group 0
 // CHECK-NEXT: nvvm.barrier
 // CHECK: attn_gpu.copy_rows
-// CHECK: attn_gpu.copy_commit
+// CHECK: nvvm.cp.async.commit.group
 // CHECK: attn_gpu.load_matrix {{.*}} transpose
 // CHECK: attn_gpu.mma
-// CHECK: attn_gpu.copy_wait 0
+// CHECK: nvvm.cp.async.wait.group 0
 // CHECK-NEXT: nvvm.barrier
 // CHECK: attn_gpu.copy_rows
-// CHECK: attn_gpu.copy_commit
+// CHECK: nvvm.cp.async.commit.group
 // CHECK: scf.if %{{.*}} -> (!attn_gpu.fragment<16x16xf32
 // CHECK: attn_gpu.reduce_rows max {{.*}} partial
 // CHECK: attn_gpu.reduce_lanes max
@@ -44,10 +44,10 @@ gpu.module @kernels {
 // CHECK-LABEL: func.func @wgmma
 // CHECK: attn_gpu.mbarrier_init {{.*}} arrivals 128
 // CHECK: attn_gpu.mbarrier_init {{.*}} arrivals 4
-// CHECK: attn_gpu.mbarrier_fence
+// CHECK: nvvm.fence.mbarrier.init
 // CHECK: nvvm.barrier
 // CHECK: scf.if
-// CHECK: attn_gpu.set_registers [[COPYING:.*]]{{$}}
+// CHECK: nvvm.setmaxregister decrease [[COPYING:.*]]{{$}}
 // CHECK: attn_gpu.copy_arrive
 // CHECK: scf.while
 // CHECK: attn_gpu.mbarrier_wait
@@ -55,15 +55,15 @@ gpu.module @kernels {
 // CHECK: attn_gpu.mbarrier_wait
 // CHECK: attn_gpu.copy_arrive
 // CHECK: } else {
-// CHECK: attn_gpu.set_registers [[COMPUTING:.*]] increase
+// CHECK: nvvm.setmaxregister increase [[COMPUTING:.*]]
 // CHECK: scf.while
 // CHECK: } do {
 // CHECK: attn_gpu.mbarrier_wait
 // CHECK: %[[SCORES:.*]] = attn_gpu.wgmma {{.*}} transpose
-// CHECK: attn_gpu.wgmma_commit
+// CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: attn_gpu.mbarrier_wait
 // CHECK: %[[SUMS:[0-9]+]] = attn_gpu.wgmma %
-// CHECK: attn_gpu.wgmma_commit
+// CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: attn_gpu.wgmma_wait 1(%[[SCORES]]
 // CHECK: attn_gpu.mbarrier_arrive
 // CHECK: math.exp2
@@ -119,7 +119,7 @@ gpu.module @kernels {
 // CHECK: attn_gpu.mbarrier_init {{.*}} arrivals 1
 // CHECK: } else {
 // CHECK: attn_gpu.mbarrier_init {{.*}} arrivals 128
-// CHECK: attn_gpu.set_registers [[#]]{{$}}
+// CHECK: nvvm.setmaxregister decrease [[#]]{{$}}
 // CHECK: scf.if %[[MADE]] {
 // CHECK: attn_gpu.mbarrier_expect {{.*}} bytes 2048
 // CHECK-NEXT: attn_gpu.load_tile
@@ -129,14 +129,14 @@ gpu.module @kernels {
 // CHECK-NEXT: attn_gpu.load_tile
 // CHECK: } else {
 // CHECK: attn_gpu.copy_rows {{.*}} of 32 :
-// CHECK: attn_gpu.copy_wait 0
-// CHECK-NEXT: attn_gpu.fence_async
+// CHECK: nvvm.cp.async.wait.group 0
+// CHECK-NEXT: nvvm.fence.proxy
 // CHECK: nvvm.bar.warp.sync
 // CHECK: attn_gpu.mbarrier_arrive
 // CHECK: } else {
 // CHECK-NOT: attn_gpu.copy_rows {{.*}} of 128 :
 // CHECK: attn_gpu.copy_rows {{.*}} of 128 elements :
-// CHECK: attn_gpu.set_registers {{.*}} increase
+// CHECK: nvvm.setmaxregister increase {{.*}}
 // CHECK: attn_gpu.barrier_arrive {{.*}} threads 256
 // CHECK: scf.while
 // CHECK: attn_gpu.barrier_sync {{.*}} threads 256
@@ -162,11 +162,11 @@ gpu.module @kernels {
 // CHECK-DAG: %[[PROBABILITIES:.*]] = attn_gpu.shared %{{.*}} : !attn_gpu.tile<64x32xf32
 // CHECK: %[[ROWS:.*]] = arith.cmpi slt
 // CHECK: scf.while
-// CHECK: attn_gpu.copy_wait 0
+// CHECK: nvvm.cp.async.wait.group 0
 // CHECK-NEXT: nvvm.barrier
 // CHECK: scf.if %[[ROWS]]
 // CHECK: attn_gpu.multiply fma %[[QUERIES]][%{{.*}}], %[[KEYS]][%{{.*}}] transposed k %{{.*}} depth 8
-// CHECK: attn_gpu.copy_wait 0
+// CHECK: nvvm.cp.async.wait.group 0
 // CHECK-NEXT: nvvm.barrier
 // CHECK: scf.if %[[ROWS]]
 // CHECK: %[[LESS:.*]] = arith.subf

@@ -10,11 +10,11 @@ gpu.module @kernels {
   // CHECK: attn_gpu.mbarrier_init %[[FULL]] arrivals 1
   // CHECK: %[[EMPTY:.*]] = attn_gpu.shared %c98328 : !attn_gpu.mbarrier
   // CHECK: attn_gpu.mbarrier_init %[[EMPTY]] arrivals 8
-  // CHECK: attn_gpu.mbarrier_fence
+  // CHECK: nvvm.fence.mbarrier.init
   // CHECK: } else {
   // CHECK: attn_gpu.mbarrier_init %{{.*}} arrivals 128
   // CHECK: nvvm.barrier
-  // CHECK: attn_gpu.set_registers 56
+  // CHECK: nvvm.setmaxregister decrease 56
   // CHECK: scf.if %[[MADE]] {
   // CHECK: scf.for %[[I:.*]] = %[[BEGIN]] to %[[END]] step %[[N]] iter_args(%[[STAGE:.*]] = %c0, %[[PARITY:.*]] = %c0_i32)
   // CHECK: %[[ROW:.*]] = arith.muli %[[I]], %[[N]]
@@ -31,19 +31,19 @@ gpu.module @kernels {
   // CHECK: } else {
   // CHECK: attn_gpu.copy_rows {{.*}} elements
   // CHECK: attn_gpu.copy_rows {{.*}} elements
-  // CHECK: attn_gpu.fence_async
+  // CHECK: nvvm.fence.proxy
   // CHECK: attn_gpu.mbarrier_arrive
-  // CHECK: attn_gpu.set_registers 224 increase
+  // CHECK: nvvm.setmaxregister increase 224
   // CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %c64
   // CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]] step %[[N]] iter_args(
   // CHECK: %[[ZERO:.*]] = attn_gpu.fill %{{.*}} : !attn_gpu.fragment<64x128xf32, #attn_gpu.wgmma<acc>>
   // CHECK: %[[SUMS:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}}, %[[PHASE:.*]] = %{{.*}}, %[[ACC:.*]] = %[[ZERO]])
   // CHECK: attn_gpu.mbarrier_wait %{{.*}} parity %[[PHASE]]
-  // CHECK-NOT: attn_gpu.fence_async
+  // CHECK-NOT: nvvm.fence.proxy
   // CHECK: %[[FENCED:.*]] = attn_gpu.wgmma_fence(%[[ACC]]
   // CHECK: %[[A:.*]] = attn_gpu.subtile %{{.*}}[%[[FIRST]], %c0]
   // CHECK: attn_gpu.wgmma %[[A]], %{{.*}}, %[[FENCED]] : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>, pitch = 128>, !attn_gpu.tile<64x128xbf16, #attn_gpu.swizzle<128>>
-  // CHECK: attn_gpu.wgmma_commit
+  // CHECK: nvvm.wgmma.commit.group.sync.aligned
   // CHECK: attn_gpu.wgmma_wait 0
   // CHECK: attn_gpu.mbarrier_arrive
   // CHECK: attn_gpu.columns %[[SUMS]]#2 from 0
@@ -78,7 +78,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   // CHECK-LABEL: func.func @one
   // CHECK-NOT: scf.for
-  // CHECK: attn_gpu.set_registers 56
+  // CHECK: nvvm.setmaxregister decrease 56
   // CHECK: scf.for
   // CHECK: scf.if
   // CHECK: attn_gpu.copy_rows
@@ -86,10 +86,10 @@ gpu.module @kernels {
   // CHECK: attn_gpu.copy_arrive
   // CHECK: } else {
   // CHECK: attn_gpu.copy_rows {{.*}} elements
-  // CHECK: attn_gpu.set_registers 256 increase
+  // CHECK: nvvm.setmaxregister increase 256
   // CHECK: scf.for
   // CHECK: attn_gpu.mbarrier_wait
-  // CHECK: attn_gpu.fence_async
+  // CHECK: nvvm.fence.proxy
   // CHECK: attn_gpu.wgmma %{{.*}}, %{{.*}}, %{{.*}} transpose :
   // CHECK: attn_gpu.store_rows {{.*}} of f32 :
   func.func @one(%x: memref<64x80xf16>, %w: memref<128x80xf16>, %y: memref<64x128xf32>) {

@@ -9,16 +9,16 @@ gpu.module @kernels {
   // CHECK: %[[ZERO:.*]] = attn_gpu.fill
   // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%{{.*}}, %c32) to %{{.*}} thread %{{.*}} of 128 : !attn_gpu.tile<32x32xbf16, #attn_gpu.swizzle<64>>
   // CHECK: attn_gpu.copy_rows %{{.*}} bounds(%c32, %{{.*}}) to %{{.*}} thread %{{.*}} of 128 : !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>
-  // CHECK: attn_gpu.copy_commit
+  // CHECK: nvvm.cp.async.commit.group
   // CHECK: attn_gpu.copy_rows
   // CHECK: attn_gpu.copy_rows
-  // CHECK: attn_gpu.copy_commit
+  // CHECK: nvvm.cp.async.commit.group
   // CHECK: %[[MAIN:.*]]:3 = scf.for %{{.*}} = %c0 to %c3 step %c1 iter_args(%[[ACC:.*]] = %[[ZERO]], %[[READ:.*]] = %c0, %[[FILLED:.*]] = %c12288)
-  // CHECK: attn_gpu.copy_wait 1
+  // CHECK: nvvm.cp.async.wait.group 1
   // CHECK-NEXT: nvvm.barrier
   // CHECK: attn_gpu.copy_rows
   // CHECK: attn_gpu.copy_rows
-  // CHECK: attn_gpu.copy_commit
+  // CHECK: nvvm.cp.async.commit.group
   // CHECK: %[[X:.*]] = attn_gpu.shared %[[READ]] : !attn_gpu.tile<32x32xbf16, #attn_gpu.swizzle<64>>
   // CHECK: %[[BEHIND:.*]] = arith.addi %[[READ]], %c2048
   // CHECK: %[[W:.*]] = attn_gpu.shared %[[BEHIND]] : !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>
@@ -39,7 +39,7 @@ gpu.module @kernels {
   // CHECK: attn_gpu.copy_rows {{.*}} elements
   // CHECK: attn_gpu.copy_rows {{.*}} elements
   // CHECK: nvvm.barrier
-  // CHECK-NOT: attn_gpu.copy_commit
+  // CHECK-NOT: nvvm.cp.async.commit.group
   // CHECK: attn_gpu.mma
   // CHECK: %[[FINISHED:.*]] = attn_gpu.map(%[[SUMS]] : {{.*}}) {{.*}} {
   // CHECK: ^bb0(%[[SUM:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
@@ -88,7 +88,7 @@ gpu.module @kernels {
   // CHECK: attn_gpu.copy_rows %{{.*}} : !attn_gpu.tile<16x32xf32, #attn_gpu.swizzle<128>>
   // CHECK: attn_gpu.copy_rows %{{.*}} : !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>
   // CHECK: scf.for {{.*}} iter_args(%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}, %{{.*}} = %c0, %{{.*}} = %c6144)
-  // CHECK: attn_gpu.copy_wait 0
+  // CHECK: nvvm.cp.async.wait.group 0
   // CHECK: %{{.*}}:2 = scf.for %[[K:.*]] = %c0 to %c32 step %c8 iter_args(%[[S:.*]] = %[[A]], %[[T:.*]] = %[[B]])
   // CHECK: attn_gpu.multiply tf32x3 %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] k %[[K]] depth 8(%[[S]], %[[T]] :
   // CHECK-NOT: attn_gpu.load_matrix
@@ -136,10 +136,10 @@ gpu.module @kernels {
   // CHECK: scf.if
   // CHECK: attn_gpu.copy_rows {{.*}} : !attn_gpu.tile<64x16xbf16
   // CHECK-NOT: attn_gpu.copy_rows {{.*}} : !attn_gpu.tile<16x64xbf16
-  // CHECK-NOT: attn_gpu.copy_commit
+  // CHECK-NOT: nvvm.cp.async.commit.group
   // CHECK: attn_gpu.wait_for_kernel
   // CHECK: attn_gpu.copy_rows {{.*}} : !attn_gpu.tile<16x64xbf16
-  // CHECK: attn_gpu.copy_commit
+  // CHECK: nvvm.cp.async.commit.group
   // CHECK: scf.for
   // CHECK: } else {
   // CHECK: attn_gpu.wait_for_kernel

@@ -4,11 +4,11 @@
 // CHECK-LABEL: func.func @w4
 // CHECK: nvvm.barrier
 // CHECK: attn_gpu.copy_rows {{.*}} thread %{{.*}} of 128 : !attn_gpu.tile<64x64xi16
-// CHECK: attn_gpu.copy_commit
+// CHECK: nvvm.cp.async.commit.group
 // CHECK: scf.for
-// CHECK-NEXT: attn_gpu.copy_wait 1
+// CHECK-NEXT: nvvm.cp.async.wait.group 1
 // CHECK-NEXT: nvvm.barrier
-// CHECK: attn_gpu.copy_commit
+// CHECK: nvvm.cp.async.commit.group
 // CHECK: %[[A:.*]] = attn_gpu.load_matrix
 // CHECK: %[[SUMS:.*]] = attn_gpu.quantized_mma %[[A]], {{.*}} bits 4
 // CHECK: attn_gpu.add_scaled %[[SUMS]], {{.*}} factor 6.250000e-02

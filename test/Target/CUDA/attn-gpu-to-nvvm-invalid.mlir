@@ -2,9 +2,9 @@
 
 gpu.module @ampere [#nvvm.target<chip = "sm_80">] {
   llvm.func @f() {
-    // expected-error@+2 {{'attn_gpu.fence_async' op needs sm_90 or newer, found sm_80}}
-    // expected-error@+1 {{failed to legalize operation 'attn_gpu.fence_async'}}
-    attn_gpu.fence_async
+    // expected-error@+2 {{'attn_gpu.wait_for_kernel' op needs sm_90 or newer, found sm_80}}
+    // expected-error@+1 {{failed to legalize operation 'attn_gpu.wait_for_kernel'}}
+    attn_gpu.wait_for_kernel
     llvm.return
   }
 }
@@ -13,10 +13,10 @@ gpu.module @ampere [#nvvm.target<chip = "sm_80">] {
 
 gpu.module @hopper_without_its_own_instructions [#nvvm.target<chip = "sm_90">] {
   llvm.func @f() {
-    attn_gpu.fence_async
-    // expected-error@+2 {{'attn_gpu.wgmma_commit' op needs sm_90a, found sm_90}}
-    // expected-error@+1 {{failed to legalize operation 'attn_gpu.wgmma_commit'}}
-    attn_gpu.wgmma_commit
+    attn_gpu.wait_for_kernel
+    // expected-error@+2 {{'attn_gpu.wgmma_fence' op needs sm_90a, found sm_90}}
+    // expected-error@+1 {{failed to legalize operation 'attn_gpu.wgmma_fence'}}
+    attn_gpu.wgmma_fence
     llvm.return
   }
 }
@@ -24,10 +24,12 @@ gpu.module @hopper_without_its_own_instructions [#nvvm.target<chip = "sm_90">] {
 // -----
 
 gpu.module @unknown {
-  llvm.func @f() {
-    // expected-error@+2 {{'attn_gpu.elect' op needs sm_90 or newer, found no target}}
-    // expected-error@+1 {{failed to legalize operation 'attn_gpu.elect'}}
-    %one = attn_gpu.elect
+  llvm.func @f(%offset: i32) {
+    %i = arith.index_cast %offset : i32 to index
+    %b = attn_gpu.shared %i : !attn_gpu.mbarrier
+    // expected-error@+2 {{'attn_gpu.mbarrier_wait' op needs sm_90 or newer, found no target}}
+    // expected-error@+1 {{failed to legalize operation 'attn_gpu.mbarrier_wait'}}
+    attn_gpu.mbarrier_wait %b parity %offset
     llvm.return
   }
 }

@@ -102,10 +102,6 @@ gpu.module @sm_80 [#nvvm.target<chip = "sm_80", features = "+ptx80">] {
       %first = arith.muli %at, %rows : index
       attn_gpu.yield %first : index
     }
-    // CHECK: nvvm.cp.async.commit.group
-    attn_gpu.copy_commit
-    // CHECK: nvvm.cp.async.wait.group 1
-    attn_gpu.copy_wait 1
     %b = attn_gpu.shared %c0 : !attn_gpu.mbarrier
     // CHECK: nvvm.cp.async.mbarrier.arrive %{{.*}} {noinc = true}
     attn_gpu.copy_arrive %b

@@ -25,17 +25,9 @@ gpu.module @sm_90a [#nvvm.target<chip = "sm_90a", features = "+ptx86">] {
     // Accesses of memory stay behind the wait.
     // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}"
     attn_gpu.wait_for_kernel
-    // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
-    attn_gpu.fence_async
     // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[MAP]], %[[SHARED]], box[%[[X]], %[[X]]]
     // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[MAP]], %[[BOX]], box[%[[COLUMN]], %[[X]]]
     attn_gpu.store_tile %t to %map[%x, %x] : !tile
-    // CHECK: nvvm.cp.async.bulk.commit.group
-    attn_gpu.store_commit
-    // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
-    attn_gpu.store_wait 0 read
-    // CHECK: nvvm.cp.async.bulk.wait_group 1{{$}}
-    attn_gpu.store_wait 1
     llvm.return
   }
 
@@ -46,10 +38,7 @@ gpu.module @sm_90a [#nvvm.target<chip = "sm_90a", features = "+ptx86">] {
     %b = attn_gpu.shared %c0 : !attn_gpu.mbarrier
     // CHECK: nvvm.mbarrier.init %[[B:.*]], %c8_i32
     attn_gpu.mbarrier_init %b arrivals 8
-    // CHECK: nvvm.fence.mbarrier.init
-    attn_gpu.mbarrier_fence
-    // CHECK: nvvm.elect.sync
-    %one = attn_gpu.elect
+    %one = nvvm.elect.sync -> i1
     scf.if %one {
       // CHECK: llvm.inline_asm has_side_effects {{.*}}mbarrier.arrive.expect_tx.shared.b64 state, [$0], $1; }", "l,r,~{memory}" %[[B]], %c4096_i32
       attn_gpu.mbarrier_expect %b bytes 4096
@@ -62,10 +51,6 @@ gpu.module @sm_90a [#nvvm.target<chip = "sm_90a", features = "+ptx86">] {
     attn_gpu.barrier_sync %x threads 256
     // CHECK: "bar.arrive $0, $1;", "r,r,~{memory}" %[[X]], %c256_i32
     attn_gpu.barrier_arrive %x threads 256
-    // CHECK: nvvm.setmaxregister increase 240
-    attn_gpu.set_registers 240 increase
-    // CHECK: nvvm.setmaxregister decrease 24
-    attn_gpu.set_registers 24
     llvm.return
   }
 
@@ -91,7 +76,7 @@ gpu.module @sm_90a [#nvvm.target<chip = "sm_90a", features = "+ptx86">] {
     // CHECK-COUNT-2: m64n8k16
     %s = attn_gpu.wgmma %q, %k transpose : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<64>>, !keys -> !narrow
     // CHECK: nvvm.wgmma.commit.group.sync.aligned
-    attn_gpu.wgmma_commit
+    nvvm.wgmma.commit.group.sync.aligned
     // CHECK: %[[WAITED:.*]] = llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,~{memory}"
     // CHECK: llvm.extractvalue %[[WAITED]][0]
     %done = attn_gpu.wgmma_wait 0(%s : !narrow)
@@ -104,7 +89,7 @@ gpu.module @sm_90a [#nvvm.target<chip = "sm_90a", features = "+ptx86">] {
     // CHECK: %[[V:.*]] = arith.ori %{{.*}}, %[[VALUES]] : i64
     // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{.*}}, {$32, $33, $34, $35}, $36, add, 1, 1, 1; }", {{.*}}r,r,r,r,l,~{memory}" %[[A0]], %{{.*}}, %[[V]]
     %o = attn_gpu.wgmma %fenced, %v : !a, !values -> !acc
-    attn_gpu.wgmma_commit
+    nvvm.wgmma.commit.group.sync.aligned
     %out = attn_gpu.wgmma_wait 0(%o : !acc)
     %t = attn_gpu.shared %c0 : !attn_gpu.tile<64x64xf16, #attn_gpu.swizzle<128>>
     // CHECK: nvvm.convert.f32x2.to.f16x2
@@ -122,7 +107,7 @@ gpu.module @sm_90a [#nvvm.target<chip = "sm_90a", features = "+ptx86">] {
     %k = attn_gpu.shared %c8192 : !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>>
     attn_gpu.wgmma_fence
     %0 = attn_gpu.wgmma %s, %k transpose : !attn_gpu.tile<64x64xbf16, #attn_gpu.swizzle<128>>, !attn_gpu.tile<32x64xbf16, #attn_gpu.swizzle<128>> -> !attn_gpu.fragment<64x32xf32, #attn_gpu.wgmma<acc>>
-    attn_gpu.wgmma_commit
+    nvvm.wgmma.commit.group.sync.aligned
     // CHECK: %[[ALL:.*]] = llvm.inline_asm {{.*}}wgmma.wait_group
     // CHECK-DAG: %[[S8:.*]] = llvm.extractvalue %[[ALL]][8]
     // CHECK-DAG: %[[S9:.*]] = llvm.extractvalue %[[ALL]][9]

@@ -145,7 +145,7 @@ def matmul_sm90a(runner):
             runner.check(f"matmul {m}x{n}x{k}, {kind}, swizzle {swizzle}, {modes}", found, wanted, 5e-3 if kind == "bf16" else 6e-4)
     case = ("matmul", {"a": a, "b": b}, {"o": ("u16", (m, n))}, arguments, ORDERS[1])
     options = {"grid": "1,2", "threads": 384, "shared": 131120}
-    for fault, removed in (("missing wait", ("attn_gpu.mbarrier_wait %full parity %parity\n", "\n")), ("missing fence", ("attn_gpu.fence_async\n", "\n")),
+    for fault, removed in (("missing wait", ("attn_gpu.mbarrier_wait %full parity %parity\n", "\n")), ("missing fence", ("nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}\n", "\n")),
                            ("race", ("attn_gpu.barrier_sync %group threads 128\n", "\n")), ("deadlock", ("attn_gpu.mbarrier_arrive %empty\n", "\n")),
                            ("race", ("%isLater = arith.cmpi ugt, %i, %c0", "%isLater = arith.cmpi uge, %i, %c0"))):
         runner.expect_fault(fault, "matmul-sm90a", removed, *case, **options)

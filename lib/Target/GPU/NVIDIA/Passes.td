@@ -87,7 +87,7 @@ def AttnCUDAExpand : Pass<"attn-cuda-expand", "::mlir::ModuleOp"> {
     ```
     attn_gpu.copy_rows ...
     %state:4 = scf.while ... {
-      attn_gpu.copy_wait 0
+      nvvm.cp.async.wait.group 0
       nvvm.barrier
       ...
       %s = attn_gpu.mma %q0, %k0, %zero : ...
@@ -104,9 +104,9 @@ def AttnCUDAExpand : Pass<"attn-cuda-expand", "::mlir::ModuleOp"> {
     becomes
     ```
     attn_gpu.copy_rows ...
-    attn_gpu.copy_commit
+    nvvm.cp.async.commit.group
     %sums:3 = scf.for ... {
-      attn_gpu.copy_wait 1
+      nvvm.cp.async.wait.group 1
       nvvm.barrier
       ...
       %s = attn_gpu.mma %x0, %w0, %zero : ...

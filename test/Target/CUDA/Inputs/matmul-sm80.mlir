@@ -48,7 +48,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx80", O = 3>] {
       %first = arith.muli %inMatrix, %depth : index
       attn_gpu.yield %first : index
     }
-    attn_gpu.copy_commit
+    nvvm.cp.async.commit.group
     %zero = attn_gpu.fill %f0 : !acc
     %sum = scf.for %i = %c0 to %tiles step %c1 iter_args(%s = %zero) -> (!acc) {
       %next = arith.addi %i, %c1 : index
@@ -76,8 +76,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx80", O = 3>] {
           attn_gpu.yield %from : index
         }
       }
-      attn_gpu.copy_commit
-      attn_gpu.copy_wait 1
+      nvvm.cp.async.commit.group
+      nvvm.cp.async.wait.group 1
       nvvm.barrier
       %parity = arith.andi %i, %c1 : index
       %offset = arith.muli %parity, %c16384 : index

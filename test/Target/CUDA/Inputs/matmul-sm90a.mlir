@@ -45,16 +45,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
         attn_gpu.mbarrier_init %full arrivals 1
         attn_gpu.mbarrier_init %empty arrivals 8
       }
-      attn_gpu.mbarrier_fence
+      nvvm.fence.mbarrier.init
     }
     nvvm.barrier
     %group = arith.divui %t, %i128 : i32
     %isProducer = arith.cmpi eq, %group, %i0 : i32
     scf.if %isProducer {
-      attn_gpu.set_registers 24
+      nvvm.setmaxregister decrease 24
       %isCopier = arith.cmpi ult, %t, %i32 : i32
       scf.if %isCopier {
-        %one = attn_gpu.elect
+        %one = nvvm.elect.sync -> i1
         scf.if %one {
           scf.for %i = %c0 to %tiles step %c1 {
             %s = arith.remui %i, %c3 : index
@@ -81,7 +81,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
         }
       }
     } else {
-      attn_gpu.set_registers 240 increase
+      nvvm.setmaxregister increase 240
       %g = arith.subi %group, %i1 : i32
       %nth = arith.index_cast %g : i32 to index
       %groupRow = arith.muli %nth, %c64 : index
@@ -105,7 +105,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
         %b = attn_gpu.shared %offsetB : !tile
         attn_gpu.wgmma_fence
         %next = attn_gpu.wgmma %a, %b, %sum transpose : !rows, !tile -> !acc
-        attn_gpu.wgmma_commit
+        nvvm.wgmma.commit.group.sync.aligned
         // The matmul before this one is complete: its stage is free.
         attn_gpu.wgmma_wait 1
         %isLater = arith.cmpi ugt, %i, %c0 : index
@@ -125,7 +125,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
       %offset = arith.addi %outs, %place : index
       %out = attn_gpu.shared %offset : !out
       attn_gpu.store_matrix %done, %out[%c0, %c0] : !acc, !out
-      attn_gpu.fence_async
+      nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       attn_gpu.barrier_sync %group threads 128
       %inGroup = arith.remui %t, %i128 : i32
       %isStorer = arith.cmpi eq, %inGroup, %i0 : i32
@@ -133,8 +133,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
         %r = arith.index_cast %groupRow : index to i32
         %outRow = arith.addi %row, %r : i32
         attn_gpu.store_tile %out to %mapO[%column, %outRow] : !out
-        attn_gpu.store_commit
-        attn_gpu.store_wait 0
+        nvvm.cp.async.bulk.commit.group
+        nvvm.cp.async.bulk.wait_group 0
       }
     }
     llvm.return

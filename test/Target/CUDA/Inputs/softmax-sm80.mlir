@@ -28,15 +28,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx80", O = 3>] {
       %from = arith.muli %at, %c64 : index
       attn_gpu.yield %from : index
     }
-    attn_gpu.copy_commit
+    nvvm.cp.async.commit.group
     attn_gpu.copy_rows %v bounds(%keys, %c64) to %tileV thread %thread of 128 : !tile {
     ^bb0(%at: index):
       %from = arith.muli %at, %c64 : index
       attn_gpu.yield %from : index
     }
-    attn_gpu.copy_commit
+    nvvm.cp.async.commit.group
     %query = attn_gpu.load_fragment %q[%first, %c0] stride %c64 bounds(%keys) of bf16 : !q
-    attn_gpu.copy_wait 1
+    nvvm.cp.async.wait.group 1
     nvvm.barrier
     %zero = attn_gpu.fill %f0 : !acc
     %right = attn_gpu.load_matrix %tileK[%c0, %c0] transpose : !tile -> !k
@@ -60,7 +60,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_80", features = "+ptx80", O = 3>] {
     %part = attn_gpu.reduce_rows add %p partial : !acc -> !row
     %l = attn_gpu.reduce_lanes add %part : !row
     %left = attn_gpu.pack %p : !acc -> !q
-    attn_gpu.copy_wait 0
+    nvvm.cp.async.wait.group 0
     nvvm.barrier
     %values = attn_gpu.load_matrix %tileV[%c0, %c0] : !tile -> !k
     %sums = attn_gpu.mma %left, %values, %zero : !q, !k -> !acc

@@ -31,7 +31,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
     %isFirst = arith.cmpi eq, %t, %i0 : i32
     scf.if %isFirst {
       attn_gpu.mbarrier_init %full arrivals 1
-      attn_gpu.mbarrier_fence
+      nvvm.fence.mbarrier.init
     }
     nvvm.barrier
     scf.if %isFirst {
@@ -52,7 +52,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
     }
     attn_gpu.wgmma_fence
     %issued = attn_gpu.wgmma %q, %tileK transpose : !q, !tile -> !acc
-    attn_gpu.wgmma_commit
+    nvvm.wgmma.commit.group.sync.aligned
     %isOther = arith.cmpi eq, %group, %i0 : i32
     scf.if %isOther {
       attn_gpu.barrier_arrive %i1 threads 256
@@ -78,7 +78,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx86", O = 3>] 
     %packed = attn_gpu.pack %e : !acc -> !p
     %p = attn_gpu.wgmma_fence(%packed : !p)
     %sums = attn_gpu.wgmma %p, %tileV : !p, !tile -> !acc
-    attn_gpu.wgmma_commit
+    nvvm.wgmma.commit.group.sync.aligned
     %values = attn_gpu.wgmma_wait 0(%sums : !acc)
     %out = attn_gpu.map(%values, %l : !acc, !row) -> !acc {
     ^bb0(%x: f32, %sum: f32, %i: index, %j: index):

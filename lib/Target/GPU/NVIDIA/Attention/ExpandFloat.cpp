@@ -46,11 +46,11 @@ public:
     code.copyQueries(queryTile);
     Value first = code.nextBlock(code.index(0));
     code.copyKeys(first, keyTile);
-    CopyCommitOp::create(b);
+    NVVM::CpAsyncCommitGroupOp::create(b);
     SmallVector<Value> state{first, FillOp::create(b, sums, code.number(0)), FillOp::create(b, row, code.lowest()),
                              FillOp::create(b, row, code.number(0))};
     state = code.overBlocks(state, [&](Value key, ValueRange carried) { return advance(key, carried); });
-    CopyWaitOp::create(b, 0); // of queries without keys
+    NVVM::CpAsyncWaitGroupOp::create(b, 0); // of queries without keys
     code.store(state[1], state[2], state[3], firstRow);
   }
 
@@ -70,17 +70,17 @@ private:
 
   /// A KV block, whose keys are being copied; the next one's are, too, when it is done.
   Values advance(Value key, ValueRange state) {
-    CopyWaitOp::create(b, 0);
+    NVVM::CpAsyncWaitGroupOp::create(b, 0);
     NVVM::Barrier0Op::create(b); // keys are there, and values of the block before are read
     code.copyValues(key, valueTile);
-    CopyCommitOp::create(b);
+    NVVM::CpAsyncCommitGroupOp::create(b);
     const Values zeros(op.getKeys() / kGroup, FillOp::create(b, scores, code.number(0)));
     const Values block = ofRows(zeros, [&] { return multiply(queryTile, keyTile, op.getChannels(), true, zeros); });
-    CopyWaitOp::create(b, 0);
+    NVVM::CpAsyncWaitGroupOp::create(b, 0);
     NVVM::Barrier0Op::create(b); // values are there, and keys are read
     Value next = code.nextBlock(arith::AddIOp::create(b, key, code.index(op.getKeys())));
     code.copyKeys(next, keyTile);
-    CopyCommitOp::create(b);
+    NVVM::CpAsyncCommitGroupOp::create(b);
     Values carried = ofRows(state.drop_front(), [&] { return summed(key, block, state); });
     carried.insert(carried.begin(), next);
     return carried;

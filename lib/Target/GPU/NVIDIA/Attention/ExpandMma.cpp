@@ -49,8 +49,8 @@ public:
     code.copyQueries(queryTile);
     Value first = code.nextBlock(code.index(0));
     code.copyKeys(first, keyTile);
-    CopyCommitOp::create(b);
-    CopyWaitOp::create(b, 0);
+    NVVM::CpAsyncCommitGroupOp::create(b);
+    NVVM::CpAsyncWaitGroupOp::create(b, 0);
     NVVM::Barrier0Op::create(b);
     for (int64_t step = 0; step < depth; ++step)
       queries.push_back(LoadMatrixOp::create(b, left, queryTile, firstRow, code.index(step * kGroup), UnitAttr()));
@@ -63,16 +63,16 @@ public:
 private:
   /// A KV block, whose keys are being copied; the next one's are, too, when it is done.
   SmallVector<Value> advance(Value key, ValueRange state) {
-    CopyWaitOp::create(b, 0);
+    NVVM::CpAsyncWaitGroupOp::create(b, 0);
     NVVM::Barrier0Op::create(b); // keys are there, and values of the block before are read
     code.copyValues(key, valueTile);
-    CopyCommitOp::create(b);
+    NVVM::CpAsyncCommitGroupOp::create(b);
     SmallVector<Value> block = scoresOf();
-    CopyWaitOp::create(b, 0);
+    NVVM::CpAsyncWaitGroupOp::create(b, 0);
     NVVM::Barrier0Op::create(b); // values are there, and keys are read
     Value next = code.nextBlock(arith::AddIOp::create(b, key, code.index(op.getKeys())));
     code.copyKeys(next, keyTile);
-    CopyCommitOp::create(b);
+    NVVM::CpAsyncCommitGroupOp::create(b);
     block = code.finishScores(block, kGroup, firstRow, key);
 
     Value maximum = state[2], sum = state[3];

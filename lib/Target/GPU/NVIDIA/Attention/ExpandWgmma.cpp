@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/GPU/NVIDIA/Attention/TileCode.h"
+#include "lib/Target/GPU/NVIDIA/Instructions.h"
 #include "lib/Target/GPU/When.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -55,10 +56,10 @@ public:
     OpBuilder::InsertionGuard guard(b);
     const Registers registers = registersOf(int64_t(op.getWarps()) / 4, sums.getColumns(), bool(op.getMade()));
     b.setInsertionPointToStart(branch.thenBlock());
-    SetRegistersOp::create(b, registers.copying, /*increase=*/false);
+    setRegisters(b, registers.copying, /*increase=*/false);
     code.withSaved([&] { copy(); });
     b.setInsertionPointToStart(branch.elseBlock());
-    SetRegistersOp::create(b, registers.computing, /*increase=*/true);
+    setRegisters(b, registers.computing, /*increase=*/true);
     compute();
   }
 
@@ -112,7 +113,7 @@ private:
                   [&] { initialize(full, code.copyingThreads + (publishes && full == KeysFull)); });
       for (Barrier empty : {KeysEmpty, ValuesEmpty})
         initialize(empty, op.getWarps());
-      MBarrierFenceOp::create(b);
+      NVVM::FenceMbarrierInitOp::create(b);
     });
     NVVM::Barrier0Op::create(b);
   }
@@ -219,7 +220,7 @@ private:
   /// Waits until block `block` is there.
   void await(Barrier full, Value block) {
     MBarrierWaitOp::create(b, barrier(full, stageOf(block)), parityOf(block, /*before=*/false));
-    FenceAsyncOp::create(b); // not all copies are by TMA
+    fenceAsync(b); // not all copies are by TMA
   }
 
   /// One thread of a warp tells that the warp has read a stage.
@@ -270,7 +271,7 @@ private:
     MBarrierWaitOp::create(b, barrier(Queries, zero), arith::ConstantOp::create(b, b.getI32IntegerAttr(0)));
     awaitKeys(zero);
     if (publishes) // the fence behind the keys was ahead of the queries
-      FenceAsyncOp::create(b);
+      fenceAsync(b);
     Value issued = multiplyKeys(zero);
     Value finished = WgmmaWaitOp::create(b, 0, issued).getResult(0);
     release(KeysEmpty, zero);
@@ -314,7 +315,7 @@ private:
   Value multiplyKeys(Value block) {
     WgmmaFenceOp::create(b, ValueRange());
     Value issued = WgmmaOp::create(b, scores, queries, keyTile(stageOf(block)), /*acc=*/Value(), b.getUnitAttr());
-    WgmmaCommitOp::create(b);
+    NVVM::WgmmaGroupSyncAlignedOp::create(b);
     return issued;
   }
 
@@ -324,7 +325,7 @@ private:
     auto fence = WgmmaFenceOp::create(b, ValueRange{packed, acc});
     Value issued =
         WgmmaOp::create(b, sums, fence.getResult(0), valueTile(stageOf(block)), fence.getResult(1), UnitAttr());
-    WgmmaCommitOp::create(b);
+    NVVM::WgmmaGroupSyncAlignedOp::create(b);
     return issued;
   }
 

@@ -1,5 +1,6 @@
 //===- TileCode.cpp - Parts of the code of attn_gpu.attention_tile ------------------------===//
 #include "lib/Target/GPU/NVIDIA/Attention/TileCode.h"
+#include "lib/Target/GPU/NVIDIA/Instructions.h"
 #include "lib/Target/GPU/When.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -136,9 +137,9 @@ void TileCode::copyValues(Value first, Value tile, Value barrier) {
 
 void TileCode::copyValuesByWarp(Value key, Value tile, Value barrier) {
   copyBlock(op.getValue(), tile, {Value(), kWarp, /*asElements=*/false}, key, op.getValueChannels());
-  CopyCommitOp::create(b);
-  CopyWaitOp::create(b, 0);
-  FenceAsyncOp::create(b);
+  NVVM::CpAsyncCommitGroupOp::create(b);
+  NVVM::CpAsyncWaitGroupOp::create(b, 0);
+  fenceAsync(b);
   NVVM::SyncWarpOp::create(b, arith::ConstantOp::create(b, b.getI32IntegerAttr(-1)));
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, index(0));
   when(b, isFirst, [&] { MBarrierArriveOp::create(b, barrier); });

@@ -1,4 +1,4 @@
-//===- Barriers.cpp - Groups of copies, barriers and registers of warpgroups ---------------===//
+//===- Barriers.cpp - Barriers of copies and of warpgroups -----------------------------------===//
 #include "lib/Target/GPU/NVIDIA/Codegen/Lowering.h"
 
 using namespace mlir;
@@ -15,7 +15,7 @@ template <typename Op> struct LowerBarrier : OpConversionPattern<Op> {
 
   LogicalResult matchAndRewrite(Op op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     if constexpr (isHopper)
-      if (failed(requireHopper(op, /*own=*/std::is_same_v<Op, SetRegistersOp>)))
+      if (failed(requireHopper(op, /*own=*/false)))
         return failure();
     emit(op, adaptor, rewriter, op.getLoc(), Ints(rewriter, op.getLoc()));
     rewriter.eraseOp(op);
@@ -24,35 +24,14 @@ template <typename Op> struct LowerBarrier : OpConversionPattern<Op> {
 
 private:
   template <typename... Ops> static constexpr bool isOneOf = (std::is_same_v<Op, Ops> || ...);
-  static constexpr bool isHopper = isOneOf<StoreCommitOp, StoreWaitOp, FenceAsyncOp, MBarrierFenceOp, MBarrierExpectOp,
-                                           MBarrierWaitOp, SetRegistersOp, WaitForKernelOp>;
+  static constexpr bool isHopper = isOneOf<MBarrierExpectOp, MBarrierWaitOp, WaitForKernelOp>;
 
-  static void emit(CopyCommitOp, Adaptor, OpBuilder &builder, Location loc, Ints) {
-    NVVM::CpAsyncCommitGroupOp::create(builder, loc);
-  }
-  static void emit(CopyWaitOp op, Adaptor, OpBuilder &builder, Location loc, Ints) {
-    NVVM::CpAsyncWaitGroupOp::create(builder, loc, op.getGroupsAttr());
-  }
   static void emit(CopyArriveOp, Adaptor adaptor, OpBuilder &builder, Location loc, Ints) {
     NVVM::CpAsyncMBarrierArriveOp::create(builder, loc, adaptor.getBarrier(),
                                           builder.getIntegerAttr(builder.getI1Type(), 1));
   }
-  static void emit(StoreCommitOp, Adaptor, OpBuilder &builder, Location loc, Ints) {
-    NVVM::CpAsyncBulkCommitGroupOp::create(builder, loc);
-  }
-  static void emit(StoreWaitOp op, Adaptor, OpBuilder &builder, Location loc, Ints) {
-    NVVM::CpAsyncBulkWaitGroupOp::create(builder, loc, op.getGroupsAttr(), op.getReadAttr());
-  }
-  static void emit(FenceAsyncOp, Adaptor, OpBuilder &builder, Location loc, Ints) {
-    MLIRContext *context = builder.getContext();
-    NVVM::FenceProxyOp::create(builder, loc, NVVM::ProxyKindAttr::get(context, NVVM::ProxyKind::async_shared),
-                               NVVM::SharedSpaceAttr::get(context, NVVM::SharedSpace::shared_cta));
-  }
   static void emit(MBarrierInitOp op, Adaptor adaptor, OpBuilder &builder, Location loc, Ints ints) {
     NVVM::MBarrierInitOp::create(builder, loc, adaptor.getBarrier(), ints.constant(op.getArrivals()), Value());
-  }
-  static void emit(MBarrierFenceOp, Adaptor, OpBuilder &builder, Location loc, Ints) {
-    NVVM::FenceMbarrierInitOp::create(builder, loc);
   }
   // LLVM moves no access of memory across the instructions that order them: they clobber memory.
   static void emit(MBarrierArriveOp, Adaptor adaptor, OpBuilder &builder, Location loc, Ints) {
@@ -77,31 +56,13 @@ private:
   static void emit(WaitForKernelOp, Adaptor, OpBuilder &builder, Location loc, Ints) {
     emitAsm(builder, loc, {}, {}, "griddepcontrol.wait;", "~{memory}");
   }
-  static void emit(SetRegistersOp op, Adaptor, OpBuilder &builder, Location loc, Ints) {
-    const auto action = op.getIncrease() ? NVVM::SetMaxRegisterAction::increase : NVVM::SetMaxRegisterAction::decrease;
-    NVVM::SetMaxRegisterOp::create(builder, loc, op.getRegistersAttr(),
-                                   NVVM::SetMaxRegisterActionAttr::get(builder.getContext(), action));
-  }
-};
-
-struct LowerElect : OpConversionPattern<ElectOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult matchAndRewrite(ElectOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
-    if (failed(requireHopper(op, /*own=*/false)))
-      return failure();
-    rewriter.replaceOpWithNewOp<NVVM::ElectSyncOp>(op, rewriter.getI1Type(), Value());
-    return success();
-  }
 };
 
 } // namespace
 
 void cuda::populateBarriers(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerBarrier<CopyCommitOp>, LowerBarrier<CopyWaitOp>, LowerBarrier<CopyArriveOp>,
-               LowerBarrier<StoreCommitOp>, LowerBarrier<StoreWaitOp>, LowerBarrier<FenceAsyncOp>,
-               LowerBarrier<MBarrierInitOp>, LowerBarrier<MBarrierFenceOp>, LowerBarrier<MBarrierArriveOp>,
+  patterns.add<LowerBarrier<CopyArriveOp>, LowerBarrier<MBarrierInitOp>, LowerBarrier<MBarrierArriveOp>,
                LowerBarrier<MBarrierExpectOp>, LowerBarrier<MBarrierWaitOp>, LowerBarrier<attn_gpu::BarrierSyncOp>,
-               LowerBarrier<attn_gpu::BarrierArriveOp>, LowerBarrier<SetRegistersOp>, LowerBarrier<WaitForKernelOp>,
-               LowerElect>(converter, patterns.getContext());
+               LowerBarrier<attn_gpu::BarrierArriveOp>, LowerBarrier<WaitForKernelOp>>(converter,
+                                                                                       patterns.getContext());
 }

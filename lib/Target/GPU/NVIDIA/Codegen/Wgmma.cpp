@@ -144,17 +144,6 @@ struct LowerFence : OpConversionPattern<WgmmaFenceOp> {
   }
 };
 
-struct LowerCommit : OpConversionPattern<WgmmaCommitOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult matchAndRewrite(WgmmaCommitOp op, OpAdaptor, ConversionPatternRewriter &rewriter) const override {
-    if (failed(requireHopper(op, /*own=*/true)))
-      return failure();
-    rewriter.replaceOpWithNewOp<NVVM::WgmmaGroupSyncAlignedOp>(op);
-    return success();
-  }
-};
-
 struct LowerWait : OpConversionPattern<WgmmaWaitOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -171,5 +160,5 @@ struct LowerWait : OpConversionPattern<WgmmaWaitOp> {
 } // namespace
 
 void cuda::populateWgmma(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerWgmma, LowerFence, LowerCommit, LowerWait>(converter, patterns.getContext());
+  patterns.add<LowerWgmma, LowerFence, LowerWait>(converter, patterns.getContext());
 }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Target/GPU/Linear/Linear.h"
+#include "lib/Target/GPU/NVIDIA/Instructions.h"
 #include "lib/Target/GPU/NVIDIA/Linear/TileCode.h"
 #include "lib/Target/GPU/When.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -74,12 +75,12 @@ public:
         b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, thread, index(kWarpgroup)),
         [&] {
           if (areMany)
-            SetRegistersOp::create(b, registers.copying, /*increase=*/false);
+            setRegisters(b, registers.copying, /*increase=*/false);
           copy();
         },
         [&] {
           if (areMany)
-            SetRegistersOp::create(b, registers.multiplying, /*increase=*/true);
+            setRegisters(b, registers.multiplying, /*increase=*/true);
           multiply();
         });
     if (loop)
@@ -123,7 +124,7 @@ private:
       MBarrierInitOp::create(b, barrier(Full, index(stage)), uint32_t(copyingThreads));
       MBarrierInitOp::create(b, barrier(Empty, index(stage)), uint32_t(op.getWarps()));
     }
-    MBarrierFenceOp::create(b);
+    NVVM::FenceMbarrierInitOp::create(b);
   }
 
   /// One thread initializes the mbarriers.
@@ -221,7 +222,7 @@ private:
                      {weightTile(at.stage), arith::MulIOp::create(b, first, weight.strides[0]), left, weight.sizes[1],
                       thread, kWarpgroup, elements});
     if (elements) {
-      FenceAsyncOp::create(b);
+      fenceAsync(b);
       MBarrierArriveOp::create(b, barrier(Full, at.stage));
     } else {
       CopyArriveOp::create(b, barrier(Full, at.stage));
@@ -273,12 +274,12 @@ private:
                               tile.getPitch());
     MBarrierWaitOp::create(b, barrier(Full, at.stage), at.parity);
     if (!op.getMade()) // asynchronous copies have no fence of the threads that started them
-      FenceAsyncOp::create(b);
+      fenceAsync(b);
     Value fenced = WgmmaFenceOp::create(b, acc).getResult(0);
     Value rows = SubtileOp::create(b, part, inputTile(at.stage), firstRow, index(0));
     Value issued =
         WgmmaOp::create(b, sums, rows, weightTile(at.stage), fenced, op.getTransposed() ? b.getUnitAttr() : UnitAttr());
-    WgmmaCommitOp::create(b);
+    NVVM::WgmmaGroupSyncAlignedOp::create(b);
     Value finished = WgmmaWaitOp::create(b, 0, issued).getResult(0);
     // One thread of a warp tells that the warp has read the stage.
     when(b, is(arith::RemUIOp::create(b, thread, index(kWarp)), 0),

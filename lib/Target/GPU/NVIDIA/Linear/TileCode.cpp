@@ -66,7 +66,7 @@ SmallVector<Value> LinearTileCode::overSteps(const Ring &ring, ValueRange init,
     Value isEnd = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, index(ring.bytes * ring.stages));
     return arith::SelectOp::create(b, isEnd, index(0), next);
   };
-  aheadOfSteps(ring, copyAhead, [&] { CopyCommitOp::create(b); });
+  aheadOfSteps(ring, copyAhead, [&] { NVVM::CpAsyncCommitGroupOp::create(b); });
   // Behind the last copy the same goes on without copies.
   Value copied = arith::SubIOp::create(b, arith::MaxUIOp::create(b, ring.steps, index(ahead)), index(ahead));
   const unsigned count = init.size();
@@ -78,11 +78,11 @@ SmallVector<Value> LinearTileCode::overSteps(const Ring &ring, ValueRange init,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value read = loop.getRegionIterArg(count), filled = loop.getRegionIterArg(count + 1);
-    CopyWaitOp::create(b, uint32_t(ahead - 1));
+    NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(ahead - 1));
     NVVM::Barrier0Op::create(b); // the step's operands are there, and those of the step before are read
     if (copies)
       copy(add(loop.getInductionVar(), index(ahead)), filled);
-    CopyCommitOp::create(b);
+    NVVM::CpAsyncCommitGroupOp::create(b);
     Values next = multiply(read, loop.getRegionIterArgs().take_front(count));
     next.append({nextBuffer(read), nextBuffer(filled)});
     scf::YieldOp::create(b, next);
