@@ -100,10 +100,10 @@ def main():
             done = subprocess.run([options.rapt_run, at("clip.so"), *flags], capture_output=True, text=True)
             assert done.returncode in (1, 2) and expected in done.stderr.splitlines()[-1], done.stderr
         refused("text 1 has 18 tokens; the model's positions hold 16", "-p", "a " * 17, "--image", IMAGES[0])
-        refused("writes no text", "-p", "a", "-n", "3")
+        refused("has no use for --max-new-tokens, which belongs to", "-p", "a", "-n", "3")
         refused("has no output last_hidden_state; it has text_embeds, image_embeds and logits_per_image", "-p", "a", "--output", f"last_hidden_state={at('x.npy')}")
-        refused("has no use for --question, --pair and --prompt-name", "-p", "a", "--pair", "b")
-        refused("has no outputs for --attention-weights", "-p", "a", "--attention-weights", at("maps"))
+        refused("has no use for --pair, which belongs to text-classification and feature-extraction", "-p", "a", "--pair", "b")
+        refused("has no use for --attention-weights", "-p", "a", "--attention-weights", at("maps"))
         refused("only one of --prompt, --file", "--image", IMAGES[0], "--tokens", "1,2")
         os.remove(os.path.join(at("model"), "preprocessor_config.json"))
         with open(os.path.join(at("model"), "config.json")) as file:

@@ -312,7 +312,7 @@ def check_fallback(test, plain, sounds):
     test.run(bare[0], "--audio", path, "--prompt", "w1", fails="bare has no token <|startofprev|>")
     test.run(plain[0], "--audio", path, "-p", "w1", "-p", "w2", fails="--audio takes one --prompt, the text before the sound")
     test.run(plain[0], "--audio", path, "-p", "w1", "--output", "logits=x.npy", fails="--audio takes no --output")
-    test.run(plain[0], "--tokens", "1", "--no-speech-threshold", "0.6", fails="belong to --audio")
+    test.run(plain[0], "--tokens", "1", "--no-speech-threshold", "0.6", fails="--no-speech-threshold belongs to --audio")
     test.run(plain[0], "--audio", path, *step, "--temperature", "1.5", fails="--temperature-increment-on-fallback goes up to temperature 1")
     test.run(plain[0], "--audio", path, "--no-speech-threshold", "1.5", fails="--no-speech-threshold; expected a number from 0 to 1")
 

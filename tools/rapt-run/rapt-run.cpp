@@ -1,25 +1,14 @@
 // The command line is lib/Generation/CommandLine.
 // Runs compiled models: text, images, vectors, tensors, perplexity, or a card that says what the model is.
 #include "lib/Generation/CommandLine/Console.h"
-#include "lib/Generation/CommandLine/Model.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Generation/CommandLine/Text.h"
 
 using namespace rapt::run;
 
 static int run(const Options &options) {
-  if (!options.inputs.empty())
-    return runForward(options);
-  if (options.perplexity && !options.info)
-    return measurePerplexity(options);
-  if (options.tokenize && !options.info)
-    return runTokenize(options);
-  if (!options.images.empty() && !options.info)
-    return runImages(options);
-  if (!options.audio.empty() && !options.info)
-    return runAudio(options);
-  if (!options.vectors.empty() && !options.info)
-    return runVectors(options);
-  return options.hasWork() && !options.info ? runPrompt(options) : printCard(options);
+  const bool isAbout = options.info || !options.hasWork();
+  return isAbout && options.inputs.empty() ? printCard(options) : runTask(options);
 }
 
 int main(int argc, char **argv) {

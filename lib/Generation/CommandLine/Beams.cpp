@@ -1,6 +1,5 @@
 // The likeliest continuations of a prompt by beam search, printed best first.
 #include "lib/Generation/CommandLine/Beams.h"
-#include "lib/Generation/CommandLine/BeamRows.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Support/Json.h"
 #include <chrono>
@@ -10,31 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class BeamRun {
-public:
-  BeamRun(const Options &options, Model &model, const Text &text, const Prompt &prompt, int64_t most,
-          AttentionMaps &maps)
-      : options(options), model(model), text(text), prompt(prompt), most(most), maps(maps) {}
-  Outcome prepare();
-  Outcome search();
-  Outcome collect();
-  Outcome draw();
-  Status printBeams() const;
-
-private:
-  Status printJson() const;
-
-  const Options &options;
-  Model &model;
-  const Text &text;
-  const Prompt &prompt;
-  const int64_t most;
-  AttentionMaps &maps;
-  BeamRows rows;
-  std::vector<FoundText> found;
-  std::vector<std::string> texts; ///< of what was found
-  double seconds = 0;
-};
+} // namespace
 
 Outcome BeamRun::prepare() {
   RAPT_RETURN_IF_ERROR(rows.open(options, text, prompt, most));
@@ -72,7 +47,7 @@ Outcome BeamRun::draw() {
   return maps.isWanted() && !found.empty() ? drawGeneration(maps, model, text, prompt, found.front().ids) : Outcome{};
 }
 
-Status BeamRun::printJson() const {
+json::Value BeamRun::toJson() const {
   json::Array list;
   for (size_t i = 0; i < found.size(); ++i) {
     const FoundText &one = found[i];
@@ -93,12 +68,18 @@ Status BeamRun::printJson() const {
   object.emplace_back("sequences", json::Value(std::move(list)));
   object.emplace_back("seconds", json::Value(seconds));
   object.emplace_back("peak_memory", json::Value(peakMemory()));
-  return print(json::write(json::Value(std::move(object))) + "\n");
+  return json::Value(std::move(object));
 }
 
-Status BeamRun::printBeams() const {
+Outcome BeamRun::run() {
+  RAPT_RETURN_IF_ERROR(search());
+  RAPT_RETURN_IF_ERROR(collect());
+  return draw();
+}
+
+Status BeamRun::finish(const ResultSink &sink) const {
   if (options.json)
-    return printJson();
+    return sink.end(toJson(), "");
   for (size_t i = 0; i < found.size(); ++i) {
     std::string line = texts[i];
     if (options.tokens)
@@ -108,19 +89,6 @@ Status BeamRun::printBeams() const {
     RAPT_RETURN_IF_ERROR(print("\n"));
   }
   return {};
-}
-
-} // namespace
-
-int searchBeams(const Options &options, Model &model, const Text &text, const Prompt &prompt, int64_t most,
-                AttentionMaps &maps) {
-  BeamRun run(options, model, text, prompt, most, maps);
-  for (auto part : {&BeamRun::prepare, &BeamRun::search, &BeamRun::collect, &BeamRun::draw})
-    if (Outcome outcome = (run.*part)(); !outcome)
-      return outcome.status == RAPT_CANCELLED && Interrupts::caught() ? Interrupts::caught()
-                                                                      : fail(outcome.message, Failure(outcome).code);
-  Status status = run.printBeams();
-  return status ? 0 : fail(status.error().message);
 }
 
 } // namespace rapt::run

@@ -1,28 +1,16 @@
-// Checks that options of rapt-run go together and have something to act on.
+// Checks that options of rapt-run go together and have something to act on. Tasks.def has those of each task.
 #include "lib/Generation/CommandLine/Options.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Support/Json.h"
 
 namespace rapt::run {
 
-/// Whether the options about sound have sound, and no other option has nothing to act on.
+/// Whether the options about sound go together.
 static Status checkAudio(const Options &o) {
-  if (o.audio.empty()) {
-    if (o.language || o.speechTask || o.timestamps)
-      return usage("--language, --task and --timestamps belong to --audio");
-    if (o.knowsPrevious || o.temperatureStep || o.compressionRatio || o.meanLogProbability || o.noSpeech)
-      return usage("--condition-on-previous-text, --temperature-increment-on-fallback and the thresholds belong to "
-                   "--audio");
-    return {};
-  }
-  if (o.prompts.size() > 1)
+  if (!o.audio.empty() && o.prompts.size() > 1)
     return usage("--audio takes one --prompt, the text before the sound");
-  if (o.temperatureStep && o.temperature.value_or(0) > 1)
+  if (!o.audio.empty() && o.temperatureStep && o.temperature.value_or(0) > 1)
     return usage("--temperature-increment-on-fallback goes up to temperature 1");
-  for (const std::string &name : o.runOptions)
-    for (const char *unknown : {"chat", "raw", "system", "source-language", "target-language", "context", "stop",
-                                "ignore-eos", "returns", "entry", "output", "attention-weights", "logprobs"})
-      if (name == unknown)
-        return usage("--audio takes no --" + name);
   return {};
 }
 
@@ -39,22 +27,9 @@ static Status checkTextMode(const Options &o) {
     return usage("--similarity takes texts: --prompt or --file");
   if (o.chat && o.perplexity)
     return usage("--chat does not go with --perplexity");
-  if (o.tokenize && (o.sourceLanguage || o.targetLanguage))
-    return usage("--tokenize takes no --source-language and no --target-language");
   if (o.logprobs && o.beams)
     return usage("--logprobs does not go with --beams");
   return {};
-}
-
-/// Whether all options mean something in a conversation.
-static Status checkConversation(const Options &o) {
-  for (const std::string &name : o.runOptions)
-    for (const char *unknown : {"json", "beams", "returns", "length-penalty", "early-stopping", "profile", "stride",
-                                "source-language", "target-language", "pair", "question", "prompt-name", "output",
-                                "entry", "attention-weights", "logprobs", "perplexity", "tokenize", "similarity"})
-      if (name == unknown)
-        return usage("a conversation takes no --" + name + "; give a message: --prompt or --file");
-  return o.json ? usage("a conversation takes no --json; give a message: --prompt or --file") : Status();
 }
 
 Status checkOptions(const Options &o) {
@@ -97,7 +72,7 @@ Status checkOptions(const Options &o) {
   if (o.chat && o.raw)
     return usage("--chat and --raw exclude each other");
   if (o.converses)
-    return checkConversation(o);
+    return checkTaskOptions(o);
   if (o.chat && !isText)
     return usage("--chat needs a message: --prompt, --file or the standard input; on a terminal it needs none");
   if (o.system && !o.chat)
@@ -127,7 +102,8 @@ Status checkOptions(const Options &o) {
         "--" + o.runOptions[0] +
         " needs something to run: --prompt, --file, --tokens, --image, --audio, --vector, --perplexity, --input, or a "
         "text on the standard input");
-  return checkAudio(o);
+  RAPT_RETURN_IF_ERROR(checkAudio(o));
+  return checkTaskOptions(o);
 }
 
 } // namespace rapt::run

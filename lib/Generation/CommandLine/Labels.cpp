@@ -102,11 +102,4 @@ std::string labelLines(const json::Array &best) {
   return lines;
 }
 
-Status printResults(const Options &options, const Model &model, const json::Array &results) {
-  if (!options.json)
-    return {};
-  json::Object object{{"task", json::Value(model.info.task)}, {"results", json::Value(results)}};
-  return print(json::write(json::Value(std::move(object))) + "\n");
-}
-
 } // namespace rapt::run

@@ -55,7 +55,4 @@ json::Array bestLabels(const Options &options, const Labels &labels, std::span<c
 /// Those as lines of a score and a label.
 std::string labelLines(const json::Array &best);
 
-/// With --json, prints the one object of all results: {"task", "results"}.
-Status printResults(const Options &options, const Model &model, const json::Array &results);
-
 } // namespace rapt::run

@@ -72,28 +72,9 @@ std::string counted(uint64_t number, const std::string &what);
 /// Whether the system gives as much memory: containers end the process where it does not.
 bool hasRoom(size_t bytes);
 
-// The commands. Each returns the exit status and tells its failure itself.
+/// Prints what the model is. Returns the exit status and tells its failure itself, as the next one does.
 int printCard(const Options &options);
-int runForward(const Options &options);
+/// Runs the reference evaluator in the place of this process.
 int runReference(const Options &options, const char *self);
-int runPrompt(const Options &options);
-/// The same, of a model that is open.
-int runPrompt(const Options &options, Model model);
-int generate(const Options &options, Model model);
-/// --chat on a terminal.
-int converse(const Options &options, Model model);
-int runImages(const Options &options);
-int runAudio(const Options &options);
-int runVectors(const Options &options);
-int runTextTask(const Options &options, Model model);
-int runPair(const Options &options, Model model);
-/// Whether the task is runPair's.
-bool isPairTask(std::string_view name);
-/// Whether models of this task judge vectors of numbers.
-bool isVectorTask(std::string_view name);
-/// Whether models of this task write what is said in sounds.
-bool isSpeechTask(std::string_view name);
-int measurePerplexity(const Options &options);
-int runTokenize(const Options &options);
 
 } // namespace rapt::run

@@ -159,21 +159,19 @@ struct Option {
 std::vector<Option> soundOptions() {
   return {
       {{"audio", "", "FILE", "write what is said in a sound file; may be repeated"}, addAudio},
-      {{"language", "lang", "CODE", "with --audio: the language that is spoken, such as en (detected)"},
-       setText<&Options::language>},
-      {{"task", "", "TASK", "with --audio: transcribe, or translate into English (transcribe)"}, setSpeechTask},
-      {{"timestamps", "", nullptr, "with --audio: print when each part is said"}, setFlag<&Options::timestamps>},
-      {{"condition-on-previous-text", "", nullptr, "with --audio: put the previous text in front of a window"},
+      {{"language", "lang", "CODE", "the language that is spoken, such as en (detected)"}, setText<&Options::language>},
+      {{"task", "", "TASK", "transcribe, or translate into English (transcribe)"}, setSpeechTask},
+      {{"timestamps", "", nullptr, "print when each part is said"}, setFlag<&Options::timestamps>},
+      {{"condition-on-previous-text", "", nullptr, "put the previous text in front of a window"},
        setFlag<&Options::knowsPrevious>},
       {{"temperature-increment-on-fallback", "", "X",
-        "with --audio: generate a window again at temperatures that grow by X up to 1, until no threshold rejects its "
-        "text"},
+        "generate a window again at temperatures that grow by X up to 1, until no threshold rejects its text"},
        real(&Options::temperatureStep, 0.01, 1, "from 0.01 to 1")},
       {{"compression-ratio-threshold", "", "X", "reject a text that zlib compresses by more than X (2.4)"},
        real(&Options::compressionRatio, 0, 1e6, "from 0 on")},
       {{"logprob-threshold", "", "X", "reject a text whose tokens have a smaller mean log probability (-1)"},
        real(&Options::meanLogProbability, -1e6, 0, "up to 0")},
-      {{"no-speech-threshold", "", "X", "with --audio: skip windows that are silent with a larger probability (none)"},
+      {{"no-speech-threshold", "", "X", "skip windows that are silent with a larger probability (none)"},
        real(&Options::noSpeech, 0, 1, "from 0 to 1")}};
 }
 
@@ -348,7 +346,7 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
   Options options;
   options.program = argc > 0 ? argv[0] : "rapt-run";
   options.seed = drawSeed();
-  const std::vector<OptionName> names = optionNames(table());
+  const std::vector<OptionName> names = namesOfOptions();
   Expected<std::vector<Argument>> arguments = readArguments(argc, argv, names);
   if (!arguments)
     return usage(arguments.error().message);
@@ -391,11 +389,6 @@ Status setAnswerOption(Options &options, std::string_view name, const std::strin
   return expected.empty() ? Status() : Error{invalidValue(value, std::string(name), expected)};
 }
 
-std::string helpText() {
-  return "Runs a model that raptc compiled.\n\nusage: rapt-run MODEL.so                    what the model is\n"
-         "       rapt-run MODEL.so [options] [TEXT]   run it; TEXT is a prompt\n\noptions:\n" +
-         listOptions(optionNames(table()), 34) +
-         "\nexit status: 0 done, 1 the input is wrong, 2 wrong usage, 130 interrupted, 141 output closed\n";
-}
+std::vector<OptionName> namesOfOptions() { return optionNames(table()); }
 
 } // namespace rapt::run

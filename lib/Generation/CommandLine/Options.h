@@ -1,6 +1,7 @@
 //===- Options.h - rapt-run's command line --------------------------------------===//
 #pragma once
 #include "lib/Bench/ProfileReport.h"
+#include "lib/Support/CommandLine.h"
 #include "lib/Support/Expected.h"
 #include <cstdint>
 #include <memory>
@@ -97,6 +98,8 @@ Status setAnswerOption(Options &options, std::string_view name, const std::strin
 /// A wrong use of the tool.
 Error usage(const std::string &message);
 
+/// The options of the command line, in their order.
+std::vector<OptionName> namesOfOptions();
 /// The text of --help.
 std::string helpText();
 

@@ -1,6 +1,5 @@
 //===- Similarity.cpp -------------------------------------------------------------===//
 #include "lib/Generation/CommandLine/Similarity.h"
-#include "lib/Generation/CommandLine/Console.h"
 #include "lib/Support/Spelling.h"
 #include <cmath>
 #include <cstdio>
@@ -82,11 +81,7 @@ json::Array similarities(std::string_view name, const json::Array &vectors) {
   return rows;
 }
 
-Status printSimilarities(const Options &options, std::string_view name, const json::Array &rows) {
-  if (options.json) {
-    json::Object object{{"similarity", json::Value(std::string(name))}, {"results", json::Value(rows)}};
-    return print(json::write(json::Value(std::move(object))) + "\n");
-  }
+Status tellSimilarities(const ResultSink &sink, std::string_view name, const json::Array &rows) {
   std::string lines;
   for (const json::Value &row : rows) {
     for (const json::Value &number : *row.asArray()) {
@@ -96,7 +91,8 @@ Status printSimilarities(const Options &options, std::string_view name, const js
     }
     lines += "\n";
   }
-  return print(lines);
+  json::Object object{{"similarity", json::Value(std::string(name))}, {"results", json::Value(rows)}};
+  return sink.end(json::Value(std::move(object)), lines);
 }
 
 } // namespace rapt::run

@@ -1,7 +1,7 @@
 //===- Similarity.h - How similar the vectors of texts are ------------------------===//
 #pragma once
 #include "lib/Generation/CommandLine/Model.h"
-#include "lib/Support/Json.h"
+#include "lib/Generation/CommandLine/ResultSink.h"
 
 namespace rapt::run {
 
@@ -12,7 +12,7 @@ Expected<std::string> similarityOf(const Model &model);
 /// A row for each vector with its similarity to each, larger for more similar ones: distances are negative.
 json::Array similarities(std::string_view name, const json::Array &vectors);
 
-/// Prints them: lines of numbers, or with --json an object.
-Status printSimilarities(const Options &options, std::string_view name, const json::Array &rows);
+/// Tells them: lines of numbers, or an object.
+Status tellSimilarities(const ResultSink &sink, std::string_view name, const json::Array &rows);
 
 } // namespace rapt::run

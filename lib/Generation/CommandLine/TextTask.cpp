@@ -1,12 +1,12 @@
 // Runs a model's task on texts of the command line or lines of a file.
 #include "lib/Generation/CommandLine/TextTask.h"
 #include "lib/Generation/CommandLine/AttentionMaps.h"
-#include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/MapFiles.h"
 #include "lib/Generation/CommandLine/Pieces.h"
 #include "lib/Generation/CommandLine/SentencePrompts.h"
 #include "lib/Generation/CommandLine/Similarity.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Support/Npy.h"
 #include <algorithm>
 
@@ -23,32 +23,15 @@ Outcome TextTask::tokenText(int32_t id, std::string &content) const {
 
 namespace {
 
-constexpr struct {
-  std::string_view name;
-  std::unique_ptr<TextTask> (*make)(const Options &, const Model &, const Text &, const Labels &);
-} tasks[] = {{"fill-mask", makeFillMask},
-             {"text-classification", makeTextClassification},
-             {"token-classification", makeTokenClassification},
-             {"question-answering", makeQuestionAnswering},
-             {"feature-extraction", makeFeatureExtraction}};
-
-} // namespace
-
-bool isTextTask(std::string_view name) {
-  return std::any_of(std::begin(tasks), std::end(tasks), [&](const auto &task) { return task.name == name; });
-}
-
-namespace {
-
-class TaskRun {
+class TextJob final : public Job {
 public:
-  TaskRun(const Options &options, Model model) : options(options), model(std::move(model)) {}
-  Outcome prepare();
-  Outcome run();
-  Status finish() const;
+  TextJob(const Options &options, Model given, TextTaskMaker make)
+      : Job(options, std::move(given)), task(make(options, model, text, labels)) {}
+  Outcome prepare() override;
+  Outcome run() override;
+  Status finish() override;
 
 private:
-  Outcome checkOptions() const;
   Outcome readRows();
   Outcome chooseSimilarity();
   Outcome checkLength(const TextRow &row) const;
@@ -62,8 +45,6 @@ private:
     return outputs[size_t(std::find(names.begin(), names.end(), name) - names.begin())];
   }
 
-  const Options &options;
-  Model model;
   Text text;
   Labels labels;
   std::unique_ptr<TextTask> task;
@@ -72,37 +53,12 @@ private:
   std::vector<TextRow> rows;
   std::vector<json::Value> pending; ///< of the rows of one text
   AttentionMaps maps;
-  size_t texts = 0, printed = 0;
-  json::Array results; ///< for --json and --similarity
+  size_t texts = 0;
+  json::Array vectors; ///< for --similarity
   std::string similarity;
 };
 
-Outcome TaskRun::checkOptions() const {
-  const std::string name = std::string(model.info.name) + ": " + model.info.task;
-  auto refuse = [&](const char *option, const char *what) {
-    return Outcome{RAPT_INVALID, name + " has no use for " + option + ", which belongs to " + what};
-  };
-  const std::string_view task = model.info.task;
-  if (options.question && task != "question-answering")
-    return refuse("--question", "question-answering");
-  if (!options.question && task == "question-answering")
-    return {RAPT_INVALID, name + " needs --question beside the text that has the answer"};
-  if (options.promptName && task != "feature-extraction")
-    return refuse("--prompt-name", "feature-extraction");
-  if (options.similarity && task != "feature-extraction")
-    return refuse("--similarity", "feature-extraction");
-  if (options.logprobs)
-    return refuse("--logprobs", "models that generate text");
-  if (options.pair && task != "text-classification" && task != "feature-extraction")
-    return refuse("--pair", "text-classification and feature-extraction");
-  if (options.tokens && task != "text-classification" && task != "feature-extraction" && task != "fill-mask")
-    return {RAPT_INVALID, name + " needs a text: --prompt or --file"};
-  if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature || options.chat)
-    return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop, --temperature and --chat have no meaning"};
-  return {};
-}
-
-Outcome TaskRun::checkLength(const TextRow &row) const {
+Outcome TextJob::checkLength(const TextRow &row) const {
   const int64_t most = model.info.max_positions, length = int64_t(row.ids.size());
   if (most == 0 || length <= most)
     return {};
@@ -110,7 +66,7 @@ Outcome TaskRun::checkLength(const TextRow &row) const {
                              std::to_string(most)};
 }
 
-Outcome TaskRun::encodeTexts(std::vector<std::string> given) {
+Outcome TextJob::encodeTexts(std::vector<std::string> given) {
   texts = given.size();
   for (size_t i = 0; i < given.size(); ++i) {
     TextRow row;
@@ -132,7 +88,7 @@ Outcome TaskRun::encodeTexts(std::vector<std::string> given) {
   return {};
 }
 
-Outcome TaskRun::readRows() {
+Outcome TextJob::readRows() {
   if (options.tokens) {
     RAPT_RETURN_IF_ERROR(checkIds(model, *options.tokens));
     TextRow row;
@@ -153,24 +109,20 @@ Outcome TaskRun::readRows() {
   return encodeTexts(std::move(lines));
 }
 
-Outcome TaskRun::prepare() {
-  RAPT_RETURN_IF_ERROR(checkOptions());
+Outcome TextJob::prepare() {
   RAPT_RETURN_IF_ERROR(openText(model, !options.tokens, text));
   RAPT_RETURN_IF_ERROR(openLabels(model, labels));
   Expected<std::vector<std::string>> found = forwardTensors(model);
   if (!found)
     return {RAPT_BAD_FILE, found.error().message};
   tensors = std::move(*found);
-  for (const auto &known : tasks)
-    if (known.name == model.info.task)
-      task = known.make(options, model, text, labels);
   names = task->outputs();
   for (const auto &[name, file] : options.outputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(name);
   RAPT_RETURN_IF_ERROR(AttentionMaps::open(options, model, maps));
   maps.request(names);
-  if (!options.tokens && std::string_view(model.info.task) == "feature-extraction")
+  if (!options.tokens && findTask(model.info.task)->takes("prompt-name"))
     RAPT_RETURN_IF_ERROR(readSentenceTexts(options, model, sentences));
   RAPT_RETURN_IF_ERROR(readRows());
   RAPT_RETURN_IF_ERROR(chooseSimilarity());
@@ -189,7 +141,7 @@ Outcome TaskRun::prepare() {
   return {};
 }
 
-Outcome TaskRun::chooseSimilarity() {
+Outcome TextJob::chooseSimilarity() {
   if (!options.similarity)
     return {};
   if (texts < 2)
@@ -201,17 +153,17 @@ Outcome TaskRun::chooseSimilarity() {
   return {};
 }
 
-/// Prints the result of one text, or keeps it for the one object at the end.
-Outcome TaskRun::printResult(json::Value result) {
-  if (options.json || options.similarity) {
-    results.push_back(std::move(result));
+/// Prints the result of one text, or keeps it to be compared with the others.
+Outcome TextJob::printResult(json::Value result) {
+  if (options.similarity) {
+    vectors.push_back(std::move(result));
     return {};
   }
-  Status status = printGenerated((printed++ && texts > 1 ? "\n" : "") + task->show(result));
-  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+  const std::string lines = options.json ? "" : task->show(result);
+  return sink.add(std::move(result), lines);
 }
 
-Status TaskRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
+Status TextJob::writeOutputs(const std::vector<RowOutput> &outputs) const {
   for (const auto &[name, file] : options.outputs) {
     const RowOutput &tensor = output(outputs, name);
     RAPT_RETURN_IF_ERROR(writeNpy(file, NpyType::F32, tensor.shape, std::as_bytes(std::span(tensor.data))));
@@ -220,7 +172,7 @@ Status TaskRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
 }
 
 /// Rows of several have their number in the files' names.
-Outcome TaskRun::drawAttention(const TextRow &row, const std::vector<RowOutput> &outputs, size_t index) {
+Outcome TextJob::drawAttention(const TextRow &row, const std::vector<RowOutput> &outputs, size_t index) {
   std::vector<std::string> labels;
   RAPT_RETURN_IF_ERROR(piecesOf(text.writer, row.ids, labels));
   const std::string before = rows.size() > 1 ? mapPrefix(mapOfRow, size_t(&row - rows.data())) : "";
@@ -230,7 +182,7 @@ Outcome TaskRun::drawAttention(const TextRow &row, const std::vector<RowOutput> 
   return {};
 }
 
-Outcome TaskRun::runGroup(std::span<const TextRow> group) {
+Outcome TextJob::runGroup(std::span<const TextRow> group) {
   std::vector<RowOutput> outputs;
   RAPT_RETURN_IF_ERROR(runRows(model, tensors, group, names, outputs));
   for (size_t i = 0; i < group.size(); ++i) {
@@ -244,34 +196,30 @@ Outcome TaskRun::runGroup(std::span<const TextRow> group) {
     pending.clear();
     RAPT_RETURN_IF_ERROR(outcome);
   }
-  Status status = writeOutputs(outputs);
-  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+  return outcomeOf(writeOutputs(outputs));
 }
 
-Outcome TaskRun::run() {
+Outcome TextJob::run() {
   const std::span<const TextRow> all = rows;
   if (!options.outputs.empty()) // a file holds all rows
     return runGroup(all);
-  const int64_t columns = std::string_view(model.info.task) == "fill-mask" ? model.info.vocabulary : model.info.hidden;
   for (size_t first = 0; first < all.size();) {
-    size_t count = maps.isWanted() ? 1 : rowsTogether(all.subspan(first), columns);
+    size_t count = maps.isWanted() ? 1 : rowsTogether(all.subspan(first), task->columns());
     RAPT_RETURN_IF_ERROR(runGroup(all.subspan(first, count)));
     first += count;
   }
   return {};
 }
 
-Status TaskRun::finish() const {
-  if (options.similarity)
-    return printSimilarities(options, similarity, similarities(similarity, results));
-  return printResults(options, model, results);
+Status TextJob::finish() {
+  return options.similarity ? printSimilarities(sink, similarity, similarities(similarity, vectors))
+                            : sink.endTask(model.info.task);
 }
 
 } // namespace
 
-int runTextTask(const Options &options, Model model) {
-  TaskRun run(options, std::move(model));
-  return perform(run);
+std::unique_ptr<Job> makeTextJob(const Options &options, Model model, TextTaskMaker make) {
+  return std::make_unique<TextJob>(options, std::move(model), make);
 }
 
 } // namespace rapt::run

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Generation/CommandLine/Job.h"
 #include "lib/Generation/CommandLine/Labels.h"
 #include "lib/Generation/CommandLine/Rows.h"
 #include "lib/Support/Json.h"
@@ -24,6 +25,8 @@ public:
   /// The model's judgment of row `index` of the outputs.
   virtual Outcome judge(const TextRow &row, size_t index, std::span<const RowOutput> outputs,
                         json::Value &result) const = 0;
+  /// Numbers of a token in the outputs that are held at a time.
+  virtual int64_t columns() const { return model.info.hidden; }
   /// One result from those of a text's rows, of which there is one at least.
   virtual json::Value join(std::vector<json::Value> results) const { return std::move(results.front()); }
   /// Lines, each with its newline.
@@ -41,13 +44,13 @@ protected:
   const Labels &labels;
 };
 
-/// Whether a task of docs/Semantics.md is one of these.
-bool isTextTask(std::string_view name);
+using TextTaskMaker = std::unique_ptr<TextTask> (*)(const Options &, const Model &, const Text &, const Labels &);
 
-std::unique_ptr<TextTask> makeFillMask(const Options &, const Model &, const Text &, const Labels &);
-std::unique_ptr<TextTask> makeTextClassification(const Options &, const Model &, const Text &, const Labels &);
-std::unique_ptr<TextTask> makeTokenClassification(const Options &, const Model &, const Text &, const Labels &);
-std::unique_ptr<TextTask> makeQuestionAnswering(const Options &, const Model &, const Text &, const Labels &);
-std::unique_ptr<TextTask> makeFeatureExtraction(const Options &, const Model &, const Text &, const Labels &);
+/// The job of a task: reads texts, runs them together and tells the task's judgments of them.
+std::unique_ptr<Job> makeTextJob(const Options &options, Model model, TextTaskMaker make);
+template <typename Task> std::unique_ptr<Job> makeTextJob(const Options &options, Model model) {
+  return makeTextJob(options, std::move(model),
+                     [](auto &...all) -> std::unique_ptr<TextTask> { return std::make_unique<Task>(all...); });
+}
 
 } // namespace rapt::run

@@ -2,6 +2,7 @@
 // wrongly, or read at another place, changes them.
 #include "lib/Generation/CommandLine/Conversation/Conversation.h"
 #include "lib/Generation/CommandLine/Conversation/ChatCommands.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "test/Unit/Runtime/FakeModel.h"
 #include <algorithm>
 
@@ -253,7 +254,8 @@ TEST(Conversation, OtherModelsHoldNone) {
   run::Model model;
   ASSERT_TRUE(run::openModule(options, model));
   testing::internal::CaptureStderr();
-  EXPECT_EQ(run::converse(options, std::move(model)), 1);
+  options.converses = true;
+  EXPECT_EQ(run::runTask(options, std::move(model)), 1);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "rapt-run: error: fake: encoder cannot hold a conversation; give it something to run, as rapt-run " +
                 copy.library() + " says\n");

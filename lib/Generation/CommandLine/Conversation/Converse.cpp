@@ -4,6 +4,7 @@
 #include "lib/Generation/CommandLine/Conversation/ChatCommands.h"
 #include "lib/Generation/CommandLine/Conversation/History.h"
 #include "lib/Generation/CommandLine/Conversation/LineEditor.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Support/File.h"
 #include <csignal>
 
@@ -26,8 +27,8 @@ public:
     for (const std::string &entry : history.load())
       editor.remember(entry);
   }
-  /// The exit status.
-  int run();
+  /// Until the user ends it. Interrupted where a signal other than Ctrl-C does.
+  Outcome run();
 
 private:
   LineEditor::End read(Input &input);
@@ -99,9 +100,7 @@ Outcome Chat::take(const Input &input) {
     conversation.dropCancel();
   if (conversation.countAnswers() == answers)
     return outcome;
-  Status status = print("\n");
-  if (!status)
-    return {RAPT_IO, status.error().message};
+  RAPT_RETURN_IF_ERROR(outcomeOf(print("\n")));
   RAPT_RETURN_IF_ERROR(outcome);
   printEnd();
   if (options.stats)
@@ -109,17 +108,17 @@ Outcome Chat::take(const Input &input) {
   return {};
 }
 
-int Chat::run() {
+Outcome Chat::run() {
   while (!commands.isOver()) {
     Input input;
     const LineEditor::End end = read(input);
     if (end == LineEditor::End::Closed)
-      return 0;
+      return {};
     if (end == LineEditor::End::Interrupted || input.isBlank())
       continue;
-    const Outcome outcome = take(input);
+    Outcome outcome = take(input);
     if (const int caught = Interrupts::caught(); caught && caught != 128 + SIGINT)
-      return caught;
+      return {RAPT_CANCELLED, {}};
     switch (outcome.status) {
     case RAPT_OK:
       break;
@@ -130,39 +129,52 @@ int Chat::run() {
       note(outcome.message);
       break;
     default:
-      return fail(outcome.message, Failure(outcome).code);
+      return outcome;
     }
   }
-  return 0;
+  return {};
+}
+
+class Converse final : public Job {
+public:
+  using Job::Job;
+  Outcome prepare() override;
+  Outcome run() override { return Chat(options, *conversation, *editor).run(); }
+  Status finish() override { return {}; }
+
+private:
+  std::unique_ptr<LineEditor> editor;
+  std::unique_ptr<Conversation> conversation;
+};
+
+Outcome Converse::prepare() {
+  const std::string name = std::string(model.info.name) + ": " + model.info.task;
+  if (const Task *task = findTask(model.info.task); !task || !task->converses)
+    return {RAPT_INVALID, name + " holds no conversation; give it something to run, as rapt-run " +
+                              shownPath(options.library) + " says"};
+  Text text;
+  Owned<rapt_chat> chat;
+  RAPT_RETURN_IF_ERROR(openText(model, true, text));
+  RAPT_RETURN_IF_ERROR(openChat(model, chat));
+  if (BeamRows::areAskedFor(options, text))
+    return {RAPT_UNSUPPORTED, "a conversation has no beams, but generation_config.json asks for " +
+                                  std::to_string(text.config.beams) + "; --temperature 0 takes the most likely token"};
+  conversation =
+      std::make_unique<Conversation>(options, std::move(model), std::move(text), std::move(chat), printGenerated);
+  RAPT_RETURN_IF_ERROR(conversation->open());
+  Expected<std::unique_ptr<LineEditor>> opened = LineEditor::open();
+  if (!opened)
+    return {RAPT_INVALID, opened.error().message};
+  editor = std::move(*opened);
+  note(name + ", cache for " + grouped(uint64_t(conversation->capacity())) + "; " + conversation->settings() +
+       "; /help lists the commands");
+  return {};
 }
 
 } // namespace
 
-int converse(const Options &options, Model model) {
-  const std::string name = std::string(model.info.name) + ": " + model.info.task;
-  if (std::string_view(model.info.task) != "decoder" && !model.readsImages())
-    return fail(name + " cannot hold a conversation; give it something to run, as rapt-run " +
-                shownPath(options.library) + " says");
-  Text text;
-  Owned<rapt_chat> chat;
-  Outcome outcome = openText(model, true, text);
-  if (outcome)
-    outcome = openChat(model, chat);
-  if (outcome && BeamRows::areAskedFor(options, text))
-    outcome = {RAPT_UNSUPPORTED, "a conversation has no beams, but generation_config.json asks for " +
-                                     std::to_string(text.config.beams) +
-                                     "; --temperature 0 takes the most likely token"};
-  if (!outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  Conversation conversation(options, std::move(model), std::move(text), std::move(chat), printGenerated);
-  if (outcome = conversation.open(); !outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  Expected<std::unique_ptr<LineEditor>> editor = LineEditor::open();
-  if (!editor)
-    return fail(editor.error().message);
-  note(name + ", cache for " + grouped(uint64_t(conversation.capacity())) + "; " + conversation.settings() +
-       "; /help lists the commands");
-  return Chat(options, conversation, **editor).run();
+std::unique_ptr<Job> makeConversation(const Options &options, Model model) {
+  return std::make_unique<Converse>(options, std::move(model));
 }
 
 } // namespace rapt::run

@@ -1,10 +1,10 @@
 // Text from one prompt as it comes, or from several, which run together.
 #include "lib/Generation/CommandLine/AttentionMaps.h"
-#include "lib/Generation/CommandLine/BeamRows.h"
 #include "lib/Generation/CommandLine/Beams.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/Continuation.h"
 #include "lib/Generation/CommandLine/ImageReader.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <chrono>
@@ -23,22 +23,19 @@ std::string shownShape(const int64_t (&shape)[3]) {
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 /// One run: what it needs, what it made, and how long that took.
-struct Generation {
-  const Options &options;
-  Model model;
-  Text text;
-  std::vector<Continuation> all; ///< one a prompt
-  AttentionMaps maps;
-  double firstToken = 0, total = 0;
-
-  Generation(const Options &options, Model model) : options(options), model(std::move(model)) {}
-  Outcome open();
-  Outcome prepare();
-  Outcome run();
-  int finish(const Outcome &outcome);
+class Generation final : public Job {
+public:
+  using Job::Job;
+  Outcome prepare() override;
+  Outcome run() override;
+  Status finish() override;
+  bool tellsPart() const override { return !beams; }
 
 private:
+  Outcome open();
   Outcome openImages();
+  Outcome openBeams();
+  Outcome generate();
   Outcome begin();
   Outcome loop();
   Outcome take(Continuation &one, const float *logits);
@@ -59,8 +56,13 @@ private:
   const rapt_tokenizer *shownBy() const;
   Status printJudged() const;
   json::Object jsonOf(const Continuation &one) const;
-  Status printJson() const;
+  json::Value toJson() const;
 
+  Text text;
+  std::vector<Continuation> all; ///< one a prompt
+  AttentionMaps maps;
+  std::optional<BeamRun> beams; ///< a search takes the place of the sampling
+  double firstToken = 0, total = 0;
   size_t shown = 0; ///< continuations before this one are printed; its own text is printed as it comes
 };
 
@@ -142,6 +144,9 @@ std::string Generation::summary() const {
 }
 
 Outcome Generation::prepare() {
+  RAPT_RETURN_IF_ERROR(open());
+  if (BeamRows::areAskedFor(options, text))
+    return openBeams();
   for (size_t i = 0; i < all.size(); ++i)
     RAPT_RETURN_IF_ERROR(all[i].prepare(options, text, i));
   RAPT_RETURN_IF_ERROR(makeContext(options, cacheTokens(), model));
@@ -155,18 +160,15 @@ Outcome Generation::put(Continuation &one, std::string_view piece) {
     one.output += piece;
     return {};
   }
-  Status status = printGenerated(piece);
-  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+  return outcomeOf(printGenerated(piece));
 }
 
 /// Goes on to the first text that is not finished, with a blank line behind each.
 Outcome Generation::showFinished() {
   while (!options.json && shown + 1 < all.size() && all[shown].reason) {
     const std::string before = "\n\n", &text = all[++shown].output;
-    Status status = print(before);
-    status = status ? printGenerated(text) : status;
-    if (!status)
-      return {RAPT_IO, status.error().message};
+    RAPT_RETURN_IF_ERROR(outcomeOf(print(before)));
+    RAPT_RETURN_IF_ERROR(outcomeOf(printGenerated(text)));
   }
   return {};
 }
@@ -212,7 +214,8 @@ Outcome Generation::loop() {
   }
 }
 
-Outcome Generation::run() {
+/// Until the texts end or Ctrl-C ends them.
+Outcome Generation::generate() {
   Interrupts interrupts(model.context.get());
   Outcome outcome = loop();
   if (outcome.status != RAPT_CANCELLED)
@@ -281,7 +284,7 @@ json::Object Generation::jsonOf(const Continuation &one) const {
   return object;
 }
 
-Status Generation::printJson() const {
+json::Value Generation::toJson() const {
   json::Object object;
   if (all.size() == 1)
     object = jsonOf(all[0]);
@@ -296,64 +299,54 @@ Status Generation::printJson() const {
   object.emplace_back("seconds_to_first_token", json::Value(firstToken));
   object.emplace_back("seconds", json::Value(total));
   object.emplace_back("peak_memory", json::Value(peakMemory()));
-  return print(json::write(json::Value(std::move(object))) + "\n");
+  return json::Value(std::move(object));
 }
 
-int Generation::finish(const Outcome &outcome) {
-  bool interrupted = outcome.status == RAPT_CANCELLED && Interrupts::caught();
-  if (!outcome && !interrupted)
-    return fail(outcome.message, Failure(outcome).code);
-  Status status = options.json ? printJson() : print("\n");
-  if (status && options.logprobs && !options.json)
-    status = printJudged();
-  if (!status)
-    return fail(status.error().message);
+Outcome Generation::openBeams() {
+  const std::string config = ", of which generation_config.json asks for " + std::to_string(text.config.beams) +
+                             "; --temperature 0 takes the most likely token";
+  if (all.size() > 1 && options.beams) // of several images: prompts were counted with the options
+    return {RAPT_INVALID, "--beams takes one image"};
+  if (all.size() > 1)
+    return {RAPT_INVALID, std::string(model.hasImageSource() ? "beams take one image" : "beams take one prompt") +
+                              ", but generation_config.json asks for " + std::to_string(text.config.beams) +
+                              " beams; --temperature 0 takes the most likely token"};
+  if (options.logprobs)
+    return {RAPT_INVALID, "--logprobs does not go with beams" + config};
+  if (!options.stops.empty())
+    return {RAPT_INVALID, "--stop does not go with beams" + config};
+  if (!text.stops.empty())
+    return {RAPT_INVALID, "--beams does not go with the stop_strings of generation_config.json"};
+  beams.emplace(options, model, text, all[0].prompt, all[0].mostNew(), maps);
+  return beams->prepare();
+}
+
+Outcome Generation::run() {
+  if (beams)
+    return beams->run();
+  Outcome outcome = generate();
+  for (Continuation &one : all)
+    one.sequence = {};
+  if (outcome && maps.isWanted())
+    outcome = drawGeneration(maps, model, text, all[0].prompt, all[0].made);
+  return outcome;
+}
+
+Status Generation::finish() {
+  if (beams)
+    return beams->finish(sink);
+  RAPT_RETURN_IF_ERROR(options.json ? sink.end(toJson(), "") : print("\n"));
+  if (options.logprobs && !options.json)
+    RAPT_RETURN_IF_ERROR(printJudged());
   if (options.stats)
     printStatistics();
-  return interrupted ? Interrupts::caught() : 0;
-}
-
-int search(Generation &generation) {
-  const Options &options = generation.options;
-  const Text &text = generation.text;
-  if (generation.all.size() > 1 && options.beams) // of several images: prompts were counted with the options
-    return fail("--beams takes one image");
-  if (generation.all.size() > 1)
-    return fail(std::string(generation.model.hasImageSource() ? "beams take one image" : "beams take one prompt") +
-                ", but generation_config.json asks for " + std::to_string(text.config.beams) +
-                " beams; --temperature 0 takes the most likely token");
-  if (options.logprobs)
-    return fail("--logprobs does not go with beams, of which generation_config.json asks for " +
-                std::to_string(text.config.beams) + "; --temperature 0 takes the most likely token");
-  if (!options.stops.empty())
-    return fail("--stop does not go with beams, of which generation_config.json asks for " +
-                std::to_string(text.config.beams) + "; --temperature 0 takes the most likely token");
-  if (!text.stops.empty())
-    return fail("--beams does not go with the stop_strings of generation_config.json");
-  const Continuation &one = generation.all[0];
-  return searchBeams(options, generation.model, text, one.prompt, one.mostNew(), generation.maps);
+  return {};
 }
 
 } // namespace
 
-int generate(const Options &options, Model model) {
-  Generation generation(options, std::move(model));
-  if (Outcome outcome = generation.open(); !outcome) {
-    if (outcome.status == RAPT_CANCELLED && Interrupts::caught())
-      return Interrupts::caught();
-    return fail(outcome.message, Failure(outcome).code);
-  }
-  if (BeamRows::areAskedFor(options, generation.text))
-    return search(generation);
-  if (Outcome outcome = generation.prepare(); !outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  Outcome outcome = generation.run();
-  for (Continuation &one : generation.all)
-    one.sequence = {};
-  if (outcome && generation.maps.isWanted())
-    outcome = drawGeneration(generation.maps, generation.model, generation.text, generation.all[0].prompt,
-                             generation.all[0].made);
-  return generation.finish(outcome);
+std::unique_ptr<Job> makeGeneration(const Options &options, Model model) {
+  return std::make_unique<Generation>(options, std::move(model));
 }
 
 } // namespace rapt::run

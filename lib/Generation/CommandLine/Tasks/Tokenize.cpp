@@ -1,28 +1,32 @@
 // --tokenize: the ids that the model reads of a text, each with its own text.
 #include "lib/Drawing/Label.h"
-#include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Pieces.h"
 #include "lib/Generation/CommandLine/Rows.h"
 #include "lib/Generation/CommandLine/SentencePrompts.h"
-#include "lib/Generation/CommandLine/TextTask.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 
 namespace rapt::run {
 namespace {
 
-class Tokenization {
+class Tokenization final : public Job {
 public:
-  explicit Tokenization(const Options &options) : options(options) {}
-  Outcome prepare();
-  Outcome run();
-  Status finish() const;
+  using Job::Job;
+  Outcome prepare() override;
+  Outcome run() override;
+  Status finish() override;
 
 private:
-  bool readsRows() const { return isTextTask(model.info.task) || isPairTask(model.info.task); }
+  /// Whether the model's task is one of `is`.
+  bool hasTask(bool (*is)(const Task &)) const {
+    const Task *task = findTask(model.info.task);
+    return task && is(*task);
+  }
+  bool readsRows() const {
+    return hasTask([](const Task &task) { return task.readsLines; });
+  }
   Outcome readTexts();
   Outcome encodeOne(const std::string &content, Ids &ids) const;
 
-  const Options &options;
-  Model model;
   Text text;
   std::vector<std::string> texts;
   std::vector<Ids> all;
@@ -42,7 +46,6 @@ Outcome Tokenization::readTexts() {
 }
 
 Outcome Tokenization::prepare() {
-  RAPT_RETURN_IF_ERROR(openModule(options, model));
   if (options.chat && readsRows())
     return {RAPT_INVALID, std::string(model.info.name) + ": " + model.info.task + " has no use for --chat"};
   RAPT_RETURN_IF_ERROR(openText(model, true, text));
@@ -59,7 +62,7 @@ Outcome Tokenization::encodeOne(const std::string &content, Ids &ids) const {
     return encode(model, text, content, ids);
   TextRow row;
   SentenceTexts usual;
-  if (std::string_view(model.info.task) == "feature-extraction")
+  if (hasTask([](const Task &task) { return task.takes("prompt-name"); }))
     RAPT_RETURN_IF_ERROR(readSentenceTexts(options, model, usual));
   row.text = options.question ? *options.question : usual.prompt + content;
   row.second = options.question ? std::optional(content) : options.pair;
@@ -76,30 +79,26 @@ Outcome Tokenization::run() {
   return {};
 }
 
-Status Tokenization::finish() const {
-  std::string lines;
-  json::Array list;
+Status Tokenization::finish() {
   for (size_t i = 0; i < all.size(); ++i) {
     json::Array ids, own;
-    lines += i ? "\n" : "";
+    std::string lines;
     for (size_t at = 0; at < all[i].size(); ++at) {
       lines += std::to_string(all[i][at]) + "\t" + drawing::label(pieces[i][at]) + "\n";
       ids.emplace_back(int64_t(all[i][at]));
       own.push_back(jsonOfPiece(pieces[i][at]));
     }
-    list.emplace_back(json::Object{{"tokens", json::Value(std::move(ids))}, {"pieces", json::Value(std::move(own))}});
+    json::Object one{{"tokens", json::Value(std::move(ids))}, {"pieces", json::Value(std::move(own))}};
+    if (Outcome outcome = sink.add(json::Value(std::move(one)), lines); !outcome)
+      return Error{outcome.message};
   }
-  if (!options.json)
-    return print(lines);
-  const json::Value whole = list.size() == 1 ? list[0] : json::Value(json::Object{{"sequences", json::Value(list)}});
-  return print(json::write(whole) + "\n");
+  return sink.endList("sequences");
 }
 
 } // namespace
 
-int runTokenize(const Options &options) {
-  Tokenization tokenization(options);
-  return perform(tokenization);
+std::unique_ptr<Job> makeTokenization(const Options &options, Model model) {
+  return std::make_unique<Tokenization>(options, std::move(model));
 }
 
 } // namespace rapt::run

@@ -1,5 +1,6 @@
 // The likeliest tokens at the masked positions of a text; of ids without a tokenizer, which alone knows the mask, at
 // all positions.
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Generation/CommandLine/TextTask.h"
 #include <algorithm>
 
@@ -13,6 +14,7 @@ public:
   Outcome plan(TextRow row, std::vector<TextRow> &rows) const override;
   Outcome judge(const TextRow &row, size_t index, std::span<const RowOutput> outputs,
                 json::Value &result) const override;
+  int64_t columns() const override { return model.info.vocabulary; }
   std::string show(const json::Value &result) const override;
 
 private:
@@ -101,9 +103,8 @@ std::string FillMask::show(const json::Value &result) const {
 
 } // namespace
 
-std::unique_ptr<TextTask> makeFillMask(const Options &options, const Model &model, const Text &text,
-                                       const Labels &labels) {
-  return std::make_unique<FillMask>(options, model, text, labels);
+std::unique_ptr<Job> makeFillMask(const Options &options, Model model) {
+  return makeTextJob<FillMask>(options, std::move(model));
 }
 
 } // namespace rapt::run

@@ -1,6 +1,6 @@
 // --input and --output: tensors in .npy files through rapt_run, or through the reference evaluator.
 #include "lib/Generation/CommandLine/Console.h"
-#include "lib/Generation/CommandLine/Model.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Support/Npy.h"
 #include <algorithm>
 #include <cerrno>
@@ -129,27 +129,28 @@ Outcome compareThreads(const Options &options, Model &model, Tensors &tensors) {
   return {};
 }
 
+class TensorRun final : public Job {
+public:
+  using Job::Job;
+  Outcome prepare() override { return outcomeOf(readInputs(options, tensors)); }
+  Outcome run() override {
+    RAPT_RETURN_IF_ERROR(runEntry(options, model, tensors));
+    return compareThreads(options, model, tensors);
+  }
+  Status finish() override {
+    for (size_t i = 0; i < options.outputs.size(); ++i)
+      RAPT_RETURN_IF_ERROR(writeNpy(options.outputs[i].second, NpyType::F32, tensors.shapes[i], tensors.outputs[i]));
+    return {};
+  }
+
+private:
+  Tensors tensors;
+};
+
 } // namespace
 
-int runForward(const Options &options) {
-  Model model;
-  Tensors tensors;
-  if (Outcome outcome = openModule(options, model); !outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  if (Status status = readInputs(options, tensors); !status)
-    return fail(status.error().message);
-  Outcome outcome = runEntry(options, model, tensors);
-  if (outcome)
-    outcome = compareThreads(options, model, tensors);
-  if (outcome.status == RAPT_CANCELLED)
-    return Interrupts::caught();
-  if (!outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  for (size_t i = 0; i < options.outputs.size(); ++i)
-    if (Status status = writeNpy(options.outputs[i].second, NpyType::F32, tensors.shapes[i], tensors.outputs[i]);
-        !status)
-      return fail(status.error().message);
-  return 0;
+std::unique_ptr<Job> makeTensors(const Options &options, Model model) {
+  return std::make_unique<TensorRun>(options, std::move(model));
 }
 
 int runReference(const Options &options, const char *self) {

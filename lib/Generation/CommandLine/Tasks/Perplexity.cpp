@@ -1,7 +1,7 @@
 // How well a model predicts a text: windows of its positions, each token but the first predicted exactly once.
 #include "lib/Generation/Perplexity.h"
-#include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Generation/CommandLine/Text.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
@@ -12,28 +12,26 @@ namespace {
 
 constexpr int64_t logitsBytes = 16 << 20; // held at a time
 
-struct Measurement {
-  const Options &options;
-  Model model;
-  Text text;
-  Ids ids;
-  int64_t window = 0, stride = 0;
-  size_t part = 0; ///< tokens whose logits are held at a time
-  PerplexityTotal total;
-
-  explicit Measurement(const Options &options) : options(options) {}
-  Outcome prepare();
-  Outcome run();
-  Status finish() const;
+class Measurement final : public Job {
+public:
+  using Job::Job;
+  Outcome prepare() override;
+  Outcome run() override;
+  Status finish() override;
 
 private:
   Outcome runWindow(const Sequence &sequence, const PerplexityWindow &w);
   Outcome score(const float *logits, size_t target);
   Outcome countBytes(int32_t id);
+
+  Text text;
+  Ids ids;
+  int64_t window = 0, stride = 0;
+  size_t part = 0; ///< tokens whose logits are held at a time
+  PerplexityTotal total;
 };
 
 Outcome Measurement::prepare() {
-  RAPT_RETURN_IF_ERROR(openModule(options, model));
   if (model.hasEncoder())
     return {RAPT_INVALID, std::string(model.info.name) + ": " + model.info.task +
                               " reads a source beside its text: --perplexity takes decoders"};
@@ -104,21 +102,18 @@ Outcome Measurement::run() {
   return {};
 }
 
-Status Measurement::finish() const {
+Status Measurement::finish() {
   int32_t begin = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_BEGIN);
   bool withBegin = begin >= 0 && ids[0] == begin;
-  if (options.json) {
-    json::Object object;
-    object.emplace_back("nats_per_token", json::Value(total.natsPerToken()));
-    object.emplace_back("perplexity", json::Value(total.perplexity()));
-    object.emplace_back("bits_per_byte", json::Value(total.bitsPerByte()));
-    object.emplace_back("predicted_tokens", json::Value(total.tokens));
-    object.emplace_back("predicted_bytes", json::Value(total.bytes));
-    object.emplace_back("window", json::Value(window));
-    object.emplace_back("stride", json::Value(stride));
-    object.emplace_back("bos", json::Value(withBegin));
-    return print(json::write(json::Value(std::move(object))) + "\n");
-  }
+  json::Object object;
+  object.emplace_back("nats_per_token", json::Value(total.natsPerToken()));
+  object.emplace_back("perplexity", json::Value(total.perplexity()));
+  object.emplace_back("bits_per_byte", json::Value(total.bitsPerByte()));
+  object.emplace_back("predicted_tokens", json::Value(total.tokens));
+  object.emplace_back("predicted_bytes", json::Value(total.bytes));
+  object.emplace_back("window", json::Value(window));
+  object.emplace_back("stride", json::Value(stride));
+  object.emplace_back("bos", json::Value(withBegin));
   char line[512];
   snprintf(
       line, sizeof line,
@@ -126,14 +121,13 @@ Status Measurement::finish() const {
       "of %lld tokens, stride %lld, %s BOS\n",
       total.perplexity(), total.natsPerToken(), (unsigned long long)total.tokens, total.bitsPerByte(),
       (unsigned long long)total.bytes, (long long)window, (long long)stride, withBegin ? "with" : "without");
-  return print(line);
+  return sink.end(json::Value(std::move(object)), line);
 }
 
 } // namespace
 
-int measurePerplexity(const Options &options) {
-  Measurement measurement(options);
-  return perform(measurement);
+std::unique_ptr<Job> makePerplexity(const Options &options, Model model) {
+  return std::make_unique<Measurement>(options, std::move(model));
 }
 
 } // namespace rapt::run

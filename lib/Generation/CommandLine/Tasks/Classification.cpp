@@ -1,4 +1,5 @@
 // Labels of texts and of their tokens, and vectors that stand for texts.
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Generation/CommandLine/TextTask.h"
 #include <cstdio>
 
@@ -82,17 +83,14 @@ public:
 
 } // namespace
 
-std::unique_ptr<TextTask> makeTextClassification(const Options &options, const Model &model, const Text &text,
-                                                 const Labels &labels) {
-  return std::make_unique<TextClassification>(options, model, text, labels);
+std::unique_ptr<Job> makeTextClassification(const Options &options, Model model) {
+  return makeTextJob<TextClassification>(options, std::move(model));
 }
-std::unique_ptr<TextTask> makeTokenClassification(const Options &options, const Model &model, const Text &text,
-                                                  const Labels &labels) {
-  return std::make_unique<TokenClassification>(options, model, text, labels);
+std::unique_ptr<Job> makeTokenClassification(const Options &options, Model model) {
+  return makeTextJob<TokenClassification>(options, std::move(model));
 }
-std::unique_ptr<TextTask> makeFeatureExtraction(const Options &options, const Model &model, const Text &text,
-                                                const Labels &labels) {
-  return std::make_unique<FeatureExtraction>(options, model, text, labels);
+std::unique_ptr<Job> makeFeatureExtraction(const Options &options, Model model) {
+  return makeTextJob<FeatureExtraction>(options, std::move(model));
 }
 
 } // namespace rapt::run

@@ -1,47 +1,34 @@
 // --vector: what a model says about vectors of numbers.
 #include "lib/Generation/CommandLine/AttentionMaps.h"
-#include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Labels.h"
 #include "lib/Generation/CommandLine/Rows.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <cstdio>
 
 namespace rapt::run {
 
-bool isVectorTask(std::string_view name) { return name.starts_with("tabular-"); }
-
 namespace {
 
-class VectorRun {
+class VectorRun final : public Job {
 public:
-  VectorRun(const Options &options, Model model) : options(options), model(std::move(model)) {}
-  Outcome prepare();
-  Outcome run();
-  Status finish() const;
+  using Job::Job;
+  Outcome prepare() override;
+  Outcome run() override;
+  Status finish() override;
 
 private:
   Outcome printResult(std::span<const float> output);
   Outcome drawAttention(const std::vector<RowOutput> &outputs, size_t row, size_t vector);
   bool classifies() const { return std::string_view(model.info.task) == "tabular-classification"; }
 
-  const Options &options;
-  Model model;
   Labels labels;
   AttentionMaps maps;
   std::vector<std::string> names; ///< of the outputs
-  size_t printed = 0;
-  json::Array results; ///< for --json
 };
 
 Outcome VectorRun::prepare() {
-  const std::string name = std::string(model.info.name) + ": " + model.info.task;
-  if (!isVectorTask(model.info.task))
-    return {RAPT_INVALID, name + " takes no vectors"};
-  if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature)
-    return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop and --temperature have no meaning"};
-  if (options.logprobs || options.similarity)
-    return {RAPT_INVALID, name + " has no use for --logprobs and --similarity"};
   const size_t first = options.vectors[0].size();
   for (size_t i = 1; i < options.vectors.size(); ++i)
     if (const size_t size = options.vectors[i].size(); size != first)
@@ -67,27 +54,20 @@ Outcome VectorRun::drawAttention(const std::vector<RowOutput> &outputs, size_t r
 }
 
 Outcome VectorRun::printResult(std::span<const float> output) {
-  json::Array list;
-  std::string lines;
   if (classifies()) {
-    list = bestLabels(options, labels, output);
-    lines = (printed > 0 ? "\n" : "") + labelLines(list);
-  } else {
-    for (float number : output) {
-      char text[32];
-      snprintf(text, sizeof text, "%.6g", double(number));
-      list.emplace_back(double(number));
-      lines += (lines.empty() ? "" : " ") + std::string(text);
-    }
-    lines += "\n";
+    json::Array best = bestLabels(options, labels, output);
+    const std::string lines = labelLines(best);
+    return sink.add(json::Value(std::move(best)), lines);
   }
-  ++printed;
-  if (options.json) {
-    results.emplace_back(std::move(list));
-    return {};
+  json::Array numbers;
+  std::string line;
+  for (float number : output) {
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", double(number));
+    numbers.emplace_back(double(number));
+    line += (line.empty() ? "" : " ") + std::string(text);
   }
-  Status status = printGenerated(lines);
-  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+  return sink.add(json::Value(std::move(numbers)), line + "\n", ResultSink::Place::NextLine);
 }
 
 Outcome VectorRun::run() {
@@ -109,16 +89,12 @@ Outcome VectorRun::run() {
   return {};
 }
 
-Status VectorRun::finish() const { return printResults(options, model, results); }
+Status VectorRun::finish() { return sink.endTask(model.info.task); }
 
 } // namespace
 
-int runVectors(const Options &options) {
-  Model model;
-  if (Outcome outcome = openModule(options, model); !outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  VectorRun run(options, std::move(model));
-  return perform(run);
+std::unique_ptr<Job> makeVectors(const Options &options, Model model) {
+  return std::make_unique<VectorRun>(options, std::move(model));
 }
 
 } // namespace rapt::run

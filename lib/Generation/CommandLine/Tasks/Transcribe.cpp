@@ -1,7 +1,8 @@
 // --audio: what is said in sound files.
-#include "lib/Generation/CommandLine/Command.h"
+#include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/SoundReader.h"
 #include "lib/Generation/CommandLine/SpeechDecoder.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Generation/CommandLine/Transcript.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
@@ -13,16 +14,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class SpeechRun {
+class SpeechRun final : public Job {
 public:
-  SpeechRun(const Options &options, Model given)
-      : options(options), model(std::move(given)), decoder(this->options, model) {}
-  Outcome prepare();
-  Outcome run();
-  Status finish() const;
+  SpeechRun(const Options &options, Model given) : Job(options, std::move(given)), decoder(options, model) {}
+  Outcome prepare() override;
+  Outcome run() override;
+  Status finish() override;
 
 private:
-  Outcome checkTask() const;
   Outcome runAll();
   Outcome transcribe(const std::string &path);
   Outcome checkTimestamps(const Sound &sound, const std::string &path) const;
@@ -37,27 +36,17 @@ private:
                                 : Transcript::Form::Text;
   }
 
-  const Options &options;
-  Model model;
   SoundReader reader;
   SpeechDecoder decoder;
   std::string language;  ///< of the sound that is read
   Ids said;              ///< of that sound so far, and what --prompt says of it, for the prompts of further windows
-  json::Array results;   ///< for --json
   size_t tokens = 0;     ///< new ones of all sounds
   double heard = 0;      ///< seconds of sound
   double seconds = 0;    ///< that it took
   bool isInLine = false; ///< a text was begun and not ended
 };
 
-Outcome SpeechRun::checkTask() const {
-  if (isSpeechTask(model.info.task))
-    return {};
-  return {RAPT_INVALID, std::string(model.info.name) + ": " + model.info.task + " takes no sound"};
-}
-
 Outcome SpeechRun::prepare() {
-  RAPT_RETURN_IF_ERROR(checkTask());
   RAPT_RETURN_IF_ERROR(decoder.open());
   RAPT_RETURN_IF_ERROR(reader.open(model));
   if (options.timestamps && !decoder.hasTimestamps())
@@ -178,7 +167,7 @@ Outcome SpeechRun::transcribe(const std::string &path) {
       object.emplace_back("seed", json::Value(options.seed));
     for (auto &[name, value] : transcript.toJson())
       object.emplace_back(name, std::move(value));
-    results.emplace_back(std::move(object));
+    RAPT_RETURN_IF_ERROR(sink.add(json::Value(std::move(object)), ""));
   }
   return transcript.end();
 }
@@ -187,9 +176,7 @@ Outcome SpeechRun::runAll() {
   const auto start = Clock::now();
   for (size_t i = 0; i < options.audio.size(); ++i) {
     if (options.audio.size() > 1 && !options.json) {
-      Status status = printGenerated((i ? "\n" : "") + json::printable(options.audio[i]) + "\n");
-      if (!status)
-        return {RAPT_IO, status.error().message};
+      RAPT_RETURN_IF_ERROR(outcomeOf(printGenerated((i ? "\n" : "") + json::printable(options.audio[i]) + "\n")));
     }
     RAPT_RETURN_IF_ERROR(transcribe(options.audio[i]));
   }
@@ -201,8 +188,7 @@ Outcome SpeechRun::run() {
   Interrupts interrupts(model.context.get());
   Outcome outcome = runAll();
   if (outcome.status == RAPT_CANCELLED && isInLine)
-    if (Status status = print("\n"); !status)
-      return {RAPT_IO, status.error().message};
+    RAPT_RETURN_IF_ERROR(outcomeOf(print("\n")));
   return outcome;
 }
 
@@ -216,26 +202,16 @@ void SpeechRun::printStatistics() const {
     note("seed: " + std::to_string(options.seed));
 }
 
-Status SpeechRun::finish() const {
+Status SpeechRun::finish() {
   if (options.stats)
     printStatistics();
-  if (!options.json)
-    return {};
-  const bool isOne = results.size() == 1;
-  return print(json::write(isOne ? results.front() : json::Value(json::Object{{"results", json::Value(results)}})) +
-               "\n");
+  return sink.endList("results");
 }
 
 } // namespace
 
-bool isSpeechTask(std::string_view name) { return name == "automatic-speech-recognition"; }
-
-int runAudio(const Options &options) {
-  Model model;
-  if (Outcome outcome = openModule(options, model); !outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  SpeechRun run(options, std::move(model));
-  return perform(run);
+std::unique_ptr<Job> makeSpeech(const Options &options, Model model) {
+  return std::make_unique<SpeechRun>(options, std::move(model));
 }
 
 } // namespace rapt::run

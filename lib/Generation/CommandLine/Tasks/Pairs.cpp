@@ -1,9 +1,9 @@
 // Models with a tower of texts and one of images: which text fits an image, and the vectors of both.
-#include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/ImageReader.h"
 #include "lib/Generation/CommandLine/Labels.h"
 #include "lib/Generation/CommandLine/Rows.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Npy.h"
 #include <cstdio>
@@ -23,15 +23,15 @@ struct Vectors {
   }
 };
 
-class PairRun {
+class PairRun final : public Job {
 public:
-  PairRun(const Options &options, Model model) : options(options), model(std::move(model)) {}
-  Outcome prepare();
-  Outcome run();
-  Status finish() const;
+  using Job::Job;
+  Outcome prepare() override;
+  Outcome run() override;
+  Status finish() override;
 
 private:
-  Outcome checkOptions() const;
+  Outcome checkOutputs() const;
   Outcome readFacts();
   Outcome readTexts();
   Outcome encodeTexts();
@@ -42,32 +42,19 @@ private:
   Outcome printVectors(const Vectors &vectors);
   Outcome write(const std::string &name, const std::vector<int64_t> &shape, std::span<const float> numbers) const;
 
-  const Options &options;
-  Model model;
   Text text;
   ImageReader reader;
   Scoring scoring = Scoring::Softmax;
   std::optional<std::pair<size_t, int32_t>> padding; ///< the length of texts, and the token that fills them up
   std::vector<TextRow> rows;
   Vectors ofTexts, ofImages;
-  size_t printed = 0;
-  json::Array results; ///< for --json
 };
 
-Outcome PairRun::checkOptions() const {
-  const std::string name = std::string(model.info.name) + ": " + model.info.task;
-  if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature || options.chat)
-    return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop, --temperature and --chat have no meaning"};
-  if (options.logprobs || options.similarity)
-    return {RAPT_INVALID, name + " has no use for --logprobs and --similarity"};
-  if (options.question || options.pair || options.promptName)
-    return {RAPT_INVALID, name + " has no use for --question, --pair and --prompt-name"};
-  if (!options.attention.empty())
-    return {RAPT_INVALID, name + " has no outputs for --attention-weights"};
+Outcome PairRun::checkOutputs() const {
   for (const auto &[output, file] : options.outputs)
     if (output != "text_embeds" && output != "image_embeds" && output != "logits_per_image")
-      return {RAPT_INVALID, name + " has no output " + json::printable(output) +
-                                "; it has text_embeds, image_embeds and logits_per_image"};
+      return {RAPT_INVALID, std::string(model.info.name) + ": " + model.info.task + " has no output " +
+                                json::printable(output) + "; it has text_embeds, image_embeds and logits_per_image"};
   return {};
 }
 
@@ -123,7 +110,7 @@ Outcome PairRun::readTexts() {
 }
 
 Outcome PairRun::prepare() {
-  RAPT_RETURN_IF_ERROR(checkOptions());
+  RAPT_RETURN_IF_ERROR(checkOutputs());
   RAPT_RETURN_IF_ERROR(readFacts());
   RAPT_RETURN_IF_ERROR(readTexts());
   if (!options.images.empty())
@@ -181,7 +168,7 @@ Outcome PairRun::write(const std::string &name, const std::vector<int64_t> &shap
   return {};
 }
 
-/// Prints how well the texts fit an image, or keeps it for the one object at the end.
+/// Prints how well the texts fit an image.
 Outcome PairRun::printResult(const std::string &of, std::span<const float> logits) {
   std::vector<double> scores = score(logits, scoring);
   json::Array list;
@@ -190,13 +177,7 @@ Outcome PairRun::printResult(const std::string &of, std::span<const float> logit
     list.emplace_back(json::Object{{"label", json::Value(rows[best].text)}, {"score", json::Value(scores[best])}});
     lines += shownScore(scores[best]) + "\t" + rows[best].text + "\n";
   }
-  const bool isFirst = printed++ == 0;
-  if (options.json) {
-    results.emplace_back(std::move(list));
-    return {};
-  }
-  Status status = printGenerated((isFirst ? "" : "\n") + lines);
-  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+  return sink.add(json::Value(std::move(list)), lines);
 }
 
 Outcome PairRun::printVectors(const Vectors &vectors) {
@@ -210,10 +191,7 @@ Outcome PairRun::printVectors(const Vectors &vectors) {
       line += (line.empty() ? "" : " ") + std::string(shown);
       numbers.emplace_back(double(number));
     }
-    if (options.json)
-      results.emplace_back(std::move(numbers));
-    else if (Status status = printGenerated(line + "\n"); !status)
-      return {RAPT_IO, status.error().message};
+    RAPT_RETURN_IF_ERROR(sink.add(json::Value(std::move(numbers)), line + "\n", ResultSink::Place::NextLine));
   }
   return {};
 }
@@ -240,15 +218,12 @@ Outcome PairRun::run() {
   return options.outputs.empty() || options.json ? printVectors(rows.empty() ? ofImages : ofTexts) : Outcome{};
 }
 
-Status PairRun::finish() const { return printResults(options, model, results); }
+Status PairRun::finish() { return sink.endTask(model.info.task); }
 
 } // namespace
 
-bool isPairTask(std::string_view name) { return name == "zero-shot-image-classification"; }
-
-int runPair(const Options &options, Model model) {
-  PairRun run(options, std::move(model));
-  return perform(run);
+std::unique_ptr<Job> makePair(const Options &options, Model model) {
+  return std::make_unique<PairRun>(options, std::move(model));
 }
 
 } // namespace rapt::run

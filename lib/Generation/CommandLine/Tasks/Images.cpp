@@ -1,11 +1,11 @@
 // --image: what a model says about image files.
 #include "lib/Generation/CommandLine/AttentionMaps.h"
-#include "lib/Generation/CommandLine/Command.h"
 #include "lib/Generation/CommandLine/Console.h"
 #include "lib/Generation/CommandLine/ImageReader.h"
 #include "lib/Generation/CommandLine/Labels.h"
 #include "lib/Generation/CommandLine/MapFiles.h"
 #include "lib/Generation/CommandLine/Rows.h"
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Npy.h"
 #include <algorithm>
@@ -13,48 +13,37 @@
 namespace rapt::run {
 namespace {
 
-class ImageRun {
+class ImageRun final : public Job {
 public:
-  ImageRun(const Options &options, Model model) : options(options), model(std::move(model)) {}
-  Outcome prepare();
-  Outcome run();
-  Status finish() const;
+  using Job::Job;
+  Outcome prepare() override;
+  Outcome run() override;
+  Status finish() override;
 
 private:
-  Outcome checkTask() const;
+  Outcome checkOutputs() const;
   Outcome runBatch(const ImageBatch &batch);
   Outcome drawAttention(const ImageBatch &batch, const std::vector<RowOutput> &outputs, size_t index);
   Outcome printResult(std::span<const float> logits);
   Status writeOutputs(const std::vector<RowOutput> &outputs) const;
   bool classifies() const { return std::string_view(model.info.task) == "image-classification"; }
 
-  const Options &options;
-  Model model;
   Labels labels;
   ImageReader reader;
   std::vector<std::string> names; ///< of outputs; the logits first where the model classifies
   AttentionMaps maps;
   size_t printed = 0, drawn = 0;
-  json::Array results; ///< for --json
 };
 
-Outcome ImageRun::checkTask() const {
-  const std::string name = std::string(model.info.name) + ": " + model.info.task;
-  if (!std::string_view(model.info.task).starts_with("image-"))
-    return {RAPT_INVALID, name + " takes no images"};
-  if (!options.prompts.empty() || options.promptFile)
-    return {RAPT_INVALID, name + " takes no text beside an image"};
-  if (options.maxNewTokens || options.beams || !options.stops.empty() || options.temperature)
-    return {RAPT_INVALID, name + " writes no text: -n, --beams, --stop and --temperature have no meaning"};
-  if (options.logprobs || options.similarity)
-    return {RAPT_INVALID, name + " has no use for --logprobs and --similarity"};
+Outcome ImageRun::checkOutputs() const {
   if (!classifies() && options.outputs.empty() && options.attention.empty())
-    return {RAPT_INVALID, name + " has no labels: say where its tensors go, --output last_hidden_state=FILE.npy"};
+    return {RAPT_INVALID, std::string(model.info.name) + ": " + model.info.task +
+                              " has no labels: say where its tensors go, --output last_hidden_state=FILE.npy"};
   return {};
 }
 
 Outcome ImageRun::prepare() {
-  RAPT_RETURN_IF_ERROR(checkTask());
+  RAPT_RETURN_IF_ERROR(checkOutputs());
   RAPT_RETURN_IF_ERROR(reader.open(model));
   RAPT_RETURN_IF_ERROR(openLabels(model, labels));
   if (classifies())
@@ -70,18 +59,12 @@ Outcome ImageRun::prepare() {
   return {};
 }
 
-/// Prints what the model says about the next image, or keeps it for the one object at the end.
+/// Prints what the model says about the next image.
 Outcome ImageRun::printResult(std::span<const float> logits) {
   json::Array list = bestLabels(options, labels, logits);
-  std::string lines = options.images.size() > 1 ? json::printable(options.images[printed]) + "\n" : std::string();
+  std::string lines = options.images.size() > 1 ? json::printable(options.images[printed++]) + "\n" : std::string();
   lines += labelLines(list);
-  const bool isFirst = printed++ == 0;
-  if (options.json) {
-    results.emplace_back(std::move(list));
-    return {};
-  }
-  Status status = printGenerated((isFirst ? "" : "\n") + lines);
-  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+  return sink.add(json::Value(std::move(list)), lines);
 }
 
 Status ImageRun::writeOutputs(const std::vector<RowOutput> &outputs) const {
@@ -116,8 +99,7 @@ Outcome ImageRun::runBatch(const ImageBatch &batch) {
     if (maps.isWanted())
       RAPT_RETURN_IF_ERROR(drawAttention(batch, outputs, i));
   }
-  Status status = writeOutputs(outputs);
-  return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+  return outcomeOf(writeOutputs(outputs));
 }
 
 Outcome ImageRun::run() {
@@ -142,20 +124,12 @@ Outcome ImageRun::run() {
   return runBatch(batch);
 }
 
-Status ImageRun::finish() const { return printResults(options, model, results); }
+Status ImageRun::finish() { return sink.endTask(model.info.task); }
 
 } // namespace
 
-int runImages(const Options &options) {
-  Model model;
-  if (Outcome outcome = openModule(options, model); !outcome)
-    return fail(outcome.message, Failure(outcome).code);
-  if (isPairTask(model.info.task))
-    return runPair(options, std::move(model));
-  if (model.readsImages() || model.hasImageSource())
-    return runPrompt(options, std::move(model));
-  ImageRun run(options, std::move(model));
-  return perform(run);
+std::unique_ptr<Job> makeImages(const Options &options, Model model) {
+  return std::make_unique<ImageRun>(options, std::move(model));
 }
 
 } // namespace rapt::run

@@ -1,6 +1,7 @@
 // The stretch of a text that answers a question, as Hugging Face's pipeline finds it: the span of at most 15 tokens
 // whose first and last token are the likeliest, both in the text, widened to whole words. A text that is too long is
 // read in windows.
+#include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Generation/CommandLine/TextTask.h"
 #include <algorithm>
 #include <cmath>
@@ -115,9 +116,8 @@ std::string QuestionAnswering::show(const json::Value &result) const {
 
 } // namespace
 
-std::unique_ptr<TextTask> makeQuestionAnswering(const Options &options, const Model &model, const Text &text,
-                                                const Labels &labels) {
-  return std::make_unique<QuestionAnswering>(options, model, text, labels);
+std::unique_ptr<Job> makeQuestionAnswering(const Options &options, Model model) {
+  return makeTextJob<QuestionAnswering>(options, std::move(model));
 }
 
 } // namespace rapt::run
