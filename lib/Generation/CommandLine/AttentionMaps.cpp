@@ -307,7 +307,7 @@ Outcome drawGeneration(AttentionMaps &maps, const Model &model, const Text &text
   std::optional<PatchedImage> image;
   if (model.hasImageSource())
     image = sourceImage(info, prompt, source);
-  RAPT_RETURN_IF_ERROR(piecesOf(text.tokenizer.get(), prompt.source, source));
+  RAPT_RETURN_IF_ERROR(piecesOf(text.tokenizer, prompt.source, source));
   for (auto [ids, labels] : {std::pair<const Ids *, std::vector<std::string> *>(&read, &target), {&made, &chosen}})
     RAPT_RETURN_IF_ERROR(piecesOf(text.writer, *ids, *labels));
   for (size_t i = 0; i < names.size(); ++i) {

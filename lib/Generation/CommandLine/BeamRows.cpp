@@ -17,15 +17,9 @@ Outcome BeamRows::open(const Options &options, const Text &text, const Prompt &p
   settings.ends = ends.data();
   settings.end_count = options.ignoreEnd ? 0 : ends.size();
   settings.repetition_penalty = options.repetitionPenalty.value_or(text.config.sampler.repetition_penalty);
-  rapt_beams *opened = nullptr;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_beams_open(&settings, prompt.ids.data(), prompt.ids.size(), &opened, message, size);
-  });
-  beams.reset(opened);
-  RAPT_RETURN_IF_ERROR(outcome);
+  RAPT_RETURN_IF_ERROR(text::Beams::open(settings, prompt.ids, beams));
   const Rules rules(options, text, prompt, most);
-  return Outcome::of(
-      [&](char *message, size_t size) { return rapt_beams_set_rules(opened, &rules.get(), message, size); });
+  return beams.setRules(rules.get());
 }
 
 /// Beams share the whole blocks of the prompt; each may hold blocks of its own behind them, and one that it copies.
@@ -52,9 +46,7 @@ Outcome BeamRows::advance(const std::vector<rapt_chunk> &chunks, size_t vocabula
   logits.reserve(chunks.size() * vocabulary);
   for (const rapt_chunk &chunk : chunks)
     logits.insert(logits.end(), chunk.logits, chunk.logits + vocabulary);
-  return Outcome::of([&](char *message, size_t size) {
-    return rapt_beams_advance(beams.get(), logits.data(), chunks.size(), vocabulary, &steps, &count, message, size);
-  });
+  return beams.advance(logits.data(), chunks.size(), vocabulary, steps, count);
 }
 
 /// Makes the sequences of the next rows: the first that goes on from a sequence takes it over, the others fork it.
@@ -99,17 +91,10 @@ Outcome BeamRows::search(const Model &model, const Text &text, const Prompt &pro
 double BeamRows::divisorOf(size_t tokens) const { return std::pow(double(tokens), lengthPenalty); }
 
 Outcome BeamRows::collect(std::vector<FoundText> &found) const {
-  for (size_t index = 0; index < rapt_beams_found(beams.get()); ++index) {
+  for (size_t index = 0; index < beams.found(); ++index) {
     FoundText &one = found.emplace_back();
-    one.ids.resize(size_t(settings.max_new_tokens));
-    size_t count = 0;
-    int ended = 0;
-    RAPT_RETURN_IF_ERROR(Outcome::of([&](char *message, size_t size) {
-      return rapt_beams_result(beams.get(), index, one.ids.data(), one.ids.size(), &count, &one.score, &ended, message,
-                               size);
-    }));
-    one.ended = ended;
-    one.ids.resize(count - size_t(ended));
+    RAPT_RETURN_IF_ERROR(beams.result(index, one.ids, one.score, one.ended));
+    one.ids.resize(one.ids.size() - size_t(one.ended));
   }
   return {};
 }

@@ -40,7 +40,7 @@ private:
   rapt_beam_options settings = sized<rapt_beam_options>();
   double lengthPenalty = 1;
   size_t promptTokens = 0;
-  Owned<rapt_beams> beams;
+  text::Beams beams;
   std::vector<Sequence> sequences; ///< one a row
 };
 

@@ -38,7 +38,7 @@ Outcome BeamRun::collect() {
   RAPT_RETURN_IF_ERROR(rows.collect(found));
   texts.resize(found.size());
   for (size_t i = 0; i < found.size() && !options.tokens; ++i)
-    RAPT_RETURN_IF_ERROR(decode(text.writer, found[i].ids, texts[i]));
+    RAPT_RETURN_IF_ERROR(text.writer.decode(found[i].ids, texts[i]));
   return {};
 }
 

@@ -129,11 +129,11 @@ ExampleTexts readTexts(const std::string &path, const rapt_module_info &i) {
     return found == files.end() ? rapt_text_view{} : rapt_text_view{found->second.data(), found->second.size()};
   };
   texts.chatTokens = countChatTokens(content, i.source_vocabulary ? i.source_vocabulary : i.vocabulary, exampleMessage);
-  Owned<rapt_tokenizer> tokenizer;
+  Tokenizer tokenizer;
   if (std::string_view(i.task) != "fill-mask" || !openTokenizer(content, tokenizer) || !tokenizer)
     return texts;
-  const int32_t mask = rapt_tokenizer_role(tokenizer.get(), RAPT_TOKEN_MASK);
-  if (mask >= 0 && !decode(tokenizer.get(), {mask}, texts.mask, RAPT_DECODE_KEEP_SPECIAL))
+  const int32_t mask = tokenizer.role(RAPT_TOKEN_MASK);
+  if (mask >= 0 && !tokenizer.decode({mask}, texts.mask, RAPT_DECODE_KEEP_SPECIAL))
     texts.mask.clear();
   return texts;
 }

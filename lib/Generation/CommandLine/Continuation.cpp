@@ -1,7 +1,6 @@
 // The steps that prepare a prompt for a model that generates.
 #include "lib/Generation/CommandLine/Continuation.h"
 #include "lib/Generation/CommandLine/Console.h"
-#include "rapt/rapt_sample.h"
 #include <algorithm>
 #include <cstdio>
 
@@ -24,8 +23,8 @@ Outcome Continuation::readIds(const Options &options, const Model &model, const 
                       prompt.ids);
   RAPT_RETURN_IF_ERROR(encode(model, text, content, prompt.ids));
   if (prompt.ids.empty() && !model.hasEncoder()) {
-    int32_t begin = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_BEGIN);
-    begin = begin >= 0 ? begin : rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_END);
+    int32_t begin = text.tokenizer.role(RAPT_TOKEN_BEGIN);
+    begin = begin >= 0 ? begin : text.tokenizer.role(RAPT_TOKEN_END);
     if (begin < 0 && !text.ends.empty())
       begin = *text.ends.begin();
     if (begin < 0)
@@ -90,14 +89,8 @@ Outcome Continuation::openSampler(const Options &options, const Text &text, size
   sampling.repetition_penalty = options.repetitionPenalty.value_or(sampling.repetition_penalty);
   sampling.seed = options.seed;
   sampling.sequence = number;
-  rapt_sampler *opened = nullptr;
-  Outcome outcome =
-      Outcome::of([&](char *message, size_t size) { return rapt_sampler_open(&sampling, &opened, message, size); });
-  sampler.reset(opened);
-  RAPT_RETURN_IF_ERROR(outcome);
-  return Outcome::of([&](char *message, size_t size) {
-    return rapt_sampler_accept(opened, prompt.ids.data(), prompt.ids.size(), message, size);
-  });
+  RAPT_RETURN_IF_ERROR(text::Sampler::open(sampling, sampler));
+  return sampler.accept(prompt.ids);
 }
 
 Outcome Continuation::openStream(const Options &options, const Text &text) {
@@ -108,15 +101,7 @@ Outcome Continuation::openStream(const Options &options, const Text &text) {
   }
   std::vector<std::string> all = options.stops;
   all.insert(all.end(), text.stops.begin(), text.stops.end());
-  std::vector<rapt_text_view> stops;
-  for (const std::string &stop : all)
-    stops.push_back({stop.data(), stop.size()});
-  rapt_text_stream *opened = nullptr;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_text_stream_open(text.writer, stops.data(), stops.size(), 0, &opened, message, size);
-  });
-  stream.reset(opened);
-  return outcome;
+  return text::Stream::open(text.writer, all, stream);
 }
 
 Outcome Continuation::open(const Options &options, const Model &model, const Text &text, const PromptImages &images,
@@ -153,12 +138,9 @@ Outcome Continuation::choose(const Text &text, const float *logits, int32_t &id)
   const auto vocabulary = size_t(text.vocabulary);
   if (!rules.areEmpty())
     RAPT_RETURN_IF_ERROR(rules.apply(prompt, made, vocabulary, logits));
-  return Outcome::of([&](char *message, size_t size) {
-    rapt_status status = logits ? rapt_sampler_sample(sampler.get(), logits, vocabulary, &id, message, size)
-                                : rapt_sampler_sample_top(sampler.get(), topIds.data(), topLogits.data(), topIds.size(),
-                                                          vocabulary, &id, message, size);
-    return status ? status : rapt_sampler_accept(sampler.get(), &id, 1, message, size);
-  });
+  RAPT_RETURN_IF_ERROR(logits ? sampler.sample(logits, vocabulary, id)
+                              : sampler.sampleTop(topIds, topLogits, vocabulary, id));
+  return sampler.accept(id);
 }
 
 /// Appends a new token: its id, or the text that it makes certain.
@@ -168,25 +150,12 @@ Outcome Continuation::show(int32_t id, std::string &piece, bool &stopped) {
     piece += (made.size() > 1 ? "," : "") + std::to_string(id);
     return {};
   }
-  rapt_text_view certain{};
-  int stop = 0;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return rapt_text_stream_feed(stream.get(), id, &certain, &stop, message, size);
-  });
-  stopped = stop;
-  piece.append(certain.data, certain.size);
-  return outcome;
+  return stream.feed(id, piece, &stopped);
 }
 
 Outcome Continuation::end(const char *why, std::string &piece) {
   reason = why;
-  if (!stream)
-    return {};
-  rapt_text_view rest{};
-  Outcome outcome = Outcome::of(
-      [&](char *message, size_t size) { return rapt_text_stream_finish(stream.get(), &rest, message, size); });
-  piece.append(rest.data, rest.size);
-  return outcome;
+  return stream ? stream.finish(piece) : Outcome{};
 }
 
 Outcome Continuation::take(const Options &options, const Model &model, const Text &text, const float *logits,
@@ -213,7 +182,7 @@ Outcome stepTogether(const Model &model, const Text &text, std::span<Continuatio
                      std::vector<rapt_chunk> &chunks) {
   int64_t most = model.isOnGpu() ? 1 : 0;
   for (const Continuation *one : live) {
-    const int64_t needed = one->needsLogits ? 0 : rapt_sampler_top_needed(one->sampler.get());
+    const int64_t needed = one->needsLogits ? 0 : one->sampler.topNeeded();
     most = most && needed ? std::max(most, needed) : 0;
   }
   std::vector<rapt_top> tops;

@@ -15,10 +15,10 @@ struct Continuation {
   int64_t kept = 0;     ///< of them the cache must hold at a time
   int64_t most = -1;    ///< new tokens, -1 for as many as fit
   rapt_sampler_options sampling = sized<rapt_sampler_options>();
-  Owned<rapt_sampler> sampler;
+  text::Sampler sampler;
   Rules rules;
-  bool needsLogits = false;       ///< all of them, not the most likely alone
-  Owned<rapt_text_stream> stream; ///< null when ids are printed
+  bool needsLogits = false; ///< all of them, not the most likely alone
+  text::Stream stream;      ///< empty when ids are printed
   Sequence sequence;
   Ids made, next;                  ///< `next`: tokens of the next step
   Ids topIds;                      ///< the most likely tokens, where a GPU finds them

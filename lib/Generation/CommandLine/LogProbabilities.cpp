@@ -19,14 +19,14 @@ double logSumExp(std::span<const float> logits) {
   return largest + std::log(sum);
 }
 
-Outcome pieceOf(const rapt_tokenizer *tokenizer, int32_t id, std::string &piece) {
+Outcome pieceOf(const Tokenizer &tokenizer, int32_t id, std::string &piece) {
   std::vector<std::string> pieces;
   Outcome outcome = piecesOf(tokenizer, {id}, pieces);
   piece = outcome ? pieces[0] : "";
   return outcome;
 }
 
-Outcome addLine(const rapt_tokenizer *tokenizer, const TokenProbability &token, std::string &lines) {
+Outcome addLine(const Tokenizer &tokenizer, const TokenProbability &token, std::string &lines) {
   char number[32];
   snprintf(number, sizeof number, "%.4f\t", token.logarithm);
   lines += number + std::to_string(token.id);
@@ -36,7 +36,7 @@ Outcome addLine(const rapt_tokenizer *tokenizer, const TokenProbability &token, 
   return outcome;
 }
 
-Outcome describe(const rapt_tokenizer *tokenizer, const TokenProbability &token, json::Object &object) {
+Outcome describe(const Tokenizer &tokenizer, const TokenProbability &token, json::Object &object) {
   object.emplace_back("token", json::Value(int64_t(token.id)));
   std::string piece;
   Outcome outcome = tokenizer ? pieceOf(tokenizer, token.id, piece) : Outcome{};
@@ -62,7 +62,7 @@ JudgedToken judgeToken(int32_t id, std::span<const float> logits, size_t vocabul
   return token;
 }
 
-Outcome showTokens(const rapt_tokenizer *tokenizer, const std::vector<JudgedToken> &tokens, std::string &lines) {
+Outcome showTokens(const Tokenizer &tokenizer, const std::vector<JudgedToken> &tokens, std::string &lines) {
   for (const JudgedToken &token : tokens) {
     RAPT_RETURN_IF_ERROR(addLine(tokenizer, token.own, lines));
     for (const TokenProbability &one : token.best) {
@@ -73,7 +73,7 @@ Outcome showTokens(const rapt_tokenizer *tokenizer, const std::vector<JudgedToke
   return {};
 }
 
-Outcome listTokens(const rapt_tokenizer *tokenizer, const std::vector<JudgedToken> &tokens, json::Array &list) {
+Outcome listTokens(const Tokenizer &tokenizer, const std::vector<JudgedToken> &tokens, json::Array &list) {
   for (const JudgedToken &token : tokens) {
     json::Object object;
     RAPT_RETURN_IF_ERROR(describe(tokenizer, token.own, object));

@@ -26,8 +26,8 @@ struct JudgedToken {
 JudgedToken judgeToken(int32_t id, std::span<const float> logits, size_t vocabulary, size_t most);
 
 /// Lines of the logarithm, the id and its text; those of the likeliest are indented.
-Outcome showTokens(const rapt_tokenizer *tokenizer, const std::vector<JudgedToken> &tokens, std::string &lines);
+Outcome showTokens(const Tokenizer &tokenizer, const std::vector<JudgedToken> &tokens, std::string &lines);
 /// The same as JSON: [{"token", "piece", "logprob", "top"}, ...]; pieces only with a tokenizer.
-Outcome listTokens(const rapt_tokenizer *tokenizer, const std::vector<JudgedToken> &tokens, json::Array &list);
+Outcome listTokens(const Tokenizer &tokenizer, const std::vector<JudgedToken> &tokens, json::Array &list);
 
 } // namespace rapt::run

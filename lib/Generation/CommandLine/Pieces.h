@@ -7,7 +7,7 @@ namespace rapt::run {
 
 /// The text of each id as a tokenizer has it, possibly a part of a character, and with the mark that a part of a word
 /// may have; the id's number where there is no tokenizer.
-Outcome piecesOf(const rapt_tokenizer *tokenizer, const Ids &ids, std::vector<std::string> &pieces);
+Outcome piecesOf(const Tokenizer &tokenizer, const Ids &ids, std::vector<std::string> &pieces);
 
 /// A piece for JSON: bytes that form no character are \xNN.
 json::Value jsonOfPiece(const std::string &piece);

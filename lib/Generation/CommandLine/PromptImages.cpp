@@ -38,7 +38,7 @@ Outcome PromptImages::place(const Model &model, const Text &text, Prompt &prompt
   if (tokens != counts.size()) {
     std::string name = "token " + std::to_string(image);
     if (text.tokenizer)
-      RAPT_RETURN_IF_ERROR(decode(text.tokenizer.get(), {image}, name, RAPT_DECODE_KEEP_SPECIAL));
+      RAPT_RETURN_IF_ERROR(text.tokenizer.decode({image}, name, RAPT_DECODE_KEEP_SPECIAL));
     return {RAPT_INVALID, "the prompt has " + std::to_string(tokens) + " times " + json::printable(name) + " for " +
                               counted(counts.size(), "image") + ": each image needs one, where it belongs"};
   }

@@ -32,30 +32,10 @@ Outcome encodeRow(const Model &model, const Text &text, TextRow &row) {
   auto options = sized<rapt_encode_options>();
   options.embedding_rows = model.info.vocabulary;
   options.most_ids = uint64_t(1) << 24;
-  const char *second = row.second ? row.second->data() : nullptr;
-  const size_t secondSize = row.second ? row.second->size() : 0;
-  size_t count = 0;
-  auto ids = [&](char *message, size_t size) {
-    return rapt_tokenizer_encode_pair(text.tokenizer.get(), row.text.data(), row.text.size(), second, secondSize,
-                                      &options, row.ids.data(), row.types.data(), row.ids.size(), &count, message,
-                                      size);
-  };
-  row.ids.resize(row.text.size() + secondSize + 8);
-  row.types.resize(row.ids.size());
-  Outcome outcome = Outcome::of(ids);
-  if (outcome.status == RAPT_FULL) {
-    row.ids.resize(count);
-    row.types.resize(count);
-    outcome = Outcome::of(ids);
-  }
-  RAPT_RETURN_IF_ERROR(outcome);
-  row.ids.resize(count);
-  row.types.resize(count);
-  row.spans.resize(count);
-  return Outcome::of([&](char *message, size_t size) {
-    return rapt_tokenizer_spans(text.tokenizer.get(), row.text.data(), row.text.size(), second, secondSize, &options,
-                                row.spans.data(), count, &count, message, size);
-  });
+  const rapt_text_view second = row.second ? text::viewOf(*row.second) : rapt_text_view{};
+  RAPT_RETURN_IF_ERROR(text.tokenizer.encodePair(row.text, second, row.ids, row.types, &options));
+  row.spans.resize(row.ids.size());
+  return text.tokenizer.spans(row.text, second, row.spans, &options);
 }
 
 Expected<std::vector<std::string>> forwardTensors(const Model &model) {

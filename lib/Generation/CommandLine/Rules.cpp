@@ -10,14 +10,13 @@ constexpr rapt_token_role roles[] = {RAPT_TOKEN_BEGIN, RAPT_TOKEN_END, RAPT_TOKE
                                      RAPT_TOKEN_MASK};
 
 /// Whether `id` has a part of its own in every text, which a language has not.
-bool hasRole(const Text &text, const rapt_tokenizer *tokenizer, int32_t id) {
-  return text.ends.count(id) || std::any_of(std::begin(roles), std::end(roles), [&](rapt_token_role role) {
-           return rapt_tokenizer_role(tokenizer, role) == id;
-         });
+bool hasRole(const Text &text, const Tokenizer &tokenizer, int32_t id) {
+  return text.ends.count(id) || std::any_of(std::begin(roles), std::end(roles),
+                                            [&](rapt_token_role role) { return tokenizer.role(role) == id; });
 }
 
-Outcome findToken(const char *option, const rapt_tokenizer *tokenizer, const std::string &token, int32_t &id) {
-  id = tokenizer ? rapt_tokenizer_find(tokenizer, token.data(), token.size()) : -1;
+Outcome findToken(const char *option, const Tokenizer &tokenizer, const std::string &token, int32_t &id) {
+  id = tokenizer ? tokenizer.find(token) : -1;
   if (id >= 0)
     return {};
   return {RAPT_INVALID, std::string(option) + ": the vocabulary has no token " + json::printable(token)};
@@ -26,15 +25,12 @@ Outcome findToken(const char *option, const rapt_tokenizer *tokenizer, const std
 /// Replaces the only token around the source that is there for its language.
 Outcome setSourceLanguage(const Options &options, const Text &text, Ids &source) {
   int32_t wanted = -1;
-  const rapt_tokenizer *tokenizer = text.tokenizer.get();
+  const Tokenizer &tokenizer = text.tokenizer;
   RAPT_RETURN_IF_ERROR(findToken("--source-language", tokenizer, *options.sourceLanguage, wanted));
-  int32_t around[16];
-  size_t count = 0;
-  RAPT_RETURN_IF_ERROR(Outcome::of([&](char *message, size_t size) {
-    return rapt_tokenizer_encode(tokenizer, "", 0, nullptr, around, std::size(around), &count, message, size);
-  }));
-  const int32_t *end = std::remove_if(around, around + count, [&](int32_t id) { return hasRole(text, tokenizer, id); });
-  if (end - around != 1)
+  Ids around;
+  RAPT_RETURN_IF_ERROR(tokenizer.encode("", around));
+  std::erase_if(around, [&](int32_t id) { return hasRole(text, tokenizer, id); });
+  if (around.size() != 1)
     return {RAPT_UNSUPPORTED, "--source-language: the tokenizer puts no language around a text"};
   auto front = std::find(source.begin(), source.end(), around[0]);
   auto back = std::find(source.rbegin(), source.rend(), around[0]);

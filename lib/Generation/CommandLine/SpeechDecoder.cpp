@@ -18,9 +18,7 @@ Outcome SpeechDecoder::readConfig() {
       return {RAPT_BAD_FILE, read.error().message};
     speech = read->speech;
   }
-  const auto find = [&](std::string_view token) {
-    return rapt_tokenizer_find(text.writer, token.data(), token.size());
-  };
+  const auto find = [&](std::string_view token) { return text.writer.find(token); };
   Status status = speech.complete(model.info.vocabulary, find);
   return status ? Outcome{} : Outcome{RAPT_BAD_FILE, status.error().message};
 }
@@ -205,32 +203,29 @@ Outcome SpeechDecoder::findLanguage(std::string &code) {
 Outcome SpeechDecoder::show(const Continuation &one, int32_t id, const TextSink &sink) const {
   if (!sink || id >= timestamps().begin)
     return {};
-  rapt_text_view piece{};
-  RAPT_RETURN_IF_ERROR(Outcome::of([&](char *message, size_t size) {
-    return rapt_text_stream_feed(one.stream.get(), id, &piece, nullptr, message, size);
-  }));
-  return sink({piece.data, piece.size});
+  std::string piece;
+  RAPT_RETURN_IF_ERROR(one.stream.feed(id, piece));
+  return sink(piece);
 }
 
 /// Adds the natural logarithm of a token's probability.
-static rapt_status addLogProbability(std::span<const float> logits, int32_t id, double &sum, char *message,
-                                     size_t size) {
+static Outcome addLogProbability(std::span<const float> logits, int32_t id, double &sum) {
   double nats = 0;
-  const rapt_status status = rapt_negative_log_likelihood(logits.data(), logits.size(), id, &nats, message, size);
+  Outcome outcome = Outcome::of([&](char *message, size_t size) {
+    return rapt_negative_log_likelihood(logits.data(), logits.size(), id, &nats, message, size);
+  });
   sum -= nats;
-  return status;
+  return outcome;
 }
 
 Outcome SpeechDecoder::choose(Continuation &one, const float *logits, int32_t &id) {
   const auto vocabulary = size_t(text.vocabulary);
   if (!one.rules.areEmpty())
     RAPT_RETURN_IF_ERROR(one.rules.apply(one.prompt, one.made, vocabulary, logits));
-  return Outcome::of([&](char *message, size_t size) {
-    rapt_status status = rapt_sampler_sample(one.sampler.get(), logits, vocabulary, &id, message, size);
-    if (!status && !speech.thresholds.areEmpty())
-      status = addLogProbability({logits, vocabulary}, id, logProbability, message, size);
-    return status ? status : rapt_sampler_accept(one.sampler.get(), &id, 1, message, size);
-  });
+  RAPT_RETURN_IF_ERROR(one.sampler.sample(logits, vocabulary, id));
+  if (!speech.thresholds.areEmpty())
+    RAPT_RETURN_IF_ERROR(addLogProbability({logits, vocabulary}, id, logProbability));
+  return one.sampler.accept(id);
 }
 
 Outcome SpeechDecoder::generate(const Options &own, size_t number, Continuation &one, const TextSink &sink) {
@@ -247,10 +242,9 @@ Outcome SpeechDecoder::generate(const Options &own, size_t number, Continuation 
     one.next.assign(1, id);
     RAPT_RETURN_IF_ERROR(show(one, id, sink));
   }
-  rapt_text_view rest{};
-  Outcome outcome = Outcome::of(
-      [&](char *message, size_t size) { return rapt_text_stream_finish(one.stream.get(), &rest, message, size); });
-  return outcome && sink ? sink({rest.data, rest.size}) : outcome;
+  std::string rest;
+  RAPT_RETURN_IF_ERROR(one.stream.finish(rest));
+  return sink ? sink(rest) : Outcome{};
 }
 
 Outcome SpeechDecoder::search(const Options &own, Continuation &one, const TextSink &sink) {
@@ -271,7 +265,7 @@ Outcome SpeechDecoder::search(const Options &own, Continuation &one, const TextS
   Ids words;
   std::copy_if(one.made.begin(), one.made.end(), std::back_inserter(words), [&](int32_t id) { return id < times; });
   std::string content;
-  RAPT_RETURN_IF_ERROR(decode(text.writer, words, content));
+  RAPT_RETURN_IF_ERROR(text.writer.decode(words, content));
   return sink(content);
 }
 
@@ -282,9 +276,7 @@ Outcome SpeechDecoder::measureSilence(const Ids &prompt, double &probability) {
   rapt_chunk chunk = sequence.chunk(tokens);
   RAPT_RETURN_IF_ERROR(model.context.step(chunk));
   double logarithm = 0;
-  Outcome outcome = Outcome::of([&](char *message, size_t size) {
-    return addLogProbability({chunk.logits, size_t(model.info.vocabulary)}, *speech.noSpeech, logarithm, message, size);
-  });
+  Outcome outcome = addLogProbability({chunk.logits, size_t(model.info.vocabulary)}, *speech.noSpeech, logarithm);
   probability = std::exp(logarithm);
   return outcome;
 }
@@ -324,7 +316,7 @@ Outcome SpeechDecoder::judge(const Ids &ids, SpeechAttempt &attempt) const {
   Ids words;
   std::copy_if(ids.begin(), ids.end(), std::back_inserter(words), [&](int32_t id) { return id < times; });
   std::string content;
-  RAPT_RETURN_IF_ERROR(decode(text.writer, words, content));
+  RAPT_RETURN_IF_ERROR(text.writer.decode(words, content));
   attempt.compressionRatio = compressionRatio(trimmed(content));
   return {};
 }

@@ -1,10 +1,8 @@
 //===- Text.h - The tokenizers that travel in the weight file ------------------===//
 #pragma once
 #include "lib/Generation/CommandLine/Model.h"
-#include "rapt/rapt_rules.h"
-#include "rapt/rapt_text.h"
+#include "rapt/rapt_text.hpp"
 #include <functional>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -12,14 +10,8 @@
 
 namespace rapt::run {
 
-struct TextFree {
-  void operator()(rapt_tokenizer *p) const { rapt_tokenizer_free(p); }
-  void operator()(rapt_text_stream *p) const { rapt_text_stream_free(p); }
-  void operator()(rapt_sampler *p) const { rapt_sampler_free(p); }
-  void operator()(rapt_beams *p) const { rapt_beams_free(p); }
-  void operator()(rapt_chat *p) const { rapt_chat_free(p); }
-};
-template <typename T> using Owned = std::unique_ptr<T, TextFree>;
+using text::Message;
+using text::Tokenizer;
 
 using Ids = std::vector<int32_t>;
 
@@ -51,10 +43,9 @@ struct Prompt {
 
 /// The tokenizers and generation settings of a model directory.
 struct Text {
-  Owned<rapt_tokenizer> tokenizer;        ///< of what the model reads; null for a model without one
-  Owned<rapt_tokenizer> target;           ///< of what it writes, where that has a vocabulary of its own
-  const rapt_tokenizer *writer = nullptr; ///< the one of the two for what it writes, if there is one
-  rapt_generation_config config = sized<rapt_generation_config>();
+  Tokenizer tokenizer; ///< of what the model reads; empty for a model without one
+  Tokenizer writer;    ///< of what it writes, which may have a vocabulary of its own
+  rapt_generation_config config = text::GenerationSettings::usual();
   rapt_token_rules rules = sized<rapt_token_rules>(); ///< of generation_config.json
   Ids ruleIds;                                        ///< the lists of `rules`
   std::vector<rapt_biased_sequence> sequences;        ///< those of `rules`
@@ -69,7 +60,7 @@ struct Text {
 using SideFiles = std::function<rapt_text_view(const char *name)>;
 
 /// Opens the tokenizer of what the model reads; none where there are no files of one.
-Outcome openTokenizer(const SideFiles &content, Owned<rapt_tokenizer> &tokenizer);
+Outcome openTokenizer(const SideFiles &content, Tokenizer &tokenizer);
 
 /// Opens the tokenizers and generation settings of the module's sections. Without a tokenizer: `needed` decides.
 Outcome openText(const Model &model, bool needed, Text &text);
@@ -80,18 +71,13 @@ Outcome encode(const Model &model, const Text &text, const std::string &content,
 /// Ids of a text as the model writes it, without special tokens.
 Outcome encodePlain(const Model &model, const Text &text, const std::string &content, Ids &ids);
 
-/// A message of a conversation: of "system", "user" or "assistant".
-struct Message {
-  std::string role, content;
-};
-
 /// The chat template of the model's directory, which must have one.
-Outcome openChat(const Model &model, Owned<rapt_chat> &chat);
+Outcome openChat(const Model &model, text::ChatTemplate &chat);
 
 /// Ids of the prompt that a chat template makes of messages, the last with as many images ahead of its text. `now`:
 /// what templates ask for, seconds since 1970.
-Outcome encodeMessages(const Model &model, const Text &text, const rapt_chat &chat, std::span<const Message> messages,
-                       size_t images, int64_t now, Ids &ids);
+Outcome encodeMessages(const Model &model, const Text &text, const text::ChatTemplate &chat,
+                       const std::vector<Message> &messages, size_t images, int64_t now, Ids &ids);
 
 /// The same by the model's own template, for a message of the user and, where `system` is not null, one of the
 /// system's.
@@ -103,9 +89,6 @@ int64_t countChatTokens(const SideFiles &content, int64_t vocabulary, std::strin
 
 /// Whether the model's directory has a chat template, be it one that can be used or not.
 bool hasChatTemplate(const Model &model);
-
-/// Text of ids; special tokens are left out unless `flags` (RAPT_DECODE_...) keep them.
-Outcome decode(const rapt_tokenizer *tokenizer, const Ids &ids, std::string &content, uint32_t flags = 0);
 
 /// Refuses ids of --tokens that the model's vocabulary has not.
 Outcome checkIds(const Model &model, const Ids &ids);

@@ -18,7 +18,7 @@ Outcome TextTask::plan(TextRow row, std::vector<TextRow> &rows) const {
 }
 
 Outcome TextTask::tokenText(int32_t id, std::string &content) const {
-  return decode(text.writer, {id}, content, RAPT_DECODE_KEEP_SPECIAL);
+  return text.writer.decode({id}, content, RAPT_DECODE_KEEP_SPECIAL);
 }
 
 namespace {

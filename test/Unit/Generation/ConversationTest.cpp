@@ -29,11 +29,11 @@ struct Talk {
     run::Text text;
     EXPECT_TRUE(run::openModule(options, model));
     EXPECT_TRUE(run::openText(model, true, text));
-    rapt_chat *chat = nullptr;
-    char message[256] = "";
-    EXPECT_EQ(rapt_chat_open({source, strlen(source)}, {}, &chat, message, sizeof message), RAPT_OK) << message;
-    conversation = std::make_unique<Conversation>(options, std::move(model), std::move(text),
-                                                  run::Owned<rapt_chat>(chat), [this](std::string_view piece) {
+    text::ChatTemplate chat;
+    const Outcome opened = text::ChatTemplate::open(text::viewOf(source), {}, chat);
+    EXPECT_TRUE(opened) << opened.message;
+    conversation = std::make_unique<Conversation>(options, std::move(model), std::move(text), std::move(chat),
+                                                  [this](std::string_view piece) {
                                                     printed += piece;
                                                     onText();
                                                     return Status();
@@ -95,7 +95,7 @@ std::string textOf(const Talk &talk, const Ids &ids) {
   run::Text text;
   std::string content;
   EXPECT_TRUE(run::openText(talk->getModel(), true, text));
-  EXPECT_TRUE(run::decode(text.writer, ids, content));
+  EXPECT_TRUE(text.writer.decode(ids, content));
   return content;
 }
 

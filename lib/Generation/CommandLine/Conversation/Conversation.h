@@ -24,7 +24,7 @@ class Conversation {
 public:
   using Sink = std::function<Status(std::string_view)>;
 
-  Conversation(const Options &options, Model model, Text text, Owned<rapt_chat> chat, Sink sink)
+  Conversation(const Options &options, Model model, Text text, text::ChatTemplate chat, Sink sink)
       : given(options), options(options), model(std::move(model)), text(std::move(text)), chat(std::move(chat)),
         sink(std::move(sink)) {}
   /// Makes the context with the cache. Errors: --system with a template that takes none, a cache that is too large.
@@ -77,7 +77,7 @@ private:
   std::vector<std::pair<std::string, std::string>> changes; ///< of set(), in their order
   Model model;
   Text text;
-  Owned<rapt_chat> chat;
+  text::ChatTemplate chat;
   Sink sink;
   CachedSequence cache;
   std::optional<std::string> system;

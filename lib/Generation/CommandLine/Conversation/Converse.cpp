@@ -153,7 +153,7 @@ Outcome Converse::prepare() {
     return {RAPT_INVALID, name + " holds no conversation; give it something to run, as rapt-run " +
                               shownPath(options.library) + " says"};
   Text text;
-  Owned<rapt_chat> chat;
+  text::ChatTemplate chat;
   RAPT_RETURN_IF_ERROR(openText(model, true, text));
   RAPT_RETURN_IF_ERROR(openChat(model, chat));
   if (BeamRows::areAskedFor(options, text))

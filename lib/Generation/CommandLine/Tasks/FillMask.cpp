@@ -34,9 +34,9 @@ std::vector<size_t> FillMask::masked(const Ids &ids) const {
 }
 
 int32_t FillMask::mask() const {
-  int32_t id = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_MASK);
+  int32_t id = text.tokenizer.role(RAPT_TOKEN_MASK);
   for (std::string_view usual : {"[MASK]", "<mask>"})
-    id = id < 0 ? rapt_tokenizer_find(text.tokenizer.get(), usual.data(), usual.size()) : id;
+    id = id < 0 ? text.tokenizer.find(usual) : id;
   return id;
 }
 
@@ -67,7 +67,7 @@ Outcome FillMask::fill(const TextRow &row, size_t place, std::span<const float> 
     filled[place] = int32_t(id);
     RAPT_RETURN_IF_ERROR(tokenText(int32_t(id), token));
     // Where other masks remain they are shown.
-    RAPT_RETURN_IF_ERROR(decode(text.writer, filled, sequence, isOnly ? 0 : RAPT_DECODE_KEEP_SPECIAL));
+    RAPT_RETURN_IF_ERROR(text.writer.decode(filled, sequence, isOnly ? 0 : RAPT_DECODE_KEEP_SPECIAL));
     list.emplace_back(json::Object{{"score", json::Value(scores[id])},
                                    {"token", json::Value(int64_t(id))},
                                    {"token_str", json::Value(token)},

@@ -53,7 +53,7 @@ private:
   int64_t cacheTokens() const;
   std::string summary() const;
   void printStatistics() const;
-  const rapt_tokenizer *shownBy() const;
+  Tokenizer shownBy() const;
   Status printJudged() const;
   json::Object jsonOf(const Continuation &one) const;
   json::Value toJson() const;
@@ -255,7 +255,7 @@ void Generation::printStatistics() const {
 }
 
 /// The tokenizer that shows new tokens; none where ids are printed.
-const rapt_tokenizer *Generation::shownBy() const { return options.tokens ? nullptr : text.writer; }
+Tokenizer Generation::shownBy() const { return options.tokens ? Tokenizer() : text.writer; }
 
 /// How likely the tokens are, a table behind the texts for each of them.
 Status Generation::printJudged() const {

@@ -88,9 +88,7 @@ Outcome PairRun::readTexts() {
   if (!texts.empty())
     RAPT_RETURN_IF_ERROR(openText(model, /*needed=*/true, text));
   // The tokenizer's token fills texts up, as in transformers; the model's where the tokenizer has none.
-  if (const int32_t pad =
-          padding && text.tokenizer ? rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_PADDING) : -1;
-      pad >= 0)
+  if (const int32_t pad = padding && text.tokenizer ? text.tokenizer.role(RAPT_TOKEN_PADDING) : -1; pad >= 0)
     padding->second = pad;
   for (std::string &own : texts) {
     TextRow &row = rows.emplace_back();

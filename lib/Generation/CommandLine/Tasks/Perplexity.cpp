@@ -52,11 +52,9 @@ Outcome Measurement::prepare() {
 }
 
 Outcome Measurement::countBytes(int32_t id) {
-  size_t size = 0;
-  Outcome outcome = Outcome::of([&](char *message, size_t messageSize) {
-    return rapt_tokenizer_token(text.tokenizer.get(), id, nullptr, 0, &size, message, messageSize);
-  });
-  total.bytes += size;
+  std::string bytes;
+  Outcome outcome = text.tokenizer.token(id, bytes);
+  total.bytes += bytes.size();
   return outcome;
 }
 
@@ -103,7 +101,7 @@ Outcome Measurement::run() {
 }
 
 Status Measurement::finish() {
-  int32_t begin = rapt_tokenizer_role(text.tokenizer.get(), RAPT_TOKEN_BEGIN);
+  int32_t begin = text.tokenizer.role(RAPT_TOKEN_BEGIN);
   bool withBegin = begin >= 0 && ids[0] == begin;
   json::Object object;
   object.emplace_back("nats_per_token", json::Value(total.natsPerToken()));

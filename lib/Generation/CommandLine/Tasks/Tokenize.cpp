@@ -75,7 +75,7 @@ Outcome Tokenization::run() {
   for (const std::string &one : texts)
     RAPT_RETURN_IF_ERROR(encodeOne(one, all.emplace_back()));
   for (const Ids &ids : all)
-    RAPT_RETURN_IF_ERROR(piecesOf(text.tokenizer.get(), ids, pieces.emplace_back()));
+    RAPT_RETURN_IF_ERROR(piecesOf(text.tokenizer, ids, pieces.emplace_back()));
   return {};
 }
 

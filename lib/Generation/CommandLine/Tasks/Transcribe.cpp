@@ -104,7 +104,7 @@ Outcome SpeechRun::addSegments(const CutWindow &cut, const SpeechAttempt &attemp
   for (size_t i = 0; i < cut.segments.size(); ++i) {
     const SpeechSegment &segment = cut.segments[i];
     std::string content;
-    RAPT_RETURN_IF_ERROR(decode(decoder.getText().writer, segment.ids, content));
+    RAPT_RETURN_IF_ERROR(decoder.getText().writer.decode(segment.ids, content));
     if (!trimmed(content).empty())
       said.insert(said.end(), cut.parts[i].begin(), cut.parts[i].end());
     RAPT_RETURN_IF_ERROR(
