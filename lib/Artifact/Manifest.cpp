@@ -21,52 +21,6 @@ Value text(const std::string &s) { return Value(s); }
 Value number(uint64_t n) { return Value(n); }
 Value number(int64_t n) { return Value(n); }
 
-Value modelValue(const Manifest::Model &m) {
-  Object object{{"family", text(m.family)},
-                {"task", text(m.task)},
-                {"layers", number(m.layers)},
-                {"hidden", number(m.hidden)},
-                {"heads", number(m.heads)},
-                {"kv_heads", number(m.kvHeads)},
-                {"head_dim", number(m.headDim)},
-                {"vocab", number(m.vocabulary)},
-                {"positions", number(m.positions)},
-                {"parameters", number(m.parameters)},
-                {"source_dtype", text(m.sourceDType)},
-                {"eos", array(m.eos)}};
-  if (!m.activations.empty())
-    object.emplace_back("activations", text(m.activations));
-  if (m.start)
-    object.emplace_back("start", number(*m.start));
-  if (m.sourceVocabulary)
-    object.emplace_back("source_vocab", number(m.sourceVocabulary));
-  if (m.imageToken)
-    object.emplace_back("image_token", number(*m.imageToken));
-  if (!m.adapters.empty())
-    object.emplace_back("adapters", array(m.adapters));
-  if (m.featureFrames) {
-    object.emplace_back("feature_channels", number(m.featureChannels));
-    object.emplace_back("feature_frames", number(m.featureFrames));
-    object.emplace_back("source_positions", number(m.sourcePositions));
-  }
-  if (m.imageHeight) {
-    for (auto [name, value] : {std::pair("image_channels", m.imageChannels),
-                               {"image_height", m.imageHeight},
-                               {"image_width", m.imageWidth},
-                               {"grid_height", m.gridHeight},
-                               {"grid_width", m.gridWidth},
-                               {"source_positions", m.sourcePositions}})
-      object.emplace_back(name, number(value));
-  }
-  for (auto [name, chosen] : {std::pair("attention_layers", &m.attentionLayers),
-                              {"attention_heads", &m.attentionHeads},
-                              {"log_sum_exp_layers", &m.logSumExpLayers},
-                              {"log_sum_exp_heads", &m.logSumExpHeads}})
-    if (!chosen->empty())
-      object.emplace_back(name, array(*chosen));
-  return Value(std::move(object));
-}
-
 Value parameterValue(const Parameter &p) {
   return Value(Object{{"name", text(p.name)},
                       {"dtype", text(elementOf(p))},
@@ -133,7 +87,7 @@ std::string quantizationOf(const std::vector<Parameter> &parameters) {
 uint32_t abiMinorOf(const Manifest &manifest) {
   if (manifest.windowCache || (manifest.model && (manifest.model->imageHeight || !manifest.model->adapters.empty())))
     return 10; // a second cache, which forgets; sources that are images; sequences choose among adapters
-  if (manifest.model && (manifest.model->featureFrames || manifest.model->imageToken))
+  if (manifest.model && (manifest.model->featureFrames || manifest.model->readsImages()))
     return 9; // sources of features; vectors in place of tokens
   if (manifest.device)
     return 8; // launches tell their dispatches and flags
@@ -176,7 +130,7 @@ std::string writeManifest(const Manifest &m) {
   Object root{{"rapt", Value(Object{{"version", text(m.version)}, {"abi", Value(std::move(abi))}})},
               {"name", text(m.name)}};
   if (m.model)
-    root.emplace_back("model", modelValue(*m.model));
+    root.emplace_back("model", Value(describeFacts(*m.model)));
   root.emplace_back("interface_id", text(m.interfaceId.hex()));
   root.emplace_back("content_id", text(m.contentId.hex()));
   root.emplace_back("target", targetValue(m));
@@ -204,10 +158,28 @@ std::string prefixOf(const std::string &baseName) {
   return prefix;
 }
 
-std::string writeHeader(const Manifest &m) {
+static std::string upperCase(std::string_view text) {
   std::string upper;
-  for (char c : m.name)
+  for (char c : text)
     upper += c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c;
+  return upper;
+}
+
+/// The extents of sources that only some models have, by their names in C.
+static std::vector<std::pair<std::string, int64_t>> extentsOfSources(const ModelFacts &facts) {
+  std::vector<std::pair<std::string, int64_t>> extents;
+  auto add = [&](InManifest manifest, const char *field, const auto &fact) {
+    if constexpr (std::is_same_v<decltype(fact), const fact::Number &>)
+      if (manifest == InManifest::WhereGiven)
+        extents.emplace_back(upperCase(field), fact);
+  };
+#define RAPT_INFO_FACT(TYPE, MEMBER, KEY, MANIFEST, FIELD, DOC) add(InManifest::MANIFEST, #FIELD, facts.MEMBER);
+#include "lib/Support/ModelFacts.def"
+  return extents;
+}
+
+std::string writeHeader(const Manifest &m) {
+  const std::string prefix = upperCase(m.name);
   std::string header = "/* " + m.name + ": a model compiled by Rapt " + m.version + ".\n";
   header += " *\n"
             " * Linked into a program:\n"
@@ -218,26 +190,19 @@ std::string writeHeader(const Manifest &m) {
             "_module, NULL, &module, message, sizeof message);\n"
             " *\n"
             " * See rapt/rapt.h for rapt_module_open, contexts, sequences and steps. */\n";
-  header += "#ifndef RAPT_MODEL_" + upper + "_H\n#define RAPT_MODEL_" + upper + "_H\n#include <rapt/artifact.h>\n\n";
-  auto bound = [&](const char *name, int64_t value) {
+  header += "#ifndef RAPT_MODEL_" + prefix + "_H\n#define RAPT_MODEL_" + prefix + "_H\n#include <rapt/artifact.h>\n\n";
+  auto bound = [&](const std::string &name, int64_t value) {
     if (value > 0)
-      header += "#define " + upper + "_" + name + " " + std::to_string(value) + "\n";
+      header += "#define " + prefix + "_" + name + " " + std::to_string(value) + "\n";
   };
   bound("MAX_TOKENS", m.maxTokens);
   bound("MAX_ROWS", m.maxRows);
   bound("MAX_POSITIONS", m.maxPositions);
-  if (m.model)
-    for (auto [name, value] : {std::pair("VOCABULARY", m.model->vocabulary),
-                               {"SOURCE_VOCABULARY", m.model->sourceVocabulary},
-                               {"FEATURE_CHANNELS", m.model->featureChannels},
-                               {"FEATURE_FRAMES", m.model->featureFrames},
-                               {"IMAGE_CHANNELS", m.model->imageChannels},
-                               {"IMAGE_HEIGHT", m.model->imageHeight},
-                               {"IMAGE_WIDTH", m.model->imageWidth},
-                               {"GRID_HEIGHT", m.model->gridHeight},
-                               {"GRID_WIDTH", m.model->gridWidth},
-                               {"SOURCE_POSITIONS", m.model->sourcePositions}})
-      bound(name, value);
+  if (m.model) {
+    bound("VOCABULARY", m.model->vocabulary);
+    for (const auto &[name, extent] : extentsOfSources(*m.model))
+      bound(name, extent);
+  }
   header += "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\nextern const rapt_artifact " + m.name +
             "_module;\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
   return header;

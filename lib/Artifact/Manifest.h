@@ -6,32 +6,16 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Artifact/WeightFile.h"
-#include "lib/Support/Json.h"
+#include "lib/Support/ModelFacts.h"
 #include "lib/Support/Variant.h"
 #include <optional>
 
 namespace rapt::artifact {
 
 struct Manifest {
-  std::string version, name; ///< Rapt's version; the PREFIX
-  struct Model {
-    std::string family, task;
-    int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0, vocabulary = 0, positions = 0, parameters = 0;
-    std::string sourceDType;
-    std::vector<int64_t> eos;
-    std::string activations = {};                                   ///< their type; empty: f32
-    std::optional<int64_t> start = {};                              ///< that a decoder with an encoder begins with
-    std::vector<int64_t> attentionLayers = {}, attentionHeads = {}; ///< whose weights are outputs; empty: all
-    std::vector<int64_t> logSumExpLayers = {}, logSumExpHeads = {}; ///< whose log-sum-exp is an output; empty: all
-    int64_t sourceVocabulary = 0; ///< ids of a source that has a vocabulary of its own; 0: `vocabulary`
-    int64_t featureChannels = 0, featureFrames = 0, sourcePositions = 0; ///< of a source of features; 0: of text
-    /// A source that is an image, and the grid of its positions; 0: of text or features.
-    int64_t imageChannels = 0, imageHeight = 0, imageWidth = 0, gridHeight = 0, gridWidth = 0;
-    std::optional<int64_t> imageToken = {}; ///< that stands for a vector of an image
-    std::vector<std::string> adapters = {}; ///< names of those among which a sequence chooses
-  };
-  std::optional<Model> model; ///< none for a bare kernel
-  Id interfaceId, contentId;  ///< an all-zero content id: the weights were not packed, any content fits
+  std::string version, name;       ///< Rapt's version; the PREFIX
+  std::optional<ModelFacts> model; ///< none for a bare kernel
+  Id interfaceId, contentId;       ///< an all-zero content id: the weights were not packed, any content fits
   std::string arch = "x86_64";
   std::vector<Variant> variants; ///< at least one, in the order of the table's entries, best first
   /// The code of a device that runs the dispatches.

@@ -1,6 +1,7 @@
 // Workloads of a compiled model: prefill, decode, entries on rows and on images.
 #include "lib/Bench/ProfileReport.h"
 #include "lib/Bench/Workload.h"
+#include "lib/Runtime/InfoFacts.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <random>
@@ -103,7 +104,7 @@ public:
   /// `steps` 0: prompts of `past` tokens; else steps after them. `source` 0: a model without an encoder.
   StepWorkload(int64_t rows, int64_t past, int64_t steps, int64_t source, const rapt_module_info &info)
       : rows(rows), steps(steps), source(source ? SomeSource(source, info) : SomeSource()),
-        prompt(someTokens(past, info.vocabulary, info.image_token)) {}
+        prompt(someTokens(past, info.vocabulary, runtime::factsOf(info).imageId())) {}
 
   Outcome prepare() override {
     if (steps && done > 0 && done < steps)
@@ -375,9 +376,10 @@ private:
 
   Outcome makeGenerating() {
     const int64_t rows = options.batch;
-    const std::vector<int64_t> read = info.source_positions ? std::vector<int64_t>{info.source_positions}
-                                      : hasEncoder          ? lengths(options.tokens, {128})
-                                                            : lengths(options.prefill, {128, 512});
+    const int64_t made = runtime::factsOf(info).longestSource(0);
+    const std::vector<int64_t> read = made         ? std::vector<int64_t>{made}
+                                      : hasEncoder ? lengths(options.tokens, {128})
+                                                   : lengths(options.prefill, {128, 512});
     const bool hasCache = info.cache_block > 0;
     auto cacheOf = [&](int64_t tokens) { return hasCache ? rows * inBlocks(tokens) : 0; };
     const bool asksForPrompts = !options.prefill.empty() || !options.tokens.empty() || options.decode.empty();

@@ -11,8 +11,7 @@ namespace {
 
 class Check {
 public:
-  Check(const std::vector<artifact::Section> &sections, const artifact::Manifest::Model &model)
-      : sections(sections), model(model) {}
+  Check(const std::vector<artifact::Section> &sections, const ModelFacts &model) : sections(sections), model(model) {}
   driver::TokenizerCheck run();
 
 private:
@@ -26,7 +25,7 @@ private:
   void holdAll();
 
   const std::vector<artifact::Section> &sections;
-  const artifact::Manifest::Model &model;
+  const ModelFacts &model;
   std::vector<std::string> warnings;
   bool isReadable = true;
   ExampleTexts texts;
@@ -58,7 +57,7 @@ void Check::hold(const TokenizerFiles &files, const std::string &prefix, const c
                        std::to_string(rows) + " rows; text with the id " + std::to_string(first) + " (\"" +
                        json::printable(*(*tokenizer)->tokenBytes(int32_t(first)), 60) +
                        (prefix.empty() ? "\") or a later one is refused" : "\") or a later one is never made"));
-  for (int64_t id : model.eos)
+  for (int64_t id : model.endTokens)
     if (writes && id < rows && !(*tokenizer)->tokenBytes(int32_t(id)))
       warnings.push_back(prefix + file + ": has no token for the end-of-text id " + std::to_string(id) +
                          " of the configuration; it may belong to another model");
@@ -118,7 +117,6 @@ void Check::holdAll() {
 
 } // namespace
 
-driver::TokenizerCheck driver::checkTokenizer(const std::vector<artifact::Section> &sections,
-                                              const artifact::Manifest::Model &model) {
+driver::TokenizerCheck driver::checkTokenizer(const std::vector<artifact::Section> &sections, const ModelFacts &model) {
   return Check(sections, model).run();
 }

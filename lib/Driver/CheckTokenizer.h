@@ -16,6 +16,6 @@ struct TokenizerCheck {
 };
 
 /// Reads the tokenizers and holds them against the model. More rows than tokens is normal.
-TokenizerCheck checkTokenizer(const std::vector<artifact::Section> &sections, const artifact::Manifest::Model &model);
+TokenizerCheck checkTokenizer(const std::vector<artifact::Section> &sections, const ModelFacts &model);
 
 } // namespace rapt::driver

@@ -2,6 +2,7 @@
 #include "lib/Driver/Describe.h"
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/Attn/CacheWindow.h"
+#include "dialect/Attn/Facts.h"
 #include "lib/Driver/CachePages.h"
 #include "lib/Host/CacheMemory.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -252,49 +253,10 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
     else if (dim.getSymName() == "rows")
       manifest.maxRows = dim.getMax();
   }
-  auto facts = module->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr);
-  if (!facts)
+  if (!module->hasAttr(attn::AttnDialect::modelAttr))
     return;
-  auto number = [&](StringRef name) {
-    auto value = facts.getAs<IntegerAttr>(name);
-    return value ? value.getInt() : 0;
-  };
-  auto text = [&](StringRef name) {
-    auto value = facts.getAs<StringAttr>(name);
-    return value ? value.str() : std::string();
-  };
-  manifest.model =
-      artifact::Manifest::Model{text("family"),      text("task"),         number("layers"),     number("hidden"),
-                                number("heads"),     number("kv_heads"),   number("head_dim"),   number("vocab"),
-                                number("positions"), number("parameters"), text("source_dtype"), {}};
-  auto list = [&](StringRef name, std::vector<int64_t> &numbers) {
-    if (auto values = facts.getAs<ArrayAttr>(name))
-      for (auto value : values.getAsRange<IntegerAttr>())
-        numbers.push_back(value.getInt());
-  };
-  list("eos", manifest.model->eos);
-  list("attention_layers", manifest.model->attentionLayers);
-  list("attention_heads", manifest.model->attentionHeads);
-  list("log_sum_exp_layers", manifest.model->logSumExpLayers);
-  list("log_sum_exp_heads", manifest.model->logSumExpHeads);
-  if (auto start = facts.getAs<IntegerAttr>("start"))
-    manifest.model->start = start.getInt();
-  manifest.model->activations = text("activations");
-  manifest.model->sourceVocabulary = number("source_vocab");
-  if (auto token = facts.getAs<IntegerAttr>("image_token"))
-    manifest.model->imageToken = token.getInt();
-  if (auto names = facts.getAs<ArrayAttr>("adapters"))
-    for (auto name : names.getAsRange<StringAttr>())
-      manifest.model->adapters.push_back(name.str());
-  manifest.model->featureChannels = number("feature_channels");
-  manifest.model->featureFrames = number("feature_frames");
-  manifest.model->sourcePositions = number("source_positions");
-  manifest.model->imageChannels = number("image_channels");
-  manifest.model->imageHeight = number("image_height");
-  manifest.model->imageWidth = number("image_width");
-  manifest.model->gridHeight = number("grid_height");
-  manifest.model->gridWidth = number("grid_width");
-  manifest.maxPositions = number("positions");
+  manifest.model = attn::factsOf(module);
+  manifest.maxPositions = manifest.model->positions;
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr)) {
       for (auto [name, described] : {std::pair(cacheName, &manifest.cache), {windowCacheName, &manifest.windowCache}}) {

@@ -44,7 +44,7 @@ std::string modelLine(const artifact::Manifest &m) {
                          : "") +
          (m.model->vocabulary ? "vocabulary " + grouped(m.model->vocabulary) + ", " : "") +
          (m.model->sourceVocabulary ? "of sources " + grouped(m.model->sourceVocabulary) + ", " : "") +
-         grouped(m.model->parameters) + " parameters (" + m.model->sourceDType + ")";
+         grouped(m.model->parameters) + " parameters (" + m.model->sourceDtype + ")";
 }
 
 /// "bf16", "int8 keys, bf16 values", or "mixed" where layers differ.

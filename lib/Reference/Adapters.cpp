@@ -1,15 +1,12 @@
 //===- Adapters.cpp - Tokens in the order of their adapters --------------------===//
+#include "dialect/Attn/Facts.h"
 #include "lib/Reference/Arguments.h"
 #include "lib/Reference/RunSequences.h"
 
 using namespace mlir;
 namespace rapt::reference {
 
-int64_t adaptersOf(func::FuncOp entry) {
-  auto facts = entry->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr);
-  auto names = facts ? facts.getAs<ArrayAttr>("adapters") : ArrayAttr();
-  return names ? int64_t(names.size()) : 0;
-}
+int64_t adaptersOf(func::FuncOp entry) { return int64_t(attn::factsOf(entry).adapters.size()); }
 
 LogicalResult addAdapters(func::FuncOp entry, const NamedTensors &inputs, ArrayRef<int64_t> rowBegin,
                           NamedTensors &arguments) {

@@ -1,6 +1,7 @@
 //===- Run.cpp - Entries on named .npy tensors ----------------------------------===//
 #include "lib/Reference/Run.h"
 #include "dialect/Attn/Entries.h"
+#include "dialect/Attn/Facts.h"
 #include "lib/Reference/Arguments.h"
 #include "lib/Reference/Batch.h"
 #include "lib/Reference/RunSequences.h"
@@ -83,13 +84,6 @@ FailureOr<Batch> readIds(func::FuncOp entry, const NamedTensors &inputs, StringR
 
 namespace {
 
-/// The token that stands for a vector of an image, of a model that has one.
-std::optional<int64_t> imageTokenOf(func::FuncOp step) {
-  auto facts = step->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr);
-  auto token = facts ? facts.getAs<IntegerAttr>("image_token") : IntegerAttr();
-  return token ? std::optional(token.getInt()) : std::nullopt;
-}
-
 /// One row of zeros for the argument `name`, [rows, columns] of floats.
 NpyTensor rowOfZeros(func::FuncOp entry, StringRef name) {
   int64_t columns = 0;
@@ -101,13 +95,13 @@ NpyTensor rowOfZeros(func::FuncOp entry, StringRef name) {
 
 /// Adds what image tokens stand for: rows of image_embeddings, in the order of the tokens.
 LogicalResult addImages(func::FuncOp step, const NamedTensors &inputs, NamedTensors &arguments) {
-  std::optional<int64_t> image = imageTokenOf(step);
-  if (!image)
+  const ModelFacts facts = attn::factsOf(step);
+  if (!facts.readsImages())
     return success();
   std::vector<int64_t> indices;
   int64_t next = 0;
   for (int64_t token : integersOf(arguments["tokens"]))
-    indices.push_back(token == *image ? next++ : -1);
+    indices.push_back(token == facts.imageId() ? next++ : -1);
   auto given = inputs.find("image_embeddings");
   if (given != inputs.end() && given->second.shape.size() != 3)
     return fail(step) << "image_embeddings is " << shapeText(given->second.shape)
@@ -126,12 +120,12 @@ LogicalResult addImages(func::FuncOp step, const NamedTensors &inputs, NamedTens
 
 /// The batch of a decoder's input_ids, checked.
 FailureOr<Batch> batchOf(func::FuncOp step, const NamedTensors &inputs) {
+  const bool readsImages = attn::factsOf(step).readsImages();
   for (auto &[name, tensor] : inputs)
-    if (name != "input_ids" && name != "attention_mask" && !(name == "image_embeddings" && imageTokenOf(step)) &&
+    if (name != "input_ids" && name != "attention_mask" && !(name == "image_embeddings" && readsImages) &&
         !(name == "adapter" && adaptersOf(step)))
       return fail(step) << "a decoder has no input '" << name << "'; it has input_ids and attention_mask"
-                        << (imageTokenOf(step) ? ", and image_embeddings" : "")
-                        << (adaptersOf(step) ? ", and adapter" : "")
+                        << (readsImages ? ", and image_embeddings" : "") << (adaptersOf(step) ? ", and adapter" : "")
                         << didYouMean(
                                findNearest(name, std::array<std::string_view, 2>{"input_ids", "attention_mask"}));
   if (!inputs.count("input_ids"))

@@ -52,11 +52,11 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   l.slack = o.window_slack;
   l.positions = m.maxPositions;
   l.vocabulary = m.vocabulary;
-  l.sourcePositions = m.sourcePositions ? m.sourcePositions : m.maxPositions;
+  l.longestSource = m.longestSource(m.maxPositions);
   l.sourceVocabulary = m.sourceVocabulary ? m.sourceVocabulary : m.vocabulary;
   // A sequence with a source holds positions of both.
   const int64_t ofTokens = keepsTokens ? ceilDivide(m.maxPositions, l.block) : 0,
-                ofSource = hasSource ? ceilDivide(l.sourcePositions, l.block) : 0;
+                ofSource = hasSource ? ceilDivide(l.longestSource, l.block) : 0;
   l.blocks = o.cache_tokens ? ceilDivide(o.cache_tokens, l.block) : ofTokens + ofSource;
   if (!m.hasCache)
     l.blocks = 0;
@@ -68,7 +68,7 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
   };
   const int64_t window = m.caches[0].window; // of every layer: a sequence may outgrow the cache
   l.table = window ? ceilDivide(l.positions, l.block) : tableOf(l.positions);
-  l.sourceTable = tableOf(l.sourcePositions);
+  l.sourceTable = tableOf(l.longestSource);
   int64_t cacheTokens = keepsTokens ? l.blocks * l.block : m.maxTokens;
   l.tokens = std::min({o.max_step_tokens ? o.max_step_tokens : defaultStepTokens, m.maxTokens, cacheTokens});
   // Beside the keys of a window the cache holds the part that reads them, where it is not too small for that.
@@ -93,7 +93,7 @@ int64_t firstSlots(const Limits &l) { return 1 + 2 * l.rows; }
 int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
   int64_t tokens = entry.isSerial ? l.rows : l.tokens, rows = l.rows;
   if (entry.features) // of which as many run together as have the tokens of a part, one at least
-    rows = std::clamp<int64_t>(l.tokens / l.sourcePositions, 1, l.rows);
+    rows = std::clamp<int64_t>(l.tokens / l.longestSource, 1, l.rows);
   return entry.workspace(
       {tokens, rows, tokens, l.table, l.blocks, l.sourceTable, firstSlots(l), tokens, l.blocks, tokens}, workers);
 }

@@ -42,7 +42,7 @@ struct Limits {
   int64_t tokens, rows, wanted; ///< of one part of a step
   int64_t table, sourceTable;   ///< blocks of the longest sequence, and of the longest source
   int64_t positions, vocabulary;
-  int64_t sourcePositions;  ///< of the longest source
+  int64_t longestSource;    ///< positions of it
   int64_t sourceVocabulary; ///< ids that the encoder reads
   int64_t stateBytes;       ///< of one sequence's recurrent state
   int64_t slack;            ///< tokens by which a sequence can always be truncated

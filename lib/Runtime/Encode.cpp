@@ -24,7 +24,7 @@ private:
   rapt_status checkTokens(size_t i) const;
   rapt_status checkFeatures(size_t i) const;
   /// Positions of a source.
-  int64_t lengthOf(const rapt_source &source) const { return c.encode.features ? l.sourcePositions : source.count; }
+  int64_t lengthOf(const rapt_source &source) const { return c.encode.features ? l.longestSource : source.count; }
   void fillRow(size_t source, size_t row, int64_t at, int64_t table);
   rapt_status makeRoom(int64_t tokens, int64_t rows);
   rapt_status runRows(size_t first, size_t rows);
@@ -88,9 +88,9 @@ rapt_status Encode::checkTokens(size_t i) const {
   if (!isAligned(source.tokens))
     return report.fail(RAPT_INVALID, "source %zu: its tokens are at %p, which is not a multiple of %zu", i,
                        static_cast<const void *>(source.tokens), alignof(int32_t));
-  if (source.count > l.sourcePositions)
+  if (source.count > l.longestSource)
     return report.fail(RAPT_TOO_LONG, "source %zu has %lld tokens; the model has %lld positions", i, ll(source.count),
-                       ll(l.sourcePositions));
+                       ll(l.longestSource));
   if (source.count > c.module->manifest->maxTokens)
     return report.fail(RAPT_TOO_LONG, "source %zu has %lld tokens; the model is compiled for at most %lld at once", i,
                        ll(source.count), ll(c.module->manifest->maxTokens));

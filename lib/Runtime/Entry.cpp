@@ -194,7 +194,7 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
     return report.fail(RAPT_UNSUPPORTED,
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
   bool readsSource = module.findEntry("encode") >= 0 && m.hasCache;
-  const bool readsImages = m.imageToken >= 0;
+  const bool readsImages = m.readsImages();
   uint64_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles)) |
                     (readsImages ? bitsOf(imageRoles) : 0) | (m.cacheCount > 1 ? bitsOf(windowRoles) : 0) |
                     (m.adapters.empty() ? 0 : bitsOf(adapterRoles)) |
@@ -209,9 +209,9 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
                        (long long)m.vocabulary);
   if (readsImages) {
     columns = columnsOf(entry.buffers[bufferOf(Role::Embeddings)], 1);
-    if (columns != m.hidden || m.hidden < 1 || m.imageToken >= m.vocabulary)
+    if (columns != m.hidden || m.hidden < 1 || m.imageId() >= m.vocabulary)
       return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes no vectors of %lld numbers in place of token %lld",
-                         m.name.c_str(), (long long)m.hidden, (long long)m.imageToken);
+                         m.name.c_str(), (long long)m.hidden, (long long)m.imageId());
   }
   if (has(Role::TextLength)) {
     const int64_t limit =

@@ -110,7 +110,7 @@ rapt_status Forward::unknown(const char *name) const {
 rapt_status Forward::checkEmbeddings() const {
   if (!readsImages())
     return RAPT_OK;
-  const auto image = int32_t(c.module->manifest->imageToken);
+  const int32_t image = c.module->manifest->imageId();
   int64_t needed = 0;
   for (int64_t row = 0; row < target.batch; ++row) {
     const int32_t *ids = &target.tokens[row * target.length];
@@ -134,7 +134,7 @@ rapt_status Forward::checkEmbeddings() const {
 void Forward::giveEmbeddings(rapt_chunk &chunk) {
   if (!embeddings)
     return;
-  const auto image = int32_t(c.module->manifest->imageToken);
+  const int32_t image = c.module->manifest->imageId();
   const int64_t count = std::count(chunk.tokens, chunk.tokens + chunk.count, image), width = c.entry.columns;
   chunk.embeddings = static_cast<const float *>(embeddings->data) + embeddingsRead * width;
   chunk.embedding_bytes = size_t(count * width) * sizeof(float);
@@ -155,14 +155,14 @@ rapt_status Forward::checkFeatures() {
     return report.fail(RAPT_INVALID, "%s is %s; f32 [batch, %s with dense rows is needed", featuresName(),
                        showShape(in, 1 + extents.rank).text, showShape(extents.sizes, extents.rank).text + 1);
   source.batch = in[0];
-  source.length = c.limits.sourcePositions;
+  source.length = c.limits.longestSource;
   return RAPT_OK;
 }
 
 rapt_status Forward::checkSource() {
   if (!c.encode.code)
     return RAPT_OK;
-  return readsFeatures() ? checkFeatures() : source.check(c.limits.sourcePositions, report);
+  return readsFeatures() ? checkFeatures() : source.check(c.limits.longestSource, report);
 }
 
 rapt_status Forward::readSource() {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Runtime/Message.h"
+#include "lib/Support/ModelFacts.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -132,20 +133,23 @@ struct ManifestCache {
 };
 inline constexpr size_t mostAdapters = 64, mostAdapterNameBytes = 63;
 
-struct Manifest {
+/// Elements of lists in C.
+namespace forC {
+using Numbers = int32_t;
+using Names = const char *;
+} // namespace forC
+
+/// Lists among the facts as applications get them.
+struct InfoLists {
+#define RAPT_INFO_LIST(TYPE, MEMBER, KEY, MANIFEST, FIELD, COUNT, DOC) std::vector<forC::TYPE> FIELD;
+#include "lib/Support/ModelFacts.def"
+};
+
+/// The facts about the model, which a bare kernel has none of, and about its code.
+struct Manifest : ModelFacts {
   std::string version, name;
   int64_t abiMajor, abiMinor;
-  std::string family, task, sourceDtype;
-  std::string activations;                                                            ///< their type, empty for f32
-  int64_t layers, hidden, heads, kvHeads, headDim, vocabulary, positions, parameters; ///< 0 where absent
-  int64_t sourceVocabulary;                                ///< ids of a source that has a vocabulary of its own, else 0
-  int64_t featureChannels, featureFrames, sourcePositions; ///< of a source of features, else 0
-  int64_t imageChannels, imageHeight, imageWidth, gridHeight, gridWidth; ///< of a source that is an image, else 0
-  int64_t imageToken;                     ///< that stands for a vector of an image; -1: none
-  std::vector<std::string> adapters;      ///< among which a sequence chooses; each name once
-  std::vector<const char *> adapterNames; ///< the same, as applications get them
-  std::vector<int32_t> eos;
-  int64_t startToken; ///< that a decoder with an encoder begins with, -1 without
+  InfoLists lists;
   Id interfaceId, contentId;
   std::string arch;
   std::vector<ManifestVariant> variants; ///< at least one, best first

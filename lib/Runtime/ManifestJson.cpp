@@ -1,17 +1,17 @@
-// The one file of the runtime that knows the JSON library, whose exceptions end here.
+// Reads the manifest. Exceptions, which are those of this file and of short memory, end here.
 #include "lib/Runtime/Device.h"
 #include "lib/Runtime/Manifest.h"
 #include "rapt/rapt.h"
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace rapt::runtime {
 namespace {
+
+using Json = json::Value;
 
 constexpr size_t maxDepth = 16;
 constexpr size_t maxBytes = size_t(16) << 20;
@@ -21,74 +21,17 @@ constexpr int64_t mostCost = int64_t(1) << 52; ///< of a term of an op's cost
 
 [[noreturn]] void wrong(const std::string &what) { throw std::runtime_error(what); }
 
-/// A JSON value. The library's own allocates when it is destroyed, and so ends the process when memory is short.
-struct Json {
-  enum Kind { Null, Text, Integer, Other, Array, Object } kind = Null;
-  int64_t integer = 0;
-  std::string text;       ///< of Text; as written, of numbers
-  std::deque<Json> items; ///< of arrays and objects
-  std::deque<std::string> keys;
-
-  const Json *find(const char *key) const {
-    for (size_t i = 0; i < keys.size(); ++i)
-      if (keys[i] == key)
-        return &items[i];
-    return nullptr;
-  }
-};
-
-/// Builds a Json from the library's events.
-class Builder : public nlohmann::json_sax<nlohmann::json> {
-public:
-  Json root;
-
-  bool null() override { return add(Json::Null); }
-  bool boolean(bool value) override { return add(Json::Other, 0, value ? "true" : "false"); }
-  bool number_integer(number_integer_t value) override { return add(Json::Integer, value, std::to_string(value)); }
-  bool number_unsigned(number_unsigned_t value) override {
-    return value <= INT64_MAX ? number_integer(int64_t(value)) : add(Json::Other, 0, std::to_string(value));
-  }
-  bool number_float(number_float_t, const string_t &written) override { return add(Json::Other, 0, written); }
-  bool string(string_t &value) override { return add(Json::Text, 0, std::move(value)); }
-  bool binary(binary_t &) override { return false; }
-  bool start_object(size_t) override { return open(Json::Object); }
-  bool start_array(size_t) override { return open(Json::Array); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(string_t &name) override {
-    stack.back()->keys.push_back(std::move(name));
-    return true;
-  }
-  bool parse_error(size_t position, const std::string &, const nlohmann::detail::exception &) override {
-    wrong("is not JSON from byte " + std::to_string(position - (position > 0)) + " on");
-  }
-
-private:
-  bool add(Json::Kind kind, int64_t integer = 0, std::string text = {}) {
-    Json &value = stack.empty() ? root : stack.back()->items.emplace_back();
-    value.kind = kind;
-    value.integer = integer;
-    value.text = std::move(text);
-    return true;
-  }
-  bool open(Json::Kind kind) {
-    if (stack.size() == maxDepth)
-      wrong("nests deeper than " + std::to_string(maxDepth));
-    add(kind);
-    stack.push_back(stack.empty() ? &root : &stack.back()->items.back());
-    return true;
-  }
-  bool close() {
-    stack.pop_back();
-    return true;
-  }
-  std::vector<Json *> stack; ///< open arrays and objects; a deque's elements do not move
-};
-
 struct WrongVersion {
   int64_t major, minor;
   std::string version;
 };
+
+/// The value, or its error as an exception.
+template <typename T> T need(Expected<T> found) {
+  if (!found)
+    wrong(found.error().message);
+  return std::move(*found);
+}
 
 const Json &member(const Json &object, const char *key) {
   const Json *value = object.find(key);
@@ -100,29 +43,16 @@ const Json &member(const Json &object, const char *key) {
 /// Null when the member is absent or null.
 const Json *memberOrNull(const Json &object, const char *key) {
   const Json *value = object.find(key);
-  return value && value->kind != Json::Null ? value : nullptr;
+  return value && !value->isNull() ? value : nullptr;
 }
 
-const std::deque<Json> &list(const Json &object, const char *key) {
-  const Json &value = member(object, key);
-  if (value.kind != Json::Array)
-    wrong(std::string("\"") + key + "\" is no list");
-  return value.items;
-}
+const json::Array &list(const Json &object, const char *key) { return *need(json::listOf(member(object, key), key)); }
 
-const std::string &textOf(const Json &value, const char *what) {
-  if (value.kind != Json::Text || value.text.find('\0') != std::string::npos)
-    wrong(std::string("\"") + what + "\" is no text");
-  return value.text;
-}
-
-const std::string &text(const Json &object, const char *key) { return textOf(member(object, key), key); }
+std::string textOf(const Json &value, const char *what) { return need(json::textOf(value, what)); }
+std::string text(const Json &object, const char *key) { return textOf(member(object, key), key); }
 
 int64_t integer(const Json &value, const char *what, int64_t least, int64_t most) {
-  if (value.kind != Json::Integer || value.integer < least || value.integer > most)
-    wrong(std::string("\"") + what + "\" is " + (value.text.empty() ? "no number" : value.text.substr(0, 40)) +
-          ", not an integer from " + std::to_string(least) + " to " + std::to_string(most));
-  return value.integer;
+  return need(json::integerOf(value, what, least, most));
 }
 
 int64_t number(const Json &object, const char *key, int64_t least = 1, int64_t most = maxNumber) {
@@ -147,7 +77,7 @@ Id id(const Json &object, const char *key) {
 void readVersion(const Json &root, Manifest &m) {
   const Json &rapt = member(root, "rapt");
   m.version = text(rapt, "version");
-  const std::deque<Json> &abi = list(rapt, "abi");
+  const json::Array &abi = list(rapt, "abi");
   if (abi.size() != 2)
     wrong("\"abi\" is not a pair of numbers");
   m.abiMajor = integer(abi[0], "abi", 0, 1 << 20);
@@ -167,50 +97,26 @@ void readName(const Json &root, Manifest &m) {
 }
 
 /// Names of adapters are short: saved sequences hold them.
-void readAdapters(const Json &model, Manifest &m) {
-  for (const Json &item : list(model, "adapters")) {
-    const std::string &name = textOf(item, "adapters");
-    if (name.empty() || name.size() > mostAdapterNameBytes || m.adapters.size() == mostAdapters ||
-        std::find(m.adapters.begin(), m.adapters.end(), name) != m.adapters.end())
+void checkAdapters(const std::vector<std::string> &names) {
+  for (auto name = names.begin(); name != names.end(); ++name)
+    if (name->empty() || name->size() > mostAdapterNameBytes || names.size() > mostAdapters ||
+        std::find(names.begin(), name, *name) != name)
       wrong("\"adapters\" are not at most " + std::to_string(mostAdapters) + " different names of at most " +
             std::to_string(mostAdapterNameBytes) + " bytes");
-    m.adapters.push_back(name);
-  }
-  for (const std::string &name : m.adapters)
-    m.adapterNames.push_back(name.c_str());
+}
+
+void listForC(const fact::Numbers &from, std::vector<int32_t> &to) { to.assign(from.begin(), from.end()); }
+void listForC(const fact::Names &from, std::vector<const char *> &to) {
+  for (const std::string &name : from)
+    to.push_back(name.c_str());
 }
 
 void readModel(const Json &model, Manifest &m) {
-  m.family = textOrEmpty(model, "family");
-  m.task = textOrEmpty(model, "task");
-  m.sourceDtype = textOrEmpty(model, "source_dtype");
-  m.activations = textOrEmpty(model, "activations");
-  m.layers = numberOrZero(model, "layers");
-  m.hidden = numberOrZero(model, "hidden");
-  m.heads = numberOrZero(model, "heads");
-  m.kvHeads = numberOrZero(model, "kv_heads");
-  m.headDim = numberOrZero(model, "head_dim");
-  m.vocabulary = numberOrZero(model, "vocab");
-  m.sourceVocabulary = numberOrZero(model, "source_vocab");
-  m.featureChannels = numberOrZero(model, "feature_channels");
-  m.featureFrames = numberOrZero(model, "feature_frames");
-  m.sourcePositions = numberOrZero(model, "source_positions");
-  m.imageChannels = numberOrZero(model, "image_channels");
-  m.imageHeight = numberOrZero(model, "image_height");
-  m.imageWidth = numberOrZero(model, "image_width");
-  m.gridHeight = numberOrZero(model, "grid_height");
-  m.gridWidth = numberOrZero(model, "grid_width");
-  m.positions = numberOrZero(model, "positions");
-  m.parameters = numberOrZero(model, "parameters");
-  if (model.find("image_token"))
-    m.imageToken = number(model, "image_token", 0, INT32_MAX);
-  if (model.find("adapters"))
-    readAdapters(model, m);
-  if (model.find("start"))
-    m.startToken = number(model, "start", 0, INT32_MAX);
-  if (model.find("eos"))
-    for (const Json &token : list(model, "eos"))
-      m.eos.push_back(int32_t(integer(token, "eos", 0, INT32_MAX)));
+  if (Status read = readFacts(model, m); !read)
+    wrong(read.error().message);
+  checkAdapters(m.adapters);
+#define RAPT_INFO_LIST(TYPE, MEMBER, KEY, MANIFEST, FIELD, COUNT, DOC) listForC(m.MEMBER, m.lists.FIELD);
+#include "lib/Support/ModelFacts.def"
 }
 
 /// The GPUs that run one of the images.
@@ -235,7 +141,7 @@ void readDevice(const Json &holder, ManifestVariant &variant) {
   if (text(*device, "kind") != "cuda")
     wrong("device kind \"" + text(*device, "kind") + "\" is unknown");
   for (const Json &item : list(*device, "images")) {
-    const std::string &arch = text(item, "arch"), &form = text(item, "form");
+    const std::string arch = text(item, "arch"), form = text(item, "form");
     GpuArch parsed;
     if (!GpuArch::parse(arch.c_str(), parsed))
       wrong("GPU architecture \"" + arch.substr(0, 40) + "\" is not like \"sm_80\" or \"sm_90a\"");
@@ -258,10 +164,10 @@ ManifestVariant readVariant(const Json &holder, const Json &target) {
   if (!holder.find("dispatches"))
     return variant;
   for (const Json &entry : list(holder, "dispatches")) {
-    if (entry.kind != Json::Array)
+    if (!entry.isArray())
       wrong("\"dispatches\" of a variant are not a list for each entry");
     std::vector<int> &ops = variant.dispatches.emplace_back();
-    for (const Json &op : entry.items)
+    for (const Json &op : *entry.asArray())
       ops.push_back(int(integer(op, "dispatches", -1, std::numeric_limits<int>::max())));
   }
   return variant;
@@ -371,7 +277,7 @@ int readFactor(std::string text, const ManifestEntry &entry, int64_t &divisor) {
 
 /// A number, or "dim+N", "dim/N*dim/N+N" without what is 1, none or 0.
 ManifestExtent readExtent(const Json &item, const ManifestEntry &entry, bool isOutput) {
-  if (item.kind == Json::Integer)
+  if (item.kind() == json::Kind::Integer)
     return {-1, integer(item, "shape", 0, maxNumber)};
   std::string text = textOf(item, "shape");
   const std::string whole = text;
@@ -416,7 +322,7 @@ int readCounted(const Json &count, const char *key, const ManifestEntry &entry) 
 
 ManifestCount readCount(const Json &json, const ManifestEntry &entry) {
   ManifestCount count{};
-  const std::string &kind = text(json, "kind");
+  const std::string kind = text(json, "kind");
   static const char *const kinds[] = {"pairs", "keys", "steps"};
   const auto *at = std::find(std::begin(kinds), std::end(kinds), kind);
   if (at == std::end(kinds))
@@ -440,12 +346,13 @@ ManifestSum readSum(const Json &op, const char *key, const ManifestEntry &entry)
   if (!op.find(key))
     return sum;
   for (const Json &item : list(op, key)) {
-    if (item.kind != Json::Array || item.items.empty())
+    const json::Array *product = item.asArray();
+    if (!product || product->empty())
       wrong(std::string("\"") + key + "\" is no list of products");
-    ManifestSum::Term term{integer(item.items[0], key, -mostCost, mostCost), {}};
-    for (size_t i = 1; i < item.items.size(); ++i) {
+    ManifestSum::Term term{integer((*product)[0], key, -mostCost, mostCost), {}};
+    for (size_t i = 1; i < product->size(); ++i) {
       ManifestSum::Factor factor;
-      const std::string &name = textOf(item.items[i], key);
+      const std::string name = textOf((*product)[i], key);
       for (size_t c = 0; c < entry.counts.size(); ++c)
         if (entry.counts[c].name == name)
           factor.count = int(c);
@@ -492,14 +399,15 @@ ManifestEntry readEntry(const Json &json) {
     entry.dims.push_back({textOf(dim, "dims"), 0, maxNumber});
   if (entry.dims.size() > 32)
     wrong("entry \"" + entry.name + "\" has more than 32 dims");
-  const std::deque<Json> &bounds = list(json, "bounds");
+  const json::Array &bounds = list(json, "bounds");
   if (bounds.size() != entry.dims.size())
     wrong("entry \"" + entry.name + "\" has not as many bounds as dims");
   for (size_t i = 0; i < bounds.size(); ++i) {
-    if (bounds[i].kind != Json::Array || bounds[i].items.size() != 2)
+    const json::Array *pair = bounds[i].asArray();
+    if (!pair || pair->size() != 2)
       wrong("\"bounds\" are not pairs of numbers");
-    entry.dims[i].least = integer(bounds[i].items[0], "bounds", 0, maxNumber);
-    entry.dims[i].most = integer(bounds[i].items[1], "bounds", 0, maxNumber);
+    entry.dims[i].least = integer((*pair)[0], "bounds", 0, maxNumber);
+    entry.dims[i].most = integer((*pair)[1], "bounds", 0, maxNumber);
   }
   for (const Json &item : list(json, "buffers"))
     entry.buffers.push_back(readBuffer(item, entry));
@@ -523,8 +431,6 @@ void checkDispatches(const ManifestVariant &variant, const std::vector<ManifestE
 void readAll(const Json &root, Manifest &m) {
   readVersion(root, m);
   readName(root, m);
-  m.startToken = -1;
-  m.imageToken = -1;
   if (const Json *model = memberOrNull(root, "model"))
     readModel(*model, m);
   m.interfaceId = id(root, "interface_id");
@@ -546,9 +452,14 @@ void readAll(const Json &root, Manifest &m) {
 Json parse(const char *text, size_t bytes) {
   if (bytes > maxBytes)
     wrong("takes " + std::to_string(bytes) + " bytes, more than " + std::to_string(maxBytes));
-  Builder builder;
-  nlohmann::json::sax_parse(text, text + bytes, &builder);
-  return std::move(builder.root);
+  Json root;
+  json::Fault fault;
+  if (json::parse({text, bytes}, maxDepth, root, fault))
+    return root;
+  const std::string byte = std::to_string(fault.byte);
+  wrong(fault.kind == json::Fault::Depth      ? "nests deeper than " + std::to_string(maxDepth)
+        : fault.kind == json::Fault::KeyTwice ? "is wrong at byte " + byte + ": " + fault.reason
+                                              : "is not JSON from byte " + byte + " on");
 }
 
 } // namespace

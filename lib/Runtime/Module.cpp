@@ -13,6 +13,7 @@
 #include <new>
 #include <unistd.h>
 
+using namespace rapt;
 using namespace rapt::runtime;
 
 rapt_module::~rapt_module() {
@@ -278,6 +279,17 @@ rapt_status make(const void *source, const rapt_module_options *given, rapt_modu
   return status;
 }
 
+const char *forC(const fact::Text &text) { return text.c_str(); }
+int64_t forC(fact::Number number) { return number; }
+int64_t forC(const fact::Id &id) { return id.value_or(-1); }
+
+void fillFacts(const Manifest &m, rapt_module_info &info) {
+#define RAPT_INFO_FACT(TYPE, MEMBER, KEY, MANIFEST, FIELD, DOC) info.FIELD = forC(m.MEMBER);
+#define RAPT_INFO_LIST(TYPE, MEMBER, KEY, MANIFEST, FIELD, COUNT, DOC)                                                 \
+  info.FIELD = m.lists.FIELD.data(), info.COUNT = m.lists.FIELD.size();
+#include "lib/Support/ModelFacts.def"
+}
+
 } // namespace
 
 extern "C" {
@@ -327,19 +339,7 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   const Manifest &m = *module->manifest;
   rapt_module_info all{};
   all.name = m.name.c_str();
-  all.family = m.family.c_str();
-  all.task = m.task.c_str();
-  all.source_dtype = m.sourceDtype.c_str();
-  all.layers = m.layers;
-  all.hidden = m.hidden;
-  all.heads = m.heads;
-  all.kv_heads = m.kvHeads;
-  all.head_dim = m.headDim;
-  all.vocabulary = m.vocabulary;
-  all.positions = m.positions;
-  all.parameters = m.parameters;
-  all.eos = m.eos.data();
-  all.eos_count = m.eos.size();
+  fillFacts(m, all);
   all.max_tokens = m.maxTokens;
   all.max_rows = m.maxRows;
   all.max_positions = m.maxPositions;
@@ -354,19 +354,6 @@ rapt_status rapt_module_get_info(const rapt_module *module, rapt_module_info *in
   all.weights_file_bytes = int64_t(m.weightsFileBytes);
   all.target_arch = m.arch.c_str();
   all.target_cpu = module->variant < 0 ? "" : m.variants[module->variant].cpu.c_str();
-  all.start_token = m.startToken;
-  all.source_vocabulary = m.sourceVocabulary;
-  all.feature_channels = m.featureChannels;
-  all.feature_frames = m.featureFrames;
-  all.source_positions = m.sourcePositions;
-  all.image_token = m.imageToken;
-  all.image_channels = m.imageChannels;
-  all.image_height = m.imageHeight;
-  all.image_width = m.imageWidth;
-  all.grid_height = m.gridHeight;
-  all.grid_width = m.gridWidth;
-  all.adapters = m.adapterNames.data();
-  all.adapter_count = m.adapterNames.size();
   all.target_gpus = m.gpus.c_str();
   all.target_gpu = module->device ? module->device->codeArchitecture() : "";
   all.size = size;

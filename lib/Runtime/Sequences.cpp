@@ -175,7 +175,7 @@ rapt_status rapt_sequence_set_adapter(rapt_context *context, rapt_sequence seque
 const char *rapt_sequence_adapter(const rapt_context *context, rapt_sequence sequence) {
   Use use(context, Report(nullptr, 0));
   const Sequence *found = use.status ? nullptr : const_cast<rapt_context *>(context)->find(sequence);
-  return found && found->adapter ? context->module->manifest->adapterNames[size_t(found->adapter) - 1] : nullptr;
+  return found && found->adapter ? context->module->manifest->lists.adapters[size_t(found->adapter) - 1] : nullptr;
 }
 
 rapt_status rapt_sequence_free(rapt_context *context, rapt_sequence sequence, char *message, size_t message_size) {

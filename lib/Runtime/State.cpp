@@ -82,9 +82,9 @@ rapt_status checkLengths(const rapt_context &c, const StateHeader &h, size_t byt
                        (long long)c.limits.positions);
   if (hasSource && !c.encode.code)
     return report.fail(RAPT_MISMATCH, "the saved state has a source, but the model's sequences take none");
-  if (hasSource && h.sourceLength > uint64_t(c.limits.sourcePositions))
+  if (hasSource && h.sourceLength > uint64_t(c.limits.longestSource))
     return report.fail(RAPT_TOO_LONG, "the saved state has a source of %llu tokens, the model %lld positions",
-                       ull(h.sourceLength), (long long)c.limits.sourcePositions);
+                       ull(h.sourceLength), (long long)c.limits.longestSource);
   for (int k = 0; k < mostCaches; ++k)
     if (h.firstBlock[k] > uint64_t(c.caches[k].firstRead(int64_t(h.length)) / c.limits.block))
       return report.fail(
@@ -183,7 +183,7 @@ rapt_status rapt_sequence_save(rapt_context *context, rapt_sequence sequence, vo
   char *data = static_cast<char *>(buffer) + sizeof header, *to = data + nameSize;
   if (s->adapter) {
     header.version = stateVersionOfAdapters;
-    strncpy(data, context->module->manifest->adapterNames[size_t(s->adapter) - 1], adapterBytes);
+    strncpy(data, context->module->manifest->lists.adapters[size_t(s->adapter) - 1], adapterBytes);
   }
   if (textSize) {
     const int32_t isLong = s->isLong;

@@ -105,7 +105,7 @@ rapt_status Step::checkEmbeddings(size_t i) const {
     return embeddings ? report.fail(RAPT_INVALID, "chunk %zu has vectors of images, which the model %s does not read",
                                     i, m.name.c_str())
                       : RAPT_OK;
-  const int64_t images = std::count(k.tokens, k.tokens + k.count, int32_t(m.imageToken));
+  const int64_t images = std::count(k.tokens, k.tokens + k.count, m.imageId());
   const uint64_t need = uint64_t(images) * uint64_t(c.entry.columns) * sizeof(float);
   if (need == 0 || (embeddings && bytes >= need && isAligned(embeddings)))
     return RAPT_OK;
@@ -365,7 +365,7 @@ void Step::addTokens(int64_t take, int64_t rowsHere) {
   }
   c.pieces[rows++] = {chunk, at, take, rowsHere, embedding};
   if (c.entry.has(Role::Embeddings))
-    embedding += std::count(k.tokens + at, k.tokens + at + take, int32_t(c.module->manifest->imageToken));
+    embedding += std::count(k.tokens + at, k.tokens + at + take, c.module->manifest->imageId());
   tokens += take;
   wanted += rowsHere;
 }
@@ -463,7 +463,7 @@ int64_t Step::fillEmbeddings() {
   if (!c.entry.has(Role::Embeddings))
     return 0;
   const int64_t width = c.entry.columns;
-  const auto image = int32_t(c.module->manifest->imageToken);
+  const int32_t image = c.module->manifest->imageId();
   int32_t next = 0;
   for (size_t r = 0; r < rows; ++r) {
     const Piece &p = c.pieces[r];

@@ -141,6 +141,7 @@ public:
   }
   bool end_object() {
     if (const std::string *twice = findDuplicate(stack.back().members)) {
+      kind = Fault::KeyTwice;
       message = "the key \"" + printable(*twice) + "\" occurs twice in one object";
       return false;
     }
@@ -166,6 +167,7 @@ public:
   }
 
   Value root;
+  Fault::Kind kind = Fault::Syntax;
   std::string message;
   std::optional<size_t> failedAt;
 
@@ -179,6 +181,7 @@ private:
 
   bool open(bool isObject) {
     if (stack.size() >= depthLimit) {
+      kind = Fault::Depth;
       message = "nested more than " + std::to_string(depthLimit) + " levels deep";
       return false;
     }
@@ -226,26 +229,69 @@ static std::string placeOf(std::string_view text, size_t byte) {
          std::to_string(byte) + ")";
 }
 
+bool json::parse(std::string_view text, unsigned depth, Value &value, Fault &fault) {
+  size_t markBytes = text.substr(0, 3) == "\xEF\xBB\xBF" ? 3 : 0;
+  // The library takes a NUL for the end of the input, which would hide what comes after it.
+  if (size_t nul = text.find('\0'); nul != text.npos) {
+    fault = {Fault::Syntax, nul, "a NUL byte"};
+    return false;
+  }
+  text.remove_prefix(markBytes);
+  TreeBuilder builder(depth);
+  const char *reached = text.data();
+  TextIterator begin{text.data(), &reached}, end{text.data() + text.size(), &reached};
+  if (nlohmann::json::sax_parse(begin, end, &builder)) {
+    value = std::move(builder.root);
+    return true;
+  }
+  // The parser counts the byte it failed on; without a position of its own the handler refused what was just read.
+  size_t position = builder.failedAt ? *builder.failedAt - (*builder.failedAt > 0) : size_t(reached - text.data());
+  fault = {builder.kind, position + markBytes, std::move(builder.message)};
+  return false;
+}
+
 Expected<Value> json::parse(std::string_view text, Limits limits) {
   if (text.size() > limits.bytes)
     return Error{"JSON of " + std::to_string(text.size()) + " bytes, more than the " + std::to_string(limits.bytes) +
                  " allowed"};
-  size_t markBytes = text.substr(0, 3) == "\xEF\xBB\xBF" ? 3 : 0;
-  // The library takes a NUL for the end of the input, which would hide what comes after it.
-  if (size_t nul = text.find('\0'); nul != text.npos)
-    return Error{"invalid JSON at " + placeOf(text, nul) + ": a NUL byte"};
-  const std::string_view whole = text;
-  text.remove_prefix(markBytes);
-  TreeBuilder builder(limits.depth);
-  const char *reached = text.data();
   try {
-    TextIterator begin{text.data(), &reached}, end{text.data() + text.size(), &reached};
-    if (nlohmann::json::sax_parse(begin, end, &builder))
-      return std::move(builder.root);
+    Value value;
+    Fault fault;
+    if (parse(text, limits.depth, value, fault))
+      return value;
+    return Error{"invalid JSON at " + placeOf(text, fault.byte) + ": " + fault.reason};
   } catch (const std::bad_alloc &) {
     return Error{"not enough memory to read " + std::to_string(text.size()) + " bytes of JSON"};
   }
-  // The parser counts the byte it failed on; without a position of its own the handler refused what was just read.
-  size_t position = builder.failedAt ? *builder.failedAt - (*builder.failedAt > 0) : size_t(reached - text.data());
-  return Error{"invalid JSON at " + placeOf(whole, position + markBytes) + ": " + builder.message};
+}
+
+//===----------------------------------------------------------------------===//
+// Members
+//===----------------------------------------------------------------------===//
+
+static std::string quoted(std::string_view name) { return "\"" + std::string(name) + "\""; }
+
+Expected<int64_t> json::integerOf(const Value &value, std::string_view name, int64_t least, int64_t most) {
+  const std::optional<int64_t> number = value.kind() == Kind::Integer ? value.asInteger() : std::nullopt;
+  if (number && *number >= least && *number <= most)
+    return *number;
+  const bool isShown = !value.isNull() && !value.isArray() && !value.isObject();
+  const std::string *text = value.asString();
+  const std::string shown = text ? *text : isShown ? write(value) : "";
+  return Error{quoted(name) + " is " + (shown.empty() ? "no number" : shown.substr(0, 40)) + ", not an integer from " +
+               std::to_string(least) + " to " + std::to_string(most)};
+}
+
+Expected<std::string> json::textOf(const Value &value, std::string_view name) {
+  const std::string *text = value.asString();
+  if (!text || text->find('\0') != text->npos)
+    return Error{quoted(name) + " is no text"};
+  return *text;
+}
+
+Expected<const Array *> json::listOf(const Value &value, std::string_view name) {
+  const Array *list = value.asArray();
+  if (!list)
+    return Error{quoted(name) + " is no list"};
+  return list;
 }

@@ -77,6 +77,22 @@ struct Limits {
 /// Parses one document. The error says where (line, column and byte) and what; callers put the file's name before it.
 Expected<Value> parse(std::string_view text, Limits limits = {});
 
+/// A text is wrong from `byte` on.
+struct Fault {
+  enum Kind { Syntax, Depth, KeyTwice } kind = Syntax; ///< of the others the text is JSON, but none of ours
+  size_t byte = 0;
+  std::string reason;
+};
+/// As `parse` of a text that is not too long, for callers that tell the fault in words of their own, and memory that is
+/// short as std::bad_alloc. Sets `value` or `fault`.
+bool parse(std::string_view text, unsigned depth, Value &value, Fault &fault);
+
+/// The value of a member called `name`, of a type and within limits, or an error that names it.
+Expected<int64_t> integerOf(const Value &value, std::string_view name, int64_t least, int64_t most);
+/// A text without NUL.
+Expected<std::string> textOf(const Value &value, std::string_view name);
+Expected<const Array *> listOf(const Value &value, std::string_view name);
+
 /// Compact text of `value`, keys in order, numbers round-trip exact. `indent` > 0 pretty-prints. NaN and
 /// infinities become null, bytes that are not UTF-8 become U+FFFD.
 std::string write(const Value &value, unsigned indent = 0);

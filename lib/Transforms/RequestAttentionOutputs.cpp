@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/Entries.h"
+#include "dialect/Attn/Facts.h"
 #include "lib/Transforms/AttentionOutputs.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
@@ -44,27 +45,21 @@ struct RequestAttentionOutputs : rapt::impl::AttnRequestAttentionOutputsBase<Req
     inlining.addPass(createAttnInlineCalls());
     if (failed(runPipeline(inlining, module)) || failed(addOutputs(module)))
       return signalPassFailure();
-    Builder builder(&getContext());
-    NamedAttrList list(module->getAttrOfType<DictionaryAttr>(AttnDialect::modelAttr));
     if (attn::isKernelModule(module))
       return;
-    for (auto [isWanted, prefix] :
-         {std::pair(weights.getValue(), "attention"), {logSumExp.getValue(), "log_sum_exp"}}) {
-      if (isWanted && !layers.empty())
-        list.set(prefix + std::string("_layers"), builder.getI64ArrayAttr(layers));
-      if (isWanted && !heads.empty())
-        list.set(prefix + std::string("_heads"), builder.getI64ArrayAttr(heads));
-    }
-    module->setAttr(AttnDialect::modelAttr, list.getDictionary(&getContext()));
+    auto set = [&](fact::Numbers ModelFacts::*fact, ArrayRef<int64_t> chosen) {
+      if (!chosen.empty())
+        attn::setFact(module, fact, chosen.vec());
+    };
+    if (weights)
+      set(&ModelFacts::attentionLayers, layers), set(&ModelFacts::attentionHeads, heads);
+    if (logSumExp)
+      set(&ModelFacts::logSumExpLayers, layers), set(&ModelFacts::logSumExpHeads, heads);
   }
 
   LogicalResult addOutputs(ModuleOp module) {
-    auto facts = module->getAttrOfType<DictionaryAttr>(AttnDialect::modelAttr);
-    auto fact = [&](StringRef name) {
-      auto number = facts ? facts.getAs<IntegerAttr>(name) : IntegerAttr();
-      return number ? number.getInt() : 0;
-    };
-    const int64_t own = fact("positions"), ofModel = own ? own : fact("keys"), ofSource = fact("source_positions");
+    const ModelFacts facts = attn::factsOf(module);
+    const int64_t ofModel = facts.positions ? facts.positions : facts.keys, ofSource = facts.longestSource(0);
     const bool hasEncoder = module.lookupSymbol<func::FuncOp>("encode") != nullptr;
     bool found = false;
     for (FunctionOpInterface function : attn::entriesOf(module)) {

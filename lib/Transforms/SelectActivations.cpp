@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Facts.h"
 #include "lib/Transforms/Passes.h"
 #include "lib/Transforms/StageContract.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -194,11 +195,8 @@ struct SelectActivations : rapt::impl::AttnSelectActivationsBase<SelectActivatio
     }
     if (element.isF32())
       return;
-    if (auto facts = module->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr)) {
-      NamedAttrList list(facts);
-      list.set("activations", StringAttr::get(&getContext(), dtype)); // the runtime checks outputs by it
-      module->setAttr(attn::AttnDialect::modelAttr, list.getDictionary(&getContext()));
-    }
+    if (module->hasAttr(attn::AttnDialect::modelAttr))
+      attn::setFact(module, &ModelFacts::activations, dtype); // the runtime checks outputs by it
     for (Value value : Classes(module).chosen())
       value.setType(withElement(value.getType(), element));
     module.walk([](Operation *op) { castOperands(op); });

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t mostBytes = uint64_t(1) << 20;
 
-std::string textOf(const json::Value &entry, std::string_view key) {
+std::string memberText(const json::Value &entry, std::string_view key) {
   const json::Value *value = entry.find(key);
   return value && value->asString() ? *value->asString() : std::string();
 }
@@ -173,7 +173,7 @@ Expected<SentenceModules> readModules(const ConfigReader &model, const std::stri
   RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
   bool pools = false;
   for (const json::Value &entry : list) {
-    const std::string type = textOf(entry, "type"), folder = textOf(entry, "path");
+    const std::string type = memberText(entry, "type"), folder = memberText(entry, "path");
     const std::string name = type.substr(type.rfind('.') + 1);
     auto fail = [&](const std::string &what) {
       return Error{shownPath(directory + "/modules.json") + ": the module " + json::printable(type, 80) + " " + what};
@@ -221,14 +221,15 @@ Expected<SentenceModules> readSentenceModules(const ConfigReader &model, const s
 Expected<bool> poolsTexts(const std::string &directory) {
   RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
   return std::ranges::any_of(list,
-                             [](const json::Value &entry) { return textOf(entry, "type").ends_with(".Pooling"); });
+                             [](const json::Value &entry) { return memberText(entry, "type").ends_with(".Pooling"); });
 }
 
 Expected<std::vector<std::string>> listDenseFolders(const std::string &directory) {
   std::vector<std::string> folders;
   RAPT_ASSIGN_OR_RETURN(json::Array list, listModules(directory));
   for (const json::Value &entry : list)
-    if (std::string folder = textOf(entry, "path"); textOf(entry, "type").ends_with(".Dense") && isFolder(folder))
+    if (std::string folder = memberText(entry, "path");
+        memberText(entry, "type").ends_with(".Dense") && isFolder(folder))
       folders.push_back(std::move(folder));
   return folders;
 }

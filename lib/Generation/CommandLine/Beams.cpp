@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 Outcome BeamRun::prepare() {
   RAPT_RETURN_IF_ERROR(rows.open(options, text, prompt, most));
-  const int64_t tokens = rows.cacheTokens(model, size_t(prompt.sourcePositions(model)));
+  const int64_t tokens = rows.cacheTokens(model, size_t(prompt.sourceLength(model)));
   RAPT_RETURN_IF_ERROR(makeContext(options, tokens, model));
   note(std::string(model.info.name) + ": " + model.info.task + ", " +
        (model.hasImageSource() ? "1 image"

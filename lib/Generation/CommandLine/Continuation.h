@@ -49,7 +49,7 @@ struct Continuation {
   Outcome end(const char *why, std::string &piece);
   /// Tokens of the cache, in whole blocks, that it takes with its source.
   int64_t blockTokens(const Model &model) const {
-    return model.inBlocks(kept) + model.inBlocks(prompt.sourcePositions(model));
+    return model.inBlocks(kept) + model.inBlocks(prompt.sourceLength(model));
   }
   /// Whether tokens are drawn, from the seed.
   bool isSampled() const { return sampling.temperature > 0; }

@@ -1,5 +1,6 @@
 #include "lib/Generation/CommandLine/Model.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Runtime/InfoFacts.h"
 #include "lib/Support/CommandFiles.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
@@ -78,6 +79,7 @@ Outcome openModule(const Options &options, Model &model) {
   moduleOptions.variant = options.variant.empty() ? nullptr : options.variant.c_str();
   RAPT_RETURN_IF_ERROR(Module::open(options.library.c_str(), model.module, &moduleOptions));
   model.info = model.module.info();
+  model.facts = runtime::factsOf(model.info);
   Status checked = checkFiles(options, model);
   return checked ? Outcome{} : Outcome{RAPT_INVALID, checked.error().message};
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Generation/CommandLine/Options.h"
 #include "lib/Support/Expected.h"
+#include "lib/Support/ModelFacts.h"
 #include "lib/Support/Units.h"
 #include "rapt/rapt.hpp"
 
@@ -30,16 +31,17 @@ struct Model {
   Context context;
   Profiler profiler; ///< behind the context, so that it goes first
   rapt_module_info info;
+  ModelFacts facts; ///< those of `info`
 
   /// Prompts are its sources then; new text begins with a token of its own.
   bool hasEncoder() const { return info.start_token >= 0; }
   /// Whether a text may have images in it.
-  bool readsImages() const { return info.image_token >= 0; }
+  bool readsImages() const { return facts.readsImages(); }
   /// Whether its sources are images, and no text.
   bool hasImageSource() const { return info.image_height > 0; }
   bool isOnGpu() const { return *info.target_gpu; }
   /// Ids that a prompt may have.
-  int64_t readVocabulary() const { return info.source_vocabulary ? info.source_vocabulary : info.vocabulary; }
+  int64_t readVocabulary() const { return facts.readVocabulary(); }
   /// `tokens` in whole blocks of the cache.
   int64_t inBlocks(int64_t tokens) const;
 };

@@ -31,7 +31,7 @@ Outcome PromptImages::read(const Options &options, Model &model) {
 }
 
 Outcome PromptImages::place(const Model &model, const Text &text, Prompt &prompt) const {
-  const auto image = int32_t(model.info.image_token);
+  const int32_t image = model.facts.imageId();
   if (image < 0)
     return {};
   const auto tokens = size_t(std::count(prompt.ids.begin(), prompt.ids.end(), image));

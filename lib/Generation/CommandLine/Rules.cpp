@@ -81,9 +81,9 @@ Rules::Rules(const Options &options, const Text &text, const Prompt &prompt, int
   } else if (prompt.ids.size() != 1) {
     rules.first = {};
   }
-  if (text.imageToken >= 0) {
+  if (text.imageId >= 0) {
     banned.assign(rules.banned.data, rules.banned.data + rules.banned.count);
-    banned.push_back(text.imageToken);
+    banned.push_back(text.imageId);
     rules.banned = view(banned);
   }
   if (options.ignoreEnd) {

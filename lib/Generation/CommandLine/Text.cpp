@@ -103,7 +103,7 @@ Outcome openText(const Model &model, bool needed, Text &text) {
   RAPT_RETURN_IF_ERROR(openGenerationConfig(model, text));
   text.ends.insert(model.info.eos, model.info.eos + model.info.eos_count);
   text.vocabulary = model.info.vocabulary;
-  text.imageToken = int32_t(model.info.image_token);
+  text.imageId = model.facts.imageId();
   if (text.writer) {
     text.vocabulary = std::min<int64_t>(text.vocabulary, text.writer.vocabulary());
     if (int32_t end = text.writer.role(RAPT_TOKEN_END); end >= 0)

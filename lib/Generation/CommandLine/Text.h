@@ -30,8 +30,8 @@ struct Prompt {
     return chunk;
   }
   /// Positions of the source in the cache.
-  int64_t sourcePositions(const Model &model) const {
-    return model.hasImageSource() ? model.info.source_positions : int64_t(source.size());
+  int64_t sourceLength(const Model &model) const {
+    return model.hasImageSource() ? model.facts.longestSource() : int64_t(source.size());
   }
   /// Gives the sequence its source, where the model has an encoder.
   Outcome begin(const Model &model, const Sequence &sequence) const {
@@ -53,7 +53,7 @@ struct Text {
   std::set<int32_t> ends;         ///< ids that end a text
   std::vector<std::string> stops; ///< texts that end one, of generation_config.json
   int64_t vocabulary = 0;         ///< logits that are tokens
-  int32_t imageToken = -1;        ///< that only a prompt may have; -1: there is none
+  int32_t imageId = -1;           ///< that only a prompt may have; -1: there is none
 };
 
 /// The content of a file of the model's directory, by its name; no data where there is none.

@@ -223,8 +223,12 @@ ImportedModule importing::importCaptioner(MLIRContext &context, huggingface::Mod
                    .positions = config.positions,
                    .endTokens = endTokens,
                    .startToken = config.startToken,
-                   .sourcePositions = grid.pixels(),
-                   .sourceImage = SourceImage{image.channels, image.height, image.width, grid.height, grid.width}};
+                   .imageChannels = image.channels,
+                   .imageHeight = image.height,
+                   .imageWidth = image.width,
+                   .gridHeight = grid.height,
+                   .gridWidth = grid.width,
+                   .sourcePositions = grid.pixels()};
   ModelModule module(context, facts, model, parameters);
   Entries entries(module, config, parameters, options);
   RAPT_RETURN_IF_ERROR(entries.buildEncode());

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Specs/DecoderConfig.h"
+#include "lib/Import/Specs/VisionLanguage.h"
 #include "lib/Support/Float16.h"
 #include <cmath>
 
@@ -168,7 +169,7 @@ static DecoderSpec readGemma3TextPart(const DecoderSource &source) {
 
 const DecoderFamily importing::gemma3Whole = {
     .read = readGemma3TextPart,
-    .harmlessKeys = {"vision_config", "boi_token_index", "eoi_token_index", "image_token_index", "image_token_id",
+    .harmlessKeys = {"vision_config", "boi_token_index", "eoi_token_index", imageIdKeys[0], imageIdKeys[1],
                      "boi_token_id", "eoi_token_id", "mm_tokens_per_image"},
     .ignoredTensors = {"*vision_tower.*", "*multi_modal_projector.*", "*lm_head.weight", "*rotary_emb.inv_freq"}};
 

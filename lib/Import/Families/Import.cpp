@@ -1,6 +1,7 @@
 //===- Import.cpp - Finding the family of a checkpoint ------------------------===//
 #include "lib/Import/Families/Import.h"
 #include "dialect/Attn/AttnDialect.h"
+#include "dialect/Attn/Facts.h"
 #include "lib/Import/Families/Family.h"
 #include "lib/Support/File.h"
 #include "lib/Support/Json.h"
@@ -108,12 +109,6 @@ Status checkOptions(const ImportOptions &options) {
   return {};
 }
 
-/// Whether sequences of the module choose among adapters.
-bool hasAdapters(ModuleOp module) {
-  auto facts = module->getAttrOfType<DictionaryAttr>(attn::AttnDialect::modelAttr);
-  return facts && facts.contains("adapters");
-}
-
 } // namespace
 
 Status rapt::checkFamily(huggingface::ModelDescription &model) {
@@ -145,7 +140,7 @@ Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingf
       return Error{"internal error: the imported module of family " + model.modelType() + " does not verify"};
     if (std::string line = model.config().unreadTexts(); !line.empty())
       model.warn(std::move(line));
-    if (module && !model.namedAdapters().empty() && !hasAdapters(**module))
+    if (module && !model.namedAdapters().empty() && attn::factsOf(**module).adapters.empty())
       return Error{shownPath(model.path()) + ": programs of family \"" + model.modelType() +
                    "\" choose among no adapters; merge one instead: --adapter"};
     return module;

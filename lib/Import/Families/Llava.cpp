@@ -90,15 +90,15 @@ ImportedModule importing::importLlava(mlir::MLIRContext &context, huggingface::M
   readText(model, options, spec);
   readImages(model, spec);
   chooseLayers(config, spec);
-  spec.imageToken = config.getInt({"image_token_index", "image_token_id"}, 0, INT32_MAX, 32000);
+  spec.imageId = config.getInt({imageIdKeys[0], imageIdKeys[1]}, 0, INT32_MAX, 32000);
   spec.skipped = config.getEnum("vision_feature_select_strategy", {"default", "full"}, "default") == "default";
   spec.projector.prefix =
       model.choosePrefix({"multi_modal_projector.", "model.multi_modal_projector."}, "linear_1.weight");
   spec.projector.activation = activationNamed(config.getEnum("projector_hidden_act", activationNames(), "gelu"));
   spec.projector.hasBias = config.getBool("multimodal_projector_bias", true);
   spec.text.head.isTied = config.getBool("tie_word_embeddings", spec.text.head.isTied);
-  if (config.errors() && spec.imageToken >= spec.text.vocabulary)
-    config.fail("image_token_index " + std::to_string(spec.imageToken) + " is not below vocab_size " +
+  if (config.errors() && spec.imageId >= spec.text.vocabulary)
+    config.fail(std::string(imageIdKeys[0]) + " " + std::to_string(spec.imageId) + " is not below vocab_size " +
                 std::to_string(spec.text.vocabulary));
   spec.harmlessKeys = {"ignore_index", "image_seq_length", "vocab_size", "pad_token_id"};
   for (const char *pattern : {"*position_ids", "*rotary_emb.inv_freq", "*vision_tower.*post_layernorm.*"})

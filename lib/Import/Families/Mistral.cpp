@@ -20,6 +20,7 @@
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Specs/DecoderConfig.h"
+#include "lib/Import/Specs/VisionLanguage.h"
 
 using namespace rapt;
 using namespace rapt::importing;
@@ -93,9 +94,9 @@ static DecoderSpec readTextPart(const DecoderSource &source) {
 static const DecoderFamily whole = {
     .read = readTextPart,
     // Keys of the whole that only images obey.
-    .harmlessKeys = {"ignore_index", "image_seq_length", "image_token_id", "image_token_index",
-                     "multimodal_projector_bias", "pad_token_id", "projector_hidden_act", "spatial_merge_size",
-                     "vision_config", "vision_feature_layer", "vision_feature_select_strategy", "vocab_size"},
+    .harmlessKeys = {"ignore_index", "image_seq_length", imageIdKeys[0], imageIdKeys[1], "multimodal_projector_bias",
+                     "pad_token_id", "projector_hidden_act", "spatial_merge_size", "vision_config",
+                     "vision_feature_layer", "vision_feature_select_strategy", "vocab_size"},
     .ignoredTensors = {"*vision_tower.*", "*multi_modal_projector.*", "*rotary_emb.inv_freq"},
 };
 

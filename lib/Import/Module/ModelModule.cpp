@@ -1,6 +1,7 @@
 //===- ModelModule.cpp - The module of a model under construction -------------===//
 #include "lib/Import/Module/ModelModule.h"
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Facts.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -27,58 +28,16 @@ static StringRef typeName(artifact::DType dtype) {
   llvm_unreachable("every storage type is handled");
 }
 
-static DictionaryAttr modelAttr(Builder &builder, const ModelFacts &facts, int64_t elements, artifact::DType dtype) {
-  SmallVector<NamedAttribute> all;
-  auto text = [&](StringRef name, StringRef value) {
-    all.push_back(builder.getNamedAttr(name, builder.getStringAttr(value)));
-  };
-  auto number = [&](StringRef name, int64_t value) {
-    if (value != 0)
-      all.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
-  };
-  text("family", facts.family);
-  text("task", facts.task);
-  number("layers", facts.layers);
-  number("hidden", facts.hidden);
-  number("heads", facts.heads);
-  number("kv_heads", facts.kvHeads);
-  number("head_dim", facts.headDim);
-  number("vocab", facts.vocabulary);
-  number("source_vocab", facts.sourceVocabulary);
-  number("labels", facts.labels);
-  number("positions", facts.positions);
-  number("feature_channels", facts.featureChannels);
-  number("feature_frames", facts.featureFrames);
-  number("source_positions", facts.sourcePositions);
-  number("keys", facts.keys);
-  if (const std::optional<SourceImage> &image = facts.sourceImage) {
-    number("image_channels", image->channels);
-    number("image_height", image->height);
-    number("image_width", image->width);
-    number("grid_height", image->gridHeight);
-    number("grid_width", image->gridWidth);
-  }
-  number("parameters", elements);
-  text("source_dtype", typeName(dtype));
-  all.push_back(builder.getNamedAttr("eos", builder.getI64ArrayAttr(facts.endTokens)));
-  if (facts.imageToken)
-    all.push_back(builder.getNamedAttr("image_token", builder.getI64IntegerAttr(*facts.imageToken)));
-  if (!facts.adapters.empty()) {
-    SmallVector<StringRef> names(facts.adapters.begin(), facts.adapters.end());
-    all.push_back(builder.getNamedAttr("adapters", builder.getStrArrayAttr(names)));
-  }
-  if (facts.startToken)
-    all.push_back(builder.getNamedAttr("start", builder.getI64IntegerAttr(*facts.startToken)));
-  return builder.getDictionaryAttr(all);
-}
-
 ModelModule::ModelModule(MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
                          const ParameterSet &parameters)
     : parameters(parameters), body(&context) {
   Location loc = NameLoc::get(body.getStringAttr(facts.family));
   module = ModuleOp::create(loc, facts.family);
   (*module)->setAttr(attn::AttnDialect::stageAttr, body.getStringAttr("imported"));
-  (*module)->setAttr(attn::AttnDialect::modelAttr, modelAttr(body, facts, parameters.elements(), model.dtype()));
+  ModelFacts all = facts;
+  all.parameters = parameters.elements();
+  all.sourceDtype = typeName(model.dtype());
+  attn::setFacts(*module, all);
   body.setInsertionPointToEnd(module->getBody());
 }
 

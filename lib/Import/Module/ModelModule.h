@@ -2,42 +2,12 @@
 #pragma once
 #include "lib/Import/Module/ImportOptions.h"
 #include "lib/Import/Module/ParameterSet.h"
+#include "lib/Support/ModelFacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <string>
 #include <vector>
 
 namespace rapt::importing {
-
-/// A source that is an image of one size: its extents, and those of the grid of its positions, row by row.
-struct SourceImage {
-  int64_t channels, height, width, gridHeight, gridWidth;
-};
-
-/// The facts about a model that the rest of the compiler and the runtime use; the module attribute attn.model. Numbers
-/// that a model does not have are 0 and left out.
-struct ModelFacts {
-  std::string family;
-  std::string task; ///< what rapt-run does with it: "decoder", "fill-mask", ...; docs/Semantics.md lists them
-  int64_t layers = 0, hidden = 0, heads = 0, kvHeads = 0, headDim = 0;
-  std::array<int64_t, 2> cacheChannels = {}; ///< of a key and a value, of a decoder without an encoder
-  int64_t vocabulary = 0;
-  int64_t labels = 0;                     ///< classes of a classification head
-  int64_t positions = 0;                  ///< that one sequence may have
-  std::vector<int64_t> endTokens;         ///< ascending
-  std::optional<int64_t> startToken = {}; ///< that a decoder with an encoder begins with
-  /// Ids of the source, where it has a vocabulary of its own: `vocabulary` is the target's then.
-  int64_t sourceVocabulary = 0;
-  /// A source of features instead of text: channels of a frame, frames, and positions of the encoder's output.
-  int64_t featureChannels = 0, featureFrames = 0, sourcePositions = 0;
-  int64_t keys = 0; ///< that the rows of a model without tokens attend to
-  /// A source that is an image instead of text, which has `sourcePositions`, too.
-  std::optional<SourceImage> sourceImage = {};
-  std::optional<int64_t> imageToken = {}; ///< the id of which each one in a text stands for a vector of an image
-  std::vector<std::string> adapters = {}; ///< names of those among which a sequence chooses
-
-  /// Ids that an encoder reads.
-  int64_t readVocabulary() const { return sourceVocabulary ? sourceVocabulary : vocabulary; }
-};
 
 /// A dim of a module, with its bounds.
 struct DimBounds {

@@ -83,9 +83,9 @@ static ModelFacts withTask(ModelFacts facts) {
   return facts;
 }
 
-DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
-                             const ParameterSet &parameters, const ImportOptions &options,
-                             const WindowedLayers &windowed, const MoreOfEntry &more)
+DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
+                             const huggingface::ModelDescription &model, const ParameterSet &parameters,
+                             const ImportOptions &options, const WindowedLayers &windowed, const MoreOfEntry &more)
     : modelFacts(withTask(facts)), module(context, modelFacts, model, parameters),
       hasTwoCaches(windowed.count > 0 && windowed.count < facts.layers) {
   int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock, any = ShapedType::kDynamic;
@@ -103,7 +103,7 @@ DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, cons
   module.declareParameters();
 
   Type i32 = builder().getI32Type(), f32 = builder().getF32Type();
-  const attn::KVPart keys{facts.cacheChannels[0], f32}, values{facts.cacheChannels[1], f32};
+  const attn::KVPart keys{cacheChannels[0], f32}, values{cacheChannels[1], f32};
   auto cacheOf = [&](int64_t layers) -> Type {
     return attn::KVCacheType::get(&context, attn::KVSegment{layers, facts.kvHeads, keys, values}, options.cacheBlock);
   };

@@ -45,11 +45,11 @@ struct WindowedLayers {
 /// only some layers have a window, these have a cache and a table of their own, `window_cache` and `window_table`.
 class DecoderModule {
 public:
-  /// Declares everything up to the body of the entry; the task is "decoder" where the facts have none. The parameters
-  /// are resolved.
-  DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
-                const ParameterSet &parameters, const ImportOptions &options, const WindowedLayers &windowed,
-                const MoreOfEntry &more = {});
+  /// Declares everything up to the body of the entry; the task is "decoder" where the facts have none. `cacheChannels`
+  /// are those of a key and a value. The parameters are resolved.
+  DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
+                const huggingface::ModelDescription &model, const ParameterSet &parameters,
+                const ImportOptions &options, const WindowedLayers &windowed, const MoreOfEntry &more = {});
 
   mlir::OpBuilder &builder() { return module.builder(); }
   /// For further entries, once the step has ended.

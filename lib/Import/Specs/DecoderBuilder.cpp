@@ -221,7 +221,6 @@ ModelFacts importing::factsOf(const DecoderSpec &spec, const huggingface::ModelD
           .heads = spec.attention.heads,
           .kvHeads = spec.attention.kvHeads,
           .headDim = spec.attention.headDim,
-          .cacheChannels = spec.attention.cacheChannels(),
           .vocabulary = spec.vocabulary,
           .positions = positions,
           .endTokens = std::move(endTokens)};
@@ -274,8 +273,8 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
 
   ModelFacts facts = factsOf(spec, model, positions, endTokens);
   facts.adapters = adapterNames(model);
-  DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(spec, positions),
-                        moreOfStep(context, spec, facts, options));
+  DecoderModule decoder(context, facts, spec.attention.cacheChannels(), model, parameters, options,
+                        windowedLayersOf(spec, positions), moreOfStep(context, spec, facts, options));
   RAPT_RETURN_IF_ERROR(buildStep(decoder, spec, parameters));
   return decoder.take();
 }

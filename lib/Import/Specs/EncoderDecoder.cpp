@@ -34,7 +34,7 @@ EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFact
     : module(context, withTask(given), model, parameters), facts(withTask(given)),
       more(adapterInputs(context, facts, options)) {
   auto blocksOf = [&](int64_t positions) { return (positions + options.cacheBlock - 1) / options.cacheBlock; };
-  const int64_t blocks = blocksOf(facts.positions), sourceBlocks = blocksOf(sourcePositions());
+  const int64_t blocks = blocksOf(facts.positions), sourceBlocks = blocksOf(facts.longestSource());
   module.dim("tokens", 0, options.maxTokens);
   module.dim("rows", 1, options.maxBatch);
   module.dim("wanted", 0, options.maxTokens);
@@ -79,7 +79,7 @@ void EncoderDecoderModule::beginEncodeOfFeatures() {
   const int64_t any = ShapedType::kDynamic;
   Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
   auto features = tensorOf({any, facts.featureChannels, facts.featureFrames}, builder().getF32Type());
-  auto hidden = tensorOf({any, facts.sourcePositions, facts.hidden}, builder().getF32Type());
+  auto hidden = tensorOf({any, facts.longestSource(), facts.hidden}, builder().getF32Type());
   beginEntry("encode",
              {{"cache", cacheType, {"blocks"}},
               {"input_features", features, {"rows"}},
@@ -88,7 +88,7 @@ void EncoderDecoderModule::beginEncodeOfFeatures() {
              {{"cache", cacheType, {}}, {"encoder_last_hidden_state", hidden, {"rows"}}});
   Location loc = entry()->getLoc();
   Value rows = tensor::DimOp::create(builder(), loc, input(), 0);
-  Value length = arith::ConstantIndexOp::create(builder(), loc, facts.sourcePositions);
+  Value length = arith::ConstantIndexOp::create(builder(), loc, facts.longestSource());
   ofSource = {attn::EqualRowsOp::create(builder(), loc, cast<RankedTensorType>(list), rows, length), argument(2),
               argument(3)};
 }
@@ -116,7 +116,7 @@ Status EncoderDecoderModule::endEncode(const ParameterSet &parameters, const Sta
   if (readsFeatures()) {
     Location loc = entry()->getLoc();
     SmallVector<OpFoldResult> sizes = {tensor::getMixedSize(builder(), loc, input(), 0),
-                                       builder().getIndexAttr(facts.sourcePositions),
+                                       builder().getIndexAttr(facts.longestSource()),
                                        builder().getIndexAttr(facts.hidden)};
     auto type = cast<RankedTensorType>(cast<func::FuncOp>(entry()).getResultTypes()[1]);
     hidden =

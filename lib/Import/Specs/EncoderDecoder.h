@@ -70,7 +70,6 @@ private:
 
   ModelModule module;
   bool readsFeatures() const { return facts.featureFrames != 0; }
-  int64_t sourcePositions() const { return readsFeatures() ? facts.sourcePositions : facts.positions; }
   void beginEntry(llvm::StringRef name, llvm::SmallVector<EntryBuffer> inputs, llvm::ArrayRef<EntryBuffer> outputs);
   void beginEncodeOfWords();
   void beginEncodeOfFeatures();

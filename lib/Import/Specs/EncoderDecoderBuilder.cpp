@@ -246,11 +246,8 @@ ImportedModule importing::importEncoderDecoder(MLIRContext &context, huggingface
                    .startToken = spec.startToken,
                    .sourceVocabulary = spec.vocabularies.source,
                    .adapters = adapterNames(model)};
-  if (spec.features) {
-    facts.featureChannels = spec.features->channels;
-    facts.featureFrames = spec.features->frames();
-    facts.sourcePositions = spec.features->positions;
-  }
+  if (spec.features)
+    facts.readFeatures(spec.features->channels, spec.features->frames(), spec.features->positions);
   EncoderDecoderModule module(context, facts, model, parameters, options);
   return buildModel(module, spec, parameters);
 }

@@ -53,7 +53,7 @@ RecurrentEntries::RecurrentEntries(ModelModule &module, const RecurrentShape &sh
                                    const ImportOptions &options)
     : module(module), builder(module.builder()), top{builder, parameters} {
   const int64_t any = ShapedType::kDynamic,
-                blocks = (shape.sourcePositions + options.cacheBlock - 1) / options.cacheBlock;
+                blocks = (shape.longestSource + options.cacheBlock - 1) / options.cacheBlock;
   module.dim("tokens", 0, options.maxTokens);
   module.dim("rows", 1, options.maxBatch);
   module.dim("wanted", 0, options.maxTokens);

@@ -9,7 +9,7 @@ namespace rapt::importing {
 struct RecurrentShape {
   int64_t keptParts, keptColumns;        ///< of the state
   std::optional<attn::KVSegment> memory; ///< keys and values of a source in the cache; none without attention
-  int64_t sourcePositions;               ///< that a source may have
+  int64_t longestSource;                 ///< positions that a source may have
 };
 
 /// The states that a recurrent decoder begins with: for each state S of layer k

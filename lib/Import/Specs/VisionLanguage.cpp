@@ -123,10 +123,10 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
 
   ModelFacts facts = factsOf(text, model, positions, endTokens);
   facts.task = "image-text-to-text";
-  facts.imageToken = spec.imageToken;
+  facts.imageToken = spec.imageId;
   facts.adapters = adapterNames(model);
-  DecoderModule decoder(context, facts, model, parameters, options, windowedLayersOf(text, positions),
-                        moreOf(context, spec, facts, options, most));
+  DecoderModule decoder(context, facts, text.attention.cacheChannels(), model, parameters, options,
+                        windowedLayersOf(text, positions), moreOf(context, spec, facts, options, most));
   auto replace = [&](const Scope &top, Value embeddings) {
     return replaceRows(top, embeddings, decoder.argument("embeddings"), decoder.argument("embedding_of"));
   };

@@ -18,11 +18,14 @@ struct ProjectorSpec {
   bool hasBias = true;
 };
 
+/// Keys of the token that stands for a vector of an image.
+inline constexpr const char *imageIdKeys[] = {"image_token_index", "image_token_id"};
+
 struct VisionLanguageSpec {
   DecoderSpec text;
   VisionSpec image; ///< whose layers are those that the decoder's vectors need
   ProjectorSpec projector;
-  int64_t imageToken = 0;
+  int64_t imageId = 0; ///< of the token that stands for a vector of an image
   int64_t skipped = 1; ///< learned tokens of an image that the decoder does not read
   std::vector<std::string_view> harmlessKeys;
   std::vector<std::string> ignoredTensors;

@@ -92,7 +92,7 @@ TEST(Manifest, IsJsonWithTheAgreedKeysInOrder) {
   Manifest manifest;
   manifest.version = "0.1.0";
   manifest.name = "m";
-  manifest.model = Manifest::Model{.family = "gpt2", .task = "decoder", .layers = 2, .eos = {50256}};
+  manifest.model = rapt::ModelFacts{.family = "gpt2", .task = "decoder", .layers = 2, .endTokens = {50256}};
   manifest.weightsFile = "m-00000000.weights";
   manifest.parameters.resize(1);
   manifest.parameters[0].name = "w";

@@ -77,6 +77,12 @@ TEST(Manifest, WhatIsNotJsonIsToldByItsPlace) {
   }
 }
 
+TEST(Manifest, KeysOccurOnce) {
+  std::string why;
+  EXPECT_EQ(parse("{\"rapt\": 1, \"rapt\": 2}", &why), RAPT_BAD_FILE);
+  EXPECT_EQ(why, "x.so: the manifest is wrong at byte 22: the key \"rapt\" occurs twice in one object");
+}
+
 TEST(Manifest, ChangedBytesNeverCrash) {
   std::string good = goodManifest();
   std::mt19937 random(3);

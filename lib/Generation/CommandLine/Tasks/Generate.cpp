@@ -132,7 +132,7 @@ Outcome Generation::openImages() {
 /// A single text has exactly as many tokens as it needs; several share the blocks of the cache.
 int64_t Generation::cacheTokens() const {
   if (all.size() == 1)
-    return all[0].kept + model.inBlocks(all[0].prompt.sourcePositions(model));
+    return all[0].kept + model.inBlocks(all[0].prompt.sourceLength(model));
   return int64_t(sum([&](const Continuation &one) { return one.blockTokens(model); }));
 }
 

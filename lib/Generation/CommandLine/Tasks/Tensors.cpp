@@ -90,7 +90,7 @@ int64_t cacheFor(const Options &options, const Model &model, const Tensors &tens
     const bool isImage = name == "pixel_values" && shape.size() == 4 && model.hasImageSource();
     if (!isWords && !isImage && (name != "input_features" || shape.size() != 3))
       continue;
-    const int64_t most = std::max<int64_t>(isWords ? model.info.max_positions : model.info.source_positions, 1);
+    const int64_t most = std::max<int64_t>(isWords ? model.info.max_positions : model.facts.longestSource(0), 1);
     rows = std::clamp<int64_t>(shape[0], 1, rowsTogether);
     each += model.inBlocks(isWords ? std::clamp<int64_t>(shape[1], 1, most) : most);
   }
