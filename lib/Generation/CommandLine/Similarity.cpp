@@ -81,7 +81,7 @@ json::Array similarities(std::string_view name, const json::Array &vectors) {
   return rows;
 }
 
-Status tellSimilarities(const ResultSink &sink, std::string_view name, const json::Array &rows) {
+Status printSimilarities(const ResultSink &sink, std::string_view name, const json::Array &rows) {
   std::string lines;
   for (const json::Value &row : rows) {
     for (const json::Value &number : *row.asArray()) {

@@ -13,6 +13,6 @@ Expected<std::string> similarityOf(const Model &model);
 json::Array similarities(std::string_view name, const json::Array &vectors);
 
 /// Tells them: lines of numbers, or an object.
-Status tellSimilarities(const ResultSink &sink, std::string_view name, const json::Array &rows);
+Status printSimilarities(const ResultSink &sink, std::string_view name, const json::Array &rows);
 
 } // namespace rapt::run

@@ -161,8 +161,8 @@ MoreOfEntry importing::moreOfStep(MLIRContext &context, const DecoderSpec &spec,
   return more;
 }
 
-Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
-                            MapEmbeddings map) {
+Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
+                                   MapEmbeddings map) {
   OpBuilder &builder = decoder.builder();
   Scope top{builder, parameters};
   Rows rows = decoder.rows();
@@ -192,7 +192,7 @@ Status importing::buildStep(DecoderModule &decoder, const DecoderSpec &spec, con
   return {};
 }
 
-ParameterSet importing::listParameters(const DecoderSpec &spec, const std::string &prefix) {
+ParameterSet importing::listDecoderParameters(const DecoderSpec &spec, const std::string &prefix) {
   ParameterSet parameters;
   const ParameterScope top{parameters, prefix};
   const Walk walk(top);
@@ -212,8 +212,8 @@ WindowedLayers importing::windowedLayersOf(const DecoderSpec &spec, int64_t posi
   return windowed.window < positions ? windowed : WindowedLayers(); // a window of all positions forgets nothing
 }
 
-ModelFacts importing::factsOf(const DecoderSpec &spec, const huggingface::ModelDescription &model, int64_t positions,
-                              std::vector<int64_t> endTokens) {
+ModelFacts importing::decoderFacts(const DecoderSpec &spec, const huggingface::ModelDescription &model,
+                                   int64_t positions, std::vector<int64_t> endTokens) {
   return {.family = model.modelType(),
           .task = {},
           .layers = spec.layers,
@@ -262,7 +262,7 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, spec.positions, spec.positionsKey));
 
   std::string prefix = model.choosePrefix({spec.prefixes[0], spec.prefixes[1]}, spec.embedding.table + ".weight");
-  ParameterSet parameters = listParameters(spec, prefix);
+  ParameterSet parameters = listDecoderParameters(spec, prefix);
   // A head that is also the embedding is in some checkpoints.
   std::vector<std::string_view> ignored = family.ignoredTensors;
   const std::string head = spec.head.weight + ".weight";
@@ -271,10 +271,10 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
   RAPT_RETURN_IF_ERROR(parameters.resolve(model, ignored));
   RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
 
-  ModelFacts facts = factsOf(spec, model, positions, endTokens);
+  ModelFacts facts = decoderFacts(spec, model, positions, endTokens);
   facts.adapters = adapterNames(model);
   DecoderModule decoder(context, facts, spec.attention.cacheChannels(), model, parameters, options,
                         windowedLayersOf(spec, positions), moreOfStep(context, spec, facts, options));
-  RAPT_RETURN_IF_ERROR(buildStep(decoder, spec, parameters));
+  RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, spec, parameters));
   return decoder.take();
 }

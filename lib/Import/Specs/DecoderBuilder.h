@@ -53,15 +53,15 @@ MoreOfEntry moreOfStep(mlir::MLIRContext &context, const DecoderSpec &spec, cons
                        const ImportOptions &options);
 
 /// The body of the entry `step`, from tokens to logits, and its end.
-Status buildStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
-                 MapEmbeddings map = {});
+Status buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
+                        MapEmbeddings map = {});
 
 /// Those of a decoder whose sequences have so many positions.
 WindowedLayers windowedLayersOf(const DecoderSpec &spec, int64_t positions);
 
 /// The facts that a decoder's specification has.
-ModelFacts factsOf(const DecoderSpec &spec, const huggingface::ModelDescription &model, int64_t positions,
-                   std::vector<int64_t> endTokens);
+ModelFacts decoderFacts(const DecoderSpec &spec, const huggingface::ModelDescription &model, int64_t positions,
+                        std::vector<int64_t> endTokens);
 
 /// The decoder as an encoder of whole texts, of a specification whose `wholeHead` is set; it refers to the strings of
 /// both. An error names what such a program cannot have.
@@ -69,6 +69,6 @@ Expected<EncoderSpec> asEncoder(const DecoderSpec &spec, const DecoderFamily &fa
                                 const huggingface::ModelDescription &model);
 
 /// All weights; their symbols are the names of the parts that have them, behind `prefix` and the layer's path.
-ParameterSet listParameters(const DecoderSpec &spec, const std::string &prefix);
+ParameterSet listDecoderParameters(const DecoderSpec &spec, const std::string &prefix);
 
 } // namespace rapt::importing

@@ -19,7 +19,7 @@ constexpr llvm::StringLiteral projectorSymbols = "projector.";
 std::string symbolsOf(const VisionSpec &image) { return image.stack + "."; }
 
 ParameterSet listAll(const VisionLanguageSpec &spec, const std::string &prefix) {
-  ParameterSet parameters = listParameters(spec.text, prefix);
+  ParameterSet parameters = listDecoderParameters(spec.text, prefix);
   const VisionSpec &image = spec.image;
   addVisionTokens({parameters, image.prefix, symbolsOf(image)}, image);
   const ProjectorSpec &projector = spec.projector;
@@ -121,7 +121,7 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   RAPT_RETURN_IF_ERROR(parameters.resolve(model, ignored));
   RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
 
-  ModelFacts facts = factsOf(text, model, positions, endTokens);
+  ModelFacts facts = decoderFacts(text, model, positions, endTokens);
   facts.task = "image-text-to-text";
   facts.imageToken = spec.imageId;
   facts.adapters = adapterNames(model);
@@ -130,7 +130,7 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   auto replace = [&](const Scope &top, Value embeddings) {
     return replaceRows(top, embeddings, decoder.argument("embeddings"), decoder.argument("embedding_of"));
   };
-  RAPT_RETURN_IF_ERROR(buildStep(decoder, text, parameters, replace));
+  RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, text, parameters, replace));
   RAPT_RETURN_IF_ERROR(buildEncodeImage(decoder.getModule(), spec, facts, parameters));
   return decoder.take();
 }
