@@ -150,7 +150,7 @@ private:
 Outcome Converse::prepare() {
   const std::string name = std::string(model.info.name) + ": " + model.info.task;
   if (const Task *task = findTask(model.info.task); !task || !task->converses)
-    return {RAPT_INVALID, name + " holds no conversation; give it something to run, as rapt-run " +
+    return {RAPT_INVALID, name + " cannot hold a conversation; give it something to run, as rapt-run " +
                               shownPath(options.library) + " says"};
   Text text;
   text::ChatTemplate chat;
