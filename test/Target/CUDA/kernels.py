@@ -106,7 +106,7 @@ def matmul_sm80(runner):
                                   modes, grid=f"{-(-m // 64)},{-(-n // 64)}")
             runner.check(f"matmul {m}x{n}x{k}, swizzle {swizzle}, {modes}", found, wanted, 1e-5)
     case = ("matmul", {"a": a, "b": b}, {"o": ("f32", (m, n))}, ["a", "b", "o", f"u32={m}", f"u32={n}", f"u32={k}"], ORDERS[1])
-    runner.expect_fault("missing wait", "matmul-sm80", ("copy_wait 1", "copy_wait 2"), *case, grid="2,2")
+    runner.expect_fault("missing wait", "matmul-sm80", ("wait.group 1", "wait.group 2"), *case, grid="2,2")
     runner.expect_fault("race", "matmul-sm80", ("      nvvm.barrier\n      scf.yield", "      scf.yield"), *case, grid="2,2")
 
 
