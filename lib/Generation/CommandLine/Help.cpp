@@ -12,7 +12,8 @@ static std::string optionLines() {
   std::vector<std::string> texts(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
     const std::string owners = ownersOf(names[i].name);
-    texts[i] = names[i].help + (owners.empty() ? "" : " [" + owners + "]");
+    const bool isItself = owners == names[i].shown();
+    texts[i] = names[i].help + (owners.empty() || isItself ? "" : " [" + owners + "]");
     names[i].help = texts[i].c_str();
   }
   return listOptions(names, column);

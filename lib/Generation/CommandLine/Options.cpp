@@ -204,7 +204,7 @@ std::vector<Option> judgingOptions() {
        setFlag<&Options::similarity>},
       {{"perplexity", "", "[FILE]", "measure how well the model predicts the text of a file, or the prompt"},
        setPerplexity},
-      {{"stride", "", "N", "stride of --perplexity's windows (window - 1: each token is predicted once)"},
+      {{"stride", "", "N", "stride of the windows (window - 1: each token is predicted once)"},
        setNumber<&Options::stride, 1>}};
 }
 
@@ -277,7 +277,7 @@ const std::vector<Option> &table() {
         setProfile},
        {{"input", "", "NAME=F.npy", "run an entry on tensors; may be repeated"}, addTensor<&Options::inputs>},
        {{"output", "", "NAME=F.npy", "write a tensor of the entry; may be repeated"}, addTensor<&Options::outputs>},
-       {{"entry", "", "NAME", "the entry of --input (forward)"}, setEntry},
+       {{"entry", "", "NAME", "the entry that runs (forward)"}, setEntry},
        {{"attention-weights", "", "FOLDER",
          "write attention probabilities there: .npy, and .svg and .png with the tokens"},
         setFile<&Options::attention>},

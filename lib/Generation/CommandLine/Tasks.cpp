@@ -133,7 +133,7 @@ std::string ownersOf(std::string_view option) {
   for (const Task &task : tasks) {
     auto lacksIt = [&](const Task &other) { return other.kind == task.kind && !other.takes(option); };
     const std::string_view owner = std::ranges::any_of(tasks, lacksIt) ? task.name : task.label();
-    if (!task.isAsked && task.takes(option) && std::ranges::count(owners, owner) == 0)
+    if (!task.standsIn() && task.takes(option) && std::ranges::count(owners, owner) == 0)
       owners.push_back(owner);
   }
   if (owners.size() > mostOwners)

@@ -17,18 +17,20 @@ struct Task {
   std::string_view name; ///< as models name it; empty: an option asks for it
   std::string_view kind; ///< what messages and --help call it, or what it is one of; empty: its name
   bool (*isAsked)(const Options &) = nullptr;
-  unsigned inputs = 0;      ///< kinds of input that it can run on
-  unsigned beside = 0;      ///< kinds that may come with those
-  std::string_view entries; ///< of the library, which it runs
-  std::string_view options; ///< that it obeys, of those that not every task does
-  std::string_view ignored; ///< options of other tasks that are no error
-  bool ignoresOthers = false;
-  std::string_view needs;  ///< an option that it cannot do without
-  bool converses = false;  ///< a conversation is possible
-  bool readsLines = false; ///< each line of a file is a text
+  unsigned inputs = 0;        ///< kinds of input that it can run on
+  unsigned beside = 0;        ///< kinds that may come with those
+  std::string_view entries;   ///< of the library, which it runs
+  std::string_view options;   ///< that it obeys, of those that not every task does
+  std::string_view ignored;   ///< options of other tasks that are no error
+  bool ignoresOthers = false; ///< those of all tasks are no error
+  std::string_view needs;     ///< an option that it cannot do without
+  bool converses = false;     ///< a conversation is possible
+  bool readsLines = false;    ///< each line of a file is a text
   std::unique_ptr<Job> (*make)(const Options &, Model) = nullptr;
 
   bool takes(std::string_view option) const;
+  /// Whether it takes the place of the run that the other options are about.
+  bool standsIn() const { return isAsked && !ignoresOthers; }
   std::string_view label() const { return kind.empty() ? name : kind; }
 };
 

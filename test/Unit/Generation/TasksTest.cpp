@@ -32,6 +32,7 @@ TEST(Tasks, OwnersAreNamedWhereTheyAreFew) {
   EXPECT_EQ(run::ownersOf("beams"), "models that generate text and --audio");
   EXPECT_EQ(run::ownersOf("pair"), "text-classification and feature-extraction");
   EXPECT_EQ(run::ownersOf("source-language"), "decoder, text2text-generation and image-text-to-text");
+  EXPECT_EQ(run::ownersOf("context"), "models that generate text, --input and --perplexity");
   EXPECT_EQ(run::ownersOf("output"), "");
   EXPECT_EQ(run::ownersOf("threads"), "");
 }
