@@ -4,7 +4,7 @@ their order, docs/Generation.md and docs/Captioner.md: as a reader who has one f
 
 Commands are the lines of ```console blocks that begin with `$ `; the lines after one are all of its output, but for blank
 ones. Numbers of seconds, bytes and CPU features may differ, as they do between machines; `...` stands for any text in a
-line. A ```c block whose first line is `/* NAME */` is the file NAME, and so are a
+line. A ```c or ```cpp block whose first line is `/* NAME */` is the file NAME, and so are a
 ```mlir block whose first line is `// NAME` and a ```python block whose first line is `# NAME`. A block that begins with ```LANGUAGE PATH must be a
 part of the file PATH. `tools/dev/demo` and `tools/dev/check` are not run:
 this test runs as part of them, or does the same.
@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BLOCK = re.compile(r"^```(console|c|mlir|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(console|c|cpp|mlir|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"(?:/\* (\S+) \*/|// (\S+)|# (\S+))\n")
 LISTED = re.compile(r"^\| \[[^\]]*\]\(([\w./-]+\.md)\)", re.MULTILINE)
 QUOTE = re.compile(r"^```\w+ (\S+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
