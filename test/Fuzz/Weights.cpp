@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memory.write(content);
   rapt_status second = file.open(memory.path().c_str(), report);
   if (!second)
-    second = taken.take(file, model, flags, "weights", report);
+    second = taken.adopt(file, model, flags, "weights", report);
   require(first == second, "a file and the same bytes in memory are alike");
   if (!second)
     lookAround(taken, header);
