@@ -11,12 +11,12 @@ public:
   Job(const Options &options, Model given) : options(options), model(std::move(given)), sink(options.json) {}
   virtual ~Job() = default;
 
-  /// Reads what the user gave, and makes the context.
+  /// Reads the inputs and makes the context.
   virtual Outcome prepare() = 0;
   virtual Outcome run() = 0;
-  /// Tells what run() found and did not tell as it came.
+  /// Prints the results that run() has not printed yet.
   virtual Status finish() = 0;
-  /// Whether finish() has to tell what there is when Ctrl-C ends the run.
+  /// Whether finish() prints what there is when Ctrl-C ends the run.
   virtual bool tellsPart() const { return false; }
 
 protected:
@@ -25,7 +25,7 @@ protected:
   ResultSink sink;
 };
 
-/// Prepares, runs and finishes a job: the exit status, which is that of Ctrl-C where one ended it. Tells what fails.
+/// Prepares, runs and finishes a job: the exit status, which is that of Ctrl-C if it ended the run. Reports errors.
 int perform(Job &job);
 
 } // namespace rapt::run

@@ -55,9 +55,9 @@ Status checkTaskOptions(const Options &options);
 /// Refuses inputs and options that the model's task, whose row is null where there is none, does not take.
 Outcome checkTask(const Options &options, const Model &model, const Task *task);
 
-/// Runs what the options ask for: the exit status. Tells what fails.
+/// Runs what the options ask for and reports errors; returns the exit status.
 int runTask(const Options &options);
-/// The same, of a model that is open.
+/// The same with an open model.
 int runTask(const Options &options, Model model);
 
 } // namespace rapt::run

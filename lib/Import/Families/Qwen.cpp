@@ -66,6 +66,14 @@ static DecoderSpec readQwen2Moe(const DecoderSource &source) {
 const DecoderFamily importing::qwen2Moe = {.read = readQwen2Moe,
                                            .harmlessKeys = harmless::keys({harmless::decoder, harmless::router})};
 
+/// Attention of qwen3, whose queries and keys have norms.
+static void readQwen3Attention(const DecoderSource &source, DecoderSpec &spec) {
+  spec.attention.hasBias = spec.attention.hasOutBias = source.config.getBool("attention_bias", false);
+  spec.attention.norm = QueryKeyNormSpec{.norm = spec.norm};
+  readRotary(source, spec);
+  readWindowByLayer(source, spec);
+}
+
 static DecoderSpec readQwen3(const DecoderSource &source) {
   DecoderSpec spec = readDecoder(source, {.architecture = "Qwen3",
                                           .positions = 32768,
@@ -73,10 +81,7 @@ static DecoderSpec readQwen3(const DecoderSource &source) {
                                           .inner = 22016,
                                           .kvHeads = 32,
                                           .headDim = 128});
-  spec.attention.hasBias = spec.attention.hasOutBias = source.config.getBool("attention_bias", false);
-  spec.attention.norm = QueryKeyNormSpec{.norm = spec.norm};
-  readRotary(source, spec);
-  readWindowByLayer(source, spec);
+  readQwen3Attention(source, spec);
   return spec;
 }
 
@@ -90,10 +95,7 @@ static DecoderSpec readQwen3Moe(const DecoderSource &source) {
                                           .vocabulary = 151936,
                                           .inner = 6144,
                                           .kvHeads = 4});
-  spec.attention.hasBias = spec.attention.hasOutBias = source.config.getBool("attention_bias", false);
-  spec.attention.norm = QueryKeyNormSpec{.norm = spec.norm};
-  readRotary(source, spec);
-  readWindowByLayer(source, spec);
+  readQwen3Attention(source, spec);
   spec.experts = readExperts(
       source, spec, {.number = {"num_experts", "num_local_experts"}, .ofAll = 128, .ofToken = 8, .width = 768});
   spec.experts->isNormalized = source.config.getBool("norm_topk_prob", false);

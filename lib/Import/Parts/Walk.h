@@ -27,7 +27,7 @@ struct MatmulSpec {
   std::string stem = {};           ///< the tensors' names without "weight" or "bias"; empty: `part` and a point
   std::optional<RowsOf> rows = {}; ///< nothing: all rows of the tensors
   bool isConv1D = false;           ///< the weight is [in, out]
-  std::optional<huggingface::Init> init = {}; ///< the weight's; nothing: the usual one
+  std::optional<huggingface::Init> init = {}; ///< the weight's; nothing: the default
 };
 
 /// The weights of a matmul.
@@ -54,7 +54,7 @@ public:
     return scope ? f(*scope) : mlir::Value();
   }
 
-  /// Does `body`. The weights of `parts` are declared behind all others of it, in this order.
+  /// Runs `body`. The weights of `parts` are declared after all its others, in this order.
   void declareLast(llvm::ArrayRef<std::string> parts, llvm::function_ref<void()> body) const;
 
   mlir::Value matmul(mlir::Value x, const MatmulSpec &spec) const;
