@@ -16,7 +16,7 @@ public:
   Outcome prepare();
   /// Searches, and draws the maps that are wanted, of the best text.
   Outcome run();
-  /// Tells the texts, best first.
+  /// Prints the texts, best first.
   Status finish(const ResultSink &sink) const;
 
 private:

@@ -5,13 +5,13 @@ namespace rapt::run {
 
 int perform(Job &job) {
   Outcome outcome = job.prepare();
-  bool tells = bool(outcome);
+  bool isPrepared = bool(outcome);
   if (outcome)
     outcome = job.run();
   const int interrupted = outcome.status == RAPT_CANCELLED ? Interrupts::caught() : 0;
   if (!outcome && !interrupted)
     return fail(outcome.message, Failure(outcome).code);
-  if (interrupted && !(tells && job.tellsPart()))
+  if (interrupted && !(isPrepared && job.printsPart()))
     return interrupted;
   const Status status = job.finish();
   return status ? interrupted : fail(status.error().message);

@@ -17,7 +17,7 @@ public:
   /// Prints the results that run() has not printed yet.
   virtual Status finish() = 0;
   /// Whether finish() prints what there is when Ctrl-C ends the run.
-  virtual bool tellsPart() const { return false; }
+  virtual bool printsPart() const { return false; }
 
 protected:
   const Options &options;

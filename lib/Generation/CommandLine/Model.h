@@ -74,7 +74,7 @@ std::string counted(uint64_t number, const std::string &what);
 /// Whether the system gives as much memory: containers end the process where it does not.
 bool hasRoom(size_t bytes);
 
-/// Prints what the model is. Returns the exit status and tells its failure itself, as the next one does.
+/// Prints what the model is. Returns the exit status and reports its own errors, as the next one does.
 int printCard(const Options &options);
 /// Runs the reference evaluator in the place of this process.
 int runReference(const Options &options, const char *self);

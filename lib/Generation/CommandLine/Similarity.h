@@ -12,7 +12,7 @@ Expected<std::string> similarityOf(const Model &model);
 /// A row for each vector with its similarity to each, larger for more similar ones: distances are negative.
 json::Array similarities(std::string_view name, const json::Array &vectors);
 
-/// Tells them: lines of numbers, or an object.
+/// Prints them: lines of numbers, or an object.
 Status printSimilarities(const ResultSink &sink, std::string_view name, const json::Array &rows);
 
 } // namespace rapt::run

@@ -46,7 +46,7 @@ protected:
 
 using TextTaskMaker = std::unique_ptr<TextTask> (*)(const Options &, const Model &, const Text &, const Labels &);
 
-/// The job of a task: reads texts, runs them together and tells the task's judgments of them.
+/// The job of a task: reads texts, runs them together and prints what the task finds.
 std::unique_ptr<Job> makeTextJob(const Options &options, Model model, TextTaskMaker make);
 template <typename Task> std::unique_ptr<Job> makeTextJob(const Options &options, Model model) {
   return makeTextJob(options, std::move(model),

@@ -29,7 +29,7 @@ public:
   Outcome prepare() override;
   Outcome run() override;
   Status finish() override;
-  bool tellsPart() const override { return !beams; }
+  bool printsPart() const override { return !beams; }
 
 private:
   Outcome open();
