@@ -19,7 +19,7 @@ from peers import run
 from kernels import mark_attention
 
 ROOT, HERE = peers.ROOT, peers.HERE
-PROGRAMS = {"bin": ("raptc", "rapt-opt", "rapt-run"), "lib": ("libRaptBench.a", "libRaptSupport.a", "librapt_runtime.so")}
+PROGRAMS = {"bin": ("raptc", "rapt-opt", "rapt-run"), "lib": ("libRaptBench.a", "libRaptSupport.a", "libRaptSupportCore.a", "librapt_runtime.so")}
 
 
 def check_programs(binaries):
@@ -66,7 +66,7 @@ def prepare(cache, binaries, rows, options):
             compare_kernels.write_quantizable(f"{cache}/{library}")
             run(raptc, f"{cache}/{library}.mlir", f"--weights={cache}/{library}", f"--quantize={quantization}", "--embed-weights", *options, "-o", f"{cache}/{library}.so")
     compiler = ["clang++-22", "-std=c++20", "-O2", f"-I{ROOT}", f"-I{ROOT}/lib/Runtime/include"]
-    run(*compiler, f"{HERE}/compare_rapt.cpp", f"{build}/lib/libRaptBench.a", f"{build}/lib/libRaptSupport.a", f"-L{build}/lib", "-lrapt_runtime", "-ldl",
+    run(*compiler, f"{HERE}/compare_rapt.cpp", f"{build}/lib/libRaptBench.a", f"{build}/lib/libRaptSupport.a", f"{build}/lib/libRaptSupportCore.a", f"-L{build}/lib", "-lrapt_runtime", "-ldl",
         f"-Wl,-rpath,{build}/lib", "-o", f"{cache}/compare_rapt")
     ggml = [*peers.headers(cache), *peers.libraries(cache)] if "llama.cpp" in names else []
     openblas = debian.flags("openblas") if "OpenBLAS" in names else []

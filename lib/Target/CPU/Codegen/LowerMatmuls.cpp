@@ -47,7 +47,7 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
     const TargetInfo target = TargetInfo::of(getOperation());
     WalkResult result = getOperation()->walk([&](Operation *op) {
       if (auto matmul = dyn_cast<linalg::MatmulOp>(op))
-        return lower({op, matmul.getInputs()[0], matmul.getInputs()[1], matmul.getOutputs()[0]}, kPanel, target);
+        return lower({op, rowsOf(matmul), matmul.getInputs()[1], matmul.getOutputs()[0]}, kPanel, target);
       if (auto matmul = dyn_cast<attn_cpu::PanelMatmulOp>(op))
         return lower(withPrefetch(matmul), cast<ShapedType>(matmul.getPanel().getType()).getShape().back(), target);
       if (auto matmul = dyn_cast<attn_cpu::VnniMatmulOp>(op))
@@ -64,6 +64,16 @@ struct LowerMatmuls : rapt::impl::AttnLowerMatmulsBase<LowerMatmuls> {
       if (succeeded(linalg::vectorize(rewriter, fill)))
         rewriter.eraseOp(fill);
     });
+  }
+
+  /// The rows of a matmul, [m, k]; those of packed rows, [k, m], lie beside each other.
+  static Value rowsOf(linalg::MatmulOp op) {
+    Value rows = op.getInputs()[0];
+    if (!isa<linalg::MatmulTransposeAOp>(op.getOperation()) || !isa<MemRefType>(rows.getType()))
+      return rows;
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    SmallVector<AffineExpr> swapped{b.getAffineDimExpr(1), b.getAffineDimExpr(0)};
+    return memref::TransposeOp::create(b, rows, AffineMapAttr::get(AffineMap::get(2, 0, swapped, b.getContext())));
   }
 
   static TileMatmul withPrefetch(attn_cpu::PanelMatmulOp op) {

@@ -21,6 +21,8 @@ namespace {
 constexpr int64_t kRows[] = {14, 8, 4, 2, 1};
 /// Those of 16 registers, which hold 6 x 2 vectors of accumulators: tiles of twice and once as many rows.
 constexpr int64_t kRowsOfFewRegisters[] = {12, 6, 3, 2, 1};
+/// Those of packed rows, whose tiles a micro-kernel reads whole.
+constexpr int64_t kPackedRows[] = {6, 3, 2, 1};
 /// And those of VNNI-packed panels, which fewer rows widen in registers.
 constexpr int64_t kVnniRowsOfFewRegisters[] = {12, 4, 2, 1};
 /// Those of other weights of 4 bits, where words, their nibbles and a mask take 5 registers.
@@ -39,6 +41,9 @@ constexpr int64_t kLeastRowsToUnpack = 24;
 /// Most rows of one task. Fewer would read a panel, which comes from memory or a last-level cache, more often; 56 and
 /// 112 were slower at k = 768 and k = 3072 alike.
 constexpr int64_t kTaskRows = 210;
+/// Those of a task of packed rows, whose k blocks stay in a second-level cache of 512 KB beside those of two panels, or
+/// whose k is whole; and the columns of a result that pay for packing.
+constexpr int64_t kPackedTaskRows = 96, kWholePackedTaskRows = 120, kLeastColumnsToPack = 512;
 /// Bytes of the rows of a task of integers, which takes k whole, and of two panels: what stays in a second-level cache
 /// while others pass through it. No fewer rows than some tiles.
 constexpr int64_t kNearBytes = 768 * 1024, kLeastRowsOfTask = 56;
@@ -103,6 +108,12 @@ int64_t groupsOf(attn::LinearOp op) {
   return quantized ? attn_cpu::QuantizedLayout(quantized, depthOf(op)).groups() : 1;
 }
 
+/// Whether the op's rows can be packed by tiles: those of f32 with one matrix, whose tiles all multiply a panel as it
+/// is or widened.
+bool mayPackRows(attn::LinearOp op) {
+  return op.getInput().getType().getElementType().isF32() && !hasVnniWeight(op) && !op.hasMatrices();
+}
+
 /// Whether a single row can read several panels side by side, whole lines of each: VNNI-packed ones, or those that
 /// attn_cpu.panel_matmul takes.
 bool readsPanelsTogether(attn::LinearOp op, const LinearSchedule &schedule) {
@@ -163,6 +174,14 @@ LogicalResult verifyBlocks(attn::LinearOp op, const LinearSchedule &schedule) {
                             "with 'depth' or 'row_panels'")) ||
       failed(verifyPresence(op, "finish", !schedule.finish.empty(), isBlocked, when)))
     return failure();
+  if (schedule.packRows) {
+    if (!mayPackRows(op))
+      return op.emitOpError("has a schedule with 'pack_rows', but only rows of f32 are packed, with one matrix whose "
+                            "panels are not VNNI-packed");
+    if (*schedule.packRows != schedule.rows.front())
+      return faultOf(op, "pack_rows") << "be " << schedule.rows.front() << ", the most of 'rows', found "
+                                      << *schedule.packRows;
+  }
   if (schedule.rowPanels) {
     if (!readsPanelsTogether(op, schedule))
       return op.emitOpError(
@@ -233,6 +252,14 @@ LinearSchedule cpu::chooseLinear(attn::LinearOp op, const TargetInfo &target) {
     taskRows = std::clamp((kNearBytes - twoPanels) / ofRows.rowBytes(), kLeastRowsOfTask, kTaskRows);
   } else if (op.getLayout() && !op.hasMatrices()) {
     schedule.depth = depthOfBlock(k, readsBf16(op, target) ? 2 : 4);
+  }
+  if (target.vectorRegisters <= kFewRegisters && mayPackRows(op) &&
+      op.getResult().getType().getShape().back() >= kLeastColumnsToPack) {
+    schedule.rows = Sizes(ArrayRef(kPackedRows));
+    schedule.packRows = schedule.rows.front();
+    taskRows = schedule.depth ? kPackedTaskRows : kWholePackedTaskRows;
+    // Tiles of half as many rows share the prefetch of the next panel.
+    schedule.kernel.prefetch.tiles = *schedule.kernel.prefetch.tiles * 2;
   }
   schedule.taskRows = llvm::alignTo(taskRows, schedule.rows.front());
   if (readsPanelsTogether(op, schedule))

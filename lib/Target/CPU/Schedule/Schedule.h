@@ -58,6 +58,8 @@ struct LinearSchedule {
   std::optional<int64_t> depth;     ///< kc: rows of a k block; absent: no k-blocking
   std::optional<int64_t> panels;    ///< with `depth`: most panels of a task
   std::optional<int64_t> manyRows;  ///< with `depth`: tasks of fewer rows have one panel
+  std::optional<int64_t> packRows;  ///< rows of f32 are copied into tiles [k, packRows], the most of `rows`; absent:
+                                    ///< they are read where they are
   std::optional<int64_t> rowPanels; ///< panels that a single row reads at once; absent: one
   std::optional<int64_t> tasks; ///< with `depth` or `rowPanels`: tasks have several panels only where so many remain
   Sizes finish;                 ///< with `depth`: rows of the epilogue's tiles, as `rows`
@@ -67,8 +69,8 @@ struct LinearSchedule {
 
   template <typename Visitor> void visit(Visitor &&v) {
     v("rows", rows), v("task_rows", taskRows), v("depth", depth), v("panels", panels), v("many_rows", manyRows),
-        v("row_panels", rowPanels), v("tasks", tasks), v("finish", finish), v("widen_rows", widenRows),
-        v("kernel", kernel);
+        v("pack_rows", packRows), v("row_panels", rowPanels), v("tasks", tasks), v("finish", finish),
+        v("widen_rows", widenRows), v("kernel", kernel);
   }
 };
 

@@ -26,6 +26,7 @@
 #include "lib/Target/CPU/Schedule/Fields.h"
 #include "lib/Target/CPU/Schedule/Fusions.h"
 #include "lib/Target/CPU/Tile/LinearTiles.h"
+#include "lib/Target/CPU/Tile/PackRows.h"
 #include "lib/Target/CPU/Tile/Quantization.h"
 #include "lib/Target/CPU/Tile/Rotation.h"
 #include "lib/Target/CPU/Tile/Rows.h"
@@ -58,6 +59,7 @@ Value rotateRows(ImplicitLocOpBuilder &b, attn::RopeOp rope, Value head, OpFoldR
 struct Matmul {
   attn::LinearOp op;
   Value input, panels;
+  Value packed; ///< the input by tiles, or null
   std::optional<unsigned> inPlace;
   int64_t k, depth; ///< of a k block, or k
   int64_t columns;
@@ -137,7 +139,7 @@ Value weightOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, const R
 /// The rows of a block and panel `nth`.
 LinearTask taskOf(ImplicitLocOpBuilder &b, const Matmul &matmul, Value nth, const RowBlock &rows) {
   LinearTask task;
-  task.op = matmul.op, task.input = matmul.input, task.inPlace = matmul.inPlace;
+  task.op = matmul.op, task.input = matmul.input, task.packed = matmul.packed, task.inPlace = matmul.inPlace;
   task.schedule = &matmul.schedule, task.quantized = matmul.quantized, task.isVnniPacked = matmul.isVnniPacked;
   task.k = matmul.depth;
   task.inWords = matmul.quantized && cpu::readsWords(matmul.quantized, TargetInfo::of(matmul.op));
@@ -243,6 +245,7 @@ Sums accumulateRow(ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t mostPa
   Value buffer = empty(b, RankedTensorType::get({1, width}, b.getF32Type()), {one, b.getIndexAttr(width)});
   auto add = [&](ImplicitLocOpBuilder &b, const Matmul &matmul, int64_t firstPlace, int64_t count, Value p, Value all) {
     LinearTask task = taskOf(b, matmul, p, row);
+    task.packed = nullptr;
     task.k = task.rowExtent = matmul.k;
     Value nth = arith::AddIOp::create(b, firstPanel, p);
     SmallVector<int64_t> shape(cast<RankedTensorType>(matmul.panels.getType()).getShape());
@@ -281,13 +284,15 @@ Value emitUnits(ImplicitLocOpBuilder &b, const Matmul &matmul, bool isRow, int64
 }
 
 /// A matmul whose weight's extents are static.
-Matmul describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, const cpu::LinearSchedule &schedule) {
+Matmul describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, Value packed,
+                const cpu::LinearSchedule &schedule) {
   attn::QuantizedType quantized = cpu::quantizedPanels(op.getLayout(), op.getWeight());
   Value panels = quantized ? bytesOf(b, op.getWeight()) : Value(op.getWeight());
   const int64_t k = cpu::depthOf(op);
   return {op,
           input,
           panels,
+          packed,
           overwritable(op),
           k,
           schedule.depth.value_or(k),
@@ -295,6 +300,20 @@ Matmul describe(ImplicitLocOpBuilder &b, attn::LinearOp op, Value input, const c
           quantized,
           schedule,
           attn_cpu::isInterleaved(op.getLayout())};
+}
+
+/// The input by tiles, where the schedule says so; null else. A single row that reads panels side by side is not
+/// copied.
+Value packedInputOf(ImplicitLocOpBuilder &b, attn::LinearOp op, const cpu::LinearSchedule &schedule) {
+  if (!schedule.packRows)
+    return nullptr;
+  OpFoldResult rows = extent(b, op.getInput(), 0);
+  if (schedule.rowPanels) {
+    Value all = asValue(b, rows);
+    Value isRow = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, all, index(b, 1));
+    rows = OpFoldResult(arith::SelectOp::create(b, isRow, index(b, 0), all).getResult());
+  }
+  return packRows(b, op.getInput(), rows, *schedule.packRows);
 }
 
 /// How many of `units` one task takes: `most`, or fewer where fewer than the schedule's `tasks` would be left.
@@ -314,11 +333,11 @@ struct TileLinear : OpRewritePattern<attn::LinearOp> {
     if (cpu::isFused(op))
       return rewriter.notifyMatchFailure(op, "its fusion root computes it");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Value input = inputOf(b, op);
     auto schedule = cpu::scheduleOf<cpu::LinearSchedule>(op);
-    Matmul matmul = describe(b, op, input, schedule), other;
+    Value packed = packedInputOf(b, op, schedule), input = packed ? Value(op.getInput()) : inputOf(b, op);
+    Matmul matmul = describe(b, op, input, packed, schedule), other;
     if (attn::LinearOp second = cpu::fusedMatmulOf(op)) {
-      other = describe(b, second, input, schedule);
+      other = describe(b, second, input, packed, schedule);
       matmul.second = &other;
     }
     if (attn::RopeOp rope = cpu::fusedRotationOf(op)) {

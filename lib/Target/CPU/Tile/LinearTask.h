@@ -15,6 +15,7 @@ struct LinearTask {
 
   attn::LinearOp op;
   Value input;
+  Value packed;                    ///< the input by tiles, [tiles, k, rows of a tile], or null
   std::optional<unsigned> inPlace; ///< the extra operand that is the destination, too
   const cpu::LinearSchedule *schedule;
   Value weight;                    ///< [k, 32]

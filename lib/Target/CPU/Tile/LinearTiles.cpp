@@ -31,7 +31,12 @@ Value addMatmul(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, Va
   Type type = sums.getType();
   if (task.isVnniPacked)
     return cpu::withKernel(attn_cpu::VnniMatmulOp::create(b, type, input, task.weight, sums), task.schedule->kernel);
-  return cpu::withKernel(linalg::MatmulOp::create(b, type, ValueRange{input, task.weight}, ValueRange{sums}),
+  const Value inputs[] = {input, task.weight};
+  if (task.packed)
+    return cpu::withKernel(
+        linalg::MatmulTransposeAOp::create(b, b.getLoc(), type, ValueRange(inputs), ValueRange(sums)),
+        task.schedule->kernel);
+  return cpu::withKernel(linalg::MatmulOp::create(b, type, ValueRange(inputs), ValueRange(sums)),
                          task.schedule->kernel);
 }
 
@@ -44,8 +49,16 @@ Value emitMatmul(ImplicitLocOpBuilder &b, const LinearTask &task, Value input, V
   return addMatmul(b, task, input, fillWithZero(b, init));
 }
 
-/// Rows [row, row + m) of the input.
+/// Rows [row, row + m) of the input; [k, m] where it is packed, whose tiles they do not cross.
 Value inputRows(ImplicitLocOpBuilder &b, const LinearTask &task, int64_t m, OpFoldResult row) {
+  if (task.packed) {
+    AffineExpr d0 = b.getAffineDimExpr(0);
+    const int64_t each = cast<RankedTensorType>(task.packed.getType()).getDimSize(2);
+    OpFoldResult tile = affineOf(b, d0.floorDiv(each), {row}),
+                 place = m == each ? b.getIndexAttr(0) : affineOf(b, d0 % each, {row});
+    return extract(b, task.packed, {tile, task.block ? task.block->from : b.getIndexAttr(0), place},
+                   {b.getIndexAttr(1), b.getIndexAttr(task.rowExtent), b.getIndexAttr(m)}, {task.rowExtent, m});
+  }
   return extract(b, task.input, {row, task.block ? task.block->from : b.getIndexAttr(0)},
                  {b.getIndexAttr(m), b.getIndexAttr(task.rowExtent)}, {m, task.rowExtent});
 }
@@ -170,6 +183,19 @@ Value emitByMatrix(ImplicitLocOpBuilder &b, const LinearTask &task, Value count,
   return dest;
 }
 
+/// overRowTiles without a tile that crosses those of the packed input: the largest ones are its own.
+Value overPackedTiles(ImplicitLocOpBuilder &b, ArrayRef<int64_t> rows, Value count, Value dest,
+                      function_ref<Value(ImplicitLocOpBuilder &, int64_t, Value, Value, Value)> emit) {
+  const int64_t most = rows.front();
+  Value whole = asValue(b, affineOf(b, b.getAffineDimExpr(0).floorDiv(most) * most, {OpFoldResult(count)}));
+  dest = emit(b, most, index(b, 0), whole, dest);
+  return overRowTiles(b, rows.drop_front(), arith::SubIOp::create(b, count, whole), /*least=*/0, dest,
+                      [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
+                        return emit(b, m, arith::AddIOp::create(b, from, whole), arith::AddIOp::create(b, to, whole),
+                                    carried);
+                      });
+}
+
 } // namespace
 
 Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value count, Value dest) {
@@ -179,15 +205,16 @@ Value tile::multiplyRows(ImplicitLocOpBuilder &b, const LinearTask &task, Value 
   const bool isUnpacked = task.quantized && task.schedule->widenRows,
              isWidened = isUnpacked || (getElementTypeOrSelf(task.input.getType()).isF32() &&
                                         getElementTypeOrSelf(task.weight.getType()).getIntOrFloatBitWidth() == 16);
+  auto emit = [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
+    return m == task.schedule->rows.front() && isWidened ? emitWidened(b, task, m, from, to, carried)
+                                                         : emitTiles(b, task, m, from, to, carried);
+  };
+  if (task.packed)
+    return overPackedTiles(b, task.schedule->rows, count, dest, emit);
   // Tiles of one size take all rows.
   const bool hasLeast = (isUnpacked || (isWidened && task.isVnniPacked)) && task.schedule->rows.size() > 1;
   const int64_t least = hasLeast ? *task.schedule->widenRows : 0;
-  return overRowTiles(b, task.schedule->rows, count, least, dest,
-                      [&](ImplicitLocOpBuilder &b, int64_t m, Value from, Value to, Value carried) {
-                        return m == task.schedule->rows.front() && isWidened
-                                   ? emitWidened(b, task, m, from, to, carried)
-                                   : emitTiles(b, task, m, from, to, carried);
-                      });
+  return overRowTiles(b, task.schedule->rows, count, least, dest, emit);
 }
 
 Value tile::multiplyRow(ImplicitLocOpBuilder &b, const LinearTask &task, Value dest) {

@@ -24,6 +24,18 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
     return
   }
 
+  // Packed rows, [k, m]: the elements of a step lie beside each other.
+  // CHECK-LABEL: @packed
+  func.func @packed(%a: memref<64x6xf32>, %b: memref<64x32xf32>, %c: memref<6x32xf32>) {
+    // CHECK: %[[ROWS:.*]] = memref.transpose %arg0 (d0, d1) -> (d1, d0) : memref<64x6xf32> to memref<6x64xf32, strided<[1, 6]>>
+    // CHECK: scf.for %[[K:.*]] = %c0{{.*}} to %c64{{.*}} step %c4
+    // CHECK: memref.subview %[[ROWS]][%c0{{[_0-9]*}}, %[[K]]] [6, 4] [1, 1] : memref<6x64xf32, strided<[1, 6]>>
+    // CHECK-COUNT-48: vector.fma
+    linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (k, m)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>] {attn.schedule = #kernel}
+      ins(%a, %b : memref<64x6xf32>, memref<64x32xf32>) outs(%c : memref<6x32xf32>)
+    return
+  }
+
   // A depth that four does not divide is not unrolled.
   // CHECK-LABEL: @odd_depth
   func.func @odd_depth(%a: memref<6x66xf32>, %b: memref<66x32xf32>, %c: memref<6x32xf32>) {

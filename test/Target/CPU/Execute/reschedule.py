@@ -55,7 +55,7 @@ def edited(text, variant):
             put(schedule, heads=1)
     elif "task_rows" in schedule:
         depth = schedule.get("depth", [1])[0]
-        put(schedule, rows=rows, task_rows=task_rows, widen_rows=2, finish=rows, panels=3, row_panels=2, many_rows=1, tasks=1, depth=depth // 2 if depth % 4 == 0 else depth)
+        put(schedule, rows=rows, task_rows=task_rows, widen_rows=2, pack_rows=rows[0], finish=rows, panels=3, row_panels=2, many_rows=1, tasks=1, depth=depth // 2 if depth % 4 == 0 else depth)
         if "wide_rows" not in kernel:  # which they need
             schedule = {name: value for name, value in schedule.items() if name != "row_panels" and (name != "tasks" or "depth" in schedule)}
     else:

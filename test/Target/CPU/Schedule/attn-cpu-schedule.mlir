@@ -31,6 +31,30 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 
 // -----
 
+// Rows are packed by tiles of 6 there, which share a panel's prefetch by twice as many, and tasks have fewer of them. Near misses: a result of few columns does not pay for it, and
+// VNNI-packed panels are multiplied by rows as they are.
+// CHECK-DAG: #[[WHOLE:.*]] = #attn.schedule<kernel = <{{.*}} prefetch_tiles = 16, {{.*}}>, pack_rows = 6, row_panels = 3, rows = [6, 3, 2, 1], task_rows = 120, tasks = 8>
+// CHECK-DAG: #[[DEEP:.*]] = #attn.schedule<depth = 512, {{.*}} prefetch_tiles = 16, {{.*}} pack_rows = 6, panels = 4, row_panels = 3, rows = [6, 3, 2, 1], task_rows = 96
+// CHECK-DAG: #[[PAIRS:.*]] = #attn.schedule<depth = 512, {{.*}} many_rows = 28, panels = 4, row_panels = 3, rows = [12, 4, 2, 1]
+// CHECK-DAG: #[[NARROW:.*]] = #attn.schedule<kernel = <{{.*}} prefetch_tiles = 8, {{.*}}>, row_panels = 3, rows = [12, 6, 3, 2, 1]
+// CHECK: @packed
+module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
+  func.func @packed(%x: tensor<?x64xf32>, %w: tensor<16x64x32xf32>, %y: tensor<?x3072xf32>, %u: tensor<16x3072x32xf32>, %v: tensor<16x1536x64xbf16>, %t: tensor<15x64x32xf32>)
+      -> (tensor<?x512xf32>, tensor<?x512xf32>, tensor<?x512xf32>, tensor<?x480xf32>) {
+    // CHECK: attn.schedule = #[[WHOLE]]
+    // CHECK: attn.schedule = #[[DEEP]]
+    // CHECK: attn.schedule = #[[PAIRS]]
+    // CHECK: attn.schedule = #[[NARROW]]
+    %0 = attn.linear %x, %w {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<16x64x32xf32> -> tensor<?x512xf32>
+    %1 = attn.linear %y, %u {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x3072xf32>, tensor<16x3072x32xf32> -> tensor<?x512xf32>
+    %2 = attn.linear %y, %v {layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x3072xf32>, tensor<16x1536x64xbf16> -> tensor<?x512xf32>
+    %3 = attn.linear %x, %t {layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<15x64x32xf32> -> tensor<?x480xf32>
+    return %0, %1, %2, %3 : tensor<?x512xf32>, tensor<?x512xf32>, tensor<?x512xf32>, tensor<?x480xf32>
+  }
+}
+
+// -----
+
 // VNNI-packed panels: without bf16 dot products panels are widened, in registers for few rows.
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 16, {{.*}} rows = 6, {{.*}}, unroll = 4, vnni_rows = 5, wide_rows = 2>, row_panels = 3, rows = [12, 4, 2, 1], task_rows = 216, tasks = 8, widen_rows = 28>
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {

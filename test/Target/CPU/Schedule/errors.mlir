@@ -232,6 +232,26 @@ module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16
 // -----
 
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x32x64xbf16>) -> tensor<?x64xf32> {
+    // expected-error@+1 {{has a schedule with 'pack_rows', but only rows of f32 are packed, with one matrix whose panels are not VNNI-packed}}
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<pack_rows = 14, rows = [14, 1], task_rows = 210, widen_rows = 56, kernel = <columns = 32, rows = 14, vnni_rows = 13>>, layout = #attn_cpu.panels<columns = 32, interleave = 2>} : tensor<?x64xf32>, tensor<2x32x64xbf16> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
+    // expected-error@+1 {{has a schedule whose 'pack_rows' must be 14, the most of 'rows', found 7}}
+    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<depth = 32, panels = 4, many_rows = 28, tasks = 8, finish = [8, 1], pack_rows = 7, rows = [14, 1], task_rows = 210, kernel = <columns = 32, rows = 14>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
   func.func @f(%x: tensor<?x64xf32>, %w: tensor<2x64x32xf32>) -> tensor<?x64xf32> {
     // expected-error@+1 {{has a schedule whose 'finish' must be at most 8 numbers that fall from at most 64 to 1, found [8, 2]}}
     %y = attn.linear %x, %w {attn.schedule = #attn.schedule<depth = 32, panels = 4, many_rows = 28, tasks = 8, finish = [8, 2], rows = [14, 1], task_rows = 210, kernel = <columns = 32, rows = 14>>, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x64xf32>, tensor<2x64x32xf32> -> tensor<?x64xf32>

@@ -304,6 +304,52 @@ func.func @deep(%x: tensor<?x3072xf32>, %w: tensor<24x3072x32xf32>, %b: tensor<7
 
 // -----
 
+#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6>, many_rows = 7, pack_rows = 12, panels = 4, rows = [12, 6, 4, 1], task_rows = 24, tasks = 5>
+
+// Rows are packed by tiles of 12 first, squares of 8 x 8 at a time, those beyond the last row as copies of it. Tiles of the matmul lie within one of them: their
+// rows are the columns of [k, m].
+// CHECK-LABEL: func.func @packed(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x3072xf32>
+func.func @packed(%x: tensor<?x3072xf32>, %w: tensor<2x3072x32xf32>) -> tensor<?x64xf32> {
+  // CHECK: %[[TILES:.*]] = tensor.empty(%{{.*}}) : tensor<?x3072x12xf32>
+  // CHECK: %[[PACKED:.*]] = scf.forall
+  // CHECK: scf.for {{.*}} to %c3072{{.*}} step %c32
+  // CHECK: %[[ROW:.*]] = arith.minui
+  // CHECK: vector.transfer_read %[[X]][%[[ROW]], %{{.*}}]
+  // CHECK: vector.shuffle
+  // CHECK: vector.transfer_write {{.*}} : vector<8xf32>, tensor<3072x12xf32>
+  // CHECK: vector.extract_strided_slice {{.*}} : vector<8xf32> to vector<4xf32>
+  // CHECK: vector.transfer_write {{.*}} : vector<4xf32>, tensor<3072x12xf32>
+  // CHECK: scf.forall
+  // CHECK: tensor.extract_slice %[[PACKED]][%{{.*}}, %{{.*}}, 0] [1, 512, 12] [1, 1, 1] : tensor<?x3072x12xf32> to tensor<512x12xf32>
+  // CHECK: linalg.matmul indexing_maps = [{{.*}}] {{.*}}ins(%{{.*}} : tensor<512x12xf32>, tensor<512x32xf32>) outs(%{{.*}} : tensor<12x32xf32>)
+  // CHECK: tensor.extract_slice %[[PACKED]][%{{.*}}, %{{.*}}, %{{.*}}] [1, 512, 6] [1, 1, 1] : tensor<?x3072x12xf32> to tensor<512x6xf32>
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<512x6xf32>
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<512x4xf32>
+  // CHECK: linalg.matmul {{.*}}ins(%{{.*}} : tensor<512x1xf32>
+  %y = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x3072xf32>, tensor<2x3072x32xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
+#linear = #attn.schedule<depth = 512, finish = [4, 1], kernel = <columns = 16, rows = 6, wide_rows = 1>, many_rows = 7, pack_rows = 6, panels = 4, row_panels = 2, rows = [6, 1], task_rows = 12, tasks = 5>
+
+// A single row that reads panels side by side is read where it is: no tile is packed.
+// CHECK-LABEL: func.func @packed_but_one(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x3072xf32>
+func.func @packed_but_one(%x: tensor<?x3072xf32>, %w: tensor<2x3072x32xf32>) -> tensor<?x64xf32> {
+  // CHECK: %[[ONE:.*]] = arith.cmpi eq, %[[ROWS:.*]], %c1
+  // CHECK: arith.select %[[ONE]], %c0{{.*}}, %[[ROWS]]
+  // CHECK: tensor.empty(%{{.*}}) : tensor<?x3072x6xf32>
+  // CHECK: tensor.extract_slice %[[X]][%{{.*}}, 0] [1, 3072] [1, 1]
+  // CHECK: attn_cpu.panel_matmul
+  %y = attn.linear %x, %w {attn.schedule = #linear, layout = #attn_cpu.panels<columns = 32, interleave = 1>} : tensor<?x3072xf32>, tensor<2x3072x32xf32> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// -----
+
 #linear = #attn.schedule<kernel = <columns = 16, rows = 6>, rows = [6, 4, 2, 1], task_rows = 12>
 
 // Near misses: k has no equal parts of whole lines, or is small enough.
