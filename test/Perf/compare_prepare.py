@@ -19,7 +19,9 @@ from peers import run
 from kernels import mark_attention
 
 ROOT, HERE = peers.ROOT, peers.HERE
-PROGRAMS = {"bin": ("raptc", "rapt-opt", "rapt-run"), "lib": ("libRaptBench.a", "libRaptSupport.a", "libRaptSupportCore.a", "librapt_runtime.so")}
+ARCHIVES = ("libRaptBench.a", "libRaptSupport.a", "libRaptSupportCore.a")
+PROGRAMS = {"bin": ("raptc", "rapt-opt", "rapt-run"), "lib": (*ARCHIVES, "librapt_runtime.so")}
+COMPILER = ["clang++-22", "-std=c++20", "-O2", f"-I{ROOT}", f"-I{ROOT}/lib/Runtime/include"]
 
 
 def check_programs(binaries):
@@ -50,6 +52,12 @@ def install(names):
     debian.install([package for name, package in packages.items() if name in programs(names)])
 
 
+def compile_rapt(cache, build, *flags):
+    """The worker that runs Rapt's code and measures limits."""
+    archives = [f"{build}/lib/{name}" for name in ARCHIVES]
+    run(*COMPILER, *flags, f"{HERE}/compare_rapt.cpp", *archives, f"-L{build}/lib", "-lrapt_runtime", "-ldl", f"-Wl,-rpath,{build}/lib", "-o", f"{cache}/compare_rapt")
+
+
 def prepare(cache, binaries, rows, options):
     """Compiles kernels, and the workers and models that the rows need; writes the ONNX files."""
     build, raptc = os.path.dirname(os.path.abspath(binaries)), os.path.join(binaries, "raptc")
@@ -65,14 +73,12 @@ def prepare(cache, binaries, rows, options):
         if word in words:
             compare_kernels.write_quantizable(f"{cache}/{library}")
             run(raptc, f"{cache}/{library}.mlir", f"--weights={cache}/{library}", f"--quantize={quantization}", "--embed-weights", *options, "-o", f"{cache}/{library}.so")
-    compiler = ["clang++-22", "-std=c++20", "-O2", f"-I{ROOT}", f"-I{ROOT}/lib/Runtime/include"]
-    run(*compiler, f"{HERE}/compare_rapt.cpp", f"{build}/lib/libRaptBench.a", f"{build}/lib/libRaptSupport.a", f"{build}/lib/libRaptSupportCore.a", f"-L{build}/lib", "-lrapt_runtime", "-ldl",
-        f"-Wl,-rpath,{build}/lib", "-o", f"{cache}/compare_rapt")
+    compile_rapt(cache, build)
     ggml = [*peers.headers(cache), *peers.libraries(cache)] if "llama.cpp" in names else []
     openblas = debian.flags("openblas") if "OpenBLAS" in names else []
     for name, worker, flags in (("oneDNN", "onednn", ["-ldnnl"]), ("OpenBLAS", "openblas", openblas), ("llama.cpp", "ggml", ggml)):
         if name in names:
-            run(*compiler, f"{HERE}/compare_{worker}.cpp", *flags, "-o", f"{cache}/compare_{worker}")
+            run(*COMPILER, f"{HERE}/compare_{worker}.cpp", *flags, "-o", f"{cache}/compare_{worker}")
     shutil.copy(os.path.join(HERE, "compare_onnx.js"), cache)
     for name in SMALL:
         if words & {name, f"{name}-bf16"}:
