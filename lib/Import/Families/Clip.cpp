@@ -115,7 +115,7 @@ ImportedModule importing::importClip(mlir::MLIRContext &context, huggingface::Mo
   PairSpec spec;
   spec.width = config.getSize("projection_dim", 1, 1 << 16, 512);
   spec.scale = "logit_scale";
-  spec.usualScale = config.getFloat("logit_scale_init_value", -100, 30, 2.6592);
+  spec.defaultScale = config.getFloat("logit_scale_init_value", -100, 30, 2.6592);
   readTowers(model, spec, readClipText, readClipTower);
   return importPair(context, model, options, std::move(spec));
 }

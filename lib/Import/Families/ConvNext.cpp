@@ -32,9 +32,9 @@ static ConvSpec readSpec(huggingface::ModelDescription &model, const std::string
   huggingface::ConfigReader &config = model.config();
   ConvSpec spec;
   readStageSizes(config, spec);
-  VisionSpec patches;
-  readPatches(config, 224, 4, patches);
-  spec.image = patches.image, spec.patch = patches.patch, spec.channels = patches.channels;
+  readPatches(config, 224, 4, spec);
+  spec.prefix = "convnext.";
+  spec.kernel = "embeddings.patch_embeddings";
   spec.activation = activationNamed(config.getEnum("hidden_act", activationNames(), "gelu"));
   spec.finalNorm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
   spec.head = readImageHead(model, architecture);

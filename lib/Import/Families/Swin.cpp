@@ -70,9 +70,7 @@ static void readStageSizes(huggingface::ConfigReader &config, WindowSpec &spec) 
 }
 
 static void readImages(huggingface::ConfigReader &config, WindowSpec &spec) {
-  VisionSpec patches;
-  readPatches(config, 224, 4, patches);
-  spec.image = patches.image, spec.patch = patches.patch, spec.channels = patches.channels;
+  readPatches(config, 224, 4, spec);
   if (config.errors() && (spec.image.height % spec.patch != 0 || spec.image.width % spec.patch != 0))
     config.fail("image_size " + std::to_string(spec.image.height) + " x " + std::to_string(spec.image.width) +
                 " is not a multiple of patch_size " + std::to_string(spec.patch));
@@ -84,6 +82,8 @@ ImportedModule importing::importSwin(mlir::MLIRContext &context, huggingface::Mo
                                      const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
   WindowSpec spec;
+  spec.prefix = "swin.";
+  spec.kernel = "embeddings.patch_embeddings.projection";
   readImages(config, spec);
   readStageSizes(config, spec);
   spec.norm = spec.inputNorm = spec.last().norm;

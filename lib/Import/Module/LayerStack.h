@@ -19,7 +19,7 @@ llvm::SmallVector<Segment> findSegments(llvm::ArrayRef<unsigned> kinds);
 
 /// A stack of layers that pass a state on, such as the residual stream and the cache.
 struct LayerStack {
-  Stack stack;
+  Stack stack = {};
   /// Name of the functions; when empty, "STACK_block", or "block" of a stack without name. Loops of two entries over
   /// one stack differ in it.
   std::string function = {};
@@ -28,8 +28,8 @@ struct LayerStack {
   std::vector<unsigned> kinds = {};
   /// For each layer its number in its cache, ascending in layers of one kind; empty when that is the layer's.
   std::vector<int64_t> slots = {};
-  llvm::ArrayRef<mlir::Value> state;  ///< before the first layer
-  llvm::ArrayRef<mlir::Value> shared; ///< further arguments of every layer
+  llvm::ArrayRef<mlir::Value> state = {};  ///< before the first layer
+  llvm::ArrayRef<mlir::Value> shared = {}; ///< further arguments of every layer
 };
 
 /// Computes one layer: gives the new state. `layer.number` is the absolute number of the layer.

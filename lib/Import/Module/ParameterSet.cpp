@@ -10,9 +10,38 @@ using namespace rapt;
 using namespace rapt::importing;
 using huggingface::Init;
 
-void ParameterSet::add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init) {
-  weights.push_back(
-      {.symbol = std::move(symbol), .sources = {{std::move(tensor), shape}}, .shape = shape, .init = init});
+void ParameterSet::push(Weight weight) {
+  auto isSame = [&](const Weight &other) { return other.symbol == weight.symbol && other.stack == weight.stack; };
+  if (llvm::none_of(weights, isSame))
+    weights.push_back(std::move(weight));
+}
+
+ParameterSet::Weight ParameterSet::plain(std::string symbol, std::string tensor, std::vector<int64_t> shape, Init init,
+                                         std::optional<Stack> stack) {
+  return {.symbol = std::move(symbol),
+          .sources = {{std::move(tensor), shape}},
+          .shape = shape,
+          .init = init,
+          .stack = std::move(stack)};
+}
+
+void ParameterSet::add(std::string symbol, std::string tensor, std::vector<int64_t> shape, Init init,
+                       std::optional<Stack> stack) {
+  push(plain(std::move(symbol), std::move(tensor), std::move(shape), init, std::move(stack)));
+}
+
+void ParameterSet::addConv1D(std::string symbol, std::string tensor, std::vector<int64_t> shape, Init init,
+                             std::optional<Stack> stack) {
+  Weight weight = plain(std::move(symbol), std::move(tensor), std::move(shape), init, std::move(stack));
+  weight.isConv1D = true;
+  push(std::move(weight));
+}
+
+void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, Init init,
+                            std::optional<Stack> stack) {
+  Weight weight = plain(std::move(symbol), std::move(tensor), std::move(shape), init, std::move(stack));
+  weight.isTable = true;
+  push(std::move(weight));
 }
 
 /// Leaves out steps that change nothing: the shape of what is made.
@@ -34,11 +63,11 @@ static std::vector<int64_t> simplify(artifact::Source &source) {
 void ParameterSet::addTransformed(std::string symbol, artifact::Source source, huggingface::Init init,
                                   std::optional<Stack> stack) {
   std::vector<int64_t> shape = simplify(source);
-  weights.push_back({.symbol = std::move(symbol),
-                     .sources = {std::move(source)},
-                     .shape = std::move(shape),
-                     .init = init,
-                     .stack = std::move(stack)});
+  push({.symbol = std::move(symbol),
+        .sources = {std::move(source)},
+        .shape = std::move(shape),
+        .init = init,
+        .stack = std::move(stack)});
 }
 
 void ParameterSet::addRows(std::string symbol, std::vector<artifact::Source> sources, huggingface::Init init,
@@ -51,34 +80,26 @@ void ParameterSet::addRows(std::string symbol, std::vector<artifact::Source> sou
       part[0] += shape[0];
     shape = std::move(part);
   }
-  weights.push_back({.symbol = std::move(symbol),
-                     .sources = std::move(sources),
-                     .shape = std::move(shape),
-                     .init = init,
-                     .stack = std::move(stack),
-                     .isTable = isTable});
+  push({.symbol = std::move(symbol),
+        .sources = std::move(sources),
+        .shape = std::move(shape),
+        .init = init,
+        .stack = std::move(stack),
+        .isTable = isTable});
 }
 
 void ParameterSet::addTransposedMatmul(std::string symbol, const artifact::Source &left, const artifact::Source &right,
                                        huggingface::Init init, std::optional<Stack> stack) {
   artifact::Source source{
       huggingface::matmulName(left.name, right.name), {left.shape[0], right.shape[1]}, {artifact::Transpose{{1, 0}}}};
-  addTransformed(std::move(symbol), std::move(source), init, std::move(stack));
-  weights.back().isTable = true;
-  weights.back().left = left;
-}
-
-void ParameterSet::addTable(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
-                            std::optional<Stack> stack) {
-  add(std::move(symbol), std::move(tensor), std::move(shape), init);
-  weights.back().stack = std::move(stack);
-  weights.back().isTable = true;
-}
-
-void ParameterSet::addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
-                              huggingface::Init init) {
-  add(std::move(symbol), std::move(tensor), std::move(shape), init);
-  weights.back().stack = stack;
+  std::vector<int64_t> shape = simplify(source);
+  push({.symbol = std::move(symbol),
+        .sources = {std::move(source)},
+        .shape = std::move(shape),
+        .init = init,
+        .stack = std::move(stack),
+        .isTable = true,
+        .left = left});
 }
 
 void ParameterSet::moveLast(size_t first, StringRef symbol) {
@@ -265,10 +286,7 @@ int64_t ParameterSet::elements() const {
 
 void ParameterScope::add(const std::string &symbol, const std::string &tensor, std::vector<int64_t> shape,
                          Init init) const {
-  if (stack)
-    parameters.addStacked(*stack, symbols + symbol, tensors + tensor, std::move(shape), init);
-  else
-    parameters.add(symbols + symbol, tensors + tensor, std::move(shape), init);
+  parameters.add(symbols + symbol, tensors + tensor, std::move(shape), init, stack);
 }
 
 void ParameterScope::add(const std::string &name, std::vector<int64_t> shape, Init init) const {

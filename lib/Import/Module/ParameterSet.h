@@ -25,17 +25,25 @@ struct LayerRef {
 
 /// Layers that are computed by one loop. A model with an encoder and a decoder has two stacks, told apart by name.
 struct Stack {
-  int64_t layers;
+  int64_t layers = 0;
   std::string name = {};
   int64_t first = 0; ///< number of its first layer, in names and as LayerRef::number
+
+  bool operator==(const Stack &) const = default;
 };
 
+/// The weights of a model. One that is added again, with the same symbol in the same layers, is the one that is there:
+/// the parts of a model may share weights.
 class ParameterSet {
 public:
-  /// A weight that exists once. `shape` is as the checkpoint has it, [in, out] or [rows, columns] or [columns].
-  void add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init);
-  /// The last weight that was added is one of a layer Conv1D, [in, out].
-  void markConv1D() { weights.back().isConv1D = true; }
+  /// A weight that exists once, or in each layer of `stack`, where `tensor` holds "{layer}"; layers that are apart from
+  /// one another are several stacks, and have weights of one symbol. `shape` is as the checkpoint has it, [in, out] or
+  /// [rows, columns] or [columns].
+  void add(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
+           std::optional<Stack> stack = std::nullopt);
+  /// The same of a layer Conv1D; `shape` is [in, out].
+  void addConv1D(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
+                 std::optional<Stack> stack);
   /// Adds what `transforms` make of a tensor: a part of one that packs several weights, the kernel of a convolution as
   /// the matrix of a matmul, a transpose. Steps that change nothing are left out. In each layer of `stack`, where there
   /// is one.
@@ -53,10 +61,11 @@ public:
   /// `right` for a weight of its own, too. In each layer of `stack`, where there is one.
   void addTransposedMatmul(std::string symbol, const artifact::Source &left, const artifact::Source &right,
                            huggingface::Init init, std::optional<Stack> stack = std::nullopt);
-  /// A weight of each layer of a stack; `tensor` holds "{layer}". Layers that are apart from one another are several
-  /// stacks, and have weights of one symbol.
+  /// A weight of each layer of a stack.
   void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
-                  huggingface::Init init);
+                  huggingface::Init init) {
+    add(std::move(symbol), std::move(tensor), std::move(shape), init, stack);
+  }
   /// Number of weights that were added.
   size_t count() const { return weights.size(); }
   /// Moves the weights of the part `symbol` behind the others, of those from number `first` on.
@@ -112,6 +121,9 @@ private:
     std::optional<artifact::Source> left = {}; ///< left matrix of a matmul, which the checkpoint is asked for
     llvm::SmallVector<Run, 1> runs = {};
   };
+  static Weight plain(std::string symbol, std::string tensor, std::vector<int64_t> shape, huggingface::Init init,
+                      std::optional<Stack> stack);
+  void push(Weight weight);
   static int64_t layersOf(const Weight &weight) { return weight.stack ? weight.stack->layers : 1; }
   const Weight *find(llvm::StringRef symbol, const LayerRef *layer = nullptr) const;
   Status resolveHead(huggingface::ModelDescription &model);
@@ -129,8 +141,6 @@ struct ParameterScope {
   std::string tensors; ///< "h.{layer}."
   std::string symbols = {};
   std::optional<Stack> stack = {};
-  /// The checkpoint's names of gain and bias of norms.
-  std::array<std::string, 2> norm = {"weight", "bias"};
 
   void add(const std::string &name, std::vector<int64_t> shape, huggingface::Init init) const;
   void add(const std::string &symbol, const std::string &tensor, std::vector<int64_t> shape,

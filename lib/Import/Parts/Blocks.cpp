@@ -163,19 +163,6 @@ void importing::scaleColumns(const Scope &scope, Value result, StringRef symbol)
   });
 }
 
-Value importing::feedForward(const Scope &scope, Value x, StringRef up, attn::ActivationKind activation, StringRef down,
-                             Value (*matmul)(const Scope &, Value, StringRef)) {
-  Value wide = matmul(scope, x, up);
-  Value active = attn::ActivationOp::create(scope.builder, scope.at(up), activation, wide);
-  return matmul(scope, active, down);
-}
-
-Value importing::gatedFeedForward(const Scope &scope, Value x, StringRef gate, StringRef up,
-                                  attn::ActivationKind activation, StringRef down) {
-  Value factor = dense(scope, x, gate), wide = dense(scope, x, up);
-  return dense(scope, attn::GLUOp::create(scope.builder, scope.at(gate), activation, factor, wide), down);
-}
-
 Value importing::splitHeads(const Scope &scope, Location loc, Value x, int64_t heads) {
   auto type = cast<RankedTensorType>(x.getType());
   auto split = RankedTensorType::get({type.getDimSize(0), heads, type.getDimSize(1) / heads}, type.getElementType());

@@ -18,8 +18,9 @@ struct NormSpec {
   enum Kind : uint8_t { Layer, RMS };
   Kind kind = RMS;
   double epsilon = 1e-6;
-  bool hasWeight = true, hasBias = false; ///< without them: 1 and 0
-  bool isAroundOne = false;               ///< the checkpoint has the weight's distance from 1
+  bool hasWeight = true, hasBias = false;                 ///< without them: 1 and 0
+  bool isAroundOne = false;                               ///< the checkpoint has the weight's distance from 1
+  std::array<const char *, 2> names = {"weight", "bias"}; ///< of its tensors, behind the part
 };
 
 /// The names of activation functions in configs, and what they compute.
@@ -58,15 +59,6 @@ void mapResult(const Scope &scope, mlir::Value result,
 
 /// Multiplies the columns of a matmul's result by the weight `symbol` [columns], in the matmul itself.
 void scaleColumns(const Scope &scope, mlir::Value result, llvm::StringRef symbol);
-
-/// DOWN(activation(UP(x))), of matmuls that are `dense`, or `linear`.
-mlir::Value feedForward(const Scope &scope, mlir::Value x, llvm::StringRef up, attn::ActivationKind activation,
-                        llvm::StringRef down,
-                        mlir::Value (*matmul)(const Scope &, mlir::Value, llvm::StringRef) = dense);
-
-/// DOWN(activation(GATE(x)) * UP(x)), weights as torch.nn.Linear has them (Shazeer 2020).
-mlir::Value gatedFeedForward(const Scope &scope, mlir::Value x, llvm::StringRef gate, llvm::StringRef up,
-                             attn::ActivationKind activation, llvm::StringRef down);
 
 struct CausalAttention {
   mlir::Value result; ///< of the query's type

@@ -32,7 +32,7 @@ static void yieldFirst(OpBuilder &builder, Location loc, ValueRange elements) {
   linalg::YieldOp::create(builder, loc, elements[0]);
 }
 
-void importing::addDepthwise(const ParameterScope &scope, const std::string &part, int64_t channels, int64_t side) {
+static void addDepthwise(const ParameterScope &scope, const std::string &part, int64_t channels, int64_t side) {
   scope.parameters.addRows(scope.symbols + part + ".weight",
                            {{scope.tensors + part + ".weight",
                              {channels, 1, side, side},
@@ -50,7 +50,7 @@ static Value spreadBias(OpBuilder &builder, Location loc, Value bias, const Imag
   return linalg::GenericOp::create(builder, loc, type, bias, empty, maps, loops, yieldFirst).getResult(0);
 }
 
-Value importing::depthwise(const Scope &scope, Value x, const ImageSides &sides, StringRef part, int64_t side) {
+static Value depthwise(const Scope &scope, Value x, const ImageSides &sides, StringRef part, int64_t side) {
   OpBuilder &builder = scope.builder;
   Location loc = scope.at(part);
   Value weight = scope.weight((part + ".weight").str()), bias = scope.weight((part + ".bias").str());
@@ -79,6 +79,12 @@ Value importing::depthwise(const Scope &scope, Value x, const ImageSides &sides,
                                          ArrayRef<ReassociationIndices>{{0, 1, 2}, {3}});
 }
 
+Value importing::walkDepthwise(const Walk &walk, Value x, const ImageSides &sides, const std::string &part,
+                               int64_t channels, int64_t side) {
+  walk.declare([&](const ParameterScope &weights) { addDepthwise(weights, part, channels, side); });
+  return walk.emit([&](const Scope &scope) { return depthwise(scope, x, sides, part, side); });
+}
+
 Value importing::cutWindows(const Scope &scope, Location loc, Value x, const ImageSides &from, const ImageSides &to,
                             int64_t side) {
   OpBuilder &builder = scope.builder;
@@ -97,8 +103,7 @@ Value importing::cutWindows(const Scope &scope, Location loc, Value x, const Ima
                                          ArrayRef<ReassociationIndices>{{0, 1, 2}, {3, 4, 5}});
 }
 
-void importing::addStrided(const ParameterScope &scope, const std::string &part, int64_t out, int64_t in,
-                           int64_t side) {
+static void addStrided(const ParameterScope &scope, const std::string &part, int64_t out, int64_t in, int64_t side) {
   const int64_t columns = side * side * in;
   scope.parameters.addTransformed(
       scope.symbols + part + ".weight",
@@ -107,7 +112,14 @@ void importing::addStrided(const ParameterScope &scope, const std::string &part,
   scope.add(part + ".bias", {out}, Init::bias());
 }
 
-void importing::addResponseNorm(const ParameterScope &scope, const std::string &part, int64_t channels) {
+Value importing::walkStrided(const Walk &walk, Value x, const ImageSides &from, const ImageSides &to,
+                             const std::string &part, int64_t out, int64_t in, int64_t side) {
+  walk.declare([&](const ParameterScope &weights) { addStrided(weights, part, out, in, side); });
+  return walk.emit(
+      [&](const Scope &scope) { return dense(scope, cutWindows(scope, scope.at(part), x, from, to, side), part); });
+}
+
+static void addResponseNorm(const ParameterScope &scope, const std::string &part, int64_t channels) {
   for (const std::string name : {".weight", ".bias"})
     scope.parameters.addTransformed(scope.symbols + part + name,
                                     {scope.tensors + part + name, {1, 1, 1, channels}, {artifact::Reshape{{channels}}}},
@@ -198,6 +210,8 @@ private:
 
 } // namespace
 
-Value importing::responseNorm(const Scope &scope, Value x, const ImageSides &sides, StringRef part) {
-  return ResponseNorm(scope, sides, part, x).build();
+Value importing::walkResponseNorm(const Walk &walk, Value x, const ImageSides &sides, const std::string &part,
+                                  int64_t channels) {
+  walk.declare([&](const ParameterScope &weights) { addResponseNorm(weights, part, channels); });
+  return walk.emit([&](const Scope &scope) { return ResponseNorm(scope, sides, part, x).build(); });
 }

@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Import/Module/ParameterSet.h"
-#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/Walk.h"
 
 namespace rapt::importing {
 
@@ -23,24 +22,23 @@ struct ImageSides {
 /// Rows of pixels as [images, height, width, channels].
 mlir::Value expandPixels(const Scope &scope, mlir::Location loc, mlir::Value x, const ImageSides &sides);
 
-/// PART.weight and PART.bias of a convolution of each channel by `side` x `side` pixels.
-void addDepthwise(const ParameterScope &scope, const std::string &part, int64_t channels, int64_t side);
-
-/// Convolves each channel of x alone; `side` is odd, and zeros around the images keep their size.
-mlir::Value depthwise(const Scope &scope, mlir::Value x, const ImageSides &sides, llvm::StringRef part, int64_t side);
+/// Convolves each channel of x alone by PART.weight [channels, 1, side, side], and adds PART.bias; `side` is odd, and
+/// zeros around the images keep their size.
+mlir::Value walkDepthwise(const Walk &walk, mlir::Value x, const ImageSides &sides, const std::string &part,
+                          int64_t channels, int64_t side);
 
 /// Windows of `side` x `side` pixels, one beside another, as rows: pixel by pixel, and these column by column. `to` are
 /// the extents of images of so many windows; pixels behind the last whole one are left out.
 mlir::Value cutWindows(const Scope &scope, mlir::Location loc, mlir::Value x, const ImageSides &from,
                        const ImageSides &to, int64_t side);
 
-/// PART.weight [out, in, side, side] as the matrix that windows are multiplied by, and PART.bias.
-void addStrided(const ParameterScope &scope, const std::string &part, int64_t out, int64_t in, int64_t side);
+/// Multiplies these windows by PART.weight [out, in, side, side], and adds PART.bias.
+mlir::Value walkStrided(const Walk &walk, mlir::Value x, const ImageSides &from, const ImageSides &to,
+                        const std::string &part, int64_t out, int64_t in, int64_t side);
 
-/// PART.weight and PART.bias, [1, 1, 1, channels].
-void addResponseNorm(const ParameterScope &scope, const std::string &part, int64_t channels);
-
-/// weight * x * l / (mean of l + 1e-6) + bias + x, where l are the lengths of the channels of an image.
-mlir::Value responseNorm(const Scope &scope, mlir::Value x, const ImageSides &sides, llvm::StringRef part);
+/// weight * x * l / (mean of l + 1e-6) + bias + x, where l are the lengths of the channels of an image. PART.weight and
+/// PART.bias are [1, 1, 1, channels].
+mlir::Value walkResponseNorm(const Walk &walk, mlir::Value x, const ImageSides &sides, const std::string &part,
+                             int64_t channels);
 
 } // namespace rapt::importing

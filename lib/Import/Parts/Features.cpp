@@ -74,7 +74,7 @@ private:
 
 } // namespace
 
-void importing::addFeatures(const ParameterScope &top, const FeaturesSpec &spec, int64_t width) {
+static void addFeatures(const ParameterScope &top, const FeaturesSpec &spec, int64_t width) {
   for (const std::string &part : spec.parts) {
     const int64_t in = &part == &spec.parts[0] ? spec.channels : width;
     top.parameters.addTransformed(top.symbols + part + ".weight",
@@ -86,14 +86,18 @@ void importing::addFeatures(const ParameterScope &top, const FeaturesSpec &spec,
   }
 }
 
-Value importing::buildFeatures(const Scope &top, const FeaturesSpec &spec, Value features) {
+static Value buildFeatures(const Scope &top, const FeaturesSpec &spec, int64_t width, Value features) {
   Value x = Convolution(top, spec.parts[0], spec.activation).build(features, Order::ChannelsFirst, /*stride=*/1);
   OpBuilder &builder = top.builder;
   Location loc = top.at(spec.parts[1]);
-  const int64_t width = cast<RankedTensorType>(x.getType()).getDimSize(1);
   SmallVector<OpFoldResult> sizes = {tensor::getMixedSize(builder, loc, features, 0),
                                      builder.getIndexAttr(spec.frames()), builder.getIndexAttr(width)};
   auto rows = RankedTensorType::get({ShapedType::kDynamic, spec.frames(), width}, builder.getF32Type());
   x = tensor::ExpandShapeOp::create(builder, loc, rows, x, ArrayRef<ReassociationIndices>{{0, 1}, {2}}, sizes);
   return Convolution(top, spec.parts[1], spec.activation).build(x, Order::FramesFirst, /*stride=*/2);
+}
+
+Value importing::walkFeatures(const Walk &walk, const FeaturesSpec &spec, int64_t width, Value features) {
+  walk.declare([&](const ParameterScope &weights) { addFeatures(weights, spec, width); });
+  return walk.emit([&](const Scope &top) { return buildFeatures(top, spec, width, features); });
 }

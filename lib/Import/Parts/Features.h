@@ -1,7 +1,6 @@
 //===- Features.h - Sources that are features of sound -------------------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/ParameterSet.h"
-#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/Walk.h"
 
 namespace rapt::importing {
 
@@ -16,10 +15,7 @@ struct FeaturesSpec {
   int64_t frames() const { return 2 * positions; }
 };
 
-/// The weights of the convolutions, [width, 3 in].
-void addFeatures(const ParameterScope &top, const FeaturesSpec &spec, int64_t width);
-
 /// The positions of features [rows, channels, frames], row by row: [rows * positions, width].
-mlir::Value buildFeatures(const Scope &top, const FeaturesSpec &spec, mlir::Value features);
+mlir::Value walkFeatures(const Walk &walk, const FeaturesSpec &spec, int64_t width, mlir::Value features);
 
 } // namespace rapt::importing

@@ -194,18 +194,13 @@ private:
   /// x + y, where y is what `part` gives, with the residual's norms.
   Value add(Value x, Value y, const std::string &part, const std::string &after, const std::string &ofSum) {
     y = norm(y, after);
-    Value sum = walk.emit(
-        [&](const Scope &scope) -> Value { return arith::AddFOp::create(scope.builder, scope.at(part), x, y); });
-    return norm(sum, ofSum);
+    return norm(walk.add(x, y, part), ofSum);
   }
 
   /// Calls `f` for the layer, and whether it has experts; where weights are declared for each run of layers that all
   /// have them, or none has.
   void forRunOfExperts(llvm::function_ref<void(const Walk &run, bool hasExperts)> f) {
-    walk.emit([&](const Scope &scope) {
-      f(walk, spec.hasExperts(scope.layer->example));
-      return Value();
-    });
+    walk.emit([&](const Scope &scope) { f(walk, spec.hasExperts(scope.layer->example)); });
     walk.declare([&](const ParameterScope &weights) {
       const Stack all = weights.stack.value_or(Stack{1});
       for (int64_t begin = all.first, end = begin, last = all.first + all.layers; begin < last; begin = end) {
@@ -255,7 +250,6 @@ private:
                                               cast<RankedTensorType>(packed.getType()).getElementType()));
       auto split = attn::SplitHeadsOp::create(scope.builder, scope.at(attention.location), types, packed);
       llvm::copy(split.getResults(), parts.begin());
-      return Value();
     });
     return parts;
   }
@@ -321,7 +315,8 @@ private:
         walkLatents(walk, spec, x, [&](Value own, const std::string &part) { return rotated(own, part); });
     Value mixed = walk.emit([&](const Scope &scope) {
       Location loc = scope.at(attention.location);
-      return latentMix(loc, heads, Scores(scope, attention).buildScale(loc), attention.windowOf(scope.layer->example))
+      return latentMix(scope, loc, heads, Scores(scope, attention).buildScale(loc),
+                       attention.windowOf(scope.layer->example))
           .result;
     });
     Value values = expandLatents(walk, spec, mixed);
@@ -349,7 +344,7 @@ private:
       Location loc = scope.at(attention.location);
       Scores scores(scope, attention);
       Value sinks = attention.sinks.empty() ? Value() : scope.weight(attention.sinks);
-      auto [mixed, op] = mix(loc, own, scores.buildScale(loc), attention.windowOf(scope.layer->example));
+      auto [mixed, op] = mix(scope, loc, own, scores.buildScale(loc), attention.windowOf(scope.layer->example));
       if (sinks)
         op.getSinkMutable().assign(sinks);
       scores.changeScores(op);
@@ -378,7 +373,7 @@ private:
       source(/*x=*/{}); // its ops are where the other sequence is
     return matmul(walk.emit([&](const Scope &scope) {
       Location loc = scope.at(cross.location);
-      return mergeHeads(scope, loc, crossMix(loc, query, Scores(scope, attention).buildScale(loc)));
+      return mergeHeads(scope, loc, crossMix(scope, loc, query, Scores(scope, attention).buildScale(loc)));
     }),
                   cross.out, spec.width, attention.queryColumns(), cross.hasBias);
   }
@@ -395,17 +390,13 @@ private:
 
 } // namespace
 
-void importing::addLayers(const StackSpec &spec, const ParameterScope &layer) {
-  LayerWalk(Walk(layer), spec).layer(/*x=*/{});
+Value importing::walkLayer(const Walk &walk, const StackSpec &spec, Value x, ValueRange rotation, Mix mix,
+                           CrossMix crossMix, LatentMix latentMix) {
+  return LayerWalk(walk, spec, rotation, mix, crossMix, latentMix).layer(x);
 }
 
-Value importing::buildLayer(const Scope &scope, const StackSpec &spec, Value x, ValueRange rotation, Mix mix,
-                            CrossMix crossMix, LatentMix latentMix) {
-  return LayerWalk(Walk(scope), spec, rotation, mix, crossMix, latentMix).layer(x);
-}
-
-std::pair<Value, Value> importing::projectSource(const Scope &scope, const StackSpec &spec, Value source) {
-  return LayerWalk(Walk(scope), spec).source(source);
+std::pair<Value, Value> importing::walkSource(const Walk &walk, const StackSpec &spec, Value source) {
+  return LayerWalk(walk, spec).source(source);
 }
 
 SmallVector<Value> importing::buildRotation(const Scope &top, const AttentionSpec &attention, Value tokens,
@@ -440,4 +431,14 @@ std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
     kinds.push_back(numbers.try_emplace(kind, numbers.size()).first->second);
   }
   return kinds;
+}
+
+ModelFacts importing::factsOf(const huggingface::ModelDescription &model, const StackSpec &layers) {
+  return {.family = model.modelType(),
+          .layers = layers.layers,
+          .hidden = layers.width,
+          .heads = layers.attention.heads,
+          .kvHeads = layers.attention.kvHeads,
+          .headDim = layers.attention.headDim,
+          .adapters = adapterNames(model)};
 }

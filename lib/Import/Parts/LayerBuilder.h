@@ -13,27 +13,24 @@ struct Mixed {
 };
 
 /// Emits the attention of queries, keys and values, each [tokens, heads, channels]; `window` is that of the layer.
-using Mix = llvm::function_ref<Mixed(mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue, mlir::Value scale,
-                                     std::optional<int64_t> window)>;
+using Mix = llvm::function_ref<Mixed(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
+                                     mlir::Value scale, std::optional<int64_t> window)>;
 
 /// Emits latent attention, whose result is [tokens, heads, channels of a latent].
-using LatentMix = llvm::function_ref<Mixed(mlir::Location loc, const LatentHeads &heads, mlir::Value scale,
-                                           std::optional<int64_t> window)>;
+using LatentMix = llvm::function_ref<Mixed(const Scope &scope, mlir::Location loc, const LatentHeads &heads,
+                                           mlir::Value scale, std::optional<int64_t> window)>;
 
 /// Emits the attention of queries [tokens, heads, channels] to another sequence; the result is of their type.
-using CrossMix = llvm::function_ref<mlir::Value(mlir::Location loc, mlir::Value query, mlir::Value scale)>;
-
-/// The weights of a stack's layers. `layer` is their scope, whose stack they share unless all layers have the same
-/// weights.
-void addLayers(const StackSpec &spec, const ParameterScope &layer);
+using CrossMix =
+    llvm::function_ref<mlir::Value(const Scope &scope, mlir::Location loc, mlir::Value query, mlir::Value scale)>;
 
 /// One layer: x [tokens, width] to that after it. `rotation` are cosines and sines of each of the attention's tables;
 /// `crossMix` is called where the layer has cross attention, `latentMix` in place of `mix` where it has latents.
-mlir::Value buildLayer(const Scope &scope, const StackSpec &spec, mlir::Value x, mlir::ValueRange rotation, Mix mix,
-                       CrossMix crossMix = {}, LatentMix latentMix = {});
+mlir::Value walkLayer(const Walk &walk, const StackSpec &spec, mlir::Value x, mlir::ValueRange rotation, Mix mix,
+                      CrossMix crossMix = {}, LatentMix latentMix = {});
 
 /// Keys and values of the cross attention, each [tokens, heads, channels], of the other sequence [tokens, width].
-std::pair<mlir::Value, mlir::Value> projectSource(const Scope &scope, const StackSpec &spec, mlir::Value source);
+std::pair<mlir::Value, mlir::Value> walkSource(const Walk &walk, const StackSpec &spec, mlir::Value source);
 
 /// Cosines and sines of each of the attention's tables, in turn. `tokens` are packed by `rowBegin`; `past`, positions
 /// ahead of each row's first token, may be null; so may `textLength`, tokens of each row's text, where rows are texts.
@@ -42,5 +39,8 @@ llvm::SmallVector<mlir::Value> buildRotation(const Scope &top, const AttentionSp
 
 /// Numbers that are equal for layers of one function: those with the same window, rotation and norms.
 std::vector<unsigned> numberKinds(const StackSpec &spec);
+
+/// The facts that a model's files and its layers have.
+ModelFacts factsOf(const huggingface::ModelDescription &model, const StackSpec &layers);
 
 } // namespace rapt::importing

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Parts/RelativePositions.h"
-#include "lib/Import/Parts/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -139,28 +138,28 @@ Value multiplyPositions(const Scope &scope, Value x, Value positions, const std:
 
 } // namespace
 
-void importing::addDisentangled(const ParameterScope &top, const ParameterScope &layer, const StackSpec &stack,
-                                const DisentangledSpec &spec) {
-  top.add(spec.table + ".weight", {2 * spec.span(), stack.width}, Init::embedding());
-  addNorm(top, spec.norm, stack.norm, stack.width);
+void importing::addDisentangled(const ParameterScope &layer, const StackSpec &stack, const DisentangledSpec &spec) {
   if (spec.hasKeys && !spec.keyPart.empty())
     layer.dense(spec.keyPart, stack.width, stack.width);
   if (spec.hasQueries && !spec.queryPart.empty())
     layer.dense(spec.queryPart, stack.width, stack.width);
 }
 
-Value importing::buildRelativePositions(const Scope &top, const StackSpec &stack, const DisentangledSpec &spec,
-                                        int64_t longest) {
-  const int64_t reach = reachOf(spec, longest), count = llvm::alignTo(2 * reach, columnGroup);
-  SmallVector<int32_t> rows;
-  for (int64_t i = 0; i < count; ++i)
-    rows.push_back(int32_t(spec.span() - reach + std::min(i, 2 * reach - 1)));
-  OpBuilder &builder = top.builder;
-  Location loc = top.at(spec.table);
-  auto type = RankedTensorType::get({count, stack.width}, builder.getF32Type());
-  Value x =
-      attn::EmbeddingOp::create(builder, loc, type, listOf(builder, loc, rows), top.weight(spec.table + ".weight"));
-  return spec.norm.empty() ? x : normalize(top, x, spec.norm, stack.norm);
+Value importing::walkRelativePositions(const Walk &walk, const StackSpec &stack, const DisentangledSpec &spec,
+                                       int64_t longest) {
+  const std::string table = spec.table + ".weight";
+  walk.declare([&](const ParameterScope &top) { top.add(table, {2 * spec.span(), stack.width}, Init::embedding()); });
+  Value x = walk.emit([&](const Scope &top) {
+    const int64_t reach = reachOf(spec, longest), count = llvm::alignTo(2 * reach, columnGroup);
+    SmallVector<int32_t> rows;
+    for (int64_t i = 0; i < count; ++i)
+      rows.push_back(int32_t(spec.span() - reach + std::min(i, 2 * reach - 1)));
+    OpBuilder &builder = top.builder;
+    Location loc = top.at(spec.table);
+    auto type = RankedTensorType::get({count, stack.width}, builder.getF32Type());
+    return attn::EmbeddingOp::create(builder, loc, type, listOf(builder, loc, rows), top.weight(table));
+  });
+  return walk.norm(x, spec.norm, stack.norm, stack.width);
 }
 
 DisentangledTables importing::buildDisentangledTables(const Scope &scope, const StackSpec &stack,

@@ -1,8 +1,7 @@
 //===- RelativePositions.h - Scores that know the distance of tokens -*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/ParameterSet.h"
-#include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/StackSpec.h"
+#include "lib/Import/Parts/Walk.h"
 
 namespace rapt::importing {
 
@@ -17,13 +16,12 @@ struct RelativeBuckets {
 void addRelativeBias(const Scope &scope, const RelativeBuckets &buckets, attn::AttentionOp attention,
                      mlir::Value table);
 
-/// The embeddings of relative positions with their norm, and the projections that each layer has of its own.
-void addDisentangled(const ParameterScope &top, const ParameterScope &layer, const StackSpec &stack,
-                     const DisentangledSpec &spec);
-
 /// The embeddings of the distances that texts of `longest` tokens have, [rows, width], for all layers.
-mlir::Value buildRelativePositions(const Scope &top, const StackSpec &stack, const DisentangledSpec &spec,
-                                   int64_t longest);
+mlir::Value walkRelativePositions(const Walk &walk, const StackSpec &stack, const DisentangledSpec &spec,
+                                  int64_t longest);
+
+/// The projections of positions that a layer has of its own.
+void addDisentangled(const ParameterScope &layer, const StackSpec &stack, const DisentangledSpec &spec);
 
 /// Tables [tokens, heads, rows] that the scores of a layer read: dot products of contents and positions.
 struct DisentangledTables {

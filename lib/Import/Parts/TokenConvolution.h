@@ -1,8 +1,7 @@
 //===- TokenConvolution.h - A convolution over the tokens of a text ------*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/ParameterSet.h"
-#include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/StackSpec.h"
+#include "lib/Import/Parts/Walk.h"
 
 namespace rapt::importing {
 
@@ -16,15 +15,12 @@ struct TokenConvolutionSpec {
   int64_t margin() const { return kernel - 1; } ///< zeros around a text
 };
 
-/// The kernel, bias and norm of the convolution; width and norm are those of `stack`.
-void addTokenConvolution(const ParameterScope &top, const StackSpec &stack, const TokenConvolutionSpec &spec);
-
 /// The activation of the convolution of x [tokens, width], of the same shape. Zeros are ahead of each text and behind
-/// it, half a window of them.
-mlir::Value buildTokenConvolution(const Scope &top, const StackSpec &stack, const TokenConvolutionSpec &spec,
-                                  mlir::Value x, mlir::Value ids, mlir::Value rowBegin);
+/// it, half a window of them. Declares the norm, too, which all layers share; width and norm are those of `stack`.
+mlir::Value walkTokenConvolution(const Walk &walk, const StackSpec &stack, const TokenConvolutionSpec &spec,
+                                 mlir::Value x, mlir::Value ids, mlir::Value rowBegin);
 
-/// The norm of the sum of a layer's result and what buildTokenConvolution gave.
+/// The norm of the sum of a layer's result and what walkTokenConvolution gave.
 mlir::Value addConvolved(const Scope &scope, const StackSpec &stack, const TokenConvolutionSpec &spec, mlir::Value x,
                          mlir::Value convolved);
 

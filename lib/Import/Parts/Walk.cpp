@@ -1,6 +1,7 @@
 //===- Walk.cpp - Weights and ops of a part in one walk ------------------------===//
 #include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Parts/Blocks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -28,12 +29,11 @@ void importing::addMatmul(const ParameterScope &scope, const MatmulSpec &spec) {
         init, scope.stack);
   };
   const Init init = spec.init.value_or(Init::weight(spec.in));
-  if (spec.isConv1D) {
-    scope.add(spec.part + ".weight", stem + "weight", {spec.in, spec.out}, init);
-    scope.parameters.markConv1D();
-  } else {
+  if (spec.isConv1D)
+    scope.parameters.addConv1D(scope.symbols + spec.part + ".weight", scope.tensors + stem + "weight",
+                               {spec.in, spec.out}, init, scope.stack);
+  else
     add("weight", {spec.in}, init);
-  }
   if (spec.hasBias)
     add("bias", {}, Init::bias());
 }
@@ -41,19 +41,40 @@ void importing::addMatmul(const ParameterScope &scope, const MatmulSpec &spec) {
 void importing::addNorm(const ParameterScope &scope, const std::string &part, const NormSpec &norm, int64_t width) {
   if (part.empty())
     return;
-  const std::string weight = part + "." + scope.norm[0];
+  const std::string weight = part + "." + norm.names[0];
   if (norm.isAroundOne)
     scope.parameters.addTransformed(scope.symbols + part + ".weight",
                                     {scope.tensors + weight, {width}, {artifact::Add{1}}}, Init::bias(), scope.stack);
   else if (norm.hasWeight)
     scope.add(part + ".weight", weight, {width}, Init::normWeight());
   if (norm.hasBias)
-    scope.add(part + ".bias", part + "." + scope.norm[1], {width}, Init::bias());
+    scope.add(part + ".bias", part + "." + norm.names[1], {width}, Init::bias());
 }
 
-void Walk::declareLast(ArrayRef<std::string> parts, llvm::function_ref<void()> body) const {
-  const size_t first = weights ? weights->parameters.count() : 0;
-  body();
+void importing::addEmbedding(const ParameterScope &scope, const std::string &part, int64_t rows, int64_t columns,
+                             int64_t begin) {
+  scope.parameters.addTransformed(
+      scope.symbols + part, {scope.tensors + part + ".weight", {rows, columns}, {artifact::Slice{0, begin, rows}}},
+      Init::embedding());
+}
+
+Walk Walk::inside(const std::string &path, const std::string &symbols) const {
+  Walk own = *this;
+  if (own.weights)
+    own.weights->tensors += path, own.weights->symbols = symbols;
+  if (own.scope)
+    own.scope->path += path, own.scope->symbols = symbols;
+  return own;
+}
+
+Walk Walk::withPrefix(const std::string &prefix) const {
+  Walk own = *this;
+  if (own.weights)
+    own.weights->tensors = prefix;
+  return own;
+}
+
+void Walk::moveLast(size_t first, ArrayRef<std::string> parts) const {
   for (const std::string &part : parts)
     if (weights)
       weights->parameters.moveLast(first, weights->symbols + part);
@@ -65,6 +86,15 @@ Value Walk::matmul(Value x, const MatmulSpec &spec) const {
       [&](const Scope &scope) { return spec.isConv1D ? linear(scope, x, spec.part) : dense(scope, x, spec.part); });
 }
 
+Value Walk::activate(Value x, const std::string &part, attn::ActivationKind activation) const {
+  return emit(
+      [&](const Scope &scope) { return attn::ActivationOp::create(scope.builder, scope.at(part), activation, x); });
+}
+
+Value Walk::add(Value x, Value y, const std::string &part) const {
+  return emit([&](const Scope &scope) { return arith::AddFOp::create(scope.builder, scope.at(part), x, y); });
+}
+
 Value Walk::norm(Value x, const std::string &part, const NormSpec &norm, int64_t width) const {
   if (part.empty())
     return x;
@@ -73,14 +103,53 @@ Value Walk::norm(Value x, const std::string &part, const NormSpec &norm, int64_t
 }
 
 Value Walk::embed(Value ids, const std::string &part, int64_t rows, int64_t columns, int64_t begin) const {
-  declare([&](const ParameterScope &weights) {
-    weights.parameters.addTransformed(
-        weights.symbols + part,
-        {weights.tensors + part + ".weight", {rows, columns}, {artifact::Slice{0, begin, rows}}}, Init::embedding());
-  });
-  return emit([&](const Scope &scope) -> Value { return importing::embed(scope, ids, part); });
+  declare([&](const ParameterScope &weights) { addEmbedding(weights, part, rows, columns, begin); });
+  return emit([&](const Scope &scope) { return importing::embed(scope, ids, part); });
 }
 
 Value Walk::splitHeads(Value x, StringRef part, int64_t heads) const {
   return emit([&](const Scope &scope) { return importing::splitHeads(scope, scope.at(part), x, heads); });
+}
+
+Expected<SmallVector<Value>> importing::walkLayers(const Walk &walk, const WalkedLayers &layers, WalkLayer body) {
+  SmallVector<Value> shared = layers.shared;
+  Expected<SmallVector<Value>> last = SmallVector<Value>();
+  walk.declare([&](const ParameterScope &weights) {
+    ParameterScope own = weights;
+    own.tensors += layers.path;
+    if (!layers.haveOneWeight)
+      own.stack = layers.loop.stack;
+    llvm::append_range(shared, layers.further);
+    last = body(Walk(own), layers.state, shared);
+  });
+  walk.emit([&](const Scope &top) {
+    addAdapters(layers.adapters, shared);
+    llvm::append_range(shared, layers.further);
+    LayerStack loop = layers.loop;
+    loop.state = layers.state;
+    loop.shared = shared;
+    const size_t ahead = layers.shared.size() + (loop.slots.empty() ? 0 : 1);
+    auto block = [&](OpBuilder &builder, const LayerRef &layer, ValueRange state, ValueRange values) {
+      ValueRange behind = values.drop_front(ahead);
+      const std::optional<AdapterRows> adapters = takeAdapters(layers.adapters.has_value(), behind);
+      SmallVector<Value> own(values.take_front(ahead));
+      llvm::append_range(own, behind);
+      const Scope scope{builder, top.parameters, top.path + layers.path,
+                        &layer,  top.symbols,    adapters ? &*adapters : nullptr};
+      return body(Walk(scope), state, own);
+    };
+    last = buildLayerStack(top.builder, top.builder.getBlock()->getParentOp(), top.parameters, loop, block);
+  });
+  return last;
+}
+
+Expected<ParameterSet> importing::findWeights(huggingface::ModelDescription &model, const std::string &prefix,
+                                              const std::vector<std::string_view> &ignored,
+                                              llvm::function_ref<void(const Walk &)> walk, bool isFixed) {
+  ParameterSet parameters;
+  walk(Walk(ParameterScope{parameters, prefix}));
+  RAPT_RETURN_IF_ERROR(parameters.resolve(model, ignored));
+  if (!isFixed)
+    RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
+  return parameters;
 }

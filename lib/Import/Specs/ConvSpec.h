@@ -13,18 +13,13 @@ struct ConvStage {
   int64_t width, layers;
 };
 
-struct ConvSpec {
-  huggingface::HeightWidth image = {}; ///< pixels of the images that the model was made for
-  int64_t patch = 0, channels = 0, labels = 0;
+struct ConvSpec : ImageSpec {
   std::vector<ConvStage> stages; ///< each but the first halves the images' sides
   attn::ActivationKind activation = attn::ActivationKind::gelu;
   NormSpec norm = {.kind = NormSpec::Layer, .epsilon = 1e-6, .hasBias = true}; ///< of layers and ahead of stages
   NormSpec finalNorm = norm;                                                   ///< of the pixels' mean
   bool hasScale = true;         ///< layers scale the columns of what they add
   bool hasResponseNorm = false; ///< of the columns between a layer's two matmuls
-  VisionHead head = VisionHead::None;
-  std::string prefix = "convnext.";
-  std::vector<std::string_view> harmlessKeys, ignoredTensors;
 
   int64_t width() const { return stages.back().width; }
   /// Pixels of the image along a side of a pixel of the last stage.

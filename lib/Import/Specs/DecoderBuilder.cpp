@@ -30,21 +30,15 @@ std::vector<float> importing::alibiSlopes(int64_t heads, double bias) {
 
 namespace {
 
-/// Tokens and their sequences; null where weights are declared.
-struct EmbeddingInputs {
-  Value tokens, rowBegin, past;
-};
-
 /// Token and learned position embeddings: [tokens, width].
-Value walkEmbedding(const Walk &walk, const DecoderSpec &spec, const EmbeddingInputs &inputs = {},
-                    MapEmbeddings map = {}) {
+Value walkEmbedding(const Walk &walk, const DecoderSpec &spec, const DecoderInputs &inputs, MapEmbeddings map) {
   const EmbeddingSpec &e = spec.embedding;
   const std::string part = e.positions.empty() ? "positions" : e.positions;
   const bool hasPositions = !e.positions.empty() || !e.sinusoids.empty();
   Value x, positions = walk.emit([&](const Scope &top) -> Value {
     if (!hasPositions)
       return {};
-    return attn::PositionsOp::create(top.builder, top.at(part), inputs.tokens, inputs.rowBegin, inputs.past);
+    return attn::PositionsOp::create(top.builder, top.at(part), inputs.tokens, inputs.rows.rowBegin, inputs.rows.past);
   });
   walk.declareLast(e.projection, [&] {
     Value tokens = walk.embed(inputs.tokens, e.table, spec.vocabulary, embeddingWidth(spec));
@@ -79,39 +73,44 @@ std::vector<int64_t> numberSlots(const DecoderSpec &spec, size_t caches) {
 }
 
 /// One layer: x [tokens, width] and the caches to those after it. Where there are two, the layer's number in its own is
-/// the first of `shared`. The rows, the block table of each cache, those of adapters and tables of rotation follow.
-SmallVector<Value> buildBlock(Scope scope, const DecoderSpec &spec, bool hasAdapters, ValueRange state,
-                              ValueRange shared) {
+/// the first of `shared`. The rows, the block table of each cache and tables of rotation follow.
+SmallVector<Value> walkBlock(const Walk &layer, const DecoderSpec &spec, ValueRange state, ValueRange shared) {
   SmallVector<Value> next(state);
-  const size_t caches = next.size() - 1, which = caches > 1 && spec.attention.windowOf(scope.layer->example) ? 1 : 0;
-  Value &cache = next[1 + which];
-  LayerRef inCache = *scope.layer;
-  if (caches > 1) {
+  const size_t caches = next.size() - 1;
+  size_t which = 0;
+  LayerRef inCache;
+  layer.emit([&](const Scope &scope) {
+    inCache = *scope.layer;
+    if (caches == 1)
+      return;
+    which = spec.attention.windowOf(inCache.example) ? 1 : 0;
     inCache.number = shared.front();
     shared = shared.drop_front();
-  }
+  });
+  Value &cache = next[1 + which];
   const Rows rows{shared[0], shared[1], shared[2 + which]};
-  shared = shared.drop_front(2 + caches);
-  const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, shared);
-  scope.adapters = adapters ? &*adapters : nullptr;
-  Scope ofCache = scope;
-  ofCache.layer = &inCache;
+  auto ofCache = [&](Scope scope) {
+    scope.layer = &inCache;
+    return scope;
+  };
   auto keep = [&](const CausalAttention &attention) -> Mixed {
     cache = attention.cache;
     return {attention.result, attention.op};
   };
-  auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t> window) {
-    return keep(causalAttention(ofCache, loc, queryKeyValue, scale, cache, rows, window));
+  auto mix = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                 std::optional<int64_t> window) {
+    return keep(causalAttention(ofCache(scope), loc, queryKeyValue, scale, cache, rows, window));
   };
-  auto latentMix = [&](Location loc, const LatentHeads &heads, Value scale, std::optional<int64_t> window) {
-    return keep(latentAttention(ofCache, loc, heads, scale, cache, rows, window));
+  auto latentMix = [&](const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
+                       std::optional<int64_t> window) {
+    return keep(latentAttention(ofCache(scope), loc, heads, scale, cache, rows, window));
   };
-  next[0] = buildLayer(scope, spec, state[0], shared, mix, /*crossMix=*/{}, latentMix);
+  next[0] = walkLayer(layer, spec, state[0], shared.drop_front(2 + caches), mix, /*crossMix=*/{}, latentMix);
   return next;
 }
 
 /// Logits of the wanted tokens, from what the last layer gives of all.
-Value walkHead(const Walk &walk, const DecoderSpec &spec, Value x = {}, Value want = {}) {
+Value walkHead(const Walk &walk, const DecoderSpec &spec, Value x, Value want) {
   const HeadSpec &head = spec.head;
   const int64_t width = embeddingWidth(spec);
   x = walk.emit([&](const Scope &top) -> Value {
@@ -161,45 +160,40 @@ MoreOfEntry importing::moreOfStep(MLIRContext &context, const DecoderSpec &spec,
   return more;
 }
 
-Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
-                                   MapEmbeddings map) {
-  OpBuilder &builder = decoder.builder();
-  Scope top{builder, parameters};
-  Rows rows = decoder.rows();
-  SmallVector<Value> state{walkEmbedding(Walk(top), spec, {decoder.tokens(), rows.rowBegin, rows.past}, map)},
-      caches = decoder.caches();
-  llvm::append_range(state, caches);
-  SmallVector<Value> shared{rows.rowBegin, rows.past, rows.table};
-  if (Value table = decoder.windowTable())
-    shared.push_back(table);
-  const bool hasAdapters = !decoder.facts().adapters.empty();
-  for (size_t i = 0; hasAdapters && i < adapterValues; ++i)
-    shared.push_back(decoder.more(i));
-  Value textLength = spec.attention.hasLongerTexts() ? decoder.argument(textLengthName) : Value();
-  llvm::append_range(shared,
-                     buildRotation(top, spec.attention, decoder.tokens(), rows.rowBegin, rows.past, textLength));
-  LayerStack stack{.stack = {spec.layers},
-                   .kinds = numberKinds(spec),
-                   .slots = numberSlots(spec, caches.size()),
-                   .state = state,
-                   .shared = shared};
-  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried, ValueRange others) {
-    const Scope scope{inner, parameters, spec.layer, &layer};
-    return buildBlock(scope, spec, hasAdapters, carried, others);
-  };
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(builder, decoder.entry(), parameters, stack, body));
-  decoder.endStep(ValueRange(last).drop_front(), walkHead(Walk(top), spec, last[0], decoder.want()));
-  return {};
+Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const DecoderSpec &spec,
+                                                    const DecoderInputs &inputs, MapEmbeddings map) {
+  const Rows &rows = inputs.rows;
+  WalkedLayers layers{
+      .loop = {.stack = {spec.layers}, .kinds = numberKinds(spec), .slots = numberSlots(spec, inputs.caches.size())},
+      .path = spec.layer,
+      .state = {walkEmbedding(walk, spec, inputs, map)},
+      .shared = {rows.rowBegin, rows.past, rows.table},
+      .adapters = inputs.adapters};
+  llvm::append_range(layers.state, inputs.caches);
+  if (inputs.windowTable)
+    layers.shared.push_back(inputs.windowTable);
+  layers.further = walk.emit([&](const Scope &top) {
+    return buildRotation(top, spec.attention, inputs.tokens, rows.rowBegin, rows.past, inputs.textLength);
+  });
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last,
+                        walkLayers(walk, layers, [&](const Walk &layer, ValueRange state, ValueRange shared) {
+                          return walkBlock(layer, spec, state, shared);
+                        }));
+  last[0] = walkHead(walk, spec, last[0], inputs.want);
+  return last;
 }
 
-ParameterSet importing::listDecoderParameters(const DecoderSpec &spec, const std::string &prefix) {
-  ParameterSet parameters;
-  const ParameterScope top{parameters, prefix};
-  const Walk walk(top);
-  walkEmbedding(walk, spec);
-  addLayers(spec, {parameters, prefix + spec.layer, {}, Stack{spec.layers}});
-  walkHead(walk, spec);
-  return parameters;
+Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
+                                   MapEmbeddings map) {
+  DecoderInputs inputs{decoder.tokens(), decoder.want(), decoder.rows(), decoder.caches(), decoder.windowTable()};
+  if (!decoder.facts().adapters.empty())
+    inputs.adapters = AdapterRows{decoder.more(0), decoder.more(1), decoder.more(2)};
+  if (spec.attention.hasLongerTexts())
+    inputs.textLength = decoder.argument(textLengthName);
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last,
+                        walkDecoder(Walk(Scope{decoder.builder(), parameters}), spec, inputs, map));
+  decoder.endStep(ValueRange(last).drop_front(), last[0]);
+  return {};
 }
 
 WindowedLayers importing::windowedLayersOf(const DecoderSpec &spec, int64_t positions) {
@@ -214,16 +208,11 @@ WindowedLayers importing::windowedLayersOf(const DecoderSpec &spec, int64_t posi
 
 ModelFacts importing::decoderFacts(const DecoderSpec &spec, const huggingface::ModelDescription &model,
                                    int64_t positions, std::vector<int64_t> endTokens) {
-  return {.family = model.modelType(),
-          .task = {},
-          .layers = spec.layers,
-          .hidden = spec.width,
-          .heads = spec.attention.heads,
-          .kvHeads = spec.attention.kvHeads,
-          .headDim = spec.attention.headDim,
-          .vocabulary = spec.vocabulary,
-          .positions = positions,
-          .endTokens = std::move(endTokens)};
+  ModelFacts facts = factsOf(model, spec);
+  facts.vocabulary = spec.vocabulary;
+  facts.positions = positions;
+  facts.endTokens = std::move(endTokens);
+  return facts;
 }
 
 /// Whether a transformer alone is no language model: its embedding is no head, and the checkpoint has none.
@@ -262,17 +251,14 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, spec.positions, spec.positionsKey));
 
   std::string prefix = model.choosePrefix({spec.prefixes[0], spec.prefixes[1]}, spec.embedding.table + ".weight");
-  ParameterSet parameters = listDecoderParameters(spec, prefix);
   // A head that is also the embedding is in some checkpoints.
   std::vector<std::string_view> ignored = family.ignoredTensors;
   const std::string head = spec.head.weight + ".weight";
   ignored.push_back(head);
   ignored.insert(ignored.end(), spec.ignoredTensors.begin(), spec.ignoredTensors.end());
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, ignored));
-  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
-
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters,
+                        findWeights(model, prefix, ignored, [&](const Walk &walk) { (void)walkDecoder(walk, spec); }));
   ModelFacts facts = decoderFacts(spec, model, positions, endTokens);
-  facts.adapters = adapterNames(model);
   DecoderModule decoder(context, facts, spec.attention.cacheChannels(), model, parameters, options,
                         windowedLayersOf(spec, positions), moreOfStep(context, spec, facts, options));
   RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, spec, parameters));

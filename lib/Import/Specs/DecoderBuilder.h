@@ -3,7 +3,7 @@
 #include "lib/Import/Module/HarmlessKeys.h"
 #include "lib/Import/Module/ImportOptions.h"
 #include "lib/Import/Module/ModelModule.h"
-#include "lib/Import/Module/ParameterSet.h"
+#include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/DecoderSpec.h"
 
 namespace rapt::importing {
@@ -42,7 +42,6 @@ inline int64_t embeddingWidth(const DecoderSpec &spec) {
 
 class DecoderModule;
 struct WindowedLayers;
-struct Scope;
 
 /// Replaces embeddings of tokens, [tokens, width].
 using MapEmbeddings = llvm::function_ref<mlir::Value(const Scope &top, mlir::Value embeddings)>;
@@ -51,6 +50,20 @@ using MapEmbeddings = llvm::function_ref<mlir::Value(const Scope &top, mlir::Val
 /// embedding depends on it.
 MoreOfEntry moreOfStep(mlir::MLIRContext &context, const DecoderSpec &spec, const ModelFacts &facts,
                        const ImportOptions &options);
+
+/// Arguments of the entry `step`; null where weights are declared.
+struct DecoderInputs {
+  mlir::Value tokens = {}, want = {};
+  Rows rows = {};
+  llvm::SmallVector<mlir::Value> caches = {mlir::Value()};
+  mlir::Value windowTable = {};
+  std::optional<AdapterRows> adapters = {};
+  mlir::Value textLength = {}; ///< where rotary embedding depends on it
+};
+
+/// The logits of the wanted tokens, and the caches behind the step. Symbols of weights are the names of their parts.
+Expected<llvm::SmallVector<mlir::Value>> walkDecoder(const Walk &walk, const DecoderSpec &spec,
+                                                     const DecoderInputs &inputs = {}, MapEmbeddings map = {});
 
 /// The body of the entry `step`, from tokens to logits, and its end.
 Status buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
@@ -67,8 +80,5 @@ ModelFacts decoderFacts(const DecoderSpec &spec, const huggingface::ModelDescrip
 /// both. An error names what such a program cannot have.
 Expected<EncoderSpec> asEncoder(const DecoderSpec &spec, const DecoderFamily &family,
                                 const huggingface::ModelDescription &model);
-
-/// All weights; their symbols are the names of the parts that have them, behind `prefix` and the layer's path.
-ParameterSet listDecoderParameters(const DecoderSpec &spec, const std::string &prefix);
 
 } // namespace rapt::importing

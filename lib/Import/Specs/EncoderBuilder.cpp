@@ -1,13 +1,11 @@
 //===- EncoderBuilder.cpp - The module of an encoder from its specification ---===//
 #include "lib/Formats/HuggingFace/Precedence.h"
-#include "lib/Import/Module/LayerStack.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/LayerBuilder.h"
 #include "lib/Import/Parts/PackedRows.h"
 #include "lib/Import/Parts/RelativePositions.h"
 #include "lib/Import/Parts/TokenConvolution.h"
-#include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/EncoderHeads.h"
 #include "lib/Support/File.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -91,21 +89,27 @@ namespace {
 
 constexpr const char *typesTable = "embeddings.token_type_embeddings";
 
-/// The embeddings' sum, normalized; `types` are there where the model has some.
-Value walkEmbeddings(const Walk &walk, const EncoderSpec &spec, Value ids = {}, Value types = {}, Value rowBegin = {}) {
+/// Arguments of the entry; null where weights are declared.
+struct Inputs {
+  Value ids = {}, rowBegin = {};
+  Value types = {}; ///< where the model has some
+  std::optional<AdapterRows> adapters = {};
+};
+
+/// The embeddings' sum, normalized.
+Value walkEmbeddings(const Walk &walk, const EncoderSpec &spec, const Inputs &inputs) {
   const EncoderEmbeddingSpec &e = spec.embedding;
   const int64_t narrow = spec.embeddingWidth();
   const std::string part = "embeddings";
+  const Value ids = inputs.ids;
   Value x, positions = walk.emit([&](const Scope &top) -> Value {
     OpBuilder &builder = top.builder;
     if (e.positions.empty() && e.sinusoids.empty())
       return {};
-    return attn::PositionsOp::create(builder, top.at(part), ids.getType(), ids, rowBegin, /*past=*/Value(),
+    return attn::PositionsOp::create(builder, top.at(part), ids.getType(), ids, inputs.rowBegin, /*past=*/Value(),
                                      e.padding ? builder.getI32IntegerAttr(int32_t(*e.padding)) : IntegerAttr());
   });
-  auto add = [&](Value y) {
-    x = walk.emit([&](const Scope &top) -> Value { return arith::AddFOp::create(top.builder, top.at(part), x, y); });
-  };
+  auto add = [&](Value y) { x = walk.add(x, y, part); };
   walk.declareLast({typesTable, e.norm, e.projection}, [&] {
     Value words = walk.embed(ids, e.words, spec.vocabulary, narrow);
     x = walk.emit([&](const Scope &top) -> Value {
@@ -114,7 +118,7 @@ Value walkEmbeddings(const Walk &walk, const EncoderSpec &spec, Value ids = {}, 
       return words;
     });
     if (e.types)
-      add(walk.embed(types, typesTable, e.types, narrow));
+      add(walk.embed(inputs.types, typesTable, e.types, narrow));
     // Rows ahead of the first position and that of padding are read by no token.
     if (!e.sinusoids.empty())
       add(walk.emit([&](const Scope &top) -> Value {
@@ -132,27 +136,6 @@ Value walkEmbeddings(const Walk &walk, const EncoderSpec &spec, Value ids = {}, 
       x = walk.norm(x, e.norm, spec.norm, spec.width);
   });
   return x;
-}
-
-ParameterSet listParameters(const EncoderSpec &spec, const std::string &prefix) {
-  ParameterSet parameters;
-  const ParameterScope top{parameters, prefix, {}, {}, spec.normNames};
-  walkEmbeddings(Walk(top), spec);
-  if (spec.relativeBias)
-    parameters.addTable(spec.relativeBias->table, prefix + spec.relativeBias->table + ".weight",
-                        {spec.relativeBias->buckets, spec.attention.heads}, Init::embedding());
-  std::optional<Stack> stack;
-  if (!spec.sharesLayers)
-    stack = Stack{spec.layers};
-  const ParameterScope layer{parameters, prefix + spec.layer, {}, stack, spec.normNames};
-  addLayers(spec, layer);
-  if (spec.disentangled)
-    addDisentangled(top, layer, spec, *spec.disentangled);
-  if (spec.convolution)
-    addTokenConvolution(top, spec, *spec.convolution);
-  addNorm(top, spec.finalNorm, spec.norm, spec.width);
-  addEncoderHead(parameters, spec, prefix);
-  return parameters;
 }
 
 /// Keeps keys at most `window` positions ahead of a query or behind it.
@@ -174,17 +157,16 @@ void keepNear(attn::AttentionOp attention, int64_t window) {
 /// Values that all layers read besides their weights.
 struct SharedValues {
   Value rowBegin;
-  std::optional<AdapterRows> adapters;
   ValueRange rotation;     ///< tables of rotary embedding
   Value relativePositions; ///< embeddings of distances; null: none
-  Value convolved;         ///< what the first layer's result is added to; null: nothing
   int64_t longest;         ///< tokens of a text
 };
 
 /// One layer: x [tokens, width] to that after it.
-Value buildBlock(Scope scope, const EncoderSpec &spec, Value x, const SharedValues &shared) {
-  scope.adapters = shared.adapters ? &*shared.adapters : nullptr;
-  auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+Value walkBlock(const Walk &layer, const EncoderSpec &spec, Value x, const SharedValues &shared) {
+  if (spec.disentangled)
+    layer.declare([&](const ParameterScope &weights) { addDisentangled(weights, spec, *spec.disentangled); });
+  auto mix = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
                  std::optional<int64_t> window) -> Mixed {
     const std::optional<RelativeBiasSpec> &bias = spec.relativeBias;
     Value table = bias ? scope.weight(bias->table) : Value();
@@ -203,48 +185,56 @@ Value buildBlock(Scope scope, const EncoderSpec &spec, Value x, const SharedValu
       addDisentangledScores(scope, *spec.disentangled, shared.longest, op, tables, shared.rowBegin);
     return {flatHeads(scope, loc, op.getResult()), op};
   };
-  x = buildLayer(scope, spec, x, shared.rotation, mix);
-  return shared.convolved ? addConvolved(scope, spec, *spec.convolution, x, shared.convolved) : x;
+  return walkLayer(layer, spec, x, shared.rotation, mix);
 }
 
-/// `longest` are the tokens that a text may have. Arguments that say which adapter they have are behind the types.
-Expected<OwningOpRef<ModuleOp>> buildModel(EncoderModule &encoder, const EncoderSpec &spec,
-                                           const ParameterSet &parameters, int64_t longest, bool hasAdapters) {
-  OpBuilder &builder = encoder.builder();
-  Scope top{builder, parameters};
-  Value types = spec.embedding.types ? encoder.input(0) : Value();
-  Value state[] = {walkEmbeddings(Walk(top), spec, encoder.ids(), types, encoder.rowBegin())};
-  SmallVector<Value> shared{encoder.rowBegin()};
-  for (unsigned i = 0; hasAdapters && i < adapterValues; ++i)
-    shared.push_back(encoder.input(unsigned(bool(types)) + i));
-  const size_t rotation = shared.size();
-  llvm::append_range(shared, buildRotation(top, spec.attention, encoder.ids(), encoder.rowBegin(), /*past=*/{}));
-  const size_t relative = shared.size();
+/// The states behind the last layer, of texts of `longest` tokens at most.
+Expected<SmallVector<Value>> walkBlocks(const Walk &walk, const EncoderSpec &spec, const Inputs &inputs,
+                                        int64_t longest) {
+  Value x = walkEmbeddings(walk, spec, inputs);
+  if (const std::optional<RelativeBiasSpec> &bias = spec.relativeBias)
+    walk.declare([&](const ParameterScope &top) {
+      top.parameters.addTable(bias->table, top.tensors + bias->table + ".weight", {bias->buckets, spec.attention.heads},
+                              Init::embedding());
+    });
+  WalkedLayers layers{.loop = {.stack = {spec.layers}, .kinds = numberKinds(spec)},
+                      .path = spec.layer,
+                      .state = {x},
+                      .shared = {inputs.rowBegin},
+                      .adapters = inputs.adapters,
+                      .haveOneWeight = spec.sharesLayers};
+  layers.further = walk.emit(
+      [&](const Scope &top) { return buildRotation(top, spec.attention, inputs.ids, inputs.rowBegin, /*past=*/{}); });
   if (spec.disentangled)
-    shared.push_back(buildRelativePositions(top, spec, *spec.disentangled, longest));
-  std::vector<unsigned> kinds = numberKinds(spec);
+    layers.further.push_back(walkRelativePositions(walk, spec, *spec.disentangled, longest));
   if (spec.convolution) {
-    shared.push_back(buildTokenConvolution(top, spec, *spec.convolution, state[0], encoder.ids(), encoder.rowBegin()));
-    kinds[0] = unsigned(spec.layers); // no other layer's
+    layers.further.push_back(walkTokenConvolution(walk, spec, *spec.convolution, x, inputs.ids, inputs.rowBegin));
+    layers.loop.kinds[0] = unsigned(spec.layers); // no other layer's
   }
-  LayerStack stack{.stack = {spec.layers}, .kinds = kinds, .state = state, .shared = shared};
-  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
-                  ValueRange others) -> SmallVector<Value> {
-    ValueRange behind = others.drop_front();
-    const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, behind);
-    const SharedValues values{others[0],
-                              adapters,
-                              others.slice(rotation, relative - rotation),
-                              spec.disentangled ? others[relative] : Value(),
-                              spec.convolution && layer.example == 0 ? others.back() : Value(),
-                              longest};
-    return {buildBlock(Scope{inner, parameters, spec.layer, &layer}, spec, carried[0], values)};
+  auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
+    ValueRange rotation = shared.drop_front().drop_back(spec.convolution ? 1 : 0);
+    Value positions = spec.disentangled ? rotation.back() : Value();
+    Value next = walkBlock(layer, spec, state[0],
+                           {shared[0], rotation.drop_back(spec.disentangled ? 1 : 0), positions, longest});
+    return {layer.emit([&](const Scope &scope) {
+      const bool isConvolved = spec.convolution && scope.layer->example == 0;
+      return isConvolved ? addConvolved(scope, spec, *spec.convolution, next, shared.back()) : next;
+    })};
   };
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(builder, encoder.entry(), parameters, stack, body));
-  Value x = last[0];
-  if (!spec.finalNorm.empty())
-    x = normalize(top, x, spec.finalNorm, spec.norm);
-  return encoder.finish(buildEncoderHead(top, spec, x, encoder.ids(), encoder.rowBegin()));
+  return walkLayers(walk, layers, body);
+}
+
+Expected<SmallVector<Value>> walkModel(const Walk &walk, const EncoderSpec &spec, const Inputs &inputs,
+                                       int64_t longest) {
+  std::vector<std::string> last;
+  if (const std::optional<DisentangledSpec> &d = spec.disentangled)
+    last = {d->table, d->norm, d->keyPart, d->queryPart};
+  if (const std::optional<TokenConvolutionSpec> &convolution = spec.convolution)
+    last.insert(last.end(), {convolution->part, convolution->norm});
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> states,
+                        walk.declareLast(last, [&] { return walkBlocks(walk, spec, inputs, longest); }));
+  Value x = walk.norm(states[0], spec.finalNorm, spec.norm, spec.width);
+  return walkEncoderHead(walk, spec, x, inputs.ids, inputs.rowBegin);
 }
 
 /// Keeps what sentence-transformers does with texts beside the weights: what it puts ahead of them, the length at which
@@ -303,7 +293,7 @@ ImportedModule importing::importEncoder(MLIRContext &context, huggingface::Model
   const std::string prefix = model.choosePrefix({spec.prefix, spec.furtherPrefixes[0], spec.furtherPrefixes[1]},
                                                 spec.embedding.words + ".weight");
   if (model.tensors().find(prefix + spec.embedding.norm + ".gamma"))
-    spec.normNames = {"gamma", "beta"};
+    spec.norm.names = {"gamma", "beta"};
   // A base model may have been saved without its pooler; one without weights has it.
   const bool hasTable = model.tensors().find(prefix + spec.embedding.words + ".weight"),
              hasPooler = !hasTable || model.tensors().find(prefix + spec.classifier.transform.dense + ".weight");
@@ -314,24 +304,19 @@ ImportedModule importing::importEncoder(MLIRContext &context, huggingface::Model
     spec.textPair.reset();
   }
   spec.hasPooler = classifies || spec.textPair || (spec.head == EncoderHead::None && spec.mayPool && hasPooler);
-  ParameterSet parameters = listParameters(spec, prefix);
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, spec.ignoredTensors));
   // Embeddings of distances go through the matrices of queries and keys as well, and have no adapter of their own.
-  const bool mayAdapt = !spec.disentangled;
-  if (mayAdapt)
-    RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
-
-  ModelFacts facts{.family = model.modelType(),
-                   .task = taskOf(spec.head),
-                   .layers = spec.layers,
-                   .hidden = spec.width,
-                   .heads = spec.attention.heads,
-                   .kvHeads = spec.attention.kvHeads,
-                   .headDim = spec.attention.headDim,
-                   .vocabulary = spec.vocabulary,
-                   .labels = spec.labels,
-                   .positions = positions,
-                   .adapters = mayAdapt ? adapterNames(model) : std::vector<std::string>()};
+  const bool isFixed = spec.disentangled.has_value();
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters,
+                        findWeights(
+                            model, prefix, spec.ignoredTensors,
+                            [&](const Walk &walk) { (void)walkModel(walk, spec, {}, positions); }, isFixed));
+  ModelFacts facts = factsOf(model, spec);
+  facts.task = taskOf(spec.head);
+  facts.vocabulary = spec.vocabulary;
+  facts.labels = spec.labels;
+  facts.positions = positions;
+  if (isFixed)
+    facts.adapters.clear();
   Builder builder(&context);
   MoreOfEntry more = adapterInputs(context, facts, options);
   if (spec.embedding.types)
@@ -341,5 +326,13 @@ ImportedModule importing::importEncoder(MLIRContext &context, huggingface::Model
                                              .limit = spec.embedding.types,
                                              .optional = true});
   EncoderModule encoder(context, facts, model, parameters, options, more, listEncoderOutputs(builder, spec));
-  return buildModel(encoder, spec, parameters, positions, !facts.adapters.empty());
+  Inputs inputs{encoder.ids(), encoder.rowBegin()};
+  const unsigned types = spec.embedding.types ? 1 : 0;
+  if (types)
+    inputs.types = encoder.input(0);
+  if (!facts.adapters.empty()) // behind the types
+    inputs.adapters = AdapterRows{encoder.input(types), encoder.input(types + 1), encoder.input(types + 2)};
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> outputs,
+                        walkModel(Walk(Scope{encoder.builder(), parameters}), spec, inputs, positions));
+  return encoder.finish(outputs);
 }

@@ -93,26 +93,7 @@ void EncoderDecoderModule::beginEncodeOfFeatures() {
               argument(3)};
 }
 
-Status EncoderDecoderModule::endEncode(const ParameterSet &parameters, const Stack &decoder, Value hidden,
-                                       StringRef part,
-                                       function_ref<std::pair<Value, Value>(const Scope &, Value)> keyValue) {
-  const Rows &rows = sourceRows();
-  Value state[] = {cache()};
-  SmallVector<Value> shared{hidden, rows.rowBegin, rows.past, rows.table};
-  addAdapters(adapters(), shared);
-  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
-                  ValueRange others) -> SmallVector<Value> {
-    Scope scope{inner, parameters, {}, &layer};
-    ValueRange behind = others.drop_front(4);
-    const std::optional<AdapterRows> adapters = takeAdapters(!facts.adapters.empty(), behind);
-    scope.adapters = adapters ? &*adapters : nullptr;
-    auto [key, value] = keyValue(scope, others[0]);
-    return {appendSource(scope, scope.at(part), carried[0], key, value, {others[1], others[2], others[3]})};
-  };
-  RAPT_ASSIGN_OR_RETURN(
-      SmallVector<Value> filled,
-      buildLayerStack(builder(), entry(), parameters,
-                      {.stack = decoder, .function = "source_block", .state = state, .shared = shared}, body));
+void EncoderDecoderModule::endEncode(Value cache, Value hidden) {
   if (readsFeatures()) {
     Location loc = entry()->getLoc();
     SmallVector<OpFoldResult> sizes = {tensor::getMixedSize(builder(), loc, input(), 0),
@@ -122,8 +103,7 @@ Status EncoderDecoderModule::endEncode(const ParameterSet &parameters, const Sta
     hidden =
         tensor::ExpandShapeOp::create(builder(), loc, type, hidden, ArrayRef<ReassociationIndices>{{0, 1}, {2}}, sizes);
   }
-  module.endEntry({filled[0], hidden});
-  return {};
+  module.endEntry({cache, hidden});
 }
 
 void EncoderDecoderModule::beginStep() {
@@ -140,9 +120,4 @@ void EncoderDecoderModule::beginStep() {
        {"source_length", list, {"rows"}},
        {"source_table", table, {"rows", "source_blocks"}}},
       {{"cache", cacheType, {}}, {"logits", tensorOf({any, facts.vocabulary}, builder().getF32Type()), {"wanted"}}});
-}
-
-OwningOpRef<ModuleOp> EncoderDecoderModule::finish(Value cache, Value logits) {
-  module.endEntry({cache, logits});
-  return module.take();
 }

@@ -1,6 +1,5 @@
 //===- EncoderDecoder.h - The module and the entries of an encoder-decoder -*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/LayerStack.h"
 #include "lib/Import/Module/ModelModule.h"
 #include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/CrossAttention.h"
@@ -45,10 +44,8 @@ public:
   mlir::Value input() { return argument(1); }
   /// Rows of the source's tokens; the table is the sources'.
   const Rows &sourceRows() const { return ofSource; }
-  /// Ends it with the encoder's output, [tokens, width], whose keys and values for each of the decoder's layers go into
-  /// the cache: PART's, [tokens, heads, channels], which `keyValue` makes.
-  Status endEncode(const ParameterSet &parameters, const Stack &decoder, mlir::Value hidden, llvm::StringRef part,
-                   llvm::function_ref<std::pair<mlir::Value, mlir::Value>(const Scope &, mlir::Value hidden)> keyValue);
+  /// Ends it with the cache and the encoder's output, [tokens, width].
+  void endEncode(mlir::Value cache, mlir::Value hidden);
 
   /// Opens `step`.
   void beginStep();
@@ -57,8 +54,8 @@ public:
   /// Indices into the step's tokens whose logits are asked for.
   mlir::Value want() { return argument(5); }
   Sources sources() { return {argument(6), argument(7)}; }
-  /// Ends it and hands the module over.
-  mlir::OwningOpRef<mlir::ModuleOp> finish(mlir::Value cache, mlir::Value logits);
+  void endStep(mlir::Value cache, mlir::Value logits) { module.endEntry({cache, logits}); }
+  mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }
 
   /// The cache of the entry that is open.
   mlir::Value cache() { return argument(0); }

@@ -100,7 +100,6 @@ struct EncoderSpec : StackSpec {
 
   // Facts that importEncoder finds in the model's files.
   bool hasPooler = false;
-  std::array<std::string, 2> normNames = {"weight", "bias"};
   huggingface::SentenceModules sentence;
 
   int64_t embeddingWidth() const { return embedding.width ? embedding.width : width; }

@@ -1,9 +1,7 @@
 //===- PairBuilder.cpp - The module of two towers -------------------------------===//
 #include "lib/Artifact/Conversion.h"
-#include "lib/Import/Module/LayerStack.h"
 #include "lib/Import/Parts/AttentionPool.h"
 #include "lib/Import/Parts/LayerBuilder.h"
-#include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/PairSpec.h"
 #include "lib/Import/Specs/VisionTokens.h"
 #include "lib/Support/Json.h"
@@ -21,97 +19,78 @@ static constexpr int64_t mostVectors = 1 << 20;
 
 namespace {
 
-ParameterSet listParameters(const PairSpec &spec) {
-  ParameterSet parameters;
-  const TextTowerSpec &text = spec.text;
-  ParameterScope ofText{parameters, text.prefix, text.stack + "."};
-  auto table = [&](const std::string &part, int64_t rows) {
-    ofText.add(part, part + ".weight", {rows, text.width}, Init::embedding());
-  };
-  table(text.words, text.vocabulary);
-  table(text.positionTable, text.positions);
-  addLayers(text, {parameters, text.prefix + text.layer, ofText.symbols, Stack{text.layers, text.stack}});
-  addNorm(ofText, text.finalNorm, text.norm, text.width);
-  ParameterScope top{parameters, ""};
-  top.dense(text.projection, spec.width, text.width, text.hasProjectionBias);
-
-  const VisionSpec &image = spec.image;
-  ParameterScope ofImage{parameters, image.prefix, image.stack + "."};
-  addVisionTokens(ofImage, image);
-  addNorm(ofImage, image.finalNorm, image.norm, image.width);
-  if (spec.pool)
-    walkAttentionPool(Walk(ofImage), *spec.pool, image);
-  if (!spec.imageProjection.empty())
-    top.dense(spec.imageProjection, spec.width, image.width, /*hasBias=*/false);
-  return parameters;
-}
+/// Texts, whose tokens are packed by `rowBegin`.
+struct Texts {
+  Value ids = {}, rowBegin = {};
+  std::optional<AdapterRows> adapters = {};
+};
 
 /// Vectors of texts, [rows, width].
-Expected<Value> buildTextVectors(OpBuilder &builder, func::FuncOp entry, const PairSpec &spec,
-                                 const ParameterSet &parameters, bool hasAdapters) {
+Expected<Value> walkTexts(const Walk &walk, const PairSpec &spec, const Texts &texts) {
   const TextTowerSpec &text = spec.text;
-  const std::string symbols = text.stack + ".";
-  Scope scope{builder, parameters, text.prefix, /*layer=*/nullptr, symbols}, top{builder, parameters};
-  Value ids = entry.getArgument(0), rowBegin = entry.getArgument(1);
-  Value positions = attn::PositionsOp::create(builder, scope.at(text.positionTable), ids, rowBegin, /*past=*/Value());
-  Value x = embed(scope, ids, text.words);
-  x = arith::AddFOp::create(builder, scope.at("embeddings"), x, embed(scope, positions, text.positionTable));
-  Value state[] = {x};
-  SmallVector<Value> shared{rowBegin};
-  for (unsigned i = 0; hasAdapters && i < adapterValues; ++i)
-    shared.push_back(entry.getArgument(2 + i));
-  LayerStack stack{.stack = {text.layers, text.stack}, .state = state, .shared = shared};
-  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
-                  ValueRange others) -> SmallVector<Value> {
-    ValueRange behind = others.drop_front();
-    const std::optional<AdapterRows> adapters = takeAdapters(hasAdapters, behind);
-    Scope own{inner, parameters, text.prefix + text.layer, &layer, symbols, adapters ? &*adapters : nullptr};
-    auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
-      attn::AttentionOp op = rowAttention(own, loc, queryKeyValue, scale, others[0]);
+  const Walk tower = walk.inside(text.prefix, text.stack + ".");
+  Value positions = tower.emit([&](const Scope &scope) {
+    return attn::PositionsOp::create(scope.builder, scope.at(text.positionTable), texts.ids, texts.rowBegin,
+                                     /*past=*/Value());
+  });
+  Value x = tower.embed(texts.ids, text.words, text.vocabulary, text.width);
+  x = tower.add(x, tower.embed(positions, text.positionTable, text.positions, text.width), "embeddings");
+  const WalkedLayers layers{.loop = {.stack = {text.layers, text.stack}},
+                            .path = text.layer,
+                            .state = {x},
+                            .shared = {texts.rowBegin},
+                            .adapters = texts.adapters};
+  auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
+    auto mix = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                   std::optional<int64_t>) -> Mixed {
+      attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared[0]);
       if (text.isCausal)
         keepCausal(op);
       return {op.getResult(), op};
     };
-    return {buildLayer(own, text, carried[0], /*rotation=*/{}, mix)};
+    return {walkLayer(layer, text, state[0], /*rotation=*/{}, mix)};
   };
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(builder, entry, parameters, stack, body));
-  Location loc = scope.at("pooled");
-  Value pooled;
-  if (text.vector)
-    pooled = attn::SelectRowsOp::create(builder, loc, last[0].getType(), last[0],
-                                        findTokens(scope, loc, ids, rowBegin, *text.vector));
-  else
-    pooled = poolRows(scope, loc, attn::PoolingKind::last, last[0], rowBegin);
-  pooled = normalize(scope, pooled, text.finalNorm, text.norm);
-  return unitLength(top, top.at(text.projection), dense(top, pooled, text.projection));
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkLayers(tower, layers, body));
+  Value pooled = tower.emit([&](const Scope &scope) -> Value {
+    Location loc = scope.at("pooled");
+    if (!text.vector)
+      return poolRows(scope, loc, attn::PoolingKind::last, last[0], texts.rowBegin);
+    return attn::SelectRowsOp::create(scope.builder, loc, last[0].getType(), last[0],
+                                      findTokens(scope, loc, texts.ids, texts.rowBegin, *text.vector));
+  });
+  pooled = tower.norm(pooled, text.finalNorm, text.norm, text.width);
+  pooled = walk.matmul(
+      pooled, {.part = text.projection, .out = spec.width, .in = text.width, .hasBias = text.hasProjectionBias});
+  return walk.emit([&](const Scope &top) { return unitLength(top, top.at(text.projection), pooled); });
 }
 
 /// Vectors of images, [rows, width].
-Expected<Value> buildImageVectors(OpBuilder &builder, func::FuncOp entry, Images images, const PairSpec &spec,
-                                  const ParameterSet &parameters) {
+Expected<Value> walkImages(const Walk &walk, const PairSpec &spec, Images &images) {
   const VisionSpec &image = spec.image;
-  Scope scope{builder, parameters, image.prefix, /*layer=*/nullptr, image.stack + "."}, top{builder, parameters};
-  RAPT_ASSIGN_OR_RETURN(Value tokens, buildVisionTokens(scope, entry, image, images));
-  Value vectors;
+  const Walk tower = walk.inside(image.prefix, image.stack + ".");
+  RAPT_ASSIGN_OR_RETURN(Value x, walkVisionTokens(tower, image, images));
+  if (!spec.pool)
+    x = tower.emit([&](const Scope &scope) {
+      return poolRows(scope, scope.at("pooled"), attn::PoolingKind::first, x, images.rowBegin);
+    });
+  x = tower.norm(x, image.finalNorm, image.norm, image.width);
   if (spec.pool) {
-    Value x = normalize(scope, tokens, image.finalNorm, image.norm);
-    Value rows = tensor::DimOp::create(builder, scope.at(spec.pool->part), images.pixels, 0);
-    vectors = walkAttentionPool(Walk(scope), *spec.pool, image, x, images.rowBegin, rows);
-  } else {
-    Value first = poolRows(scope, scope.at("pooled"), attn::PoolingKind::first, tokens, images.rowBegin);
-    vectors = normalize(scope, first, image.finalNorm, image.norm);
+    Value rows = tower.emit([&](const Scope &scope) {
+      return tensor::DimOp::create(scope.builder, scope.at(spec.pool->part), images.pixels, 0);
+    });
+    x = walkAttentionPool(tower, *spec.pool, image, x, images.rowBegin, rows);
   }
   if (!spec.imageProjection.empty())
-    vectors = dense(top, vectors, spec.imageProjection);
-  return unitLength(top, top.at("image_embeds"), vectors);
+    x = walk.matmul(x, {.part = spec.imageProjection, .out = spec.width, .in = image.width, .hasBias = false});
+  return walk.emit([&](const Scope &top) { return unitLength(top, top.at("image_embeds"), x); });
 }
 
-/// The value of a tensor of one element; the usual one without a checkpoint.
-Expected<double> readNumber(const huggingface::ModelDescription &model, const std::string &tensor, double usual) {
+/// The value of a tensor of one element; `fallback` without a checkpoint.
+Expected<double> readNumber(const huggingface::ModelDescription &model, const std::string &tensor, double fallback) {
   std::unique_ptr<artifact::TensorReader> reader = model.tensors().find(tensor) ? model.openTensors() : nullptr;
   const artifact::TensorInfo *info = reader ? reader->find(tensor) : nullptr;
   if (!info)
-    return usual;
+    return fallback;
   if (ShapedType::getNumElements(info->shape) != 1)
     return Error{model.tensors().path() + ": tensor " + tensor + " has not one element"};
   std::array<std::byte, 8> bytes;
@@ -148,15 +127,18 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
   RAPT_ASSIGN_OR_RETURN(int64_t positions,
                         boundPositions(options, spec.text.positions, "max_position_embeddings of the texts"));
   RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec.image, options));
-  ParameterSet parameters = listParameters(spec);
   std::vector<std::string_view> ignored = spec.ignoredTensors;
   ignored.push_back(spec.scale);
   if (!spec.bias.empty())
     ignored.push_back(spec.bias);
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, ignored));
-  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
-  RAPT_ASSIGN_OR_RETURN(double scale, readNumber(model, spec.scale, spec.usualScale));
-  RAPT_ASSIGN_OR_RETURN(double bias, readNumber(model, spec.bias, spec.usualBias));
+  auto walkTowers = [&](const Walk &walk) {
+    (void)walkTexts(walk, spec, {});
+    Images images;
+    (void)walkImages(walk, spec, images);
+  };
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, /*prefix=*/"", ignored, walkTowers));
+  RAPT_ASSIGN_OR_RETURN(double scale, readNumber(model, spec.scale, spec.defaultScale));
+  RAPT_ASSIGN_OR_RETURN(double bias, readNumber(model, spec.bias, spec.defaultBias));
 
   json::Object how{{"scores", json::Value(spec.areIndependent ? "sigmoid" : "softmax")}};
   if (spec.text.padding) {
@@ -164,16 +146,11 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
     how.emplace_back("padding", json::Value(*spec.text.padding));
   }
   model.addFile("texts.json", json::write(json::Value(std::move(how))));
-  ModelFacts facts{.family = model.modelType(),
-                   .task = "zero-shot-image-classification",
-                   .layers = spec.image.layers,
-                   .hidden = spec.width,
-                   .heads = spec.image.attention.heads,
-                   .kvHeads = spec.image.attention.heads,
-                   .headDim = spec.image.attention.headDim,
-                   .vocabulary = spec.text.vocabulary,
-                   .positions = positions,
-                   .adapters = adapterNames(model)};
+  ModelFacts facts = factsOf(model, spec.image);
+  facts.task = "zero-shot-image-classification";
+  facts.hidden = spec.width;
+  facts.vocabulary = spec.text.vocabulary;
+  facts.positions = positions;
   ModelModule module(context, facts, model, parameters);
   module.dim("tokens", 1, options.maxTokens);
   module.dim("rows", 1, options.maxBatch);
@@ -195,11 +172,16 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
   SmallVector<EntryBuffer> texts{{"input_ids", list, {"tokens"}, facts.vocabulary}, {"row_begin", list, {"rows+1"}}};
   llvm::append_range(texts, more.inputs);
   func::FuncOp text = module.beginEntry("encode_text", texts, {vectors("text_embeds", "rows")});
-  RAPT_ASSIGN_OR_RETURN(Value ofText, buildTextVectors(builder, text, spec, parameters, !facts.adapters.empty()));
+  const Walk walk(Scope{builder, parameters});
+  Texts given{text.getArgument(0), text.getArgument(1)};
+  if (!facts.adapters.empty())
+    given.adapters = AdapterRows{text.getArgument(2), text.getArgument(3), text.getArgument(4)};
+  RAPT_ASSIGN_OR_RETURN(Value ofText, walkTexts(walk, spec, given));
   module.endEntry(ofText);
   func::FuncOp image = module.beginEntry("encode_image", imageInputs(builder, facts, spec.image.channels),
                                          {vectors("image_embeds", "rows")});
-  RAPT_ASSIGN_OR_RETURN(Value ofImage, buildImageVectors(builder, image, imagesOf(image, facts), spec, parameters));
+  Images images = imagesOf(image, facts);
+  RAPT_ASSIGN_OR_RETURN(Value ofImage, walkImages(walk, spec, images));
   module.endEntry(ofImage);
   func::FuncOp compare =
       module.beginEntry("compare", {vectors("image_embeds", "images"), vectors("text_embeds", "texts")},

@@ -33,7 +33,7 @@ struct PairSpec {
   /// Tensors of one element: the exponential of the first is times the cosine, the second is added; empty: none. The
   /// numbers are theirs where there is no checkpoint.
   std::string scale, bias;
-  double usualScale = 0, usualBias = 0;
+  double defaultScale = 0, defaultBias = 0;
   bool areIndependent = false; ///< the sigmoid of a logit tells whether a text fits, instead of the softmax of all
   std::vector<std::string_view> harmlessKeys, ignoredTensors;
 };

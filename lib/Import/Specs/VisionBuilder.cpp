@@ -1,13 +1,8 @@
 //===- VisionBuilder.cpp - The module of an encoder of images -------------------===//
 #include "lib/Import/Module/ModelConfig.h"
-#include "lib/Import/Module/ModelModule.h"
-#include "lib/Import/Parts/Walk.h"
-#include "lib/Import/Specs/VisionSpec.h"
+#include "lib/Import/Parts/LayerBuilder.h"
 #include "lib/Import/Specs/VisionTokens.h"
-#include "lib/Support/Json.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Diagnostics.h"
 #include <algorithm>
 #include <cmath>
 
@@ -18,6 +13,8 @@ using huggingface::Init;
 
 /// The names of vit's parts: pre-norm layers whose matmuls have biases.
 static void setVitParts(VisionSpec &spec) {
+  spec.prefix = "vit.";
+  spec.kernel = "embeddings.patch_embeddings.projection";
   spec.layer = "encoder.layer.{layer}.";
   spec.attention.parts = {"attention.attention.query", "attention.attention.key", "attention.attention.value"};
   spec.attention.out = "attention.output.dense";
@@ -28,10 +25,10 @@ static void setVitParts(VisionSpec &spec) {
   spec.residual = {.beforeAttention = "layernorm_before", .beforeFeedForward = "layernorm_after"};
 }
 
-void importing::readPatches(huggingface::ConfigReader &config, int64_t usualImage, int64_t usualPatch,
-                            VisionSpec &spec) {
-  spec.image = config.getHeightWidth("image_size", 1, 1 << 15, usualImage);
-  const huggingface::HeightWidth patch = config.getHeightWidth("patch_size", 1, 1 << 10, usualPatch);
+void importing::readPatches(huggingface::ConfigReader &config, int64_t defaultImage, int64_t defaultPatch,
+                            ImageSpec &spec) {
+  spec.image = config.getHeightWidth("image_size", 1, 1 << 15, defaultImage);
+  const huggingface::HeightWidth patch = config.getHeightWidth("patch_size", 1, 1 << 10, defaultPatch);
   spec.patch = patch.height;
   spec.channels = config.getInt("num_channels", 1, 1 << 10, 3);
   if (!config.errors())
@@ -42,7 +39,7 @@ void importing::readPatches(huggingface::ConfigReader &config, int64_t usualImag
                 ": only squares are supported");
   else if (spec.patch > side)
     config.fail("patch_size " + std::to_string(spec.patch) + " is larger than image_size " + std::to_string(side));
-  if (spec.patchColumns() > 1 << 20)
+  if (spec.channels * spec.patch * spec.patch > 1 << 20)
     config.fail("patches of " + std::to_string(spec.channels) + " x " + std::to_string(spec.patch) + " x " +
                 std::to_string(spec.patch) + " pixels (num_channels, patch_size) are larger than " +
                 std::to_string(1 << 20));
@@ -80,103 +77,95 @@ VisionSpec importing::readVision(huggingface::ModelDescription &model, const Vis
 
 namespace {
 
-void addHead(ParameterSet &parameters, const VisionSpec &spec) {
-  if (spec.head != VisionHead::Classification)
-    return;
-  ParameterScope top{parameters, ""};
-  const int64_t columns = spec.pooling == VisionPooling::ClassAndMean ? 2 * spec.width : spec.width;
-  top.dense(spec.classifier, spec.labels, columns);
-  if (spec.pooling == VisionPooling::Distilled)
-    top.dense(spec.distilled, spec.labels, spec.width);
-}
+/// Walks what is behind the layers.
+class HeadWalk {
+public:
+  HeadWalk(const Walk &walk, const VisionSpec &spec, const Images &images) : walk(walk), spec(spec), images(images) {}
 
-ParameterSet listParameters(const VisionSpec &spec, const std::string &prefix) {
-  ParameterSet parameters;
-  addVisionTokens({parameters, prefix}, spec);
-  ParameterScope top{parameters, prefix};
-  addNorm(top, spec.finalNorm, spec.norm, spec.width);
-  addNorm(top, spec.pooledNorm, spec.norm, spec.width);
-  if (spec.head == VisionHead::None && spec.pooler == VisionPooler::Dense)
-    top.dense("pooler.dense", spec.poolerWidth, spec.width);
-  addHead(parameters, spec);
-  return parameters;
-}
-
-/// Pools the tokens of each image: [images, width].
-Value pool(const Scope &top, const VisionSpec &spec, const Images &images, Value x, attn::PoolingKind kind,
-           int64_t skip) {
-  return poolRows(top, top.at("pooler"), kind, x, images.rowBegin, skip);
-}
-
-/// The norm of the patches' mean, [images, width].
-Value meanNorm(const Scope &top, const VisionSpec &spec, Value x, const Images &images) {
-  Value mean = pool(top, spec, images, x, attn::PoolingKind::mean, spec.learnedTokens());
-  return normalize(top, mean, spec.pooledNorm, spec.norm);
-}
-
-/// Logits of each image, from the last layer's tokens.
-Value classify(const Scope &top, const VisionSpec &spec, Value x, const Images &images) {
-  OpBuilder &builder = top.builder;
-  auto norm = [&](Value value) { return normalize(top, value, spec.finalNorm, spec.norm); };
-  // The norm of a token alone; of the patches, the mean is that of their norms.
-  auto token = [&](int64_t number) { return norm(pool(top, spec, images, x, attn::PoolingKind::first, number)); };
-  auto mean = [&] { return pool(top, spec, images, norm(x), attn::PoolingKind::mean, spec.learnedTokens()); };
-  switch (spec.pooling) {
-  case VisionPooling::ClassToken:
-    return dense(top, token(0), spec.classifier);
-  case VisionPooling::PatchMean:
-    return dense(top, mean(), spec.classifier);
-  case VisionPooling::ClassAndMean: {
-    Value first = token(0);
-    return dense(top, attn::ConcatOp::create(builder, top.at(spec.classifier), ValueRange{first, mean()}),
-                 spec.classifier);
+  /// The outputs, from the last layer's tokens.
+  SmallVector<Value> outputs(Value x) {
+    if (spec.head == VisionHead::Classification)
+      return {logits(x)};
+    x = norm(x);
+    SmallVector<Value> outputs{walk.emit([&](const Scope &top) {
+      auto rows = tensorOf({ShapedType::kDynamic, ShapedType::kDynamic, spec.width}, top.builder.getF32Type());
+      return attn::UnpackRowsOp::create(top.builder, top.at("last_hidden_state"), rows, x, images.length);
+    })};
+    if (spec.pooler != VisionPooler::None)
+      outputs.push_back(pooled(x));
+    return outputs;
   }
-  case VisionPooling::MeanNorm:
-    return dense(top, meanNorm(top, spec, x, images), spec.classifier);
-  case VisionPooling::Distilled: {
-    auto half = [&](Value of, const std::string &classifier) {
-      Value logits = dense(top, of, classifier);
+
+private:
+  Value norm(Value x) { return walk.norm(x, spec.finalNorm, spec.norm, spec.width); }
+
+  /// Pools the tokens of each image: [images, width].
+  Value pool(Value x, attn::PoolingKind kind, int64_t skip) {
+    return walk.emit([&](const Scope &top) { return poolRows(top, top.at("pooler"), kind, x, images.rowBegin, skip); });
+  }
+  Value first(Value x, int64_t token) { return pool(x, attn::PoolingKind::first, token); }
+  Value mean(Value x) { return pool(x, attn::PoolingKind::mean, spec.learnedTokens()); }
+  Value meanNorm(Value x) { return walk.norm(mean(x), spec.pooledNorm, spec.norm, spec.width); }
+
+  Value pooled(Value x) {
+    if (spec.pooler == VisionPooler::MeanNorm)
+      return meanNorm(x);
+    Value token = first(x, 0);
+    if (spec.pooler == VisionPooler::ClassToken)
+      return token;
+    token = walk.matmul(token, {.part = "pooler.dense", .out = spec.poolerWidth, .in = spec.width, .hasBias = true});
+    return walk.activate(token, "pooler", spec.poolerActivation);
+  }
+
+  /// Half of the logits of a token.
+  Value halfOf(Value x, int64_t token, const std::string &part) {
+    Value logits = walkClassifier(walk, spec, norm(first(x, token)), spec.width, part);
+    walk.emit([&](const Scope &top) {
       mapResult(top, logits, [&](const Scope &inner, Location loc, Value logit) -> Value {
         return arith::MulFOp::create(inner.builder, loc, logit, constant(inner, loc, 0.5));
       });
-      return logits;
-    };
-    Value first = half(token(0), spec.classifier), second = half(token(1), spec.distilled);
-    return arith::AddFOp::create(builder, top.at(spec.classifier), first, second);
+    });
+    return logits;
   }
+
+  /// Logits of each image. The norm is that of a token alone; of the patches, the mean is that of their norms.
+  Value logits(Value x) {
+    switch (spec.pooling) {
+    case VisionPooling::ClassToken:
+      return walkClassifier(walk, spec, norm(first(x, 0)), spec.width, spec.classifier);
+    case VisionPooling::PatchMean:
+      return walkClassifier(walk, spec, mean(norm(x)), spec.width, spec.classifier);
+    case VisionPooling::ClassAndMean: {
+      Value token = norm(first(x, 0)), patches = mean(norm(x));
+      Value both = walk.emit([&](const Scope &top) {
+        return attn::ConcatOp::create(top.builder, top.at(spec.classifier), ValueRange{token, patches});
+      });
+      return walkClassifier(walk, spec, both, 2 * spec.width, spec.classifier);
+    }
+    case VisionPooling::MeanNorm:
+      return walkClassifier(walk, spec, meanNorm(x), spec.width, spec.classifier);
+    case VisionPooling::Distilled: {
+      Value ofClass = halfOf(x, 0, spec.classifier), distilled = halfOf(x, 1, spec.distilled);
+      return walk.add(ofClass, distilled, spec.classifier);
+    }
+    }
+    llvm_unreachable("every pooling is handled");
   }
-  llvm_unreachable("every pooling is handled");
+
+  const Walk &walk;
+  const VisionSpec &spec;
+  const Images &images;
+};
+
+Expected<SmallVector<Value>> walkModel(const Walk &walk, const VisionSpec &spec, Images &images) {
+  RAPT_ASSIGN_OR_RETURN(Value tokens, walkVisionTokens(walk, spec, images));
+  return HeadWalk(walk, spec, images).outputs(tokens);
 }
 
-/// The outputs of the head, from the last layer's tokens.
-SmallVector<Value> buildHead(const Scope &top, const VisionSpec &spec, Value x, const Images &images) {
-  OpBuilder &builder = top.builder;
-  int64_t any = ShapedType::kDynamic;
-  if (spec.head == VisionHead::Classification)
-    return {classify(top, spec, x, images)};
-  if (!spec.finalNorm.empty())
-    x = normalize(top, x, spec.finalNorm, spec.norm);
-  auto rows = tensorOf({any, any, spec.width}, builder.getF32Type());
-  SmallVector<Value> outputs{attn::UnpackRowsOp::create(builder, top.at("last_hidden_state"), rows, x, images.length)};
-  if (spec.pooler == VisionPooler::None)
-    return outputs;
-  if (spec.pooler == VisionPooler::MeanNorm) {
-    outputs.push_back(meanNorm(top, spec, x, images));
-    return outputs;
-  }
-  Value first = pool(top, spec, images, x, attn::PoolingKind::first, 0);
-  if (spec.pooler == VisionPooler::Dense)
-    first =
-        attn::ActivationOp::create(builder, top.at("pooler"), spec.poolerActivation, dense(top, first, "pooler.dense"));
-  outputs.push_back(first);
-  return outputs;
-}
-
+/// The outputs of a model without head.
 SmallVector<EntryBuffer> listOutputs(Builder builder, const VisionSpec &spec) {
   int64_t any = ShapedType::kDynamic;
   Type f32 = builder.getF32Type();
-  if (spec.head == VisionHead::Classification)
-    return {{"logits", tensorOf({any, spec.labels}, f32), {"rows"}}};
   const std::string side = "/" + std::to_string(spec.patch);
   SmallVector<EntryBuffer> outputs{
       {"last_hidden_state",
@@ -189,48 +178,21 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const VisionSpec &spec) {
   return outputs;
 }
 
-/// The body of the entry.
-Status buildModel(ModelModule &module, func::FuncOp entry, Images images, const VisionSpec &spec,
-                  const ParameterSet &parameters) {
-  Scope top{module.builder(), parameters};
-  RAPT_ASSIGN_OR_RETURN(Value tokens, buildVisionTokens(top, entry, spec, images));
-  module.endEntry(buildHead(top, spec, tokens, images));
-  return {};
-}
-
 } // namespace
 
 ImportedModule importing::importVision(MLIRContext &context, huggingface::ModelDescription &model,
                                        const ImportOptions &options, VisionSpec spec) {
-  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
-  if (options.maxSequenceLength)
-    return sequenceBoundError(model);
+  RAPT_RETURN_IF_ERROR(finishConfig(model, options, spec));
   RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec, options));
-
-  const std::string prefix = model.choosePrefix({spec.prefix, ""}, spec.kernel + ".weight");
+  const std::string kernel = spec.kernel + ".weight", prefix = model.choosePrefix({spec.prefix, ""}, kernel);
   // A model without head may have been saved without its pooler; one without weights has it.
-  const bool hasTable = model.tensors().find(prefix + spec.kernel + ".weight");
-  if (spec.pooler == VisionPooler::Dense && hasTable && !model.tensors().find(prefix + "pooler.dense.weight"))
+  if (spec.pooler == VisionPooler::Dense && model.tensors().find(prefix + kernel) &&
+      !model.tensors().find(prefix + "pooler.dense.weight"))
     spec.pooler = VisionPooler::None;
-  ParameterSet parameters = listParameters(spec, prefix);
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, spec.ignoredTensors));
-  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
-
-  ModelFacts facts{.family = model.modelType(),
-                   .task = imageTask(spec.head),
-                   .layers = spec.layers,
-                   .hidden = spec.width,
-                   .heads = spec.attention.heads,
-                   .kvHeads = spec.attention.heads,
-                   .headDim = spec.attention.headDim,
-                   .labels = spec.labels,
-                   .adapters = adapterNames(model)};
-  return makeImageModule(context, facts, model, parameters, options,
-                         {.channels = spec.channels,
-                          .least = spec.gridBias ? most : huggingface::HeightWidth{spec.patch, spec.patch},
-                          .most = most,
-                          .outputs = listOutputs(Builder(&context), spec),
-                          .build = [&](ModelModule &module, func::FuncOp entry, const Images &images) {
-                            return buildModel(module, entry, images, spec, parameters);
-                          }});
+  return importImages(context, model, options, spec,
+                      {.facts = factsOf(model, spec),
+                       .least = spec.gridBias ? most : huggingface::HeightWidth{spec.patch, spec.patch},
+                       .most = most,
+                       .outputs = listOutputs(Builder(&context), spec),
+                       .walk = [&](const Walk &walk, Images &images) { return walkModel(walk, spec, images); }});
 }

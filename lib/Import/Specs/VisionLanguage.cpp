@@ -16,17 +16,15 @@ namespace {
 
 constexpr llvm::StringLiteral projectorSymbols = "projector.";
 
-std::string symbolsOf(const VisionSpec &image) { return image.stack + "."; }
-
-ParameterSet listAll(const VisionLanguageSpec &spec, const std::string &prefix) {
-  ParameterSet parameters = listDecoderParameters(spec.text, prefix);
+/// Vectors of the tokens of all images, as wide as those of the decoder's tokens.
+Expected<Value> walkVectors(const Walk &walk, const VisionLanguageSpec &spec, Images &images) {
   const VisionSpec &image = spec.image;
-  addVisionTokens({parameters, image.prefix, symbolsOf(image)}, image);
-  const ProjectorSpec &projector = spec.projector;
-  ParameterScope scope{parameters, projector.prefix, projectorSymbols.str()};
-  scope.dense(projector.first, spec.text.width, image.width, projector.hasBias);
-  scope.dense(projector.second, spec.text.width, spec.text.width, projector.hasBias);
-  return parameters;
+  RAPT_ASSIGN_OR_RETURN(Value x, walkVisionTokens(walk.inside(image.prefix, image.stack + "."), image, images));
+  const ProjectorSpec &p = spec.projector;
+  const Walk projector = walk.inside(p.prefix, projectorSymbols.str());
+  x = projector.matmul(x, {.part = p.first, .out = spec.text.width, .in = image.width, .hasBias = p.hasBias});
+  x = projector.activate(x, p.first, p.activation);
+  return projector.matmul(x, {.part = p.second, .out = spec.text.width, .in = spec.text.width, .hasBias = p.hasBias});
 }
 
 /// The arguments of a step that say what image tokens stand for.
@@ -86,13 +84,10 @@ Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, con
   const std::string length = "height" + side + "*width" + side + (kept ? "+" + std::to_string(kept) : "");
   func::FuncOp entry = module.beginEntry("encode_image", imageInputs(builder, facts, image.channels, "images"),
                                          {{"image_embeddings", type, {"images", length}}});
-  Scope scope{builder, parameters, image.prefix, /*layer=*/nullptr, symbolsOf(image)};
+  const Scope top{builder, parameters};
   Images images = imagesOf(entry, facts);
-  RAPT_ASSIGN_OR_RETURN(Value tokens, buildVisionTokens(scope, entry, image, images));
-  const ProjectorSpec &projector = spec.projector;
-  Scope last{builder, parameters, projector.prefix, /*layer=*/nullptr, projectorSymbols.str()};
-  Value x = feedForward(last, tokens, projector.first, projector.activation, projector.second);
-  Location loc = last.at("image_embeddings");
+  RAPT_ASSIGN_OR_RETURN(Value x, walkVectors(Walk(top), spec, images));
+  Location loc = top.at(spec.projector.prefix + "image_embeddings");
   x = attn::UnpackRowsOp::create(builder, loc, type, x, images.length);
   if (spec.skipped) {
     Value skipped = arith::ConstantIndexOp::create(builder, loc, spec.skipped);
@@ -116,15 +111,17 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, text.positions, text.positionsKey));
   RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec.image, options));
   const std::string prefix = model.choosePrefix({text.prefixes[0], text.prefixes[1]}, text.embedding.table + ".weight");
-  ParameterSet parameters = listAll(spec, prefix);
-  std::vector<std::string_view> ignored(spec.ignoredTensors.begin(), spec.ignoredTensors.end());
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, ignored));
-  RAPT_RETURN_IF_ERROR(parameters.addAdapters(model));
+  const std::vector<std::string_view> ignored(spec.ignoredTensors.begin(), spec.ignoredTensors.end());
+  auto walkAll = [&](const Walk &walk) {
+    (void)walkDecoder(walk, text);
+    Images images;
+    (void)walkVectors(walk.withPrefix(""), spec, images);
+  };
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, prefix, ignored, walkAll));
 
   ModelFacts facts = decoderFacts(text, model, positions, endTokens);
   facts.task = "image-text-to-text";
   facts.imageToken = spec.imageId;
-  facts.adapters = adapterNames(model);
   DecoderModule decoder(context, facts, text.attention.cacheChannels(), model, parameters, options,
                         windowedLayersOf(text, positions), moreOf(context, spec, facts, options, most));
   auto replace = [&](const Scope &top, Value embeddings) {

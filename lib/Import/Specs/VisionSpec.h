@@ -37,12 +37,18 @@ struct GridBiasSpec {
   bool isOfLayer = true;
 };
 
+/// What all encoders of images have.
+struct ImageSpec {
+  huggingface::HeightWidth image = {}; ///< pixels of the images that the model was made for
+  int64_t patch = 0, channels = 0, labels = 0;
+  VisionHead head = VisionHead::None;
+  std::string prefix, kernel; ///< of tensors; the part that patches are multiplied by
+  std::vector<std::string_view> harmlessKeys, ignoredTensors;
+};
+
 /// An encoder of images: patches as tokens behind learned ones. readVision sets the names that vit has. Where attention
 /// rotates, its one table is of a patch's row and again of its column (PatchGrid.h).
-struct VisionSpec : StackSpec {
-  huggingface::HeightWidth image = {}; ///< pixels of the images that positions were learned for
-  int64_t patch = 0, channels = 0, labels = 0;
-  std::string prefix = "vit.";
+struct VisionSpec : StackSpec, ImageSpec {
   std::string stack; ///< name of the layers' stack; empty where the model has one
   std::vector<std::string> learned = {"embeddings.cls_token"}; ///< tensors [1, 1, width], which have positions
   int64_t registers = 0; ///< further ones behind them, the rows of a tensor [1, registers, width]
@@ -50,23 +56,19 @@ struct VisionSpec : StackSpec {
   std::string positions = "embeddings.position_embeddings"; ///< a tensor [1, tokens, width]; empty: none
   std::optional<GridBiasSpec> gridBias; ///< of one learned token and patches, which are of one number then
   bool arePlain = false; ///< learned tensors are [width], and positions the weight [tokens, width] of a part
-  std::string kernel = "embeddings.patch_embeddings.projection";
   bool hasKernelBias = true;
   std::string embeddingNorm;           ///< of all tokens ahead of the layers; empty: none
   std::string finalNorm = "layernorm"; ///< of all tokens; empty: none
   std::string pooledNorm;
-  VisionHead head = VisionHead::None;
   VisionPooling pooling = VisionPooling::ClassToken;
   std::string classifier = "classifier", distilled = "distillation_classifier";
   VisionPooler pooler = VisionPooler::Dense;
   int64_t poolerWidth = 0;
   attn::ActivationKind poolerActivation = attn::ActivationKind::tanh;
-  std::vector<std::string_view> harmlessKeys, ignoredTensors;
 
   /// Rows and columns of patches of the images that the positions were learned for.
   int64_t rows() const { return image.height / patch; }
   int64_t columns() const { return image.width / patch; }
-  int64_t patchColumns() const { return channels * patch * patch; }
   int64_t learnedTokens() const { return int64_t(learned.size()) + registers; }
 };
 
@@ -79,7 +81,7 @@ struct VisionDefaults {
 };
 
 /// Reads the size of images and their patches.
-void readPatches(huggingface::ConfigReader &config, int64_t usualImage, int64_t usualPatch, VisionSpec &spec);
+void readPatches(huggingface::ConfigReader &config, int64_t defaultImage, int64_t defaultPatch, ImageSpec &spec);
 
 /// Reads sizes, activation, head and labels; layers, embedding and heads are those of vit.
 VisionSpec readVision(huggingface::ModelDescription &model, const VisionDefaults &defaults);

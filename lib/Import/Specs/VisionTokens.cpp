@@ -21,21 +21,25 @@ static std::string learnedSymbol(const VisionSpec &spec) {
   return spec.learnedTokens() == 1 ? spec.learned.front() : "embeddings.learned_tokens";
 }
 
-static Stack stackOf(const VisionSpec &spec) { return {spec.layers, spec.stack}; }
-
-void importing::addPatches(const ParameterScope &top, const std::string &part, int64_t width, int64_t channels,
-                           int64_t patch, bool hasBias) {
-  const int64_t columns = channels * patch * patch;
-  top.parameters.addTransformed(
-      top.symbols + part + ".weight",
-      {top.tensors + part + ".weight", {width, channels, patch, patch}, {artifact::Reshape{{width, columns}}}},
-      Init::weight(columns));
-  if (hasBias)
-    top.add(part + ".bias", {width}, Init::bias());
+Value importing::walkPatches(const Walk &walk, const ImageSpec &spec, const std::string &part, int64_t width,
+                             Value pixels, bool hasBias) {
+  const int64_t side = spec.patch, columns = spec.channels * side * side;
+  walk.declare([&](const ParameterScope &weights) {
+    weights.parameters.addTransformed(
+        weights.symbols + part + ".weight",
+        {weights.tensors + part + ".weight", {width, spec.channels, side, side}, {artifact::Reshape{{width, columns}}}},
+        Init::weight(columns));
+    if (hasBias)
+      weights.add(part + ".bias", {width}, Init::bias());
+  });
+  return walk.emit([&](const Scope &top) {
+    auto cut = tensorOf({ShapedType::kDynamic, columns}, top.builder.getF32Type());
+    return dense(top, attn::PatchesOp::create(top.builder, top.at(part), cut, pixels, uint64_t(side)), part);
+  });
 }
 
-void importing::addVisionTokens(const ParameterScope &top, const VisionSpec &spec) {
-  ParameterSet &parameters = top.parameters;
+/// The learned tokens, and the table of positions.
+static void addLearned(const ParameterScope &top, const VisionSpec &spec) {
   const int64_t width = spec.width, positions = spec.rows() * spec.columns() + spec.learnedTokens();
   using Shape = std::vector<int64_t>;
   std::vector<artifact::Source> learned;
@@ -46,104 +50,127 @@ void importing::addVisionTokens(const ParameterScope &top, const VisionSpec &spe
     learned.push_back(
         {top.tensors + spec.registerTokens, {1, spec.registers, width}, {artifact::Reshape{{spec.registers, width}}}});
   if (!learned.empty())
-    parameters.addRows(top.symbols + learnedSymbol(spec), std::move(learned), Init::embedding());
-  if (!spec.positions.empty()) {
-    artifact::Source table{
-        top.tensors + spec.positions, {1, positions, width}, {artifact::Reshape{{positions, width}}}};
-    if (spec.arePlain)
-      table = {top.tensors + spec.positions + ".weight", {positions, width}};
-    parameters.addTransformed(top.symbols + spec.positions, std::move(table), Init::embedding());
-  }
-  addPatches(top, spec.kernel, width, spec.channels, spec.patch, spec.hasKernelBias);
-  addNorm(top, spec.embeddingNorm, spec.norm, width);
-  if (const std::optional<GridBiasSpec> &bias = spec.gridBias)
-    parameters.addTable(top.symbols + bias->table, top.tensors + (bias->isOfLayer ? spec.layer : "") + bias->table,
-                        {gridBiasRows(spec.rows(), spec.columns()), spec.attention.heads}, Init::embedding(),
-                        bias->isOfLayer ? std::optional(stackOf(spec)) : std::nullopt);
-  addLayers(spec, {parameters, top.tensors + spec.layer, top.symbols, stackOf(spec)});
+    top.parameters.addRows(top.symbols + learnedSymbol(spec), std::move(learned), Init::embedding());
+  if (spec.positions.empty())
+    return;
+  if (spec.arePlain)
+    return addEmbedding(top, spec.positions, positions, width);
+  top.parameters.addTransformed(
+      top.symbols + spec.positions,
+      {top.tensors + spec.positions, {1, positions, width}, {artifact::Reshape{{positions, width}}}},
+      Init::embedding());
 }
 
 /// The tokens of all images: learned ones and patches, with their positions.
-static Value buildEmbeddings(const Scope &top, const VisionSpec &spec, Images &images) {
-  OpBuilder &builder = top.builder;
-  const std::string &part = spec.kernel;
-  Location loc = top.at("embeddings");
-  auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
-  auto extent = [&](int64_t i) -> Value { return tensor::DimOp::create(builder, loc, images.pixels, i); };
-  Value size = number(spec.patch);
-  images.rows = arith::DivUIOp::create(builder, loc, extent(2), size);
-  images.columns = arith::DivUIOp::create(builder, loc, extent(3), size);
-  images.length = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, images.rows, images.columns),
-                                        number(spec.learnedTokens()));
-  images.rowBegin = attn::EqualRowsOp::create(builder, loc, tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
-                                              extent(0), images.length);
-
-  Type f32 = builder.getF32Type();
-  auto cut = tensorOf({ShapedType::kDynamic, spec.patchColumns()}, f32);
-  auto stream = tensorOf({ShapedType::kDynamic, spec.width}, f32);
-  Value patches = attn::PatchesOp::create(builder, top.at(part), cut, images.pixels, spec.patch);
-  patches = dense(top, patches, part);
-  Value positions;
-  if (spec.positions.empty()) // zeros, which change nothing
-    positions = tensor::SplatOp::create(builder, loc, constant(top, loc, 0), stream, images.length);
-  else
-    positions =
-        attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
-                                        images.rows, images.columns, ArrayRef<int64_t>{spec.rows(), spec.columns()});
-  Value learned;
-  if (spec.learnedTokens() == 0)
-    learned = arith::ConstantOp::create(builder, loc,
-                                        DenseElementsAttr::get(tensorOf({0, spec.width}, f32), ArrayRef<float>()));
-  else
-    learned = top.weight(learnedSymbol(spec));
-  Value x = attn::ImageTokensOp::create(builder, loc, stream, patches, learned, positions);
-  return spec.embeddingNorm.empty() ? x : normalize(top, x, spec.embeddingNorm, spec.norm);
+static Value walkEmbeddings(const Walk &walk, const VisionSpec &spec, Images &images) {
+  walk.declare([&](const ParameterScope &weights) { addLearned(weights, spec); });
+  walk.emit([&](const Scope &top) {
+    OpBuilder &builder = top.builder;
+    Location loc = top.at("embeddings");
+    auto number = [&](int64_t value) -> Value { return arith::ConstantIndexOp::create(builder, loc, value); };
+    auto extent = [&](int64_t i) -> Value { return tensor::DimOp::create(builder, loc, images.pixels, i); };
+    Value size = number(spec.patch);
+    images.rows = arith::DivUIOp::create(builder, loc, extent(2), size);
+    images.columns = arith::DivUIOp::create(builder, loc, extent(3), size);
+    images.length = arith::AddIOp::create(
+        builder, loc, arith::MulIOp::create(builder, loc, images.rows, images.columns), number(spec.learnedTokens()));
+    images.rowBegin = attn::EqualRowsOp::create(builder, loc, tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
+                                                extent(0), images.length);
+  });
+  Value patches = walkPatches(walk, spec, spec.kernel, spec.width, images.pixels, spec.hasKernelBias);
+  Value x = walk.emit([&](const Scope &top) -> Value {
+    OpBuilder &builder = top.builder;
+    Location loc = top.at("embeddings");
+    Type f32 = builder.getF32Type();
+    auto stream = tensorOf({ShapedType::kDynamic, spec.width}, f32);
+    Value positions;
+    if (spec.positions.empty()) // zeros, which change nothing
+      positions = tensor::SplatOp::create(builder, loc, constant(top, loc, 0), stream, images.length);
+    else
+      positions =
+          attn::ResizePositionsOp::create(builder, top.at(spec.positions), stream, top.weight(spec.positions),
+                                          images.rows, images.columns, ArrayRef<int64_t>{spec.rows(), spec.columns()});
+    Value learned;
+    if (spec.learnedTokens() == 0)
+      learned = arith::ConstantOp::create(builder, loc,
+                                          DenseElementsAttr::get(tensorOf({0, spec.width}, f32), ArrayRef<float>()));
+    else
+      learned = top.weight(learnedSymbol(spec));
+    return attn::ImageTokensOp::create(builder, loc, stream, patches, learned, positions);
+  });
+  return walk.norm(x, spec.embeddingNorm, spec.norm, spec.width);
 }
 
-Expected<Value> importing::buildVisionTokens(const Scope &top, func::FuncOp entry, const VisionSpec &spec,
-                                             Images &images) {
-  Value state[] = {buildEmbeddings(top, spec, images)};
-  SmallVector<Value> shared = {images.rowBegin};
-  const std::optional<AdapterRows> order = orderImages(top.builder, top.at("adapters"), images.adapters, images.length);
-  addAdapters(order, shared);
-  if (!spec.attention.rotary.empty())
-    llvm::append_range(shared, buildGridRotation(top, spec.attention.rotary[0], images, spec.learnedTokens()));
-  LayerStack stack{.stack = stackOf(spec), .state = state, .shared = shared};
-  auto body = [&](OpBuilder &inner, const LayerRef &layer, ValueRange carried,
-                  ValueRange others) -> SmallVector<Value> {
-    ValueRange behind = others.drop_front();
-    const std::optional<AdapterRows> adapters = takeAdapters(bool(order), behind);
-    Scope scope{inner, top.parameters, top.path + spec.layer, &layer, top.symbols, adapters ? &*adapters : nullptr};
-    auto mix = [&](Location loc, std::array<Value, 3> queryKeyValue, Value scale, std::optional<int64_t>) -> Mixed {
+Expected<Value> importing::walkVisionTokens(const Walk &walk, const VisionSpec &spec, Images &images) {
+  Value x = walkEmbeddings(walk, spec, images);
+  const Stack stack{spec.layers, spec.stack};
+  if (const std::optional<GridBiasSpec> &bias = spec.gridBias)
+    walk.declare([&](const ParameterScope &weights) {
+      weights.parameters.addTable(weights.symbols + bias->table,
+                                  weights.tensors + (bias->isOfLayer ? spec.layer : "") + bias->table,
+                                  {gridBiasRows(spec.rows(), spec.columns()), spec.attention.heads}, Init::embedding(),
+                                  bias->isOfLayer ? std::optional(stack) : std::nullopt);
+    });
+  WalkedLayers layers{.loop = {.stack = stack}, .path = spec.layer, .state = {x}, .shared = {images.rowBegin}};
+  walk.emit([&](const Scope &top) {
+    layers.adapters = orderImages(top.builder, top.at("adapters"), images.adapters, images.length);
+    if (!spec.attention.rotary.empty())
+      llvm::append_range(layers.further,
+                         buildGridRotation(top, spec.attention.rotary[0], images, spec.learnedTokens()));
+  });
+  auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
+    auto mix = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                   std::optional<int64_t>) -> Mixed {
       Value table = spec.gridBias ? scope.weight(spec.gridBias->table) : Value();
-      attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, others[0]);
+      attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared[0]);
       if (table)
         addGridBias(scope, spec.rows(), spec.columns(), op, table);
       return {op.getResult(), op};
     };
-    return {buildLayer(scope, spec, carried[0], /*rotation=*/behind, mix)};
+    return {walkLayer(layer, spec, state[0], /*rotation=*/shared.drop_front(), mix)};
   };
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, buildLayerStack(top.builder, entry, top.parameters, stack, body));
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkLayers(walk, layers, body));
   return last[0];
 }
 
-std::string importing::imageTask(VisionHead head) {
-  return head == VisionHead::Classification ? "image-classification" : "image-feature-extraction";
+Value importing::walkClassifier(const Walk &walk, const ImageSpec &spec, Value x, int64_t columns,
+                                const std::string &part) {
+  return walk.withPrefix("").matmul(x, {.part = part, .out = spec.labels, .in = columns, .hasBias = true});
 }
 
-Expected<OwningOpRef<ModuleOp>> importing::makeImageModule(MLIRContext &context, const ModelFacts &facts,
-                                                           const huggingface::ModelDescription &model,
-                                                           const ParameterSet &parameters, const ImportOptions &options,
-                                                           const ImageEntry &entry) {
+ImportedModule importing::importImages(MLIRContext &context, huggingface::ModelDescription &model,
+                                       const ImportOptions &options, const ImageSpec &spec, const ImageModel &images) {
+  const std::string prefix = model.choosePrefix({spec.prefix, ""}, spec.kernel + ".weight");
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, prefix, spec.ignoredTensors, [&](const Walk &walk) {
+                          Images none;
+                          (void)images.walk(walk, none);
+                        }));
+  ModelFacts facts = images.facts;
+  facts.task = spec.head == VisionHead::Classification ? "image-classification" : "image-feature-extraction";
+  facts.labels = spec.labels;
   ModelModule module(context, facts, model, parameters);
   module.dim("rows", 1, options.maxBatch);
-  module.dim("height", entry.least.height, entry.most.height);
-  module.dim("width", entry.least.width, entry.most.width);
+  module.dim("height", images.least.height, images.most.height);
+  module.dim("width", images.least.width, images.most.width);
   module.declareParameters();
-  func::FuncOp forward =
-      module.beginEntry("forward", imageInputs(module.builder(), facts, entry.channels), entry.outputs);
-  RAPT_RETURN_IF_ERROR(entry.build(module, forward, imagesOf(forward, facts)));
+  OpBuilder &builder = module.builder();
+  SmallVector<EntryBuffer> outputs = images.outputs;
+  if (spec.head == VisionHead::Classification)
+    outputs = {{"logits", tensorOf({ShapedType::kDynamic, spec.labels}, builder.getF32Type()), {"rows"}}};
+  func::FuncOp forward = module.beginEntry("forward", imageInputs(builder, facts, spec.channels), outputs);
+  Images given = imagesOf(forward, facts);
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> results, images.walk(Walk(Scope{builder, parameters}), given));
+  module.endEntry(results);
   return module.take();
+}
+
+Status importing::finishConfig(huggingface::ModelDescription &model, const ImportOptions &options,
+                               const ImageSpec &spec) {
+  RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
+  if (!options.maxSequenceLength)
+    return {};
+  return Error{model.config().file() + ": a " + model.modelType() +
+               " reads images, and has no longest sequence to bound"};
 }
 
 SmallVector<EntryBuffer> importing::imageInputs(Builder builder, const ModelFacts &facts, int64_t channels,
@@ -164,21 +191,19 @@ Images importing::imagesOf(func::FuncOp entry, const ModelFacts &facts) {
   return images;
 }
 
-Error importing::sequenceBoundError(huggingface::ModelDescription &model) {
-  return Error{model.config().file() + ": a " + model.modelType() +
-               " reads images, and has no longest sequence to bound"};
-}
-
-Expected<int64_t> importing::mostPixels(int64_t patch, const HeightWidth &image, const ImportOptions &options) {
+Expected<int64_t> importing::mostPixels(const huggingface::ModelDescription &model, const ImageSpec &spec,
+                                        const ImportOptions &options) {
+  const HeightWidth &image = spec.image;
   auto fits = [&](int64_t side) { return (side * side + 1) * options.maxBatch <= INT32_MAX; };
   int64_t side = 512;
   while (side > 1 && !fits(side))
     --side;
-  side = std::max({side, image.height / patch, image.width / patch});
+  side = std::max({side, image.height / spec.patch, image.width / spec.patch});
   if (!fits(side))
-    return Error{"a batch of " + std::to_string(options.maxBatch) + " images of " + std::to_string(side) + " x " +
-                 std::to_string(side) + " patches has more tokens than 32 bits can count"};
-  return std::max({side * patch, image.height, image.width});
+    return Error{model.path() + ": a batch of " + std::to_string(options.maxBatch) + " images of " +
+                 std::to_string(side) + " x " + std::to_string(side) +
+                 " patches has more tokens than 32 bits can count"};
+  return std::max({side * spec.patch, image.height, image.width});
 }
 
 /// The size of the images that the checkpoint's processor makes; the model's own where it does not say. Faults of
@@ -224,7 +249,7 @@ static void noteImageSize(MLIRContext &context, const std::string &path, const V
 
 Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggingface::ModelDescription &model,
                                               const VisionSpec &spec, const ImportOptions &options) {
-  RAPT_ASSIGN_OR_RETURN(int64_t most, withContext(model.path(), mostPixels(spec.patch, spec.image, options)));
+  RAPT_ASSIGN_OR_RETURN(int64_t most, mostPixels(model, spec, options));
   if (spec.gridBias) {
     RAPT_RETURN_IF_ERROR(requireImageSize(model, spec.image, "biases of scores are"));
     return spec.image;

@@ -1,22 +1,22 @@
 //===- VisionTokens.h - From images to what the last layer gives ----------*- C++ -*-===//
 #pragma once
 #include "lib/Import/Module/ModelModule.h"
-#include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Parts/PatchGrid.h"
+#include "lib/Import/Parts/Walk.h"
 #include "lib/Import/Specs/VisionSpec.h"
 
 namespace rapt::importing {
 
-/// PART.weight [width, channels, patch, patch] as the matrix that patches are multiplied by, and PART.bias.
-void addPatches(const ParameterScope &top, const std::string &part, int64_t width, int64_t channels, int64_t patch,
-                bool hasBias = true);
-
-/// The weights of the patches, the learned tokens, the positions and the layers.
-void addVisionTokens(const ParameterScope &top, const VisionSpec &spec);
+/// Patches of pixels times PART.weight [width, channels, patch, patch], plus PART.bias: [patches, width].
+mlir::Value walkPatches(const Walk &walk, const ImageSpec &spec, const std::string &part, int64_t width,
+                        mlir::Value pixels, bool hasBias = true);
 
 /// The tokens of all images behind the last layer, [tokens, width]; sets `images`.
-Expected<mlir::Value> buildVisionTokens(const Scope &top, mlir::func::FuncOp entry, const VisionSpec &spec,
-                                        Images &images);
+Expected<mlir::Value> walkVisionTokens(const Walk &walk, const VisionSpec &spec, Images &images);
+
+/// The logits of x [images, columns].
+mlir::Value walkClassifier(const Walk &walk, const ImageSpec &spec, mlir::Value x, int64_t columns,
+                           const std::string &part = "classifier");
 
 /// The first arguments of an entry that reads images: their pixels, and their adapters where the model has some. `dim`
 /// is that of the images.
@@ -25,30 +25,25 @@ llvm::SmallVector<EntryBuffer> imageInputs(mlir::Builder builder, const ModelFac
 /// The values of these arguments.
 Images imagesOf(mlir::func::FuncOp entry, const ModelFacts &facts);
 
-/// The entry of an image model, and its body.
-struct ImageEntry {
-  int64_t channels;
-  huggingface::HeightWidth least, most; ///< of an image's sides
-  llvm::SmallVector<EntryBuffer> outputs;
-  /// Ends the entry.
-  llvm::function_ref<Status(ModelModule &module, mlir::func::FuncOp entry, const Images &images)> build;
+/// A model of images whose only entry is `forward`.
+struct ImageModel {
+  ModelFacts facts;                               ///< without those of the head
+  huggingface::HeightWidth least = {}, most = {}; ///< of an image's sides
+  llvm::SmallVector<EntryBuffer> outputs;         ///< without a head
+  /// The outputs, or the logits of each image.
+  llvm::function_ref<Expected<llvm::SmallVector<mlir::Value>>(const Walk &walk, Images &images)> walk;
 };
 
-/// The task of a model of images.
-std::string imageTask(VisionHead head);
+ImportedModule importImages(mlir::MLIRContext &context, huggingface::ModelDescription &model,
+                            const ImportOptions &options, const ImageSpec &spec, const ImageModel &images);
 
-/// The module whose only entry is `forward`; the parameters are resolved.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> makeImageModule(mlir::MLIRContext &context, const ModelFacts &facts,
-                                                            const huggingface::ModelDescription &model,
-                                                            const ParameterSet &parameters,
-                                                            const ImportOptions &options, const ImageEntry &entry);
-
-/// A user has asked to bound the sequences of a model of images.
-Error sequenceBoundError(huggingface::ModelDescription &model);
+/// Fails where the config has errors, or where a user has asked to bound the sequences of a model of images.
+Status finishConfig(huggingface::ModelDescription &model, const ImportOptions &options, const ImageSpec &spec);
 
 /// The longest side of an image in pixels: 512 patches, or the model's own size, as far as the offsets of the largest
 /// batch's tokens are i32.
-Expected<int64_t> mostPixels(int64_t patch, const huggingface::HeightWidth &image, const ImportOptions &options);
+Expected<int64_t> mostPixels(const huggingface::ModelDescription &model, const ImageSpec &spec,
+                             const ImportOptions &options);
 
 /// Fails where the checkpoint's processor makes images of another size than `image`, of which alone `what` is: "biases
 /// of scores are".

@@ -19,15 +19,11 @@ struct WindowStage : StackSpec {
   int64_t shiftOf(int64_t layer) const { return layer % 2 == 0 ? 0 : shift; }
 };
 
-struct WindowSpec {
-  huggingface::HeightWidth image = {}; ///< pixels of all images
-  int64_t patch = 0, channels = 0, labels = 0;
+/// All images are of one size.
+struct WindowSpec : ImageSpec {
   std::vector<WindowStage> stages;
   NormSpec norm;      ///< of the last stage's patches
   NormSpec inputNorm; ///< of the first patches, and of those that become one
-  VisionHead head = VisionHead::None;
-  std::string prefix = "swin.";
-  std::vector<std::string_view> harmlessKeys, ignoredTensors;
 
   const WindowStage &last() const { return stages.back(); }
 };
