@@ -86,103 +86,92 @@ Config readConfig(huggingface::ModelDescription &model) {
   return config;
 }
 
-ParameterSet listParameters(const Config &config) {
-  ParameterSet parameters;
-  const ParameterScope top{parameters, ""};
-  const int64_t hidden = config.decoder.hidden, width = config.annotation();
-  addImageGrid(top, config.images);
-  top.add(embeddingTable, {config.words, config.embedding}, Init::embedding());
-  config.firstStates().addTo(parameters, config.decoder);
-  config.decoder.addTo(parameters);
-  top.dense("attention.query", config.attentionSize, hidden, /*hasBias=*/false);
-  top.dense("attention.key", config.attentionSize, width, /*hasBias=*/false);
-  addScore(parameters, config.attentionSize, config.isScoreMatrix);
-  if (config.gate != Gate::None)
-    top.dense(gatePart, config.gate == Gate::Scalar ? 1 : width, hidden);
-  if (config.isDeep) {
-    top.dense(stateOutput, config.embedding, hidden, /*hasBias=*/false);
-    top.dense(contextOutput, config.embedding, width, /*hasBias=*/false);
-  }
-  if (!config.tied)
-    top.add("lm_head.weight", {config.words, config.headInputs()}, Init::weight(config.headInputs()));
-  top.add("lm_head.bias", {config.words}, Init::bias());
-  return parameters;
-}
-
 class Entries : RecurrentEntries {
 public:
-  Entries(ModelModule &module, const Config &config, const ParameterSet &parameters, const ImportOptions &options)
-      : RecurrentEntries(module, config.shape(*module.builder().getContext()), parameters, options), config(config) {}
-  Status buildEncode();
-  Status buildStep();
+  Entries(MLIRContext &context, const Walk &walk, ModelModule *module, const Config &config,
+          const ImportOptions &options)
+      : RecurrentEntries(context, walk, module, config.shape(context), options), config(config) {}
+
+  /// Both entries.
+  Status walkAll() {
+    return walk.declareLast({"embedding", "init_h", "init_c", "decoder", "attention.query", "attention.key",
+                             "attention.score", gatePart, stateOutput, contextOutput, "lm_head"},
+                            [&]() -> Status {
+                              RAPT_RETURN_IF_ERROR(walkEncode());
+                              return walkStep();
+                            });
+  }
 
 private:
-  Value appendMemory(Value annotations, Value rowBegin);
+  Status walkEncode();
+  Status walkStep();
   Value lookAt(Value state);
 
   const Config &config;
 };
 
-/// The cache with keys and values of the images.
-Value Entries::appendMemory(Value annotations, Value rowBegin) {
-  Location loc = top.at("attention");
-  Rows rows{rowBegin, argument("past"), argument("source_table")};
-  Value keys = splitHeads(top, loc, dense(top, annotations, "attention.key"), 1);
-  return appendSource(CacheLayer(top, 0).scope, loc, argument("cache"), keys, splitHeads(top, loc, annotations, 1),
-                      rows);
-}
-
-Status Entries::buildEncode() {
+Status Entries::walkEncode() {
   const GridExtents image = config.images.image, grid = config.images.grid();
   const int64_t any = ShapedType::kDynamic;
-  Type f32 = builder.getF32Type();
+  Type f32 = types.getF32Type();
   auto hidden = tensorOf({any, grid.pixels(), grid.channels}, f32);
   beginEncode({{"pixel_values", tensorOf({any, image.channels, image.height, image.width}, f32), {"rows"}}},
               {"encoder_last_hidden_state", hidden, {"rows"}});
-  Value pixels = argument("pixel_values"), annotations = buildImageGrid(top, config.images, pixels);
-  Location loc = entry.getLoc();
-  Value count = tensor::DimOp::create(builder, loc, pixels, 0);
-  Value length = arith::ConstantIndexOp::create(builder, loc, grid.pixels());
-  Value rowBegin = attn::EqualRowsOp::create(builder, loc, cast<RankedTensorType>(list), count, length);
+  Value pixels = argument("pixel_values"), annotations = walkImageGrid(walk, config.images, pixels);
+  Value count, rowBegin, mean;
+  walk.emit([&](const Scope &top) {
+    Location loc = entry.getLoc();
+    count = tensor::DimOp::create(top.builder, loc, pixels, 0);
+    Value length = arith::ConstantIndexOp::create(top.builder, loc, grid.pixels());
+    rowBegin = attn::EqualRowsOp::create(top.builder, loc, cast<RankedTensorType>(list), count, length);
+    mean = poolRows(top, top.at("init"), attn::PoolingKind::mean, annotations, rowBegin);
+  });
   KeptStates kept = firstKept();
-  Value mean = poolRows(top, top.at("init"), attn::PoolingKind::mean, annotations, rowBegin);
-  RAPT_RETURN_IF_ERROR(config.firstStates().build(top, entry, config.decoder, mean, kept));
-  Value cache = appendMemory(annotations, rowBegin);
-  const SmallVector<OpFoldResult> sizes = {count, builder.getIndexAttr(grid.pixels()),
-                                           builder.getIndexAttr(grid.channels)};
-  end(kept.state, cache,
-      tensor::ExpandShapeOp::create(builder, loc, hidden, annotations, ArrayRef<ReassociationIndices>{{0, 1}, {2}},
-                                    sizes));
+  RAPT_RETURN_IF_ERROR(config.firstStates().walk(walk, config.decoder, mean, kept));
+  Value keys = matmul(annotations, "attention.key", config.attentionSize, config.annotation());
+  keys = walk.splitHeads(keys, "attention", 1);
+  Value cache = append(argument("cache"), /*layer=*/0, keys, annotations, rowBegin);
+  end(kept.state, cache, walk.emit([&](const Scope &top) {
+    const SmallVector<OpFoldResult> sizes = {count, types.getIndexAttr(grid.pixels()),
+                                             types.getIndexAttr(grid.channels)};
+    return tensor::ExpandShapeOp::create(top.builder, entry.getLoc(), hidden, annotations,
+                                         ArrayRef<ReassociationIndices>{{0, 1}, {2}}, sizes);
+  }));
   return {};
 }
 
 /// The context of each row for the decoder's state.
 Value Entries::lookAt(Value state) {
-  Value query = dense(top, state, "attention.query"), one = constant(top, top.at("attention"), 1);
-  Value context = attend(query, one, /*layer=*/0, top.weight("attention.score"));
+  Value query = matmul(state, "attention.query", config.attentionSize, config.decoder.hidden);
+  Value one = walk.emit([&](const Scope &top) { return constant(top, top.at("attention"), 1); });
+  Value context = attend(query, one, /*layer=*/0, score(config.attentionSize, config.isScoreMatrix));
   if (config.gate == Gate::None)
     return context;
-  Location loc = top.at(gatePart);
-  Value gate = attn::ActivationOp::create(builder, loc, attn::ActivationKind::sigmoid, dense(top, state, gatePart));
-  if (config.gate == Gate::Vector)
-    return arith::MulFOp::create(builder, loc, context, gate);
-  return attn::CombineRowsOp::create(builder, loc, context.getType(), context, gate, /*indices=*/Value());
+  const int64_t columns = config.gate == Gate::Scalar ? 1 : config.annotation();
+  Value gate = matmul(state, gatePart, columns, config.decoder.hidden, /*hasBias=*/true);
+  gate = walk.activate(gate, gatePart, attn::ActivationKind::sigmoid);
+  return walk.emit([&](const Scope &top) -> Value {
+    Location loc = top.at(gatePart);
+    if (config.gate == Gate::Vector)
+      return arith::MulFOp::create(top.builder, loc, context, gate);
+    return attn::CombineRowsOp::create(top.builder, loc, context.getType(), context, gate, /*indices=*/Value());
+  });
 }
 
-Status Entries::buildStep() {
+Status Entries::walkStep() {
   beginStep(/*isSerial=*/true, config.words);
   KeptStates kept = this->kept();
-  Value embedded = embed(top, argument("tokens"), embeddingTable);
+  Value token = walk.table(argument("tokens"), embeddingTable, config.words, config.embedding);
   const int64_t last = (config.decoder.layers - 1) * config.decoder.states();
-  Value context = lookAt(kept.read(top, top.at("attention.query"), last));
-  RAPT_ASSIGN_OR_RETURN(
-      Value x, stepLayers(top, entry, config.decoder, concat({embedded, context}), argument("row_begin"), kept));
+  Value context = lookAt(read(kept, "attention.query", last));
+  RAPT_ASSIGN_OR_RETURN(Value x,
+                        stepLayers(walk, config.decoder, concat({token, context}), argument("row_begin"), kept));
   if (config.isDeep) {
-    Value ofState = dense(top, x, stateOutput), ofContext = dense(top, context, contextOutput);
-    x = arith::AddFOp::create(builder, top.at(stateOutput), embedded, ofState);
-    x = arith::AddFOp::create(builder, top.at(contextOutput), x, ofContext);
+    Value ofState = matmul(x, stateOutput, config.embedding, config.decoder.hidden),
+          ofContext = matmul(context, contextOutput, config.embedding, config.annotation());
+    x = walk.add(walk.add(token, ofState, stateOutput), ofContext, contextOutput);
   }
-  endStep(kept, x, config.tied ? embeddingTable : "lm_head.weight");
+  endStep(kept, x, config.tied ? embeddingTable : "", config.words, config.headInputs());
   return {};
 }
 
@@ -209,8 +198,8 @@ ImportedModule importing::importCaptioner(MLIRContext &context, huggingface::Mod
   if (options.maxSequenceLength)
     config.positions = options.maxSequenceLength;
   config.isScoreMatrix = model.tensors().find("attention.score.weight");
-  ParameterSet parameters = listParameters(config);
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
+  auto declare = [&](const Walk &walk) { (void)Entries(context, walk, /*module=*/nullptr, config, options).walkAll(); };
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, /*prefix=*/"", {}, declare, /*isFixed=*/true));
   const GridExtents grid = config.images.grid(), &image = config.images.image;
   ModelFacts facts{.family = "captioner",
                    .task = "image-to-text",
@@ -230,8 +219,7 @@ ImportedModule importing::importCaptioner(MLIRContext &context, huggingface::Mod
                    .gridWidth = grid.width,
                    .sourcePositions = grid.pixels()};
   ModelModule module(context, facts, model, parameters);
-  Entries entries(module, config, parameters, options);
-  RAPT_RETURN_IF_ERROR(entries.buildEncode());
-  RAPT_RETURN_IF_ERROR(entries.buildStep());
+  const Walk walk(Scope{module.builder(), parameters});
+  RAPT_RETURN_IF_ERROR(Entries(context, walk, &module, config, options).walkAll());
   return module.take();
 }

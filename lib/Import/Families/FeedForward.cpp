@@ -8,10 +8,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Module/ModelConfig.h"
-#include "lib/Import/Module/ParameterSet.h"
 #include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/AttentionPool.h"
-#include "lib/Import/Parts/Blocks.h"
 #include "lib/Import/Parts/PackedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -104,89 +102,93 @@ Config readConfig(huggingface::ModelDescription &model) {
   return config;
 }
 
-ParameterSet listParameters(const Config &config) {
-  ParameterSet parameters;
-  ParameterScope scope{parameters, ""};
-  if (config.vocabulary)
-    scope.add("embedding.weight", {config.vocabulary, config.inputs}, Init::embedding());
-  if (config.pooling == Pooling::Attention) {
-    const int64_t channels = config.attentionSize ? config.attentionSize : config.inputs;
-    // In f32, as activations are, of which it is one.
-    parameters.addTable(query, query + ".weight", {1, channels}, Init::embedding());
-    if (config.attentionSize)
-      scope.dense(key, channels, config.inputs);
-  }
-  for (auto [i, width] : llvm::enumerate(config.kernels)) {
-    const std::string name = convolutionName(i), weight = name + ".weight";
-    const int64_t columns = width * config.inputs;
-    parameters.addTransformed(weight,
-                              {weight,
-                               {config.filters, config.inputs, width},
-                               {artifact::Transpose{{0, 2, 1}}, artifact::Reshape{{config.filters, columns}}}},
-                              Init::weight(columns));
-    scope.add(name + ".bias", {config.filters}, Init::bias());
-  }
-  int64_t columns = config.pooled();
-  for (auto [i, size] : llvm::enumerate(config.hidden)) {
-    scope.dense(layerName(i), size, columns);
-    columns = size;
-  }
-  scope.dense("classifier", config.labels, columns);
-  return parameters;
-}
-
-Value activate(const Scope &top, const Config &config, Value x, const std::string &part) {
-  return activate(top, top.at(part), dense(top, x, part), config.activation);
+/// activation(x times PART.weight, plus PART.bias).
+Value walkLayer(const Walk &walk, const Config &config, Value x, const MatmulSpec &spec) {
+  Value y = walk.matmul(x, spec);
+  return walk.emit([&](const Scope &top) { return activate(top, top.at(spec.part), y, config.activation); });
 }
 
 /// The sum of the embeddings of a text, weighted by the softmax of the dot products of their keys with the query.
-Value attend(const Scope &top, const Config &config, Value x, Value rowBegin) {
-  OpBuilder &builder = top.builder;
-  Location loc = top.at(query);
+Value walkAttention(const Walk &walk, const Config &config, Value x, Value rowBegin) {
+  const int64_t channels = config.attentionSize ? config.attentionSize : config.inputs;
+  walk.declare([&](const ParameterScope &weights) { // in f32, as activations are, of which it is one
+    weights.parameters.addTable(query, query + ".weight", {1, channels}, Init::embedding());
+  });
   Value keys = x;
-  if (config.attentionSize)
-    keys = attn::ActivationOp::create(builder, top.at(key), attn::ActivationKind::tanh, dense(top, x, key));
-  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-  Value texts = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, rowBegin, 0), one);
-  const auto [queries, queryBegin] = queryOfRows(top, loc, query, texts);
-  auto head = [&](Value of) { return splitHeads(top, loc, of, 1); };
-  Value pooled =
-      rowAttention(top, loc, {head(queries), head(keys), head(x)}, constant(top, loc, 1), rowBegin, queryBegin)
-          .getResult();
-  return mergeHeads(top, loc, pooled);
+  if (config.attentionSize) {
+    keys = walk.matmul(x, {.part = key, .out = channels, .in = config.inputs, .hasBias = true});
+    keys = walk.activate(keys, key, attn::ActivationKind::tanh);
+  }
+  return walk.emit([&](const Scope &top) {
+    OpBuilder &builder = top.builder;
+    Location loc = top.at(query);
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    Value texts = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, rowBegin, 0), one);
+    const auto [queries, queryBegin] = queryOfRows(top, loc, query, texts);
+    auto head = [&](Value of) { return splitHeads(top, loc, of, 1); };
+    Value pooled =
+        rowAttention(top, loc, {head(queries), head(keys), head(x)}, constant(top, loc, 1), rowBegin, queryBegin)
+            .getResult();
+    return mergeHeads(top, loc, pooled);
+  });
+}
+
+/// The weights of a convolution, whose kernel is the matrix that windows are multiplied by.
+void addConvolution(const ParameterScope &weights, const Config &config, const std::string &name, int64_t width) {
+  const std::string weight = name + ".weight";
+  const int64_t columns = width * config.inputs;
+  weights.parameters.addTransformed(weight,
+                                    {weight,
+                                     {config.filters, config.inputs, width},
+                                     {artifact::Transpose{{0, 2, 1}}, artifact::Reshape{{config.filters, columns}}}},
+                                    Init::weight(columns));
+  weights.add(name + ".bias", {config.filters}, Init::bias());
 }
 
 /// The largest output of each filter over the windows of a text, of all widths side by side.
-Value convolve(const Scope &top, const Config &config, Value x, Value ids, Value rowBegin) {
-  OpBuilder &builder = top.builder;
-  Location loc = top.at("convolutions");
-  // Zeros behind each text fill up the one window of a text that is shorter.
-  SpacedRows rows(top, loc, rowBegin, config.margin());
-  Value spaced = attn::UpdateRowsOp::create(builder, loc, rows.zeros(x), /*layer=*/Value(), x, rows.ofTokens(ids, 0));
-  SmallVector<Value> largest;
-  for (auto [i, width] : llvm::enumerate(config.kernels)) {
-    const std::string name = convolutionName(i);
-    Value windows = selectWindows(top, top.at(name), spaced, rows.ofWindows(ids, width), width);
-    Value y = activate(top, config, windows, name);
-    largest.push_back(poolRows(top, top.at(name), attn::PoolingKind::max, y, rowBegin));
+Value walkConvolutions(const Walk &walk, const Config &config, Value x, Value ids, Value rowBegin) {
+  for (auto [i, width] : llvm::enumerate(config.kernels))
+    walk.declare([&, i = i, width = width](const ParameterScope &weights) {
+      addConvolution(weights, config, convolutionName(i), width);
+    });
+  return walk.emit([&](const Scope &top) -> Value {
+    OpBuilder &builder = top.builder;
+    Location loc = top.at("convolutions");
+    // Zeros behind each text fill up the one window of a text that is shorter.
+    SpacedRows rows(top, loc, rowBegin, config.margin());
+    Value spaced = attn::UpdateRowsOp::create(builder, loc, rows.zeros(x), /*layer=*/Value(), x, rows.ofTokens(ids, 0));
+    SmallVector<Value> largest;
+    for (auto [i, width] : llvm::enumerate(config.kernels)) {
+      const std::string name = convolutionName(i);
+      Value windows = selectWindows(top, top.at(name), spaced, rows.ofWindows(ids, width), width);
+      Value y = activate(top, top.at(name), dense(top, windows, name), config.activation);
+      largest.push_back(poolRows(top, top.at(name), attn::PoolingKind::max, y, rowBegin));
+    }
+    return largest.size() == 1 ? largest[0] : Value(attn::ConcatOp::create(builder, loc, largest));
+  });
+}
+
+/// Logits of vectors x.
+Value walkClassifier(const Walk &walk, const Config &config, Value x) {
+  int64_t columns = config.pooled();
+  for (auto [i, size] : llvm::enumerate(config.hidden)) {
+    x = walkLayer(walk, config, x, {.part = layerName(i), .out = size, .in = columns, .hasBias = true});
+    columns = size;
   }
-  return largest.size() == 1 ? largest[0] : Value(attn::ConcatOp::create(builder, loc, largest));
+  return walk.matmul(x, {.part = "classifier", .out = config.labels, .in = columns, .hasBias = true});
 }
 
-Value classify(const Scope &top, const Config &config, Value x) {
-  for (size_t i = 0; i < config.hidden.size(); ++i)
-    x = activate(top, config, x, layerName(i));
-  return dense(top, x, "classifier");
-}
-
-Value poolText(const Scope &top, const Config &config, Value x, Value ids, Value rowBegin) {
+/// Vectors of texts.
+Value walkTexts(const Walk &walk, const Config &config, Value ids, Value rowBegin) {
+  Value x = walk.table(ids, "embedding.weight", config.vocabulary, config.inputs);
   switch (config.pooling) {
   case Pooling::Mean:
-    return poolRows(top, top.at("pooling"), attn::PoolingKind::mean, x, rowBegin);
+    return walk.emit(
+        [&](const Scope &top) { return poolRows(top, top.at("pooling"), attn::PoolingKind::mean, x, rowBegin); });
   case Pooling::Attention:
-    return attend(top, config, x, rowBegin);
+    return walkAttention(walk, config, x, rowBegin);
   case Pooling::Convolution:
-    return convolve(top, config, x, ids, rowBegin);
+    return walkConvolutions(walk, config, x, ids, rowBegin);
   }
   llvm_unreachable("every pooling is handled");
 }
@@ -201,8 +203,10 @@ ImportedModule importing::importFeedForward(MLIRContext &context, huggingface::M
   if (!readsText && options.maxSequenceLength)
     return Error{model.config().file() + ": a model of vectors has no longest sequence to bound"};
   RAPT_RETURN_IF_ERROR(checkSpacedRows(model, options, config.margin()));
-  ParameterSet parameters = listParameters(config);
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
+  auto declare = [&](const Walk &walk) {
+    walkClassifier(walk, config, readsText ? walkTexts(walk, config, /*ids=*/{}, /*rowBegin=*/{}) : Value());
+  };
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, /*prefix=*/"", {}, declare, /*isFixed=*/true));
   ModelFacts facts{.family = "feed-forward",
                    .task = readsText ? "text-classification" : "tabular-classification",
                    .layers = int64_t(config.hidden.size()),
@@ -215,15 +219,13 @@ ImportedModule importing::importFeedForward(MLIRContext &context, huggingface::M
   const EntryBuffer inputs{"inputs", rows(config.inputs), {"rows"}}, logits{"logits", rows(config.labels), {"rows"}};
   if (readsText) {
     EncoderModule module(context, facts, model, parameters, options, {}, {logits});
-    Scope top{module.builder(), parameters};
-    Value x = embed(top, module.ids(), "embedding.weight");
-    return module.finish(classify(top, config, poolText(top, config, x, module.ids(), module.rowBegin())));
+    const Walk walk(Scope{module.builder(), parameters});
+    return module.finish(walkClassifier(walk, config, walkTexts(walk, config, module.ids(), module.rowBegin())));
   }
   ModelModule module(context, facts, model, parameters);
   module.dim("rows", 1, options.maxBatch);
   module.declareParameters();
   func::FuncOp forward = module.beginEntry("forward", {inputs}, {logits});
-  Scope top{module.builder(), parameters};
-  module.endEntry(classify(top, config, forward.getArgument(0)));
+  module.endEntry(walkClassifier(Walk(Scope{module.builder(), parameters}), config, forward.getArgument(0)));
   return module.take();
 }

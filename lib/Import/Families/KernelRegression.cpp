@@ -8,7 +8,7 @@
 #include "lib/Import/Families/Family.h"
 #include "lib/Import/Module/ModelConfig.h"
 #include "lib/Import/Module/ModelModule.h"
-#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/Walk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -129,6 +129,15 @@ private:
   Location loc;
 };
 
+/// y [rows, outputs] of x [rows, features].
+Value walkRegression(const Walk &walk, const Config &config, Value x) {
+  walk.declare([&](const ParameterScope &weights) {
+    weights.add("keys", {config.examples, config.features}, Init::embedding());
+    weights.add("values", {config.examples, config.outputs}, Init::embedding());
+  });
+  return walk.emit([&](const Scope &top) { return Regression(top, config).build(x); });
+}
+
 } // namespace
 
 ImportedModule importing::importKernelRegression(MLIRContext &context, huggingface::ModelDescription &model,
@@ -137,10 +146,8 @@ ImportedModule importing::importKernelRegression(MLIRContext &context, huggingfa
   RAPT_RETURN_IF_ERROR(model.config().finish({}));
   if (options.maxSequenceLength)
     return Error{model.config().file() + ": a model of vectors has no longest sequence to bound"};
-  ParameterSet parameters;
-  parameters.add("keys", "keys", {config.examples, config.features}, Init::embedding());
-  parameters.add("values", "values", {config.examples, config.outputs}, Init::embedding());
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
+  auto declare = [&](const Walk &walk) { walkRegression(walk, config, /*x=*/{}); };
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, /*prefix=*/"", {}, declare, /*isFixed=*/true));
   ModelFacts facts{.family = "kernel-regression", .task = "tabular-regression", .keys = config.examples};
   Builder types(&context);
   auto rows = [&](int64_t columns) { return tensorOf({ShapedType::kDynamic, columns}, types.getF32Type()); };
@@ -150,7 +157,6 @@ ImportedModule importing::importKernelRegression(MLIRContext &context, huggingfa
   const EntryBuffer inputs{"inputs", rows(config.features), {"rows"}},
       outputs{"outputs", rows(config.outputs), {"rows"}};
   func::FuncOp forward = module.beginEntry("forward", {inputs}, {outputs});
-  Scope top{module.builder(), parameters};
-  module.endEntry(Regression(top, config).build(forward.getArgument(0)));
+  module.endEntry(walkRegression(Walk(Scope{module.builder(), parameters}), config, forward.getArgument(0)));
   return module.take();
 }

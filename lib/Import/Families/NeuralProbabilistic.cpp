@@ -53,19 +53,6 @@ Config readConfig(huggingface::ModelDescription &model) {
   return config;
 }
 
-ParameterSet listParameters(const Config &config) {
-  ParameterSet parameters;
-  ParameterScope scope{parameters, ""};
-  scope.add("embedding.weight", {config.vocabulary, config.embedding}, Init::embedding());
-  scope.dense("hidden", config.hidden, config.columns());
-  if (!config.isTied)
-    scope.add("lm_head.weight", {config.vocabulary, config.hidden}, Init::weight(config.hidden));
-  scope.add("lm_head.bias", {config.vocabulary}, Init::bias());
-  if (config.isDirect)
-    scope.dense("direct", config.vocabulary, config.columns(), /*hasBias=*/false);
-  return parameters;
-}
-
 /// The embeddings x [tokens, columns] of a step, and ahead of each sequence's those of the tokens before, which are the
 /// parts of `kept`, in the order of the text. `kept` becomes those of its last tokens.
 Value joinContext(const Scope &top, const Config &config, const SpacedRows &rows, Value x, Value ids,
@@ -85,25 +72,24 @@ Value joinContext(const Scope &top, const Config &config, const SpacedRows &rows
   return all;
 }
 
-/// The entry step(state, tokens, row_begin, state_slot, state_target, want) -> (state, logits).
-OwningOpRef<ModuleOp> buildLanguageModel(ModelModule &module, const Config &config, const ParameterSet &parameters,
-                                         const ImportOptions &options) {
-  OpBuilder &builder = module.builder();
-  StepOfStates step = beginStepOfStates(module, config.context, config.embedding, config.vocabulary, options);
-  Scope top{builder, parameters};
-  Value x = embed(top, step.tokens, "embedding.weight");
-  SpacedRows rows(top, top.at("embedding"), step.rowBegin, config.context);
-  Value all = joinContext(top, config, rows, x, step.tokens, step.kept);
-  // A token's window ends with its own row.
-  Value windows = selectWindows(top, top.at("hidden"), all, rows.ofTokens(step.tokens, 1), config.context);
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("hidden"), windows.getType(), windows, step.want);
-  Value hidden = activate(top, top.at("hidden"), dense(top, wanted, "hidden"), config.activation);
-  Value table = top.weight(config.isTied ? "embedding.weight" : "lm_head.weight");
-  Value logits = project(top, hidden, table, "lm_head", top.weight("lm_head.bias"));
-  if (config.isDirect)
-    logits = arith::AddFOp::create(builder, top.at("direct"), logits, dense(top, wanted, "direct"));
-  module.endEntry({step.kept.state, logits});
-  return module.take();
+/// The logits of step(state, tokens, row_begin, state_slot, state_target, want) -> (state, logits).
+Value walkStep(const Walk &walk, const Config &config, StepOfStates &step) {
+  Value x = walk.table(step.tokens, "embedding.weight", config.vocabulary, config.embedding);
+  Value wanted = walk.emit([&](const Scope &top) {
+    SpacedRows rows(top, top.at("embedding"), step.rowBegin, config.context);
+    Value all = joinContext(top, config, rows, x, step.tokens, step.kept);
+    // A token's window ends with its own row.
+    Value windows = selectWindows(top, top.at("hidden"), all, rows.ofTokens(step.tokens, 1), config.context);
+    return attn::SelectRowsOp::create(top.builder, top.at("hidden"), windows.getType(), windows, step.want);
+  });
+  Value hidden = walk.matmul(wanted, {.part = "hidden", .out = config.hidden, .in = config.columns(), .hasBias = true});
+  hidden = walk.emit([&](const Scope &top) { return activate(top, top.at("hidden"), hidden, config.activation); });
+  Value logits = walkLogits(walk, hidden, config.isTied ? "embedding.weight" : "", config.vocabulary, config.hidden);
+  if (!config.isDirect)
+    return logits;
+  Value direct =
+      walk.matmul(wanted, {.part = "direct", .out = config.vocabulary, .in = config.columns(), .hasBias = false});
+  return walk.add(logits, direct, "direct");
 }
 
 } // namespace
@@ -115,8 +101,11 @@ ImportedModule importing::importNeuralProbabilistic(MLIRContext &context, huggin
                         readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt));
   RAPT_RETURN_IF_ERROR(model.config().finish({"dropout"}));
   RAPT_RETURN_IF_ERROR(checkSpacedRows(model, options, config.context));
-  ParameterSet parameters = listParameters(config);
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
+  auto declare = [&](const Walk &walk) {
+    StepOfStates none;
+    walkStep(walk, config, none);
+  };
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, /*prefix=*/"", {}, declare, /*isFixed=*/true));
   ModelFacts facts{.family = "neural-probabilistic",
                    .task = "decoder",
                    .layers = 1,
@@ -125,5 +114,8 @@ ImportedModule importing::importNeuralProbabilistic(MLIRContext &context, huggin
                    .positions = options.maxSequenceLength ? options.maxSequenceLength : config.positions,
                    .endTokens = endTokens};
   ModelModule module(context, facts, model, parameters);
-  return buildLanguageModel(module, config, parameters, options);
+  StepOfStates step = beginStepOfStates(module, config.context, config.embedding, config.vocabulary, options);
+  Value logits = walkStep(Walk(Scope{module.builder(), parameters}), config, step);
+  module.endEntry({step.kept.state, logits});
+  return module.take();
 }

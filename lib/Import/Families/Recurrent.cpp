@@ -72,20 +72,6 @@ Config readConfig(huggingface::ModelDescription &model) {
   return config;
 }
 
-ParameterSet listParameters(const Config &config) {
-  ParameterSet parameters;
-  ParameterScope scope{parameters, ""};
-  parameters.add("embedding.weight", "embedding.weight", {config.vocabulary, config.stack.inputs}, Init::embedding());
-  config.stack.addTo(parameters);
-  if (config.classifies())
-    scope.dense("classifier", config.labels, config.stack.outputs());
-  else if (config.tied)
-    parameters.add("lm_head.bias", "lm_head.bias", {config.vocabulary}, Init::bias());
-  else if (config.head == Head::CausalLM)
-    scope.dense("lm_head", config.vocabulary, config.stack.outputs());
-  return parameters;
-}
-
 SmallVector<EntryBuffer> listOutputs(Builder builder, const Config &config) {
   auto wide = [&](int64_t columns) { return tensorOf({ShapedType::kDynamic, columns}, builder.getF32Type()); };
   if (config.head == Head::SequenceClassification)
@@ -96,41 +82,47 @@ SmallVector<EntryBuffer> listOutputs(Builder builder, const Config &config) {
           {"sentence_embedding", wide(config.stack.outputs()), {"rows"}}};
 }
 
-/// The entry forward(input_ids, ..., row_begin), whose outputs are those of `listOutputs`.
-Expected<OwningOpRef<ModuleOp>> buildForward(EncoderModule &module, const Config &config,
-                                             const ParameterSet &parameters) {
-  OpBuilder &builder = module.builder();
-  Scope top{builder, parameters};
-  Value x = embed(top, module.ids(), "embedding.weight");
-  RAPT_ASSIGN_OR_RETURN(RecurrentEncoding encoding,
-                        encodeLayers(top, module.entry(), config.stack, x, module.rowBegin()));
-  auto pool = [&](attn::PoolingKind kind) -> Value {
-    return poolRows(top, top.at("pooling"), kind, encoding.output, module.rowBegin());
-  };
-  if (config.head == Head::None)
-    return module.finish({encoding.output, pool(attn::PoolingKind::mean)});
-  if (config.head == Head::TokenClassification)
-    return module.finish(dense(top, encoding.output, "classifier"));
-  Value pooled = config.pooling == "last"   ? encoding.states.front()
-                 : config.pooling == "mean" ? pool(attn::PoolingKind::mean)
-                                            : pool(attn::PoolingKind::max);
-  return module.finish(dense(top, pooled, "classifier"));
+Value walkEmbedding(const Walk &walk, const Config &config, Value ids) {
+  return walk.table(ids, "embedding.weight", config.vocabulary, config.stack.inputs);
 }
 
-/// The entry step(state, tokens, row_begin, state_slot, state_target, want) -> (state, logits).
-Expected<OwningOpRef<ModuleOp>> buildLanguageModel(ModelModule &module, const Config &config,
-                                                   const ParameterSet &parameters, const ImportOptions &options) {
-  OpBuilder &builder = module.builder();
-  const RecurrentStack &stack = config.stack;
-  StepOfStates step =
-      beginStepOfStates(module, stack.layers * stack.states(), stack.hidden, config.vocabulary, options);
-  Scope top{builder, parameters};
-  Value x = embed(top, step.tokens, "embedding.weight");
-  RAPT_ASSIGN_OR_RETURN(Value last, stepLayers(top, module.entry(), stack, x, step.rowBegin, step.kept));
-  Value wanted = attn::SelectRowsOp::create(builder, top.at("lm_head"), last.getType(), last, step.want);
-  Value table = top.weight(config.tied ? "embedding.weight" : "lm_head.weight");
-  module.endEntry({step.kept.state, project(top, wanted, table, "lm_head", top.weight("lm_head.bias"))});
-  return module.take();
+/// The outputs of the entry forward(input_ids, ..., row_begin), see listOutputs.
+Expected<SmallVector<Value>> walkForward(const Walk &walk, const Config &config, Value ids, Value rowBegin) {
+  Value x = walkEmbedding(walk, config, ids);
+  RAPT_ASSIGN_OR_RETURN(RecurrentEncoding encoding, encodeLayers(walk, config.stack, x, rowBegin));
+  auto pool = [&](attn::PoolingKind kind) {
+    return walk.emit(
+        [&](const Scope &top) { return poolRows(top, top.at("pooling"), kind, encoding.output, rowBegin); });
+  };
+  auto classify = [&](Value of) {
+    return walk.matmul(of, {.part = "classifier", .out = config.labels, .in = config.stack.outputs(), .hasBias = true});
+  };
+  if (config.head == Head::None)
+    return SmallVector<Value>{encoding.output, pool(attn::PoolingKind::mean)};
+  if (config.head == Head::TokenClassification)
+    return SmallVector<Value>{classify(encoding.output)};
+  if (config.pooling == "last")
+    return SmallVector<Value>{classify(walk.declares() ? Value() : encoding.states.front())};
+  return SmallVector<Value>{
+      classify(pool(config.pooling == "mean" ? attn::PoolingKind::mean : attn::PoolingKind::max))};
+}
+
+/// The logits of step(state, tokens, row_begin, state_slot, state_target, want) -> (state, logits).
+Expected<Value> walkLanguageModel(const Walk &walk, const Config &config, StepOfStates &step) {
+  Value x = walkEmbedding(walk, config, step.tokens);
+  RAPT_ASSIGN_OR_RETURN(Value last, stepLayers(walk, config.stack, x, step.rowBegin, step.kept));
+  Value wanted = walk.emit([&](const Scope &top) {
+    return attn::SelectRowsOp::create(top.builder, top.at("lm_head"), last.getType(), last, step.want);
+  });
+  return walkLogits(walk, wanted, config.tied ? "embedding.weight" : "", config.vocabulary, config.stack.outputs());
+}
+
+void declareAll(const Walk &walk, const Config &config) {
+  StepOfStates none;
+  if (config.head == Head::CausalLM)
+    (void)walkLanguageModel(walk, config, none);
+  else
+    (void)walkForward(walk, config, /*ids=*/{}, /*rowBegin=*/{});
 }
 
 const char *taskOf(Head head) {
@@ -155,8 +147,8 @@ ImportedModule importing::importRecurrent(MLIRContext &context, huggingface::Mod
   RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
                         readEndTokens(context, model, config.vocabulary, /*fallback=*/std::nullopt));
   RAPT_RETURN_IF_ERROR(model.config().finish({"dropout"}));
-  ParameterSet parameters = listParameters(config);
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
+  auto declare = [&](const Walk &walk) { declareAll(walk, config); };
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, /*prefix=*/"", {}, declare, /*isFixed=*/true));
   ModelFacts facts{.family = "recurrent",
                    .task = taskOf(config.head),
                    .layers = config.stack.layers,
@@ -166,9 +158,16 @@ ImportedModule importing::importRecurrent(MLIRContext &context, huggingface::Mod
                    .positions = options.maxSequenceLength ? options.maxSequenceLength : config.positions,
                    .endTokens = endTokens};
   if (config.head == Head::CausalLM) {
+    const RecurrentStack &stack = config.stack;
     ModelModule module(context, facts, model, parameters);
-    return buildLanguageModel(module, config, parameters, options);
+    StepOfStates step =
+        beginStepOfStates(module, stack.layers * stack.states(), stack.hidden, config.vocabulary, options);
+    RAPT_ASSIGN_OR_RETURN(Value logits, walkLanguageModel(Walk(Scope{module.builder(), parameters}), config, step));
+    module.endEntry({step.kept.state, logits});
+    return module.take();
   }
   EncoderModule module(context, facts, model, parameters, options, {}, listOutputs(Builder(&context), config));
-  return buildForward(module, config, parameters);
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> outputs, walkForward(Walk(Scope{module.builder(), parameters}), config,
+                                                                module.ids(), module.rowBegin()));
+  return module.finish(outputs);
 }

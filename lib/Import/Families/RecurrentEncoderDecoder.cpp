@@ -117,41 +117,6 @@ Config readConfig(huggingface::ModelDescription &model) {
 /// The projections that make the states of the decoder, where the encoder's are not copied.
 FirstStates firstStates(const Config &config) { return {{"bridge.h", "bridge.c"}, "bridge", config.memory()}; }
 
-ParameterSet listParameters(const Config &config) {
-  ParameterSet parameters;
-  auto matrix = [&](const std::string &name, int64_t out, int64_t in) {
-    parameters.add(name, name, {out, in}, Init::weight(in));
-  };
-  auto bias = [&](const std::string &part, int64_t out) {
-    parameters.add(part + ".bias", part + ".bias", {out}, Init::bias());
-  };
-  int64_t words = config.vocabularies.target;
-  auto table = [&](const std::string &name, int64_t rows) {
-    parameters.add(name, name, {rows, config.embedding}, Init::embedding());
-  };
-  table("encoder_embedding.weight", config.vocabularies.read());
-  if (!config.shared)
-    table("decoder_embedding.weight", words);
-  config.encoder.addTo(parameters);
-  config.decoder.addTo(parameters);
-  int64_t hidden = config.decoder.hidden, memory = config.memory();
-  if (!config.copies)
-    firstStates(config).addTo(parameters, config.decoder);
-  if (config.attention == Attention::Bahdanau) {
-    matrix("attention.query.weight", config.attentionSize, hidden);
-    matrix("attention.key.weight", config.attentionSize, memory);
-    addScore(parameters, config.attentionSize, config.isScoreMatrix);
-  }
-  if (config.attention == Attention::LuongGeneral)
-    matrix("attention.key.weight", hidden, memory);
-  if (config.isLuong())
-    matrix("attention.combine.weight", hidden, memory + hidden);
-  if (!config.tied)
-    matrix("lm_head.weight", words, config.headInputs());
-  bias("lm_head", words);
-  return parameters;
-}
-
 RecurrentShape shapeOf(MLIRContext &context, const Config &config) {
   RecurrentShape shape{config.keptParts(), config.decoder.hidden, std::nullopt, config.positions};
   if (config.attends()) {
@@ -163,81 +128,103 @@ RecurrentShape shapeOf(MLIRContext &context, const Config &config) {
 
 class Entries : RecurrentEntries {
 public:
-  Entries(ModelModule &module, const Config &config, const ParameterSet &parameters, const ImportOptions &options)
-      : RecurrentEntries(module, shapeOf(*module.builder().getContext(), config), parameters, options), config(config) {
+  Entries(MLIRContext &context, const Walk &walk, ModelModule *module, const Config &config,
+          const ImportOptions &options)
+      : RecurrentEntries(context, walk, module, shapeOf(context, config), options), config(config),
+        isAdditive(config.attention == Attention::Bahdanau) {}
+
+  /// Both entries.
+  Status walkAll() {
+    return walk.declareLast({"encoder", "decoder", "bridge.h", "bridge.c", "attention.query", "attention.key",
+                             "attention.score", "attention.combine", "lm_head"},
+                            [&]() -> Status {
+                              RAPT_RETURN_IF_ERROR(walkEncode());
+                              return walkStep();
+                            });
   }
-  Status buildEncode();
-  Status buildStep();
 
 private:
+  Status walkEncode();
+  Status walkStep();
   Value appendMemory(const RecurrentEncoding &encoding);
   Value attendAll(Value query);
+  Value embedded(const char *argumentName, const std::string &table, int64_t words) {
+    return walk.table(argument(argumentName), table + ".weight", words, config.embedding);
+  }
 
   const Config &config;
+  bool isAdditive;
 };
 
 /// The cache with keys and values of the sources.
 Value Entries::appendMemory(const RecurrentEncoding &encoding) {
-  Rows rows{argument("row_begin"), argument("past"), argument("source_table")};
-  Value cache = argument("cache");
-  Location loc = top.at("attention");
-  bool isAdditive = config.attention == Attention::Bahdanau;
-  Value keys = splitHeads(top, loc, isAdditive ? dense(top, encoding.output, "attention.key") : encoding.output, 1);
-  for (int64_t i = 0; i < config.cacheLayers(); ++i) {
+  Value rowBegin = argument("row_begin"), cache = argument("cache"), keys = encoding.output;
+  if (isAdditive)
+    keys = matmul(keys, "attention.key", config.attentionSize, config.memory());
+  keys = walk.splitHeads(keys, "attention", 1);
+  for (int64_t i = 0; i < config.cacheLayers() && !walk.declares(); ++i) {
     Value values = config.cacheLayers() == 1 ? encoding.output : encoding.directions[i];
-    cache = appendSource(CacheLayer(top, i).scope, loc, cache, keys, splitHeads(top, loc, values, 1), rows);
+    cache = append(cache, i, keys, values, rowBegin);
   }
   return cache;
 }
 
-Status Entries::buildEncode() {
-  Type hidden = tensorOf({ShapedType::kDynamic, config.memory()}, builder.getF32Type());
+Status Entries::walkEncode() {
+  Type hidden = tensorOf({ShapedType::kDynamic, config.memory()}, types.getF32Type());
   beginEncode({{"input_ids", list, {"tokens"}, config.vocabularies.read()}, {"row_begin", list, {"rows+1"}}},
               {"encoder_last_hidden_state", hidden, {"tokens"}});
-  Value x = embed(top, argument("input_ids"), "encoder_embedding.weight");
+  Value x = embedded("input_ids", "encoder_embedding", config.vocabularies.read());
   KeptStates kept = firstKept();
-  RAPT_ASSIGN_OR_RETURN(RecurrentEncoding encoding, encodeLayers(top, entry, config.encoder, x, argument("row_begin"),
-                                                                 config.copies ? &kept : nullptr));
-  if (!config.copies) // of h of the encoder's last layer
-    RAPT_RETURN_IF_ERROR(firstStates(config).build(top, entry, config.decoder, encoding.states.front(), kept));
+  RAPT_ASSIGN_OR_RETURN(RecurrentEncoding encoding,
+                        encodeLayers(walk, config.encoder, x, argument("row_begin"), config.copies ? &kept : nullptr));
+  if (!config.copies) { // of h of the encoder's last layer
+    Value last = walk.declares() ? Value() : encoding.states.front();
+    RAPT_RETURN_IF_ERROR(firstStates(config).walk(walk, config.decoder, last, kept));
+  }
   end(kept.state, config.attends() ? appendMemory(encoding) : Value(), encoding.output);
   return {};
 }
 
 /// The attention of each token's query to its sequence's source.
 Value Entries::attendAll(Value query) {
-  Value scale = constant(top, top.at("attention"), 1);
-  Value additive = config.attention == Attention::Bahdanau ? top.weight("attention.score") : Value();
+  Value scale = walk.emit([&](const Scope &top) { return constant(top, top.at("attention"), 1); });
+  Value additive = isAdditive ? score(config.attentionSize, config.isScoreMatrix) : Value();
   SmallVector<Value, 2> parts;
   for (int64_t i = 0; i < config.cacheLayers(); ++i)
     parts.push_back(attend(query, scale, i, additive));
   return parts.size() == 1 ? parts[0] : concat(parts);
 }
 
-Status Entries::buildStep() {
-  beginStep(config.isSerial(), config.vocabularies.target);
+Status Entries::walkStep() {
+  const int64_t words = config.vocabularies.target, hidden = config.decoder.hidden, memory = config.memory();
+  beginStep(config.isSerial(), words);
   KeptStates kept = this->kept();
-  Value embedded = embed(top, argument("tokens"), config.decoderEmbedding() + ".weight"), x = embedded;
-  Value context;
-  if (config.attention == Attention::Bahdanau) {
-    int64_t last = (config.decoder.layers - 1) * config.decoder.states();
-    context = attendAll(dense(top, kept.read(top, top.at("attention.query"), last), "attention.query"));
-    x = concat({embedded, context});
+  Value token = embedded("tokens", config.decoderEmbedding(), words), x = token, context;
+  if (isAdditive) {
+    const int64_t last = (config.decoder.layers - 1) * config.decoder.states();
+    context = attendAll(matmul(read(kept, "attention.query", last), "attention.query", config.attentionSize, hidden));
+    x = concat({token, context});
   } else if (config.feeds) {
-    x = concat({embedded, kept.read(top, top.at("attention"), config.keptParts() - 1)});
+    x = concat({token, read(kept, "attention", config.keptParts() - 1)});
   }
-  RAPT_ASSIGN_OR_RETURN(x, stepLayers(top, entry, config.decoder, x, argument("row_begin"), kept));
-  if (config.attention == Attention::Bahdanau) {
-    x = concat({x, context, embedded});
+  RAPT_ASSIGN_OR_RETURN(x, stepLayers(walk, config.decoder, x, argument("row_begin"), kept));
+  if (isAdditive) {
+    x = concat({x, context, token});
   } else if (config.isLuong()) {
-    bool isGeneral = config.attention == Attention::LuongGeneral;
-    context = attendAll(isGeneral ? linear(top, x, "attention.key") : x);
-    x = dense(top, concat({context, x}), "attention.combine");
-    x = attn::ActivationOp::create(builder, top.at("attention.combine"), attn::ActivationKind::tanh, x);
+    Value query = x;
+    if (config.attention == Attention::LuongGeneral) {
+      walk.declare([&](const ParameterScope &weights) {
+        weights.add("attention.key.weight", {hidden, memory}, Init::weight(memory));
+      });
+      query = walk.emit([&](const Scope &top) { return linear(top, x, "attention.key"); });
+    }
+    context = attendAll(query);
+    x = matmul(concat({context, x}), "attention.combine", hidden, memory + hidden);
+    x = walk.activate(x, "attention.combine", attn::ActivationKind::tanh);
     if (config.feeds)
-      kept.write(top, top.at("attention"), config.keptParts() - 1, x);
+      walk.emit([&](const Scope &top) { kept.write(top, top.at("attention"), config.keptParts() - 1, x); });
   }
-  endStep(kept, x, config.tied ? config.decoderEmbedding() + ".weight" : "lm_head.weight");
+  endStep(kept, x, config.tied ? config.decoderEmbedding() + ".weight" : "", words, config.headInputs());
   return {};
 }
 
@@ -252,8 +239,8 @@ ImportedModule importing::importRecurrentEncoderDecoder(MLIRContext &context, hu
   if (options.maxSequenceLength)
     config.positions = options.maxSequenceLength;
   config.isScoreMatrix = model.tensors().find("attention.score.weight");
-  ParameterSet parameters = listParameters(config);
-  RAPT_RETURN_IF_ERROR(parameters.resolve(model, {}));
+  auto declare = [&](const Walk &walk) { (void)Entries(context, walk, /*module=*/nullptr, config, options).walkAll(); };
+  RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, /*prefix=*/"", {}, declare, /*isFixed=*/true));
   ModelFacts facts{.family = "recurrent-encoder-decoder",
                    .task = "text2text-generation",
                    .layers = config.decoder.layers,
@@ -267,8 +254,7 @@ ImportedModule importing::importRecurrentEncoderDecoder(MLIRContext &context, hu
                    .startToken = config.startToken,
                    .sourceVocabulary = config.vocabularies.source};
   ModelModule module(context, facts, model, parameters);
-  Entries entries(module, config, parameters, options);
-  RAPT_RETURN_IF_ERROR(entries.buildEncode());
-  RAPT_RETURN_IF_ERROR(entries.buildStep());
+  const Walk walk(Scope{module.builder(), parameters});
+  RAPT_RETURN_IF_ERROR(Entries(context, walk, &module, config, options).walkAll());
   return module.take();
 }

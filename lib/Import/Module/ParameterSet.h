@@ -61,11 +61,6 @@ public:
   /// `right` for a weight of its own, too. In each layer of `stack`, where there is one.
   void addTransposedMatmul(std::string symbol, const artifact::Source &left, const artifact::Source &right,
                            huggingface::Init init, std::optional<Stack> stack = std::nullopt);
-  /// A weight of each layer of a stack.
-  void addStacked(const Stack &stack, std::string symbol, std::string tensor, std::vector<int64_t> shape,
-                  huggingface::Init init) {
-    add(std::move(symbol), std::move(tensor), std::move(shape), init, stack);
-  }
   /// Number of weights that were added.
   size_t count() const { return weights.size(); }
   /// Moves the weights of the part `symbol` behind the others, of those from number `first` on.

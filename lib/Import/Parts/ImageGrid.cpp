@@ -172,26 +172,26 @@ private:
 
 } // namespace
 
-void importing::addImageGrid(const ParameterScope &top, const ImageGridSpec &spec) {
+Value importing::walkImageGrid(const Walk &walk, const ImageGridSpec &spec, Value images) {
+  Value x = images, count = walk.emit([&](const Scope &top) {
+    return tensor::DimOp::create(top.builder, top.at(spec.part), images, 0);
+  });
   for (size_t i = 0; i < spec.layers.size(); ++i) {
-    const std::string part = partOf(spec, i);
-    const int64_t in = spec.before(i).channels, out = spec.layers[i].channels, side = spec.layers[i].kernel;
-    top.parameters.addTransformed(top.symbols + part + ".weight",
-                                  {top.tensors + part + ".weight",
-                                   {out, in, side, side},
-                                   {artifact::Transpose{{0, 2, 3, 1}}, artifact::Reshape{{out, side * side * in}}}},
-                                  Init::weight(side * side * in));
-    top.add(part + ".bias", {out}, Init::bias());
-  }
-}
-
-Value importing::buildImageGrid(const Scope &top, const ImageGridSpec &spec, Value images) {
-  Value count = tensor::DimOp::create(top.builder, top.at(spec.part), images, 0), x = images;
-  for (size_t i = 0; i < spec.layers.size(); ++i) {
-    Layer layer(top, spec, i, count);
-    x = layer.build(x, i == 0 ? Order::ChannelsFirst : Order::ChannelsLast);
-    if (i + 1 < spec.layers.size())
-      x = layer.expand(x, spec.before(i + 1));
+    walk.declare([&](const ParameterScope &top) {
+      const std::string part = partOf(spec, i);
+      const int64_t in = spec.before(i).channels, out = spec.layers[i].channels, side = spec.layers[i].kernel;
+      top.parameters.addTransformed(top.symbols + part + ".weight",
+                                    {top.tensors + part + ".weight",
+                                     {out, in, side, side},
+                                     {artifact::Transpose{{0, 2, 3, 1}}, artifact::Reshape{{out, side * side * in}}}},
+                                    Init::weight(side * side * in));
+      top.add(part + ".bias", {out}, Init::bias());
+    });
+    x = walk.emit([&](const Scope &top) {
+      Layer layer(top, spec, i, count);
+      Value y = layer.build(x, i == 0 ? Order::ChannelsFirst : Order::ChannelsLast);
+      return i + 1 < spec.layers.size() ? layer.expand(y, spec.before(i + 1)) : y;
+    });
   }
   return x;
 }

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
-#include "lib/Import/Module/ParameterSet.h"
-#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/Walk.h"
 
 namespace rapt::importing {
 
@@ -37,9 +36,7 @@ struct ImageGridSpec {
 /// The keys `image_size`, `num_channels` and `conv_*` of a config. Records errors.
 ImageGridSpec readImageGrid(huggingface::ConfigReader &config);
 
-void addImageGrid(const ParameterScope &top, const ImageGridSpec &spec);
-
 /// The vectors of images [images, channels, height, width], row by row of a grid: [images * pixels, channels].
-mlir::Value buildImageGrid(const Scope &top, const ImageGridSpec &spec, mlir::Value images);
+mlir::Value walkImageGrid(const Walk &walk, const ImageGridSpec &spec, mlir::Value images);
 
 } // namespace rapt::importing

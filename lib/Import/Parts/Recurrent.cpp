@@ -7,48 +7,6 @@ using namespace rapt;
 using namespace rapt::importing;
 using huggingface::Init;
 
-/// Suffixes of parameters' names, as torch has them: "_l0", "_l0_reverse". Symbols of looped layers have no number.
-static constexpr llvm::StringLiteral firstLayer = "_l0", loopedLayer = "";
-static std::string suffixOf(StringRef layer, bool reverse) { return (layer + (reverse ? "_reverse" : "")).str(); }
-
-void RecurrentStack::addTo(ParameterSet &parameters) const {
-  int64_t columns = attn::RecurrenceOp::partsOf(cell) * hidden;
-  const char *input = "weight_ih", *state = "weight_hh", *projection = "weight_hr";
-  const artifact::Transpose transpose{{1, 0}};
-  // The gates see the projected h alone, so that one matrix does both matmuls for the h that is kept.
-  auto addState = [&](std::string symbol, std::string own, std::string ofProjection, const std::optional<Stack> &loop) {
-    if (projected)
-      parameters.addTransposedMatmul(std::move(symbol), {std::move(own), {columns, projected}},
-                                     {std::move(ofProjection), {projected, hidden}}, Init::weight(projected), loop);
-    else
-      parameters.addTransformed(std::move(symbol), {std::move(own), {columns, hidden}, {transpose}},
-                                Init::weight(hidden), loop);
-  };
-  for (int64_t direction = 0; direction < directions(); ++direction) {
-    auto tensor = [&](const char *kind) { return name + "." + kind + suffixOf(firstLayer, direction == 1); };
-    parameters.add(tensor(input), tensor(input), {columns, inputs}, Init::weight(inputs));
-    addState(tensor(state), tensor(state), tensor(projection), std::nullopt);
-    if (projected)
-      parameters.add(tensor(projection), tensor(projection), {projected, hidden}, Init::weight(hidden));
-    for (const char *kind : {"bias_ih", "bias_hh"})
-      if (bias)
-        parameters.add(tensor(kind), tensor(kind), {columns}, Init::bias());
-  }
-  for (int64_t direction = 0; direction < directions() && layers > 1; ++direction) {
-    auto symbol = [&](const char *kind) { return name + "." + kind + suffixOf(loopedLayer, direction == 1); };
-    auto tensor = [&](const char *kind) {
-      return name + "." + kind + suffixOf("_l" + layerPlaceholder.str(), direction == 1);
-    };
-    parameters.addStacked(loop(), symbol(input), tensor(input), {columns, outputs()}, Init::weight(outputs()));
-    addState(symbol(state), tensor(state), tensor(projection), loop());
-    if (projected)
-      parameters.addStacked(loop(), symbol(projection), tensor(projection), {projected, hidden}, Init::weight(hidden));
-    for (const char *kind : {"bias_ih", "bias_hh"})
-      if (bias)
-        parameters.addStacked(loop(), symbol(kind), tensor(kind), {columns}, Init::bias());
-  }
-}
-
 attn::RecurrenceKind importing::readCell(huggingface::ConfigReader &config) {
   return *attn::symbolizeRecurrenceKind(config.getEnum("cell", {"rnn_tanh", "rnn_relu", "gru", "lstm"}));
 }
@@ -73,31 +31,72 @@ struct LayerOutput {
 
 } // namespace
 
-/// The output of a layer's cells, for h [any, hidden] of one direction.
-static Value outputOf(const Scope &scope, const RecurrentStack &stack, StringRef layer, int64_t direction, Value h) {
-  if (!stack.projected)
-    return h;
-  std::string projection = stack.name + ".weight_hr" + suffixOf(layer, direction == 1);
-  return project(scope, h, scope.weight(projection), projection);
-}
+namespace {
 
-/// One layer in one direction, 0 or 1. `layer` names it, as suffixOf has it; `initial` are the states before, [rows,
-/// hidden] each, zeros where there are none.
-static LayerOutput runLayer(const Scope &scope, const RecurrentStack &stack, StringRef layer, int64_t direction,
-                            Value x, Value rowBegin, ValueRange initial = {}) {
-  OpBuilder &builder = scope.builder;
-  std::string suffix = suffixOf(layer, direction == 1);
-  auto named = [&](const char *kind) { return stack.name + "." + kind + suffix; };
-  auto biasOf = [&](const char *kind) { return stack.bias ? scope.weight(named(kind)) : Value(); };
-  std::string input = named("weight_ih"), state = named("weight_hh");
-  Value gates = project(scope, x, scope.weight(input), input, biasOf("bias_ih"));
-  auto recurrence = attn::RecurrenceOp::create(
-      builder, scope.at(state), attn::RecurrenceKindAttr::get(builder.getContext(), stack.cell), gates,
-      scope.weight(state), biasOf("bias_hh"), rowBegin, initial,
-      stack.isReverse(direction) ? builder.getUnitAttr() : UnitAttr(), /*layout=*/attn::WeightLayoutInterface());
-  return {outputOf(scope, stack, layer, direction, recurrence.getOutput()),
-          llvm::to_vector_of<Value, 2>(recurrence.getStates())};
-}
+/// One layer in one direction, 0 or 1. All layers but the first, whose input is another, are one loop.
+class Direction {
+public:
+  Direction(const RecurrentStack &stack, bool isFirst, int64_t direction)
+      : stack(stack), isFirst(isFirst), direction(direction) {}
+
+  /// `initial` are the states before, [rows, hidden] each, zeros where there are none.
+  LayerOutput walk(const Walk &walk, Value x, Value rowBegin, ValueRange initial = {}) const {
+    walk.declare([&](const ParameterScope &weights) { declare(weights); });
+    return walk.emit([&](const Scope &scope) -> LayerOutput {
+      auto biasOf = [&](const char *kind) { return stack.bias ? scope.weight(symbol(kind)) : Value(); };
+      const std::string input = symbol("weight_ih"), state = symbol("weight_hh");
+      Value gates = project(scope, x, scope.weight(input), input, biasOf("bias_ih"));
+      OpBuilder &builder = scope.builder;
+      auto recurrence = attn::RecurrenceOp::create(
+          builder, scope.at(state), attn::RecurrenceKindAttr::get(builder.getContext(), stack.cell), gates,
+          scope.weight(state), biasOf("bias_hh"), rowBegin, initial,
+          stack.isReverse(direction) ? builder.getUnitAttr() : UnitAttr(), /*layout=*/attn::WeightLayoutInterface());
+      return {outputOf(scope, recurrence.getOutput()), llvm::to_vector_of<Value, 2>(recurrence.getStates())};
+    });
+  }
+
+  /// The output of the cells for their h [any, hidden].
+  Value outputOf(const Scope &scope, Value h) const {
+    const std::string projection = symbol("weight_hr");
+    return stack.projected ? project(scope, h, scope.weight(projection), projection) : h;
+  }
+
+private:
+  /// Names of parameters, as torch has them: "weight_ih_l0", "weight_ih_l0_reverse". Symbols of the loop have no
+  /// number.
+  std::string symbol(const char *kind) const { return named(kind, isFirst ? "_l0" : ""); }
+  std::string tensor(const char *kind) const { return named(kind, isFirst ? "_l0" : "_l" + layerPlaceholder.str()); }
+  std::string named(const char *kind, const std::string &layer) const {
+    return stack.name + "." + kind + layer + (direction == 1 ? "_reverse" : "");
+  }
+
+  void declare(const ParameterScope &weights) const {
+    const char *input = "weight_ih", *state = "weight_hh", *projection = "weight_hr";
+    const int64_t columns = attn::RecurrenceOp::partsOf(stack.cell) * stack.hidden, projected = stack.projected,
+                  hidden = stack.hidden, inputs = isFirst ? stack.inputs : stack.outputs();
+    weights.add(symbol(input), tensor(input), {columns, inputs}, Init::weight(inputs));
+    // The gates see the projected h alone, so that one matrix does both matmuls for the h that is kept.
+    if (projected)
+      weights.parameters.addTransposedMatmul(symbol(state), {tensor(state), {columns, projected}},
+                                             {tensor(projection), {projected, hidden}}, Init::weight(projected),
+                                             weights.stack);
+    else
+      weights.parameters.addTransformed(symbol(state),
+                                        {tensor(state), {columns, hidden}, {artifact::Transpose{{1, 0}}}},
+                                        Init::weight(hidden), weights.stack);
+    if (projected)
+      weights.add(symbol(projection), tensor(projection), {projected, hidden}, Init::weight(hidden));
+    for (const char *kind : {"bias_ih", "bias_hh"})
+      if (stack.bias)
+        weights.add(symbol(kind), tensor(kind), {columns}, Init::bias());
+  }
+
+  const RecurrentStack &stack;
+  bool isFirst;
+  int64_t direction;
+};
+
+} // namespace
 
 /// The one value, or both side by side.
 static Value sideBySide(const Scope &scope, Location loc, ValueRange values) {
@@ -129,99 +128,112 @@ Value RecurrentStack::partOf(const Scope &scope, Value layer, int64_t state) con
   return arith::AddIOp::create(scope.builder, loc, first, constant(state));
 }
 
-namespace {
-
 /// A layer of an encoder: from the outputs of each direction of the layer before, or the one input of the first layer,
-/// to its own, and its last states.
-RecurrentEncoding encodeLayer(const Scope &scope, const RecurrentStack &stack, StringRef layer, ValueRange x,
-                              Value rowBegin) {
-  Location loc = scope.at(stack.name);
-  Value input = sideBySide(scope, loc, x);
+/// to its own, and its last states. Empty where weights are declared.
+static RecurrentEncoding encodeLayer(const Walk &walk, const RecurrentStack &stack, bool isFirst, ValueRange x,
+                                     Value rowBegin) {
+  Value input = walk.emit([&](const Scope &scope) { return sideBySide(scope, scope.at(stack.name), x); });
   SmallVector<LayerOutput, 2> found;
   for (int64_t direction = 0; direction < stack.directions(); ++direction)
-    found.push_back(runLayer(scope, stack, layer, direction, input, rowBegin));
-  for (auto [direction, each] : llvm::enumerate(found))
-    each.states[0] = outputOf(scope, stack, layer, int64_t(direction), each.states[0]);
-  RecurrentEncoding encoding;
-  encoding.directions = llvm::map_to_vector<2>(found, [](const LayerOutput &each) { return each.output; });
-  for (int64_t state = 0; state < stack.states(); ++state) {
-    auto parts = llvm::map_to_vector<2>(found, [&](const LayerOutput &each) { return each.states[state]; });
-    encoding.states.push_back(sideBySide(scope, loc, parts));
-  }
-  return encoding;
+    found.push_back(Direction(stack, isFirst, direction).walk(walk, input, rowBegin));
+  return walk.emit([&](const Scope &scope) {
+    for (auto [direction, each] : llvm::enumerate(found))
+      each.states[0] = Direction(stack, isFirst, int64_t(direction)).outputOf(scope, each.states[0]);
+    RecurrentEncoding encoding;
+    encoding.directions = llvm::map_to_vector<2>(found, [](const LayerOutput &each) { return each.output; });
+    for (int64_t state = 0; state < stack.states(); ++state) {
+      auto parts = llvm::map_to_vector<2>(found, [&](const LayerOutput &each) { return each.states[state]; });
+      encoding.states.push_back(sideBySide(scope, scope.at(stack.name), parts));
+    }
+    return encoding;
+  });
 }
 
-} // namespace
-
-Expected<RecurrentEncoding> importing::encodeLayers(const Scope &scope, Operation *entry, const RecurrentStack &stack,
-                                                    Value x, Value rowBegin, KeptStates *kept) {
-  Location loc = scope.at(stack.name);
-  RecurrentEncoding encoding = encodeLayer(scope, stack, firstLayer, x, rowBegin);
-  for (int64_t state = 0; state < stack.states() && kept; ++state)
-    kept->write(scope, loc, state, encoding.states[state]);
+Expected<RecurrentEncoding> importing::encodeLayers(const Walk &walk, const RecurrentStack &stack, Value x,
+                                                    Value rowBegin, KeptStates *kept) {
+  RecurrentEncoding encoding = encodeLayer(walk, stack, /*isFirst=*/true, x, rowBegin);
+  walk.emit([&](const Scope &scope) {
+    for (int64_t state = 0; state < stack.states() && kept; ++state)
+      kept->write(scope, scope.at(stack.name), state, encoding.states[state]);
+  });
+  const size_t directions = encoding.directions.size();
   if (stack.layers > 1) {
-    SmallVector<Value> state = llvm::to_vector(llvm::concat<Value>(encoding.directions, encoding.states));
-    SmallVector<Value> shared{rowBegin};
-    size_t directions = encoding.directions.size();
+    WalkedLayers layers{.loop = {.stack = stack.loop()},
+                        .state = llvm::to_vector(llvm::concat<Value>(encoding.directions, encoding.states)),
+                        .shared = {rowBegin}};
     if (kept) {
-      state.push_back(kept->state);
-      shared.push_back(kept->target);
+      layers.state.push_back(kept->state);
+      layers.shared.push_back(kept->target);
     }
-    auto body = [&](OpBuilder &builder, const LayerRef &layer, ValueRange before, ValueRange others) {
-      Scope inner{builder, scope.parameters, {}, &layer};
-      RecurrentEncoding next = encodeLayer(inner, stack, loopedLayer, before.take_front(directions), others[0]);
+    auto body = [&](const Walk &layer, ValueRange before, ValueRange shared) {
+      RecurrentEncoding next = encodeLayer(layer, stack, /*isFirst=*/false, before.take_front(directions), shared[0]);
       SmallVector<Value> after = llvm::to_vector(llvm::concat<Value>(next.directions, next.states));
-      if (kept) {
-        KeptStates own{before.back(), Value(), others[1]};
+      layer.emit([&](const Scope &scope) {
+        if (!kept)
+          return;
+        KeptStates own{before.back(), Value(), shared[1]};
         for (auto [number, last] : llvm::enumerate(next.states))
-          own.write(inner, loc, stack.partOf(inner, layer.number, number), last);
+          own.write(scope, scope.at(stack.name), stack.partOf(scope, scope.layer->number, number), last);
         after.push_back(own.state);
-      }
+      });
       return after;
     };
-    RAPT_ASSIGN_OR_RETURN(SmallVector<Value> values,
-                          buildLayerStack(scope.builder, entry, scope.parameters,
-                                          {.stack = stack.loop(), .state = state, .shared = shared}, body));
-    encoding.directions.assign(values.begin(), values.begin() + directions);
-    encoding.states.assign(values.begin() + directions, values.begin() + directions + stack.states());
-    if (kept)
-      kept->state = values.back();
+    RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkLayers(walk, layers, body));
+    llvm::copy(ArrayRef(last).take_front(directions), encoding.directions.begin());
+    llvm::copy(ArrayRef(last).slice(directions, encoding.states.size()), encoding.states.begin());
+    if (kept && !walk.declares())
+      kept->state = last.back();
   }
-  encoding.output = sideBySide(scope, loc, encoding.directions);
+  encoding.output =
+      walk.emit([&](const Scope &scope) { return sideBySide(scope, scope.at(stack.name), encoding.directions); });
   return encoding;
 }
 
-Expected<Value> importing::stepLayers(const Scope &scope, Operation *entry, const RecurrentStack &stack, Value x,
-                                      Value rowBegin, KeptStates &kept) {
-  Location loc = scope.at(stack.name);
-  auto step = [&](const Scope &inner, StringRef layer, Value number, Value input, Value begin, KeptStates &own) {
+Expected<Value> importing::stepLayers(const Walk &walk, const RecurrentStack &stack, Value x, Value rowBegin,
+                                      KeptStates &kept) {
+  auto step = [&](const Walk &own, bool isFirst, Value input, Value begin, KeptStates &states) {
     SmallVector<Value, 2> parts, initial;
-    for (int64_t state = 0; state < stack.states(); ++state) {
-      parts.push_back(stack.partOf(inner, number, state));
-      initial.push_back(own.read(inner, loc, parts.back()));
-    }
-    LayerOutput found = runLayer(inner, stack, layer, /*direction=*/0, input, begin, initial);
-    for (auto [part, state] : llvm::zip_equal(parts, found.states))
-      own.write(inner, loc, part, state);
+    own.emit([&](const Scope &scope) {
+      Location loc = scope.at(stack.name);
+      Value number = isFirst ? Value(arith::ConstantIndexOp::create(scope.builder, loc, 0)) : scope.layer->number;
+      for (int64_t state = 0; state < stack.states(); ++state) {
+        parts.push_back(stack.partOf(scope, number, state));
+        initial.push_back(states.read(scope, loc, parts.back()));
+      }
+    });
+    LayerOutput found = Direction(stack, isFirst, /*direction=*/0).walk(own, input, begin, initial);
+    own.emit([&](const Scope &scope) {
+      for (auto [part, state] : llvm::zip_equal(parts, found.states))
+        states.write(scope, scope.at(stack.name), part, state);
+    });
     return found.output;
   };
-  Value zero = arith::ConstantIndexOp::create(scope.builder, loc, 0);
-  x = step(scope, firstLayer, zero, x, rowBegin, kept);
+  x = step(walk, /*isFirst=*/true, x, rowBegin, kept);
   if (stack.layers == 1)
     return x;
-  Value state[] = {x, kept.state}, shared[] = {rowBegin, kept.source, kept.target};
-  auto body = [&](OpBuilder &builder, const LayerRef &layer, ValueRange before,
-                  ValueRange others) -> SmallVector<Value> {
-    Scope inner{builder, scope.parameters, {}, &layer};
-    KeptStates own{before[1], others[1], others[2]};
-    Value output = step(inner, loopedLayer, layer.number, before[0], others[0], own);
+  const WalkedLayers layers{
+      .loop = {.stack = stack.loop()}, .state = {x, kept.state}, .shared = {rowBegin, kept.source, kept.target}};
+  auto body = [&](const Walk &layer, ValueRange before, ValueRange shared) -> SmallVector<Value> {
+    KeptStates own{before[1], shared[1], shared[2]};
+    Value output = step(layer, /*isFirst=*/false, before[0], shared[0], own);
     return {output, own.state};
   };
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last,
-                        buildLayerStack(scope.builder, entry, scope.parameters,
-                                        {.stack = stack.loop(), .state = state, .shared = shared}, body));
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkLayers(walk, layers, body));
   kept.state = last[1];
   return last[0];
+}
+
+Value importing::walkLogits(const Walk &walk, Value x, const std::string &tied, int64_t words, int64_t columns) {
+  const std::string table = tied.empty() ? "lm_head.weight" : tied, bias = "lm_head.bias";
+  walk.declare([&](const ParameterScope &weights) {
+    if (tied.empty())
+      weights.add(table, {words, columns}, Init::weight(columns));
+    weights.add(bias, {words}, Init::bias());
+  });
+  return walk.emit([&](const Scope &top) {
+    Value matrix = top.weight(table);
+    return project(top, x, matrix, "lm_head", top.weight(bias));
+  });
 }
 
 RankedTensorType importing::keptType(Builder builder, int64_t parts, int64_t columns) {

@@ -1,8 +1,6 @@
 //===- Recurrent.h - Stacks of recurrent cells and the states they keep -*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/LayerStack.h"
-#include "lib/Import/Module/ModelModule.h"
-#include "lib/Import/Parts/Blocks.h"
+#include "lib/Import/Parts/Walk.h"
 
 namespace rapt::importing {
 
@@ -25,7 +23,6 @@ struct RecurrentStack {
   int64_t states() const { return attn::RecurrenceOp::statesOf(cell); }
   /// The layers that one loop computes: all but the first, whose input is another.
   Stack loop() const { return {layers - 1, name, /*first=*/1}; }
-  void addTo(ParameterSet &parameters) const;
   /// The part of KeptStates that state `state` of the layer `layer` is.
   mlir::Value partOf(const Scope &scope, mlir::Value layer, int64_t state) const;
 };
@@ -54,13 +51,16 @@ struct RecurrentEncoding {
 };
 /// Runs all layers over the rows that `rowBegin` packs; the input projections of all tokens are one matmul. The last
 /// states of layer k become parts k * states(), ... of `kept` where it is given, for a stack without projections.
-Expected<RecurrentEncoding> encodeLayers(const Scope &scope, mlir::Operation *entry, const RecurrentStack &stack,
-                                         mlir::Value x, mlir::Value rowBegin, KeptStates *kept = nullptr);
+Expected<RecurrentEncoding> encodeLayers(const Walk &walk, const RecurrentStack &stack, mlir::Value x,
+                                         mlir::Value rowBegin, KeptStates *kept = nullptr);
 
 /// Runs all layers, forward, over x from the states in parts 0, 1, ... of `kept`, and keeps the new ones. Gives the
 /// last layer's output.
-Expected<mlir::Value> stepLayers(const Scope &scope, mlir::Operation *entry, const RecurrentStack &stack, mlir::Value x,
-                                 mlir::Value rowBegin, KeptStates &kept);
+Expected<mlir::Value> stepLayers(const Walk &walk, const RecurrentStack &stack, mlir::Value x, mlir::Value rowBegin,
+                                 KeptStates &kept);
+
+/// Logits of x [tokens, columns] by the weight `tied`, or where it is empty lm_head.weight, and lm_head.bias.
+mlir::Value walkLogits(const Walk &walk, mlir::Value x, const std::string &tied, int64_t words, int64_t columns);
 
 /// Type of the buffer `state`.
 mlir::RankedTensorType keptType(mlir::Builder builder, int64_t parts, int64_t columns);

@@ -107,6 +107,11 @@ Value Walk::embed(Value ids, const std::string &part, int64_t rows, int64_t colu
   return emit([&](const Scope &scope) { return importing::embed(scope, ids, part); });
 }
 
+Value Walk::table(Value ids, const std::string &symbol, int64_t rows, int64_t columns) const {
+  declare([&](const ParameterScope &weights) { weights.add(symbol, {rows, columns}, Init::embedding()); });
+  return emit([&](const Scope &scope) { return importing::embed(scope, ids, symbol); });
+}
+
 Value Walk::splitHeads(Value x, StringRef part, int64_t heads) const {
   return emit([&](const Scope &scope) { return importing::splitHeads(scope, scope.at(part), x, heads); });
 }

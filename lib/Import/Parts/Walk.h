@@ -88,6 +88,8 @@ public:
   mlir::Value norm(mlir::Value x, const std::string &part, const NormSpec &norm, int64_t width) const;
   /// Rows of PART.weight [rows, columns], of which those before `begin` are left out: [ids, columns].
   mlir::Value embed(mlir::Value ids, const std::string &part, int64_t rows, int64_t columns, int64_t begin = 0) const;
+  /// Rows of the weight `symbol` [rows, columns].
+  mlir::Value table(mlir::Value ids, const std::string &symbol, int64_t rows, int64_t columns) const;
   mlir::Value splitHeads(mlir::Value x, llvm::StringRef part, int64_t heads) const;
 
 private:

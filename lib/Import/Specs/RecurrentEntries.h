@@ -20,15 +20,9 @@ struct FirstStates {
   std::string stack;                ///< name of their layers
   int64_t inputs;                   ///< columns of x
 
-  Stack stackOf(const RecurrentStack &decoder) const { return {decoder.layers, stack}; }
-  void addTo(ParameterSet &parameters, const RecurrentStack &decoder) const;
   /// Keeps the states of the rows x [rows, inputs].
-  Status build(const Scope &top, mlir::Operation *entry, const RecurrentStack &decoder, mlir::Value x,
-               KeptStates &kept) const;
+  Status walk(const Walk &walk, const RecurrentStack &decoder, mlir::Value x, KeptStates &kept) const;
 };
-
-/// The weight attention.score [size] of additive attention, which may be that of a torch.nn.Linear with one output.
-void addScore(ParameterSet &parameters, int64_t size, bool isMatrix);
 
 /// Ops on one layer of the cache.
 struct CacheLayer {
@@ -38,9 +32,10 @@ struct CacheLayer {
 };
 
 /// A module under construction with what its entries share. Buffers begin with `state` and, with attention, `cache`.
+/// Where weights are declared there is no module: entries have no arguments then.
 class RecurrentEntries {
 public:
-  RecurrentEntries(ModelModule &module, const RecurrentShape &shape, const ParameterSet &parameters,
+  RecurrentEntries(mlir::MLIRContext &context, const Walk &walk, ModelModule *module, const RecurrentShape &shape,
                    const ImportOptions &options);
 
 protected:
@@ -49,26 +44,34 @@ protected:
   void beginStep(bool isSerial, int64_t vocabulary);
   /// Ends it with the state, the cache, which is unused without attention, and the output.
   void end(mlir::Value state, mlir::Value cache, mlir::Value output);
-  /// Ends `step` with the logits of the rows of x that are wanted, by the matrix `head` and lm_head.bias.
-  void endStep(const KeptStates &kept, mlir::Value x, llvm::StringRef head);
+  /// Ends `step` with the logits of the rows of x [tokens, columns] that are wanted (walkLogits).
+  void endStep(const KeptStates &kept, mlir::Value x, const std::string &tied, int64_t words, int64_t columns);
   mlir::Value argument(llvm::StringRef name);
   KeptStates kept() { return {argument("state"), argument("state_slot"), argument("state_target")}; }
   /// The states that `encode` writes; there are none before.
   KeptStates firstKept() { return {argument("state"), mlir::Value(), argument("state_target")}; }
+  mlir::Value read(const KeptStates &kept, llvm::StringRef part, int64_t state);
+  mlir::Value matmul(mlir::Value x, const std::string &part, int64_t out, int64_t in, bool hasBias = false) {
+    return walk.matmul(x, {.part = part, .out = out, .in = in, .hasBias = hasBias});
+  }
+  /// The weight attention.score [size] of additive attention, which may be that of a torch.nn.Linear with one output.
+  mlir::Value score(int64_t size, bool isMatrix);
+  /// The cache with keys and values [tokens, channels] of the sources in layer `layer`.
+  mlir::Value append(mlir::Value cache, int64_t layer, mlir::Value keys, mlir::Value values, mlir::Value rowBegin);
   /// The attention of each token's query [tokens, channels] to its sequence's source, in layer `layer` of the cache;
   /// additive with the vector `score` where there is one.
   mlir::Value attend(mlir::Value query, mlir::Value scale, int64_t layer, mlir::Value score = {});
-  mlir::Value concat(mlir::ValueRange parts) { return attn::ConcatOp::create(builder, top.at("decoder"), parts); }
+  mlir::Value concat(llvm::ArrayRef<mlir::Value> parts);
 
-  ModelModule &module;
-  mlir::OpBuilder &builder;
-  Scope top;
+  mlir::Builder types;
+  Walk walk;
   mlir::Type list;
   mlir::func::FuncOp entry;
 
 private:
   void begin(llvm::StringRef name, llvm::ArrayRef<EntryBuffer> inputs, EntryBuffer output);
 
+  ModelModule *module;
   mlir::Type table, cacheType;
   mlir::RankedTensorType stateType;
 };
