@@ -219,7 +219,7 @@ ImportedModule importing::importCaptioner(MLIRContext &context, huggingface::Mod
                    .gridWidth = grid.width,
                    .sourcePositions = grid.pixels()};
   ModelModule module(context, facts, model, parameters);
-  const Walk walk(Scope{module.builder(), parameters});
+  const Walk walk(module.scope());
   RAPT_RETURN_IF_ERROR(Entries(context, walk, &module, config, options).walkAll());
   return module.take();
 }

@@ -219,13 +219,13 @@ ImportedModule importing::importFeedForward(MLIRContext &context, huggingface::M
   const EntryBuffer inputs{"inputs", rows(config.inputs), {"rows"}}, logits{"logits", rows(config.labels), {"rows"}};
   if (readsText) {
     EncoderModule module(context, facts, model, parameters, options, {}, {logits});
-    const Walk walk(Scope{module.builder(), parameters});
+    const Walk walk(module.scope());
     return module.finish(walkClassifier(walk, config, walkTexts(walk, config, module.ids(), module.rowBegin())));
   }
   ModelModule module(context, facts, model, parameters);
   module.dim("rows", 1, options.maxBatch);
   module.declareParameters();
   func::FuncOp forward = module.beginEntry("forward", {inputs}, {logits});
-  module.endEntry(walkClassifier(Walk(Scope{module.builder(), parameters}), config, forward.getArgument(0)));
+  module.endEntry(walkClassifier(Walk(module.scope()), config, forward.getArgument(0)));
   return module.take();
 }

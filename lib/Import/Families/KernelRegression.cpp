@@ -157,6 +157,6 @@ ImportedModule importing::importKernelRegression(MLIRContext &context, huggingfa
   const EntryBuffer inputs{"inputs", rows(config.features), {"rows"}},
       outputs{"outputs", rows(config.outputs), {"rows"}};
   func::FuncOp forward = module.beginEntry("forward", {inputs}, {outputs});
-  module.endEntry(walkRegression(Walk(Scope{module.builder(), parameters}), config, forward.getArgument(0)));
+  module.endEntry(walkRegression(Walk(module.scope()), config, forward.getArgument(0)));
   return module.take();
 }

@@ -115,7 +115,7 @@ ImportedModule importing::importNeuralProbabilistic(MLIRContext &context, huggin
                    .endTokens = endTokens};
   ModelModule module(context, facts, model, parameters);
   StepOfStates step = beginStepOfStates(module, config.context, config.embedding, config.vocabulary, options);
-  Value logits = walkStep(Walk(Scope{module.builder(), parameters}), config, step);
+  Value logits = walkStep(Walk(module.scope()), config, step);
   module.endEntry({step.kept.state, logits});
   return module.take();
 }

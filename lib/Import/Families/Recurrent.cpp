@@ -162,12 +162,12 @@ ImportedModule importing::importRecurrent(MLIRContext &context, huggingface::Mod
     ModelModule module(context, facts, model, parameters);
     StepOfStates step =
         beginStepOfStates(module, stack.layers * stack.states(), stack.hidden, config.vocabulary, options);
-    RAPT_ASSIGN_OR_RETURN(Value logits, walkLanguageModel(Walk(Scope{module.builder(), parameters}), config, step));
+    RAPT_ASSIGN_OR_RETURN(Value logits, walkLanguageModel(Walk(module.scope()), config, step));
     module.endEntry({step.kept.state, logits});
     return module.take();
   }
   EncoderModule module(context, facts, model, parameters, options, {}, listOutputs(Builder(&context), config));
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> outputs, walkForward(Walk(Scope{module.builder(), parameters}), config,
-                                                                module.ids(), module.rowBegin()));
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> outputs,
+                        walkForward(Walk(module.scope()), config, module.ids(), module.rowBegin()));
   return module.finish(outputs);
 }

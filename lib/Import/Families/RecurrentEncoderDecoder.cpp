@@ -254,7 +254,7 @@ ImportedModule importing::importRecurrentEncoderDecoder(MLIRContext &context, hu
                    .startToken = config.startToken,
                    .sourceVocabulary = config.vocabularies.source};
   ModelModule module(context, facts, model, parameters);
-  const Walk walk(Scope{module.builder(), parameters});
+  const Walk walk(module.scope());
   RAPT_RETURN_IF_ERROR(Entries(context, walk, &module, config, options).walkAll());
   return module.take();
 }

@@ -52,17 +52,17 @@ static std::vector<unsigned> distinguish(const ParameterSet &parameters, const L
 }
 
 static func::FuncOp buildBlock(OpBuilder builder, const Twine &name, const LayerStack &stack, int64_t example,
-                               BlockBody body) {
-  SmallVector<Type> stateTypes(ValueRange(stack.state).getTypes()), inputs = stateTypes;
+                               ValueRange state, ValueRange shared, BlockBody body) {
+  SmallVector<Type> stateTypes(state.getTypes()), inputs = stateTypes;
   inputs.append(stack.slots.empty() ? 1 : 2, builder.getIndexType());
-  llvm::append_range(inputs, ValueRange(stack.shared).getTypes());
+  llvm::append_range(inputs, shared.getTypes());
   Location loc = NameLoc::get(builder.getStringAttr(layerPlaceholder));
   auto block = func::FuncOp::create(builder, loc, name.str(), builder.getFunctionType(inputs, stateTypes));
   block.setPrivate();
   Block *entry = block.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   ValueRange arguments = entry->getArguments();
-  size_t states = stack.state.size();
+  size_t states = state.size();
   SmallVector<Value> results =
       body(builder, {arguments[states], example}, arguments.take_front(states), arguments.drop_front(states + 1));
   func::ReturnOp::create(builder, loc, results);
@@ -110,9 +110,9 @@ static SmallVector<Value> buildLoop(OpBuilder &builder, Location loc, const Segm
   return {loop.result_begin(), loop.result_end()};
 }
 
-Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, Operation *entry,
-                                                        const ParameterSet &parameters, const LayerStack &stack,
-                                                        BlockBody body) {
+Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, const ParameterSet &parameters,
+                                                        const LayerStack &stack, ArrayRef<Value> first,
+                                                        ArrayRef<Value> shared, BlockBody body) {
   size_t functions = 0;
   std::vector<unsigned> kinds = distinguish(parameters, stack, functions);
   if (functions > mostFunctions)
@@ -125,15 +125,15 @@ Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, Oper
   for (auto [layer, kind] : llvm::enumerate(kinds)) {
     if (blocks[kind])
       continue;
-    OpBuilder outer(entry);
+    OpBuilder outer(builder.getBlock()->getParentOp());
     std::string name = stack.function;
     if (name.empty())
       name = stack.stack.name.empty() ? "block" : stack.stack.name + "_block";
     if (functions != 1)
       name += "_" + std::to_string(kind);
-    blocks[kind] = buildBlock(outer, name, stack, stack.stack.first + int64_t(layer), body);
+    blocks[kind] = buildBlock(outer, name, stack, stack.stack.first + int64_t(layer), first, shared, body);
   }
-  SmallVector<Value> state(stack.state);
+  SmallVector<Value> state(first);
   for (const Segment &segment : findSegments(kinds)) {
     SmallVector<func::FuncOp> period;
     for (int64_t layer = segment.first; layer < segment.first + segment.period; ++layer)
@@ -142,7 +142,7 @@ Expected<SmallVector<Value>> importing::buildLayerStack(OpBuilder &builder, Oper
     ArrayRef<int64_t> slots = stack.slots;
     if (!slots.empty())
       slots = slots.slice(size_t(segment.first), size_t(segment.period * segment.count));
-    state = buildLoop(builder, loc, numbered, period, state, stack.shared, slots);
+    state = buildLoop(builder, loc, numbered, period, state, shared, slots);
   }
   return state;
 }

@@ -28,20 +28,19 @@ struct LayerStack {
   std::vector<unsigned> kinds = {};
   /// For each layer its number in its cache, ascending in layers of one kind; empty when that is the layer's.
   std::vector<int64_t> slots = {};
-  llvm::ArrayRef<mlir::Value> state = {};  ///< before the first layer
-  llvm::ArrayRef<mlir::Value> shared = {}; ///< further arguments of every layer
 };
 
 /// Computes one layer: gives the new state. `layer.number` is the absolute number of the layer.
 using BlockBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &builder, const LayerRef &layer,
                                                                     mlir::ValueRange state, mlir::ValueRange shared)>;
 
-/// Emits a loop for each segment of the stack at the builder's place, and before `entry`, which is the function around
-/// it, one private function `block(state..., layer, shared...)` for each kind of layer (see LayerStack::function).
-/// Where layers have slots, the layer's is the first of `shared` for the body. Gives the state after the last layer. An
-/// error when the layers' storage types alternate so much that there were more than 256 functions.
-Expected<llvm::SmallVector<mlir::Value>> buildLayerStack(mlir::OpBuilder &builder, mlir::Operation *entry,
-                                                         const ParameterSet &parameters, const LayerStack &stack,
-                                                         BlockBody body);
+/// Emits a loop for each segment of the stack at the builder's place, and before the function around it one private
+/// function `block(state..., layer, shared...)` for each kind of layer (see LayerStack::function). `first` is the
+/// state before the first layer, `shared` are further arguments of every layer. Where layers have slots, the layer's is
+/// the first of `shared` for the body. Gives the state after the last layer. An error when the layers' storage types
+/// alternate so much that there were more than 256 functions.
+Expected<llvm::SmallVector<mlir::Value>> buildLayerStack(mlir::OpBuilder &builder, const ParameterSet &parameters,
+                                                         const LayerStack &stack, llvm::ArrayRef<mlir::Value> first,
+                                                         llvm::ArrayRef<mlir::Value> shared, BlockBody body);
 
 } // namespace rapt::importing

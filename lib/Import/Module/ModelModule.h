@@ -1,7 +1,7 @@
 //===- ModelModule.h - The module of a model under construction ---------*- C++ -*-===//
 #pragma once
 #include "lib/Import/Module/ImportOptions.h"
-#include "lib/Import/Module/ParameterSet.h"
+#include "lib/Import/Module/Scope.h"
 #include "lib/Support/ModelFacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <string>
@@ -52,8 +52,9 @@ public:
   void endEntry(mlir::ValueRange results);
 
   mlir::OpBuilder &builder() { return body; }
-  mlir::Operation *entry() { return current; }
-  const ParameterSet &weights() const { return parameters; }
+  /// That of the ops of the entry.
+  Scope scope() { return {body, parameters}; }
+  mlir::func::FuncOp entry() { return current; }
   mlir::OwningOpRef<mlir::ModuleOp> take() { return std::move(module); }
 
 private:

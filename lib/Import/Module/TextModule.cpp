@@ -12,7 +12,7 @@ using namespace rapt::importing;
 EncoderModule::EncoderModule(MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
                              const ParameterSet &parameters, const ImportOptions &options, const MoreOfEntry &more,
                              ArrayRef<EntryBuffer> outputs)
-    : module(context, facts, model, parameters) {
+    : module(context, facts, model, parameters), hasAdapters(!facts.adapters.empty()) {
   module.dim("tokens", 1, options.maxTokens);
   module.dim("rows", 1, options.maxBatch);
   for (const DimBounds &dim : more.dims)
@@ -23,6 +23,11 @@ EncoderModule::EncoderModule(MLIRContext &context, const ModelFacts &facts, cons
   all.append(more.inputs.begin(), more.inputs.end());
   all.push_back({"row_begin", list, {"rows+1"}});
   forward = module.beginEntry("forward", all, outputs);
+}
+
+std::optional<AdapterRows> EncoderModule::adapters() {
+  ValueRange last = forward.getArguments().drop_back().take_back(hasAdapters ? adapterValues : 0);
+  return takeAdapters(hasAdapters, last);
 }
 
 OwningOpRef<ModuleOp> EncoderModule::finish(ValueRange outputs) {
@@ -128,6 +133,11 @@ DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, cons
   if (windowed.count)
     step.setArgAttr(cast<BlockArgument>(caches().back()).getArgNumber(), attn::cacheWindowAttr,
                     builder().getI64IntegerAttr(windowed.window));
+}
+
+std::optional<AdapterRows> DecoderModule::adapters() {
+  ValueRange behind = step.getArguments().drop_front(6);
+  return takeAdapters(!modelFacts.adapters.empty(), behind);
 }
 
 SmallVector<Value> DecoderModule::caches() {

@@ -14,18 +14,22 @@ public:
                 const ParameterSet &parameters, const ImportOptions &options, const MoreOfEntry &more,
                 llvm::ArrayRef<EntryBuffer> outputs);
 
-  mlir::OpBuilder &builder() { return module.builder(); }
-  mlir::func::FuncOp entry() { return forward; }
+  Scope scope() { return module.scope(); }
   mlir::Value ids() { return forward.getArgument(0); }
-  /// The i-th of the inputs of `more`.
-  mlir::Value input(unsigned i) { return forward.getArgument(1 + i); }
+  /// The first of the inputs of `more`.
+  mlir::Value firstInput() { return forward.getArgument(1); }
+  /// The adapters of its tokens, whose inputs are the last ones of `more`; none of a model without adapters.
+  std::optional<AdapterRows> adapters();
   mlir::Value rowBegin() { return forward.getArguments().back(); }
 
   /// Ends the entry and hands the module over.
   mlir::OwningOpRef<mlir::ModuleOp> finish(mlir::ValueRange outputs);
 
 private:
+  mlir::OpBuilder &builder() { return module.builder(); }
+
   ModelModule module;
+  bool hasAdapters;
   mlir::func::FuncOp forward;
 };
 
@@ -51,11 +55,9 @@ public:
                 const huggingface::ModelDescription &model, const ParameterSet &parameters,
                 const ImportOptions &options, const WindowedLayers &windowed, const MoreOfEntry &more = {});
 
-  mlir::OpBuilder &builder() { return module.builder(); }
+  Scope scope() { return module.scope(); }
   /// For further entries, once the step has ended.
   ModelModule &getModule() { return module; }
-  mlir::func::FuncOp entry() { return step; }
-  const ModelFacts &facts() const { return modelFacts; }
   /// The cache, and that of layers with a window where they have their own.
   llvm::SmallVector<mlir::Value> caches();
   mlir::Value tokens() { return step.getArgument(1); }
@@ -65,15 +67,17 @@ public:
   /// Indices into the step's tokens whose logits are asked for.
   mlir::Value want() { return step.getArgument(5); }
 
-  /// Argument `i` of those that not every decoder has.
-  mlir::Value more(unsigned i) { return step.getArgument(6 + i); }
-  /// The one of this name, which the step has.
+  /// The adapters of its tokens, whose inputs are the first ones of `more`; none of a model without adapters.
+  std::optional<AdapterRows> adapters();
+  /// The argument of this name, which the step has.
   mlir::Value argument(llvm::StringRef name);
 
   void endStep(mlir::ValueRange caches, mlir::Value logits);
   mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }
 
 private:
+  mlir::OpBuilder &builder() { return module.builder(); }
+
   ModelFacts modelFacts;
   ModelModule module;
   bool hasTwoCaches;

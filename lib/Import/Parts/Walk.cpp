@@ -130,10 +130,7 @@ Expected<SmallVector<Value>> importing::walkLayers(const Walk &walk, const Walke
   walk.emit([&](const Scope &top) {
     addAdapters(layers.adapters, shared);
     llvm::append_range(shared, layers.further);
-    LayerStack loop = layers.loop;
-    loop.state = layers.state;
-    loop.shared = shared;
-    const size_t ahead = layers.shared.size() + (loop.slots.empty() ? 0 : 1);
+    const size_t ahead = layers.shared.size() + (layers.loop.slots.empty() ? 0 : 1);
     auto block = [&](OpBuilder &builder, const LayerRef &layer, ValueRange state, ValueRange values) {
       ValueRange behind = values.drop_front(ahead);
       const std::optional<AdapterRows> adapters = takeAdapters(layers.adapters.has_value(), behind);
@@ -143,7 +140,7 @@ Expected<SmallVector<Value>> importing::walkLayers(const Walk &walk, const Walke
                         &layer,  top.symbols,    adapters ? &*adapters : nullptr};
       return body(Walk(scope), state, own);
     };
-    last = buildLayerStack(top.builder, top.builder.getBlock()->getParentOp(), top.parameters, loop, block);
+    last = buildLayerStack(top.builder, top.parameters, layers.loop, layers.state, shared, block);
   });
   return last;
 }

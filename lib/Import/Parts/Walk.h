@@ -101,7 +101,7 @@ private:
 
 /// Layers that a walk computes, and what they read.
 struct WalkedLayers {
-  LayerStack loop = {};  ///< without state and shared values
+  LayerStack loop = {};
   std::string path = {}; ///< of a layer's tensors
   llvm::SmallVector<mlir::Value> state = {};
   llvm::SmallVector<mlir::Value> shared = {};  ///< further arguments of each layer

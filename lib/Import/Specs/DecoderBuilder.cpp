@@ -183,15 +183,12 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
   return last;
 }
 
-Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
-                                   MapEmbeddings map) {
-  DecoderInputs inputs{decoder.tokens(), decoder.want(), decoder.rows(), decoder.caches(), decoder.windowTable()};
-  if (!decoder.facts().adapters.empty())
-    inputs.adapters = AdapterRows{decoder.more(0), decoder.more(1), decoder.more(2)};
+Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, MapEmbeddings map) {
+  DecoderInputs inputs{decoder.tokens(), decoder.want(),        decoder.rows(),
+                       decoder.caches(), decoder.windowTable(), decoder.adapters()};
   if (spec.attention.hasLongerTexts())
     inputs.textLength = decoder.argument(textLengthName);
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last,
-                        walkDecoder(Walk(Scope{decoder.builder(), parameters}), spec, inputs, map));
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkDecoder(Walk(decoder.scope()), spec, inputs, map));
   decoder.endStep(ValueRange(last).drop_front(), last[0]);
   return {};
 }
@@ -261,6 +258,6 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
   ModelFacts facts = decoderFacts(spec, model, positions, endTokens);
   DecoderModule decoder(context, facts, spec.attention.cacheChannels(), model, parameters, options,
                         windowedLayersOf(spec, positions), moreOfStep(context, spec, facts, options));
-  RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, spec, parameters));
+  RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, spec));
   return decoder.take();
 }

@@ -66,8 +66,7 @@ Expected<llvm::SmallVector<mlir::Value>> walkDecoder(const Walk &walk, const Dec
                                                      const DecoderInputs &inputs = {}, MapEmbeddings map = {});
 
 /// The body of the entry `step`, from tokens to logits, and its end.
-Status buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, const ParameterSet &parameters,
-                        MapEmbeddings map = {});
+Status buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, MapEmbeddings map = {});
 
 /// Those of a decoder whose sequences have so many positions.
 WindowedLayers windowedLayersOf(const DecoderSpec &spec, int64_t positions);

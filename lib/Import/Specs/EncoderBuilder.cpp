@@ -326,13 +326,8 @@ ImportedModule importing::importEncoder(MLIRContext &context, huggingface::Model
                                              .limit = spec.embedding.types,
                                              .optional = true});
   EncoderModule encoder(context, facts, model, parameters, options, more, listEncoderOutputs(builder, spec));
-  Inputs inputs{encoder.ids(), encoder.rowBegin()};
-  const unsigned types = spec.embedding.types ? 1 : 0;
-  if (types)
-    inputs.types = encoder.input(0);
-  if (!facts.adapters.empty()) // behind the types
-    inputs.adapters = AdapterRows{encoder.input(types), encoder.input(types + 1), encoder.input(types + 2)};
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> outputs,
-                        walkModel(Walk(Scope{encoder.builder(), parameters}), spec, inputs, positions));
+  const Value types = spec.embedding.types ? encoder.firstInput() : Value();
+  const Inputs inputs{encoder.ids(), encoder.rowBegin(), types, encoder.adapters()};
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> outputs, walkModel(Walk(encoder.scope()), spec, inputs, positions));
   return encoder.finish(outputs);
 }

@@ -55,7 +55,7 @@ void EncoderDecoderModule::beginEntry(StringRef name, SmallVector<EntryBuffer> i
 }
 
 std::optional<AdapterRows> EncoderDecoderModule::adapters() {
-  ValueRange last = module.entry()->getRegion(0).getArguments().take_back(more.inputs.size());
+  ValueRange last = module.entry().getArguments().take_back(more.inputs.size());
   return takeAdapters(!facts.adapters.empty(), last);
 }
 
@@ -86,7 +86,7 @@ void EncoderDecoderModule::beginEncodeOfFeatures() {
               {"past", list, {"rows"}},
               {"source_table", table, {"rows", "source_blocks"}}},
              {{"cache", cacheType, {}}, {"encoder_last_hidden_state", hidden, {"rows"}}});
-  Location loc = entry()->getLoc();
+  Location loc = module.entry().getLoc();
   Value rows = tensor::DimOp::create(builder(), loc, input(), 0);
   Value length = arith::ConstantIndexOp::create(builder(), loc, facts.longestSource());
   ofSource = {attn::EqualRowsOp::create(builder(), loc, cast<RankedTensorType>(list), rows, length), argument(2),
@@ -95,11 +95,11 @@ void EncoderDecoderModule::beginEncodeOfFeatures() {
 
 void EncoderDecoderModule::endEncode(Value cache, Value hidden) {
   if (readsFeatures()) {
-    Location loc = entry()->getLoc();
+    Location loc = module.entry().getLoc();
     SmallVector<OpFoldResult> sizes = {tensor::getMixedSize(builder(), loc, input(), 0),
                                        builder().getIndexAttr(facts.longestSource()),
                                        builder().getIndexAttr(facts.hidden)};
-    auto type = cast<RankedTensorType>(cast<func::FuncOp>(entry()).getResultTypes()[1]);
+    auto type = cast<RankedTensorType>(module.entry().getResultTypes()[1]);
     hidden =
         tensor::ExpandShapeOp::create(builder(), loc, type, hidden, ArrayRef<ReassociationIndices>{{0, 1}, {2}}, sizes);
   }

@@ -35,8 +35,7 @@ public:
   EncoderDecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
                        const ParameterSet &parameters, const ImportOptions &options);
 
-  mlir::OpBuilder &builder() { return module.builder(); }
-  mlir::Operation *entry() { return module.entry(); }
+  Scope scope() { return module.scope(); }
 
   /// Opens `encode`.
   void beginEncode();
@@ -63,7 +62,8 @@ public:
   std::optional<AdapterRows> adapters();
 
 private:
-  mlir::Value argument(unsigned i) { return module.entry()->getRegion(0).getArgument(i); }
+  mlir::OpBuilder &builder() { return module.builder(); }
+  mlir::Value argument(unsigned i) { return module.entry().getArgument(i); }
 
   ModelModule module;
   bool readsFeatures() const { return facts.featureFrames != 0; }

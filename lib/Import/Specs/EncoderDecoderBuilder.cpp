@@ -224,23 +224,23 @@ void declareAll(const Walk &walk, const EncoderDecoderSpec &spec) {
   (void)walkStep(walk, spec, {});
 }
 
-Status buildEncode(EncoderDecoderModule &module, const EncoderDecoderSpec &spec, const ParameterSet &parameters) {
+Status buildEncode(EncoderDecoderModule &module, const EncoderDecoderSpec &spec) {
   module.beginEncode();
   Inputs inputs{module.input(), module.sourceRows(), module.cache(), module.adapters()};
   Inputs ofEncoder = inputs;
   ofEncoder.rows.past = nullptr; // a source's positions begin with 0
-  const Scope top{module.builder(), parameters};
+  const Scope top = module.scope();
   RAPT_ASSIGN_OR_RETURN(Value hidden, walkEncoder(Walk(top), spec, ofEncoder));
   RAPT_ASSIGN_OR_RETURN(Value cache, appendSources(top, spec, inputs, hidden));
   module.endEncode(cache, hidden);
   return {};
 }
 
-Status buildStep(EncoderDecoderModule &module, const EncoderDecoderSpec &spec, const ParameterSet &parameters) {
+Status buildStep(EncoderDecoderModule &module, const EncoderDecoderSpec &spec) {
   module.beginStep();
   const Inputs inputs{module.tokens(),   module.rows(),    module.cache(),
                       module.adapters(), module.sources(), module.want()};
-  RAPT_ASSIGN_OR_RETURN(auto result, walkStep(Walk(Scope{module.builder(), parameters}), spec, inputs));
+  RAPT_ASSIGN_OR_RETURN(auto result, walkStep(Walk(module.scope()), spec, inputs));
   module.endStep(result.first, result.second);
   return {};
 }
@@ -271,7 +271,7 @@ ImportedModule importing::importEncoderDecoder(MLIRContext &context, huggingface
   if (spec.features)
     facts.readFeatures(spec.features->channels, spec.features->frames(), spec.features->positions);
   EncoderDecoderModule module(context, facts, model, parameters, options);
-  RAPT_RETURN_IF_ERROR(buildEncode(module, spec, parameters));
-  RAPT_RETURN_IF_ERROR(buildStep(module, spec, parameters));
+  RAPT_RETURN_IF_ERROR(buildEncode(module, spec));
+  RAPT_RETURN_IF_ERROR(buildStep(module, spec));
   return module.take();
 }

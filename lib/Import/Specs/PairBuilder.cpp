@@ -105,9 +105,8 @@ Expected<double> readNumber(const huggingface::ModelDescription &model, const st
 }
 
 /// exp(scale) times the cosines of images and texts, plus the bias, [images, texts].
-Value compareVectors(OpBuilder &builder, func::FuncOp entry, const ParameterSet &parameters, double scale,
-                     double bias) {
-  Scope top{builder, parameters};
+Value compareVectors(const Scope &top, func::FuncOp entry, double scale, double bias) {
+  OpBuilder &builder = top.builder;
   auto type = tensorOf({ShapedType::kDynamic, ShapedType::kDynamic}, builder.getF32Type());
   Value logits = attn::LinearOp::create(builder, top.at("logits"), type, entry.getArgument(0), entry.getArgument(1),
                                         /*extras=*/ValueRange(), /*groups=*/Value(), /*transposed=*/true,
@@ -172,10 +171,9 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
   SmallVector<EntryBuffer> texts{{"input_ids", list, {"tokens"}, facts.vocabulary}, {"row_begin", list, {"rows+1"}}};
   llvm::append_range(texts, more.inputs);
   func::FuncOp text = module.beginEntry("encode_text", texts, {vectors("text_embeds", "rows")});
-  const Walk walk(Scope{builder, parameters});
-  Texts given{text.getArgument(0), text.getArgument(1)};
-  if (!facts.adapters.empty())
-    given.adapters = AdapterRows{text.getArgument(2), text.getArgument(3), text.getArgument(4)};
+  const Walk walk(module.scope());
+  ValueRange behind = text.getArguments().drop_front(2);
+  const Texts given{text.getArgument(0), text.getArgument(1), takeAdapters(!facts.adapters.empty(), behind)};
   RAPT_ASSIGN_OR_RETURN(Value ofText, walkTexts(walk, spec, given));
   module.endEntry(ofText);
   func::FuncOp image = module.beginEntry("encode_image", imageInputs(builder, facts, spec.image.channels),
@@ -186,6 +184,6 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
   func::FuncOp compare =
       module.beginEntry("compare", {vectors("image_embeds", "images"), vectors("text_embeds", "texts")},
                         {{"logits_per_image", tensorOf({any, any}, f32), {"images", "texts"}}});
-  module.endEntry(compareVectors(builder, compare, parameters, scale, bias));
+  module.endEntry(compareVectors(module.scope(), compare, scale, bias));
   return module.take();
 }

@@ -73,8 +73,7 @@ Value replaceRows(const Scope &scope, Value x, Value vectors, Value indices) {
 }
 
 /// The entry encode_image: vectors of each image, without the first `skipped` tokens.
-Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, const ModelFacts &facts,
-                        const ParameterSet &parameters) {
+Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, const ModelFacts &facts) {
   OpBuilder &builder = module.builder();
   const VisionSpec &image = spec.image;
   const int64_t any = ShapedType::kDynamic, width = spec.text.width;
@@ -84,7 +83,7 @@ Status buildEncodeImage(ModelModule &module, const VisionLanguageSpec &spec, con
   const std::string length = "height" + side + "*width" + side + (kept ? "+" + std::to_string(kept) : "");
   func::FuncOp entry = module.beginEntry("encode_image", imageInputs(builder, facts, image.channels, "images"),
                                          {{"image_embeddings", type, {"images", length}}});
-  const Scope top{builder, parameters};
+  const Scope top = module.scope();
   Images images = imagesOf(entry, facts);
   RAPT_ASSIGN_OR_RETURN(Value x, walkVectors(Walk(top), spec, images));
   Location loc = top.at(spec.projector.prefix + "image_embeddings");
@@ -127,7 +126,7 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   auto replace = [&](const Scope &top, Value embeddings) {
     return replaceRows(top, embeddings, decoder.argument("embeddings"), decoder.argument("embedding_of"));
   };
-  RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, text, parameters, replace));
-  RAPT_RETURN_IF_ERROR(buildEncodeImage(decoder.getModule(), spec, facts, parameters));
+  RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, text, replace));
+  RAPT_RETURN_IF_ERROR(buildEncodeImage(decoder.getModule(), spec, facts));
   return decoder.take();
 }

@@ -159,7 +159,7 @@ ImportedModule importing::importImages(MLIRContext &context, huggingface::ModelD
     outputs = {{"logits", tensorOf({ShapedType::kDynamic, spec.labels}, builder.getF32Type()), {"rows"}}};
   func::FuncOp forward = module.beginEntry("forward", imageInputs(builder, facts, spec.channels), outputs);
   Images given = imagesOf(forward, facts);
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> results, images.walk(Walk(Scope{builder, parameters}), given));
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> results, images.walk(Walk(module.scope()), given));
   module.endEntry(results);
   return module.take();
 }
