@@ -4,8 +4,8 @@
 #include "lib/Driver/Output.h"
 #include "lib/Formats/HuggingFace/Download.h"
 #include "lib/Formats/HuggingFace/ModelFiles.h"
+#include "lib/Import/Families/DefaultClasses.h"
 #include "lib/Import/Families/Import.h"
-#include "lib/Import/Families/UsualClasses.h"
 #include "lib/Support/File.h"
 #include "lib/Support/IRText.h"
 #include "mlir/IR/AsmState.h"
@@ -85,7 +85,7 @@ Expected<Input> readModel(MLIRContext &context, const Options &options) {
   for (const Options::NamedAdapter &adapter : options.namedAdapters)
     load.namedAdapters.push_back({adapter.name, {adapter.directory, adapter.weight}});
   load.accept = checkFamily;
-  load.usualClasses = importing::usualClassesOf;
+  load.defaultClasses = importing::defaultClassesOf;
   RAPT_ASSIGN_OR_RETURN(huggingface::ModelDescription model, huggingface::ModelDescription::load(options.input, load));
   Input input;
   input.name = model.name();

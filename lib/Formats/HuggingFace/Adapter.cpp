@@ -112,7 +112,7 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file, std::shared_p
     else
       config.alphaOf.emplace_back(name, *number);
   }
-  // The shapes of tensors tell ranks and modules; the others say how the adapter was trained.
+  // Ranks and modules follow from the shapes of tensors; the others say how the adapter was trained.
   RAPT_RETURN_IF_ERROR(reader.finish(
       {"base_model_name_or_path", "bias", "corda_config", "eva_config", "exclude_modules", "inference_mode",
        "layers_pattern", "layers_to_transform", "loftq_config", "lora_dropout", "megatron_core", "peft_version",

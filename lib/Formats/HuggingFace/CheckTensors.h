@@ -10,7 +10,7 @@ namespace rapt::huggingface {
 
 /// Reads every value of the tensors `names`. An error names each tensor that holds NaN or infinity, the index of its
 /// first such value, that value and their number.
-/// `onBytes` is told the bytes of each as they are read.
+/// `onBytes` is called with the number of bytes of each as they are read.
 Status checkTensors(const artifact::TensorReader &reader, std::span<const std::string> names,
                     const ProgressCallback &onBytes = {});
 

@@ -202,10 +202,10 @@ std::optional<int64_t> ConfigReader::getOptionalInt(Keys keys, int64_t least, in
   return readInt(keys, least, most, /*required=*/false);
 }
 
-int64_t ConfigReader::getSize(Keys keys, int64_t least, int64_t most, int64_t usual) {
+int64_t ConfigReader::getSize(Keys keys, int64_t least, int64_t most, int64_t fallback) {
   if (!find(keys).value)
-    assumed.emplace_back(keys.names.front(), usual);
-  return getInt(std::move(keys), least, most, usual);
+    assumed.emplace_back(keys.names.front(), fallback);
+  return getInt(std::move(keys), least, most, fallback);
 }
 
 std::string ConfigReader::assumedSizes() const {

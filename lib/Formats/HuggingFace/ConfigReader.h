@@ -53,7 +53,7 @@ public:
   int64_t getInt(Keys keys, int64_t least, int64_t most);
   int64_t getInt(Keys keys, int64_t least, int64_t most, int64_t fallback);
   /// A size of the model, whose default is that of the family's class; sizes that are not given are remembered.
-  int64_t getSize(Keys keys, int64_t least, int64_t most, int64_t usual);
+  int64_t getSize(Keys keys, int64_t least, int64_t most, int64_t fallback);
   /// "has no num_hidden_layers and vocab_size: taken are 32 and 32000, the defaults of the family"; empty where all
   /// sizes are given.
   std::string assumedSizes() const;

@@ -32,7 +32,7 @@ Expected<bool> ModelDescription::separateHead(const std::string &head, const std
   return true;
 }
 
-/// Layers decide the orientation of their weights, which a square matrix does not tell.
+/// Layers decide the orientation of their weights, which does not follow from the shape of a square matrix.
 Status ModelDescription::orientAdapters(std::span<const TensorRequest> requests,
                                         std::span<const ResolvedTensor> resolved) {
   std::set<std::string_view> seen;

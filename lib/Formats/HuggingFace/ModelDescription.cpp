@@ -159,11 +159,11 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
     sideFiles.emplace(name, std::move(text));
   }
   RAPT_RETURN_IF_ERROR(settleTemplate(tokenizer, sideFiles));
-  const UsualClasses usual = options.usualClasses ? options.usualClasses(type) : UsualClasses();
-  settleTokenizer(usual, reader, sideFiles);
+  const DefaultClasses classes = options.defaultClasses ? options.defaultClasses(type) : DefaultClasses();
+  settleTokenizer(classes, reader, sideFiles);
   RAPT_RETURN_IF_ERROR(completeTokenizer(tokenizer, type, sideFiles, notes));
   settleGeneration(reader, sideFiles);
-  RAPT_RETURN_IF_ERROR(settleProcessor(directory, usual, sideFiles, notes));
+  RAPT_RETURN_IF_ERROR(settleProcessor(directory, classes, sideFiles, notes));
   reportKeys(sideFiles, tokenizer, notes);
   json::Object labels;
   for (const char *key : {"id2label", "problem_type"})

@@ -48,7 +48,7 @@ struct LoadOptions {
   /// Asked once the configuration is read, before anything else can be wrong with the directory.
   std::function<Status(ModelDescription &)> accept = {};
   /// The classes that a model type has where no file names one; none without it.
-  std::function<UsualClasses(std::string_view modelType)> usualClasses = {};
+  std::function<DefaultClasses(std::string_view modelType)> defaultClasses = {};
 };
 
 class ModelDescription {

@@ -16,7 +16,7 @@ namespace rapt::huggingface {
 
 static constexpr uint64_t mostBytes = uint64_t(16) << 20;
 
-/// A side file that is a JSON object; nothing where there is none, or where it is no object, which its reader tells.
+/// A side file that is a JSON object; nothing where there is none, or where it is no object, which its reader reports.
 static std::optional<json::Object> objectOf(const SideFiles &files, std::string_view name) {
   auto file = files.find(name);
   Expected<json::Value> value = file == files.end() ? json::Value() : json::parse(file->second);
@@ -36,7 +36,7 @@ static void put(SideFiles &files, std::string_view name, json::Object members) {
 // Tokenizers
 //===----------------------------------------------------------------------===//
 
-void settleTokenizer(UsualClasses usual, ConfigReader &config, SideFiles &files) {
+void settleTokenizer(DefaultClasses classes, ConfigReader &config, SideFiles &files) {
   if (files.contains("tokenizer_config.json") && !objectOf(files, "tokenizer_config.json"))
     return;
   json::Object settled = objectOf(files, "tokenizer_config.json").value_or(json::Object());
@@ -51,7 +51,7 @@ void settleTokenizer(UsualClasses usual, ConfigReader &config, SideFiles &files)
       }
   if (!find(settled, "tokenizer_class") && files.contains("tokenizer.json")) {
     const json::Value *named = config.peek("tokenizer_class");
-    const std::string name = named && named->isString() ? *named->asString() : std::string(usual.tokenizer);
+    const std::string name = named && named->isString() ? *named->asString() : std::string(classes.tokenizer);
     if (!name.empty())
       json::setMember(settled, "tokenizer_class", json::Value(name));
   }
@@ -93,10 +93,10 @@ Status settleTemplate(const std::string &directory, SideFiles &files) {
     return {};
   RAPT_ASSIGN_OR_RETURN(json::Value root, readDownloadedJson(path, mostBytes));
   const json::Value *given = root.find("chat_template");
-  const json::Value *usual = given && given->isObject() ? given->find("default") : given;
-  if (!usual || !usual->isString())
+  const json::Value *defaultTemplate = given && given->isObject() ? given->find("default") : given;
+  if (!defaultTemplate || !defaultTemplate->isString())
     return Error{shownPath(path) + ": chat_template is neither a string nor an object with a \"default\""};
-  files.insert_or_assign("chat_template.jinja", *usual->asString());
+  files.insert_or_assign("chat_template.jinja", *defaultTemplate->asString());
   return {};
 }
 
@@ -153,13 +153,13 @@ json::Value withDecoderStart(const std::string &directory, json::Value config, s
 
 static constexpr const char *processorFile = "preprocessor_config.json";
 
-Status settleProcessor(const std::string &directory, UsualClasses usual, SideFiles &files,
+Status settleProcessor(const std::string &directory, DefaultClasses classes, SideFiles &files,
                        std::vector<std::string> &notes) {
   const std::string path = directory + "/processor_config.json";
   if (entryExists(path)) {
     RAPT_ASSIGN_OR_RETURN(json::Value all, readDownloadedJson(path, mostBytes));
     const json::Value *own =
-        all.find(usual.processor.ends_with("FeatureExtractor") ? "feature_extractor" : "image_processor");
+        all.find(classes.processor.ends_with("FeatureExtractor") ? "feature_extractor" : "image_processor");
     if (own && own->isObject()) {
       std::optional<json::Object> other = objectOf(files, processorFile);
       if (other && json::write(json::Value(*other)) != json::write(*own))
@@ -170,9 +170,9 @@ Status settleProcessor(const std::string &directory, UsualClasses usual, SideFil
   std::optional<json::Object> processor = objectOf(files, processorFile);
   if (!processor || find(*processor, "image_processor_type") || find(*processor, "feature_extractor_type"))
     return {};
-  if (!usual.processor.ends_with("ImageProcessor"))
+  if (!classes.processor.ends_with("ImageProcessor"))
     return {};
-  json::setMember(*processor, "image_processor_type", json::Value(std::string(usual.processor)));
+  json::setMember(*processor, "image_processor_type", json::Value(std::string(classes.processor)));
   put(files, processorFile, std::move(*processor));
   return {};
 }

@@ -12,13 +12,13 @@
 namespace rapt::huggingface {
 
 /// The classes that a type of models has where no file names one.
-struct UsualClasses {
+struct DefaultClasses {
   std::string_view tokenizer, processor; ///< may be empty
 };
 
 /// special_tokens_map.json comes before tokenizer_config.json, unless the latter has added_tokens_decoder. Where
 /// tokenizer_config.json names no class, it is that of config.json, or the one of the model's type.
-void settleTokenizer(UsualClasses usual, ConfigReader &config, SideFiles &files);
+void settleTokenizer(DefaultClasses classes, ConfigReader &config, SideFiles &files);
 
 /// do_lower_case of sentence-transformers: a tokenizer.json whose normalizer begins with Lowercase, unless it has one.
 /// Errors: there is no tokenizer.json.
@@ -33,13 +33,13 @@ Status settleTemplate(const std::string &directory, SideFiles &files);
 void settleGeneration(ConfigReader &config, SideFiles &files);
 
 /// decoder_start_token_id of generation_config.json comes before that of config.json, whose value is `config`. A
-/// difference is told in `notes`.
+/// difference is reported in `notes`.
 json::Value withDecoderStart(const std::string &directory, json::Value config, std::vector<std::string> &notes);
 
 /// processor_config.json's image_processor or feature_extractor, which transformers 5 writes, comes before
 /// preprocessor_config.json. A processor of images without a class is of the class that the model's type has.
-/// Differences are told in `notes`. Errors: a file that cannot be read, an unfinished download.
-Status settleProcessor(const std::string &directory, UsualClasses usual, SideFiles &files,
+/// Differences are reported in `notes`. Errors: a file that cannot be read, an unfinished download.
+Status settleProcessor(const std::string &directory, DefaultClasses classes, SideFiles &files,
                        std::vector<std::string> &notes);
 
 /// Keys of tokenizer_config.json in `directory` that transformers obeys and nothing here reads, and those that nobody

@@ -77,10 +77,10 @@ Status readPrompts(const ConfigReader &model, const std::string &path, SentenceM
       config.fail("prompts." + json::printable(name, 80) + " must be a text");
     names += (names.empty() ? "" : ", ") + json::printable(name, 80);
   }
-  const std::string usual = config.getString("default_prompt_name", ""),
+  const std::string defaultPrompt = config.getString("default_prompt_name", ""),
                     similarity = config.getString("similarity_fn_name", "");
-  if (!usual.empty() && (!prompts || !value->find(usual)))
-    config.fail("default_prompt_name is \"" + json::printable(usual, 80) + "\", which is not among prompts" +
+  if (!defaultPrompt.empty() && (!prompts || !value->find(defaultPrompt)))
+    config.fail("default_prompt_name is \"" + json::printable(defaultPrompt, 80) + "\", which is not among prompts" +
                 (names.empty() ? "" : ": " + names));
   RAPT_RETURN_IF_ERROR(config.finish({"__version__", "model_type"}));
   const bool hasPrompts = prompts && !prompts->empty();
@@ -90,8 +90,8 @@ Status readPrompts(const ConfigReader &model, const std::string &path, SentenceM
   json::Object section;
   if (hasPrompts)
     section = {{"prompts", *value}, {"include_prompt", json::Value(modules.includesPrompt)}};
-  if (!usual.empty())
-    section.emplace_back("default_prompt_name", json::Value(usual));
+  if (!defaultPrompt.empty())
+    section.emplace_back("default_prompt_name", json::Value(defaultPrompt));
   if (!similarity.empty())
     section.emplace_back("similarity_fn_name", json::Value(similarity));
   modules.prompts = json::write(json::Value(std::move(section)));

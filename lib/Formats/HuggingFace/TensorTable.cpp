@@ -112,7 +112,7 @@ static Expected<Reading> readReading(const std::string &directory) {
   if (!entryExists(path))
     return reading;
   RAPT_ASSIGN_OR_RETURN(json::Value root, readDownloadedJson(path, mostConfigBytes));
-  ConfigReader config(std::move(root), path, {}); // ModelDescription tells its findings
+  ConfigReader config(std::move(root), path, {}); // ModelDescription reports its findings
   reading.type = readDeclaredType(config);
   reading.scaling = readBlockScaling(config);
   return reading;

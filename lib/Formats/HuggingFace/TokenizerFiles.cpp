@@ -25,7 +25,7 @@ public:
   Status run(const std::string &modelType);
 
 private:
-  /// A file as JSON; null where there is none, or where it is none, which is told where the tokenizer is read.
+  /// A file as JSON; null where there is none, or where it is none, which is reported where the tokenizer is read.
   json::Value parsed(std::string_view name) const {
     auto file = files.find(name);
     Expected<json::Value> value = file == files.end() ? json::Value() : json::parse(file->second);
@@ -35,7 +35,7 @@ private:
   void giveUp(std::string_view name, const std::string &why) {
     notes.push_back(shownPath(path(name)) + ": " + why + "; the compiled model will take and give ids only");
   }
-  /// Nothing where the tokenizer cannot be made, which is told.
+  /// Nothing where the tokenizer cannot be made, which is reported.
   Expected<std::optional<sentencepiece::TokenizerFile>> make(const sentencepiece::TokenizerClass &form,
                                                              const char *name, json::Value vocabulary);
 

@@ -16,7 +16,7 @@ std::span<const char *const> sentencePieceNames();
 
 /// Makes the tokenizer.json that `files` lack: of SentencePiece models in `directory` for the classes that transformers
 /// builds on them, of nothing for byt5. Marian's target with a vocabulary of its own gets target_tokenizer.json. A
-/// tokenizer that cannot be made is told in `notes`, and such a model takes and gives ids only. Errors: a file that
+/// tokenizer that cannot be made is reported in `notes`, and such a model takes and gives ids only. Errors: a file that
 /// cannot be read, an unfinished download.
 Status completeTokenizer(const std::string &directory, const std::string &modelType, SideFiles &files,
                          std::vector<std::string> &notes);

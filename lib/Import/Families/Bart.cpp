@@ -27,21 +27,21 @@ struct BartSizes {
 
 /// One of the two stacks, norms first; keys begin with its name.
 SideSpec readBartSide(huggingface::ConfigReader &config, const std::string &prefix, const std::string &name,
-                      int64_t width, const BartSizes &usual) {
+                      int64_t width, const BartSizes &defaults) {
   SideSpec side;
   side.name = name;
   side.prefix = prefix + name + ".";
   side.width = width;
   const std::string layers = name + "_layers", heads = name + "_attention_heads", inner = name + "_ffn_dim";
-  side.layers = config.getSize(layers.c_str(), 1, 1 << 17, usual.layers);
+  side.layers = config.getSize(layers.c_str(), 1, 1 << 17, defaults.layers);
   AttentionSpec &attention = side.attention;
-  attention.heads = attention.kvHeads = config.getSize(heads.c_str(), 1, 1 << 12, usual.heads);
+  attention.heads = attention.kvHeads = config.getSize(heads.c_str(), 1, 1 << 12, defaults.heads);
   config.requireMultiple("d_model", width, heads.c_str(), attention.heads);
   attention.headDim = std::max<int64_t>(1, width / attention.heads);
   attention.scale = 1 / std::sqrt(double(attention.headDim));
   attention.out = "self_attn.out_proj";
   attention.hasBias = attention.hasOutBias = true;
-  side.feedForward = {.inner = config.getSize(inner.c_str(), 1, 1 << 20, usual.inner),
+  side.feedForward = {.inner = config.getSize(inner.c_str(), 1, 1 << 20, defaults.inner),
                       .isGated = false,
                       .up = "fc1",
                       .down = "fc2",

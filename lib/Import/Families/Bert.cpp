@@ -54,9 +54,11 @@ ImportedModule importing::importBert(mlir::MLIRContext &context, huggingface::Mo
 ImportedModule importing::importElectra(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                                         const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
-  EncoderSpec spec = readEncoder(
-      model,
-      {.architecture = "Electra", .usualWidth = 256, .usualHeads = 4, .usualInner = 1024, .hasDiscriminator = true});
+  EncoderSpec spec = readEncoder(model, {.architecture = "Electra",
+                                         .defaultWidth = 256,
+                                         .defaultHeads = 4,
+                                         .defaultInner = 1024,
+                                         .hasDiscriminator = true});
   spec.embedding.types = config.getInt("type_vocab_size", 1, 1 << 16, 2);
   spec.embedding.width = config.getSize("embedding_size", 1, 1 << 16, 128);
   spec.embedding.projection = "embeddings_project";
@@ -82,9 +84,9 @@ ImportedModule importing::importAlbert(mlir::MLIRContext &context, huggingface::
                                        const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec = readEncoder(model, {.architecture = "Albert",
-                                         .usualWidth = 4096,
-                                         .usualHeads = 64,
-                                         .usualInner = 16384,
+                                         .defaultWidth = 4096,
+                                         .defaultHeads = 64,
+                                         .defaultInner = 16384,
                                          .vocabulary = 30000,
                                          .pretraining = {"AlbertForPreTraining"},
                                          .textPair = TextPairSpec{"sop_classifier.classifier", "sop_logits"}});
@@ -132,7 +134,7 @@ ImportedModule importing::importDistilBert(mlir::MLIRContext &context, huggingfa
                                          .heads = {"n_heads", "num_attention_heads"},
                                          .inner = "hidden_dim",
                                          .activation = "activation",
-                                         .usualLayers = 6});
+                                         .defaultLayers = 6});
   spec.prefix = "distilbert.";
   spec.layer = "transformer.layer.{layer}.";
   spec.attention.parts = {"attention.q_lin", "attention.k_lin", "attention.v_lin"};
@@ -199,7 +201,7 @@ ImportedModule importing::importNomicBert(mlir::MLIRContext &context, huggingfac
   spec.residual.ofFeedForwardSum = "norm2";
   spec.attention.rotary.push_back(
       readRotaryFrequencies(config, spec.attention.headDim, {spec.positions, spec.positions},
-                            {.theta = {"rope_theta", "rotary_emb_base"}, .usualTheta = 1000}));
+                            {.theta = {"rope_theta", "rotary_emb_base"}, .defaultTheta = 1000}));
   spec.masked.transform = {
       .dense = "transform.dense", .activation = attn::ActivationKind::gelu, .norm = "transform.layer_norm"};
   spec.harmlessKeys = harmless::keys({harmless::encoder, harmless::summary}, {

@@ -135,10 +135,10 @@ ImportedModule importing::importDebertaV2(mlir::MLIRContext &context, huggingfac
                                           const ImportOptions &options) {
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec = readEncoder(model, {.architecture = "DebertaV2",
-                                         .usualWidth = 1536,
-                                         .usualLayers = 24,
-                                         .usualHeads = 24,
-                                         .usualInner = 6144,
+                                         .defaultWidth = 1536,
+                                         .defaultLayers = 24,
+                                         .defaultHeads = 24,
+                                         .defaultInner = 6144,
                                          .vocabulary = 128100});
   spec.prefix = "deberta.";
   spec.embedding.types = config.getInt("type_vocab_size", 0, 1 << 16, 0);

@@ -40,8 +40,8 @@ static void readLatents(const DecoderSource &source, DecoderSpec &spec) {
 }
 
 /// The layers from first_k_dense_replace on whose number moe_layer_freq divides have experts.
-static std::vector<bool> readExpertLayers(ConfigReader &config, int64_t layers, int64_t usualFirst) {
-  const int64_t first = config.getInt("first_k_dense_replace", 0, 1 << 20, usualFirst),
+static std::vector<bool> readExpertLayers(ConfigReader &config, int64_t layers, int64_t defaultFirst) {
+  const int64_t first = config.getInt("first_k_dense_replace", 0, 1 << 20, defaultFirst),
                 step = config.getInt("moe_layer_freq", 1, 1 << 20, 1);
   std::vector<bool> ofLayer;
   for (int64_t layer = 0; layer < layers; ++layer)
@@ -51,13 +51,13 @@ static std::vector<bool> readExpertLayers(ConfigReader &config, int64_t layers, 
 
 /// Groups of experts, of which topk_group are kept by the sums of `by` scores each.
 static std::optional<ExpertsSpec::Groups> readGroups(ConfigReader &config, int64_t experts, int64_t by,
-                                                     std::optional<int64_t> usualNumber,
-                                                     std::optional<int64_t> usualKept) {
-  auto read = [&](const char *key, std::optional<int64_t> usual) {
+                                                     std::optional<int64_t> defaultNumber,
+                                                     std::optional<int64_t> defaultKept) {
+  auto read = [&](const char *key, std::optional<int64_t> fallback) {
     std::optional<int64_t> own = config.getOptionalInt(key, 1, 1 << 12);
-    return own || config.names(key) ? own : usual;
+    return own || config.names(key) ? own : fallback;
   };
-  const std::optional<int64_t> number = read("n_group", usualNumber), kept = read("topk_group", usualKept);
+  const std::optional<int64_t> number = read("n_group", defaultNumber), kept = read("topk_group", defaultKept);
   if (!number || !kept)
     return std::nullopt;
   if (experts % *number != 0 || *kept > *number || by > experts / *number)
@@ -68,13 +68,13 @@ static std::optional<ExpertsSpec::Groups> readGroups(ConfigReader &config, int64
 
 /// The experts of both families, but for how they are chosen.
 static ExpertsSpec readExperts(const DecoderSource &source, const DecoderSpec &spec, int64_t all, int64_t ofToken,
-                               int64_t width, int64_t usualShared) {
+                               int64_t width, int64_t defaultShared) {
   ConfigReader &config = source.config;
   ExpertsSpec experts = importing::readExperts(
       source, spec, {.number = "n_routed_experts", .ofAll = all, .ofToken = ofToken, .width = width});
   std::optional<int64_t> shared = config.getOptionalInt("n_shared_experts", 1, 1 << 12);
   if (!shared && !config.names("n_shared_experts"))
-    shared = usualShared;
+    shared = defaultShared;
   if (shared) {
     experts.shared = spec.feedForward;
     experts.shared->inner = *shared * experts.each.inner;
@@ -94,7 +94,7 @@ static DecoderSpec readV2(const DecoderSource &source) {
   spec.feedForward.hasBias = spec.feedForward.hasDownBias = config.getBool("mlp_bias", false);
   readLatents(source, spec);
   spec.attention.isInterleaved = true;
-  ExpertsSpec experts = readExperts(source, spec, /*all=*/64, /*ofToken=*/8, /*width=*/1407, /*usualShared=*/2);
+  ExpertsSpec experts = readExperts(source, spec, /*all=*/64, /*ofToken=*/8, /*width=*/1407, /*defaultShared=*/2);
   experts.scale = config.getPositive("routed_scaling_factor", 1e6, 1);
   const bool isLimited =
       config.getEnum("topk_method", {"greedy", "group_limited_greedy"}, "greedy") == "group_limited_greedy";
@@ -125,7 +125,7 @@ static DecoderSpec readV3(const DecoderSource &source) {
                                           .headDim = 64});
   readLatents(source, spec);
   spec.attention.isInterleaved = config.getBool("rope_interleave", true);
-  ExpertsSpec experts = readExperts(source, spec, /*all=*/256, /*ofToken=*/8, /*width=*/2048, /*usualShared=*/1);
+  ExpertsSpec experts = readExperts(source, spec, /*all=*/256, /*ofToken=*/8, /*width=*/2048, /*defaultShared=*/1);
   experts.scale = config.getPositive("routed_scaling_factor", 1e6, 2.5);
   config.getEnum("topk_method", {"noaux_tc"}, "noaux_tc");
   config.getEnum("scoring_func", {"sigmoid"}, "sigmoid");

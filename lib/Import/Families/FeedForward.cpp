@@ -51,13 +51,13 @@ struct Config {
 std::string layerName(size_t layer) { return "layers." + std::to_string(layer); }
 std::string convolutionName(size_t convolution) { return "convolutions." + std::to_string(convolution); }
 
-/// A list of integers in [1, most], at most 64 of them; `usual` where the config has none. Records an error.
+/// A list of integers in [1, most], at most 64 of them; `fallback` where the config has none. Records an error.
 std::vector<int64_t> readSizes(huggingface::ConfigReader &config, const char *name, int64_t most,
-                               std::vector<int64_t> usual) {
+                               std::vector<int64_t> fallback) {
   constexpr size_t mostSizes = 64;
   const json::Value *value = config.getRaw(name);
   if (!value)
-    return usual;
+    return fallback;
   std::vector<int64_t> sizes;
   const json::Array *list = value->asArray();
   for (size_t i = 0; list && i < std::min(list->size(), mostSizes + 1); ++i)
@@ -67,7 +67,7 @@ std::vector<int64_t> readSizes(huggingface::ConfigReader &config, const char *na
     return sizes;
   config.fail(config.nameOf(name) + " is " + json::printable(json::write(*value), 80) + ", must be a list of at most " +
               std::to_string(mostSizes) + " integers from 1 to " + std::to_string(most));
-  return usual;
+  return fallback;
 }
 
 void readText(huggingface::ConfigReader &reader, Config &config) {

@@ -157,7 +157,7 @@ static DecoderSpec readGPTNeoX(const DecoderSource &source) {
   readRotary(source, spec,
              {.theta = {"rotary_emb_base", "rope_theta"},
               .share = {"rotary_pct", "partial_rotary_factor"},
-              .usualShare = 0.25,
+              .defaultShare = 0.25,
               .isPartial = true});
   spec.endToken = 2;
   return spec;

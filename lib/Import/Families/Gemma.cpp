@@ -70,8 +70,8 @@ static DecoderSpec readLikeGemma2(const DecoderSource &source, DecoderDefaults d
 }
 
 /// c of c * tanh(x / c); 0, and null, are none.
-static double readSoftCap(huggingface::ConfigReader &config, const char *key, double usual) {
-  return config.names(key) ? config.getFloat(key, 0, 1e6, 0) : usual;
+static double readSoftCap(huggingface::ConfigReader &config, const char *key, double fallback) {
+  return config.names(key) ? config.getFloat(key, 0, 1e6, 0) : fallback;
 }
 
 static DecoderSpec readGemma(const DecoderSource &source) {
@@ -137,7 +137,7 @@ static DecoderSpec readGemma3Text(const DecoderSource &source, const std::string
   attention.norm = QueryKeyNormSpec{.norm = spec.norm};
   const std::vector<bool> windowed = readWindowedLayers(config, spec.layers);
   const std::array<RotaryKeys, 2> keys = {
-      {{.theta = "rope_theta", .usualTheta = 1e6}, {.theta = "rope_local_base_freq", .usualTheta = 1e4}}};
+      {{.theta = "rope_theta", .defaultTheta = 1e6}, {.theta = "rope_local_base_freq", .defaultTheta = 1e4}}};
   readRotaryByLayer(source, spec, spec.positions, windowed, keys);
   std::optional<int64_t> window = readWindow(config, 4096);
   if (config.getBool("use_bidirectional_attention", false)) { // EmbeddingGemma

@@ -23,7 +23,7 @@ static DecoderSpec readLikeGlm(const DecoderSource &source, const std::string &a
   spec.attention.hasBias = source.config.getBool("attention_bias", false);
   spec.attention.isInterleaved = true;
   spec.feedForward.packed = "mlp.gate_up_proj";
-  readRotary(source, spec, {.usualShare = 0.5, .isPartial = true});
+  readRotary(source, spec, {.defaultShare = 0.5, .isPartial = true});
   spec.endToken = 151329;
   return spec;
 }

@@ -47,7 +47,7 @@ static DecoderSpec readGptOss(const DecoderSource &source) {
                                           .epsilon = 1e-5});
   spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", true);
   spec.attention.sinks = "self_attn.sinks";
-  readRotary(source, spec, {.usualTheta = 150000});
+  readRotary(source, spec, {.defaultTheta = 150000});
   std::vector<bool> windowed(spec.layers);
   for (int64_t layer = 0; layer < spec.layers; ++layer)
     windowed[layer] = layer % 2 == 0;

@@ -64,7 +64,7 @@ double shareOfKeys(const Family &family, ArrayRef<std::string_view> keys) {
 }
 
 /// The family that shares most keys, when they have three fifths of the weight at least: sizes that every model has say
-/// nothing. Names tell little: "gemma" is a llama more than a "gpt2" is a "gpt_neox".
+/// nothing. Names say little: "gemma" is a llama more than a "gpt2" is a "gpt_neox".
 const Family *nearest(ArrayRef<std::string_view> keys) {
   const Family *best = nullptr;
   double most = 0.6;

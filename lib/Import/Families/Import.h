@@ -10,8 +10,9 @@ namespace rapt {
 /// storage types (vectors f32). Nothing in the module depends on where the model lies. Loads the dialects it needs into
 /// `context`.
 ///
-/// Errors name the file and every wrong key or tensor at once; an unknown model_type is told the supported one of most
-/// of its keys. Findings that need no stop (an end-of-text id that the vocabulary lacks) are warnings of the context.
+/// Errors name the file and every wrong key or tensor at once; for an unknown model_type they name the supported one of
+/// most of its keys. Findings that need no stop (an end-of-text id that the vocabulary lacks) are warnings of the
+/// context.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importModel(mlir::MLIRContext &context, huggingface::ModelDescription &model, const ImportOptions &options = {});
 

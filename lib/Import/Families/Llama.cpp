@@ -78,7 +78,7 @@ static DecoderSpec readSmolLM3(const DecoderSource &source) {
                                           .padding = 128004});
   spec.attention.hasBias = spec.attention.hasOutBias = config.getBool("attention_bias", false);
   spec.feedForward.hasBias = spec.feedForward.hasDownBias = config.getBool("mlp_bias", false);
-  readRotary(source, spec, {.usualTheta = 2e6});
+  readRotary(source, spec, {.defaultTheta = 2e6});
   spec.attention.rotaryOfLayer = readRotatedLayers(config, spec.layers);
   readWindows(config, spec);
   spec.endToken = 128001;

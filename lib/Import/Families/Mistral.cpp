@@ -61,7 +61,7 @@ static DecoderSpec readMinistral3(const DecoderSource &source) {
                                           .headDim = 128,
                                           .epsilon = 1e-5,
                                           .padding = 11});
-  readRotary(source, spec, {.usualTheta = 1e6});
+  readRotary(source, spec, {.defaultTheta = 1e6});
   readWindowOfAll(source, spec, std::nullopt);
   spec.endToken = 2;
   return spec;
@@ -115,7 +115,7 @@ ImportedModule importing::importMistral3(mlir::MLIRContext &context, huggingface
 static DecoderSpec readMixtral(const DecoderSource &source) {
   DecoderSpec spec = readDecoder(
       source, {.architecture = "Mixtral", .positions = 131072, .inner = 14336, .kvHeads = 8, .epsilon = 1e-5});
-  readRotary(source, spec, {.usualTheta = 1e6});
+  readRotary(source, spec, {.defaultTheta = 1e6});
   readWindowOfAll(source, spec, std::nullopt);
   ExpertsSpec experts = readExperts(
       source, spec,

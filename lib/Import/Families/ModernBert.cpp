@@ -43,7 +43,7 @@ static void readPositions(huggingface::ModelDescription &model, const ImportOpti
   windowed = readLayerTypes(config, spec.layers).value_or(windowed);
   setWindows(spec, spec.positions, windowed, window);
   const std::array<RotaryKeys, 2> keys = {
-      {{.theta = "global_rope_theta", .usualTheta = 160000}, {.theta = "local_rope_theta", .usualTheta = 10000}}};
+      {{.theta = "global_rope_theta", .defaultTheta = 160000}, {.theta = "local_rope_theta", .defaultTheta = 10000}}};
   readRotaryByLayer({model, config, options}, spec, spec.positions, windowed, keys);
 }
 
@@ -68,8 +68,8 @@ ImportedModule importing::importModernBert(mlir::MLIRContext &context, huggingfa
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec = readEncoder(model, {.architecture = "ModernBert",
                                          .activation = "hidden_activation",
-                                         .usualLayers = 22,
-                                         .usualInner = 1152,
+                                         .defaultLayers = 22,
+                                         .defaultInner = 1152,
                                          .positions = 8192,
                                          .vocabulary = 50368});
   setLayers(config, spec);

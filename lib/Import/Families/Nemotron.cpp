@@ -28,7 +28,7 @@ static DecoderSpec readNemotron(const DecoderSource &source) {
   setPlainFeedForward(spec, "mlp.up_proj", "mlp.down_proj");
   spec.feedForward.isSquared = true;
   spec.feedForward.hasBias = spec.feedForward.hasDownBias = config.getBool("mlp_bias", false);
-  readRotary(source, spec, {.usualShare = 0.5, .isPartial = true});
+  readRotary(source, spec, {.defaultShare = 0.5, .isPartial = true});
   spec.endToken = 3;
   return spec;
 }

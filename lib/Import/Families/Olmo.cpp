@@ -75,7 +75,7 @@ static DecoderSpec readOlmo3(const DecoderSource &source) {
       source, {.architecture = "Olmo3", .vocabulary = 50304, .inner = 11008, .epsilon = 1e-5, .padding = 1});
   setOlmo2Parts(source, spec);
   const std::vector<bool> windowed = readWindowedLayers(config, spec.layers);
-  const RotaryKeys keys{.usualTheta = 5e5};
+  const RotaryKeys keys{.defaultTheta = 5e5};
   readRotaryByLayer(source, spec, spec.positions, windowed, {keys, keys});
   setWindows(spec, spec.positions, windowed, readWindow(config, 4096));
   return spec;

@@ -33,7 +33,7 @@ static DecoderSpec readPhi(const DecoderSource &source) {
   spec.residual = {.scheme = ResidualSpec::Parallel, .beforeFeedForward = ""};
   spec.head.norm = "final_layernorm";
   spec.head.hasBias = true;
-  readRotary(source, spec, {.usualShare = 0.5, .isPartial = true});
+  readRotary(source, spec, {.defaultShare = 0.5, .isPartial = true});
   return spec;
 }
 

@@ -30,7 +30,7 @@ static DecoderSpec readStableLM(const DecoderSource &source) {
                                            .extent = QueryKeyNormSpec::OwnHead,
                                            .query = "self_attn.q_layernorm.norms.{head}",
                                            .key = "self_attn.k_layernorm.norms.{head}"};
-  readRotary(source, spec, {.usualShare = 0.25, .isPartial = true});
+  readRotary(source, spec, {.defaultShare = 0.25, .isPartial = true});
   spec.endToken = 0;
   return spec;
 }

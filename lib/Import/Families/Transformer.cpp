@@ -19,8 +19,8 @@ using namespace rapt::importing;
 namespace {
 
 constexpr const char *encoderLayers = "num_encoder_layers", *decoderLayers = "num_decoder_layers";
-constexpr int64_t usualWidth = 512, usualHeads = 8, usualInner = 2048, usualLayers = 6, usualPositions = 512;
-constexpr double usualEpsilon = 1e-5;
+constexpr int64_t defaultWidth = 512, defaultHeads = 8, defaultInner = 2048, defaultLayers = 6, defaultPositions = 512;
+constexpr double defaultEpsilon = 1e-5;
 
 /// Keys of training, or of torch's own code.
 constexpr std::string_view harmlessKeys[] = {"batch_first", "dropout", "is_encoder_decoder"};
@@ -41,7 +41,7 @@ void setParts(StackSpec &spec, huggingface::ConfigReader &reader, int64_t inner)
                       .hasBias = true,
                       .hasDownBias = true};
   spec.norm = {
-      .kind = NormSpec::Layer, .epsilon = reader.getPositive("layer_norm_eps", 1, usualEpsilon), .hasBias = true};
+      .kind = NormSpec::Layer, .epsilon = reader.getPositive("layer_norm_eps", 1, defaultEpsilon), .hasBias = true};
 }
 
 /// Norms of a layer with own attention and feed-forward alone: of x, or of the sum.
@@ -55,12 +55,12 @@ ResidualSpec residualOf(bool isNormFirst, const std::string &first, const std::s
 /// Sizes and parts that encoder and decoder share.
 SideSpec readSides(huggingface::ConfigReader &reader) {
   SideSpec side;
-  side.width = reader.getSize("d_model", 1, 1 << 16, usualWidth);
+  side.width = reader.getSize("d_model", 1, 1 << 16, defaultWidth);
   AttentionSpec &attention = side.attention;
-  attention.heads = attention.kvHeads = reader.getSize("nhead", 1, 1 << 12, usualHeads);
+  attention.heads = attention.kvHeads = reader.getSize("nhead", 1, 1 << 12, defaultHeads);
   attention.headDim = std::max<int64_t>(1, side.width / attention.heads);
   attention.scale = 1 / std::sqrt(double(attention.headDim));
-  setParts(side, reader, reader.getSize("dim_feedforward", 1, 1 << 20, usualInner));
+  setParts(side, reader, reader.getSize("dim_feedforward", 1, 1 << 20, defaultInner));
   side.positions = {.kind = PositionSpec::Sinusoids, .frequencies = pairedFrequencies(side.width)};
   reader.requireMultiple("d_model", side.width, "nhead", attention.heads);
   return side;
@@ -78,8 +78,8 @@ EncoderDecoderSpec readSpec(huggingface::ConfigReader &reader) {
   EncoderDecoderSpec spec;
   spec.encoder = spec.decoder = readSides(reader);
   SideSpec &encoder = spec.encoder, &decoder = spec.decoder;
-  encoder.layers = reader.getSize(encoderLayers, 1, 1 << 17, usualLayers);
-  decoder.layers = reader.getSize(decoderLayers, 1, 1 << 17, usualLayers);
+  encoder.layers = reader.getSize(encoderLayers, 1, 1 << 17, defaultLayers);
+  decoder.layers = reader.getSize(decoderLayers, 1, 1 << 17, defaultLayers);
   const bool isNormFirst = reader.getBool("norm_first", false), hasFinalNorm = reader.getBool("final_norm", true);
   setSide(encoder, "encoder", isNormFirst, hasFinalNorm);
   setSide(decoder, "decoder", isNormFirst, hasFinalNorm);
@@ -93,7 +93,7 @@ EncoderDecoderSpec readSpec(huggingface::ConfigReader &reader) {
                                      .ofSum = isNormFirst ? "" : "norm2"};
   spec.vocabularies = readVocabularies(reader);
   // Sinusoids end nowhere; this is the length that the model was trained with.
-  spec.positions = reader.getInt("n_positions", 1, 1 << 24, usualPositions);
+  spec.positions = reader.getInt("n_positions", 1, 1 << 24, defaultPositions);
   spec.isBounded = false;
   if (reader.getBool("scale_embedding", true))
     spec.embeddingScale = std::sqrt(double(decoder.width));
@@ -129,11 +129,11 @@ DecoderSpec readDecoderAlone(const DecoderSource &source) {
                                                    .epsilon = "",
                                                    .kvHeads = "",
                                                    .headDim = ""},
-                                          .width = usualWidth,
-                                          .layers = usualLayers,
-                                          .heads = usualHeads,
-                                          .positions = usualPositions,
-                                          .inner = usualInner,
+                                          .width = defaultWidth,
+                                          .layers = defaultLayers,
+                                          .heads = defaultHeads,
+                                          .positions = defaultPositions,
+                                          .inner = defaultInner,
                                           .isTied = true});
   setParts(spec, reader, spec.feedForward.inner);
   spec.residual = residualOf(reader.getBool("norm_first", false), "norm1", "norm2");
@@ -159,11 +159,11 @@ EncoderSpec readEncoderAlone(huggingface::ModelDescription &model) {
                                          .inner = "dim_feedforward",
                                          .activation = "",
                                          .positionsKey = "n_positions",
-                                         .usualWidth = usualWidth,
-                                         .usualLayers = usualLayers,
-                                         .usualHeads = usualHeads,
-                                         .usualInner = usualInner,
-                                         .positions = usualPositions});
+                                         .defaultWidth = defaultWidth,
+                                         .defaultLayers = defaultLayers,
+                                         .defaultHeads = defaultHeads,
+                                         .defaultInner = defaultInner,
+                                         .positions = defaultPositions});
   if (spec.head == EncoderHead::MaskedLM || spec.head == EncoderHead::QuestionAnswering)
     reader.fail("architectures: an encoder alone is TransformerModel, TransformerForSequenceClassification or "
                 "TransformerForTokenClassification");

@@ -10,7 +10,7 @@ using namespace rapt::importing;
 
 int64_t importing::matricesOf(const ModelFacts &facts) { return 1 + int64_t(facts.adapters.size()); }
 
-MoreOfEntry importing::adapterInputs(MLIRContext &context, const ModelFacts &facts, const ImportOptions &options) {
+ExtraInputs importing::adapterInputs(MLIRContext &context, const ModelFacts &facts, const ImportOptions &options) {
   if (facts.adapters.empty())
     return {};
   Type i32 = IntegerType::get(&context, 32), list = tensorOf({ShapedType::kDynamic}, i32);

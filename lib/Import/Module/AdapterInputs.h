@@ -17,7 +17,7 @@ struct ImageAdapters {
 };
 
 /// The arguments of an entry with packed tokens that say which adapter these have; none of a model without adapters.
-MoreOfEntry adapterInputs(mlir::MLIRContext &context, const ModelFacts &facts, const ImportOptions &options);
+ExtraInputs adapterInputs(mlir::MLIRContext &context, const ModelFacts &facts, const ImportOptions &options);
 
 /// The argument `adapter` of an entry that reads images: the number of each one's adapter, 0 for none.
 /// `images` is the dim of the images. None of a model without adapters.

@@ -61,14 +61,14 @@ Expected<bool> importing::isHeadTied(huggingface::ModelDescription &model, const
 }
 
 std::vector<int64_t> importing::readStages(huggingface::ConfigReader &config, const char *key, size_t stages,
-                                           int64_t least, int64_t most, const std::vector<int64_t> &usual) {
+                                           int64_t least, int64_t most, const std::vector<int64_t> &fallback) {
   const json::Value *value = config.getRaw(key);
   std::vector<int64_t> numbers;
   if (const json::Array *list = value ? value->asArray() : nullptr)
     for (const json::Value &entry : *list)
       numbers.push_back(entry.asInteger().value_or(least - 1));
   else if (!value)
-    numbers = usual;
+    numbers = fallback;
   auto isFine = [&](int64_t number) { return number >= least && number <= most; };
   if (numbers.size() == stages && std::ranges::all_of(numbers, isFine))
     return numbers;
@@ -78,10 +78,10 @@ std::vector<int64_t> importing::readStages(huggingface::ConfigReader &config, co
   return std::vector<int64_t>(stages, least);
 }
 
-size_t importing::countStages(huggingface::ConfigReader &config, const char *key, size_t usual) {
+size_t importing::countStages(huggingface::ConfigReader &config, const char *key, size_t fallback) {
   const json::Value *value = config.getRaw(key);
   const json::Array *list = value ? value->asArray() : nullptr;
-  const size_t count = list ? list->size() : usual;
+  const size_t count = list ? list->size() : fallback;
   if (count >= 1 && count <= size_t(mostStages))
     return count;
   config.fail(config.nameOf(key) + " has " + std::to_string(count) + " stages, must have 1 to " +

@@ -57,12 +57,12 @@ Expected<bool> isHeadTied(huggingface::ModelDescription &model, const std::strin
 /// Stages that a model may have.
 inline constexpr int64_t mostStages = 8;
 
-/// A list with one integer in [least, most] for each stage; `usual` where the config has none. Records an error where
-/// the list is wrong, and gives `least` for each of `stages` then.
+/// A list with one integer in [least, most] for each stage; `fallback` where the config has none. Records an error
+/// where the list is wrong, and gives `least` for each of `stages` then.
 std::vector<int64_t> readStages(huggingface::ConfigReader &config, const char *key, size_t stages, int64_t least,
-                                int64_t most, const std::vector<int64_t> &usual);
+                                int64_t most, const std::vector<int64_t> &fallback);
 
-/// The number of stages that a list of the config has; `usual` where it has none.
-size_t countStages(huggingface::ConfigReader &config, const char *key, size_t usual);
+/// The number of stages that a list of the config has; `fallback` where it has none.
+size_t countStages(huggingface::ConfigReader &config, const char *key, size_t fallback);
 
 } // namespace rapt::importing

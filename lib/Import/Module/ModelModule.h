@@ -24,8 +24,8 @@ struct EntryBuffer {
   bool optional = false;             ///< a caller may leave it out: zeros
 };
 
-/// Dims and arguments of an entry besides those of every model of its kind.
-struct MoreOfEntry {
+/// Dims and arguments of an entry that not every model of its kind has.
+struct ExtraInputs {
   std::vector<DimBounds> dims;
   std::vector<EntryBuffer> inputs;
 };

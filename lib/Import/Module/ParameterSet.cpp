@@ -200,7 +200,7 @@ static attn::SourceTransformInterface toAttribute(MLIRContext *context, const ar
   return attn::ScaleAttr::get(context, APFloat(std::get<artifact::Scale>(transform).factor));
 }
 
-/// The shape is left out where the parameter's type tells it, which it does not where there are other sources.
+/// The shape is left out where it follows from the parameter's type, which it does not where there are other sources.
 static attn::SourceAttr toAttribute(MLIRContext *context, const artifact::Source &source, bool isAlone) {
   auto transforms = llvm::map_to_vector(
       source.transforms, [&](const artifact::Transform &transform) { return toAttribute(context, transform); });

@@ -23,7 +23,7 @@ struct LayerRef {
   int64_t example = 0;
 };
 
-/// Layers that are computed by one loop. A model with an encoder and a decoder has two stacks, told apart by name.
+/// Layers that are computed by one loop. A model with an encoder and a decoder has two stacks of different names.
 struct Stack {
   int64_t layers = 0;
   std::string name = {};

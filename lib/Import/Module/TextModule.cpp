@@ -10,17 +10,17 @@ using namespace rapt;
 using namespace rapt::importing;
 
 EncoderModule::EncoderModule(MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
-                             const ParameterSet &parameters, const ImportOptions &options, const MoreOfEntry &more,
+                             const ParameterSet &parameters, const ImportOptions &options, const ExtraInputs &extra,
                              ArrayRef<EntryBuffer> outputs)
     : module(context, facts, model, parameters), hasAdapters(!facts.adapters.empty()) {
   module.dim("tokens", 1, options.maxTokens);
   module.dim("rows", 1, options.maxBatch);
-  for (const DimBounds &dim : more.dims)
+  for (const DimBounds &dim : extra.dims)
     module.dim(dim.name, dim.least, dim.most);
   module.declareParameters();
   Type list = tensorOf({ShapedType::kDynamic}, builder().getI32Type());
   SmallVector<EntryBuffer> all{{"input_ids", list, {"tokens"}, facts.vocabulary}};
-  all.append(more.inputs.begin(), more.inputs.end());
+  all.append(extra.inputs.begin(), extra.inputs.end());
   all.push_back({"row_begin", list, {"rows+1"}});
   forward = module.beginEntry("forward", all, outputs);
 }
@@ -90,7 +90,7 @@ static ModelFacts withTask(ModelFacts facts) {
 
 DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
                              const huggingface::ModelDescription &model, const ParameterSet &parameters,
-                             const ImportOptions &options, const WindowedLayers &windowed, const MoreOfEntry &more)
+                             const ImportOptions &options, const WindowedLayers &windowed, const ExtraInputs &extra)
     : modelFacts(withTask(facts)), module(context, modelFacts, model, parameters),
       hasTwoCaches(windowed.count > 0 && windowed.count < facts.layers) {
   int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock, any = ShapedType::kDynamic;
@@ -103,7 +103,7 @@ DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, cons
   module.dim("blocks", 1, mostBlocks);
   if (hasTwoCaches)
     module.dim("window_blocks", 1, mostBlocks);
-  for (const DimBounds &dim : more.dims)
+  for (const DimBounds &dim : extra.dims)
     module.dim(dim.name, dim.least, dim.most);
   module.declareParameters();
 
@@ -121,7 +121,7 @@ DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, cons
                                      {"past", list, {"rows"}},
                                      {"block_table", table, {"rows", "table"}},
                                      {"want", list, {"wanted"}}};
-  inputs.insert(inputs.end(), more.inputs.begin(), more.inputs.end());
+  inputs.insert(inputs.end(), extra.inputs.begin(), extra.inputs.end());
   std::vector<EntryBuffer> outputs = {{"cache", cache, {}},
                                       {"logits", tensorOf({any, facts.vocabulary}, f32), {"wanted"}}};
   if (hasTwoCaches) {

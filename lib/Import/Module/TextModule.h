@@ -8,17 +8,17 @@ namespace rapt::importing {
 /// `forward(input_ids, ..., row_begin) -> outputs`, whose rows are packed; see docs/Semantics.md.
 class EncoderModule {
 public:
-  /// Declares everything up to the body of the entry. The parameters are resolved. The inputs of `more` come between
+  /// Declares everything up to the body of the entry. The parameters are resolved. The inputs of `extra` come between
   /// input_ids and row_begin.
   EncoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
-                const ParameterSet &parameters, const ImportOptions &options, const MoreOfEntry &more,
+                const ParameterSet &parameters, const ImportOptions &options, const ExtraInputs &extra,
                 llvm::ArrayRef<EntryBuffer> outputs);
 
   Scope scope() { return module.scope(); }
   mlir::Value ids() { return forward.getArgument(0); }
-  /// The first of the inputs of `more`.
+  /// The first of the inputs of `extra`.
   mlir::Value firstInput() { return forward.getArgument(1); }
-  /// The adapters of its tokens, whose inputs are the last ones of `more`; none of a model without adapters.
+  /// The adapters of its tokens, whose inputs are the last ones of `extra`; none of a model without adapters.
   std::optional<AdapterRows> adapters();
   mlir::Value rowBegin() { return forward.getArguments().back(); }
 
@@ -45,7 +45,7 @@ struct WindowedLayers {
 };
 
 /// A decoder's module under construction: attn.model, dims, parameters and the entry
-/// `step(cache, tokens, row_begin, past, block_table, want, more...) -> (cache, logits)`; see docs/Semantics.md. Where
+/// `step(cache, tokens, row_begin, past, block_table, want, extra...) -> (cache, logits)`; see docs/Semantics.md. Where
 /// only some layers have a window, these have a cache and a table of their own, `window_cache` and `window_table`.
 class DecoderModule {
 public:
@@ -53,7 +53,7 @@ public:
   /// are those of a key and a value. The parameters are resolved.
   DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
                 const huggingface::ModelDescription &model, const ParameterSet &parameters,
-                const ImportOptions &options, const WindowedLayers &windowed, const MoreOfEntry &more = {});
+                const ImportOptions &options, const WindowedLayers &windowed, const ExtraInputs &extra = {});
 
   Scope scope() { return module.scope(); }
   /// For further entries, once the step has ended.
@@ -67,7 +67,7 @@ public:
   /// Indices into the step's tokens whose logits are asked for.
   mlir::Value want() { return step.getArgument(5); }
 
-  /// The adapters of its tokens, whose inputs are the first ones of `more`; none of a model without adapters.
+  /// The adapters of its tokens, whose inputs are the first ones of `extra`; none of a model without adapters.
   std::optional<AdapterRows> adapters();
   /// The argument of this name, which the step has.
   mlir::Value argument(llvm::StringRef name);

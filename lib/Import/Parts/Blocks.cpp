@@ -356,10 +356,10 @@ void importing::mapScores(const Scope &scope, attn::AttentionOp attention,
 
 constexpr std::string_view leaky = "leaky_relu";
 
-Activation importing::readActivation(huggingface::ConfigReader &reader, const char *usual) {
+Activation importing::readActivation(huggingface::ConfigReader &reader, const char *fallback) {
   std::vector<std::string_view> names(activationNames().begin(), activationNames().end());
   names.push_back(leaky);
-  const std::string name = reader.getEnum("activation", names, usual);
+  const std::string name = reader.getEnum("activation", names, fallback);
   if (name != leaky)
     return {activationNamed(name)};
   return {attn::ActivationKind::relu, reader.getFloat("negative_slope", 0, 1, 0.01)}; // PyTorch's default

@@ -126,7 +126,7 @@ struct Activation {
 };
 
 /// The keys `activation` and, of leaky_relu, `negative_slope`.
-Activation readActivation(huggingface::ConfigReader &reader, const char *usual);
+Activation readActivation(huggingface::ConfigReader &reader, const char *fallback);
 
 /// The activation of a matmul's result, which nothing else uses.
 mlir::Value activate(const Scope &scope, mlir::Location loc, mlir::Value result, const Activation &activation);

@@ -52,8 +52,9 @@ ImageGridSpec importing::readImageGrid(huggingface::ConfigReader &config) {
   const huggingface::HeightWidth image = config.getHeightWidth("image_size", 1, mostSide, 224);
   ImageGridSpec spec{{config.getSize("num_channels", 1, mostChannels, 3), image.height, image.width}, {}};
   const size_t count = countStages(config, "conv_channels", 1);
-  auto read = [&](const char *key, int64_t least, int64_t most, int64_t usual) {
-    return readStages(config, key, count, least, most, usual < 0 ? std::vector<int64_t>() : std::vector(count, usual));
+  auto read = [&](const char *key, int64_t least, int64_t most, int64_t fallback) {
+    return readStages(config, key, count, least, most,
+                      fallback < 0 ? std::vector<int64_t>() : std::vector(count, fallback));
   };
   const std::vector<int64_t> channels = read("conv_channels", 1, mostChannels, -1),
                              kernel = read("conv_kernel", 1, mostWindow, 3),

@@ -120,10 +120,10 @@ private:
 /// Walks the parts of a layer.
 class LayerWalk {
 public:
-  LayerWalk(const Walk &walk, const StackSpec &spec, ValueRange rotation = {}, Mix mix = {}, CrossMix crossMix = {},
-            LatentMix latentMix = {})
-      : walk(walk), spec(spec), attention(spec.attention), residual(spec.residual), rotation(rotation), mix(mix),
-        crossMix(crossMix), latentMix(latentMix) {}
+  LayerWalk(const Walk &walk, const StackSpec &spec, ValueRange rotation = {}, Attend attend = {},
+            AttendSource attendSource = {}, AttendLatents attendLatents = {})
+      : walk(walk), spec(spec), attention(spec.attention), residual(spec.residual), rotation(rotation), attend(attend),
+        attendSource(attendSource), attendLatents(attendLatents) {}
 
   Value layer(Value x) {
     const bool isParallel = residual.scheme == ResidualSpec::Parallel && !residual.beforeFeedForward.empty();
@@ -315,8 +315,8 @@ private:
         walkLatents(walk, spec, x, [&](Value own, const std::string &part) { return rotated(own, part); });
     Value mixed = walk.emit([&](const Scope &scope) {
       Location loc = scope.at(attention.location);
-      return latentMix(scope, loc, heads, Scores(scope, attention).buildScale(loc),
-                       attention.windowOf(scope.layer->example))
+      return attendLatents(scope, loc, heads, Scores(scope, attention).buildScale(loc),
+                           attention.windowOf(scope.layer->example))
           .result;
     });
     Value values = expandLatents(walk, spec, mixed);
@@ -344,7 +344,7 @@ private:
       Location loc = scope.at(attention.location);
       Scores scores(scope, attention);
       Value sinks = attention.sinks.empty() ? Value() : scope.weight(attention.sinks);
-      auto [mixed, op] = mix(scope, loc, own, scores.buildScale(loc), attention.windowOf(scope.layer->example));
+      auto [mixed, op] = attend(scope, loc, own, scores.buildScale(loc), attention.windowOf(scope.layer->example));
       if (sinks)
         op.getSinkMutable().assign(sinks);
       scores.changeScores(op);
@@ -373,7 +373,7 @@ private:
       source(/*x=*/{}); // its ops are where the other sequence is
     return matmul(walk.emit([&](const Scope &scope) {
       Location loc = scope.at(cross.location);
-      return mergeHeads(scope, loc, crossMix(scope, loc, query, Scores(scope, attention).buildScale(loc)));
+      return mergeHeads(scope, loc, attendSource(scope, loc, query, Scores(scope, attention).buildScale(loc)));
     }),
                   cross.out, spec.width, attention.queryColumns(), cross.hasBias);
   }
@@ -383,16 +383,16 @@ private:
   const AttentionSpec &attention;
   const ResidualSpec &residual;
   ValueRange rotation;
-  Mix mix;
-  CrossMix crossMix;
-  LatentMix latentMix;
+  Attend attend;
+  AttendSource attendSource;
+  AttendLatents attendLatents;
 };
 
 } // namespace
 
-Value importing::walkLayer(const Walk &walk, const StackSpec &spec, Value x, ValueRange rotation, Mix mix,
-                           CrossMix crossMix, LatentMix latentMix) {
-  return LayerWalk(walk, spec, rotation, mix, crossMix, latentMix).layer(x);
+Value importing::walkLayer(const Walk &walk, const StackSpec &spec, Value x, ValueRange rotation, Attend attend,
+                           AttendSource attendSource, AttendLatents attendLatents) {
+  return LayerWalk(walk, spec, rotation, attend, attendSource, attendLatents).layer(x);
 }
 
 std::pair<Value, Value> importing::walkSource(const Walk &walk, const StackSpec &spec, Value source) {

@@ -7,27 +7,29 @@
 namespace rapt::importing {
 
 /// Attention of one layer, without its projections.
-struct Mixed {
+struct Attended {
   mlir::Value result; ///< [tokens, heads, channels]
   attn::AttentionOp op;
 };
 
 /// Emits the attention of queries, keys and values, each [tokens, heads, channels]; `window` is that of the layer.
-using Mix = llvm::function_ref<Mixed(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
-                                     mlir::Value scale, std::optional<int64_t> window)>;
+using Attend =
+    llvm::function_ref<Attended(const Scope &scope, mlir::Location loc, std::array<mlir::Value, 3> queryKeyValue,
+                                mlir::Value scale, std::optional<int64_t> window)>;
 
 /// Emits latent attention, whose result is [tokens, heads, channels of a latent].
-using LatentMix = llvm::function_ref<Mixed(const Scope &scope, mlir::Location loc, const LatentHeads &heads,
-                                           mlir::Value scale, std::optional<int64_t> window)>;
+using AttendLatents = llvm::function_ref<Attended(const Scope &scope, mlir::Location loc, const LatentHeads &heads,
+                                                  mlir::Value scale, std::optional<int64_t> window)>;
 
 /// Emits the attention of queries [tokens, heads, channels] to another sequence; the result is of their type.
-using CrossMix =
+using AttendSource =
     llvm::function_ref<mlir::Value(const Scope &scope, mlir::Location loc, mlir::Value query, mlir::Value scale)>;
 
 /// One layer: x [tokens, width] to that after it. `rotation` are cosines and sines of each of the attention's tables;
-/// `crossMix` is called where the layer has cross attention, `latentMix` in place of `mix` where it has latents.
-mlir::Value walkLayer(const Walk &walk, const StackSpec &spec, mlir::Value x, mlir::ValueRange rotation, Mix mix,
-                      CrossMix crossMix = {}, LatentMix latentMix = {});
+/// `attendSource` is called where the layer has cross attention, `attendLatents` in place of `attend` where it has
+/// latents.
+mlir::Value walkLayer(const Walk &walk, const StackSpec &spec, mlir::Value x, mlir::ValueRange rotation, Attend attend,
+                      AttendSource attendSource = {}, AttendLatents attendLatents = {});
 
 /// Keys and values of the cross attention, each [tokens, heads, channels], of the other sequence [tokens, width].
 std::pair<mlir::Value, mlir::Value> walkSource(const Walk &walk, const StackSpec &spec, mlir::Value source);

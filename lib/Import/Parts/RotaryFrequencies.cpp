@@ -117,9 +117,9 @@ void readYarn(ConfigReader &config, ConfigReader &scaling, double theta, RotaryP
   const double scale = scaling.getFloat("mscale", 0, mostFactor, 0);
   const double allScale = scaling.getFloat("mscale_all_dim", 0, mostFactor, 0);
   auto magnitude = [&](double times) { return yarn.factor <= 1 ? 1 : 0.1 * times * std::log(yarn.factor) + 1; };
-  const double usual = scale && allScale ? magnitude(scale) / magnitude(allScale) : magnitude(1);
+  const double fallback = scale && allScale ? magnitude(scale) / magnitude(allScale) : magnitude(1);
   rotary.allMagnitude = allScale ? magnitude(allScale) : 1;
-  rotary.magnitude = float(scaling.getPositive("attention_factor", mostFactor, usual));
+  rotary.magnitude = float(scaling.getPositive("attention_factor", mostFactor, fallback));
   const double growth = scaling.getFloat("llama_4_scaling_beta", 0, mostFactor, 0);
   if (growth && positions.longest > original)
     rotary.growth = QueryGrowth{growth, original};
@@ -152,8 +152,9 @@ void readLongRope(ConfigReader &config, ConfigReader &scaling, RotaryPositions p
   const std::vector<float> ofShort = readFactors(scaling, "short_factor", rotary.values.size()),
                            ofLong = readFactors(scaling, "long_factor", rotary.values.size());
   const double factor = scaling.getPositive("factor", mostFactor, double(positions.most) / double(original));
-  const double usual = factor <= 1 || original == 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(double(original)));
-  rotary.magnitude = float(scaling.getPositive("attention_factor", mostFactor, usual));
+  const double fallback =
+      factor <= 1 || original == 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(double(original)));
+  rotary.magnitude = float(scaling.getPositive("attention_factor", mostFactor, fallback));
   auto stretched = [&](const std::vector<float> &factors) {
     std::vector<float> values = rotary.values;
     for (size_t i = 0; i < values.size(); ++i)
@@ -183,8 +184,8 @@ void readDynamic(ConfigReader &scaling, int64_t positions) {
 }
 
 /// The share of a head's channels that rotate.
-double readShare(ConfigReader &config, const RotaryKeys &keys, double usual) {
-  return keys.isPartial ? config.getPositive(keys.share, 1, usual) : config.getFloat(keys.share, 1, 1, 1);
+double readShare(ConfigReader &config, const RotaryKeys &keys, double fallback) {
+  return keys.isPartial ? config.getPositive(keys.share, 1, fallback) : config.getFloat(keys.share, 1, 1, 1);
 }
 
 /// The rotated channels of a head, of which two have one angle.
@@ -247,8 +248,8 @@ RotaryFrequencies importing::plainRotary(double theta, int64_t channels) { retur
 
 RotaryFrequencies importing::readRotaryFrequencies(ConfigReader &config, int64_t channels, RotaryPositions positions,
                                                    const RotaryKeys &keys) {
-  const double theta = config.getPositive(keys.theta, mostTheta, keys.usualTheta);
-  const double share = readShare(config, keys, keys.usualShare);
+  const double theta = config.getPositive(keys.theta, mostTheta, keys.defaultTheta);
+  const double share = readShare(config, keys, keys.defaultShare);
   std::optional<ConfigReader> scaling = config.open({"rope_parameters", "rope_scaling"});
   if (!scaling)
     return {readPlain(config, keys.theta.names.front(), theta, countRotated(config, keys, channels, share))};
@@ -265,13 +266,13 @@ std::array<RotaryFrequencies, 2> importing::readRotaryByLayerType(ConfigReader &
   std::optional<ConfigReader> parameters = config.open("rope_parameters");
   const bool isByType = parameters && (parameters->getRaw(types[0]) || parameters->getRaw(types[1]));
   if (!isByType) {
-    const double local = config.getPositive(keys[1].theta, mostTheta, keys[1].usualTheta);
+    const double local = config.getPositive(keys[1].theta, mostTheta, keys[1].defaultTheta);
     rotary[0] = readRotaryFrequencies(config, channels, positions, keys[0]);
     rotary[1] = {readPlain(config, keys[1].theta.names.front(), local, countRotated(config, keys[1], channels, 1))};
     return rotary;
   }
   for (size_t i = 0; i < 2; ++i) {
-    const double theta = config.getPositive(keys[i].theta, mostTheta, keys[i].usualTheta);
+    const double theta = config.getPositive(keys[i].theta, mostTheta, keys[i].defaultTheta);
     const int64_t rotated = countRotated(config, keys[i], channels, 1);
     rotary[i] = {readPlain(config, keys[i].theta.names.front(), theta, rotated)};
     if (std::optional<ConfigReader> scaling = parameters->open(types[i])) {

@@ -38,7 +38,7 @@ struct RotaryPositions {
 /// A family's names of keys, and what its configuration class takes without them.
 struct RotaryKeys {
   huggingface::Keys theta = "rope_theta", share = "partial_rotary_factor";
-  double usualTheta = 10000, usualShare = 1;
+  double defaultTheta = 10000, defaultShare = 1;
   bool isPartial = false; ///< a part of a head's channels may rotate
 };
 

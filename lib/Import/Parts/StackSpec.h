@@ -60,7 +60,7 @@ struct LatentSpec {
   std::string valueUp() const { return up + ".value"; }
 };
 
-/// The norm of latents, whose epsilon no config tells.
+/// The norm of latents, whose epsilon is in no config.
 inline const NormSpec latentNorm = {.kind = NormSpec::RMS, .epsilon = 1e-6};
 
 /// Attention of a layer. Parts are names behind the layer's path, without ".weight".

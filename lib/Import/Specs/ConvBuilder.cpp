@@ -75,7 +75,7 @@ Pixels downsample(const Walk &walk, const ConvSpec &spec, size_t stage, const Pi
   return {walkStrided(walk, normed, from.sides, to, stageKernel, spec.stages[stage].width, before, /*side=*/2), to};
 }
 
-/// The last stage's pixels. The parameters and functions of a stage are told apart by its number.
+/// The last stage's pixels. The names of a stage's parameters and functions have its number.
 Expected<Pixels> walkStages(const Walk &walk, const ConvSpec &spec, const Images &images) {
   Pixels pixels = walkEmbeddings(walk, spec, images.pixels);
   for (size_t stage = 0; stage < spec.stages.size(); ++stage) {

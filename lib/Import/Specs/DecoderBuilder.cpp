@@ -93,19 +93,19 @@ SmallVector<Value> walkBlock(const Walk &layer, const DecoderSpec &spec, ValueRa
     scope.layer = &inCache;
     return scope;
   };
-  auto keep = [&](const CausalAttention &attention) -> Mixed {
+  auto keep = [&](const CausalAttention &attention) -> Attended {
     cache = attention.cache;
     return {attention.result, attention.op};
   };
-  auto mix = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
-                 std::optional<int64_t> window) {
+  auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                    std::optional<int64_t> window) {
     return keep(causalAttention(ofCache(scope), loc, queryKeyValue, scale, cache, rows, window));
   };
-  auto latentMix = [&](const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
-                       std::optional<int64_t> window) {
+  auto attendLatents = [&](const Scope &scope, Location loc, const LatentHeads &heads, Value scale,
+                           std::optional<int64_t> window) {
     return keep(latentAttention(ofCache(scope), loc, heads, scale, cache, rows, window));
   };
-  next[0] = walkLayer(layer, spec, state[0], shared.drop_front(2 + caches), mix, /*crossMix=*/{}, latentMix);
+  next[0] = walkLayer(layer, spec, state[0], shared.drop_front(2 + caches), attend, /*attendSource=*/{}, attendLatents);
   return next;
 }
 
@@ -145,19 +145,19 @@ Value walkHead(const Walk &walk, const DecoderSpec &spec, Value x, Value want) {
 /// The length of each row's text, up to one more than that of the longest short text.
 constexpr const char *textLengthName = "text_length";
 
-MoreOfEntry importing::moreOfStep(MLIRContext &context, const DecoderSpec &spec, const ModelFacts &facts,
-                                  const ImportOptions &options) {
-  MoreOfEntry more = adapterInputs(context, facts, options);
+ExtraInputs importing::extraInputsOfStep(MLIRContext &context, const DecoderSpec &spec, const ModelFacts &facts,
+                                         const ImportOptions &options) {
+  ExtraInputs extra = adapterInputs(context, facts, options);
   int64_t original = 0;
   for (const RotaryFrequencies &rotary : spec.attention.rotary)
     if (rotary.longer)
       original = std::max(original, rotary.longer->original);
   if (original)
-    more.inputs.push_back({.name = textLengthName,
-                           .type = tensorOf({ShapedType::kDynamic}, IntegerType::get(&context, 32)),
-                           .dims = {"rows"},
-                           .limit = original + 2});
-  return more;
+    extra.inputs.push_back({.name = textLengthName,
+                            .type = tensorOf({ShapedType::kDynamic}, IntegerType::get(&context, 32)),
+                            .dims = {"rows"},
+                            .limit = original + 2});
+  return extra;
 }
 
 Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const DecoderSpec &spec,
@@ -257,7 +257,7 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
                         findWeights(model, prefix, ignored, [&](const Walk &walk) { (void)walkDecoder(walk, spec); }));
   ModelFacts facts = decoderFacts(spec, model, positions, endTokens);
   DecoderModule decoder(context, facts, spec.attention.cacheChannels(), model, parameters, options,
-                        windowedLayersOf(spec, positions), moreOfStep(context, spec, facts, options));
+                        windowedLayersOf(spec, positions), extraInputsOfStep(context, spec, facts, options));
   RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, spec));
   return decoder.take();
 }

@@ -48,8 +48,8 @@ using MapEmbeddings = llvm::function_ref<mlir::Value(const Scope &top, mlir::Val
 
 /// Arguments of the entry `step` that not every decoder has: those of adapters, and the length of texts where rotary
 /// embedding depends on it.
-MoreOfEntry moreOfStep(mlir::MLIRContext &context, const DecoderSpec &spec, const ModelFacts &facts,
-                       const ImportOptions &options);
+ExtraInputs extraInputsOfStep(mlir::MLIRContext &context, const DecoderSpec &spec, const ModelFacts &facts,
+                              const ImportOptions &options);
 
 /// Arguments of the entry `step`; null where weights are declared.
 struct DecoderInputs {

@@ -200,14 +200,14 @@ void importing::setWindows(StackSpec &spec, int64_t positions, const std::vector
       spec.attention.windows[layer] = window;
 }
 
-std::optional<int64_t> importing::readWindow(ConfigReader &config, std::optional<int64_t> usual) {
+std::optional<int64_t> importing::readWindow(ConfigReader &config, std::optional<int64_t> fallback) {
   constexpr const char *key = "sliding_window";
   std::optional<int64_t> window = config.getOptionalInt(key, 1, int64_t(1) << 30);
-  return window || config.names(key) ? window : usual;
+  return window || config.names(key) ? window : fallback;
 }
 
-void importing::readWindowOfAll(const DecoderSource &source, DecoderSpec &spec, std::optional<int64_t> usual) {
-  const std::optional<int64_t> window = readWindow(source.config, usual);
+void importing::readWindowOfAll(const DecoderSource &source, DecoderSpec &spec, std::optional<int64_t> fallback) {
+  const std::optional<int64_t> window = readWindow(source.config, fallback);
   const std::vector<bool> windowed(spec.layers, window.has_value());
   if (std::optional<std::vector<bool>> types = readLayerTypes(source.config, spec.layers); types && *types != windowed)
     source.config.fail(std::string("layer_types must be ") + (window ? "sliding_attention" : "full_attention") +

@@ -59,14 +59,14 @@ void readRotaryByLayer(const DecoderSource &source, StackSpec &spec, int64_t pos
 /// Whether layer_types gives each layer a window; nothing without the key.
 std::optional<std::vector<bool>> readLayerTypes(huggingface::ConfigReader &config, int64_t layers);
 
-/// sliding_window: `usual` without the key, none where it is null.
-std::optional<int64_t> readWindow(huggingface::ConfigReader &config, std::optional<int64_t> usual);
+/// sliding_window: `fallback` without the key, none where it is null.
+std::optional<int64_t> readWindow(huggingface::ConfigReader &config, std::optional<int64_t> fallback);
 
 /// Gives those layers a window, unless it holds all positions.
 void setWindows(StackSpec &spec, int64_t positions, const std::vector<bool> &windowed, std::optional<int64_t> window);
 
-/// Reads sliding_window of a family where it is of all layers; `usual` without the key, none where it is null.
-void readWindowOfAll(const DecoderSource &source, DecoderSpec &spec, std::optional<int64_t> usual);
+/// Reads sliding_window of a family where it is of all layers; `fallback` without the key, none where it is null.
+void readWindowOfAll(const DecoderSource &source, DecoderSpec &spec, std::optional<int64_t> fallback);
 
 /// Reads use_sliding_window, sliding_window, and the layers of it: by layer_types, or from max_window_layers on.
 void readWindowByLayer(const DecoderSource &source, DecoderSpec &spec);

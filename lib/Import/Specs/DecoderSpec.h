@@ -36,7 +36,7 @@ struct DecoderSpec : StackSpec {
   std::string positionsKey = "max_position_embeddings"; ///< as messages name the bound of a learned table
   EmbeddingSpec embedding;
   HeadSpec head;
-  std::array<std::string, 2> prefixes = {"model.", ""}; ///< of all tensors but the head's, the usual one first
+  std::array<std::string, 2> prefixes = {"model.", ""}; ///< of all tensors but the head's, the most common one first
   std::string headPrefix;                               ///< of the head's tensors
   std::optional<int64_t> endToken;                      ///< where no file names one
   std::vector<std::string> ignoredTensors; ///< patterns of tensors that nothing reads, besides the family's

@@ -40,14 +40,14 @@ static void setBertParts(EncoderSpec &spec) {
 EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const EncoderDefaults &defaults) {
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec;
-  spec.width = config.getSize(defaults.width, 1, 1 << 16, defaults.usualWidth);
-  spec.layers = config.getSize(defaults.layers, 1, 1 << 17, defaults.usualLayers);
+  spec.width = config.getSize(defaults.width, 1, 1 << 16, defaults.defaultWidth);
+  spec.layers = config.getSize(defaults.layers, 1, 1 << 17, defaults.defaultLayers);
   setBertParts(spec);
   AttentionSpec &attention = spec.attention;
-  attention.heads = attention.kvHeads = config.getSize(defaults.heads, 1, 1 << 12, defaults.usualHeads);
+  attention.heads = attention.kvHeads = config.getSize(defaults.heads, 1, 1 << 12, defaults.defaultHeads);
   attention.headDim = std::max<int64_t>(1, spec.width / attention.heads);
   attention.scale = 1 / std::sqrt(double(attention.headDim));
-  spec.feedForward.inner = config.getSize(defaults.inner, 1, 1 << 20, defaults.usualInner);
+  spec.feedForward.inner = config.getSize(defaults.inner, 1, 1 << 20, defaults.defaultInner);
   spec.positions = config.getSize(defaults.positionsKey, 1, 1 << 24, defaults.positions);
   spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, defaults.vocabulary);
   if (!defaults.activation.names.front().empty())
@@ -166,8 +166,8 @@ struct SharedValues {
 Value walkBlock(const Walk &layer, const EncoderSpec &spec, Value x, const SharedValues &shared) {
   if (spec.disentangled)
     layer.declare([&](const ParameterScope &weights) { addDisentangled(weights, spec, *spec.disentangled); });
-  auto mix = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
-                 std::optional<int64_t> window) -> Mixed {
+  auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                    std::optional<int64_t> window) -> Attended {
     const std::optional<RelativeBiasSpec> &bias = spec.relativeBias;
     Value table = bias ? scope.weight(bias->table) : Value();
     DisentangledTables tables;
@@ -185,7 +185,7 @@ Value walkBlock(const Walk &layer, const EncoderSpec &spec, Value x, const Share
       addDisentangledScores(scope, *spec.disentangled, shared.longest, op, tables, shared.rowBegin);
     return {flatHeads(scope, loc, op.getResult()), op};
   };
-  return walkLayer(layer, spec, x, shared.rotation, mix);
+  return walkLayer(layer, spec, x, shared.rotation, attend);
 }
 
 /// The states behind the last layer, of texts of `longest` tokens at most.
@@ -318,14 +318,14 @@ ImportedModule importing::importEncoder(MLIRContext &context, huggingface::Model
   if (isFixed)
     facts.adapters.clear();
   Builder builder(&context);
-  MoreOfEntry more = adapterInputs(context, facts, options);
+  ExtraInputs extra = adapterInputs(context, facts, options);
   if (spec.embedding.types)
-    more.inputs.insert(more.inputs.begin(), {.name = "token_type_ids",
-                                             .type = tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
-                                             .dims = {"tokens"},
-                                             .limit = spec.embedding.types,
-                                             .optional = true});
-  EncoderModule encoder(context, facts, model, parameters, options, more, listEncoderOutputs(builder, spec));
+    extra.inputs.insert(extra.inputs.begin(), {.name = "token_type_ids",
+                                               .type = tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
+                                               .dims = {"tokens"},
+                                               .limit = spec.embedding.types,
+                                               .optional = true});
+  EncoderModule encoder(context, facts, model, parameters, options, extra, listEncoderOutputs(builder, spec));
   const Value types = spec.embedding.types ? encoder.firstInput() : Value();
   const Inputs inputs{encoder.ids(), encoder.rowBegin(), types, encoder.adapters()};
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> outputs, walkModel(Walk(encoder.scope()), spec, inputs, positions));

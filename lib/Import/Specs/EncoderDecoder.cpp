@@ -32,7 +32,7 @@ EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFact
                                            const huggingface::ModelDescription &model, const ParameterSet &parameters,
                                            const ImportOptions &options)
     : module(context, withTask(given), model, parameters), facts(withTask(given)),
-      more(adapterInputs(context, facts, options)) {
+      extra(adapterInputs(context, facts, options)) {
   auto blocksOf = [&](int64_t positions) { return (positions + options.cacheBlock - 1) / options.cacheBlock; };
   const int64_t blocks = blocksOf(facts.positions), sourceBlocks = blocksOf(facts.longestSource());
   module.dim("tokens", 0, options.maxTokens);
@@ -42,7 +42,7 @@ EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFact
   // A row's source and its own tokens have blocks of one pool; the bound only keeps byte offsets in 64 bits.
   module.dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, (blocks + sourceBlocks) * options.maxBatch));
   module.dim("source_blocks", 1, sourceBlocks);
-  for (const DimBounds &dim : more.dims)
+  for (const DimBounds &dim : extra.dims)
     module.dim(dim.name, dim.least, dim.most);
   module.declareParameters();
   cacheType = attn::KVCacheType::get(&context, facts.layers, facts.kvHeads, facts.headDim, options.cacheBlock,
@@ -50,12 +50,12 @@ EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFact
 }
 
 void EncoderDecoderModule::beginEntry(StringRef name, SmallVector<EntryBuffer> inputs, ArrayRef<EntryBuffer> outputs) {
-  inputs.append(more.inputs.begin(), more.inputs.end());
+  inputs.append(extra.inputs.begin(), extra.inputs.end());
   module.beginEntry(name, inputs, outputs);
 }
 
 std::optional<AdapterRows> EncoderDecoderModule::adapters() {
-  ValueRange last = module.entry().getArguments().take_back(more.inputs.size());
+  ValueRange last = module.entry().getArguments().take_back(extra.inputs.size());
   return takeAdapters(!facts.adapters.empty(), last);
 }
 

@@ -22,11 +22,11 @@ Vocabularies readVocabularies(huggingface::ConfigReader &config);
 
 /// The module of an encoder-decoder under construction: attn.model, dims, parameters and the entries
 ///
-///   encode(cache, input_ids, row_begin, past, source_table, more...) -> (cache, encoder_last_hidden_state)
-///   encode(cache, input_features, past, source_table, more...) -> (cache, encoder_last_hidden_state) of features
-///   step(cache, tokens, row_begin, past, block_table, want, source_length, source_table, more...) -> (cache, logits)
+///   encode(cache, input_ids, row_begin, past, source_table, extra...) -> (cache, encoder_last_hidden_state)
+///   encode(cache, input_features, past, source_table, extra...) -> (cache, encoder_last_hidden_state) of features
+///   step(cache, tokens, row_begin, past, block_table, want, source_length, source_table, extra...) -> (cache, logits)
 ///
-/// which are built in this order; see docs/Semantics.md. `more` are the arguments of adapters, of a model with some.
+/// which are built in this order; see docs/Semantics.md. `extra` are the arguments of adapters, of a model with some.
 class EncoderDecoderModule {
 public:
   /// Declares dims and parameters; the task is "text2text-generation", or "automatic-speech-recognition" of features.
@@ -72,7 +72,7 @@ private:
   void beginEncodeOfFeatures();
 
   ModelFacts facts;
-  MoreOfEntry more;
+  ExtraInputs extra;
   mlir::Type cacheType;
   Rows ofSource;
 };

@@ -115,14 +115,14 @@ Expected<Value> walkEncoder(const Walk &walk, const EncoderDecoderSpec &spec, co
   const SideSpec &side = spec.encoder;
   Value x = spec.features ? walkSound(walk, spec, inputs.tokens) : walkWords(walk, spec, side, inputs);
   auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
-    auto mix = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
-                   std::optional<int64_t>) -> Mixed {
+    auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                      std::optional<int64_t>) -> Attended {
       Value table = biasTable(scope, side);
       attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared[0]);
       addBias(scope, side, /*isDecoder=*/false, op, table);
       return {op.getResult(), op};
     };
-    return {walkLayer(layer, side, state[0], /*rotation=*/{}, mix)};
+    return {walkLayer(layer, side, state[0], /*rotation=*/{}, attend)};
   };
   WalkedLayers layers{.shared = {inputs.rows.rowBegin}, .adapters = inputs.adapters};
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkSide(walk, side, std::move(layers), x, body));
@@ -154,18 +154,18 @@ SmallVector<Value> walkDecoderLayer(const Walk &layer, const SideSpec &side, Val
   const Rows rows{shared[0], shared[1], shared[2]};
   const Sources sources{shared[3], shared[4]};
   Value cache = state[1];
-  auto mix = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
-                 std::optional<int64_t>) -> Mixed {
+  auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                    std::optional<int64_t>) -> Attended {
     Value table = biasTable(scope, side);
     CausalAttention attention = causalAttention(scope, loc, queryKeyValue, scale, cache, rows);
     cache = attention.cache;
     addBias(scope, side, /*isDecoder=*/true, attention.op, table);
     return {attention.result, attention.op};
   };
-  auto crossMix = [&](const Scope &scope, Location loc, Value query, Value scale) {
+  auto attendSource = [&](const Scope &scope, Location loc, Value query, Value scale) {
     return crossAttention(scope, loc, query, scale, cache, rows.rowBegin, sources);
   };
-  Value x = walkLayer(layer, side, state[0], /*rotation=*/{}, mix, crossMix);
+  Value x = walkLayer(layer, side, state[0], /*rotation=*/{}, attend, attendSource);
   return {x, cache};
 }
 

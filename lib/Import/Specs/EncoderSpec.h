@@ -111,7 +111,8 @@ struct EncoderDefaults {
   std::string architecture; ///< "Bert" of BertModel and BertForMaskedLM
   huggingface::Keys width = "hidden_size", layers = "num_hidden_layers", heads = "num_attention_heads",
                     inner = "intermediate_size", activation = "hidden_act", positionsKey = "max_position_embeddings";
-  int64_t usualWidth = 768, usualLayers = 12, usualHeads = 12, usualInner = 3072, positions = 512, vocabulary = 30522;
+  int64_t defaultWidth = 768, defaultLayers = 12, defaultHeads = 12, defaultInner = 3072, positions = 512,
+          vocabulary = 30522;
   std::vector<std::string> pretraining; ///< further names of the class with the head of masked language modeling
   /// The second head of such a class; nothing: it has none.
   std::optional<TextPairSpec> textPair = {};

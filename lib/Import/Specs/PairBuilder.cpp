@@ -41,14 +41,14 @@ Expected<Value> walkTexts(const Walk &walk, const PairSpec &spec, const Texts &t
                             .shared = {texts.rowBegin},
                             .adapters = texts.adapters};
   auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
-    auto mix = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
-                   std::optional<int64_t>) -> Mixed {
+    auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                      std::optional<int64_t>) -> Attended {
       attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared[0]);
       if (text.isCausal)
         keepCausal(op);
       return {op.getResult(), op};
     };
-    return {walkLayer(layer, text, state[0], /*rotation=*/{}, mix)};
+    return {walkLayer(layer, text, state[0], /*rotation=*/{}, attend)};
   };
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkLayers(tower, layers, body));
   Value pooled = tower.emit([&](const Scope &scope) -> Value {
@@ -157,8 +157,8 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
   module.dim("width", spec.image.patch, most.width);
   module.dim("images", 1, mostVectors);
   module.dim("texts", 1, mostVectors);
-  const MoreOfEntry more = adapterInputs(context, facts, options);
-  for (const DimBounds &dim : more.dims)
+  const ExtraInputs extra = adapterInputs(context, facts, options);
+  for (const DimBounds &dim : extra.dims)
     module.dim(dim.name, dim.least, dim.most);
   module.declareParameters();
   OpBuilder &builder = module.builder();
@@ -169,7 +169,7 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
   };
   Type list = tensorOf({any}, builder.getI32Type());
   SmallVector<EntryBuffer> texts{{"input_ids", list, {"tokens"}, facts.vocabulary}, {"row_begin", list, {"rows+1"}}};
-  llvm::append_range(texts, more.inputs);
+  llvm::append_range(texts, extra.inputs);
   func::FuncOp text = module.beginEntry("encode_text", texts, {vectors("text_embeds", "rows")});
   const Walk walk(module.scope());
   ValueRange behind = text.getArguments().drop_front(2);

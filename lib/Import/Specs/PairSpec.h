@@ -1,7 +1,7 @@
 //===- PairSpec.h - The specification of two towers, of texts and images -*- C++ -*-===//
 //
 // A pair of encoders puts texts and images into one space, where the cosine of their vectors
-// tells how well they fit (Radford et al. 2021).
+// is how well they fit (Radford et al. 2021).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -34,7 +34,8 @@ struct PairSpec {
   /// numbers are theirs where there is no checkpoint.
   std::string scale, bias;
   double defaultScale = 0, defaultBias = 0;
-  bool areIndependent = false; ///< the sigmoid of a logit tells whether a text fits, instead of the softmax of all
+  bool areIndependent =
+      false; ///< the sigmoid of a logit is the probability that a text fits, instead of the softmax of all
   std::vector<std::string_view> harmlessKeys, ignoredTensors;
 };
 

@@ -28,19 +28,19 @@ Expected<Value> walkVectors(const Walk &walk, const VisionLanguageSpec &spec, Im
 }
 
 /// The arguments of a step that say what image tokens stand for.
-MoreOfEntry moreOf(MLIRContext &context, const VisionLanguageSpec &spec, const ModelFacts &facts,
-                   const ImportOptions &options, huggingface::HeightWidth most) {
+ExtraInputs extraInputsOf(MLIRContext &context, const VisionLanguageSpec &spec, const ModelFacts &facts,
+                          const ImportOptions &options, huggingface::HeightWidth most) {
   Builder builder(&context);
   const int64_t any = ShapedType::kDynamic;
-  MoreOfEntry more = moreOfStep(context, spec.text, facts, options);
-  more.dims.insert(more.dims.end(), {{"embeddings", 1, options.maxTokens},
-                                     {"images", 1, options.maxBatch},
-                                     {"height", spec.image.patch, most.height},
-                                     {"width", spec.image.patch, most.width}});
-  more.inputs.insert(more.inputs.end(),
-                     {{"embeddings", tensorOf({any, spec.text.width}, builder.getF32Type()), {"embeddings"}},
-                      {"embedding_of", tensorOf({any}, builder.getI32Type()), {"tokens"}}});
-  return more;
+  ExtraInputs extra = extraInputsOfStep(context, spec.text, facts, options);
+  extra.dims.insert(extra.dims.end(), {{"embeddings", 1, options.maxTokens},
+                                       {"images", 1, options.maxBatch},
+                                       {"height", spec.image.patch, most.height},
+                                       {"width", spec.image.patch, most.width}});
+  extra.inputs.insert(extra.inputs.end(),
+                      {{"embeddings", tensorOf({any, spec.text.width}, builder.getF32Type()), {"embeddings"}},
+                       {"embedding_of", tensorOf({any}, builder.getI32Type()), {"tokens"}}});
+  return extra;
 }
 
 /// x [tokens, width] with row `indices[t]` of `vectors` in place of row t where `indices[t]` is not negative.
@@ -122,7 +122,7 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   facts.task = "image-text-to-text";
   facts.imageToken = spec.imageId;
   DecoderModule decoder(context, facts, text.attention.cacheChannels(), model, parameters, options,
-                        windowedLayersOf(text, positions), moreOf(context, spec, facts, options, most));
+                        windowedLayersOf(text, positions), extraInputsOf(context, spec, facts, options, most));
   auto replace = [&](const Scope &top, Value embeddings) {
     return replaceRows(top, embeddings, decoder.argument("embeddings"), decoder.argument("embedding_of"));
   };

@@ -119,15 +119,15 @@ Expected<Value> importing::walkVisionTokens(const Walk &walk, const VisionSpec &
                          buildGridRotation(top, spec.attention.rotary[0], images, spec.learnedTokens()));
   });
   auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
-    auto mix = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
-                   std::optional<int64_t>) -> Mixed {
+    auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
+                      std::optional<int64_t>) -> Attended {
       Value table = spec.gridBias ? scope.weight(spec.gridBias->table) : Value();
       attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared[0]);
       if (table)
         addGridBias(scope, spec.rows(), spec.columns(), op, table);
       return {op.getResult(), op};
     };
-    return {walkLayer(layer, spec, state[0], /*rotation=*/shared.drop_front(), mix)};
+    return {walkLayer(layer, spec, state[0], /*rotation=*/shared.drop_front(), attend)};
   };
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkLayers(walk, layers, body));
   return last[0];
@@ -234,8 +234,8 @@ Status importing::requireImageSize(const huggingface::ModelDescription &model, c
                std::to_string(image.height) + ", and " + what + " of that size alone"};
 }
 
-/// Tells where the processor makes images of another size than the positions are for: Hugging Face's model refuses them
-/// unless it is told to interpolate, which this one always does. Without positions there is nothing to interpolate.
+/// Warns where the processor makes images of another size than the positions are for: Hugging Face's model refuses them
+/// unless it is asked to interpolate, which this one always does. Without positions there is nothing to interpolate.
 static void noteImageSize(MLIRContext &context, const std::string &path, const VisionSpec &spec,
                           huggingface::HeightWidth images) {
   if (spec.positions.empty())
@@ -258,8 +258,8 @@ Expected<HeightWidth> importing::largestImage(MLIRContext &context, const huggin
   noteImageSize(context, model.path(), spec, processed);
   // Attention probabilities are dense: the output holds all pairs of tokens of the images that there will be, and no
   // more.
-  auto longest = [&](int64_t own, int64_t usual) {
-    return options.attentionWeights ? std::clamp(usual, own, most) : most;
+  auto longest = [&](int64_t own, int64_t ofProcessor) {
+    return options.attentionWeights ? std::clamp(ofProcessor, own, most) : most;
   };
   return HeightWidth{longest(spec.image.height, processed.height), longest(spec.image.width, processed.width)};
 }

@@ -50,7 +50,7 @@ Expected<int64_t> mostPixels(const huggingface::ModelDescription &model, const I
 Status requireImageSize(const huggingface::ModelDescription &model, const huggingface::HeightWidth &image,
                         const std::string &what);
 
-/// The bounds of an image's sides, for which the tokens of a batch can be counted. Tells where the checkpoint's
+/// The bounds of an image's sides, for which the tokens of a batch can be counted. Warns where the checkpoint's
 /// processor makes images of another size than the positions are for.
 Expected<huggingface::HeightWidth> largestImage(mlir::MLIRContext &context, const huggingface::ModelDescription &model,
                                                 const VisionSpec &spec, const ImportOptions &options);

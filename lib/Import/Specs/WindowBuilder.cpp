@@ -35,7 +35,7 @@ Value equalRows(const Scope &scope, Location loc, Value images, int64_t rows, in
 /// Walks the layers of a stage and what makes the next one's patches.
 class StageWalk {
 public:
-  /// The parameters and functions of a stage are told apart by its number.
+  /// The names of a stage's parameters and functions have its number.
   StageWalk(const Walk &walk, const WindowSpec &spec, size_t number, Value images, const ImageAdapters &adapters)
       : walk(walk.inside("encoder.layers." + std::to_string(number) + ".", "stage" + std::to_string(number) + ".")),
         spec(spec), number(number), stage(spec.stages[number]), images(images), adapters(adapters) {}
@@ -104,14 +104,14 @@ private:
                    : selectRows(own.builder, own.at("windows"), patches, orders[which]);
       });
     };
-    auto mix = [&](const Scope &own, Location loc, std::array<Value, 3> heads, Value scale,
-                   std::optional<int64_t>) -> Mixed {
+    auto attend = [&](const Scope &own, Location loc, std::array<Value, 3> heads, Value scale,
+                      std::optional<int64_t>) -> Attended {
       Value table = own.weight(stage.biasTable);
       attn::AttentionOp op = rowAttention(own, loc, heads, scale, windowBegin);
       addWindowBias(own, stage.grid, stage.shiftOf(own.layer->example), op, table);
       return {op.getResult(), op};
     };
-    return inOrder(walkLayer(layer, stage, inOrder(x, 0), /*rotation=*/{}, mix), 1);
+    return inOrder(walkLayer(layer, stage, inOrder(x, 0), /*rotation=*/{}, attend), 1);
   }
 
   Walk walk;

@@ -1,10 +1,10 @@
-//===- UsualClasses.cpp -------------------------------------------------------------===//
+//===- DefaultClasses.cpp -------------------------------------------------------------===//
 //
 // Facts of transformers 5: tokenization_auto.py, image_processing_auto.py and
 // feature_extraction_auto.py.
 //
 //===----------------------------------------------------------------------------------===//
-#include "lib/Import/Families/UsualClasses.h"
+#include "lib/Import/Families/DefaultClasses.h"
 #include "lib/Support/Words.h"
 #include <algorithm>
 
@@ -52,6 +52,6 @@ std::string_view classIn(std::span<const Row> rows, std::string_view modelType) 
 
 } // namespace
 
-huggingface::UsualClasses importing::usualClassesOf(std::string_view modelType) {
+huggingface::DefaultClasses importing::defaultClassesOf(std::string_view modelType) {
   return {classIn(tokenizers, modelType), classIn(processors, modelType)};
 }
