@@ -21,12 +21,6 @@ static void readStageSizes(huggingface::ConfigReader &config, ConvSpec &spec) {
     spec.stages.push_back({widths[stage], depths[stage]});
 }
 
-static VisionHead readImageHead(huggingface::ModelDescription &model, const std::string &architecture) {
-  const std::string base = architecture + "Model", classifier = architecture + "ForImageClassification";
-  const HeadName<VisionHead> heads[] = {{base, VisionHead::None}, {classifier, VisionHead::Classification}};
-  return readHead<VisionHead>(model, heads, VisionHead::None);
-}
-
 /// Keys and names that both families have.
 static ConvSpec readSpec(huggingface::ModelDescription &model, const std::string &architecture) {
   huggingface::ConfigReader &config = model.config();
@@ -37,8 +31,7 @@ static ConvSpec readSpec(huggingface::ModelDescription &model, const std::string
   spec.kernel = "embeddings.patch_embeddings";
   spec.activation = activationNamed(config.getEnum("hidden_act", activationNames(), "gelu"));
   spec.finalNorm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
-  spec.head = readImageHead(model, architecture);
-  spec.labels = spec.head == VisionHead::Classification ? readLabelCount(config) : 0;
+  readImageHead(model, architecture, spec);
   spec.harmlessKeys = harmless::keys({harmless::backbone}, {"drop_path_rate"});
   return spec;
 }

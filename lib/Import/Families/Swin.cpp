@@ -88,10 +88,7 @@ ImportedModule importing::importSwin(mlir::MLIRContext &context, huggingface::Mo
   readStageSizes(config, spec);
   spec.norm = spec.inputNorm = spec.last().norm;
   spec.inputNorm.epsilon = 1e-5; // whatever layer_norm_eps is
-  const HeadName<VisionHead> heads[] = {{"SwinModel", VisionHead::None},
-                                        {"SwinForImageClassification", VisionHead::Classification}};
-  spec.head = readHead<VisionHead>(model, heads, VisionHead::None);
-  spec.labels = spec.head == VisionHead::Classification ? readLabelCount(config) : 0;
+  readImageHead(model, "Swin", spec);
   spec.harmlessKeys =
       harmless::keys({harmless::encoder, harmless::backbone}, {
                                                                   "drop_path_rate",

@@ -81,22 +81,10 @@ std::optional<AdapterRows> importing::orderImages(OpBuilder &builder, Location l
   return AdapterRows{spread(order.getRows()), groups, spread(indices)};
 }
 
-void importing::addAdapters(const std::optional<AdapterRows> &adapters, SmallVectorImpl<Value> &shared) {
-  if (adapters)
-    shared.append({adapters->tokens, adapters->groups, adapters->order});
-}
-
 std::optional<AdapterRows> importing::takeAdapters(bool hasAdapters, ValueRange &shared) {
   if (!hasAdapters)
     return std::nullopt;
   AdapterRows adapters{shared[0], shared[1], shared[2]};
   shared = shared.drop_front(adapterValues);
   return adapters;
-}
-
-std::vector<std::string> importing::adapterNames(const huggingface::ModelDescription &model) {
-  std::vector<std::string> names;
-  for (const huggingface::NamedAdapter &adapter : model.namedAdapters())
-    names.push_back(adapter.name);
-  return names;
 }

@@ -28,12 +28,7 @@ std::optional<EntryBuffer> imageAdapterInput(mlir::Builder builder, const ModelF
 std::optional<AdapterRows> orderImages(mlir::OpBuilder &builder, mlir::Location loc, const ImageAdapters &adapters,
                                        mlir::Value length);
 
-/// Appends the values of these arguments, where there are some.
-void addAdapters(const std::optional<AdapterRows> &adapters, llvm::SmallVectorImpl<mlir::Value> &shared);
 /// Takes the values of these arguments from the front of `shared`. Empty without adapters.
 std::optional<AdapterRows> takeAdapters(bool hasAdapters, mlir::ValueRange &shared);
-
-/// The names of the adapters that the model is imported with.
-std::vector<std::string> adapterNames(const huggingface::ModelDescription &model);
 
 } // namespace rapt::importing

@@ -81,17 +81,10 @@ Expected<std::vector<int64_t>> importing::readEndTokens(MLIRContext &context, hu
   return std::vector<int64_t>(ids.begin(), ids.end());
 }
 
-/// The facts as the module has them.
-static ModelFacts withTask(ModelFacts facts) {
-  if (facts.task.empty())
-    facts.task = "decoder";
-  return facts;
-}
-
 DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
                              const huggingface::ModelDescription &model, const ParameterSet &parameters,
                              const ImportOptions &options, const WindowedLayers &windowed, const ExtraInputs &extra)
-    : modelFacts(withTask(facts)), module(context, modelFacts, model, parameters),
+    : hasAdapters(!facts.adapters.empty()), module(context, facts, model, parameters),
       hasTwoCaches(windowed.count > 0 && windowed.count < facts.layers) {
   int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock, any = ShapedType::kDynamic;
   module.dim("tokens", 0, options.maxTokens);
@@ -137,7 +130,7 @@ DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, cons
 
 std::optional<AdapterRows> DecoderModule::adapters() {
   ValueRange behind = step.getArguments().drop_front(6);
-  return takeAdapters(!modelFacts.adapters.empty(), behind);
+  return takeAdapters(hasAdapters, behind);
 }
 
 SmallVector<Value> DecoderModule::caches() {

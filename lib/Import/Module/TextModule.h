@@ -49,8 +49,8 @@ struct WindowedLayers {
 /// only some layers have a window, these have a cache and a table of their own, `window_cache` and `window_table`.
 class DecoderModule {
 public:
-  /// Declares everything up to the body of the entry; the task is "decoder" where the facts have none. `cacheChannels`
-  /// are those of a key and a value. The parameters are resolved.
+  /// Declares everything up to the body of the entry. `cacheChannels` are those of a key and a value. The parameters
+  /// are resolved.
   DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
                 const huggingface::ModelDescription &model, const ParameterSet &parameters,
                 const ImportOptions &options, const WindowedLayers &windowed, const ExtraInputs &extra = {});
@@ -78,7 +78,7 @@ public:
 private:
   mlir::OpBuilder &builder() { return module.builder(); }
 
-  ModelFacts modelFacts;
+  bool hasAdapters;
   ModelModule module;
   bool hasTwoCaches;
   mlir::func::FuncOp step;

@@ -434,11 +434,13 @@ std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
 }
 
 ModelFacts importing::factsOf(const huggingface::ModelDescription &model, const StackSpec &layers) {
-  return {.family = model.modelType(),
-          .layers = layers.layers,
-          .hidden = layers.width,
-          .heads = layers.attention.heads,
-          .kvHeads = layers.attention.kvHeads,
-          .headDim = layers.attention.headDim,
-          .adapters = adapterNames(model)};
+  ModelFacts facts{.family = model.modelType(),
+                   .layers = layers.layers,
+                   .hidden = layers.width,
+                   .heads = layers.attention.heads,
+                   .kvHeads = layers.attention.kvHeads,
+                   .headDim = layers.attention.headDim};
+  for (const huggingface::NamedAdapter &adapter : model.namedAdapters())
+    facts.adapters.push_back(adapter.name);
+  return facts;
 }

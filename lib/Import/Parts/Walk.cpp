@@ -128,7 +128,8 @@ Expected<SmallVector<Value>> importing::walkLayers(const Walk &walk, const Walke
     last = body(Walk(own), layers.state, shared);
   });
   walk.emit([&](const Scope &top) {
-    addAdapters(layers.adapters, shared);
+    if (const std::optional<AdapterRows> &adapters = layers.adapters)
+      shared.append({adapters->tokens, adapters->groups, adapters->order});
     llvm::append_range(shared, layers.further);
     const size_t ahead = layers.shared.size() + (layers.loop.slots.empty() ? 0 : 1);
     auto block = [&](OpBuilder &builder, const LayerRef &layer, ValueRange state, ValueRange values) {

@@ -206,6 +206,7 @@ WindowedLayers importing::windowedLayersOf(const DecoderSpec &spec, int64_t posi
 ModelFacts importing::decoderFacts(const DecoderSpec &spec, const huggingface::ModelDescription &model,
                                    int64_t positions, std::vector<int64_t> endTokens) {
   ModelFacts facts = factsOf(model, spec);
+  facts.task = "decoder";
   facts.vocabulary = spec.vocabulary;
   facts.positions = positions;
   facts.endTokens = std::move(endTokens);

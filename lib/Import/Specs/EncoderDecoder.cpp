@@ -23,16 +23,10 @@ void Vocabularies::check(huggingface::ConfigReader &config, int64_t startToken, 
     config.fail("share_embeddings is true, but decoder_vocab_size gives the target a vocabulary of its own");
 }
 
-static ModelFacts withTask(ModelFacts facts) {
-  facts.task = facts.featureFrames ? "automatic-speech-recognition" : "text2text-generation";
-  return facts;
-}
-
-EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFacts &given,
+EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFacts &facts,
                                            const huggingface::ModelDescription &model, const ParameterSet &parameters,
                                            const ImportOptions &options)
-    : module(context, withTask(given), model, parameters), facts(withTask(given)),
-      extra(adapterInputs(context, facts, options)) {
+    : module(context, facts, model, parameters), facts(facts), extra(adapterInputs(context, facts, options)) {
   auto blocksOf = [&](int64_t positions) { return (positions + options.cacheBlock - 1) / options.cacheBlock; };
   const int64_t blocks = blocksOf(facts.positions), sourceBlocks = blocksOf(facts.longestSource());
   module.dim("tokens", 0, options.maxTokens);

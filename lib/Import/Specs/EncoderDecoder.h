@@ -29,9 +29,8 @@ Vocabularies readVocabularies(huggingface::ConfigReader &config);
 /// which are built in this order; see docs/Semantics.md. `extra` are the arguments of adapters, of a model with some.
 class EncoderDecoderModule {
 public:
-  /// Declares dims and parameters; the task is "text2text-generation", or "automatic-speech-recognition" of features.
-  /// The parameters are resolved; `facts` have the decoder's layers and heads, and the positions of a target, which a
-  /// source of words has, too.
+  /// Declares dims and parameters. The parameters are resolved; `facts` have the decoder's layers and heads, and the
+  /// positions of a target, which a source of words has, too.
   EncoderDecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const huggingface::ModelDescription &model,
                        const ParameterSet &parameters, const ImportOptions &options);
 

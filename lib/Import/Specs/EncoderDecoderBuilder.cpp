@@ -263,6 +263,7 @@ ImportedModule importing::importEncoderDecoder(MLIRContext &context, huggingface
   RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, /*prefix=*/"", spec.ignoredTensors,
                                                              [&](const Walk &walk) { declareAll(walk, spec); }));
   ModelFacts facts = factsOf(model, spec.decoder);
+  facts.task = spec.features ? "automatic-speech-recognition" : "text2text-generation";
   facts.vocabulary = spec.vocabularies.target;
   facts.positions = positions;
   facts.endTokens = endTokens;

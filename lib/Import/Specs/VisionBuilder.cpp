@@ -45,6 +45,18 @@ void importing::readPatches(huggingface::ConfigReader &config, int64_t defaultIm
                 std::to_string(1 << 20));
 }
 
+void importing::readImageHead(huggingface::ModelDescription &model, const std::string &architecture, ImageSpec &spec,
+                              const std::vector<std::string> &classifiers) {
+  std::vector<std::string> names = {architecture + "Model"};
+  for (const std::string &name : classifiers)
+    names.push_back(architecture + name);
+  std::vector<HeadName<VisionHead>> heads;
+  for (const std::string &name : names)
+    heads.push_back({name, heads.empty() ? VisionHead::None : VisionHead::Classification});
+  spec.head = readHead<VisionHead>(model, heads, VisionHead::None);
+  spec.labels = spec.head == VisionHead::Classification ? readLabelCount(model.config()) : 0;
+}
+
 VisionSpec importing::readVision(huggingface::ModelDescription &model, const VisionDefaults &defaults) {
   huggingface::ConfigReader &config = model.config();
   VisionSpec spec;
@@ -63,15 +75,7 @@ VisionSpec importing::readVision(huggingface::ModelDescription &model, const Vis
       .kind = NormSpec::Layer, .epsilon = config.getPositive("layer_norm_eps", 1, defaults.epsilon), .hasBias = true};
   spec.feedForward.activation = activationNamed(config.getEnum("hidden_act", activationNames(), "gelu"));
   config.requireMultiple("hidden_size", spec.width, "num_attention_heads", attention.heads);
-
-  std::vector<std::string> names = {defaults.architecture + "Model"};
-  for (const std::string &name : defaults.classifiers)
-    names.push_back(defaults.architecture + name);
-  std::vector<HeadName<VisionHead>> heads;
-  for (const std::string &name : names)
-    heads.push_back({name, heads.empty() ? VisionHead::None : VisionHead::Classification});
-  spec.head = readHead<VisionHead>(model, heads, VisionHead::None);
-  spec.labels = spec.head == VisionHead::Classification ? readLabelCount(config) : 0;
+  readImageHead(model, defaults.architecture, spec, defaults.classifiers);
   return spec;
 }
 

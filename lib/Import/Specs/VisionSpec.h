@@ -83,6 +83,11 @@ struct VisionDefaults {
 /// Reads the size of images and their patches.
 void readPatches(huggingface::ConfigReader &config, int64_t defaultImage, int64_t defaultPatch, ImageSpec &spec);
 
+/// Reads head and labels; `architecture` is "ViT" of ViTModel and ViTForImageClassification, of which the latter is one
+/// of `classifiers`.
+void readImageHead(huggingface::ModelDescription &model, const std::string &architecture, ImageSpec &spec,
+                   const std::vector<std::string> &classifiers = {"ForImageClassification"});
+
 /// Reads sizes, activation, head and labels; layers, embedding and heads are those of vit.
 VisionSpec readVision(huggingface::ModelDescription &model, const VisionDefaults &defaults);
 
