@@ -58,7 +58,7 @@ static size_t endOfSpaces(std::string_view text, size_t offset) {
 
 Status TokenFinder::cut(std::string_view text, FunctionRef<bool(size_t, size_t)> isPlain,
                         FunctionRef<Status(size_t, size_t, const AddedToken *)> visit) const {
-  size_t done = 0;
+  size_t done = 0, spacesEnd = 0;
   for (size_t offset = 0, next; offset < text.size(); offset = next) {
     next = offset + 1;
     if (!starts[static_cast<unsigned char>(text[offset])])
@@ -67,15 +67,20 @@ Status TokenFinder::cut(std::string_view text, FunctionRef<bool(size_t, size_t)>
     if (!token)
       continue;
     // A match that is not wanted is still consumed: what it covers is ordinary text as a whole.
-    if (offset < done || (token->special && isPlain(offset, next)) ||
+    if ((token->special && isPlain(offset, next)) ||
         (token->singleWord && (wordBefore(text, offset) || wordBehind(text, next))))
       continue;
-    size_t begin = token->stripLeft ? beginOfSpaces(text, offset, done) : offset;
-    size_t end = token->stripRight ? endOfSpaces(text, next) : next;
+    // A token may begin in the spaces that another took, as in Hugging Face's tokenizers 0.23.
+    size_t begin = token->stripLeft ? std::max(beginOfSpaces(text, offset, done), done) : offset;
+    if (token->stripRight && next >= spacesEnd)
+      spacesEnd = endOfSpaces(text, next);
+    size_t end = token->stripRight ? spacesEnd : next;
+    if (begin >= end)
+      continue;
     if (begin > done)
       RAPT_RETURN_IF_ERROR(visit(done, begin, nullptr));
     RAPT_RETURN_IF_ERROR(visit(begin, end, token));
-    done = next = end;
+    done = end;
   }
   return done < text.size() ? visit(done, text.size(), nullptr) : Status();
 }

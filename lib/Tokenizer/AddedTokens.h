@@ -34,7 +34,8 @@ public:
   void add(const AddedToken &token);
   bool empty() const { return nodes.size() <= 1; }
 
-  /// Passes on, in order and without gaps, stretches of ordinary text (token = null) and found tokens.
+  /// Passes on, in order and without gaps, stretches of ordinary text (token = null) and found tokens. A token in the
+  /// spaces that another has taken overlaps with that.
   /// A special token at bytes of which `isPlain` says so is ordinary text.
   Status cut(std::string_view text, FunctionRef<bool(size_t begin, size_t end)> isPlain,
              FunctionRef<Status(size_t begin, size_t end, const AddedToken *token)> visit) const;

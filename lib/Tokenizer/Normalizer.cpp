@@ -18,13 +18,16 @@ Error growthError(size_t size, size_t limit) {
   return Error{"normalizing " + std::to_string(size) + " bytes of text makes more than " + std::to_string(limit)};
 }
 
-/// For those that rewrite each character, with the marks behind it.
+/// For those that rewrite each character, with the marks behind it: the front is as many characters as it becomes
+/// alone. The last of them takes other bytes where a normal form joins it with marks behind the front.
 Expected<std::string> Normalizer::applyWithFront(std::string text, size_t &front) const {
+  std::string alone;
   if (front > 0) {
-    RAPT_ASSIGN_OR_RETURN(std::string rewritten, apply(text.substr(0, front)));
-    front = rewritten.size();
+    RAPT_ASSIGN_OR_RETURN(alone, apply(text.substr(0, front)));
   }
-  return apply(std::move(text));
+  RAPT_ASSIGN_OR_RETURN(std::string rewritten, apply(std::move(text)));
+  front = unicode::lengthOfAsMany(rewritten, alone);
+  return rewritten;
 }
 
 namespace {

@@ -112,7 +112,7 @@ Expected<size_t> PrecompiledMap::applyToFirst(std::string_view text, std::string
 }
 
 Expected<std::string> PrecompiledMap::applyWithFront(std::string text, size_t &front) const {
-  size_t dropped = 0, end = 0;
+  size_t dropped = 0;
   for (std::string made; front > 0 && dropped < text.size();) {
     RAPT_ASSIGN_OR_RETURN(size_t length, applyToFirst(std::string_view(text).substr(dropped), made));
     if (!made.empty())
@@ -120,14 +120,11 @@ Expected<std::string> PrecompiledMap::applyWithFront(std::string text, size_t &f
     dropped += length;
   }
   const std::string rest = text.substr(dropped);
-  auto lengthAt = [](const std::string &of, size_t at) {
-    return unicode::lengthOf(static_cast<unsigned char>(of[at]));
-  };
-  for (size_t offset = 0; offset < front && end < rest.size(); offset += lengthAt(text, offset))
-    end += lengthAt(rest, end);
-  RAPT_ASSIGN_OR_RETURN(std::string rewritten, apply(rest.substr(0, end)));
-  front = rewritten.size();
-  return apply(std::move(text));
+  const size_t end = unicode::lengthOfAsMany(rest, std::string_view(text).substr(0, front));
+  RAPT_ASSIGN_OR_RETURN(const std::string alone, apply(rest.substr(0, end)));
+  RAPT_ASSIGN_OR_RETURN(std::string rewritten, apply(std::move(text)));
+  front = unicode::lengthOfAsMany(rewritten, alone);
+  return rewritten;
 }
 
 Expected<std::string> PrecompiledMap::apply(std::string text) const {

@@ -61,6 +61,14 @@ size_t previous(std::string_view text, size_t offset) {
   return offset;
 }
 
+size_t lengthOfAsMany(std::string_view text, std::string_view other) {
+  auto lengthAt = [](std::string_view of, size_t at) { return lengthOf(static_cast<unsigned char>(of[at])); };
+  size_t end = 0;
+  for (size_t at = 0; at < other.size() && end < text.size(); at += lengthAt(other, at))
+    end += lengthAt(text, end);
+  return end;
+}
+
 void append(std::string &text, char32_t character) {
   if (character < 0x80) {
     text += static_cast<char>(character);

@@ -26,6 +26,9 @@ char32_t decode(std::string_view text, size_t offset);
 /// Offset at which the character before `offset` starts; `offset` > 0.
 size_t previous(std::string_view text, size_t offset);
 
+/// Bytes of the first characters of `text`, which are as many as those of `other`; all bytes where it has fewer.
+size_t lengthOfAsMany(std::string_view text, std::string_view other);
+
 void append(std::string &text, char32_t character);
 
 /// The bytes at the front of `text`, which may be invalid: how many of them form a valid character (`length` of them),

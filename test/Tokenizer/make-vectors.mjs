@@ -171,8 +171,9 @@ const TOKENIZERS = {
   "metaspace-never": file({ added_tokens: sentenceSpecials, pre_tokenizer: metaspace({ prepend_scheme: "never", split: true }), decoder: metaspace({ prepend_scheme: "never", split: true }), model: sentence }),
 };
 
-// Where a text begins once its front is stripped; the text of tokens that are sought after normalizing; characters without a token.
-const RARE_TEXTS = [" a", "  Der  Text", "\tder \n", "<mask>der", " <mask> der", "der NEW Der", "newNeW new", "derqqder", "Q", "dqer tqhe q text", "\u0300der"];
+// Where a text begins once its front is stripped, or joined with what is behind it; the text of tokens that are sought after normalizing; characters without a token;
+// tokens in the spaces that the one before took.
+const RARE_TEXTS = [" a", "  Der  Text", "\tder \n", "<mask>der", " <mask> der", "der NEW Der", "newNeW new", "derqqder", "Q", "dqer tqhe q text", "\u0300der", "e\u0301t\u00e9 der", "a<end>  der<end>   <end> <mask>"];
 const afterStrip = [{ type: "Strip", strip_left: true, strip_right: true }, { type: "Replace", pattern: { String: "``" }, content: "▁" }];
 const lowered = { type: "Sequence", normalizers: [{ type: "Lowercase" }, { type: "Prepend", prepend: "▁" }, { type: "Replace", pattern: { String: " " }, content: "▁" }] };
 const affixed = (() => {
@@ -188,6 +189,10 @@ const RARE = {
   "added-normalized": file({ added_tokens: [...sentenceSpecials, added(newId, "NEW", { special: false, normalized: true }), added(newId + 1, "der NEW", { special: false, normalized: true })], normalizer: lowered, decoder: sentenceDecoder, model: sentence }),
   "no-unknown": file({ pre_tokenizer: metaspace({ prepend_scheme: "first", split: false }), decoder: sentenceDecoder,
     model: (() => { const m = characterModel(characterMerges, characters.filter((c) => c !== "q"), { unk_token: null, byte_fallback: false }); for (const t of Object.keys(m.vocab)) if (/^<0x/.test(t)) delete m.vocab[t]; return m; })() }),
+  "composed-front": file({ added_tokens: sentenceSpecials, normalizer: { type: "Sequence", normalizers: [{ type: "NFC" }, { type: "NFKC" }, { type: "Lowercase" }] },
+    pre_tokenizer: metaspace({ prepend_scheme: "first", split: true }), decoder: metaspace({ prepend_scheme: "first", split: true }), model: sentence }),
+  "added-spaces": file({ added_tokens: [...sentenceSpecials, added(newId, "<end>", { rstrip: true }), added(newId + 1, "  ", { special: false }), added(newId + 2, " <mask>", { lstrip: true })],
+    pre_tokenizer: metaspace({ prepend_scheme: "never", split: true }), decoder: metaspace({ prepend_scheme: "never", split: true }), model: sentence }),
   "byte-fallback-affixes": file({ added_tokens: sentenceSpecials, pre_tokenizer: { type: "WhitespaceSplit" }, decoder: { type: "Sequence", decoders: [{ type: "ByteFallback" }, { type: "Fuse" }] }, model: affixed }),
 };
 

@@ -37,6 +37,17 @@ TEST(AddedTokens, ObeyStripAndSingleWord) {
   EXPECT_EQ(idsOf(*word, "acc cc ccb cc"), (Ids{0, 2, 2, 5, 6, 5, 2, 2, 1, 5, 6}));
 }
 
+// As in Hugging Face's tokenizers 0.23, whose search does not leave out the spaces that a token takes.
+TEST(AddedTokens, StandInTheSpacesOfTheOneBefore) {
+  auto load = [](const std::string &flags) {
+    return withToken("<m>", R"(, "rstrip": true}, {"id": 7, "content": "  ")" + flags);
+  };
+  EXPECT_EQ(idsOf(*load(""), "a<m>  b"), (Ids{0, 6, 7, 1}));
+  EXPECT_EQ(idsOf(*load(""), "<m>   b"), (Ids{6, 7, 5, 1}));
+  EXPECT_EQ(idsOf(*load(R"(, "rstrip": true)"), "<m>     b"), (Ids{6, 7, 7, 1}));
+  EXPECT_EQ(idsOf(*load(R"(, "lstrip": true)"), "<m>  b"), (Ids{6, 1}));
+}
+
 TEST(AddedTokens, NormalizedOnesAreSoughtAfterNormalization) {
   const std::string lower = R"("normalizer": {"type": "Lowercase"}, )";
   EXPECT_EQ(idsOf(*withToken("BC", R"(, "normalized": true)", lower), "aBcBC"), (Ids{0, 6, 6}));
