@@ -93,20 +93,57 @@ static bool isUnsafe(const Value &object, std::string_view name) {
                                                  "pop",    "remove", "reverse", "sort"};
   static constexpr std::string_view ofDicts[] = {"clear", "pop", "popitem", "setdefault", "update"};
   auto has = [&](const auto &names) { return std::find(std::begin(names), std::end(names), name) != std::end(names); };
+  // What Python's objects have, and its containers besides.
+  static constexpr std::string_view ofAll[] = {"__class__",
+                                               "__delattr__",
+                                               "__dir__",
+                                               "__doc__",
+                                               "__eq__",
+                                               "__format__",
+                                               "__ge__",
+                                               "__getstate__",
+                                               "__gt__",
+                                               "__hash__",
+                                               "__init__",
+                                               "__init_subclass__",
+                                               "__le__",
+                                               "__lt__",
+                                               "__ne__",
+                                               "__new__",
+                                               "__reduce__",
+                                               "__reduce_ex__",
+                                               "__repr__",
+                                               "__setattr__",
+                                               "__sizeof__",
+                                               "__str__",
+                                               "__subclasshook__",
+                                               "__getattribute__",
+                                               "__contains__",
+                                               "__getitem__",
+                                               "__iter__",
+                                               "__len__",
+                                               "__or__",
+                                               "__ror__",
+                                               "__class_getitem__",
+                                               "__delitem__",
+                                               "__ior__",
+                                               "__reversed__",
+                                               "__setitem__"};
   if (object.is(Kind::List) ? has(ofLists) : object.is(Kind::Dict) && has(ofDicts))
     return true;
-  return name.size() > 4 && name.starts_with("__") && name.ends_with("__");
+  return has(ofAll);
 }
 
 /// As getattr(); an undefined value of which nothing is known where there is no such attribute.
 static Value ownAttribute(Run &run, const Value &object, const std::string &name) {
   if (!run.spend(1))
     return {};
-  if (object.is(Kind::Undefined))
-    return run.fail(object.why());
   if (isUnsafe(object, name))
     return Value::undefined("'" + name + "' of " + typeName(object) + " is not for templates");
-  if (object.is(Kind::String) && name == "encode")
+  if (object.is(Kind::Undefined))
+    return run.fail(object.why());
+  const bool isOfMarkup = name == "striptags" || name == "unescape" || name == "escape";
+  if (object.is(Kind::String) && (name == "encode" || (object.isMarkup() && isOfMarkup)))
     return Value::undefined(unknownMessage("method", name));
   Value found = dataAttribute(run, object, name);
   if (found.is(Kind::Undefined) && found.why().empty())

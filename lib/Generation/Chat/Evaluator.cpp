@@ -184,7 +184,7 @@ Value Evaluator::fromContext(const std::string &name) {
         return rootFrame->slots[i];
   if (const Value *found = context.find(*this, name))
     return *found;
-  if (name == "self" && !syntax.blocks.empty())
+  if (name == "self")
     return makeSelf();
   const Routine *global = findGlobal(name);
   return global ? Value::of(global) : Value();

@@ -52,8 +52,10 @@ NodePtr ExpressionParser::make(NodeKind kind, NodePtr first, NodePtr second) {
 
 NodePtr ExpressionParser::parseExpression(bool withChoice) {
   Nesting nesting(*this);
+  const auto known = ptrdiff_t(unknown.size());
   NodePtr value = parseOr();
   while (withChoice && !failure && takeName("if")) {
+    unknown.erase(unknown.begin() + known, unknown.end()); // the value may never be reached
     ++branches;
     NodePtr condition = parseOr(), choice = make(NodeKind::Choice, std::move(value), std::move(condition));
     adopt(*choice, takeName("else") ? parseExpression() : nullptr);
@@ -63,16 +65,15 @@ NodePtr ExpressionParser::parseExpression(bool withChoice) {
   return failure ? nullptr : std::move(value);
 }
 
-/// Expressions with commas between them are a tuple. `end`: a name that ends it.
-NodePtr ExpressionParser::parseTuple(bool withChoice, std::string_view end) {
+/// Expressions with commas between them are a tuple.
+NodePtr ExpressionParser::parseTuple(bool withChoice) {
   NodePtr first = parseExpression(withChoice);
   if (failure || !isOperator(","))
     return first;
   NodePtr list = make(NodeKind::ListLiteral, std::move(first));
   list->names = {"tuple"};
   auto ends = [&] {
-    return token().kind == TokenKind::BlockEnd || token().kind == TokenKind::VariableEnd || isOperator(")") ||
-           (!end.empty() && isName(end));
+    return token().kind == TokenKind::BlockEnd || token().kind == TokenKind::VariableEnd || isOperator(")");
   };
   while (!failure && takeOperator(",") && !ends())
     adopt(*list, parseExpression(withChoice));
@@ -276,29 +277,44 @@ NodePtr ExpressionParser::parsePostfix(NodePtr node) {
   return node;
 }
 
+/// An expression, or a Slice without its object.
+NodePtr ExpressionParser::parseIndex() {
+  auto ends = [&] { return isOperator(":") || isOperator("]") || isOperator(","); };
+  NodePtr first = isOperator(":") ? nullptr : parseExpression();
+  if (!takeOperator(":"))
+    return first;
+  NodePtr slice = make(NodeKind::Slice);
+  slice->children.emplace_back();
+  adopt(*slice, std::move(first));
+  adopt(*slice, ends() ? nullptr : parseExpression());
+  adopt(*slice, takeOperator(":") && !ends() ? parseExpression() : nullptr);
+  return failure ? nullptr : std::move(slice);
+}
+
+/// Several indices are a tuple, and so is none.
 NodePtr ExpressionParser::parseSubscript(NodePtr object) {
-  NodePtr parts[3];
-  int count = 0;
-  bool slices = false;
-  while (!failure && !isOperator("]")) {
-    if (takeOperator(":")) {
-      slices = true;
-      if (++count > 2)
-        return unexpected();
-    } else if (parts[count]) {
+  NodePtr key = make(NodeKind::ListLiteral);
+  key->names = {"tuple"};
+  auto isBare = [](const Node &index) { return index.kind == NodeKind::Slice && !index.children[0]; };
+  while (!failure && !takeOperator("]")) {
+    if (!key->children.empty())
+      expectOperator(",");
+    NodePtr index = parseIndex();
+    if (!failure && isBare(*index) && (isOperator(",") || !key->children.empty()))
       return unexpected();
-    } else {
-      parts[count] = slices ? parseExpression() : parseTuple();
-    }
+    adopt(*key, std::move(index));
   }
-  if (!expectOperator("]"))
+  if (failure)
     return nullptr;
-  if (!slices && !parts[0])
-    return fail("an index is missing");
-  NodePtr node = make(slices ? NodeKind::Slice : NodeKind::Item, std::move(object));
-  for (int i = 0; i < (slices ? 3 : 1); ++i)
-    adopt(*node, std::move(parts[i]));
-  return node;
+  if (key->children.size() != 1)
+    return make(NodeKind::Item, std::move(object), std::move(key));
+  NodePtr index = std::move(key->children[0]);
+  if (!isBare(*index))
+    return make(NodeKind::Item, std::move(object), std::move(index));
+  NodePtr slice = make(NodeKind::Slice, std::move(object));
+  for (size_t i = 1; i < index->children.size(); ++i)
+    adopt(*slice, std::move(index->children[i]));
+  return slice;
 }
 
 /// As Jinja orders them: arguments, then names and items of a list, then members of a dict.
@@ -337,11 +353,11 @@ void ExpressionParser::parseArguments(Node &call) {
   }
 }
 
-/// A name that Jinja lacks is an error of the template, wherever it stands but in a branch.
+/// A name that Jinja lacks is an error of the template, wherever it stands but in a condition or what depends on it.
 void ExpressionParser::checkKnown(std::string_view kind, const std::string &name) {
   bool isKnown = kind == "filter" ? findFilter(name) : findTest(name);
   if (!failure && !isKnown && branches == 0)
-    fail(unknownMessage(kind, name));
+    unknown.push_back(templateError(token().line, unknownMessage(kind, name)));
 }
 
 NodePtr ExpressionParser::parseFilter(NodePtr input) {

@@ -39,14 +39,15 @@ protected:
   };
 
   NodePtr parseExpression(bool withChoice = true);
-  NodePtr parseTuple(bool withChoice = true, std::string_view end = {});
+  NodePtr parseTuple(bool withChoice = true);
   NodePtr parseFilter(NodePtr input);
 
   static constexpr int deepest = 100, highest = 400;
   std::vector<Token> tokens;
   size_t at = 0;
   int depth = 0;
-  int branches = 0; ///< Conditions around what is parsed, which may never be reached.
+  int branches = 0;           ///< Conditions around what is parsed, which may never be reached.
+  std::vector<Error> unknown; ///< Filters and tests that Jinja lacks, outside of conditions.
   std::optional<Error> failure;
 
 private:
@@ -66,6 +67,7 @@ private:
   NodePtr parseNumber();
   NodePtr parseString();
   NodePtr parsePostfix(NodePtr node);
+  NodePtr parseIndex();
   NodePtr parseSubscript(NodePtr object);
   NodePtr parseTest(NodePtr input);
   NodePtr parseList();

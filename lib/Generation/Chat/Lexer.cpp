@@ -2,6 +2,7 @@
 #include "lib/Generation/Chat/Lexer.h"
 #include "lib/Generation/Chat/Text.h"
 #include "lib/Support/Json.h"
+#include "lib/Tokenizer/FunctionRef.h"
 #include "lib/Tokenizer/Unicode.h"
 #include "lib/Tokenizer/UnicodeCases.h"
 #include <algorithm>
@@ -70,6 +71,8 @@ private:
   Expected<bool> readRaw();
   size_t endOfWord(size_t begin, std::string_view word) const;
   Status readString();
+  /// Behind digits, each with at most one "_" before it.
+  size_t endOfDigits(size_t begin, FunctionRef<bool(char)> isOfBase) const;
   bool readRadix();
   void readNumber();
   bool readName();
@@ -120,6 +123,8 @@ bool Lexer::takeEnd(char kind) {
 
 Status Lexer::readComment() {
   int begin = line;
+  if (at == source.size()) // which Jinja does not miss the end of
+    return {};
   while (at < source.size())
     if (takeEnd('#'))
       return {};
@@ -179,6 +184,14 @@ Status Lexer::readString() {
   return {};
 }
 
+size_t Lexer::endOfDigits(size_t begin, FunctionRef<bool(char)> isOfBase) const {
+  auto digitAt = [&](size_t place) { return place < source.size() && isOfBase(source[place]); };
+  size_t end = begin;
+  while (digitAt(end) || (end < source.size() && source[end] == '_' && digitAt(end + 1)))
+    ++end;
+  return end;
+}
+
 /// An integer with a prefix: 0x, 0o or 0b.
 bool Lexer::readRadix() {
   char letter = at + 1 < source.size() ? char(source[at + 1] | 32) : 0;
@@ -187,9 +200,7 @@ bool Lexer::readRadix() {
     char lower = char(c | 32);
     return isDigit(c) ? c - '0' < base : base == 16 && lower >= 'a' && lower <= 'f';
   };
-  size_t end = at + 2;
-  while (base && end < source.size() && (isOfBase(source[end]) || source[end] == '_'))
-    ++end;
+  const size_t end = base ? endOfDigits(at + 2, isOfBase) : at;
   if (end <= at + 2)
     return false;
   std::string text(source.substr(at, end - at));
@@ -204,10 +215,7 @@ void Lexer::readNumber() {
     return;
   size_t end = at;
   bool isMember = at > 0 && source[at - 1] == '.'; // x.0.1
-  auto digits = [&] {
-    while (end < source.size() && (isDigit(source[end]) || source[end] == '_'))
-      ++end;
-  };
+  auto digits = [&] { end = endOfDigits(end, [](char c) { return isDigit(c); }); };
   auto digitAt = [&](size_t place) { return place < source.size() && isDigit(source[place]); };
   digits();
   bool real = !isMember && end < source.size() && source[end] == '.' && digitAt(end + 1);
@@ -224,7 +232,7 @@ void Lexer::readNumber() {
     }
   }
   if (!real && source[at] == '0') // zeros alone begin with a zero
-    end = std::min(source.find_first_not_of("0_", at), end);
+    end = endOfDigits(at, [](char c) { return c == '0'; });
   std::string text(source.substr(at, end - at));
   std::erase(text, '_');
   add(real ? TokenKind::Float : TokenKind::Integer, std::move(text));
@@ -343,6 +351,8 @@ Expected<bool> Lexer::readRaw() {
     takeEnd('%');
     return true;
   }
+  if (at == source.size())
+    return true;
   return templateError(begin, "the tag 'raw' has no 'endraw'");
 }
 

@@ -25,11 +25,9 @@ const Routine *findGlobal(std::string_view name) { return find(globals(), name);
 
 std::string unknownMessage(std::string_view kind, std::string_view name) {
   // docs/Generation.md names these.
-  static constexpr std::pair<std::string_view, std::string_view> refused[] = {{"filter", "random"},
-                                                                              {"filter", "striptags"},
-                                                                              {"filter", "urlize"},
-                                                                              {"function", "lipsum"},
-                                                                              {"method", "encode"}};
+  static constexpr std::pair<std::string_view, std::string_view> refused[] = {
+      {"filter", "random"}, {"filter", "striptags"}, {"filter", "urlize"},    {"function", "lipsum"},
+      {"method", "encode"}, {"method", "escape"},    {"method", "striptags"}, {"method", "unescape"}};
   bool isRefused = std::find(std::begin(refused), std::end(refused), std::pair(kind, name)) != std::end(refused);
   return "the " + std::string(kind) + " '" + json::printable(name, 40) + "' is " +
          (isRefused ? "not supported" : "none of Jinja's");

@@ -18,6 +18,8 @@ private:
   bool expectEnd() { return (token().kind == TokenKind::BlockEnd && ++at) || (unexpected(), false); }
   /// The statements up to a tag of these names, which is taken but for its end; the result is its name.
   std::string parseBody(Node &parent, std::initializer_list<std::string_view> ends);
+  /// The same in a scope of its own, where Jinja forgets the conditions around it.
+  std::string parseScope(Node &parent, std::initializer_list<std::string_view> ends);
   /// The same outside of all loops around it, whose 'break' cannot stand in it.
   void parseOwnBody(Node &parent, std::string_view end);
   NodePtr parseBlock(std::initializer_list<std::string_view> ends);
@@ -38,11 +40,14 @@ private:
   void parseMacroBody(Node &macro, std::vector<NodePtr> defaults, std::string_view end);
   NodePtr parseCallBlock();
   NodePtr parseCaptured(std::string_view end, bool filtered);
+  /// Fails where a loop around it has the name "loop" for itself.
+  void checkTarget(const Node &target);
   NodePtr parseTarget();
   NodePtr parseTargets(bool allowsMember = false);
   std::string parseAssigned();
 
-  int loops = 0;
+  int loops = 0;       // that 'break' ends
+  int loopsAround = 0; // beyond macros and blocks too
   std::vector<const Node *> blocks;
   std::set<std::string> blockNames;
 };
@@ -91,9 +96,16 @@ std::string Parser::parseBody(Node &parent, std::initializer_list<std::string_vi
   return failure ? std::string() : expectName();
 }
 
+std::string Parser::parseScope(Node &parent, std::initializer_list<std::string_view> ends) {
+  const int outside = std::exchange(branches, 0);
+  std::string end = parseBody(parent, ends);
+  branches = outside;
+  return end;
+}
+
 void Parser::parseOwnBody(Node &parent, std::string_view end) {
   int outside = std::exchange(loops, 0);
-  parseBody(parent, {end});
+  parseScope(parent, {end});
   loops = outside;
 }
 
@@ -186,6 +198,15 @@ NodePtr Parser::parseTarget() {
   return expectOperator(")") ? std::move(targets) : nullptr;
 }
 
+void Parser::checkTarget(const Node &target) {
+  if (loopsAround > 0 && target.kind == NodeKind::Name && target.names[0] == "loop")
+    fail("'loop' cannot be set in a loop");
+  else if (target.kind == NodeKind::ListLiteral)
+    for (const NodePtr &part : target.children)
+      if (part)
+        checkTarget(*part);
+}
+
 NodePtr Parser::parseTargets(bool allowsMember) {
   NodePtr first = parseTarget();
   if (!failure && allowsMember && first->kind == NodeKind::Name && takeOperator(".")) {
@@ -197,7 +218,7 @@ NodePtr Parser::parseTargets(bool allowsMember) {
     return first;
   NodePtr list = make(NodeKind::ListLiteral, std::move(first));
   list->names = {"tuple"};
-  while (!failure && takeOperator(",") && !isName("in") && !isOperator(")") && token().kind != TokenKind::BlockEnd)
+  while (!failure && takeOperator(",") && !isOperator(")") && token().kind != TokenKind::BlockEnd)
     adopt(*list, parseTarget());
   return list;
 }
@@ -206,15 +227,23 @@ NodePtr Parser::parseFor() {
   NodePtr node = make(NodeKind::For, parseTargets());
   if (!takeName("in"))
     return unexpected();
-  adopt(*node, parseTuple(false, "recursive"));
-  if (takeName("if"))
+  ++loopsAround;
+  if (!failure)
+    checkTarget(*node->children[0]);
+  adopt(*node, parseTuple(false));
+  if (takeName("if")) {
+    const int outside = std::exchange(branches, 0);
     node->condition = parseExpression();
+    branches = outside;
+  }
   node->isRecursive = takeName("recursive");
   ++loops;
-  std::string end = parseBody(*node, {"else", "endfor"});
+  std::string end = parseScope(*node, {"else", "endfor"});
   --loops;
+  if (end == "else")
+    parseScope(*node, {"endfor"});
+  --loopsAround;
   if (end == "else") {
-    parseBody(*node, {"endfor"});
     if (!failure) {
       node->otherwise = std::move(node->children.back());
       node->children.pop_back();
@@ -225,6 +254,8 @@ NodePtr Parser::parseFor() {
 
 NodePtr Parser::parseSet() {
   NodePtr node = make(NodeKind::Set, parseTargets(true));
+  if (!failure)
+    checkTarget(*node->children[0]);
   adopt(*node, takeOperator("=") ? parseTuple() : parseCaptured("endset", false));
   return failure ? nullptr : std::move(node);
 }
@@ -238,13 +269,15 @@ NodePtr Parser::parseWith() {
     expectOperator("=");
     adopt(*node, parseExpression());
   }
-  parseBody(*node, {"endwith"});
+  parseScope(*node, {"endwith"});
   return node;
 }
 
 NodePtr Parser::parseAutoescape() {
+  const int outside = std::exchange(branches, 0);
   NodePtr node = make(NodeKind::Autoescape, parseExpression());
-  parseBody(*node, {"endautoescape"});
+  branches = outside;
+  parseScope(*node, {"endautoescape"});
   return node;
 }
 
@@ -273,6 +306,7 @@ NodePtr Parser::parseNamedBlock() {
 /// Appends the names in brackets to those of the macro.
 void Parser::parseParameters(Node &macro, std::vector<NodePtr> &defaults) {
   expectOperator("(");
+  const int outside = std::exchange(branches, 0);
   while (!failure && !isOperator(")")) {
     if (macro.names.size() > 1)
       expectOperator(",");
@@ -285,11 +319,16 @@ void Parser::parseParameters(Node &macro, std::vector<NodePtr> &defaults) {
     else if (!defaults.empty())
       fail("a parameter without a default follows one with");
   }
+  branches = outside;
   ++at;
 }
 
 void Parser::parseMacroBody(Node &macro, std::vector<NodePtr> defaults, std::string_view end) {
   parseOwnBody(macro, end);
+  const auto withoutDefault = macro.names.end() - ptrdiff_t(defaults.size());
+  if (!failure && std::find(macro.names.begin() + 1, withoutDefault, "caller") != withoutDefault &&
+      readsFirst(*macro.children[0], "caller"))
+    fail("the parameter 'caller' has no default");
   for (NodePtr &one : defaults)
     adopt(macro, std::move(one));
 }
@@ -321,11 +360,13 @@ NodePtr Parser::parseCallBlock() {
 NodePtr Parser::parseCaptured(std::string_view end, bool filtered) {
   NodePtr value = make(NodeKind::Captured);
   Node &captured = *value;
+  const int outside = std::exchange(branches, 0);
   while (!failure && (filtered || takeOperator("|"))) {
     value = parseFilter(std::move(value));
     filtered = false;
   }
-  parseBody(captured, {end});
+  branches = outside;
+  parseScope(captured, {end});
   if (!failure && value.get() != &captured)
     value->height += captured.height; // the filters around it were made before
   return failure ? nullptr : std::move(value);
@@ -335,6 +376,8 @@ Expected<Syntax> Parser::run() {
   Syntax syntax = {parseBlock({}), std::move(blocks)};
   if (failure)
     return *failure;
+  if (!unknown.empty())
+    return unknown.front();
   findScopes(syntax);
   return syntax;
 }

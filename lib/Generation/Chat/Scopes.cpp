@@ -207,11 +207,18 @@ void bindChildren(Node &node, Names &names, size_t begin = 0) {
       bind(*node.children[i], names);
 }
 
+bool hasScopedBlock(const Node &node) {
+  if (node.kind == NodeKind::NamedBlock && node.isScoped)
+    return true;
+  auto has = [](const NodePtr &part) { return part && hasScopedBlock(*part); };
+  return std::any_of(node.children.begin(), node.children.end(), has) || has(node.otherwise);
+}
+
 void bindFor(Node &node, Names &names) {
   bind(*node.children[1], names);
   Names body(&names);
   collectTarget(*node.children[0], body, true);
-  if (node.isRecursive || Reads("loop").in(*node.children[2])) {
+  if (node.isRecursive || Reads("loop").in(*node.children[2]) || hasScopedBlock(node)) {
     body.give("loop");
     int hops;
     body.bind("loop", hops, node.slot);
@@ -304,6 +311,8 @@ void bind(Node &node, Names &names) {
 }
 
 } // namespace
+
+bool readsFirst(const Node &statements, const std::string &name) { return Reads(name).in(statements); }
 
 void findScopes(Syntax &syntax) { bindInside(*syntax.root, nullptr); }
 

@@ -9,4 +9,7 @@ namespace rapt::chat {
 /// is such a name; a name that is only read belongs to the nearest scope around that has it, else to the context.
 void findScopes(Syntax &syntax);
 
+/// Whether statements read `name` before they set it.
+bool readsFirst(const Node &statements, const std::string &name);
+
 } // namespace rapt::chat

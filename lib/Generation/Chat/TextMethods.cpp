@@ -125,7 +125,7 @@ template <bool fromEnd> static Value splitText(Call &call) {
   return listOf(call.run, fromEnd ? splitBack(textOf(call), separator, most) : split(textOf(call), separator, most));
 }
 
-static Value splitLines(Call &call) { return listOf(call.run, linesOf(textOf(call), call.flag(0))); }
+static Value splitLines(Call &call) { return listOf(call.run, linesOf(textOf(call), call.integer(0, 0) != 0)); }
 
 template <bool fromEnd> static Value partition(Call &call) {
   const Text &text = textOf(call), *separator = call.text(0);

@@ -149,19 +149,25 @@ TEST(ChatTemplate, RefusesWithTheLine) {
       {"\n{{ 01 }}", "unexpected '1'"},
       {"\n{{ dict(x) }}", "'x' is undefined"},
       {"\n{% break %}", "'break' outside of a loop"},
+      {"\n{% for loop in x %}{% endfor %}", "'loop' cannot be set in a loop"},
+      {"\n{% macro m(caller) %}{{ caller }}{% endmacro %}", "the parameter 'caller' has no default"},
       {"\n{{ raise_exception('no') }}", "the template refuses these messages: no"},
   };
   for (const auto &[source, message] : cases)
     EXPECT_EQ(rendered(source), line2 + message);
 }
 
-/// Five things that Jinja has and a template here has not.
+/// What Jinja has and a template here has not.
 TEST(ChatTemplate, NamesWhatIsNotSupported) {
   EXPECT_EQ(rendered("{{ [1]|random }}"), "chat template, line 1: the filter 'random' is not supported");
   EXPECT_EQ(rendered("{{ ''|striptags }}"), "chat template, line 1: the filter 'striptags' is not supported");
   EXPECT_EQ(rendered("{{ ''|urlize }}"), "chat template, line 1: the filter 'urlize' is not supported");
   EXPECT_EQ(rendered("{{ lipsum() }}"), "chat template, line 1: the function 'lipsum' is not supported");
   EXPECT_EQ(rendered("{{ 'a'.encode() }}"), "chat template, line 1: the method 'encode' is not supported");
+  EXPECT_EQ(rendered("{{ (''|safe).striptags() }}"), "chat template, line 1: the method 'striptags' is not supported");
+  EXPECT_EQ(rendered("{{ (''|safe).unescape() }}"), "chat template, line 1: the method 'unescape' is not supported");
+  EXPECT_EQ(rendered("{{ (''|safe).escape('') }}"), "chat template, line 1: the method 'escape' is not supported");
+  EXPECT_EQ(rendered("{{ ''.striptags() }}"), "chat template, line 1: str has no 'striptags'");
 }
 
 TEST(ChatTemplate, SnippetsEqualJinja) {

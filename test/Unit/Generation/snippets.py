@@ -212,4 +212,30 @@ SNIPPETS = [line for line in r"""
   {%- if true %}  a  {%- endif %}{#- c -#}  b {{- 'c' -}}  d
 {{+ 'a' }}{{ 'b' }}
 {{ {'b': 1, 'a': [1, 2]} | pprint }}{{ (people * 2) | pprint }}{{ (['a long text ' * 8, 'b' * 60, (1,)], {'k' * 50: {'x': 'word ' * 12, 2: none}}) | pprint }}{{ ('a long text\n' * 9) | pprint }}{{ [] | pprint }}{{ {'z': 1, 1: 2, none: 3, 'a': 4} | pprint }}
+{% for i in [1, 2] %}{% block f scoped %}{{ loop.index }}{{ loop.last }}{% endblock %}{% endfor %}{{ self is defined }}{{ self.nothing is defined }}
+{{ (1 | nothing) if false else 'fine' }}{{ [2 if true else 1 is nothing] }}{{ 1 if 1 is number else 2 | nothing }}
+{{ 1 | nothing if true else 2 }}
+{% if false %}{% for x in [] %}{{ 1 | nothing }}{% endfor %}{% endif %}
+{% if false %}{% for x in [] if x is nothing %}{% endfor %}{% endif %}
+{% if false %}{% macro m(a=1 | nothing) %}{% endmacro %}{% endif %}
+{% if false %}{% set x | nothing %}{% endset %}{% endif %}
+{% if false %}{% autoescape 1 is nothing %}{% endautoescape %}{% endif %}
+{% if false %}{% with x = 1 | nothing %}{% endwith %}{% for x in 1 | nothing %}{% endfor %}{% endif %}fine
+{% for x, in [[1]] %}{% endfor %}
+{% for loop in [1] %}{% endfor %}
+{% for x in [1] %}{% macro m() %}{% set a, (loop, b) = 1, 2 %}{% endmacro %}{% endfor %}
+{% macro m(caller) %}{{ caller }}{% endmacro %}
+{% macro m(caller=1) %}{{ caller }}{% endmacro %}{{ m() }}{% macro n(caller) %}{% set caller = 2 %}{{ caller }}{% endmacro %}{{ n(1) }}{% for x in [1], recursive %}{{ x }}{% endfor %}{% set loop = 3 %}{{ loop }}{% with loop = 4 %}{{ loop }}{% endwith %}
+{{ 1__0 }}
+{{ 1_ }}
+{{ 0x1_ }}
+{{ 1_0 }}{{ 0x_f_f }}{{ 00_0 }}{{ 01.5 }}{{ 1_0.5_0 }}{{ 1e1_0 }}
+{{ {(): 1}[] }}{{ {(1, 2): 3}[1, 2] }}{{ [1, 2, 3][1:][0:1] }}{{ [1, 2, 3][[0, 1][1:][0]] }}
+{{ {(1,): 3}[1,] }}
+{{ people[1:, 0] }}
+{{ people[1:2:3:] }}
+{{ {'__a__': 1}.__a__ }}{{ {'__len__': 1}.__len__ is defined }}{{ missing.__class__ is defined }}
+a{#
+b{% raw -%}
+{{ 'a\nb'.splitlines('x') }}
 """.split("\n") if line]
