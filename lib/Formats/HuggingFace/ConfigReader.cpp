@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 using namespace rapt;
 using namespace rapt::huggingface;
@@ -119,6 +120,19 @@ static bool mayConcernModel(std::string_view key) {
       at = key.find(word, at + 1);
     return at != key.npos && !(word == "pad_" && key == "pad_token");
   });
+}
+
+/// A text, or texts with commas between them; nothing for other values.
+static std::optional<std::string> textOf(const json::Value &value) {
+  if (const std::string *text = value.asString())
+    return *text;
+  const json::Array *list = value.asArray();
+  if (!list || !std::ranges::all_of(*list, [](const json::Value &one) { return one.isString(); }))
+    return std::nullopt;
+  std::string texts;
+  for (const json::Value &one : *list)
+    texts += (texts.empty() ? "" : ", ") + *one.asString();
+  return texts;
 }
 
 static std::string shownKey(std::string_view key) { return json::printable(key, 100); }
@@ -353,8 +367,8 @@ void ConfigReader::checkUnknown(const std::vector<std::string_view> &harmless) {
         continue;
       if (contains(unknown->ignored, nameOf(key)))
         unknown->needed.insert(nameOf(key));
-      else if (value.isString() && !mayConcernModel(key))
-        unknown->texts.push_back(nameOf(shownKey(key)) + " (" + json::printable(*value.asString(), 60) + ")");
+      else if (std::optional<std::string> text = textOf(value); text && !mayConcernModel(key))
+        unknown->texts.emplace_back(path, nameOf(shownKey(key)) + " (" + json::printable(*text, 60) + ")");
       else
         refused.push_back("unknown key " + scope + shownKey(key) + " with value " + shownValue(value) +
                           " may change the results; if it does not: --ignore-config-key=" + scope + shownKey(key));
@@ -370,13 +384,19 @@ Status ConfigReader::finish(const std::vector<std::string_view> &harmless) {
   return errors();
 }
 
-std::string ConfigReader::unreadTexts() const {
+std::vector<std::string> ConfigReader::unreadTexts() const {
   constexpr size_t mostNamed = 10;
-  const std::vector<std::string> &texts = unknown->texts;
-  std::string line;
-  for (size_t i = 0; i < texts.size() && i < mostNamed; ++i)
-    line += (i ? ", " : shownPath(path) + ": nothing reads ") + texts[i];
-  return line + (texts.size() > mostNamed ? ", ..." : "");
+  std::map<std::string_view, std::vector<std::string_view>> files;
+  for (const auto &[file, text] : unknown->texts)
+    files[file].push_back(text);
+  std::vector<std::string> lines;
+  for (const auto &[file, texts] : files) {
+    std::string line = shownPath(std::string(file)) + ": nothing reads ";
+    for (size_t i = 0; i < texts.size() && i < mostNamed; ++i)
+      line += std::string(i ? ", " : "") + std::string(texts[i]);
+    lines.push_back(line + (texts.size() > mostNamed ? ", ..." : ""));
+  }
+  return lines;
 }
 
 std::vector<std::string> ConfigReader::needlessIgnores() const {

@@ -38,7 +38,8 @@ struct HeightWidth {
 struct UnknownKeys {
   std::vector<std::string> ignored;               ///< the user's --ignore-config-key, nested keys by their full names
   std::set<std::string, std::less<>> needed = {}; ///< of `ignored`, by any file
-  std::vector<std::string> texts = {};            ///< that describe; see ConfigReader::unreadTexts
+  /// Texts that describe, and their files; see ConfigReader::unreadTexts.
+  std::vector<std::pair<std::string, std::string>> texts = {};
 };
 
 /// Getters of one JSON object. An absent key and null are the same: the fallback where there is one, else an error.
@@ -121,9 +122,9 @@ public:
   /// is understood (and was used), or because it never changes the results.
   std::vector<std::string> needlessIgnores() const;
 
-  /// After finish: one line about texts that nobody asked for, whose keys have no word of a model's parts: a license, a
-  /// name. Empty where there are none.
-  std::string unreadTexts() const;
+  /// After finish: one line for each file about texts, or lists of them, that nobody asked for, whose keys have no word
+  /// of a model's parts: a license, a name, languages.
+  std::vector<std::string> unreadTexts() const;
 
   /// finish without the check for unknown keys.
   Status errors() const;

@@ -138,7 +138,7 @@ Expected<OwningOpRef<ModuleOp>> rapt::importModel(MLIRContext &context, huggingf
     // The importer checks every number it reads: IR that does not verify is a fault of the importer.
     if (module && failed(verify(**module)))
       return Error{"internal error: the imported module of family " + model.modelType() + " does not verify"};
-    if (std::string line = model.config().unreadTexts(); !line.empty())
+    for (std::string &line : model.config().unreadTexts())
       model.warn(std::move(line));
     if (module && !model.namedAdapters().empty() && attn::factsOf(**module).adapters.empty())
       return Error{shownPath(model.path()) + ": programs of family \"" + model.modelType() +

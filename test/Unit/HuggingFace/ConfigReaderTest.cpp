@@ -77,7 +77,7 @@ TEST(ConfigReader, NeedlessIgnoresAreTold) {
 
 /// The keys that the user ignores count for all files of a model, and so do texts that describe.
 TEST(ConfigReader, FilesBesideShareWhatIsUnknown) {
-  ConfigReader config = readerOf(R"({"author": "A. Person"})", {"x"});
+  ConfigReader config = readerOf(R"({"author": "A. Person", "language": ["en", "de"]})", {"x"});
   ConfigReader other =
       config.beside(*json::parse(R"({"x": 1, "license": "MIT", "norm_kind": "rms"})"), "dir/other.json");
   EXPECT_EQ(errorOf(other.finish({})),
@@ -85,8 +85,12 @@ TEST(ConfigReader, FilesBesideShareWhatIsUnknown) {
             "results; if it does not: --ignore-config-key=norm_kind");
   EXPECT_EQ(errorOf(config.finish({})), "");
   EXPECT_TRUE(config.needlessIgnores().empty());
-  EXPECT_EQ(config.unreadTexts(), "dir/config.json: nothing reads license (MIT), author (A. Person)");
-  EXPECT_EQ(readerOf("{}").unreadTexts(), "");
+  EXPECT_EQ(config.unreadTexts(),
+            (std::vector<std::string>{"dir/config.json: nothing reads author (A. Person), language (en, de)",
+                                      "dir/other.json: nothing reads license (MIT)"}));
+  EXPECT_TRUE(readerOf("{}").unreadTexts().empty());
+  for (const char *text : {R"({"language": ["en", 1]})", R"({"layer_kinds": ["a"]})"})
+    EXPECT_NE(errorOf(readerOf(text).finish({})).find("may change the results"), std::string::npos) << text;
 }
 
 TEST(ConfigReader, RatesOfDropoutAreHarmless) {
