@@ -152,7 +152,11 @@ void setPositions(const huggingface::ModelDescription &model, const Relative &re
       positions.kind = model.tensors().find(side->prefix + positions.table + ".weight")
                            ? PositionSpec::Learned
                            : PositionSpec::HalvesOfSinusoids;
-    positions.first = relative.firstPosition < 0 ? pad + 1 : relative.firstPosition;
+    positions.first = relative.firstPosition;
+    if (relative.firstPosition < 0) {
+      positions.first = pad + 1;
+      positions.padding = pad;
+    }
     if (positions.kind == PositionSpec::Learned)
       spec.isBounded = true;
     else

@@ -4,6 +4,8 @@
 #include "lib/Import/Parts/RelativePositions.h"
 #include "lib/Import/Specs/EncoderDecoderSpec.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
 
 using namespace mlir;
@@ -35,6 +37,41 @@ struct Inputs {
   Value want = {};
 };
 
+/// x [tokens, width] with zeros in the rows of tokens that are `padding`.
+Value clearPadding(OpBuilder &builder, Location loc, Value x, Value ids, int64_t padding) {
+  auto type = cast<RankedTensorType>(x.getType());
+  Value empty = tensor::EmptyOp::create(builder, loc, type, tensor::DimOp::create(builder, loc, x, 0).getResult());
+  AffineMap whole = builder.getMultiDimIdentityMap(2),
+            row = AffineMap::get(2, 0, {builder.getAffineDimExpr(0)}, builder.getContext());
+  AffineMap maps[] = {whole, row, whole};
+  Value inputs[] = {x, ids};
+  const SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, type, inputs, empty, maps, loops,
+             [&](OpBuilder &b, Location at, ValueRange elements) {
+               Value id = arith::ConstantOp::create(b, at, b.getI32IntegerAttr(int32_t(padding)));
+               Value isPadding = arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, elements[1], id);
+               Value zero = arith::ConstantOp::create(b, at, b.getZeroAttr(elements[0].getType()));
+               linalg::YieldOp::create(b, at, arith::SelectOp::create(b, at, isPadding, zero, elements[0]).getResult());
+             })
+      .getResult(0);
+}
+
+/// Sinusoids [tokens, width] of ids. A target's positions count all tokens, as they do where it is written token by
+/// token.
+Value buildSinusoids(OpBuilder &builder, Location loc, RankedTensorType type, const PositionSpec &spec, Value ids,
+                     Value rowBegin, Value past) {
+  const bool countsOthers = spec.padding && !past;
+  Value positions =
+      attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, past,
+                                countsOthers ? builder.getI32IntegerAttr(int32_t(*spec.padding)) : IntegerAttr());
+  const int64_t first = spec.first - (countsOthers ? 1 : 0); // those that are counted begin at 1
+  Value x = attn::SinusoidsOp::create(builder, loc, type, positions, spec.frequencies,
+                                      spec.kind == PositionSpec::HalvesOfSinusoids,
+                                      first ? builder.getI64IntegerAttr(first) : IntegerAttr());
+  return spec.padding ? clearPadding(builder, loc, x, ids, *spec.padding) : x;
+}
+
 /// Embeddings with positions. The past is null where rows begin at position 0.
 Value walkWords(const Walk &walk, const EncoderDecoderSpec &spec, const SideSpec &side, const Inputs &inputs) {
   const Walk own = walkOf(walk, side);
@@ -48,19 +85,19 @@ Value walkWords(const Walk &walk, const EncoderDecoderSpec &spec, const SideSpec
   if (p.kind == PositionSpec::None)
     return embedding;
   const std::string part = p.kind == PositionSpec::Learned ? p.table : "positions";
-  Value positions = own.emit([&](const Scope &scope) {
-    return attn::PositionsOp::create(scope.builder, scope.at(part), inputs.tokens, inputs.rows.rowBegin,
-                                     inputs.rows.past);
-  });
   Value added;
-  if (p.kind == PositionSpec::Learned)
-    added = own.embed(positions, p.table, spec.positions + p.first, side.width, p.first);
-  else
-    added = own.emit([&](const Scope &scope) {
-      return attn::SinusoidsOp::create(scope.builder, scope.at(part), embedding.getType(), positions, p.frequencies,
-                                       p.kind == PositionSpec::HalvesOfSinusoids,
-                                       p.first ? scope.builder.getI64IntegerAttr(p.first) : IntegerAttr());
+  if (p.kind == PositionSpec::Learned) {
+    Value positions = own.emit([&](const Scope &scope) {
+      return attn::PositionsOp::create(scope.builder, scope.at(part), inputs.tokens, inputs.rows.rowBegin,
+                                       inputs.rows.past);
     });
+    added = own.embed(positions, p.table, spec.positions + p.first, side.width, p.first);
+  } else {
+    added = own.emit([&](const Scope &scope) {
+      return buildSinusoids(scope.builder, scope.at(part), cast<RankedTensorType>(embedding.getType()), p,
+                            inputs.tokens, inputs.rows.rowBegin, inputs.rows.past);
+    });
+  }
   return own.add(embedding, added, part);
 }
 

@@ -25,6 +25,8 @@ struct PositionSpec {
   std::string table = "embed_positions"; ///< of learned positions, behind the side's prefix
   int64_t first = 0;                     ///< rows of the table ahead of position 0, or the number of position 0
   std::vector<float> frequencies = {};   ///< of sinusoids, one for each column
+  /// Tokens of this id have no sinusoids, and a source's are not counted either.
+  std::optional<int64_t> padding = {};
 };
 
 /// One of the two stacks.
