@@ -35,7 +35,20 @@ Expected<std::vector<ChatPiece>> ChatTemplate::render(const json::Value &context
 
 static const std::string kConfig = "tokenizer_config.json";
 
-Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, std::string_view tokenizerConfig) {
+/// The text of a template among several: a list of {"name", "template"}, or an object by name; null where there is
+/// none.
+static const std::string *findNamed(const json::Value &templates, std::string_view name) {
+  const json::Value *text = templates.find(name);
+  for (const json::Value &entry : templates.isArray() ? *templates.asArray() : json::Array()) {
+    const json::Value *own = entry.find("name");
+    if (own && own->isString() && *own->asString() == name)
+      text = entry.find("template");
+  }
+  return text ? text->asString() : nullptr;
+}
+
+Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, std::string_view tokenizerConfig,
+                                                      bool hasTools) {
   if (!jinja.empty())
     return std::optional<std::string>(jinja);
   if (tokenizerConfig.empty())
@@ -46,13 +59,12 @@ Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, st
     return std::optional<std::string>();
   if (const std::string *text = value->asString())
     return std::optional<std::string>(*text);
-  if (const json::Array *list = value->asArray())
-    for (const json::Value &entry : *list) {
-      const json::Value *name = entry.find("name"), *text = entry.find("template");
-      if (name && text && text->asString() && name->asString() && *name->asString() == "default")
-        return std::optional<std::string>(*text->asString());
-    }
-  return Error{kConfig + ": chat_template is neither a string nor a list of named ones with a \"default\""};
+  const std::string *ofTools = hasTools ? findNamed(*value, "tool_use") : nullptr;
+  if (const std::string *text = ofTools ? ofTools : findNamed(*value, "default"))
+    return std::optional<std::string>(*text);
+  if (value->isArray() || value->isObject())
+    return Error{"none of the chat templates is named \"default\""};
+  return Error{kConfig + ": chat_template is neither a string nor a list of named ones"};
 }
 
 Expected<std::vector<ChatPiece>> renderMessage(std::string_view message, std::string_view jinja,
@@ -103,6 +115,10 @@ std::optional<std::string> findChatProblem(std::string_view jinja, std::string_v
   Expected<ChatTemplate> chat = ChatTemplate::parse(**source);
   if (!chat)
     return chat.error().message + "; rapt-run --chat will refuse it";
+  source = findChatTemplate(jinja, tokenizerConfig, /*hasTools=*/true);
+  Expected<ChatTemplate> ofTools = ChatTemplate::parse(**source);
+  if (!ofTools)
+    return ofTools.error().message + "; a chat with tools cannot be written";
   const json::Value message(json::Object{{"role", json::Value("user")}, {"content", json::Value("Hello")}});
   Expected<json::Value> context = chatContext({message}, /*addGenerationPrompt=*/true, tokenizerConfig);
   if (!context)
@@ -112,7 +128,7 @@ std::optional<std::string> findChatProblem(std::string_view jinja, std::string_v
   json::Object withTool;
   for (const auto &[key, value] : *context->asObject())
     withTool.emplace_back(key, key == "tools" ? json::Value(json::Array{weatherTool()}) : value);
-  Expected<std::vector<ChatPiece>> tool = chat->render(json::Value(std::move(withTool)), 0);
+  Expected<std::vector<ChatPiece>> tool = ofTools->render(json::Value(std::move(withTool)), 0);
   if (!tool && tool.error().message.find(chat::refusedByTemplate) == std::string::npos)
     return tool.error().message + "; a chat with tools cannot be written";
   return std::nullopt;

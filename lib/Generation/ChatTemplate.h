@@ -46,9 +46,11 @@ private:
 };
 
 /// The template of a model directory, from the content of its files (empty where there is none): chat_template.jinja,
-/// else the chat_template of tokenizer_config.json, a string or a list of named ones, of which it is "default". Nothing
-/// where there is none. Errors: a chat_template of another form.
-Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, std::string_view tokenizerConfig);
+/// else the chat_template of tokenizer_config.json, a string or several of a name, of which it is "default", or
+/// "tool_use" for a chat with tools. Nothing where there is none. Errors: a chat_template of another form, no
+/// "default".
+Expected<std::optional<std::string>> findChatTemplate(std::string_view jinja, std::string_view tokenizerConfig,
+                                                      bool hasTools = false);
 
 /// The prompt that the template of the files makes of one message of the user; nothing where there is no template.
 Expected<std::vector<ChatPiece>> renderMessage(std::string_view message, std::string_view jinja,

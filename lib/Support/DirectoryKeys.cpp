@@ -17,4 +17,12 @@ const DirectoryKey *findDirectoryKey(std::string_view file, std::string_view nam
   return found == std::end(keys) ? nullptr : found;
 }
 
+std::vector<std::string_view> harmlessKeys(std::string_view file) {
+  std::vector<std::string_view> names;
+  for (const DirectoryKey &key : keys)
+    if (key.file == file && key.use == DirectoryKey::Use::Harmless)
+      names.push_back(key.name);
+  return names;
+}
+
 } // namespace rapt

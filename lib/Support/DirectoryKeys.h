@@ -9,6 +9,7 @@
 #pragma once
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace rapt {
 
@@ -28,6 +29,9 @@ std::span<const DirectoryKey> directoryKeys();
 
 /// The row of a key; null where the table has none.
 const DirectoryKey *findDirectoryKey(std::string_view file, std::string_view name);
+
+/// Names of the harmless keys of a file.
+std::vector<std::string_view> harmlessKeys(std::string_view file);
 
 /// Whether the table says that the key is harmless.
 inline bool isHarmlessKey(std::string_view file, std::string_view name) {

@@ -45,6 +45,7 @@ public:
 
   std::unique_ptr<Scratch> newScratch() const override;
   Status encode(std::string_view piece, Scratch &scratch, std::vector<int32_t> &ids) const override;
+  bool isOfBytePairs() const override { return true; }
 
 private:
   class Words;

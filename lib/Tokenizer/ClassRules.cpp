@@ -37,10 +37,12 @@ static constexpr ClassRules rules[] = {
      .framesTexts = true},
     {.names = "WhisperTokenizer", .roles = endOfTextRoles, .obeysPrefixSpace = true, .framesTexts = true},
     {.names = "DebertaTokenizer", .obeysPrefixSpace = true, .framesTexts = true},
-    {.names = "CLIPTokenizer AlbertTokenizer CamembertTokenizer DebertaV2Tokenizer M2M100Tokenizer MarianTokenizer "
+    {.names = "CLIPTokenizer AlbertTokenizer CamembertTokenizer DebertaV2Tokenizer "
               "MBartTokenizer MBart50Tokenizer NllbTokenizer PegasusTokenizer T5Tokenizer "
               "XLMRobertaTokenizer XLNetTokenizer BigBirdTokenizer RemBertTokenizer BarthezTokenizer",
      .framesTexts = true},
+    // In Python, not on top of the tokenizers library.
+    {.names = "M2M100Tokenizer MarianTokenizer ByT5Tokenizer", .framesTexts = true, .cleansBytePairs = true},
     {.names = "LlamaTokenizer CodeLlamaTokenizer", .ignoresPostProcessor = true, .beginsTexts = true},
     {.names = "GemmaTokenizer", .roles = "pad_token=<pad>", .ignoresPostProcessor = true, .beginsTexts = true},
     {.names = "SiglipTokenizer", .roles = "eos_token=</s> unk_token=<unk> pad_token=</s>", .framesTexts = true},
@@ -94,10 +96,9 @@ json::Value withBertFlags(const json::Value &normalizer, const json::Value &conf
 
 json::Value withPrefixSpace(const json::Value &preTokenizer, const json::Value &configuration) {
   const json::Value *value = configuration.find("add_prefix_space");
-  if (!value || !value->asBool())
-    return preTokenizer;
+  const json::Value given(value ? value->asBool().value_or(false) : false);
   return withChanges(preTokenizer, "pretokenizers", "ByteLevel",
-                     [&](json::Object &members) { json::setMember(members, "add_prefix_space", *value); });
+                     [&](json::Object &members) { json::setMember(members, "add_prefix_space", given); });
 }
 
 } // namespace rapt

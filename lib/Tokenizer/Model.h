@@ -29,6 +29,7 @@ public:
   /// Appends the ids of `piece` (valid UTF-8, not empty). `scratch` is from newScratch of this model.
   virtual Status encode(std::string_view piece, Scratch &scratch, std::vector<int32_t> &ids) const = 0;
 
+  virtual bool isOfBytePairs() const { return false; }
   const Vocabulary &vocabulary() const { return tokens; }
 
 protected:

@@ -36,17 +36,47 @@ Status TokenizerReader::readOlderFiles() {
   return readBytePairs();
 }
 
-Status TokenizerReader::readAddedTokensFile() {
+/// The tokens of added_tokens.json, in the order of their ids.
+Expected<std::vector<AddedToken>> TokenizerReader::listAddedTokensFile() const {
+  std::vector<AddedToken> tokens;
   if (files.addedTokens.empty())
-    return {};
+    return tokens;
   RAPT_ASSIGN_OR_RETURN(json::Value root, parseFile(files.addedTokens, "added_tokens.json"));
   for (const auto &[content, id] : *root.asObject()) {
-    AddedToken token;
+    AddedToken &token = tokens.emplace_back();
     token.content = content;
     if (!id.asInteger() || *id.asInteger() < 0 || *id.asInteger() >= Vocabulary::idLimit)
       return Error{"added_tokens.json: the id of token '" + json::printable(content) + "' is not an id"};
     token.id = int32_t(*id.asInteger());
+  }
+  std::stable_sort(tokens.begin(), tokens.end(), [](const auto &a, const auto &b) { return a.id < b.id; });
+  return tokens;
+}
+
+Status TokenizerReader::readAddedTokensFile() {
+  RAPT_ASSIGN_OR_RETURN(const std::vector<AddedToken> tokens, listAddedTokensFile());
+  for (const AddedToken &token : tokens)
     RAPT_RETURN_IF_ERROR(addToken(token, "added_tokens.json"));
+  return {};
+}
+
+/// Tokens that tokenizer.json lacks get the next ids, whatever the file says, unless tokenizer_config.json has
+/// added_tokens_decoder.
+Status TokenizerReader::readAddedTokensBeside() {
+  const json::Value *decoder = configuration.find("added_tokens_decoder");
+  if (files.tokenizerJson.empty() || (decoder && !decoder->isNull()))
+    return {};
+  RAPT_ASSIGN_OR_RETURN(std::vector<AddedToken> tokens, listAddedTokensFile());
+  int32_t next = nextId();
+  for (AddedToken &token : tokens) {
+    if (addedByContent.contains(token.content))
+      continue;
+    const std::optional<int32_t> known = tokenizer->model->vocabulary().find(token.content);
+    token.id = known ? *known : next++;
+    token.special =
+        std::ranges::any_of(roles, [&](const char *role) { return specialTokenText(role) == token.content; });
+    token.normalized = !token.special;
+    RAPT_RETURN_IF_ERROR(addToken(std::move(token), "added_tokens.json"));
   }
   return {};
 }

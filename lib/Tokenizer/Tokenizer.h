@@ -30,7 +30,7 @@ struct TokenizerFiles {
   std::string_view tokenizerJson = {};    ///< tokenizer.json
   std::string_view tokenizerConfig = {};  ///< tokenizer_config.json
   std::string_view specialTokensMap = {}; ///< special_tokens_map.json
-  std::string_view addedTokens = {};      ///< added_tokens.json, read only without tokenizer.json
+  std::string_view addedTokens = {};      ///< added_tokens.json
   std::string_view vocabulary = {};       ///< vocab.json, read only without tokenizer.json
   std::string_view merges = {};           ///< merges.txt, read only without tokenizer.json
   std::string_view wordPieces = {};       ///< vocab.txt, read only without tokenizer.json and vocab.json

@@ -1,6 +1,7 @@
 //===- TokenizerReader.cpp -------------------------------------------------===//
 #include "lib/Tokenizer/TokenizerReader.h"
 #include "lib/Support/Words.h"
+#include "lib/Tokenizer/CleanUp.h"
 #include "lib/Tokenizer/JsonFields.h"
 #include <algorithm>
 
@@ -193,12 +194,16 @@ Status TokenizerReader::addSpecialToken(const json::Value &entry, const char *ke
   token.special = true;
   if (token.content.empty() || (entry.isObject() ? changeAdded(token) : makeSpecial(token.content)))
     return {};
-  std::optional<int32_t> known = tokenizer->model->vocabulary().find(token.content);
+  token.id = tokenizer->model->vocabulary().find(token.content).value_or(nextId());
+  return addToken(std::move(token), where);
+}
+
+/// Behind the vocabulary and all added tokens.
+int32_t TokenizerReader::nextId() const {
   int32_t next = tokenizer->model->vocabulary().size();
   for (const auto &other : tokenizer->added)
     next = std::max(next, other->id + 1);
-  token.id = known.value_or(next);
-  return addToken(std::move(token), where);
+  return next;
 }
 
 /// Whether there is an added token of that text, which is special from now on.
@@ -220,8 +225,7 @@ Status TokenizerReader::nameSpecialTokens() {
   ids = {find("bos_token"), find("eos_token"), find("unk_token"), find("pad_token"), find("mask_token")};
   nameOlderDefaults();
   // A token that has a role is special even where only the configuration says so.
-  for (const char *role :
-       {"bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token"}) {
+  for (const char *role : roles) {
     if (!find(role))
       continue;
     const json::Value *given = specialToken(role);
@@ -268,7 +272,17 @@ Status TokenizerReader::applyClassRules() {
   return {};
 }
 
+/// Whether the text that is written loses blanks. Tokenizers of byte pairs do not, whose blanks are those of the text,
+/// unless the key says so that has a warning for its name.
+bool TokenizerReader::cleansUp() const {
+  return flag("clean_up_tokenization_spaces", false) &&
+         (!tokenizer->model->isOfBytePairs() || rules->cleansBytePairs ||
+          flag("clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output", false));
+}
+
 Status TokenizerReader::finish() {
+  if (cleansUp())
+    addCleanUp(tokenizer->decoder);
   auto &added = tokenizer->added;
   std::sort(added.begin(), added.end(), [](const auto &a, const auto &b) { return a->id < b->id; });
   tokenizer->size = tokenizer->model->vocabulary().size();
@@ -293,8 +307,8 @@ Expected<std::unique_ptr<Tokenizer>> TokenizerReader::read() {
   for (auto step :
        {&TokenizerReader::readConfiguration,
         files.tokenizerJson.empty() ? &TokenizerReader::readOlderFiles : &TokenizerReader::readTokenizerJson,
-        &TokenizerReader::readAddedTokensDecoder, &TokenizerReader::nameSpecialTokens,
-        &TokenizerReader::applyClassRules, &TokenizerReader::finish})
+        &TokenizerReader::readAddedTokensDecoder, &TokenizerReader::readAddedTokensBeside,
+        &TokenizerReader::nameSpecialTokens, &TokenizerReader::applyClassRules, &TokenizerReader::finish})
     RAPT_RETURN_IF_ERROR((this->*step)());
   return std::move(tokenizer);
 }

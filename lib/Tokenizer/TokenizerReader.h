@@ -9,6 +9,10 @@ namespace rapt {
 
 struct BytePairClass;
 
+/// Keys of the tokens that have a role.
+inline constexpr const char *roles[] = {"bos_token", "eos_token", "unk_token", "pad_token",
+                                        "sep_token", "cls_token", "mask_token"};
+
 /// One reading: tokenizer.json or the older pair of files, then the two configuration files on top.
 class TokenizerReader {
 public:
@@ -27,9 +31,12 @@ private:
   Status addBytePairStages(const BytePairClass &form);
   Status readWordPieces();
   void nameOlderDefaults();
+  Expected<std::vector<AddedToken>> listAddedTokensFile() const;
   Status readAddedTokensFile();
+  Status readAddedTokensBeside();
   Status readAddedTokensDecoder();
   Status addToken(AddedToken token, const std::string &where);
+  int32_t nextId() const;
   bool changeAdded(const AddedToken &token);
   bool makeSpecial(std::string_view content);
   Status addSpecialToken(const json::Value &entry, const char *key);
@@ -39,6 +46,7 @@ private:
   Status finish();
   const json::Value *specialToken(std::string_view role) const;
   std::optional<std::string> specialTokenText(std::string_view role) const;
+  bool cleansUp() const;
   bool flag(std::string_view key, bool otherwise) const;
 
   const TokenizerFiles &files;

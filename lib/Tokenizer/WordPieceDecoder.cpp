@@ -1,22 +1,8 @@
 //===- WordPieceDecoder.cpp ------------------------------------------------===//
 #include "lib/Tokenizer/WordPieceDecoder.h"
+#include "lib/Tokenizer/CleanUp.h"
 
 namespace rapt {
-
-static void replaceAll(std::string &text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
-/// One token at a time, as Hugging Face's tokenizers do: " ' " and " do not" are in no token with its blank unless the
-/// vocabulary has them.
-static void cleanUp(std::string &token) {
-  static constexpr std::string_view rules[][2] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
-                                                  {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
-                                                  {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
-  for (const auto &[from, to] : rules)
-    replaceAll(token, from, to);
-}
 
 namespace {
 class WordPieceStage final : public DecodeStage {

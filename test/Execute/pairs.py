@@ -145,6 +145,15 @@ def main():
         numpy.save(at("ids.npy"), filled)
         run("--entry", "encode_text", "--input", f"input_ids={at('ids.npy')}", "--output", f"text_embeds={at('again.npy')}")
         assert numpy.load(at("again.npy")).tobytes() == numpy.load(at("filled.npy")).tobytes() != vectors["text_embeds"].tobytes()
+
+        # the tokenizer's configuration tells the side
+        with open(os.path.join(at("sigmoid"), "tokenizer_config.json"), "w") as file:
+            json.dump({"padding_side": "left"}, file)
+        subprocess.run([options.raptc, at("sigmoid"), "-o", at("siglip.so")], check=True, capture_output=True)
+        run(*given[:6], "--output", f"text_embeds={at('filled.npy')}")
+        numpy.save(at("ids.npy"), [[0] * (16 - numpy.count_nonzero(row)) + [*row[row > 0]] for row in ids])
+        run("--entry", "encode_text", "--input", f"input_ids={at('ids.npy')}", "--output", f"text_embeds={at('again.npy')}")
+        assert numpy.load(at("again.npy")).tobytes() == numpy.load(at("filled.npy")).tobytes() != vectors["text_embeds"].tobytes()
     print("PASS labels from texts")
 
 

@@ -6,6 +6,7 @@
 #include "lib/Formats/HuggingFace/Download.h"
 #include "lib/Formats/HuggingFace/PrincipalPart.h"
 #include "lib/Formats/HuggingFace/TensorRequest.h"
+#include "lib/Support/DirectoryKeys.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <atomic>
@@ -85,12 +86,14 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file, std::shared_p
   constexpr double mostAlpha = 1e6;
   AdapterConfig config;
   reader.getEnum("peft_type", {"LORA"});
-  reader.getRaw("auto_mapping"); // see AdapterFacts.h
+  for (const char *key : {"auto_mapping", "task_type"}) // see AdapterFacts.h
+    reader.getRaw(key);
   config.alpha = reader.getFloat("lora_alpha", -mostAlpha, mostAlpha, 8);
   config.isByRoot = reader.getBool("use_rslora", false);
-  reader.getBool("fan_in_fan_out", false); // peft sets it by the kind of each layer
   config.initial = readInitialPart(reader, notes);
   const json::Value *modules = reader.getRaw("modules_to_save");
+  if (modules && !modules->isArray() && !modules->isNull())
+    reader.fail("modules_to_save must be a list of names");
   if (const json::Array *names = modules ? modules->asArray() : nullptr)
     for (const json::Value &name : *names)
       if (const std::string *text = name.asString())
@@ -113,10 +116,7 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file, std::shared_p
       config.alphaOf.emplace_back(name, *number);
   }
   // Ranks and modules follow from the shapes of tensors; the others say how the adapter was trained.
-  RAPT_RETURN_IF_ERROR(reader.finish(
-      {"base_model_name_or_path", "bias", "corda_config", "eva_config", "exclude_modules", "inference_mode",
-       "layers_pattern", "layers_to_transform", "loftq_config", "lora_dropout", "megatron_core", "peft_version",
-       "qalora_group_size", "r", "rank_pattern", "revision", "target_modules", "task_type"}));
+  RAPT_RETURN_IF_ERROR(reader.finish(harmlessKeys("adapter_config.json")));
   return config;
 }
 

@@ -1,5 +1,6 @@
 //===- ModelDescription.cpp - Opening a Hugging Face directory --------------===//
 #include "lib/Formats/HuggingFace/ModelDescription.h"
+#include "lib/Formats/HuggingFace/ChatTemplates.h"
 #include "lib/Formats/HuggingFace/Download.h"
 #include "lib/Formats/HuggingFace/EightBitFloats.h"
 #include "lib/Formats/HuggingFace/MatmulTensors.h"
@@ -158,13 +159,13 @@ Status ModelDescription::readSideFiles(const std::string &directory) {
     RAPT_ASSIGN_OR_RETURN(std::string text, readDownloaded(path, mostSideFileBytes));
     sideFiles.emplace(name, std::move(text));
   }
-  RAPT_RETURN_IF_ERROR(settleTemplate(tokenizer, sideFiles));
+  reportTokenizerKeys(sideFiles, tokenizer, notes);
+  RAPT_RETURN_IF_ERROR(settleTemplates(tokenizer, sideFiles, notes));
   const DefaultClasses classes = options.defaultClasses ? options.defaultClasses(type) : DefaultClasses();
   settleTokenizer(classes, reader, sideFiles);
   RAPT_RETURN_IF_ERROR(completeTokenizer(tokenizer, type, sideFiles, notes));
   settleGeneration(reader, sideFiles);
   RAPT_RETURN_IF_ERROR(settleProcessor(directory, classes, sideFiles, notes));
-  reportKeys(sideFiles, tokenizer, notes);
   json::Object labels;
   for (const char *key : {"id2label", "problem_type"})
     if (const json::Value *value = reader.getRaw(key); value && !value->isNull())

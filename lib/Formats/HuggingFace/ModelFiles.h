@@ -7,9 +7,6 @@
 
 namespace rapt::huggingface {
 
-/// A template in JSON, where there is no chat_template.jinja.
-inline constexpr const char *chatTemplateFile = "chat_template.json";
-
 /// Whether a name inside a file is a single path component: it stays in the directory, whatever system wrote it.
 bool isSafeName(std::string_view name);
 

@@ -15,6 +15,7 @@
 namespace rapt::huggingface {
 
 static constexpr uint64_t mostBytes = uint64_t(16) << 20;
+static constexpr std::string_view processorSettings = "processor_config.json";
 
 /// A side file that is a JSON object; nothing where there is none, or where it is no object, which its reader reports.
 static std::optional<json::Object> objectOf(const SideFiles &files, std::string_view name) {
@@ -30,6 +31,53 @@ static const json::Value *find(const json::Object &members, std::string_view key
 
 static void put(SideFiles &files, std::string_view name, json::Object members) {
   files.insert_or_assign(std::string(name), json::write(json::Value(std::move(members))));
+}
+
+//===----------------------------------------------------------------------===//
+// Keys that nothing reads
+//===----------------------------------------------------------------------===//
+
+/// null, false and empty values say nothing; of the keys that are only reported, the values that change nothing
+/// neither.
+static bool saysSomething(std::string_view key, const json::Value &value) {
+  const std::string *text = value.asString();
+  const json::Array *list = value.asArray();
+  if (value.isNull() || value.asBool() == false || (text && text->empty()) || (list && list->empty()) ||
+      (value.isObject() && value.asObject()->empty()))
+    return false;
+  if (key == "errors")
+    return !text || *text != "replace";
+  if (key == "offset")
+    return value.asInteger() != 103;
+  if (key == "fast_tokenizer_files")
+    return !list || std::ranges::any_of(*list, [](const json::Value &name) {
+      return !name.isString() || *name.asString() != "tokenizer.json";
+    });
+  return true;
+}
+
+/// Where what is read of the file ends up.
+static std::string_view changedBy(std::string_view file) {
+  return file == processorSettings ? "what the model reads" : "ids or text";
+}
+
+void reportKeys(const std::string &path, std::string_view file, const json::Value &content,
+                std::vector<std::string> &notes) {
+  for (const auto &[key, value] : content.isObject() ? *content.asObject() : json::Object()) {
+    const DirectoryKey *known = findDirectoryKey(file, key);
+    if ((known && known->use != DirectoryKey::Use::Reported) || !saysSomething(key, value))
+      continue;
+    notes.push_back(shownPath(path) + ": nothing reads " + json::printable(key, 80) + " (" +
+                    json::printable(json::write(value), 60) + "), which " +
+                    (known ? "changes " + std::string(changedBy(file)) + " in transformers"
+                           : "may change " + std::string(changedBy(file))));
+  }
+}
+
+void reportTokenizerKeys(const SideFiles &files, const std::string &directory, std::vector<std::string> &notes) {
+  for (const char *file : {"tokenizer_config.json", "special_tokens_map.json"})
+    if (std::optional<json::Object> members = objectOf(files, file))
+      reportKeys(directory + "/" + file, file, json::Value(std::move(*members)), notes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,23 +129,6 @@ Expected<std::string> withLowerCase(const SideFiles &files) {
       *tokenizer, "normalizer",
       json::Value(json::Object{{"type", json::Value("Sequence")}, {"normalizers", json::Value(std::move(stages))}}));
   return json::write(json::Value(std::move(*tokenizer)));
-}
-
-Status settleTemplate(const std::string &directory, SideFiles &files) {
-  const std::string path = directory + "/" + chatTemplateFile;
-  const bool hasProcessor =
-      files.contains("preprocessor_config.json") || entryExists(directory + "/processor_config.json");
-  std::optional<json::Object> own = objectOf(files, "tokenizer_config.json");
-  const bool hasOther = own && find(*own, "chat_template") && !hasProcessor;
-  if (files.contains("chat_template.jinja") || hasOther || !entryExists(path))
-    return {};
-  RAPT_ASSIGN_OR_RETURN(json::Value root, readDownloadedJson(path, mostBytes));
-  const json::Value *given = root.find("chat_template");
-  const json::Value *defaultTemplate = given && given->isObject() ? given->find("default") : given;
-  if (!defaultTemplate || !defaultTemplate->isString())
-    return Error{shownPath(path) + ": chat_template is neither a string nor an object with a \"default\""};
-  files.insert_or_assign("chat_template.jinja", *defaultTemplate->asString());
-  return {};
 }
 
 //===----------------------------------------------------------------------===//
@@ -155,9 +186,10 @@ static constexpr const char *processorFile = "preprocessor_config.json";
 
 Status settleProcessor(const std::string &directory, DefaultClasses classes, SideFiles &files,
                        std::vector<std::string> &notes) {
-  const std::string path = directory + "/processor_config.json";
+  const std::string path = directory + "/" + std::string(processorSettings);
   if (entryExists(path)) {
     RAPT_ASSIGN_OR_RETURN(json::Value all, readDownloadedJson(path, mostBytes));
+    reportKeys(path, processorSettings, all, notes);
     const json::Value *own =
         all.find(classes.processor.ends_with("FeatureExtractor") ? "feature_extractor" : "image_processor");
     if (own && own->isObject()) {
@@ -175,38 +207,6 @@ Status settleProcessor(const std::string &directory, DefaultClasses classes, Sid
   json::setMember(*processor, "image_processor_type", json::Value(std::string(classes.processor)));
   put(files, processorFile, std::move(*processor));
   return {};
-}
-
-//===----------------------------------------------------------------------===//
-// Keys that nothing reads
-//===----------------------------------------------------------------------===//
-
-/// null, false and empty values say nothing; of the keys that are only reported, the values that change nothing
-/// neither.
-static bool saysSomething(std::string_view key, const json::Value &value, const SideFiles &files) {
-  const std::string *text = value.asString();
-  if (value.isNull() || value.asBool() == false || (text && text->empty()) ||
-      (value.isArray() && value.asArray()->empty()) || (value.isObject() && value.asObject()->empty()))
-    return false;
-  if (key == "errors")
-    return !text || *text != "replace";
-  if (key != "clean_up_tokenization_spaces")
-    return true;
-  std::optional<json::Object> tokenizer = objectOf(files, "tokenizer.json");
-  const json::Value *model = tokenizer ? find(*tokenizer, "model") : nullptr;
-  return model && isOfType(*model, "Unigram");
-}
-
-void reportKeys(const SideFiles &files, const std::string &directory, std::vector<std::string> &notes) {
-  constexpr std::string_view file = "tokenizer_config.json";
-  for (const auto &[key, value] : objectOf(files, file).value_or(json::Object())) {
-    const DirectoryKey *known = findDirectoryKey(file, key);
-    if ((known && known->use != DirectoryKey::Use::Reported) || !saysSomething(key, value, files))
-      continue;
-    notes.push_back(shownPath(directory + "/" + std::string(file)) + ": nothing reads " + json::printable(key, 80) +
-                    " (" + json::printable(json::write(value), 60) + "), which " +
-                    (known ? "changes ids or text in transformers" : "may change ids or text"));
-  }
 }
 
 } // namespace rapt::huggingface

@@ -24,11 +24,6 @@ void settleTokenizer(DefaultClasses classes, ConfigReader &config, SideFiles &fi
 /// Errors: there is no tokenizer.json.
 Expected<std::string> withLowerCase(const SideFiles &files);
 
-/// The template of a chat: chat_template.jinja; that of chat_template.json, which processors had before, where there is
-/// a processor or no other template; that of tokenizer_config.json. Errors: a chat_template.json that counts and cannot
-/// be read.
-Status settleTemplate(const std::string &directory, SideFiles &files);
-
 /// Without generation_config.json, its keys in config.json are obeyed.
 void settleGeneration(ConfigReader &config, SideFiles &files);
 
@@ -42,8 +37,12 @@ json::Value withDecoderStart(const std::string &directory, json::Value config, s
 Status settleProcessor(const std::string &directory, DefaultClasses classes, SideFiles &files,
                        std::vector<std::string> &notes);
 
-/// Keys of tokenizer_config.json in `directory` that transformers obeys and nothing here reads, and those that nobody
-/// knows, as one line each.
-void reportKeys(const SideFiles &files, const std::string &directory, std::vector<std::string> &notes);
+/// Members of `file`, whose place is `path` and whose content is an object, that transformers obeys and nothing here
+/// reads, and those that nobody knows, as one line each.
+void reportKeys(const std::string &path, std::string_view file, const json::Value &content,
+                std::vector<std::string> &notes);
+
+/// Those of the tokenizer's files in `directory`, before they are settled.
+void reportTokenizerKeys(const SideFiles &files, const std::string &directory, std::vector<std::string> &notes);
 
 } // namespace rapt::huggingface

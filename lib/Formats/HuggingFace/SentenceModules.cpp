@@ -3,6 +3,7 @@
 #include "lib/Formats/HuggingFace/ConfigReader.h"
 #include "lib/Formats/HuggingFace/Download.h"
 #include "lib/Formats/HuggingFace/ModelFiles.h"
+#include "lib/Support/DirectoryKeys.h"
 #include "lib/Support/File.h"
 #include <algorithm>
 
@@ -58,7 +59,7 @@ Status readPooling(const ConfigReader &model, const std::string &path, SentenceM
   // The first and the last token are those of the whole text in any case.
   const bool counts = modules.pooling == Pooling::Mean || modules.pooling == Pooling::Max;
   modules.includesPrompt = config.getBool("include_prompt", true) || !counts;
-  return config.finish({"word_embedding_dimension", "embedding_dimension"});
+  return config.finish(harmlessKeys("1_Pooling/config.json"));
 }
 
 /// The keys of config_sentence_transformers.json. No output depends on the similarity; rapt-run and applications find
@@ -82,7 +83,7 @@ Status readPrompts(const ConfigReader &model, const std::string &path, SentenceM
   if (!defaultPrompt.empty() && (!prompts || !value->find(defaultPrompt)))
     config.fail("default_prompt_name is \"" + json::printable(defaultPrompt, 80) + "\", which is not among prompts" +
                 (names.empty() ? "" : ": " + names));
-  RAPT_RETURN_IF_ERROR(config.finish({"__version__", "model_type"}));
+  RAPT_RETURN_IF_ERROR(config.finish(harmlessKeys("config_sentence_transformers.json")));
   const bool hasPrompts = prompts && !prompts->empty();
   modules.includesPrompt |= !hasPrompts;
   if (!hasPrompts && (similarity.empty() || similarity == "cosine"))
@@ -142,7 +143,6 @@ Status readTexts(const ConfigReader &model, const std::string &directory, Senten
   modules.lowersCase = config.getBool("do_lower_case", false);
   config.getEnum("transformer_task", {"feature-extraction"}, "feature-extraction");
   config.getEnum("module_output_name", {"token_embeddings"}, "token_embeddings");
-  config.getRaw("unpad_inputs"); // a matter of speed
   if (std::optional<ConfigReader> modalities = config.open("modality_config")) {
     if (std::optional<ConfigReader> text = modalities->open("text")) {
       text->getEnum("method", {"forward"}, "forward");
@@ -151,7 +151,7 @@ Status readTexts(const ConfigReader &model, const std::string &directory, Senten
     }
     config.close(std::move(*modalities));
   }
-  return config.finish({});
+  return config.finish(harmlessKeys("sentence_bert_config.json"));
 }
 
 /// The entries of modules.json; none where there is no such file.

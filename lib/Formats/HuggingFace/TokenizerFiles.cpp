@@ -60,8 +60,9 @@ Expected<std::optional<sentencepiece::TokenizerFile>> Completion::make(const sen
 
 Status Completion::run(const std::string &modelType) {
   const json::Value &configuration = beside.configuration;
-  const json::Value *given = configuration.find("tokenizer_class");
-  const std::string name = given && given->isString() ? *given->asString() : "";
+  auto textOf = [](const json::Value *value) { return value && value->isString() ? *value->asString() : ""; };
+  const std::string name = textOf(configuration.find("tokenizer_class")),
+                    codes = textOf(configuration.find("language_codes"));
   if (name == "ByT5Tokenizer") {
     const json::Value *extra = configuration.find("extra_ids");
     files.emplace("tokenizer.json",
@@ -78,6 +79,11 @@ Status Completion::run(const std::string &modelType) {
     giveUp(*file,
            "no tokenizer is made of it for " + json::printable(name.empty() ? modelType : name, 60) +
                "; AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) writes the tokenizer.json that is read");
+    return {};
+  }
+  form = sentencepiece::withLanguages(*form, codes);
+  if (!form) {
+    giveUp(*file, "language_codes is " + json::printable(codes, 60) + ", must be m2m100 or wmt21");
     return {};
   }
   RAPT_ASSIGN_OR_RETURN(auto source, make(*form, *file, parsed("vocab.json")));

@@ -29,6 +29,20 @@ static constexpr std::string_view languagesOfM2M =
     "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr ht hu hy "
     "id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps pt ro ru "
     "sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu";
+static constexpr std::string_view languagesOfWmt21 = "en ha is ja cs ru zh de";
+
+static constexpr TokenizerClass ofM2M(std::string_view languages) {
+  return {.name = "M2M100Tokenizer",
+          .roles = "bos=<s> eos=</s> unk=<unk> sep=</s> pad=<pad>",
+          .single = "$language A </s>",
+          .pair = "$language A B </s>",
+          .languages = languages,
+          .languageMark = "__",
+          .language = "en",
+          .hasVocabulary = true};
+}
+
+static constexpr TokenizerClass wmt21 = ofM2M(languagesOfWmt21);
 
 static constexpr TokenizerClass classes[] = {
     {.name = "T5Tokenizer",
@@ -65,14 +79,7 @@ static constexpr TokenizerClass classes[] = {
      .language = "en_XX",
      .behind = "<mask>",
      .maskTakesSpace = true},
-    {.name = "M2M100Tokenizer",
-     .roles = "bos=<s> eos=</s> unk=<unk> sep=</s> pad=<pad>",
-     .single = "$language A </s>",
-     .pair = "$language A B </s>",
-     .languages = languagesOfM2M,
-     .languageMark = "__",
-     .language = "en",
-     .hasVocabulary = true},
+    ofM2M(languagesOfM2M),
     {.name = "MarianTokenizer",
      .roles = "eos=</s> unk=<unk> pad=<pad>",
      .single = endSingle,
@@ -149,6 +156,12 @@ const TokenizerClass *findTokenizerClass(std::string_view name, std::string_view
     return name.empty() ? isOfType(form, modelType) : form.name == name;
   });
   return found == std::end(classes) ? nullptr : found;
+}
+
+const TokenizerClass *withLanguages(const TokenizerClass &form, std::string_view codes) {
+  if (form.name != wmt21.name || codes.empty() || codes == "m2m100")
+    return &form;
+  return codes == "wmt21" ? &wmt21 : nullptr;
 }
 
 } // namespace rapt::sentencepiece

@@ -33,4 +33,8 @@ struct TokenizerClass {
 /// The class that a tokenizer_config.json names, or without a name (empty) the one of a model type. Null for others.
 const TokenizerClass *findTokenizerClass(std::string_view name, std::string_view modelType);
 
+/// M2M-100's class with the languages that `codes` name, "m2m100" or "wmt21"; null for others. Other classes as they
+/// are.
+const TokenizerClass *withLanguages(const TokenizerClass &form, std::string_view codes);
+
 } // namespace rapt::sentencepiece

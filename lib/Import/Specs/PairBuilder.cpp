@@ -120,6 +120,14 @@ Value compareVectors(const Scope &top, func::FuncOp entry, double scale, double 
 
 } // namespace
 
+/// Whether the tokenizer's configuration wants texts filled up in front.
+static bool fillsAhead(const huggingface::ModelDescription &model) {
+  auto file = model.files().find("tokenizer_config.json");
+  Expected<json::Value> config = file == model.files().end() ? json::Value() : json::parse(file->second);
+  const json::Value *side = config ? config->find("padding_side") : nullptr;
+  return side && side->isString() && *side->asString() == "left";
+}
+
 ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDescription &model,
                                      const ImportOptions &options, PairSpec spec) {
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
@@ -143,6 +151,8 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
   if (spec.text.padding) {
     how.emplace_back("length", json::Value(positions));
     how.emplace_back("padding", json::Value(*spec.text.padding));
+    if (fillsAhead(model))
+      how.emplace_back("padding_side", json::Value("left"));
   }
   model.addFile("texts.json", json::write(json::Value(std::move(how))));
   ModelFacts facts = factsOf(model, spec.image);

@@ -100,6 +100,9 @@ def templates(draw):
     make = lambda config, **files: {"config.json": GPT2, "tokenizer.json": byte_pairs(), "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast", "chat_template": config},
                                     **{f"chat_template.{kind}": content for kind, content in files.items()}}
     # Tokenizers read no chat_template.json, which is a processor's.
+    if draw.random() < 0.3:  # the folder's come before the configuration's, and its "default" before chat_template.jinja
+        folder = {"additional_chat_templates/tool_use.jinja": other, **draw.choice([{"chat_template.jinja": counts}, {"chat_template.jinja": other, "additional_chat_templates/default.jinja": counts}])}
+        return {**make(other), **folder}, make(counts), make(other), ["--chat", "-p", "ab", "-n", "4"]
     of_file, of_config = draw.choice([({"jinja": counts}, other), ({"json": {"chat_template": other}}, counts), ({"jinja": counts, "json": {"chat_template": other}}, other)])
     return make(of_config, **of_file), make(counts), make(other), ["--chat", "-p", "ab", "-n", "4"]
 
@@ -108,8 +111,8 @@ KINDS = [prefix_space, frames, roles, generation, first_token, case, processors,
 
 
 def write(directory, files):
-    os.makedirs(directory)
     for name, content in files.items():
+        os.makedirs(os.path.dirname(os.path.join(directory, name)), exist_ok=True)
         with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content))
 

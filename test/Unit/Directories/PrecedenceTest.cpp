@@ -1,5 +1,6 @@
 //===- PrecedenceTest.cpp - Files that contradict each other -----------------===//
 #include "lib/Formats/HuggingFace/Precedence.h"
+#include "lib/Formats/HuggingFace/ChatTemplates.h"
 #include "lib/Support/DirectoryKeys.h"
 #include "test/Unit/TemporaryFolder.h"
 #include <fstream>
@@ -27,6 +28,15 @@ TEST(Precedence, OfSpecialTokens) {
   EXPECT_EQ(settledTokenizer("", "{}", {{"tokenizer_config.json", decoder}, {"special_tokens_map.json", map}}),
             decoder);
   EXPECT_EQ(settledTokenizer("", "{}", {{"special_tokens_map.json", map}}), R"({"pad_token":"<m>"})");
+  // Each row of the table.
+  for (const DirectoryKey &key : directoryKeys())
+    if (key.file == "special_tokens_map.json" && key.use == DirectoryKey::Use::Obeyed) {
+      const std::string name(key.name), of = "{\"" + name + "\":";
+      EXPECT_EQ(
+          settledTokenizer(
+              "", "{}", {{"tokenizer_config.json", of + R"("<c>"})"}, {"special_tokens_map.json", of + R"("<m>"})"}}),
+          of + R"("<m>"})");
+    }
   // A file that is no object is left to its reader.
   EXPECT_EQ(settledTokenizer("", "{}", {{"tokenizer_config.json", "["}, {"special_tokens_map.json", map}}), "[");
 }
@@ -61,7 +71,11 @@ TEST(Precedence, OfGeneration) {
 
 namespace {
 struct Folder : test::TemporaryFolder {
-  void write(const std::string &name, const std::string &text) { std::ofstream(path + "/" + name) << text; }
+  void write(const std::string &name, const std::string &text) {
+    std::filesystem::create_directories((path + "/" + name).substr(0, (path + "/" + name).rfind('/')));
+    std::ofstream(path + "/" + name) << text;
+  }
+  void remove(const std::string &name) { std::filesystem::remove(path + "/" + name); }
 };
 } // namespace
 
@@ -110,33 +124,116 @@ TEST(Precedence, OfProcessors) {
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_EQ(notes[0], folder.path + "/processor_config.json and preprocessor_config.json differ; the former counts, as "
                                     "in transformers 5");
-  folder.write("processor_config.json", R"({"processor_class": "P"})");
+  notes.clear();
+  folder.write("processor_config.json", R"({"processor_class": "P", "unheard_of": 1})");
   EXPECT_EQ(settled("", older), R"({"size":7})");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0], folder.path + "/processor_config.json: nothing reads unheard_of (1), which may change what the "
+                                    "model reads");
   folder.write("processor_config.json", "[");
   SideFiles files;
   EXPECT_FALSE(settleProcessor(folder.path, {}, files, notes));
 }
 
-/// Tokenizers read chat_template.jinja and their configuration, processors chat_template.json, too.
-TEST(Precedence, OfTemplates) {
+namespace {
+struct Templates : testing::Test {
   Folder folder;
-  auto settled = [&](SideFiles files) {
-    EXPECT_TRUE(settleTemplate(folder.path, files));
+  std::vector<std::string> notes;
+  SideFiles files;
+
+  /// chat_template.jinja, or, where there are several templates, those of tokenizer_config.json.
+  std::string settled(SideFiles given) {
+    notes.clear();
+    files = std::move(given);
+    Status status = settleTemplates(folder.path, files, notes);
+    if (!status)
+      return status.error().message;
     auto file = files.find("chat_template.jinja");
     return file == files.end() ? "" : file->second;
-  };
-  const std::string own = R"({"chat_template": "c"})", processor = "preprocessor_config.json";
-  EXPECT_EQ(settled({{"tokenizer_config.json", own}}), "");
-  folder.write("chat_template.json", R"({"chat_template": {"default": "j", "tool_use": "t"}})");
+  }
+  std::string listed() {
+    const Expected<json::Value> config = json::parse(files["tokenizer_config.json"]);
+    const json::Value *list = config ? config->find("chat_template") : nullptr;
+    return list ? json::write(*list) : "none";
+  }
+};
+
+const std::string ownTemplate = R"({"chat_template": "c"})", processor = "preprocessor_config.json";
+const std::string noDefault = "neither a string nor an object with a \"default\"";
+} // namespace
+
+/// Tokenizers read no chat_template.json, which is a processor's, for whom it comes before chat_template.jinja.
+TEST_F(Templates, OfOneText) {
+  EXPECT_EQ(settled({{"tokenizer_config.json", ownTemplate}}), "");
+  EXPECT_EQ(settled({{"tokenizer_config.json", ownTemplate}, {"chat_template.jinja", "x"}}), "x");
+  folder.write("chat_template.json", R"({"chat_template": {"default": "j", "tool_use": "t"}, "unheard_of": 1})");
+  EXPECT_EQ(settled({{"tokenizer_config.json", ownTemplate}}), "");
+  EXPECT_EQ(settled({{"chat_template.jinja", "x"}}), "x");
+  EXPECT_TRUE(notes.empty());
+  EXPECT_EQ(settled({{"tokenizer_config.json", ownTemplate}, {processor, "{}"}}), "j");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0], folder.path + "/chat_template.json: nothing reads unheard_of (1), which may change ids or text");
+  folder.write("chat_template.json", R"({"chat_template": "j"})");
+  EXPECT_EQ(settled({{"chat_template.jinja", "x"}, {processor, "{}"}}), "j");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0], folder.path + "/chat_template.json and chat_template.jinja have different chat templates; the "
+                                    "former counts, as in transformers 5");
+  EXPECT_EQ(settled({{"chat_template.jinja", "j"}, {processor, "{}"}}), "j");
+  EXPECT_TRUE(notes.empty());
+  folder.write("processor_config.json", R"({"chat_template": "p"})");
+  EXPECT_EQ(settled({{"chat_template.jinja", "x"}}), "p");
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_NE(notes[1].find("/processor_config.json and chat_template.json have different chat templates"),
+            std::string::npos);
+  folder.write("processor_config.json", R"({"chat_template": null})");
   EXPECT_EQ(settled({}), "j");
-  EXPECT_EQ(settled({{"tokenizer_config.json", own}}), "");
-  EXPECT_EQ(settled({{"tokenizer_config.json", own}, {processor, "{}"}}), "j");
-  EXPECT_EQ(settled({{"chat_template.jinja", "x"}, {processor, "{}"}}), "x");
   folder.write("chat_template.json", R"({"chat_template": 1})");
-  SideFiles files;
-  Status status = settleTemplate(folder.path, files);
-  ASSERT_FALSE(status);
-  EXPECT_NE(status.error().message.find("neither a string nor an object with a \"default\""), std::string::npos);
+  EXPECT_NE(settled({}).find(noDefault), std::string::npos);
+}
+
+/// additional_chat_templates/NAME.jinja.
+TEST_F(Templates, OfAFolder) {
+  folder.write("additional_chat_templates/tool_use.jinja", "t");
+  folder.write("additional_chat_templates/notes.txt", "n");
+  SideFiles both = {{"chat_template.jinja", "x"}, {"tokenizer_config.json", ownTemplate}};
+  EXPECT_EQ(settled(both), "");
+  EXPECT_EQ(listed(), R"([{"name":"default","template":"x"},{"name":"tool_use","template":"t"}])");
+  // The template of tokenizer_config.json is none of them.
+  EXPECT_EQ(settled({{"tokenizer_config.json", ownTemplate}}), "");
+  EXPECT_EQ(listed(), R"([{"name":"tool_use","template":"t"}])");
+  EXPECT_EQ(settled({}), "");
+  EXPECT_EQ(listed(), R"([{"name":"tool_use","template":"t"}])");
+  // A processor never chooses by tools.
+  both.emplace(processor, "{}");
+  EXPECT_EQ(settled(both), "x");
+  EXPECT_EQ(listed(), R"("c")");
+  EXPECT_TRUE(notes.empty());
+  folder.write("chat_template.json", R"({"chat_template": "j"})");
+  EXPECT_EQ(settled(both), "j");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0], folder.path + "/chat_template.json and additional_chat_templates have different chat templates; "
+                                    "the former counts; transformers 5 refuses both together");
+  // A "default" of the folder comes before chat_template.jinja, but of a processor behind it.
+  folder.remove("chat_template.json");
+  folder.remove("additional_chat_templates/tool_use.jinja");
+  folder.write("additional_chat_templates/default.jinja", "d");
+  EXPECT_EQ(settled({{"chat_template.jinja", "x"}}), "d");
+  EXPECT_EQ(settled(both), "x");
+  EXPECT_EQ(settled({}), "d");
+  // What is no object is left to its reader.
+  folder.write("additional_chat_templates/rag.jinja", "r");
+  EXPECT_EQ(settled({{"tokenizer_config.json", "["}}), "");
+  EXPECT_EQ(files["tokenizer_config.json"], "[");
+}
+
+TEST_F(Templates, OfAFolderThatIsWrong) {
+  folder.write("additional_chat_templates/bad.jinja", "\xFF");
+  EXPECT_NE(settled({}).find("/additional_chat_templates/bad.jinja: is not valid UTF-8"), std::string::npos);
+  folder.write("additional_chat_templates/bad.jinja", "<!doctype html>");
+  EXPECT_NE(settled({}).find("/additional_chat_templates/bad.jinja: this is an HTML page"), std::string::npos);
+  for (int i = 0; i < 64; ++i)
+    folder.write("additional_chat_templates/" + std::to_string(i) + ".jinja", "");
+  EXPECT_NE(settled({}).find("/additional_chat_templates: has 65 templates; the limit is 64"), std::string::npos);
 }
 
 /// Transformer.__init__ of sentence-transformers 6.
@@ -157,21 +254,28 @@ TEST(Precedence, OfLowerCase) {
 
 /// A key that nothing reads is reported, unless it says nothing or is known to be harmless.
 TEST(Precedence, ReportsKeysThatNothingReads) {
-  auto notes = [](const std::string &config, const std::string &tokenizer = "{}") {
+  auto notes = [](const std::string &file, const std::string &content) {
     std::vector<std::string> lines;
-    reportKeys({{"tokenizer_config.json", config}, {"tokenizer.json", tokenizer}}, "d", lines);
+    reportTokenizerKeys({{file, content}}, "d", lines);
     std::string all;
     for (const std::string &line : lines)
       all += line + "\n";
     return all;
   };
-  EXPECT_EQ(notes(R"({"unheard_of": 1, "other": false, "third": {}, "padding_side": "left", "do_lower_case": true,
-                      "errors": "replace", "clean_up_tokenization_spaces": true})"),
+  const std::string config = "tokenizer_config.json";
+  EXPECT_EQ(notes(config, R"({"unheard_of": 1, "other": false, "third": {}, "truncation_side": "left",
+                              "do_lower_case": true, "errors": "replace",
+                              "fast_tokenizer_files": ["tokenizer.json"]})"),
             "d/tokenizer_config.json: nothing reads unheard_of (1), which may change ids or text\n");
-  EXPECT_EQ(notes(R"({"errors": "strict"})"),
+  EXPECT_EQ(notes(config, R"({"offset": 103})"), "");
+  EXPECT_EQ(notes(config, R"({"offset": 0})"),
+            "d/tokenizer_config.json: nothing reads offset (0), which changes ids or text in transformers\n");
+  EXPECT_EQ(notes(config, R"({"errors": "strict"})"),
             "d/tokenizer_config.json: nothing reads errors (\"strict\"), which changes ids or text in transformers\n");
-  EXPECT_EQ(notes(R"({"clean_up_tokenization_spaces": true})", R"({"model": {"type": "Unigram"}})"),
-            "d/tokenizer_config.json: nothing reads clean_up_tokenization_spaces (true), which changes ids or text in "
-            "transformers\n");
-  EXPECT_EQ(notes("["), "");
+  EXPECT_EQ(notes(config, R"({"fast_tokenizer_files": ["tokenizer.4.0.0.json"]})"),
+            "d/tokenizer_config.json: nothing reads fast_tokenizer_files ([\"tokenizer.4.0.0.json\"]), which changes "
+            "ids or text in transformers\n");
+  EXPECT_EQ(notes("special_tokens_map.json", R"({"unheard_of": "x", "bos_token": "<s>", "image_token": "<i>"})"),
+            "d/special_tokens_map.json: nothing reads unheard_of (\"x\"), which may change ids or text\n");
+  EXPECT_EQ(notes(config, "["), "");
 }

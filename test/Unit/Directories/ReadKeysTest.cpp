@@ -1,5 +1,6 @@
 //===- ReadKeysTest.cpp - Readers do what the table says --------------------------===//
 #include "lib/Audio/LogMel.h"
+#include "lib/Formats/HuggingFace/Adapter.h"
 #include "lib/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Generation/GenerationConfig.h"
 #include "lib/Image/Preprocess.h"
@@ -24,9 +25,27 @@ TEST(DirectoryKeys, AreListedOnce) {
     EXPECT_EQ(key.rule.empty(), key.use == Use::Harmless) << key.file << ": " << key.name;
   }
   EXPECT_EQ(findDirectoryKey("generation_config.json", "top_k")->use, Use::Obeyed);
-  EXPECT_TRUE(isHarmlessKey("tokenizer_config.json", "padding_side"));
+  EXPECT_TRUE(isHarmlessKey("tokenizer_config.json", "truncation_side"));
   EXPECT_FALSE(isHarmlessKey("tokenizer_config.json", "do_lower_case"));
   EXPECT_EQ(findDirectoryKey("tokenizer_config.json", "unknown"), nullptr);
+}
+
+/// A file that the table gains needs a test of its rows.
+TEST(DirectoryKeys, OfEachFileHaveATest) {
+  const std::set<std::string_view> here = {"generation_config.json",
+                                           "preprocessor_config.json",
+                                           "sentence_bert_config.json",
+                                           "1_Pooling/config.json",
+                                           "2_Dense/config.json",
+                                           "adapter_config.json",
+                                           "config_sentence_transformers.json"},
+                                   // TokenizerKeysTest.cpp, PrecedenceTest.cpp
+      beside = {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",        "processor_config.json",
+                "chat_template.json",    "chat_template.jinja",     "additional_chat_templates"},
+                                   // test/Import/bert/sentence.test, the classifiers of test/Execute/bert_tasks.py
+      elsewhere = {"modules.json", "config.json"};
+  for (const DirectoryKey &key : directoryKeys())
+    EXPECT_EQ(here.contains(key.file) + beside.contains(key.file) + elsewhere.contains(key.file), 1) << key.file;
 }
 
 /// Holds the rows of `file` against `read`, which gives the error of a file with one key: a key that is read says what
@@ -112,4 +131,20 @@ TEST(DirectoryKeys, OfSentencesAreRead) {
     holdRows(file, [&](std::string_view key) { return readSentences(file, key); });
   // Older versions named the file after the family.
   EXPECT_EQ(readSentences("", ""), "");
+}
+
+/// An adapter without tensors, whose configuration has a further key.
+static std::string readAdapter(std::string_view key) {
+  test::TemporaryFolder folder;
+  std::ofstream(folder.path + "/adapter_config.json")
+      << "{" << member(key) << (key == "peft_type" ? "" : R"(, "peft_type": "LORA")") << "}";
+  huggingface::TensorTable base;
+  huggingface::MergedAdapters merged;
+  const std::string message = messageOf(huggingface::addAdapter({.directory = folder.path}, base, merged));
+  return message.ends_with("no adapter_model.safetensors") ? "" : message;
+}
+
+TEST(DirectoryKeys, OfAdaptersAreRead) {
+  // The head's class is told where the base model is known: test/Execute/adapters.py.
+  holdRows("adapter_config.json", readAdapter, {"auto_mapping", "task_type"});
 }

@@ -105,6 +105,11 @@ TEST(TokenizerKeys, ReplacePartsOfTokenizerJson) {
 
 /// A class that rebuilds no part leaves tokenizer.json as it is.
 TEST(TokenizerKeys, AreThoseOfTheirClass) {
+  // __init__ of the byte-level classes: add_prefix_space=False.
+  std::string spaced = bytes;
+  spaced.replace(spaced.find(R"("add_prefix_space": false)"), 25, R"("add_prefix_space": true)");
+  EXPECT_EQ(*(*load(spaced.c_str(), "{}"))->encode("hi"), (Ids{4, 5}));
+  EXPECT_EQ(*(*load(spaced.c_str(), R"({"tokenizer_class": "GPT2Tokenizer"})"))->encode("hi"), (Ids{3, 5}));
   const std::string other = R"({"tokenizer_class": "PreTrainedTokenizerFast", "do_lower_case": true,
                                 "add_prefix_space": true})";
   EXPECT_EQ(*(*load(bert, other))->encode("Caf\u00e9"), (Ids{2, 5, 3}));
@@ -115,6 +120,37 @@ TEST(TokenizerKeys, AreThoseOfTheirClass) {
   // A class without the token leaves it out.
   EXPECT_EQ(*(*load(bytes, R"({"tokenizer_class": "PreTrainedTokenizerFast", "add_bos_token": true})"))->encode("hi"),
             (Ids{3}));
+}
+
+// Pieces that make "it ' s" of the ids 0 to 4.
+static const char *const wordPieces =
+    R"({"decoder": {"type": "WordPiece", "cleanup": false}, "model": {"type": "WordPiece", "unk_token": "it",
+        "vocab": {"it": 0, "'": 1, "s": 2, "fine": 3, ".": 4}}})";
+static const char *const unigram =
+    R"({"decoder": {"type": "Metaspace"}, "model": {"type": "Unigram", "unk_id": 0,
+        "vocab": [["\u2581it", 0], ["\u2581'", 0], ["\u2581s", 0], ["\u2581fine", 0], ["\u2581.", 0]]}})";
+static const char *const bytePairs =
+    R"({"decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "merges": [],
+        "vocab": {"it": 0, "\u0120'": 1, "\u0120s": 2, "\u0120fine": 3, "\u0120.": 4}}})";
+
+/// TokenizersBackend._decode and PythonBackend._decode.
+TEST(TokenizerKeys, CleanTextsUp) {
+  auto text = [](const char *tokenizer, const std::string &config) {
+    auto loaded = load(tokenizer, config);
+    EXPECT_TRUE(loaded) << (loaded ? "" : loaded.error().message);
+    return loaded ? *(*loaded)->decode({0, 1, 2, 3, 4}) : std::string();
+  };
+  const std::string cleans = R"({"clean_up_tokenization_spaces": true})", whole = "it ' s fine .", clean = "it's fine.";
+  for (const char *tokenizer : {wordPieces, unigram}) {
+    EXPECT_EQ(text(tokenizer, "{}"), whole);
+    EXPECT_EQ(text(tokenizer, R"({"clean_up_tokenization_spaces": false})"), whole);
+    EXPECT_EQ(text(tokenizer, cleans), clean);
+  }
+  EXPECT_EQ(text(bytePairs, cleans), whole);
+  EXPECT_EQ(text(bytePairs, R"({"clean_up_tokenization_spaces": true,
+                                "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output": true})"),
+            clean);
+  EXPECT_EQ(text(bytePairs, R"({"clean_up_tokenization_spaces": true, "tokenizer_class": "MarianTokenizer"})"), clean);
 }
 
 TEST(TokenizerKeys, NameTokensOfARole) {
@@ -146,13 +182,47 @@ TEST(TokenizerKeys, AddTokensWithoutAnId) {
   EXPECT_NE(wrong.error().message.find("tokenizer_config.json: extra_special_tokens"), std::string::npos);
 }
 
+/// added_tokens.json beside tokenizer.json, without added_tokens_decoder.
+TEST(TokenizerKeys, AddTheTokensOfAnotherFile) {
+  auto loaded = [](const char *config, const char *added) {
+    TokenizerFiles files;
+    files.tokenizerJson = bytes, files.tokenizerConfig = config, files.addedTokens = added;
+    return Tokenizer::create(files);
+  };
+  const char *added = R"({"<y>": 40, "<x>": 6, "<z>": 20, "hi": 3, "<s>": 21})";
+  auto tokenizer = loaded(R"({"bos_token": "<s>"})", added);
+  ASSERT_TRUE(tokenizer) << tokenizer.error().message;
+  EXPECT_EQ((*tokenizer)->tokenId("<z>"), 12);
+  EXPECT_EQ((*tokenizer)->tokenId("<s>"), 13);
+  EXPECT_EQ((*tokenizer)->tokenId("<y>"), 14);
+  EXPECT_EQ(*(*tokenizer)->encode("<y><x>"), (Ids{14, 6, 5}));
+  EXPECT_TRUE((*tokenizer)->isSpecial(13));
+  EXPECT_FALSE((*tokenizer)->isSpecial(14));
+  EXPECT_EQ((*loaded(R"({"added_tokens_decoder": {}})", added))->tokenId("<y>"), std::nullopt);
+  auto wrong = loaded("{}", R"({"<y>": -1})");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message, "added_tokens.json: the id of token '<y>' is not an id");
+}
+
 /// Each key of the table has a case here, or a test elsewhere that says which.
 TEST(TokenizerKeys, AreAllTested) {
   // Models of SentencePiece: SentencePieceTest.cpp and test/Import/t5; vocab.txt: OlderFilesTest.cpp; templates:
-  // ChatTemplateTest.cpp; the length of sentences: test/Import/bert/sentence.test.
-  std::set<std::string_view> tested = {"chat_template", "do_basic_tokenize", "extra_ids",       "separate_vocabs",
-                                       "src_lang",      "source_lang",       "target_lang",     "keep_accents",
-                                       "legacy",        "split_by_punct",    "model_max_length"};
+  // ChatTemplateTest.cpp; the length of sentences: test/Import/bert/sentence.test; padding: test/Execute/pairs.py.
+  std::set<std::string_view> tested = {"clean_up_tokenization_spaces",
+                                       "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output",
+                                       "padding_side",
+                                       "language_codes",
+                                       "chat_template",
+                                       "do_basic_tokenize",
+                                       "extra_ids",
+                                       "separate_vocabs",
+                                       "src_lang",
+                                       "source_lang",
+                                       "target_lang",
+                                       "keep_accents",
+                                       "legacy",
+                                       "split_by_punct",
+                                       "model_max_length"};
   for (const Case &one : cases)
     tested.insert(one.key);
   for (const char *role : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})

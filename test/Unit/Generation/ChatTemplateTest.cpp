@@ -324,6 +324,18 @@ TEST(ChatTemplate, TellsWhatKeepsItFromWriting) {
             "chat template, line 1: dict has no 'x'; a chat with tools cannot be written");
   EXPECT_EQ(problem("{% if tools %}{{ raise_exception('no tools') }}{% endif %}"), "none");
   EXPECT_EQ(problem(""), "none");
+  // A template of its own for tools.
+  auto ofTwo = [](const std::string &usual, const std::string &tool) {
+    const std::string list =
+        R"([{"name": "default", "template": ")" + usual + R"("}, {"name": "tool_use", "template": ")";
+    return findChatProblem("", R"({"chat_template": )" + list + tool + R"("}]})").value_or("none");
+  };
+  EXPECT_EQ(ofTwo("{{ messages[0].content }}", "{{ tools[0].function.name }}"), "none");
+  EXPECT_EQ(ofTwo("{{ messages[0].content }}", "{{ 1|words }}"),
+            "chat template, line 1: the filter 'words' is none of Jinja's; a chat with tools cannot be written");
+  EXPECT_EQ(ofTwo("{{ messages[0].content }}", "{{ tools[0].x.y }}"),
+            "chat template, line 1: dict has no 'x'; a chat with tools cannot be written");
+  EXPECT_TRUE(ofTwo("{{ tools[0].x.y }}", "x").ends_with("; rapt-run --chat will fail"));
 }
 
 TEST(ChatTemplate, TellsTheDate) {
@@ -340,6 +352,13 @@ TEST(ChatTemplate, IsFoundInTheDirectory) {
   EXPECT_EQ(found("", R"({"chat_template": "config"})"), "config");
   EXPECT_EQ(found("", R"({"chat_template": [{"name": "rag", "template": "r"}, {"name": "default", "template": "d"}]})"),
             "d");
+  EXPECT_EQ(found("", R"({"chat_template": {"rag": "r", "default": "d"}})"), "d");
+  EXPECT_EQ(found("", R"({"chat_template": [{"name": "rag", "template": "r"}]})"),
+            "none of the chat templates is named \"default\"");
+  const char *both =
+      R"({"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]})";
+  EXPECT_EQ(found("", both), "d");
+  EXPECT_EQ(findChatTemplate("", both, /*hasTools=*/true)->value(), "t");
   EXPECT_EQ(found("", "{}"), "none");
   EXPECT_EQ(found("", ""), "none");
   EXPECT_NE(found("", R"({"chat_template": 3})").find("chat_template is neither"), std::string::npos);

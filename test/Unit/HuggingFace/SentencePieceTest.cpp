@@ -212,6 +212,25 @@ TEST(SentencePiece, FaultsOfVocabularies) {
                 idsOnly);
 }
 
+/// FAIRSEQ_LANGUAGE_CODES of tokenization_m2m_100.py.
+TEST(SentencePiece, LanguagesOfM2M100) {
+  Directory many("m2m-100");
+  many.write("tokenizer_config.json", R"({"language_codes": "m2m100"})");
+  const auto usual = open(many.complete());
+  many.write("tokenizer_config.json", R"({"language_codes": "wmt21"})");
+  const auto eight = open(many.complete());
+  ASSERT_TRUE(usual && eight);
+  const int32_t first = *usual->tokenId("__af__");
+  EXPECT_EQ(*usual->tokenId("__am__"), first + 1);
+  EXPECT_EQ(*eight->tokenId("__en__"), first);
+  EXPECT_EQ(*eight->tokenId("__de__"), first + 7);
+  EXPECT_FALSE(eight->tokenId("__fr__"));
+  EXPECT_EQ(eight->encode("")->front(), first);
+  many.write("tokenizer_config.json", R"({"language_codes": "other"})");
+  EXPECT_EQ(noteOf(many, "m2m_100"),
+            std::string("sentencepiece.bpe.model: language_codes is other, must be m2m100 or wmt21") + idsOnly);
+}
+
 /// A field of a protocol buffer: a number as a varint, or bytes with their length.
 std::string field(int number, uint64_t value) {
   std::string bytes;

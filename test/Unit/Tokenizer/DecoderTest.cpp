@@ -1,4 +1,5 @@
 #include "lib/Tokenizer/Decoder.h"
+#include "lib/Tokenizer/CleanUp.h"
 #include "test/Unit/Tokenizer/Samples.h"
 
 using namespace rapt;
@@ -45,6 +46,34 @@ TEST(Decoder, StripsTheEndsOfFusedText) {
   EXPECT_EQ(decode(strip, {"_", "__a_", "b__", "_c", "_", "__"}), "_a_b___c_");
   EXPECT_EQ(decode(strip, {"_", "_"}), "");
   EXPECT_EQ(decode(strip, {"a"}), "a");
+}
+
+/// Rule by rule over the whole text, as clean_up_tokenization of transformers 5; from Python's str.replace.
+TEST(Decoder, CleansTheWholeTextUp) {
+  static constexpr const char *texts[][2] = {
+      {"it ' s fine .", "it's fine."},
+      {"a , b ! c ? d .", "a, b! c? d."},
+      {"do n't , I 'm we 've they 're she 's", "don't, I'm we've they're she's"},
+      {"I do not know", "I do not know"}, // " do not" is the token decoder's alone
+      {"  . .. ' ' '", " ...'' '"},
+      {"x  ' m y", "x'm y"},
+      {" . ' n't", ".'n't"},
+      {"end ", "end "},
+      {"an n' n't ' ", "an n'n't'"},
+      {" '", " '"},
+      {"", ""},
+  };
+  for (const auto &[text, expected] : texts)
+    for (size_t length : {1, 2, 3, 100}) {
+      auto decoder = decoderOf(R"({"type": "Fuse"})");
+      addCleanUp(*decoder);
+      Decoding decoding(*decoder);
+      std::string written;
+      for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(std::min(length, rest.size())))
+        decoding.push(rest.substr(0, length), false, written);
+      decoding.finish(written);
+      EXPECT_EQ(written, expected) << text << ", parts of " << length;
+    }
 }
 
 TEST(Decoder, ShowsBrokenBytesAsReplacementCharacters) {

@@ -46,6 +46,7 @@ private:
   ImageReader reader;
   Scoring scoring = Scoring::Softmax;
   std::optional<std::pair<size_t, int32_t>> padding; ///< the length of texts, and the token that fills them up
+  bool fillsAhead = false;                           ///< in front of them
   std::vector<TextRow> rows;
   Vectors ofTexts, ofImages;
 };
@@ -71,6 +72,8 @@ Outcome PairRun::readFacts() {
   const json::Value *length = facts->find("length"), *token = facts->find("padding");
   if (length && token)
     padding = {size_t(length->asInteger().value_or(0)), int32_t(token->asInteger().value_or(0))};
+  const json::Value *side = facts->find("padding_side");
+  fillsAhead = side && side->asString() && *side->asString() == "left";
   return {};
 }
 
@@ -100,7 +103,7 @@ Outcome PairRun::readTexts() {
                                  counted(uint64_t(row.ids.size()), "token") + "; the model's positions hold " +
                                  std::to_string(model.info.max_positions)};
     if (padding && row.ids.size() < padding->first) {
-      row.ids.resize(padding->first, padding->second);
+      row.ids.insert(fillsAhead ? row.ids.begin() : row.ids.end(), padding->first - row.ids.size(), padding->second);
       row.types.resize(row.ids.size());
     }
   }

@@ -59,7 +59,7 @@ typedef struct rapt_tokenizer_files {
   rapt_text_view tokenizer_json;     /**< tokenizer.json */
   rapt_text_view tokenizer_config;   /**< tokenizer_config.json */
   rapt_text_view special_tokens_map; /**< special_tokens_map.json */
-  rapt_text_view added_tokens;       /**< added_tokens.json, read only without tokenizer_json */
+  rapt_text_view added_tokens;       /**< added_tokens.json */
   rapt_text_view vocab_json;         /**< vocab.json, read only without tokenizer_json */
   rapt_text_view merges_txt;         /**< merges.txt, read only without tokenizer_json */
   rapt_text_view vocab_txt;          /**< vocab.txt, read only without tokenizer_json and vocab_json */
