@@ -147,7 +147,8 @@ private:
     }
     ++reduction.tests;
     std::string why;
-    const int status = llvm::sys::ExecuteAndWait(test, {test, path.str()}, std::nullopt, {}, 0, 0, &why);
+    static const std::optional<StringRef> nowhere[] = {"", "", ""}; // what it prints is about attempts
+    const int status = llvm::sys::ExecuteAndWait(test, {test, path.str()}, std::nullopt, nowhere, 0, 0, &why);
     if (status < 0)
       return Error{"the test " + json::printable(test) + " cannot be run to its end: " + why};
     return status != 0;
