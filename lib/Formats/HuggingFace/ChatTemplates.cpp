@@ -18,7 +18,7 @@ using Templates = std::map<std::string, std::string, std::less<>>;
 
 static constexpr uint64_t mostBytes = uint64_t(16) << 20;
 static constexpr size_t mostTemplates = 64;
-static constexpr std::string_view folderName = "additional_chat_templates", suffix = ".jinja", usualName = "default",
+static constexpr std::string_view folderName = "additional_chat_templates", suffix = ".jinja", defaultName = "default",
                                   key = "chat_template", rootFile = "chat_template.jinja",
                                   configurationFile = "tokenizer_config.json";
 static constexpr const char *jsonFile = "chat_template.json", *processorFile = "processor_config.json";
@@ -71,10 +71,10 @@ static Expected<Templates> readFolder(const std::string &directory) {
 
 /// The chat_template of a processor's file: one text, or the "default" of an object of named ones.
 static Expected<Templates> readUsual(const json::Value *given, const std::string &path) {
-  const json::Value *usual = given && given->isObject() ? given->find(usualName) : given;
-  if (!usual || !usual->isString())
+  const json::Value *standard = given && given->isObject() ? given->find(defaultName) : given;
+  if (!standard || !standard->isString())
     return Error{shownPath(path) + ": chat_template is neither a string nor an object with a \"default\""};
-  return Templates{{std::string(usualName), *usual->asString()}};
+  return Templates{{std::string(defaultName), *standard->asString()}};
 }
 
 namespace {
@@ -109,9 +109,9 @@ Status Settling::readTexts() {
   if (root == files.end())
     return {};
   if (hasProcessor)
-    templates.insert_or_assign(std::string(usualName), root->second);
+    templates.insert_or_assign(std::string(defaultName), root->second);
   else
-    templates.emplace(usualName, root->second);
+    templates.emplace(defaultName, root->second);
   return {};
 }
 
@@ -161,9 +161,9 @@ Status Settling::run() {
 }
 
 void Settling::store() {
-  auto usual = templates.find(usualName);
-  if (usual != templates.end() && (hasProcessor || templates.size() == 1)) {
-    files.insert_or_assign(std::string(rootFile), usual->second);
+  auto standard = templates.find(defaultName);
+  if (standard != templates.end() && (hasProcessor || templates.size() == 1)) {
+    files.insert_or_assign(std::string(rootFile), standard->second);
     return;
   }
   std::optional<json::Object> members = configuration();

@@ -75,6 +75,8 @@ Status checkOptions(const Options &o) {
     return checkTaskOptions(o);
   if (o.chat && !isText)
     return usage("--chat needs a message: --prompt, --file or the standard input; on a terminal it needs none");
+  if (o.foldsReasoning)
+    return usage("--think belongs to a conversation: --chat without a message, on a terminal");
   if (o.system && !o.chat)
     return usage("--system belongs to --chat");
   if (o.profile && (!o.reference.empty() || o.info ||

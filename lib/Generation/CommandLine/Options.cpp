@@ -111,6 +111,12 @@ std::string addAudio(Options &options, const std::string &value) {
   return value.empty() ? "a file" : "";
 }
 
+std::string setThink(Options &options, const std::string &value) {
+  static constexpr std::string_view names[] = {"show", "hide"};
+  options.foldsReasoning = value == "hide";
+  return parseChoice(value, names) ? "" : listChoices(names);
+}
+
 std::string setSpeechTask(Options &options, const std::string &value) {
   static constexpr std::string_view names[] = {"transcribe", "translate"};
   options.speechTask = value;
@@ -193,6 +199,17 @@ std::vector<Option> foreignOptions() {
       foreign("no-mmap", "", nullptr, "--read-weights reads the weights instead of mapping the file")};
 }
 
+/// Those about chats.
+std::vector<Option> chatOptions() {
+  return {{{"chat", "", nullptr, "use the model's chat template; without a prompt, converse"}, setFlag<&Options::chat>},
+          {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, setFlag<&Options::raw>},
+          {{"system", "sys system-prompt", "TEXT", "with --chat: the system message"}, setText<&Options::system>},
+          {{"think", "", "HOW",
+            "in a conversation, what the model writes from <think> to </think>: show, or hide, which leaves a line "
+            "(show)"},
+           setThink}};
+}
+
 /// Those about how texts and tokens are judged.
 std::vector<Option> judgingOptions() {
   return {
@@ -208,15 +225,16 @@ std::vector<Option> judgingOptions() {
        setNumber<&Options::stride, 1>}};
 }
 
-/// Options about sound stand behind those about images.
+/// All options; each group stands before one of them, or last.
 std::vector<Option> joined(std::vector<Option> all) {
-  const std::vector<Option> sound = soundOptions();
-  const auto image = std::ranges::find_if(all, [](const Option &one) { return one.name.name == "image"; });
-  all.insert(image + 1, sound.begin(), sound.end());
-  const std::vector<Option> judging = judgingOptions(), foreign = foreignOptions();
-  const auto stats = std::ranges::find_if(all, [](const Option &one) { return one.name.name == "stats"; });
-  all.insert(stats, judging.begin(), judging.end());
-  all.insert(all.end(), foreign.begin(), foreign.end());
+  auto insert = [&](const std::vector<Option> &group, std::string_view before) {
+    const auto place = std::ranges::find(all, before, [](const Option &one) { return one.name.name; });
+    all.insert(place, group.begin(), group.end());
+  };
+  insert(chatOptions(), "tokens");
+  insert(soundOptions(), "vector");
+  insert(judgingOptions(), "stats");
+  insert(foreignOptions(), {});
   return all;
 }
 
@@ -235,9 +253,6 @@ const std::vector<Option> &table() {
        {{"prompt-name", "", "NAME",
          "put this prompt of the model in front of each text; '': none (the model's default)"},
         setText<&Options::promptName>},
-       {{"chat", "", nullptr, "use the model's chat template; without a prompt, converse"}, setFlag<&Options::chat>},
-       {{"raw", "", nullptr, "the prompt is the text itself, template or not (default)"}, setFlag<&Options::raw>},
-       {{"system", "sys system-prompt", "TEXT", "with --chat: the system message"}, setText<&Options::system>},
        {{"tokens", "", "1,2,3", "the prompt as token ids; prints ids"}, setTokens},
        {{"image", "", "FILE", "read a JPEG, PNG or WebP image; may be repeated"}, addImage},
        {{"vector", "", "X,Y,...", "classify a vector of numbers, or compute its values; may be repeated"}, addVector},
@@ -302,9 +317,9 @@ const std::vector<Option> &table() {
 }
 
 /// Options that a conversation may change between two answers.
-constexpr std::string_view answerOptions[] = {"temperature",        "top-k",         "top-p", "min-p",
-                                              "repetition-penalty", "seed",          "stop",  "no-repeat-ngram",
-                                              "max-new-tokens",     "min-new-tokens"};
+constexpr std::string_view answerOptions[] = {"temperature",        "top-k",          "top-p", "min-p",
+                                              "repetition-penalty", "seed",           "stop",  "no-repeat-ngram",
+                                              "max-new-tokens",     "min-new-tokens", "think"};
 
 /// Options that say something about the model or about what is printed, also where nothing runs.
 bool isOfCard(std::string_view name) {

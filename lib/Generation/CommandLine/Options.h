@@ -50,7 +50,8 @@ struct Options {
   std::optional<double> temperatureStep, compressionRatio, meanLogProbability, noSpeech; ///< of SpeechFallback.h
   std::vector<std::vector<float>> vectors;
   bool chat = false, raw = false;
-  bool converses = false; ///< --chat without a message, on a terminal
+  bool converses = false;             ///< --chat without a message, on a terminal
+  std::optional<bool> foldsReasoning; ///< a conversation shows it as a line
   std::optional<std::string> system;
   std::vector<NamedFile> inputs, outputs;
   std::string entry = "forward"; ///< of the inputs

@@ -24,10 +24,14 @@ command = ["rapt-run", model, "--weights", str(weights), "--any-weights", "--tem
 os.environ["XDG_STATE_HOME"] = str(folder / "state")
 
 
-def alone(message, *options):
-    """The answer of a command that holds no conversation, as a terminal shows it."""
-    done = subprocess.run([*command, *options, "-p", message], capture_output=True, check=True)
-    text = done.stdout.decode()[:-1]
+def answer_of(message, command):
+    """What a command that holds no conversation answers."""
+    return subprocess.run([*command, "-p", message], capture_output=True, check=True).stdout.decode()[:-1]
+
+
+def alone(message, command=command):
+    """The same as a terminal shows it."""
+    text = answer_of(message, command)
     return "".join(c if c in "\n\t" or ord(c) >= 0xa0 or 0x20 <= ord(c) < 0x7f else f"\\x{ord(c):02X}" for c in text)
 
 
@@ -51,6 +55,9 @@ class Chat(Terminal):
         self.type(text + "\r")
         self.expect(NO_PASTES)
         return self.ready()
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.file, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def saved(self):
         path = folder / "saved.json"
@@ -83,6 +90,11 @@ def talks():
     chat.expect("... ")
     chat.say('"""')
     assert chat.last_message() == "first line\n/second"
+    # Quotes may be pasted, too. A paste that merely begins with quotes is a message as it is.
+    chat.say('\x1b[200~"""\rpasted\r"""\x1b[201~')
+    assert chat.last_message() == "pasted"
+    chat.say('\x1b[200~"""Doc."""\rcode\x1b[201~')
+    assert chat.last_message() == '"""Doc."""\ncode'
     # Editing, characters of several bytes, and history: two lines up is the message above.
     chat.say("aé漢b\x1b[D\x1b[D\x7f😀\x1b[Hx")
     assert chat.last_message() == "xa😀漢b", chat.last_message()
@@ -99,10 +111,21 @@ def talks():
     chat.expect("ke")
     chat.type("\x1a")
     chat.expect("ke")  # is drawn again
-    fcntl.ioctl(chat.file, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 40, 0, 0))
+    chat.resize(10, 40)
+    chat.expect("\r\x1b[J")  # where it stood
     chat.expect("ke")
     chat.say("pt")
     assert chat.last_message() == "kept"
+    # Lines of several rows: the cursor is in the third of 40 columns, and in the second one of 80.
+    chat.type("y" * 80)
+    chat.expect("y" * 36)
+    chat.resize(10, 80)
+    chat.expect("\r\x1b[1A\x1b[J")
+    chat.resize(10, 40)
+    chat.expect("\r\x1b[1A\x1b[J")
+    chat.interrupt()
+    chat.expect(NO_PASTES)
+    chat.ready()
     messages = len(chat.saved())
     assert chat.say("x" * 300).startswith("the prompt has ")
     assert "there is no command /undoo; did you mean /undo?" in chat.say("/undoo")
@@ -139,6 +162,22 @@ def is_stopped():
     chat.finish(0)
 
 
+def reasons():
+    """The template opens the reasoning, which the model does not end: it is dim, or folded to a line."""
+    thinking = fake_weights.write_weights(model, folder / "thinking.weights", {"chat_template.jinja": JINJA + "<think>"})
+    words = [str(thinking) if word == str(weights) else word for word in command]
+    text = "<think>" + alone("hello", command=words)
+    for environment, options, shown in (({}, (), f"\x1b[2m{text}\x1b[22m"), ({"NO_COLOR": "1"}, (), text),
+                                        ({"NO_COLOR": ""}, ("--think", "hide"), "\x1b[2m<think>...\x1b[22m")):
+        chat = Chat(*options, command=words, **environment)
+        assert chat.say("hello").replace("\x1b[22m\x1b[2m", "").startswith(shown + "\nstopped"), chat.text
+        assert chat.saved()[-1][1] == answer_of("hello", words), "the conversation has all of it"
+        chat.say("/set think hide")
+        assert "<think>..." in chat.say("/retry")
+        chat.type("\x04")
+        chat.finish(0)
+
+
 def ends_by_a_signal():
     chat = Chat()
     os.kill(chat.pid, signal.SIGTERM)
@@ -163,6 +202,7 @@ def is_refused(message, status, *arguments):
 
 talks()
 is_stopped()
+reasons()
 ends_by_a_signal()
 writes_to_a_file()
 is_refused("a conversation takes no --json; give a message: --prompt or --file", 2, *command, "--json")

@@ -174,7 +174,7 @@ TEST(Conversation, SettingsAreThoseOfTheCommandLine) {
             "invalid value 'hot' for temperature; expected a number from 0 on");
   EXPECT_EQ(talk->set("threads", "2").error().message,
             "there is no setting threads; expected temperature, top-k, top-p, min-p, repetition-penalty, seed, stop, "
-            "no-repeat-ngram, max-new-tokens or min-new-tokens");
+            "no-repeat-ngram, max-new-tokens, min-new-tokens or think");
   for (const char *name : {"temp", "max-new-tokens", "seed"})
     ASSERT_TRUE(talk->set(name, "default"));
   EXPECT_EQ(talk->settings(), "greedy");
@@ -192,15 +192,36 @@ TEST(Conversation, WhatDoesNotFitIsRefusedUnread) {
   const size_t tokens = promptOf(talk->messages(), message).size();
   EXPECT_EQ(talk.answer(message),
             "the prompt has " + std::to_string(tokens) + " tokens and 8 new ones are asked for, together " +
-                std::to_string(tokens + 8) + "; the cache (--context) holds 64 tokens; " + std::to_string(held) +
-                " tokens of the cache hold the conversation so far: /undo takes back a message, /clear all of them, "
-                "--context gives a larger cache");
+                std::to_string(tokens + 8) + "; the cache (--context) holds 64 tokens; --context gives a larger one; " +
+                std::to_string(held) +
+                " tokens of the cache hold the conversation so far: /undo takes back a message, /clear all of them");
   EXPECT_EQ(talk.roles(), before);
   EXPECT_EQ(talk->tokensInCache(), held);
-  EXPECT_EQ(talk->setSystem(message).status, RAPT_TOO_LONG);
+  const Outcome longSystem = talk->setSystem(message);
+  EXPECT_EQ(longSystem.status, RAPT_TOO_LONG);
+  EXPECT_NE(longSystem.message.find("/undo takes back a message"), std::string::npos) << longSystem.message;
   EXPECT_FALSE(talk->getSystem());
-  EXPECT_EQ(talk->setMessages({{"user", message}, {"assistant", "y"}}).status, RAPT_TOO_LONG);
+  // What replaces the conversation finds no more room where there is none.
+  const Outcome loaded = talk->setMessages({{"user", message}, {"assistant", "y"}});
+  EXPECT_EQ(loaded.status, RAPT_TOO_LONG);
+  EXPECT_TRUE(loaded.message.ends_with("; the cache (--context) holds 64 tokens; --context gives a larger one"))
+      << loaded.message;
   EXPECT_EQ(talk.roles(), before);
+}
+
+TEST(Conversation, KnowsWhereReasoningIsOpen) {
+  Talk plain("fake"), open("fake", {}, "{{ messages[-1].content }}<think>\n");
+  plain.answer("<think>");
+  EXPECT_FALSE(plain->isReasoningOpen()) << "the prompt goes on behind the message";
+  open.answer("one");
+  EXPECT_TRUE(open->isReasoningOpen());
+  EXPECT_FALSE(open->foldsReasoning());
+  ASSERT_TRUE(open->set("think", "hide"));
+  EXPECT_TRUE(open->foldsReasoning());
+  EXPECT_EQ(open->settings(), "greedy; set: think hide");
+  EXPECT_EQ(open->set("think", "no").error().message, "invalid value 'no' for think; expected show or hide");
+  ASSERT_TRUE(open->set("think", "default"));
+  EXPECT_FALSE(open->foldsReasoning());
 }
 
 TEST(Conversation, ACancelKeepsWhatWasSaid) {
@@ -311,9 +332,12 @@ TEST(ChatCommands, Run) {
   EXPECT_NE(run("/help").find("/undo"), std::string::npos);
   EXPECT_EQ(run("/stat"),
             "there is no command /stat; did you mean /stats? /help lists them; a message may begin with a blank");
+  EXPECT_EQ(run("/quit"), "there is no command /quit; /help lists them; a message may begin with a blank");
   EXPECT_EQ(run("/save"), "/save needs FILE");
   EXPECT_EQ(run("/undo 2"), "/undo takes no argument");
   EXPECT_EQ(run("/system be brief"), "");
+  EXPECT_EQ(run("/save " + file), "1 message is in " + file + "\n");
+  EXPECT_EQ(run("/load " + file), "1 message of " + file + " replaces the conversation\n");
   const std::string answer = talk.answer("one");
   EXPECT_EQ(run("/save " + file), "3 messages are in " + file + "\n");
   EXPECT_EQ(run("/stats").substr(0, 44), "16 tokens before the answer, 0 of them in th");

@@ -53,7 +53,7 @@ Outcome ChatCommands::run(std::string_view line) {
       names.push_back(one.name);
     const std::string_view nearest = findNearest(name, names);
     return {RAPT_INVALID, "there is no command /" + std::string(name) +
-                              (nearest.empty() ? "" : "; did you mean /" + std::string(nearest) + "?") +
+                              (nearest.empty() ? ";" : "; did you mean /" + std::string(nearest) + "?") +
                               " /help lists them; a message may begin with a blank"};
   }
   if (found->argument.empty() != argument.empty() && (found->argument.empty() || found->needsArgument))
@@ -112,7 +112,8 @@ Outcome ChatCommands::save(const std::string &path) {
     status = writeMessages(path, conversation.messages());
   if (!status)
     return {RAPT_INVALID, status.error().message};
-  print(counted(conversation.messages().size(), "message") + " are in " + shownPath(path));
+  const size_t count = conversation.messages().size();
+  print(counted(count, "message") + (count == 1 ? " is in " : " are in ") + shownPath(path));
   return {};
 }
 
@@ -123,7 +124,8 @@ Outcome ChatCommands::load(const std::string &path) {
   const size_t count = messages->size();
   Outcome outcome = conversation.setMessages(std::move(*messages));
   if (outcome)
-    print(counted(count, "message") + " of " + shownPath(path) + " replace the conversation");
+    print(counted(count, "message") + " of " + shownPath(path) + (count == 1 ? " replaces" : " replace") +
+          " the conversation");
   else
     outcome.message = shownPath(path) + ": " + outcome.message;
   return outcome;

@@ -1,4 +1,5 @@
 #include "lib/Generation/CommandLine/Conversation/Conversation.h"
+#include "lib/Generation/CommandLine/Conversation/AnswerView.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <chrono>
@@ -47,19 +48,23 @@ Outcome Conversation::encode(const std::string &message, Ids &ids) const {
   return encodeMessages(model, text, chat, all, 0, began, ids);
 }
 
-Outcome Conversation::prepare(const std::string &message, Continuation &one) {
+Outcome Conversation::prepare(const std::string &message, Continuation &one) const {
   Ids ids;
   RAPT_RETURN_IF_ERROR(encode(message, ids));
   Outcome outcome = one.openIds(options, model, text, std::move(ids));
-  if (outcome.status == RAPT_TOO_LONG)
-    outcome.message += "; " + counted(uint64_t(cache.length()), "token") +
-                       " of the cache hold the conversation so far" +
-                       (exchanges.empty() ? "" : ": /undo takes back a message, /clear all of them") +
-                       (capacity() < model.info.max_positions ? ", --context gives a larger cache" : "");
+  if (outcome.status == RAPT_TOO_LONG && capacity() < model.info.max_positions)
+    outcome.message += "; --context gives a larger one";
   return outcome;
 }
 
-Outcome Conversation::checkFits() {
+/// Says what makes room for what does not fit.
+void Conversation::addAdvice(Outcome &outcome) const {
+  if (outcome.status == RAPT_TOO_LONG && !exchanges.empty())
+    outcome.message += "; " + counted(uint64_t(cache.length()), "token") +
+                       " of the cache hold the conversation so far: /undo takes back a message, /clear all of them";
+}
+
+Outcome Conversation::checkFits() const {
   Continuation next;
   return prepare(anyMessage, next);
 }
@@ -68,6 +73,16 @@ Outcome Conversation::put(std::string_view piece, std::string &answer) const {
   answer += piece;
   Status status = piece.empty() ? Status() : sink(piece);
   return status ? Outcome{} : Outcome{RAPT_IO, status.error().message};
+}
+
+/// Looks for the mark that begins reasoning, which few tokens make.
+Outcome Conversation::readPromptEnd(const Ids &ids) {
+  constexpr ptrdiff_t most = 16;
+  std::string end;
+  const Ids last(ids.end() - std::min(most, ptrdiff_t(ids.size())), ids.end());
+  Outcome outcome = text.writer.decode(last, end);
+  reasons = outcome && AnswerView::opensReasoning(end);
+  return outcome;
 }
 
 /// Brings the cache to all tokens of the prompt but the last ones, which `next` has.
@@ -110,13 +125,16 @@ Outcome Conversation::generate(Continuation &one, std::string &answer) {
 
 Outcome Conversation::say(const std::string &message) {
   Continuation one;
-  RAPT_RETURN_IF_ERROR(prepare(message, one));
+  Outcome outcome = prepare(message, one);
+  addAdvice(outcome);
+  RAPT_RETURN_IF_ERROR(outcome);
   RAPT_RETURN_IF_ERROR(one.prepare(options, text, answers));
+  RAPT_RETURN_IF_ERROR(readPromptEnd(one.prompt.ids));
   ++answers;
   last = {};
   last.prompt = one.prompt.ids.size();
   std::string answer;
-  Outcome outcome = generate(one, answer);
+  outcome = generate(one, answer);
   last.reason = one.reason ? one.reason : "length";
   if (outcome.status == RAPT_CANCELLED) {
     std::string rest;
@@ -162,6 +180,7 @@ Outcome Conversation::clear() {
 Outcome Conversation::setSystem(std::optional<std::string> content) {
   std::swap(system, content);
   Outcome outcome = system || !exchanges.empty() ? checkFits() : Outcome{};
+  addAdvice(outcome);
   if (!outcome)
     system = std::move(content);
   return outcome;

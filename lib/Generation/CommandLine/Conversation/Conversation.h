@@ -55,6 +55,10 @@ public:
   /// Answers that were begun.
   size_t countAnswers() const { return answers; }
   int64_t tokensInCache() const { return cache.length(); }
+  /// Whether the last answer goes on with reasoning that the template began.
+  bool isReasoningOpen() const { return reasons; }
+  /// Whether reasoning is to be shown as a line.
+  bool foldsReasoning() const { return options.foldsReasoning.value_or(false); }
   /// Tokens that the conversation may have.
   int64_t capacity() const { return *options.context; }
   const Model &getModel() const { return model; }
@@ -66,8 +70,10 @@ private:
     std::string message, answer;
   };
   Outcome encode(const std::string &message, Ids &ids) const;
-  Outcome prepare(const std::string &message, Continuation &one);
-  Outcome checkFits();
+  Outcome prepare(const std::string &message, Continuation &one) const;
+  void addAdvice(Outcome &outcome) const;
+  Outcome checkFits() const;
+  Outcome readPromptEnd(const Ids &ids);
   Outcome read(Continuation &one);
   Outcome generate(Continuation &one, std::string &answer);
   Outcome put(std::string_view piece, std::string &answer) const;
@@ -83,7 +89,8 @@ private:
   std::optional<std::string> system;
   std::vector<Exchange> exchanges;
   AnswerStatistics last;
-  size_t answers = 0; ///< each draws its own numbers
+  bool reasons = false; ///< the last prompt has opened the reasoning
+  size_t answers = 0;   ///< each draws its own numbers
   int64_t began = 0; ///< seconds since 1970: templates that ask for the time get one answer, as prompts must not change
 };
 

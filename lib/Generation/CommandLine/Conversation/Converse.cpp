@@ -1,12 +1,15 @@
 // --chat on a terminal: reads messages and commands, and shows answers.
 #include "lib/Generation/CommandLine/BeamRows.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Generation/CommandLine/Conversation/AnswerView.h"
 #include "lib/Generation/CommandLine/Conversation/ChatCommands.h"
 #include "lib/Generation/CommandLine/Conversation/History.h"
 #include "lib/Generation/CommandLine/Conversation/LineEditor.h"
 #include "lib/Generation/CommandLine/Tasks.h"
 #include "lib/Support/File.h"
 #include <csignal>
+#include <cstdlib>
+#include <unistd.h>
 
 namespace rapt::run {
 namespace {
@@ -20,10 +23,36 @@ struct Input {
   bool isBlank() const { return content.find_first_not_of(" \t\n") == content.npos; }
 };
 
+/// The standard output, which shows answers.
+class Screen {
+public:
+  /// A piece of the conversation's last answer. A file gets the text as it is.
+  Status put(const Conversation &conversation, std::string_view piece) {
+    if (!isTerminal)
+      return print(piece);
+    if (const size_t answers = conversation.countAnswers(); std::exchange(shown, answers) != answers)
+      view.begin(conversation.isReasoningOpen(), conversation.foldsReasoning());
+    return print(view.show(piece));
+  }
+  Status finish() { return print(view.finish() + "\n"); }
+
+private:
+  /// Whether it may be asked for dim characters; https://no-color.org.
+  static bool hasDim() {
+    const char *none = getenv("NO_COLOR"), *kind = getenv("TERM");
+    return !(none && *none) && kind && *kind && std::string_view(kind) != "dumb";
+  }
+
+  const bool isTerminal = isatty(STDOUT_FILENO);
+  AnswerView view{hasDim()};
+  size_t shown = 0; ///< answers that were begun
+};
+
 class Chat {
 public:
-  Chat(const Options &options, Conversation &conversation, LineEditor &editor)
-      : options(options), conversation(conversation), editor(editor), commands(options, conversation, note) {
+  Chat(const Options &options, Conversation &conversation, LineEditor &editor, Screen &screen)
+      : options(options), conversation(conversation), editor(editor), screen(screen),
+        commands(options, conversation, note) {
     for (const std::string &entry : history.load())
       editor.remember(entry);
   }
@@ -39,6 +68,7 @@ private:
   const Options &options;
   Conversation &conversation;
   LineEditor &editor;
+  Screen &screen;
   ChatCommands commands;
   History history;
 };
@@ -46,6 +76,8 @@ private:
 /// Goes on to the line that ends with quotes.
 LineEditor::End Chat::readQuoted(Input &input) {
   input.content.erase(0, quotes.size());
+  if (input.content.starts_with('\n'))
+    input.content.erase(0, 1);
   while (!input.content.ends_with(quotes)) {
     std::string line;
     bool wasEmpty = false;
@@ -59,10 +91,16 @@ LineEditor::End Chat::readQuoted(Input &input) {
   return LineEditor::End::Line;
 }
 
+/// Whether quotes begin a message that ends at the next ones. A paste that merely begins with some is whole as it is.
+static bool isQuotation(const std::string &line) {
+  const bool isEnded = line.size() >= 2 * quotes.size() && line.ends_with(quotes);
+  return line.starts_with(quotes) && (isEnded || line.find('\n') == line.npos);
+}
+
 LineEditor::End Chat::read(Input &input) {
   bool wasEmpty = false;
   LineEditor::End end = editor.read(">>> ", input.content, wasEmpty);
-  const bool isQuoted = end == LineEditor::End::Line && input.content.starts_with(quotes);
+  const bool isQuoted = end == LineEditor::End::Line && isQuotation(input.content);
   if (isQuoted)
     end = readQuoted(input);
   if (end == LineEditor::End::Interrupted && wasEmpty)
@@ -100,7 +138,7 @@ Outcome Chat::take(const Input &input) {
     conversation.dropCancel();
   if (conversation.countAnswers() == answers)
     return outcome;
-  RAPT_RETURN_IF_ERROR(outcomeOf(print("\n")));
+  RAPT_RETURN_IF_ERROR(outcomeOf(screen.finish()));
   RAPT_RETURN_IF_ERROR(outcome);
   printEnd();
   if (options.stats)
@@ -139,11 +177,12 @@ class Converse final : public Job {
 public:
   using Job::Job;
   Outcome prepare() override;
-  Outcome run() override { return Chat(options, *conversation, *editor).run(); }
+  Outcome run() override { return Chat(options, *conversation, *editor, screen).run(); }
   Status finish() override { return {}; }
 
 private:
   std::unique_ptr<LineEditor> editor;
+  Screen screen;
   std::unique_ptr<Conversation> conversation;
 };
 
@@ -160,7 +199,8 @@ Outcome Converse::prepare() {
     return {RAPT_UNSUPPORTED, "a conversation has no beams, but generation_config.json asks for " +
                                   std::to_string(text.config.beams) + "; --temperature 0 takes the most likely token"};
   conversation =
-      std::make_unique<Conversation>(options, std::move(model), std::move(text), std::move(chat), printGenerated);
+      std::make_unique<Conversation>(options, std::move(model), std::move(text), std::move(chat),
+                                     [this](std::string_view piece) { return screen.put(*conversation, piece); });
   RAPT_RETURN_IF_ERROR(conversation->open());
   Expected<std::unique_ptr<LineEditor>> opened = LineEditor::open();
   if (!opened)

@@ -1,14 +1,17 @@
 #include "lib/Generation/CommandLine/Conversation/LineEditor.h"
 #include "lib/Tokenizer/Unicode.h"
+#include <algorithm>
 #include <cerrno>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cwchar>
 #include <fcntl.h>
 #include <histedit.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <utility>
 
@@ -51,7 +54,8 @@ struct LineEditor::Terminal {
   EditLine *editor = nullptr;
   HistoryW *history = nullptr;
   FILE *screen;
-  bool hasPastes; ///< the terminal marks them
+  bool isCapable; ///< the terminal marks pastes and obeys escape sequences
+  int columns = 0;
   std::wstring prompt;
   std::string input; ///< bytes that were read
   size_t taken = 0;  ///< of `input`
@@ -73,6 +77,9 @@ private:
   int readCharacter(wchar_t &character);
   int fill();
   bool obey(int number);
+  int width() const;
+  int rowsAboveCursor(int columns) const;
+  void goToStart(int rows);
   unsigned char insertPaste();
   void markPastes(bool isOn);
 };
@@ -89,7 +96,7 @@ LineEditor::Terminal::Terminal(FILE *screen) : screen(screen) {
   if (MB_CUR_MAX == 1)
     setlocale(LC_CTYPE, "C.UTF-8");
   const char *kind = getenv("TERM");
-  hasPastes = kind && *kind && strcmp(kind, "dumb") != 0;
+  isCapable = kind && *kind && strcmp(kind, "dumb") != 0;
   if (pipe2(signalPipe, O_CLOEXEC | O_NONBLOCK))
     return;
   editor = el_init("rapt-run", stdin, screen, stderr);
@@ -126,7 +133,7 @@ LineEditor::Terminal::~Terminal() {
 
 void LineEditor::Terminal::markPastes(bool isOn) {
   fflush(screen);
-  if (hasPastes) {
+  if (isCapable) {
     [[maybe_unused]] ssize_t written = write(fileno(screen), isOn ? "\x1b[?2004h" : "\x1b[?2004l", 8);
   }
 }
@@ -134,6 +141,7 @@ void LineEditor::Terminal::markPastes(bool isOn) {
 void LineEditor::Terminal::enter() {
   el_set(editor, EL_PREP_TERM, 1);
   markPastes(true);
+  columns = width();
 }
 
 void LineEditor::Terminal::leave() {
@@ -154,6 +162,37 @@ void LineEditor::Terminal::releaseSignals() {
     sigaction(editingSignals[i], &before[i], nullptr);
 }
 
+int LineEditor::Terminal::width() const {
+  winsize size{};
+  return ioctl(fileno(screen), TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+}
+
+/// Rows of the prompt and the line from their first one to that of the cursor, without it.
+int LineEditor::Terminal::rowsAboveCursor(int columns) const {
+  constexpr int tab = 8;
+  const LineInfoW *line = el_wline(editor);
+  int row = 0, column = 0;
+  for (wchar_t c : prompt + std::wstring(line->buffer, line->cursor)) {
+    const int drawn = c == L'\t' ? tab - column % tab : wcwidth(c);
+    const int wide = drawn < 0 ? 2 : drawn; // ^X
+    if (c == L'\n' || column + wide > columns) {
+      ++row;
+      column = 0;
+    }
+    column += c == L'\n' ? 0 : wide;
+  }
+  return row + column / columns;
+}
+
+/// Where the line began to be drawn, so that it is drawn again in its own place.
+void LineEditor::Terminal::goToStart(int rows) {
+  fputc('\r', screen);
+  if (rows && isCapable)
+    fprintf(screen, "\x1b[%dA", rows);
+  if (isCapable)
+    fputs("\x1b[J", screen);
+}
+
 /// Does what a signal asks for; false where the line ends by it.
 bool LineEditor::Terminal::obey(int number) {
   if (number == SIGINT) {
@@ -168,8 +207,13 @@ bool LineEditor::Terminal::obey(int number) {
     raise(number);
     catchSignals();
   }
-  if (number != SIGWINCH)
+  if (number == SIGWINCH) { // some terminals wrap lines anew, others do not: what stands above is never erased
+    const int before = std::exchange(columns, width());
+    goToStart(std::min(rowsAboveCursor(before), rowsAboveCursor(columns)));
+  } else {
     enter();
+    goToStart(0);
+  }
   el_resize(editor);
   el_set(editor, EL_REFRESH);
   return true;
