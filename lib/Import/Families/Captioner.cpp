@@ -92,7 +92,7 @@ public:
           const ImportOptions &options)
       : RecurrentEntries(context, walk, module, config.shape(context), options), config(config) {}
 
-  /// Both entries.
+  /// Both entries. Their weights are declared in the order of these parts, whichever entry uses them first.
   Status walkAll() {
     return walk.declareLast({"embedding", "init_h", "init_c", "decoder", "attention.query", "attention.key",
                              "attention.score", gatePart, stateOutput, contextOutput, "lm_head"},

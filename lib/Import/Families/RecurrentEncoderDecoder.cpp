@@ -133,7 +133,7 @@ public:
       : RecurrentEntries(context, walk, module, shapeOf(context, config), options), config(config),
         isAdditive(config.attention == Attention::Bahdanau) {}
 
-  /// Both entries.
+  /// Both entries. Their weights are declared in the order of these parts, whichever entry uses them first.
   Status walkAll() {
     return walk.declareLast({"encoder", "decoder", "bridge.h", "bridge.c", "attention.query", "attention.key",
                              "attention.score", "attention.combine", "lm_head"},
