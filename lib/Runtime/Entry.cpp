@@ -7,134 +7,61 @@
 namespace rapt::runtime {
 namespace {
 
-/// The shape that a buffer of a role must have. The runtime fills buffers by role, so it refuses other shapes.
-struct RoleName {
-  const char *name;
-  BufferKind kind;
-  const char *dtype;
-  const char *first = nullptr;  ///< the dim of its first extent, null for buffers without a shape
-  int64_t plus = 0;             ///< of the first extent
-  const char *second = nullptr; ///< the dim of its second and last extent; "" where all others are numbers; null: none
-};
-
-// In the order of Role and Dim.
-constexpr RoleName roleNames[roleCount] = {{"weights", BufferKind::Weights, ""},
-                                           {"workspace", BufferKind::Workspace, ""},
-                                           {"cache", BufferKind::Cache, ""},
-                                           {"tokens", BufferKind::Input, "i32", "tokens"},
-                                           {"row_begin", BufferKind::Input, "i32", "rows", 1},
-                                           {"past", BufferKind::Input, "i32", "rows"},
-                                           {"block_table", BufferKind::Input, "i32", "rows", 0, "table"},
-                                           {"want", BufferKind::Input, "i32", "wanted"},
-                                           {"logits", BufferKind::Output, "f32", "wanted", 0, ""},
-                                           {"source_length", BufferKind::Input, "i32", "rows"},
-                                           {"source_table", BufferKind::Input, "i32", "rows", 0, "source_blocks"},
-                                           {"input_ids", BufferKind::Input, "i32", "tokens"},
-                                           {"input_features", BufferKind::Input, "f32", "rows", 0, ""},
-                                           {"pixel_values", BufferKind::Input, "f32", "rows", 0, ""},
-                                           {"embeddings", BufferKind::Input, "f32", "embeddings", 0, ""},
-                                           {"embedding_of", BufferKind::Input, "i32", "tokens"},
-                                           {"adapter_rows", BufferKind::Input, "i32", "adapted"},
-                                           {"adapter_groups", BufferKind::Input, "i32"},
-                                           {"adapter_of", BufferKind::Input, "i32", "tokens"},
-                                           {"encoder_last_hidden_state", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"state", BufferKind::Cache, "f32", "slots", 0, ""},
-                                           {"state_slot", BufferKind::Input, "i32", "rows"},
-                                           {"state_target", BufferKind::Input, "i32", "rows"},
-                                           {"attentions", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"decoder_attentions", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"cross_attentions", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"encoder_attentions", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"decoder_log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"cross_log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"encoder_log_sum_exp", BufferKind::Output, "f32", "tokens", 0, ""},
-                                           {"logits", BufferKind::Input, "f32", "wanted", 0, ""},
-                                           {"among", BufferKind::Input, "i32", "wanted"},
-                                           {"top_ids", BufferKind::Output, "i32", "wanted", 0, ""},
-                                           {"top_logits", BufferKind::Output, "f32", "wanted", 0, ""},
-                                           {"window_cache", BufferKind::Cache, ""},
-                                           {"window_table", BufferKind::Input, "i32", "rows", 0, "table"},
-                                           {"text_length", BufferKind::Input, "i32", "rows"}};
-constexpr const char *dimNames[dimCount] = {"tokens",        "rows",  "wanted",     "table",         "blocks",
-                                            "source_blocks", "slots", "embeddings", "window_blocks", "adapted"};
-
 int findRole(const ManifestBuffer &buffer) {
   for (int i = 0; i < roleCount; ++i)
-    if (buffer.name == roleNames[i].name && buffer.kind == roleNames[i].kind && buffer.dtype == roleNames[i].dtype)
+    if (const RoleRow &row = rowOf(Role(i));
+        buffer.name == row.name && buffer.kind == row.kind && buffer.dtype == row.type)
       return i;
   return -1;
 }
 
-bool isDim(const ManifestEntry &entry, const ManifestExtent &extent, const char *name, int64_t plus) {
-  return extent.dim >= 0 && entry.dims[size_t(extent.dim)].name == name && extent.plus == plus && !extent.isProduct();
+bool isDim(const ManifestEntry &entry, const ManifestExtent &extent, Dim dim, int64_t plus) {
+  return extent.dim >= 0 && entry.dims[size_t(extent.dim)].name == nameOf(dim) && extent.plus == plus &&
+         !extent.isProduct();
 }
+
+bool names(const ManifestEntry &entry, Role role) { return entry.findBuffer(nameOf(role)) >= 0; }
 
 /// Whether the entry takes one token of each sequence at a time.
 bool takesSingleTokens(const ManifestEntry &entry) {
-  int tokens = entry.findBuffer("tokens");
+  const int tokens = entry.findBuffer(nameOf(Role::Tokens));
   if (tokens < 0)
     return false;
   const ManifestBuffer &buffer = entry.buffers[size_t(tokens)];
-  return buffer.shape.size() == 1 && isDim(entry, buffer.shape[0], "rows", 0);
+  return buffer.shape.size() == 1 && isDim(entry, buffer.shape[0], Dim::Rows, 0);
 }
-
-bool takesImages(const ManifestEntry &entry) { return entry.findBuffer("pixel_values") >= 0; }
 
 /// Whether the entry takes features of sound or images, all sources as long: outputs for tokens are [rows, positions,
 /// ...] then.
-bool takesFeatures(const ManifestEntry &entry) { return entry.findBuffer("input_features") >= 0 || takesImages(entry); }
+bool takesFeatures(const ManifestEntry &entry) {
+  return names(entry, Role::InputFeatures) || names(entry, Role::PixelValues);
+}
 
-/// Whether the buffer has the shape of its role. An entry with one token per row has the dim of rows instead of tokens,
-/// and so have the outputs of one that takes features.
-bool hasShape(const ManifestEntry &entry, const ManifestBuffer &buffer, const RoleName &role) {
-  if (!role.first)
+/// Whether the buffer has the shape of its role. The runtime fills buffers by role, so it refuses other shapes. An
+/// entry with one token per row has the dim of rows instead of tokens, and so have the outputs of one that takes
+/// features.
+bool hasShape(const ManifestEntry &entry, const ManifestBuffer &buffer, const RoleRow &role) {
+  const RoleShape &shape = role.shape;
+  if (!*role.type || shape.count == 0)
     return true;
-  const bool isPlain = !role.second, isTable = role.second && *role.second;
-  if (buffer.shape.empty() || (isPlain && buffer.shape.size() != 1) || (isTable && buffer.shape.size() != 2))
+  const auto count = size_t(shape.count);
+  if (buffer.shape.size() < count || (!shape.hasNumbers && buffer.shape.size() != count))
     return false;
-  const bool isOfRows = std::string_view(role.first) == "tokens" &&
-                        (takesSingleTokens(entry) || (takesFeatures(entry) && role.kind == BufferKind::Output));
-  if (!isDim(entry, buffer.shape[0], isOfRows ? "rows" : role.first, role.plus))
-    return false;
-  for (size_t i = 1; i < buffer.shape.size(); ++i)
-    if (isTable ? !isDim(entry, buffer.shape[i], role.second, 0) : buffer.shape[i].dim >= 0)
+  const bool isOfRows = takesSingleTokens(entry) || (takesFeatures(entry) && role.kind == BufferKind::Output);
+  for (size_t i = 0; i < count; ++i) {
+    const Dim dim = shape.dims[i] == Dim::Tokens && isOfRows ? Dim::Rows : shape.dims[i];
+    if (!isDim(entry, buffer.shape[i], dim, i == 0 ? shape.plus : 0))
       return false;
-  return true;
+  }
+  return std::all_of(buffer.shape.begin() + shape.count, buffer.shape.end(),
+                     [](const ManifestExtent &extent) { return extent.dim < 0; });
 }
 
 int findDim(const std::string &name) {
   for (int i = 0; i < dimCount; ++i)
-    if (name == dimNames[i])
+    if (name == nameOf(Dim(i)))
       return i;
   return -1;
-}
-
-constexpr Role stepRoles[] = {Role::Weights, Role::Workspace, Role::Tokens, Role::RowBegin, Role::Want, Role::Logits};
-constexpr Role pagedRoles[] = {Role::Cache, Role::Past, Role::BlockTable};
-constexpr Role windowRoles[] = {Role::WindowCache, Role::WindowTable};
-constexpr Role stateRoles[] = {Role::State, Role::StateSlot, Role::StateTarget};
-constexpr Role imageRoles[] = {Role::Embeddings, Role::EmbeddingOf};
-constexpr Role adapterRoles[] = {Role::AdapterRows, Role::AdapterGroups, Role::AdapterOf};
-constexpr Role lengthRoles[] = {Role::TextLength};
-constexpr Role sourceRoles[] = {Role::Cache, Role::SourceLength, Role::SourceTable};
-constexpr Role encodeRoles[] = {Role::Weights, Role::Workspace, Role::InputIds, Role::RowBegin, Role::Hidden};
-constexpr Role featureRoles[] = {Role::Weights, Role::Workspace, Role::InputFeatures, Role::Hidden};
-constexpr Role pixelRoles[] = {Role::Weights, Role::Workspace, Role::PixelValues, Role::Hidden};
-constexpr Role encodedRoles[] = {Role::Cache, Role::Past, Role::SourceTable};
-constexpr Role topRoles[] = {Role::Weights, Role::Workspace, Role::GivenLogits,
-                             Role::Among,   Role::TopIds,    Role::TopLogits};
-constexpr Role firstStateRoles[] = {Role::State, Role::StateTarget};
-
-constexpr Role stepMaps[] = {Role::Attentions, Role::DecoderAttentions, Role::CrossAttentions,
-                             Role::LogSumExp,  Role::DecoderLogSumExp,  Role::CrossLogSumExp};
-constexpr Role encodeMaps[] = {Role::EncoderAttentions, Role::EncoderLogSumExp};
-
-template <size_t N> constexpr uint64_t bitsOf(const Role (&roles)[N]) {
-  uint64_t bits = 0;
-  for (Role role : roles)
-    bits |= uint64_t(1) << int(role);
-  return bits;
 }
 
 /// The number of elements that a buffer's extents from `from` on have; 0 where one of them is no number of at least 1.
@@ -147,11 +74,9 @@ int64_t columnsOf(const ManifestBuffer &buffer, size_t from) {
   return int64_t(columns);
 }
 
-bool names(const ManifestEntry &entry, Role role) { return entry.findBuffer(roleNames[int(role)].name) >= 0; }
-
 /// Bytes of a slot of `state` [slots, ...]; 0 when its shape is not of that form.
 int64_t bytesOfSlot(const ManifestEntry &entry) {
-  const ManifestBuffer &state = entry.buffers[size_t(entry.findBuffer("state"))];
+  const ManifestBuffer &state = entry.buffers[size_t(entry.findBuffer(nameOf(Role::State)))];
   uint64_t bytes = sizeof(float);
   for (size_t i = 0; i < state.shape.size(); ++i) {
     bool isNumber = state.shape[i].dim < 0;
@@ -193,17 +118,15 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
       m.maxPositions < 1)
     return report.fail(RAPT_UNSUPPORTED,
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
-  bool readsSource = module.findEntry("encode") >= 0 && m.hasCache;
-  const bool readsImages = m.readsImages();
-  uint64_t needed = bitsOf(stepRoles) | (isRecurrent ? bitsOf(stateRoles) : bitsOf(pagedRoles)) |
-                    (readsImages ? bitsOf(imageRoles) : 0) | (m.cacheCount > 1 ? bitsOf(windowRoles) : 0) |
-                    (m.adapters.empty() ? 0 : bitsOf(adapterRoles)) |
-                    (index >= 0 && names(m.entries[index], Role::TextLength) ? bitsOf(lengthRoles) : 0);
-  if (rapt_status status =
-          bind(module, index, needed | (readsSource ? bitsOf(sourceRoles) : 0), bitsOf(stepMaps), report))
+  const bool readsImages = m.readsImages(), readsSource = module.findEntry("encode") >= 0 && m.hasCache;
+  const uint32_t parts = part::Always | (isRecurrent ? part::Recurrent : part::Paged) |
+                         (readsSource ? part::Source : 0) | (readsImages ? part::Images : 0) |
+                         (m.cacheCount > 1 ? part::Windowed : 0) | (m.adapters.empty() ? 0 : part::Adapters) |
+                         (names(m.entries[index], Role::TextLength) ? part::LongTexts : 0);
+  if (rapt_status status = bind(module, index, &RoleRow::step, parts, report))
     return status;
   const ManifestEntry &entry = m.entries[index];
-  const ManifestBuffer &logits = entry.buffers[size_t(entry.findBuffer("logits"))];
+  const ManifestBuffer &logits = entry.buffers[bufferOf(Role::Logits)];
   if (logits.shape.size() != 2 || logits.shape[1].plus != m.vocabulary)
     return report.fail(RAPT_UNSUPPORTED, "entry step of %s gives no %lld logits for a token", m.name.c_str(),
                        (long long)m.vocabulary);
@@ -223,8 +146,7 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   }
   if (rapt_status status = checkAdapters(module, report))
     return status;
-  const ManifestBuffer &tokens = entry.buffers[size_t(entry.findBuffer("tokens"))];
-  isSerial = isRecurrent && tokens.shape.size() == 1 && tokens.shape[0].dim == entry.findDim("rows");
+  isSerial = isRecurrent && takesSingleTokens(entry);
   if (isSerial && (readsImages || !m.adapters.empty()))
     return report.fail(RAPT_UNSUPPORTED, "entry step of %s takes one token of each row and %s", m.name.c_str(),
                        readsImages ? "vectors of images" : "adapters");
@@ -238,16 +160,17 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   int index = module.findEntry("encode");
   const ManifestEntry &entry = m.entries[index];
   const bool isOfFeatures = takesFeatures(entry);
-  uint64_t needed = (takesImages(entry) ? bitsOf(pixelRoles)
-                     : isOfFeatures     ? bitsOf(featureRoles)
-                                        : bitsOf(encodeRoles)) |
-                    (m.adapters.empty() ? 0 : bitsOf(adapterRoles)) | (m.hasCache ? bitsOf(encodedRoles) : 0) |
-                    (names(entry, Role::State) ? bitsOf(firstStateRoles) : 0);
-  if (rapt_status status = bind(module, index, needed, bitsOf(encodeMaps), report))
+  const uint32_t parts = part::Always |
+                         (names(entry, Role::PixelValues) ? part::Pixels
+                          : isOfFeatures                  ? part::Features
+                                                          : part::Words) |
+                         (m.adapters.empty() ? 0 : part::Adapters) | (m.hasCache ? part::Source : 0) |
+                         (names(entry, Role::State) ? part::Recurrent : 0);
+  if (rapt_status status = bind(module, index, &RoleRow::encode, parts, report))
     return status;
   if (rapt_status status = checkAdapters(module, report))
     return status;
-  const ManifestBuffer &hidden = entry.buffers[entry.findBuffer("encoder_last_hidden_state")];
+  const ManifestBuffer &hidden = entry.buffers[bufferOf(Role::Hidden)];
   const size_t last = isOfFeatures ? 2 : 1;
   if (hidden.shape.size() != last + 1 || hidden.shape[last].dim >= 0 || hidden.shape[last].plus < m.hidden)
     return report.fail(RAPT_UNSUPPORTED, "entry encode of %s gives no %lld columns for a token", m.name.c_str(),
@@ -280,7 +203,7 @@ rapt_status Entry::bindTop(const rapt_module &module, const char *name, const Re
   const int index = module.device ? module.findEntry(name) : -1;
   if (index < 0)
     return RAPT_OK;
-  if (rapt_status status = bind(module, index, bitsOf(topRoles), 0, report))
+  if (rapt_status status = bind(module, index, &RoleRow::top, part::Always, report))
     return status;
   auto widthOf = [&](Role role) {
     const ManifestBuffer &buffer = manifest->buffers[bufferOf(role)];
@@ -307,31 +230,32 @@ bool Entry::addMap(const ManifestBuffer &buffer, Role role, bool isOfFeatures) {
   if (maps == mostAttentionMaps || buffer.shape.size() != size_t(first + rank) || !columns)
     return false;
   AttentionMap &added = map[maps++];
-  added = {role, roleNames[int(role)].name, rank, {}, columns};
+  added = {role, nameOf(role), rank, {}, columns};
   for (int i = 0; i < rank; ++i)
     added.shape[i] = buffer.shape[size_t(first + i)].plus;
   return true;
 }
 
-rapt_status Entry::bind(const rapt_module &module, int index, uint64_t needed, uint64_t possible,
+rapt_status Entry::bind(const rapt_module &module, int index, uint32_t RoleRow::*column, uint32_t parts,
                         const Report &report) {
   const ManifestEntry &entry = module.manifest->entries[index];
   const char *name = entry.name.c_str(), *model = module.manifest->name.c_str();
   uint64_t found = 0;
   for (const ManifestBuffer &buffer : entry.buffers) {
-    int role = findRole(buffer);
-    uint64_t bit = role < 0 || !hasShape(entry, buffer, roleNames[role]) ? 0 : uint64_t(1) << role;
-    bool isMap = bit & possible;
-    if (!(bit & (needed | possible)) || bit & found || (isMap && !addMap(buffer, Role(role), takesFeatures(entry))))
+    const int role = findRole(buffer);
+    const uint32_t givenBy = role < 0 ? 0 : rowOf(Role(role)).*column;
+    const uint64_t bit = role < 0 ? 0 : uint64_t(1) << role;
+    if (!(givenBy & (parts | part::Request)) || !hasShape(entry, buffer, rowOf(Role(role))) || found & bit ||
+        (givenBy & part::Request && !addMap(buffer, Role(role), takesFeatures(entry))))
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a buffer %s %s that this runtime does not know", name,
                          model, buffer.name.c_str(), buffer.dtype.c_str());
     found |= bit;
     roles[buffers++] = Role(role);
   }
   for (int i = 0; i < roleCount; ++i)
-    if ((needed & ~found) >> i & 1)
+    if (rowOf(Role(i)).*column & parts && !(found >> i & 1))
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s takes %d buffers and no %s, which this runtime gives", name,
-                         model, buffers, roleNames[i].name);
+                         model, buffers, nameOf(Role(i)));
   if (rapt_status status = bindDims(module, entry, report))
     return status;
   code = &module.entries[index];

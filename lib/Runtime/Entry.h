@@ -5,61 +5,9 @@
 
 namespace rapt::runtime {
 
-/// The arguments of an entry that keeps sequences, in the manifest's words.
-enum class Role : uint8_t {
-  Weights,
-  Workspace,
-  Cache,
-  Tokens,
-  RowBegin,
-  Past,
-  BlockTable,
-  Want,
-  Logits,
-  SourceLength,
-  SourceTable,
-  InputIds,
-  InputFeatures,
-  PixelValues,
-  Embeddings,
-  EmbeddingOf,
-  AdapterRows,
-  AdapterGroups,
-  AdapterOf,
-  Hidden,
-  State,
-  StateSlot,
-  StateTarget,
-  Attentions,
-  DecoderAttentions,
-  CrossAttentions,
-  EncoderAttentions,
-  LogSumExp,
-  DecoderLogSumExp,
-  CrossLogSumExp,
-  EncoderLogSumExp,
-  GivenLogits,
-  Among,
-  TopIds,
-  TopLogits,
-  WindowCache,
-  WindowTable,
-  TextLength
-};
-inline constexpr int roleCount = 38;
-enum class Dim : uint8_t {
-  Tokens,
-  Rows,
-  Wanted,
-  Table,
-  Blocks,
-  SourceBlocks,
-  Slots,
-  Embeddings,
-  WindowBlocks,
-  Adapted
-};
-inline constexpr int dimCount = 10;
+using Role = EntryRole;
+using Dim = EntryDim;
+inline constexpr int roleCount = entryRoleCount, dimCount = entryDimCount;
 inline constexpr Dim unusedDim = Dim(dimCount); ///< of another entry: no buffer has it
 
 /// An output of attention that an artifact has on request: probabilities [tokens, layers, heads, positions], or
@@ -109,8 +57,9 @@ struct Entry {
 
 private:
   rapt_status checkAdapters(const rapt_module &module, const Report &report) const;
-  /// `needed` has a bit for each role that the entry must have, `possible` for those that it may have besides.
-  rapt_status bind(const rapt_module &module, int index, uint64_t needed, uint64_t possible, const Report &report);
+  /// `column` of the table has the parts of a model that give the entry a buffer; this model has `parts`.
+  rapt_status bind(const rapt_module &module, int index, uint32_t RoleRow::*column, uint32_t parts,
+                   const Report &report);
   /// The sizes of an entry that reads features, once it is bound.
   rapt_status bindFeatures(const rapt_module &module, const Report &report);
   bool addMap(const ManifestBuffer &buffer, Role role, bool isOfFeatures);

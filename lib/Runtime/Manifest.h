@@ -7,14 +7,13 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 #include "lib/Runtime/Message.h"
+#include "lib/Support/EntryRoles.h"
 #include "lib/Support/ModelFacts.h"
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace rapt::runtime {
-
-enum class BufferKind : uint8_t { Weights, Workspace, Cache, Input, Output };
 
 /// An extent of a buffer: a number, the value of a dim and `plus`, or of an output (dim / divisor) (other /
 /// otherDivisor)

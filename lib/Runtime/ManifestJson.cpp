@@ -296,7 +296,7 @@ ManifestExtent readExtent(const Json &item, const ManifestEntry &entry, bool isO
 
 ManifestBuffer readBuffer(const Json &item, const ManifestEntry &entry) {
   ManifestBuffer buffer{text(item, "name"), bufferKind(text(item, "kind")), {}, {}, 0, false};
-  bool isState = buffer.kind == BufferKind::Cache && buffer.name != "cache" && buffer.name != "window_cache";
+  const bool isState = buffer.kind == BufferKind::Cache && !isCacheName(buffer.name);
   if (buffer.kind != BufferKind::Input && buffer.kind != BufferKind::Output && !isState)
     return buffer;
   buffer.dtype = text(item, "dtype");
