@@ -2,6 +2,7 @@
 #include "lib/Bench/ProfileReport.h"
 #include "lib/Bench/Workload.h"
 #include "lib/Runtime/InfoFacts.h"
+#include "lib/Support/EntryRoles.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
 #include <random>
@@ -199,7 +200,7 @@ public:
   Outcome make(const json::Value &entry, int64_t rows, int64_t size) {
     for (const json::Value &buffer : *entry.find("buffers")->asArray()) {
       const std::string kind = *buffer.find("kind")->asString(), name = *buffer.find("name")->asString();
-      if (kind == "input" && name != "row_begin")
+      if (kind == "input" && name != nameOf(EntryRole::RowBegin))
         addInput(buffer, name, rows, size);
     }
     for (const json::Value &buffer : *entry.find("buffers")->asArray())
@@ -228,10 +229,10 @@ private:
     int64_t count = 1;
     for (const json::Value &extent : *buffer.find("shape")->asArray()) {
       const std::string *dim = extent.asString();
-      if (dim && *dim == "tokens")
+      if (dim && *dim == nameOf(EntryDim::Tokens))
         tensor->shape.insert(tensor->shape.end(), {rows, size});
       else
-        tensor->shape.push_back(dim ? (*dim == "rows" ? rows : size) : *extent.asInteger());
+        tensor->shape.push_back(dim ? (*dim == nameOf(EntryDim::Rows) ? rows : size) : *extent.asInteger());
     }
     for (int64_t extent : tensor->shape)
       count *= extent;
@@ -338,7 +339,7 @@ private:
   }
 
   bool readsImages() const {
-    return forward.isObject() && json::write(forward).find("pixel_values") != std::string::npos;
+    return forward.isObject() && json::write(forward).find(nameOf(EntryRole::PixelValues)) != std::string::npos;
   }
 
   /// Pixels of the largest image that the code was compiled for.

@@ -6,6 +6,7 @@
 //
 //===-----------------------------------------------------------------------------===//
 #include "dialect/Attn/AttnOps.h"
+#include "dialect/Attn/Entries.h"
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Transforms/StageContract.h"
@@ -275,32 +276,33 @@ struct AddTokenEntries : rapt::impl::AttnAddTokenEntriesBase<AddTokenEntries> {
     auto step = getOperation().lookupSymbol<func::FuncOp>("step");
     if (!step || !step->hasAttr(AttnDialect::entryAttr))
       return;
-    for (unsigned i = 0; i < step.getNumResults(); ++i) {
-      auto name = step.getResultAttrOfType<StringAttr>(i, AttnDialect::nameAttr);
-      auto dims = step.getResultAttrOfType<ArrayAttr>(i, AttnDialect::dimsAttr);
-      auto type = dyn_cast<RankedTensorType>(step.getResultTypes()[i]);
-      const bool isLogits = name && name == "logits" && dims && dims.size() == 1 && type && type.getRank() == 2 &&
-                            type.getElementType().isF32() && type.isDynamicDim(0) && !type.isDynamicDim(1);
-      if (!isLogits || getOperation().lookupSymbol("best_token") || getOperation().lookupSymbol("top_tokens"))
-        continue;
-      add(step, "best_token", 1, type, dims);
-      add(step, "top_tokens", std::min(most.getValue(), type.getDimSize(1)), type, dims);
-    }
+    const std::optional<unsigned> logits = attn::findResult(step, EntryRole::Logits);
+    if (!logits)
+      return;
+    auto dims = step.getResultAttrOfType<ArrayAttr>(*logits, AttnDialect::dimsAttr);
+    auto type = dyn_cast<RankedTensorType>(step.getResultTypes()[*logits]);
+    Builder b(&getContext());
+    const bool isLogits = dims && dims.size() == 1 && type && type.getRank() == 2 && !type.isDynamicDim(1) &&
+                          type == attn::typeOf(EntryRole::Logits, b, type.getDimSize(1));
+    if (!isLogits || getOperation().lookupSymbol("best_token") || getOperation().lookupSymbol("top_tokens"))
+      return;
+    add(step, "best_token", 1, type.getDimSize(1), dims);
+    add(step, "top_tokens", std::min(most.getValue(), type.getDimSize(1)), type.getDimSize(1), dims);
   }
 
-  void add(func::FuncOp step, StringRef name, int64_t count, RankedTensorType type, ArrayAttr dims) {
+  void add(func::FuncOp step, StringRef name, int64_t count, int64_t vocabulary, ArrayAttr dims) {
     ImplicitLocOpBuilder b(step.getLoc(), &getContext());
     b.setInsertionPointToEnd(getOperation().getBody());
-    auto of = [&](int64_t columns, Type element) {
-      return RankedTensorType::get({ShapedType::kDynamic, columns}, element);
-    };
-    auto among = RankedTensorType::get({ShapedType::kDynamic}, b.getI32Type());
+    const EntryRole inputs[] = {EntryRole::GivenLogits, EntryRole::Among},
+                    outputs[] = {EntryRole::TopIds, EntryRole::TopLogits};
     auto entry = func::FuncOp::create(
-        b, name, b.getFunctionType({type, among}, TypeRange{of(count, b.getI32Type()), of(count, b.getF32Type())}));
+        b, name,
+        b.getFunctionType({attn::typeOf(inputs[0], b, vocabulary), attn::typeOf(inputs[1], b)},
+                          TypeRange{attn::typeOf(outputs[0], b, count), attn::typeOf(outputs[1], b, count)}));
     entry->setAttr(AttnDialect::entryAttr, b.getUnitAttr());
     for (unsigned i = 0; i < 2; ++i) {
-      entry.setArgAttr(i, AttnDialect::nameAttr, b.getStringAttr(i ? "among" : "logits"));
-      entry.setResultAttr(i, AttnDialect::nameAttr, b.getStringAttr(i ? "top_logits" : "top_ids"));
+      entry.setArgAttr(i, AttnDialect::nameAttr, b.getStringAttr(nameOf(inputs[i])));
+      entry.setResultAttr(i, AttnDialect::nameAttr, b.getStringAttr(nameOf(outputs[i])));
       entry.setArgAttr(i, AttnDialect::dimsAttr, dims);
       entry.setResultAttr(i, AttnDialect::dimsAttr, dims);
     }

@@ -5,6 +5,7 @@
 #include "dialect/Attn/Facts.h"
 #include "lib/Driver/CachePages.h"
 #include "lib/Host/CacheMemory.h"
+#include "lib/Support/EntryRoles.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -92,12 +93,10 @@ Expected<artifact::Parameter> describe(attn::ParameterOp op, const Target &targe
   return parameter;
 }
 
-constexpr StringLiteral cacheName = "cache", windowCacheName = "window_cache";
-
 /// Keys and values, which the manifest describes apart; the other buffers of its kind are states.
 bool isCache(DictionaryAttr buffer) {
   StringRef name = cast<StringAttr>(buffer.get(attn::AttnDialect::nameAttr)).getValue();
-  return cast<StringAttr>(buffer.get("kind")).getValue() == "cache" && (name == cacheName || name == windowCacheName);
+  return cast<StringAttr>(buffer.get("kind")).getValue() == "cache" && isCacheName(name);
 }
 
 /// The memory of the cache, and its type where that does not tell it.
@@ -248,9 +247,9 @@ Expected<std::vector<artifact::Parameter>> driver::describeParameters(ModuleOp m
 
 void driver::describeModel(ModuleOp module, const Target &target, artifact::Manifest &manifest) {
   for (auto dim : module.getOps<attn::DimOp>()) {
-    if (dim.getSymName() == "tokens")
+    if (dim.getSymName() == nameOf(EntryDim::Tokens))
       manifest.maxTokens = dim.getMax();
-    else if (dim.getSymName() == "rows")
+    else if (dim.getSymName() == nameOf(EntryDim::Rows))
       manifest.maxRows = dim.getMax();
   }
   if (!module->hasAttr(attn::AttnDialect::modelAttr))
@@ -259,7 +258,8 @@ void driver::describeModel(ModuleOp module, const Target &target, artifact::Mani
   manifest.maxPositions = manifest.model->positions;
   for (Operation &op : *module.getBody())
     if (op.hasAttr(attn::AttnDialect::entryAttr)) {
-      for (auto [name, described] : {std::pair(cacheName, &manifest.cache), {windowCacheName, &manifest.windowCache}}) {
+      for (auto [name, described] : {std::pair(nameOf(EntryRole::Cache), &manifest.cache),
+                                     {nameOf(EntryRole::WindowCache), &manifest.windowCache}}) {
         const auto [memory, type, window] = cacheOf(&op, name);
         const std::optional<int64_t> bytes = type && memory ? bytesOfCacheBlock(memory) : std::nullopt;
         if (!bytes)

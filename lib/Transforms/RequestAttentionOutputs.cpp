@@ -26,11 +26,14 @@ namespace {
 
 /// The output's name. An encoder-decoder's has the part of the model in it.
 std::string nameOf(func::FuncOp entry, AttentionKind kind, AttentionResult what, bool hasEncoder) {
-  const char *part = kind == AttentionKind::Cross     ? "cross_"
-                     : !hasEncoder                    ? ""
-                     : entry.getSymName() == "encode" ? "encoder_"
-                                                      : "decoder_";
-  return part + std::string(what == AttentionResult::Weights ? "attentions" : "log_sum_exp");
+  using enum EntryRole;
+  auto choose = [&](EntryRole weights, EntryRole logSumExp) {
+    return rapt::nameOf(what == AttentionResult::Weights ? weights : logSumExp);
+  };
+  return kind == AttentionKind::Cross     ? choose(CrossAttentions, CrossLogSumExp)
+         : !hasEncoder                    ? choose(Attentions, LogSumExp)
+         : entry.getSymName() == "encode" ? choose(EncoderAttentions, EncoderLogSumExp)
+                                          : choose(DecoderAttentions, DecoderLogSumExp);
 }
 
 struct RequestAttentionOutputs : rapt::impl::AttnRequestAttentionOutputsBase<RequestAttentionOutputs> {
