@@ -15,7 +15,7 @@ LogicalResult addAdapters(func::FuncOp entry, const NamedTensors &inputs, ArrayR
     return success();
   const auto batch = int64_t(rowBegin.size()) - 1;
   std::vector<int64_t> ofRows(batch, 0), order(rowBegin.back()), rows, groups;
-  if (auto given = inputs.find("adapter"); given != inputs.end()) {
+  if (auto given = inputs.find(caller::adapter); given != inputs.end()) {
     if (given->second.shape != std::vector<int64_t>{batch} || isFloat(given->second.type))
       return fail(entry) << "adapter is " << shapeText(given->second.shape) << ", but integers [batch] are needed";
     ofRows = integersOf(given->second);
@@ -35,9 +35,9 @@ LogicalResult addAdapters(func::FuncOp entry, const NamedTensors &inputs, ArrayR
   }
   while (int64_t(groups.size()) < 2 * (adapters + 2))
     groups.insert(groups.end(), {int64_t(rows.size()), 0});
-  arguments["adapter_rows"] = integerTensor({int64_t(rows.size())}, rows);
-  arguments["adapter_groups"] = integerTensor({adapters + 2, 2}, groups);
-  arguments["adapter_of"] = integerTensor({int64_t(order.size())}, order);
+  arguments[nameOf(Role::AdapterRows)] = integerTensor({int64_t(rows.size())}, rows);
+  arguments[nameOf(Role::AdapterGroups)] = integerTensor({adapters + 2, 2}, groups);
+  arguments[nameOf(Role::AdapterOf)] = integerTensor({int64_t(order.size())}, order);
   return success();
 }
 

@@ -3,11 +3,8 @@
 #include "dialect/Attn/Entries.h"
 #include "dialect/Attn/Facts.h"
 #include "lib/Reference/Arguments.h"
-#include "lib/Reference/Batch.h"
 #include "lib/Reference/RunSequences.h"
 #include "lib/Support/Spelling.h"
-#include <array>
-#include <numeric>
 
 using namespace mlir;
 namespace rapt::reference {
@@ -84,55 +81,6 @@ FailureOr<Batch> readIds(func::FuncOp entry, const NamedTensors &inputs, StringR
 
 namespace {
 
-/// One row of zeros for the argument `name`, [rows, columns] of floats.
-NpyTensor rowOfZeros(func::FuncOp entry, StringRef name) {
-  int64_t columns = 0;
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    if (entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr) == name)
-      columns = cast<RankedTensorType>(entry.getArgumentTypes()[i]).getDimSize(1);
-  return {NpyType::F32, {1, columns}, std::vector<std::byte>(size_t(columns) * sizeof(float))};
-}
-
-/// Adds what image tokens stand for: rows of image_embeddings, in the order of the tokens.
-LogicalResult addImages(func::FuncOp step, const NamedTensors &inputs, NamedTensors &arguments) {
-  const ModelFacts facts = attn::factsOf(step);
-  if (!facts.readsImages())
-    return success();
-  std::vector<int64_t> indices;
-  int64_t next = 0;
-  for (int64_t token : integersOf(arguments["tokens"]))
-    indices.push_back(token == facts.imageId() ? next++ : -1);
-  auto given = inputs.find("image_embeddings");
-  if (given != inputs.end() && given->second.shape.size() != 3)
-    return fail(step) << "image_embeddings is " << shapeText(given->second.shape)
-                      << ", but [images, vectors, hidden] is needed";
-  const int64_t rows = given == inputs.end() ? 0 : given->second.shape[0] * given->second.shape[1];
-  if (rows < next)
-    return fail(step) << "the texts have " << next << " image tokens, image_embeddings [images, vectors, hidden] "
-                      << rows << " vectors";
-  arguments["embedding_of"] = integerTensor({int64_t(indices.size())}, indices);
-  NpyTensor vectors = rows == 0 ? rowOfZeros(step, "embeddings") : given->second;
-  if (rows != 0)
-    vectors.shape = {rows, given->second.shape[2]};
-  arguments["embeddings"] = std::move(vectors);
-  return success();
-}
-
-/// The batch of a decoder's input_ids, checked.
-FailureOr<Batch> batchOf(func::FuncOp step, const NamedTensors &inputs) {
-  const bool readsImages = attn::factsOf(step).readsImages();
-  for (auto &[name, tensor] : inputs)
-    if (name != "input_ids" && name != "attention_mask" && !(name == "image_embeddings" && readsImages) &&
-        !(name == "adapter" && adaptersOf(step)))
-      return fail(step) << "a decoder has no input '" << name << "'; it has input_ids and attention_mask"
-                        << (readsImages ? ", and image_embeddings" : "") << (adaptersOf(step) ? ", and adapter" : "")
-                        << didYouMean(
-                               findNearest(name, std::array<std::string_view, 2>{"input_ids", "attention_mask"}));
-  if (!inputs.count("input_ids"))
-    return fail(step) << "a decoder needs input_ids";
-  return readIds(step, inputs, "input_ids", "attention_mask");
-}
-
 /// The name of an entry's first dim of an argument or result, empty without one.
 StringRef firstDim(ArrayAttr dims, Type type) {
   auto ranked = dyn_cast<RankedTensorType>(type);
@@ -155,33 +103,34 @@ struct PackedEntry {
     for (unsigned i = 0; i < entry.getNumResults(); ++i)
       put(results, entry.getResultAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), i);
   }
-  bool isPacked() const { return arguments.count("row_begin"); }
+  bool isPacked() const { return arguments.count(nameOf(Role::RowBegin)); }
   bool packsArgument(unsigned i) {
     return firstDim(entry.getArgAttrOfType<ArrayAttr>(i, attn::AttnDialect::dimsAttr), entry.getArgumentTypes()[i]) ==
-           "tokens";
+           nameOf(EntryDim::Tokens);
   }
   /// "input_ids=FILE.npy": the arguments that pack tokens, by the names that the user gives them.
   std::string inputNames() {
     std::string text;
     for (unsigned i = 0; i < entry.getNumArguments(); ++i)
       if (auto name = entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr); name && packsArgument(i))
-        text += (text.empty() ? "" : " or ") + (name == "tokens" ? "input_ids" : name.str()) + "=FILE.npy";
+        text +=
+            (text.empty() ? "" : " or ") + (name == nameOf(Role::Tokens) ? caller::inputIds : name.str()) + "=FILE.npy";
     return text;
   }
   bool packsResult(unsigned i) {
     return firstDim(entry.getResultAttrOfType<ArrayAttr>(i, attn::AttnDialect::dimsAttr), entry.getResultTypes()[i]) ==
-           "tokens";
+           nameOf(EntryDim::Tokens);
   }
 };
 
 /// The entry's own arguments, from padded tensors [batch, length, ...] and attention_mask.
 FailureOr<NamedTensors> packInputs(PackedEntry &packed, const NamedTensors &inputs, Batch &batch) {
-  auto mask = inputs.find("attention_mask");
+  auto mask = inputs.find(caller::attentionMask);
   const NpyTensor *first = nullptr;
   NamedTensors arguments;
   for (auto &[name, tensor] : inputs) {
     auto place = packed.arguments.find(name);
-    if (name == "attention_mask" || place == packed.arguments.end() || !packed.packsArgument(place->second))
+    if (name == caller::attentionMask || place == packed.arguments.end() || !packed.packsArgument(place->second))
       continue;
     if (tensor.shape.size() < 2 || (first && !std::equal(tensor.shape.begin(), tensor.shape.begin() + 2,
                                                          first->shape.begin(), first->shape.begin() + 2)))
@@ -200,12 +149,12 @@ FailureOr<NamedTensors> packInputs(PackedEntry &packed, const NamedTensors &inpu
   for (auto &[name, tensor] : inputs) {
     auto place = packed.arguments.find(name);
     bool packs = place != packed.arguments.end() && packed.packsArgument(place->second);
-    if (name != "attention_mask" && !(name == "adapter" && adaptersOf(packed.entry)))
+    if (name != caller::attentionMask && !(name == caller::adapter && adaptersOf(packed.entry)))
       arguments[name] = packs ? packRows(batch, tensor) : tensor;
   }
   if (failed(addAdapters(packed.entry, inputs, batch.rowBegin, arguments)))
     return failure();
-  arguments["row_begin"] = integerTensor({batch.rows + 1}, batch.rowBegin);
+  arguments[nameOf(Role::RowBegin)] = integerTensor({batch.rows + 1}, batch.rowBegin);
   return arguments;
 }
 
@@ -267,82 +216,12 @@ FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterR
   return outputsOf<S>(entry, *results, wanted);
 }
 
-SmallVector<std::string> tokenResultsOf(func::FuncOp entry) {
-  SmallVector<std::string> names = resultNamesOf(entry);
-  llvm::erase_if(names, [](StringRef name) { return name == "cache" || name == "window_cache" || name == "state"; });
-  return names;
-}
-
-/// Each row is a whole text; lengths up to the argument's limit tell those that are longer from one another no more.
-static void addTextLengths(func::FuncOp step, ArrayRef<int64_t> rowBegin, NamedTensors &arguments) {
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) {
-    auto name = step.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr);
-    auto limit = step.getArgAttrOfType<IntegerAttr>(i, attn::AttnDialect::limitAttr);
-    if (!name || name.getValue() != "text_length" || !limit)
-      continue;
-    std::vector<int64_t> lengths;
-    for (size_t row = 1; row < rowBegin.size(); ++row)
-      lengths.push_back(std::min(rowBegin[row] - rowBegin[row - 1], limit.getInt() - 1));
-    arguments["text_length"] = integerTensor({int64_t(lengths.size())}, lengths);
-  }
-}
-
-template <typename S>
-FailureOr<NamedTensors> runDecoder(ModuleOp module, func::FuncOp step, ParameterReader &parameters,
-                                   const NamedTensors &inputs, ArrayRef<std::string> wanted) {
-  FailureOr<Batch> batch = batchOf(step, inputs);
-  if (failed(batch))
-    return failure();
-  int64_t block = 0;
-  for (Type type : step.getArgumentTypes())
-    if (auto cache = dyn_cast<attn::KVCacheType>(type))
-      block = cache.getBlock();
-  if (block == 0)
-    return fail(step) << "'" << step.getSymName() << "' takes no cache: it is not the step of a decoder";
-  if (failed(checkNames(step, wanted, tokenResultsOf(step), "output")))
-    return failure();
-  int64_t blocks = std::max<int64_t>((batch->length + block - 1) / block, 1);
-  std::vector<int64_t> table(batch->rows * blocks), want(batch->tokens());
-  std::iota(table.begin(), table.end(), 0);
-  std::iota(want.begin(), want.end(), 0);
-  NamedTensors arguments;
-  arguments["tokens"] = packRows(*batch, inputs.find("input_ids")->second);
-  arguments["row_begin"] = integerTensor({batch->rows + 1}, batch->rowBegin);
-  arguments["past"] = integerTensor({batch->rows}, std::vector<int64_t>(batch->rows));
-  arguments["block_table"] = integerTensor({batch->rows, blocks}, table);
-  for (unsigned i = 0; i < step.getNumArguments(); ++i) // of layers with a window, which keep all positions here
-    if (auto name = step.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr);
-        name && name.getValue() == "window_table")
-      arguments["window_table"] = arguments["block_table"];
-  arguments["want"] = integerTensor({batch->tokens()}, want);
-  addTextLengths(step, batch->rowBegin, arguments);
-  if (failed(addImages(step, inputs, arguments)) || failed(addAdapters(step, inputs, batch->rowBegin, arguments)))
-    return failure();
-  FailureOr<NamedTensors> outputs = runEntry<S>(module, step, parameters, arguments, wanted, batch->rows * blocks);
-  if (failed(outputs))
-    return failure();
-  for (auto &[name, tensor] : *outputs) {
-    if (name == "logits" && tensor.shape.size() != 2)
-      return fail(step) << "its logits are " << shapeText(tensor.shape) << ", but must be [wanted, vocabulary]";
-    tensor = padRows(*batch, tensor);
-  }
-  return outputs;
-}
-
 /// The step of an encoder-decoder whose `encode` this is, or null.
 static func::FuncOp stepAfter(func::FuncOp entry) {
   if (entry.getSymName() != "encode")
     return nullptr;
   auto step = entry->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>("step");
   return step && step->hasAttr(attn::AttnDialect::entryAttr) ? step : nullptr;
-}
-
-NpyTensor tableOf(int64_t rows, int64_t count, int64_t stride, int64_t first) {
-  std::vector<int64_t> table;
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t i = 0; i < count; ++i)
-      table.push_back(r * stride + first + i);
-  return integerTensor({rows, count}, table);
 }
 
 namespace {
@@ -354,14 +233,13 @@ FailureOr<NamedTensors> runRequest(ModuleOp module, func::FuncOp entry, Paramete
   for (auto &[name, file] : request.outputs)
     wanted.push_back(name);
   func::FuncOp step = stepAfter(entry);
-  bool isWhole = inputs.count(step ? "decoder_input_ids" : "input_ids");
-  if (func::FuncOp last = step ? step : entry; isWhole && keepsState(last))
-    return runRecurrent<S>(module, step ? entry : nullptr, last, parameters, inputs, wanted);
-  if (step && isWhole)
-    return runEncoderDecoder<S>(module, entry, step, parameters, inputs, wanted);
+  func::FuncOp last = step ? step : entry;
+  if (inputs.count(step ? caller::decoderInputIds : caller::inputIds) &&
+      (step || attn::findArgument(last, Role::State)))
+    return runSequences<S>(module, step ? entry : nullptr, last, parameters, inputs, wanted);
   PackedEntry packed(entry);
-  bool isDecoder = inputs.count("input_ids") && !packed.arguments.count("input_ids");
-  if (!isDecoder && packed.isPacked() && !inputs.count("row_begin")) {
+  bool isDecoder = inputs.count(caller::inputIds) && !packed.arguments.count(caller::inputIds);
+  if (!isDecoder && packed.isPacked() && !inputs.count(nameOf(Role::RowBegin))) {
     Batch batch;
     FailureOr<NamedTensors> arguments = packInputs(packed, inputs, batch);
     if (failed(arguments))
@@ -376,7 +254,7 @@ FailureOr<NamedTensors> runRequest(ModuleOp module, func::FuncOp entry, Paramete
   }
   if (!isDecoder)
     return runEntry<S>(module, entry, parameters, inputs, wanted, request.cacheBlocks);
-  return runDecoder<S>(module, entry, parameters, inputs, wanted);
+  return runSequences<S>(module, nullptr, entry, parameters, inputs, wanted);
 }
 
 } // namespace
@@ -441,8 +319,6 @@ LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Reque
 #define INSTANTIATE(S)                                                                                                 \
   template FailureOr<NamedTensors> runEntry<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &,        \
                                                ArrayRef<std::string>, int64_t);                                        \
-  template FailureOr<NamedTensors> runDecoder<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &,      \
-                                                 ArrayRef<std::string>);                                               \
   template FailureOr<SmallVector<Value<S>>> callEntry<S>(ModuleOp, func::FuncOp, ParameterReader &,                    \
                                                          const NamedTensors &, const Kept<S> &, int64_t);              \
   template FailureOr<NamedTensors> outputsOf<S>(func::FuncOp, ArrayRef<Value<S>>, ArrayRef<std::string>);

@@ -16,23 +16,6 @@ mlir::FailureOr<NamedTensors> runEntry(mlir::ModuleOp module, mlir::func::FuncOp
                                        const NamedTensors &inputs, llvm::ArrayRef<std::string> wanted,
                                        int64_t cacheBlocks);
 
-/// Runs a decoder's step on whole sequences: `input_ids` (integers [batch, length]) and maybe `attention_mask` (as
-/// large; ones, then zeros) give of `wanted` the `logits` [batch, length, vocabulary] and attention's weights, where
-/// the step has them; what is behind a sequence's end is 0.
-template <typename Scalar>
-mlir::FailureOr<NamedTensors> runDecoder(mlir::ModuleOp module, mlir::func::FuncOp step, ParameterReader &parameters,
-                                         const NamedTensors &inputs, llvm::ArrayRef<std::string> wanted);
-
-/// Runs `encode` and `step` of an encoder-decoder on whole sequences: `input_ids` and `decoder_input_ids` (integers
-/// [batch, length], [batch, decoder length]), maybe `attention_mask` and `decoder_attention_mask`, give of `wanted` the
-/// `logits` [batch, decoder length, vocabulary] and `encoder_last_hidden_state` [batch, length, hidden]; 0 behind an
-/// end. An encoder of sound takes `input_features` [batch, channels, frames] in place of `input_ids`, one of images
-/// `pixel_values` [batch, channels, height, width].
-template <typename Scalar>
-mlir::FailureOr<NamedTensors> runEncoderDecoder(mlir::ModuleOp module, mlir::func::FuncOp encode,
-                                                mlir::func::FuncOp step, ParameterReader &parameters,
-                                                const NamedTensors &inputs, llvm::ArrayRef<std::string> wanted);
-
 /// The request of rapt-reference's command line. Files are .npy.
 struct Request {
   std::string entry; ///< empty: the module's first

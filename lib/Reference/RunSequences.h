@@ -2,8 +2,11 @@
 #pragma once
 #include "lib/Reference/Batch.h"
 #include "lib/Reference/Run.h"
+#include "lib/Support/EntryRoles.h"
 
 namespace rapt::reference {
+
+using Role = EntryRole;
 
 /// Values that an entry takes under these names, as another one gave them: caches and states.
 template <typename S> using Kept = std::map<std::string, Value<S>>;
@@ -37,20 +40,19 @@ template <typename S>
 mlir::FailureOr<NamedTensors> outputsOf(mlir::func::FuncOp entry, llvm::ArrayRef<Value<S>> results,
                                         llvm::ArrayRef<std::string> wanted);
 
-/// The results of an entry besides the state that it keeps: logits at the output positions, the encoder's output,
-/// attention probabilities.
-llvm::SmallVector<std::string> tokenResultsOf(mlir::func::FuncOp entry);
+/// The names of an entry's results.
+llvm::SmallVector<std::string> resultNamesOf(mlir::func::FuncOp entry);
 
-/// Blocks of a pool for each row: `count` a row, `stride` apart, from `first` on.
-NpyTensor tableOf(int64_t rows, int64_t count, int64_t stride, int64_t first);
-
-/// The step takes `state`: the model is recurrent.
-bool keepsState(mlir::func::FuncOp step);
-
-/// Runs a recurrent model on whole sequences, as runDecoder does where `encode` is null and as runEncoderDecoder does
-/// otherwise; a step that takes one token of each row runs once for each column.
+/// Runs the step of a model on whole sequences, after its `encode`, which is null where it has no encoder. Without one
+/// `input_ids` (integers [batch, length]) and maybe `attention_mask` (as large; ones, then zeros) give of `wanted` the
+/// `logits` [batch, length, vocabulary] and attention's weights, where the step has them; what is behind a sequence's
+/// end is 0. A model that reads images takes `image_embeddings`, one with adapters `adapter`. With an encoder
+/// `input_ids` and `attention_mask` are the sources, `decoder_input_ids` and `decoder_attention_mask` the sequences,
+/// and `encoder_last_hidden_state` [batch, length, hidden] is an output, too. An encoder of sound takes
+/// `input_features` [batch, channels, frames] in place of ids, one of images `pixel_values` [batch, channels, height,
+/// width].
 template <typename S>
-mlir::FailureOr<NamedTensors> runRecurrent(mlir::ModuleOp module, mlir::func::FuncOp encode, mlir::func::FuncOp step,
+mlir::FailureOr<NamedTensors> runSequences(mlir::ModuleOp module, mlir::func::FuncOp encode, mlir::func::FuncOp step,
                                            ParameterReader &parameters, const NamedTensors &inputs,
                                            llvm::ArrayRef<std::string> wanted);
 

@@ -10,7 +10,7 @@ struct SourceBatch {
   int64_t rows = 0, length = 0;
   std::vector<int64_t> lengths; ///< positions of each row
   std::optional<Batch> words;
-  NamedTensors arguments; ///< of `encode`, without the table
+  NamedTensors arguments; ///< of `encode`, those that are read
 
   NpyTensor shown(const NpyTensor &output) const { return words ? padRows(*words, output) : output; }
 };
