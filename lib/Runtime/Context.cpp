@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 
 using namespace rapt::runtime;
 
@@ -90,12 +91,19 @@ rapt_status chooseLimits(const Manifest &m, const rapt_context_options &o, const
 /// The initial number of recurrent states: those of a part's sequences, before and after it.
 int64_t firstSlots(const Limits &l) { return 1 + 2 * l.rows; }
 
-int64_t workspaceBytes(const Entry &entry, const Limits &l, int64_t workers) {
-  int64_t tokens = entry.isSerial ? l.rows : l.tokens, rows = l.rows;
+/// The dims of the largest part of a step or of sources.
+DimValues largestDims(const Entry &entry, const Limits &l) {
+  DimValues dims;
+  dims[Dim::Tokens] = dims[Dim::Wanted] = dims[Dim::Embeddings] = dims[Dim::Adapted] =
+      entry.isSerial ? l.rows : l.tokens;
+  dims[Dim::Rows] = l.rows;
   if (entry.features) // of which as many run together as have the tokens of a part, one at least
-    rows = std::clamp<int64_t>(l.tokens / l.longestSource, 1, l.rows);
-  return entry.workspace(
-      {tokens, rows, tokens, l.table, l.blocks, l.sourceTable, firstSlots(l), tokens, l.blocks, tokens}, workers);
+    dims[Dim::Rows] = std::clamp<int64_t>(l.tokens / l.longestSource, 1, l.rows);
+  dims[Dim::Table] = l.table;
+  dims[Dim::SourceBlocks] = l.sourceTable;
+  dims[Dim::Blocks] = dims[Dim::WindowBlocks] = l.blocks;
+  dims[Dim::Slots] = firstSlots(l);
+  return dims;
 }
 
 /// Blocks that a cache has at first: those of layers with a window are enough for one sequence.
@@ -108,6 +116,16 @@ struct Plan {
   Entry entry, encode, best, top;
   Limits limits{};
   rapt_memory memory{};
+  uint64_t held[roleCount]{}; ///< bytes of arguments
+
+  /// Counts the arguments of an entry, if the model has it, but for what only some calls need.
+  void addArguments(const Entry &entry, const DimValues &dims) {
+    int64_t ordered[mostEntryDims];
+    entry.order(dims, ordered);
+    for (int i = 0; i < entry.buffers; ++i)
+      if (const Role role = entry.roles[i]; isArgument(role) && !isMap(role))
+        held[int(role)] = std::max(held[int(role)], bytesOf(entry.manifest->buffers[size_t(i)], ordered));
+  }
 
   /// A model that keeps no sequences takes memory when an entry runs, by its tensors' sizes.
   rapt_status makeStateless(const rapt_module &module, const rapt_context_options &options, const Report &report) {
@@ -144,8 +162,8 @@ struct Plan {
     if (status)
       return status;
     auto workspace = [&](int64_t workers) {
-      int64_t own = workspaceBytes(entry, limits, workers);
-      return hasSource ? std::max(own, workspaceBytes(encode, limits, workers)) : own;
+      const int64_t own = entry.workspace(largestDims(entry, limits), workers);
+      return hasSource ? std::max(own, encode.workspace(largestDims(encode, limits), workers)) : own;
     };
     int64_t alone = workspace(workers), another = workspace(workers + 1);
     if (alone < 0 || another < alone)
@@ -165,21 +183,17 @@ struct Plan {
     memory.weights = module.manifest->weightsFileBytes;
     memory.workspace = uint64_t(alone);
     memory.per_worker = uint64_t(another - alone);
-    memory.other = sizeof(rapt_context) + logitsBytes + 4 * uint64_t(2 * limits.tokens + 2 * limits.rows + 1) +
-                   uint64_t(limits.rows) * sizeof(Piece);
+    DimValues dims = largestDims(entry, limits);
+    addArguments(entry, dims);
+    dims[Dim::Wanted] = limits.wanted;
+    addArguments(best, dims);
+    addArguments(top, dims);
+    memory.other = sizeof(rapt_context) + logitsBytes + uint64_t(limits.rows) * sizeof(Piece) +
+                   std::accumulate(std::begin(held), std::end(held), uint64_t(0));
     for (int k = 0; k < module.manifest->cacheCount; ++k)
-      memory.other +=
-          4 * uint64_t(limits.rows * limits.table) + 9 * uint64_t(firstBlocks(module.manifest->caches[k], limits));
-    if (hasSource)
-      memory.other += 4 * uint64_t(limits.rows) * uint64_t(limits.sourceTable + 1);
-    if (entry.has(Role::Embeddings))
-      memory.other += 4 * uint64_t(limits.tokens) * uint64_t(entry.columns + 1);
-    if (entry.has(Role::AdapterRows))
-      memory.other += 4 * (2 * uint64_t(limits.tokens) + 2 * uint64_t(module.manifest->adapters.size() + 2));
-    if (top.code)
-      memory.other += 4 * uint64_t(limits.wanted) * uint64_t(1 + 2 * std::max(best.columns, top.columns));
+      memory.other += 9 * uint64_t(firstBlocks(module.manifest->caches[k], limits));
     if (limits.stateBytes)
-      memory.other += uint64_t(firstSlots(limits)) * uint64_t(limits.stateBytes + 9) + 8 * uint64_t(limits.rows);
+      memory.other += uint64_t(firstSlots(limits)) * uint64_t(limits.stateBytes + 9);
     return RAPT_OK;
   }
 };
@@ -195,39 +209,21 @@ bool allocateCaches(rapt_context &c) {
     if (!cache.blocks.allocate(c.memory, c.stream.get(), firstBlocks(from, c.limits), from.blockBytes, "the cache"))
       return false;
   }
-  return c.cacheCount < 2 || c.windowTable.allocate(c.memory, c.limits.rows * c.limits.table);
+  return true;
 }
 
 rapt_status allocateAll(rapt_context &c, const Plan &plan, const Report &report) {
   const Limits &l = c.limits;
   if (!c.entry.code)
     return RAPT_OK;
-  bool enough = allocateCaches(c) && c.tokens.allocate(c.memory, l.tokens) &&
-                c.rowBegin.allocate(c.memory, l.rows + 1) && c.past.allocate(c.memory, l.rows) &&
-                c.blockTable.allocate(c.memory, l.rows * l.table) && c.want.allocate(c.memory, l.tokens) &&
-                c.logits.allocate(c.memory, l.vocabulary) && c.pieces.allocate(c.memory, l.rows) &&
+  bool enough = allocateCaches(c) && c.logits.allocate(c.memory, l.vocabulary) && c.pieces.allocate(c.memory, l.rows) &&
                 c.workspace.allocate(c.memory, c.stream.get(), plan.memory.workspace, "the workspace");
-  if (c.encode.code)
-    enough =
-        enough && c.sourceLength.allocate(c.memory, l.rows) && c.sourceTable.allocate(c.memory, l.rows * l.sourceTable);
-  if (enough && c.entry.has(Role::Embeddings))
-    enough = c.embeddings.allocate(c.memory, size_t(l.tokens * c.entry.columns)) &&
-             c.embeddingOf.allocate(c.memory, size_t(l.tokens));
-  if (enough && c.entry.shortText)
-    enough = c.textLength.allocate(c.memory, size_t(l.rows));
-  if (enough && c.entry.has(Role::AdapterRows))
-    enough = c.adapterRows.allocate(c.memory, size_t(l.tokens)) && c.adapterOf.allocate(c.memory, size_t(l.tokens)) &&
-             c.adapterGroups.allocate(c.memory, 2 * (c.module->manifest->adapters.size() + 2));
+  for (int i = 0; i < roleCount; ++i)
+    enough = enough && (!plan.held[i] || c.held[i].allocate(c.memory, plan.held[i]));
   if (enough && c.isRecurrent()) {
-    enough = c.states.allocate(c.memory, c.stream.get(), firstSlots(l), l.stateBytes, "the states") &&
-             c.stateSlot.allocate(c.memory, l.rows) && c.stateTarget.allocate(c.memory, l.rows);
+    enough = c.states.allocate(c.memory, c.stream.get(), firstSlots(l), l.stateBytes, "the states");
     if (enough)
       c.states.allocate(); // slot 0
-  }
-  if (enough && c.top.code) {
-    const auto most = size_t(l.wanted * std::max(c.best.columns, c.top.columns));
-    enough = c.among.allocate(c.memory, size_t(l.wanted)) && c.topIds.allocate(c.memory, most) &&
-             c.topLogits.allocate(c.memory, most);
   }
   rapt_status status = RAPT_OK;
   if (!enough)
@@ -294,6 +290,15 @@ const void *rapt_context::weights() const {
   if (module->device)
     return reinterpret_cast<const void *>(module->device->weights());
   return module->weights.present() ? module->weights.data() : nullptr;
+}
+
+void rapt_context::copyMaps(const Entry &entry, size_t chunk, int64_t at, int64_t from, int64_t count) {
+  for (int i = 0; i < entry.maps; ++i) {
+    const AttentionMap &map = entry.map[i];
+    if (Array<float *> &targets = mapTargets[int(map.role)]; targets.size())
+      memcpy(targets[chunk] + at * map.columns, numbers(map.role) + from * map.columns,
+             size_t(count * map.columns) * sizeof(float));
+  }
 }
 
 rapt_status rapt_context::reserveWorkspace(int64_t need, const Report &report) {

@@ -25,17 +25,6 @@
 
 namespace rapt::runtime {
 
-/// Memory for the attention maps of an entry, and the destinations of each chunk's or source's maps.
-struct MapBuffers {
-  Array<float> staged[mostAttentionMaps];   ///< [tokens of a call, columns]
-  Array<float *> wanted[mostAttentionMaps]; ///< one per chunk, [its tokens, columns]; empty: not requested
-  float *of(int map, size_t chunk) const { return wanted[map].size() ? wanted[map][chunk] : nullptr; }
-  void forget() {
-    for (Array<float *> &list : wanted)
-      list.clear();
-  }
-};
-
 /// Sizes of a context, fixed when it is made.
 struct Limits {
   int64_t block, blocks;        ///< tokens; most blocks of a cache
@@ -165,27 +154,24 @@ struct rapt_context {
   uint32_t firstFree = 0; ///< 1 + a free slot, from which nextFree leads to all others; 0 for none
   uint64_t steps = 0;
 
-  // Arguments of the entry, allocated once for the largest part of a step.
   rapt::runtime::CodeMemory workspace;
-  rapt::runtime::Array<int32_t> tokens, rowBegin, past, blockTable, windowTable, want, sourceLength, sourceTable,
-      stateSlot, stateTarget, textLength;
-  rapt::runtime::Array<int32_t> inputIds;      ///< of sources, which may be longer than a part of a step
-  rapt::runtime::Array<float> inputFeatures;   ///< the same
-  rapt::runtime::Array<float> hidden;          ///< what the encoder gives for them
-  rapt::runtime::Array<float> staged;          ///< [wanted, vocabulary], for logits that go to scattered buffers
-  rapt::runtime::Array<float> logits;          ///< what rapt_chunk.logits points at, [rows, vocabulary]
-  rapt::runtime::Array<int32_t> among, topIds; ///< arguments of `best` and `top`
-  rapt::runtime::Array<float> topLogits;       ///< the same
-  rapt::runtime::Array<float> embeddings;      ///< of a part's image tokens, at least one
-  rapt::runtime::Array<int32_t> embeddingOf;   ///< of each token: its row of `embeddings`, or -1
-  /// The tokens of a part of a step by adapter, the groups that these make, and the index that each token has there.
-  rapt::runtime::Array<int32_t> adapterRows, adapterGroups, adapterOf;
+  /// Arguments of the entries by role, of which entries share those that both have. They are as large as the largest
+  /// part of a step needs; sources may be longer, for which they grow.
+  rapt::runtime::Array<char> held[rapt::runtime::roleCount];
+  rapt::runtime::Array<float> staged; ///< [wanted, vocabulary], for logits that go to scattered buffers
+  rapt::runtime::Array<float> logits; ///< what rapt_chunk.logits points at, [rows, vocabulary]
+  /// Where attention maps go, by role: for each chunk or source memory of [its tokens, columns]; empty where nobody
+  /// asks.
+  rapt::runtime::Array<float *> mapTargets[rapt::runtime::roleCount];
   rapt::runtime::Array<rapt::runtime::Piece> pieces;
   rapt::runtime::Array<char> staging; ///< tensors of an EntryRun
-  rapt::runtime::MapBuffers stepMaps, encodeMaps;
-  rapt::runtime::Profile profile; ///< of the calls since rapt_profile_start
+  rapt::runtime::Profile profile;     ///< of the calls since rapt_profile_start
 
   ~rapt_context();
+  int32_t *integers(rapt::runtime::Role role) { return reinterpret_cast<int32_t *>(held[int(role)].data()); }
+  float *numbers(rapt::runtime::Role role) { return reinterpret_cast<float *>(held[int(role)].data()); }
+  /// Copies the maps of `count` tokens: from token `from` of the call to token `at` of a chunk or source.
+  void copyMaps(const rapt::runtime::Entry &entry, size_t chunk, int64_t at, int64_t from, int64_t count);
   /// Where compiled code finds them.
   const void *weights() const;
   /// At least `need` bytes of workspace.
@@ -201,8 +187,6 @@ struct rapt_context {
   }
   void dropSource(rapt::runtime::Sequence &sequence);
   void dropState(rapt::runtime::Sequence &sequence);
-  /// Blocks of cache `k`, 0 without it.
-  int64_t blocksOf(int k) const { return caches[k].blocks.size(); }
   bool isRecurrent() const { return limits.stateBytes > 0; }
   /// Cache blocks of a sequence's own tokens, and of a source; a recurrent sequence keeps none of its tokens.
   int64_t blocksFor(int64_t length) const;
@@ -218,12 +202,6 @@ struct rapt_context {
 };
 
 namespace rapt::runtime {
-
-/// Allocates the entry's attention maps of `tokens` tokens and sets them among its buffers.
-rapt_status allocateMaps(rapt_context &context, const Entry &entry, MapBuffers &maps, int64_t tokens,
-                         void *(&buffers)[roleCount], const Report &report);
-/// Copies the maps of `count` tokens: from token `from` of the call to token `at` of a chunk.
-void copyMaps(const Entry &entry, const MapBuffers &maps, size_t chunk, int64_t at, int64_t from, int64_t count);
 
 /// Holds a context during a call: a second thread gets RAPT_BUSY, a forked child RAPT_FORKED.
 class Use {
@@ -252,6 +230,10 @@ Sequence *findOrTell(rapt_context &context, rapt_sequence sequence, const Report
 /// rapt_step for a caller that holds the context already; rapt_step_top with `tops`, one for each chunk.
 rapt_status step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report,
                  const StructArray<const rapt_top> *tops = nullptr);
+
+/// rapt_encode for such a caller.
+rapt_status encode(rapt_context &context, const StructArray<const rapt_source> &sources, size_t count,
+                   const Report &report);
 
 /// Calls `body`, which runs compiled code, while it holds the context. A cancel that is pending at the beginning or
 /// arrives meanwhile is obeyed and reset, whatever else is wrong with the call.

@@ -6,7 +6,6 @@ namespace rapt::runtime {
 namespace {
 
 constexpr uint64_t alignment = 256; ///< of a buffer, as the driver's own allocations
-constexpr uint64_t largest = uint64_t(1) << 46;
 /// Larger inputs, and larger outputs, are copied from and to where they are.
 constexpr uint64_t mostPinned = uint64_t(4) << 20;
 /// The GPU's memory for arguments has a size of these, or else as many bytes as are needed: sequences that join a step
@@ -45,10 +44,9 @@ rapt_status DeviceArguments::place(const ManifestEntry &entry, void *const *buff
       const ManifestBuffer &buffer = entry.buffers[i];
       if (wayOf(entry, i, buffers) != way)
         continue;
-      uint64_t bytes = elementBytes(buffer);
-      for (const ManifestExtent &e : buffer.shape)
-        if (!multiply(bytes, uint64_t(extentOf(e, dims)), bytes) || bytes > largest)
-          return report.fail(RAPT_NOMEM, "%s is larger than any memory", buffer.name.c_str());
+      const uint64_t bytes = bytesOf(buffer, dims);
+      if (bytes > mostBytes)
+        return report.fail(RAPT_NOMEM, "%s is larger than any memory", buffer.name.c_str());
       slots[i] = {end, bytes};
       end += (bytes + alignment - 1) / alignment * alignment;
     }

@@ -7,14 +7,6 @@
 namespace rapt::runtime {
 namespace {
 
-int findRole(const ManifestBuffer &buffer) {
-  for (int i = 0; i < roleCount; ++i)
-    if (const RoleRow &row = rowOf(Role(i));
-        buffer.name == row.name && buffer.kind == row.kind && buffer.dtype == row.type)
-      return i;
-  return -1;
-}
-
 bool isDim(const ManifestEntry &entry, const ManifestExtent &extent, Dim dim, int64_t plus) {
   return extent.dim >= 0 && entry.dims[size_t(extent.dim)].name == nameOf(dim) && extent.plus == plus &&
          !extent.isProduct();
@@ -35,26 +27,6 @@ bool takesSingleTokens(const ManifestEntry &entry) {
 /// ...] then.
 bool takesFeatures(const ManifestEntry &entry) {
   return names(entry, Role::InputFeatures) || names(entry, Role::PixelValues);
-}
-
-/// Whether the buffer has the shape of its role. The runtime fills buffers by role, so it refuses other shapes. An
-/// entry with one token per row has the dim of rows instead of tokens, and so have the outputs of one that takes
-/// features.
-bool hasShape(const ManifestEntry &entry, const ManifestBuffer &buffer, const RoleRow &role) {
-  const RoleShape &shape = role.shape;
-  if (!*role.type || shape.count == 0)
-    return true;
-  const auto count = size_t(shape.count);
-  if (buffer.shape.size() < count || (!shape.hasNumbers && buffer.shape.size() != count))
-    return false;
-  const bool isOfRows = takesSingleTokens(entry) || (takesFeatures(entry) && role.kind == BufferKind::Output);
-  for (size_t i = 0; i < count; ++i) {
-    const Dim dim = shape.dims[i] == Dim::Tokens && isOfRows ? Dim::Rows : shape.dims[i];
-    if (!isDim(entry, buffer.shape[i], dim, i == 0 ? shape.plus : 0))
-      return false;
-  }
-  return std::all_of(buffer.shape.begin() + shape.count, buffer.shape.end(),
-                     [](const ManifestExtent &extent) { return extent.dim < 0; });
 }
 
 int findDim(const std::string &name) {
@@ -88,21 +60,37 @@ int64_t bytesOfSlot(const ManifestEntry &entry) {
 
 } // namespace
 
-bool Entry::has(Role role) const {
-  for (int i = 0; i < buffers; ++i)
-    if (roles[i] == role)
-      return true;
-  return false;
+bool isOf(Role role, const ManifestEntry &entry, const ManifestBuffer &buffer) {
+  const RoleRow &row = rowOf(role);
+  const RoleShape &shape = row.shape;
+  if (buffer.name != row.name || buffer.kind != row.kind || buffer.dtype != row.type)
+    return false;
+  if (!*row.type || shape.count == 0)
+    return true;
+  const auto count = size_t(shape.count);
+  if (buffer.shape.size() < count || (!shape.hasNumbers && buffer.shape.size() != count))
+    return false;
+  const bool isOfRows = takesSingleTokens(entry) || (takesFeatures(entry) && row.kind == BufferKind::Output);
+  for (size_t i = 0; i < count; ++i) {
+    const Dim dim = shape.dims[i] == Dim::Tokens && isOfRows ? Dim::Rows : shape.dims[i];
+    if (!isDim(entry, buffer.shape[i], dim, i == 0 ? shape.plus : 0))
+      return false;
+  }
+  return std::all_of(buffer.shape.begin() + shape.count, buffer.shape.end(),
+                     [](const ManifestExtent &extent) { return extent.dim < 0; });
+}
+
+bool hasGroups(const ManifestBuffer &buffer, size_t adapters) {
+  const std::vector<ManifestExtent> &shape = buffer.shape;
+  const auto matrices = int64_t(adapters) + 1; // one is zeros
+  return shape.size() == 2 && shape[0].dim < 0 && shape[0].plus == matrices + 1 && shape[1].dim < 0 &&
+         shape[1].plus == 2;
 }
 
 /// Whether the groups of rows are those of the module's adapters.
 rapt_status Entry::checkAdapters(const rapt_module &module, const Report &report) const {
-  if (!has(Role::AdapterGroups))
-    return RAPT_OK;
   const Manifest &m = *module.manifest;
-  const std::vector<ManifestExtent> &shape = manifest->buffers[bufferOf(Role::AdapterGroups)].shape;
-  const auto matrices = int64_t(m.adapters.size()) + 1; // one is zeros
-  if (shape.size() == 2 && shape[0].dim < 0 && shape[0].plus == matrices + 1 && shape[1].dim < 0 && shape[1].plus == 2)
+  if (!has(Role::AdapterGroups) || hasGroups(manifest->buffers[bufferOf(Role::AdapterGroups)], m.adapters.size()))
     return RAPT_OK;
   return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has no groups of rows for %zu adapters", manifest->name.c_str(),
                      m.name.c_str(), m.adapters.size());
@@ -230,7 +218,7 @@ bool Entry::addMap(const ManifestBuffer &buffer, Role role, bool isOfFeatures) {
   if (maps == mostAttentionMaps || buffer.shape.size() != size_t(first + rank) || !columns)
     return false;
   AttentionMap &added = map[maps++];
-  added = {role, nameOf(role), rank, {}, columns};
+  added = {role, rank, {}, columns};
   for (int i = 0; i < rank; ++i)
     added.shape[i] = buffer.shape[size_t(first + i)].plus;
   return true;
@@ -240,20 +228,20 @@ rapt_status Entry::bind(const rapt_module &module, int index, uint32_t RoleRow::
                         const Report &report) {
   const ManifestEntry &entry = module.manifest->entries[index];
   const char *name = entry.name.c_str(), *model = module.manifest->name.c_str();
-  uint64_t found = 0;
   for (const ManifestBuffer &buffer : entry.buffers) {
-    const int role = findRole(buffer);
-    const uint32_t givenBy = role < 0 ? 0 : rowOf(Role(role)).*column;
-    const uint64_t bit = role < 0 ? 0 : uint64_t(1) << role;
-    if (!(givenBy & (parts | part::Request)) || !hasShape(entry, buffer, rowOf(Role(role))) || found & bit ||
+    int role = 0;
+    while (role < roleCount && !isOf(Role(role), entry, buffer))
+      ++role;
+    const uint32_t givenBy = role < roleCount ? rowOf(Role(role)).*column : 0;
+    if (!(givenBy & (parts | part::Request)) || has(Role(role)) ||
         (givenBy & part::Request && !addMap(buffer, Role(role), takesFeatures(entry))))
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s has a buffer %s %s that this runtime does not know", name,
                          model, buffer.name.c_str(), buffer.dtype.c_str());
-    found |= bit;
+    present |= uint64_t(1) << role;
     roles[buffers++] = Role(role);
   }
   for (int i = 0; i < roleCount; ++i)
-    if (rowOf(Role(i)).*column & parts && !(found >> i & 1))
+    if (rowOf(Role(i)).*column & parts && !has(Role(i)))
       return report.fail(RAPT_UNSUPPORTED, "entry %s of %s takes %d buffers and no %s, which this runtime gives", name,
                          model, buffers, nameOf(Role(i)));
   if (rapt_status status = bindDims(module, entry, report))
@@ -283,40 +271,10 @@ rapt_status Entry::bindDims(const rapt_module &module, const ManifestEntry &entr
   return RAPT_OK;
 }
 
-int64_t Entry::workspace(const int64_t (&values)[dimCount], int64_t workers) const {
+int64_t Entry::workspace(const DimValues &values, int64_t workers) const {
   int64_t ordered[mostEntryDims];
   order(values, ordered);
   return code->workspace(ordered, workers);
-}
-
-rapt_status Entry::run(Execution &execution, void *const (&given)[roleCount], const int64_t (&values)[dimCount],
-                       const Report &report, DeviceArguments *with) const {
-  void *orderedBuffers[roleCount];
-  int64_t orderedDims[mostEntryDims];
-  for (int i = 0; i < buffers; ++i)
-    orderedBuffers[i] = given[int(roles[i])];
-  order(values, orderedDims);
-  return execution.run(*manifest, code->run, orderedBuffers, orderedDims, report, with);
-}
-
-rapt_status allocateMaps(rapt_context &context, const Entry &entry, MapBuffers &maps, int64_t tokens,
-                         void *(&buffers)[roleCount], const Report &report) {
-  for (int i = 0; i < entry.maps; ++i) {
-    uint64_t size;
-    if (!multiply(uint64_t(tokens), uint64_t(entry.map[i].columns), size) ||
-        (size > maps.staged[i].size() && !maps.staged[i].allocate(context.memory, size)))
-      return report.fail(RAPT_NOMEM, "no memory for the %s of %lld tokens", entry.map[i].name, (long long)tokens);
-    buffers[int(entry.map[i].role)] = maps.staged[i].data();
-  }
-  return RAPT_OK;
-}
-
-void copyMaps(const Entry &entry, const MapBuffers &maps, size_t chunk, int64_t at, int64_t from, int64_t count) {
-  for (int i = 0; i < entry.maps; ++i)
-    if (float *to = maps.of(i, chunk)) {
-      const int64_t columns = entry.map[i].columns;
-      memcpy(to + at * columns, maps.staged[i].data() + from * columns, size_t(count * columns) * sizeof(float));
-    }
 }
 
 } // namespace rapt::runtime

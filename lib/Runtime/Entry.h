@@ -10,22 +10,43 @@ using Dim = EntryDim;
 inline constexpr int roleCount = entryRoleCount, dimCount = entryDimCount;
 inline constexpr Dim unusedDim = Dim(dimCount); ///< of another entry: no buffer has it
 
+/// The dims of a call by what they are.
+struct DimValues {
+  int64_t values[dimCount]{};
+  int64_t &operator[](Dim dim) { return values[int(dim)]; }
+  int64_t operator[](Dim dim) const { return values[int(dim)]; }
+};
+
+/// Whether the output is there on request.
+constexpr bool isMap(Role role) { return (rowOf(role).step | rowOf(role).encode) & part::Request; }
+/// Whether the context holds the buffer as an argument of its calls.
+constexpr bool isArgument(Role role) {
+  const BufferKind kind = rowOf(role).kind;
+  return (kind == BufferKind::Input || kind == BufferKind::Output) && role != Role::Logits && role != Role::GivenLogits;
+}
+
 /// An output of attention that an artifact has on request: probabilities [tokens, layers, heads, positions], or
 /// log-sum-exp [tokens, layers, heads].
 struct AttentionMap {
   Role role;
-  const char *name;
   int rank;                  ///< of `shape`
   int64_t shape[3], columns; ///< of a token
 };
 inline constexpr int mostAttentionMaps = 4; ///< of an entry
 inline constexpr int mostEntryDims = 16;    ///< those of other entries among them
 
+/// Whether the buffer has the name, the type and the shape of the role. An entry with one token of each sequence has
+/// the dim of rows in place of tokens, and so have the outputs of one that reads features.
+bool isOf(Role role, const ManifestEntry &entry, const ManifestBuffer &buffer);
+/// Whether groups of rows are those of so many adapters.
+bool hasGroups(const ManifestBuffer &buffer, size_t adapters);
+
 /// An entry of the artifact, with the roles of its buffers and dims.
 struct Entry {
   const rapt_artifact_entry *code = nullptr;
   const ManifestEntry *manifest = nullptr; ///< of the same entry
   int buffers = 0, extents = 0;            ///< how many of `roles` and `dims` it has
+  uint64_t present = 0;                    ///< a bit for each of `roles`
   Role roles[roleCount]{};
   Dim dims[mostEntryDims]{};
   int64_t columns = 0;    ///< of a token of encode's output, whose rows may be padded, of an image's vector, or of a
@@ -38,7 +59,7 @@ struct Entry {
   int maps = 0;         ///< how many of `map` it has
   AttentionMap map[mostAttentionMaps]{};
 
-  bool has(Role role) const;
+  bool has(Role role) const { return present >> int(role) & 1; }
   /// The role of a source that is no text.
   Role sourceRole() const { return has(Role::PixelValues) ? Role::PixelValues : Role::InputFeatures; }
 
@@ -48,10 +69,13 @@ struct Entry {
   rapt_status bindEncode(const rapt_module &module, const Report &report);
   /// Binds an entry that finds the most likely tokens, if the code is for a GPU and has it; `columns` is how many.
   rapt_status bindTop(const rapt_module &module, const char *name, const Report &report);
-  int64_t workspace(const int64_t (&values)[dimCount], int64_t workers) const;
-  /// `with`: arguments of its own on a GPU.
-  rapt_status run(Execution &execution, void *const (&given)[roleCount], const int64_t (&values)[dimCount],
-                  const Report &report, DeviceArguments *with = nullptr) const;
+  /// Bytes of the workspace of a call.
+  int64_t workspace(const DimValues &values, int64_t workers) const;
+  /// The values in the order of the entry's dims.
+  void order(const DimValues &values, int64_t *ordered) const {
+    for (int i = 0; i < extents; ++i)
+      ordered[i] = dims[i] == unusedDim ? 1 : values[dims[i]];
+  }
   /// The number of a role's buffer, which the entry has.
   size_t bufferOf(Role role) const;
 
@@ -64,11 +88,6 @@ private:
   rapt_status bindFeatures(const rapt_module &module, const Report &report);
   bool addMap(const ManifestBuffer &buffer, Role role, bool isOfFeatures);
   rapt_status bindDims(const rapt_module &module, const ManifestEntry &entry, const Report &report);
-  /// The values in the order of the entry's dims.
-  void order(const int64_t (&values)[dimCount], int64_t *ordered) const {
-    for (int i = 0; i < extents; ++i)
-      ordered[i] = dims[i] == unusedDim ? 1 : values[int(dims[i])];
-  }
 };
 
 } // namespace rapt::runtime

@@ -11,16 +11,7 @@ using ll = long long;
 // Limits of a group where no dim bounds it: images, and elements of their inputs.
 constexpr int64_t imagesTogether = 8, numbersTogether = int64_t(1) << 23;
 
-constexpr const char *adapterBuffers[] = {"adapter_rows", "adapter_groups", "adapter_of"};
-
-/// Whether the dims from `first` on are dense.
-bool isDenseFrom(const rapt_tensor &t, int first) {
-  int64_t dense = 1;
-  for (int i = t.rank - 1; i >= first; dense *= t.shape[i--])
-    if (t.shape[i] != 1 && strideOf(t, i) != dense)
-      return false;
-  return true;
-}
+constexpr Role adapterRoles[] = {Role::AdapterRows, Role::AdapterGroups, Role::AdapterOf};
 
 } // namespace
 
@@ -50,17 +41,17 @@ bool EntryRun::isUsed(int dim) const {
 
 /// Determines the form of each buffer.
 void EntryRun::classify() {
-  rowsDim = entry.findDim("rows");
+  rowsDim = entry.findDim(nameOf(Dim::Rows));
   if (rowsDim >= 0 && !isUsed(rowsDim))
     rowsDim = -1;
-  int offsets = entry.findBuffer("row_begin");
-  packedDim = offsets < 0 ? -1 : entry.findDim("tokens");
+  int offsets = entry.findBuffer(nameOf(Role::RowBegin));
+  packedDim = offsets < 0 ? -1 : entry.findDim(nameOf(Dim::Tokens));
   auto isOfAdapters = [&](const ManifestBuffer &buffer) {
-    return std::any_of(std::begin(adapterBuffers), std::end(adapterBuffers),
-                       [&](const char *name) { return buffer.name == name; });
+    return std::any_of(std::begin(adapterRoles), std::end(adapterRoles),
+                       [&](Role role) { return buffer.name == nameOf(role); });
   };
   const bool hasAdapters = packedDim >= 0 && !c.module->manifest->adapters.empty();
-  adaptedDim = hasAdapters ? entry.findDim("adapted") : -1;
+  adaptedDim = hasAdapters ? entry.findDim(nameOf(Dim::Adapted)) : -1;
   for (size_t i = 0; i < entry.buffers.size(); ++i) {
     const ManifestBuffer &buffer = entry.buffers[i];
     bool isTensor = buffer.kind == BufferKind::Input || buffer.kind == BufferKind::Output;
@@ -78,31 +69,27 @@ void EntryRun::classify() {
 }
 
 rapt_status EntryRun::match(size_t count, const char *const *names, const Tensors &tensors) {
-  for (size_t i = 0; i < count; ++i) {
-    const char *name = names[i] ? names[i] : "";
-    bool isMask = packedDim >= 0 && !strcmp(name, "attention_mask");
-    bool isAdapter = adaptedDim >= 0 && !strcmp(name, "adapter");
-    int buffer = isMask || isAdapter ? -1 : entry.findBuffer(name);
-    if (!isMask && !isAdapter && (buffer < 0 || isOwn(size_t(buffer)))) {
-      char known[512] = "";
-      size_t at = 0;
-      for (size_t b = 0; b < entry.buffers.size() && at < sizeof known; ++b)
-        if (slots[b].form != Form::None && !isOwn(b))
-          at += size_t(snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", entry.buffers[b].name.c_str()));
-      return report.fail(RAPT_INVALID, "%s has no tensor %s; it has %s%s%s", entry.name.c_str(), name, known,
-                         packedDim >= 0 ? ", attention_mask" : "", adaptedDim >= 0 ? ", adapter" : "");
-    }
-    const rapt_tensor *&bound = isMask ? mask : isAdapter ? adapter : slots[buffer].tensor;
-    if (bound)
-      return report.fail(RAPT_INVALID, "tensor %s is given twice", name);
-    int rank = isMask      ? 2
-               : isAdapter ? 1
-                           : int(entry.buffers[buffer].shape.size()) + (slots[buffer].form == Form::Packed);
-    if (rapt_status status = checkTensor(name, tensors[i], rank, report))
-      return status;
-    bound = &tensors[i];
-  }
-  return RAPT_OK;
+  return bindByName(count, names, tensors, report, [&](const char *name, TensorPlace &place) -> rapt_status {
+    const int buffer = entry.findBuffer(name);
+    if (packedDim >= 0 && !strcmp(name, caller::attentionMask))
+      place = {&mask, 2};
+    else if (adaptedDim >= 0 && !strcmp(name, caller::adapter))
+      place = {&adapter, 1};
+    else if (buffer >= 0 && !isOwn(size_t(buffer)))
+      place = {&slots[size_t(buffer)].tensor,
+               int(entry.buffers[size_t(buffer)].shape.size()) + (slots[size_t(buffer)].form == Form::Packed)};
+    return place.tensor ? RAPT_OK : unknown(name);
+  });
+}
+
+rapt_status EntryRun::unknown(const char *name) const {
+  char known[512] = "";
+  size_t at = 0;
+  for (size_t b = 0; b < entry.buffers.size() && at < sizeof known; ++b)
+    if (slots[b].form != Form::None && !isOwn(b))
+      at += size_t(snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", entry.buffers[b].name.c_str()));
+  return report.fail(RAPT_INVALID, "%s has no tensor %s; it has %s%s%s", entry.name.c_str(), name, known,
+                     packedDim >= 0 ? ", attention_mask" : "", adaptedDim >= 0 ? ", adapter" : "");
 }
 
 rapt_status EntryRun::solve(int dim, int64_t value, const char *from) {
@@ -205,22 +192,14 @@ rapt_status EntryRun::readLengths() {
 
 /// Whether the entry takes all that orders tokens by adapter, in the shapes that this runtime fills.
 rapt_status EntryRun::checkAdapterBuffers() const {
-  const auto groups = int64_t(c.module->manifest->adapters.size()) + 2;
-  for (const char *name : adapterBuffers) {
-    const int i = entry.findBuffer(name);
+  for (Role role : adapterRoles) {
+    const int i = entry.findBuffer(nameOf(role));
     const ManifestBuffer *buffer = i < 0 ? nullptr : &entry.buffers[size_t(i)];
-    const bool isGroups = name == adapterBuffers[1];
-    bool isRight = buffer && buffer->kind == BufferKind::Input && buffer->dtype == "i32" &&
-                   buffer->shape.size() == (isGroups ? 2 : 1);
-    if (isRight && isGroups)
-      isRight = buffer->shape[0].dim < 0 && buffer->shape[0].plus == groups && buffer->shape[1].dim < 0 &&
-                buffer->shape[1].plus == 2;
-    else if (isRight)
-      isRight = buffer->shape[0].dim == (name == adapterBuffers[0] ? adaptedDim : packedDim) &&
-                !buffer->shape[0].plus && !buffer->shape[0].isProduct();
-    if (!isRight)
+    const bool isGroups = role == Role::AdapterGroups;
+    if (!buffer || !isOf(role, entry, *buffer) ||
+        (isGroups && !hasGroups(*buffer, c.module->manifest->adapters.size())))
       return report.fail(RAPT_UNSUPPORTED, "entry %s has no %s for the adapters of its module", entry.name.c_str(),
-                         name);
+                         nameOf(role));
   }
   return RAPT_OK;
 }
@@ -335,10 +314,9 @@ rapt_status EntryRun::stage(int64_t first, int64_t rows) {
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].form == Form::None)
       continue;
-    uint64_t bytes = elementBytes(entry.buffers[i]);
-    for (const ManifestExtent &e : entry.buffers[i].shape)
-      if (!multiply(bytes, uint64_t(extent(e)), bytes) || bytes > (uint64_t(1) << 46))
-        return report.fail(RAPT_NOMEM, "%s is larger than any memory", entry.buffers[i].name.c_str());
+    const uint64_t bytes = bytesOf(entry.buffers[i], dims.data());
+    if (bytes > mostBytes)
+      return report.fail(RAPT_NOMEM, "%s is larger than any memory", entry.buffers[i].name.c_str());
     slots[i].offset = total;
     total += (bytes + cacheLine - 1) / cacheLine * cacheLine;
   }
@@ -353,16 +331,16 @@ rapt_status EntryRun::stage(int64_t first, int64_t rows) {
   return RAPT_OK;
 }
 
-int32_t *EntryRun::integersOf(const char *buffer) const {
-  return reinterpret_cast<int32_t *>(c.staging.data() + slots[size_t(entry.findBuffer(buffer))].offset);
+int32_t *EntryRun::integersOf(Role role) const {
+  return reinterpret_cast<int32_t *>(c.staging.data() + slots[size_t(entry.findBuffer(nameOf(role)))].offset);
 }
 
 /// Once the offsets of the rows are there.
 void EntryRun::fillAdapters(int64_t first, int64_t rows) {
   orderByAdapter(
-      int32_t(c.module->manifest->adapters.size()), size_t(rows), integersOf("row_begin"),
-      [&](size_t row) { return adapters[size_t(first) + row]; }, integersOf("adapter_rows"),
-      integersOf("adapter_groups"), integersOf("adapter_of"));
+      int32_t(c.module->manifest->adapters.size()), size_t(rows), integersOf(Role::RowBegin),
+      [&](size_t row) { return adapters[size_t(first) + row]; }, integersOf(Role::AdapterRows),
+      integersOf(Role::AdapterGroups), integersOf(Role::AdapterOf));
 }
 
 /// Copies `count` times the inner elements of one row (or of a whole tensor) to element `to` of the staged buffer.
@@ -406,7 +384,7 @@ rapt_status EntryRun::fill(size_t i, int64_t first, int64_t rows) {
   int64_t leading = buffer.shape.empty() ? 1 : extent(buffer.shape[0]), width = inner(i);
   if (!slots[i].tensor) {
     memset(memory, 0, size_t(leading * width) * elementBytes(buffer));
-    if (buffer.dtype == "i32" && buffer.name == "adapter" && !c.module->manifest->adapters.empty())
+    if (buffer.dtype == "i32" && buffer.name == caller::adapter && !c.module->manifest->adapters.empty())
       std::fill_n(reinterpret_cast<int32_t *>(memory), leading * width, c.adapter);
     return RAPT_OK;
   }

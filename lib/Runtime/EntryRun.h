@@ -18,7 +18,7 @@ namespace rapt::runtime {
 /// Sets *used to the number of leading ones of row `row` of `mask` [batch, length]. Reports a row that has anything but
 /// zeros behind them.
 rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, const Report &report,
-                        const char *name = "attention_mask");
+                        const char *name = caller::attentionMask);
 
 class EntryRun {
 public:
@@ -42,6 +42,7 @@ private:
 
   void classify();
   rapt_status match(size_t count, const char *const *names, const Tensors &tensors);
+  rapt_status unknown(const char *name) const;
   rapt_status bindInput(size_t buffer);
   rapt_status checkOutput(size_t buffer) const;
   rapt_status solve(int dim, int64_t value, const char *from);
@@ -64,7 +65,7 @@ private:
   rapt_status stage(int64_t first, int64_t rows);
   rapt_status fill(size_t buffer, int64_t first, int64_t rows);
   void fillAdapters(int64_t first, int64_t rows);
-  int32_t *integersOf(const char *buffer) const;
+  int32_t *integersOf(Role role) const;
   rapt_status fillRun(size_t buffer, int64_t row, int64_t count, int64_t to);
   void empty(size_t buffer, int64_t first, int64_t rows);
   rapt_status runGroup(int64_t first, int64_t rows);

@@ -1,6 +1,5 @@
 // A decoder's "forward" is its step with all logits wanted.
 #include "lib/Runtime/Forward.h"
-#include "lib/Runtime/Encode.h"
 #include "lib/Runtime/EntryRun.h"
 #include <algorithm>
 #include <cstring>
@@ -10,10 +9,9 @@ namespace {
 
 using ll = long long;
 
-/// Row `row` of an output whose rows of `columns` floats are dense.
-float *rowOf(const rapt_tensor &output, int64_t row, int64_t length, int64_t columns) {
-  int64_t stride = output.strides ? output.strides[0] : length * columns;
-  return static_cast<float *>(output.data) + row * stride;
+/// Row `row` of an output.
+float *rowOf(const rapt_tensor &output, int64_t row) {
+  return static_cast<float *>(output.data) + row * strideOf(output, 0);
 }
 
 void clearBehind(float *row, int64_t used, int64_t length, int64_t columns) {
@@ -66,50 +64,75 @@ rapt_status PaddedIds::read(const Allocator &memory, int64_t vocabulary, const R
   return RAPT_OK;
 }
 
-const rapt_tensor **Forward::slotOf(const char *name) {
-  const bool hasSource = c.encode.code, readsWords = hasSource && !readsFeatures();
-  for (int i = 0; i < c.entry.maps; ++i)
-    if (!strcmp(name, c.entry.map[i].name))
-      return &stepMaps[i];
-  for (int i = 0; i < c.encode.maps; ++i)
-    if (!strcmp(name, c.encode.map[i].name))
-      return &encodeMaps[i];
-  return !strcmp(name, target.idsName)                             ? &target.ids
-         : !strcmp(name, target.maskName)                          ? &target.mask
-         : !strcmp(name, "logits")                                 ? &logits
-         : readsFeatures() && !strcmp(name, featuresName())        ? &features
-         : readsImages() && !strcmp(name, "image_embeddings")      ? &embeddings
-         : readsWords && !strcmp(name, source.idsName)             ? &source.ids
-         : readsWords && !strcmp(name, source.maskName)            ? &source.mask
-         : hasSource && !strcmp(name, "encoder_last_hidden_state") ? &hidden
-                                                                   : nullptr;
+Forward::Forward(rapt_context &context, const Report &report) : c(context), report(report) {
+  const Manifest::Extents extents = c.module->manifest->sourceExtents();
+  const int64_t hidden = hiddenSize(), vectors[2]{};
+  if (c.encode.code)
+    target.idsName = caller::decoderInputIds, target.maskName = caller::decoderAttentionMask;
+  if (readsFeatures()) {
+    add(Features, nameOf(c.encode.sourceRole()), nullptr, extents.sizes, extents.rank);
+  } else if (c.encode.code) {
+    add(SourceIds, source.idsName, &source, nullptr, 0);
+    add(SourceMask, source.maskName, &source, nullptr, 0);
+  }
+  add(TargetIds, target.idsName, &target, nullptr, 0);
+  add(TargetMask, target.maskName, &target, nullptr, 0);
+  if (c.entry.has(Role::Embeddings))
+    add(Embeddings, caller::imageEmbeddings, nullptr, vectors, 2);
+  add(Logits, nameOf(Role::Logits), &target, &c.limits.vocabulary, 1);
+  if (c.encode.code)
+    add(Hidden, nameOf(Role::Hidden), &source, &hidden, 1);
+  addMapsOf(c.entry, target);
+  addMapsOf(c.encode, source);
 }
 
-const AttentionMap *Forward::mapOf(const rapt_tensor *const *slot, const PaddedIds *&rows) const {
-  for (int i = 0; i < mostAttentionMaps; ++i) {
-    rows = slot == &stepMaps[i] ? &target : slot == &encodeMaps[i] ? &source : nullptr;
-    if (rows)
-      return rows == &target ? &c.entry.map[i] : &c.encode.map[i];
+void Forward::add(int slot, const char *name, const PaddedIds *rows, const int64_t *extents, int inner) {
+  slots[slot].name = name;
+  slots[slot].rows = rows;
+  slots[slot].inner = inner;
+  std::copy_n(extents, inner, slots[slot].extents);
+}
+
+void Forward::addMapsOf(const Entry &entry, const PaddedIds &rows) {
+  for (int i = 0; i < entry.maps; ++i) {
+    const AttentionMap &map = entry.map[i];
+    add(used, nameOf(map.role), &rows, map.shape, map.rank);
+    slots[used++].map = &map;
   }
+}
+
+Forward::Slot *Forward::find(const char *name) {
+  for (Slot &slot : slots)
+    if (slot.name && !strcmp(name, slot.name))
+      return &slot;
   return nullptr;
 }
 
 rapt_status Forward::unknown(const char *name) const {
-  return report.fail(RAPT_INVALID, "forward has no tensor %s; it has %s", name,
-                     readsPixels()     ? "pixel_values, decoder_input_ids, decoder_attention_mask, logits and "
-                                         "encoder_last_hidden_state"
-                     : readsFeatures() ? "input_features, decoder_input_ids, decoder_attention_mask, logits and "
-                                         "encoder_last_hidden_state"
-                     : c.encode.code   ? "input_ids, attention_mask, decoder_input_ids, decoder_attention_mask, logits "
-                                         "and encoder_last_hidden_state"
-                     : readsImages()   ? "input_ids, attention_mask, image_embeddings and logits"
-                                       : "input_ids, attention_mask and logits");
+  char known[256] = "";
+  const int last = slots[Hidden].name ? Hidden : Logits;
+  for (int i = 0, at = 0; i <= last; ++i)
+    if (slots[i].name)
+      at += snprintf(known + at, sizeof known - size_t(at), "%s%s",
+                     !at         ? ""
+                     : i == last ? " and "
+                                 : ", ",
+                     slots[i].name);
+  return report.fail(RAPT_INVALID, "forward has no tensor %s; it has %s", name, known);
+}
+
+void Forward::fullShape(const Slot &slot, Shape &shape) const {
+  shape[0] = (slot.rows ? *slot.rows : source).batch;
+  if (slot.rows)
+    shape[1] = slot.rows->length;
+  std::copy_n(slot.extents, slot.inner, shape + (slot.rows ? 2 : 1));
 }
 
 /// Vectors are floats in a row, one for each image token of the texts, which have been read.
 rapt_status Forward::checkEmbeddings() const {
-  if (!readsImages())
+  if (!slots[Embeddings].name)
     return RAPT_OK;
+  const rapt_tensor *const embeddings = slots[Embeddings].tensor;
   const int32_t image = c.module->manifest->imageId();
   int64_t needed = 0;
   for (int64_t row = 0; row < target.batch; ++row) {
@@ -122,16 +145,15 @@ rapt_status Forward::checkEmbeddings() const {
                        ll(given));
   if (!embeddings)
     return RAPT_OK;
-  const int64_t *in = embeddings->shape, *s = embeddings->strides;
-  const bool isDense = !s || (s[2] == 1 && s[1] == in[2] && s[0] == in[1] * in[2]);
-  if (!is(*embeddings, typeF32) || in[2] != c.entry.columns || !isDense)
+  if (!is(*embeddings, typeF32) || embeddings->shape[2] != c.entry.columns || !isDenseFrom(*embeddings, 0))
     return report.fail(RAPT_INVALID, "image_embeddings is %s; dense f32 [images, vectors, %lld] is needed",
-                       showShape(in, 3).text, ll(c.entry.columns));
+                       showShape(embeddings->shape, 3).text, ll(c.entry.columns));
   return RAPT_OK;
 }
 
 /// Gives a row the vectors of its image tokens, which are those behind the rows' before.
 void Forward::giveEmbeddings(rapt_chunk &chunk) {
+  const rapt_tensor *const embeddings = slots[Embeddings].tensor;
   if (!embeddings)
     return;
   const int32_t image = c.module->manifest->imageId();
@@ -143,18 +165,15 @@ void Forward::giveEmbeddings(rapt_chunk &chunk) {
 
 /// Features are floats whose rows are dense.
 rapt_status Forward::checkFeatures() {
-  if (!features)
-    return report.fail(RAPT_INVALID, "forward needs %s", featuresName());
-  const Manifest::Extents extents = c.module->manifest->sourceExtents();
-  const int64_t *in = features->shape, *s = features->strides;
-  bool isRight = is(*features, typeF32);
-  int64_t stride = 1;
-  for (int d = extents.rank; d > 0 && isRight; stride *= in[d--])
-    isRight = in[d] == extents.sizes[d - 1] && (!s || s[d] == stride);
-  if (!isRight || (s && s[0] < stride))
-    return report.fail(RAPT_INVALID, "%s is %s; f32 [batch, %s with dense rows is needed", featuresName(),
-                       showShape(in, 1 + extents.rank).text, showShape(extents.sizes, extents.rank).text + 1);
-  source.batch = in[0];
+  const Slot &slot = slots[Features];
+  if (!slot.tensor)
+    return report.fail(RAPT_INVALID, "forward needs %s", slot.name);
+  const rapt_tensor &t = *slot.tensor;
+  if (!is(t, typeF32) || !std::equal(slot.extents, slot.extents + slot.inner, t.shape + 1) || !isDenseFrom(t, 1) ||
+      strideOf(t, 0) < c.encode.features)
+    return report.fail(RAPT_INVALID, "%s is %s; f32 [batch, %s with dense rows is needed", slot.name,
+                       showShape(t.shape, slot.rank()).text, showShape(slot.extents, slot.inner).text + 1);
+  source.batch = t.shape[0];
   source.length = c.limits.longestSource;
   return RAPT_OK;
 }
@@ -178,130 +197,75 @@ rapt_status Forward::readSource() {
 }
 
 rapt_status Forward::bind(size_t count, const char *const *names, const Tensors &tensors) {
-  for (size_t i = 0; i < count; ++i) {
-    const char *name = names[i] ? names[i] : "";
-    const rapt_tensor **slot = slotOf(name);
-    if (!slot)
-      return unknown(name);
-    if (*slot)
-      return report.fail(RAPT_INVALID, "tensor %s is given twice", name);
-    *slot = &tensors[i];
-    bool isOutput = slot == &logits || slot == &hidden;
-    const PaddedIds *rows = nullptr;
-    const AttentionMap *map = mapOf(slot, rows);
-    const int rank = map                               ? 2 + map->rank
-                     : slot == &features               ? 1 + c.module->manifest->sourceExtents().rank
-                     : isOutput || slot == &embeddings ? 3
-                                                       : 2;
-    if (rapt_status status = checkTensor(name, tensors[i], rank, report))
-      return status;
-  }
+  auto place = [&](const char *name, TensorPlace &to) {
+    Slot *slot = find(name);
+    if (slot)
+      to = {&slot->tensor, slot->rank()};
+    return slot ? RAPT_OK : unknown(name);
+  };
+  if (rapt_status status = bindByName(count, names, tensors, report, place))
+    return status;
+  target.ids = slots[TargetIds].tensor, target.mask = slots[TargetMask].tensor;
+  source.ids = slots[SourceIds].tensor, source.mask = slots[SourceMask].tensor;
   if (rapt_status status = checkSource())
     return status;
   if (rapt_status status = target.check(c.limits.positions, report))
     return status;
   if (c.encode.code && source.batch != target.batch)
     return report.fail(RAPT_INVALID, "decoder_input_ids has %lld rows, %s %lld", ll(target.batch),
-                       readsFeatures() ? featuresName() : "input_ids", ll(source.batch));
+                       slots[readsFeatures() ? Features : SourceIds].name, ll(source.batch));
   return RAPT_OK;
 }
 
 rapt_status Forward::shapeOf(const char *name, int64_t *shape, int32_t *rank) const {
-  const rapt_tensor **slot = const_cast<Forward *>(this)->slotOf(name);
+  const Slot *slot = const_cast<Forward *>(this)->find(name);
   if (!slot)
     return unknown(name);
-  const PaddedIds *rowsOfMap = nullptr;
-  if (const AttentionMap *map = mapOf(slot, rowsOfMap)) {
-    shape[0] = rowsOfMap->batch;
-    shape[1] = rowsOfMap->length;
-    for (int i = 0; i < map->rank; ++i)
-      shape[2 + i] = map->shape[i];
-    *rank = 2 + map->rank;
-    return RAPT_OK;
-  }
-  if (slot == &features) {
-    const Manifest::Extents extents = c.module->manifest->sourceExtents();
-    shape[0] = source.batch;
-    std::copy_n(extents.sizes, extents.rank, shape + 1);
-    *rank = 1 + extents.rank;
-    return RAPT_OK;
-  }
-  if (slot == &embeddings) {
-    if (!embeddings)
-      return report.fail(RAPT_INVALID, "image_embeddings is an input, and it is not given");
-    std::copy_n(embeddings->shape, *rank = 3, shape);
-    return RAPT_OK;
-  }
-  bool ofSource = slot == &source.ids || slot == &source.mask || slot == &hidden;
-  const PaddedIds &rows = ofSource ? source : target;
-  shape[0] = rows.batch;
-  shape[1] = rows.length;
-  shape[2] = slot == &hidden ? hiddenSize() : c.limits.vocabulary;
-  *rank = slot == &logits || slot == &hidden ? 3 : 2;
+  const rapt_tensor *const embeddings = slots[Embeddings].tensor;
+  if (slot == &slots[Embeddings] && !embeddings)
+    return report.fail(RAPT_INVALID, "image_embeddings is an input, and it is not given");
+  Shape full;
+  fullShape(*slot, full);
+  *rank = slot->rank();
+  std::copy_n(slot == &slots[Embeddings] ? embeddings->shape : full, *rank, shape);
   return RAPT_OK;
 }
 
-rapt_status Forward::checkOutput(const char *name, const rapt_tensor &output, const PaddedIds &rows,
-                                 int64_t columns) const {
-  const int64_t *out = output.shape;
-  if (!is(output, typeF32) || out[0] != rows.batch || out[1] != rows.length || out[2] != columns)
-    return report.fail(RAPT_INVALID, "%s is [%lld, %lld, %lld]; f32 [%lld, %lld, %lld] is needed", name, ll(out[0]),
-                       ll(out[1]), ll(out[2]), ll(rows.batch), ll(rows.length), ll(columns));
-  const int64_t *s = output.strides;
-  if (s && (s[2] != 1 || s[1] != columns || s[0] < rows.length * columns))
-    return report.fail(RAPT_INVALID, "%s has strides [%lld, %lld, %lld]; its rows must be dense", name, ll(s[0]),
-                       ll(s[1]), ll(s[2]));
-  for (const rapt_tensor *input : inputs())
-    if (input && overlap(output, *input))
-      return report.fail(RAPT_INVALID, "%s shares memory with an input", name);
-  return RAPT_OK;
-}
-
-rapt_status Forward::checkMaps() const {
-  for (const rapt_tensor *const *slots : {stepMaps, encodeMaps})
-    for (int i = 0; i < mostAttentionMaps; ++i) {
-      const rapt_tensor *t = slots[i];
-      const PaddedIds *rows = nullptr;
-      const AttentionMap *map = t ? mapOf(&slots[i], rows) : nullptr;
-      if (!map)
-        continue;
-      const int64_t shape[] = {rows->batch, rows->length, map->shape[0], map->shape[1], map->shape[2]};
-      bool dense = is(*t, typeF32);
-      int64_t stride = 1;
-      for (int d = 1 + map->rank; d >= 0; stride *= shape[d--])
-        dense = dense && t->shape[d] == shape[d] && (!t->strides || shape[d] == 1 || t->strides[d] == stride);
-      if (!dense)
-        return report.fail(RAPT_INVALID, "%s is %s; dense f32 %s is needed", map->name,
-                           showShape(t->shape, t->rank).text, showShape(shape, 2 + map->rank).text);
-      for (const rapt_tensor *other :
-           {target.ids, target.mask, source.ids, source.mask, features, embeddings, logits, hidden})
-        if (other && overlap(*t, *other))
-          return report.fail(RAPT_INVALID, "%s shares memory with another tensor", map->name);
-    }
+/// Rows of logits and of the encoder's output may be apart; maps are dense.
+rapt_status Forward::checkOutput(const Slot &slot) const {
+  const rapt_tensor &t = *slot.tensor;
+  Shape shape;
+  fullShape(slot, shape);
+  const int rank = slot.rank();
+  if (!is(t, typeF32) || !std::equal(shape, shape + rank, t.shape) || (slot.map && !isDenseFrom(t, 0)))
+    return report.fail(RAPT_INVALID, "%s is %s; %sf32 %s is needed", slot.name, showShape(t.shape, rank).text,
+                       slot.map ? "dense " : "", showShape(shape, rank).text);
+  if (!slot.map && (!isDenseFrom(t, 1) || strideOf(t, 0) < shape[1] * shape[2]))
+    return report.fail(RAPT_INVALID, "%s has strides [%lld, %lld, %lld]; its rows must be dense", slot.name,
+                       ll(t.strides[0]), ll(t.strides[1]), ll(t.strides[2]));
+  for (int i = 0; i < (slot.map ? FirstMap : Logits); ++i)
+    if (slots[i].tensor && overlap(t, *slots[i].tensor))
+      return report.fail(RAPT_INVALID, "%s shares memory with %s", slot.name, slot.map ? "another tensor" : "an input");
   return RAPT_OK;
 }
 
 rapt_status Forward::prepareMaps(size_t rows) {
-  for (int i = 0; i < mostAttentionMaps; ++i)
-    if ((stepMaps[i] && !c.stepMaps.wanted[i].allocate(c.memory, rows)) ||
-        (encodeMaps[i] && !c.encodeMaps.wanted[i].allocate(c.memory, rows)))
+  for (const Slot &slot : slots)
+    if (slot.map && slot.tensor && !c.mapTargets[int(slot.map->role)].allocate(c.memory, rows))
       return report.fail(RAPT_NOMEM, "no memory for %zu rows", rows);
   return RAPT_OK;
 }
 
 /// Sets the destinations of the attention maps of row `row`, the row at `position` of those that run together.
 void Forward::addMaps(int64_t row, size_t position) {
-  for (int i = 0; i < mostAttentionMaps; ++i)
-    for (bool isStep : {true, false}) {
-      const rapt_tensor *tensor = isStep ? stepMaps[i] : encodeMaps[i];
-      if (!tensor)
-        continue;
-      const PaddedIds &rows = isStep ? target : source;
-      const int64_t columns = (isStep ? c.entry : c.encode).map[i].columns;
-      float *to = static_cast<float *>(tensor->data) + row * rows.length * columns;
-      clearBehind(to, rows.lengths[row], rows.length, columns);
-      (isStep ? c.stepMaps : c.encodeMaps).wanted[i][position] = to;
-    }
+  for (const Slot &slot : slots) {
+    if (!slot.map || !slot.tensor)
+      continue;
+    const int64_t columns = slot.map->columns;
+    float *to = static_cast<float *>(slot.tensor->data) + row * slot.rows->length * columns;
+    clearBehind(to, slot.rows->lengths[row], slot.rows->length, columns);
+    c.mapTargets[int(slot.map->role)][position] = to;
+  }
 }
 
 /// Cache blocks that a row takes.
@@ -313,16 +277,15 @@ rapt_source Forward::sourceOf(int64_t row) const {
   rapt_source from{};
   from.size = sizeof from;
   const int64_t length = source.lengths[row];
-  if (readsFeatures()) {
-    const int64_t stride = features->strides ? features->strides[0] : c.encode.features;
-    from.features = static_cast<const float *>(features->data) + row * stride;
+  if (const rapt_tensor *features = slots[Features].tensor) {
+    from.features = static_cast<const float *>(features->data) + row * strideOf(*features, 0);
     from.feature_bytes = size_t(c.encode.features) * sizeof(float);
   } else {
     from.tokens = &source.tokens[row * source.length];
     from.count = length;
   }
-  if (hidden) {
-    from.hidden = rowOf(*hidden, row, source.length, hiddenSize());
+  if (const rapt_tensor *hidden = slots[Hidden].tensor) {
+    from.hidden = rowOf(*hidden, row);
     from.hidden_bytes = size_t(length * hiddenSize()) * sizeof(float);
     clearBehind(from.hidden, length, source.length, hiddenSize());
   }
@@ -332,7 +295,7 @@ rapt_source Forward::sourceOf(int64_t row) const {
 /// Adds a row to those that run together, as a sequence of its own.
 rapt_status Forward::addRow(int64_t row, size_t &count) {
   const int64_t vocabulary = c.limits.vocabulary, used = target.lengths[row];
-  float *out = rowOf(*logits, row, target.length, vocabulary);
+  float *out = rowOf(*slots[Logits].tensor, row);
   clearBehind(out, used, target.length, vocabulary);
   rapt_chunk chunk{};
   chunk.size = sizeof chunk;
@@ -369,9 +332,9 @@ rapt_status Forward::runRows(int64_t &row) {
   size_t withTokens = 0;
   for (size_t i = 0; i < count; ++i) // a row may have a source alone
     if (!status && chunks[i].count) {
-      for (int map = 0; map < mostAttentionMaps; ++map)
-        if (stepMaps[map])
-          std::swap(c.stepMaps.wanted[map][withTokens], c.stepMaps.wanted[map][i]);
+      for (const Slot &slot : slots)
+        if (slot.map && slot.tensor && slot.rows == &target)
+          std::swap(c.mapTargets[int(slot.map->role)][withTokens], c.mapTargets[int(slot.map->role)][i]);
       std::swap(chunks[withTokens++], chunks[i]);
     }
   if (!status && withTokens)
@@ -383,17 +346,16 @@ rapt_status Forward::runRows(int64_t &row) {
 
 /// All rows are read before any is run, so that a wrong one is told before work is done.
 rapt_status Forward::run() {
+  const rapt_tensor *const logits = slots[Logits].tensor, *const hidden = slots[Hidden].tensor;
   if (!logits)
     return report.fail(RAPT_INVALID, "forward needs logits");
-  if (rapt_status status = checkOutput("logits", *logits, target, c.limits.vocabulary))
-    return status;
-  if (hidden)
-    if (rapt_status status = checkOutput("encoder_last_hidden_state", *hidden, source, hiddenSize()))
-      return status;
-  if (hidden && overlap(*hidden, *logits))
-    return report.fail(RAPT_INVALID, "logits shares memory with encoder_last_hidden_state");
-  if (rapt_status status = checkMaps())
-    return status;
+  for (const Slot &slot : slots) {
+    if (&slot == &slots[FirstMap] && hidden && overlap(*hidden, *logits))
+      return report.fail(RAPT_INVALID, "logits shares memory with encoder_last_hidden_state");
+    if (&slot >= &slots[Logits] && slot.tensor)
+      if (rapt_status status = checkOutput(slot))
+        return status;
+  }
   const auto rows = size_t(target.batch);
   if (!chunks.allocate(c.memory, rows) || (c.encode.code && !sources.allocate(c.memory, rows)))
     return report.fail(RAPT_NOMEM, "no memory for %zu rows", rows);
@@ -406,8 +368,8 @@ rapt_status Forward::run() {
   rapt_status status = prepareMaps(rows);
   for (int64_t row = 0; row < target.batch && !status;)
     status = runRows(row);
-  c.stepMaps.forget();
-  c.encodeMaps.forget();
+  for (Array<float *> &targets : c.mapTargets)
+    targets.clear();
   return status ? status : c.execution.checkCancel(report);
 }
 

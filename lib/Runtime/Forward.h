@@ -2,7 +2,6 @@
 #pragma once
 #include "lib/Runtime/Context.h"
 #include "lib/Runtime/Tensor.h"
-#include <array>
 
 namespace rapt::runtime {
 
@@ -25,37 +24,41 @@ private:
 /// model has an encoder, it encodes their sources first.
 class Forward {
 public:
-  Forward(rapt_context &context, const Report &report) : c(context), report(report) {
-    if (c.encode.code)
-      target.idsName = "decoder_input_ids", target.maskName = "decoder_attention_mask";
-  }
+  Forward(rapt_context &context, const Report &report);
   rapt_status bind(size_t count, const char *const *names, const Tensors &tensors);
   /// The shape of an input or output, once the inputs are bound.
   rapt_status shapeOf(const char *name, int64_t *shape, int32_t *rank) const;
   rapt_status run();
 
 private:
-  const rapt_tensor **slotOf(const char *name);
+  /// What callers may give, in the order in which messages list it: inputs, then outputs.
+  enum : int { SourceIds, SourceMask, Features, TargetIds, TargetMask, Embeddings, Logits, Hidden, FirstMap };
+  struct Slot {
+    const char *name = nullptr;      ///< null: the model has no such tensor
+    const PaddedIds *rows = nullptr; ///< texts whose [batch, length] the shape begins with, or null
+    int inner = 0;                   ///< extents behind those of texts or of the batch
+    int64_t extents[3]{};            ///< these; images have as many as the caller gives
+    const AttentionMap *map = nullptr;
+    const rapt_tensor *tensor = nullptr; ///< the caller's
+
+    int rank() const { return inner + (rows ? 2 : 1); }
+  };
+  using Shape = int64_t[maxRank];
+
+  void add(int slot, const char *name, const PaddedIds *rows, const int64_t *extents, int inner);
+  void addMapsOf(const Entry &entry, const PaddedIds &rows);
+  Slot *find(const char *name);
   rapt_status unknown(const char *name) const;
+  void fullShape(const Slot &slot, Shape &shape) const;
   bool readsFeatures() const { return c.encode.features != 0; }
-  bool readsPixels() const { return c.encode.has(Role::PixelValues); }
-  const char *featuresName() const { return readsPixels() ? "pixel_values" : "input_features"; }
   rapt_status checkSource();
   rapt_status checkFeatures();
   rapt_status readSource();
-  bool readsImages() const { return c.entry.has(Role::Embeddings); }
   rapt_status checkEmbeddings() const;
   void giveEmbeddings(rapt_chunk &chunk);
   /// The source of row `row`, without its sequence.
   rapt_source sourceOf(int64_t row) const;
-  /// All inputs that are given.
-  std::array<const rapt_tensor *, 6> inputs() const {
-    return {target.ids, target.mask, source.ids, source.mask, features, embeddings};
-  }
-  rapt_status checkOutput(const char *name, const rapt_tensor &output, const PaddedIds &rows, int64_t columns) const;
-  /// The attention map that `slot` is for, and its rows; null for other tensors.
-  const AttentionMap *mapOf(const rapt_tensor *const *slot, const PaddedIds *&rows) const;
-  rapt_status checkMaps() const;
+  rapt_status checkOutput(const Slot &slot) const;
   rapt_status prepareMaps(size_t rows);
   void addMaps(int64_t row, size_t position);
   rapt_status addRow(int64_t row, size_t &count);
@@ -65,15 +68,13 @@ private:
 
   rapt_context &c;
   const Report &report;
-  PaddedIds target{"input_ids", "attention_mask"}; ///< what gets logits
-  PaddedIds source{"input_ids", "attention_mask"}; ///< of an encoder; its ids are null where it reads features
-  const rapt_tensor *features = nullptr;           ///< [batch, ...], of an encoder that reads them, or images
-  const rapt_tensor *embeddings = nullptr;         ///< [images, vectors, hidden], of a decoder that reads images
-  int64_t embeddingsRead = 0;                      ///< vectors of the rows before
-  const rapt_tensor *logits = nullptr, *hidden = nullptr;
-  const rapt_tensor *stepMaps[mostAttentionMaps]{},
-      *encodeMaps[mostAttentionMaps]{}; ///< attention's weights, as Entry::map
-  Array<rapt_chunk> chunks;             ///< rows that run together
+  PaddedIds target{caller::inputIds, caller::attentionMask}; ///< what gets logits
+  PaddedIds source{caller::inputIds, caller::attentionMask}; ///< of an encoder; its ids are null where it reads
+                                                             ///< features
+  Slot slots[FirstMap + 2 * mostAttentionMaps];
+  int used = FirstMap;        ///< of `slots`
+  int64_t embeddingsRead = 0; ///< vectors of the rows before
+  Array<rapt_chunk> chunks;   ///< rows that run together
   Array<rapt_source> sources;
 };
 

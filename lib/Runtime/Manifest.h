@@ -46,6 +46,16 @@ inline int64_t extentOf(const ManifestExtent &e, const int64_t *dims) {
 /// Bytes of an element of an input or output.
 inline uint64_t elementBytes(const ManifestBuffer &buffer) { return buffer.dtype == "i64" ? 8 : 4; }
 
+/// Bytes of an input or output for these dims; mostBytes or more where no memory has as many.
+inline constexpr uint64_t mostBytes = uint64_t(1) << 46;
+inline uint64_t bytesOf(const ManifestBuffer &buffer, const int64_t *dims) {
+  uint64_t bytes = elementBytes(buffer);
+  for (const ManifestExtent &e : buffer.shape)
+    if (__builtin_mul_overflow(bytes, uint64_t(extentOf(e, dims)), &bytes) || bytes > mostBytes)
+      return UINT64_MAX;
+  return bytes;
+}
+
 struct ManifestDim {
   std::string name;
   int64_t least, most;

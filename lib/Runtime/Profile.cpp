@@ -60,7 +60,7 @@ double Profile::enter(rapt_entry_fn run, const int64_t *dims) {
   if (current >= 0) {
     const ManifestEntry &entry = manifest->entries[current];
     std::fill_n(&called[firstDispatch[current]], entry.dispatches.size(), 0);
-    const int tokens = entry.findDim("tokens"), sequences = entry.findDim("rows");
+    const int tokens = entry.findDim(nameOf(EntryDim::Tokens)), sequences = entry.findDim(nameOf(EntryDim::Rows));
     currentKind = tokens >= 0 && sequences >= 0 && dims[tokens] == dims[sequences];
   }
   return now();

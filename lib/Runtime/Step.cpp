@@ -1,8 +1,7 @@
 // A step: compute again what a sequence that outgrows short texts has in the cache (LongTexts.h), check everything,
 // take the blocks, run the chunks part by part, and only then let the sequences grow. Blocks of layers with a window
 // are taken part by part, for a long chunk needs few of them at a time.
-#include "lib/Runtime/Adapters.h"
-#include "lib/Runtime/Context.h"
+#include "lib/Runtime/EntryCall.h"
 #include "lib/Runtime/LongTexts.h"
 #include "lib/Runtime/Top.h"
 #include <algorithm>
@@ -14,18 +13,17 @@ namespace {
 
 using ll = long long;
 
-class Step {
+class Step : SequenceCall {
 public:
   Step(rapt_context &context, const StructArray<rapt_chunk> &chunks, size_t count, const Report &report,
        const StructArray<const rapt_top> *tops)
-      : c(context), l(context.limits), chunks(chunks), count(count), report(report), tops(tops) {}
+      : SequenceCall(context, context.entry, {"chunk", "step"}, count, report), chunks(chunks), tops(tops) {}
   rapt_status run();
 
 private:
   rapt_status check();
   rapt_status lengthen();
   rapt_status checkChunk(size_t i);
-  rapt_status checkTokens(size_t i);
   rapt_status checkEmbeddings(size_t i) const;
   /// Whether the sequence's last block of cache `k` is not full and shared, so that new tokens need a copy of it.
   bool copiesLast(const Sequence &s, int k) const {
@@ -43,7 +41,7 @@ private:
   bool isTop(size_t i) const { return tops && (*tops)[i].count; }
   int64_t amongOf(size_t i) const { return (*tops)[i].among ? (*tops)[i].among : l.vocabulary; }
   void findChooser();
-  rapt_status chooseOnDevice(const int64_t (&dims)[dimCount]);
+  rapt_status chooseOnDevice(EntryCall &call);
   void chooseOnHost();
   rapt_status placeLogits();
   void allocateBlocks(size_t i);
@@ -54,26 +52,20 @@ private:
   void keep(size_t i);
   rapt_status runParts();
   rapt_status runPart();
-  bool isDone() const { return c.entry.isSerial ? at >= longest : chunk >= count; }
+  bool isDone() const { return entry.isSerial ? at >= longest : chunk >= count; }
   void collectPart();
   void collectColumn();
   bool addPiece();
   void addTokens(int64_t take, int64_t rowsHere);
-  void fillArguments(int64_t table);
-  int64_t fillSources();
+  void fillArguments(int64_t table, int64_t sourceTable);
   int64_t fillEmbeddings();
-  int64_t fillAdapters();
   void scatter();
   Sequence &sequence(size_t chunk) { return *c.find(chunks[chunk].sequence); }
 
-  rapt_context &c;
-  const Limits &l;
   StructArray<rapt_chunk> chunks;
-  size_t count;
-  const Report &report;
   const StructArray<const rapt_top> *tops; ///< null: logits are wanted
   const Entry *chooser = nullptr;          ///< that finds all of them on a GPU, null where the host does
-  int64_t total = 0, neededBlocks[mostCaches] = {}, longest = 0;
+  int64_t neededBlocks[mostCaches] = {}, longest = 0;
   size_t chunk = 0; ///< where the next part starts: chunk and token in it
   int64_t at = 0;
   int64_t embedding = 0; ///< the chunk's vector of the next image token
@@ -87,66 +79,51 @@ int64_t logitRows(const rapt_chunk &k) {
   return k.want == RAPT_LOGITS_ALL ? k.count : k.want == RAPT_LOGITS_LAST ? 1 : 0;
 }
 
-rapt_status Step::checkTokens(size_t i) {
-  const rapt_chunk &k = chunks[i];
-  for (int64_t t = 0; t < k.count; ++t)
-    if (k.tokens[t] < 0 || k.tokens[t] >= l.vocabulary)
-      return report.fail(RAPT_INVALID, "chunk %zu: token %lld is %d; the model's vocabulary is 0 to %lld", i, ll(t),
-                         k.tokens[t], ll(l.vocabulary - 1));
-  return checkEmbeddings(i);
-}
-
 rapt_status Step::checkEmbeddings(size_t i) const {
   const rapt_chunk &k = chunks[i];
   const Manifest &m = *c.module->manifest;
   const float *embeddings = chunks.get(i, &rapt_chunk::embeddings);
   const size_t bytes = chunks.get(i, &rapt_chunk::embedding_bytes);
-  if (!c.entry.has(Role::Embeddings))
+  if (!entry.has(Role::Embeddings))
     return embeddings ? report.fail(RAPT_INVALID, "chunk %zu has vectors of images, which the model %s does not read",
                                     i, m.name.c_str())
                       : RAPT_OK;
   const int64_t images = std::count(k.tokens, k.tokens + k.count, m.imageId());
-  const uint64_t need = uint64_t(images) * uint64_t(c.entry.columns) * sizeof(float);
+  const uint64_t need = uint64_t(images) * uint64_t(entry.columns) * sizeof(float);
   if (need == 0 || (embeddings && bytes >= need && isAligned(embeddings)))
     return RAPT_OK;
   return report.fail(RAPT_INVALID,
                      "chunk %zu has %lld image tokens and %zu bytes of vectors at %p; %llu bytes of floats [%lld, "
                      "%lld] are needed",
                      i, ll(images), bytes, static_cast<const void *>(embeddings), (unsigned long long)need, ll(images),
-                     ll(c.entry.columns));
+                     ll(entry.columns));
 }
 
 rapt_status Step::checkChunk(size_t i) {
   rapt_chunk &k = chunks[i];
   k.logits = nullptr;
-  Sequence *s = findOrTell(c, k.sequence, report);
-  if (!s)
-    return RAPT_INVALID;
-  if (s->step == c.steps)
-    return report.fail(RAPT_INVALID, "chunk %zu names a sequence that another chunk of the step names", i);
-  s->step = c.steps;
+  Sequence *s;
+  if (rapt_status status = claim(i, k.sequence, s))
+    return status;
   if (c.encode.code && !s->hasSource)
     return report.fail(RAPT_INVALID, "chunk %zu: its sequence has no source: give it one with rapt_encode first", i);
-  if (!k.tokens || k.count < 1)
-    return report.fail(RAPT_INVALID, "chunk %zu has %lld tokens%s", i, ll(k.count), k.tokens ? "" : " at NULL");
-  if (!isAligned(k.tokens))
-    return report.fail(RAPT_INVALID, "chunk %zu: its tokens are at %p, which is not a multiple of %zu", i,
-                       static_cast<const void *>(k.tokens), alignof(int32_t));
+  if (rapt_status status = checkList(i, k.tokens, k.count, 1))
+    return status;
   if (k.want < RAPT_LOGITS_NONE || k.want > RAPT_LOGITS_ALL)
     return report.fail(RAPT_INVALID, "chunk %zu wants logits %d, which is not 0, 1 or 2", i, k.want);
   if (k.count > l.positions - s->length)
     return report.fail(RAPT_TOO_LONG,
                        "chunk %zu: %lld tokens in the cache and %lld new ones; the model has %lld positions", i,
                        ll(s->length), ll(k.count), ll(l.positions));
-  uint64_t need = uint64_t(logitRows(k)) * uint64_t(l.vocabulary) * sizeof(float);
-  if (k.output && (k.output_bytes < need || !isAligned(k.output)))
-    return report.fail(RAPT_INVALID, "chunk %zu: its output has %zu bytes at %p; %llu bytes of floats are needed", i,
-                       k.output_bytes, static_cast<void *>(k.output), (unsigned long long)need);
+  const uint64_t need = uint64_t(logitRows(k)) * uint64_t(l.vocabulary) * sizeof(float);
+  if (rapt_status status = checkFloats(i, "output", k.output, k.output_bytes, need))
+    return status;
   for (int cache = 0; cache < c.cacheCount; ++cache)
     neededBlocks[cache] += blocksOf(k, *s, cache);
   total += k.count;
   longest = std::max(longest, k.count);
-  return checkTokens(i);
+  rapt_status status = checkIds(i, k.tokens, k.count, l.vocabulary);
+  return status ? status : checkEmbeddings(i);
 }
 
 rapt_status Step::checkTop(size_t i) {
@@ -224,11 +201,8 @@ rapt_status Step::check() {
       return status;
   for (size_t i = 0; i < count; ++i)
     c.forgetBefore(sequence(i), sequence(i).length - l.slack);
-  if (rapt_status status = checkBlocks())
-    return status;
-  if (c.isRecurrent() && !c.states.reserve(c.memory, int64_t(count)))
-    return report.fail(RAPT_NOMEM, "no memory for the states of %zu sequences", count);
-  return RAPT_OK;
+  rapt_status status = checkBlocks();
+  return status ? status : reserveStates();
 }
 
 /// Gives each chunk without memory of its own rows of the context's.
@@ -256,7 +230,7 @@ void Step::allocateBlocks(size_t i) {
   Sequence &s = sequence(i);
   s.stateRead = s.state;
   s.stateNext = c.isRecurrent() ? c.states.allocate() : 0;
-  const bool isPart = count == 1 && chunks[i].count <= l.tokens && !c.entry.isSerial;
+  const bool isPart = count == 1 && chunks[i].count <= l.tokens && !entry.isSerial;
   for (int k = 0; k < c.cacheCount; ++k) {
     BlockTable &table = s.tables[k];
     BlockPool &blocks = c.caches[k].blocks;
@@ -288,7 +262,7 @@ void Step::allocateBlocksOfPart() {
     Sequence &s = sequence(p.chunk);
     for (int k = 0; k < c.cacheCount; ++k)
       if (c.caches[k].window)
-        allocateUntil(k, s.tables[k], s.length + p.begin + p.count, /*isPart=*/rows == 1 && !c.entry.isSerial);
+        allocateUntil(k, s.tables[k], s.length + p.begin + p.count, /*isPart=*/rows == 1 && !entry.isSerial);
   }
 }
 
@@ -364,7 +338,7 @@ void Step::addTokens(int64_t take, int64_t rowsHere) {
       direct = nullptr;
   }
   c.pieces[rows++] = {chunk, at, take, rowsHere, embedding};
-  if (c.entry.has(Role::Embeddings))
+  if (entry.has(Role::Embeddings))
     embedding += std::count(k.tokens + at, k.tokens + at + take, c.module->manifest->imageId());
   tokens += take;
   wanted += rowsHere;
@@ -412,80 +386,68 @@ void Step::collectPart() {
   rows = 0;
   tokens = wanted = 0;
   direct = nullptr;
-  if (c.entry.isSerial)
+  if (entry.isSerial)
     return collectColumn();
   while (chunk < count && int64_t(rows) < l.rows && tokens < l.tokens && addPiece()) {
   }
 }
 
-void Step::fillArguments(int64_t table) {
-  int64_t token = 0, want = 0;
+/// Fills the arguments that the sequences and their tokens tell; the tables have these extents.
+void Step::fillArguments(int64_t table, int64_t sourceTable) {
+  auto argument = [&](Role role) { return entry.has(role) ? c.integers(role) : nullptr; };
+  int32_t *const rowBegin = argument(Role::RowBegin), *const ids = argument(Role::Tokens),
+                 *const want = argument(Role::Want), *const past = argument(Role::Past),
+                 *const textLengths = argument(Role::TextLength), *const slots = argument(Role::StateSlot),
+                 *const targets = argument(Role::StateTarget), *const sourceLengths = argument(Role::SourceLength),
+                 *const sources = argument(Role::SourceTable),
+                 *const blocks[mostCaches] = {argument(Role::BlockTable), argument(Role::WindowTable)};
+  int64_t token = 0, next = 0;
   for (size_t r = 0; r < rows; ++r) {
     const Piece &p = c.pieces[r];
     const Sequence &s = sequence(p.chunk);
-    c.rowBegin[r] = int32_t(token);
-    c.past[r] = int32_t(s.length + p.begin);
-    if (c.entry.shortText)
-      c.textLength[r] = int32_t(textLength(c, s, chunks[p.chunk].count));
-    if (c.isRecurrent())
-      c.stateSlot[r] = s.stateRead, c.stateTarget[r] = s.stateNext;
-    for (int k = 0; k < c.cacheCount; ++k) {
-      int32_t *row = &(k ? c.windowTable : c.blockTable)[r * table];
-      int64_t used = std::min(s.tables[k].end, table);
-      memcpy(row, s.tables[k].blocks, used * sizeof(int32_t));
-      memset(row + used, 0, (table - used) * sizeof(int32_t));
-    }
-    memcpy(&c.tokens[token], chunks[p.chunk].tokens + p.begin, p.count * sizeof(int32_t));
+    rowBegin[r] = int32_t(token);
+    if (past)
+      past[r] = int32_t(s.length + p.begin);
+    if (textLengths)
+      textLengths[r] = int32_t(textLength(c, s, chunks[p.chunk].count));
+    if (slots)
+      slots[r] = s.stateRead, targets[r] = s.stateNext;
+    if (sourceLengths)
+      sourceLengths[r] = int32_t(s.sourceLength);
+    if (sources)
+      fillTable(sources, r, sourceTable, s.sourceTable, s.sourceBlocks);
+    for (int k = 0; k < mostCaches; ++k)
+      if (blocks[k])
+        fillTable(blocks[k], r, table, s.tables[k].blocks, std::min(s.tables[k].end, table));
+    memcpy(ids + token, chunks[p.chunk].tokens + p.begin, size_t(p.count) * sizeof(int32_t));
     token += p.count;
     for (int64_t i = p.wanted; i > 0; --i)
-      c.want[want++] = int32_t(token - i);
+      want[next++] = int32_t(token - i);
   }
-  c.rowBegin[rows] = int32_t(token);
-}
-
-/// Fills the table of the sources' blocks. Returns its extent.
-int64_t Step::fillSources() {
-  int64_t table = 1;
-  for (size_t r = 0; r < rows; ++r)
-    table = std::max(table, sequence(c.pieces[r].chunk).sourceBlocks);
-  for (size_t r = 0; r < rows && c.entry.has(Role::SourceTable); ++r) {
-    const Sequence &s = sequence(c.pieces[r].chunk);
-    c.sourceLength[r] = int32_t(s.sourceLength);
-    int32_t *row = &c.sourceTable[r * table];
-    memset(row, 0, table * sizeof(int32_t));
-    memcpy(row, s.sourceTable, s.sourceBlocks * sizeof(int32_t));
-  }
-  return table;
+  rowBegin[rows] = int32_t(token);
 }
 
 /// Gives each of the part's image tokens its vector. Returns how many rows there are, of which one is read in any case.
 int64_t Step::fillEmbeddings() {
-  if (!c.entry.has(Role::Embeddings))
+  if (!entry.has(Role::Embeddings))
     return 0;
-  const int64_t width = c.entry.columns;
+  const int64_t width = entry.columns;
   const int32_t image = c.module->manifest->imageId();
+  const int32_t *const rowBegin = c.integers(Role::RowBegin), *const ids = c.integers(Role::Tokens);
+  float *const vectors = c.numbers(Role::Embeddings);
   int32_t next = 0;
   for (size_t r = 0; r < rows; ++r) {
     const Piece &p = c.pieces[r];
     const int32_t first = next;
-    for (int64_t t = c.rowBegin[r]; t < c.rowBegin[r + 1]; ++t)
-      c.embeddingOf[t] = c.tokens[t] == image ? next++ : -1;
+    for (int64_t t = rowBegin[r]; t < rowBegin[r + 1]; ++t)
+      c.integers(Role::EmbeddingOf)[t] = ids[t] == image ? next++ : -1;
     if (next > first)
-      memcpy(&c.embeddings[size_t(first * width)], chunks.get(p.chunk, &rapt_chunk::embeddings) + p.embedding * width,
+      memcpy(vectors + first * width, chunks.get(p.chunk, &rapt_chunk::embeddings) + p.embedding * width,
              size_t((next - first) * width) * sizeof(float));
   }
   if (next == 0)
-    memset(c.embeddings.data(), 0, size_t(width) * sizeof(float));
+    memset(vectors, 0, size_t(width) * sizeof(float));
   return std::max(next, 1);
-}
-
-/// Orders the part's tokens by adapter. Returns how many are in this order.
-int64_t Step::fillAdapters() {
-  if (!c.entry.has(Role::AdapterRows))
-    return 0;
-  auto adapterOf = [&](size_t row) { return sequence(c.pieces[row].chunk).adapter; };
-  return orderByAdapter(int32_t(c.module->manifest->adapters.size()), rows, c.rowBegin.data(), adapterOf,
-                        c.adapterRows.data(), c.adapterGroups.data(), c.adapterOf.data());
 }
 
 void Step::scatter() {
@@ -502,28 +464,22 @@ void Step::scatter() {
 }
 
 /// Finds the most likely tokens of the part's logits, which the GPU's memory holds.
-rapt_status Step::chooseOnDevice(const int64_t (&dims)[dimCount]) {
+rapt_status Step::chooseOnDevice(EntryCall &call) {
   int64_t row = 0;
   for (size_t r = 0; r < rows; ++r)
     if (c.pieces[r].wanted)
-      c.among[size_t(row++)] = int32_t(amongOf(c.pieces[r].chunk));
+      c.integers(Role::Among)[row++] = int32_t(amongOf(c.pieces[r].chunk));
   c.choice->resident = chooser->bufferOf(Role::GivenLogits);
-  void *buffers[roleCount] = {};
-  buffers[int(Role::Weights)] = const_cast<void *>(c.weights());
-  buffers[int(Role::Workspace)] = c.workspace.data();
-  buffers[int(Role::GivenLogits)] = reinterpret_cast<void *>(c.arguments->addressOf(c.entry.bufferOf(Role::Logits)));
-  buffers[int(Role::Among)] = c.among.data();
-  buffers[int(Role::TopIds)] = c.topIds.data();
-  buffers[int(Role::TopLogits)] = c.topLogits.data();
-  if (rapt_status status = chooser->run(c.execution, buffers, dims, report, c.choice.get()))
+  call.logits = reinterpret_cast<void *>(c.arguments->addressOf(entry.bufferOf(Role::Logits)));
+  if (rapt_status status = call.run(c.choice.get()))
     return status;
   row = 0;
   for (size_t r = 0; r < rows; ++r)
     if (c.pieces[r].wanted) {
       const rapt_top &top = (*tops)[c.pieces[r].chunk];
-      memcpy(top.ids, &c.topIds[size_t(row * chooser->columns)], size_t(top.count) * sizeof(int32_t));
-      memcpy(top.logits, &c.topLogits[size_t(row * chooser->columns)], size_t(top.count) * sizeof(float));
-      ++row;
+      const int64_t from = row++ * chooser->columns;
+      memcpy(top.ids, c.integers(Role::TopIds) + from, size_t(top.count) * sizeof(int32_t));
+      memcpy(top.logits, c.numbers(Role::TopLogits) + from, size_t(top.count) * sizeof(float));
     }
   return RAPT_OK;
 }
@@ -539,55 +495,39 @@ void Step::chooseOnHost() {
 }
 
 rapt_status Step::runPart() {
-  int64_t table = 1;
+  int64_t table = 1, sourceTable = 1;
   for (size_t r = 0; r < rows; ++r) {
     const Piece &p = c.pieces[r];
-    table = std::max(table, c.blocksFor(sequence(p.chunk).length + p.begin + p.count));
+    const Sequence &s = sequence(p.chunk);
+    table = std::max(table, c.blocksFor(s.length + p.begin + p.count));
+    sourceTable = std::max(sourceTable, s.sourceBlocks);
   }
   allocateBlocksOfPart();
-  fillArguments(table);
-  const int64_t dims[dimCount] = {tokens,        int64_t(rows),   wanted,           table,         c.blocksOf(0),
-                                  fillSources(), c.states.size(), fillEmbeddings(), c.blocksOf(1), fillAdapters()};
-  int64_t bytes = c.entry.workspace(dims, c.execution.workers());
-  if (chooser && wanted && bytes >= 0)
-    bytes = std::max(bytes, chooser->workspace(dims, c.execution.workers()));
+  fillArguments(table, sourceTable);
+  EntryCall call(c, entry, report);
+  call[Dim::Tokens] = tokens;
+  call[Dim::Rows] = int64_t(rows);
+  call[Dim::Wanted] = wanted;
+  call[Dim::Table] = table;
+  call[Dim::SourceBlocks] = sourceTable;
+  call[Dim::Embeddings] = fillEmbeddings();
+  call[Dim::Adapted] = orderTokens(rows, [&](size_t row) { return sequence(c.pieces[row].chunk).adapter; });
+  const bool choosesOnDevice = chooser && wanted;
+  EntryCall choice(call, choosesOnDevice ? *chooser : entry);
+  int64_t bytes = call.workspace();
+  if (choosesOnDevice && bytes >= 0)
+    bytes = std::max(bytes, choice.workspace());
   if (rapt_status status = c.reserveWorkspace(bytes, report))
     return status;
-  bool staged = wanted && !direct && !chooser;
+  const bool staged = wanted && !direct && !chooser;
   if (staged && !c.staged.data() && !c.staged.allocate(c.memory, l.wanted * l.vocabulary))
     return report.fail(RAPT_NOMEM, "no memory for %lld rows of logits", ll(l.wanted));
-  float *logits = chooser && wanted ? nullptr : staged ? c.staged.data() : direct ? direct : c.logits.data();
-  void *buffers[roleCount] = {};
-  auto put = [&](Role role, const void *data) { buffers[int(role)] = const_cast<void *>(data); };
-  put(Role::Weights, c.weights());
-  put(Role::Workspace, c.workspace.data());
-  put(Role::Cache, c.caches[0].blocks.data());
-  put(Role::WindowCache, c.caches[1].blocks.data());
-  put(Role::Tokens, c.tokens.data());
-  put(Role::RowBegin, c.rowBegin.data());
-  put(Role::Past, c.past.data());
-  put(Role::BlockTable, c.blockTable.data());
-  put(Role::WindowTable, c.windowTable.data());
-  put(Role::Want, c.want.data());
-  put(Role::Logits, logits);
-  put(Role::SourceLength, c.sourceLength.data());
-  put(Role::SourceTable, c.sourceTable.data());
-  put(Role::State, c.states.data());
-  put(Role::StateSlot, c.stateSlot.data());
-  put(Role::StateTarget, c.stateTarget.data());
-  put(Role::Embeddings, c.embeddings.data());
-  put(Role::EmbeddingOf, c.embeddingOf.data());
-  put(Role::TextLength, c.textLength.data());
-  put(Role::AdapterRows, c.adapterRows.data());
-  put(Role::AdapterGroups, c.adapterGroups.data());
-  put(Role::AdapterOf, c.adapterOf.data());
-  rapt_status status = allocateMaps(c, c.entry, c.stepMaps, tokens, buffers, report);
-  if (!status)
-    status = c.entry.run(c.execution, buffers, dims, report);
+  call.logits = choosesOnDevice ? nullptr : staged ? c.staged.data() : direct ? direct : c.logits.data();
+  rapt_status status = call.run();
   if (!status && staged)
     scatter();
-  if (!status && chooser && wanted)
-    status = chooseOnDevice(dims);
+  if (!status && choosesOnDevice)
+    status = chooseOnDevice(choice);
   else if (!status && tops)
     chooseOnHost();
   for (size_t r = 0; r < rows; ++r) { // the next part goes on from what this one left
@@ -595,12 +535,11 @@ rapt_status Step::runPart() {
     s.stateRead = s.stateNext;
   }
   for (size_t r = 0; r < rows && !status; ++r)
-    copyMaps(c.entry, c.stepMaps, c.pieces[r].chunk, c.pieces[r].begin, c.rowBegin[r], c.pieces[r].count);
+    c.copyMaps(entry, c.pieces[r].chunk, c.pieces[r].begin, c.integers(Role::RowBegin)[r], c.pieces[r].count);
   return status;
 }
 
 rapt_status Step::runParts() {
-  int64_t done = 0;
   while (!isDone()) {
     collectPart();
     if (rows == 0)
@@ -608,16 +547,15 @@ rapt_status Step::runParts() {
     if (rapt_status status = runPart())
       return status;
     forgetPart();
-    done += tokens;
-    if (c.progress && c.progress(c.user, done, total))
-      return report.fail(RAPT_CANCELLED, "canceled after %lld of %lld tokens", ll(done), ll(total));
+    if (rapt_status status = tell(tokens))
+      return status;
   }
   return RAPT_OK;
 }
 
 rapt_status Step::run() {
   rapt_status status = check();
-  if (!status && c.entry.shortText)
+  if (!status && entry.shortText)
     status = lengthen();
   if (!status && tops)
     findChooser();

@@ -15,6 +15,14 @@ int64_t strideOf(const rapt_tensor &t, int i) {
   return stride;
 }
 
+bool isDenseFrom(const rapt_tensor &t, int first) {
+  int64_t dense = 1;
+  for (int i = t.rank - 1; i >= first; dense *= t.shape[i--])
+    if (t.shape[i] != 1 && strideOf(t, i) != dense)
+      return false;
+  return true;
+}
+
 int64_t integerAt(const rapt_tensor &t, int64_t element) {
   return is(t, typeI64) ? static_cast<const int64_t *>(t.data)[element] : static_cast<const int32_t *>(t.data)[element];
 }

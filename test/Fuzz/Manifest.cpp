@@ -11,15 +11,15 @@ using namespace rapt::runtime;
 
 namespace {
 
-constexpr uint64_t mostBytes = uint64_t(1) << 20; ///< of a buffer or a table; what needs more does not run here
-constexpr size_t mostMemory = size_t(64) << 20;   ///< of a context
+constexpr uint64_t mostTouched = uint64_t(1) << 20; ///< of a buffer or a table; what needs more does not run here
+constexpr size_t mostMemory = size_t(64) << 20;     ///< of a context
 const ManifestEntry *currentEntry = nullptr;
 
 /// Bytes of an input or output for these dims; 0 where it would be too large to touch.
-uint64_t bytesOf(const ManifestBuffer &buffer, const int64_t *dims) {
+uint64_t touchedBytes(const ManifestBuffer &buffer, const int64_t *dims) {
   uint64_t bytes = buffer.dtype == "i64" || buffer.dtype == "f64" ? 8 : 4;
   for (const ManifestExtent &extent : buffer.shape)
-    if (__builtin_mul_overflow(bytes, uint64_t(extentOf(extent, dims)), &bytes) || bytes > mostBytes)
+    if (__builtin_mul_overflow(bytes, uint64_t(extentOf(extent, dims)), &bytes) || bytes > mostTouched)
       return 0;
   return bytes;
 }
@@ -29,9 +29,9 @@ int32_t runEntry(const rapt_env *env, void *const *buffers, const int64_t *dims)
   for (size_t i = 0; i < entry.buffers.size(); ++i) {
     const ManifestBuffer &buffer = entry.buffers[i];
     if (buffer.kind == BufferKind::Input)
-      readAll(buffers[i], bytesOf(buffer, dims));
-    else if (buffer.kind == BufferKind::Output && bytesOf(buffer, dims))
-      memset(buffers[i], 0, bytesOf(buffer, dims));
+      readAll(buffers[i], touchedBytes(buffer, dims));
+    else if (buffer.kind == BufferKind::Output && touchedBytes(buffer, dims))
+      memset(buffers[i], 0, touchedBytes(buffer, dims));
     else if (buffer.kind == BufferKind::Workspace)
       memset(buffers[i], 1, 64);
   }
@@ -58,7 +58,7 @@ std::vector<rapt_artifact_entry> entriesOf(const Manifest &m) {
 
 /// A weight file that fits the manifest; empty where it would be large.
 std::string weightsOf(const Manifest &m) {
-  if (!m.hasWeights || m.weightsBytes > mostBytes)
+  if (!m.hasWeights || m.weightsBytes > mostTouched)
     return {};
   rapt_weights_header header{};
   header.magic = RAPT_WEIGHTS_MAGIC;
