@@ -60,6 +60,8 @@ std::optional<int64_t> BigInteger::small() const {
 }
 
 double BigInteger::real() const {
+  if (digits.size() > 1024 / 32)
+    return negative ? -HUGE_VAL : HUGE_VAL;
   const std::string decimal = text();
   double value = 0;
   if (std::from_chars(decimal.data(), decimal.data() + decimal.size(), value).ec == std::errc())

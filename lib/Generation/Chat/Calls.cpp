@@ -5,6 +5,7 @@
 #include "lib/Generation/Chat/Library.h"
 #include "lib/Generation/Chat/Text.h"
 #include <algorithm>
+#include <set>
 
 namespace rapt::chat {
 
@@ -143,6 +144,8 @@ bool Evaluator::bindParameters(const Macro &macro, const Arguments &arguments, F
       varargs.push_back(arguments.values[i]);
     }
   for (const auto &[name, value] : arguments.named) {
+    if (!spend(definition.names.size()))
+      return false;
     auto found = std::find(definition.names.begin() + 1, definition.names.end(), name);
     size_t at = size_t(found - definition.names.begin()) - 1;
     if (found != definition.names.end() && !isGiven[at]) {
@@ -192,10 +195,10 @@ Value Evaluator::callMacro(const Macro &macro, const Arguments &arguments) {
 /// All children behind the first are arguments.
 Arguments Evaluator::evaluateArguments(const Node &node) {
   Arguments arguments;
+  std::set<std::string> names;
   auto name = [&](const std::string &key, Value value) {
-    for (const auto &[other, given] : arguments.named)
-      if (other == key)
-        fail("the argument '" + key + "' is given twice");
+    if (!names.insert(key).second)
+      fail("the argument '" + key + "' is given twice");
     arguments.named.emplace_back(key, std::move(value));
   };
   for (size_t i = 1; i < node.children.size() && !failed(); ++i) {

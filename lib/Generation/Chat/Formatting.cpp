@@ -176,6 +176,8 @@ Text formatted(Run &run, const Value &value, const Text &specification) {
     Text text = how->precision < 0 ? value.text() : value.text().substr(0, size_t(how->precision));
     result = good ? padded(text, *how, '<') : Text();
   } else if (good && value.isNumber()) {
+    if (value.isWhole() && !run.spendNumber(value.big().bits()))
+      return {};
     result = formattedNumber(value, *how, good);
   } else {
     good = false;

@@ -82,7 +82,11 @@ static Value urlEncode(Call &call) {
 static Value xmlAttr(Call &call) {
   const Dict *members = membersOf(call.run, call.self, "xmlattr");
   Text result;
-  for (const auto &[key, value] : members ? *members : Dict()) {
+  if (!members)
+    return {};
+  for (const auto &[key, value] : *members) {
+    if (!call.run.spend(1))
+      return {};
     if (value.is(Kind::None) || value.is(Kind::Undefined))
       continue;
     if (!key.is(Kind::String))

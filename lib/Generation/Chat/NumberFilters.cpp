@@ -25,8 +25,8 @@ static std::optional<double> realOf(Call &call) {
     call.run.fail(call.self.why());
   if (call.self.isNumber())
     return call.self.real();
-  return call.self.is(Kind::String) && call.self.text().size() <= call.run.bounds.digits ? readReal(call.self.text())
-                                                                                         : std::nullopt;
+  const bool isText = call.self.is(Kind::String) && call.self.text().size() <= call.run.bounds.digits;
+  return isText && call.run.spendText(call.self.text().size()) ? readReal(call.self.text()) : std::nullopt;
 }
 
 static Value otherwise(Call &call, Value zero) { return call.has(0) ? call[0] : zero; }
@@ -36,7 +36,8 @@ static Value integer(Call &call) {
     return Value::of(call.self.big());
   int64_t base = call.integer(1, 10);
   bool isText = call.self.is(Kind::String) && call.self.text().size() <= call.run.bounds.digits;
-  if (isText && (base == 0 || (base >= 2 && base <= 36)))
+  constexpr size_t bitsOfDigit = 4;
+  if (isText && (base == 0 || (base >= 2 && base <= 36)) && call.run.spendNumber(bitsOfDigit * call.self.text().size()))
     if (std::optional<BigInteger> number = readInteger(call.self.text(), unsigned(base)))
       return call.run.number(*number);
   std::optional<double> number = realOf(call);

@@ -307,11 +307,12 @@ NodePtr Parser::parseNamedBlock() {
 void Parser::parseParameters(Node &macro, std::vector<NodePtr> &defaults) {
   expectOperator("(");
   const int outside = std::exchange(branches, 0);
+  std::set<std::string> names;
   while (!failure && !isOperator(")")) {
     if (macro.names.size() > 1)
       expectOperator(",");
     std::string name = parseAssigned();
-    if (std::find(macro.names.begin() + 1, macro.names.end(), name) != macro.names.end())
+    if (!names.insert(name).second)
       fail("two parameters have the name '" + name + "'");
     macro.names.push_back(std::move(name));
     if (takeOperator("="))

@@ -100,7 +100,8 @@ void Printer::appendInteger(const Value &value) {
     return;
   }
   const BigInteger number = value.big();
-  run.spend(number.bits() * number.bits() / 1024);
+  if (!run.spendNumber(number.bits()))
+    return;
   const std::string digits = number.text();
   if (digits.size() - number.isNegative() > run.bounds.digits)
     run.fail("shows a number of more than " + std::to_string(run.bounds.digits) + " digits");

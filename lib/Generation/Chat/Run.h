@@ -37,6 +37,8 @@ public:
   /// Whether the run goes on.
   bool spend(size_t steps);
   bool spendText(size_t characters) { return spend(characters / 8 + 1); }
+  /// For a number between its digits and itself, which takes time by the square of its length.
+  bool spendNumber(size_t bits) { return spend(bits * bits / 1024); }
 
   /// Values that are made, if they are within bounds.
   Value string(Text text, bool isMarkup = false);

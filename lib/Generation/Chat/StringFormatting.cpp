@@ -149,6 +149,8 @@ Text PercentFormat::convertedNumber(const Value &value) {
   if (isWhole) {
     BigInteger number = value.isWhole() ? value.big() : BigInteger::ofReal(value.real());
     isNegative = number.isNegative();
+    if (!run.spendNumber(number.bits()))
+      return {};
     digits = wholeDigits(number, char(how.type), false);
     if (int64_t(digits.size()) < how.precision)
       digits.insert(0, size_t(how.precision) - digits.size(), '0');

@@ -98,7 +98,7 @@ static Value expandTabs(Call &call) {
 
 template <bool front> static Value removeAffix(Call &call) {
   const Text &text = textOf(call), *affix = call.text(0);
-  if (!affix)
+  if (!affix || !call.run.spendText(affix->size()))
     return {};
   bool stands = affix->size() <= text.size() && standsAt(text, front ? 0 : text.size() - affix->size(), *affix);
   size_t drops = stands ? affix->size() : 0;

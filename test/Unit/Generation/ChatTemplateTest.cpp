@@ -5,6 +5,7 @@
 #include "lib/Generation/Chat/Text.h"
 #include "lib/Support/File.h"
 #include "test/Unit/Folders.h"
+#include <chrono>
 #include <gtest/gtest.h>
 
 using namespace rapt;
@@ -293,7 +294,7 @@ t|replace('x', '') ;; t.isalpha() ;; t.islower() ;; t[1:] ;; t|e ;; t|wordcount 
 t|trim ;; t|indent ;; t.partition('x') ;; t.startswith(u) ;; t ~ 1 ;; t + '1' ;; '%s' % t ;;
 '{}'.format(t) ;; t|tojson ;; [t]|string ;; t|urlencode ;; t|wordwrap ;; t.translate({1: 2}) ;;
 t.center(50000) ;; 'a'.center(50000) ;; '%50000d' % 1 ;; '{:50000}'.format(1) ;; t|reverse ;;
-t.zfill(50000) ;; t.expandtabs())";
+t.zfill(50000) ;; t.expandtabs() ;; d|xmlattr ;; t.removeprefix(u) ;; t.removesuffix(u))";
   for (size_t at = 0, end; at < walks.size(); at = end + 2) {
     end = std::min(walks.find(";;", at), walks.size());
     const std::string walk(walks.substr(at, end - at));
@@ -303,6 +304,37 @@ t.zfill(50000) ;; t.expandtabs())";
     EXPECT_NE(renderedIn(300000, before + "{% for i in range(100) %}" + body + "{% endfor %}").find("steps"),
               std::string::npos)
         << body;
+}
+
+/// A number of many digits takes time by their square to read and to write; each named argument is a step.
+TEST(ChatTemplate, CountsDigitsAndNames) {
+  const std::string text = "{% set n = '9' * 4000 %}", number = "{% set n = ('9' * 4000)|int %}",
+                    names = "{% set n = {}.fromkeys(range(5000)|map('string')) %}";
+  auto often = [](const std::string &before, const std::string &body) {
+    return renderedIn(600000, before + "{% for i in range(200) %}{% set x = " + body + " %}{% endfor %}");
+  };
+  for (const std::string &before : {text, number, names})
+    EXPECT_EQ(often(before, "[n, i]"), "");
+  const std::pair<std::string, const char *> walks[] = {
+      {text, "n|int"}, {number, "'%d' % n"}, {number, "'{:x}'.format(n)"}, {number, "n|string"}, {names, "dict(**n)"}};
+  for (const auto &[before, walk] : walks)
+    EXPECT_NE(often(before, walk).find("takes more than 600000 steps"), std::string::npos) << walk;
+}
+
+/// Names of parameters and arguments are not compared with each other.
+TEST(ChatTemplate, HasManyArguments) {
+  std::string parameters, arguments;
+  for (int i = 0; i < 60000; ++i) {
+    parameters += "a" + std::to_string(i) + ",";
+    arguments += "a" + std::to_string(i) + "=1,";
+  }
+  parameters += "z";
+  auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(rendered("{% macro m(" + parameters + ") %}{% endmacro %}"), "");
+  EXPECT_EQ(rendered("{{ dict(" + arguments + ")|length }}"), "60000");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+  EXPECT_NE(renderedIn(100000, "{% macro m(" + parameters + ") %}{% endmacro %}{{ m(z=1, a1=2, a0=3) }}").find("steps"),
+            std::string::npos);
 }
 
 /// Values count as long as they live.
