@@ -1,5 +1,6 @@
 #include "lib/Bench/Options.h"
 #include "lib/Support/CommandLine.h"
+#include "lib/Support/ForeignOptions.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/Spelling.h"
 #include <algorithm>
@@ -55,6 +56,7 @@ std::string setFormat(Options &options, const std::string &text) {
 }
 
 // The aliases are those of llama-bench.
+static_assert(std::size(foreignOptions) == 4, "each stands in the table");
 constexpr ToolOption<Options> table[] = {
     {{"model", "m", "FILE.so", "the library; -m may be left out"}, setFile<&Options::library>},
     {{"prefill", "p n-prompt", "128,512", "decoders: read prompts of these lengths"}, setList<&Options::prefill>},
@@ -78,10 +80,10 @@ constexpr ToolOption<Options> table[] = {
     {{"output-format", "o output", "md|csv|json", "how the results are printed (md)"}, setFormat},
     {{"weights", "", "FILE", "another weight file than the one beside the library"}, setFile<&Options::weights>},
     {{"adapter", "", "NAME", "use this one of the model's adapters (none)"}, setFile<&Options::adapter>},
-    {{"n-gpu-layers", "ngl gpu-layers", "N",
-      "a library is for CPUs or, with raptc --target=cuda, for GPUs as a whole; there is nothing to choose here", false,
-      false, true},
-     nullptr}, // of llama-bench
+    {foreignOptions[0], nullptr},
+    {foreignOptions[1], nullptr},
+    {foreignOptions[2], nullptr},
+    {foreignOptions[3], nullptr},
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
     {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>}};
 

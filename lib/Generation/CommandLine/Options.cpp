@@ -1,5 +1,6 @@
 #include "lib/Generation/CommandLine/Options.h"
 #include "lib/Support/CommandLine.h"
+#include "lib/Support/ForeignOptions.h"
 #include "lib/Support/Json.h"
 #include "lib/Support/NumberList.h"
 #include "lib/Support/Spelling.h"
@@ -182,21 +183,15 @@ std::vector<Option> soundOptions() {
 }
 
 /// Names of llama.cpp for what is decided elsewhere here.
-std::vector<Option> foreignOptions() {
-  auto foreign = [](const char *name, const char *aliases, const char *value, const char *instead) {
-    return Option{{name, aliases, value, instead, false, false, true}, {}};
-  };
-  return {
-      foreign(
-          "n-gpu-layers", "ngl gpu-layers", "N",
-          "a library is for CPUs or, with raptc --target=cuda, for GPUs as a whole; there is nothing to choose here"),
-      foreign("batch-size", "b ub ubatch-size", "N",
-              "a prompt is read in one step; raptc --max-batch bounds the sequences of a step"),
-      foreign("device", "dev main-gpu mg", "NAME",
-              "a library for GPUs runs on the first one that CUDA_VISIBLE_DEVICES leaves"),
-      foreign("flash-attn", "fa", "[VALUE]", "attention never keeps its scores in memory; there is nothing to choose"),
-      foreign("cache-type-k", "cache-type-v ctk ctv", "TYPE", "raptc --cache-dtype chooses the type of the cache"),
-      foreign("no-mmap", "", nullptr, "--read-weights reads the weights instead of mapping the file")};
+std::vector<Option> refusedOptions() {
+  std::vector<Option> options = {
+      {foreignOption("batch-size", "b ub ubatch-size", "N",
+                     "a prompt is read in one step; raptc --max-batch bounds the sequences of a step"),
+       {}},
+      {foreignOption("no-mmap", "", nullptr, "--read-weights reads the weights instead of mapping the file"), {}}};
+  for (const OptionName &shared : foreignOptions)
+    options.push_back({shared, {}});
+  return options;
 }
 
 /// Those about chats.
@@ -234,7 +229,7 @@ std::vector<Option> joined(std::vector<Option> all) {
   insert(chatOptions(), "tokens");
   insert(soundOptions(), "vector");
   insert(judgingOptions(), "stats");
-  insert(foreignOptions(), {});
+  insert(refusedOptions(), {});
   return all;
 }
 
