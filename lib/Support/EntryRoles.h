@@ -1,6 +1,6 @@
 //===- EntryRoles.h - The buffers of a model's entries ----------------------------===//
 //
-// One table for those who declare the buffers (lib/Import, attn-add-token-entries), who
+// One table for those who declare the buffers (attn-add-token-entries and, by name, lib/Import), who
 // fill them (the runtime, the reference evaluator) and who describe them. The rows are
 // those of EntryRoles.def.
 //
