@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+using rapt::BufferKind;
 using namespace rapt::fuzz;
 using namespace rapt::runtime;
 
