@@ -8,6 +8,10 @@ using namespace rapt;
 
 Value tile::index(ImplicitLocOpBuilder &b, int64_t value) { return arith::ConstantIndexOp::create(b, value); }
 
+Value tile::plus(ImplicitLocOpBuilder &b, Value number, int64_t more) {
+  return more == 0 ? number : Value(arith::AddIOp::create(b, number, index(b, more)));
+}
+
 OpFoldResult tile::extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i) {
   // Sizes decide allocations, which must not depend on values of the layer loop: look through what keeps them.
   Operation *op = tensor.getDefiningOp();

@@ -16,6 +16,8 @@ using mlir::ValueRange;
 using OFRs = llvm::ArrayRef<OpFoldResult>;
 
 Value index(ImplicitLocOpBuilder &b, int64_t value);
+/// `number` plus `more`.
+Value plus(ImplicitLocOpBuilder &b, Value number, int64_t more);
 /// Extent `i` of a tensor, a constant where it is static.
 OpFoldResult extent(ImplicitLocOpBuilder &b, Value tensor, int64_t i);
 /// All of them.

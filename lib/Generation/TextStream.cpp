@@ -1,5 +1,6 @@
 //===- TextStream.cpp ------------------------------------------------------===//
 #include "lib/Generation/TextStream.h"
+#include "lib/Support/Words.h"
 #include "lib/Tokenizer/Unicode.h"
 #include <algorithm>
 
@@ -30,11 +31,7 @@ std::string TextStream::release() {
   }
   size_t keep = 0;
   for (const std::string &stop : stops)
-    for (size_t length = std::min(stop.size() - 1, held.size()); length > keep; --length)
-      if (held.ends_with(std::string_view(stop).substr(0, length))) {
-        keep = length;
-        break;
-      }
+    keep = std::max(keep, lengthOfBeginning(stop, held));
   std::string text = held.substr(0, held.size() - keep);
   held.erase(0, text.size());
   return text;

@@ -1,4 +1,4 @@
-//===- Words.h - Lists of words in one text --------------------------------===//
+//===- Words.h - Words in a text ----------------------------------------------===//
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -15,6 +15,14 @@ inline std::vector<std::string_view> words(std::string_view list) {
     begin = end + 1;
   }
   return parts;
+}
+
+/// Bytes at the end of `text` that may be the beginning of `mark`, which is not empty and of which more may follow.
+inline size_t lengthOfBeginning(std::string_view mark, std::string_view text) {
+  size_t length = std::min(mark.size() - 1, text.size());
+  while (!text.ends_with(mark.substr(0, length)))
+    --length;
+  return length;
 }
 
 } // namespace rapt

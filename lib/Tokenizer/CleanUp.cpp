@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tokenizer/CleanUp.h"
-#include <algorithm>
+#include "lib/Support/Words.h"
 
 namespace rapt {
 
@@ -45,9 +45,7 @@ public:
       text.append(rest.substr(0, at)).append(rule.to);
       rest.remove_prefix(at + rule.from.size());
     }
-    size_t keep = std::min(rule.from.size() - 1, rest.size());
-    while (!rest.ends_with(rule.from.substr(0, keep)))
-      --keep;
+    const size_t keep = lengthOfBeginning(rule.from, rest);
     text.append(rest.substr(0, rest.size() - keep));
     memory.held = std::string(rest.substr(rest.size() - keep));
     if (!text.empty())

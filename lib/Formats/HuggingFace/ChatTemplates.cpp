@@ -21,7 +21,7 @@ static constexpr size_t mostTemplates = 64;
 static constexpr std::string_view folderName = "additional_chat_templates", suffix = ".jinja", defaultName = "default",
                                   key = "chat_template", rootFile = "chat_template.jinja",
                                   configurationFile = "tokenizer_config.json";
-static constexpr const char *jsonFile = "chat_template.json", *processorFile = "processor_config.json";
+static constexpr const char *jsonFile = "chat_template.json";
 
 static std::string pathOf(const std::string &directory, std::string_view name) {
   return directory + "/" + std::string(name);
@@ -70,7 +70,7 @@ static Expected<Templates> readFolder(const std::string &directory) {
 }
 
 /// The chat_template of a processor's file: one text, or the "default" of an object of named ones.
-static Expected<Templates> readUsual(const json::Value *given, const std::string &path) {
+static Expected<Templates> readDefault(const json::Value *given, const std::string &path) {
   const json::Value *standard = given && given->isObject() ? given->find(defaultName) : given;
   if (!standard || !standard->isString())
     return Error{shownPath(path) + ": chat_template is neither a string nor an object with a \"default\""};
@@ -83,13 +83,12 @@ class Settling {
 public:
   Settling(const std::string &directory, SideFiles &files, std::vector<std::string> &notes)
       : directory(directory), files(files), notes(notes),
-        hasProcessor(files.contains("preprocessor_config.json") || entryExists(pathOf(directory, processorFile))) {}
+        hasProcessor(files.contains("preprocessor_config.json") || entryExists(pathOf(directory, processorSettings))) {}
   Status run();
 
 private:
   Status readTexts();
   Status readJson(const char *file);
-  std::optional<json::Object> configuration() const;
   bool configurationHasTemplate() const;
   void store();
 
@@ -122,9 +121,9 @@ Status Settling::readJson(const char *file) {
   if (file == jsonFile)
     reportKeys(path, file, root, notes);
   const json::Value *given = root.find(key);
-  if (file == processorFile && (!given || given->isNull()))
+  if (file == processorSettings && (!given || given->isNull()))
     return {};
-  RAPT_ASSIGN_OR_RETURN(Templates own, readUsual(given, path));
+  RAPT_ASSIGN_OR_RETURN(Templates own, readDefault(given, path));
   if (!templates.empty() && own != templates)
     notes.push_back(shownPath(path) + " and " + source + " have different chat templates; the former counts" +
                     (file == jsonFile && source == folderName ? "; transformers 5 refuses both together"
@@ -134,16 +133,8 @@ Status Settling::readJson(const char *file) {
   return {};
 }
 
-std::optional<json::Object> Settling::configuration() const {
-  auto file = files.find(configurationFile);
-  if (file == files.end())
-    return json::Object();
-  Expected<json::Value> value = json::parse(file->second);
-  return value && value->isObject() ? std::optional(*value->asObject()) : std::nullopt;
-}
-
 bool Settling::configurationHasTemplate() const {
-  const std::optional<json::Object> members = configuration();
+  const std::optional<json::Object> members = objectOf(files, configurationFile);
   return members && std::ranges::any_of(
                         *members, [](const auto &member) { return member.first == key && !member.second.isNull(); });
 }
@@ -153,8 +144,8 @@ Status Settling::run() {
   const bool isLast = templates.empty() && !configurationHasTemplate();
   if ((hasProcessor || isLast) && entryExists(pathOf(directory, jsonFile)))
     RAPT_RETURN_IF_ERROR(readJson(jsonFile));
-  if (entryExists(pathOf(directory, processorFile)))
-    RAPT_RETURN_IF_ERROR(readJson(processorFile));
+  if (entryExists(pathOf(directory, processorSettings)))
+    RAPT_RETURN_IF_ERROR(readJson(processorSettings));
   if (!templates.empty())
     store();
   return {};
@@ -166,8 +157,9 @@ void Settling::store() {
     files.insert_or_assign(std::string(rootFile), standard->second);
     return;
   }
-  std::optional<json::Object> members = configuration();
-  if (!members) // no object, which its reader tells
+  std::optional<json::Object> members =
+      files.contains(configurationFile) ? objectOf(files, configurationFile) : json::Object();
+  if (!members) // no object, which its reader reports
     return;
   json::Array list;
   for (const auto &[name, text] : templates)

@@ -18,7 +18,7 @@ std::vector<std::string> listTemplateFiles(const std::string &directory);
 /// chat_template.jinja as the "default" that they lack, and only without all of these those of tokenizer_config.json. A
 /// processor has those of processor_config.json, those of chat_template.json, or chat_template.jinja and beside it
 /// those of the folder; it never chooses another than "default". Without a processor chat_template.json is the last of
-/// all. Differences that processors pass over are told in `notes`. Errors: a file that counts and cannot be read.
+/// all. Differences that processors pass over are reported in `notes`. Errors: a file that counts and cannot be read.
 Status settleTemplates(const std::string &directory, SideFiles &files, std::vector<std::string> &notes);
 
 } // namespace rapt::huggingface

@@ -2,6 +2,7 @@
 #include "lib/Formats/HuggingFace/ModelFiles.h"
 #include "lib/Formats/HuggingFace/ChatTemplates.h"
 #include "lib/Formats/HuggingFace/Download.h"
+#include "lib/Formats/HuggingFace/Precedence.h"
 #include "lib/Formats/HuggingFace/TokenizerFiles.h"
 #include <algorithm>
 #include <dirent.h>
@@ -54,7 +55,7 @@ std::vector<std::string> listWeightFiles(const std::string &directory) {
 std::vector<std::string> listModelFiles(const std::string &directory) {
   std::vector<std::string> paths = listTemplateFiles(directory);
   for (const char *name : {"config.json", "modules.json", "adapter_config.json", "model.safetensors.index.json",
-                           "processor_config.json", "sentence_bert_config.json", "config_sentence_transformers.json"})
+                           processorSettings, "sentence_bert_config.json", "config_sentence_transformers.json"})
     paths.push_back(directory + "/" + name);
   for (const char *name : sentencePieceNames())
     paths.push_back(directory + "/" + name);

@@ -15,10 +15,8 @@
 namespace rapt::huggingface {
 
 static constexpr uint64_t mostBytes = uint64_t(16) << 20;
-static constexpr std::string_view processorSettings = "processor_config.json";
 
-/// A side file that is a JSON object; nothing where there is none, or where it is no object, which its reader reports.
-static std::optional<json::Object> objectOf(const SideFiles &files, std::string_view name) {
+std::optional<json::Object> objectOf(const SideFiles &files, std::string_view name) {
   auto file = files.find(name);
   Expected<json::Value> value = file == files.end() ? json::Value() : json::parse(file->second);
   return value && value->isObject() ? std::optional(*value->asObject()) : std::nullopt;
@@ -186,7 +184,7 @@ static constexpr const char *processorFile = "preprocessor_config.json";
 
 Status settleProcessor(const std::string &directory, DefaultClasses classes, SideFiles &files,
                        std::vector<std::string> &notes) {
-  const std::string path = directory + "/" + std::string(processorSettings);
+  const std::string path = directory + "/" + processorSettings;
   if (entryExists(path)) {
     RAPT_ASSIGN_OR_RETURN(json::Value all, readDownloadedJson(path, mostBytes));
     reportKeys(path, processorSettings, all, notes);

@@ -11,6 +11,12 @@
 
 namespace rapt::huggingface {
 
+/// Its settings of images and sound, and its chat template.
+inline constexpr const char *processorSettings = "processor_config.json";
+
+/// A side file that is a JSON object; nothing where there is none, or where it is no object, which its reader reports.
+std::optional<json::Object> objectOf(const SideFiles &files, std::string_view name);
+
 /// The classes that a type of models has where no file names one.
 struct DefaultClasses {
   std::string_view tokenizer, processor; ///< may be empty

@@ -1,5 +1,6 @@
 #include "lib/Generation/CommandLine/Conversation/AnswerView.h"
 #include "lib/Generation/CommandLine/Console.h"
+#include "lib/Support/Words.h"
 #include <algorithm>
 #include <utility>
 
@@ -7,14 +8,6 @@ namespace rapt::run {
 namespace {
 
 constexpr std::string_view opening = "<think>", closing = "</think>", blanks = " \t\n";
-
-/// How many bytes at the end of `text` may begin `mark`.
-size_t beginningOf(std::string_view mark, std::string_view text) {
-  size_t length = std::min(mark.size() - 1, text.size());
-  while (!text.ends_with(mark.substr(0, length)))
-    --length;
-  return length;
-}
 
 /// Takes `count` bytes from the front.
 std::string takeFront(std::string &text, size_t count) {
@@ -59,7 +52,7 @@ std::string AnswerView::showAhead() {
 std::string AnswerView::showReasoning() {
   const size_t end = held.find(closing);
   if (end == held.npos) {
-    const std::string text = takeFront(held, held.size() - beginningOf(closing, held));
+    const std::string text = takeFront(held, held.size() - lengthOfBeginning(closing, held));
     return isFolded ? "" : dim(shownGenerated(text));
   }
   part = Answer;

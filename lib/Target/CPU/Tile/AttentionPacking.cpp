@@ -10,11 +10,6 @@ using namespace rapt::tile;
 using attn::AttentionOp;
 using attn_cpu::kPanel;
 
-/// `number` plus `more`.
-static Value plus(ImplicitLocOpBuilder &b, Value number, int64_t more) {
-  return more == 0 ? number : Value(arith::AddIOp::create(b, number, index(b, more)));
-}
-
 /// Channels [channel, channel + count) of operand `i`, keys or values, at key `nth` of the sequence; those of the last
 /// key beyond its end.
 static Value readKey(ImplicitLocOpBuilder &b, const AttentionTask &task, unsigned i, Value nth, Value channel,

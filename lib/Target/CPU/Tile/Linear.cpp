@@ -10,6 +10,8 @@
 // all panels, and partial accumulators are in a scratch buffer until the last block. Few
 // rows stay in L2 in any case, and leave more tasks.
 //
+// Where the schedule says so, rows are packed by tiles first, of which a step over k reads one line.
+//
 // A single row reads each panel once, out of memory, which gives more to several streams: where
 // registers hold the accumulators of several panels, a task reads as many side by side.
 //

@@ -26,19 +26,16 @@ Value firstLanes(ImplicitLocOpBuilder &b, Value vector, int64_t count) {
 Value packSquares(ImplicitLocOpBuilder &b, Value input, Value first, Value last, Value column, int64_t from,
                   int64_t each, Value tile) {
   const int64_t count = std::min(each - from, kTransposed);
-  auto at = [&](Value begin, int64_t more) {
-    return more == 0 ? begin : Value(arith::AddIOp::create(b, begin, index(b, more)));
-  };
   auto read = [&](int64_t i, int64_t channel, int64_t channels) {
-    Value row = arith::MinUIOp::create(b, at(first, from + std::min(i, count - 1)), last);
-    return readPanel(b, input, {row, at(column, channel)}, channels);
+    Value row = arith::MinUIOp::create(b, plus(b, first, from + std::min(i, count - 1)), last);
+    return readPanel(b, input, {row, plus(b, column, channel)}, channels);
   };
   auto write = [&](int64_t line, int64_t i, Value rows, Value dest) -> Value {
     const int64_t lanes = std::min(cast<VectorType>(rows.getType()).getDimSize(0), count - i);
     if (lanes <= 0)
       return dest;
     return vector::TransferWriteOp::create(b, firstLanes(b, rows, lanes), dest,
-                                           ValueRange{at(column, line), index(b, from + i)}, ArrayRef<bool>{true})
+                                           ValueRange{plus(b, column, line), index(b, from + i)}, ArrayRef<bool>{true})
         .getResult();
   };
   return writeTransposed(b, /*isInterleaved=*/false, read, write, tile);
@@ -52,8 +49,7 @@ Value tile::packRows(ImplicitLocOpBuilder &b, Value input, OpFoldResult rows, in
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1), columns = b.getIndexAttr(k),
                width = b.getIndexAttr(each), tiles = affineOf(b, d0.ceilDiv(each), {rows});
   Value last = asValue(b, affineOf(b, d0 - 1, {rows}));
-  auto type = RankedTensorType::get({ShapedType::kDynamic, k, each}, b.getF32Type());
-  Value dest = tensor::EmptyOp::create(b, SmallVector<OpFoldResult>{tiles, columns, width}, type.getElementType());
+  Value dest = tensor::EmptyOp::create(b, SmallVector<OpFoldResult>{tiles, columns, width}, b.getF32Type());
   return grid(b, tiles, dest, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
     Insertion out{{}, {OpFoldResult(ids[0]), zero, zero}, {one, columns, width}};
     Value first = asValue(b, affineOf(b, d0 * each, {OpFoldResult(ids[0])}));
