@@ -302,8 +302,8 @@ public:
       return wrong(options.library + ": its manifest has no entries");
     for (const json::Value &entry : *parsed->find("entries")->asArray()) {
       const std::string *name = entry.find("name") ? entry.find("name")->asString() : nullptr;
-      hasStep |= name && *name == "step";
-      hasEncoder |= name && *name == "encode";
+      hasStep |= name && *name == stepEntry;
+      hasEncoder |= name && *name == encodeEntry;
       if (name && *name == "forward")
         forward = entry;
     }

@@ -273,7 +273,7 @@ struct AddTokenEntries : rapt::impl::AttnAddTokenEntriesBase<AddTokenEntries> {
   void runOnOperation() override {
     if (failed(checkStage(*this, getOperation(), Stage::Canonical)))
       return signalPassFailure();
-    auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+    auto step = getOperation().lookupSymbol<func::FuncOp>(stepEntry);
     if (!step || !step->hasAttr(AttnDialect::entryAttr))
       return;
     const std::optional<unsigned> logits = attn::findResult(step, EntryRole::Logits);

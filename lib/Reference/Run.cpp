@@ -218,9 +218,9 @@ FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterR
 
 /// The step of an encoder-decoder whose `encode` this is, or null.
 static func::FuncOp stepAfter(func::FuncOp entry) {
-  if (entry.getSymName() != "encode")
+  if (entry.getSymName() != encodeEntry)
     return nullptr;
-  auto step = entry->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>("step");
+  auto step = entry->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(stepEntry);
   return step && step->hasAttr(attn::AttnDialect::entryAttr) ? step : nullptr;
 }
 

@@ -144,10 +144,10 @@ struct Plan {
 
   rapt_status make(const rapt_module &module, const rapt_context_options &options, int64_t workers,
                    const Report &report) {
-    if (module.findEntry("step") < 0)
+    if (module.findEntry(rapt::stepEntry) < 0)
       return makeStateless(module, options, report);
     rapt_status status = entry.bindStep(module, report);
-    bool hasSource = module.findEntry("encode") >= 0;
+    bool hasSource = module.findEntry(rapt::encodeEntry) >= 0;
     if (!status && hasSource)
       status = encode.bindEncode(module, report);
     if (!status)

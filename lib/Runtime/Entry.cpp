@@ -98,7 +98,7 @@ rapt_status Entry::checkAdapters(const rapt_module &module, const Report &report
 
 rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
   const Manifest &m = *module.manifest;
-  int index = module.findEntry("step");
+  int index = module.findEntry(stepEntry);
   if (!module.artifact)
     return report.fail(RAPT_INVALID, "the module %s was only inspected, so it cannot run", m.name.c_str());
   bool isRecurrent = index >= 0 && names(m.entries[index], Role::State);
@@ -106,7 +106,7 @@ rapt_status Entry::bindStep(const rapt_module &module, const Report &report) {
       m.maxPositions < 1)
     return report.fail(RAPT_UNSUPPORTED,
                        "the model %s is no decoder: it has no entry step, cache, vocabulary or bounds", m.name.c_str());
-  const bool readsImages = m.readsImages(), readsSource = module.findEntry("encode") >= 0 && m.hasCache;
+  const bool readsImages = m.readsImages(), readsSource = module.findEntry(encodeEntry) >= 0 && m.hasCache;
   const uint32_t parts = part::Always | (isRecurrent ? part::Recurrent : part::Paged) |
                          (readsSource ? part::Source : 0) | (readsImages ? part::Images : 0) |
                          (m.cacheCount > 1 ? part::Windowed : 0) | (m.adapters.empty() ? 0 : part::Adapters) |
@@ -145,7 +145,7 @@ rapt_status Entry::bindEncode(const rapt_module &module, const Report &report) {
   const Manifest &m = *module.manifest;
   if (m.hidden < 1)
     return report.fail(RAPT_UNSUPPORTED, "the model %s has an entry encode, but no hidden size", m.name.c_str());
-  int index = module.findEntry("encode");
+  int index = module.findEntry(encodeEntry);
   const ManifestEntry &entry = m.entries[index];
   const bool isOfFeatures = takesFeatures(entry);
   const uint32_t parts = part::Always |

@@ -26,7 +26,7 @@ rapt_status withEntry(rapt_context *context, const char *name, size_t count, con
     return status;
   const rapt_module &module = *context->module;
   bool isDecoder = context->entry.code != nullptr;
-  if (isDecoder && !strcmp(name, "forward")) {
+  if (isDecoder && !strcmp(name, forwardEntry)) {
     Forward forward(*context, report);
     rapt_status status = forward.bind(count, names, tensors);
     return status ? status : use(forward);
@@ -34,7 +34,7 @@ rapt_status withEntry(rapt_context *context, const char *name, size_t count, con
   int index = module.findEntry(name);
   if (index < 0 || keepsState(module.manifest->entries[index]))
     return report.fail(RAPT_UNSUPPORTED, "the model %s has no entry %s; it has %s", module.manifest->name.c_str(), name,
-                       isDecoder || module.manifest->entries.empty() ? "forward"
+                       isDecoder || module.manifest->entries.empty() ? forwardEntry
                                                                      : module.manifest->entries[0].name.c_str());
   EntryRun run(*context, module.manifest->entries[index], module.entries[index], report);
   rapt_status status = run.bind(count, names, tensors);

@@ -1,7 +1,7 @@
 //===- EntryRoles.h - The buffers of a model's entries ----------------------------===//
 //
-// One table for those who declare the buffers (attn-add-token-entries and, by name, lib/Import), who
-// fill them (the runtime, the reference evaluator) and who describe them. The rows are
+// One table for those who declare the buffers (lib/Import, attn-add-token-entries), who fill them (the
+// runtime, the reference evaluator) and who describe them. The rows are
 // those of EntryRoles.def.
 //
 // Two kinds of entries deviate from the shapes of the table: `tokens` of a step that takes
@@ -95,6 +95,9 @@ inline constexpr int entryRoleCount = int(std::size(part::rows));
 constexpr const RoleRow &rowOf(EntryRole role) { return part::rows[int(role)]; }
 constexpr const char *nameOf(EntryRole role) { return rowOf(role).name; }
 constexpr const char *nameOf(EntryDim dim) { return entryDimNames[int(dim)]; }
+
+/// Names of entries.
+inline constexpr const char *stepEntry = "step", *encodeEntry = "encode", *forwardEntry = "forward";
 
 /// Names of inputs that callers of `forward` have in place of roles.
 namespace caller {

@@ -30,10 +30,10 @@ std::string nameOf(func::FuncOp entry, AttentionKind kind, AttentionResult what,
   auto choose = [&](EntryRole weights, EntryRole logSumExp) {
     return rapt::nameOf(what == AttentionResult::Weights ? weights : logSumExp);
   };
-  return kind == AttentionKind::Cross     ? choose(CrossAttentions, CrossLogSumExp)
-         : !hasEncoder                    ? choose(Attentions, LogSumExp)
-         : entry.getSymName() == "encode" ? choose(EncoderAttentions, EncoderLogSumExp)
-                                          : choose(DecoderAttentions, DecoderLogSumExp);
+  return kind == AttentionKind::Cross        ? choose(CrossAttentions, CrossLogSumExp)
+         : !hasEncoder                       ? choose(Attentions, LogSumExp)
+         : entry.getSymName() == encodeEntry ? choose(EncoderAttentions, EncoderLogSumExp)
+                                             : choose(DecoderAttentions, DecoderLogSumExp);
 }
 
 struct RequestAttentionOutputs : rapt::impl::AttnRequestAttentionOutputsBase<RequestAttentionOutputs> {
@@ -63,7 +63,7 @@ struct RequestAttentionOutputs : rapt::impl::AttnRequestAttentionOutputsBase<Req
   LogicalResult addOutputs(ModuleOp module) {
     const ModelFacts facts = attn::factsOf(module);
     const int64_t ofModel = facts.positions ? facts.positions : facts.keys, ofSource = facts.longestSource(0);
-    const bool hasEncoder = module.lookupSymbol<func::FuncOp>("encode") != nullptr;
+    const bool hasEncoder = module.lookupSymbol<func::FuncOp>(encodeEntry) != nullptr;
     bool found = false;
     for (FunctionOpInterface function : attn::entriesOf(module)) {
       const auto entry = dyn_cast<func::FuncOp>(*function);

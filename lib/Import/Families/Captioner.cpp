@@ -42,12 +42,23 @@ struct Config {
   /// Columns that the head reads.
   int64_t headInputs() const { return isDeep ? embedding : decoder.hidden; }
   FirstStates firstStates() const { return {{"init_h", "init_c"}, "init", annotation()}; }
-  RecurrentShape shape(MLIRContext &context) const {
-    Type f32 = Float32Type::get(&context);
-    return {decoder.layers * decoder.states(), decoder.hidden,
-            attn::KVSegment{1, /*heads=*/1, {attentionSize, f32}, {annotation(), f32}}, images.grid().pixels()};
-  }
 };
+
+/// What the table of roles leaves to a captioner.
+SequenceFacts sequenceFactsOf(MLIRContext &context, const Config &config, const ImportOptions &options) {
+  Type f32 = Float32Type::get(&context);
+  const GridExtents image = config.images.image, grid = config.images.grid();
+  SequenceFacts facts{.parts = part::Always | part::Recurrent | part::Source | part::Pixels,
+                      .isSerial = true,
+                      .sourcePositions = grid.pixels()};
+  facts.buffers[EntryRole::State].numbers = {config.decoder.layers * config.decoder.states(), config.decoder.hidden};
+  const attn::KVSegment memory{1, /*heads=*/1, {config.attentionSize, f32}, {config.annotation(), f32}};
+  facts.buffers[EntryRole::Cache].layout = attn::KVCacheType::get(&context, memory, options.cacheBlock);
+  facts.buffers[EntryRole::PixelValues].numbers = {image.channels, image.height, image.width};
+  facts.buffers[EntryRole::Hidden].numbers = {grid.pixels(), grid.channels};
+  facts.buffers[EntryRole::Logits].numbers = {config.words};
+  return facts;
+}
 
 Gate readGate(huggingface::ConfigReader &reader) {
   const std::string name = reader.getEnum("gate", {"none", "scalar", "vector"}, "scalar");
@@ -90,7 +101,7 @@ class Entries : RecurrentEntries {
 public:
   Entries(MLIRContext &context, const Walk &walk, ModelModule *module, const Config &config,
           const ImportOptions &options)
-      : RecurrentEntries(context, walk, module, config.shape(context), options), config(config) {}
+      : RecurrentEntries(context, walk, module, sequenceFactsOf(context, config, options), options), config(config) {}
 
   /// Both entries. Their weights are declared in the order of these parts, whichever entry uses them first.
   Status walkAll() {
@@ -111,32 +122,30 @@ private:
 };
 
 Status Entries::walkEncode() {
-  const GridExtents image = config.images.image, grid = config.images.grid();
-  const int64_t any = ShapedType::kDynamic;
-  Type f32 = types.getF32Type();
-  auto hidden = tensorOf({any, grid.pixels(), grid.channels}, f32);
-  beginEncode({{"pixel_values", tensorOf({any, image.channels, image.height, image.width}, f32), {"rows"}}},
-              {"encoder_last_hidden_state", hidden, {"rows"}});
-  Value pixels = argument("pixel_values"), annotations = walkImageGrid(walk, config.images, pixels);
+  const GridExtents grid = config.images.grid();
+  beginEncode();
+  Value pixels = argument(EntryRole::PixelValues), annotations = walkImageGrid(walk, config.images, pixels);
   Value count, rowBegin, mean;
   walk.emit([&](const Scope &top) {
-    Location loc = entry.getLoc();
-    count = tensor::DimOp::create(top.builder, loc, pixels, 0);
-    Value length = arith::ConstantIndexOp::create(top.builder, loc, grid.pixels());
-    rowBegin = attn::EqualRowsOp::create(top.builder, loc, cast<RankedTensorType>(list), count, length);
+    count = tensor::DimOp::create(top.builder, loc(), pixels, 0);
+    Value length = arith::ConstantIndexOp::create(top.builder, loc(), grid.pixels());
+    auto offsets = tensorOf({ShapedType::kDynamic}, top.builder.getI32Type());
+    rowBegin = attn::EqualRowsOp::create(top.builder, loc(), offsets, count, length);
     mean = poolRows(top, top.at("init"), attn::PoolingKind::mean, annotations, rowBegin);
   });
-  KeptStates kept = firstKept();
+  KeptStates kept = keptStatesOf(*this);
   RAPT_RETURN_IF_ERROR(config.firstStates().walk(walk, config.decoder, mean, kept));
   Value keys = matmul(annotations, "attention.key", config.attentionSize, config.annotation());
   keys = walk.splitHeads(keys, "attention", 1);
-  Value cache = append(argument("cache"), /*layer=*/0, keys, annotations, rowBegin);
-  end(kept.state, cache, walk.emit([&](const Scope &top) {
-    const SmallVector<OpFoldResult> sizes = {count, types.getIndexAttr(grid.pixels()),
-                                             types.getIndexAttr(grid.channels)};
-    return tensor::ExpandShapeOp::create(top.builder, entry.getLoc(), hidden, annotations,
+  Value cache = append(argument(EntryRole::Cache), /*layer=*/0, keys, annotations, rowBegin);
+  Value hidden = walk.emit([&](const Scope &top) {
+    const SmallVector<OpFoldResult> sizes = {count, top.builder.getIndexAttr(grid.pixels()),
+                                             top.builder.getIndexAttr(grid.channels)};
+    auto type = tensorOf({ShapedType::kDynamic, grid.pixels(), grid.channels}, top.builder.getF32Type());
+    return tensor::ExpandShapeOp::create(top.builder, loc(), type, annotations,
                                          ArrayRef<ReassociationIndices>{{0, 1}, {2}}, sizes);
-  }));
+  });
+  end({{EntryRole::State, kept.state}, {EntryRole::Cache, cache}, {EntryRole::Hidden, hidden}});
   return {};
 }
 
@@ -159,13 +168,13 @@ Value Entries::lookAt(Value state) {
 }
 
 Status Entries::walkStep() {
-  beginStep(/*isSerial=*/true, config.words);
-  KeptStates kept = this->kept();
-  Value token = walk.table(argument("tokens"), embeddingTable, config.words, config.embedding);
+  beginStep();
+  KeptStates kept = keptStatesOf(*this);
+  Value token = walk.table(argument(EntryRole::Tokens), embeddingTable, config.words, config.embedding);
   const int64_t last = (config.decoder.layers - 1) * config.decoder.states();
   Value context = lookAt(read(kept, "attention.query", last));
-  RAPT_ASSIGN_OR_RETURN(Value x,
-                        stepLayers(walk, config.decoder, concat({token, context}), argument("row_begin"), kept));
+  RAPT_ASSIGN_OR_RETURN(
+      Value x, stepLayers(walk, config.decoder, concat({token, context}), argument(EntryRole::RowBegin), kept));
   if (config.isDeep) {
     Value ofState = matmul(x, stateOutput, config.embedding, config.decoder.hidden),
           ofContext = matmul(context, contextOutput, config.embedding, config.annotation());

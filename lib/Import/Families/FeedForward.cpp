@@ -225,7 +225,7 @@ ImportedModule importing::importFeedForward(MLIRContext &context, huggingface::M
   ModelModule module(context, facts, model, parameters);
   module.dim("rows", 1, options.maxBatch);
   module.declareParameters();
-  func::FuncOp forward = module.beginEntry("forward", {inputs}, {logits});
+  func::FuncOp forward = module.beginEntry(forwardEntry, {inputs}, {logits});
   module.endEntry(walkClassifier(Walk(module.scope()), config, forward.getArgument(0)));
   return module.take();
 }

@@ -156,7 +156,7 @@ ImportedModule importing::importKernelRegression(MLIRContext &context, huggingfa
   module.declareParameters();
   const EntryBuffer inputs{"inputs", rows(config.features), {"rows"}},
       outputs{"outputs", rows(config.outputs), {"rows"}};
-  func::FuncOp forward = module.beginEntry("forward", {inputs}, {outputs});
+  func::FuncOp forward = module.beginEntry(forwardEntry, {inputs}, {outputs});
   module.endEntry(walkRegression(Walk(module.scope()), config, forward.getArgument(0)));
   return module.take();
 }

@@ -117,20 +117,29 @@ Config readConfig(huggingface::ModelDescription &model) {
 /// The projections that make the states of the decoder, where the encoder's are not copied.
 FirstStates firstStates(const Config &config) { return {{"bridge.h", "bridge.c"}, "bridge", config.memory()}; }
 
-RecurrentShape shapeOf(MLIRContext &context, const Config &config) {
-  RecurrentShape shape{config.keptParts(), config.decoder.hidden, std::nullopt, config.positions};
+/// What the table of roles leaves to such a model.
+SequenceFacts sequenceFactsOf(MLIRContext &context, const Config &config, const ImportOptions &options) {
+  SequenceFacts facts{.parts = part::Always | part::Recurrent | part::Words,
+                      .isSerial = config.isSerial(),
+                      .sourcePositions = config.positions};
+  facts.buffers[EntryRole::State].numbers = {config.keptParts(), config.decoder.hidden};
+  facts.buffers[EntryRole::InputIds].limit = config.vocabularies.read();
+  facts.buffers[EntryRole::Hidden].numbers = {config.memory()};
+  facts.buffers[EntryRole::Logits].numbers = {config.vocabularies.target};
   if (config.attends()) {
     const attn::KVPart part{config.memory() / config.cacheLayers(), Float32Type::get(&context)};
-    shape.memory = attn::KVSegment{config.cacheLayers(), /*heads=*/1, part, part};
+    const attn::KVSegment memory{config.cacheLayers(), /*heads=*/1, part, part};
+    facts.parts |= part::Source;
+    facts.buffers[EntryRole::Cache].layout = attn::KVCacheType::get(&context, memory, options.cacheBlock);
   }
-  return shape;
+  return facts;
 }
 
 class Entries : RecurrentEntries {
 public:
   Entries(MLIRContext &context, const Walk &walk, ModelModule *module, const Config &config,
           const ImportOptions &options)
-      : RecurrentEntries(context, walk, module, shapeOf(context, config), options), config(config),
+      : RecurrentEntries(context, walk, module, sequenceFactsOf(context, config, options), options), config(config),
         isAdditive(config.attention == Attention::Bahdanau) {}
 
   /// Both entries. Their weights are declared in the order of these parts, whichever entry uses them first.
@@ -148,8 +157,8 @@ private:
   Status walkStep();
   Value appendMemory(const RecurrentEncoding &encoding);
   Value attendAll(Value query);
-  Value embedded(const char *argumentName, const std::string &table, int64_t words) {
-    return walk.table(argument(argumentName), table + ".weight", words, config.embedding);
+  Value embedded(EntryRole ids, const std::string &table, int64_t words) {
+    return walk.table(argument(ids), table + ".weight", words, config.embedding);
   }
 
   const Config &config;
@@ -158,7 +167,7 @@ private:
 
 /// The cache with keys and values of the sources.
 Value Entries::appendMemory(const RecurrentEncoding &encoding) {
-  Value rowBegin = argument("row_begin"), cache = argument("cache"), keys = encoding.output;
+  Value rowBegin = argument(EntryRole::RowBegin), cache = argument(EntryRole::Cache), keys = encoding.output;
   if (isAdditive)
     keys = matmul(keys, "attention.key", config.attentionSize, config.memory());
   keys = walk.splitHeads(keys, "attention", 1);
@@ -170,18 +179,17 @@ Value Entries::appendMemory(const RecurrentEncoding &encoding) {
 }
 
 Status Entries::walkEncode() {
-  Type hidden = tensorOf({ShapedType::kDynamic, config.memory()}, types.getF32Type());
-  beginEncode({{"input_ids", list, {"tokens"}, config.vocabularies.read()}, {"row_begin", list, {"rows+1"}}},
-              {"encoder_last_hidden_state", hidden, {"tokens"}});
-  Value x = embedded("input_ids", "encoder_embedding", config.vocabularies.read());
-  KeptStates kept = firstKept();
-  RAPT_ASSIGN_OR_RETURN(RecurrentEncoding encoding,
-                        encodeLayers(walk, config.encoder, x, argument("row_begin"), config.copies ? &kept : nullptr));
+  beginEncode();
+  Value x = embedded(EntryRole::InputIds, "encoder_embedding", config.vocabularies.read());
+  KeptStates kept = keptStatesOf(*this);
+  RAPT_ASSIGN_OR_RETURN(RecurrentEncoding encoding, encodeLayers(walk, config.encoder, x, argument(EntryRole::RowBegin),
+                                                                 config.copies ? &kept : nullptr));
   if (!config.copies) { // of h of the encoder's last layer
     Value last = walk.declares() ? Value() : encoding.states.front();
     RAPT_RETURN_IF_ERROR(firstStates(config).walk(walk, config.decoder, last, kept));
   }
-  end(kept.state, config.attends() ? appendMemory(encoding) : Value(), encoding.output);
+  Value cache = config.attends() ? appendMemory(encoding) : Value();
+  end({{EntryRole::State, kept.state}, {EntryRole::Cache, cache}, {EntryRole::Hidden, encoding.output}});
   return {};
 }
 
@@ -197,9 +205,9 @@ Value Entries::attendAll(Value query) {
 
 Status Entries::walkStep() {
   const int64_t words = config.vocabularies.target, hidden = config.decoder.hidden, memory = config.memory();
-  beginStep(config.isSerial(), words);
-  KeptStates kept = this->kept();
-  Value token = embedded("tokens", config.decoderEmbedding(), words), x = token, context;
+  beginStep();
+  KeptStates kept = keptStatesOf(*this);
+  Value token = embedded(EntryRole::Tokens, config.decoderEmbedding(), words), x = token, context;
   if (isAdditive) {
     const int64_t last = (config.decoder.layers - 1) * config.decoder.states();
     context = attendAll(matmul(read(kept, "attention.query", last), "attention.query", config.attentionSize, hidden));
@@ -207,7 +215,7 @@ Status Entries::walkStep() {
   } else if (config.feeds) {
     x = concat({token, read(kept, "attention", config.keptParts() - 1)});
   }
-  RAPT_ASSIGN_OR_RETURN(x, stepLayers(walk, config.decoder, x, argument("row_begin"), kept));
+  RAPT_ASSIGN_OR_RETURN(x, stepLayers(walk, config.decoder, x, argument(EntryRole::RowBegin), kept));
   if (isAdditive) {
     x = concat({x, context, token});
   } else if (config.isLuong()) {

@@ -13,18 +13,24 @@ int64_t importing::matricesOf(const ModelFacts &facts) { return 1 + int64_t(fact
 ExtraInputs importing::adapterInputs(MLIRContext &context, const ModelFacts &facts, const ImportOptions &options) {
   if (facts.adapters.empty())
     return {};
-  Type i32 = IntegerType::get(&context, 32), list = tensorOf({ShapedType::kDynamic}, i32);
-  return {.dims = {{"adapted", 0, options.maxTokens}},
-          .inputs = {{"adapter_rows", list, {"adapted"}},
-                     {"adapter_groups", tensorOf({matricesOf(facts) + 1, 2}, i32), {}},
-                     {"adapter_of", list, {"tokens"}}}};
+  return {.dims = {{nameOf(EntryDim::Adapted), 0, options.maxTokens}},
+          .inputs = {bufferOf(context, EntryRole::AdapterRows),
+                     bufferOf(context, EntryRole::AdapterGroups, {.numbers = {matricesOf(facts) + 1, 2}}),
+                     bufferOf(context, EntryRole::AdapterOf)}};
+}
+
+void importing::addAdapters(SequenceFacts &entries, const ModelFacts &facts) {
+  if (facts.adapters.empty())
+    return;
+  entries.parts |= part::Adapters;
+  entries.buffers[EntryRole::AdapterGroups].numbers = {matricesOf(facts) + 1, 2};
 }
 
 std::optional<EntryBuffer> importing::imageAdapterInput(Builder builder, const ModelFacts &facts,
                                                         const std::string &images) {
   if (facts.adapters.empty())
     return std::nullopt;
-  return EntryBuffer{.name = "adapter",
+  return EntryBuffer{.name = caller::adapter,
                      .type = tensorOf({ShapedType::kDynamic}, builder.getI32Type()),
                      .dims = {images},
                      .limit = matricesOf(facts),

@@ -1,7 +1,6 @@
 //===- AdapterInputs.h - Arguments that say which adapter tokens have ---*- C++ -*-===//
 #pragma once
-#include "lib/Import/Module/ModelModule.h"
-#include "lib/Import/Module/Scope.h"
+#include "lib/Import/Module/SequenceEntries.h"
 
 namespace rapt::importing {
 
@@ -18,6 +17,9 @@ struct ImageAdapters {
 
 /// The arguments of an entry with packed tokens that say which adapter these have; none of a model without adapters.
 ExtraInputs adapterInputs(mlir::MLIRContext &context, const ModelFacts &facts, const ImportOptions &options);
+
+/// The adapters of entries around which the runtime keeps sequences; none of a model without.
+void addAdapters(SequenceFacts &entries, const ModelFacts &facts);
 
 /// The argument `adapter` of an entry that reads images: the number of each one's adapter, 0 for none.
 /// `images` is the dim of the images. None of a model without adapters.

@@ -16,6 +16,19 @@ Expected<int64_t> importing::boundPositions(const ImportOptions &options, int64_
   return options.maxSequenceLength;
 }
 
+EntryBuffer importing::bufferOf(MLIRContext &context, EntryRole role, const BufferFacts &facts) {
+  const RoleRow &row = rowOf(role);
+  EntryBuffer buffer{.name = row.name, .type = facts.layout, .dims = {}, .limit = facts.limit};
+  SmallVector<int64_t> extents(size_t(row.shape.count), ShapedType::kDynamic);
+  extents.append(facts.numbers);
+  for (int i = 0; i < row.shape.count; ++i)
+    buffer.dims.push_back(nameOf(row.shape.dims[i]) + std::string(i == 0 && row.shape.plus ? "+1" : ""));
+  Builder builder(&context);
+  if (StringRef type = row.type; !type.empty())
+    buffer.type = tensorOf(extents, type == "f32" ? Type(builder.getF32Type()) : builder.getI32Type());
+  return buffer;
+}
+
 static StringRef typeName(artifact::DType dtype) {
   switch (dtype) {
   case artifact::DType::F32:

@@ -2,6 +2,7 @@
 #pragma once
 #include "lib/Import/Module/ImportOptions.h"
 #include "lib/Import/Module/Scope.h"
+#include "lib/Support/EntryRoles.h"
 #include "lib/Support/ModelFacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <string>
@@ -15,7 +16,7 @@ struct DimBounds {
   int64_t least, most;
 };
 
-/// An argument or a result of an entry; see docs/Semantics.md for the names that the runtime knows.
+/// An argument or a result of an entry; lib/Support/EntryRoles.def lists those that the runtime knows.
 struct EntryBuffer {
   std::string name;
   mlir::Type type;
@@ -23,6 +24,16 @@ struct EntryBuffer {
   std::optional<int64_t> limit = {}; ///< integers must be at least 0 and less than this
   bool optional = false;             ///< a caller may leave it out: zeros
 };
+
+/// What a model says of a buffer whose role lib/Support/EntryRoles.def lists.
+struct BufferFacts {
+  llvm::SmallVector<int64_t> numbers = {}; ///< extents behind the dims of a buffer with "..."
+  mlir::Type layout = {};                  ///< of a cache
+  std::optional<int64_t> limit = {};       ///< integers must be at least 0 and less than this
+};
+
+/// The buffer of a role with the extents behind its dims.
+EntryBuffer bufferOf(mlir::MLIRContext &context, EntryRole role, const BufferFacts &facts = {});
 
 /// Dims and arguments of an entry that not every model of its kind has.
 struct ExtraInputs {

@@ -13,16 +13,15 @@ EncoderModule::EncoderModule(MLIRContext &context, const ModelFacts &facts, cons
                              const ParameterSet &parameters, const ImportOptions &options, const ExtraInputs &extra,
                              ArrayRef<EntryBuffer> outputs)
     : module(context, facts, model, parameters), hasAdapters(!facts.adapters.empty()) {
-  module.dim("tokens", 1, options.maxTokens);
-  module.dim("rows", 1, options.maxBatch);
+  module.dim(nameOf(EntryDim::Tokens), 1, options.maxTokens);
+  module.dim(nameOf(EntryDim::Rows), 1, options.maxBatch);
   for (const DimBounds &dim : extra.dims)
     module.dim(dim.name, dim.least, dim.most);
   module.declareParameters();
-  Type list = tensorOf({ShapedType::kDynamic}, builder().getI32Type());
-  SmallVector<EntryBuffer> all{{"input_ids", list, {"tokens"}, facts.vocabulary}};
+  SmallVector<EntryBuffer> all{bufferOf(context, EntryRole::InputIds, {.limit = facts.vocabulary})};
   all.append(extra.inputs.begin(), extra.inputs.end());
-  all.push_back({"row_begin", list, {"rows+1"}});
-  forward = module.beginEntry("forward", all, outputs);
+  all.push_back(bufferOf(context, EntryRole::RowBegin));
+  forward = module.beginEntry(forwardEntry, all, outputs);
 }
 
 std::optional<AdapterRows> EncoderModule::adapters() {
@@ -81,74 +80,59 @@ Expected<std::vector<int64_t>> importing::readEndTokens(MLIRContext &context, hu
   return std::vector<int64_t>(ids.begin(), ids.end());
 }
 
-DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
-                             const huggingface::ModelDescription &model, const ParameterSet &parameters,
-                             const ImportOptions &options, const WindowedLayers &windowed, const ExtraInputs &extra)
-    : hasAdapters(!facts.adapters.empty()), module(context, facts, model, parameters),
-      hasTwoCaches(windowed.count > 0 && windowed.count < facts.layers) {
-  int64_t blocks = (facts.positions + options.cacheBlock - 1) / options.cacheBlock, any = ShapedType::kDynamic;
-  module.dim("tokens", 0, options.maxTokens);
-  module.dim("rows", 1, options.maxBatch);
-  module.dim("wanted", 0, options.maxTokens);
-  module.dim("table", 1, blocks);
-  // The pool's size is chosen when a context is made; the bound only keeps byte offsets in 64 bits.
-  const int64_t mostBlocks = std::max<int64_t>(int64_t(1) << 20, blocks * options.maxBatch);
-  module.dim("blocks", 1, mostBlocks);
-  if (hasTwoCaches)
-    module.dim("window_blocks", 1, mostBlocks);
-  for (const DimBounds &dim : extra.dims)
-    module.dim(dim.name, dim.least, dim.most);
-  module.declareParameters();
-
-  Type i32 = builder().getI32Type(), f32 = builder().getF32Type();
+/// What the table of roles leaves to a decoder.
+static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &facts,
+                                     const std::array<int64_t, 2> &cacheChannels, const ImportOptions &options,
+                                     const WindowedLayers &windowed, const DecoderExtras &extra) {
+  SequenceFacts all{.parts = part::Always | part::Paged, .positions = facts.positions};
+  const bool hasTwoCaches = windowed.count > 0 && windowed.count < facts.layers;
+  Type f32 = Float32Type::get(&context);
   const attn::KVPart keys{cacheChannels[0], f32}, values{cacheChannels[1], f32};
   auto cacheOf = [&](int64_t layers) -> Type {
     return attn::KVCacheType::get(&context, attn::KVSegment{layers, facts.kvHeads, keys, values}, options.cacheBlock);
   };
-  const int64_t own = hasTwoCaches ? windowed.count : 0; // layers of a cache of their own
-  Type cache = cacheOf(facts.layers - own);
-  Type list = tensorOf({any}, i32), table = tensorOf({any, any}, i32);
-  std::vector<EntryBuffer> inputs = {{"cache", cache, {"blocks"}},
-                                     {"tokens", list, {"tokens"}},
-                                     {"row_begin", list, {"rows+1"}},
-                                     {"past", list, {"rows"}},
-                                     {"block_table", table, {"rows", "table"}},
-                                     {"want", list, {"wanted"}}};
-  inputs.insert(inputs.end(), extra.inputs.begin(), extra.inputs.end());
-  std::vector<EntryBuffer> outputs = {{"cache", cache, {}},
-                                      {"logits", tensorOf({any, facts.vocabulary}, f32), {"wanted"}}};
+  all.buffers[EntryRole::Cache].layout = cacheOf(facts.layers - (hasTwoCaches ? windowed.count : 0));
+  all.buffers[EntryRole::Logits].numbers = {facts.vocabulary};
   if (hasTwoCaches) {
-    inputs.insert(inputs.end(),
-                  {{"window_cache", cacheOf(own), {"window_blocks"}}, {"window_table", table, {"rows", "table"}}});
-    outputs.push_back({"window_cache", cacheOf(own), {}});
+    all.parts |= part::Windowed;
+    all.buffers[EntryRole::WindowCache].layout = cacheOf(windowed.count);
   }
-  step = module.beginEntry("step", inputs, outputs);
-  if (windowed.count)
-    step.setArgAttr(cast<BlockArgument>(caches().back()).getArgNumber(), attn::cacheWindowAttr,
-                    builder().getI64IntegerAttr(windowed.window));
-}
-
-std::optional<AdapterRows> DecoderModule::adapters() {
-  ValueRange behind = step.getArguments().drop_front(6);
-  return takeAdapters(hasAdapters, behind);
-}
-
-SmallVector<Value> DecoderModule::caches() {
-  SmallVector<Value> all{step.getArgument(0)};
-  if (hasTwoCaches)
-    all.push_back(step.getArgument(step.getNumArguments() - 2));
+  if (extra.longestShortText) {
+    all.parts |= part::LongTexts;
+    all.buffers[EntryRole::TextLength].limit = extra.longestShortText + 2;
+  }
+  if (extra.readsImages) {
+    all.parts |= part::Images;
+    all.buffers[EntryRole::Embeddings].numbers = {facts.hidden};
+  }
+  addAdapters(all, facts);
   return all;
 }
 
-Value DecoderModule::argument(StringRef name) {
-  for (BlockArgument argument : step.getArguments())
-    if (step.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attn::AttnDialect::nameAttr) == name)
-      return argument;
-  llvm_unreachable("the step has the argument");
+DecoderModule::DecoderModule(MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
+                             const huggingface::ModelDescription &model, const ParameterSet &parameters,
+                             const ImportOptions &options, const WindowedLayers &windowed, const DecoderExtras &extra)
+    : module(context, facts, model, parameters),
+      entries(context, &module, sequenceFactsOf(context, facts, cacheChannels, options, windowed, extra)) {
+  entries.declareDims(options);
+  for (const DimBounds &dim : extra.dims)
+    module.dim(dim.name, dim.least, dim.most);
+  module.declareParameters();
+  entries.beginStep();
+  if (windowed.count)
+    module.entry().setArgAttr(cast<BlockArgument>(caches().back()).getArgNumber(), attn::cacheWindowAttr,
+                              module.builder().getI64IntegerAttr(windowed.window));
+}
+
+SmallVector<Value> DecoderModule::caches() {
+  SmallVector<Value> all{argument(EntryRole::Cache)};
+  if (Value windowed = argument(EntryRole::WindowCache))
+    all.push_back(windowed);
+  return all;
 }
 
 void DecoderModule::endStep(ValueRange caches, Value logits) {
-  SmallVector<Value> results{caches[0], logits};
-  llvm::append_range(results, caches.drop_front());
-  module.endEntry(results);
+  entries.end({{EntryRole::Cache, caches.front()},
+               {EntryRole::Logits, logits},
+               {EntryRole::WindowCache, caches.size() > 1 ? caches.back() : Value()}});
 }

@@ -44,8 +44,16 @@ struct WindowedLayers {
   int64_t count = 0, window = 0;
 };
 
+/// What not every decoder's step has.
+struct DecoderExtras {
+  /// Tokens of the longest text that has the rotary embedding of short ones; 0 where all texts have the same.
+  int64_t longestShortText = 0;
+  bool readsImages = false;    ///< tokens may stand for vectors of images
+  std::vector<DimBounds> dims; ///< of further entries
+};
+
 /// A decoder's module under construction: attn.model, dims, parameters and the entry
-/// `step(cache, tokens, row_begin, past, block_table, want, extra...) -> (cache, logits)`; see docs/Semantics.md. Where
+/// `step(cache, tokens, row_begin, past, block_table, want, ...) -> (cache, logits)`; see docs/Semantics.md. Where
 /// only some layers have a window, these have a cache and a table of their own, `window_cache` and `window_table`.
 class DecoderModule {
 public:
@@ -53,35 +61,23 @@ public:
   /// are resolved.
   DecoderModule(mlir::MLIRContext &context, const ModelFacts &facts, const std::array<int64_t, 2> &cacheChannels,
                 const huggingface::ModelDescription &model, const ParameterSet &parameters,
-                const ImportOptions &options, const WindowedLayers &windowed, const ExtraInputs &extra = {});
+                const ImportOptions &options, const WindowedLayers &windowed, const DecoderExtras &extra = {});
 
   Scope scope() { return module.scope(); }
   /// For further entries, once the step has ended.
   ModelModule &getModule() { return module; }
   /// The cache, and that of layers with a window where they have their own.
   llvm::SmallVector<mlir::Value> caches();
-  mlir::Value tokens() { return step.getArgument(1); }
-  Rows rows() { return {step.getArgument(2), step.getArgument(3), step.getArgument(4)}; }
-  /// The block table of layers with a window; null where they have no cache of their own.
-  mlir::Value windowTable() { return hasTwoCaches ? step.getArgument(step.getNumArguments() - 1) : mlir::Value(); }
-  /// Indices into the step's tokens whose logits are asked for.
-  mlir::Value want() { return step.getArgument(5); }
-
-  /// The adapters of its tokens, whose inputs are the first ones of `extra`; none of a model without adapters.
-  std::optional<AdapterRows> adapters();
-  /// The argument of this name, which the step has.
-  mlir::Value argument(llvm::StringRef name);
+  Rows rows() const { return entries.rows(); }
+  mlir::Value argument(EntryRole role) const { return entries.argument(role); }
+  std::optional<AdapterRows> adapters() const { return entries.adapters(); }
 
   void endStep(mlir::ValueRange caches, mlir::Value logits);
   mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }
 
 private:
-  mlir::OpBuilder &builder() { return module.builder(); }
-
-  bool hasAdapters;
   ModelModule module;
-  bool hasTwoCaches;
-  mlir::func::FuncOp step;
+  SequenceEntries entries;
 };
 
 } // namespace rapt::importing

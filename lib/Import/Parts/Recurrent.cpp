@@ -236,32 +236,20 @@ Value importing::walkLogits(const Walk &walk, Value x, const std::string &tied, 
   });
 }
 
-RankedTensorType importing::keptType(Builder builder, int64_t parts, int64_t columns) {
-  return tensorOf({ShapedType::kDynamic, parts, columns}, builder.getF32Type());
+KeptStates importing::keptStatesOf(const SequenceEntries &entries) {
+  return {entries.argument(EntryRole::State), entries.argument(EntryRole::StateSlot),
+          entries.argument(EntryRole::StateTarget)};
 }
 
 StepOfStates importing::beginStepOfStates(ModelModule &module, int64_t parts, int64_t columns, int64_t vocabulary,
                                           const ImportOptions &options) {
-  OpBuilder &builder = module.builder();
-  int64_t any = ShapedType::kDynamic;
-  Type list = tensorOf({any}, builder.getI32Type());
-  RankedTensorType state = keptType(builder, parts, columns);
-  module.dim("tokens", 0, options.maxTokens);
-  module.dim("rows", 1, options.maxBatch);
-  module.dim("wanted", 0, options.maxTokens);
-  module.dim("slots", 1, int64_t(1) << 20);
+  SequenceFacts facts{.parts = part::Always | part::Recurrent};
+  facts.buffers[EntryRole::State].numbers = {parts, columns};
+  facts.buffers[EntryRole::Logits].numbers = {vocabulary};
+  SequenceEntries entries(*module.builder().getContext(), &module, facts);
+  entries.declareDims(options);
   module.declareParameters();
-  func::FuncOp step = module.beginEntry(
-      "step",
-      {{"state", state, {"slots"}},
-       {"tokens", list, {"tokens"}},
-       {"row_begin", list, {"rows+1"}},
-       {"state_slot", list, {"rows"}},
-       {"state_target", list, {"rows"}},
-       {"want", list, {"wanted"}}},
-      {{"state", state, {}}, {"logits", tensorOf({any, vocabulary}, builder.getF32Type()), {"wanted"}}});
-  return {{step.getArgument(0), step.getArgument(3), step.getArgument(4)},
-          step.getArgument(1),
-          step.getArgument(2),
-          step.getArgument(5)};
+  entries.beginStep();
+  return {keptStatesOf(entries), entries.argument(EntryRole::Tokens), entries.argument(EntryRole::RowBegin),
+          entries.argument(EntryRole::Want)};
 }

@@ -1,5 +1,6 @@
 //===- Recurrent.h - Stacks of recurrent cells and the states they keep -*- C++ -*-===//
 #pragma once
+#include "lib/Import/Module/SequenceEntries.h"
 #include "lib/Import/Parts/Walk.h"
 
 namespace rapt::importing {
@@ -62,8 +63,8 @@ Expected<mlir::Value> stepLayers(const Walk &walk, const RecurrentStack &stack, 
 /// Logits of x [tokens, columns] by the weight `tied`, or where it is empty lm_head.weight, and lm_head.bias.
 mlir::Value walkLogits(const Walk &walk, mlir::Value x, const std::string &tied, int64_t words, int64_t columns);
 
-/// Type of the buffer `state`.
-mlir::RankedTensorType keptType(mlir::Builder builder, int64_t parts, int64_t columns);
+/// Those of the entry that is open; `encode` only writes them: there are none before.
+KeptStates keptStatesOf(const SequenceEntries &entries);
 
 /// The entry step(state, tokens, row_begin, state_slot, state_target, want) -> (state, logits) of a language model
 /// whose sequences keep a state.

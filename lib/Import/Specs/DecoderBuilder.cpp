@@ -142,22 +142,12 @@ Value walkHead(const Walk &walk, const DecoderSpec &spec, Value x, Value want) {
 
 } // namespace
 
-/// The length of each row's text, up to one more than that of the longest short text.
-constexpr const char *textLengthName = "text_length";
-
-ExtraInputs importing::extraInputsOfStep(MLIRContext &context, const DecoderSpec &spec, const ModelFacts &facts,
-                                         const ImportOptions &options) {
-  ExtraInputs extra = adapterInputs(context, facts, options);
-  int64_t original = 0;
+int64_t importing::longestShortText(const DecoderSpec &spec) {
+  int64_t longest = 0;
   for (const RotaryFrequencies &rotary : spec.attention.rotary)
     if (rotary.longer)
-      original = std::max(original, rotary.longer->original);
-  if (original)
-    extra.inputs.push_back({.name = textLengthName,
-                            .type = tensorOf({ShapedType::kDynamic}, IntegerType::get(&context, 32)),
-                            .dims = {"rows"},
-                            .limit = original + 2});
-  return extra;
+      longest = std::max(longest, rotary.longer->original);
+  return longest;
 }
 
 Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const DecoderSpec &spec,
@@ -184,10 +174,13 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
 }
 
 Status importing::buildDecoderStep(DecoderModule &decoder, const DecoderSpec &spec, MapEmbeddings map) {
-  DecoderInputs inputs{decoder.tokens(), decoder.want(),        decoder.rows(),
-                       decoder.caches(), decoder.windowTable(), decoder.adapters()};
-  if (spec.attention.hasLongerTexts())
-    inputs.textLength = decoder.argument(textLengthName);
+  const DecoderInputs inputs{.tokens = decoder.argument(EntryRole::Tokens),
+                             .want = decoder.argument(EntryRole::Want),
+                             .rows = decoder.rows(),
+                             .caches = decoder.caches(),
+                             .windowTable = decoder.argument(EntryRole::WindowTable),
+                             .adapters = decoder.adapters(),
+                             .textLength = decoder.argument(EntryRole::TextLength)};
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkDecoder(Walk(decoder.scope()), spec, inputs, map));
   decoder.endStep(ValueRange(last).drop_front(), last[0]);
   return {};
@@ -258,7 +251,7 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
                         findWeights(model, prefix, ignored, [&](const Walk &walk) { (void)walkDecoder(walk, spec); }));
   ModelFacts facts = decoderFacts(spec, model, positions, endTokens);
   DecoderModule decoder(context, facts, spec.attention.cacheChannels(), model, parameters, options,
-                        windowedLayersOf(spec, positions), extraInputsOfStep(context, spec, facts, options));
+                        windowedLayersOf(spec, positions), {.longestShortText = longestShortText(spec)});
   RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, spec));
   return decoder.take();
 }

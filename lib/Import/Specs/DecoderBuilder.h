@@ -46,10 +46,8 @@ struct WindowedLayers;
 /// Replaces embeddings of tokens, [tokens, width].
 using MapEmbeddings = llvm::function_ref<mlir::Value(const Scope &top, mlir::Value embeddings)>;
 
-/// Arguments of the entry `step` that not every decoder has: those of adapters, and the length of texts where rotary
-/// embedding depends on it.
-ExtraInputs extraInputsOfStep(mlir::MLIRContext &context, const DecoderSpec &spec, const ModelFacts &facts,
-                              const ImportOptions &options);
+/// Tokens of the longest text that has the rotary embedding of short ones; 0 where all texts have the same.
+int64_t longestShortText(const DecoderSpec &spec);
 
 /// Arguments of the entry `step`; null where weights are declared.
 struct DecoderInputs {

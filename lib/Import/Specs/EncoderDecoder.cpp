@@ -23,68 +23,43 @@ void Vocabularies::check(huggingface::ConfigReader &config, int64_t startToken, 
     config.fail("share_embeddings is true, but decoder_vocab_size gives the target a vocabulary of its own");
 }
 
+/// What the table of roles leaves to an encoder-decoder.
+static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &facts, const ImportOptions &options) {
+  const bool readsFeatures = facts.featureFrames != 0;
+  SequenceFacts all{.parts = part::Always | part::Paged | part::Source | (readsFeatures ? part::Features : part::Words),
+                    .positions = facts.positions,
+                    .sourcePositions = facts.longestSource()};
+  all.buffers[EntryRole::Cache].layout = attn::KVCacheType::get(&context, facts.layers, facts.kvHeads, facts.headDim,
+                                                                options.cacheBlock, Float32Type::get(&context));
+  all.buffers[EntryRole::InputIds].limit = facts.readVocabulary();
+  all.buffers[EntryRole::InputFeatures].numbers = {facts.featureChannels, facts.featureFrames};
+  all.buffers[EntryRole::Hidden].numbers = {facts.hidden};
+  if (readsFeatures)
+    all.buffers[EntryRole::Hidden].numbers = {facts.longestSource(), facts.hidden};
+  all.buffers[EntryRole::Logits].numbers = {facts.vocabulary};
+  addAdapters(all, facts);
+  return all;
+}
+
 EncoderDecoderModule::EncoderDecoderModule(MLIRContext &context, const ModelFacts &facts,
                                            const huggingface::ModelDescription &model, const ParameterSet &parameters,
                                            const ImportOptions &options)
-    : module(context, facts, model, parameters), facts(facts), extra(adapterInputs(context, facts, options)) {
-  auto blocksOf = [&](int64_t positions) { return (positions + options.cacheBlock - 1) / options.cacheBlock; };
-  const int64_t blocks = blocksOf(facts.positions), sourceBlocks = blocksOf(facts.longestSource());
-  module.dim("tokens", 0, options.maxTokens);
-  module.dim("rows", 1, options.maxBatch);
-  module.dim("wanted", 0, options.maxTokens);
-  module.dim("table", 1, blocks);
-  // A row's source and its own tokens have blocks of one pool; the bound only keeps byte offsets in 64 bits.
-  module.dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, (blocks + sourceBlocks) * options.maxBatch));
-  module.dim("source_blocks", 1, sourceBlocks);
-  for (const DimBounds &dim : extra.dims)
-    module.dim(dim.name, dim.least, dim.most);
+    : module(context, facts, model, parameters), facts(facts),
+      entries(context, &module, sequenceFactsOf(context, facts, options)) {
+  entries.declareDims(options);
   module.declareParameters();
-  cacheType = attn::KVCacheType::get(&context, facts.layers, facts.kvHeads, facts.headDim, options.cacheBlock,
-                                     builder().getF32Type());
 }
 
-void EncoderDecoderModule::beginEntry(StringRef name, SmallVector<EntryBuffer> inputs, ArrayRef<EntryBuffer> outputs) {
-  inputs.append(extra.inputs.begin(), extra.inputs.end());
-  module.beginEntry(name, inputs, outputs);
-}
-
-std::optional<AdapterRows> EncoderDecoderModule::adapters() {
-  ValueRange last = module.entry().getArguments().take_back(extra.inputs.size());
-  return takeAdapters(!facts.adapters.empty(), last);
-}
-
-void EncoderDecoderModule::beginEncode() { readsFeatures() ? beginEncodeOfFeatures() : beginEncodeOfWords(); }
-
-void EncoderDecoderModule::beginEncodeOfWords() {
-  int64_t any = ShapedType::kDynamic;
-  Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
-  beginEntry("encode",
-             {{"cache", cacheType, {"blocks"}},
-              {"input_ids", list, {"tokens"}, facts.readVocabulary()},
-              {"row_begin", list, {"rows+1"}},
-              {"past", list, {"rows"}},
-              {"source_table", table, {"rows", "source_blocks"}}},
-             {{"cache", cacheType, {}},
-              {"encoder_last_hidden_state", tensorOf({any, facts.hidden}, builder().getF32Type()), {"tokens"}}});
-  ofSource = {argument(2), argument(3), argument(4)};
-}
-
-void EncoderDecoderModule::beginEncodeOfFeatures() {
-  const int64_t any = ShapedType::kDynamic;
-  Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
-  auto features = tensorOf({any, facts.featureChannels, facts.featureFrames}, builder().getF32Type());
-  auto hidden = tensorOf({any, facts.longestSource(), facts.hidden}, builder().getF32Type());
-  beginEntry("encode",
-             {{"cache", cacheType, {"blocks"}},
-              {"input_features", features, {"rows"}},
-              {"past", list, {"rows"}},
-              {"source_table", table, {"rows", "source_blocks"}}},
-             {{"cache", cacheType, {}}, {"encoder_last_hidden_state", hidden, {"rows"}}});
+void EncoderDecoderModule::beginEncode() {
+  entries.beginEncode();
+  ofSource = {argument(EntryRole::RowBegin), argument(EntryRole::Past), argument(EntryRole::SourceTable)};
+  if (!readsFeatures())
+    return;
   Location loc = module.entry().getLoc();
   Value rows = tensor::DimOp::create(builder(), loc, input(), 0);
   Value length = arith::ConstantIndexOp::create(builder(), loc, facts.longestSource());
-  ofSource = {attn::EqualRowsOp::create(builder(), loc, cast<RankedTensorType>(list), rows, length), argument(2),
-              argument(3)};
+  auto offsets = tensorOf({ShapedType::kDynamic}, builder().getI32Type());
+  ofSource.rowBegin = attn::EqualRowsOp::create(builder(), loc, offsets, rows, length);
 }
 
 void EncoderDecoderModule::endEncode(Value cache, Value hidden) {
@@ -97,21 +72,9 @@ void EncoderDecoderModule::endEncode(Value cache, Value hidden) {
     hidden =
         tensor::ExpandShapeOp::create(builder(), loc, type, hidden, ArrayRef<ReassociationIndices>{{0, 1}, {2}}, sizes);
   }
-  module.endEntry({cache, hidden});
+  entries.end({{EntryRole::Cache, cache}, {EntryRole::Hidden, hidden}});
 }
 
-void EncoderDecoderModule::beginStep() {
-  int64_t any = ShapedType::kDynamic;
-  Type list = tensorOf({any}, builder().getI32Type()), table = tensorOf({any, any}, builder().getI32Type());
-  beginEntry(
-      "step",
-      {{"cache", cacheType, {"blocks"}},
-       {"tokens", list, {"tokens"}},
-       {"row_begin", list, {"rows+1"}},
-       {"past", list, {"rows"}},
-       {"block_table", table, {"rows", "table"}},
-       {"want", list, {"wanted"}},
-       {"source_length", list, {"rows"}},
-       {"source_table", table, {"rows", "source_blocks"}}},
-      {{"cache", cacheType, {}}, {"logits", tensorOf({any, facts.vocabulary}, builder().getF32Type()), {"wanted"}}});
+void EncoderDecoderModule::endStep(Value cache, Value logits) {
+  entries.end({{EntryRole::Cache, cache}, {EntryRole::Logits, logits}});
 }

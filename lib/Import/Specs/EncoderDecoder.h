@@ -22,11 +22,11 @@ Vocabularies readVocabularies(huggingface::ConfigReader &config);
 
 /// The module of an encoder-decoder under construction: attn.model, dims, parameters and the entries
 ///
-///   encode(cache, input_ids, row_begin, past, source_table, extra...) -> (cache, encoder_last_hidden_state)
-///   encode(cache, input_features, past, source_table, extra...) -> (cache, encoder_last_hidden_state) of features
-///   step(cache, tokens, row_begin, past, block_table, want, source_length, source_table, extra...) -> (cache, logits)
+///   encode(cache, input_ids, row_begin, past, source_table, ...) -> (cache, encoder_last_hidden_state)
+///   encode(cache, input_features, past, source_table, ...) -> (cache, encoder_last_hidden_state) of features
+///   step(cache, tokens, row_begin, past, block_table, want, source_length, source_table, ...) -> (cache, logits)
 ///
-/// which are built in this order; see docs/Semantics.md. `extra` are the arguments of adapters, of a model with some.
+/// which are built in this order; see docs/Semantics.md. Those of a model with adapters have their arguments, too.
 class EncoderDecoderModule {
 public:
   /// Declares dims and parameters. The parameters are resolved; `facts` have the decoder's layers and heads, and the
@@ -39,40 +39,30 @@ public:
   /// Opens `encode`.
   void beginEncode();
   /// The source: its words' ids, [tokens], or its features, [rows, channels, frames].
-  mlir::Value input() { return argument(1); }
+  mlir::Value input() const { return argument(readsFeatures() ? EntryRole::InputFeatures : EntryRole::InputIds); }
   /// Rows of the source's tokens; the table is the sources'.
   const Rows &sourceRows() const { return ofSource; }
   /// Ends it with the cache and the encoder's output, [tokens, width].
   void endEncode(mlir::Value cache, mlir::Value hidden);
 
   /// Opens `step`.
-  void beginStep();
-  mlir::Value tokens() { return argument(1); }
-  Rows rows() { return {argument(2), argument(3), argument(4)}; }
-  /// Indices into the step's tokens whose logits are asked for.
-  mlir::Value want() { return argument(5); }
-  Sources sources() { return {argument(6), argument(7)}; }
-  void endStep(mlir::Value cache, mlir::Value logits) { module.endEntry({cache, logits}); }
+  void beginStep() { entries.beginStep(); }
+  Rows rows() const { return entries.rows(); }
+  Sources sources() const { return {argument(EntryRole::SourceLength), argument(EntryRole::SourceTable)}; }
+  void endStep(mlir::Value cache, mlir::Value logits);
   mlir::OwningOpRef<mlir::ModuleOp> take() { return module.take(); }
 
-  /// The cache of the entry that is open.
-  mlir::Value cache() { return argument(0); }
-  /// The adapters of its tokens; none of a model without adapters.
-  std::optional<AdapterRows> adapters();
+  /// Of the entry that is open.
+  mlir::Value argument(EntryRole role) const { return entries.argument(role); }
+  std::optional<AdapterRows> adapters() const { return entries.adapters(); }
 
 private:
   mlir::OpBuilder &builder() { return module.builder(); }
-  mlir::Value argument(unsigned i) { return module.entry().getArgument(i); }
+  bool readsFeatures() const { return facts.featureFrames != 0; }
 
   ModelModule module;
-  bool readsFeatures() const { return facts.featureFrames != 0; }
-  void beginEntry(llvm::StringRef name, llvm::SmallVector<EntryBuffer> inputs, llvm::ArrayRef<EntryBuffer> outputs);
-  void beginEncodeOfWords();
-  void beginEncodeOfFeatures();
-
   ModelFacts facts;
-  ExtraInputs extra;
-  mlir::Type cacheType;
+  SequenceEntries entries;
   Rows ofSource;
 };
 

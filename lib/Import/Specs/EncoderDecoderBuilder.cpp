@@ -263,7 +263,7 @@ void declareAll(const Walk &walk, const EncoderDecoderSpec &spec) {
 
 Status buildEncode(EncoderDecoderModule &module, const EncoderDecoderSpec &spec) {
   module.beginEncode();
-  Inputs inputs{module.input(), module.sourceRows(), module.cache(), module.adapters()};
+  Inputs inputs{module.input(), module.sourceRows(), module.argument(EntryRole::Cache), module.adapters()};
   Inputs ofEncoder = inputs;
   ofEncoder.rows.past = nullptr; // a source's positions begin with 0
   const Scope top = module.scope();
@@ -275,8 +275,12 @@ Status buildEncode(EncoderDecoderModule &module, const EncoderDecoderSpec &spec)
 
 Status buildStep(EncoderDecoderModule &module, const EncoderDecoderSpec &spec) {
   module.beginStep();
-  const Inputs inputs{module.tokens(),   module.rows(),    module.cache(),
-                      module.adapters(), module.sources(), module.want()};
+  const Inputs inputs{module.argument(EntryRole::Tokens),
+                      module.rows(),
+                      module.argument(EntryRole::Cache),
+                      module.adapters(),
+                      module.sources(),
+                      module.argument(EntryRole::Want)};
   RAPT_ASSIGN_OR_RETURN(auto result, walkStep(Walk(module.scope()), spec, inputs));
   module.endStep(result.first, result.second);
   return {};

@@ -161,8 +161,8 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
   facts.vocabulary = spec.text.vocabulary;
   facts.positions = positions;
   ModelModule module(context, facts, model, parameters);
-  module.dim("tokens", 1, options.maxTokens);
-  module.dim("rows", 1, options.maxBatch);
+  module.dim(nameOf(EntryDim::Tokens), 1, options.maxTokens);
+  module.dim(nameOf(EntryDim::Rows), 1, options.maxBatch);
   module.dim("height", spec.image.patch, most.height);
   module.dim("width", spec.image.patch, most.width);
   module.dim("images", 1, mostVectors);
@@ -177,8 +177,8 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
   auto vectors = [&](const char *name, const char *dim) {
     return EntryBuffer{name, tensorOf({any, spec.width}, f32), {dim}};
   };
-  Type list = tensorOf({any}, builder.getI32Type());
-  SmallVector<EntryBuffer> texts{{"input_ids", list, {"tokens"}, facts.vocabulary}, {"row_begin", list, {"rows+1"}}};
+  SmallVector<EntryBuffer> texts{bufferOf(context, EntryRole::InputIds, {.limit = facts.vocabulary}),
+                                 bufferOf(context, EntryRole::RowBegin)};
   llvm::append_range(texts, extra.inputs);
   func::FuncOp text = module.beginEntry("encode_text", texts, {vectors("text_embeds", "rows")});
   const Walk walk(module.scope());

@@ -35,81 +35,20 @@ CacheLayer::CacheLayer(const Scope &top, int64_t number)
     : ref{arith::ConstantIndexOp::create(top.builder, top.at("attention"), number), number},
       scope{top.builder, top.parameters, {}, &ref} {}
 
-RecurrentEntries::RecurrentEntries(MLIRContext &context, const Walk &walk, ModelModule *module,
-                                   const RecurrentShape &shape, const ImportOptions &options)
-    : types(&context), walk(walk), list(tensorOf({ShapedType::kDynamic}, types.getI32Type())), module(module),
-      table(tensorOf({ShapedType::kDynamic, ShapedType::kDynamic}, types.getI32Type())),
-      stateType(keptType(types, shape.keptParts, shape.keptColumns)) {
-  if (!module)
-    return;
-  const int64_t blocks = (shape.longestSource + options.cacheBlock - 1) / options.cacheBlock;
-  module->dim("tokens", 0, options.maxTokens);
-  module->dim("rows", 1, options.maxBatch);
-  module->dim("wanted", 0, options.maxTokens);
-  module->dim("slots", 1, int64_t(1) << 20);
-  if (shape.memory) {
-    module->dim("blocks", 1, std::max<int64_t>(int64_t(1) << 20, blocks * options.maxBatch));
-    module->dim("source_blocks", 1, blocks);
-    cacheType = attn::KVCacheType::get(&context, *shape.memory, options.cacheBlock);
-  }
-  module->declareParameters();
-}
-
-Value RecurrentEntries::argument(StringRef name) {
-  if (!module)
-    return {};
-  for (BlockArgument argument : entry.getArguments())
-    if (entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(), attn::AttnDialect::nameAttr) == name)
-      return argument;
-  llvm_unreachable("the entry has no such argument");
-}
-
-void RecurrentEntries::begin(StringRef name, ArrayRef<EntryBuffer> inputs, EntryBuffer output) {
-  SmallVector<EntryBuffer> all{{"state", stateType, {"slots"}}}, outputs{{"state", stateType, {}}};
-  if (cacheType) {
-    all.push_back({"cache", cacheType, {"blocks"}});
-    outputs.push_back({"cache", cacheType, {}});
-  }
-  all.append(inputs.begin(), inputs.end());
-  outputs.push_back(std::move(output));
+RecurrentEntries::RecurrentEntries(MLIRContext &context, const Walk &walk, ModelModule *module, SequenceFacts facts,
+                                   const ImportOptions &options)
+    : SequenceEntries(context, module, std::move(facts)), walk(walk) {
+  declareDims(options);
   if (module)
-    entry = module->beginEntry(name, all, outputs);
-}
-
-void RecurrentEntries::beginEncode(ArrayRef<EntryBuffer> inputs, EntryBuffer output) {
-  SmallVector<EntryBuffer> all(inputs);
-  all.push_back({"state_target", list, {"rows"}});
-  if (cacheType)
-    all.append({{"past", list, {"rows"}}, {"source_table", table, {"rows", "source_blocks"}}});
-  begin("encode", all, std::move(output));
-}
-
-void RecurrentEntries::beginStep(bool isSerial, int64_t vocabulary) {
-  SmallVector<EntryBuffer> inputs{{"tokens", list, {isSerial ? "rows" : "tokens"}},
-                                  {"row_begin", list, {"rows+1"}},
-                                  {"state_slot", list, {"rows"}},
-                                  {"state_target", list, {"rows"}},
-                                  {"want", list, {"wanted"}}};
-  if (cacheType)
-    inputs.append({{"source_length", list, {"rows"}}, {"source_table", table, {"rows", "source_blocks"}}});
-  Type logits = tensorOf({ShapedType::kDynamic, vocabulary}, types.getF32Type());
-  begin("step", inputs, {"logits", logits, {"wanted"}});
-}
-
-void RecurrentEntries::end(Value state, Value cache, Value output) {
-  if (module && cacheType)
-    module->endEntry({state, cache, output});
-  else if (module)
-    module->endEntry({state, output});
+    module->declareParameters();
 }
 
 void RecurrentEntries::endStep(const KeptStates &kept, Value x, const std::string &tied, int64_t words,
                                int64_t columns) {
   Value wanted = walk.emit([&](const Scope &top) {
-    return attn::SelectRowsOp::create(top.builder, top.at("lm_head"), x.getType(), x, argument("want"));
+    return attn::SelectRowsOp::create(top.builder, top.at("lm_head"), x.getType(), x, argument(EntryRole::Want));
   });
-  Value logits = walkLogits(walk, wanted, tied, words, columns);
-  end(kept.state, cacheType ? argument("cache") : Value(), logits);
+  end({{EntryRole::State, kept.state}, {EntryRole::Logits, walkLogits(walk, wanted, tied, words, columns)}});
 }
 
 Value RecurrentEntries::read(const KeptStates &kept, StringRef part, int64_t state) {
@@ -137,17 +76,17 @@ Value RecurrentEntries::append(Value cache, int64_t layer, Value keys, Value val
     const CacheLayer own(top, layer);
     Value heads = splitHeads(top, top.at("attention"), values, 1);
     return appendSource(own.scope, top.at("attention"), cache, keys, heads,
-                        {rowBegin, argument("past"), argument("source_table")});
+                        {rowBegin, argument(EntryRole::Past), argument(EntryRole::SourceTable)});
   });
 }
 
 Value RecurrentEntries::attend(Value query, Value scale, int64_t layer, Value score) {
   return walk.emit([&](const Scope &top) {
     Location loc = top.at("attention");
-    const Sources sources{argument("source_length"), argument("source_table")};
+    const Sources sources{argument(EntryRole::SourceLength), argument(EntryRole::SourceTable)};
     Value heads = splitHeads(top, loc, query, 1);
-    Value seen = crossAttention(CacheLayer(top, layer).scope, loc, heads, scale, argument("cache"),
-                                argument("row_begin"), sources);
+    Value seen = crossAttention(CacheLayer(top, layer).scope, loc, heads, scale, argument(EntryRole::Cache),
+                                argument(EntryRole::RowBegin), sources);
     auto op = seen.getDefiningOp<attn::AttentionOp>();
     if (score)
       op.getAdditiveMutable().assign(score);

@@ -5,13 +5,6 @@
 
 namespace rapt::importing {
 
-/// Sizes of the entries `encode` and `step` of a recurrent decoder with an encoder.
-struct RecurrentShape {
-  int64_t keptParts, keptColumns;        ///< of the state
-  std::optional<attn::KVSegment> memory; ///< keys and values of a source in the cache; none without attention
-  int64_t longestSource;                 ///< positions that a source may have
-};
-
 /// The states that a recurrent decoder begins with: for each state S of layer k
 ///
 ///   tanh(parts[S]_l{k}.weight [hidden, inputs] x + parts[S]_l{k}.bias)
@@ -31,25 +24,17 @@ struct CacheLayer {
   Scope scope;
 };
 
-/// A module under construction with what its entries share. Buffers begin with `state` and, with attention, `cache`.
-/// Where weights are declared there is no module: entries have no arguments then.
-class RecurrentEntries {
+/// The entries `encode` and `step` of a recurrent decoder with an encoder: states, and where there is attention a cache
+/// with the keys and values of the sources. Where weights are declared there is no module, and entries have no
+/// arguments.
+class RecurrentEntries : protected SequenceEntries {
 public:
-  RecurrentEntries(mlir::MLIRContext &context, const Walk &walk, ModelModule *module, const RecurrentShape &shape,
+  RecurrentEntries(mlir::MLIRContext &context, const Walk &walk, ModelModule *module, SequenceFacts facts,
                    const ImportOptions &options);
 
 protected:
-  /// Opens the entry `encode` or `step`, whose source the cache has where there is attention.
-  void beginEncode(llvm::ArrayRef<EntryBuffer> inputs, EntryBuffer output);
-  void beginStep(bool isSerial, int64_t vocabulary);
-  /// Ends it with the state, the cache, which is unused without attention, and the output.
-  void end(mlir::Value state, mlir::Value cache, mlir::Value output);
   /// Ends `step` with the logits of the rows of x [tokens, columns] that are wanted (walkLogits).
   void endStep(const KeptStates &kept, mlir::Value x, const std::string &tied, int64_t words, int64_t columns);
-  mlir::Value argument(llvm::StringRef name);
-  KeptStates kept() { return {argument("state"), argument("state_slot"), argument("state_target")}; }
-  /// The states that `encode` writes; there are none before.
-  KeptStates firstKept() { return {argument("state"), mlir::Value(), argument("state_target")}; }
   mlir::Value read(const KeptStates &kept, llvm::StringRef part, int64_t state);
   mlir::Value matmul(mlir::Value x, const std::string &part, int64_t out, int64_t in, bool hasBias = false) {
     return walk.matmul(x, {.part = part, .out = out, .in = in, .hasBias = hasBias});
@@ -63,17 +48,7 @@ protected:
   mlir::Value attend(mlir::Value query, mlir::Value scale, int64_t layer, mlir::Value score = {});
   mlir::Value concat(llvm::ArrayRef<mlir::Value> parts);
 
-  mlir::Builder types;
   Walk walk;
-  mlir::Type list;
-  mlir::func::FuncOp entry;
-
-private:
-  void begin(llvm::StringRef name, llvm::ArrayRef<EntryBuffer> inputs, EntryBuffer output);
-
-  ModelModule *module;
-  mlir::Type table, cacheType;
-  mlir::RankedTensorType stateType;
 };
 
 } // namespace rapt::importing

@@ -27,22 +27,6 @@ Expected<Value> walkVectors(const Walk &walk, const VisionLanguageSpec &spec, Im
   return projector.matmul(x, {.part = p.second, .out = spec.text.width, .in = spec.text.width, .hasBias = p.hasBias});
 }
 
-/// The arguments of a step that say what image tokens stand for.
-ExtraInputs extraInputsOf(MLIRContext &context, const VisionLanguageSpec &spec, const ModelFacts &facts,
-                          const ImportOptions &options, huggingface::HeightWidth most) {
-  Builder builder(&context);
-  const int64_t any = ShapedType::kDynamic;
-  ExtraInputs extra = extraInputsOfStep(context, spec.text, facts, options);
-  extra.dims.insert(extra.dims.end(), {{"embeddings", 1, options.maxTokens},
-                                       {"images", 1, options.maxBatch},
-                                       {"height", spec.image.patch, most.height},
-                                       {"width", spec.image.patch, most.width}});
-  extra.inputs.insert(extra.inputs.end(),
-                      {{"embeddings", tensorOf({any, spec.text.width}, builder.getF32Type()), {"embeddings"}},
-                       {"embedding_of", tensorOf({any}, builder.getI32Type()), {"tokens"}}});
-  return extra;
-}
-
 /// x [tokens, width] with row `indices[t]` of `vectors` in place of row t where `indices[t]` is not negative.
 Value replaceRows(const Scope &scope, Value x, Value vectors, Value indices) {
   OpBuilder &builder = scope.builder;
@@ -121,10 +105,16 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   ModelFacts facts = decoderFacts(text, model, positions, endTokens);
   facts.task = "image-text-to-text";
   facts.imageToken = spec.imageId;
+  const DecoderExtras extra{.longestShortText = longestShortText(text),
+                            .readsImages = true,
+                            .dims = {{"images", 1, options.maxBatch},
+                                     {"height", spec.image.patch, most.height},
+                                     {"width", spec.image.patch, most.width}}};
   DecoderModule decoder(context, facts, text.attention.cacheChannels(), model, parameters, options,
-                        windowedLayersOf(text, positions), extraInputsOf(context, spec, facts, options, most));
+                        windowedLayersOf(text, positions), extra);
   auto replace = [&](const Scope &top, Value embeddings) {
-    return replaceRows(top, embeddings, decoder.argument("embeddings"), decoder.argument("embedding_of"));
+    return replaceRows(top, embeddings, decoder.argument(EntryRole::Embeddings),
+                       decoder.argument(EntryRole::EmbeddingOf));
   };
   RAPT_RETURN_IF_ERROR(buildDecoderStep(decoder, text, replace));
   RAPT_RETURN_IF_ERROR(buildEncodeImage(decoder.getModule(), spec, facts));

@@ -149,7 +149,7 @@ ImportedModule importing::importImages(MLIRContext &context, huggingface::ModelD
   facts.task = spec.head == VisionHead::Classification ? "image-classification" : "image-feature-extraction";
   facts.labels = spec.labels;
   ModelModule module(context, facts, model, parameters);
-  module.dim("rows", 1, options.maxBatch);
+  module.dim(nameOf(EntryDim::Rows), 1, options.maxBatch);
   module.dim("height", images.least.height, images.most.height);
   module.dim("width", images.least.width, images.most.width);
   module.declareParameters();
@@ -157,7 +157,7 @@ ImportedModule importing::importImages(MLIRContext &context, huggingface::ModelD
   SmallVector<EntryBuffer> outputs = images.outputs;
   if (spec.head == VisionHead::Classification)
     outputs = {{"logits", tensorOf({ShapedType::kDynamic, spec.labels}, builder.getF32Type()), {"rows"}}};
-  func::FuncOp forward = module.beginEntry("forward", imageInputs(builder, facts, spec.channels), outputs);
+  func::FuncOp forward = module.beginEntry(forwardEntry, imageInputs(builder, facts, spec.channels), outputs);
   Images given = imagesOf(forward, facts);
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> results, images.walk(Walk(module.scope()), given));
   module.endEntry(results);
@@ -176,7 +176,7 @@ Status importing::finishConfig(huggingface::ModelDescription &model, const Impor
 SmallVector<EntryBuffer> importing::imageInputs(Builder builder, const ModelFacts &facts, int64_t channels,
                                                 const std::string &dim) {
   const int64_t any = ShapedType::kDynamic;
-  SmallVector<EntryBuffer> inputs{{.name = "pixel_values",
+  SmallVector<EntryBuffer> inputs{{.name = nameOf(EntryRole::PixelValues),
                                    .type = tensorOf({any, channels, any, any}, builder.getF32Type()),
                                    .dims = {dim, "height", "width"}}};
   if (std::optional<EntryBuffer> adapter = imageAdapterInput(builder, facts, dim))
