@@ -31,8 +31,10 @@ def pair(out, into, rank, stored=numpy.float32):
 def write_adapter(directory, config, pairs, whole=None, embeddings=None, dtype="F32"):
     """`pairs`: {module: {"A", "B"}}, `whole`: {tensor: array}, `embeddings`: as `pairs`."""
     os.makedirs(directory, exist_ok=True)
+    ranks = {module: len(both["A"]) for module, both in (pairs | (embeddings or {})).items()}
+    ofAll = next(iter(ranks.values()), 8)
     with open(os.path.join(directory, "adapter_config.json"), "w") as file:
-        json.dump({"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": "x/y", "r": 8, "lora_alpha": 16, "lora_dropout": 0.1, "bias": "none",
+        json.dump({"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": "x/y", "r": ofAll, "rank_pattern": {module: rank for module, rank in ranks.items() if rank != ofAll}, "lora_alpha": 16, "lora_dropout": 0.1, "bias": "none",
                    "target_modules": ["q_proj"], "init_lora_weights": True, "inference_mode": True, "megatron_core": "megatron.core", "use_dora": False} | config, file)
     tensors = {f"base_model.model.{module}.lora_{part}.weight": array for module, both in pairs.items() for part, array in both.items()}
     tensors |= {f"base_model.model.{module}.lora_embedding_{part}": array for module, both in (embeddings or {}).items() for part, array in both.items()}
@@ -326,6 +328,10 @@ def main():
         refused(options, source, at("dora"), "use_dora is true: magnitudes of weights are not supported")
         write_adapter(at("kind"), {"peft_type": "IA3"}, pairs)
         refused(options, source, at("kind"), 'peft_type is "IA3" (a string), must be LORA')
+        write_adapter(at("rank"), {"r": 5}, pairs)
+        refused(options, source, at("rank"), "has the rank 4, but r and rank_pattern of adapter_config.json say 5; peft refuses such an adapter")
+        write_adapter(at("rank"), {"rank_pattern": {"down_proj": 6}}, pairs)
+        refused(options, source, at("rank"), "has the rank 4, but r and rank_pattern of adapter_config.json say 6")
         write_adapter(at("key"), {"layer_replication": [[0, 2]]}, pairs)
         refused(options, source, at("key"), "layer_replication")
         write_adapter(at("pattern"), {"alpha_pattern": {"layers.[01].q": 4}}, pairs)

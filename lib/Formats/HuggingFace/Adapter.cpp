@@ -29,21 +29,46 @@ namespace {
 /// The part of a weight that an adapter starts from, which the base model lacks.
 enum class InitialPart { None, Principal, LeadingColumns };
 
+/// A number of all modules, and those of modules whose names end so.
+struct NumberByModule {
+  double ofAll = 8;
+  std::vector<std::pair<std::string, double>> own = {};
+
+  double of(std::string_view module) const {
+    for (const auto &[name, number] : own)
+      if (module == name || module.ends_with("." + name))
+        return number;
+    return ofAll;
+  }
+};
+
 /// The keys of adapter_config.json that change numbers.
 struct AdapterConfig {
-  double alpha = 8;
+  NumberByModule alpha;
+  std::optional<NumberByModule> rank; ///< where the file has one
   bool isByRoot = false;
   InitialPart initial = InitialPart::None;
   std::vector<std::string> copied; ///< modules whose whole tensors are a copy beside the base model's
-  std::vector<std::pair<std::string, double>> alphaOf; ///< of modules whose names end so
-
-  double alphaFor(std::string_view module) const {
-    for (const auto &[name, own] : alphaOf)
-      if (module == name || module.ends_with("." + name))
-        return own;
-    return alpha;
-  }
 };
+
+/// The numbers of single modules, key alpha_pattern or rank_pattern.
+void readPattern(ConfigReader &reader, const char *key, NumberByModule &numbers) {
+  const json::Value *value = reader.getRaw(key);
+  const json::Object *patterns = value ? value->asObject() : nullptr;
+  if (value && !patterns)
+    reader.fail(std::string(key) + " must be an object: module -> number");
+  for (size_t i = 0; patterns && i < patterns->size(); ++i) {
+    const auto &[name, own] = (*patterns)[i];
+    const std::optional<double> number = own.asNumber();
+    const bool isPlain =
+        std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
+    if (!isPlain || !number || !std::isfinite(*number))
+      reader.fail(std::string(key) + " of " + quoted(name) +
+                  " must be a number for a module's name; patterns are not supported");
+    else
+      numbers.own.emplace_back(name, *number);
+  }
+}
 
 /// init_lora_weights, as LoraLayer.update_layer of peft 0.20 reads it when an adapter is loaded.
 InitialPart readInitialPart(ConfigReader &reader, std::vector<std::string> &notes) {
@@ -88,7 +113,14 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file, std::shared_p
   reader.getEnum("peft_type", {"LORA"});
   for (const char *key : {"auto_mapping", "task_type"}) // see AdapterFacts.h
     reader.getRaw(key);
-  config.alpha = reader.getFloat("lora_alpha", -mostAlpha, mostAlpha, 8);
+  config.alpha.ofAll = reader.getFloat("lora_alpha", -mostAlpha, mostAlpha, 8);
+  readPattern(reader, "alpha_pattern", config.alpha);
+  NumberByModule rank;
+  readPattern(reader, "rank_pattern", rank);
+  if (std::optional<int64_t> ofAll = reader.getOptionalInt("r", 1, INT32_MAX)) {
+    rank.ofAll = double(*ofAll);
+    config.rank = std::move(rank);
+  }
   config.isByRoot = reader.getBool("use_rslora", false);
   config.initial = readInitialPart(reader, notes);
   const json::Value *modules = reader.getRaw("modules_to_save");
@@ -100,22 +132,7 @@ Expected<AdapterConfig> readAdapterConfig(const std::string &file, std::shared_p
         config.copied.push_back(*text);
   if (reader.getBool("use_dora", false))
     reader.fail("use_dora is true: magnitudes of weights are not supported");
-  const json::Value *own = reader.getRaw("alpha_pattern");
-  const json::Object *patterns = own ? own->asObject() : nullptr;
-  if (own && !patterns)
-    reader.fail("alpha_pattern must be an object: module -> alpha");
-  for (size_t i = 0; patterns && i < patterns->size(); ++i) {
-    const auto &[name, alpha] = (*patterns)[i];
-    const std::optional<double> number = alpha.asNumber();
-    const bool isPlain =
-        std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
-    if (!isPlain || !number || !std::isfinite(*number))
-      reader.fail("alpha_pattern of " + quoted(name) +
-                  " must be a number for a module's name; patterns are not supported");
-    else
-      config.alphaOf.emplace_back(name, *number);
-  }
-  // Ranks and modules follow from the shapes of tensors; the others say how the adapter was trained.
+  // Modules follow from the names of tensors; the others say how the adapter was trained.
   RAPT_RETURN_IF_ERROR(reader.finish(harmlessKeys("adapter_config.json")));
   return config;
 }
@@ -273,9 +290,13 @@ private:
     if (rank > mostRank)
       return fail(a.name,
                   "has the rank " + std::to_string(rank) + ", at most " + std::to_string(mostRank) + " are supported");
+    if (config.rank && config.rank->of(module) != double(rank))
+      return fail(a.name, shownShape(a.shape) + " has the rank " + std::to_string(rank) +
+                              ", but r and rank_pattern of " + "adapter_config.json say " +
+                              json::shownNumber(config.rank->of(module)) + "; peft refuses such an adapter");
     RAPT_ASSIGN_OR_RETURN(std::vector<float> right, numbersOf(*reader, a));
     RAPT_ASSIGN_OR_RETURN(std::vector<float> left, numbersOf(*reader, b));
-    const double alpha = config.alphaFor(module),
+    const double alpha = config.alpha.of(module),
                  scale = source.weight * alpha / (config.isByRoot ? std::sqrt(double(rank)) : double(rank));
     for (float &number : left)
       number = float(scale * number);
