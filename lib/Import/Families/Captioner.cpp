@@ -50,7 +50,7 @@ SequenceFacts sequenceFactsOf(MLIRContext &context, const Config &config, const 
   const GridExtents image = config.images.image, grid = config.images.grid();
   SequenceFacts facts{.parts = part::Always | part::Recurrent | part::Source | part::Pixels,
                       .isSerial = true,
-                      .sourcePositions = grid.pixels()};
+                      .longestSource = grid.pixels()};
   facts.buffers[EntryRole::State].numbers = {config.decoder.layers * config.decoder.states(), config.decoder.hidden};
   const attn::KVSegment memory{1, /*heads=*/1, {config.attentionSize, f32}, {config.annotation(), f32}};
   facts.buffers[EntryRole::Cache].layout = attn::KVCacheType::get(&context, memory, options.cacheBlock);

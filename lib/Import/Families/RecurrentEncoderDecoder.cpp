@@ -121,7 +121,7 @@ FirstStates firstStates(const Config &config) { return {{"bridge.h", "bridge.c"}
 SequenceFacts sequenceFactsOf(MLIRContext &context, const Config &config, const ImportOptions &options) {
   SequenceFacts facts{.parts = part::Always | part::Recurrent | part::Words,
                       .isSerial = config.isSerial(),
-                      .sourcePositions = config.positions};
+                      .longestSource = config.positions};
   facts.buffers[EntryRole::State].numbers = {config.keptParts(), config.decoder.hidden};
   facts.buffers[EntryRole::InputIds].limit = config.vocabularies.read();
   facts.buffers[EntryRole::Hidden].numbers = {config.memory()};

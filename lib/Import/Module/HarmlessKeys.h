@@ -33,7 +33,12 @@ inline constexpr std::string_view sides[] = {
 inline constexpr std::string_view backbone[] = {"out_features", "out_indices", "stage_names"};
 
 /// The keys of groups, and those of a family alone.
-std::vector<std::string_view> keys(std::initializer_list<Group> groups,
-                                   std::initializer_list<std::string_view> own = {});
+inline std::vector<std::string_view> keys(std::initializer_list<Group> groups,
+                                          std::initializer_list<std::string_view> own = {}) {
+  std::vector<std::string_view> all(own);
+  for (Group group : groups)
+    all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
 
 } // namespace rapt::importing::harmless

@@ -13,7 +13,7 @@ void SequenceEntries::declareDims(const ImportOptions &options) {
     return;
   auto blocksOf = [&](int64_t positions) { return (positions + options.cacheBlock - 1) / options.cacheBlock; };
   constexpr int64_t many = 1 << 20;
-  const int64_t own = facts.has(part::Paged) ? blocksOf(facts.positions) : 0, source = blocksOf(facts.sourcePositions);
+  const int64_t own = facts.has(part::Paged) ? blocksOf(facts.positions) : 0, source = blocksOf(facts.longestSource);
   // A pool's size is chosen when a context is made; the bound only keeps byte offsets in 64 bits.
   const int64_t pool = std::max(many, (own + source) * options.maxBatch);
   auto boundsOf = [&](EntryDim dim) -> std::pair<int64_t, int64_t> {

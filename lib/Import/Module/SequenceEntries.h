@@ -14,9 +14,9 @@ namespace rapt::importing {
 struct SequenceFacts {
   uint32_t parts = part::Always; ///< those it has, of EntryRoles.def
   std::map<EntryRole, BufferFacts> buffers;
-  bool isSerial = false;       ///< a step takes one token of each sequence
-  int64_t positions = 0;       ///< of a sequence's own tokens in the cache
-  int64_t sourcePositions = 0; ///< that a source may have; that every source has, of one that is no text
+  bool isSerial = false;     ///< a step takes one token of each sequence
+  int64_t positions = 0;     ///< of a sequence's own tokens in the cache
+  int64_t longestSource = 0; ///< that a source may have; that every source has, of one that is no text
 
   bool has(uint32_t some) const { return (parts & some) != 0; }
 };

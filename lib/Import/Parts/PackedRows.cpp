@@ -40,7 +40,7 @@ static Value plus(const Scope &scope, Location loc, Value list, int64_t offset) 
 }
 
 /// `count` elements from `first` on.
-static Value part(const Scope &scope, Location loc, Value list, int64_t first, Value count) {
+static Value partOf(const Scope &scope, Location loc, Value list, int64_t first, Value count) {
   OpBuilder &builder = scope.builder;
   return tensor::ExtractSliceOp::create(
       builder, loc, listType(builder), list, ArrayRef<OpFoldResult>{builder.getIndexAttr(first)},
@@ -60,7 +60,7 @@ SpacedRows::SpacedRows(const Scope &scope, Location loc, Value rowBegin, int64_t
 }
 
 Value SpacedRows::ofSequences(int64_t offset) const {
-  return plus(scope, loc, part(scope, loc, begins, offset < 0, sequences), offset);
+  return plus(scope, loc, partOf(scope, loc, begins, offset < 0, sequences), offset);
 }
 
 Value SpacedRows::ofTokens(Value ids, int64_t offset) const {
@@ -69,7 +69,7 @@ Value SpacedRows::ofTokens(Value ids, int64_t offset) const {
 
 Value SpacedRows::ofWindows(Value ids, int64_t width) const {
   OpBuilder &builder = scope.builder;
-  Value first = part(scope, loc, rowBegin, 0, sequences), behind = part(scope, loc, rowBegin, 1, sequences);
+  Value first = partOf(scope, loc, rowBegin, 0, sequences), behind = partOf(scope, loc, rowBegin, 1, sequences);
   // Rows of windows behind the first one.
   Value more = mapLists(scope, loc, {first, behind}, [&](OpBuilder &inner, Location at, ValueRange x) -> Value {
     Value length = arith::SubIOp::create(inner, at, x[1], x[0]);
@@ -105,8 +105,8 @@ Value importing::spreadOverTokens(const Scope &scope, Location loc, Value tokens
   if (!numbers) {
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     Value rows = arith::SubIOp::create(builder, loc, tensor::DimOp::create(builder, loc, rowBegin, 0), one);
-    numbers =
-        mapLists(scope, loc, {part(scope, loc, rowBegin, 0, rows), part(scope, loc, rowBegin, 1, rows)}, difference);
+    numbers = mapLists(scope, loc, {partOf(scope, loc, rowBegin, 0, rows), partOf(scope, loc, rowBegin, 1, rows)},
+                       difference);
   }
   Value position = attn::PositionsOp::create(builder, loc, tokens, rowBegin, Value());
   Value shifted = attn::PositionsOp::create(builder, loc, tokens, rowBegin, numbers);

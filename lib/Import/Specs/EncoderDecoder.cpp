@@ -28,7 +28,7 @@ static SequenceFacts sequenceFactsOf(MLIRContext &context, const ModelFacts &fac
   const bool readsFeatures = facts.featureFrames != 0;
   SequenceFacts all{.parts = part::Always | part::Paged | part::Source | (readsFeatures ? part::Features : part::Words),
                     .positions = facts.positions,
-                    .sourcePositions = facts.longestSource()};
+                    .longestSource = facts.longestSource()};
   all.buffers[EntryRole::Cache].layout = attn::KVCacheType::get(&context, facts.layers, facts.kvHeads, facts.headDim,
                                                                 options.cacheBlock, Float32Type::get(&context));
   all.buffers[EntryRole::InputIds].limit = facts.readVocabulary();
