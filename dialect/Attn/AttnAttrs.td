@@ -72,6 +72,30 @@ def Attn_RecurrenceAttr : EnumAttr<Attn_Dialect, Attn_RecurrenceKind, "recurrenc
   let assemblyFormat = "$value";
 }
 
+def Attn_LinearAttentionKind : I32EnumAttr<"LinearAttentionKind", "how a token changes the state of linear attention", [
+    I32EnumAttrCase<"linear", 0>,
+    I32EnumAttrCase<"gated", 1>,
+    I32EnumAttrCase<"delta", 2>,
+    I32EnumAttrCase<"gated_delta", 3>
+  ]> {
+  let cppNamespace = "::rapt::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_LinearAttentionAttr : EnumAttr<Attn_Dialect, Attn_LinearAttentionKind, "linear_attention_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def Attn_HeadPairing : I32EnumAttr<"HeadPairing", "which heads share another one", [
+    I32EnumAttrCase<"neighbors", 0>, // those beside each other
+    I32EnumAttrCase<"remainder", 1>  // those with equal remainder by the number of the other ones
+  ]> {
+  let cppNamespace = "::rapt::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_HeadPairingAttr : EnumAttr<Attn_Dialect, Attn_HeadPairing, "head_pairing"> {
+  let assemblyFormat = "$value";
+}
+
 def Attn_RowsAttr : Attn_Attr<"Rows", "rows", [DeclareAttrInterfaceMethods<Attn_ParameterLayoutInterface>]> {
   let summary = "a parameter by rows of its last dim";
   let description = [{

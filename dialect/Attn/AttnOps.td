@@ -9,11 +9,13 @@ include "dialect/Attn/Ops/Experts.td"
 include "dialect/Attn/Ops/FeedForward.td"
 include "dialect/Attn/Ops/Image.td"
 include "dialect/Attn/Ops/KVCache.td"
+include "dialect/Attn/Ops/LinearAttention.td"
 include "dialect/Attn/Ops/Norm.td"
 include "dialect/Attn/Ops/Parameter.td"
 include "dialect/Attn/Ops/Pooling.td"
 include "dialect/Attn/Ops/Position.td"
 include "dialect/Attn/Ops/Quantization.td"
 include "dialect/Attn/Ops/Recurrence.td"
+include "dialect/Attn/Ops/ShortConv.td"
 
 #endif

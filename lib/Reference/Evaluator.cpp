@@ -191,6 +191,8 @@ template <typename S> LogicalResult Evaluator<S>::runOp(Operation &op, Frame &fr
       })
       .Case([&](attn::GroupRowsOp typed) { return setAll(frame, typed, evaluate(typed, in(0))); })
       .Case([&](attn::RecurrenceOp typed) { return runRecurrence(typed, frame); })
+      .Case([&](attn::LinearAttentionOp typed) { return runLinearAttention(typed, frame); })
+      .Case([&](attn::ShortConvOp typed) { return runShortConv(typed, frame); })
       .Case([&](attn::LinearOp typed) { return runLinear(typed, frame); })
       .Case([&](attn::AttentionOp typed) { return runAttention(typed, frame); })
       .Case([&](attn::AttentionStateOp typed) { return runAttentionState(typed, frame); })
@@ -374,6 +376,29 @@ template <typename S> LogicalResult Evaluator<S>::runRecurrence(attn::Recurrence
       evaluate<S>(op, tensor(frame, op.getGates()), tensor(frame, op.getWeight()), optionalTensor(frame, op.getBias()),
                   tensor(frame, op.getRowBegin()), tensors(frame, op.getInitial()));
   return setAll(frame, op, std::move(values));
+}
+
+/// The states that the op keeps.
+template <typename S> template <typename Op> Slots<S> Evaluator<S>::slotsOf(Op op, Frame &frame) {
+  return {optionalTensor(frame, op.getState()), optionalTensor(frame, op.getFrom()), optionalTensor(frame, op.getTo()),
+          layerOf(frame, op.getLayer()), op.getLayer() != nullptr};
+}
+
+template <typename S> LogicalResult Evaluator<S>::runLinearAttention(attn::LinearAttentionOp op, Frame &frame) {
+  const LinearAttentionOperands<S> operands{&tensor(frame, op.getQuery()),
+                                            &tensor(frame, op.getKey()),
+                                            &tensor(frame, op.getValue()),
+                                            &tensor(frame, op.getRowBegin()),
+                                            optionalTensor(frame, op.getDecay()),
+                                            optionalTensor(frame, op.getBeta()),
+                                            slotsOf(op, frame)};
+  return setAll(frame, op, evaluate<S>(op, operands));
+}
+
+template <typename S> LogicalResult Evaluator<S>::runShortConv(attn::ShortConvOp op, Frame &frame) {
+  return setAll(frame, op,
+                evaluate<S>(op, tensor(frame, op.getInput()), tensor(frame, op.getWeight()),
+                            optionalTensor(frame, op.getBias()), tensor(frame, op.getRowBegin()), slotsOf(op, frame)));
 }
 
 /// Checks that each table has an element to read (A30).

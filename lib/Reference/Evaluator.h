@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "lib/Reference/LinearAttention.h"
 #include "lib/Reference/Ops.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
@@ -54,6 +55,9 @@ private:
   mlir::LogicalResult setState(mlir::Operation *op, Frame &frame, mlir::FailureOr<AttentionState<Scalar>> state);
   mlir::LogicalResult runLinear(attn::LinearOp op, Frame &frame);
   mlir::LogicalResult runRecurrence(attn::RecurrenceOp op, Frame &frame);
+  mlir::LogicalResult runLinearAttention(attn::LinearAttentionOp op, Frame &frame);
+  mlir::LogicalResult runShortConv(attn::ShortConvOp op, Frame &frame);
+  template <typename Op> Slots<Scalar> slotsOf(Op op, Frame &frame);
   mlir::LogicalResult runCacheOp(mlir::Operation &op, Frame &frame);
 
   const Tensor<Scalar> &tensor(Frame &frame, mlir::Value value) { return *std::get<TensorRef<Scalar>>(frame[value]); }

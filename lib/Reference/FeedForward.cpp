@@ -48,6 +48,8 @@ FailureOr<SmallVector<int64_t>> firstColumns(attn::LinearOp op, const Tensor<S> 
   return columns;
 }
 
+} // namespace
+
 template <typename S> S activate(attn::ActivationKind kind, S x) {
   switch (kind) {
   case attn::ActivationKind::gelu:
@@ -67,8 +69,6 @@ template <typename S> S activate(attn::ActivationKind kind, S x) {
   }
   llvm_unreachable("every activation kind is handled");
 }
-
-} // namespace
 
 template <typename S>
 Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &weight, Tensors<S> extras,
@@ -142,6 +142,7 @@ template <typename S> Result<S> evaluate(attn::GLUOp op, const Tensor<S> &gate, 
 #define INSTANTIATE(S)                                                                                                 \
   template Result<S> evaluate(attn::LinearOp, const Tensor<S> &, const Tensor<S> &, Tensors<S>, const Tensor<S> *,     \
                               ScalarProgram<S> *);                                                                     \
+  template S activate(attn::ActivationKind, S);                                                                        \
   template Result<S> evaluate(attn::ActivationOp, const Tensor<S> &);                                                  \
   template Result<S> evaluate(attn::ClipOp, const Tensor<S> &);                                                        \
   template Result<S> evaluate(attn::GLUOp, const Tensor<S> &, const Tensor<S> &);

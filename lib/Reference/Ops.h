@@ -74,6 +74,7 @@ Result<S> evaluate(attn::CombineRowsOp op, const Tensor<S> &input, const Tensor<
 template <typename S>
 Result<S> evaluate(attn::LinearOp op, const Tensor<S> &input, const Tensor<S> &weight, Tensors<S> extras,
                    const Tensor<S> *groups, ScalarProgram<S> *epilogue);
+template <typename S> S activate(attn::ActivationKind kind, S x);
 template <typename S> Result<S> evaluate(attn::ActivationOp op, const Tensor<S> &input);
 template <typename S> Result<S> evaluate(attn::ClipOp op, const Tensor<S> &input);
 template <typename S> Result<S> evaluate(attn::GLUOp op, const Tensor<S> &gate, const Tensor<S> &up);

@@ -85,3 +85,11 @@ func.func @exchanged(%cache: tensor<?x2x4x2x64x64xf32>, %layer: index, %table: t
     : tensor<?x4x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32> -> tensor<?x4x64xf32>
   return %o : tensor<?x4x64xf32>
 }
+
+// -----
+
+func.func @many_taps(%x: tensor<?x8xf32>, %w: tensor<65x8xf32>, %begin: tensor<?xi32>) -> tensor<?x8xf32> {
+  // expected-error@+1 {{'attn.short_conv' op has no neutral decomposition: it has more than 64 taps}}
+  %y = attn.short_conv %x, %w rows(%begin) : tensor<?x8xf32>, tensor<65x8xf32>, tensor<?xi32>
+  return %y : tensor<?x8xf32>
+}

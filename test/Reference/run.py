@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(HERE, "numpy"))
 sys.path.insert(0, os.path.join(HERE, "..", "Execute"))
 
 import passed  # noqa: E402
+import states  # noqa: E402
 
 TOLERANCE = {"f64": 1e-13, "f32": 2e-6}
 random = np.random.RandomState(11)
@@ -737,6 +738,8 @@ def main():
     options = parser.parse_args()
     for make in (embedding, pooling, image, norm, position, feedforward, experts, attention, attention_state, attention_merge, kvcache, recurrence, upstream, program, decoder, attention_sinks, attention_pair):
         make()
+    for make in (states.linear_attention, states.short_conv):
+        make(case, error)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = options.work or WORK.name
         jobs = [(f"{label} {precision}", pool.submit(check, options.tool, work, label, precision)) for label in CASES for precision in TOLERANCE]

@@ -30,7 +30,9 @@ void rapt::populateAttnToLinalgPatterns(RewritePatternSet &patterns, const Cache
   neutral::populateExperts(patterns);
   neutral::populatePooling(patterns);
   neutral::populatePosition(patterns);
+  neutral::populateLinearAttention(patterns);
   neutral::populateRecurrence(patterns);
+  neutral::populateShortConv(patterns);
 }
 
 namespace {

@@ -14,5 +14,7 @@ void populateKVCache(mlir::RewritePatternSet &patterns, const CacheAccess *cache
 void populateNorm(mlir::RewritePatternSet &patterns);
 void populatePooling(mlir::RewritePatternSet &patterns);
 void populatePosition(mlir::RewritePatternSet &patterns);
+void populateLinearAttention(mlir::RewritePatternSet &patterns);
 void populateRecurrence(mlir::RewritePatternSet &patterns);
+void populateShortConv(mlir::RewritePatternSet &patterns);
 } // namespace rapt::neutral

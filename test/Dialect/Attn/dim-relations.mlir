@@ -349,3 +349,21 @@ func.func @experts(%logits: tensor<?x8xf32>, %x: tensor<?x32xf32>, %w: tensor<32
   %d3 = tensor.dim %clipped, %c0 : tensor<?x64xf32>
   return %d0, %d1, %d2, %d3 : index, index, index, index
 }
+
+// CHECK-LABEL: @states
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<?x2x8xf32>, %[[V:[a-z0-9]+]]: tensor<?x4x16xf32>, %[[X:[a-z0-9]+]]: tensor<?x8xf32>, %[[MATRICES:[a-z0-9]+]]: tensor<?x4x8x16xf32>, %[[INPUTS:[a-z0-9]+]]: tensor<?x3x8xf32>
+func.func @states(%q: tensor<?x2x8xf32>, %v: tensor<?x4x16xf32>, %x: tensor<?x8xf32>, %matrices: tensor<?x4x8x16xf32>, %inputs: tensor<?x3x8xf32>, %w: tensor<4x8xf32>, %begin: tensor<?xi32>, %slots: tensor<?xi32>) -> (index, index, index, index) {
+  %c0 = arith.constant 0 : index
+  %y, %new = attn.linear_attention linear %q, %q, %v rows(%begin) state(%matrices : tensor<?x4x8x16xf32>) slots(%slots : tensor<?xi32>, %slots : tensor<?xi32>) : tensor<?x2x8xf32>, tensor<?x2x8xf32>, tensor<?x4x16xf32>, tensor<?xi32>
+  %z, %last = attn.short_conv %x, %w rows(%begin) state(%inputs : tensor<?x3x8xf32>) : tensor<?x8xf32>, tensor<4x8xf32>, tensor<?xi32>
+  // CHECK-DAG: %[[D0:.*]] = tensor.dim %[[Q]], %c0
+  // CHECK-DAG: %[[D1:.*]] = tensor.dim %[[MATRICES]], %c0
+  // CHECK-DAG: %[[D2:.*]] = tensor.dim %[[X]], %c0
+  // CHECK-DAG: %[[D3:.*]] = tensor.dim %[[INPUTS]], %c0
+  // CHECK: return %[[D0]], %[[D1]], %[[D2]], %[[D3]]
+  %d0 = tensor.dim %y, %c0 : tensor<?x4x16xf32>
+  %d1 = tensor.dim %new, %c0 : tensor<?x4x8x16xf32>
+  %d2 = tensor.dim %z, %c0 : tensor<?x8xf32>
+  %d3 = tensor.dim %last, %c0 : tensor<?x3x8xf32>
+  return %d0, %d1, %d2, %d3 : index, index, index, index
+}

@@ -19,3 +19,12 @@ func.func @states(%gates: tensor<?x64xbf16>, %w: tensor<64x64xf32>, %begin: tens
   %0, %1 = attn.recurrence rnn_tanh %gates, %w rows(%begin) init(%h) : tensor<?x64xbf16>, tensor<64x64xf32>, tensor<?xi32>, tensor<?x64xf16>
   return %0, %1 : tensor<?x64xbf16>, tensor<?x64xf16>
 }
+
+// The output of linear attention and of a convolution has the type of their first operand; states stay f32.
+// CHECK-LABEL: @kept
+func.func @kept(%q: tensor<?x2x8xbf16>, %v: tensor<?x2x16xf32>, %s: tensor<?x2x8x16xf32>, %x: tensor<?x8xf16>, %w: tensor<4x8xf32>, %t: tensor<?x3x8xf32>, %begin: tensor<?xi32>)
+    -> (tensor<?x2x16xbf16>, tensor<?x2x8x16xf32>, tensor<?x8xf16>, tensor<?x3x8xf32>) {
+  %0, %1 = attn.linear_attention linear %q, %q, %v rows(%begin) state(%s : tensor<?x2x8x16xf32>) : tensor<?x2x8xbf16>, tensor<?x2x8xbf16>, tensor<?x2x16xf32>, tensor<?xi32>
+  %2, %3 = attn.short_conv %x, %w rows(%begin) state(%t : tensor<?x3x8xf32>) : tensor<?x8xf16>, tensor<4x8xf32>, tensor<?xi32>
+  return %0, %1, %2, %3 : tensor<?x2x16xbf16>, tensor<?x2x8x16xf32>, tensor<?x8xf16>, tensor<?x3x8xf32>
+}

@@ -16,6 +16,7 @@ inline constexpr int64_t kFewRegisters = 16;
 /// Why an op is not tiled for the CPU and is lowered by its neutral decomposition instead; empty where it is tiled.
 std::string whyNotTiled(attn::LinearOp op);
 std::string whyNotTiled(attn::AttentionOp op);
+std::string whyNotTiled(attn::LinearAttentionOp op);
 std::string whyNotTiled(attn::RecurrenceOp op);
 
 /// The k of a matmul's tiles: rows of the weight without the row that pads an odd depth of a VNNI-packed weight.
@@ -50,6 +51,7 @@ bool allowsGroups(attn::AttentionOp op);
 /// Schedules that are fast on the target, for ops that are tiled.
 LinearSchedule chooseLinear(attn::LinearOp op, const TargetInfo &target);
 AttentionSchedule chooseAttention(attn::AttentionOp op, const TargetInfo &target);
+LinearAttentionSchedule chooseLinearAttention(attn::LinearAttentionOp op, const TargetInfo &target);
 RecurrenceSchedule chooseRecurrence(attn::RecurrenceOp op, const TargetInfo &target);
 /// Sets in the costs of entries how many sequences share a read of a recurrence's weight, as the schedules say.
 void setRowsOfSteps(mlir::Operation *module);
@@ -58,6 +60,8 @@ MicroKernel chooseKernel(const TargetInfo &target, bool widensVnni);
 
 mlir::LogicalResult verifyLinear(attn::LinearOp op, const LinearSchedule &schedule, const TargetInfo &target);
 mlir::LogicalResult verifyAttention(attn::AttentionOp op, const AttentionSchedule &schedule, const TargetInfo &target);
+mlir::LogicalResult verifyLinearAttention(attn::LinearAttentionOp op, const LinearAttentionSchedule &schedule,
+                                          const TargetInfo &target);
 mlir::LogicalResult verifyRecurrence(attn::RecurrenceOp op, const RecurrenceSchedule &schedule,
                                      const TargetInfo &target);
 

@@ -110,6 +110,14 @@ struct RecurrenceSchedule {
   template <typename Visitor> void visit(Visitor &&v) { v("rows", rows), v("kernel", kernel); }
 };
 
+/// attn.linear_attention: a grid over sequences, states and slices of the value channels.
+struct LinearAttentionSchedule {
+  int64_t columns = 0; ///< value channels of a slice, whole panels
+  int64_t keys = 0;    ///< key channels that are unrolled, with sums of their own
+
+  template <typename Visitor> void visit(Visitor &&v) { v("columns", columns), v("keys", keys); }
+};
+
 /// Schedules of the module, beside the tiles of linalg ops (lib/Conversion/Schedule.h).
 struct CopySchedule {
   int64_t rowBytes = 0;      ///< shorter rows are not prefetched

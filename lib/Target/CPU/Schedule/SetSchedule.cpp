@@ -43,6 +43,10 @@ ScheduleAttr choose(Operation *op, const TargetInfo &target) {
                                               : kNeutralAttention.toAttr(context);
       })
       .Case([&](attn::AttentionStateOp) { return kNeutralAttention.toAttr(context); })
+      .Case([&](attn::LinearAttentionOp linear) {
+        return whyNotTiled(linear).empty() ? attributeOf(context, chooseLinearAttention(linear, target))
+                                           : ScheduleAttr();
+      })
       .Case([&](attn::RecurrenceOp recurrence) {
         return whyNotTiled(recurrence).empty() ? attributeOf(context, chooseRecurrence(recurrence, target))
                                                : ScheduleAttr();

@@ -56,6 +56,9 @@ LogicalResult verify(Operation *op, const TargetInfo &target) {
                                               : neutral::verifyAttentionTiles(attention);
       })
       .Case([](attn::AttentionStateOp state) { return neutral::verifyAttentionTiles(state); })
+      .Case([&](attn::LinearAttentionOp linear) {
+        return whyNotTiled(linear).empty() ? verifyTiled(linear, target, verifyLinearAttention) : verifyNone(linear);
+      })
       .Case([&](attn::RecurrenceOp recurrence) {
         return whyNotTiled(recurrence).empty() ? verifyTiled(recurrence, target, verifyRecurrence)
                                                : verifyNone(recurrence);

@@ -167,7 +167,9 @@ struct Tiling : rapt::impl::AttnCPUTileBase<Tiling> {
     populatePositionTilingPatterns(patterns);
     populateKVCacheTilingPatterns(patterns);
     populateAttentionTilingPatterns(patterns);
+    populateLinearAttentionTilingPatterns(patterns);
     populateRecurrenceTilingPatterns(patterns);
+    populateShortConvTilingPatterns(patterns);
     populatePaddingTilingPatterns(patterns);
     // Each op is rewritten once: a walk, not a fixpoint.
     Progress progress;

@@ -19,7 +19,9 @@ void populatePositionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populatePaddingTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateKVCacheTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateLinearAttentionTilingPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrenceTilingPatterns(mlir::RewritePatternSet &patterns);
+void populateShortConvTilingPatterns(mlir::RewritePatternSet &patterns);
 
 /// Registers how the matmuls of attn_cpu bufferize.
 void registerBufferizableOps(mlir::DialectRegistry &registry);

@@ -104,6 +104,21 @@ module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_re
 
 // -----
 
+// Linear attention has slices of a panel, and unrolls 4 key channels, or as many as divide them.
+// CHECK-DAG: #[[SLICE:.*]] = #attn.schedule<columns = 32, keys = 4>
+// CHECK-DAG: #[[ODD:.*]] = #attn.schedule<columns = 32, keys = 2>
+// CHECK: attn.linear_attention {{.*}}attn.schedule = #[[SLICE]]
+// CHECK: attn.linear_attention {{.*}}attn.schedule = #[[ODD]]
+module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
+  func.func @linear_attention(%q: tensor<?x1x64xf32>, %k: tensor<?x1x6xf32>, %v: tensor<?x1x64xf32>, %begin: tensor<?xi32>) -> (tensor<?x1x64xf32>, tensor<?x1x64xf32>) {
+    %0 = attn.linear_attention linear %q, %q, %v rows(%begin) : tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?xi32>
+    %1 = attn.linear_attention linear %k, %k, %v rows(%begin) : tensor<?x1x6xf32>, tensor<?x1x6xf32>, tensor<?x1x64xf32>, tensor<?xi32>
+    return %0, %1 : tensor<?x1x64xf32>, tensor<?x1x64xf32>
+  }
+}
+
+// -----
+
 // A recurrence has tiles of 8 sequences.
 // CHECK: #attn.schedule<kernel = <chains = 4, columns = 32, {{.*}} rows = 14, {{.*}}>, rows = 8>
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {

@@ -1,5 +1,5 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file --remarks-filter=fusion -o %t.mlir 2>&1 | FileCheck %s
-// RUN: not grep -E 'attn\.(linear|rms_norm|recurrence|concat|attention|select_rows)' %t.mlir
+// RUN: not grep -E 'attn\.(linear|linear_attention|short_conv|rms_norm|recurrence|concat|attention|select_rows)' %t.mlir
 
 // Ops that no schedule of the CPU takes are lowered by their neutral decomposition; a remark tells why.
 
@@ -23,6 +23,30 @@ func.func @not_padded(%x: tensor<?x50xf32>, %w: tensor<50xf32>) -> tensor<?x50xf
 func.func @recurrence(%x: tensor<?x50xf32>, %w: tensor<50x50xf32>, %begin: tensor<?xi32>, %h: tensor<?x50xf32>) -> tensor<?x50xf32> {
   %y, %last = attn.recurrence rnn_tanh %x, %w rows(%begin) init(%h) : tensor<?x50xf32>, tensor<50x50xf32>, tensor<?xi32>, tensor<?x50xf32>
   return %y : tensor<?x50xf32>
+}
+
+// -----
+
+// CHECK: its neutral decomposition is compiled, since its 50 value channels are no multiple of 32
+func.func @linear_attention(%q: tensor<?x1x32xf32>, %v: tensor<?x1x50xf32>, %begin: tensor<?xi32>) -> tensor<?x1x50xf32> {
+  %y = attn.linear_attention linear %q, %q, %v rows(%begin) : tensor<?x1x32xf32>, tensor<?x1x32xf32>, tensor<?x1x50xf32>, tensor<?xi32>
+  return %y : tensor<?x1x50xf32>
+}
+
+// -----
+
+// CHECK: its neutral decomposition is compiled, since its 50 channels are no multiple of 32
+func.func @short_conv(%x: tensor<?x50xf32>, %w: tensor<4x50xf32>, %begin: tensor<?xi32>) -> tensor<?x50xf32> {
+  %y = attn.short_conv %x, %w rows(%begin) : tensor<?x50xf32>, tensor<4x50xf32>, tensor<?xi32>
+  return %y : tensor<?x50xf32>
+}
+
+// -----
+
+// CHECK: its neutral decomposition is compiled, since it reaches 21 tokens back, and at most 16 are carried
+func.func @wide(%x: tensor<?x32xf32>, %w: tensor<4x32xf32>, %begin: tensor<?xi32>) -> tensor<?x32xf32> {
+  %y = attn.short_conv %x, %w dilation 7 rows(%begin) : tensor<?x32xf32>, tensor<4x32xf32>, tensor<?xi32>
+  return %y : tensor<?x32xf32>
 }
 
 // -----

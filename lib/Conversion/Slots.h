@@ -1,0 +1,42 @@
+//===- Slots.h - States that ops keep for sequences ------------------------------*- C++ -*-===//
+#pragma once
+#include "lib/Conversion/Tensors.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace rapt::tile {
+
+/// Where the state of row `row` is, whose slots are `slots` (null: the row's number): `inner` are the offset and size
+/// of each dim behind those of slots and layers; without them the whole.
+template <typename Op>
+Insertion placeOfSlot(ImplicitLocOpBuilder &b, Op op, Value slots, Value row,
+                      llvm::ArrayRef<std::pair<OpFoldResult, OpFoldResult>> inner) {
+  const OpFoldResult one = b.getIndexAttr(1);
+  Insertion at{{}, {slots ? OpFoldResult(readIndex(b, slots, row)) : OpFoldResult(row)}, {one}};
+  if (op.getLayer()) {
+    at.offsets.push_back(op.getLayer());
+    at.sizes.push_back(one);
+  }
+  for (auto [offset, size] : inner) {
+    at.offsets.push_back(offset);
+    at.sizes.push_back(size);
+  }
+  for (int64_t i = int64_t(at.offsets.size()), rank = op.getState().getType().getRank(); i < rank; ++i) {
+    at.offsets.push_back(b.getIndexAttr(0));
+    at.sizes.push_back(b.getIndexAttr(op.getState().getType().getDimSize(i)));
+  }
+  return at;
+}
+
+/// Replaces the extents of dim 0 of the op's results, so that these have a reader only where their elements are read: a
+/// destination of a grid whose result has none would be folded away, and its tasks would write to copies. The output
+/// has as many tokens as `tokens`.
+template <typename Op> void forgetExtents(mlir::PatternRewriter &rewriter, Op op, Value tokens) {
+  ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+  for (mlir::Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    if (auto dim = llvm::dyn_cast<mlir::tensor::DimOp>(user); dim && dim.getConstantIndex() == 0) {
+      Value of = dim.getSource() == op.getOutput() ? tokens : Value(op.getState());
+      rewriter.replaceOp(dim, asValue(b, extent(b, of, 0)));
+    }
+}
+
+} // namespace rapt::tile
