@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::cpu;
 
-/// The limit of unrolled key channels.
-constexpr int64_t kMostKeys = 16;
+/// The limits of tokens that are taken at once and of unrolled key channels: code is unrolled over them.
+constexpr int64_t kMostTokens = 8, kMostKeys = 16;
 
 std::string cpu::whyNotTiled(attn::LinearAttentionOp op) {
   if (op.getValueChannels() % attn_cpu::kPanel == 0)
@@ -16,12 +16,12 @@ std::string cpu::whyNotTiled(attn::LinearAttentionOp op) {
          std::to_string(attn_cpu::kPanel);
 }
 
-/// Sums of several key channels at once hide the latency of a multiply-add: 4 of them times the vectors of a panel.
+/// Each token has a sum for its key and one for its query, which are as wide as a panel. Where these are 2 registers, two
+/// tokens share a pass over the state, or two key channels of one token have sums of their own: 8 chains hide the latency
+/// of a multiply-add. Where they are 4, one token fills the registers.
 LinearAttentionSchedule cpu::chooseLinearAttention(attn::LinearAttentionOp op, const TargetInfo &target) {
-  int64_t keys = 4;
-  while (op.getKeyChannels() % keys != 0)
-    keys /= 2;
-  return {attn_cpu::kPanel, keys};
+  const bool isWide = target.vectorRegisters > kFewRegisters;
+  return {attn_cpu::kPanel, isWide ? 2 : 1, isWide && op.getKeyChannels() % 2 == 0 ? 2 : 1};
 }
 
 LogicalResult cpu::verifyLinearAttention(attn::LinearAttentionOp op, const LinearAttentionSchedule &schedule,
@@ -29,7 +29,8 @@ LogicalResult cpu::verifyLinearAttention(attn::LinearAttentionOp op, const Linea
   if (schedule.columns < 1 || schedule.columns % attn_cpu::kPanel != 0 || op.getValueChannels() % schedule.columns != 0)
     return faultOf(op, "columns") << "be a multiple of " << attn_cpu::kPanel << " that divides the "
                                   << op.getValueChannels() << " value channels, found " << schedule.columns;
-  if (failed(verifyMost(op, "keys", schedule.keys, kMostKeys)))
+  if (failed(verifyMost(op, "tokens", schedule.tokens, kMostTokens)) ||
+      failed(verifyMost(op, "keys", schedule.keys, kMostKeys)))
     return failure();
   if (op.getKeyChannels() % schedule.keys != 0)
     return faultOf(op, "keys") << "divide the " << op.getKeyChannels() << " key channels, found " << schedule.keys;

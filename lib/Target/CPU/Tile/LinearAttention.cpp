@@ -1,8 +1,17 @@
 //===- LinearAttention.cpp - Tiles attn.linear_attention --------------------------------===//
 //
-// A task has a slice of value channels of one state of a sequence, [key channels, columns],
-// which stays in L1 for all tokens of the sequence. A token passes over it twice: for what
-// the state knows of its key, and for the change and the outputs.
+// A task has a slice of value channels of one state S of a sequence, [key channels,
+// columns], which stays in L1 for all tokens of the sequence. It takes some tokens at a
+// time. With A(i, j) for the product of the decays behind token j up to token i, and from
+// the first one for j = -1:
+//
+//   known_i = A(i, -1) S^T k_i + sum over j < i of A(i, j) (k_j . k_i) u_j
+//   u_i     = beta_i (v_i - known_i), of the delta rule; else v_i
+//   o_i     = A(i, -1) S^T q_i + sum over j <= i of A(i, j) (k_j . q_i) u_j
+//   S       = A(last, -1) S + sum over j of A(last, j) k_j u_j^T
+//
+// So S is read once for all their keys and queries, and once more to be written. Decays are
+// only multiplied: their products never exceed 1 where the decays do not.
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/AttnCPU/Panels.h"
@@ -39,7 +48,11 @@ Value readSplat(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
   return splat(b, element);
 }
 
+class Tokens;
+
 class Task {
+  friend class Tokens;
+
 public:
   Task(ImplicitLocOpBuilder &b, attn::LinearAttentionOp op, const cpu::LinearAttentionSchedule &schedule, Value row,
        Value state, Value slice)
@@ -81,29 +94,8 @@ private:
     return asValue(b, affineOf(b, isRemainder ? d0 % heads : d0.floorDiv(op.getStates() / heads), {state}));
   }
   Value at(ImplicitLocOpBuilder &b, Value from, int64_t panel) const { return plus(b, from, panel * kPanel); }
-  /// Steps over `keys` key channels at a time with carried values; `body` gets one channel at a time and its number
-  /// among these.
-  Values overKeys(ImplicitLocOpBuilder &b, ValueRange init,
-                  function_ref<void(ImplicitLocOpBuilder &, Value key, int64_t nth, Values &carried)> body) const {
-    return loop(b, index(b, 0), index(b, keys()), schedule.keys, init,
-                [&](ImplicitLocOpBuilder &b, Value key, ValueRange carried) {
-                  Values next(carried);
-                  for (int64_t nth = 0; nth < schedule.keys; ++nth)
-                    body(b, plus(b, key, nth), nth, next);
-                  return next;
-                });
-  }
-  /// The sums of `count` panels that `sums` has for each of the unrolled key channels.
-  Values added(ImplicitLocOpBuilder &b, ValueRange sums, int64_t count) const {
-    Values totals(sums.take_front(count));
-    for (int64_t i = count; i < int64_t(sums.size()); ++i)
-      totals[i % count] = sum(b, totals[i % count], sums[i]);
-    return totals;
-  }
-  Value decays(ImplicitLocOpBuilder &b, Value token) const;
-  Value decayOf(ImplicitLocOpBuilder &b, Value decay, Value key) const;
-  Values changeOf(ImplicitLocOpBuilder &b, Value token, Value matrix, Value decay) const;
-  std::pair<Value, Value> step(ImplicitLocOpBuilder &b, Value i, Value matrix, Value output) const;
+  bool decaysByChannel() const { return op.getDecay() && op.decaysByChannel(); }
+  Value after(ImplicitLocOpBuilder &b, Value i, int64_t count, Value &matrix, Value output) const;
 
   mutable attn::LinearAttentionOp op; ///< a handle, whose getters are not const
   const cpu::LinearAttentionSchedule &schedule;
@@ -130,91 +122,229 @@ Value Task::first(ImplicitLocOpBuilder &b, Value states) const {
   });
 }
 
-/// The decays of the token: of the head in 32 lanes, or of all key channels, [key channels]; null without.
-Value Task::decays(ImplicitLocOpBuilder &b, Value token) const {
-  if (!op.getDecay())
-    return {};
-  if (op.getDecay().getType().getRank() == 2)
-    return math::ExpOp::create(b, readSplat(b, op.getDecay(), {token, state}));
-  Value row = rowOf(b, op.getDecay(), {token, state});
-  return forPanels(b, keys(), tensor::EmptyOp::create(b, ArrayRef<int64_t>{keys()}, b.getF32Type()),
-                   [&](ImplicitLocOpBuilder &b, Value column, Value) -> Value {
-                     return math::ExpOp::create(b, readPanel(b, row, column));
-                   });
-}
+/// Some tokens that a task takes at once.
+class Tokens {
+public:
+  Tokens(ImplicitLocOpBuilder &b, const Task &task, Value first, int64_t count);
 
-/// The decay of a key channel in 32 lanes.
-Value Task::decayOf(ImplicitLocOpBuilder &b, Value decay, Value key) const {
-  return isa<VectorType>(decay.getType()) ? decay : readSplat(b, decay, key);
-}
+  /// S^T k_i and S^T q_i of the state `matrix`.
+  void readState(ImplicitLocOpBuilder &b, Value matrix);
+  /// What tokens add to the value channels by their keys.
+  void solve(ImplicitLocOpBuilder &b);
+  /// The state behind the tokens.
+  Value advance(ImplicitLocOpBuilder &b, Value matrix) const;
+  /// Panel `panel` of the output of token i to query `g` of the state, without the scale.
+  Value output(ImplicitLocOpBuilder &b, int64_t i, int64_t g, int64_t panel) const;
 
-/// What the token adds to each value channel by its key.
-Values Task::changeOf(ImplicitLocOpBuilder &b, Value token, Value matrix, Value decay) const {
-  Values values;
-  for (int64_t panel = 0; panel < panels; ++panel)
-    values.push_back(readPanel(b, op.getValue(), {token, valueHead, at(b, column, panel)}));
-  if (!op.getBeta())
-    return values;
-  const bool isByChannel = decay && !isa<VectorType>(decay.getType());
-  Values sums = overKeys(b, Values(size_t(schedule.keys * panels), zeros(b)),
-                         [&](ImplicitLocOpBuilder &b, Value key, int64_t nth, Values &carried) {
-                           Value factor = readSplat(b, op.getKey(), {token, keyHead, key});
-                           if (isByChannel)
-                             factor = times(b, factor, decayOf(b, decay, key));
-                           for (int64_t panel = 0; panel < panels; ++panel) {
-                             Value &known = carried[size_t(nth * panels + panel)];
-                             Value kept = readPanel(b, matrix, {key, index(b, panel * kPanel)});
-                             known = vector::FMAOp::create(b, factor, kept, known);
-                           }
-                         });
-  Value beta = readSplat(b, op.getBeta(), {token, state});
-  for (auto [value, known] : llvm::zip_equal(values, added(b, sums, panels))) {
-    if (decay && !isByChannel)
-      known = times(b, known, decay);
-    value = times(b, beta, arith::SubFOp::create(b, value, known));
+private:
+  /// Rows of the scratch that passes over the state read, [rows, key channels] in f32: keys and queries with the decays
+  /// from the first token on, and where channels have decays of their own the keys with those up to the last token, and
+  /// the decays of all tokens.
+  int64_t readKey(int64_t i) const { return i; }
+  int64_t readQuery(int64_t i, int64_t g) const { return count * (1 + g) + i; }
+  int64_t writtenKey(int64_t i) const { return isByChannel ? count * (1 + task.group) + i : i; }
+  int64_t keptRow() const { return count * (2 + task.group); }
+  int64_t rows() const { return isByChannel ? keptRow() + 1 : count * (1 + task.group); }
+  /// The numbers of the products of keys, j < i, and behind them of a query and a key, j <= i.
+  int64_t ofKeys(int64_t i, int64_t j) const { return i * (i - 1) / 2 + j; }
+  int64_t ofQuery(int64_t i, int64_t g, int64_t j) const {
+    return count * (count - 1) / 2 + g * count * (count + 1) / 2 + i * (i + 1) / 2 + j;
   }
-  return values;
+  int64_t products() const { return ofQuery(0, task.group, 0); }
+
+  void prepare(ImplicitLocOpBuilder &b);
+  /// The product of `decays` behind token j up to token i, null where there is none.
+  static Value between(ImplicitLocOpBuilder &b, ArrayRef<Value> decays, int64_t j, int64_t i);
+  static Value scaled(ImplicitLocOpBuilder &b, Value x, Value factor) { return factor ? times(b, x, factor) : x; }
+  Value splatOf(ImplicitLocOpBuilder &b, int64_t row, Value key) const {
+    return readSplat(b, scratch, {index(b, row), key});
+  }
+  bool isDelta() const { return task.op.getBeta() != nullptr; }
+
+  const Task &task;
+  int64_t count;
+  bool isByChannel;
+  Values tokens, decays; ///< decays of the head, in 32 lanes
+  Value scratch;
+  Values dots;    ///< in 32 lanes each
+  Values reads;   ///< of the keys if `isDelta`, then of the queries: `panels` each
+  Values changes; ///< of each token, `panels` each
+};
+
+Tokens::Tokens(ImplicitLocOpBuilder &b, const Task &task, Value first, int64_t count)
+    : task(task), count(count), isByChannel(task.decaysByChannel()) {
+  for (int64_t i = 0; i < count; ++i) {
+    tokens.push_back(plus(b, first, i));
+    if (task.op.getDecay() && !isByChannel)
+      decays.push_back(math::ExpOp::create(b, readSplat(b, task.op.getDecay(), {tokens[i], task.state})));
+  }
+  prepare(b);
 }
 
-/// The state and the outputs behind token i of the row.
-std::pair<Value, Value> Task::step(ImplicitLocOpBuilder &b, Value i, Value matrix, Value output) const {
-  Value token = arith::AddIOp::create(b, begin, i), decay = decays(b, token);
-  const Values change = changeOf(b, token, matrix, decay);
-  const int64_t sums = group * panels;
-  Values carried(output ? size_t(schedule.keys * sums) : 0, zeros(b));
-  carried.push_back(matrix);
-  carried = overKeys(b, carried, [&](ImplicitLocOpBuilder &b, Value key, int64_t nth, Values &carried) {
-    Value factor = readSplat(b, op.getKey(), {token, keyHead, key}), kept = decay ? decayOf(b, decay, key) : Value();
-    Values queries;
-    for (int64_t g = 0; g < group && output; ++g)
-      queries.push_back(readSplat(b, op.getQuery(), {token, queryHeads[g], key}));
-    for (int64_t panel = 0; panel < panels; ++panel) {
-      Value place = index(b, panel * kPanel), old = readPanel(b, carried.back(), {key, place});
-      Value next = vector::FMAOp::create(b, factor, change[panel], kept ? times(b, old, kept) : old);
-      carried.back() = writePanel(b, next, carried.back(), {key, place});
-      for (auto [g, query] : llvm::enumerate(queries)) {
-        Value &read = carried[size_t(nth * sums + int64_t(g) * panels + panel)];
-        read = vector::FMAOp::create(b, query, next, read);
+Value Tokens::between(ImplicitLocOpBuilder &b, ArrayRef<Value> decays, int64_t j, int64_t i) {
+  Value product;
+  for (int64_t token = j + 1; token <= i && !decays.empty(); ++token)
+    product = product ? times(b, product, decays[token]) : decays[token];
+  return product;
+}
+
+/// Fills the scratch, and multiplies keys and queries with the keys before.
+void Tokens::prepare(ImplicitLocOpBuilder &b) {
+  const int64_t width = llvm::alignTo(task.keys(), kPanel);
+  scratch = tensor::EmptyOp::create(b, ArrayRef<int64_t>{rows(), width}, b.getF32Type());
+  Values carried(size_t(products()), zeros(b));
+  carried.push_back(scratch);
+  carried = loop(b, index(b, 0), index(b, width), kPanel, carried,
+                 [&](ImplicitLocOpBuilder &b, Value channel, ValueRange before) {
+                   Values next(before), keys, queries, own; // decays of the channels
+                   for (int64_t i = 0; i < count; ++i) {
+                     keys.push_back(readPanel(b, task.op.getKey(), {tokens[i], task.keyHead, channel}));
+                     for (Value head : task.queryHeads)
+                       queries.push_back(readPanel(b, task.op.getQuery(), {tokens[i], head, channel}));
+                     if (isByChannel)
+                       own.push_back(math::ExpOp::create(
+                           b, readPanel(b, task.op.getDecay(), {tokens[i], task.state, channel})));
+                   }
+                   auto put = [&](int64_t row, Value panel) {
+                     next.back() = writePanel(b, panel, next.back(), {index(b, row), channel});
+                   };
+                   auto add = [&](int64_t number, Value x, int64_t j) {
+                     next[number] = vector::FMAOp::create(b, x, keys[j], next[number]);
+                   };
+                   for (int64_t i = 0; i < count; ++i) {
+                     put(readKey(i), scaled(b, keys[i], between(b, own, -1, i)));
+                     for (int64_t j = 0; j < i && isDelta(); ++j)
+                       add(ofKeys(i, j), scaled(b, keys[i], between(b, own, j, i)), j);
+                     for (int64_t g = 0; g < task.group; ++g) {
+                       Value query = queries[i * task.group + g];
+                       put(readQuery(i, g), scaled(b, query, between(b, own, -1, i)));
+                       for (int64_t j = 0; j <= i; ++j)
+                         add(ofQuery(i, g, j), scaled(b, query, between(b, own, j, i)), j);
+                     }
+                     if (isByChannel)
+                       put(writtenKey(i), scaled(b, keys[i], between(b, own, i, count - 1)));
+                   }
+                   if (isByChannel)
+                     put(keptRow(), between(b, own, -1, count - 1));
+                   return next;
+                 });
+  scratch = carried.pop_back_val();
+  for (Value sums : carried)
+    dots.push_back(splat(b, vector::ReductionOp::create(b, vector::CombiningKind::ADD, sums,
+                                                      arith::FastMathFlags::reassoc)));
+}
+
+void Tokens::readState(ImplicitLocOpBuilder &b, Value matrix) {
+  SmallVector<int64_t> rows;
+  for (int64_t i = 0; i < count && isDelta(); ++i)
+    rows.push_back(readKey(i));
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t g = 0; g < task.group; ++g)
+      rows.push_back(readQuery(i, g));
+  // A single token has too few sums to hide the latency of their additions: several key channels have sums of their own.
+  const int64_t sums = int64_t(rows.size()) * task.panels, unroll = count > 1 ? 1 : task.schedule.keys;
+  Values carried = loop(b, index(b, 0), index(b, task.keys()), unroll, Values(size_t(unroll * sums), zeros(b)),
+                        [&](ImplicitLocOpBuilder &b, Value first, ValueRange before) {
+                          Values next(before);
+                          for (int64_t nth = 0; nth < unroll; ++nth) {
+                            Value key = plus(b, first, nth);
+                            Values state;
+                            for (int64_t panel = 0; panel < task.panels; ++panel)
+                              state.push_back(readPanel(b, matrix, {key, index(b, panel * kPanel)}));
+                            for (auto [number, row] : llvm::enumerate(rows)) {
+                              Value factor = splatOf(b, row, key);
+                              for (int64_t panel = 0; panel < task.panels; ++panel) {
+                                Value &read = next[size_t(nth * sums + int64_t(number) * task.panels + panel)];
+                                read = vector::FMAOp::create(b, factor, state[panel], read);
+                              }
+                            }
+                          }
+                          return next;
+                        });
+  reads.assign(carried.begin(), carried.begin() + sums);
+  for (int64_t i = sums; i < int64_t(carried.size()); ++i)
+    reads[i % sums] = sum(b, reads[i % sums], carried[i]);
+}
+
+void Tokens::solve(ImplicitLocOpBuilder &b) {
+  for (int64_t i = 0; i < count; ++i) {
+    Value beta = isDelta() ? readSplat(b, task.op.getBeta(), {tokens[i], task.state}) : Value();
+    for (int64_t panel = 0; panel < task.panels; ++panel) {
+      Value change = readPanel(b, task.op.getValue(), {tokens[i], task.valueHead, task.at(b, task.column, panel)});
+      if (isDelta()) {
+        Value known = scaled(b, reads[i * task.panels + panel], between(b, decays, -1, i));
+        for (int64_t j = 0; j < i; ++j)
+          known = vector::FMAOp::create(b, scaled(b, dots[ofKeys(i, j)], between(b, decays, j, i)),
+                                        changes[j * task.panels + panel], known);
+        change = times(b, beta, arith::SubFOp::create(b, change, known));
       }
+      changes.push_back(change);
     }
-  });
-  if (output) {
-    Value scale = splat(b, arith::ConstantOp::create(b, b.getF32FloatAttr(op.getScale().convertToDouble())));
-    for (auto [number, total] : llvm::enumerate(added(b, ValueRange(carried).drop_back(), sums)))
-      output = writePanel(b, times(b, total, scale), output,
-                          {i, index(b, int64_t(number) / panels), index(b, int64_t(number) % panels * kPanel)});
   }
-  return {carried.back(), output};
+}
+
+Value Tokens::output(ImplicitLocOpBuilder &b, int64_t i, int64_t g, int64_t panel) const {
+  const int64_t number = (isDelta() ? count : 0) + i * task.group + g;
+  Value result = scaled(b, reads[number * task.panels + panel], between(b, decays, -1, i));
+  for (int64_t j = 0; j <= i; ++j)
+    result = vector::FMAOp::create(b, scaled(b, dots[ofQuery(i, g, j)], between(b, decays, j, i)),
+                                   changes[j * task.panels + panel], result);
+  return result;
+}
+
+Value Tokens::advance(ImplicitLocOpBuilder &b, Value matrix) const {
+  // Decays of the head are in the changes; those of channels are in the keys.
+  Values added;
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t panel = 0; panel < task.panels; ++panel)
+      added.push_back(scaled(b, changes[i * task.panels + panel], between(b, decays, i, count - 1)));
+  Value ofHead = between(b, decays, -1, count - 1);
+  return loop(b, index(b, 0), index(b, task.keys()), 1, matrix, [&](ImplicitLocOpBuilder &b, Value key, Value carried) {
+    Value decay = isByChannel ? splatOf(b, keptRow(), key) : ofHead;
+    Values keys;
+    for (int64_t i = 0; i < count; ++i)
+      keys.push_back(splatOf(b, writtenKey(i), key));
+    for (int64_t panel = 0; panel < task.panels; ++panel) {
+      Value place = index(b, panel * kPanel), next = scaled(b, readPanel(b, carried, {key, place}), decay);
+      for (int64_t i = 0; i < count; ++i)
+        next = vector::FMAOp::create(b, keys[i], added[i * task.panels + panel], next);
+      carried = writePanel(b, next, carried, {key, place});
+    }
+    return carried;
+  });
+}
+
+/// `output` with those of the `count` tokens from i of the row on, behind which `matrix` is the state.
+Value Task::after(ImplicitLocOpBuilder &b, Value i, int64_t count, Value &matrix, Value output) const {
+  Tokens tokens(b, *this, arith::AddIOp::create(b, begin, i), count);
+  tokens.readState(b, matrix);
+  tokens.solve(b);
+  matrix = tokens.advance(b, matrix);
+  Value scale = splat(b, arith::ConstantOp::create(b, b.getF32FloatAttr(op.getScale().convertToDouble())));
+  for (int64_t token = 0; token < count && output; ++token)
+    for (int64_t g = 0; g < group; ++g)
+      for (int64_t panel = 0; panel < panels; ++panel)
+        output = writePanel(b, times(b, tokens.output(b, token, g, panel), scale), output,
+                            {plus(b, i, token), index(b, g), index(b, panel * kPanel)});
+  return output;
 }
 
 std::pair<Value, Value> Task::overTokens(ImplicitLocOpBuilder &b, Value matrix, Value output) const {
   Values carried{matrix};
   if (output)
     carried.push_back(output);
-  carried = loop(b, index(b, 0), length, 1, carried, [&](ImplicitLocOpBuilder &b, Value i, ValueRange before) {
-    auto [matrix, output] = step(b, i, before[0], before.size() > 1 ? before[1] : Value());
-    return output ? Values{matrix, output} : Values{matrix};
-  });
+  auto over = [&](Value lower, Value upper, int64_t count) {
+    carried = loop(b, lower, upper, count, carried, [&](ImplicitLocOpBuilder &b, Value i, ValueRange before) {
+      Value state = before[0], outputs = after(b, i, count, state, output ? before[1] : Value());
+      return output ? Values{state, outputs} : Values{state};
+    });
+  };
+  AffineExpr d0 = b.getAffineDimExpr(0);
+  const int64_t most = schedule.tokens;
+  Value whole = asValue(b, affineOf(b, d0 - d0 % most, {OpFoldResult(length)}));
+  if (most > 1)
+    over(index(b, 0), whole, most);
+  over(most > 1 ? whole : index(b, 0), length, 1);
   return {carried[0], output ? carried[1] : Value()};
 }
 
