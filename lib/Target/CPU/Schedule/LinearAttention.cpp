@@ -7,7 +7,7 @@ using namespace rapt;
 using namespace rapt::cpu;
 
 /// The limits of tokens that are taken at once and of unrolled key channels: code is unrolled over them.
-constexpr int64_t kMostTokens = 8, kMostKeys = 16;
+constexpr int64_t kMostTokens = 8, kMostKeys = 16, kMostChunk = 1024;
 
 std::string cpu::whyNotTiled(attn::LinearAttentionOp op) {
   if (op.getValueChannels() % attn_cpu::kPanel == 0)
@@ -16,12 +16,15 @@ std::string cpu::whyNotTiled(attn::LinearAttentionOp op) {
          std::to_string(attn_cpu::kPanel);
 }
 
-/// Each token has a sum for its key and one for its query, which are as wide as a panel. Where these are 2 registers, two
-/// tokens share a pass over the state, or two key channels of one token have sums of their own: 8 chains hide the latency
-/// of a multiply-add. Where they are 4, one token fills the registers.
+/// Tokens whose keys and queries, in f32, fit L2 beside a state.
+constexpr int64_t kChunk = 64;
+
+/// Each token has a sum for its key and one for its query, which are as wide as a panel. Where these are 2 registers,
+/// two tokens share a pass over the state, or two key channels of one token have sums of their own: 8 chains hide the
+/// latency of a multiply-add. Where they are 4, one token fills the registers.
 LinearAttentionSchedule cpu::chooseLinearAttention(attn::LinearAttentionOp op, const TargetInfo &target) {
   const bool isWide = target.vectorRegisters > kFewRegisters;
-  return {attn_cpu::kPanel, isWide ? 2 : 1, isWide && op.getKeyChannels() % 2 == 0 ? 2 : 1};
+  return {attn_cpu::kPanel, kChunk, isWide ? 2 : 1, isWide && op.getKeyChannels() % 2 == 0 ? 2 : 1};
 }
 
 LogicalResult cpu::verifyLinearAttention(attn::LinearAttentionOp op, const LinearAttentionSchedule &schedule,
@@ -29,6 +32,9 @@ LogicalResult cpu::verifyLinearAttention(attn::LinearAttentionOp op, const Linea
   if (schedule.columns < 1 || schedule.columns % attn_cpu::kPanel != 0 || op.getValueChannels() % schedule.columns != 0)
     return faultOf(op, "columns") << "be a multiple of " << attn_cpu::kPanel << " that divides the "
                                   << op.getValueChannels() << " value channels, found " << schedule.columns;
+  if (schedule.chunk < schedule.tokens || schedule.chunk > kMostChunk)
+    return faultOf(op, "chunk") << "be from " << schedule.tokens << ", its tokens, to " << kMostChunk << ", found "
+                                << schedule.chunk;
   if (failed(verifyMost(op, "tokens", schedule.tokens, kMostTokens)) ||
       failed(verifyMost(op, "keys", schedule.keys, kMostKeys)))
     return failure();

@@ -1,9 +1,10 @@
 //===- LinearAttention.cpp - Tiles attn.linear_attention --------------------------------===//
 //
-// A task has a slice of value channels of one state S of a sequence, [key channels,
-// columns], which stays in L1 for all tokens of the sequence. It takes some tokens at a
-// time. With A(i, j) for the product of the decays behind token j up to token i, and from
-// the first one for j = -1:
+// A task has one state S of a sequence, [key channels, value channels]. It goes along the
+// tokens in chunks: first it computes what does not depend on S, then for each slice of the
+// value channels, which stays in L1 meanwhile, all tokens of the chunk, some at a time. With
+// A(i, j) for the product of the decays behind token j up to token i, and from the first one
+// for j = -1:
 //
 //   known_i = A(i, -1) S^T k_i + sum over j < i of A(i, j) (k_j . k_i) u_j
 //   u_i     = beta_i (v_i - known_i), of the delta rule; else v_i
@@ -55,12 +56,11 @@ class Task {
 
 public:
   Task(ImplicitLocOpBuilder &b, attn::LinearAttentionOp op, const cpu::LinearAttentionSchedule &schedule, Value row,
-       Value state, Value slice)
+       Value state)
       : op(op), schedule(schedule), row(row), state(state), group(op.getOutputs() / op.getStates()),
-        panels(schedule.columns / kPanel) {
+        panels(schedule.columns / kPanel), slices(op.getValueChannels() / schedule.columns) {
     begin = readIndex(b, op.getRowBegin(), row);
     length = arith::SubIOp::create(b, readIndex(b, op.getRowBegin(), plus(b, row, 1)), begin);
-    column = arith::MulIOp::create(b, slice, index(b, schedule.columns));
     firstOutput = arith::MulIOp::create(b, state, index(b, group));
     keyHead = headOf(b, op.getKey());
     valueHead = headOf(b, op.getValue());
@@ -70,74 +70,98 @@ public:
 
   /// Where the task's part of the output is, and of the states of the slots.
   Insertion outputPlace(ImplicitLocOpBuilder &b) const {
-    return {{}, {begin, firstOutput, column}, {length, b.getIndexAttr(group), b.getIndexAttr(schedule.columns)}};
+    return {{}, {begin, firstOutput, b.getIndexAttr(0)}, {length, b.getIndexAttr(group), b.getIndexAttr(values())}};
   }
   Insertion statePlace(ImplicitLocOpBuilder &b, Value slots) const {
-    const OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
-    return placeOfSlot(b, op, slots, row,
-                       {{OpFoldResult(state), one},
-                        {zero, b.getIndexAttr(keys())},
-                        {OpFoldResult(column), b.getIndexAttr(schedule.columns)}});
+    return placeOfSlot(b, op, slots, row, {{OpFoldResult(state), OpFoldResult(b.getIndexAttr(1))}});
   }
 
-  /// The state before the first token; `states` has those of all slots.
+  /// The state before the first token, slice by slice, [slices * key channels, columns]; `states` has those of all
+  /// slots.
   Value first(ImplicitLocOpBuilder &b, Value states) const;
   /// The state and the outputs behind all tokens.
   std::pair<Value, Value> overTokens(ImplicitLocOpBuilder &b, Value matrix, Value output) const;
+  /// `dest`, [key channels, value channels], with that state.
+  Value last(ImplicitLocOpBuilder &b, Value matrix, Value dest) const;
 
 private:
   int64_t keys() const { return op.getKeyChannels(); }
+  int64_t values() const { return op.getValueChannels(); }
   Value headOf(ImplicitLocOpBuilder &b, Value tensor) {
     const int64_t heads = cast<RankedTensorType>(tensor.getType()).getDimSize(1);
     AffineExpr d0 = b.getAffineDimExpr(0);
     const bool isRemainder = op.getPairing() == attn::HeadPairing::remainder;
     return asValue(b, affineOf(b, isRemainder ? d0 % heads : d0.floorDiv(op.getStates() / heads), {state}));
   }
-  Value at(ImplicitLocOpBuilder &b, Value from, int64_t panel) const { return plus(b, from, panel * kPanel); }
   bool decaysByChannel() const { return op.getDecay() && op.decaysByChannel(); }
-  Value after(ImplicitLocOpBuilder &b, Value i, int64_t count, Value &matrix, Value output) const;
+  /// Goes on over the panels of all slices: `body` gets where one is in the slices and in a row of all value channels.
+  Value
+  overPanels(ImplicitLocOpBuilder &b, Value init,
+             function_ref<Value(ImplicitLocOpBuilder &, ValueRange ofSlices, ValueRange ofAll, Value)> body) const;
+  Values overChunk(ImplicitLocOpBuilder &b, Value from, Value to, int64_t count, ValueRange carried) const;
 
   mutable attn::LinearAttentionOp op; ///< a handle, whose getters are not const
   const cpu::LinearAttentionSchedule &schedule;
   Value row, state;
   int64_t group;  ///< outputs that read a state
-  int64_t panels; ///< of a row of the slice
-  Value begin, length, column, firstOutput, keyHead, valueHead;
+  int64_t panels; ///< of a row of a slice
+  int64_t slices;
+  Value begin, length, firstOutput, keyHead, valueHead;
   Values queryHeads;
 };
 
-Value Task::first(ImplicitLocOpBuilder &b, Value states) const {
-  Value empty = tensor::EmptyOp::create(b, ArrayRef<int64_t>{keys(), schedule.columns}, b.getF32Type());
-  Value kept;
-  if (states) {
-    Insertion from = statePlace(b, op.getFrom());
-    kept = extract(b, states, from.offsets, from.sizes, {keys(), schedule.columns});
-  }
-  return loop(b, index(b, 0), index(b, keys()), 1, empty, [&](ImplicitLocOpBuilder &b, Value key, Value carried) {
-    for (int64_t panel = 0; panel < panels; ++panel) {
-      Value column = index(b, panel * kPanel);
-      carried = writePanel(b, kept ? readPanel(b, kept, {key, column}) : zeros(b), carried, {key, column});
-    }
+Value Task::overPanels(
+    ImplicitLocOpBuilder &b, Value init,
+    function_ref<Value(ImplicitLocOpBuilder &, ValueRange ofSlices, ValueRange ofAll, Value)> body) const {
+  return loop(b, index(b, 0), index(b, keys()), 1, init, [&](ImplicitLocOpBuilder &b, Value key, Value carried) {
+    for (int64_t slice = 0; slice < slices; ++slice)
+      for (int64_t panel = 0; panel < panels; ++panel)
+        carried = body(b, {plus(b, key, slice * keys()), index(b, panel * kPanel)},
+                       {key, index(b, slice * schedule.columns + panel * kPanel)}, carried);
     return carried;
   });
 }
 
-/// Some tokens that a task takes at once.
+Value Task::first(ImplicitLocOpBuilder &b, Value states) const {
+  Value kept, empty = tensor::EmptyOp::create(b, ArrayRef<int64_t>{slices * keys(), schedule.columns}, b.getF32Type());
+  if (states) {
+    const Insertion from = statePlace(b, op.getFrom());
+    kept = extract(b, states, from.offsets, from.sizes, {keys(), values()});
+  }
+  return overPanels(b, empty, [&](ImplicitLocOpBuilder &b, ValueRange ofSlices, ValueRange ofAll, Value carried) {
+    return writePanel(b, kept ? readPanel(b, kept, ofAll) : zeros(b), carried, ofSlices);
+  });
+}
+
+Value Task::last(ImplicitLocOpBuilder &b, Value matrix, Value dest) const {
+  return overPanels(b, dest, [&](ImplicitLocOpBuilder &b, ValueRange ofSlices, ValueRange ofAll, Value carried) {
+    return writePanel(b, readPanel(b, matrix, ofSlices), carried, ofAll);
+  });
+}
+
+/// Some tokens that a task takes at once, of which a chunk has a number.
 class Tokens {
 public:
-  Tokens(ImplicitLocOpBuilder &b, const Task &task, Value first, int64_t count);
+  Tokens(ImplicitLocOpBuilder &b, const Task &task, Value first, int64_t count, Value number);
 
-  /// S^T k_i and S^T q_i of the state `matrix`.
+  /// Tensors for what does not depend on the state, of so many such tokens.
+  static Values scratchFor(ImplicitLocOpBuilder &b, const Task &task, int64_t count, int64_t most);
+  /// These with what belongs to the tokens.
+  Values prepare(ImplicitLocOpBuilder &b, ValueRange scratch) const;
+  /// Takes it from there, for a slice.
+  void take(ImplicitLocOpBuilder &b, ValueRange scratch, Value slice);
+
+  /// S^T k_i and S^T q_i of the slice of the state `matrix`.
   void readState(ImplicitLocOpBuilder &b, Value matrix);
   /// What tokens add to the value channels by their keys.
   void solve(ImplicitLocOpBuilder &b);
   /// The state behind the tokens.
   Value advance(ImplicitLocOpBuilder &b, Value matrix) const;
-  /// Panel `panel` of the output of token i to query `g` of the state, without the scale.
-  Value output(ImplicitLocOpBuilder &b, int64_t i, int64_t g, int64_t panel) const;
+  /// `output` with those of the tokens, the first of which is token i of the row.
+  Value write(ImplicitLocOpBuilder &b, Value i, Value output) const;
 
 private:
-  /// Rows of the scratch that passes over the state read, [rows, key channels] in f32: keys and queries with the decays
+  /// Rows that passes over the state read, [rows, key channels] in f32: keys and queries with the decays
   /// from the first token on, and where channels have decays of their own the keys with those up to the last token, and
   /// the decays of all tokens.
   int64_t readKey(int64_t i) const { return i; }
@@ -152,33 +176,44 @@ private:
   }
   int64_t products() const { return ofQuery(0, task.group, 0); }
 
-  void prepare(ImplicitLocOpBuilder &b);
+  /// Behind them the decays of the head.
+  int64_t ofDecay(int64_t i) const { return products() + i; }
+
   /// The product of `decays` behind token j up to token i, null where there is none.
   static Value between(ImplicitLocOpBuilder &b, ArrayRef<Value> decays, int64_t j, int64_t i);
   static Value scaled(ImplicitLocOpBuilder &b, Value x, Value factor) { return factor ? times(b, x, factor) : x; }
   Value splatOf(ImplicitLocOpBuilder &b, int64_t row, Value key) const {
-    return readSplat(b, scratch, {index(b, row), key});
+    return readSplat(b, keyRows, {plus(b, firstRow, row), key});
   }
+  Value placeIn(ImplicitLocOpBuilder &b, Value key) const { return arith::AddIOp::create(b, firstKey, key); }
+  Value output(ImplicitLocOpBuilder &b, int64_t i, int64_t g, int64_t panel) const;
   bool isDelta() const { return task.op.getBeta() != nullptr; }
 
   const Task &task;
   int64_t count;
-  bool isByChannel;
-  Values tokens, decays; ///< decays of the head, in 32 lanes
-  Value scratch;
-  Values dots;    ///< in 32 lanes each
-  Values reads;   ///< of the keys if `isDelta`, then of the queries: `panels` each
-  Values changes; ///< of each token, `panels` each
+  bool isByChannel, hasDecay; ///< decays of the channels; of the head
+  Value number, firstRow;
+  Values tokens;
+  Value keyRows, firstKey, column; ///< where the slice begins, in the state and in all value channels
+  Values dots, decays;             ///< in 32 lanes each
+  Values reads;                    ///< of the keys if `isDelta`, then of the queries: `panels` each
+  Values changes;                  ///< of each token, `panels` each
 };
 
-Tokens::Tokens(ImplicitLocOpBuilder &b, const Task &task, Value first, int64_t count)
-    : task(task), count(count), isByChannel(task.decaysByChannel()) {
-  for (int64_t i = 0; i < count; ++i) {
+Tokens::Tokens(ImplicitLocOpBuilder &b, const Task &task, Value first, int64_t count, Value number)
+    : task(task), count(count), isByChannel(task.decaysByChannel()), hasDecay(task.op.getDecay() && !isByChannel),
+      number(number) {
+  firstRow = arith::MulIOp::create(b, number, index(b, rows()));
+  for (int64_t i = 0; i < count; ++i)
     tokens.push_back(plus(b, first, i));
-    if (task.op.getDecay() && !isByChannel)
-      decays.push_back(math::ExpOp::create(b, readSplat(b, task.op.getDecay(), {tokens[i], task.state})));
-  }
-  prepare(b);
+}
+
+Values Tokens::scratchFor(ImplicitLocOpBuilder &b, const Task &task, int64_t count, int64_t most) {
+  const Tokens one(b, task, index(b, 0), count, index(b, 0));
+  auto empty = [&](int64_t rows, int64_t columns) -> Value {
+    return tensor::EmptyOp::create(b, ArrayRef<int64_t>{rows, columns}, b.getF32Type());
+  };
+  return {empty(most * one.rows(), llvm::alignTo(task.keys(), kPanel)), empty(most, one.ofDecay(count))};
 }
 
 Value Tokens::between(ImplicitLocOpBuilder &b, ArrayRef<Value> decays, int64_t j, int64_t i) {
@@ -188,50 +223,67 @@ Value Tokens::between(ImplicitLocOpBuilder &b, ArrayRef<Value> decays, int64_t j
   return product;
 }
 
-/// Fills the scratch, and multiplies keys and queries with the keys before.
-void Tokens::prepare(ImplicitLocOpBuilder &b) {
+/// Products of keys and queries with the keys before are sums over all key channels.
+Values Tokens::prepare(ImplicitLocOpBuilder &b, ValueRange scratch) const {
   const int64_t width = llvm::alignTo(task.keys(), kPanel);
-  scratch = tensor::EmptyOp::create(b, ArrayRef<int64_t>{rows(), width}, b.getF32Type());
   Values carried(size_t(products()), zeros(b));
-  carried.push_back(scratch);
-  carried = loop(b, index(b, 0), index(b, width), kPanel, carried,
-                 [&](ImplicitLocOpBuilder &b, Value channel, ValueRange before) {
-                   Values next(before), keys, queries, own; // decays of the channels
-                   for (int64_t i = 0; i < count; ++i) {
-                     keys.push_back(readPanel(b, task.op.getKey(), {tokens[i], task.keyHead, channel}));
-                     for (Value head : task.queryHeads)
-                       queries.push_back(readPanel(b, task.op.getQuery(), {tokens[i], head, channel}));
-                     if (isByChannel)
-                       own.push_back(math::ExpOp::create(
-                           b, readPanel(b, task.op.getDecay(), {tokens[i], task.state, channel})));
-                   }
-                   auto put = [&](int64_t row, Value panel) {
-                     next.back() = writePanel(b, panel, next.back(), {index(b, row), channel});
-                   };
-                   auto add = [&](int64_t number, Value x, int64_t j) {
-                     next[number] = vector::FMAOp::create(b, x, keys[j], next[number]);
-                   };
-                   for (int64_t i = 0; i < count; ++i) {
-                     put(readKey(i), scaled(b, keys[i], between(b, own, -1, i)));
-                     for (int64_t j = 0; j < i && isDelta(); ++j)
-                       add(ofKeys(i, j), scaled(b, keys[i], between(b, own, j, i)), j);
-                     for (int64_t g = 0; g < task.group; ++g) {
-                       Value query = queries[i * task.group + g];
-                       put(readQuery(i, g), scaled(b, query, between(b, own, -1, i)));
-                       for (int64_t j = 0; j <= i; ++j)
-                         add(ofQuery(i, g, j), scaled(b, query, between(b, own, j, i)), j);
-                     }
-                     if (isByChannel)
-                       put(writtenKey(i), scaled(b, keys[i], between(b, own, i, count - 1)));
-                   }
-                   if (isByChannel)
-                     put(keptRow(), between(b, own, -1, count - 1));
-                   return next;
-                 });
-  scratch = carried.pop_back_val();
-  for (Value sums : carried)
-    dots.push_back(splat(b, vector::ReductionOp::create(b, vector::CombiningKind::ADD, sums,
-                                                      arith::FastMathFlags::reassoc)));
+  carried.push_back(scratch[0]);
+  carried = loop(
+      b, index(b, 0), index(b, width), kPanel, carried, [&](ImplicitLocOpBuilder &b, Value channel, ValueRange before) {
+        Values next(before), keys, queries, own; // decays of the channels
+        for (int64_t i = 0; i < count; ++i) {
+          keys.push_back(readPanel(b, task.op.getKey(), {tokens[i], task.keyHead, channel}));
+          for (Value head : task.queryHeads)
+            queries.push_back(readPanel(b, task.op.getQuery(), {tokens[i], head, channel}));
+          if (isByChannel)
+            own.push_back(math::ExpOp::create(b, readPanel(b, task.op.getDecay(), {tokens[i], task.state, channel})));
+        }
+        auto put = [&](int64_t row, Value panel) {
+          next.back() = writePanel(b, panel, next.back(), {plus(b, firstRow, row), channel});
+        };
+        auto add = [&](int64_t number, Value x, int64_t j) {
+          next[number] = vector::FMAOp::create(b, x, keys[j], next[number]);
+        };
+        for (int64_t i = 0; i < count; ++i) {
+          put(readKey(i), scaled(b, keys[i], between(b, own, -1, i)));
+          for (int64_t j = 0; j < i && isDelta(); ++j)
+            add(ofKeys(i, j), scaled(b, keys[i], between(b, own, j, i)), j);
+          for (int64_t g = 0; g < task.group; ++g) {
+            Value query = queries[i * task.group + g];
+            put(readQuery(i, g), scaled(b, query, between(b, own, -1, i)));
+            for (int64_t j = 0; j <= i; ++j)
+              add(ofQuery(i, g, j), scaled(b, query, between(b, own, j, i)), j);
+          }
+          if (isByChannel)
+            put(writtenKey(i), scaled(b, keys[i], between(b, own, i, count - 1)));
+        }
+        if (isByChannel)
+          put(keptRow(), between(b, own, -1, count - 1));
+        return next;
+      });
+  Value keyRows = carried.pop_back_val(), numbers = scratch[1];
+  auto put = [&](int64_t place, Value x) {
+    numbers = tensor::InsertOp::create(b, x, numbers, ValueRange{number, index(b, place)});
+  };
+  for (auto [place, sums] : llvm::enumerate(carried))
+    put(int64_t(place),
+        vector::ReductionOp::create(b, vector::CombiningKind::ADD, sums, arith::FastMathFlags::reassoc));
+  for (int64_t i = 0; i < count && hasDecay; ++i) {
+    Value decay = math::ExpOp::create(b, readSplat(b, task.op.getDecay(), {tokens[i], task.state}));
+    put(ofDecay(i), vector::ExtractOp::create(b, decay, 0));
+  }
+  return {keyRows, numbers};
+}
+
+void Tokens::take(ImplicitLocOpBuilder &b, ValueRange scratch, Value slice) {
+  keyRows = scratch[0];
+  firstKey = arith::MulIOp::create(b, slice, index(b, task.keys()));
+  column = arith::MulIOp::create(b, slice, index(b, task.schedule.columns));
+  auto get = [&](int64_t place) { return readSplat(b, scratch[1], {number, index(b, place)}); };
+  for (int64_t place = 0; place < products(); ++place)
+    dots.push_back(get(place));
+  for (int64_t i = 0; i < count && hasDecay; ++i)
+    decays.push_back(get(ofDecay(i)));
 }
 
 void Tokens::readState(ImplicitLocOpBuilder &b, Value matrix) {
@@ -241,7 +293,8 @@ void Tokens::readState(ImplicitLocOpBuilder &b, Value matrix) {
   for (int64_t i = 0; i < count; ++i)
     for (int64_t g = 0; g < task.group; ++g)
       rows.push_back(readQuery(i, g));
-  // A single token has too few sums to hide the latency of their additions: several key channels have sums of their own.
+  // A single token has too few sums to hide the latency of their additions: several key channels have sums of their
+  // own.
   const int64_t sums = int64_t(rows.size()) * task.panels, unroll = count > 1 ? 1 : task.schedule.keys;
   Values carried = loop(b, index(b, 0), index(b, task.keys()), unroll, Values(size_t(unroll * sums), zeros(b)),
                         [&](ImplicitLocOpBuilder &b, Value first, ValueRange before) {
@@ -250,7 +303,7 @@ void Tokens::readState(ImplicitLocOpBuilder &b, Value matrix) {
                             Value key = plus(b, first, nth);
                             Values state;
                             for (int64_t panel = 0; panel < task.panels; ++panel)
-                              state.push_back(readPanel(b, matrix, {key, index(b, panel * kPanel)}));
+                              state.push_back(readPanel(b, matrix, {placeIn(b, key), index(b, panel * kPanel)}));
                             for (auto [number, row] : llvm::enumerate(rows)) {
                               Value factor = splatOf(b, row, key);
                               for (int64_t panel = 0; panel < task.panels; ++panel) {
@@ -270,7 +323,7 @@ void Tokens::solve(ImplicitLocOpBuilder &b) {
   for (int64_t i = 0; i < count; ++i) {
     Value beta = isDelta() ? readSplat(b, task.op.getBeta(), {tokens[i], task.state}) : Value();
     for (int64_t panel = 0; panel < task.panels; ++panel) {
-      Value change = readPanel(b, task.op.getValue(), {tokens[i], task.valueHead, task.at(b, task.column, panel)});
+      Value change = readPanel(b, task.op.getValue(), {tokens[i], task.valueHead, plus(b, column, panel * kPanel)});
       if (isDelta()) {
         Value known = scaled(b, reads[i * task.panels + panel], between(b, decays, -1, i));
         for (int64_t j = 0; j < i; ++j)
@@ -305,28 +358,49 @@ Value Tokens::advance(ImplicitLocOpBuilder &b, Value matrix) const {
     for (int64_t i = 0; i < count; ++i)
       keys.push_back(splatOf(b, writtenKey(i), key));
     for (int64_t panel = 0; panel < task.panels; ++panel) {
-      Value place = index(b, panel * kPanel), next = scaled(b, readPanel(b, carried, {key, place}), decay);
+      const Value place[] = {placeIn(b, key), index(b, panel * kPanel)};
+      Value next = scaled(b, readPanel(b, carried, place), decay);
       for (int64_t i = 0; i < count; ++i)
         next = vector::FMAOp::create(b, keys[i], added[i * task.panels + panel], next);
-      carried = writePanel(b, next, carried, {key, place});
+      carried = writePanel(b, next, carried, place);
     }
     return carried;
   });
 }
 
-/// `output` with those of the `count` tokens from i of the row on, behind which `matrix` is the state.
-Value Task::after(ImplicitLocOpBuilder &b, Value i, int64_t count, Value &matrix, Value output) const {
-  Tokens tokens(b, *this, arith::AddIOp::create(b, begin, i), count);
-  tokens.readState(b, matrix);
-  tokens.solve(b);
-  matrix = tokens.advance(b, matrix);
-  Value scale = splat(b, arith::ConstantOp::create(b, b.getF32FloatAttr(op.getScale().convertToDouble())));
-  for (int64_t token = 0; token < count && output; ++token)
-    for (int64_t g = 0; g < group; ++g)
-      for (int64_t panel = 0; panel < panels; ++panel)
-        output = writePanel(b, times(b, tokens.output(b, token, g, panel), scale), output,
-                            {plus(b, i, token), index(b, g), index(b, panel * kPanel)});
+Value Tokens::write(ImplicitLocOpBuilder &b, Value i, Value output) const {
+  Value scale = splat(b, arith::ConstantOp::create(b, b.getF32FloatAttr(task.op.getScale().convertToDouble())));
+  for (int64_t token = 0; token < count; ++token)
+    for (int64_t g = 0; g < task.group; ++g)
+      for (int64_t panel = 0; panel < task.panels; ++panel)
+        output = writePanel(b, times(b, this->output(b, token, g, panel), scale), output,
+                            {plus(b, i, token), index(b, g), plus(b, column, panel * kPanel)});
   return output;
+}
+
+/// The state and the outputs, if there are any, behind the row's tokens [from, to), `count` at a time.
+Values Task::overChunk(ImplicitLocOpBuilder &b, Value from, Value to, int64_t count, ValueRange carried) const {
+  AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+  auto tokensFrom = [&](ImplicitLocOpBuilder &b, Value i) {
+    Value number = asValue(b, affineOf(b, (d0 - d1).floorDiv(count), {OpFoldResult(i), OpFoldResult(from)}));
+    return Tokens(b, *this, arith::AddIOp::create(b, begin, i), count, number);
+  };
+  const Values scratch =
+      loop(b, from, to, count, Tokens::scratchFor(b, *this, count, schedule.chunk / count),
+           [&](ImplicitLocOpBuilder &b, Value i, ValueRange scratch) { return tokensFrom(b, i).prepare(b, scratch); });
+  return loop(b, index(b, 0), index(b, slices), 1, carried,
+              [&](ImplicitLocOpBuilder &b, Value slice, ValueRange carried) {
+                return loop(b, from, to, count, carried, [&](ImplicitLocOpBuilder &b, Value i, ValueRange before) {
+                  Tokens tokens = tokensFrom(b, i);
+                  tokens.take(b, scratch, slice);
+                  tokens.readState(b, before[0]);
+                  tokens.solve(b);
+                  Values after{tokens.advance(b, before[0])};
+                  if (before.size() > 1)
+                    after.push_back(tokens.write(b, i, before[1]));
+                  return after;
+                });
+              });
 }
 
 std::pair<Value, Value> Task::overTokens(ImplicitLocOpBuilder &b, Value matrix, Value output) const {
@@ -334,13 +408,14 @@ std::pair<Value, Value> Task::overTokens(ImplicitLocOpBuilder &b, Value matrix, 
   if (output)
     carried.push_back(output);
   auto over = [&](Value lower, Value upper, int64_t count) {
-    carried = loop(b, lower, upper, count, carried, [&](ImplicitLocOpBuilder &b, Value i, ValueRange before) {
-      Value state = before[0], outputs = after(b, i, count, state, output ? before[1] : Value());
-      return output ? Values{state, outputs} : Values{state};
+    const int64_t chunk = schedule.chunk / count * count;
+    carried = loop(b, lower, upper, chunk, carried, [&](ImplicitLocOpBuilder &b, Value from, ValueRange before) {
+      Value to = arith::MinSIOp::create(b, upper, plus(b, from, chunk));
+      return overChunk(b, from, to, count, before);
     });
   };
-  AffineExpr d0 = b.getAffineDimExpr(0);
   const int64_t most = schedule.tokens;
+  AffineExpr d0 = b.getAffineDimExpr(0);
   Value whole = asValue(b, affineOf(b, d0 - d0 % most, {OpFoldResult(length)}));
   if (most > 1)
     over(index(b, 0), whole, most);
@@ -369,16 +444,15 @@ struct TileLinearAttention : OpRewritePattern<attn::LinearAttentionOp> {
     if (leavesState)
       dests.push_back(op.getState());
     OpFoldResult rows = affineOf(b, b.getAffineDimExpr(0) - 1, {extent(b, op.getRowBegin(), 0)}),
-                 states = b.getIndexAttr(op.getStates()),
-                 slices = b.getIndexAttr(op.getValueChannels() / schedule.columns);
+                 states = b.getIndexAttr(op.getStates());
     auto body = [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange out) {
-      const Task task(b, op, schedule, ids[0], ids[1], ids[2]);
+      const Task task(b, op, schedule, ids[0], ids[1]);
       SmallVector<Insertion> insertions;
       Value output;
       if (hasOutput) {
         insertions.push_back(task.outputPlace(b));
         output = extract(b, out[0], insertions[0].offsets, insertions[0].sizes,
-                         {ShapedType::kDynamic, op.getOutputs() / op.getStates(), schedule.columns});
+                         {ShapedType::kDynamic, op.getOutputs() / op.getStates(), op.getValueChannels()});
       }
       // Read where it is written, so that states are updated in place: no row writes what another one reads.
       Value before = task.first(b, leavesState ? out.back() : op.getState());
@@ -386,12 +460,14 @@ struct TileLinearAttention : OpRewritePattern<attn::LinearAttentionOp> {
       if (hasOutput)
         insertions[0].tile = outputs;
       if (leavesState) {
-        insertions.push_back(task.statePlace(b, op.getTo()));
-        insertions.back().tile = last;
+        Insertion to = task.statePlace(b, op.getTo());
+        Value dest = extract(b, out.back(), to.offsets, to.sizes, {op.getKeyChannels(), op.getValueChannels()});
+        to.tile = task.last(b, last, dest);
+        insertions.push_back(to);
       }
       return insertions;
     };
-    Values results = dests.empty() ? Values() : grid(b, {rows, states, slices}, dests, body);
+    Values results = dests.empty() ? Values() : grid(b, {rows, states}, dests, body);
     if (hasOutput)
       rewriter.replaceAllUsesWith(op.getOutput(), results.front());
     if (leavesState)
