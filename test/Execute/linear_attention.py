@@ -205,4 +205,5 @@ for kernel in KERNELS:
     if kernel.state == "rows":
         check_pieces(kernel, 33, 1, False)
         check_pieces(kernel, 33, 24, True)
+        check_pieces(kernel, 33, 32, True)
 checks.finish()

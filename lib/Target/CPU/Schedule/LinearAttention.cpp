@@ -24,14 +24,18 @@ constexpr int64_t kChunk = 64;
 /// latency of a multiply-add. Where they are 4, one token fills the registers.
 LinearAttentionSchedule cpu::chooseLinearAttention(attn::LinearAttentionOp op, const TargetInfo &target) {
   const bool isWide = target.vectorRegisters > kFewRegisters;
-  return {attn_cpu::kPanel, kChunk, isWide ? 2 : 1, isWide && op.getKeyChannels() % 2 == 0 ? 2 : 1};
+  int64_t single = isWide ? 4 * attn_cpu::kPanel : attn_cpu::kPanel;
+  while (op.getValueChannels() % single != 0)
+    single /= 2;
+  return {attn_cpu::kPanel, single, kChunk, isWide ? 2 : 1, isWide && op.getKeyChannels() % 2 == 0 ? 2 : 1};
 }
 
 LogicalResult cpu::verifyLinearAttention(attn::LinearAttentionOp op, const LinearAttentionSchedule &schedule,
                                          const TargetInfo &) {
-  if (schedule.columns < 1 || schedule.columns % attn_cpu::kPanel != 0 || op.getValueChannels() % schedule.columns != 0)
-    return faultOf(op, "columns") << "be a multiple of " << attn_cpu::kPanel << " that divides the "
-                                  << op.getValueChannels() << " value channels, found " << schedule.columns;
+  for (auto [name, columns] : {std::pair("columns", schedule.columns), std::pair("single", schedule.single)})
+    if (columns < 1 || columns % attn_cpu::kPanel != 0 || op.getValueChannels() % columns != 0)
+      return faultOf(op, name) << "be a multiple of " << attn_cpu::kPanel << " that divides the "
+                               << op.getValueChannels() << " value channels, found " << columns;
   if (schedule.chunk < schedule.tokens || schedule.chunk > kMostChunk)
     return faultOf(op, "chunk") << "be from " << schedule.tokens << ", its tokens, to " << kMostChunk << ", found "
                                 << schedule.chunk;

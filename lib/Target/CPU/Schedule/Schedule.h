@@ -113,12 +113,13 @@ struct RecurrenceSchedule {
 /// attn.linear_attention: a grid over sequences and states.
 struct LinearAttentionSchedule {
   int64_t columns = 0; ///< value channels of a slice of the state, which stays in L1: whole panels
+  int64_t single = 0;  ///< value channels of a slice of the state of a sequence that has one token and a state before
   int64_t chunk = 0;   ///< tokens for which all slices are computed, one after another
   int64_t tokens = 0;  ///< tokens that are taken at once, from a sequence's first one on; the rest is taken one by one
   int64_t keys = 0;    ///< key channels that are unrolled for a single token, with sums of their own
 
   template <typename Visitor> void visit(Visitor &&v) {
-    v("columns", columns), v("chunk", chunk), v("tokens", tokens), v("keys", keys);
+    v("columns", columns), v("single", single), v("chunk", chunk), v("tokens", tokens), v("keys", keys);
   }
 };
 

@@ -51,6 +51,22 @@ Value readSplat(ImplicitLocOpBuilder &b, Value tensor, ValueRange indices) {
 
 class Tokens;
 
+/// A slice of the value channels of a state: where its elements are in a tensor that is read, and in the one that is
+/// written.
+struct Slice {
+  Values from, to; ///< indices ahead of those of a key channel and a value channel
+  Value firstKey;  ///< of its key channels in the tensor
+  Value place;     ///< of its value channels there
+  Value column;    ///< of its value channels in all
+  int64_t panels;
+
+  Values indices(ImplicitLocOpBuilder &b, ArrayRef<Value> ahead, Value key, int64_t panel) const {
+    Values all(ahead);
+    all.append({arith::AddIOp::create(b, firstKey, key), plus(b, place, panel * kPanel)});
+    return all;
+  }
+};
+
 class Task {
   friend class Tokens;
 
@@ -83,6 +99,11 @@ public:
   std::pair<Value, Value> overTokens(ImplicitLocOpBuilder &b, Value matrix, Value output) const;
   /// `dest`, [key channels, value channels], with that state.
   Value last(ImplicitLocOpBuilder &b, Value matrix, Value dest) const;
+  /// The states of all slots and the outputs behind the only token of the row.
+  Values overToken(ImplicitLocOpBuilder &b, ValueRange carried) const;
+  Value hasOneToken(ImplicitLocOpBuilder &b) const {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, length, index(b, 1));
+  }
 
 private:
   int64_t keys() const { return op.getKeyChannels(); }
@@ -148,17 +169,9 @@ public:
   static Values scratchFor(ImplicitLocOpBuilder &b, const Task &task, int64_t count, int64_t most);
   /// These with what belongs to the tokens.
   Values prepare(ImplicitLocOpBuilder &b, ValueRange scratch) const;
-  /// Takes it from there, for a slice.
-  void take(ImplicitLocOpBuilder &b, ValueRange scratch, Value slice);
-
-  /// S^T k_i and S^T q_i of the slice of the state `matrix`.
-  void readState(ImplicitLocOpBuilder &b, Value matrix);
-  /// What tokens add to the value channels by their keys.
-  void solve(ImplicitLocOpBuilder &b);
-  /// The state behind the tokens.
-  Value advance(ImplicitLocOpBuilder &b, Value matrix) const;
-  /// `output` with those of the tokens, the first of which is token i of the row.
-  Value write(ImplicitLocOpBuilder &b, Value i, Value output) const;
+  /// Goes on for a slice, with what is there: `carried` are tensors of the state and of the outputs, if there are any,
+  /// of which token i of the row is the first of these. Gives those behind the tokens.
+  Values compute(ImplicitLocOpBuilder &b, ValueRange scratch, const Slice &slice, Value i, ValueRange carried);
 
 private:
   /// Rows that passes over the state read, [rows, key channels] in f32: keys and queries with the decays
@@ -185,7 +198,13 @@ private:
   Value splatOf(ImplicitLocOpBuilder &b, int64_t row, Value key) const {
     return readSplat(b, keyRows, {plus(b, firstRow, row), key});
   }
-  Value placeIn(ImplicitLocOpBuilder &b, Value key) const { return arith::AddIOp::create(b, firstKey, key); }
+  /// S^T k_i and S^T q_i.
+  void readState(ImplicitLocOpBuilder &b, const Slice &slice, Value states);
+  /// What tokens add to the value channels by their keys.
+  void solve(ImplicitLocOpBuilder &b, const Slice &slice);
+  /// The states with that behind the tokens.
+  Value advance(ImplicitLocOpBuilder &b, const Slice &slice, Value states) const;
+  /// Panel `panel` of the output of token i to query `g` of the state, without the scale.
   Value output(ImplicitLocOpBuilder &b, int64_t i, int64_t g, int64_t panel) const;
   bool isDelta() const { return task.op.getBeta() != nullptr; }
 
@@ -194,10 +213,11 @@ private:
   bool isByChannel, hasDecay; ///< decays of the channels; of the head
   Value number, firstRow;
   Values tokens;
-  Value keyRows, firstKey, column; ///< where the slice begins, in the state and in all value channels
-  Values dots, decays;             ///< in 32 lanes each
-  Values reads;                    ///< of the keys if `isDelta`, then of the queries: `panels` each
-  Values changes;                  ///< of each token, `panels` each
+  Value keyRows;
+  int64_t panels = 0;  ///< of a slice
+  Values dots, decays; ///< in 32 lanes each
+  Values reads;        ///< of the keys if `isDelta`, then of the queries: `panels` each
+  Values changes;      ///< of each token, `panels` each
 };
 
 Tokens::Tokens(ImplicitLocOpBuilder &b, const Task &task, Value first, int64_t count, Value number)
@@ -275,18 +295,31 @@ Values Tokens::prepare(ImplicitLocOpBuilder &b, ValueRange scratch) const {
   return {keyRows, numbers};
 }
 
-void Tokens::take(ImplicitLocOpBuilder &b, ValueRange scratch, Value slice) {
+Values Tokens::compute(ImplicitLocOpBuilder &b, ValueRange scratch, const Slice &slice, Value i, ValueRange carried) {
   keyRows = scratch[0];
-  firstKey = arith::MulIOp::create(b, slice, index(b, task.keys()));
-  column = arith::MulIOp::create(b, slice, index(b, task.schedule.columns));
+  panels = slice.panels;
   auto get = [&](int64_t place) { return readSplat(b, scratch[1], {number, index(b, place)}); };
   for (int64_t place = 0; place < products(); ++place)
     dots.push_back(get(place));
-  for (int64_t i = 0; i < count && hasDecay; ++i)
-    decays.push_back(get(ofDecay(i)));
+  for (int64_t token = 0; token < count && hasDecay; ++token)
+    decays.push_back(get(ofDecay(token)));
+  readState(b, slice, carried[0]);
+  solve(b, slice);
+  Values results{advance(b, slice, carried[0])};
+  if (carried.size() == 1)
+    return results;
+  Value output = carried[1];
+  Value scale = splat(b, arith::ConstantOp::create(b, b.getF32FloatAttr(task.op.getScale().convertToDouble())));
+  for (int64_t token = 0; token < count; ++token)
+    for (int64_t g = 0; g < task.group; ++g)
+      for (int64_t panel = 0; panel < panels; ++panel)
+        output = writePanel(b, times(b, this->output(b, token, g, panel), scale), output,
+                            {plus(b, i, token), index(b, g), plus(b, slice.column, panel * kPanel)});
+  results.push_back(output);
+  return results;
 }
 
-void Tokens::readState(ImplicitLocOpBuilder &b, Value matrix) {
+void Tokens::readState(ImplicitLocOpBuilder &b, const Slice &slice, Value states) {
   SmallVector<int64_t> rows;
   for (int64_t i = 0; i < count && isDelta(); ++i)
     rows.push_back(readKey(i));
@@ -295,19 +328,19 @@ void Tokens::readState(ImplicitLocOpBuilder &b, Value matrix) {
       rows.push_back(readQuery(i, g));
   // A single token has too few sums to hide the latency of their additions: several key channels have sums of their
   // own.
-  const int64_t sums = int64_t(rows.size()) * task.panels, unroll = count > 1 ? 1 : task.schedule.keys;
+  const int64_t sums = int64_t(rows.size()) * panels, unroll = count > 1 ? 1 : task.schedule.keys;
   Values carried = loop(b, index(b, 0), index(b, task.keys()), unroll, Values(size_t(unroll * sums), zeros(b)),
                         [&](ImplicitLocOpBuilder &b, Value first, ValueRange before) {
                           Values next(before);
                           for (int64_t nth = 0; nth < unroll; ++nth) {
                             Value key = plus(b, first, nth);
                             Values state;
-                            for (int64_t panel = 0; panel < task.panels; ++panel)
-                              state.push_back(readPanel(b, matrix, {placeIn(b, key), index(b, panel * kPanel)}));
+                            for (int64_t panel = 0; panel < panels; ++panel)
+                              state.push_back(readPanel(b, states, slice.indices(b, slice.from, key, panel)));
                             for (auto [number, row] : llvm::enumerate(rows)) {
                               Value factor = splatOf(b, row, key);
-                              for (int64_t panel = 0; panel < task.panels; ++panel) {
-                                Value &read = next[size_t(nth * sums + int64_t(number) * task.panels + panel)];
+                              for (int64_t panel = 0; panel < panels; ++panel) {
+                                Value &read = next[size_t(nth * sums + int64_t(number) * panels + panel)];
                                 read = vector::FMAOp::create(b, factor, state[panel], read);
                               }
                             }
@@ -319,16 +352,17 @@ void Tokens::readState(ImplicitLocOpBuilder &b, Value matrix) {
     reads[i % sums] = sum(b, reads[i % sums], carried[i]);
 }
 
-void Tokens::solve(ImplicitLocOpBuilder &b) {
+void Tokens::solve(ImplicitLocOpBuilder &b, const Slice &slice) {
   for (int64_t i = 0; i < count; ++i) {
     Value beta = isDelta() ? readSplat(b, task.op.getBeta(), {tokens[i], task.state}) : Value();
-    for (int64_t panel = 0; panel < task.panels; ++panel) {
-      Value change = readPanel(b, task.op.getValue(), {tokens[i], task.valueHead, plus(b, column, panel * kPanel)});
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      Value change =
+          readPanel(b, task.op.getValue(), {tokens[i], task.valueHead, plus(b, slice.column, panel * kPanel)});
       if (isDelta()) {
-        Value known = scaled(b, reads[i * task.panels + panel], between(b, decays, -1, i));
+        Value known = scaled(b, reads[i * panels + panel], between(b, decays, -1, i));
         for (int64_t j = 0; j < i; ++j)
           known = vector::FMAOp::create(b, scaled(b, dots[ofKeys(i, j)], between(b, decays, j, i)),
-                                        changes[j * task.panels + panel], known);
+                                        changes[j * panels + panel], known);
         change = times(b, beta, arith::SubFOp::create(b, change, known));
       }
       changes.push_back(change);
@@ -338,44 +372,33 @@ void Tokens::solve(ImplicitLocOpBuilder &b) {
 
 Value Tokens::output(ImplicitLocOpBuilder &b, int64_t i, int64_t g, int64_t panel) const {
   const int64_t number = (isDelta() ? count : 0) + i * task.group + g;
-  Value result = scaled(b, reads[number * task.panels + panel], between(b, decays, -1, i));
+  Value result = scaled(b, reads[number * panels + panel], between(b, decays, -1, i));
   for (int64_t j = 0; j <= i; ++j)
     result = vector::FMAOp::create(b, scaled(b, dots[ofQuery(i, g, j)], between(b, decays, j, i)),
-                                   changes[j * task.panels + panel], result);
+                                   changes[j * panels + panel], result);
   return result;
 }
 
-Value Tokens::advance(ImplicitLocOpBuilder &b, Value matrix) const {
+Value Tokens::advance(ImplicitLocOpBuilder &b, const Slice &slice, Value states) const {
   // Decays of the head are in the changes; those of channels are in the keys.
   Values added;
   for (int64_t i = 0; i < count; ++i)
-    for (int64_t panel = 0; panel < task.panels; ++panel)
-      added.push_back(scaled(b, changes[i * task.panels + panel], between(b, decays, i, count - 1)));
+    for (int64_t panel = 0; panel < panels; ++panel)
+      added.push_back(scaled(b, changes[i * panels + panel], between(b, decays, i, count - 1)));
   Value ofHead = between(b, decays, -1, count - 1);
-  return loop(b, index(b, 0), index(b, task.keys()), 1, matrix, [&](ImplicitLocOpBuilder &b, Value key, Value carried) {
+  return loop(b, index(b, 0), index(b, task.keys()), 1, states, [&](ImplicitLocOpBuilder &b, Value key, Value carried) {
     Value decay = isByChannel ? splatOf(b, keptRow(), key) : ofHead;
     Values keys;
     for (int64_t i = 0; i < count; ++i)
       keys.push_back(splatOf(b, writtenKey(i), key));
-    for (int64_t panel = 0; panel < task.panels; ++panel) {
-      const Value place[] = {placeIn(b, key), index(b, panel * kPanel)};
-      Value next = scaled(b, readPanel(b, carried, place), decay);
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      Value next = scaled(b, readPanel(b, carried, slice.indices(b, slice.from, key, panel)), decay);
       for (int64_t i = 0; i < count; ++i)
-        next = vector::FMAOp::create(b, keys[i], added[i * task.panels + panel], next);
-      carried = writePanel(b, next, carried, place);
+        next = vector::FMAOp::create(b, keys[i], added[i * panels + panel], next);
+      carried = writePanel(b, next, carried, slice.indices(b, slice.to, key, panel));
     }
     return carried;
   });
-}
-
-Value Tokens::write(ImplicitLocOpBuilder &b, Value i, Value output) const {
-  Value scale = splat(b, arith::ConstantOp::create(b, b.getF32FloatAttr(task.op.getScale().convertToDouble())));
-  for (int64_t token = 0; token < count; ++token)
-    for (int64_t g = 0; g < task.group; ++g)
-      for (int64_t panel = 0; panel < task.panels; ++panel)
-        output = writePanel(b, times(b, this->output(b, token, g, panel), scale), output,
-                            {plus(b, i, token), index(b, g), plus(b, column, panel * kPanel)});
-  return output;
 }
 
 /// The state and the outputs, if there are any, behind the row's tokens [from, to), `count` at a time.
@@ -391,15 +414,31 @@ Values Task::overChunk(ImplicitLocOpBuilder &b, Value from, Value to, int64_t co
   return loop(b, index(b, 0), index(b, slices), 1, carried,
               [&](ImplicitLocOpBuilder &b, Value slice, ValueRange carried) {
                 return loop(b, from, to, count, carried, [&](ImplicitLocOpBuilder &b, Value i, ValueRange before) {
-                  Tokens tokens = tokensFrom(b, i);
-                  tokens.take(b, scratch, slice);
-                  tokens.readState(b, before[0]);
-                  tokens.solve(b);
-                  Values after{tokens.advance(b, before[0])};
-                  if (before.size() > 1)
-                    after.push_back(tokens.write(b, i, before[1]));
-                  return after;
+                  const Slice own{.firstKey = arith::MulIOp::create(b, slice, index(b, keys())),
+                                  .place = index(b, 0),
+                                  .column = arith::MulIOp::create(b, slice, index(b, schedule.columns)),
+                                  .panels = panels};
+                  return tokensFrom(b, i).compute(b, scratch, own, i, before);
                 });
+              });
+}
+
+Values Task::overToken(ImplicitLocOpBuilder &b, ValueRange carried) const {
+  const int64_t columns = schedule.single;
+  const Tokens prototype(b, *this, begin, 1, index(b, 0));
+  const Values scratch = prototype.prepare(b, Tokens::scratchFor(b, *this, 1, 1));
+  auto ahead = [&](Value slots) {
+    Values indices{slots ? readIndex(b, slots, row) : row};
+    if (op.getLayer())
+      indices.push_back(op.getLayer());
+    indices.push_back(state);
+    return indices;
+  };
+  const Values from = ahead(op.getFrom()), to = ahead(op.getTo());
+  return loop(b, index(b, 0), index(b, values()), columns, carried,
+              [&](ImplicitLocOpBuilder &b, Value column, ValueRange before) {
+                const Slice own{from, to, index(b, 0), column, column, columns / kPanel};
+                return Tokens(prototype).compute(b, scratch, own, index(b, 0), before);
               });
 }
 
@@ -421,6 +460,15 @@ std::pair<Value, Value> Task::overTokens(ImplicitLocOpBuilder &b, Value matrix, 
     over(index(b, 0), whole, most);
   over(most > 1 ? whole : index(b, 0), length, 1);
   return {carried[0], output ? carried[1] : Value()};
+}
+
+/// `body` where the condition holds, else `inits`: a loop of at most one iteration. Unlike scf.if, its results
+/// bufferize to the buffers of its operands.
+Values when(ImplicitLocOpBuilder &b, Value condition, ValueRange inits,
+            function_ref<Values(ImplicitLocOpBuilder &, ValueRange carried)> body) {
+  Value trips = arith::IndexCastUIOp::create(b, b.getIndexType(), condition);
+  return loop(b, index(b, 0), trips, 1, inits,
+              [&](ImplicitLocOpBuilder &b, Value, ValueRange carried) { return body(b, carried); });
 }
 
 struct TileLinearAttention : OpRewritePattern<attn::LinearAttentionOp> {
@@ -454,15 +502,36 @@ struct TileLinearAttention : OpRewritePattern<attn::LinearAttentionOp> {
         output = extract(b, out[0], insertions[0].offsets, insertions[0].sizes,
                          {ShapedType::kDynamic, op.getOutputs() / op.getStates(), op.getValueChannels()});
       }
-      // Read where it is written, so that states are updated in place: no row writes what another one reads.
-      Value before = task.first(b, leavesState ? out.back() : op.getState());
-      auto [last, outputs] = task.overTokens(b, before, output);
+      // States are read where they are written, so that they are updated in place: no row writes what another one
+      // reads.
+      Values carried{leavesState ? out.back() : op.getState()};
       if (hasOutput)
-        insertions[0].tile = outputs;
+        carried.push_back(output);
+      auto whole = [&](ImplicitLocOpBuilder &b, ValueRange carried) {
+        auto [last, outputs] = task.overTokens(b, task.first(b, carried[0]), hasOutput ? carried[1] : Value());
+        Values results{carried[0]};
+        if (leavesState) {
+          const Insertion to = task.statePlace(b, op.getTo());
+          Value dest = extract(b, carried[0], to.offsets, to.sizes, {op.getKeyChannels(), op.getValueChannels()});
+          results[0] = insert(b, task.last(b, last, dest), carried[0], to.offsets, to.sizes);
+        }
+        if (hasOutput)
+          results.push_back(outputs);
+        return results;
+      };
+      if (leavesState) {
+        Value one = task.hasOneToken(b), none = arith::ConstantOp::create(b, b.getBoolAttr(true));
+        carried = when(b, one, carried,
+                       [&](ImplicitLocOpBuilder &b, ValueRange carried) { return task.overToken(b, carried); });
+        carried = when(b, arith::XOrIOp::create(b, one, none), carried, whole);
+      } else {
+        carried = whole(b, carried);
+      }
+      if (hasOutput)
+        insertions[0].tile = carried.back();
       if (leavesState) {
         Insertion to = task.statePlace(b, op.getTo());
-        Value dest = extract(b, out.back(), to.offsets, to.sizes, {op.getKeyChannels(), op.getValueChannels()});
-        to.tile = task.last(b, last, dest);
+        to.tile = extract(b, carried[0], to.offsets, to.sizes, {op.getKeyChannels(), op.getValueChannels()});
         insertions.push_back(to);
       }
       return insertions;

@@ -106,8 +106,8 @@ module attributes {attn.target = {int8_pairs, vector_bytes = 32 : i64, vector_re
 
 // Linear attention has slices of a panel and chunks of 64 tokens. With 32 registers two tokens share a pass over the state, and two key channels of a single token have sums of
 // their own, where 2 divides them; with 16 registers one of each.
-// CHECK-DAG: #[[SLICE:.*]] = #attn.schedule<chunk = 64, columns = 32, keys = 2, tokens = 2>
-// CHECK-DAG: #[[ODD:.*]] = #attn.schedule<chunk = 64, columns = 32, keys = 1, tokens = 2>
+// CHECK-DAG: #[[SLICE:.*]] = #attn.schedule<chunk = 64, columns = 32, keys = 2, single = 64, tokens = 2>
+// CHECK-DAG: #[[ODD:.*]] = #attn.schedule<chunk = 64, columns = 32, keys = 1, single = 64, tokens = 2>
 // CHECK: attn.linear_attention {{.*}}attn.schedule = #[[SLICE]]
 // CHECK: attn.linear_attention {{.*}}attn.schedule = #[[ODD]]
 module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32 : i64}} {
@@ -120,7 +120,7 @@ module attributes {attn.target = {vector_bytes = 64 : i64, vector_registers = 32
 
 // -----
 
-// CHECK: #attn.schedule<chunk = 64, columns = 32, keys = 1, tokens = 1>
+// CHECK: #attn.schedule<chunk = 64, columns = 32, keys = 1, single = 32, tokens = 1>
 module attributes {attn.target = {vector_bytes = 32 : i64, vector_registers = 16 : i64}} {
   func.func @linear_attention(%q: tensor<?x1x64xf32>, %begin: tensor<?xi32>) -> tensor<?x1x64xf32> {
     %0 = attn.linear_attention linear %q, %q, %q rows(%begin) : tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?x1x64xf32>, tensor<?xi32>

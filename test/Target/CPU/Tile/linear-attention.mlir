@@ -1,8 +1,9 @@
 // RUN: rapt-opt %s --attn-cpu-tile --split-input-file | FileCheck %s
 
-#slice = #attn.schedule<chunk = 6, columns = 32, keys = 2, tokens = 2>
+#slice = #attn.schedule<chunk = 6, columns = 32, keys = 2, single = 96, tokens = 2>
 
-// A task is a state, which is copied slice by slice from the slot where the sequence begins. It goes along the tokens in chunks of three pairs. First a loop over the pairs
+// A task is a state. That of a sequence of one token is read and written in its slots, all columns at once. Another one is copied slice by slice from the slot where the
+// sequence begins. It goes along the tokens in chunks of three pairs. First a loop over the pairs
 // multiplies keys and queries with the keys before (4 products). Then for each slice of 32 value channels a loop over the pairs reads the state for both keys and
 // queries, solves for what they change, and adds it to the decayed state. A last token alone reads the state for two key channels at once. Other tokens' outputs are 0.
 // CHECK-LABEL: @gated_delta
@@ -10,7 +11,19 @@
 func.func @gated_delta(%q: tensor<?x1x64xf32>, %v: tensor<?x2x96xf32>, %g: tensor<?x2xf32>, %begin: tensor<?xi32>, %s: tensor<?x2x64x96xf32>) -> (tensor<?x2x96xf32>, tensor<?x2x64x96xf32>) {
   // CHECK: scf.forall
   // CHECK: scf.forall (%[[ROW:.*]], %[[STATE:.*]]) in (%{{.*}}, 2) shared_outs(%{{.*}} = %{{.*}}, %[[STATES:.*]] = %[[S]])
-  // CHECK: tensor.extract_slice %[[STATES]][%[[ROW]], %[[STATE]], 0, 0] [1, 1, 64, 96]
+  // CHECK: %[[IS_ONE:.*]] = arith.cmpi eq
+  // CHECK: %[[ONE:.*]] = arith.index_castui %[[IS_ONE]] : i1 to index
+  // CHECK: scf.for %{{.*}} = %{{.*}} to %[[ONE]] {{.*}} -> (tensor<?x2x64x96xf32>, tensor<?x1x96xf32>)
+  // CHECK: scf.for {{.*}} -> (vector<32xf32>, tensor<2x64xf32>)
+  // CHECK: scf.for {{.*}} step %c96{{.*}} -> (tensor<?x2x64x96xf32>, tensor<?x1x96xf32>)
+  // CHECK: scf.for {{.*}} step %c2
+  // CHECK: vector.transfer_read %{{.*}}[%[[ROW]], %[[STATE]], %{{.*}}, %{{.*}}]
+  // CHECK-COUNT-12: vector.fma
+  // CHECK: scf.for {{.*}} -> (tensor<?x2x64x96xf32>)
+  // CHECK: vector.transfer_write %{{.*}}[%[[ROW]], %[[STATE]], %{{.*}}, %{{.*}}]
+  // CHECK: %[[OTHERS:.*]] = arith.xori %[[IS_ONE]]
+  // CHECK: arith.index_castui %[[OTHERS]]
+  // CHECK: tensor.extract_slice %{{.*}}[%[[ROW]], %[[STATE]], 0, 0] [1, 1, 64, 96]
   // CHECK: scf.for {{.*}} -> (tensor<192x32xf32>)
   // CHECK-COUNT-3: vector.transfer_write
   // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c6{{.*}} -> (tensor<192x32xf32>, tensor<?x1x96xf32>)
@@ -36,8 +49,8 @@ func.func @gated_delta(%q: tensor<?x1x64xf32>, %v: tensor<?x2x96xf32>, %g: tenso
   // CHECK: scf.for {{.*}} -> (vector<32xf32>, tensor<12x64xf32>)
   // CHECK: math.exp
   // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c2{{.*}} -> (vector<32xf32>, vector<32xf32>, vector<32xf32>, vector<32xf32>)
-  // CHECK: tensor.extract_slice %[[STATES]][%[[ROW]], %[[STATE]], 0, 0] [1, 1, 64, 96]
   // CHECK: scf.for {{.*}} -> (tensor<64x96xf32>)
+  // CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[%[[ROW]], %[[STATE]], 0, 0] [1, 1, 64, 96]
   // CHECK: scf.forall.in_parallel
   // CHECK: tensor.parallel_insert_slice
   // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[STATES]][%[[ROW]], %[[STATE]], 0, 0] [1, 1, 64, 96]
@@ -48,7 +61,7 @@ func.func @gated_delta(%q: tensor<?x1x64xf32>, %v: tensor<?x2x96xf32>, %g: tenso
 
 // -----
 
-#slice = #attn.schedule<chunk = 6, columns = 64, keys = 1, tokens = 1>
+#slice = #attn.schedule<chunk = 6, columns = 64, keys = 1, single = 32, tokens = 1>
 
 // Without a state: zeros. Without the delta rule the state is read for queries alone, here two of two panels each. Decays by channel are in the keys and queries that
 // the passes over the state read.
