@@ -103,14 +103,10 @@ public:
           const ImportOptions &options)
       : RecurrentEntries(context, walk, module, sequenceFactsOf(context, config, options), options), config(config) {}
 
-  /// Both entries. Their weights are declared in the order of these parts, whichever entry uses them first.
+  /// Both entries.
   Status walkAll() {
-    return walk.declareLast({"embedding", "init_h", "init_c", "decoder", "attention.query", "attention.key",
-                             "attention.score", gatePart, stateOutput, contextOutput, "lm_head"},
-                            [&]() -> Status {
-                              RAPT_RETURN_IF_ERROR(walkEncode());
-                              return walkStep();
-                            });
+    RAPT_RETURN_IF_ERROR(walkEncode());
+    return walkStep();
   }
 
 private:

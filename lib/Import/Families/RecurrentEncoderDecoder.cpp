@@ -142,14 +142,10 @@ public:
       : RecurrentEntries(context, walk, module, sequenceFactsOf(context, config, options), options), config(config),
         isAdditive(config.attention == Attention::Bahdanau) {}
 
-  /// Both entries. Their weights are declared in the order of these parts, whichever entry uses them first.
+  /// Both entries.
   Status walkAll() {
-    return walk.declareLast({"encoder", "decoder", "bridge.h", "bridge.c", "attention.query", "attention.key",
-                             "attention.score", "attention.combine", "lm_head"},
-                            [&]() -> Status {
-                              RAPT_RETURN_IF_ERROR(walkEncode());
-                              return walkStep();
-                            });
+    RAPT_RETURN_IF_ERROR(walkEncode());
+    return walkStep();
   }
 
 private:
