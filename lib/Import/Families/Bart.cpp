@@ -20,6 +20,8 @@ using namespace rapt::importing;
 
 namespace {
 
+constexpr const char *positionTable = "embed_positions";
+
 /// Sizes that a configuration class takes where the file has no key.
 struct BartSizes {
   int64_t layers, heads, inner;
@@ -29,7 +31,7 @@ struct BartSizes {
 SideSpec readBartSide(huggingface::ConfigReader &config, const std::string &prefix, const std::string &name,
                       int64_t width, const BartSizes &defaults) {
   SideSpec side;
-  side.name = name;
+  side.stack = name;
   side.prefix = prefix + name + ".";
   side.width = width;
   const std::string layers = name + "_layers", heads = name + "_attention_heads", inner = name + "_ffn_dim";
@@ -55,24 +57,23 @@ SideSpec readBartSide(huggingface::ConfigReader &config, const std::string &pref
 /// Differences of the families, and the values that their configuration classes take where the file has no key.
 struct Relative {
   const char *type, *base, *headClass; ///< base: "Bart" of BartModel
-  bool isNormFirst, hasEmbeddingNorm;
-  PositionSpec::Kind positions;
-  int64_t firstPosition; ///< rows of a table ahead of position 0; -1: those up to pad_token_id
+  bool isNormFirst, hasEmbeddingNorm, isLearned; ///< isLearned: of positions, else halves of sinusoids
+  int64_t firstPosition;                         ///< rows of a table ahead of position 0; -1: those up to pad_token_id
   int64_t vocabulary, width, layers, heads, inner, padToken, startToken, endToken;
   const char *activation;
   bool isScaled;
 };
 
 constexpr Relative relatives[] = {
-    {"bart", "Bart", "BartForConditionalGeneration", false, true, PositionSpec::Learned, 2, 50265, 1024, 12, 16, 4096,
+    {"bart", "Bart", "BartForConditionalGeneration", false, true, true, 2, 50265, 1024, 12, 16, 4096,
      1, 2, 2, "gelu", false},
-    {"mbart", "MBart", "MBartForConditionalGeneration", true, true, PositionSpec::Learned, 2, 50265, 1024, 12, 16, 4096,
+    {"mbart", "MBart", "MBartForConditionalGeneration", true, true, true, 2, 50265, 1024, 12, 16, 4096,
      1, 2, 2, "gelu", false},
-    {"pegasus", "Pegasus", "PegasusForConditionalGeneration", true, false, PositionSpec::Learned, 0, 50265, 1024, 12,
+    {"pegasus", "Pegasus", "PegasusForConditionalGeneration", true, false, true, 0, 50265, 1024, 12,
      16, 4096, 0, 0, 1, "gelu", false},
-    {"marian", "Marian", "MarianMTModel", false, false, PositionSpec::HalvesOfSinusoids, 0, 58101, 1024, 12, 16, 4096,
+    {"marian", "Marian", "MarianMTModel", false, false, false, 0, 58101, 1024, 12, 16, 4096,
      58100, 58100, 0, "gelu", false},
-    {"m2m_100", "M2M100", "M2M100ForConditionalGeneration", true, false, PositionSpec::HalvesOfSinusoids, -1, 128112,
+    {"m2m_100", "M2M100", "M2M100ForConditionalGeneration", true, false, false, -1, 128112,
      1024, 12, 16, 4096, 1, 2, 2, "relu", true},
 };
 
@@ -93,13 +94,12 @@ std::vector<float> frequenciesOf(const Relative &relative, int64_t width) {
 SideSpec readSide(huggingface::ConfigReader &config, const Relative &relative, const std::string &prefix,
                   const std::string &name, int64_t width) {
   SideSpec side = readBartSide(config, prefix, name, width, {relative.layers, relative.heads, relative.inner});
-  side.table = "shared";
+  side.embedding = {.words = "shared", .norm = relative.hasEmbeddingNorm ? "layernorm_embedding" : ""};
   if (!relative.isNormFirst)
     side.residual = {.beforeAttention = "",
                      .beforeFeedForward = "",
                      .ofAttentionSum = side.residual.beforeAttention,
                      .ofFeedForwardSum = side.residual.beforeFeedForward};
-  side.embeddingNorm = relative.hasEmbeddingNorm ? "layernorm_embedding" : "";
   side.finalNorm = relative.isNormFirst ? "layer_norm" : "";
   return side;
 }
@@ -130,12 +130,12 @@ void readTables(huggingface::ModelDescription &model, const Relative &relative, 
   if (isShared) {
     const std::string shared = prefix + "shared.weight";
     const bool hasShared = model.tensors().find(shared) || !model.tensors().find(tensor(spec.encoder));
-    spec.tables = {{"shared", hasShared ? shared : tensor(spec.encoder), source}};
+    spec.encoder.embedding.tensor = spec.decoder.embedding.tensor = hasShared ? shared : tensor(spec.encoder);
     return;
   }
   for (SideSpec *side : {&spec.encoder, &spec.decoder}) {
-    side->table = side->name + ".embed_tokens";
-    spec.tables.push_back({side->table, tensor(*side), side == &spec.encoder ? source : spec.vocabularies.target});
+    side->embedding.words = side->stack + ".embed_tokens";
+    side->embedding.tensor = tensor(*side);
   }
 }
 
@@ -146,21 +146,19 @@ void setPositions(const huggingface::ModelDescription &model, const Relative &re
   const bool hasTables = relative.firstPosition == 0 && !model.tensors().tensors().empty();
   spec.isBounded = false;
   for (SideSpec *side : {&spec.encoder, &spec.decoder}) {
-    PositionSpec &positions = side->positions;
-    positions.kind = relative.positions;
-    if (hasTables)
-      positions.kind = model.tensors().find(side->prefix + positions.table + ".weight")
-                           ? PositionSpec::Learned
-                           : PositionSpec::HalvesOfSinusoids;
+    PositionSpec &positions = side->embedding.positions;
     positions.first = relative.firstPosition;
     if (relative.firstPosition < 0) {
       positions.first = pad + 1;
       positions.padding = pad;
     }
-    if (positions.kind == PositionSpec::Learned)
+    if (hasTables ? model.tensors().find(side->prefix + positionTable + ".weight") != nullptr : relative.isLearned) {
+      positions.table = positionTable;
       spec.isBounded = true;
-    else
+    } else {
       positions.frequencies = frequenciesOf(relative, side->width);
+      positions.areHalves = true;
+    }
   }
 }
 
@@ -183,20 +181,20 @@ ImportedModule importing::importBart(MLIRContext &context, huggingface::ModelDes
       activationNamed(config.getEnum("activation_function", activationNames(), relative.activation));
   spec.decoder.cross = crossOf(relative);
   readTables(model, relative, prefix, spec);
-  spec.positions = config.getSize("max_position_embeddings", 1, 1 << 24, 1024);
+  spec.encoder.positions = spec.decoder.positions = config.getSize("max_position_embeddings", 1, 1 << 24, 1024);
   const int64_t pad = config.getInt("pad_token_id", 0, INT32_MAX, relative.padToken);
   setPositions(model, relative, spec, pad);
-  if (spec.encoder.positions.kind != PositionSpec::Learned && width % 2 != 0)
+  if (spec.encoder.embedding.positions.areHalves && width % 2 != 0)
     config.fail("d_model " + std::to_string(width) + " is odd: half of the columns are sines, half cosines");
   spec.startToken = config.getInt("decoder_start_token_id", 0, INT32_MAX, relative.startToken);
   spec.endToken = relative.endToken;
   if (config.getBool("scale_embedding", relative.isScaled))
-    spec.embeddingScale = std::sqrt(double(width));
-  spec.isTied = config.getBool("tie_word_embeddings", true);
-  if (model.tensors().find("final_logits_bias")) {
-    spec.headBias = "final_logits_bias";
-    spec.isBiasMatrix = true;
-  }
+    spec.encoder.embedding.scale = spec.decoder.embedding.scale = std::sqrt(double(width));
+  const bool hasBias = model.tensors().find("final_logits_bias");
+  spec.head = {.bias = "final_logits_bias",
+               .isTied = config.getBool("tie_word_embeddings", true),
+               .hasBias = hasBias,
+               .isBiasMatrix = true};
   if (config.errors())
     spec.vocabularies.check(config, spec.startToken, /*sharesTable=*/false);
   spec.harmlessKeys =
@@ -229,7 +227,9 @@ SideSpec readWhisperSide(huggingface::ConfigReader &config, const std::string &p
                          int64_t width) {
   SideSpec side = readBartSide(config, prefix, name, width, {.layers = 4, .heads = 6, .inner = 1536});
   side.attention.hasKeyBias = false;
-  side.positions = {.kind = PositionSpec::Learned};
+  side.embedding = {.words = name + ".embed_tokens",
+                    .tensor = side.prefix + "embed_tokens.weight",
+                    .positions = {.table = positionTable}};
   side.finalNorm = "layer_norm";
   return side;
 }
@@ -258,15 +258,11 @@ ImportedModule importing::importWhisper(MLIRContext &context, huggingface::Model
   spec.encoder.feedForward.activation = spec.decoder.feedForward.activation =
       activationNamed(config.getEnum("activation_function", activationNames(), "gelu"));
   spec.vocabularies.target = config.getSize("vocab_size", 1, 1 << 24, 51865);
-  spec.decoder.table = "decoder.embed_tokens";
-  spec.tables = {{spec.decoder.table, spec.decoder.prefix + "embed_tokens.weight", spec.vocabularies.target}};
-  spec.positions = config.getSize("max_target_positions", 1, 1 << 24, 448);
-  spec.positionsKey = "max_target_positions";
+  spec.decoder.positions = config.getSize("max_target_positions", 1, 1 << 24, 448);
+  spec.decoder.positionsKey = "max_target_positions";
   spec.startToken = config.getInt("decoder_start_token_id", 0, INT32_MAX, 50257);
   spec.endToken = 50256;
-  spec.head = "proj_out";
-  spec.headTensor = "proj_out.weight";
-  spec.isTied = config.getBool("tie_word_embeddings", true);
+  spec.head = {.weight = "proj_out", .isTied = config.getBool("tie_word_embeddings", true)};
   if (config.errors())
     spec.vocabularies.check(config, spec.startToken, /*sharesTable=*/false);
   spec.harmlessKeys = harmless::keys({harmless::sides}, {

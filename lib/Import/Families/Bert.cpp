@@ -189,7 +189,7 @@ ImportedModule importing::importNomicBert(mlir::MLIRContext &context, huggingfac
   refuseOtherLayers(config);
   const std::string activation(config.getEnum({"hidden_act", "activation_function"}, {"silu", "swiglu"}, "silu"));
   spec.layer = "encoder.layers.{layer}.";
-  spec.embedding.positions = "";
+  spec.embedding.positions.table = "";
   spec.embedding.norm = "emb_ln";
   spec.attention.packing = Packing::Rows;
   spec.attention.packed = "attn.Wqkv";

@@ -43,9 +43,9 @@ static DecoderSpec readBloom(const DecoderSource &source) {
   setPlainFeedForward(spec, "mlp.dense_h_to_4h", "mlp.dense_4h_to_h");
   spec.prefixes = {"transformer.", ""};
   spec.layer = "h.{layer}.";
-  spec.embedding.table = "word_embeddings";
+  spec.embedding.words = "word_embeddings";
   spec.embedding.norm = "word_embeddings_layernorm";
-  spec.head.norm = "ln_f";
+  spec.finalNorm = "ln_f";
   spec.residual.isOfNorm = config.getBool("apply_residual_connection_post_layernorm", false);
   spec.endToken = 2;
   return spec;

@@ -72,11 +72,23 @@ void importing::readTowers(huggingface::ModelDescription &model, PairSpec &spec,
 
 namespace {
 
+/// The tower of texts, whose configuration class takes so many words and positions.
+void readTextTower(ConfigReader &config, const TowerDefaults &defaults, int64_t words, int64_t positions,
+                   TextTowerSpec &spec) {
+  readTower(config, defaults, spec);
+  spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, words);
+  spec.positions = config.getSize("max_position_embeddings", 1, 1 << 24, positions);
+  spec.prefix = "text_model.";
+  spec.stack = "text";
+  spec.finalNorm = "final_layer_norm";
+  spec.embedding = {.words = "embeddings.token_embedding",
+                    .positions = {.table = "embeddings.position_embedding"},
+                    .location = embeddingsLocation};
+}
+
 void readClipText(ConfigReader &config, PairSpec &pair) {
   TextTowerSpec &spec = pair.text;
-  readTower(config, {.width = 512, .inner = 2048, .heads = 8}, spec);
-  spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, 49408);
-  spec.positions = config.getSize("max_position_embeddings", 1, 1 << 24, 77);
+  readTextTower(config, {.width = 512, .inner = 2048, .heads = 8}, 49408, 77, spec);
   spec.isCausal = true;
   spec.projection = "text_projection";
   config.getRaw("bos_token_id"); // the tokenizer puts them around a text
@@ -125,9 +137,7 @@ static constexpr TowerDefaults siglipTower = {
 
 static void readSiglipText(ConfigReader &config, PairSpec &pair) {
   TextTowerSpec &spec = pair.text;
-  readTower(config, siglipTower, spec);
-  spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, 32000);
-  spec.positions = config.getSize("max_position_embeddings", 1, 1 << 24, 64);
+  readTextTower(config, siglipTower, 32000, 64, spec);
   spec.projection = "text_model.head";
   spec.hasProjectionBias = true;
   spec.padding = config.getInt("pad_token_id", 0, 1 << 24, 1);

@@ -144,9 +144,9 @@ ImportedModule importing::importDebertaV2(mlir::MLIRContext &context, huggingfac
   spec.embedding.types = config.getInt("type_vocab_size", 0, 1 << 16, 0);
   spec.embedding.width = config.getInt("embedding_size", 1, 1 << 16, spec.width);
   spec.embedding.projection = "embeddings.embed_proj";
-  spec.embedding.isNormLast = true;
+  spec.embedding.projected = EmbeddingSpec::Sum;
   if (!config.getBool("position_biased_input", true))
-    spec.embedding.positions = "";
+    spec.embedding.positions.table = "";
   spec.norm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-7);
   spec.attention.parts = {"attention.self.query_proj", "attention.self.key_proj", "attention.self.value_proj"};
   const Terms terms = readTerms(config);

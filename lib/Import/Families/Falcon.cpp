@@ -58,8 +58,8 @@ static DecoderSpec readFalcon(const DecoderSource &source) {
   readBlocks(config, spec, isNew);
   spec.prefixes = {"transformer.", ""};
   spec.layer = "h.{layer}.";
-  spec.embedding.table = "word_embeddings";
-  spec.head.norm = "ln_f";
+  spec.embedding.words = "word_embeddings";
+  spec.finalNorm = "ln_f";
   if (config.getBool("apply_residual_connection_post_layernorm", false))
     config.fail("apply_residual_connection_post_layernorm is true: residuals of norms are not supported");
   if (!config.getBool("alibi", false)) {

@@ -95,7 +95,7 @@ static DecoderSpec readGPTJ(const DecoderSource &source) {
                                           .epsilon = 1e-5});
   setGPT2Parts(spec);
   spec.prefixes = {"transformer.", ""};
-  spec.embedding.positions = "";
+  spec.embedding.positions.table = "";
   AttentionSpec &attention = spec.attention;
   attention.packing = Packing::None;
   attention.parts = {"attn.q_proj", "attn.k_proj", "attn.v_proj"};
@@ -151,8 +151,8 @@ static DecoderSpec readGPTNeoX(const DecoderSource &source) {
   if (config.getBool("use_parallel_residual", true))
     spec.residual.scheme = ResidualSpec::Parallel;
   spec.prefixes = {"gpt_neox.", ""};
-  spec.embedding.table = "embed_in";
-  spec.head.norm = "final_layer_norm";
+  spec.embedding.words = "embed_in";
+  spec.finalNorm = "final_layer_norm";
   spec.head.weight = "embed_out";
   readRotary(source, spec,
              {.theta = {"rotary_emb_base", "rope_theta"},

@@ -65,8 +65,8 @@ static DecoderSpec readMPT(const DecoderSource &source) {
   spec.residual = {.beforeAttention = "norm_1", .beforeFeedForward = "norm_2"};
   spec.prefixes = {"transformer.", ""};
   spec.layer = "blocks.{layer}.";
-  spec.embedding.table = "wte";
-  spec.head.norm = "norm_f";
+  spec.embedding.words = "wte";
+  spec.finalNorm = "norm_f";
   return spec;
 }
 

@@ -76,7 +76,7 @@ ImportedModule importing::importModernBert(mlir::MLIRContext &context, huggingfa
   readPositions(model, options, spec);
   spec.prefix = "model.";
   spec.finalNorm = "final_norm";
-  spec.embedding = {.words = "embeddings.tok_embeddings", .norm = "embeddings.norm", .positions = ""};
+  spec.embedding = {.words = "embeddings.tok_embeddings", .norm = "embeddings.norm"};
   setHeads(config, spec);
   spec.harmlessKeys = {"attention_dropout",
                        "embedding_dropout",

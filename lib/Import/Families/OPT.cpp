@@ -40,16 +40,17 @@ static DecoderSpec readOPT(const DecoderSource &source) {
                    .ofFeedForwardSum = isBefore ? "" : second};
   spec.prefixes = {"model.", ""};
   spec.layer = "decoder.layers.{layer}.";
-  spec.embedding.table = "decoder.embed_tokens";
-  spec.embedding.positions = "decoder.embed_positions";
-  spec.embedding.firstPosition = 2;
+  spec.embedding.words = "decoder.embed_tokens";
+  spec.embedding.positions.table = "decoder.embed_positions";
+  spec.embedding.positions.first = 2;
   const int64_t narrow = config.getInt("word_embed_proj_dim", 1, 1 << 16, spec.width);
   if (narrow != spec.width) {
     spec.embedding.width = narrow;
+    spec.embedding.projected = EmbeddingSpec::Words;
     spec.embedding.projection = "decoder.project_in";
     spec.head.projection = "decoder.project_out";
   }
-  spec.head.norm = isBefore && !config.getBool("_remove_final_layer_norm", false) ? "decoder.final_layer_norm" : "";
+  spec.finalNorm = isBefore && !config.getBool("_remove_final_layer_norm", false) ? "decoder.final_layer_norm" : "";
   spec.endToken = 2;
   return spec;
 }

@@ -31,7 +31,7 @@ static DecoderSpec readPhi(const DecoderSource &source) {
         QueryKeyNormSpec{.norm = spec.norm, .query = "self_attn.q_layernorm", .key = "self_attn.k_layernorm"};
   setPlainFeedForward(spec, "mlp.fc1", "mlp.fc2");
   spec.residual = {.scheme = ResidualSpec::Parallel, .beforeFeedForward = ""};
-  spec.head.norm = "final_layernorm";
+  spec.finalNorm = "final_layernorm";
   spec.head.hasBias = true;
   readRotary(source, spec, {.defaultShare = 0.5, .isPartial = true});
   return spec;

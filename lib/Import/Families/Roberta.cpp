@@ -24,6 +24,17 @@ static void setRobertaHeads(EncoderSpec &spec) {
   }
 }
 
+/// Positions of the table begin behind the row of padding, which `name` stands for in messages.
+static void setPadding(huggingface::ConfigReader &config, EncoderSpec &spec, int64_t padding, const std::string &name) {
+  PositionSpec &positions = spec.embedding.positions;
+  positions.padding = padding;
+  positions.first = padding + 1;
+  if (spec.positions <= positions.first)
+    config.fail("max_position_embeddings " + std::to_string(spec.positions) + " leaves no position behind the " +
+                std::to_string(positions.first) + " up to " + name);
+  spec.positions = std::max<int64_t>(1, spec.positions - positions.first);
+}
+
 static ImportedModule importRobertaOf(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                                       const ImportOptions &options, const std::string &architecture) {
   huggingface::ConfigReader &config = model.config();
@@ -31,12 +42,7 @@ static ImportedModule importRobertaOf(mlir::MLIRContext &context, huggingface::M
   spec.embedding.types = config.getInt("type_vocab_size", 1, 1 << 16, 2);
   spec.norm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
   config.getEnum("position_embedding_type", {"absolute"}, "absolute");
-  spec.embedding.padding = config.getInt("pad_token_id", 0, 1 << 20, 1);
-  spec.embedding.firstPosition = *spec.embedding.padding + 1;
-  if (spec.positions <= spec.embedding.firstPosition)
-    config.fail("max_position_embeddings " + std::to_string(spec.positions) + " leaves no position behind the " +
-                std::to_string(spec.embedding.firstPosition) + " up to pad_token_id");
-  spec.positions = std::max<int64_t>(1, spec.positions - spec.embedding.firstPosition);
+  setPadding(config, spec, config.getInt("pad_token_id", 0, 1 << 20, 1), "pad_token_id");
   spec.prefix = "roberta.";
   spec.mayPool = true;
   setRobertaHeads(spec);
@@ -66,12 +72,7 @@ ImportedModule importing::importMPNet(mlir::MLIRContext &context, huggingface::M
   huggingface::ConfigReader &config = model.config();
   EncoderSpec spec = readEncoder(model, {.architecture = "MPNet", .vocabulary = 30527});
   spec.norm.epsilon = config.getPositive("layer_norm_eps", 1, 1e-12);
-  spec.embedding.padding = 1; // of every model, whatever pad_token_id says
-  spec.embedding.firstPosition = *spec.embedding.padding + 1;
-  if (spec.positions <= spec.embedding.firstPosition)
-    config.fail("max_position_embeddings " + std::to_string(spec.positions) +
-                " leaves no position behind the 2 up to that of padding");
-  spec.positions = std::max<int64_t>(1, spec.positions - spec.embedding.firstPosition);
+  setPadding(config, spec, 1, "that of padding"); // of every model, whatever pad_token_id says
   spec.prefix = "mpnet.";
   spec.attention.parts = {"attention.attn.q", "attention.attn.k", "attention.attn.v"};
   spec.attention.out = "attention.attn.o";

@@ -67,9 +67,9 @@ bool writtenSince(huggingface::ConfigReader &reader, int major) {
 
 /// Parts of one of the two stacks.
 void setSide(SideSpec &side, const std::string &name) {
-  side.name = name;
+  side.stack = name;
   side.prefix = name + ".";
-  side.table = "shared";
+  side.embedding.words = "shared";
   side.layer = "block.{layer}.";
   AttentionSpec &attention = side.attention;
   attention.parts = {"layer.0.SelfAttention.q", "layer.0.SelfAttention.k", "layer.0.SelfAttention.v"};
@@ -118,12 +118,12 @@ SideSpec readSides(huggingface::ConfigReader &reader, const Defaults &defaults) 
 /// The head, and its scale.
 void readHead(huggingface::ModelDescription &model, EncoderDecoderSpec &spec, bool isTied) {
   huggingface::ConfigReader &reader = model.config();
-  spec.isTied = reader.getBool("tie_word_embeddings", isTied);
+  spec.head.isTied = reader.getBool("tie_word_embeddings", isTied);
   // transformers scales the outputs of tied models of mt5 up to version 4, and writes `scale_decoder_outputs` for t5
   // from version 5 on.
-  bool isScaled = spec.isTied && !(model.modelType() == "mt5" && writtenSince(reader, 5));
+  bool isScaled = spec.head.isTied && !(model.modelType() == "mt5" && writtenSince(reader, 5));
   if (reader.getBool("scale_decoder_outputs", isScaled))
-    spec.headScale = 1 / std::sqrt(double(spec.decoder.width));
+    spec.head.scale = 1 / std::sqrt(double(spec.decoder.width));
   readHead<Head>(model, heads, Head::ConditionalGeneration);
 }
 
@@ -144,7 +144,7 @@ EncoderDecoderSpec readSpec(huggingface::ModelDescription &model) {
                                           .before = "layer.1.layer_norm"};
   spec.vocabularies.target = reader.getSize("vocab_size", 1, 1 << 24, defaults.vocabulary);
   // Relative positions end nowhere; n_positions is the length that the model was trained with.
-  spec.positions = reader.getInt("n_positions", 1, 1 << 24, 512);
+  spec.decoder.positions = reader.getInt("n_positions", 1, 1 << 24, 512);
   spec.isBounded = false;
   const int64_t pad = reader.getInt("pad_token_id", 0, INT32_MAX, 0);
   spec.startToken = reader.getInt("decoder_start_token_id", 0, INT32_MAX, pad);
@@ -161,9 +161,8 @@ ImportedModule importing::importT5(MLIRContext &context, huggingface::ModelDescr
                                    const ImportOptions &options) {
   EncoderDecoderSpec spec = readSpec(model);
   const bool hasShared = model.tensors().find("shared.weight") || !model.tensors().find("encoder.embed_tokens.weight");
-  spec.tables = {{.symbol = "shared",
-                  .tensor = hasShared ? "shared.weight" : "encoder.embed_tokens.weight",
-                  .rows = spec.vocabularies.target}};
+  for (SideSpec *side : {&spec.encoder, &spec.decoder})
+    side->embedding.tensor = hasShared ? "shared.weight" : "encoder.embed_tokens.weight";
   spec.harmlessKeys = harmlessKeys;
   // Copies of the embedding, and a table that the cross attention of old checkpoints has and does not use.
   spec.ignoredTensors = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight",

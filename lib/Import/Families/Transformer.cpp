@@ -44,6 +44,17 @@ void setParts(StackSpec &spec, huggingface::ConfigReader &reader, int64_t inner)
       .kind = NormSpec::Layer, .epsilon = reader.getPositive("layer_norm_eps", 1, defaultEpsilon), .hasBias = true};
 }
 
+/// Words and sinusoids.
+void setEmbedding(TextSpec &spec, huggingface::ConfigReader &reader) {
+  spec.embedding = {.words = "embedding", .positions = {.frequencies = pairedFrequencies(spec.width)}};
+  if (reader.getBool("scale_embedding", true))
+    spec.embedding.scale = std::sqrt(double(spec.width));
+}
+
+HeadSpec readHead(huggingface::ConfigReader &reader, bool isTied) {
+  return {.weight = "generator", .isTied = isTied, .hasBias = reader.getBool("generator_bias", !isTied)};
+}
+
 /// Norms of a layer with own attention and feed-forward alone: of x, or of the sum.
 ResidualSpec residualOf(bool isNormFirst, const std::string &first, const std::string &last) {
   return {.beforeAttention = isNormFirst ? first : "",
@@ -61,14 +72,14 @@ SideSpec readSides(huggingface::ConfigReader &reader) {
   attention.headDim = std::max<int64_t>(1, side.width / attention.heads);
   attention.scale = 1 / std::sqrt(double(attention.headDim));
   setParts(side, reader, reader.getSize("dim_feedforward", 1, 1 << 20, defaultInner));
-  side.positions = {.kind = PositionSpec::Sinusoids, .frequencies = pairedFrequencies(side.width)};
+  setEmbedding(side, reader);
   reader.requireMultiple("d_model", side.width, "nhead", attention.heads);
   return side;
 }
 
 /// Names of parts, and where the norms are: of x, or of the sum.
 void setSide(SideSpec &side, const std::string &name, bool isNormFirst, bool hasFinalNorm) {
-  side.name = name;
+  side.stack = name;
   side.prefix = name + ".";
   side.finalNorm = hasFinalNorm ? "norm" : "";
   side.residual = residualOf(isNormFirst, "norm1", name == "decoder" ? "norm3" : "norm2");
@@ -93,21 +104,12 @@ EncoderDecoderSpec readSpec(huggingface::ConfigReader &reader) {
                                      .ofSum = isNormFirst ? "" : "norm2"};
   spec.vocabularies = readVocabularies(reader);
   // Sinusoids end nowhere; this is the length that the model was trained with.
-  spec.positions = reader.getInt("n_positions", 1, 1 << 24, defaultPositions);
+  encoder.positions = decoder.positions = reader.getInt("n_positions", 1, 1 << 24, defaultPositions);
   spec.isBounded = false;
-  if (reader.getBool("scale_embedding", true))
-    spec.embeddingScale = std::sqrt(double(decoder.width));
   const bool isShared = reader.getBool("share_embeddings", !spec.vocabularies.areSeparate());
-  encoder.table = isShared ? "embedding" : "src_embedding";
-  decoder.table = isShared ? "embedding" : "tgt_embedding";
-  spec.tables = {{encoder.table, encoder.table + ".weight", spec.vocabularies.read()}};
-  if (!isShared)
-    spec.tables.push_back({decoder.table, decoder.table + ".weight", spec.vocabularies.target});
-  spec.head = "generator";
-  spec.headTensor = "generator.weight";
-  spec.isTied = reader.getBool("tie_word_embeddings", true);
-  if (reader.getBool("generator_bias", !spec.isTied))
-    spec.headBias = "generator.bias";
+  encoder.embedding.words = isShared ? "embedding" : "src_embedding";
+  decoder.embedding.words = isShared ? "embedding" : "tgt_embedding";
+  spec.head = readHead(reader, reader.getBool("tie_word_embeddings", true));
   const int64_t pad = reader.getInt("pad_token_id", 0, INT32_MAX, 0);
   spec.startToken = reader.getInt("decoder_start_token_id", 0, INT32_MAX, pad);
   if (reader.errors())
@@ -139,13 +141,9 @@ DecoderSpec readDecoderAlone(const DecoderSource &source) {
   spec.residual = residualOf(reader.getBool("norm_first", false), "norm1", "norm2");
   spec.prefixes = {"", ""};
   spec.layer = "decoder.layers.{layer}.";
-  spec.embedding.table = "embedding";
-  spec.embedding.sinusoids = pairedFrequencies(spec.width);
-  if (reader.getBool("scale_embedding", true))
-    spec.embedding.scale = std::sqrt(double(spec.width));
-  spec.head.norm = reader.getBool("final_norm", true) ? "decoder.norm" : "";
-  spec.head.weight = "generator";
-  spec.head.hasBias = reader.getBool("generator_bias", !spec.head.isTied);
+  setEmbedding(spec, reader);
+  spec.finalNorm = reader.getBool("final_norm", true) ? "decoder.norm" : "";
+  spec.head = readHead(reader, spec.head.isTied);
   return spec;
 }
 
@@ -172,11 +170,8 @@ EncoderSpec readEncoderAlone(huggingface::ModelDescription &model) {
   spec.prefix = "";
   spec.layer = "encoder.layers.{layer}.";
   spec.finalNorm = reader.getBool("final_norm", true) ? "encoder.norm" : "";
-  spec.embedding.words = "embedding";
-  spec.embedding.norm = spec.embedding.positions = "";
-  spec.embedding.sinusoids = pairedFrequencies(spec.width);
-  if (reader.getBool("scale_embedding", true))
-    spec.embedding.scale = std::sqrt(double(spec.width));
+  setEmbedding(spec, reader);
+  spec.embedding.location = spec.embedding.positions.location = embeddingsLocation;
   spec.classifier.transform = {};
   spec.classifier.isPooler = false;
   spec.classifier.pooling = attn::PoolingKind::mean;

@@ -30,40 +30,6 @@ std::vector<float> importing::alibiSlopes(int64_t heads, double bias) {
 
 namespace {
 
-/// Token and learned position embeddings: [tokens, width].
-Value walkEmbedding(const Walk &walk, const DecoderSpec &spec, const DecoderInputs &inputs, MapEmbeddings map) {
-  const EmbeddingSpec &e = spec.embedding;
-  const std::string part = e.positions.empty() ? "positions" : e.positions;
-  const bool hasPositions = !e.positions.empty() || !e.sinusoids.empty();
-  Value x, positions = walk.emit([&](const Scope &top) -> Value {
-    if (!hasPositions)
-      return {};
-    return attn::PositionsOp::create(top.builder, top.at(part), inputs.tokens, inputs.rows.rowBegin, inputs.rows.past);
-  });
-  walk.declareLast(e.projection, [&] {
-    Value tokens = walk.embed(inputs.tokens, e.table, spec.vocabulary, embeddingWidth(spec));
-    x = walk.emit([&](const Scope &top) -> Value {
-      if (e.scale != 1)
-        tokens.getDefiningOp<attn::EmbeddingOp>().setScaleAttr(top.builder.getF32FloatAttr(float(e.scale)));
-      return map ? map(top, tokens) : tokens;
-    });
-    if (!e.projection.empty())
-      x = walk.matmul(x, {.part = e.projection, .out = spec.width, .in = e.width, .hasBias = false});
-    Value learned;
-    if (!e.positions.empty())
-      learned = walk.embed(positions, e.positions, spec.positions + e.firstPosition, spec.width, e.firstPosition);
-    x = walk.emit([&](const Scope &top) -> Value {
-      Location loc = top.at(part);
-      if (!e.sinusoids.empty())
-        learned = attn::SinusoidsOp::create(top.builder, loc, x.getType(), positions, e.sinusoids, /*halves=*/false,
-                                            /*first=*/IntegerAttr());
-      return learned ? arith::AddFOp::create(top.builder, loc, x, learned).getResult() : x;
-    });
-    x = walk.norm(x, e.norm, spec.norm, spec.width);
-  });
-  return x;
-}
-
 /// For each layer its number in its cache; empty where all are in one.
 std::vector<int64_t> numberSlots(const DecoderSpec &spec, size_t caches) {
   std::vector<int64_t> slots, next(caches);
@@ -109,37 +75,6 @@ SmallVector<Value> walkBlock(const Walk &layer, const DecoderSpec &spec, ValueRa
   return next;
 }
 
-/// Logits of the wanted tokens, from what the last layer gives of all.
-Value walkHead(const Walk &walk, const DecoderSpec &spec, Value x, Value want) {
-  const HeadSpec &head = spec.head;
-  const int64_t width = embeddingWidth(spec);
-  x = walk.emit([&](const Scope &top) -> Value {
-    Location loc = top.at(head.norm.empty() ? head.weight : head.norm);
-    return attn::SelectRowsOp::create(top.builder, loc, x.getType(), x, want);
-  });
-  x = walk.norm(x, head.norm, spec.norm, spec.width);
-  if (!head.projection.empty())
-    x = walk.matmul(x, {.part = head.projection, .out = width, .in = spec.width, .hasBias = false});
-  walk.declare([&](const ParameterScope &weights) {
-    const std::string tensor = spec.headPrefix + head.weight;
-    weights.parameters.addHead(head.weight, tensor + ".weight", {spec.vocabulary, width}, Init::weight(width),
-                               head.isTied, spec.embedding.table);
-    if (head.hasBias)
-      weights.parameters.add(head.weight + ".bias", tensor + ".bias", {spec.vocabulary}, Init::bias());
-  });
-  return walk.emit([&](const Scope &top) {
-    Value bias = head.hasBias ? top.weight(head.weight + ".bias") : Value();
-    Value logits = project(top, x, top.weight(top.parameters.head()), head.weight, bias);
-    if (head.scale != 1 || head.softCap != 0)
-      mapResult(top, logits, [&](const Scope &inner, Location loc, Value logit) {
-        if (head.scale != 1)
-          logit = arith::MulFOp::create(inner.builder, loc, logit, constant(inner, loc, head.scale));
-        return head.softCap != 0 ? softCapped(inner, loc, logit, head.softCap) : logit;
-      });
-    return logits;
-  });
-}
-
 } // namespace
 
 int64_t importing::longestShortText(const DecoderSpec &spec) {
@@ -153,10 +88,13 @@ int64_t importing::longestShortText(const DecoderSpec &spec) {
 Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const DecoderSpec &spec,
                                                     const DecoderInputs &inputs, MapEmbeddings map) {
   const Rows &rows = inputs.rows;
+  const TextTokens tokens{inputs.tokens, rows.rowBegin, rows.past};
+  Value positions = walkPositions(walk, spec, tokens), x = walkWords(walk, spec, inputs.tokens);
+  walk.emit([&](const Scope &top) { x = map ? map(top, x) : x; });
   WalkedLayers layers{
       .loop = {.stack = {spec.layers}, .kinds = numberKinds(spec), .slots = numberSlots(spec, inputs.caches.size())},
       .path = spec.layer,
-      .state = {walkEmbedding(walk, spec, inputs, map)},
+      .state = {walkEmbedding(walk, spec, x, positions, tokens)},
       .shared = {rows.rowBegin, rows.past, rows.table},
       .adapters = inputs.adapters};
   llvm::append_range(layers.state, inputs.caches);
@@ -169,7 +107,7 @@ Expected<SmallVector<Value>> importing::walkDecoder(const Walk &walk, const Deco
                         walkLayers(walk, layers, [&](const Walk &layer, ValueRange state, ValueRange shared) {
                           return walkBlock(layer, spec, state, shared);
                         }));
-  last[0] = walkHead(walk, spec, last[0], inputs.want);
+  last[0] = walkHead(walk, walk, spec, spec.head, last[0], inputs.want);
   return last;
 }
 
@@ -210,7 +148,7 @@ ModelFacts importing::decoderFacts(const DecoderSpec &spec, const huggingface::M
 static bool isWithoutHead(const huggingface::ModelDescription &model, const DecoderSpec &spec) {
   const huggingface::TensorTable &tensors = model.tensors();
   return spec.isBase && !spec.head.isTied && !tensors.tensors().empty() &&
-         !tensors.find(spec.headPrefix + spec.head.weight + ".weight");
+         !tensors.find(spec.head.prefix + spec.head.weight + ".weight");
 }
 
 /// Whether the model's class, or the modules beside it, read whole texts. Sets the head where the class does not.
@@ -233,7 +171,7 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
   RAPT_ASSIGN_OR_RETURN(bool isWhole, readsWholeTexts(model, spec));
   if (isWhole) {
     for (const char *part : {".weight", ".bias"})
-      spec.ignoredTensors.push_back(spec.headPrefix + spec.head.weight + part);
+      spec.ignoredTensors.push_back(spec.head.prefix + spec.head.weight + part);
     RAPT_ASSIGN_OR_RETURN(EncoderSpec encoder, asEncoder(spec, family, model));
     return importEncoder(context, model, options, encoder);
   }
@@ -241,7 +179,7 @@ ImportedModule importing::importDecoder(MLIRContext &context, huggingface::Model
   RAPT_RETURN_IF_ERROR(model.config().finish(family.harmlessKeys));
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, spec.positions, spec.positionsKey));
 
-  std::string prefix = model.choosePrefix({spec.prefixes[0], spec.prefixes[1]}, spec.embedding.table + ".weight");
+  std::string prefix = model.choosePrefix({spec.prefixes[0], spec.prefixes[1]}, spec.embedding.words + ".weight");
   // A head that is also the embedding is in some checkpoints.
   std::vector<std::string_view> ignored = family.ignoredTensors;
   const std::string head = spec.head.weight + ".weight";

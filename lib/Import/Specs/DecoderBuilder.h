@@ -35,11 +35,6 @@ struct DecoderFamily {
 ImportedModule importDecoder(mlir::MLIRContext &context, huggingface::ModelDescription &model,
                              const ImportOptions &options, const DecoderFamily &family);
 
-/// Columns of the embedding.
-inline int64_t embeddingWidth(const DecoderSpec &spec) {
-  return spec.embedding.width ? spec.embedding.width : spec.width;
-}
-
 class DecoderModule;
 struct WindowedLayers;
 

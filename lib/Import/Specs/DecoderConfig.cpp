@@ -115,8 +115,8 @@ DecoderKeys importing::gpt2Keys() {
 void importing::setGPT2Parts(DecoderSpec &spec) {
   spec.prefixes = {"", "transformer."};
   spec.layer = "h.{layer}.";
-  spec.embedding.table = "wte";
-  spec.embedding.positions = "wpe";
+  spec.embedding.words = "wte";
+  spec.embedding.positions.table = "wpe";
   spec.norm.kind = NormSpec::Layer;
   spec.norm.hasBias = true;
   AttentionSpec &attention = spec.attention;
@@ -132,7 +132,7 @@ void importing::setGPT2Parts(DecoderSpec &spec) {
   feedForward.hasBias = feedForward.hasDownBias = true;
   spec.residual.beforeAttention = "ln_1";
   spec.residual.beforeFeedForward = "ln_2";
-  spec.head.norm = "ln_f";
+  spec.finalNorm = "ln_f";
 }
 
 void importing::setPlainFeedForward(DecoderSpec &spec, const std::string &up, const std::string &down) {
@@ -251,7 +251,7 @@ void importing::setTextPart(const DecoderSource &part, DecoderSpec &spec) {
     spec.endToken = part.config.getOptionalInt("eos_token_id", 0, INT32_MAX);
   // Names of version 4 of the package, which the hub has, and of version 5.
   spec.prefixes = {"language_model.model.", "model.language_model."};
-  spec.headPrefix = part.model.choosePrefix({"language_model.", ""}, "lm_head.weight");
+  spec.head.prefix = part.model.choosePrefix({"language_model.", ""}, "lm_head.weight");
 }
 
 /// More experts than any model has; the dialect's bound.

@@ -29,20 +29,12 @@ Expected<EncoderSpec> importing::asEncoder(const DecoderSpec &spec, const Decode
     return Error{shownPath(model.path()) + ": programs of family \"" + model.modelType() +
                  "\" that read whole texts cannot have " + part + "; supported is its language model"};
   EncoderSpec encoder;
-  static_cast<StackSpec &>(encoder) = spec;
-  encoder.positions = spec.positions;
-  encoder.positionsKey = spec.positionsKey;
-  encoder.vocabulary = spec.vocabulary;
+  static_cast<TextSpec &>(encoder) = spec;
+  encoder.embedding.location = encoder.embedding.positions.location = embeddingsLocation;
   encoder.labels = spec.labels;
   encoder.prefix = spec.prefixes[0];
   encoder.furtherPrefixes = {spec.prefixes[1], "transformer."}; // the second one of LlamaForQuestionAnswering
-  encoder.finalNorm = spec.head.norm;
   encoder.isCausal = !spec.isBidirectional;
-  encoder.embedding = {.words = spec.embedding.table,
-                       .norm = spec.embedding.norm,
-                       .positions = spec.embedding.positions,
-                       .firstPosition = spec.embedding.firstPosition,
-                       .scale = spec.embedding.scale};
   encoder.head = *spec.wholeHead;
   encoder.classifier = {.transform = {},
                         .projection = "score",

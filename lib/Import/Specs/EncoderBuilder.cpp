@@ -20,6 +20,11 @@ using huggingface::Init;
 /// The names of bert's parts: post-norm layers whose matmuls have biases.
 static void setBertParts(EncoderSpec &spec) {
   spec.layer = "encoder.layer.{layer}.";
+  spec.positionsKey = "position_embeddings (max_position_embeddings)";
+  spec.embedding = {.words = "embeddings.word_embeddings",
+                    .positions = {.table = "embeddings.position_embeddings", .location = embeddingsLocation},
+                    .norm = "embeddings.LayerNorm",
+                    .location = embeddingsLocation};
   spec.norm = {.kind = NormSpec::Layer, .epsilon = 1e-12, .hasBias = true};
   spec.attention.parts = {"attention.self.query", "attention.self.key", "attention.self.value"};
   spec.attention.out = "attention.output.dense";
@@ -87,57 +92,6 @@ EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const E
 
 namespace {
 
-constexpr const char *typesTable = "embeddings.token_type_embeddings";
-
-/// Arguments of the entry; null where weights are declared.
-struct Inputs {
-  Value ids = {}, rowBegin = {};
-  Value types = {}; ///< where the model has some
-  std::optional<AdapterRows> adapters = {};
-};
-
-/// The embeddings' sum, normalized.
-Value walkEmbeddings(const Walk &walk, const EncoderSpec &spec, const Inputs &inputs) {
-  const EncoderEmbeddingSpec &e = spec.embedding;
-  const int64_t narrow = spec.embeddingWidth();
-  const std::string part = "embeddings";
-  const Value ids = inputs.ids;
-  Value x, positions = walk.emit([&](const Scope &top) -> Value {
-    OpBuilder &builder = top.builder;
-    if (e.positions.empty() && e.sinusoids.empty())
-      return {};
-    return attn::PositionsOp::create(builder, top.at(part), ids.getType(), ids, inputs.rowBegin, /*past=*/Value(),
-                                     e.padding ? builder.getI32IntegerAttr(int32_t(*e.padding)) : IntegerAttr());
-  });
-  auto add = [&](Value y) { x = walk.add(x, y, part); };
-  walk.declareLast({typesTable, e.norm, e.projection}, [&] {
-    Value words = walk.embed(ids, e.words, spec.vocabulary, narrow);
-    x = walk.emit([&](const Scope &top) -> Value {
-      if (e.scale != 1)
-        words.getDefiningOp<attn::EmbeddingOp>().setScaleAttr(top.builder.getF32FloatAttr(float(e.scale)));
-      return words;
-    });
-    if (e.types)
-      add(walk.embed(inputs.types, typesTable, e.types, narrow));
-    // Rows ahead of the first position and that of padding are read by no token.
-    if (!e.sinusoids.empty())
-      add(walk.emit([&](const Scope &top) -> Value {
-        return attn::SinusoidsOp::create(top.builder, top.at(part), x.getType(), positions, e.sinusoids,
-                                         /*halves=*/false, /*first=*/IntegerAttr());
-      }));
-    else if (!e.positions.empty())
-      add(walk.embed(positions, e.positions, spec.positions + e.firstPosition, narrow,
-                     e.firstPosition - (e.padding ? 1 : 0)));
-    if (!e.isNormLast)
-      x = walk.norm(x, e.norm, spec.norm, narrow);
-    if (narrow != spec.width)
-      x = walk.matmul(x, {.part = e.projection, .out = spec.width, .in = narrow, .hasBias = !e.isNormLast});
-    if (e.isNormLast)
-      x = walk.norm(x, e.norm, spec.norm, spec.width);
-  });
-  return x;
-}
-
 /// Keeps keys at most `window` positions ahead of a query or behind it.
 void keepNear(attn::AttentionOp attention, int64_t window) {
   OpBuilder builder(attention.getContext());
@@ -188,27 +142,29 @@ Value walkBlock(const Walk &layer, const EncoderSpec &spec, Value x, const Share
   return walkLayer(layer, spec, x, shared.rotation, attend);
 }
 
-/// The states behind the last layer, of texts of `longest` tokens at most.
-Expected<SmallVector<Value>> walkBlocks(const Walk &walk, const EncoderSpec &spec, const Inputs &inputs,
-                                        int64_t longest) {
-  Value x = walkEmbeddings(walk, spec, inputs);
+} // namespace
+
+Expected<SmallVector<Value>> importing::walkEncoderLayers(const Walk &walk, const EncoderSpec &spec,
+                                                          const TextTokens &tokens, int64_t longest) {
+  Value positions = walkPositions(walk, spec, tokens), words = walkWords(walk, spec, tokens.ids),
+        x = walkEmbedding(walk, spec, words, positions, tokens);
   if (const std::optional<RelativeBiasSpec> &bias = spec.relativeBias)
     walk.declare([&](const ParameterScope &top) {
       top.parameters.addTable(bias->table, top.tensors + bias->table + ".weight", {bias->buckets, spec.attention.heads},
                               Init::embedding());
     });
-  WalkedLayers layers{.loop = {.stack = {spec.layers}, .kinds = numberKinds(spec)},
+  WalkedLayers layers{.loop = {.stack = {spec.layers, spec.stack}, .kinds = numberKinds(spec)},
                       .path = spec.layer,
                       .state = {x},
-                      .shared = {inputs.rowBegin},
-                      .adapters = inputs.adapters,
+                      .shared = {tokens.rowBegin},
+                      .adapters = tokens.adapters,
                       .haveOneWeight = spec.sharesLayers};
   layers.further = walk.emit(
-      [&](const Scope &top) { return buildRotation(top, spec.attention, inputs.ids, inputs.rowBegin, /*past=*/{}); });
+      [&](const Scope &top) { return buildRotation(top, spec.attention, tokens.ids, tokens.rowBegin, /*past=*/{}); });
   if (spec.disentangled)
     layers.further.push_back(walkRelativePositions(walk, spec, *spec.disentangled, longest));
   if (spec.convolution) {
-    layers.further.push_back(walkTokenConvolution(walk, spec, *spec.convolution, x, inputs.ids, inputs.rowBegin));
+    layers.further.push_back(walkTokenConvolution(walk, spec, *spec.convolution, x, tokens.ids, tokens.rowBegin));
     layers.loop.kinds[0] = unsigned(spec.layers); // no other layer's
   }
   auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
@@ -224,7 +180,9 @@ Expected<SmallVector<Value>> walkBlocks(const Walk &walk, const EncoderSpec &spe
   return walkLayers(walk, layers, body);
 }
 
-Expected<SmallVector<Value>> walkModel(const Walk &walk, const EncoderSpec &spec, const Inputs &inputs,
+namespace {
+
+Expected<SmallVector<Value>> walkModel(const Walk &walk, const EncoderSpec &spec, const TextTokens &tokens,
                                        int64_t longest) {
   std::vector<std::string> last;
   if (const std::optional<DisentangledSpec> &d = spec.disentangled)
@@ -232,9 +190,9 @@ Expected<SmallVector<Value>> walkModel(const Walk &walk, const EncoderSpec &spec
   if (const std::optional<TokenConvolutionSpec> &convolution = spec.convolution)
     last.insert(last.end(), {convolution->part, convolution->norm});
   RAPT_ASSIGN_OR_RETURN(SmallVector<Value> states,
-                        walk.declareLast(last, [&] { return walkBlocks(walk, spec, inputs, longest); }));
+                        walk.declareLast(last, [&] { return walkEncoderLayers(walk, spec, tokens, longest); }));
   Value x = walk.norm(states[0], spec.finalNorm, spec.norm, spec.width);
-  return walkEncoderHead(walk, spec, x, inputs.ids, inputs.rowBegin);
+  return walkEncoderHead(walk, spec, x, tokens.ids, tokens.rowBegin);
 }
 
 /// Keeps what sentence-transformers does with texts beside the weights: what it puts ahead of them, the length at which
@@ -327,7 +285,7 @@ ImportedModule importing::importEncoder(MLIRContext &context, huggingface::Model
                                                .optional = true});
   EncoderModule encoder(context, facts, model, parameters, options, extra, listEncoderOutputs(builder, spec));
   const Value types = spec.embedding.types ? encoder.firstInput() : Value();
-  const Inputs inputs{encoder.ids(), encoder.rowBegin(), types, encoder.adapters()};
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> outputs, walkModel(Walk(encoder.scope()), spec, inputs, positions));
+  const TextTokens tokens{encoder.ids(), encoder.rowBegin(), /*past=*/{}, types, encoder.adapters()};
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> outputs, walkModel(Walk(encoder.scope()), spec, tokens, positions));
   return encoder.finish(outputs);
 }

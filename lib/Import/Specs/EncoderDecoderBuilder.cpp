@@ -22,9 +22,9 @@ std::vector<float> importing::pairedFrequencies(int64_t width) {
 
 namespace {
 
-Stack stackOf(const SideSpec &side) { return {side.layers, side.name}; }
+Stack stackOf(const SideSpec &side) { return {side.layers, side.stack}; }
 
-Walk walkOf(const Walk &walk, const SideSpec &side) { return walk.inside(side.prefix, side.name + "."); }
+Walk walkOf(const Walk &walk, const SideSpec &side) { return walk.inside(side.prefix, side.stack + "."); }
 
 /// Arguments of an entry; null where weights are declared.
 struct Inputs {
@@ -37,86 +37,29 @@ struct Inputs {
   Value want = {};
 };
 
-/// x [tokens, width] with zeros in the rows of tokens that are `padding`.
-Value clearPadding(OpBuilder &builder, Location loc, Value x, Value ids, int64_t padding) {
-  auto type = cast<RankedTensorType>(x.getType());
-  Value empty = tensor::EmptyOp::create(builder, loc, type, tensor::DimOp::create(builder, loc, x, 0).getResult());
-  AffineMap whole = builder.getMultiDimIdentityMap(2),
-            row = AffineMap::get(2, 0, {builder.getAffineDimExpr(0)}, builder.getContext());
-  AffineMap maps[] = {whole, row, whole};
-  Value inputs[] = {x, ids};
-  const SmallVector<utils::IteratorType> loops(2, utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             builder, loc, type, inputs, empty, maps, loops,
-             [&](OpBuilder &b, Location at, ValueRange elements) {
-               Value id = arith::ConstantOp::create(b, at, b.getI32IntegerAttr(int32_t(padding)));
-               Value isPadding = arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, elements[1], id);
-               Value zero = arith::ConstantOp::create(b, at, b.getZeroAttr(elements[0].getType()));
-               linalg::YieldOp::create(b, at, arith::SelectOp::create(b, at, isPadding, zero, elements[0]).getResult());
-             })
-      .getResult(0);
-}
-
-/// Sinusoids [tokens, width] of ids. A target's positions count all tokens, as they do where it is written token by
-/// token.
-Value buildSinusoids(OpBuilder &builder, Location loc, RankedTensorType type, const PositionSpec &spec, Value ids,
-                     Value rowBegin, Value past) {
-  const bool countsOthers = spec.padding && !past;
-  Value positions =
-      attn::PositionsOp::create(builder, loc, ids.getType(), ids, rowBegin, past,
-                                countsOthers ? builder.getI32IntegerAttr(int32_t(*spec.padding)) : IntegerAttr());
-  const int64_t first = spec.first - (countsOthers ? 1 : 0); // those that are counted begin at 1
-  Value x = attn::SinusoidsOp::create(builder, loc, type, positions, spec.frequencies,
-                                      spec.kind == PositionSpec::HalvesOfSinusoids,
-                                      first ? builder.getI64IntegerAttr(first) : IntegerAttr());
-  return spec.padding ? clearPadding(builder, loc, x, ids, *spec.padding) : x;
-}
-
-/// Embeddings with positions. The past is null where rows begin at position 0.
-Value walkWords(const Walk &walk, const EncoderDecoderSpec &spec, const SideSpec &side, const Inputs &inputs) {
+/// The embedding of words.
+Value walkText(const Walk &walk, const SideSpec &side, const Inputs &inputs) {
   const Walk own = walkOf(walk, side);
-  Value embedding = walk.emit([&](const Scope &top) {
-    attn::EmbeddingOp embedding = embed(top, inputs.tokens, side.table);
-    if (spec.embeddingScale != 1)
-      embedding.setScaleAttr(top.builder.getF32FloatAttr(float(spec.embeddingScale)));
-    return embedding;
-  });
-  const PositionSpec &p = side.positions;
-  if (p.kind == PositionSpec::None)
-    return embedding;
-  const std::string part = p.kind == PositionSpec::Learned ? p.table : "positions";
-  Value added;
-  if (p.kind == PositionSpec::Learned) {
-    Value positions = own.emit([&](const Scope &scope) {
-      return attn::PositionsOp::create(scope.builder, scope.at(part), inputs.tokens, inputs.rows.rowBegin,
-                                       inputs.rows.past);
-    });
-    added = own.embed(positions, p.table, spec.positions + p.first, side.width, p.first);
-  } else {
-    added = own.emit([&](const Scope &scope) {
-      return buildSinusoids(scope.builder, scope.at(part), cast<RankedTensorType>(embedding.getType()), p,
-                            inputs.tokens, inputs.rows.rowBegin, inputs.rows.past);
-    });
-  }
-  return own.add(embedding, added, part);
+  const TextTokens tokens{inputs.tokens, inputs.rows.rowBegin, inputs.rows.past};
+  Value words = walkWords(walk, side, tokens.ids), positions = walkPositions(own, side, tokens);
+  return walkEmbedding(own, side, words, positions, tokens);
 }
 
 /// Features as positions, [tokens, width], with the learned vector of each.
 Value walkSound(const Walk &walk, const EncoderDecoderSpec &spec, Value features) {
   const SideSpec &side = spec.encoder;
+  const PositionSpec &positions = side.embedding.positions;
   const Walk own = walkOf(walk, side);
   Value x = walkFeatures(own, *spec.features, side.width, features);
   own.declare([&](const ParameterScope &weights) {
-    addEmbedding(weights, side.positions.table, spec.features->positions + side.positions.first, side.width,
-                 side.positions.first);
+    addEmbedding(weights, positions.table, spec.features->positions + positions.first, side.width, positions.first);
   });
   return own.emit([&](const Scope &scope) {
     OpBuilder &builder = scope.builder;
-    Location loc = scope.at(side.positions.table);
+    Location loc = scope.at(positions.table);
     auto noneType = RankedTensorType::get({0, side.width}, builder.getF32Type());
     Value none = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(noneType, ArrayRef<float>()));
-    return attn::ImageTokensOp::create(builder, loc, x.getType(), x, /*learned=*/none,
-                                       scope.weight(side.positions.table));
+    return attn::ImageTokensOp::create(builder, loc, x.getType(), x, /*learned=*/none, scope.weight(positions.table));
   });
 }
 
@@ -124,7 +67,7 @@ Value walkSound(const Walk &walk, const EncoderDecoderSpec &spec, Value features
 Expected<SmallVector<Value>> walkSide(const Walk &walk, const SideSpec &side, WalkedLayers layers, Value x,
                                       WalkLayer body) {
   const Walk own = walkOf(walk, side);
-  layers.state.insert(layers.state.begin(), own.norm(x, side.embeddingNorm, side.norm, side.width));
+  layers.state.insert(layers.state.begin(), x);
   layers.loop.stack = stackOf(side);
   layers.path = side.layer;
   if (const std::optional<RelativeBiasSpec> &bias = side.bias)
@@ -150,7 +93,7 @@ void addBias(const Scope &scope, const SideSpec &side, bool isDecoder, attn::Att
 /// What the encoder makes of the source, [tokens, width].
 Expected<Value> walkEncoder(const Walk &walk, const EncoderDecoderSpec &spec, const Inputs &inputs) {
   const SideSpec &side = spec.encoder;
-  Value x = spec.features ? walkSound(walk, spec, inputs.tokens) : walkWords(walk, spec, side, inputs);
+  Value x = spec.features ? walkSound(walk, spec, inputs.tokens) : walkText(walk, side, inputs);
   auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
     auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
                       std::optional<int64_t>) -> Attended {
@@ -206,42 +149,11 @@ SmallVector<Value> walkDecoderLayer(const Walk &layer, const SideSpec &side, Val
   return {x, cache};
 }
 
-/// Logits of the wanted tokens, from what the last layer gives of all.
-Value walkHead(const Walk &walk, const EncoderDecoderSpec &spec, Value x, Value want) {
-  const SideSpec &side = spec.decoder;
-  const Walk own = walkOf(walk, side);
-  const int64_t words = spec.vocabularies.target;
-  x = (side.finalNorm.empty() ? walk : own).emit([&](const Scope &scope) {
-    Location loc = scope.at(side.finalNorm.empty() ? spec.head : side.finalNorm);
-    return attn::SelectRowsOp::create(scope.builder, loc, x.getType(), x, want);
-  });
-  x = own.norm(x, side.finalNorm, side.norm, side.width);
-  walk.declare([&](const ParameterScope &weights) {
-    weights.parameters.addHead(spec.head, spec.headTensor, {words, side.width}, Init::weight(side.width), spec.isTied,
-                               side.table);
-    if (!spec.headBias.empty())
-      weights.parameters.addTransformed(spec.head + ".bias",
-                                        {spec.headBias,
-                                         spec.isBiasMatrix ? std::vector<int64_t>{1, words} : std::vector{words},
-                                         {artifact::Reshape{{words}}}},
-                                        Init::bias());
-  });
-  return walk.emit([&](const Scope &top) {
-    Value bias = spec.headBias.empty() ? Value() : top.weight(spec.head + ".bias");
-    Value logits = project(top, x, top.weight(top.parameters.head()), spec.head, bias);
-    if (spec.headScale != 1)
-      mapResult(top, logits, [&](const Scope &inner, Location loc, Value logit) -> Value {
-        return arith::MulFOp::create(inner.builder, loc, logit, constant(inner, loc, spec.headScale));
-      });
-    return logits;
-  });
-}
-
 /// The cache and the logits of the wanted tokens.
 Expected<std::pair<Value, Value>> walkStep(const Walk &walk, const EncoderDecoderSpec &spec, const Inputs &inputs) {
   const SideSpec &side = spec.decoder;
   const Rows &rows = inputs.rows;
-  Value x = walkWords(walk, spec, side, inputs);
+  Value x = walkText(walk, side, inputs);
   WalkedLayers layers{.state = {inputs.cache},
                       .shared = {rows.rowBegin, rows.past, rows.table, inputs.sources.length, inputs.sources.table},
                       .adapters = inputs.adapters};
@@ -249,14 +161,13 @@ Expected<std::pair<Value, Value>> walkStep(const Walk &walk, const EncoderDecode
                                                           [&](const Walk &layer, ValueRange state, ValueRange shared) {
                                                             return walkDecoderLayer(layer, side, state, shared);
                                                           }));
-  return std::pair(last[1], walkHead(walk, spec, last[0], inputs.want));
+  return std::pair(last[1], walkHead(walkOf(walk, side), walk, side, spec.head, last[0], inputs.want));
 }
 
 void declareAll(const Walk &walk, const EncoderDecoderSpec &spec) {
-  walk.declare([&](const ParameterScope &weights) {
-    for (const TableSpec &table : spec.tables)
-      weights.parameters.add(table.symbol, table.tensor, {table.rows, spec.decoder.width}, Init::embedding());
-  });
+  if (!spec.features)
+    (void)walkWords(walk, spec.encoder, {});
+  (void)walkWords(walk, spec.decoder, {}); // tables are ahead of both sides
   (void)walkEncoder(walk, spec, {});
   (void)walkStep(walk, spec, {});
 }
@@ -289,13 +200,16 @@ Status buildStep(EncoderDecoderModule &module, const EncoderDecoderSpec &spec) {
 } // namespace
 
 ImportedModule importing::importEncoderDecoder(MLIRContext &context, huggingface::ModelDescription &model,
-                                               const ImportOptions &options, const EncoderDecoderSpec &spec) {
+                                               const ImportOptions &options, EncoderDecoderSpec spec) {
+  const SideSpec &decoder = spec.decoder;
+  spec.encoder.vocabulary = spec.vocabularies.read();
+  spec.decoder.vocabulary = spec.vocabularies.target;
   RAPT_ASSIGN_OR_RETURN(std::vector<int64_t> endTokens,
-                        readEndTokens(context, model, spec.vocabularies.target, spec.endToken));
+                        readEndTokens(context, model, decoder.vocabulary, spec.endToken));
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   RAPT_ASSIGN_OR_RETURN(int64_t positions, options.maxSequenceLength && !spec.isBounded
                                                ? Expected<int64_t>(options.maxSequenceLength)
-                                               : boundPositions(options, spec.positions, spec.positionsKey));
+                                               : boundPositions(options, decoder.positions, decoder.positionsKey));
 
   if (spec.features && spec.features->positions > INT32_MAX / options.maxBatch)
     return Error{model.path() + ": a batch of " + std::to_string(options.maxBatch) + " sources of " +
@@ -303,9 +217,9 @@ ImportedModule importing::importEncoderDecoder(MLIRContext &context, huggingface
 
   RAPT_ASSIGN_OR_RETURN(ParameterSet parameters, findWeights(model, /*prefix=*/"", spec.ignoredTensors,
                                                              [&](const Walk &walk) { declareAll(walk, spec); }));
-  ModelFacts facts = factsOf(model, spec.decoder);
+  ModelFacts facts = factsOf(model, decoder);
   facts.task = spec.features ? "automatic-speech-recognition" : "text2text-generation";
-  facts.vocabulary = spec.vocabularies.target;
+  facts.vocabulary = decoder.vocabulary;
   facts.positions = positions;
   facts.endTokens = endTokens;
   facts.startToken = spec.startToken;

@@ -7,7 +7,7 @@
 #pragma once
 #include "lib/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Import/Module/ImportOptions.h"
-#include "lib/Import/Parts/StackSpec.h"
+#include "lib/Import/Parts/Text.h"
 #include "lib/Import/Parts/TokenConvolution.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <array>
@@ -23,21 +23,6 @@ enum class EncoderHead : uint8_t {
   TokenClassification,
   QuestionAnswering,
   Discriminator ///< one logit for each token: whether another model wrote it
-};
-
-/// Words, positions and types, whose sum is normalized and made as wide as the layers.
-struct EncoderEmbeddingSpec {
-  std::string words = "embeddings.word_embeddings", norm = "embeddings.LayerNorm";
-  std::string positions = "embeddings.position_embeddings"; ///< empty: none
-  std::vector<float> sinusoids = {}; ///< frequencies of positions without a table, one for each column; empty: none
-  int64_t width = 0;                 ///< 0: that of the layers
-  int64_t types = 0;                 ///< 0: none
-  int64_t firstPosition = 0;         ///< rows of the table ahead of position 0
-  /// The id of tokens that positions do not count, and that have the last row ahead of position 0.
-  std::optional<int64_t> padding = {};
-  std::string projection;  ///< where the width differs from that of the layers
-  bool isNormLast = false; ///< the norm is of what the projection gives, which has no bias
-  double scale = 1;        ///< times the words' rows
 };
 
 /// norm(activation(dense(x))), ahead of a head's projection; without `dense` it is x.
@@ -77,17 +62,14 @@ struct ClassifierSpec {
 };
 
 /// An encoder. readEncoder sets the names that bert has.
-struct EncoderSpec : StackSpec {
-  int64_t positions = 0, vocabulary = 0, labels = 0;
-  std::string positionsKey = "position_embeddings (max_position_embeddings)"; ///< as messages name their bound
+struct EncoderSpec : TextSpec {
+  int64_t labels = 0;
   bool isTied = true;
   bool mayPool = false;      ///< the transformer alone may have a pooler
   bool sharesLayers = false; ///< all layers have the same weights
   bool isCausal = false;     ///< a token sees none behind it, and a window counts the token itself
   std::string prefix = "bert.";
   std::array<std::string, 2> furtherPrefixes = {"", ""}; ///< of checkpoints without the first one
-  std::string finalNorm;                                 ///< behind the last layer; empty: none
-  EncoderEmbeddingSpec embedding;
   std::optional<RelativeBiasSpec> relativeBias;
   std::optional<DisentangledSpec> disentangled;
   std::optional<TokenConvolutionSpec> convolution;
@@ -101,9 +83,10 @@ struct EncoderSpec : StackSpec {
   // Facts that importEncoder finds in the model's files.
   bool hasPooler = false;
   huggingface::SentenceModules sentence;
-
-  int64_t embeddingWidth() const { return embedding.width ? embedding.width : width; }
 };
+
+/// The location of the ops of an encoder's embedding.
+inline constexpr const char *embeddingsLocation = "embeddings";
 
 /// A family's names of keys, and what its configuration class takes where the file has none. An empty name is that of
 /// a key that the family reads itself.
@@ -121,6 +104,10 @@ struct EncoderDefaults {
 
 /// Reads sizes, activation, head and labels; layers, embedding and heads are those of bert.
 EncoderSpec readEncoder(huggingface::ModelDescription &model, const EncoderDefaults &defaults);
+
+/// What the last layer gives, of texts of `longest` tokens at most.
+Expected<llvm::SmallVector<mlir::Value>> walkEncoderLayers(const Walk &walk, const EncoderSpec &spec,
+                                                           const TextTokens &tokens, int64_t longest);
 
 /// The module of stage `imported` of an encoder; errors are those of the config, which `spec` was read from.
 ImportedModule importEncoder(mlir::MLIRContext &context, huggingface::ModelDescription &model,

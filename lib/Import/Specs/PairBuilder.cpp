@@ -19,38 +19,11 @@ static constexpr int64_t mostVectors = 1 << 20;
 
 namespace {
 
-/// Texts, whose tokens are packed by `rowBegin`.
-struct Texts {
-  Value ids = {}, rowBegin = {};
-  std::optional<AdapterRows> adapters = {};
-};
-
 /// Vectors of texts, [rows, width].
-Expected<Value> walkTexts(const Walk &walk, const PairSpec &spec, const Texts &texts) {
+Expected<Value> walkTexts(const Walk &walk, const PairSpec &spec, const TextTokens &texts) {
   const TextTowerSpec &text = spec.text;
   const Walk tower = walk.inside(text.prefix, text.stack + ".");
-  Value positions = tower.emit([&](const Scope &scope) {
-    return attn::PositionsOp::create(scope.builder, scope.at(text.positionTable), texts.ids, texts.rowBegin,
-                                     /*past=*/Value());
-  });
-  Value x = tower.embed(texts.ids, text.words, text.vocabulary, text.width);
-  x = tower.add(x, tower.embed(positions, text.positionTable, text.positions, text.width), "embeddings");
-  const WalkedLayers layers{.loop = {.stack = {text.layers, text.stack}},
-                            .path = text.layer,
-                            .state = {x},
-                            .shared = {texts.rowBegin},
-                            .adapters = texts.adapters};
-  auto body = [&](const Walk &layer, ValueRange state, ValueRange shared) -> SmallVector<Value> {
-    auto attend = [&](const Scope &scope, Location loc, std::array<Value, 3> queryKeyValue, Value scale,
-                      std::optional<int64_t>) -> Attended {
-      attn::AttentionOp op = rowAttention(scope, loc, queryKeyValue, scale, shared[0]);
-      if (text.isCausal)
-        keepCausal(op);
-      return {op.getResult(), op};
-    };
-    return {walkLayer(layer, text, state[0], /*rotation=*/{}, attend)};
-  };
-  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkLayers(tower, layers, body));
+  RAPT_ASSIGN_OR_RETURN(SmallVector<Value> last, walkEncoderLayers(tower, text, texts, text.positions));
   Value pooled = tower.emit([&](const Scope &scope) -> Value {
     Location loc = scope.at("pooled");
     if (!text.vector)
@@ -183,7 +156,9 @@ ImportedModule importing::importPair(MLIRContext &context, huggingface::ModelDes
   func::FuncOp text = module.beginEntry("encode_text", texts, {vectors("text_embeds", "rows")});
   const Walk walk(module.scope());
   ValueRange behind = text.getArguments().drop_front(2);
-  const Texts given{text.getArgument(0), text.getArgument(1), takeAdapters(!facts.adapters.empty(), behind)};
+  const TextTokens given{.ids = text.getArgument(0),
+                         .rowBegin = text.getArgument(1),
+                         .adapters = takeAdapters(!facts.adapters.empty(), behind)};
   RAPT_ASSIGN_OR_RETURN(Value ofText, walkTexts(walk, spec, given));
   module.endEntry(ofText);
   func::FuncOp image = module.beginEntry("encode_image", imageInputs(builder, facts, spec.image.channels),

@@ -7,17 +7,14 @@
 #pragma once
 #include "lib/Import/Parts/AttentionPool.h"
 #include "lib/Import/Parts/PackedRows.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 #include "lib/Import/Specs/VisionSpec.h"
 
 namespace rapt::importing {
 
-/// The encoder of texts.
-struct TextTowerSpec : StackSpec {
-  int64_t vocabulary = 0, positions = 0;
-  bool isCausal = false;
-  std::string prefix = "text_model.", stack = "text"; ///< of tensors; the name of the layers' stack
-  std::string words = "embeddings.token_embedding", positionTable = "embeddings.position_embedding";
-  std::string finalNorm = "final_layer_norm", projection;
+/// The encoder of texts. The norm behind its layers is that of texts' vectors.
+struct TextTowerSpec : EncoderSpec {
+  std::string projection;
   bool hasProjectionBias = false;
   std::optional<TokenChoice> vector; ///< the token that has a text's vector; nothing: the last one
   std::optional<int64_t> padding;    ///< the token that fills texts up to all positions; nothing: texts have any length

@@ -93,7 +93,7 @@ ImportedModule importing::importVisionLanguage(MLIRContext &context, huggingface
   RAPT_RETURN_IF_ERROR(model.config().finish(spec.harmlessKeys));
   RAPT_ASSIGN_OR_RETURN(int64_t positions, boundPositions(options, text.positions, text.positionsKey));
   RAPT_ASSIGN_OR_RETURN(huggingface::HeightWidth most, largestImage(context, model, spec.image, options));
-  const std::string prefix = model.choosePrefix({text.prefixes[0], text.prefixes[1]}, text.embedding.table + ".weight");
+  const std::string prefix = model.choosePrefix({text.prefixes[0], text.prefixes[1]}, text.embedding.words + ".weight");
   const std::vector<std::string_view> ignored(spec.ignoredTensors.begin(), spec.ignoredTensors.end());
   auto walkAll = [&](const Walk &walk) {
     (void)walkDecoder(walk, text);
