@@ -16,7 +16,6 @@
 #include "lib/Import/Specs/PairSpec.h"
 #include "lib/Support/Json.h"
 #include <algorithm>
-#include <cmath>
 
 using namespace rapt;
 using namespace rapt::importing;
@@ -31,14 +30,9 @@ const std::vector<std::string_view> importing::towerKeys = {
 void importing::readTower(ConfigReader &config, const TowerDefaults &defaults, StackSpec &spec) {
   spec.width = config.getSize("hidden_size", 1, 1 << 16, defaults.width);
   spec.layers = config.getSize("num_hidden_layers", 1, 1 << 17, 12);
-  AttentionSpec &attention = spec.attention;
-  attention.heads = attention.kvHeads = config.getSize("num_attention_heads", 1, 1 << 12, defaults.heads);
-  attention.headDim = std::max<int64_t>(1, spec.width / attention.heads);
-  attention.scale = 1 / std::sqrt(double(attention.headDim));
-  attention.out = "self_attn.out_proj";
-  attention.hasBias = attention.hasOutBias = true;
-  config.requireMultiple(config.nameOf("hidden_size"), spec.width, config.nameOf("num_attention_heads"),
-                         attention.heads);
+  readHeads(config, "hidden_size", "num_attention_heads", defaults.heads, spec);
+  spec.attention.out = "self_attn.out_proj";
+  spec.attention.hasBias = spec.attention.hasOutBias = true;
   spec.feedForward = {.inner = config.getSize("intermediate_size", 1, 1 << 20, defaults.inner),
                       .activation =
                           activationNamed(config.getEnum("hidden_act", activationNames(), defaults.activation)),

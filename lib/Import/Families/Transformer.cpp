@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/Families/Family.h"
+#include "lib/Import/Parts/LayerBuilder.h"
 #include "lib/Import/Specs/DecoderConfig.h"
 #include "lib/Import/Specs/EncoderDecoderSpec.h"
 #include "lib/Import/Specs/EncoderSpec.h"
@@ -67,13 +68,9 @@ ResidualSpec residualOf(bool isNormFirst, const std::string &first, const std::s
 SideSpec readSides(huggingface::ConfigReader &reader) {
   SideSpec side;
   side.width = reader.getSize("d_model", 1, 1 << 16, defaultWidth);
-  AttentionSpec &attention = side.attention;
-  attention.heads = attention.kvHeads = reader.getSize("nhead", 1, 1 << 12, defaultHeads);
-  attention.headDim = std::max<int64_t>(1, side.width / attention.heads);
-  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  readHeads(reader, "d_model", "nhead", defaultHeads, side);
   setParts(side, reader, reader.getSize("dim_feedforward", 1, 1 << 20, defaultInner));
   setEmbedding(side, reader);
-  reader.requireMultiple("d_model", side.width, "nhead", attention.heads);
   return side;
 }
 

@@ -5,6 +5,7 @@
 #include "lib/Import/Parts/PackedRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -431,6 +432,16 @@ std::vector<unsigned> importing::numberKinds(const StackSpec &spec) {
     kinds.push_back(numbers.try_emplace(kind, numbers.size()).first->second);
   }
   return kinds;
+}
+
+void importing::readHeads(huggingface::ConfigReader &config, const huggingface::Keys &width,
+                          const huggingface::Keys &heads, int64_t fallback, StackSpec &spec) {
+  AttentionSpec &attention = spec.attention;
+  attention.heads = attention.kvHeads = config.getSize(heads, 1, 1 << 12, fallback);
+  attention.headDim = std::max<int64_t>(1, spec.width / attention.heads);
+  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  config.requireMultiple(config.nameOf(width.names.front()), spec.width, config.nameOf(heads.names.front()),
+                         attention.heads);
 }
 
 ModelFacts importing::factsOf(const huggingface::ModelDescription &model, const StackSpec &layers) {

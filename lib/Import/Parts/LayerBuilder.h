@@ -42,6 +42,11 @@ llvm::SmallVector<mlir::Value> buildRotation(const Scope &top, const AttentionSp
 /// Numbers that are equal for layers of one function: those with the same window, rotation and norms.
 std::vector<unsigned> numberKinds(const StackSpec &spec);
 
+/// Reads the number of heads, whose channels the width has; `fallback` is what the configuration class takes. The scale
+/// of scores is 1 / sqrt(channels). Keys of the width are for messages.
+void readHeads(huggingface::ConfigReader &config, const huggingface::Keys &width, const huggingface::Keys &heads,
+               int64_t fallback, StackSpec &spec);
+
 /// The facts that a model's files and its layers have.
 ModelFacts factsOf(const huggingface::ModelDescription &model, const StackSpec &layers);
 

@@ -3,14 +3,12 @@
 #include "lib/Import/Module/LayerStack.h"
 #include "lib/Import/Module/TextModule.h"
 #include "lib/Import/Parts/LayerBuilder.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include <bit>
 #include <cmath>
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
-using huggingface::Init;
 
 std::vector<float> importing::alibiSlopes(int64_t heads, double bias) {
   const int64_t all = std::bit_ceil(uint64_t(heads));

@@ -10,7 +10,6 @@
 #include "lib/Support/File.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <algorithm>
-#include <cmath>
 
 using namespace mlir;
 using namespace rapt;
@@ -48,10 +47,7 @@ EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const E
   spec.width = config.getSize(defaults.width, 1, 1 << 16, defaults.defaultWidth);
   spec.layers = config.getSize(defaults.layers, 1, 1 << 17, defaults.defaultLayers);
   setBertParts(spec);
-  AttentionSpec &attention = spec.attention;
-  attention.heads = attention.kvHeads = config.getSize(defaults.heads, 1, 1 << 12, defaults.defaultHeads);
-  attention.headDim = std::max<int64_t>(1, spec.width / attention.heads);
-  attention.scale = 1 / std::sqrt(double(attention.headDim));
+  readHeads(config, defaults.width, defaults.heads, defaults.defaultHeads, spec);
   spec.feedForward.inner = config.getSize(defaults.inner, 1, 1 << 20, defaults.defaultInner);
   spec.positions = config.getSize(defaults.positionsKey, 1, 1 << 24, defaults.positions);
   spec.vocabulary = config.getSize("vocab_size", 1, 1 << 24, defaults.vocabulary);
@@ -83,7 +79,6 @@ EncoderSpec importing::readEncoder(huggingface::ModelDescription &model, const E
       spec.textPair = defaults.textPair;
   const bool hasLabels = spec.head == Head::SequenceClassification || spec.head == Head::TokenClassification;
   spec.labels = hasLabels ? readLabelCount(config) : 0;
-  config.requireMultiple(defaults.width.names.front(), spec.width, defaults.heads.names.front(), attention.heads);
   for (const char *key : {"is_decoder", "add_cross_attention"})
     if (config.getBool(key, false))
       config.fail(std::string(key) + " is true: " + model.modelType() + " is supported as an encoder only");

@@ -4,8 +4,6 @@
 #include "lib/Import/Parts/RelativePositions.h"
 #include "lib/Import/Specs/EncoderDecoderSpec.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include <cmath>
 
 using namespace mlir;

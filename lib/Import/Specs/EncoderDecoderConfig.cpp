@@ -2,6 +2,7 @@
 #include "lib/Import/Specs/EncoderDecoderConfig.h"
 #include "lib/Import/Module/HarmlessKeys.h"
 #include "lib/Import/Module/ModelConfig.h"
+#include "lib/Import/Parts/LayerBuilder.h"
 #include <cmath>
 
 using namespace rapt;
@@ -15,13 +16,9 @@ SideSpec importing::readSide(huggingface::ConfigReader &config, const std::strin
   side.width = width;
   const std::string layers = name + "_layers", heads = name + "_attention_heads", inner = name + "_ffn_dim";
   side.layers = config.getSize(layers.c_str(), 1, 1 << 17, defaults.layers);
-  AttentionSpec &attention = side.attention;
-  attention.heads = attention.kvHeads = config.getSize(heads.c_str(), 1, 1 << 12, defaults.heads);
-  config.requireMultiple("d_model", width, heads.c_str(), attention.heads);
-  attention.headDim = std::max<int64_t>(1, width / attention.heads);
-  attention.scale = 1 / std::sqrt(double(attention.headDim));
-  attention.out = "self_attn.out_proj";
-  attention.hasBias = attention.hasOutBias = true;
+  readHeads(config, "d_model", heads.c_str(), defaults.heads, side);
+  side.attention.out = "self_attn.out_proj";
+  side.attention.hasBias = side.attention.hasOutBias = true;
   side.feedForward = {.inner = config.getSize(inner.c_str(), 1, 1 << 20, defaults.inner),
                       .isGated = false,
                       .up = "fc1",

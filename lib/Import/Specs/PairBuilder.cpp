@@ -12,7 +12,6 @@
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
-using huggingface::Init;
 
 /// Vectors that one call may compare.
 static constexpr int64_t mostVectors = 1 << 20;

@@ -4,12 +4,10 @@
 #include "lib/Import/Specs/VisionTokens.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <algorithm>
-#include <cmath>
 
 using namespace mlir;
 using namespace rapt;
 using namespace rapt::importing;
-using huggingface::Init;
 
 /// The names of vit's parts: pre-norm layers whose matmuls have biases.
 static void setVitParts(VisionSpec &spec) {
@@ -63,18 +61,14 @@ VisionSpec importing::readVision(huggingface::ModelDescription &model, const Vis
   setVitParts(spec);
   spec.width = config.getSize("hidden_size", 1, 1 << 16, defaults.width);
   spec.layers = config.getSize("num_hidden_layers", 1, 1 << 17, 12);
-  AttentionSpec &attention = spec.attention;
-  attention.heads = attention.kvHeads = config.getSize("num_attention_heads", 1, 1 << 12, defaults.heads);
-  attention.headDim = std::max<int64_t>(1, spec.width / attention.heads);
-  attention.scale = 1 / std::sqrt(double(attention.headDim));
-  attention.hasBias = config.getBool("qkv_bias", true);
+  readHeads(config, "hidden_size", "num_attention_heads", defaults.heads, spec);
+  spec.attention.hasBias = config.getBool("qkv_bias", true);
   if (defaults.inner)
     spec.feedForward.inner = config.getSize("intermediate_size", 1, 1 << 20, defaults.inner);
   readPatches(config, defaults.image, defaults.patch, spec);
   spec.norm = {
       .kind = NormSpec::Layer, .epsilon = config.getPositive("layer_norm_eps", 1, defaults.epsilon), .hasBias = true};
   spec.feedForward.activation = activationNamed(config.getEnum("hidden_act", activationNames(), "gelu"));
-  config.requireMultiple("hidden_size", spec.width, "num_attention_heads", attention.heads);
   readImageHead(model, defaults.architecture, spec, defaults.classifiers);
   return spec;
 }
