@@ -163,6 +163,47 @@ static Expected<bool> readsWholeTexts(huggingface::ModelDescription &model, Deco
   return spec.wholeHead.has_value();
 }
 
+/// A part of the specification that no encoder has; empty: none.
+static std::string unsupportedPart(const DecoderSpec &spec) {
+  if (spec.attention.latent)
+    return "latent attention";
+  if (!spec.embedding.projection.empty())
+    return "an embedding that is narrower than its layers";
+  if (spec.isBidirectional && !spec.attention.slopes.empty())
+    return "biases by distance between tokens that see those behind them";
+  if (spec.isBidirectional && !spec.isWindowAround && !spec.attention.windows.empty())
+    return "windows of tokens that see those behind them";
+  return {};
+}
+
+/// The decoder as an encoder of whole texts, without a cache, whose tokens see none behind them: models of
+/// sentence-transformers, rewards, rerankers. It refers to the strings of both.
+static Expected<EncoderSpec> asEncoder(const DecoderSpec &spec, const DecoderFamily &family,
+                                       const huggingface::ModelDescription &model) {
+  if (const std::string part = unsupportedPart(spec); !part.empty())
+    return Error{shownPath(model.path()) + ": programs of family \"" + model.modelType() +
+                 "\" that read whole texts cannot have " + part + "; supported is its language model"};
+  EncoderSpec encoder;
+  static_cast<TextSpec &>(encoder) = spec;
+  encoder.embedding.location = encoder.embedding.positions.location = embeddingsLocation;
+  encoder.labels = spec.labels;
+  encoder.prefix = spec.prefixes[0];
+  encoder.furtherPrefixes = {spec.prefixes[1], "transformer."}; // the second one of LlamaForQuestionAnswering
+  encoder.isCausal = !spec.isBidirectional;
+  encoder.head = *spec.wholeHead;
+  encoder.classifier = {.transform = {},
+                        .projection = "score",
+                        .isPooler = false,
+                        .pooling = attn::PoolingKind::last,
+                        .hasBias = false,
+                        .padding = spec.padding};
+  encoder.tokens.projection = model.tensors().find("classifier.weight") ? "classifier" : "score";
+  encoder.harmlessKeys = family.harmlessKeys;
+  encoder.ignoredTensors = family.ignoredTensors;
+  encoder.ignoredTensors.insert(encoder.ignoredTensors.end(), spec.ignoredTensors.begin(), spec.ignoredTensors.end());
+  return encoder;
+}
+
 ImportedModule importing::importDecoder(MLIRContext &context, huggingface::ModelDescription &model,
                                         const ImportOptions &options, const DecoderFamily &family) {
   DecoderSpec spec = family.read({model, model.config(), options});

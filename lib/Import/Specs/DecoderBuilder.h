@@ -68,9 +68,4 @@ WindowedLayers windowedLayersOf(const DecoderSpec &spec, int64_t positions);
 ModelFacts decoderFacts(const DecoderSpec &spec, const huggingface::ModelDescription &model, int64_t positions,
                         std::vector<int64_t> endTokens);
 
-/// The decoder as an encoder of whole texts, of a specification whose `wholeHead` is set; it refers to the strings of
-/// both. An error names what such a program cannot have.
-Expected<EncoderSpec> asEncoder(const DecoderSpec &spec, const DecoderFamily &family,
-                                const huggingface::ModelDescription &model);
-
 } // namespace rapt::importing

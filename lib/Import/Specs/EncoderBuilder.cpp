@@ -6,7 +6,7 @@
 #include "lib/Import/Parts/PackedRows.h"
 #include "lib/Import/Parts/RelativePositions.h"
 #include "lib/Import/Parts/TokenConvolution.h"
-#include "lib/Import/Specs/EncoderHeads.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 #include "lib/Support/File.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <algorithm>

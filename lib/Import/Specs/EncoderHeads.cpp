@@ -1,6 +1,6 @@
 //===- EncoderHeads.cpp - Heads of encoders of texts ---------------------------===//
-#include "lib/Import/Specs/EncoderHeads.h"
 #include "lib/Import/Parts/PackedRows.h"
+#include "lib/Import/Specs/EncoderSpec.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

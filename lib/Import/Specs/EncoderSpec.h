@@ -7,6 +7,7 @@
 #pragma once
 #include "lib/Formats/HuggingFace/SentenceModules.h"
 #include "lib/Import/Module/ImportOptions.h"
+#include "lib/Import/Module/ModelModule.h"
 #include "lib/Import/Parts/Text.h"
 #include "lib/Import/Parts/TokenConvolution.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -108,6 +109,16 @@ EncoderSpec readEncoder(huggingface::ModelDescription &model, const EncoderDefau
 /// What the last layer gives, of texts of `longest` tokens at most.
 Expected<llvm::SmallVector<mlir::Value>> walkEncoderLayers(const Walk &walk, const EncoderSpec &spec,
                                                            const TextTokens &tokens, int64_t longest);
+
+/// The outputs of the head, from what the last layer gives of the tokens `ids`, [tokens, width].
+llvm::SmallVector<mlir::Value> walkEncoderHead(const Walk &walk, const EncoderSpec &spec, mlir::Value x,
+                                               mlir::Value ids, mlir::Value rowBegin);
+
+/// Their names and types.
+llvm::SmallVector<EntryBuffer> listEncoderOutputs(mlir::Builder builder, const EncoderSpec &spec);
+
+/// The task of rapt-run.
+std::string taskOf(EncoderHead head);
 
 /// The module of stage `imported` of an encoder; errors are those of the config, which `spec` was read from.
 ImportedModule importEncoder(mlir::MLIRContext &context, huggingface::ModelDescription &model,
