@@ -61,36 +61,43 @@ int64_t AttentionTileOp::getChannels() { return shapeOf(getQuery()).getShape().b
 int64_t AttentionTileOp::getValueChannels() { return shapeOf(getValue()).getShape().back(); }
 
 int64_t AttentionTileOp::getThreads() {
-  return int64_t(getWarps() + (getWgmma() ? kCopyingWarps : 0)) * kThreadsOfWarp;
+  return (getTiles().getWarps() + (isOfWarpgroups() ? kCopyingWarps : 0)) * kThreadsOfWarp;
 }
 
-int64_t AttentionTileOp::getCopyingThreads() { return getWgmma() ? kCopyingWarps * kThreadsOfWarp : getThreads(); }
+int64_t AttentionTileOp::getCopyingThreads() {
+  return isOfWarpgroups() ? kCopyingWarps * kThreadsOfWarp : getThreads();
+}
 
-int64_t AttentionTileOp::getStages() { return getWgmma() ? 2 : 1; }
+int64_t AttentionTileOp::getStages() { return isOfWarpgroups() ? 2 : 1; }
 
 bool AttentionTileOp::multipliesFloats() {
   const Type query = elementOf(getQuery());
   return query.isF32() || elementOf(getKey()) != query || elementOf(getValue()) != query;
 }
 
-TileType AttentionTileOp::getQueryTile() { return tileOf(getRows(), getChannels(), elementOf(getQuery())); }
+TileType AttentionTileOp::getQueryTile() { return tileOf(getTiles().getRows(), getChannels(), elementOf(getQuery())); }
 
-TileType AttentionTileOp::getKeyTile() { return tileOf(getKeys(), getChannels(), elementOf(getKey())); }
+TileType AttentionTileOp::getKeyTile() { return tileOf(getTiles().getKeys(), getChannels(), elementOf(getKey())); }
 
-TileType AttentionTileOp::getValueTile() { return tileOf(getKeys(), getValueChannels(), elementOf(getValue())); }
+TileType AttentionTileOp::getValueTile() {
+  return tileOf(getTiles().getKeys(), getValueChannels(), elementOf(getValue()));
+}
 
-TileType AttentionTileOp::getProbabilityTile() { return tileOf(getRows(), getKeys(), Float32Type::get(getContext())); }
+TileType AttentionTileOp::getProbabilityTile() {
+  return tileOf(getTiles().getRows(), getTiles().getKeys(), Float32Type::get(getContext()));
+}
 
 int64_t AttentionTileOp::getSharedBytes() {
   // On tensor cores, offsets of up to 6 arrays, a number of rows and offsets of up to 4 arrays that the mask reads wait
   // in shared memory for their use.
   constexpr int64_t saved = 8 * (7 + 4);
   // Warpgroups have mbarriers, and the number of each stage's first key.
-  const int64_t barriers = getWgmma() ? 8 * (1 + 5 * getStages()) : 0,
-                probabilities = multipliesFloats() ? bytesOf(getRows(), getKeys(), Float32Type::get(getContext())) : 0;
-  return bytesOf(getRows(), getChannels(), elementOf(getQuery())) +
-         getStages() * (bytesOf(getKeys(), getChannels(), elementOf(getKey())) +
-                        bytesOf(getKeys(), getValueChannels(), elementOf(getValue()))) +
+  const int64_t rows = getTiles().getRows(), keys = getTiles().getKeys(),
+                barriers = isOfWarpgroups() ? 8 * (1 + 5 * getStages()) : 0,
+                probabilities = multipliesFloats() ? bytesOf(rows, keys, Float32Type::get(getContext())) : 0;
+  return bytesOf(rows, getChannels(), elementOf(getQuery())) +
+         getStages() * (bytesOf(keys, getChannels(), elementOf(getKey())) +
+                        bytesOf(keys, getValueChannels(), elementOf(getValue()))) +
          (multipliesFloats() ? probabilities : saved) + barriers;
 }
 
@@ -102,21 +109,18 @@ LogicalResult RangeOp::verify() {
 
 /// Matmuls of f32 need more of the schedule than rows, keys and warps that fit each other.
 static LogicalResult verifyFloats(AttentionTileOp op) {
-  if (!op.multipliesFloats()) {
-    if (op.getFloatMatmul())
-      return op.emitOpError() << "multiplies " << elementOf(op.getQuery()) << ", not f32";
+  const AttentionTilesAttr tiles = op.getTiles();
+  if (isOfFloats(tiles.getMatmul()) != op.multipliesFloats())
+    return op.emitOpError() << "multiplies " << elementOf(op.getQuery()) << ", " << elementOf(op.getKey()) << " and "
+                            << elementOf(op.getValue()) << ", which " << stringifyMatmulKind(tiles.getMatmul())
+                            << " does not";
+  if (!op.multipliesFloats())
     return success();
-  }
-  if (op.getWgmma())
-    return op.emitOpError() << "needs query, key and value of bf16 or of f16 for the schedule 'wgmma'";
-  constexpr int64_t kMostExtent = 1024;
-  const int64_t rows = op.getRows(), keys = op.getKeys();
+  const int64_t rows = tiles.getRows(), keys = tiles.getKeys();
   auto refuse = [&] {
-    return op.emitOpError() << "has a schedule of " << rows << " rows, " << keys << " keys and " << op.getWarps()
+    return op.emitOpError() << "has a schedule of " << rows << " rows, " << keys << " keys and " << tiles.getWarps()
                             << " warps; ";
   };
-  if (rows > kMostExtent || keys > kMostExtent)
-    return refuse() << "matmuls of f32 take up to " << kMostExtent << " of each";
   const int64_t sums = rows * (keys + llvm::alignTo(op.getValueChannels(), 8)) / op.getThreads();
   if (sums > kMostSums)
     return refuse() << "a thread would have " << sums << " scores and sums of f32, more than " << kMostSums;
@@ -145,10 +149,10 @@ LogicalResult AttentionTileOp::verify() {
     return emitOpError() << "needs a static number of positions in a block of the cache";
   const bool hasMaps = getKeyMap() || getValueMap() || getMade();
   const auto isPlaced = [](OperandRange at) { return at.size() >= kLeastCoordinates && at.size() <= kMostCoordinates; };
-  if (hasMaps && (!getWgmma() || getTable() || !getKeyMap() || !getValueMap() || !getMade() || !isPlaced(getKeyAt()) ||
-                  !isPlaced(getValueAt())))
+  if (hasMaps && (!isOfWarpgroups() || getTable() || !getKeyMap() || !getValueMap() || !getMade() ||
+                  !isPlaced(getKeyAt()) || !isPlaced(getValueAt())))
     return emitOpError() << "has tensor maps; these are of keys and values without a table, with " << kLeastCoordinates
-                         << " to " << kMostCoordinates << " coordinates each, for the schedule 'wgmma'";
+                         << " to " << kMostCoordinates << " coordinates each, for the matmul 'wgmma'";
   if (getSink() && !fit(shapeOf(getSink()).getDimSize(0), getHeads()))
     return emitOpError() << "needs a sink for each head";
   for (Value ofRows : {getLse(), getSum()})
@@ -156,10 +160,11 @@ LogicalResult AttentionTileOp::verify() {
       return emitOpError() << "needs a log-sum-exp and a sum of the result's dims but the last";
   if (getSum() && !getLse())
     return emitOpError() << "has a sum without the largest score";
-  const int64_t multiple = int64_t(getWarps()) * kRowsOfWarp;
-  if (getRows() % multiple != 0 || getKeys() % kRowsOfWarp != 0 || getHeads() > int64_t(getRows()) ||
-      (getWgmma() && (getWarps() % 4 != 0 || getWarps() > 12 || getRows() != getWarps() * kRowsOfWarp)))
-    return emitOpError() << "has a schedule of " << getRows() << " rows, " << getKeys() << " keys and " << getWarps()
+  const int64_t rows = getTiles().getRows(), keys = getTiles().getKeys(), warps = getTiles().getWarps();
+  const int64_t multiple = warps * kRowsOfWarp;
+  if (rows % multiple != 0 || keys % kRowsOfWarp != 0 || getHeads() > rows ||
+      (isOfWarpgroups() && (warps % 4 != 0 || warps > 12 || rows != warps * kRowsOfWarp)))
+    return emitOpError() << "has a schedule of " << rows << " rows, " << keys << " keys and " << warps
                          << " warps; it needs a multiple of " << multiple << " rows and of " << kRowsOfWarp << " keys";
   if (failed(verifyFloats(*this)))
     return failure();

@@ -57,6 +57,17 @@ bool isAccumulator(FragmentLayoutInterface layout) { return !layout.isPacked(); 
 
 bool isExtent(int64_t extent, int64_t multiple) { return extent > 0 && extent <= kMaxExtent && extent % multiple == 0; }
 
+/// Ops of one kind have the same schedule: text names it once.
+struct ScheduleAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+  AliasResult getAlias(Attribute attribute, raw_ostream &os) const final {
+    if (!isa<AttentionScheduleAttr, LinearScheduleAttr>(attribute))
+      return AliasResult::NoAlias;
+    os << "schedule";
+    return AliasResult::FinalAlias;
+  }
+};
+
 } // namespace
 
 Type attn_gpu::scalarOf(Type type) {
@@ -74,6 +85,7 @@ Type attn_gpu::scalarOf(Type type) {
 #include "dialect/AttnGPU/AttnGPUTypes.cpp.inc"
 
 void AttnGPUDialect::initialize() {
+  addInterfaces<ScheduleAliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialect/AttnGPU/AttnGPUAttrs.cpp.inc"

@@ -27,6 +27,13 @@ void addTileEffects(mlir::DestinationStyleOpInterface op,
 /// The type of an element of a fragment, or of a value of a row.
 mlir::Type scalarOf(mlir::Type type);
 
+/// The schedule of an op; null where it has none, or one of another kind.
+template <typename Schedule> Schedule scheduleOf(mlir::Operation *op) {
+  return llvm::dyn_cast_if_present<Schedule>(op->getDiscardableAttr(AttnGPUDialect::scheduleAttr));
+}
+/// Whether it multiplies f32, or as f32.
+bool isOfFloats(MatmulKind kind);
+
 /// Whether a region takes a row and yields an offset.
 bool isRowOffset(mlir::Region &region);
 /// How a tile of a matmul is divided among warps, that down times that across; {0, 0} where it cannot be.

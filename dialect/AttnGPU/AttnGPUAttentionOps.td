@@ -4,6 +4,7 @@
 
 include "dialect/AttnGPU/AttnGPUInterfaces.td"
 include "dialect/AttnGPU/AttnGPUMemoryOps.td"
+include "dialect/AttnGPU/AttnGPUSchedules.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 
 defvar AttnGPU_Floats = [F32, BF16, F16];
@@ -46,9 +47,9 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
     Key is [n, d] and value [n, dv]. With `table(%table, %first, %count)` they are in blocks of a cache, [blocks, positions, d] and [blocks, positions, dv]: key j is the one at position `first + j` of a sequence whose
     block i is block `table[i]` of the cache, and there are `count` of them.
 
-    All threads of the block execute the op: `warps` of them compute, and a KV block has `keys` keys. The instructions are `mma.sync`, or with `wgmma` those of sm_90a: four warps more copy keys and values then.
+    All threads of the block execute the op, as its `tiles` say. With the matmul `wgmma` four warps more copy keys and values.
 
-    Queries, keys and values that are not all bf16, or all f16, are multiplied as f32, as `float` tells (`attn_gpu.multiply`); `fma` without it. Their probabilities stay f32.
+    Queries, keys and values that are not all bf16, or all f16, are multiplied as f32 (`attn_gpu.multiply`). Their probabilities stay f32.
 
     With `wgmma`, `maps(%key_map at [...], %value_map at [...] if %made)` names tensor maps of the arrays that keys and values are in, if `made` says that they have some: TMA copies them then. The coordinates are those of the first key or value: channel, row
     and what other dims the array has.
@@ -61,7 +62,7 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
 
     ```mlir
     func.func @causal(%q: tensor<64x128xbf16>, %k: tensor<?x128xbf16>, %v: tensor<?x128xbf16>, %scale: f32, %o: tensor<64x128xbf16>) -> tensor<64x128xbf16> {
-      %0 = attn_gpu.attention_tile %q, %k, %v scale %scale outs(%o : tensor<64x128xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64}
+      %0 = attn_gpu.attention_tile %q, %k, %v scale %scale outs(%o : tensor<64x128xbf16>) tiles <rows = 64, keys = 64, warps = 4>
           : tensor<64x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16> -> tensor<64x128xbf16> mask {
       ^bb0(%row: index, %column: index):
         %keep = arith.cmpi sle, %column, %row : index
@@ -76,14 +77,13 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
                        Optional<AttnGPU_MapPointer>:$keyMap, Variadic<Index>:$keyAt, Optional<AttnGPU_MapPointer>:$valueMap, Variadic<Index>:$valueAt, Optional<I1>:$made,
                        Optional<AttnGPU_Array<AttnGPU_Floats, [1]>>:$sink,
                        AttnGPU_Array<AttnGPU_Floats, [2, 3]>:$result, Optional<AttnGPU_Array<[F32], [1, 2]>>:$lse, Optional<AttnGPU_Array<[F32], [1, 2]>>:$sum,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$keys,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, UnitAttr:$wgmma, OptionalAttr<AttnGPU_FloatMatmul>:$float_matmul);
+                       AttnGPU_AttentionTilesAttr:$tiles);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$score, AnyRegion:$mask, AnyRegion:$blocks);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `scale` $scale (`float` $float_matmul^)? (`table` `(` $table^ `,` $first `,` $count `:` type($table) `)`)?
+    $query `,` $key `,` $value `scale` $scale (`table` `(` $table^ `,` $first `,` $count `:` type($table) `)`)?
     (`maps` `(` $keyMap^ `at` `[` $keyAt `]` `,` $valueMap `at` `[` $valueAt `]` `if` $made `:` type($keyMap) `,` type($valueMap) `)`)? (`sink` `(` $sink^ `:` type($sink) `)`)?
-    `outs` `(` $result (`,` $lse^)? `:` type($result) (`,` type($lse)^)? `)` (`sum` `(` $sum^ `:` type($sum) `)`)? attr-dict
+    `outs` `(` $result (`,` $lse^)? `:` type($result) (`,` type($lse)^)? `)` (`sum` `(` $sum^ `:` type($sum) `)`)? `tiles` $tiles attr-dict
     `:` type($query) `,` type($key) `,` type($value) (`->` type($results)^)? custom<TileRegions>($score, $mask, $blocks)
   }];
   let hasVerifier = 1;
@@ -101,7 +101,9 @@ def AttnGPU_AttentionTileOp : AttnGPU_Op<"attention_tile", [
     /// The threads that execute it, and the shared memory that they need.
     int64_t getThreads();
     int64_t getSharedBytes();
-    /// Those that copy keys and values: all, or with `wgmma` the first ones.
+    /// Whether four warps more copy keys and values, and TMA does where it can.
+    bool isOfWarpgroups() { return getTiles().getMatmul() == MatmulKind::wgmma; }
+    /// Those that copy keys and values: all, or the first ones.
     int64_t getCopyingThreads();
     /// Whether its numbers are multiplied as f32.
     bool multipliesFloats();

@@ -9,25 +9,24 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     DeclareOpInterfaceMethods<AttnGPU_BlockTask, ["getMostBlocks"]>, AttrSizedOperandSegments, DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, RecursiveMemoryEffects]> {
   let summary = "a tile of a matmul with an epilogue, by a thread block";
   let description = [{
-    `result[i, j] = epilogue(sum_k input[i, k] * weight[k, j], i, j)`, with sums of f32. The weight is [k, n], or [n, k] with `transposed`. The result has at most `rows` rows and `columns` columns.
+    `result[i, j] = epilogue(sum_k input[i, k] * weight[k, j], i, j)`, with sums of f32. The weight is [k, n], or [n, k] with `transposed`.
 
-    All threads of the block execute the op, `warps` warps. A step of the loop over k has `depth` of it, and copies fill a ring of `stages` buffers. The epilogue takes the sum and its row and column, which count from those of the tile. It
+    All threads of the block execute the op, as its `tiles` say. The epilogue takes the sum and its row and column, which count from those of the tile. It
     is evaluated for rows and columns beyond the result's, too, and may read arrays from outside. Its values in columns j and j + 1 of a row, for even j, are the operands of `pairs`, with the row and j; it gives both elements of the result.
 
-    The sum of an element does not depend on the schedule but for `parts`: terms are added in groups of 16 of k, in their order. With `parts`, so many groups of warps have the same rows and columns and a part of each step's k each; their sums are added in the
-    end, in the order of the parts.
+    The sum of an element does not depend on the schedule but for `parts`: terms are added in groups of 16 of k, in their order; the sums of parts are added in the end, in the order of the parts.
 
     No kernel writes the weight if it is `constant_weight`. A tile that `waits` is in a kernel that waits for the kernel before it (`attn_gpu.wait_for_kernel`) only behind its first copies of the weight.
 
-    With `wgmma` the instructions are those of sm_90a: `warps` are warpgroups of 64 rows each, and four warps more copy the operands. `maps(%input_map at [...], %weight_map at [...] if %made)` names tensor maps of the arrays that input and weight are
-    in, if `made` says that they have some: TMA copies them then. The coordinates are those of the first element: column, row and what other dims the array has. An array ends where k does, or k is a multiple of `depth`. With
-    `blocks`, a kernel has at most so many thread blocks, each of which has several tiles, and copies a tile's operands while it stores the tile before.
+    With the matmul `wgmma` the warps are warpgroups of 64 rows each, and four warps more copy the operands. `maps(%input_map at [...], %weight_map at [...] if %made)` names tensor maps of the arrays that input and weight are
+    in, if `made` says that they have some: TMA copies them then. The coordinates are those of the first element: column, row and what other dims the array has. An array ends where k does, or k is a multiple of `depth`. Of several
+    tiles, a thread block copies the operands of one while it stores the one before.
 
-    An input and a weight that are not both bf16, or both f16, are multiplied as f32, as `float` tells (`attn_gpu.multiply`); `fma` without it. Terms are then added one by one (`fma`), or in groups of 8 of k.
+    An input and a weight that are not both bf16, or both f16, are multiplied as f32 (`attn_gpu.multiply`). Terms are then added one by one (`fma`), or in groups of 8 of k.
 
     ```mlir
     func.func @add(%x: tensor<?x768xbf16>, %w: tensor<768x64xbf16>, %b: tensor<64xbf16>, %y: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
-      %0 = attn_gpu.linear_tile %x, %w outs(%y : tensor<?x64xbf16>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+      %0 = attn_gpu.linear_tile %x, %w outs(%y : tensor<?x64xbf16>) tiles <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>
           : tensor<?x768xbf16>, tensor<768x64xbf16> -> tensor<?x64xbf16> epilogue {
       ^bb0(%sum: f32, %row: index, %column: index):
         %bias = tensor.extract %b[%column] : tensor<64xbf16>
@@ -41,15 +40,12 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
   }];
   let arguments = (ins AttnGPU_Array<AttnGPU_Floats, [2]>:$input, AttnGPU_Array<AttnGPU_Floats, [2]>:$weight,
                        Optional<AttnGPU_MapPointer>:$inputMap, Variadic<Index>:$inputAt, Optional<AttnGPU_MapPointer>:$weightMap, Variadic<Index>:$weightAt, Optional<I1>:$made,
-                       AttnGPU_Array<AttnGPU_Floats, [2]>:$result, UnitAttr:$transposed,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$columns, ConfinedAttr<I64Attr, [IntPositive]>:$depth,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages, OptionalAttr<AttnGPU_FloatMatmul>:$float_matmul,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<32>]>, "1">:$parts, UnitAttr:$constant_weight, UnitAttr:$waits, UnitAttr:$wgmma, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<65535>]>>:$blocks);
+                       AttnGPU_Array<AttnGPU_Floats, [2]>:$result, UnitAttr:$transposed, AttnGPU_LinearTilesAttr:$tiles, UnitAttr:$constant_weight, UnitAttr:$waits);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$epilogue, AnyRegion:$pairs);
   let assemblyFormat = [{
-    $input `,` $weight (`transposed` $transposed^)? (`float` $float_matmul^)?
-    (`maps` `(` $inputMap^ `at` `[` $inputAt `]` `,` $weightMap `at` `[` $weightAt `]` `if` $made `:` type($inputMap) `,` type($weightMap) `)`)? `outs` `(` $result `:` type($result) `)` attr-dict `:` type($input) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)? (`pairs` $pairs^)?
+    $input `,` $weight (`transposed` $transposed^)?
+    (`maps` `(` $inputMap^ `at` `[` $inputAt `]` `,` $weightMap `at` `[` $weightAt `]` `if` $made `:` type($inputMap) `,` type($weightMap) `)`)? `outs` `(` $result `:` type($result) `)` `tiles` $tiles attr-dict `:` type($input) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)? (`pairs` $pairs^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -58,6 +54,9 @@ def AttnGPU_LinearTileOp : AttnGPU_Op<"linear_tile", [
     std::pair<int64_t, int64_t> getGridOfWarps();
     /// Whether its numbers are multiplied as f32.
     bool multipliesFloats();
+    bool isOfWarpgroups() { return getTiles().getMatmul() == MatmulKind::wgmma; }
+    /// Whether it can wait for the kernel before: its first copies can be of the weight, which no kernel writes.
+    bool mayWait() { return getConstantWeight() && !isOfWarpgroups(); }
     /// Where the parts of a step of k are in a buffer of shared memory, and the bytes of such a buffer.
     TileType getInputTile();
     TileType getWeightTile();
@@ -102,7 +101,7 @@ def AttnGPU_MultiplyOp : AttnGPU_Op<"multiply", [InferTypeOpAdaptor]> {
     }
     ```
   }];
-  let arguments = (ins AttnGPU_FloatMatmul:$kind, AttnGPU_TileType:$input, AttnGPU_TileType:$weight, Index:$row, Index:$column, Index:$k, AttnGPU_CountAttr<8, 64>:$depth,
+  let arguments = (ins AttnGPU_MatmulKind:$kind, AttnGPU_TileType:$input, AttnGPU_TileType:$weight, Index:$row, Index:$column, Index:$k, AttnGPU_CountAttr<8, 64>:$depth,
                        Variadic<AttnGPU_FragmentType>:$acc, UnitAttr:$transposed);
   let results = (outs Variadic<AttnGPU_FragmentType>:$results);
   let assemblyFormat = [{

@@ -10,25 +10,24 @@ def AttnGPU_NormTileOp : AttnGPU_Op<"norm_tile", [
   let description = [{
     With `bias`, layer normalization: `(input[i, j] - mean) / sqrt(variance + epsilon) * weight[j] + bias[j]`, where mean and variance are those of the row's first `columns` elements. Without, root mean square normalization: mean and bias are zero.
 
-    `threads` threads execute the op; `lanes` of them, a power of two, have a row, so that there are at most `threads / lanes` rows. A thread holds its elements in registers: 16 bytes of the row, then those that are 16 bytes times `lanes` further. Where
+    `threads` threads of `tiles` execute the op; `lanes` of them, a power of two, have a row, so that there are at most `threads / lanes` rows. A thread holds its elements in registers: 16 bytes of the row, then those that are 16 bytes times `lanes` further. Where
     all arrays are aligned, which the kernel decides, these are loaded and stored at once.
 
     The sums of a row do not depend on alignment and on other rows: a thread adds up its own elements in their order, then threads combine theirs (`attn_gpu.reduce_threads`).
 
     ```mlir
     func.func @norm(%x: tensor<?x768xbf16>, %w: tensor<768xf32>, %b: tensor<768xf32>, %y: tensor<?x768xbf16>) -> tensor<?x768xbf16> {
-      %0 = attn_gpu.norm_tile %x, %w, %b outs(%y : tensor<?x768xbf16>) {columns = 768 : i64, epsilon = 1.0e-5 : f64, lanes = 32 : i64, threads = 128 : i64}
+      %0 = attn_gpu.norm_tile %x, %w, %b outs(%y : tensor<?x768xbf16>) tiles <lanes = 32, threads = 128> {columns = 768 : i64, epsilon = 1.0e-5 : f64}
           : tensor<?x768xbf16>, tensor<768xf32>, tensor<768xf32> -> tensor<?x768xbf16>
       return %0 : tensor<?x768xbf16>
     }
     ```
   }];
   let arguments = (ins AttnGPU_Array<AttnGPU_Floats, [2]>:$input, AttnGPU_Array<AttnGPU_Floats, [1]>:$weight, Optional<AttnGPU_Array<AttnGPU_Floats, [1]>>:$bias,
-                       AttnGPU_Array<AttnGPU_Floats, [2]>:$result, F64Attr:$epsilon, ConfinedAttr<I64Attr, [IntPositive]>:$columns,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$lanes, ConfinedAttr<I64Attr, [IntPositive]>:$threads);
+                       AttnGPU_Array<AttnGPU_Floats, [2]>:$result, F64Attr:$epsilon, ConfinedAttr<I64Attr, [IntPositive]>:$columns, AttnGPU_NormTilesAttr:$tiles);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $input `,` $weight (`,` $bias^)? `outs` `(` $result `:` type($result) `)` attr-dict `:` type($input) `,` type($weight) (`,` type($bias)^)? (`->` type($results)^)?
+    $input `,` $weight (`,` $bias^)? `outs` `(` $result `:` type($result) `)` `tiles` $tiles attr-dict `:` type($input) `,` type($weight) (`,` type($bias)^)? (`->` type($results)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -39,23 +39,22 @@ def AttnGPU_QuantizedLinearTileOp : AttnGPU_Op<"quantized_linear_tile", [
     `result[i, j] = epilogue(sum over groups g of scale_w[g, j] scales[i, g] sum over k in g of (code_w[k, j] - zero[g, j]) codes[i, k], i, j)`. Sums over the k of a group are integers without error, the others are f32 in the order of the groups.
 
     `codes` and `scales` are those of `attn_gpu.quantize_tile`. The weight is the bytes of `columns` / 32 panels of `#attn_gpu.quantized_panels`, [panels, groups, bytes of a group], with elements of the type `quantized`. A step of the loop over k
-    has 128 of it, whose bytes are copied as they are. Schedule and epilogue are as those of `attn_gpu.linear_tile`.
+    has 128 of it, whose bytes are copied as they are. Tiles and epilogue are as those of `attn_gpu.linear_tile`.
 
     ```mlir
     func.func @w4(%codes: tensor<?x768xi8>, %scales: tensor<?x24xf32>, %w: tensor<2x24x576xi8>, %y: tensor<?x64xbf16>) -> tensor<?x64xbf16> {
-      %0 = attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : tensor<?x64xbf16>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+      %0 = attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : tensor<?x64xbf16>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
           : tensor<?x768xi8>, tensor<?x24xf32>, tensor<2x24x576xi8> -> tensor<?x64xbf16>
       return %0 : tensor<?x64xbf16>
     }
     ```
   }];
   let arguments = (ins AttnGPU_Array<[I8], [2]>:$codes, AttnGPU_Array<[F32], [2]>:$scales, AttnGPU_Array<[I8], [3]>:$weight, AttnGPU_Array<AttnGPU_Floats, [2]>:$result,
-                       TypeAttr:$quantized, ConfinedAttr<I64Attr, [IntPositive]>:$rows, ConfinedAttr<I64Attr, [IntPositive]>:$columns,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$warps, ConfinedAttr<I64Attr, [IntMinValue<2>, IntMaxValue<8>]>:$stages);
+                       TypeAttr:$quantized, AttnGPU_LinearTilesAttr:$tiles);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region AnyRegion:$epilogue, AnyRegion:$pairs);
   let assemblyFormat = [{
-    $codes `,` $scales `,` $weight `outs` `(` $result `:` type($result) `)` attr-dict `:` type($codes) `,` type($scales) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)? (`pairs` $pairs^)?
+    $codes `,` $scales `,` $weight `outs` `(` $result `:` type($result) `)` `tiles` $tiles attr-dict `:` type($codes) `,` type($scales) `,` type($weight) (`->` type($results)^)? (`epilogue` $epilogue^)? (`pairs` $pairs^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -20,6 +20,18 @@ def AttnGPU_Dialect : Dialect {
     - Every thread of the warp or warpgroup executes an op on fragments, in convergence. Each warp has its own fragment of a layout `#attn_gpu.mma`.
     - Rows and columns of an element count from the first of its fragment.
     - Shared memory is the dynamic shared memory of the kernel, from byte 0 on; it is aligned to 1024 bytes.
+
+    `attn_gpu.schedule` on an op of `attn` says how thread blocks compute it; without it the op takes its neutral decomposition. `attn-cuda-schedule` sets it, and `attn-gpu-tile` makes tiles that have what they need of it.
+    | on | schedule |
+    |---|---|
+    | `attn.linear` | `#attn_gpu.linear_schedule` |
+    | `attn.attention` | `#attn_gpu.attention_schedule` |
+    | `attn.layer_norm`, `attn.rms_norm` | `#attn_gpu.norm_tiles` |
+  }];
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Attribute of an op of `attn`: its schedule.
+    static constexpr ::llvm::StringLiteral scheduleAttr = "attn_gpu.schedule";
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -40,10 +52,6 @@ def AttnGPU_Operand : I32EnumAttr<"MatmulOperand", "the operand of a matmul inst
     I32EnumAttrCase<"a", 0>, I32EnumAttrCase<"b", 1>, I32EnumAttrCase<"acc", 2>]> {
   let cppNamespace = "::rapt::attn_gpu";
   let genSpecializedAttr = 0;
-}
-
-def AttnGPU_FloatMatmul : I32EnumAttr<"FloatMatmul", "how a matmul of f32 multiplies", [I32EnumAttrCase<"fma", 0>, I32EnumAttrCase<"tf32", 1>, I32EnumAttrCase<"tf32x3", 2>]> {
-  let cppNamespace = "::rapt::attn_gpu";
 }
 
 def AttnGPU_Reduction : I32EnumAttr<"Reduction", "how values are combined", [I32EnumAttrCase<"max", 0>, I32EnumAttrCase<"add", 1>]> {

@@ -9,7 +9,7 @@ using namespace rapt::attn_gpu;
 
 namespace {
 
-constexpr int64_t kThreadsOfWarp = 32, kMostThreads = 1024;
+constexpr int64_t kThreadsOfWarp = 32;
 /// Warps that copy beside warpgroups, of which there are at most three, of 64 rows each.
 constexpr int64_t kWarpsOfGroup = 4, kMostGroups = 3, kRowsOfGroup = 64;
 /// The coordinates of a tensor map.
@@ -39,29 +39,35 @@ bool isWhole(int64_t columns) { return columns == 16 || columns == 32 || columns
 
 } // namespace
 
-int64_t LinearTileOp::getThreads() { return (int64_t(getWarps()) + (getWgmma() ? kWarpsOfGroup : 0)) * kThreadsOfWarp; }
-
-int64_t LinearTileOp::getSharedBytes() {
-  const int64_t barriers = getWgmma() ? 2 * 8 : 0; // of a stage
-  // The sums of parts are where the buffers were.
-  const int64_t parts = getParts(), ofSums = parts > 1 ? parts * int64_t(getRows()) * int64_t(getColumns()) * 4 : 0;
-  return std::max((getStageBytes() + barriers) * int64_t(getStages()), ofSums);
+int64_t LinearTileOp::getThreads() {
+  return (getTiles().getWarps() + (isOfWarpgroups() ? kWarpsOfGroup : 0)) * kThreadsOfWarp;
 }
 
-int64_t LinearTileOp::getMostBlocks() { return int64_t(getBlocks().value_or(0)); }
+int64_t LinearTileOp::getSharedBytes() {
+  const LinearTilesAttr tiles = getTiles();
+  const int64_t barriers = isOfWarpgroups() ? 2 * 8 : 0; // of a stage
+  // The sums of parts are where the buffers were.
+  const int64_t parts = tiles.getParts(), ofSums = parts > 1 ? parts * tiles.getRows() * tiles.getColumns() * 4 : 0;
+  return std::max((getStageBytes() + barriers) * tiles.getStages(), ofSums);
+}
 
-TileType LinearTileOp::getInputTile() { return tileOf(getRows(), getDepth(), shapeOf(getInput()).getElementType()); }
+int64_t LinearTileOp::getMostBlocks() { return getTiles().getBlocks(); }
+
+TileType LinearTileOp::getInputTile() {
+  return tileOf(getTiles().getRows(), getTiles().getDepth(), shapeOf(getInput()).getElementType());
+}
 
 TileType LinearTileOp::getWeightTile() {
-  const int64_t depth = getDepth(), columns = getColumns();
+  const int64_t depth = getTiles().getDepth(), columns = getTiles().getColumns();
   return tileOf(getTransposed() ? columns : depth, getTransposed() ? depth : columns,
                 shapeOf(getWeight()).getElementType());
 }
 
 int64_t LinearTileOp::getStageBytes() {
   // Tiles need not be well formed yet: the verifier asks for the bytes of a schedule that it may refuse.
-  return int64_t(getDepth()) * (int64_t(getRows()) * bytesOf(shapeOf(getInput()).getElementType()) +
-                                int64_t(getColumns()) * bytesOf(shapeOf(getWeight()).getElementType()));
+  const LinearTilesAttr tiles = getTiles();
+  return tiles.getDepth() * (tiles.getRows() * bytesOf(shapeOf(getInput()).getElementType()) +
+                             tiles.getColumns() * bytesOf(shapeOf(getWeight()).getElementType()));
 }
 
 bool LinearTileOp::multipliesFloats() {
@@ -70,8 +76,10 @@ bool LinearTileOp::multipliesFloats() {
 }
 
 std::pair<int64_t, int64_t> LinearTileOp::getGridOfWarps() {
-  return getWarps() % getParts() == 0 ? gridOfWarps(getRows(), getColumns(), getWarps() / getParts())
-                                      : std::pair<int64_t, int64_t>(0, 0);
+  const LinearTilesAttr tiles = getTiles();
+  return tiles.getWarps() % tiles.getParts() == 0
+             ? gridOfWarps(tiles.getRows(), tiles.getColumns(), tiles.getWarps() / tiles.getParts())
+             : std::pair<int64_t, int64_t>(0, 0);
 }
 
 std::pair<int64_t, int64_t> attn_gpu::gridOfWarps(int64_t rows, int64_t columns, int64_t warps) {
@@ -91,16 +99,15 @@ std::pair<int64_t, int64_t> attn_gpu::gridOfWarps(int64_t rows, int64_t columns,
 
 /// Verifies the schedule of a tile by wgmma.
 static LogicalResult verifyWarpgroups(LinearTileOp op) {
-  const int64_t rows = op.getRows(), columns = op.getColumns(), depth = op.getDepth(), warps = op.getWarps();
+  const LinearTilesAttr tiles = op.getTiles();
+  const int64_t rows = tiles.getRows(), columns = tiles.getColumns(), depth = tiles.getDepth(),
+                warps = tiles.getWarps();
   constexpr int64_t box = 64, most = 256; // columns of a box; columns of an instruction, and rows of a box
-  if (op.multipliesFloats())
-    return op.emitOpError() << "multiplies " << shapeOf(op.getInput()).getElementType() << " by "
-                            << shapeOf(op.getWeight()).getElementType() << "; wgmma takes two bf16, or two f16";
   if (warps % kWarpsOfGroup != 0 || warps > kMostGroups * kWarpsOfGroup ||
       rows != warps / kWarpsOfGroup * kRowsOfGroup || columns % box != 0 || columns > most || depth % box != 0 ||
       depth > most || op.getSharedBytes() > kMostSharedBytes)
     return op.emitOpError() << "has a schedule of " << rows << "x" << columns << " in steps of " << depth << " by "
-                            << warps << " warps and " << op.getStages() << " stages; wgmma needs " << kRowsOfGroup
+                            << warps << " warps and " << tiles.getStages() << " stages; wgmma needs " << kRowsOfGroup
                             << " rows for every " << kWarpsOfGroup << " warps, of which there are at most "
                             << kMostGroups * kWarpsOfGroup << ", columns and depth, multiples of " << box << " up to "
                             << most << ", and at most " << kMostSharedBytes << " bytes of shared memory";
@@ -110,34 +117,32 @@ static LogicalResult verifyWarpgroups(LinearTileOp op) {
 static LogicalResult verifyMaps(LinearTileOp op) {
   const auto isPlaced = [](OperandRange at) { return at.size() >= kLeastCoordinates && at.size() <= kMostCoordinates; };
   const bool hasMaps = op.getInputMap() || op.getWeightMap() || op.getMade();
-  if (hasMaps && (!op.getWgmma() || !op.getInputMap() || !op.getWeightMap() || !op.getMade() ||
+  if (hasMaps && (!op.isOfWarpgroups() || !op.getInputMap() || !op.getWeightMap() || !op.getMade() ||
                   !isPlaced(op.getInputAt()) || !isPlaced(op.getWeightAt())))
     return op.emitOpError() << "has tensor maps; these are of input and weight, with " << kLeastCoordinates << " to "
-                            << kMostCoordinates << " coordinates each, for the schedule 'wgmma'";
-  if (op.getWaits() && (op.getWgmma() || !op.getConstantWeight()))
-    return op.emitOpError() << "has 'waits', which is of a 'constant_weight' and not of the schedule 'wgmma'";
-  if (op.getParts() != 1 && op.getWgmma())
-    return op.emitOpError() << "has 'parts', which is not of the schedule 'wgmma'";
-  if (op.getBlocks() && !op.getWgmma())
-    return op.emitOpError() << "has 'blocks', which is of the schedule 'wgmma'";
+                            << kMostCoordinates << " coordinates each, for the matmul 'wgmma'";
+  if (op.getWaits() && !op.mayWait())
+    return op.emitOpError() << "has 'waits', which is of a 'constant_weight' and not of the matmul 'wgmma'";
+  if (op.getTiles().getParts() != 1 && op.isOfWarpgroups())
+    return op.emitOpError() << "has 'parts', which is not of the matmul 'wgmma'";
+  if (op.getTiles().getBlocks() && !op.isOfWarpgroups())
+    return op.emitOpError() << "has 'blocks', which is of the matmul 'wgmma'";
   return success();
 }
 
 static LogicalResult verifySchedule(LinearTileOp op) {
-  const int64_t rows = op.getRows(), columns = op.getColumns(), depth = op.getDepth(), warps = op.getWarps();
+  const LinearTilesAttr tiles = op.getTiles();
+  const int64_t rows = tiles.getRows(), columns = tiles.getColumns(), depth = tiles.getDepth(),
+                warps = tiles.getWarps(), parts = tiles.getParts();
   auto refuse = [&] {
     return op.emitOpError() << "has a schedule of " << rows << "x" << columns << " in steps of " << depth << " by "
                             << warps << " warps; ";
   };
-  constexpr int64_t kMostExtent = 1024;
-  if (rows > kMostExtent || columns > kMostExtent || depth > kMostExtent || !isWhole(depth) || !isWhole(columns) ||
-      rows % kGrain != 0)
-    return refuse() << "it needs rows, a multiple of " << kGrain << ", and columns and depth, 16, 32 or multiples of "
-                    << "64, up to " << kMostExtent;
-  if (warps > kMostThreads / kThreadsOfWarp || op.getGridOfWarps().first == 0)
-    return refuse() << "it needs warps that have " << kGrain << "x" << kGrain << " or multiples each, at most "
-                    << kMostThreads / kThreadsOfWarp;
-  const int64_t parts = op.getParts();
+  if (!isWhole(depth) || !isWhole(columns) || rows % kGrain != 0)
+    return refuse() << "it needs rows, a multiple of " << kGrain
+                    << ", and columns and depth, 16, 32 or multiples of 64";
+  if (op.getGridOfWarps().first == 0)
+    return refuse() << "it needs warps that have " << kGrain << "x" << kGrain << " or multiples each";
   if (depth % (parts * kGrain) != 0 || (parts > 1 && (!llvm::isPowerOf2_64(warps / parts) ||
                                                       !llvm::isPowerOf2_64(columns) || !llvm::isPowerOf2_64(parts))))
     return refuse() << "its " << parts << " parts need multiples of " << kGrain
@@ -146,7 +151,7 @@ static LogicalResult verifySchedule(LinearTileOp op) {
     return refuse() << "a thread would have " << parts * rows * columns / op.getThreads() << " sums, more than "
                     << kMostSums;
   if (op.getSharedBytes() > kMostSharedBytes)
-    return refuse() << "its " << op.getStages() << " stages need more than " << kMostSharedBytes
+    return refuse() << "its " << tiles.getStages() << " stages need more than " << kMostSharedBytes
                     << " bytes of shared memory";
   if (!canCopyRows(op.getInputTile(), op.getThreads()) || !canCopyRows(op.getWeightTile(), op.getThreads()))
     return refuse() << "its threads cannot copy " << op.getInputTile() << " and " << op.getWeightTile()
@@ -156,16 +161,19 @@ static LogicalResult verifySchedule(LinearTileOp op) {
 
 LogicalResult LinearTileOp::verify() {
   ShapedType input = shapeOf(getInput()), weight = shapeOf(getWeight()), result = shapeOf(getResult());
-  if (getFloatMatmul() && !multipliesFloats())
-    return emitOpError() << "multiplies " << input.getElementType() << ", not f32";
+  const LinearTilesAttr tiles = getTiles();
+  if (isOfFloats(tiles.getMatmul()) != multipliesFloats())
+    return emitOpError() << "multiplies " << input.getElementType() << " by " << weight.getElementType() << ", which "
+                         << stringifyMatmulKind(tiles.getMatmul()) << " does not";
   const unsigned k = getTransposed() ? 1 : 0;
   if (!fit(input.getDimSize(0), result.getDimSize(0)) || !fit(input.getDimSize(1), weight.getDimSize(k)) ||
       !fit(weight.getDimSize(1 - k), result.getDimSize(1)))
     return emitOpError() << "has extents of input, weight and result that do not fit each other";
-  if (failed(verifyMaps(*this)) || failed(getWgmma() ? verifyWarpgroups(*this) : verifySchedule(*this)))
+  if (failed(verifyMaps(*this)) || failed(isOfWarpgroups() ? verifyWarpgroups(*this) : verifySchedule(*this)))
     return failure();
-  if (!isAtMost(result.getDimSize(0), getRows()) || !isAtMost(result.getDimSize(1), getColumns()))
-    return emitOpError() << "has a result of more than " << getRows() << "x" << getColumns() << ", found " << result;
+  if (!isAtMost(result.getDimSize(0), tiles.getRows()) || !isAtMost(result.getDimSize(1), tiles.getColumns()))
+    return emitOpError() << "has a result of more than " << tiles.getRows() << "x" << tiles.getColumns() << ", found "
+                         << result;
   return verifyLinearEpilogue(*this, getEpilogue(), getPairs());
 }
 
@@ -244,6 +252,8 @@ static bool mayBeWithin(Value first, int64_t count, int64_t extent) {
 }
 
 LogicalResult MultiplyOp::verify() {
+  if (!isOfFloats(getKind()))
+    return emitOpError() << "multiplies f32, which " << stringifyMatmulKind(getKind()) << " does not";
   const TileType input = getInput().getType(), weight = getWeight().getType();
   int64_t rows = 0, columns = 0;
   for (Type type : getAcc().getTypes()) {

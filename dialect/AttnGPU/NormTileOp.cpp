@@ -9,7 +9,7 @@ using namespace rapt::attn_gpu;
 
 namespace {
 
-constexpr int64_t kThreadsOfWarp = 32, kMostThreads = 1024, kVectorBytes = 16, kLeastLanes = 4;
+constexpr int64_t kThreadsOfWarp = 32, kVectorBytes = 16;
 
 ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
 
@@ -17,35 +17,32 @@ bool fit(int64_t a, int64_t b) { return ShapedType::isDynamic(a) || ShapedType::
 
 } // namespace
 
+int64_t NormTileOp::getThreads() { return getTiles().getThreads(); }
+
 /// Sums of a row's mean and of its squares have scratch of their own, 4 bytes for each warp.
 int64_t NormTileOp::getSharedBytes() {
-  return int64_t(getLanes()) > kThreadsOfWarp ? 2 * 4 * (int64_t(getThreads()) / kThreadsOfWarp) : 0;
+  return getTiles().getLanes() > kThreadsOfWarp ? 2 * 4 * (getThreads() / kThreadsOfWarp) : 0;
 }
 
 int64_t NormTileOp::getVector() { return kVectorBytes * 8 / shapeOf(getInput()).getElementTypeBitWidth(); }
 
 int64_t NormTileOp::getParts() {
-  return llvm::divideCeil(shapeOf(getInput()).getDimSize(1), getVector() * int64_t(getLanes()));
+  return llvm::divideCeil(shapeOf(getInput()).getDimSize(1), getVector() * getTiles().getLanes());
 }
 
 LogicalResult NormTileOp::verify() {
   ShapedType input = shapeOf(getInput()), result = shapeOf(getResult());
-  const int64_t width = input.getDimSize(1), lanes = getLanes(), threads = getThreads(), columns = getColumns();
+  const int64_t width = input.getDimSize(1), rows = getThreads() / getTiles().getLanes(), columns = getColumns();
   if (ShapedType::isDynamic(width) || width < 1 || columns > width)
     return emitOpError() << "needs rows of a static number of elements, at least 'columns'; found " << input << " and "
                          << columns;
   if (!fit(input.getDimSize(0), result.getDimSize(0)) || !fit(width, result.getDimSize(1)) ||
       !fit(width, shapeOf(getWeight()).getDimSize(0)) || (getBias() && !fit(width, shapeOf(getBias()).getDimSize(0))))
     return emitOpError() << "has extents of input, weight, bias and result that do not fit each other";
-  if (!llvm::isPowerOf2_64(lanes) || lanes < kLeastLanes || lanes > kMostLanes || threads % kThreadsOfWarp != 0 ||
-      threads % lanes != 0 || threads > kMostThreads)
-    return emitOpError() << "has " << threads << " threads of which " << lanes
-                         << " have a row; it needs a power of two from " << kLeastLanes << " to " << kMostLanes
-                         << ", and whole warps, up to " << kMostThreads << " threads, that are a multiple";
   if (getParts() * getVector() > kMostElements)
     return emitOpError() << "has threads of " << getParts() * getVector() << " elements, more than " << kMostElements;
-  if (!ShapedType::isDynamic(result.getDimSize(0)) && result.getDimSize(0) > threads / lanes)
-    return emitOpError() << "has a result of more than " << threads / lanes << " rows, found " << result;
+  if (!ShapedType::isDynamic(result.getDimSize(0)) && result.getDimSize(0) > rows)
+    return emitOpError() << "has a result of more than " << rows << " rows, found " << result;
   return success();
 }
 

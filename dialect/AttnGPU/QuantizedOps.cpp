@@ -10,7 +10,7 @@ using attn::QuantizedType;
 
 namespace {
 
-constexpr int64_t kThreadsOfWarp = 32, kGrain = 16, kMostExtent = 1024, kMostSums = 128, kMostWarps = 32;
+constexpr int64_t kThreadsOfWarp = 32, kGrain = 16, kMostSums = 128;
 constexpr int64_t kMostSharedBytes = 227 * 1024, kMostMatrixExtent = int64_t(1) << 40;
 
 ShapedType shapeOf(Value value) { return cast<ShapedType>(value.getType()); }
@@ -110,10 +110,10 @@ void QuantizeTileOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &
   addTileEffects(*this, effects);
 }
 
-int64_t QuantizedLinearTileOp::getThreads() { return int64_t(getWarps()) * kThreadsOfWarp; }
+int64_t QuantizedLinearTileOp::getThreads() { return getTiles().getWarps() * kThreadsOfWarp; }
 
 std::pair<int64_t, int64_t> QuantizedLinearTileOp::getGridOfWarps() {
-  return gridOfWarps(getRows(), getColumns(), getWarps());
+  return gridOfWarps(getTiles().getRows(), getTiles().getColumns(), getTiles().getWarps());
 }
 
 int64_t QuantizedLinearTileOp::getCodeBytes() {
@@ -129,40 +129,46 @@ int64_t QuantizedLinearTileOp::getGroupBytes() {
 int64_t QuantizedLinearTileOp::getPanelBytes() { return std::max<int64_t>(getGroupsOfStep(), 1) * getGroupBytes(); }
 
 TileType QuantizedLinearTileOp::getCodesTile() {
-  return TileType::get(getContext(), getRows(), kDepth / 2, IntegerType::get(getContext(), 16), /*swizzle=*/128);
+  return TileType::get(getContext(), getTiles().getRows(), kDepth / 2, IntegerType::get(getContext(), 16),
+                       /*swizzle=*/128);
 }
 
 int64_t QuantizedLinearTileOp::getPanelsOffset() { return getCodesTile().getBytes(); }
 
 int64_t QuantizedLinearTileOp::getScalesOffset() {
-  return getPanelsOffset() + int64_t(getColumns()) / QuantizedPanelsAttr::kColumns * getPanelBytes();
+  return getPanelsOffset() + getTiles().getColumns() / QuantizedPanelsAttr::kColumns * getPanelBytes();
 }
 
 int64_t QuantizedLinearTileOp::getStageBytes() {
-  return llvm::alignTo(getScalesOffset() + int64_t(getRows()) * getGroupsOfStep() * 4, 1024);
+  return llvm::alignTo(getScalesOffset() + getTiles().getRows() * getGroupsOfStep() * 4, 1024);
 }
 
 /// Scales of the only group are behind the stages, as they are read once.
 int64_t QuantizedLinearTileOp::getSharedBytes() {
-  return getStageBytes() * int64_t(getStages()) +
-         (getGroupsOfStep() ? 0 : 4 * int64_t(getRows()) + 2 * int64_t(getColumns()));
+  return getStageBytes() * getTiles().getStages() +
+         (getGroupsOfStep() ? 0 : 4 * getTiles().getRows() + 2 * getTiles().getColumns());
 }
 
 static LogicalResult verifySchedule(QuantizedLinearTileOp op) {
-  const int64_t rows = op.getRows(), columns = op.getColumns(), warps = op.getWarps();
+  const LinearTilesAttr tiles = op.getTiles();
+  const int64_t rows = tiles.getRows(), columns = tiles.getColumns(), warps = tiles.getWarps();
   auto refuse = [&] {
     return op.emitOpError() << "has a schedule of " << rows << "x" << columns << " by " << warps << " warps; ";
   };
-  if (rows > kMostExtent || columns > kMostExtent || rows % kGrain != 0 || columns % QuantizedPanelsAttr::kColumns != 0)
+  if (tiles.getDepth() != QuantizedLinearTileOp::kDepth || tiles.getMatmul() != MatmulKind::mma ||
+      tiles.getParts() != 1 || tiles.getBlocks() != 0)
+    return refuse() << "it multiplies by mma in steps of " << QuantizedLinearTileOp::kDepth
+                    << ", and has neither 'parts' nor 'blocks'";
+  if (rows % kGrain != 0 || columns % QuantizedPanelsAttr::kColumns != 0)
     return refuse() << "it needs rows, a multiple of " << kGrain << ", and columns, one of "
-                    << QuantizedPanelsAttr::kColumns << ", up to " << kMostExtent;
-  if (warps > kMostWarps || op.getGridOfWarps().first == 0 || op.getThreads() < rows)
-    return refuse() << "it needs warps that have " << kGrain << "x" << kGrain << " or multiples each, at most "
-                    << kMostWarps << ", and a thread for each row";
+                    << QuantizedPanelsAttr::kColumns;
+  if (op.getGridOfWarps().first == 0 || op.getThreads() < rows)
+    return refuse() << "it needs warps that have " << kGrain << "x" << kGrain
+                    << " or multiples each, and a thread for each row";
   if (rows * columns / op.getThreads() > kMostSums)
     return refuse() << "a thread would have " << rows * columns / op.getThreads() << " sums, more than " << kMostSums;
   if (op.getSharedBytes() > kMostSharedBytes)
-    return refuse() << "its " << op.getStages() << " stages need more than " << kMostSharedBytes
+    return refuse() << "its " << tiles.getStages() << " stages need more than " << kMostSharedBytes
                     << " bytes of shared memory";
   if (!canCopyRows(op.getCodesTile(), op.getThreads()))
     return refuse() << "its threads cannot copy " << op.getCodesTile() << " by whole rows";
@@ -183,12 +189,13 @@ LogicalResult QuantizedLinearTileOp::verify() {
                          << " and " << weight;
   if (!fit(codes.getDimSize(0), result.getDimSize(0)) || !fit(scales.getDimSize(0), result.getDimSize(0)) ||
       scales.getDimSize(1) != int64_t(llvm::alignTo(file.groups(depth), 4)) ||
-      !isAtMost(weight.getDimSize(0), getColumns() / QuantizedPanelsAttr::kColumns))
+      !isAtMost(weight.getDimSize(0), getTiles().getColumns() / QuantizedPanelsAttr::kColumns))
     return emitOpError() << "has extents of quantized values, scales in fours, weight and result that do not fit";
   if (failed(verifySchedule(*this)))
     return failure();
-  if (!isAtMost(result.getDimSize(0), getRows()) || !isAtMost(result.getDimSize(1), getColumns()))
-    return emitOpError() << "has a result of more than " << getRows() << "x" << getColumns() << ", found " << result;
+  const int64_t rows = getTiles().getRows(), columns = getTiles().getColumns();
+  if (!isAtMost(result.getDimSize(0), rows) || !isAtMost(result.getDimSize(1), columns))
+    return emitOpError() << "has a result of more than " << rows << "x" << columns << ", found " << result;
   return verifyLinearEpilogue(*this, getEpilogue(), getPairs());
 }
 

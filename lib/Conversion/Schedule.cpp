@@ -19,8 +19,7 @@ ScheduleAttr pairOf(MLIRContext *context, StringRef first, int64_t one, StringRe
                               b.getNamedAttr(second, b.getDenseI64ArrayAttr(other))});
 }
 
-/// Reports a schedule that has no `first` and `second`, from 1 to `most`, or has other numbers. Schedules within it are
-/// those of a target's own lowering.
+/// Reports a schedule that has no `first` and `second`, from 1 to `most`, or has others.
 LogicalResult verifyPair(Operation *op, ScheduleAttr schedule, StringRef first, StringRef second, int64_t most) {
   for (StringRef name : {first, second}) {
     std::optional<int64_t> number = schedule.getNumber(name);
@@ -31,7 +30,7 @@ LogicalResult verifyPair(Operation *op, ScheduleAttr schedule, StringRef first, 
              << name << "' must be from 1 to " << most << ", found " << *number;
   }
   for (NamedAttribute entry : schedule.getEntries())
-    if (entry.getName() != first && entry.getName() != second && !isa<ScheduleAttr>(entry.getValue()))
+    if (entry.getName() != first && entry.getName() != second)
       return op->emitOpError("has a schedule with '") << entry.getName().getValue() << "', which it has no use for";
   return success();
 }

@@ -15,7 +15,7 @@ import kernels
 tools = kernels.tools(__doc__)
 checks, random = kernels.Checks(), np.random.default_rng(37)
 full = os.environ.get("RAPT_FULL") == "1"
-TILES = {columns: f"<blocks = {{}}, columns = {columns}, depth = 64, group = 2, rows = 128, stages = {stages}, warps = 8, wgmma = 1>" for columns, stages in ((256, 4), (128, 6), (64, 8))}
+TILES = {columns: f"<tiles = <rows = 128, columns = {columns}, depth = 64, warps = 8, stages = {stages}, matmul = wgmma, blocks = {{}}>, group = 2>" for columns, stages in ((256, 4), (128, 6), (64, 8))}
 # name: k, n, elements, whether the weight is [n, k], elements of the result, extra operands, and whether there are tensor maps
 CASES = {
     "steps": (320, 520, "bf16", False, "bf16", ("bias",), True),
@@ -70,7 +70,7 @@ def program(name, text, tile):
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(text)
     laid_out = subprocess.run([tools.raptc, str(source), "--emit=laid-out", "-o", "-"] + tools.options, check=True, capture_output=True, text=True).stdout
-    chosen, count = re.subn(r"(#schedule\d*) = #attn\.schedule<(few_rows|tensor_cores) = .*", lambda found: f"{found[1]} = #attn.schedule<tensor_cores = {tile}>", laid_out)
+    chosen, count = re.subn(r"(#schedule\d*) = #attn_gpu\.linear_schedule<.*", lambda found: f"{found[1]} = #attn_gpu.linear_schedule<common = {tile}>", laid_out)
     assert count, "no schedule of a matmul"
     return kernels.Program(tools, name, chosen)
 
@@ -119,7 +119,7 @@ def check_slices(of, label, transposed, rows):
 
 
 text = "attn.dim @rows min 0 max 4096\n" + "".join(entry(name, *case) for name, case in CASES.items()) + sliced(False) + sliced(True)
-others = program("others", text, "<columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>")
+others = program("others", text, "<tiles = <rows = 16, columns = 32, depth = 128, warps = 2, stages = 5>>")
 for columns, tile in TILES.items():
     blocks = 2 if columns == 256 else 3
     made, label = program(f"tiles-{columns}", text, tile.format(blocks)), f"tiles of {columns} columns"

@@ -42,7 +42,7 @@ bool letTilesWait(func::FuncOp task) {
   const WalkResult result = task.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto tile = dyn_cast<attn_gpu::LinearTileOp>(op)) {
       tiles.push_back(tile);
-      return tile.getConstantWeight() && !tile.getWgmma() ? WalkResult::skip() : WalkResult::interrupt();
+      return tile.mayWait() ? WalkResult::skip() : WalkResult::interrupt();
     }
     return op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op) ? WalkResult::advance()
                                                                                         : WalkResult::interrupt();
@@ -93,11 +93,9 @@ int64_t leadingMaps(attn_host::ParallelForOp dispatch) {
   return std::distance(dispatch.getCaptures().begin(), llvm::find_if_not(dispatch.getCaptures(), isMap));
 }
 
-constexpr int64_t kOverlapArch = 90; ///< the first whose kernels can wait for the one in front of them
-
 class Outliner {
 public:
-  Outliner(ModuleOp module) : symbols(module), overlaps(TargetInfo::of(module).deviceArch >= kOverlapArch) {
+  Outliner(ModuleOp module) : symbols(module), overlaps(TargetInfo::of(module).kernelsOverlap) {
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     kernels = gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
     symbols.insert(kernels);

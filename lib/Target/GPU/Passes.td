@@ -7,15 +7,15 @@ include "mlir/Pass/PassBase.td"
 def AttnGPUTile : Pass<"attn-gpu-tile", "::mlir::ModuleOp"> {
   let summary = "attention, matmuls and norms become grids of tiles of thread blocks";
   let description = [{
-    An `attn.attention` with the schedule `tensor_cores` becomes a grid of `attn_gpu.attention_tile`: for each row, each key/value head and each tile of queries, whose rows are those of all query heads of the group where they lie beside each
+    An `attn.attention` with an `attn_gpu.schedule` becomes a grid of `attn_gpu.attention_tile`: for each row, each key/value head and each tile of queries, whose rows are those of all query heads of the group where they lie beside each
     other. Score and mask regions become those of the tile. Intervals of the mask region tell which blocks it drops.
 
     Where there are few tiles, which the host program decides, each becomes several of parts of the keys (flash-decoding, Dao et al. 2023): their results are f32, and a second grid adds them up by their log-sum-exp.
 
-    An `attn.linear` with the schedule `tensor_cores` becomes a grid of `attn_gpu.linear_tile`, whose epilogue reads the elements of the extra operands. With tiles for `few_rows`, `many_rows` and `most_rows` there is a grid of each, and the number of rows tells which is computed.
+    An `attn.linear` with a schedule becomes a grid of `attn_gpu.linear_tile`, whose epilogue reads the elements of the extra operands. With grids for `few_rows`, `many_rows` and `most_rows` there is each, and the number of rows tells which is computed.
     With a `group`, tiles are numbered by so many rows of tiles after each other, and within them column by column. A quantized weight becomes a grid of `attn_gpu.quantized_linear_tile`, behind one of `attn_gpu.quantize_tile` for the rows, which matmuls of the same rows share.
 
-    A norm with the schedule `thread_block` becomes a grid of `attn_gpu.norm_tile`: of rows, or of rows of heads.
+    A norm with a schedule becomes a grid of `attn_gpu.norm_tile`: of rows, or of rows of heads.
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -23,7 +23,7 @@ def AttnGPUTile : Pass<"attn-gpu-tile", "::mlir::ModuleOp"> {
     #v = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (kv, hkv, dv)>
     #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
     func.func @f(%q: tensor<?x12x64xbf16>, %k: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xbf16> {
-      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1, tensor_cores = <blocks = 264, keys = 64, least_keys = 256, rows = 64, warps = 4>>}
+      %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>, blocks = 264, least_keys = 256>}
         : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xbf16>
       return %o : tensor<?x12x64xbf16>
     }
@@ -35,14 +35,14 @@ def AttnGPUTile : Pass<"attn-gpu-tile", "::mlir::ModuleOp"> {
     } else {
       %1 = scf.forall (%b, %head, %group, %tile) in (1, 12, 1, %tiles) shared_outs(%out = %empty) -> (tensor<?x12x64xbf16>) {
         ...
-        %0 = attn_gpu.attention_tile %rows, %keys, %values scale %scale outs(%dest : tensor<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} ...
+        %0 = attn_gpu.attention_tile %rows, %keys, %values scale %scale outs(%dest : tensor<?x64xbf16>) tiles <rows = 64, keys = 64, warps = 4> ...
       ...
     }
     ```
 
     ```mlir
     func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768x3072xbf16>) -> tensor<?x3072xbf16> {
-      %y = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>}
+      %y = attn.linear %x, %w {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>>}
         : tensor<?x768xbf16>, tensor<768x3072xbf16> -> tensor<?x3072xbf16>
       return %y : tensor<?x3072xbf16>
     }
@@ -51,14 +51,14 @@ def AttnGPUTile : Pass<"attn-gpu-tile", "::mlir::ModuleOp"> {
     ```
     %y = scf.forall (%column, %row) in (48, %tiles) shared_outs(%out = %empty) -> (tensor<?x3072xbf16>) {
       ...
-      %0 = attn_gpu.linear_tile %rows, %columns outs(%dest : tensor<?x64xbf16>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} ...
+      %0 = attn_gpu.linear_tile %rows, %columns outs(%dest : tensor<?x64xbf16>) tiles <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3> ...
       ...
     }
     ```
 
     ```mlir
     func.func @f(%x: tensor<?x768xbf16>, %w: tensor<768xf32>) -> tensor<?x768xbf16> {
-      %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn.schedule = #attn.schedule<thread_block = <lanes = 32, threads = 128>>} : tensor<?x768xbf16>, tensor<768xf32>
+      %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 32, threads = 128>} : tensor<?x768xbf16>, tensor<768xf32>
       return %y : tensor<?x768xbf16>
     }
     ```
@@ -66,7 +66,7 @@ def AttnGPUTile : Pass<"attn-gpu-tile", "::mlir::ModuleOp"> {
     ```
     %y = scf.forall (%tile) in (%tiles) shared_outs(%out = %empty) -> (tensor<?x768xbf16>) {
       ...
-      %0 = attn_gpu.norm_tile %rows, %w outs(%dest : tensor<?x768xbf16>) {columns = 768 : i64, epsilon = 1.0e-6 : f64, lanes = 32 : i64, threads = 128 : i64} ...
+      %0 = attn_gpu.norm_tile %rows, %w outs(%dest : tensor<?x768xbf16>) tiles <lanes = 32, threads = 128> {columns = 768 : i64, epsilon = 1.0e-6 : f64} ...
       ...
     }
     ```

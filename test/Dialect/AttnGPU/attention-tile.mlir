@@ -6,16 +6,16 @@
 
 // CHECK-LABEL: func.func @plain
 func.func @plain(%q: !k, %k: !k, %scale: f32, %o: !k) -> !k {
-  // CHECK: attn_gpu.attention_tile %{{.*}}, %{{.*}}, %{{.*}} scale %{{.*}} outs(%{{.*}} : tensor<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : tensor<?x64xbf16>, tensor<?x64xbf16>, tensor<?x64xbf16> -> tensor<?x64xbf16>
-  %0 = attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : !k) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : !k, !k, !k -> !k
+  // CHECK: attn_gpu.attention_tile %{{.*}}, %{{.*}}, %{{.*}} scale %{{.*}} outs(%{{.*}} : tensor<?x64xbf16>) tiles <rows = 64, keys = 64, warps = 4> : tensor<?x64xbf16>, tensor<?x64xbf16>, tensor<?x64xbf16> -> tensor<?x64xbf16>
+  %0 = attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : !k) tiles <rows = 64, keys = 64, warps = 4> : !k, !k, !k -> !k
   return %0 : !k
 }
 
 // Elements of two types are multiplied as f32. The largest scores and the sums are those of a part of the keys.
 // CHECK-LABEL: func.func @floats
 func.func @floats(%q: memref<?x64xf32>, %k: memref<?x64xbf16>, %scale: f32, %lse: memref<?xf32>, %sum: memref<?xf32>) {
-  // CHECK: attn_gpu.attention_tile {{.*}} scale %{{.*}} float tf32x3 outs(%{{.*}}, %{{.*}} : memref<?x64xf32>, memref<?xf32>) sum(%{{.*}} : memref<?xf32>) {keys = 32 : i64, rows = 64 : i64, warps = 2 : i64}
-  attn_gpu.attention_tile %q, %k, %k scale %scale float tf32x3 outs(%q, %lse : memref<?x64xf32>, memref<?xf32>) sum(%sum : memref<?xf32>) {keys = 32 : i64, rows = 64 : i64, warps = 2 : i64} : memref<?x64xf32>, memref<?x64xbf16>, memref<?x64xbf16>
+  // CHECK: attn_gpu.attention_tile {{.*}} scale %{{.*}} outs(%{{.*}}, %{{.*}} : memref<?x64xf32>, memref<?xf32>) sum(%{{.*}} : memref<?xf32>) tiles <rows = 64, keys = 32, warps = 2, matmul = tf32x3>
+  attn_gpu.attention_tile %q, %k, %k scale %scale outs(%q, %lse : memref<?x64xf32>, memref<?xf32>) sum(%sum : memref<?xf32>) tiles <rows = 64, keys = 32, warps = 2, matmul = tf32x3> : memref<?x64xf32>, memref<?x64xbf16>, memref<?x64xbf16>
   return
 }
 
@@ -23,12 +23,12 @@ func.func @floats(%q: memref<?x64xf32>, %k: memref<?x64xbf16>, %scale: f32, %lse
 // CHECK-LABEL: func.func @all
 func.func @all(%q: memref<?x3x64xf16>, %k: memref<?x32x64xf16>, %v: memref<?x32x80xf16>, %scale: f32, %table: memref<?xi32>, %i: index, %sink: memref<3xbf16>,
                %o: memref<?x3x80xf32>, %lse: memref<?x3xf32>) {
-  // CHECK: attn_gpu.attention_tile {{.*}} table(%{{.*}}, %{{.*}}, %{{.*}} : memref<?xi32>) sink(%{{.*}} : memref<3xbf16>) outs(%{{.*}}, %{{.*}} : memref<?x3x80xf32>, memref<?x3xf32>) {keys = 128 : i64, rows = 128 : i64, warps = 8 : i64, wgmma} : memref<?x3x64xf16>, memref<?x32x64xf16>, memref<?x32x80xf16>
+  // CHECK: attn_gpu.attention_tile {{.*}} table(%{{.*}}, %{{.*}}, %{{.*}} : memref<?xi32>) sink(%{{.*}} : memref<3xbf16>) outs(%{{.*}}, %{{.*}} : memref<?x3x80xf32>, memref<?x3xf32>) tiles <rows = 128, keys = 128, warps = 8, matmul = wgmma> : memref<?x3x64xf16>, memref<?x32x64xf16>, memref<?x32x80xf16>
   // CHECK-SAME: score {
   // CHECK: } mask {
   // CHECK: } blocks {
   attn_gpu.attention_tile %q, %k, %v scale %scale table(%table, %i, %i : memref<?xi32>) sink(%sink : memref<3xbf16>) outs(%o, %lse : memref<?x3x80xf32>, memref<?x3xf32>)
-      {keys = 128 : i64, rows = 128 : i64, warps = 8 : i64, wgmma} : memref<?x3x64xf16>, memref<?x32x64xf16>, memref<?x32x80xf16> score {
+      tiles <rows = 128, keys = 128, warps = 8, matmul = wgmma> : memref<?x3x64xf16>, memref<?x32x64xf16>, memref<?x32x80xf16> score {
   ^bb0(%s: f32, %row: index, %column: index):
     attn_gpu.yield %s : f32
   } mask {
@@ -50,7 +50,7 @@ func.func @cast(%q: tensor<8x64xbf16>, %k: !k, %scale: f32, %o: tensor<8x64xbf16
   // FOLD: tensor.cast
   %rows = tensor.cast %q : tensor<8x64xbf16> to !k
   %dest = tensor.cast %o : tensor<8x64xbf16> to !k
-  %0 = attn_gpu.attention_tile %rows, %k, %k scale %scale outs(%dest : !k) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64} : !k, !k, !k -> !k
+  %0 = attn_gpu.attention_tile %rows, %k, %k scale %scale outs(%dest : !k) tiles <rows = 64, keys = 64, warps = 4> : !k, !k, !k -> !k
   return %0 : !k
 }
 
@@ -71,6 +71,6 @@ func.func @bounds(%ids: memref<?xi32>, %n: index) -> (index, index) {
 // CHECK-LABEL: func.func @maps
 func.func @maps(%q: memref<?x64xbf16>, %scale: f32, %map: !llvm.ptr, %made: i1, %i: index) {
   // CHECK: attn_gpu.attention_tile {{.*}} maps(%[[MAP:.*]] at[%[[I:.*]], %[[I]]], %[[MAP]] at[%[[I]], %[[I]], %[[I]]] if %{{.*}} : !llvm.ptr, !llvm.ptr) outs
-  attn_gpu.attention_tile %q, %q, %q scale %scale maps(%map at [%i, %i], %map at [%i, %i, %i] if %made : !llvm.ptr, !llvm.ptr) outs(%q : memref<?x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  attn_gpu.attention_tile %q, %q, %q scale %scale maps(%map at [%i, %i], %map at [%i, %i, %i] if %made : !llvm.ptr, !llvm.ptr) outs(%q : memref<?x64xbf16>) tiles <rows = 64, keys = 64, warps = 4, matmul = wgmma> : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
   return
 }

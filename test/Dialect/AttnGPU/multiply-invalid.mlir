@@ -69,8 +69,8 @@ func.func @k(%x: !attn_gpu.tile<32x32xf32, #attn_gpu.swizzle<128>>, %w: !attn_gp
 
 // bf16 are multiplied as they are.
 func.func @halves(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64xf32>) {
-  // expected-error@+1 {{multiplies 'bf16', not f32}}
-  attn_gpu.linear_tile %x, %w float tf32 outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x96xbf16>, memref<96x64xbf16>
+  // expected-error@+1 {{multiplies 'bf16' by 'bf16', which tf32 does not}}
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3, matmul = tf32> : memref<?x96xbf16>, memref<96x64xbf16>
   return
 }
 
@@ -79,7 +79,7 @@ func.func @halves(%x: memref<?x96xbf16>, %w: memref<96x64xbf16>, %y: memref<?x64
 // Elements of 4 bytes take twice the shared memory.
 func.func @shared(%x: memref<?x96xf32>, %w: memref<96x64xf32>, %y: memref<?x64xf32>) {
   // expected-error@+1 {{its 8 stages need more than 232448 bytes of shared memory}}
-  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 8 : i64, warps = 4 : i64} : memref<?x96xf32>, memref<96x64xf32>
+  attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 64, warps = 4, stages = 8, matmul = fma> : memref<?x96xf32>, memref<96x64xf32>
   return
 }
 

@@ -14,9 +14,9 @@ func.func @multiply(%x: !attn_gpu.tile<64x32xf32, #attn_gpu.swizzle<128>>, %w: !
 // A tile of f32 times one of bf16, by multiply-adds or on tensor cores.
 // CHECK-LABEL: @tile
 func.func @tile(%x: tensor<?x96xf32>, %w: tensor<64x96xbf16>, %y: tensor<?x64xf16>) {
-  // CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} transposed outs(
-  %0 = attn_gpu.linear_tile %x, %w transposed outs(%y : tensor<?x64xf16>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64} : tensor<?x96xf32>, tensor<64x96xbf16> -> tensor<?x64xf16>
-  // CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} transposed float tf32 outs(
-  %1 = attn_gpu.linear_tile %x, %w transposed float tf32 outs(%y : tensor<?x64xf16>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64} : tensor<?x96xf32>, tensor<64x96xbf16> -> tensor<?x64xf16>
+  // CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} transposed outs({{.*}}matmul = fma>
+  %0 = attn_gpu.linear_tile %x, %w transposed outs(%y : tensor<?x64xf16>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2, matmul = fma> : tensor<?x96xf32>, tensor<64x96xbf16> -> tensor<?x64xf16>
+  // CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} transposed outs({{.*}}matmul = tf32>
+  %1 = attn_gpu.linear_tile %x, %w transposed outs(%y : tensor<?x64xf16>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2, matmul = tf32> : tensor<?x96xf32>, tensor<64x96xbf16> -> tensor<?x64xf16>
   return
 }

@@ -57,7 +57,7 @@ func.func @f(%x: memref<2x64xf32>, %codes: memref<1x64xi8>, %scales: memref<1x4x
 // Activations are the signed ones.
 func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x576xi8>, %y: memref<?x64xf32>) {
   // expected-error@+1 {{needs the type of a weight of u8 or u4 in groups along axis 0, or of u8 in one, found}}
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<s8 group 32 axis 1>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<s8 group 32 axis 1>}
       : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8>
   return
 }
@@ -67,7 +67,7 @@ func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x
 // There are as many groups as panels have.
 func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x5x576xi8>, %y: memref<?x64xf32>) {
   // expected-error@+1 {{needs quantized values of whole groups and panels that fit them, found}}
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
       : memref<?x128xi8>, memref<?x4xf32>, memref<2x5x576xi8>
   return
 }
@@ -77,7 +77,7 @@ func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x5x
 // The depth is static.
 func.func @f(%codes: memref<?x?xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x576xi8>, %y: memref<?x64xf32>) {
   // expected-error@+1 {{needs quantized values of whole groups and panels that fit them, found}}
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
       : memref<?x?xi8>, memref<?x4xf32>, memref<2x4x576xi8>
   return
 }
@@ -87,7 +87,7 @@ func.func @f(%codes: memref<?x?xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x57
 // A row of scales is copied in 16 bytes.
 func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x5xf32>, %w: memref<2x4x576xi8>, %y: memref<?x64xf32>) {
   // expected-error@+1 {{has extents of quantized values, scales in fours, weight and result that do not fit}}
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
       : memref<?x128xi8>, memref<?x5xf32>, memref<2x4x576xi8>
   return
 }
@@ -97,7 +97,7 @@ func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x5xf32>, %w: memref<2x4x
 // A tile has its panels alone.
 func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<3x4x576xi8>, %y: memref<?x64xf32>) {
   // expected-error@+1 {{has extents of quantized values, scales in fours, weight and result that do not fit}}
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
       : memref<?x128xi8>, memref<?x4xf32>, memref<3x4x576xi8>
   return
 }
@@ -106,8 +106,8 @@ func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<3x4x
 
 // Rows are those of instructions.
 func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x576xi8>, %y: memref<?x64xf32>) {
-  // expected-error@+1 {{has a schedule of 60x64 by 4 warps; it needs rows, a multiple of 16, and columns, one of 32, up to 1024}}
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 60 : i64, stages = 3 : i64, warps = 4 : i64}
+  // expected-error@+1 {{has a schedule of 60x64 by 4 warps; it needs rows, a multiple of 16, and columns, one of 32}}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 60, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
       : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8>
   return
 }
@@ -116,8 +116,8 @@ func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x
 
 // A warp has a whole number of instructions.
 func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x576xi8>, %y: memref<?x64xf32>) {
-  // expected-error@+1 {{it needs warps that have 16x16 or multiples each, at most 32, and a thread for each row}}
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 3 : i64}
+  // expected-error@+1 {{it needs warps that have 16x16 or multiples each, and a thread for each row}}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 3, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
       : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8>
   return
 }
@@ -127,7 +127,7 @@ func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x
 // Sums are in registers.
 func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<8x4x576xi8>, %y: memref<?x256xf32>) {
   // expected-error@+1 {{a thread would have 256 sums, more than 128}}
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x256xf32>) {columns = 256 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 256 : i64, stages = 3 : i64, warps = 8 : i64}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x256xf32>) tiles <rows = 256, columns = 256, depth = 128, warps = 8, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
       : memref<?x128xi8>, memref<?x4xf32>, memref<8x4x576xi8>
   return
 }
@@ -137,7 +137,7 @@ func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<8x4x
 // Shared memory is bounded.
 func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x576xi8>, %y: memref<?x64xf32>) {
   // expected-error@+1 {{its 8 stages need more than 232448 bytes of shared memory}}
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 256 : i64, stages = 8 : i64, warps = 8 : i64}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 256, columns = 64, depth = 128, warps = 8, stages = 8> {quantized = !attn.quantized<u4 group 32 axis 0>}
       : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8>
   return
 }
@@ -147,7 +147,7 @@ func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x
 // A tile has its result.
 func.func @f(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x576xi8>, %y: memref<?x65xf32>) {
   // expected-error@+1 {{has a result of more than 64x64, found}}
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x65xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x65xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
       : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8>
   return
 }

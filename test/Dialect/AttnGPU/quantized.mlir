@@ -9,8 +9,8 @@ func.func @rows(%x: memref<1x64xbf16>, %codes: memref<1x64xi8>, %scales: memref<
 
 // CHECK-LABEL: func.func @tile
 func.func @tile(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x576xi8>, %y: memref<?x64xf32>) {
-  // CHECK: attn_gpu.quantized_linear_tile %{{.*}}, %{{.*}}, %{{.*}} outs(%{{.*}} : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8> epilogue {
-  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+  // CHECK: attn_gpu.quantized_linear_tile %{{.*}}, %{{.*}}, %{{.*}} outs(%{{.*}} : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>} : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8> epilogue {
+  attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
       : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8> epilogue {
   ^bb0(%sum: f32, %row: index, %column: index):
     attn_gpu.yield %sum : f32

@@ -33,7 +33,7 @@
 gpu.module @kernels {
   func.func @mma(%q: memref<?x64xbf16>, %k: memref<?x64xbf16>, %o: memref<?x64xbf16>) {
     %scale = arith.constant 0.125 : f32
-    attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) {keys = 16 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+    attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) tiles <rows = 64, keys = 16, warps = 4> : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
     return
   }
 }
@@ -74,7 +74,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   func.func @wgmma(%q: memref<?x64xbf16>, %k: memref<?x64xbf16>, %o: memref<?x64xbf16>) {
     %scale = arith.constant 0.125 : f32
-    attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) {keys = 16 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+    attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) tiles <rows = 64, keys = 16, warps = 4, matmul = wgmma> : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
     return
   }
 }
@@ -95,7 +95,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   func.func @regions(%q: memref<?x64xbf16>, %k: memref<?x64xbf16>, %o: memref<?x64xbf16>, %i: index) {
     %scale = arith.constant -0.125 : f32
-    attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) {keys = 16 : i64, rows = 64 : i64, warps = 4 : i64} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16> mask {
+    attn_gpu.attention_tile %q, %k, %k scale %scale outs(%o : memref<?x64xbf16>) tiles <rows = 64, keys = 16, warps = 4> : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16> mask {
     ^bb0(%row: index, %column: index):
       %keep = arith.cmpi ult, %column, %row : index
       attn_gpu.yield %keep : i1
@@ -148,7 +148,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   func.func @maps(%map: !llvm.ptr, %made: i1, %q: memref<?x64xbf16>, %k: memref<?x64xbf16>, %o: memref<?x64xbf16>, %i: index) {
     %scale = arith.constant 0.125 : f32
-    attn_gpu.attention_tile %q, %k, %k scale %scale maps(%map at [%i, %i], %map at [%i, %i, %i] if %made : !llvm.ptr, !llvm.ptr) outs(%o : memref<?x64xbf16>) {keys = 16 : i64, rows = 128 : i64, warps = 8 : i64, wgmma} : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+    attn_gpu.attention_tile %q, %k, %k scale %scale maps(%map at [%i, %i], %map at [%i, %i, %i] if %made : !llvm.ptr, !llvm.ptr) outs(%o : memref<?x64xbf16>) tiles <rows = 128, keys = 16, warps = 8, matmul = wgmma> : memref<?x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
     return
   }
 }
@@ -182,7 +182,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   func.func @floats(%q: memref<?x64xf32>, %k: memref<?x64xbf16>, %v: memref<?x96xf32>, %o: memref<?x96xf32>, %largest: memref<?xf32>, %sum: memref<?xf32>) {
     %scale = arith.constant 0.125 : f32
-    attn_gpu.attention_tile %q, %k, %v scale %scale outs(%o, %largest : memref<?x96xf32>, memref<?xf32>) sum(%sum : memref<?xf32>) {keys = 32 : i64, rows = 64 : i64, warps = 2 : i64} : memref<?x64xf32>, memref<?x64xbf16>, memref<?x96xf32>
+    attn_gpu.attention_tile %q, %k, %v scale %scale outs(%o, %largest : memref<?x96xf32>, memref<?xf32>) sum(%sum : memref<?xf32>) tiles <rows = 64, keys = 32, warps = 2, matmul = fma> : memref<?x64xf32>, memref<?x64xbf16>, memref<?x96xf32>
     return
   }
 }

@@ -2,7 +2,7 @@
 
 func.func @host(%x: memref<8x40xf16>, %w: memref<64x40xf16>, %y: memref<8x64xf32>) {
   // expected-error@+1 {{is expanded in a GPU module, on buffers}}
-  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<8x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<8x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>
       : memref<8x40xf16>, memref<64x40xf16>
   return
 }
@@ -12,7 +12,7 @@ func.func @host(%x: memref<8x40xf16>, %w: memref<64x40xf16>, %y: memref<8x64xf32
 gpu.module @kernels {
   func.func @tensors(%x: tensor<8x40xf16>, %w: tensor<64x40xf16>, %y: tensor<8x64xf32>) -> tensor<8x64xf32> {
     // expected-error@+1 {{is expanded in a GPU module, on buffers}}
-    %0 = attn_gpu.linear_tile %x, %w transposed outs(%y : tensor<8x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+    %0 = attn_gpu.linear_tile %x, %w transposed outs(%y : tensor<8x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>
         : tensor<8x40xf16>, tensor<64x40xf16> -> tensor<8x64xf32>
     return %0 : tensor<8x64xf32>
   }
@@ -24,8 +24,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   func.func @two(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %n: index) {
     // expected-error@+1 {{by wgmma is the only tile of its task, in it or in a loop that writes nothing else}}
-    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
-    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 3, matmul = wgmma> : memref<128x40xf16>, memref<128x40xf16>
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 3, matmul = wgmma> : memref<128x40xf16>, memref<128x40xf16>
     return
   }
 }
@@ -39,7 +39,7 @@ gpu.module @kernels {
     scf.for %i = %c1 to %n step %c1 {
       memref.store %i, %o[%i] : memref<?xindex>
       // expected-error@+1 {{by wgmma is the only tile of its task, in it or in a loop that writes nothing else}}
-      attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+      attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 3, matmul = wgmma> : memref<128x40xf16>, memref<128x40xf16>
     }
     return
   }
@@ -53,7 +53,7 @@ gpu.module @kernels {
     %c1 = arith.constant 1 : index
     %r = scf.for %i = %c1 to %n step %c1 iter_args(%j = %c1) -> index {
       // expected-error@+1 {{by wgmma is the only tile of its task, in it or in a loop that writes nothing else}}
-      attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+      attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 3, matmul = wgmma> : memref<128x40xf16>, memref<128x40xf16>
       scf.yield %i : index
     }
     return %r : index
@@ -67,7 +67,7 @@ gpu.module @kernels {
   func.func @branch(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %n: index, %c: i1) {
     scf.if %c {
       // expected-error@+1 {{by wgmma is the only tile of its task, in it or in a loop that writes nothing else}}
-      attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+      attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 3, matmul = wgmma> : memref<128x40xf16>, memref<128x40xf16>
     }
     return
   }
@@ -82,7 +82,7 @@ gpu.module @kernels {
     scf.for %i = %c1 to %n step %c1 {
       %made = arith.cmpi eq, %i, %c1 : index
       // expected-error@+1 {{by wgmma is the only tile of its task, in it or in a loop that writes nothing else}}
-      attn_gpu.linear_tile %x, %w transposed maps(%a at [%n, %n], %a at [%n, %n] if %made : !llvm.ptr, !llvm.ptr) outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma} : memref<128x40xf16>, memref<128x40xf16>
+      attn_gpu.linear_tile %x, %w transposed maps(%a at [%n, %n], %a at [%n, %n] if %made : !llvm.ptr, !llvm.ptr) outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 3, matmul = wgmma> : memref<128x40xf16>, memref<128x40xf16>
     }
     return
   }

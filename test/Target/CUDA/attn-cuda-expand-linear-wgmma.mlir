@@ -60,7 +60,7 @@ gpu.module @kernels {
       %row = arith.muli %i, %n : index
       %rows = memref.subview %x[%row, 0] [%n, 160] [1, 1] : memref<?x160xbf16> to memref<?x160xbf16, strided<[160, 1], offset: ?>>
       %result = memref.subview %y[%row, 0] [%n, 128] [1, 1] : memref<?x128xf16> to memref<?x128xf16, strided<[128, 1], offset: ?>>
-      attn_gpu.linear_tile %rows, %w maps(%a at [%c0, %row], %b at [%c0, %c0] if %made : !llvm.ptr, !llvm.ptr) outs(%result : memref<?x128xf16, strided<[128, 1], offset: ?>>) {blocks = 132 : i64, columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 3 : i64, warps = 8 : i64, wgmma}
+      attn_gpu.linear_tile %rows, %w maps(%a at [%c0, %row], %b at [%c0, %c0] if %made : !llvm.ptr, !llvm.ptr) outs(%result : memref<?x128xf16, strided<[128, 1], offset: ?>>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 3, matmul = wgmma, blocks = 132>
           : memref<?x160xbf16, strided<[160, 1], offset: ?>>, memref<160x128xbf16> epilogue {
       ^bb0(%sum: f32, %r: index, %column: index):
         %v = memref.load %bias[%column] : memref<128xf32>
@@ -93,7 +93,7 @@ gpu.module @kernels {
   // CHECK: attn_gpu.wgmma %{{.*}}, %{{.*}}, %{{.*}} transpose :
   // CHECK: attn_gpu.store_rows {{.*}} of f32 :
   func.func @one(%x: memref<64x80xf16>, %w: memref<128x80xf16>, %y: memref<64x128xf32>) {
-    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<64x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64, wgmma} : memref<64x80xf16>, memref<128x80xf16>
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<64x128xf32>) tiles <rows = 64, columns = 128, depth = 64, warps = 4, stages = 3, matmul = wgmma> : memref<64x80xf16>, memref<128x80xf16>
     return
   }
 }

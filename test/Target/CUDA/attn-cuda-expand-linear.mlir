@@ -48,7 +48,7 @@ gpu.module @kernels {
   // CHECK: attn_gpu.store_rows %[[FINISHED]], %{{.*}}[%[[ROW]]] bounds(%{{.*}}, %{{.*}}) of f16 :
   // CHECK: attn_gpu.store_rows %[[FINISHED]], {{.*}} of f16 elements
   func.func @sums(%x: memref<?x160xbf16>, %w: memref<160x?xbf16, strided<[160, 1], offset: ?>>, %b: memref<64xf32>, %y: memref<?x?xf16, strided<[?, 1], offset: ?>>) {
-    attn_gpu.linear_tile %x, %w outs(%y : memref<?x?xf16, strided<[?, 1], offset: ?>>) {columns = 64 : i64, depth = 32 : i64, rows = 32 : i64, stages = 3 : i64, warps = 4 : i64}
+    attn_gpu.linear_tile %x, %w outs(%y : memref<?x?xf16, strided<[?, 1], offset: ?>>) tiles <rows = 32, columns = 64, depth = 32, warps = 4, stages = 3>
         : memref<?x160xbf16>, memref<160x?xbf16, strided<[160, 1], offset: ?>> epilogue {
     ^bb0(%sum: f32, %row: index, %column: index):
       %bias = memref.load %b[%column] : memref<64xf32>
@@ -74,7 +74,7 @@ gpu.module @kernels {
   // CHECK-NOT: attn_gpu.map
   // CHECK-COUNT-4: attn_gpu.store_rows
   func.func @transposed(%x: memref<8x40xf16>, %w: memref<64x40xf16>, %y: memref<8x64xf32>) {
-    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<8x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<8x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>
         : memref<8x40xf16>, memref<64x40xf16>
     return
   }
@@ -94,7 +94,7 @@ gpu.module @kernels {
   // CHECK-NOT: attn_gpu.load_matrix
   // CHECK-COUNT-4: attn_gpu.store_rows
   func.func @floats(%x: memref<8x96xf32>, %w: memref<96x64xbf16>, %y: memref<8x64xf32>) {
-    attn_gpu.linear_tile %x, %w float tf32x3 outs(%y : memref<8x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+    attn_gpu.linear_tile %x, %w outs(%y : memref<8x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2, matmul = tf32x3>
         : memref<8x96xf32>, memref<96x64xbf16>
     return
   }
@@ -123,7 +123,7 @@ gpu.module @kernels {
   // CHECK: scf.if %[[STORES]] {
   // CHECK: attn_gpu.store_rows %[[ALL]]
   func.func @parts(%x: memref<?x512xbf16>, %w: memref<512x16xbf16>, %y: memref<?x16xf16>) {
-    attn_gpu.linear_tile %x, %w outs(%y : memref<?x16xf16>) {columns = 16 : i64, depth = 128 : i64, parts = 4 : i64, rows = 16 : i64, stages = 2 : i64, warps = 4 : i64} : memref<?x512xbf16>, memref<512x16xbf16>
+    attn_gpu.linear_tile %x, %w outs(%y : memref<?x16xf16>) tiles <rows = 16, columns = 16, depth = 128, warps = 4, stages = 2, parts = 4> : memref<?x512xbf16>, memref<512x16xbf16>
     return
   }
 }
@@ -145,7 +145,7 @@ gpu.module @kernels {
   // CHECK: attn_gpu.wait_for_kernel
   // CHECK: attn_gpu.copy_rows {{.*}} elements
   func.func @waits(%x: memref<?x256xbf16>, %w: memref<256x16xbf16>, %y: memref<?x16xf16>) {
-    attn_gpu.linear_tile %x, %w outs(%y : memref<?x16xf16>) {columns = 16 : i64, constant_weight, depth = 64 : i64, rows = 16 : i64, stages = 2 : i64, waits, warps = 1 : i64} : memref<?x256xbf16>, memref<256x16xbf16>
+    attn_gpu.linear_tile %x, %w outs(%y : memref<?x16xf16>) tiles <rows = 16, columns = 16, depth = 64, warps = 1, stages = 2> {constant_weight, waits} : memref<?x256xbf16>, memref<256x16xbf16>
     return
   }
 }

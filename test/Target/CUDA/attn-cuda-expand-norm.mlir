@@ -23,7 +23,7 @@ gpu.module @kernels {
   // CHECK-COUNT-2: llvm.store %{{.*}} : vector<4xf32>, !llvm.ptr<1>
   // CHECK-NOT: vector<4xf32>, !llvm.ptr
   func.func @warp(%x: memref<?x384xf32>, %w: memref<384xbf16>, %b: memref<384xbf16>, %y: memref<?x384xf32>) {
-    attn_gpu.norm_tile %x, %w, %b outs(%y : memref<?x384xf32>) {columns = 384 : i64, epsilon = 1.0e-5 : f64, lanes = 32 : i64, threads = 128 : i64}
+    attn_gpu.norm_tile %x, %w, %b outs(%y : memref<?x384xf32>) tiles <lanes = 32, threads = 128> {columns = 384 : i64, epsilon = 1.0e-5 : f64}
         : memref<?x384xf32>, memref<384xbf16>, memref<384xbf16>
     return
   }
@@ -43,7 +43,7 @@ gpu.module @kernels {
   // CHECK: attn_gpu.reduce_threads add %{{.*}} threads 64 scratch %c16
   // CHECK-NOT: vector<
   func.func @ragged(%x: memref<?x997xf32>, %w: memref<997xf32>, %b: memref<997xf32>, %y: memref<?x997xf32>) {
-    attn_gpu.norm_tile %x, %w, %b outs(%y : memref<?x997xf32>) {columns = 990 : i64, epsilon = 1.0e-5 : f64, lanes = 64 : i64, threads = 128 : i64}
+    attn_gpu.norm_tile %x, %w, %b outs(%y : memref<?x997xf32>) tiles <lanes = 64, threads = 128> {columns = 990 : i64, epsilon = 1.0e-5 : f64}
         : memref<?x997xf32>, memref<997xf32>, memref<997xf32>
     return
   }
@@ -60,7 +60,7 @@ gpu.module @kernels {
   // CHECK: llvm.store {{.*}} : vector<4xf32>
   // CHECK: llvm.load {{.*}} -> vector<4xbf16>
   func.func @long(%x: memref<?x640xf32>, %w: memref<640xbf16>, %y: memref<?x640xf32>) {
-    attn_gpu.norm_tile %x, %w outs(%y : memref<?x640xf32>) {columns = 640 : i64, epsilon = 1.0e-5 : f64, lanes = 32 : i64, threads = 128 : i64} : memref<?x640xf32>, memref<640xbf16>
+    attn_gpu.norm_tile %x, %w outs(%y : memref<?x640xf32>) tiles <lanes = 32, threads = 128> {columns = 640 : i64, epsilon = 1.0e-5 : f64} : memref<?x640xf32>, memref<640xbf16>
     return
   }
 }
@@ -73,7 +73,7 @@ gpu.module @kernels {
   // CHECK-COUNT-1: attn_gpu.reduce_threads
   // CHECK-NOT: attn_gpu.reduce_threads
   func.func @rms(%x: memref<4x128xbf16>, %w: memref<128xf32>, %y: memref<4x128xbf16>) {
-    attn_gpu.norm_tile %x, %w outs(%y : memref<4x128xbf16>) {columns = 128 : i64, epsilon = 1.0e-5 : f64, lanes = 16 : i64, threads = 64 : i64} : memref<4x128xbf16>, memref<128xf32>
+    attn_gpu.norm_tile %x, %w outs(%y : memref<4x128xbf16>) tiles <lanes = 16, threads = 64> {columns = 128 : i64, epsilon = 1.0e-5 : f64} : memref<4x128xbf16>, memref<128xf32>
     return
   }
 }

@@ -16,7 +16,7 @@
 // CHECK-NOT: quantized_linear_tile
 gpu.module @kernels {
   func.func @w4(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x4x576xi8>, %y: memref<?x64xf32>) {
-    attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+    attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
         : memref<?x128xi8>, memref<?x4xf32>, memref<2x4x576xi8>
     return
   }
@@ -34,7 +34,7 @@ gpu.module @kernels {
 // CHECK: attn_gpu.store_rows
 gpu.module @kernels {
   func.func @w8a8(%codes: memref<?x128xi8>, %scales: memref<?x4xf32>, %w: memref<2x1x4160xi8>, %y: memref<?x64xf32>) {
-    attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) {columns = 64 : i64, quantized = !attn.quantized<u8 group 0 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+    attn_gpu.quantized_linear_tile %codes, %scales, %w outs(%y : memref<?x64xf32>) tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u8 group 0 axis 0>}
         : memref<?x128xi8>, memref<?x4xf32>, memref<2x1x4160xi8>
     return
   }

@@ -2,9 +2,9 @@
 // RUN: rapt-opt %s --attn-cuda-schedule --split-input-file | FileCheck %s
 
 // A number of rows that is not known has tiles for few rows, too, whose warps split k. The result is too narrow for large tiles.
-// CHECK: #[[$DYNAMIC:.*]] = #attn.schedule<few_rows = <columns = 16, depth = 128, parts = 4, rows = 16, stages = 5, warps = 4>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK: #[[$DYNAMIC:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>, few_rows = <tiles = <rows = 16, columns = 16, depth = 128, warps = 4, stages = 5, parts = 4>>>
 // CHECK-LABEL: func.func @dynamic
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$DYNAMIC]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$DYNAMIC]]}
 func.func @dynamic(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>) -> tensor<?x24xf32> {
   %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x24xbf16> -> tensor<?x24xf32>
   return %y : tensor<?x24xf32>
@@ -13,9 +13,9 @@ func.func @dynamic(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>) -> tensor<?x24
 // -----
 
 // Large tiles are used from the number of rows on of which there are 128: 33 columns of tiles need 4 rows of them.
-// CHECK: #[[$WIDE:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 4, warps = 8>, tensor_cores = <{{.*}}>>
+// CHECK: #[[$WIDE:.*]] = #attn_gpu.linear_schedule<common = <{{.*}}>, few_rows = <{{.*}}>, many_rows = <tiles = <rows = 128, columns = 128, depth = 32, warps = 8, stages = 4>, least = 512>>
 // CHECK-LABEL: func.func @wide
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$WIDE]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$WIDE]]}
 func.func @wide(%x: tensor<?x40xbf16>, %w: tensor<40x4097xbf16>) -> tensor<?x4097xf32> {
   %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x4097xbf16> -> tensor<?x4097xf32>
   return %y : tensor<?x4097xf32>
@@ -24,11 +24,11 @@ func.func @wide(%x: tensor<?x40xbf16>, %w: tensor<40x4097xbf16>) -> tensor<?x409
 // -----
 
 // A known number of rows has one kind of tiles.
-// CHECK-DAG: #[[$LARGE:.*]] = #attn.schedule<tensor_cores = <columns = 128, depth = 32, rows = 128, stages = 4, warps = 8>>
-// CHECK-DAG: #[[$MIDDLE:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK-DAG: #[[$LARGE:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 128, columns = 128, depth = 32, warps = 8, stages = 4>>>
+// CHECK-DAG: #[[$MIDDLE:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>>
 // CHECK-LABEL: func.func @known
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$MIDDLE]]}
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$LARGE]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$MIDDLE]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$LARGE]]}
 func.func @known(%x: tensor<511x40xbf16>, %y: tensor<512x40xbf16>, %w: tensor<40x4096xbf16>) -> (tensor<511x4096xf32>, tensor<512x4096xf32>) {
   %0 = attn.linear %x, %w : tensor<511x40xbf16>, tensor<40x4096xbf16> -> tensor<511x4096xf32>
   %1 = attn.linear %y, %w : tensor<512x40xbf16>, tensor<40x4096xbf16> -> tensor<512x4096xf32>
@@ -37,9 +37,9 @@ func.func @known(%x: tensor<511x40xbf16>, %y: tensor<512x40xbf16>, %w: tensor<40
 
 // -----
 
-// CHECK: #[[$FEW:.*]] = #attn.schedule<tensor_cores = <columns = 16, depth = 128, parts = 4, rows = 16, stages = 5, warps = 4>>
+// CHECK: #[[$FEW:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 16, columns = 16, depth = 128, warps = 4, stages = 5, parts = 4>>>
 // CHECK-LABEL: func.func @few
-// CHECK: attn.linear {{.*}} transposed {attn.schedule = #[[$FEW]]}
+// CHECK: attn.linear {{.*}} transposed {attn_gpu.schedule = #[[$FEW]]}
 func.func @few(%x: tensor<16x40xf16>, %w: tensor<24x40xf16>) -> tensor<16x24xf16> {
   %y = attn.linear %x, %w transposed : tensor<16x40xf16>, tensor<24x40xf16> -> tensor<16x24xf16>
   return %y : tensor<16x24xf16>
@@ -47,9 +47,9 @@ func.func @few(%x: tensor<16x40xf16>, %w: tensor<24x40xf16>) -> tensor<16x24xf16
 
 // -----
 
-// CHECK: #[[$MANY:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK: #[[$MANY:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>>
 // CHECK-LABEL: func.func @many
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$MANY]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$MANY]]}
 func.func @many(%x: tensor<17x40xf16>, %w: tensor<40x24xf16>) -> tensor<17x24xf16> {
   %y = attn.linear %x, %w : tensor<17x40xf16>, tensor<40x24xf16> -> tensor<17x24xf16>
   return %y : tensor<17x24xf16>
@@ -58,9 +58,9 @@ func.func @many(%x: tensor<17x40xf16>, %w: tensor<40x24xf16>) -> tensor<17x24xf1
 // -----
 
 // f32, and operands of two types, have multiply-adds.
-// CHECK: #[[$ADDS:.*]] = #attn.schedule<few_rows = <columns = 32, depth = 128, parts = 4, rows = 16, stages = 4, warps = 4>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 2, warps = 8>, multiply_adds = <columns = 64, depth = 32, rows = 64, stages = 3, warps = 4>>
+// CHECK: #[[$ADDS:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 32, warps = 4, stages = 3, matmul = fma>>, few_rows = <tiles = <rows = 16, columns = 32, depth = 128, warps = 4, stages = 4, matmul = fma, parts = 4>>, many_rows = <tiles = <rows = 128, columns = 128, depth = 32, warps = 8, stages = 2, matmul = fma>, least = 512>>
 // CHECK-LABEL: func.func @full
-// CHECK-COUNT-3: attn.linear {{.*}} {attn.schedule = #[[$ADDS]]}
+// CHECK-COUNT-3: attn.linear {{.*}} {attn_gpu.schedule = #[[$ADDS]]}
 func.func @full(%x: tensor<?x40xf32>, %y: tensor<?x40xbf16>, %v: tensor<40x4096xf32>, %w: tensor<40x4096xbf16>) {
   %0 = attn.linear %x, %v : tensor<?x40xf32>, tensor<40x4096xf32> -> tensor<?x4096xf32>
   %1 = attn.linear %x, %w : tensor<?x40xf32>, tensor<40x4096xbf16> -> tensor<?x4096xf32>
@@ -71,11 +71,11 @@ func.func @full(%x: tensor<?x40xf32>, %y: tensor<?x40xbf16>, %v: tensor<40x4096x
 // -----
 
 // With tf32 they are on tensor cores; bf16 are multiplied as they are.
-// CHECK-DAG: #[[$TF32:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 3, tf32 = 2, warps = 4>>
-// CHECK-DAG: #[[$BF16:.*]] = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>
+// CHECK-DAG: #[[$TF32:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 32, warps = 4, stages = 3, matmul = tf32x3>>>
+// CHECK-DAG: #[[$BF16:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>>
 // CHECK-LABEL: func.func @tf32
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$TF32]]}
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$BF16]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$TF32]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$BF16]]}
 module attributes {attn.target = {target = "cuda", tf32_terms = 2 : i64}} {
   func.func @tf32(%x: tensor<64x40xf32>, %v: tensor<40x24xf32>, %y: tensor<64x40xbf16>, %w: tensor<40x24xbf16>) {
     %0 = attn.linear %x, %v : tensor<64x40xf32>, tensor<40x24xf32> -> tensor<64x24xf32>
@@ -87,15 +87,15 @@ module attributes {attn.target = {target = "cuda", tf32_terms = 2 : i64}} {
 // -----
 
 // More rows are multiplied by wgmma on sm_90a, on tiles of 128x64, many on tiles of 128x128 and, where there are 128 of them, of 128x256. A number of columns for which these need no more rows has no others.
-// CHECK-DAG: #[[$MOST:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <blocks = 132, columns = 128, depth = 64, group = 12, least = 512, rows = 128, stages = 6, warps = 8, wgmma = 1>, most_rows = <blocks = 132, columns = 256, depth = 64, group = 16, least = 1024, rows = 128, share = 88, stages = 4, warps = 8, wgmma = 1>, tensor_cores = <blocks = 132, columns = 64, depth = 64, group = 8, rows = 128, stages = 8, warps = 8, wgmma = 1>>
-// CHECK-DAG: #[[$WIDE:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <blocks = 132, columns = 256, depth = 64, group = 16, least = 128, rows = 128, stages = 4, warps = 8, wgmma = 1>, tensor_cores = <{{.*}}>>
-// CHECK-DAG: #[[$KNOWN:.*]] = #attn.schedule<tensor_cores = <blocks = 132, columns = 128, depth = 64, group = 12, rows = 128, stages = 6, warps = 8, wgmma = 1>>
-// CHECK-DAG: #[[$DEPTH:.*]] = #attn.schedule<few_rows = <{{.*}}>, many_rows = <columns = 128, depth = 32, least = 512, rows = 128, stages = 4, warps = 8>, tensor_cores = <{{.*}}>>
+// CHECK-DAG: #[[$MOST:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 128, columns = 64, depth = 64, warps = 8, stages = 8, matmul = wgmma, blocks = 132>, group = 8>, few_rows = <{{.*}}>, many_rows = <tiles = <rows = 128, columns = 128, depth = 64, warps = 8, stages = 6, matmul = wgmma, blocks = 132>, least = 512, group = 12>, most_rows = <tiles = <rows = 128, columns = 256, depth = 64, warps = 8, stages = 4, matmul = wgmma, blocks = 132>, least = 1024, group = 16, share = 88>>
+// CHECK-DAG: #[[$WIDE:.*]] = #attn_gpu.linear_schedule<common = <{{.*}}>, few_rows = <{{.*}}>, many_rows = <tiles = <rows = 128, columns = 256, depth = 64, warps = 8, stages = 4, matmul = wgmma, blocks = 132>, least = 128, group = 16>>
+// CHECK-DAG: #[[$KNOWN:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 128, columns = 128, depth = 64, warps = 8, stages = 6, matmul = wgmma, blocks = 132>, group = 12>>
+// CHECK-DAG: #[[$DEPTH:.*]] = #attn_gpu.linear_schedule<common = <{{.*}}>, few_rows = <{{.*}}>, many_rows = <tiles = <rows = 128, columns = 128, depth = 32, warps = 8, stages = 4>, least = 512>>
 // CHECK-LABEL: func.func @warpgroups
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$MOST]]}
-// CHECK: attn.linear {{.*}} transposed {attn.schedule = #[[$WIDE]]}
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$KNOWN]]}
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$DEPTH]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$MOST]]}
+// CHECK: attn.linear {{.*}} transposed {attn_gpu.schedule = #[[$WIDE]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$KNOWN]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$DEPTH]]}
 module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, device_exact}} {
   func.func @warpgroups(%x: tensor<?x40xbf16>, %w: tensor<40x4096xbf16>, %t: tensor<50257x40xbf16>, %k: tensor<600x40xbf16>, %d: tensor<?x?xf16>, %v: tensor<?x4096xf16>) {
     %0 = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x4096xbf16> -> tensor<?x4096xf32>
@@ -110,11 +110,11 @@ module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, devic
 // -----
 
 // 176 tiles of 128x256 are two rounds of 132 blocks, and 352 of 128x128 three rounds of half the time. One round of the larger is as good as two of the smaller.
-// CHECK-DAG: #[[$SMALLER:.*]] = #attn.schedule<tensor_cores = <blocks = 132, columns = 128, depth = 64, group = 12, rows = 128, stages = 6, warps = 8, wgmma = 1>>
-// CHECK-DAG: #[[$LARGER:.*]] = #attn.schedule<tensor_cores = <blocks = 132, columns = 256, depth = 64, group = 16, rows = 128, stages = 4, warps = 8, wgmma = 1>>
+// CHECK-DAG: #[[$SMALLER:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 128, columns = 128, depth = 64, warps = 8, stages = 6, matmul = wgmma, blocks = 132>, group = 12>>
+// CHECK-DAG: #[[$LARGER:.*]] = #attn_gpu.linear_schedule<common = <tiles = <rows = 128, columns = 256, depth = 64, warps = 8, stages = 4, matmul = wgmma, blocks = 132>, group = 16>>
 // CHECK-LABEL: func.func @rounds
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$SMALLER]]}
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$LARGER]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$SMALLER]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$LARGER]]}
 module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, device_exact}} {
   func.func @rounds(%x: tensor<1024x40xbf16>, %w: tensor<40x5632xbf16>, %y: tensor<2048x40xbf16>, %v: tensor<40x2048xbf16>) {
     %0 = attn.linear %x, %w : tensor<1024x40xbf16>, tensor<40x5632xbf16> -> tensor<1024x5632xf32>
@@ -147,9 +147,9 @@ func.func @empty(%x: tensor<?x0xf32>, %w: tensor<0x96xf32>) -> tensor<?x96xf32> 
 // -----
 
 // Tiles rotate heads whose channels are rotated together beside each other. Halves of a head stay for a kernel of their own, and heads that another op reads.
-// CHECK: #[[$ROTATES:.*]] = #attn.schedule<{{.*}}rotates = 1, tensor_cores
+// CHECK: #[[$ROTATES:.*]] = #attn_gpu.linear_schedule<{{.*}}, rotates = true>
 // CHECK-LABEL: func.func @rotates
-// CHECK: attn.linear {{.*}} {attn.schedule = #[[$ROTATES]]}
+// CHECK: attn.linear {{.*}} {attn_gpu.schedule = #[[$ROTATES]]}
 // REMARK: remark: [Passed] fuse-rotation | Category:fusion | Fused="the tiles of the matmul that makes the heads rotate them"
 func.func @rotates(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>) -> tensor<?x3x8xf32> {
   %y = attn.linear %x, %w : tensor<?x40xbf16>, tensor<40x24xbf16> -> tensor<?x24xf32>
@@ -160,7 +160,7 @@ func.func @rotates(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %c: tensor<?x4
 
 // -----
 
-// CHECK-NOT: rotates = 1
+// CHECK-NOT: rotates = true
 // CHECK-LABEL: func.func @halves
 // REMARK: remark: [Missed] fuse-rotation | Category:fusion | Reason="a thread has no two channels half a head apart"
 func.func @halves(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>) -> tensor<?x3x8xf32> {
@@ -172,7 +172,7 @@ func.func @halves(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %c: tensor<?x4x
 
 // -----
 
-// CHECK-NOT: rotates = 1
+// CHECK-NOT: rotates = true
 // CHECK-LABEL: func.func @read
 // REMARK: remark: [Missed] fuse-rotation | Category:fusion | Reason="the heads are read before they are rotated"
 func.func @read(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %c: tensor<?x4xf32>, %s: tensor<?x4xf32>) -> (tensor<?x3x8xf32>, tensor<?x24xf32>) {
@@ -184,7 +184,7 @@ func.func @read(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %c: tensor<?x4xf3
 
 // -----
 
-// CHECK-NOT: rotates = 1
+// CHECK-NOT: rotates = true
 // CHECK-LABEL: func.func @odd
 // REMARK: remark: [Missed] fuse-rotation | Category:fusion | Reason="its heads are of no known even number of channels"
 func.func @odd(%x: tensor<?x40xbf16>, %w: tensor<40x21xbf16>, %c: tensor<?x3xf32>, %s: tensor<?x3xf32>) -> tensor<?x3x7xf32> {
@@ -196,7 +196,7 @@ func.func @odd(%x: tensor<?x40xbf16>, %w: tensor<40x21xbf16>, %c: tensor<?x3xf32
 
 // -----
 
-// CHECK-NOT: rotates = 1
+// CHECK-NOT: rotates = true
 // CHECK-LABEL: func.func @later
 // REMARK: remark: [Missed] fuse-rotation | Category:fusion | Reason="its angles are computed after the matmul"
 func.func @later(%x: tensor<?x40xbf16>, %w: tensor<40x24xbf16>, %p: tensor<?xi32>) -> tensor<?x3x8xf32> {

@@ -2,14 +2,11 @@
 // RUN: FileCheck %s < %t
 
 // A warp holds 1,024 elements of a row. Longer rows have several warps.
-// CHECK-DAG: #[[$WARP:.*]] = #attn.schedule<thread_block = <lanes = 32, threads = 128>>
-// CHECK-DAG: #[[$WARPS:.*]] = #attn.schedule<thread_block = <lanes = 128, threads = 128>>
-// CHECK-DAG: #[[$MOST:.*]] = #attn.schedule<thread_block = <lanes = 512, threads = 512>>
 // CHECK-LABEL: @rows
-// CHECK: attn.layer_norm {{.*}} {attn.schedule = #[[$WARP]]} : tensor<?x768xf32>
-// CHECK: attn.rms_norm {{.*}} {attn.schedule = #[[$WARP]]} : tensor<?x1024xbf16>
-// CHECK: attn.rms_norm {{.*}} {attn.schedule = #[[$WARPS]]} : tensor<?x1025xf32>
-// CHECK: attn.rms_norm {{.*}} {attn.schedule = #[[$MOST]]} : tensor<?x16384xf32>
+// CHECK: attn.layer_norm {{.*}} {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 32, threads = 128>} : tensor<?x768xf32>
+// CHECK: attn.rms_norm {{.*}} {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 32, threads = 128>} : tensor<?x1024xbf16>
+// CHECK: attn.rms_norm {{.*}} {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 128, threads = 128>} : tensor<?x1025xf32>
+// CHECK: attn.rms_norm {{.*}} {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 512, threads = 512>} : tensor<?x16384xf32>
 func.func @rows(%a: tensor<?x768xf32>, %wa: tensor<768xf32>, %b: tensor<?x1024xbf16>, %wb: tensor<1024xf32>, %c: tensor<?x1025xf32>, %wc: tensor<1025xf32>, %d: tensor<?x16384xf32>, %wd: tensor<16384xf32>) {
   %0 = attn.layer_norm %a, %wa, %wa epsilon 1.0e-5 : tensor<?x768xf32>, tensor<768xf32>
   %1 = attn.rms_norm %b, %wb epsilon 1.0e-5 : tensor<?x1024xbf16>, tensor<1024xf32>
@@ -21,13 +18,10 @@ func.func @rows(%a: tensor<?x768xf32>, %wa: tensor<768xf32>, %b: tensor<?x1024xb
 // -----
 
 // Short rows have a thread for 16 bytes, and few heads few threads.
-// CHECK-DAG: #[[$HALF:.*]] = #attn.schedule<thread_block = <lanes = 16, threads = 128>>
-// CHECK-DAG: #[[$FEW:.*]] = #attn.schedule<thread_block = <lanes = 8, threads = 32>>
-// CHECK-DAG: #[[$ONE:.*]] = #attn.schedule<thread_block = <lanes = 4, threads = 128>>
 // CHECK-LABEL: @heads
-// CHECK: attn.rms_norm {{.*}} {attn.schedule = #[[$HALF]]} : tensor<?x32x64xf32>
-// CHECK: attn.rms_norm {{.*}} {attn.schedule = #[[$FEW]]} : tensor<?x3x64xbf16>
-// CHECK: attn.rms_norm {{.*}} {attn.schedule = #[[$ONE]]} : tensor<?x?x1xf32>
+// CHECK: attn.rms_norm {{.*}} {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 16, threads = 128>} : tensor<?x32x64xf32>
+// CHECK: attn.rms_norm {{.*}} {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 8, threads = 32>} : tensor<?x3x64xbf16>
+// CHECK: attn.rms_norm {{.*}} {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 4, threads = 128>} : tensor<?x?x1xf32>
 func.func @heads(%a: tensor<?x32x64xf32>, %b: tensor<?x3x64xbf16>, %w: tensor<64xf32>, %c: tensor<?x?x1xf32>, %wc: tensor<1xf32>) {
   %0 = attn.rms_norm %a, %w epsilon 1.0e-5 : tensor<?x32x64xf32>, tensor<64xf32>
   %1 = attn.rms_norm %b, %w epsilon 1.0e-5 : tensor<?x3x64xbf16>, tensor<64xf32>

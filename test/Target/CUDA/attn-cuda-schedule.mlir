@@ -8,14 +8,14 @@
 #s = #attn.schedule<keys = 8, queries = 1>
 module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
   // CHECK-LABEL: func.func @halves
-  // CHECK: tensor_cores = <blocks = {{[0-9]+}}, keys = {{[0-9]+}}, least_keys = {{[0-9]+}}, rows = {{[0-9]+}}, warps = {{[0-9]+}}>
+  // CHECK: attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = {{[0-9]+}}, keys = {{[0-9]+}}, warps = {{[0-9]+}}>, blocks = {{[0-9]+}}, least_keys = {{[0-9]+}}>
   func.func @halves(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
 
   // CHECK-LABEL: func.func @floats
-  // CHECK: multiply_adds = <blocks = {{[0-9]+}}, keys = 32, least_keys = {{[0-9]+}}, rows = 128, warps = 4>
+  // CHECK: tiles = <rows = 128, keys = 32, warps = 4, matmul = fma>, blocks = {{[0-9]+}}, least_keys = {{[0-9]+}}>
   func.func @floats(%q: tensor<?x12x64xf32>, %scale: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x12x64xf32>, tensor<?x12x64xf32>, tensor<?x12x64xf32> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
@@ -23,14 +23,14 @@ module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
 
   // Elements of two types are multiplied as f32.
   // CHECK-LABEL: func.func @mixed
-  // CHECK: multiply_adds = <
+  // CHECK: matmul = fma>
   func.func @mixed(%q: tensor<?x12x64xbf16>, %k: tensor<?x12x64xf16>, %scale: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %k, %k, %scale maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x12x64xbf16>, tensor<?x12x64xf16>, tensor<?x12x64xf16> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>
   }
 
   // CHECK-LABEL: func.func @wide
-  // CHECK-NOT: tensor_cores
+  // CHECK-NOT: attn_gpu.schedule
   // REMARK: there are 512 channels; thread blocks have schedules for up to 256
   func.func @wide(%q: tensor<?x12x512xbf16>, %scale: f32) -> tensor<?x12x512xf32> {
     %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x12x512xbf16>, tensor<?x12x512xbf16>, tensor<?x12x512xbf16> -> tensor<?x12x512xf32>
@@ -38,7 +38,7 @@ module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
   }
 
   // CHECK-LABEL: func.func @dynamic
-  // CHECK-NOT: tensor_cores
+  // CHECK-NOT: attn_gpu.schedule
   // REMARK: the channels of queries are not their last dim, of a static extent
   func.func @dynamic(%q: tensor<?x12x?xbf16>, %v: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %v, %scale maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x12x?xbf16>, tensor<?x12x?xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
@@ -46,7 +46,7 @@ module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
   }
 
   // CHECK-LABEL: func.func @additive
-  // CHECK-NOT: tensor_cores
+  // CHECK-NOT: attn_gpu.schedule
   // REMARK: an additive similarity is no matmul
   func.func @additive(%q: tensor<?x12x64xbf16>, %scale: f32, %a: tensor<64xf32>) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %q, %scale additive(%a : tensor<64xf32>) maps [#q, #k, #v, #o] {attn.schedule = #s} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
@@ -54,7 +54,7 @@ module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
   }
 
   // CHECK-LABEL: func.func @second
-  // CHECK-NOT: tensor_cores
+  // CHECK-NOT: attn_gpu.schedule
   // REMARK: it has a second pair of queries and keys
   func.func @second(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %q, %scale second(%q, %q : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>) maps [#q, #k, #v, #o, #q, #k] {attn.schedule = #s}
@@ -72,14 +72,14 @@ module attributes {attn.target = {target = "cuda", device_arch = 80 : i64}} {
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, device_exact, tf32_terms = 2 : i64}} {
   // CHECK-LABEL: func.func @tf32
-  // CHECK: tensor_cores = <blocks = {{[0-9]+}}, keys = 16, least_keys = {{[0-9]+}}, rows = 64, tf32 = 2, warps = 2>
+  // CHECK: tiles = <rows = 64, keys = 16, warps = 2, matmul = tf32x3>
   func.func @tf32(%q: tensor<?x12x128xf32>, %scale: f32) -> tensor<?x12x128xf32> {
     %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x128xf32>, tensor<?x12x128xf32>, tensor<?x12x128xf32> -> tensor<?x12x128xf32>
     return %o : tensor<?x12x128xf32>
   }
 
   // CHECK-LABEL: func.func @wide
-  // CHECK: tensor_cores = <blocks = {{[0-9]+}}, keys = 16, least_keys = {{[0-9]+}}, rows = 32, tf32 = 2, warps = 2>
+  // CHECK: tiles = <rows = 32, keys = 16, warps = 2, matmul = tf32x3>
   func.func @wide(%q: tensor<?x12x256xf32>, %scale: f32) -> tensor<?x12x256xf32> {
     %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x256xf32>, tensor<?x12x256xf32>, tensor<?x12x256xf32> -> tensor<?x12x256xf32>
     return %o : tensor<?x12x256xf32>
@@ -95,7 +95,7 @@ module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, devic
 #o = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dv)>
 module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, device_exact}} {
   // CHECK-LABEL: func.func @hopper
-  // CHECK: tensor_cores = <{{.*}}wgmma = 1>
+  // CHECK: matmul = wgmma>
   func.func @hopper(%q: tensor<?x12x64xbf16>, %scale: f32) -> tensor<?x12x64xf32> {
     %o = attn.attention %q, %q, %q, %scale maps [#q, #k, #v, #o] {attn.schedule = #attn.schedule<keys = 8, queries = 1>} : tensor<?x12x64xbf16>, tensor<?x12x64xbf16>, tensor<?x12x64xbf16> -> tensor<?x12x64xf32>
     return %o : tensor<?x12x64xf32>

@@ -16,7 +16,7 @@ func.func @f(%env: !llvm.ptr, %q: memref<64x64xbf16>, %k: memref<?x?x8x64xbf16>,
 func.func private @f.task0(%q: memref<64x64xbf16>, %k: memref<?x?x8x64xbf16>, %v: memref<?x64xbf16>, %begin: index, %end: index, %worker: index) {
   %scale = arith.constant 0.125 : f32
   %keys = memref.subview %k[1, %end, %begin, 0] [1, %worker, 1, 64] [1, 1, 1, 1] : memref<?x?x8x64xbf16> to memref<?x64xbf16, strided<[512, 1], offset: ?>>
-  attn_gpu.attention_tile %q, %keys, %v scale %scale outs(%q : memref<64x64xbf16>) {keys = 32 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<64x64xbf16>, memref<?x64xbf16, strided<[512, 1], offset: ?>>, memref<?x64xbf16>
+  attn_gpu.attention_tile %q, %keys, %v scale %scale outs(%q : memref<64x64xbf16>) tiles <rows = 64, keys = 32, warps = 4, matmul = wgmma> : memref<64x64xbf16>, memref<?x64xbf16, strided<[512, 1], offset: ?>>, memref<?x64xbf16>
   return
 }
 
@@ -31,7 +31,7 @@ func.func @mma(%env: !llvm.ptr, %q: memref<64x64xbf16>, %k: memref<?x64xbf16>, %
 }
 func.func private @mma.task0(%q: memref<64x64xbf16>, %k: memref<?x64xbf16>, %begin: index, %end: index, %worker: index) {
   %scale = arith.constant 0.125 : f32
-  attn_gpu.attention_tile %q, %k, %k scale %scale outs(%q : memref<64x64xbf16>) {keys = 32 : i64, rows = 64 : i64, warps = 4 : i64} : memref<64x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
+  attn_gpu.attention_tile %q, %k, %k scale %scale outs(%q : memref<64x64xbf16>) tiles <rows = 64, keys = 32, warps = 4> : memref<64x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
   return
 }
 
@@ -47,7 +47,7 @@ func.func @columns(%env: !llvm.ptr, %q: memref<64x40xbf16>, %k: memref<?x320xbf1
 func.func private @columns.task0(%q: memref<64x40xbf16>, %k: memref<?x320xbf16>, %begin: index, %end: index, %worker: index) {
   %scale = arith.constant 0.125 : f32
   %keys = memref.subview %k[0, %begin] [%worker, 40] [1, 1] : memref<?x320xbf16> to memref<?x40xbf16, strided<[320, 1], offset: ?>>
-  attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x40xbf16>) {keys = 32 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<64x40xbf16>, memref<?x40xbf16, strided<[320, 1], offset: ?>>, memref<?x40xbf16, strided<[320, 1], offset: ?>>
+  attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x40xbf16>) tiles <rows = 64, keys = 32, warps = 4, matmul = wgmma> : memref<64x40xbf16>, memref<?x40xbf16, strided<[320, 1], offset: ?>>, memref<?x40xbf16, strided<[320, 1], offset: ?>>
   return
 }
 
@@ -63,7 +63,7 @@ func.func @padded(%env: !llvm.ptr, %q: memref<64x40xbf16>, %k: memref<?x8x40xbf1
 func.func private @padded.task0(%q: memref<64x40xbf16>, %k: memref<?x8x40xbf16>, %begin: index, %end: index, %worker: index) {
   %scale = arith.constant 0.125 : f32
   %keys = memref.subview %k[0, %begin, 0] [%worker, 1, 40] [1, 1, 1] : memref<?x8x40xbf16> to memref<?x40xbf16, strided<[320, 1], offset: ?>>
-  attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x40xbf16>) {keys = 32 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<64x40xbf16>, memref<?x40xbf16, strided<[320, 1], offset: ?>>, memref<?x40xbf16, strided<[320, 1], offset: ?>>
+  attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x40xbf16>) tiles <rows = 64, keys = 32, warps = 4, matmul = wgmma> : memref<64x40xbf16>, memref<?x40xbf16, strided<[320, 1], offset: ?>>, memref<?x40xbf16, strided<[320, 1], offset: ?>>
   return
 }
 
@@ -80,13 +80,13 @@ func.func @six(%env: !llvm.ptr, %q: memref<64x64xbf16>, %k: memref<?x2x2x2x2x64x
 func.func private @six.task0(%q: memref<64x64xbf16>, %k: memref<?x2x2x2x2x64xbf16>, %begin: index, %end: index, %worker: index) {
   %scale = arith.constant 0.125 : f32
   %keys = memref.subview %k[0, 0, 0, 0, 0, 0] [%worker, 1, 1, 1, 1, 64] [1, 1, 1, 1, 1, 1] : memref<?x2x2x2x2x64xbf16> to memref<?x64xbf16, strided<[1024, 1]>>
-  attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x64xbf16>) {keys = 32 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<64x64xbf16>, memref<?x64xbf16, strided<[1024, 1]>>, memref<?x64xbf16, strided<[1024, 1]>>
+  attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x64xbf16>) tiles <rows = 64, keys = 32, warps = 4, matmul = wgmma> : memref<64x64xbf16>, memref<?x64xbf16, strided<[1024, 1]>>, memref<?x64xbf16, strided<[1024, 1]>>
   return
 }
 func.func private @six.task1(%q: memref<64x64xbf16>, %k: memref<?x2x2x2x2x64xbf16>, %begin: index, %end: index, %worker: index) {
   %scale = arith.constant 0.125 : f32
   %keys = memref.subview %q[0, 0] [32, 64] [2, 1] : memref<64x64xbf16> to memref<32x64xbf16, strided<[128, 1]>>
-  attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x64xbf16>) {keys = 32 : i64, rows = 64 : i64, warps = 4 : i64, wgmma} : memref<64x64xbf16>, memref<32x64xbf16, strided<[128, 1]>>, memref<32x64xbf16, strided<[128, 1]>>
+  attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x64xbf16>) tiles <rows = 64, keys = 32, warps = 4, matmul = wgmma> : memref<64x64xbf16>, memref<32x64xbf16, strided<[128, 1]>>, memref<32x64xbf16, strided<[128, 1]>>
   return
 }
 
@@ -108,7 +108,7 @@ func.func @matmul(%env: !llvm.ptr, %x: memref<?x96xbf16>, %w: memref<96x300xbf16
 func.func private @matmul.task0(%x: memref<?x96xbf16>, %w: memref<96x300xbf16>, %y: memref<128x256xf32>, %begin: index, %end: index, %worker: index) {
   %rows = memref.subview %x[%begin, 0] [128, 96] [1, 1] : memref<?x96xbf16> to memref<128x96xbf16, strided<[96, 1], offset: ?>>
   %columns = memref.subview %w[0, %end] [96, 256] [1, 1] : memref<96x300xbf16> to memref<96x256xbf16, strided<[300, 1], offset: ?>>
-  attn_gpu.linear_tile %rows, %columns outs(%y : memref<128x256xf32>) {columns = 256 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma}
+  attn_gpu.linear_tile %rows, %columns outs(%y : memref<128x256xf32>) tiles <rows = 128, columns = 256, depth = 64, warps = 8, stages = 4, matmul = wgmma>
       : memref<128x96xbf16, strided<[96, 1], offset: ?>>, memref<96x256xbf16, strided<[300, 1], offset: ?>>
   return
 }
@@ -127,7 +127,7 @@ func.func @transposed(%env: !llvm.ptr, %x: memref<128x512xf16>, %w: memref<8x?x1
 func.func private @transposed.task0(%x: memref<128x512xf16>, %w: memref<8x?x128xf16>, %y: memref<128x256xf32>, %begin: index, %end: index, %worker: index) {
   %rows = memref.subview %x[0, 256] [128, 128] [1, 1] : memref<128x512xf16> to memref<128x128xf16, strided<[512, 1], offset: 256>>
   %columns = memref.subview %w[3, %begin, 0] [1, 256, 128] [1, 1, 1] : memref<8x?x128xf16> to memref<256x128xf16, strided<[128, 1], offset: ?>>
-  attn_gpu.linear_tile %rows, %columns transposed outs(%y : memref<128x256xf32>) {columns = 256 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma}
+  attn_gpu.linear_tile %rows, %columns transposed outs(%y : memref<128x256xf32>) tiles <rows = 128, columns = 256, depth = 64, warps = 8, stages = 4, matmul = wgmma>
       : memref<128x128xf16, strided<[512, 1], offset: 256>>, memref<256x128xf16, strided<[128, 1], offset: ?>>
   return
 }
@@ -145,23 +145,23 @@ func.func @behind(%env: !llvm.ptr, %x: memref<128x97xbf16>, %v: memref<128x96xbf
 }
 func.func private @behind.task0(%x: memref<128x97xbf16>, %w: memref<96x128xbf16>, %y: memref<128x128xf32>, %begin: index, %end: index, %worker: index) {
   %rows = memref.subview %x[0, 0] [128, 96] [1, 1] : memref<128x97xbf16> to memref<128x96xbf16, strided<[97, 1]>>
-  attn_gpu.linear_tile %rows, %w outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma}
+  attn_gpu.linear_tile %rows, %w outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 4, matmul = wgmma>
       : memref<128x96xbf16, strided<[97, 1]>>, memref<96x128xbf16>
   return
 }
 func.func private @behind.task1(%x: memref<128x96xbf16>, %w: memref<97x128xbf16>, %y: memref<128x128xf32>, %begin: index, %end: index, %worker: index) {
   %columns = memref.subview %w[1, 0] [96, 128] [1, 1] : memref<97x128xbf16> to memref<96x128xbf16, strided<[128, 1], offset: 128>>
-  attn_gpu.linear_tile %x, %columns outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma}
+  attn_gpu.linear_tile %x, %columns outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 4, matmul = wgmma>
       : memref<128x96xbf16>, memref<96x128xbf16, strided<[128, 1], offset: 128>>
   return
 }
 func.func private @behind.task2(%x: memref<128x?xbf16>, %w: memref<?x128xbf16>, %y: memref<128x128xf32>, %begin: index, %end: index, %worker: index) {
   %rows = memref.subview %x[0, 0] [128, %begin] [1, 1] : memref<128x?xbf16> to memref<128x?xbf16, strided<[?, 1]>>
-  attn_gpu.linear_tile %rows, %w outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma}
+  attn_gpu.linear_tile %rows, %w outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 4, matmul = wgmma>
       : memref<128x?xbf16, strided<[?, 1]>>, memref<?x128xbf16>
   return
 }
 func.func private @behind.task3(%x: memref<128x96xbf16>, %w: memref<96x128xbf16>, %y: memref<128x128xf32>, %begin: index, %end: index, %worker: index) {
-  attn_gpu.linear_tile %x, %w outs(%y : memref<128x128xf32>) {columns = 128 : i64, depth = 32 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64} : memref<128x96xbf16>, memref<96x128xbf16>
+  attn_gpu.linear_tile %x, %w outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 32, warps = 8, stages = 4> : memref<128x96xbf16>, memref<96x128xbf16>
   return
 }

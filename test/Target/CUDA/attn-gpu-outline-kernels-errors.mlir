@@ -15,7 +15,7 @@ func.func @f(%env: !llvm.ptr, %x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: 
   return
 }
 func.func private @task(%x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %begin: index, %end: index, %worker: index) {
-  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>
       : memref<16x40xf16>, memref<64x40xf16>
   %zero = arith.constant 0.0 : f32
   // expected-error@+1 {{'memref.store' op is in a task that a thread block executes, but not by all its threads}}
@@ -32,9 +32,9 @@ func.func @f(%env: !llvm.ptr, %x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: 
 }
 func.func private @task(%x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %begin: index, %end: index, %worker: index) {
   // expected-error@+1 {{'attn_gpu.linear_tile' op is in a task that a thread block executes, but not by all its threads}}
-  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 1 : i64}
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 1, stages = 2>
       : memref<16x40xf16>, memref<64x40xf16>
-  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>
       : memref<16x40xf16>, memref<64x40xf16>
   return
 }
@@ -49,7 +49,7 @@ func.func @f(%env: !llvm.ptr, %x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: 
 // expected-error@+1 {{has scratch, and is a task that a thread block executes}}
 func.func private @task(%x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %begin: index, %end: index, %worker: index) {
   %0 = memref.dim %x, %worker : memref<16x40xf16>
-  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>
       : memref<16x40xf16>, memref<64x40xf16>
   return
 }

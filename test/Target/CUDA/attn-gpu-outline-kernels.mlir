@@ -81,7 +81,7 @@ func.func @tiles(%env: !llvm.ptr, %x: memref<16x40xf16>, %w: memref<64x40xf16>, 
   return
 }
 func.func private @tiles.task0(%x: memref<16x40xf16>, %w: memref<64x40xf16>, %y: memref<16x64xf32>, %begin: index, %end: index, %worker: index) {
-  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+  attn_gpu.linear_tile %x, %w transposed outs(%y : memref<16x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>
       : memref<16x40xf16>, memref<64x40xf16>
   return
 }
@@ -120,7 +120,7 @@ func.func @limited(%env: !llvm.ptr, %x: memref<128x40xf16>, %w: memref<128x40xf1
 func.func private @limited.task0(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %begin: index, %end: index, %worker: index) {
   %c1 = arith.constant 1 : index
   scf.for %i = %begin to %end step %c1 {
-    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {blocks = 132 : i64, columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 5 : i64, warps = 8 : i64, wgmma}
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 5, matmul = wgmma, blocks = 132>
         : memref<128x40xf16>, memref<128x40xf16>
   }
   return
@@ -141,7 +141,7 @@ func.func @one(%env: !llvm.ptr, %x: memref<128x40xf16>, %w: memref<128x40xf16>, 
 func.func private @one.task0(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %begin: index, %end: index, %worker: index) {
   %c1 = arith.constant 1 : index
   scf.for %i = %c1 to %end step %c1 {
-    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {blocks = 132 : i64, columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 5 : i64, warps = 8 : i64, wgmma}
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 5, matmul = wgmma, blocks = 132>
         : memref<128x40xf16>, memref<128x40xf16>
   }
   return
@@ -149,9 +149,9 @@ func.func private @one.task0(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y:
 func.func private @one.task1(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y: memref<128x128xf32>, %begin: index, %end: index, %worker: index) {
   %c1 = arith.constant 1 : index
   scf.for %i = %begin to %end step %c1 {
-    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {blocks = 132 : i64, columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 5 : i64, warps = 8 : i64, wgmma}
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 5, matmul = wgmma, blocks = 132>
         : memref<128x40xf16>, memref<128x40xf16>
-    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) {blocks = 132 : i64, columns = 128 : i64, depth = 64 : i64, rows = 128 : i64, stages = 5 : i64, warps = 8 : i64, wgmma}
+    attn_gpu.linear_tile %x, %w transposed outs(%y : memref<128x128xf32>) tiles <rows = 128, columns = 128, depth = 64, warps = 8, stages = 5, matmul = wgmma, blocks = 132>
         : memref<128x40xf16>, memref<128x40xf16>
   }
   return
@@ -163,7 +163,7 @@ func.func private @one.task1(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y:
 // CHECK: func.func @overlaps_task0({{.*}}) attributes {attn_host.kernel = {overlaps, shared = 0 : i64, threads = {{.*}} : i64}}
 // CHECK-NEXT: attn_gpu.wait_for_kernel
 // CHECK-LABEL: func.func @overlaps(
-module attributes {attn.target = {target = "cuda", device_arch = 90 : i64}} {
+module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, kernels_overlap}} {
 func.func @overlaps(%env: !llvm.ptr, %x: memref<?xf32>, %n: index) attributes {attn.entry} {
   attn_host.parallel_for @overlaps.task0(%x) count %n env %env : (memref<?xf32>), !llvm.ptr
   return
@@ -193,7 +193,7 @@ func.func private @overlaps.task0(%x: memref<?xf32>, %begin: index, %end: index,
 // CHECK: func.func @other_task0
 // CHECK: attn_gpu.wait_for_kernel
 // CHECK-LABEL: func.func @f(
-module attributes {attn.target = {target = "cuda", device_arch = 90 : i64}} {
+module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, kernels_overlap}} {
 func.func @f(%env: !llvm.ptr, %x: memref<16x96xbf16>, %w: memref<96x16xbf16>, %y: memref<16x16xf32>, %n: index) attributes {attn.entry} {
   attn_host.parallel_for @weights.task0(%x, %w, %y) count %n env %env : (memref<16x96xbf16>, memref<96x16xbf16>, memref<16x16xf32>), !llvm.ptr
   attn_host.parallel_for @activations.task0(%x, %w, %y) count %n env %env : (memref<16x96xbf16>, memref<96x16xbf16>, memref<16x16xf32>), !llvm.ptr
@@ -201,17 +201,17 @@ func.func @f(%env: !llvm.ptr, %x: memref<16x96xbf16>, %w: memref<96x16xbf16>, %y
   return
 }
 func.func private @weights.task0(%x: memref<16x96xbf16>, %w: memref<96x16xbf16>, %y: memref<16x16xf32>, %begin: index, %end: index, %worker: index) {
-  attn_gpu.linear_tile %x, %w outs(%y : memref<16x16xf32>) {columns = 16 : i64, constant_weight, depth = 64 : i64, rows = 16 : i64, stages = 2 : i64, warps = 1 : i64} : memref<16x96xbf16>, memref<96x16xbf16>
+  attn_gpu.linear_tile %x, %w outs(%y : memref<16x16xf32>) tiles <rows = 16, columns = 16, depth = 64, warps = 1, stages = 2> {constant_weight} : memref<16x96xbf16>, memref<96x16xbf16>
   return
 }
 func.func private @activations.task0(%x: memref<16x96xbf16>, %w: memref<96x16xbf16>, %y: memref<16x16xf32>, %begin: index, %end: index, %worker: index) {
-  attn_gpu.linear_tile %x, %w outs(%y : memref<16x16xf32>) {columns = 16 : i64, depth = 64 : i64, rows = 16 : i64, stages = 2 : i64, warps = 1 : i64} : memref<16x96xbf16>, memref<96x16xbf16>
+  attn_gpu.linear_tile %x, %w outs(%y : memref<16x16xf32>) tiles <rows = 16, columns = 16, depth = 64, warps = 1, stages = 2> : memref<16x96xbf16>, memref<96x16xbf16>
   return
 }
 func.func private @other.task0(%x: memref<16x96xbf16>, %w: memref<96x16xbf16>, %y: memref<16x16xf32>, %begin: index, %end: index, %worker: index) {
   %c0 = arith.constant 0 : index
   %bias = memref.load %y[%c0, %c0] : memref<16x16xf32>
-  attn_gpu.linear_tile %x, %w outs(%y : memref<16x16xf32>) {columns = 16 : i64, constant_weight, depth = 64 : i64, rows = 16 : i64, stages = 2 : i64, warps = 1 : i64} : memref<16x96xbf16>, memref<96x16xbf16> epilogue {
+  attn_gpu.linear_tile %x, %w outs(%y : memref<16x16xf32>) tiles <rows = 16, columns = 16, depth = 64, warps = 1, stages = 2> {constant_weight} : memref<16x96xbf16>, memref<96x16xbf16> epilogue {
   ^bb0(%sum: f32, %row: index, %column: index):
     %0 = arith.addf %sum, %bias : f32
     attn_gpu.yield %0 : f32

@@ -1,6 +1,6 @@
 // RUN: rapt-opt %s --attn-gpu-tile --canonicalize --split-input-file | FileCheck %s
 
-#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>
+#tiles = #attn_gpu.linear_schedule<common = <tiles = <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>>>
 
 // Tiles of rows follow each other. The last ones are as large as what is left; the epilogue reads the element's column of a vector and its row and column of a
 // matrix, none behind the last.
@@ -22,7 +22,7 @@
 // CHECK: %[[XS:.*]] = tensor.extract_slice %[[X]][%[[FROM]], 0] [%[[HIGH]], 96] [1, 1]
 // CHECK: %[[WS:.*]] = tensor.extract_slice %[[W]][0, %[[AT]]] [96, %[[WIDTH]]] [1, 1]
 // CHECK: %[[YS:.*]] = tensor.extract_slice %[[Y]][%[[FROM]], %[[AT]]] [%[[HIGH]], %[[WIDTH]]] [1, 1]
-// CHECK: attn_gpu.linear_tile %[[XS]], %[[WS]] outs(%[[YS]] : tensor<?x?xbf16>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+// CHECK: attn_gpu.linear_tile %[[XS]], %[[WS]] outs(%[[YS]] : tensor<?x?xbf16>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>
 // CHECK: ^bb0(%[[SUM:.*]]: f32, %[[I:.*]]: index, %[[J:.*]]: index):
 // CHECK: %[[ROW:.*]] = arith.addi %[[FROM]], %[[I]]
 // CHECK: %[[THERE:.*]] = arith.minsi %[[ROW]], %[[END]]
@@ -34,7 +34,7 @@
 // CHECK: tensor.parallel_insert_slice %{{.*}} into %[[Y]][%[[FROM]], %[[AT]]] [%[[HIGH]], %[[WIDTH]]] [1, 1]
 // CHECK: {attn.op = 7 : i64}
 func.func @epilogue(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>, %b: tensor<85xf16>, %r: tensor<?x80xbf16>) -> tensor<?x80xbf16> {
-  %y = attn.linear %x, %w, (%b, %r) {attn.schedule = #tiles, attn.op = 7 : i64} : tensor<?x96xbf16>, tensor<96x80xbf16>, (tensor<85xf16>, tensor<?x80xbf16>) -> tensor<?x80xbf16> {
+  %y = attn.linear %x, %w, (%b, %r) {attn_gpu.schedule = #tiles, attn.op = 7 : i64} : tensor<?x96xbf16>, tensor<96x80xbf16>, (tensor<85xf16>, tensor<?x80xbf16>) -> tensor<?x80xbf16> {
   ^bb0(%sum: f32, %bias: f32, %residual: f32):
     %0 = arith.addf %sum, %bias : f32
     %1 = arith.addf %0, %residual : f32
@@ -51,9 +51,9 @@ func.func @epilogue(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>, %b: tensor<85
 // CHECK-NOT: affine.min
 // CHECK: attn_gpu.linear_tile {{.*}} transposed outs(%{{.*}} : tensor<16x64xf32>) {{.*}} : tensor<16x96xbf16>, tensor<64x96xbf16> -> tensor<16x64xf32> epilogue
 // CHECK-NOT: arith.minsi
-#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>
+#tiles = #attn_gpu.linear_schedule<common = <tiles = <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>>>
 func.func @whole(%x: tensor<48x96xbf16>, %w: tensor<128x96xbf16>, %b: tensor<128xf32>) -> tensor<48x128xf32> {
-  %y = attn.linear %x, %w, (%b) transposed {attn.schedule = #tiles} : tensor<48x96xbf16>, tensor<128x96xbf16>, (tensor<128xf32>) -> tensor<48x128xf32> {
+  %y = attn.linear %x, %w, (%b) transposed {attn_gpu.schedule = #tiles} : tensor<48x96xbf16>, tensor<128x96xbf16>, (tensor<128xf32>) -> tensor<48x128xf32> {
   ^bb0(%sum: f32, %bias: f32):
     %0 = arith.addf %sum, %bias : f32
     attn.yield %0 : f32
@@ -68,16 +68,15 @@ func.func @whole(%x: tensor<48x96xbf16>, %w: tensor<128x96xbf16>, %b: tensor<128
 // CHECK: %[[M:.*]] = tensor.dim
 // CHECK: %[[FEW:.*]] = arith.cmpi sle, %[[M]], %c16
 // CHECK: scf.if %[[FEW]]
-// CHECK: attn_gpu.linear_tile {{.*}} rows = 16
+// CHECK: attn_gpu.linear_tile {{.*}} tiles <rows = 16
 // CHECK: %[[MANY:.*]] = arith.cmpi sge, %[[M]], %c300
 // CHECK: scf.if %[[MANY]]
-// CHECK: attn_gpu.linear_tile {{.*}} rows = 128
+// CHECK: attn_gpu.linear_tile {{.*}} tiles <rows = 128
 // CHECK: } else {
-// CHECK: attn_gpu.linear_tile {{.*}} rows = 64
-#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, warps = 4>, few_rows = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>,
-                        many_rows = <columns = 64, depth = 32, rows = 128, stages = 2, warps = 4, least = 300>>
+// CHECK: attn_gpu.linear_tile {{.*}} tiles <rows = 64
+#tiles = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 32, warps = 4, stages = 2>>, few_rows = <tiles = <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>>, many_rows = <tiles = <rows = 128, columns = 64, depth = 32, warps = 4, stages = 2>, least = 300>>
 func.func @choose(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80xbf16> {
-  %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  %y = attn.linear %x, %w {attn_gpu.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
   return %y : tensor<?x80xbf16>
 }
 
@@ -92,9 +91,9 @@ func.func @neutral(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<?x80
 }
 // CHECK-LABEL: func.func @empty
 // CHECK-NOT: scf.forall
-#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>
+#tiles = #attn_gpu.linear_schedule<common = <tiles = <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>>>
 func.func @empty(%x: tensor<0x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<0x80xbf16> {
-  %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<0x96xbf16>, tensor<96x80xbf16> -> tensor<0x80xbf16>
+  %y = attn.linear %x, %w {attn_gpu.schedule = #tiles} : tensor<0x96xbf16>, tensor<96x80xbf16> -> tensor<0x80xbf16>
   return %y : tensor<0x80xbf16>
 }
 
@@ -102,13 +101,13 @@ func.func @empty(%x: tensor<0x96xbf16>, %w: tensor<96x80xbf16>) -> tensor<0x80xb
 
 // The schedule says how f32 are multiplied.
 // CHECK-LABEL: @floats
-// CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} outs(
-// CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} float tf32 outs(
-// CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} float tf32x3 outs(
+// CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} outs({{.*}}matmul = fma>
+// CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} outs({{.*}}matmul = tf32>
+// CHECK: attn_gpu.linear_tile %{{.*}}, %{{.*}} outs({{.*}}matmul = tf32x3>
 func.func @floats(%x: tensor<64x96xf32>, %w: tensor<96x64xbf16>) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>) {
-  %0 = attn.linear %x, %w {attn.schedule = #attn.schedule<multiply_adds = <columns = 64, depth = 32, rows = 64, stages = 2, warps = 4>>} : tensor<64x96xf32>, tensor<96x64xbf16> -> tensor<64x64xf32>
-  %1 = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, tf32 = 1, warps = 4>>} : tensor<64x96xf32>, tensor<96x64xbf16> -> tensor<64x64xf32>
-  %2 = attn.linear %x, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, tf32 = 2, warps = 4>>} : tensor<64x96xf32>, tensor<96x64xbf16> -> tensor<64x64xf32>
+  %0 = attn.linear %x, %w {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 32, warps = 4, stages = 2, matmul = fma>>>} : tensor<64x96xf32>, tensor<96x64xbf16> -> tensor<64x64xf32>
+  %1 = attn.linear %x, %w {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 32, warps = 4, stages = 2, matmul = tf32>>>} : tensor<64x96xf32>, tensor<96x64xbf16> -> tensor<64x64xf32>
+  %2 = attn.linear %x, %w {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 32, warps = 4, stages = 2, matmul = tf32x3>>>} : tensor<64x96xf32>, tensor<96x64xbf16> -> tensor<64x64xf32>
   return %0, %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
 }
 
@@ -132,14 +131,13 @@ func.func @floats(%x: tensor<64x96xf32>, %w: tensor<96x64xbf16>) -> (tensor<64x6
 // CHECK: %[[COLUMN:.*]] = arith.divui %[[IN]], %[[HEIGHT]]
 // CHECK: arith.muli %[[ROW]], %c128
 // CHECK: arith.muli %[[COLUMN]], %c256
-// CHECK: attn_gpu.linear_tile {{.*}} {blocks = 132 : i64, columns = 256 : i64, depth = 64 : i64, rows = 128 : i64, stages = 4 : i64, warps = 8 : i64, wgmma}
+// CHECK: attn_gpu.linear_tile {{.*}} tiles <rows = 128, columns = 256, depth = 64, warps = 8, stages = 4, matmul = wgmma, blocks = 132>
 // CHECK: arith.cmpi sge, %[[M]], %c300
-// CHECK: attn_gpu.linear_tile {{.*}} {columns = 128
-// CHECK: attn_gpu.linear_tile {{.*}} {columns = 64
-#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, warps = 4>, many_rows = <columns = 128, depth = 64, least = 300, rows = 128, stages = 4, warps = 8, wgmma = 1>,
-                        most_rows = <blocks = 132, columns = 256, depth = 64, group = 3, least = 700, rows = 128, stages = 4, warps = 8, wgmma = 1>>
+// CHECK: attn_gpu.linear_tile {{.*}} columns = 128
+// CHECK: attn_gpu.linear_tile {{.*}} columns = 64
+#tiles = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 32, warps = 4, stages = 2>>, many_rows = <tiles = <rows = 128, columns = 128, depth = 64, warps = 8, stages = 4, matmul = wgmma>, least = 300>, most_rows = <tiles = <rows = 128, columns = 256, depth = 64, warps = 8, stages = 4, matmul = wgmma, blocks = 132>, least = 700, group = 3>>
 func.func @groups(%x: tensor<?x96xbf16>, %w: tensor<96x512xbf16>) -> tensor<?x512xbf16> {
-  %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x512xbf16> -> tensor<?x512xbf16>
+  %y = attn.linear %x, %w {attn_gpu.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x512xbf16> -> tensor<?x512xbf16>
   return %y : tensor<?x512xbf16>
 }
 
@@ -159,10 +157,9 @@ func.func @groups(%x: tensor<?x96xbf16>, %w: tensor<96x512xbf16>) -> tensor<?x51
 // CHECK: scf.if %[[TAKEN]]
 // CHECK: attn_gpu.linear_tile {{.*}} columns = 256
 // CHECK: arith.cmpi sge, %{{.*}}, %c300
-#tiles = #attn.schedule<tensor_cores = <columns = 64, depth = 32, rows = 64, stages = 2, warps = 4>, many_rows = <blocks = 66, columns = 128, depth = 64, least = 300, rows = 128, stages = 4, warps = 8, wgmma = 1>,
-                        most_rows = <blocks = 132, columns = 256, depth = 64, group = 3, least = 700, rows = 128, share = 88, stages = 4, warps = 8, wgmma = 1>>
+#tiles = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 32, warps = 4, stages = 2>>, many_rows = <tiles = <rows = 128, columns = 128, depth = 64, warps = 8, stages = 4, matmul = wgmma, blocks = 66>, least = 300>, most_rows = <tiles = <rows = 128, columns = 256, depth = 64, warps = 8, stages = 4, matmul = wgmma, blocks = 132>, least = 700, group = 3, share = 88>>
 func.func @rounds(%x: tensor<?x96xbf16>, %w: tensor<96x512xbf16>) -> tensor<?x512xbf16> {
-  %y = attn.linear %x, %w {attn.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x512xbf16> -> tensor<?x512xbf16>
+  %y = attn.linear %x, %w {attn_gpu.schedule = #tiles} : tensor<?x96xbf16>, tensor<96x512xbf16> -> tensor<?x512xbf16>
   return %y : tensor<?x512xbf16>
 }
 
@@ -177,12 +174,12 @@ func.func @state(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %n: index) -> te
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %y = scf.for %i = %c0 to %n step %c1 iter_args(%state = %x) -> (tensor<?x64xbf16>) {
-    %0 = attn.linear %state, %w, (%state) {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+    %0 = attn.linear %state, %w, (%state) {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>>} : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xbf16> {
     ^bb0(%sum: f32, %residual: f32):
       %s = arith.addf %sum, %residual : f32
       attn.yield %s : f32
     }
-    %1 = attn.linear %0, %w, (%0) {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+    %1 = attn.linear %0, %w, (%0) {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>>} : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xbf16> {
     ^bb0(%sum: f32, %residual: f32):
       %s = arith.addf %sum, %residual : f32
       attn.yield %s : f32
@@ -206,7 +203,7 @@ func.func @others(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %n: index) -> (
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %y = scf.for %i = %c0 to %n step %c1 iter_args(%state = %x) -> (tensor<?x64xbf16>) {
-    %0 = attn.linear %state, %w, (%state) {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xbf16> {
+    %0 = attn.linear %state, %w, (%state) {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>>} : tensor<?x64xbf16>, tensor<64x64xbf16>, (tensor<?x64xbf16>) -> tensor<?x64xbf16> {
     ^bb0(%sum: f32, %residual: f32):
       %s = arith.addf %sum, %residual : f32
       attn.yield %s : f32
@@ -214,8 +211,8 @@ func.func @others(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %n: index) -> (
     scf.yield %0 : tensor<?x64xbf16>
   }
   %z = scf.for %i = %c0 to %n step %c1 iter_args(%state = %x) -> (tensor<?x64xbf16>) {
-    %0 = attn.linear %state, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
-    %1 = attn.linear %0, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
+    %0 = attn.linear %state, %w {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>>} : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
+    %1 = attn.linear %0, %w {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>>} : tensor<?x64xbf16>, tensor<64x64xbf16> -> tensor<?x64xbf16>
     scf.yield %1 : tensor<?x64xbf16>
   }
   return %y, %z : tensor<?x64xbf16>, tensor<?x64xbf16>
@@ -252,7 +249,7 @@ func.func @others(%x: tensor<?x64xbf16>, %w: tensor<64x64xbf16>, %n: index) -> (
 // CHECK-NOT: attn.rope
 // CHECK: return %[[HEADS]]
 func.func @rotation(%x: tensor<?x96xbf16>, %w: tensor<96x80xbf16>, %c: tensor<?x3xf32>, %s: tensor<?x3xf32>) -> tensor<?x10x8xbf16> {
-  %y = attn.linear %x, %w {attn.schedule = #attn.schedule<rotates = 1, tensor_cores = <columns = 64, depth = 32, rows = 16, stages = 2, warps = 2>>} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
+  %y = attn.linear %x, %w {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>>, rotates = true>} : tensor<?x96xbf16>, tensor<96x80xbf16> -> tensor<?x80xbf16>
   %heads = attn.split_heads %y : tensor<?x80xbf16> -> tensor<?x10x8xbf16>
   %rotated = attn.rope %heads, %c, %s interleaved heads 7 : tensor<?x10x8xbf16>, tensor<?x3xf32>
   return %rotated : tensor<?x10x8xbf16>

@@ -12,11 +12,11 @@
 // CHECK: %[[SIZE:.*]] = affine.min #[[$LEFT]](%[[FIRST]])[%[[ROWS]]]
 // CHECK: %[[PART:.*]] = tensor.extract_slice %[[X]][%[[FIRST]], 0] [%[[SIZE]], 768]
 // CHECK: %[[DEST:.*]] = tensor.extract_slice %[[OUT]][%[[FIRST]], 0] [%[[SIZE]], 768]
-// CHECK: %[[Y:.*]] = attn_gpu.norm_tile %[[PART]], %[[W]], %[[B]] outs(%[[DEST]] : tensor<?x768xf32>) {columns = 768 : i64, epsilon = 1.000000e-05 : f64, lanes = 32 : i64, threads = 128 : i64} : tensor<?x768xf32>, tensor<768xbf16>, tensor<768xbf16> -> tensor<?x768xf32>
+// CHECK: %[[Y:.*]] = attn_gpu.norm_tile %[[PART]], %[[W]], %[[B]] outs(%[[DEST]] : tensor<?x768xf32>) tiles <lanes = 32, threads = 128> {columns = 768 : i64, epsilon = 1.000000e-05 : f64} : tensor<?x768xf32>, tensor<768xbf16>, tensor<768xbf16> -> tensor<?x768xf32>
 // CHECK: tensor.parallel_insert_slice %[[Y]] into %[[OUT]][%[[FIRST]], 0] [%[[SIZE]], 768]
 // CHECK: } {attn.op = 7 : i64}
 func.func @layer(%x: tensor<?x768xf32>, %w: tensor<768xbf16>, %b: tensor<768xbf16>) -> tensor<?x768xf32> {
-  %y = attn.layer_norm %x, %w, %b epsilon 1.0e-5 {attn.op = 7 : i64, attn.schedule = #attn.schedule<thread_block = <lanes = 32, threads = 128>>} : tensor<?x768xf32>, tensor<768xbf16>
+  %y = attn.layer_norm %x, %w, %b epsilon 1.0e-5 {attn.op = 7 : i64, attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 32, threads = 128>} : tensor<?x768xf32>, tensor<768xbf16>
   return %y : tensor<?x768xf32>
 }
 
@@ -26,10 +26,10 @@ func.func @layer(%x: tensor<?x768xf32>, %w: tensor<768xbf16>, %b: tensor<768xbf1
 // CHECK-LABEL: @heads
 // CHECK: scf.forall (%[[TOKEN:.*]]) in (%{{.*}}) shared_outs
 // CHECK: tensor.extract_slice %{{.*}}[%[[TOKEN]], 0, 0] [1, 5, 64] [1, 1, 1] : tensor<?x5x64xbf16> to tensor<5x64xbf16>
-// CHECK: attn_gpu.norm_tile %{{.*}}, %{{.*}} outs(%{{.*}} : tensor<5x64xbf16>) {columns = 60 : i64, epsilon = {{.*}}E-7 : f64, lanes = 8 : i64, threads = 64 : i64} : tensor<5x64xbf16>, tensor<64xf32> -> tensor<5x64xbf16>
+// CHECK: attn_gpu.norm_tile %{{.*}}, %{{.*}} outs(%{{.*}} : tensor<5x64xbf16>) tiles <lanes = 8, threads = 64> {columns = 60 : i64, epsilon = {{.*}}E-7 : f64} : tensor<5x64xbf16>, tensor<64xf32> -> tensor<5x64xbf16>
 // CHECK: tensor.parallel_insert_slice %{{.*}} [1, 5, 64] [1, 1, 1] : tensor<5x64xbf16> into tensor<?x5x64xbf16>
 func.func @heads(%x: tensor<?x5x64xbf16>, %w: tensor<64xf32>) -> tensor<?x5x64xbf16> {
-  %y = attn.rms_norm %x, %w epsilon 1.0e-6 columns 60 {attn.schedule = #attn.schedule<thread_block = <lanes = 8, threads = 64>>} : tensor<?x5x64xbf16>, tensor<64xf32>
+  %y = attn.rms_norm %x, %w epsilon 1.0e-6 columns 60 {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 8, threads = 64>} : tensor<?x5x64xbf16>, tensor<64xf32>
   return %y : tensor<?x5x64xbf16>
 }
 

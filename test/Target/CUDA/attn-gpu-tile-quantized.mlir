@@ -7,16 +7,16 @@
 // CHECK-NOT: attn_gpu.quantize_tile
 // CHECK: scf.forall
 // CHECK: tensor.extract_slice %{{.*}} [%{{.*}}, 4, 576] [1, 1, 1] : tensor<3x4x576xi8>
-// CHECK: attn_gpu.quantized_linear_tile {{.*}} {columns = 64 : i64, quantized = !attn.quantized<u4 group 32 axis 0>, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64}
+// CHECK: attn_gpu.quantized_linear_tile {{.*}} tiles <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3> {quantized = !attn.quantized<u4 group 32 axis 0>}
 // CHECK: attn_gpu.quantized_linear_tile
 // CHECK-NOT: attn.linear
 attn.parameter @w : tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>> from [#attn.source<"w">] {layout = #attn_gpu.quantized_panels<shape = [128, 80], interleave = 8>, offset = 0 : i64, stride = 6912 : i64}
 func.func @f(%x: tensor<?x128xf32>) -> (tensor<?x80xf32>, tensor<?x80xf32>) {
   %codes = attn.quantize_rows %x : tensor<?x128xf32> -> tensor<?x128x!attn.quantized<s8 group 32 axis 1>>
   %w = attn.parameter_slice @w : tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>>
-  %y = attn.linear %codes, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 128, rows = 64, stages = 3, warps = 4>>, layout = #attn_gpu.quantized_panels<shape = [128, 80], interleave = 8>}
+  %y = attn.linear %codes, %w {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3>>>, layout = #attn_gpu.quantized_panels<shape = [128, 80], interleave = 8>}
       : tensor<?x128x!attn.quantized<s8 group 32 axis 1>>, tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x80xf32>
-  %z = attn.linear %codes, %w {attn.schedule = #attn.schedule<tensor_cores = <columns = 64, depth = 128, rows = 64, stages = 3, warps = 4>>, layout = #attn_gpu.quantized_panels<shape = [128, 80], interleave = 8>}
+  %z = attn.linear %codes, %w {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 128, warps = 4, stages = 3>>>, layout = #attn_gpu.quantized_panels<shape = [128, 80], interleave = 8>}
       : tensor<?x128x!attn.quantized<s8 group 32 axis 1>>, tensor<3x128x32x!attn.quantized<u4 group 32 axis 0>> -> tensor<?x80xf32>
   return %y, %z : tensor<?x80xf32>, tensor<?x80xf32>
 }

@@ -11,7 +11,7 @@
 // CHECK: return %[[Y]]
 func.func @in_place(%x: tensor<16x32xbf16>, %w: tensor<32x64xbf16>, %b: tensor<64xf32>) -> tensor<16x64xf32> {
   %y = tensor.empty() : tensor<16x64xf32>
-  %0 = attn_gpu.linear_tile %x, %w outs(%y : tensor<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+  %0 = attn_gpu.linear_tile %x, %w outs(%y : tensor<16x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>
       : tensor<16x32xbf16>, tensor<32x64xbf16> -> tensor<16x64xf32> epilogue {
   ^bb0(%sum: f32, %row: index, %column: index):
     %bias = tensor.extract %b[%column] : tensor<64xf32>
@@ -30,7 +30,7 @@ func.func @in_place(%x: tensor<16x32xbf16>, %w: tensor<32x64xbf16>, %b: tensor<6
 // CHECK: attn_gpu.linear_tile {{.*}} outs(%[[Y]] :
 // CHECK: memref.load %[[R]]
 func.func @read_behind(%x: tensor<16x32xbf16>, %w: tensor<32x64xbf16>, %r: tensor<16x64xf32>) -> tensor<16x64xf32> {
-  %0 = attn_gpu.linear_tile %x, %w outs(%r : tensor<16x64xf32>) {columns = 64 : i64, depth = 32 : i64, rows = 16 : i64, stages = 2 : i64, warps = 2 : i64}
+  %0 = attn_gpu.linear_tile %x, %w outs(%r : tensor<16x64xf32>) tiles <rows = 16, columns = 64, depth = 32, warps = 2, stages = 2>
       : tensor<16x32xbf16>, tensor<32x64xbf16> -> tensor<16x64xf32> epilogue {
   ^bb0(%sum: f32, %row: index, %column: index):
     %residual = tensor.extract %r[%row, %column] : tensor<16x64xf32>

@@ -1,4 +1,5 @@
 //===- Schedule.cpp - Schedules of attention by thread blocks -----------------------------===//
+#include "dialect/AttnGPU/AttnGPU.h"
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
 #include "lib/Target/GPU/Attention/Attention.h"
 #include "lib/Target/Generic/RowCache.h"
@@ -10,11 +11,8 @@ using neutral::AttentionOperands;
 
 namespace {
 
-constexpr llvm::StringLiteral kTensorCores = "tensor_cores", kMultiplyAdds = "multiply_adds", kRows = "rows",
-                              kKeys = "keys", kWarps = "warps", kWgmma = "wgmma", kBlocks = "blocks",
-                              kLeastKeys = "least_keys", kTF32 = "tf32";
-constexpr int64_t kMostChannels = 256, kMostRows = 1024, kMostWarps = 28;
-constexpr int64_t kMostBlocks = 1 << 16, kMostKeys = 1 << 20;
+constexpr int64_t kMostChannels = 256;
+
 Type elementOf(Value tensor) { return cast<RankedTensorType>(tensor.getType()).getElementType(); }
 
 /// The static extent of the channels of operand i, which are its last dim and behind its queries or keys; or none.
@@ -68,64 +66,13 @@ std::string any_gpu::refusalOf(attn::AttentionOp op, int64_t &channels) {
   return "";
 }
 
-void AttentionSchedule::setOn(attn::AttentionOp op) const {
-  MLIRContext *context = op.getContext();
-  Builder b(context);
-  auto entry = [&](StringRef name, int64_t number) { return b.getNamedAttr(name, b.getDenseI64ArrayAttr(number)); };
-  SmallVector<NamedAttribute> entries{entry(kRows, rows), entry(kKeys, keys), entry(kWarps, warps)};
-  if (blocks) {
-    entries.push_back(entry(kBlocks, blocks));
-    entries.push_back(entry(kLeastKeys, leastKeys));
-  }
-  if (wgmma)
-    entries.push_back(entry(kWgmma, 1));
-  if (tf32)
-    entries.push_back(entry(kTF32, tf32));
-  SmallVector<NamedAttribute> all = llvm::to_vector(attn::ScheduleAttr::of(op).getEntries());
-  const bool ofMultiplyAdds = tf32 == 0 && multipliesFloats(AttentionOperands(op));
-  all.push_back(b.getNamedAttr(ofMultiplyAdds ? kMultiplyAdds : kTensorCores, neutral::scheduleOf(context, entries)));
-  op->setAttr(attn::AttnDialect::scheduleAttr, neutral::scheduleOf(context, all));
-}
-
-/// The nested schedule that an op has, and its name; null: it has none.
-static std::pair<attn::ScheduleAttr, StringRef> nestedIn(attn::AttentionOp op) {
-  if (attn::ScheduleAttr all = attn::ScheduleAttr::of(op))
-    for (StringRef name : {kTensorCores, kMultiplyAdds})
-      if (attn::ScheduleAttr own = all.getNested(name))
-        return {own, name};
-  return {};
-}
-
-std::optional<AttentionSchedule> AttentionSchedule::of(attn::AttentionOp op) {
-  attn::ScheduleAttr own = nestedIn(op).first;
-  if (!own)
-    return std::nullopt;
-  auto number = [&](StringRef name, int64_t most) { return std::min(own.getNumber(name).value_or(0), most); };
-  return AttentionSchedule{number(kRows, kMostRows),        number(kKeys, kMostRows),
-                           number(kWarps, kMostWarps),      number(kWgmma, 1) == 1,
-                           number(kBlocks, kMostBlocks),    std::max<int64_t>(1, number(kLeastKeys, kMostKeys)),
-                           own.getNumber(kTF32).value_or(0)};
-}
-
 LogicalResult any_gpu::verifySchedule(attn::AttentionOp op) {
-  std::optional<AttentionSchedule> schedule = AttentionSchedule::of(op);
-  if (!schedule)
+  if (!attn_gpu::scheduleOf<attn_gpu::AttentionScheduleAttr>(op))
     return success();
   if (failed(neutral::verifyAttentionTiles(op))) // those of the weights, for one
     return failure();
-  const StringRef name = nestedIn(op).second;
-  if (schedule->rows == 0 || schedule->keys == 0 || schedule->warps == 0)
-    return op.emitOpError() << "has a schedule '" << name << "' without '" << kRows << "', '" << kKeys << "' and '"
-                            << kWarps << "'";
   int64_t channels = 0;
   if (std::string reason = refusalOf(op, channels); !reason.empty())
-    return op.emitOpError() << "has a schedule '" << name << "', but " << reason;
-  const bool ofFloats = multipliesFloats(AttentionOperands(op));
-  if (schedule->tf32 < 0 || schedule->tf32 > 2 || (schedule->tf32 > 0 && !ofFloats) ||
-      (ofFloats && schedule->tf32 == 0) != (name == kMultiplyAdds))
-    return op.emitOpError() << "has a schedule '" << name << "' of " << schedule->tf32
-                            << " tf32 for each f32; attention of f32 on '" << kTensorCores << "' has 1 or 2, other 0";
-  if (ofFloats && schedule->wgmma)
-    return op.emitOpError() << "has a schedule '" << kWgmma << "', but it multiplies f32";
+    return op.emitOpError() << "has a schedule, but " << reason;
   return success();
 }

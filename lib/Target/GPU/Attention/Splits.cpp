@@ -8,8 +8,8 @@ using namespace rapt;
 using namespace rapt::neutral;
 using Dim = AttentionOperands::Dim;
 
-Value any_gpu::countSplits(ImplicitLocOpBuilder &b, const AttentionOperands &o, const AttentionSchedule &schedule,
-                           OFRs grid) {
+Value any_gpu::countSplits(ImplicitLocOpBuilder &b, const AttentionOperands &o,
+                           attn_gpu::AttentionScheduleAttr schedule, OFRs grid) {
   Value tiles = index(b, 1), keys;
   for (OpFoldResult extent : grid)
     tiles = b.createOrFold<arith::MulIOp>(tiles, asValue(b, extent));
@@ -19,8 +19,8 @@ Value any_gpu::countSplits(ImplicitLocOpBuilder &b, const AttentionOperands &o, 
   else
     keys = asValue(b, o.extentOf(b, Dim::KV));
   Value one = index(b, 1);
-  Value wanted = arith::DivSIOp::create(b, index(b, schedule.blocks), arith::MaxSIOp::create(b, tiles, one));
-  Value most = arith::DivSIOp::create(b, keys, index(b, schedule.leastKeys));
+  Value wanted = arith::DivSIOp::create(b, index(b, schedule.getBlocks()), arith::MaxSIOp::create(b, tiles, one));
+  Value most = arith::DivSIOp::create(b, keys, index(b, schedule.getLeastKeys()));
   Value splits = arith::MinSIOp::create(b, wanted, most);
   Value isSplit = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, splits, one);
   return arith::SelectOp::create(b, isSplit, splits, index(b, 0));

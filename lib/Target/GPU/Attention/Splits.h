@@ -7,14 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 #pragma once
+#include "dialect/AttnGPU/AttnGPU.h"
 #include "lib/Conversion/AttnToLinalg/AttentionTiles.h"
-#include "lib/Target/GPU/Attention/Attention.h"
 
 namespace rapt::any_gpu {
 
 /// Into how many parts the keys of a grid's tiles are split, an index; 0: they are not.
 mlir::Value countSplits(mlir::ImplicitLocOpBuilder &b, const neutral::AttentionOperands &operands,
-                        const AttentionSchedule &schedule, llvm::ArrayRef<mlir::OpFoldResult> grid);
+                        attn_gpu::AttentionScheduleAttr schedule, llvm::ArrayRef<mlir::OpFoldResult> grid);
 
 /// A grid over the elements of `init`: `body` makes the one at `at`.
 mlir::Value

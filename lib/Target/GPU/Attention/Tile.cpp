@@ -9,6 +9,7 @@
 #include "lib/Conversion/AttnToLinalg/Generic.h"
 #include "lib/Conversion/MaskIntervals.h"
 #include "lib/Conversion/MaskReport.h"
+#include "lib/Target/GPU/Attention/Attention.h"
 #include "lib/Target/GPU/Attention/KeyBounds.h"
 #include "lib/Target/GPU/Attention/Splits.h"
 #include "lib/Target/Generic/RowCache.h"
@@ -21,6 +22,8 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::neutral;
 using Dim = AttentionOperands::Dim;
+using attn_gpu::AttentionScheduleAttr;
+using attn_gpu::AttentionTilesAttr;
 
 namespace {
 
@@ -224,14 +227,15 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(attn::AttentionOp op, PatternRewriter &rewriter) const override {
-    std::optional<any_gpu::AttentionSchedule> schedule = any_gpu::AttentionSchedule::of(op);
+    auto schedule = attn_gpu::scheduleOf<AttentionScheduleAttr>(op);
     if (!schedule)
       return failure();
+    const AttentionTilesAttr sizes = schedule.getTiles();
     AttentionOperands o(op);
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Operation *before = op->getPrevNode();
-    const int64_t heads = headsOfTile(b, op, o, schedule->rows);
-    o.tiles = {.queries = schedule->rows / heads, .keys = schedule->keys};
+    const int64_t heads = headsOfTile(b, op, o, sizes.getRows());
+    o.tiles = {.queries = sizes.getRows() / heads, .keys = sizes.getKeys()};
     remarkMask(op, o.tiles.queries, o.tiles.keys);
     SmallVector<OpFoldResult> shape;
     for (AffineExpr expr : o.maps[AttentionOperands::Result].getResults())
@@ -254,7 +258,7 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
         Task task{o, queryTile(b, o, ids[0], ids[1], ids[2], tile), {}, keyBounds, {}, {}};
         task.tile.heads = heads;
         const Split split = ids.size() > 4 ? Split{ids[4], asValue(b, extents[4])} : Split{};
-        return tileOf(b, lseDims, *schedule, task, split, dests);
+        return tileOf(b, lseDims, sizes, task, split, dests);
       });
     };
     auto whole = [&](ImplicitLocOpBuilder &b) {
@@ -266,8 +270,8 @@ struct TileAttentionOp : OpRewritePattern<attn::AttentionOp> {
       return attend(b, extents, outs);
     };
     SmallVector<Value> results;
-    if (schedule->blocks) {
-      Value splits = any_gpu::countSplits(b, o, *schedule, extents);
+    if (schedule.getBlocks()) {
+      Value splits = any_gpu::countSplits(b, o, schedule, extents);
       auto inParts = [&](ImplicitLocOpBuilder &b) {
         SmallVector<Value> parts = any_gpu::emptyParts(b, splits, shape, lseDims);
         if (o.qBegin)
@@ -321,14 +325,13 @@ private:
     range.to = arith::MinSIOp::create(b, range.to, arith::AddIOp::create(b, range.from, own));
   }
 
-  static SmallVector<Insertion> tileOf(ImplicitLocOpBuilder &b, ArrayRef<int64_t> lseDims,
-                                       const any_gpu::AttentionSchedule &schedule, Task &task, const Split &split,
-                                       ValueRange dests) {
+  static SmallVector<Insertion> tileOf(ImplicitLocOpBuilder &b, ArrayRef<int64_t> lseDims, AttentionTilesAttr sizes,
+                                       Task &task, const Split &split, ValueRange dests) {
     const AttentionOperands &o = task.o;
     const QueryTile &tile = task.tile;
     KeyRange range = keyRange(b, o, tile);
     if (split.nth)
-      narrow(b, range, split, schedule.keys);
+      narrow(b, range, split, sizes.getKeys());
     Value count = arith::MaxSIOp::create(b, arith::SubIOp::create(b, range.to, range.from), index(b, 0));
     if (split.nth) // a part without keys begins where there are some
       range.from = arith::MinSIOp::create(b, range.from, arith::MaxSIOp::create(b, range.to, index(b, 0)));
@@ -366,15 +369,11 @@ private:
     }
     if (task.tellsKept())
       task.findBounds(b);
-    attn_gpu::FloatMatmulAttr floatMatmul;
-    if (schedule.tf32 > 0)
-      floatMatmul = attn_gpu::FloatMatmulAttr::get(b.getContext(), schedule.tf32 == 1 ? attn_gpu::FloatMatmul::tf32
-                                                                                      : attn_gpu::FloatMatmul::tf32x3);
     auto made = attn_gpu::AttentionTileOp::create(
         b, ValueRange(outs).getTypes(), extract(b, o.query, query.offsets, query.sizes, query.shape), keys, values,
         o.scale, table, table ? range.from : Value(), table ? count : Value(), Value(), ValueRange(), Value(),
         ValueRange(), Value(), sink, outs[0], outs.size() > 1 ? outs[1] : Value(), outs.size() > 2 ? outs[2] : Value(),
-        schedule.rows, schedule.keys, schedule.warps, schedule.wgmma, floatMatmul);
+        sizes);
     task.fillRegions(b, made);
     SmallVector<Insertion> insertions;
     for (auto [part, value] : llvm::zip_equal(parts, made.getResults()))

@@ -15,6 +15,9 @@ using namespace mlir;
 using namespace rapt;
 using namespace rapt::any_gpu;
 using namespace rapt::neutral;
+using attn_gpu::LinearGridAttr;
+using attn_gpu::LinearScheduleAttr;
+using attn_gpu::LinearTilesAttr;
 
 namespace {
 
@@ -93,27 +96,30 @@ public:
   }
 
   /// Grids of tiles of which the number of rows chooses one where the program runs.
-  Value choose(const LinearSchedule &schedule) {
-    const LinearTiles &tiles = schedule.tiles;
+  Value choose(LinearScheduleAttr schedule) {
+    const LinearGridAttr few = schedule.getFewRows(), many = schedule.getManyRows(), most = schedule.getMostRows();
     auto compare = [&](arith::CmpIPredicate predicate, int64_t number) {
       return arith::CmpIOp::create(b, predicate, asValue(b, rows), index(b, number));
     };
     // The condition that asks for the most rows is the first.
-    auto orMore = [&](const std::optional<LinearTiles> &more, function_ref<Value()> otherwise) {
-      if (!more)
-        return otherwise();
-      Value takes = compare(arith::CmpIPredicate::sge, more->least);
-      if (more->share && more->blocks && schedule.many && schedule.many->blocks && &more == &schedule.most)
-        takes = arith::AndIOp::create(b, takes, areFaster(*more, *schedule.many));
-      return either(takes, [&] { return tile(*more); }, otherwise);
-    };
     auto manyOrNot = [&] {
-      return orMore(schedule.most, [&] { return orMore(schedule.many, [&] { return tile(tiles); }); });
+      if (!many)
+        return tile(schedule.getCommon());
+      return either(
+          compare(arith::CmpIPredicate::sge, many.getLeast()), [&] { return tile(many); },
+          [&] { return tile(schedule.getCommon()); });
     };
-    if (!schedule.few)
-      return manyOrNot();
-    return either(
-        compare(arith::CmpIPredicate::sle, schedule.few->rows), [&] { return tile(*schedule.few); }, manyOrNot);
+    auto mostOrNot = [&] {
+      if (!most)
+        return manyOrNot();
+      Value takes = compare(arith::CmpIPredicate::sge, most.getLeast());
+      if (most.getShare() && most.getTiles().getBlocks() && many && many.getTiles().getBlocks())
+        takes = arith::AndIOp::create(b, takes, areFaster(most, many.getTiles()));
+      return either(takes, [&] { return tile(most); }, manyOrNot);
+    };
+    if (!few)
+      return mostOrNot();
+    return either(compare(arith::CmpIPredicate::sle, few.getTiles().getRows()), [&] { return tile(few); }, mostOrNot);
   }
 
 private:
@@ -130,30 +136,32 @@ private:
   OpFoldResult count(OpFoldResult extent, int64_t of) {
     return affineOf(b, b.getAffineDimExpr(0).ceilDiv(of), {extent});
   }
-  Value countTiles(const LinearTiles &tiles) {
-    return b.createOrFold<arith::MulIOp>(asValue(b, count(columns, tiles.columns)),
-                                         asValue(b, count(rows, tiles.rows)));
+  Value countTiles(LinearTilesAttr tiles) {
+    return b.createOrFold<arith::MulIOp>(asValue(b, count(columns, tiles.getColumns())),
+                                         asValue(b, count(rows, tiles.getRows())));
   }
 
-  /// Whether thread blocks take less time for their tiles than for those of another schedule. The last tiles may be
+  /// Whether thread blocks take less time for their tiles than for others. The last tiles may be
   /// those of a few blocks.
-  Value areFaster(const LinearTiles &tiles, const LinearTiles &others) {
-    auto timeOf = [&](const LinearTiles &of, int64_t hundredths) {
-      Value ofBlock = arith::CeilDivUIOp::create(b, countTiles(of), index(b, of.blocks));
-      return b.createOrFold<arith::MulIOp>(ofBlock, index(b, of.rows * of.columns * hundredths));
+  Value areFaster(LinearGridAttr grid, LinearTilesAttr others) {
+    auto timeOf = [&](LinearTilesAttr of, int64_t hundredths) {
+      Value ofBlock = arith::CeilDivUIOp::create(b, countTiles(of), index(b, of.getBlocks()));
+      return b.createOrFold<arith::MulIOp>(ofBlock, index(b, of.getRows() * of.getColumns() * hundredths));
     };
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, timeOf(tiles, tiles.share), timeOf(others, 100));
+    Value time = timeOf(grid.getTiles(), grid.getShare());
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ule, time, timeOf(others, 100));
   }
 
-  Value tile(const LinearTiles &tiles) {
-    OpFoldResult across = count(columns, tiles.columns), down = count(rows, tiles.rows);
+  Value tile(LinearGridAttr of) {
+    const LinearTilesAttr tiles = of.getTiles();
+    const int64_t group = of.getGroup(), high = tiles.getRows(), wide = tiles.getColumns();
+    OpFoldResult across = count(columns, wide), down = count(rows, high);
     SmallVector<OpFoldResult> extents{across, down};
-    if (tiles.group)
+    if (group)
       extents = {OpFoldResult(b.createOrFold<arith::MulIOp>(asValue(b, across), asValue(b, down)))};
     Value result = grid(b, extents, init, [&](ImplicitLocOpBuilder &b, ValueRange ids, ValueRange dests) {
-      SmallVector<Value> at = tiles.group ? inGroups(ids[0], tiles.group, across, down) : SmallVector<Value>(ids);
-      return SmallVector<Insertion>{
-          task(tiles, Span(b, rows, at[1], tiles.rows), Span(b, columns, at[0], tiles.columns), dests[0])};
+      SmallVector<Value> at = group ? inGroups(ids[0], group, across, down) : SmallVector<Value>(ids);
+      return SmallVector<Insertion>{task(tiles, Span(b, rows, at[1], high), Span(b, columns, at[0], wide), dests[0])};
     })[0];
     Attribute number = op->getAttr(attn::AttnDialect::opAttr);
     if (auto forall = result.getDefiningOp<scf::ForallOp>(); forall && number)
@@ -171,7 +179,7 @@ private:
     return {b.createOrFold<arith::DivUIOp>(inGroup, height), row};
   }
 
-  Insertion task(const LinearTiles &tiles, const Span &row, const Span &column, Value dest) {
+  Insertion task(LinearTilesAttr tiles, const Span &row, const Span &column, Value dest) {
     if (op.isQuantized())
       return quantizedTask(tiles, row, column, dest);
     OpFoldResult zero = b.getIndexAttr(0), depth = extent(b, op.getInput(), 1);
@@ -182,24 +190,14 @@ private:
     Value result = part(dest, {row.first, column.first}, {row.size, column.size});
     auto made = attn_gpu::LinearTileOp::create(
         b, TypeRange(result.getType()), input, weight, /*inputMap=*/Value(), /*inputAt=*/ValueRange(),
-        /*weightMap=*/Value(), /*weightAt=*/ValueRange(), /*made=*/Value(), result, op.getTransposed(), tiles.rows,
-        tiles.columns, tiles.depth, tiles.warps, tiles.stages, kindOf(tiles), tiles.parts,
-        /*constant_weight=*/op.getWeight().getDefiningOp<attn::ParameterSliceOp>() != nullptr, /*waits=*/false,
-        tiles.wgmma, tiles.blocks ? b.getI64IntegerAttr(tiles.blocks) : IntegerAttr());
+        /*weightMap=*/Value(), /*weightAt=*/ValueRange(), /*made=*/Value(), result, op.getTransposed(), tiles,
+        /*constant_weight=*/op.getWeight().getDefiningOp<attn::ParameterSliceOp>() != nullptr, /*waits=*/false);
     fillEpilogue(made.getEpilogue(), row, column);
     fillPairs(made.getPairs(), row, column);
     return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
   }
 
-  /// How f32 are multiplied; null where nothing else than fused multiply-adds was asked for.
-  attn_gpu::FloatMatmulAttr kindOf(const LinearTiles &tiles) {
-    if (tiles.tf32 == 0)
-      return {};
-    return attn_gpu::FloatMatmulAttr::get(b.getContext(), tiles.tf32 == 1 ? attn_gpu::FloatMatmul::tf32
-                                                                          : attn_gpu::FloatMatmul::tf32x3);
-  }
-
-  Insertion quantizedTask(const LinearTiles &tiles, const Span &row, const Span &column, Value dest) {
+  Insertion quantizedTask(LinearTilesAttr tiles, const Span &row, const Span &column, Value dest) {
     OpFoldResult zero = b.getIndexAttr(0);
     auto rowsOf = [&](Value tensor) { return slice(b, tensor, {row.first, zero}, {row.size, extent(b, tensor, 1)}); };
     const int64_t width = attn_gpu::QuantizedPanelsAttr::kColumns;
@@ -208,9 +206,9 @@ private:
                  panels = affineOf(b, d0.ceilDiv(width), {column.size});
     Value weight = slice(b, bytes, {panel, zero, zero}, {panels, extent(b, bytes, 1), extent(b, bytes, 2)});
     Value result = slice(b, dest, {row.first, column.first}, {row.size, column.size});
-    auto made = attn_gpu::QuantizedLinearTileOp::create(
-        b, TypeRange(result.getType()), rowsOf(quantized.codes), rowsOf(quantized.scales), weight, result,
-        op.getWeight().getType().getElementType(), tiles.rows, tiles.columns, tiles.warps, tiles.stages);
+    auto made = attn_gpu::QuantizedLinearTileOp::create(b, TypeRange(result.getType()), rowsOf(quantized.codes),
+                                                        rowsOf(quantized.scales), weight, result,
+                                                        op.getWeight().getType().getElementType(), tiles);
     fillEpilogue(made.getEpilogue(), row, column);
     fillPairs(made.getPairs(), row, column);
     return {made.getResults()[0], {row.first, column.first}, {row.size, column.size}};
@@ -280,15 +278,15 @@ private:
 LogicalResult any_gpu::tileMatmuls(ModuleOp module) {
   SmallVector<attn::LinearOp> ops;
   module.walk([&](attn::LinearOp op) {
-    if (LinearSchedule::isIn(op))
+    if (attn_gpu::scheduleOf<LinearScheduleAttr>(op))
       ops.push_back(op);
   });
   SmallVector<Value> states = llvm::map_to_vector(ops, freeState); // while all matmuls are there
   llvm::MapVector<Operation *, QuantizedRows> quantized;           // rows that several matmuls read are quantized once
   for (auto [op, state] : llvm::zip_equal(ops, states)) {
-    FailureOr<LinearSchedule> schedule = LinearSchedule::of(op);
-    if (failed(schedule))
+    if (failed(verifySchedule(op)))
       return failure();
+    auto schedule = attn_gpu::scheduleOf<LinearScheduleAttr>(op);
     QuantizedRows rows;
     if (op.isQuantized()) {
       auto quantize = op.getInput().getDefiningOp<attn::QuantizeRowsOp>(); // there, as the schedule says
@@ -296,8 +294,9 @@ LogicalResult any_gpu::tileMatmuls(ModuleOp module) {
       rows = known = known.codes ? known : quantizeRows(quantize);
     }
     Operation *weight = op.getWeight().getDefiningOp();
-    attn::RopeOp rope = schedule->rotation;
-    op.getResult().replaceAllUsesWith(LinearGrid(op, rows, state, rope).choose(*schedule));
+    StringRef reason;
+    attn::RopeOp rope = schedule.getRotates() ? rotationOf(op, reason) : attn::RopeOp();
+    op.getResult().replaceAllUsesWith(LinearGrid(op, rows, state, rope).choose(schedule));
     if (rope) {
       rope.getResult().replaceAllUsesWith(rope.getInput());
       rope.erase();

@@ -10,6 +10,8 @@ using namespace rapt;
 static constexpr StringRef kFeatures = "+ptx80", kExactFeatures = "+ptx86";
 static constexpr StringRef kArchitectures[] = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"};
 
+static constexpr int64_t kOverlapArch = 90; ///< the first with griddepcontrol
+
 ArrayRef<StringRef> cuda::architectures() { return kArchitectures; }
 
 TargetInfo cuda::capabilitiesOf(StringRef architecture) {
@@ -18,6 +20,7 @@ TargetInfo cuda::capabilitiesOf(StringRef architecture) {
   info.deviceExact = architecture.consume_back("a");
   architecture.consume_front("sm_");
   architecture.getAsInteger(10, info.deviceArch);
+  info.kernelsOverlap = info.deviceArch >= kOverlapArch;
   return info;
 }
 

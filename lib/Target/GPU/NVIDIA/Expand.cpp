@@ -26,7 +26,7 @@ LogicalResult cuda::expand(AttentionTileOp op) {
       return op.emitOpError("takes arrays whose channels are beside each other");
   if (op.multipliesFloats())
     emitFloatTile(op);
-  else if (op.getWgmma())
+  else if (op.isOfWarpgroups())
     emitWgmmaTile(op);
   else
     emitMmaTile(op);

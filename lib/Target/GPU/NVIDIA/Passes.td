@@ -7,17 +7,15 @@ include "mlir/Pass/PassBase.td"
 def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
   let summary = "chooses the schedules of attention, matmuls and norms by thread blocks";
   let description = [{
-    Sets the schedules of ops that thread blocks compute. A remark of the category `fusion` tells why another attention, matmul or norm has none.
+    Sets `attn_gpu.schedule` of ops that thread blocks compute. A remark of the category `fusion` tells why another attention, matmul or norm has none.
 
-    Attention whose operands are bf16 or f16 gets `tensor_cores` beside the tiles of its decomposition: the rows of a tile, which are queries times the heads that share its keys, the keys of a KV block, and the warps that compute. Where there are fewer tiles than `blocks`, thread blocks share the keys of a tile, at least `least_keys` each.
-    Attention of f32 gets `multiply_adds`, or tiles of `tf32`.
+    Attention gets `#attn_gpu.attention_schedule`. Where there are fewer tiles than its `blocks`, thread blocks share the keys of a tile, at least `least_keys` each.
 
-    Matmuls whose input and weight are bf16 or f16 get `tensor_cores`: rows and columns of a tile, the depth of a step of k, the warps of a thread block and the stages of its ring of buffers. A matmul whose number of rows is not
-    known has tiles for `few_rows`, too, and for `many_rows` and `most_rows`, which are used from their `least` number of rows on.
-    On sm_90a the largest tiles have `wgmma`: warpgroups that multiply, and one that copies by TMA. There are at most `blocks` thread blocks, and `group` rows of tiles follow each other. An element of the largest takes `share` hundredths of the time of smaller ones, and the number of rows tells for which the rounds of thread blocks take less time. Matmuls of quantized weights in packed panels, whose rows an
-    `attn.quantize_rows` quantizes, have tiles on tensor cores with steps of 128. Matmuls of f32 have `multiply_adds`, or tiles of `tf32`.
+    Matmuls get `#attn_gpu.linear_schedule`. One whose number of rows is not known has a grid for `few_rows`, too, and for `many_rows` and `most_rows`, which are used from their `least` number of rows on. On sm_90a the largest tiles are multiplied by `wgmma`: warpgroups that multiply, and one that
+    copies by TMA. There are at most `blocks` thread blocks, and `group` rows of tiles follow each other. An element of the largest takes `share` hundredths of the time of smaller ones, and the number of rows tells for which the rounds of thread blocks take less time. Matmuls of quantized weights in packed
+    panels, whose rows an `attn.quantize_rows` quantizes, have steps of 128. Matmuls and attention of f32 multiply by `fma`, `tf32` or `tf32x3`.
 
-    `attn.layer_norm` and `attn.rms_norm` get `thread_block`: the threads (`lanes`) that have a row, which depend on its elements alone, and those of a thread block.
+    `attn.layer_norm` and `attn.rms_norm` get `#attn_gpu.norm_tiles`: the threads (`lanes`) that have a row, which depend on its elements alone, and those of a thread block.
 
     ```mlir
     #q = affine_map<(b, hkv, g, q, kv, dqk, dv) -> (q, hkv, dqk)>
@@ -32,7 +30,7 @@ def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
     ```
     becomes
     ```
-    %o = attn.attention ... {attn.schedule = #attn.schedule<keys = 8, queries = 1, tensor_cores = <blocks = 264, keys = 64, least_keys = 256, rows = 64, warps = 4>>} ...
+    %o = attn.attention ... {attn.schedule = #attn.schedule<keys = 8, queries = 1>, attn_gpu.schedule = #attn_gpu.attention_schedule<tiles = <rows = 64, keys = 64, warps = 4>, blocks = 264, least_keys = 256>} ...
     ```
 
     ```mlir
@@ -43,7 +41,7 @@ def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
     ```
     becomes
     ```
-    %y = attn.linear %x, %w {attn.schedule = #attn.schedule<few_rows = <columns = 32, depth = 128, rows = 16, stages = 5, warps = 2>, tensor_cores = <columns = 64, depth = 64, rows = 64, stages = 3, warps = 4>>} ...
+    %y = attn.linear %x, %w {attn_gpu.schedule = #attn_gpu.linear_schedule<common = <tiles = <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3>>, few_rows = <tiles = <rows = 16, columns = 32, depth = 128, warps = 2, stages = 5>>>} ...
     ```
 
     ```mlir
@@ -54,9 +52,10 @@ def AttnCUDASchedule : Pass<"attn-cuda-schedule", "::mlir::ModuleOp"> {
     ```
     becomes
     ```
-    %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn.schedule = #attn.schedule<thread_block = <lanes = 32, threads = 128>>} ...
+    %y = attn.rms_norm %x, %w epsilon 1.0e-6 {attn_gpu.schedule = #attn_gpu.norm_tiles<lanes = 32, threads = 128>} ...
     ```
   }];
+  let dependentDialects = ["::rapt::attn_gpu::AttnGPUDialect"];
 }
 
 def AttnCUDAExpand : Pass<"attn-cuda-expand", "::mlir::ModuleOp"> {
@@ -68,7 +67,7 @@ def AttnCUDAExpand : Pass<"attn-cuda-expand", "::mlir::ModuleOp"> {
     The code of `attn_gpu.linear_tile` in a `gpu.module`: copies of steps of k to a ring of buffers in shared memory, matmuls of fragments, and the epilogue in registers. Rows that begin at multiples of 16 bytes are copied asynchronously, others
     element by element; which is decided where the kernel runs. The code of `attn_gpu.quantized_linear_tile` is the same with matmuls of integers, and `attn_gpu.quantize_tile` becomes the quantization of a row by a thread block.
 
-    With `wgmma` a loop over the tiles of a thread block, in which the op is, becomes two: the threads that copy have one, and the warpgroups that multiply have the other. So a tile's steps are copied while the tile before is stored. TMA copies where there
+    For `wgmma` a loop over the tiles of a thread block, in which the op is, becomes two: the threads that copy have one, and the warpgroups that multiply have the other. So a tile's steps are copied while the tile before is stored. TMA copies where there
     are tensor maps; else the threads do, as they do for other tiles.
 
     The code of `attn_gpu.norm_tile` in a `gpu.module`. A thread loads its elements of a row, which stay in registers; the threads of the row add up their sums. Where all arrays are aligned, loads and stores have 16 bytes; which is decided where the
@@ -77,7 +76,7 @@ def AttnCUDAExpand : Pass<"attn-cuda-expand", "::mlir::ModuleOp"> {
     ```mlir
     gpu.module @kernels {
       func.func @f(%q: memref<64x64xbf16>, %k: memref<?x64xbf16>, %v: memref<?x64xbf16>, %o: memref<64x64xbf16>, %scale: f32) {
-        attn_gpu.attention_tile %q, %k, %v scale %scale outs(%o : memref<64x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64}
+        attn_gpu.attention_tile %q, %k, %v scale %scale outs(%o : memref<64x64xbf16>) tiles <rows = 64, keys = 64, warps = 4>
             : memref<64x64xbf16>, memref<?x64xbf16>, memref<?x64xbf16>
         return
       }
@@ -96,7 +95,7 @@ def AttnCUDAExpand : Pass<"attn-cuda-expand", "::mlir::ModuleOp"> {
     ```mlir
     gpu.module @kernels {
       func.func @f(%x: memref<?x768xbf16>, %w: memref<768x64xbf16>, %y: memref<?x64xbf16>) {
-        attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xbf16>) {columns = 64 : i64, depth = 64 : i64, rows = 64 : i64, stages = 3 : i64, warps = 4 : i64} : memref<?x768xbf16>, memref<768x64xbf16>
+        attn_gpu.linear_tile %x, %w outs(%y : memref<?x64xbf16>) tiles <rows = 64, columns = 64, depth = 64, warps = 4, stages = 3> : memref<?x768xbf16>, memref<768x64xbf16>
         return
       }
     }
@@ -130,7 +129,7 @@ def AttnCUDAExpand : Pass<"attn-cuda-expand", "::mlir::ModuleOp"> {
     ```mlir
     gpu.module @kernels {
       func.func @f(%x: memref<?x768xbf16>, %w: memref<768xf32>, %y: memref<?x768xbf16>) {
-        attn_gpu.norm_tile %x, %w outs(%y : memref<?x768xbf16>) {columns = 768 : i64, epsilon = 1.0e-6 : f64, lanes = 32 : i64, threads = 128 : i64} : memref<?x768xbf16>, memref<768xf32>
+        attn_gpu.norm_tile %x, %w outs(%y : memref<?x768xbf16>) tiles <lanes = 32, threads = 128> {columns = 768 : i64, epsilon = 1.0e-6 : f64} : memref<?x768xbf16>, memref<768xf32>
         return
       }
     }
@@ -166,7 +165,7 @@ def AttnCUDATensorMaps : Pass<"attn-cuda-tensor-maps", "::mlir::ModuleOp"> {
       %scale = arith.constant 0.125 : f32
       %n = memref.dim %k, %c0 : memref<?x?x64xbf16>
       %keys = memref.subview %k[0, %begin, 0] [%n, 1, 64] [1, 1, 1] : memref<?x?x64xbf16> to memref<?x64xbf16, strided<[?, 1], offset: ?>>
-      attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x64xbf16>) {keys = 64 : i64, rows = 64 : i64, warps = 4 : i64, wgmma}
+      attn_gpu.attention_tile %q, %keys, %keys scale %scale outs(%q : memref<64x64xbf16>) tiles <rows = 64, keys = 64, warps = 4, matmul = wgmma>
           : memref<64x64xbf16>, memref<?x64xbf16, strided<[?, 1], offset: ?>>, memref<?x64xbf16, strided<[?, 1], offset: ?>>
       return
     }

@@ -18,9 +18,9 @@ using namespace rapt::cuda;
 namespace {
 
 /// Gives an op the schedule that was chosen for it, or tells why it takes the neutral decomposition.
-template <typename Schedule, typename Op> void set(const std::optional<Schedule> &schedule, Op op, StringRef reason) {
+void set(Attribute schedule, Operation *op, StringRef reason) {
   if (schedule)
-    schedule->setOn(op);
+    op->setAttr(attn_gpu::AttnGPUDialect::scheduleAttr, schedule);
   else
     remarkNeutral(op->getLoc(), reason);
 }
@@ -29,21 +29,19 @@ LogicalResult schedule(attn::AttentionOp op, const TargetInfo &machine) {
   if (failed(neutral::verifyAttentionTiles(op)))
     return failure();
   std::string reason;
-  std::optional<AttentionSchedule> chosen = chooseAttention(op, machine, reason);
+  Attribute chosen = chooseAttention(op, machine, reason);
   set(chosen, op, reason);
   return success();
 }
 
 void schedule(attn::LinearOp op, const TargetInfo &machine) {
   std::string reason;
-  std::optional<LinearSchedule> chosen = chooseLinear(op, machine, reason);
-  if (chosen) {
-    StringRef why;
-    chosen->rotation = rotationOf(op, why);
-    if (chosen->rotation)
-      remarkFused(op.getLoc(), "fuse-rotation", "the tiles of the matmul that makes the heads rotate them");
-    else if (!why.empty())
-      remarkNotFused(op.getLoc(), "fuse-rotation", why);
+  attn_gpu::LinearScheduleAttr chosen = chooseLinear(op, machine, reason);
+  if (StringRef why; chosen && rotationOf(op, why)) {
+    remarkFused(op.getLoc(), "fuse-rotation", "the tiles of the matmul that makes the heads rotate them");
+    chosen = chosen.withRotation();
+  } else if (!why.empty()) {
+    remarkNotFused(op.getLoc(), "fuse-rotation", why);
   }
   set(chosen, op, reason);
 }
@@ -52,7 +50,7 @@ void scheduleNorm(Operation *op) {
   if (cast<RankedTensorType>(op->getOperand(1).getType()).getRank() != 1)
     return remarkNeutral(op->getLoc(), "each of its heads has a weight of its own");
   std::string reason;
-  std::optional<NormSchedule> chosen = chooseNorm(cast<RankedTensorType>(op->getOperand(0).getType()), reason);
+  Attribute chosen = chooseNorm(cast<RankedTensorType>(op->getOperand(0).getType()), reason);
   set(chosen, op, reason);
 }
 

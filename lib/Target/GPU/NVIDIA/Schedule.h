@@ -1,5 +1,6 @@
 //===- Schedule.h - Schedules for NVIDIA's GPUs -----------------------------------*- C++ -*-===//
 #pragma once
+#include "dialect/AttnGPU/AttnGPU.h"
 #include "lib/Target/GPU/Attention/Attention.h"
 #include "lib/Target/GPU/Linear/Linear.h"
 #include "lib/Target/GPU/Norm/Norm.h"
@@ -7,11 +8,13 @@
 
 namespace rapt::cuda {
 
-/// The schedule of an op for a machine; none with a reason.
-std::optional<any_gpu::AttentionSchedule> chooseAttention(attn::AttentionOp op, const TargetInfo &machine,
-                                                          std::string &reason);
-std::optional<any_gpu::LinearSchedule> chooseLinear(attn::LinearOp op, const TargetInfo &machine, std::string &reason);
+/// The schedule of an op for a machine; null with a reason.
+attn_gpu::AttentionScheduleAttr chooseAttention(attn::AttentionOp op, const TargetInfo &machine, std::string &reason);
+attn_gpu::LinearScheduleAttr chooseLinear(attn::LinearOp op, const TargetInfo &machine, std::string &reason);
 /// That of a norm of such rows.
-std::optional<any_gpu::NormSchedule> chooseNorm(mlir::RankedTensorType input, std::string &reason);
+attn_gpu::NormTilesAttr chooseNorm(mlir::RankedTensorType input, std::string &reason);
+
+/// How f32 are multiplied.
+attn_gpu::MatmulKind floatMatmul(const TargetInfo &machine);
 
 } // namespace rapt::cuda

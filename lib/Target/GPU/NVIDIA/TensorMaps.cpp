@@ -40,16 +40,16 @@ struct Source {
 /// The matrices of a tile that TMA can copy.
 std::optional<std::array<Matrix, 2>> matricesOf(Operation *op) {
   if (auto tile = dyn_cast<attn_gpu::AttentionTileOp>(op)) {
-    if (!tile.getWgmma() || tile.getTable() || tile.getMade())
+    if (!tile.isOfWarpgroups() || tile.getTable() || tile.getMade())
       return std::nullopt;
     const attn_gpu::TileType keys = tile.getKeyTile(), values = tile.getValueTile();
     return std::array<Matrix, 2>{Matrix{tile.getKey(), keys, 1, keys.getBoxColumns()},
                                  Matrix{tile.getValue(), values, 1, values.getBoxColumns()}};
   }
   auto tile = dyn_cast<attn_gpu::LinearTileOp>(op);
-  if (!tile || !tile.getWgmma() || tile.getMade())
+  if (!tile || !tile.isOfWarpgroups() || tile.getMade())
     return std::nullopt;
-  const auto depth = int64_t(tile.getDepth());
+  const int64_t depth = tile.getTiles().getDepth();
   return std::array<Matrix, 2>{Matrix{tile.getInput(), tile.getInputTile(), 1, depth},
                                Matrix{tile.getWeight(), tile.getWeightTile(), tile.getTransposed() ? 1u : 0u, depth}};
 }

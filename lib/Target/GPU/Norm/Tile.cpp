@@ -26,9 +26,9 @@ template <typename Op> Operands operandsOf(Op op) {
 }
 
 /// A grid over the leading dims but the last of them, of which a tile has as many rows as the schedule says.
-Value tileNorm(Operation *op, const Operands &operands, const NormSchedule &schedule) {
+Value tileNorm(Operation *op, const Operands &operands, attn_gpu::NormTilesAttr threads) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
-  const int64_t rows = schedule.threads / schedule.lanes;
+  const int64_t rows = threads.getThreads() / threads.getLanes();
   SmallVector<OpFoldResult> all = extents(b, operands.input), tiles(all);
   OpFoldResult width = tiles.pop_back_val(), extent = tiles.back();
   tiles.back() = affineOf(b, b.getAffineDimExpr(0).ceilDiv(rows), {extent});
@@ -45,9 +45,8 @@ Value tileNorm(Operation *op, const Operands &operands, const NormSchedule &sche
     const int64_t shape[] = {getConstantIntValue(sizes[sizes.size() - 2]).value_or(ShapedType::kDynamic),
                              *getConstantIntValue(width)};
     Value input = extract(b, operands.input, offsets, sizes, shape), dest = extract(b, dests[0], offsets, sizes, shape);
-    auto tile =
-        attn_gpu::NormTileOp::create(b, TypeRange(dest.getType()), input, operands.weight, operands.bias, dest,
-                                     APFloat(operands.epsilon), operands.columns, schedule.lanes, schedule.threads);
+    auto tile = attn_gpu::NormTileOp::create(b, TypeRange(dest.getType()), input, operands.weight, operands.bias, dest,
+                                             APFloat(operands.epsilon), operands.columns, threads);
     return SmallVector<Insertion>{{tile.getResults()[0], offsets, sizes}};
   };
   Value result = grid(b, tiles, init, task)[0];
@@ -57,32 +56,20 @@ Value tileNorm(Operation *op, const Operands &operands, const NormSchedule &sche
   return result;
 }
 
-/// The schedule; text may have one on any norm, and any numbers in it.
-FailureOr<NormSchedule> checkedSchedule(Operation *op) {
-  if (std::string reason = refusalOf(cast<RankedTensorType>(op->getOperand(0).getType())); !reason.empty())
-    return op->emitOpError() << "has a schedule 'thread_block', but " << reason;
-  FailureOr<NormSchedule> schedule = NormSchedule::of(op);
-  if (succeeded(schedule) && (schedule->lanes < 1 || schedule->threads < schedule->lanes))
-    return op->emitOpError() << "has a schedule of " << schedule->threads << " threads of which " << schedule->lanes
-                             << " have a row";
-  return schedule;
-}
-
 } // namespace
 
 LogicalResult any_gpu::tileNorms(ModuleOp module) {
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
-    if (isa<attn::LayerNormOp, attn::RMSNormOp>(op) && NormSchedule::isIn(op))
+    if (attn_gpu::scheduleOf<attn_gpu::NormTilesAttr>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
-    FailureOr<NormSchedule> schedule = checkedSchedule(op);
-    if (failed(schedule))
-      return failure();
+    if (std::string reason = refusalOf(cast<RankedTensorType>(op->getOperand(0).getType())); !reason.empty())
+      return op->emitOpError() << "has a schedule, but " << reason;
     const Operands operands =
         isa<attn::LayerNormOp>(op) ? operandsOf(cast<attn::LayerNormOp>(op)) : operandsOf(cast<attn::RMSNormOp>(op));
-    op->getResult(0).replaceAllUsesWith(tileNorm(op, operands, *schedule));
+    op->getResult(0).replaceAllUsesWith(tileNorm(op, operands, attn_gpu::scheduleOf<attn_gpu::NormTilesAttr>(op)));
     op->erase();
   }
   return success();

@@ -21,11 +21,10 @@ constexpr int64_t kDepth = 8;  ///< of an iteration of a matmul: more would be t
 
 class FloatTile {
 public:
-  explicit FloatTile(AttentionTileOp op)
-      : op(op), b(op.getLoc(), op), code(b, op), kind(op.getFloatMatmul().value_or(FloatMatmul::fma)) {
+  explicit FloatTile(AttentionTileOp op) : op(op), b(op.getLoc(), op), code(b, op), kind(op.getTiles().getMatmul()) {
     MLIRContext *context = op.getContext();
     auto layout = MmaLayoutAttr::get(context, MatmulOperand::acc);
-    const int64_t rowsOfWarp = op.getRows() / op.getWarps();
+    const int64_t rowsOfWarp = op.getTiles().getRows() / op.getTiles().getWarps();
     scores = FragmentType::get(context, rowsOfWarp, kGroup, b.getF32Type(), layout);
     sums = FragmentType::get(context, rowsOfWarp, llvm::alignTo(op.getValueChannels(), 8), b.getF32Type(), layout);
     row = RowVectorType::get(context, rowsOfWarp, layout);
@@ -74,11 +73,11 @@ private:
     NVVM::Barrier0Op::create(b); // keys are there, and values of the block before are read
     code.copyValues(key, valueTile);
     NVVM::CpAsyncCommitGroupOp::create(b);
-    const Values zeros(op.getKeys() / kGroup, FillOp::create(b, scores, code.number(0)));
+    const Values zeros(op.getTiles().getKeys() / kGroup, FillOp::create(b, scores, code.number(0)));
     const Values block = ofRows(zeros, [&] { return multiply(queryTile, keyTile, op.getChannels(), true, zeros); });
     NVVM::CpAsyncWaitGroupOp::create(b, 0);
     NVVM::Barrier0Op::create(b); // values are there, and keys are read
-    Value next = code.nextBlock(arith::AddIOp::create(b, key, code.index(op.getKeys())));
+    Value next = code.nextBlock(arith::AddIOp::create(b, key, code.index(op.getTiles().getKeys())));
     code.copyKeys(next, keyTile);
     NVVM::CpAsyncCommitGroupOp::create(b);
     Values carried = ofRows(state.drop_front(), [&] { return summed(key, block, state); });
@@ -95,7 +94,7 @@ private:
       StoreMatrixOp::create(b, part, probabilityTile, firstRow, code.index(int64_t(i) * kGroup));
     // A warp reads its own rows alone. Those of the block before are read, as there was a barrier.
     NVVM::SyncWarpOp::create(b, arith::ConstantOp::create(b, b.getI32IntegerAttr(-1)));
-    acc = multiply(probabilityTile, valueTile, op.getKeys(), /*isTransposed=*/false, acc)[0];
+    acc = multiply(probabilityTile, valueTile, op.getTiles().getKeys(), /*isTransposed=*/false, acc)[0];
     return {acc, maximum, sum};
   }
 
@@ -113,7 +112,7 @@ private:
   AttentionTileOp op;
   ImplicitLocOpBuilder b;
   TileCode code;
-  FloatMatmul kind;
+  MatmulKind kind;
   FragmentType scores, sums;
   RowVectorType row;
   Value queryTile, keyTile, valueTile, probabilityTile, firstRow, hasRows;

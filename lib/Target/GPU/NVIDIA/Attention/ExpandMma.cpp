@@ -25,8 +25,8 @@ public:
   explicit MmaTile(AttentionTileOp op) : op(op), b(op.getLoc(), op), code(b, op) {
     MLIRContext *context = op.getContext();
     accLayout = MmaLayoutAttr::get(context, MatmulOperand::acc);
-    rowsOfWarp = op.getRows() / op.getWarps();
-    groups = op.getKeys() / kGroup;
+    rowsOfWarp = op.getTiles().getRows() / op.getTiles().getWarps();
+    groups = op.getTiles().getKeys() / kGroup;
     depth = llvm::divideCeil(op.getChannels(), kGroup);
     scores = FragmentType::get(context, rowsOfWarp, kGroup, b.getF32Type(), accLayout);
     sums =
@@ -70,7 +70,7 @@ private:
     SmallVector<Value> block = scoresOf();
     NVVM::CpAsyncWaitGroupOp::create(b, 0);
     NVVM::Barrier0Op::create(b); // values are there, and keys are read
-    Value next = code.nextBlock(arith::AddIOp::create(b, key, code.index(op.getKeys())));
+    Value next = code.nextBlock(arith::AddIOp::create(b, key, code.index(op.getTiles().getKeys())));
     code.copyKeys(next, keyTile);
     NVVM::CpAsyncCommitGroupOp::create(b);
     block = code.finishScores(block, kGroup, firstRow, key);

@@ -39,8 +39,8 @@ public:
     MLIRContext *context = op.getContext();
     auto acc = WgmmaLayoutAttr::get(context, MatmulOperand::acc),
          left = WgmmaLayoutAttr::get(context, MatmulOperand::a);
-    scores = FragmentType::get(context, kRows, op.getKeys(), b.getF32Type(), acc);
-    probabilities = FragmentType::get(context, kRows, op.getKeys(), code.element, left);
+    scores = FragmentType::get(context, kRows, op.getTiles().getKeys(), b.getF32Type(), acc);
+    probabilities = FragmentType::get(context, kRows, op.getTiles().getKeys(), code.element, left);
     sums = FragmentType::get(context, kRows, op.getValueTile().getColumns(), b.getF32Type(), acc);
     row = RowVectorType::get(context, kRows, acc);
     keyBytes = op.getKeyTile().getBytes(), valueBytes = op.getValueTile().getBytes();
@@ -54,7 +54,7 @@ public:
     Value isCopying = compare(arith::CmpIPredicate::slt, code.thread, code.index(kWarpgroup));
     auto branch = scf::IfOp::create(b, isCopying, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
-    const Registers registers = registersOf(int64_t(op.getWarps()) / 4, sums.getColumns(), bool(op.getMade()));
+    const Registers registers = registersOf(op.getTiles().getWarps() / 4, sums.getColumns(), bool(op.getMade()));
     b.setInsertionPointToStart(branch.thenBlock());
     setRegisters(b, registers.copying, /*increase=*/false);
     code.withSaved([&] { copy(); });
@@ -112,7 +112,7 @@ private:
         whenByTMA([&] { initialize(full, 1); },
                   [&] { initialize(full, code.copyingThreads + (publishes && full == KeysFull)); });
       for (Barrier empty : {KeysEmpty, ValuesEmpty})
-        initialize(empty, op.getWarps());
+        initialize(empty, op.getTiles().getWarps());
       NVVM::FenceMbarrierInitOp::create(b);
     });
     NVVM::Barrier0Op::create(b);
@@ -195,7 +195,9 @@ private:
       publishEnd(state[1], isByTMA);
   }
 
-  Value following(Value key) { return code.nextBlock(arith::AddIOp::create(b, key, code.index(op.getKeys()))); }
+  Value following(Value key) {
+    return code.nextBlock(arith::AddIOp::create(b, key, code.index(op.getTiles().getKeys())));
+  }
 
   /// The block behind block `block`, which begins at `key`, for threads that compute.
   Block blockBehind(Value key, Value block) {
@@ -230,7 +232,7 @@ private:
   }
 
   /// Whether two warpgroups start their matmuls alternately.
-  bool alternates() { return op.getWarps() == 2 * kWarpgroup / kWarp; }
+  bool alternates() { return op.getTiles().getWarps() == 2 * kWarpgroup / kWarp; }
   /// Waits until the warpgroup may start matmuls. Barriers 1 and 2 are those of the two.
   void awaitStart() {
     if (alternates())
@@ -276,7 +278,8 @@ private:
     Value finished = WgmmaWaitOp::create(b, 0, issued).getResult(0);
     release(KeysEmpty, zero);
     Value maximum = empty[1], sum = empty[2];
-    SmallVector<Value> block = code.finishScores(finished, op.getKeys(), firstRow, first.key, first.keepsAll);
+    SmallVector<Value> block =
+        code.finishScores(finished, op.getTiles().getKeys(), firstRow, first.key, first.keepsAll);
     code.advance(block, maximum, sum);
     Value packed = PackOp::create(b, probabilities, block[0]);
     // The block whose values are to be multiplied is the one before that of the key.
@@ -302,7 +305,7 @@ private:
     release(KeysEmpty, block);
     Value maximum = state[4], sum = state[5];
     SmallVector<Value> scores =
-        code.finishScores(finished, op.getKeys(), firstRow, key, publishes ? Value(state.back()) : Value());
+        code.finishScores(finished, op.getTiles().getKeys(), firstRow, key, publishes ? Value(state.back()) : Value());
     Value decay = code.advance(scores, maximum, sum);
     acc = WgmmaWaitOp::create(b, 0, acc).getResult(0);
     release(ValuesEmpty, before);

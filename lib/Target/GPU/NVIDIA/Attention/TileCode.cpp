@@ -147,7 +147,7 @@ void TileCode::copyValuesByWarp(Value key, Value tile, Value barrier) {
 
 Value TileCode::isWhole(Value key) {
   Value left = arith::SubIOp::create(b, count, key);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, left, index(op.getKeys()));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, left, index(op.getTiles().getKeys()));
 }
 
 void TileCode::loadTile(Value map, ValueRange at, Value key, Value tile, Value barrier) {
@@ -183,7 +183,7 @@ Value TileCode::keepsAll(Value key) {
   if (op.getMask().empty() || op.getBlocks().empty())
     return arith::ConstantOp::create(b, b.getBoolAttr(op.getMask().empty()));
   Value left = arith::SubIOp::create(b, count, key);
-  return clone(op.getBlocks(), {key, arith::MinSIOp::create(b, left, index(op.getKeys()))}, 1);
+  return clone(op.getBlocks(), {key, arith::MinSIOp::create(b, left, index(op.getTiles().getKeys()))}, 1);
 }
 
 Value TileCode::nextBlock(Value first) {
@@ -199,7 +199,7 @@ Value TileCode::nextBlock(Value first) {
   {
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    Value size = arith::MinSIOp::create(b, left, index(op.getKeys()));
+    Value size = arith::MinSIOp::create(b, left, index(op.getTiles().getKeys()));
     Value isDropped =
         arith::XOrIOp::create(b, clone(op.getBlocks(), {at, size}), arith::ConstantOp::create(b, b.getBoolAttr(true)));
     scf::YieldOp::create(b, isDropped);
@@ -208,7 +208,7 @@ Value TileCode::nextBlock(Value first) {
   }
   scf::ConditionOp::create(b, branch.getResult(0), at);
   Block *after = b.createBlock(&loop.getAfter(), {}, type, b.getLoc());
-  scf::YieldOp::create(b, add(after->getArgument(0), index(op.getKeys())));
+  scf::YieldOp::create(b, add(after->getArgument(0), index(op.getTiles().getKeys())));
   return loop.getResult(0);
 }
 
@@ -258,7 +258,7 @@ SmallVector<Value> TileCode::finishScores(ArrayRef<Value> scores, int64_t column
           },
           /*ownColumns=*/!op.getScore().empty());
   Value left = arith::SubIOp::create(b, count, key);
-  Value isMasked = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, left, index(op.getKeys()));
+  Value isMasked = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, left, index(op.getTiles().getKeys()));
   if (!op.getMask().empty()) {
     if (!isKept)
       isKept = keepsAll(key);

@@ -269,10 +269,10 @@ struct LowerMultiply : OpConversionPattern<MultiplyOp> {
     const Value indices[] = {adaptor.getRow().front(), adaptor.getColumn().front(), adaptor.getK().front()};
     const SmallVector<ValueRange> accumulators = llvm::to_vector(adaptor.getAcc());
     Multiplication code(op, pointers, indices, accumulators, rewriter);
-    if (op.getKind() == FloatMatmul::fma)
+    if (op.getKind() == MatmulKind::fma)
       code.multiplyAdd();
     else
-      code.multiplyTF32(op.getKind() == FloatMatmul::tf32x3);
+      code.multiplyTF32(op.getKind() == MatmulKind::tf32x3);
     const SmallVector<Value> all = code.results();
     SmallVector<SmallVector<Value>> results;
     size_t first = 0;

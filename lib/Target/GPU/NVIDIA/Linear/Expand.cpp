@@ -19,9 +19,9 @@ namespace {
 class LinearCode : LinearTileCode {
 public:
   explicit LinearCode(LinearTileOp op)
-      : LinearTileCode(op, op.getResult(), {op.getEpilogue(), op.getPairs()}, op.getGridOfWarps(), op.getRows(),
-                       op.getColumns(), op.getParts()),
-        op(op), input(b, op.getInput()), weight(b, op.getWeight()) {
+      : LinearTileCode(op, op.getResult(), {op.getEpilogue(), op.getPairs()}, op.getGridOfWarps(),
+                       op.getTiles().getRows(), op.getTiles().getColumns(), op.getTiles().getParts()),
+        op(op), tiles(op.getTiles()), input(b, op.getInput()), weight(b, op.getWeight()) {
     auto fragment = [&](int64_t rows, MatmulOperand operand) {
       return FragmentType::get(b.getContext(), rows, kGroup, input.element,
                                MmaLayoutAttr::get(b.getContext(), operand));
@@ -30,7 +30,7 @@ public:
       left = fragment(rowsOfWarp, MatmulOperand::a);
       right = fragment(kGroup, MatmulOperand::b);
     }
-    steps = arith::CeilDivUIOp::create(b, input.sizes[1], index(op.getDepth()));
+    steps = arith::CeilDivUIOp::create(b, input.sizes[1], index(tiles.getDepth()));
   }
 
   void emit() {
@@ -57,19 +57,19 @@ private:
   void storeSums(ValueRange ofPart) {
     NVVM::Barrier0Op::create(b); // the last step is read, whose shared memory the sums have
     const int64_t columns = groups * kGroup, atom = sums.getLayout().getAtom().columns,
-                  each = std::max(atom, columns / int64_t(op.getParts()));
+                  each = std::max(atom, columns / tiles.getParts());
     sums = FragmentType::get(b.getContext(), rowsOfWarp, each, sums.getElementType(), sums.getLayout());
-    Value all = SumWarpsOp::create(b, sums, ofPart, uint32_t(op.getParts()), uint32_t(op.getThreads()), index(0));
+    Value all = SumWarpsOp::create(b, sums, ofPart, uint32_t(tiles.getParts()), uint32_t(op.getThreads()), index(0));
     firstColumn = add(firstColumn, times(part, each));
     groups = 1;
-    if (each * int64_t(op.getParts()) == columns)
+    if (each * tiles.getParts() == columns)
       return store(all);
     when(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, part, index(columns / each)), [&] { store(all); });
   }
 
   /// The sums over k, where copies are asynchronous.
   SmallVector<Value> sumsOfCopies() {
-    const Ring ring{int64_t(op.getStages()), op.getStageBytes(), steps};
+    const Ring ring{tiles.getStages(), op.getStageBytes(), steps};
     auto copy = [&](Value step, Value buffer) { copyStep(step, buffer, /*elements=*/false); };
     auto copyOfInput = [&](Value step, Value buffer) { copyInput(step, buffer, /*elements=*/false); };
     auto multiply = [&](Value buffer, ValueRange before) { return multiplied(buffer, before); };
@@ -111,12 +111,12 @@ private:
   }
 
   void copyInput(Value step, Value buffer, bool elements) {
-    Value first = times(step, op.getDepth());
+    Value first = times(step, tiles.getDepth());
     copyRows(input, inputTile(buffer), first, input.sizes[0], whole(first), op.getThreads(), elements);
   }
 
   void copyWeight(Value step, Value buffer, bool elements) {
-    Value first = times(step, op.getDepth()), left = whole(first);
+    Value first = times(step, tiles.getDepth()), left = whole(first);
     const int64_t threads = op.getThreads();
     if (op.getTransposed())
       copyRows(weight, weightTile(buffer), first, weight.sizes[0], left, threads, elements);
@@ -128,8 +128,8 @@ private:
   /// The elements of k from `first` on; a constant where steps are whole.
   Value whole(Value first) {
     const int64_t depth = cast<MemRefType>(op.getInput().getType()).getDimSize(1);
-    if (!ShapedType::isDynamic(depth) && depth % int64_t(op.getDepth()) == 0)
-      return index(op.getDepth());
+    if (!ShapedType::isDynamic(depth) && depth % tiles.getDepth() == 0)
+      return index(tiles.getDepth());
     return arith::SubIOp::create(b, input.sizes[1], first);
   }
 
@@ -159,18 +159,18 @@ private:
     auto loop = scf::ForOp::create(b, first, add(first, index(depthOfPart())), index(depth), before);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    auto multiply =
-        MultiplyOp::create(b, op.getFloatMatmul().value_or(FloatMatmul::fma), ofInput, ofWeight, firstRow, firstColumn,
-                           loop.getInductionVar(), depth, loop.getRegionIterArgs(), op.getTransposed());
+    auto multiply = MultiplyOp::create(b, tiles.getMatmul(), ofInput, ofWeight, firstRow, firstColumn,
+                                       loop.getInductionVar(), depth, loop.getRegionIterArgs(), op.getTransposed());
     scf::YieldOp::create(b, multiply.getResults());
     return SmallVector<Value>(loop.getResults());
   }
 
   /// The part of a step's k that a warp has.
-  int64_t depthOfPart() { return int64_t(op.getDepth()) / int64_t(op.getParts()); }
+  int64_t depthOfPart() { return tiles.getDepth() / tiles.getParts(); }
   Value firstOfPart() { return times(part, depthOfPart()); }
 
   LinearTileOp op;
+  LinearTilesAttr tiles;
   GlobalArray input, weight;
   FragmentType left, right;
   Value steps;
@@ -179,7 +179,7 @@ private:
 } // namespace
 
 LogicalResult cuda::expand(LinearTileOp op) {
-  if (op.getWgmma())
+  if (op.isOfWarpgroups())
     return expandWgmma(op);
   LinearCode(op).emit();
   return success();

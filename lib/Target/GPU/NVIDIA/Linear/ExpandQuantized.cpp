@@ -23,8 +23,8 @@ constexpr int64_t kChunk = GlobalArray::kCopyBytes, kPanel = QuantizedPanelsAttr
 class QuantizedLinearCode : LinearTileCode {
 public:
   explicit QuantizedLinearCode(QuantizedLinearTileOp op)
-      : LinearTileCode(op, op.getResult(), {op.getEpilogue(), op.getPairs()}, op.getGridOfWarps(), op.getRows(),
-                       op.getColumns()),
+      : LinearTileCode(op, op.getResult(), {op.getEpilogue(), op.getPairs()}, op.getGridOfWarps(),
+                       op.getTiles().getRows(), op.getTiles().getColumns()),
         op(op), type(op.getType()), codes(b, op.getCodes()), scales(b, op.getScales()), weight(b, op.getWeight()),
         depth(cast<MemRefType>(op.getCodes().getType()).getDimSize(1)), groupsOfStep(op.getGroupsOfStep()) {
     MLIRContext *context = b.getContext();
@@ -40,14 +40,14 @@ public:
       copyScalesOfAll();
     Values init(groups, groupsOfStep ? zeros(sums) : zeros(integers));
     Values state = overSteps(
-        {int64_t(op.getStages()), op.getStageBytes(), index(llvm::divideCeil(depth, kDepth))}, init,
+        {op.getTiles().getStages(), op.getStageBytes(), index(llvm::divideCeil(depth, kDepth))}, init,
         [&](Value step, Value buffer) { copyStep(step, buffer); },
         [&](Value buffer, ValueRange before) { return groupsOfStep ? scaled(buffer, before) : added(buffer, before); });
     if (!groupsOfStep) {
-      const int64_t at = op.getStageBytes() * int64_t(op.getStages());
+      const int64_t at = op.getStageBytes() * op.getTiles().getStages();
       for (auto [group, sum] : llvm::enumerate(state)) {
         Value column = add(firstColumn, index(int64_t(group) * kGroup));
-        sum = scale(sum, pointer(index(at)), kScaleBytes, pointer(index(at + kScaleBytes * int64_t(op.getRows()))),
+        sum = scale(sum, pointer(index(at)), kScaleBytes, pointer(index(at + kScaleBytes * op.getTiles().getRows())),
                     column, zeros(sums));
       }
     }
@@ -108,7 +108,7 @@ private:
 
   void copyPanels(Value step, Value buffer, bool isWhole) {
     const int64_t ofPanel = op.getPanelBytes() / kChunk, ofGroup = op.getGroupBytes() / kChunk,
-                  codesOfGroup = op.getCodeBytes() / kChunk, all = int64_t(op.getColumns()) / kPanel * ofPanel;
+                  codesOfGroup = op.getCodeBytes() / kChunk, all = op.getTiles().getColumns() / kPanel * ofPanel;
     auto bytes = cast<MemRefType>(op.getWeight().getType());
     const int64_t end = groupsOfStep ? bytes.getDimSize(1) * bytes.getDimSize(2) : depth * kPanel;
     Value before = times(step, op.getPanelBytes());
@@ -140,7 +140,7 @@ private:
     const int64_t bytes = groupsOfStep * kScaleBytes, all = type.getGroup() ? depth / type.getGroup() : 1;
     Value first = times(step, groupsOfStep);
     Value left = arith::MinSIOp::create(b, Value(arith::SubIOp::create(b, index(all), first)), index(groupsOfStep));
-    onThreads(op.getRows(), [&] {
+    onThreads(op.getTiles().getRows(), [&] {
       Value to = pointer(add(buffer, times(thread, bytes)));
       copyScalesOfRow(to, first, bytes, by(wordOf(left), kScaleBytes));
     });
@@ -155,11 +155,11 @@ private:
 
   /// The scales of rows and columns whose group is all of k, behind the ring.
   void copyScalesOfAll() {
-    const int64_t at = op.getStageBytes() * int64_t(op.getStages()), rows = op.getRows();
+    const int64_t at = op.getStageBytes() * op.getTiles().getStages(), rows = op.getTiles().getRows();
     onThreads(rows, [&] {
       copyScalesOfRow(pointer(add(index(at), times(thread, kScaleBytes))), index(0), kScaleBytes, word(kScaleBytes));
     });
-    const int64_t ofPanel = 2 * kPanel / kChunk, all = int64_t(op.getColumns()) / kPanel * ofPanel;
+    const int64_t ofPanel = 2 * kPanel / kChunk, all = op.getTiles().getColumns() / kPanel * ofPanel;
     for (int64_t nth = 0; nth < all; nth += op.getThreads())
       onThreads(all - nth, [&] {
         Value chunk = plus(number, word(nth));

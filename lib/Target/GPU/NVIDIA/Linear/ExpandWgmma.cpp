@@ -47,7 +47,7 @@ struct Sums : LinearTileCode {
       : LinearTileCode(op, op.getResult(), {op.getEpilogue(), op.getPairs()},
                        FragmentType::get(op.getContext(), kRows, kGroup, Float32Type::get(op.getContext()),
                                          WgmmaLayoutAttr::get(op.getContext(), MatmulOperand::acc)),
-                       int64_t(op.getColumns()) / kGroup, firstRow) {}
+                       op.getTiles().getColumns() / kGroup, firstRow) {}
 
   void store(Value acc) {
     SmallVector<Value> parts;
@@ -61,8 +61,9 @@ class WgmmaTile {
 public:
   WgmmaTile(LinearTileOp op, scf::ForOp loop)
       : op(op), loop(loop), b(op.getLoc(), loop ? loop.getOperation() : op.getOperation()),
-        groups(int64_t(op.getWarps()) * kWarp / kWarpgroup), barriers(op.getStageBytes() * int64_t(op.getStages())) {
-    sums = FragmentType::get(op.getContext(), kRows, op.getColumns(), b.getF32Type(),
+        groups(op.getTiles().getWarps() * kWarp / kWarpgroup),
+        barriers(op.getStageBytes() * op.getTiles().getStages()) {
+    sums = FragmentType::get(op.getContext(), kRows, op.getTiles().getColumns(), b.getF32Type(),
                              WgmmaLayoutAttr::get(op.getContext(), MatmulOperand::acc));
     thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
   }
@@ -70,7 +71,7 @@ public:
   void emit() {
     initialize();
     const Registers registers = registersOf(groups);
-    const bool areMany = int64_t(op.getColumns()) > kFewColumns;
+    const bool areMany = op.getTiles().getColumns() > kFewColumns;
     when(
         b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, thread, index(kWarpgroup)),
         [&] {
@@ -100,7 +101,7 @@ private:
   }
 
   Value barrier(Barrier which, Value stage) {
-    const int64_t first = barriers + (which == Full ? 0 : 8 * int64_t(op.getStages()));
+    const int64_t first = barriers + (which == Full ? 0 : 8 * op.getTiles().getStages());
     return SharedOp::create(b, MBarrierType::get(op.getContext()), add(times(stage, 8), index(first)));
   }
   Value inputTile(Value stage) { return SharedOp::create(b, op.getInputTile(), times(stage, op.getStageBytes())); }
@@ -111,7 +112,7 @@ private:
 
   Position start() { return {index(0), arith::ConstantOp::create(b, b.getI32IntegerAttr(0))}; }
   Position next(Position at) {
-    Value stage = add(at.stage, index(1)), isEnd = is(stage, int64_t(op.getStages()));
+    Value stage = add(at.stage, index(1)), isEnd = is(stage, op.getTiles().getStages());
     Value flips = arith::ExtUIOp::create(b, b.getI32Type(), isEnd);
     return {arith::SelectOp::create(b, isEnd, index(0), stage), arith::XOrIOp::create(b, at.parity, flips)};
   }
@@ -120,9 +121,9 @@ private:
   }
 
   void initialize(int64_t copyingThreads) {
-    for (int64_t stage = 0; stage < int64_t(op.getStages()); ++stage) {
+    for (int64_t stage = 0; stage < op.getTiles().getStages(); ++stage) {
       MBarrierInitOp::create(b, barrier(Full, index(stage)), uint32_t(copyingThreads));
-      MBarrierInitOp::create(b, barrier(Empty, index(stage)), uint32_t(op.getWarps()));
+      MBarrierInitOp::create(b, barrier(Empty, index(stage)), uint32_t(op.getTiles().getWarps()));
     }
     NVVM::FenceMbarrierInitOp::create(b);
   }
@@ -183,7 +184,8 @@ private:
 
   /// Calls `code` with the first k of each step, where its stage is empty.
   Position overSteps(const GlobalArray &input, Position at, function_ref<void(Value, Position)> code) {
-    auto steps = scf::ForOp::create(b, index(0), input.sizes[1], index(op.getDepth()), ValueRange{at.stage, at.parity});
+    auto steps = scf::ForOp::create(b, index(0), input.sizes[1], index(op.getTiles().getDepth()),
+                                    ValueRange{at.stage, at.parity});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(steps.getBody());
     at = {steps.getRegionIterArg(0), steps.getRegionIterArg(1)};
@@ -254,7 +256,7 @@ private:
   Position multiplyTile(Position at) {
     GlobalArray input(b, op.getInput());
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
-    auto steps = scf::ForOp::create(b, index(0), input.sizes[1], index(op.getDepth()),
+    auto steps = scf::ForOp::create(b, index(0), input.sizes[1], index(op.getTiles().getDepth()),
                                     ValueRange{at.stage, at.parity, FillOp::create(b, sums, zero)});
     {
       OpBuilder::InsertionGuard guard(b);

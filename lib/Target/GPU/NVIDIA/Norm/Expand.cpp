@@ -26,7 +26,7 @@ public:
   explicit NormCode(NormTileOp op)
       : op(op), b(op.getLoc(), op), input(b, op.getInput()), weight(b, op.getWeight()), result(b, op.getResult()),
         width(cast<ShapedType>(op.getInput().getType()).getDimSize(1)), vector(op.getVector()), parts(op.getParts()),
-        lanes(op.getLanes()) {
+        lanes(op.getTiles().getLanes()) {
     if (op.getBias())
       bias.emplace(b, op.getBias());
     Value thread = arith::IndexCastOp::create(b, b.getIndexType(), NVVM::ThreadIdXOp::create(b, b.getI32Type()));
@@ -218,7 +218,7 @@ private:
         }
         total = arith::AddFOp::create(b, total, term);
       }
-    const int64_t scratch = lanes > kWarp ? nth * int64_t(op.getThreads()) / kWarp * 4 : 0;
+    const int64_t scratch = lanes > kWarp ? nth * op.getThreads() / kWarp * 4 : 0;
     return ReduceThreadsOp::create(b, Reduction::add, total, uint32_t(lanes), index(scratch));
   }
 

@@ -1,6 +1,5 @@
 //===- Schedule.cpp - Threads of norms on NVIDIA's GPUs -----------------------------------===//
 #include "lib/Target/GPU/NVIDIA/Schedule.h"
-#include "dialect/AttnGPU/AttnGPU.h"
 
 using namespace mlir;
 using namespace rapt;
@@ -16,10 +15,10 @@ constexpr int64_t kMostOfWarp = attn_gpu::NormTileOp::kMostElements, kMostOfThre
 
 } // namespace
 
-std::optional<NormSchedule> cuda::chooseNorm(RankedTensorType input, std::string &reason) {
+attn_gpu::NormTilesAttr cuda::chooseNorm(RankedTensorType input, std::string &reason) {
   reason = refusalOf(input);
   if (!reason.empty())
-    return std::nullopt;
+    return {};
   const int64_t width = input.getShape().back();
   const int64_t vector = kVectorBytes * 8 / input.getElementTypeBitWidth();
   auto lanesFor = [&](int64_t elements) {
@@ -34,5 +33,5 @@ std::optional<NormSchedule> cuda::chooseNorm(RankedTensorType input, std::string
   const int64_t heads = input.getRank() > 2 ? input.getShape()[input.getRank() - 2] : ShapedType::kDynamic;
   if (!ShapedType::isDynamic(heads) && heads > 0)
     threads = std::max(kWarp, std::min<int64_t>(threads, llvm::PowerOf2Ceil(heads) * lanes));
-  return NormSchedule{lanes, std::max(threads, lanes)};
+  return attn_gpu::NormTilesAttr::get(input.getContext(), lanes, std::max(threads, lanes));
 }
