@@ -1,6 +1,9 @@
 //===- AttnHost.cpp - The dialect of host programs ----------------------------------===//
 #include "dialect/AttnHost/AttnHost.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rapt::attn_host;
@@ -13,14 +16,34 @@ static ParseResult parseTypeList(OpAsmParser &parser, SmallVectorImpl<Type> &typ
 static void printTypeList(OpAsmPrinter &printer, Operation *, TypeRange types) { printer << '(' << types << ')'; }
 
 #include "dialect/AttnHost/AttnHostDialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/AttnHost/AttnHostAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialect/AttnHost/AttnHostOps.cpp.inc"
 
 void AttnHostDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/AttnHost/AttnHostAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialect/AttnHost/AttnHostOps.cpp.inc"
       >();
+}
+
+LogicalResult AttnHostDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == kernelAttr && (!isa<FunctionOpInterface>(op) || !isa<KernelAttr>(attribute.getValue())))
+    return op->emitOpError() << "attribute '" << kernelAttr << "' is a #attn_host.kernel of a function";
+  return success();
+}
+
+LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t threads, int64_t shared,
+                                 int64_t maps, bool) {
+  for (int64_t number : {threads, shared, maps})
+    if (number < 0 || number > INT32_MAX)
+      return emitError() << "expected numbers of 31 bits, found " << number;
+  return success();
 }
 
 LogicalResult ParallelForOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -39,16 +62,11 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "names " << getKernel() << ", which is no function of a nested module";
   if (TypeRange(kernel.getArgumentTypes()) != TypeRange(getCaptures()))
     return emitOpError() << "kernel " << getKernel() << " must take the captures";
-  auto attribute = kernel->getAttrOfType<DictionaryAttr>(AttnHostDialect::kernelAttr);
-  for (StringRef name : {"threads", "shared"}) {
-    auto number = attribute ? attribute.getAs<IntegerAttr>(name) : IntegerAttr();
-    if (!number || number.getInt() < 0 || number.getInt() > INT32_MAX)
-      return emitOpError() << "kernel " << getKernel() << " has no " << AttnHostDialect::kernelAttr << " with '" << name
-                           << "', a number of 31 bits";
-  }
-  auto maps = attribute.getAs<IntegerAttr>("maps");
-  if (maps && (maps.getInt() < 0 || size_t(maps.getInt()) > getCaptures().size()))
-    return emitOpError() << "kernel " << getKernel() << " has " << maps.getInt() << " tensor maps of "
+  auto facts = kernel->getAttrOfType<KernelAttr>(AttnHostDialect::kernelAttr);
+  if (!facts)
+    return emitOpError() << "kernel " << getKernel() << " has no " << AttnHostDialect::kernelAttr;
+  if (facts.getMaps() > int64_t(getCaptures().size()))
+    return emitOpError() << "kernel " << getKernel() << " has " << facts.getMaps() << " tensor maps of "
                          << getCaptures().size() << " captures";
   return success();
 }

@@ -8,5 +8,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialect/AttnHost/AttnHostDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/AttnHost/AttnHostAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "dialect/AttnHost/AttnHostOps.h.inc"

@@ -2,6 +2,7 @@
 #ifndef RAPT_ATTNHOST_OPS_TD
 #define RAPT_ATTNHOST_OPS_TD
 
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -14,10 +15,27 @@ def AttnHost_Dialect : Dialect {
     The dialect attn says what is computed. A host program says how an entry runs it on any target: as dispatches, parallel loops that are
     handed to the executor of the caller, or kernels that a device runs. lib/Host makes and lowers the ops, in the stage backend.
   }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
-    /// The threads and the shared memory of a kernel (attn_host.launch).
+    /// Attribute of a function of device code that is launched: `#attn_host.kernel`.
     static constexpr ::llvm::StringLiteral kernelAttr = "attn_host.kernel";
   }];
+}
+
+class AttnHost_NumberParameter<int value> : DefaultValuedParameter<"int64_t", !cast<string>(value)>;
+
+def AttnHost_KernelAttr : AttrDef<AttnHost_Dialect, "Kernel"> {
+  let mnemonic = "kernel";
+  let summary = "how a kernel is launched";
+  let description = [{
+    A thread block has `threads` threads and `shared` bytes of dynamic shared memory. The first `maps` captures are tensor maps (`attn_host.tensor_map`). A kernel that `overlaps` waits for the one in front of it by itself, and may be started before that ends.
+
+    Example: `#attn_host.kernel<threads = 128, shared = 1024>`
+  }];
+  let parameters = (ins "int64_t":$threads, AttnHost_NumberParameter<0>:$shared, AttnHost_NumberParameter<0>:$maps, DefaultValuedParameter<"bool", "false">:$overlaps);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 class AttnHost_Op<string mnemonic, list<Trait> traits = []> : Op<AttnHost_Dialect, mnemonic, traits>;
@@ -47,12 +65,12 @@ def AttnHost_LaunchOp : AttnHost_Op<"launch", [DeclareOpInterfaceMethods<SymbolU
   let summary = "a dispatch on a device: starts thread blocks of a kernel";
   let description = [{
     Starts `blocks` thread blocks of `kernel(captures...)` through `rapt_env.launch` and does not wait: launches of an entry run in order. A failure returns from the
-    enclosing entry. The kernel is a function of a nested module of device code, with the attribute `attn_host.kernel = {threads, shared}`: the threads of a block, and
-    the bytes of its dynamic shared memory. With `maps = n` besides, the first n captures are tensor maps (`attn_host.tensor_map`): the kernel gets their 128 bytes by value.
+    enclosing entry. The kernel is a function of a nested module of device code, with the attribute `attn_host.kernel` (`#attn_host.kernel`). It
+    gets the 128 bytes of its tensor maps by value.
 
     ```mlir
     gpu.module @kernels {
-      func.func @scale(%x: memref<?xf32>) attributes {attn_host.kernel = {threads = 128 : i64, shared = 0 : i64}} {
+      func.func @scale(%x: memref<?xf32>) attributes {attn_host.kernel = #attn_host.kernel<threads = 128>} {
         return
       }
     }

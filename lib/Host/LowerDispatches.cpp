@@ -284,16 +284,12 @@ host::KernelTable::KernelTable(ModuleOp module) {
   for (Operation &nested : *module.getBody())
     if (nested.hasTrait<OpTrait::SymbolTable>())
       for (Operation &op : nested.getRegion(0).getOps()) {
-        auto facts = op.getAttrOfType<DictionaryAttr>(attn_host::AttnHostDialect::kernelAttr);
+        auto facts = op.getAttrOfType<attn_host::KernelAttr>(attn_host::AttnHostDialect::kernelAttr);
         if (!facts)
           continue;
-        auto number = [&](StringRef name) -> int64_t { // verified where the kernel is launched
-          auto value = facts.getAs<IntegerAttr>(name);
-          return value ? value.getInt() : 0;
-        };
         auto name = SymbolRefAttr::get(SymbolTable::getSymbolName(&nested),
                                        {FlatSymbolRefAttr::get(SymbolTable::getSymbolName(&op))});
-        kernels[name] = {next++, number("threads"), number("shared"), number("maps"), facts.contains("overlaps")};
+        kernels[name] = {next++, facts.getThreads(), facts.getShared(), facts.getMaps(), facts.getOverlaps()};
       }
 }
 

@@ -9,7 +9,7 @@
 // CHECK: llvm.store %[[BYTES]]
 // CHECK: llvm.store %[[MADE]]
 gpu.module @mapping {
-  func.func @copy(%map: !llvm.ptr, %made: i1) attributes {attn_host.kernel = {maps = 1 : i64, shared = 0 : i64, threads = 128 : i64}} {
+  func.func @copy(%map: !llvm.ptr, %made: i1) attributes {attn_host.kernel = #attn_host.kernel<threads = 128, maps = 1>} {
     return
   }
 }

@@ -43,10 +43,10 @@ func.func @copy(%x: memref<4xbf16>, %y: memref<4xbf16>, %z: memref<4xf32>, %i: i
 // CHECK: %[[STATUS:.*]] = llvm.call %{{.*}}(%{{.*}}, %[[KERNEL]], %[[ARGUMENTS]], %{{.*}})
 // CHECK: llvm.icmp "ne" %[[STATUS]]
 gpu.module @kernels {
-  func.func @other() attributes {attn_host.kernel = {shared = 0 : i64, threads = 32 : i64}} {
+  func.func @other() attributes {attn_host.kernel = #attn_host.kernel<threads = 32>} {
     return
   }
-  func.func @scale(%x: f32, %n: index) attributes {attn_host.kernel = {shared = 64 : i64, threads = 128 : i64}} {
+  func.func @scale(%x: f32, %n: index) attributes {attn_host.kernel = #attn_host.kernel<threads = 128, shared = 64>} {
     return
   }
 }

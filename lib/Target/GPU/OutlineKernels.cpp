@@ -164,13 +164,8 @@ private:
     types.push_back(b.getIndexType());
     kernel.function = func::FuncOp::create(b, kernelName(task.getSymName()), b.getFunctionType(types, {}));
     SymbolTable(kernels).insert(kernel.function);
-    SmallVector<NamedAttribute> facts{b.getNamedAttr("shared", b.getI64IntegerAttr(kernel.shared)),
-                                      b.getNamedAttr("threads", b.getI64IntegerAttr(kernel.threads))};
-    if (maps)
-      facts.push_back(b.getNamedAttr("maps", b.getI64IntegerAttr(maps)));
-    if (overlaps)
-      facts.push_back(b.getNamedAttr("overlaps", b.getUnitAttr()));
-    kernel.function->setAttr(attn_host::AttnHostDialect::kernelAttr, b.getDictionaryAttr(facts));
+    kernel.function->setAttr(attn_host::AttnHostDialect::kernelAttr,
+                             attn_host::KernelAttr::get(b.getContext(), kernel.threads, kernel.shared, maps, overlaps));
     fillKernel(b, task, kernel);
     return success();
   }

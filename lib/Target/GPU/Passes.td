@@ -157,7 +157,7 @@ def AttnGPUOutlineKernels : Pass<"attn-gpu-outline-kernels", "::mlir::ModuleOp">
       func.func private @f.task0(%x: memref<?xf32>, %begin: index, %end: index, %worker: index) {
         return
       }
-      func.func @f_task0(%x: memref<?xf32>, %count: index) attributes {attn_host.kernel = {shared = 0 : i64, threads = 128 : i64}} {
+      func.func @f_task0(%x: memref<?xf32>, %count: index) attributes {attn_host.kernel = #attn_host.kernel<threads = 128>} {
         ...
         scf.for %i = %thread to %count step %threads {
           %next = arith.addi %i, %c1 : index

@@ -18,7 +18,7 @@ func.func @not_nested(%env: !llvm.ptr, %n: index) {
 // -----
 
 gpu.module @kernels {
-  func.func @scale(%x: memref<?xf32>) attributes {attn_host.kernel = {shared = 0 : i64, threads = 128 : i64}} {
+  func.func @scale(%x: memref<?xf32>) attributes {attn_host.kernel = #attn_host.kernel<threads = 128>} {
     return
   }
 }
@@ -36,28 +36,30 @@ gpu.module @kernels {
   }
 }
 func.func @no_kernel(%env: !llvm.ptr, %n: index) {
-  // expected-error@+1 {{'attn_host.launch' op kernel @kernels::@plain has no attn_host.kernel with 'threads', a number of 31 bits}}
+  // expected-error@+1 {{'attn_host.launch' op kernel @kernels::@plain has no attn_host.kernel}}
   attn_host.launch @kernels::@plain() blocks %n env %env : (), !llvm.ptr
   return
 }
 
 // -----
 
+// expected-error@+1 {{expected numbers of 31 bits, found -1}}
+#negative = #attn_host.kernel<threads = 128, shared = -1>
+module attributes {negative = #negative} {}
+
+// -----
+
 gpu.module @kernels {
-  func.func @negative() attributes {attn_host.kernel = {shared = -1 : i64, threads = 128 : i64}} {
+  // expected-error@+1 {{attribute 'attn_host.kernel' is a #attn_host.kernel of a function}}
+  func.func @number() attributes {attn_host.kernel = 128 : i64} {
     return
   }
-}
-func.func @negative_size(%env: !llvm.ptr, %n: index) {
-  // expected-error@+1 {{has no attn_host.kernel with 'shared', a number of 31 bits}}
-  attn_host.launch @kernels::@negative() blocks %n env %env : (), !llvm.ptr
-  return
 }
 
 // -----
 
 gpu.module @kernels {
-  func.func @maps() attributes {attn_host.kernel = {maps = 1 : i64, shared = 0 : i64, threads = 128 : i64}} {
+  func.func @maps() attributes {attn_host.kernel = #attn_host.kernel<threads = 128, maps = 1>} {
     return
   }
 }

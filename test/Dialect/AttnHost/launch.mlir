@@ -2,7 +2,7 @@
 
 // CHECK: gpu.module @kernels
 gpu.module @kernels {
-  func.func @scale(%x: memref<?xf32>, %n: index) attributes {attn_host.kernel = {shared = 0 : i64, threads = 128 : i64}} {
+  func.func @scale(%x: memref<?xf32>, %n: index) attributes {attn_host.kernel = #attn_host.kernel<threads = 128>} {
     return
   }
 }

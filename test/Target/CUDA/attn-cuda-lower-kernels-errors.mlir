@@ -2,7 +2,7 @@
 
 gpu.module @kernels {
   // expected-error@+1 {{'llvm.func' op takes 4104 bytes of arguments; a kernel can take 4096}}
-  llvm.func @large(%x: !llvm.struct<(array<512 x i64>, i64)>) attributes {attn_host.kernel = {shared = 0 : i64, threads = 96 : i64}} {
+  llvm.func @large(%x: !llvm.struct<(array<512 x i64>, i64)>) attributes {attn_host.kernel = #attn_host.kernel<threads = 96>} {
     llvm.return
   }
 }
@@ -11,7 +11,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   // expected-error@+1 {{'llvm.func' op is a kernel, which needs code and from 1 to 1024 threads}}
-  llvm.func @threads() attributes {attn_host.kernel = {shared = 0 : i64, threads = 1025 : i64}} {
+  llvm.func @threads() attributes {attn_host.kernel = #attn_host.kernel<threads = 1025>} {
     llvm.return
   }
 }
@@ -20,5 +20,5 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   // expected-error@+1 {{'llvm.func' op is a kernel, which needs code and from 1 to 1024 threads}}
-  llvm.func @no_code() attributes {attn_host.kernel = {shared = 0 : i64, threads = 32 : i64}}
+  llvm.func @no_code() attributes {attn_host.kernel = #attn_host.kernel<threads = 32>}
 }

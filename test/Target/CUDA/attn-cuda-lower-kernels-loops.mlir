@@ -22,7 +22,7 @@ gpu.module @tiles {
   }
   // CHECK: llvm.func @tile({{.*}}) attributes {nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 64, 1, 1>}
   // CHECK: llvm.cond_br %{{.*}}, ^bb1(%{{.*}} : i64), ^bb2 {loop_annotation = #[[$LOOP]]}
-  llvm.func @tile(%n: i64) attributes {attn_host.kernel = {shared = 1024 : i64, threads = 64 : i64}} {
+  llvm.func @tile(%n: i64) attributes {attn_host.kernel = #attn_host.kernel<threads = 64, shared = 1024>} {
     %one = llvm.mlir.constant(1 : i64) : i64
     llvm.br ^bb1(%one : i64)
   ^bb1(%i: i64):
@@ -37,7 +37,7 @@ gpu.module @tiles {
 gpu.module @points {
   // CHECK: llvm.func @point
   // CHECK-NOT: loop_annotation
-  llvm.func @point(%n: i64) attributes {attn_host.kernel = {shared = 0 : i64, threads = 64 : i64}} {
+  llvm.func @point(%n: i64) attributes {attn_host.kernel = #attn_host.kernel<threads = 64>} {
     %one = llvm.mlir.constant(1 : i64) : i64
     llvm.br ^bb1(%one : i64)
   ^bb1(%i: i64):
@@ -53,7 +53,7 @@ gpu.module @points {
 gpu.module @warpgroups {
   // CHECK-LABEL: llvm.func @warpgroup(
   // CHECK-SAME: attributes {nvvm.kernel, nvvm.reqntid = array<i32: 256, 1, 1>}
-  llvm.func @warpgroup() attributes {attn_host.kernel = {shared = 1024 : i64, threads = 256 : i64}} {
+  llvm.func @warpgroup() attributes {attn_host.kernel = #attn_host.kernel<threads = 256, shared = 1024>} {
     nvvm.setmaxregister increase 240
     llvm.return
   }

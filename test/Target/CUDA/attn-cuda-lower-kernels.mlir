@@ -9,7 +9,7 @@ gpu.module @kernels {
   // CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[ARGUMENTS]][0, 2]
   // CHECK: %[[N:.*]] = llvm.load %[[PLACE]] : !llvm.ptr -> i64
   // CHECK: llvm.call @helper(%[[N]])
-  llvm.func @k(%s: f32, %x: !llvm.ptr, %n: i64) attributes {attn_host.kernel = {shared = 0 : i64, threads = 96 : i64}} {
+  llvm.func @k(%s: f32, %x: !llvm.ptr, %n: i64) attributes {attn_host.kernel = #attn_host.kernel<threads = 96>} {
     llvm.call @helper(%n) : (i64) -> ()
     llvm.return
   }
@@ -19,7 +19,7 @@ gpu.module @maps {
   // CHECK: llvm.func @m(%[[ARGUMENTS:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.struct<(array<16 x i64>, i64)>, nvvm.grid_constant}) attributes {nvvm.kernel
   // CHECK: %[[MAP:.*]] = llvm.getelementptr %[[ARGUMENTS]][0, 0]
   // CHECK: nvvm.prefetch tensormap, %[[MAP]]
-  llvm.func @m(%map: !llvm.ptr, %n: i64) attributes {attn_host.kernel = {maps = 1 : i64, shared = 0 : i64, threads = 96 : i64}} {
+  llvm.func @m(%map: !llvm.ptr, %n: i64) attributes {attn_host.kernel = #attn_host.kernel<threads = 96, maps = 1>} {
     nvvm.prefetch tensormap, %map : !llvm.ptr
     llvm.return
   }
@@ -30,7 +30,7 @@ gpu.module @overlaps {
   // CHECK: llvm.load
   // CHECK-NEXT: nvvm.griddepcontrol launch_dependents
   // CHECK-NEXT: llvm.inline_asm
-  llvm.func @o(%n: i64) attributes {attn_host.kernel = {overlaps, shared = 0 : i64, threads = 96 : i64}} {
+  llvm.func @o(%n: i64) attributes {attn_host.kernel = #attn_host.kernel<threads = 96, overlaps = true>} {
     llvm.inline_asm has_side_effects "griddepcontrol.wait;", "~{memory}" : () -> ()
     llvm.return
   }

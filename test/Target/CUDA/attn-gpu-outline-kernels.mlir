@@ -4,7 +4,7 @@
 // names in PTX.
 // CHECK: gpu.module @kernels {
 // CHECK: func.func private @f.task0
-// CHECK: func.func @f_task0(%[[X:.*]]: memref<?xf32>, %[[COUNT:.*]]: index) attributes {attn_host.kernel = {shared = 0 : i64, threads = [[$THREADS:.*]] : i64}}
+// CHECK: func.func @f_task0(%[[X:.*]]: memref<?xf32>, %[[COUNT:.*]]: index) attributes {attn_host.kernel = #attn_host.kernel<threads = [[$THREADS:.*]]>}
 // CHECK-DAG: gpu.thread_id x
 // CHECK-DAG: gpu.block_id x
 // CHECK-DAG: gpu.grid_dim x
@@ -69,7 +69,7 @@ func.func private @task(%begin: index, %end: index, %worker: index) {
 // -----
 
 // The iterations of a task with an op that a thread block executes are blocks of its threads, with its shared memory.
-// CHECK: func.func @tiles_task0({{.*}}) attributes {attn_host.kernel = {shared = 10240 : i64, threads = 64 : i64}}
+// CHECK: func.func @tiles_task0({{.*}}) attributes {attn_host.kernel = #attn_host.kernel<threads = 64, shared = 10240>}
 // CHECK-NOT: tid.x
 // CHECK: scf.if
 // CHECK: func.call @tiles.task0
@@ -89,7 +89,7 @@ func.func private @tiles.task0(%x: memref<16x40xf16>, %w: memref<64x40xf16>, %y:
 // -----
 
 // Tensor maps are the first captures; a kernel gets them by value.
-// CHECK: func.func @maps_task0(%{{.*}}: !llvm.ptr, %{{.*}}: memref<?x64xbf16>, %{{.*}}: index) attributes {attn_host.kernel = {maps = 1 : i64, shared = 0 : i64, threads = 128 : i64}}
+// CHECK: func.func @maps_task0(%{{.*}}: !llvm.ptr, %{{.*}}: memref<?x64xbf16>, %{{.*}}: index) attributes {attn_host.kernel = #attn_host.kernel<threads = 128, maps = 1>}
 func.func @maps(%env: !llvm.ptr, %x: memref<?x64xbf16>, %n: index) attributes {attn.entry} {
   %map, %made = attn_host.tensor_map %x dims [1, 0] box [64, 8] swizzle 128 env %env : memref<?x64xbf16>, !llvm.ptr
   attn_host.parallel_for @maps.task0(%map, %x) count %n env %env : (!llvm.ptr, memref<?x64xbf16>), !llvm.ptr
@@ -105,7 +105,7 @@ func.func private @maps.task0(%map: !llvm.ptr, %x: memref<?x64xbf16>, %begin: in
 // CHECK: func.func private @limited.task0(%{{.*}}, %[[BEGIN:.*]]: index, %[[END:.*]]: index, %{{.*}}: index)
 // CHECK: %[[STEP:.*]] = gpu.grid_dim x
 // CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]] step %[[STEP]]
-// CHECK: func.func @limited_task0({{.*}}, %[[COUNT:.*]]: index) attributes {attn_host.kernel = {shared = 163920 : i64, threads = 384 : i64}}
+// CHECK: func.func @limited_task0({{.*}}, %[[COUNT:.*]]: index) attributes {attn_host.kernel = #attn_host.kernel<threads = 384, shared = 163920>}
 // CHECK: %[[BLOCK:.*]] = gpu.block_id x
 // CHECK: scf.if
 // CHECK: func.call @limited.task0({{.*}}, %[[BLOCK]], %[[COUNT]], %[[BLOCK]])
@@ -160,7 +160,7 @@ func.func private @one.task1(%x: memref<128x40xf16>, %w: memref<128x40xf16>, %y:
 // -----
 
 // From sm_90 on a kernel is started before the one in front of it ends, and waits for that end itself.
-// CHECK: func.func @overlaps_task0({{.*}}) attributes {attn_host.kernel = {overlaps, shared = 0 : i64, threads = {{.*}} : i64}}
+// CHECK: func.func @overlaps_task0({{.*}}) attributes {attn_host.kernel = #attn_host.kernel<threads = {{.*}}, overlaps = true>}
 // CHECK-NEXT: attn_gpu.wait_for_kernel
 // CHECK-LABEL: func.func @overlaps(
 module attributes {attn.target = {target = "cuda", device_arch = 90 : i64, kernels_overlap}} {
@@ -178,7 +178,7 @@ func.func private @overlaps.task0(%x: memref<?xf32>, %begin: index, %end: index,
 // A matmul waits behind the first copies of a weight that no kernel writes.
 // CHECK: func.func private @weights.task0
 // CHECK: attn_gpu.linear_tile {{.*}}constant_weight{{.*}}waits
-// CHECK: func.func @weights_task0({{.*}}) attributes {attn_host.kernel = {overlaps
+// CHECK: func.func @weights_task0({{.*}}) attributes {attn_host.kernel = #attn_host.kernel<{{.*}}overlaps = true>}
 // CHECK-NOT: attn_gpu.wait_for_kernel
 // CHECK: return
 // Near misses: a weight that another kernel may have written, and a task that reads something else before.

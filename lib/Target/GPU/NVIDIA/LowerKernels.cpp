@@ -61,12 +61,11 @@ void keepSchedule(LLVM::LLVMFuncOp kernel) {
                     IntegerAttr::get(IntegerType::get(kernel.getContext(), 32), 1));
 }
 
-LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, DictionaryAttr facts) {
-  auto threads = facts.getAs<IntegerAttr>("threads");
-  if (kernel.isExternal() || !threads || threads.getInt() < 1 || threads.getInt() > kMostThreads)
+LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, attn_host::KernelAttr facts) {
+  const int64_t threads = facts.getThreads();
+  if (kernel.isExternal() || threads < 1 || threads > kMostThreads)
     return kernel.emitOpError() << "is a kernel, which needs code and from 1 to " << kMostThreads << " threads";
-  auto maps = facts.getAs<IntegerAttr>("maps"); // verified where the kernel is launched
-  const unsigned mapCount = maps ? unsigned(maps.getInt()) : 0;
+  const auto mapCount = unsigned(std::min<int64_t>(facts.getMaps(), kernel.getNumArguments()));
   SmallVector<Type> fields(kernel.getArgumentTypes());
   std::fill_n(fields.begin(), mapCount, host::tensorMapType(kernel.getContext()));
   auto type = LLVM::LLVMStructType::getLiteral(kernel.getContext(), fields);
@@ -87,7 +86,7 @@ LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, DictionaryAttr facts) {
   }
   body.eraseArguments(0, count);
   // The kernel behind this one may have its thread blocks wait, too, as soon as all of this one's have started.
-  if (facts.contains("overlaps"))
+  if (facts.getOverlaps())
     NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
   kernel.setFunctionType(LLVM::LLVMFunctionType::get(kernel.getFunctionType().getReturnType(), {pointer}));
   kernel.removeArgAttrsAttr();
@@ -97,8 +96,8 @@ LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, DictionaryAttr facts) {
     kernel.setArgAttr(0, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
   kernel->removeAttr(attn_host::AttnHostDialect::kernelAttr);
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(threads.getInt()), 1, 1}));
-  if (auto shared = facts.getAs<IntegerAttr>("shared"); shared && shared.getInt() > 0)
+  kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
+  if (facts.getShared() > 0)
     keepSchedule(kernel);
   return success();
 }
@@ -109,7 +108,7 @@ struct LowerKernels : rapt::impl::AttnCUDALowerKernelsBase<LowerKernels> {
       return signalPassFailure();
     for (auto kernels : getOperation().getOps<gpu::GPUModuleOp>())
       for (auto function : kernels.getOps<LLVM::LLVMFuncOp>()) {
-        auto facts = function->getAttrOfType<DictionaryAttr>(attn_host::AttnHostDialect::kernelAttr);
+        auto facts = function->getAttrOfType<attn_host::KernelAttr>(attn_host::AttnHostDialect::kernelAttr);
         if (facts && failed(lowerKernel(function, facts)))
           return signalPassFailure();
         if (facts || function.isExternal())

@@ -190,7 +190,7 @@ def AttnCUDALowerKernels : Pass<"attn-cuda-lower-kernels", "::mlir::ModuleOp"> {
 
     ```mlir
     gpu.module @kernels {
-      llvm.func @k(%x: !llvm.ptr, %n: i64) attributes {attn_host.kernel = {shared = 0 : i64, threads = 128 : i64}} {
+      llvm.func @k(%x: !llvm.ptr, %n: i64) attributes {attn_host.kernel = #attn_host.kernel<threads = 128>} {
         llvm.return
       }
     }
