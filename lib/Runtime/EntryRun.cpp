@@ -31,6 +31,23 @@ rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, con
   return RAPT_OK;
 }
 
+rapt_status readAdapters(const rapt_context &c, const rapt_tensor *given, int64_t batch, Array<int32_t> &adapters,
+                         const Report &report) {
+  if (given && (!isInteger(*given) || given->shape[0] != batch))
+    return report.fail(RAPT_INVALID, "adapter is %s; integers [%lld] are needed", showShape(given->shape, 1).text,
+                       ll(batch));
+  if (!adapters.allocate(c.memory, size_t(std::max<int64_t>(batch, 1))))
+    return report.fail(RAPT_NOMEM, "no memory for the adapters of %lld rows", ll(batch));
+  const auto count = int64_t(c.module->manifest->adapters.size());
+  for (int64_t row = 0; row < batch; ++row) {
+    const int64_t number = given ? integerAt(*given, row * strideOf(*given, 0)) : c.adapter;
+    if (number < 0 || number > count)
+      return report.fail(RAPT_INVALID, "adapter[%lld] is %lld; 0 to %lld is accepted", ll(row), ll(number), ll(count));
+    adapters[size_t(row)] = int32_t(number);
+  }
+  return RAPT_OK;
+}
+
 bool EntryRun::isUsed(int dim) const {
   for (const ManifestBuffer &buffer : entry.buffers)
     for (const ManifestExtent &e : buffer.shape)
@@ -204,22 +221,6 @@ rapt_status EntryRun::checkAdapterBuffers() const {
   return RAPT_OK;
 }
 
-rapt_status EntryRun::readAdapters() {
-  if (adapter && (!isInteger(*adapter) || adapter->shape[0] != batch))
-    return report.fail(RAPT_INVALID, "adapter is %s; integers [%lld] are needed", showShape(adapter->shape, 1).text,
-                       ll(batch));
-  if (!adapters.allocate(c.memory, size_t(std::max<int64_t>(batch, 1))))
-    return report.fail(RAPT_NOMEM, "no memory for the adapters of %lld rows", ll(batch));
-  const auto count = int64_t(c.module->manifest->adapters.size());
-  for (int64_t row = 0; row < batch; ++row) {
-    const int64_t number = adapter ? integerAt(*adapter, row * strideOf(*adapter, 0)) : c.adapter;
-    if (number < 0 || number > count)
-      return report.fail(RAPT_INVALID, "adapter[%lld] is %lld; 0 to %lld is accepted", ll(row), ll(number), ll(count));
-    adapters[size_t(row)] = int32_t(number);
-  }
-  return RAPT_OK;
-}
-
 rapt_status EntryRun::checkDims() {
   for (size_t i = 0; i < entry.dims.size(); ++i) {
     const ManifestDim &dim = entry.dims[i];
@@ -251,7 +252,7 @@ rapt_status EntryRun::bind(size_t count, const char *const *names, const Tensors
   if (!status && packedDim >= 0)
     status = readLengths();
   if (!status && adaptedDim >= 0)
-    status = readAdapters();
+    status = readAdapters(c, adapter, batch, adapters, report);
   if (!status)
     status = checkDims();
   for (size_t i = 0; i < slots.size() && !status; ++i)

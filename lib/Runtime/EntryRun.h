@@ -20,6 +20,11 @@ namespace rapt::runtime {
 rapt_status readMaskRow(const rapt_tensor &mask, int64_t row, int64_t &used, const Report &report,
                         const char *name = caller::attentionMask);
 
+/// Fills `adapters` with those of the rows of a batch: what `given`, integers [batch], has for them, or the context's
+/// where it is null.
+rapt_status readAdapters(const rapt_context &c, const rapt_tensor *given, int64_t batch, Array<int32_t> &adapters,
+                         const Report &report);
+
 class EntryRun {
 public:
   EntryRun(rapt_context &context, const ManifestEntry &entry, const rapt_artifact_entry &code, const Report &report)
@@ -48,7 +53,6 @@ private:
   rapt_status solve(int dim, int64_t value, const char *from);
   rapt_status readLengths();
   rapt_status checkAdapterBuffers() const;
-  rapt_status readAdapters();
   /// Whether the runtime alone fills the buffer.
   bool isOwn(size_t buffer) const {
     return slots[buffer].form == Form::Offsets || slots[buffer].form == Form::Adapters;

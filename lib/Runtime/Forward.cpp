@@ -79,6 +79,8 @@ Forward::Forward(rapt_context &context, const Report &report) : c(context), repo
   add(TargetMask, target.maskName, &target, nullptr, 0);
   if (c.entry.has(Role::Embeddings))
     add(Embeddings, caller::imageEmbeddings, nullptr, vectors, 2);
+  if (!c.module->manifest->adapters.empty())
+    add(Adapter, caller::adapter, nullptr, nullptr, 0);
   add(Logits, nameOf(Role::Logits), &target, &c.limits.vocabulary, 1);
   if (c.encode.code)
     add(Hidden, nameOf(Role::Hidden), &source, &hidden, 1);
@@ -122,7 +124,7 @@ rapt_status Forward::unknown(const char *name) const {
 }
 
 void Forward::fullShape(const Slot &slot, Shape &shape) const {
-  shape[0] = (slot.rows ? *slot.rows : source).batch;
+  shape[0] = target.batch;
   if (slot.rows)
     shape[1] = slot.rows->length;
   std::copy_n(slot.extents, slot.inner, shape + (slot.rows ? 2 : 1));
@@ -295,15 +297,16 @@ rapt_source Forward::sourceOf(int64_t row) const {
 /// Adds a row to those that run together, as a sequence of its own.
 rapt_status Forward::addRow(int64_t row, size_t &count) {
   const int64_t vocabulary = c.limits.vocabulary, used = target.lengths[row];
-  float *out = rowOf(*slots[Logits].tensor, row);
-  clearBehind(out, used, target.length, vocabulary);
   rapt_chunk chunk{};
   chunk.size = sizeof chunk;
   chunk.tokens = &target.tokens[row * target.length];
   chunk.count = used;
-  chunk.want = RAPT_LOGITS_ALL;
-  chunk.output = out;
-  chunk.output_bytes = size_t(used * vocabulary) * sizeof(float);
+  if (const rapt_tensor *logits = slots[Logits].tensor) {
+    chunk.want = RAPT_LOGITS_ALL;
+    chunk.output = rowOf(*logits, row);
+    chunk.output_bytes = size_t(used * vocabulary) * sizeof(float);
+    clearBehind(chunk.output, used, target.length, vocabulary);
+  }
   giveEmbeddings(chunk);
   rapt_source from = c.encode.code ? sourceOf(row) : rapt_source{};
   addMaps(row, count);
@@ -311,6 +314,7 @@ rapt_status Forward::addRow(int64_t row, size_t &count) {
     return RAPT_OK;
   if (rapt_status status = c.newSequence(chunk.sequence, report))
     return status;
+  c.find(chunk.sequence)->adapter = adapters[size_t(row)];
   from.sequence = chunk.sequence;
   if (c.encode.code)
     sources[count] = from;
@@ -347,10 +351,8 @@ rapt_status Forward::runRows(int64_t &row) {
 /// All rows are read before any is run, so that a wrong one is told before work is done.
 rapt_status Forward::run() {
   const rapt_tensor *const logits = slots[Logits].tensor, *const hidden = slots[Hidden].tensor;
-  if (!logits)
-    return report.fail(RAPT_INVALID, "forward needs logits");
   for (const Slot &slot : slots) {
-    if (&slot == &slots[FirstMap] && hidden && overlap(*hidden, *logits))
+    if (&slot == &slots[FirstMap] && hidden && logits && overlap(*hidden, *logits))
       return report.fail(RAPT_INVALID, "logits shares memory with encoder_last_hidden_state");
     if (&slot >= &slots[Logits] && slot.tensor)
       if (rapt_status status = checkOutput(slot))
@@ -364,6 +366,8 @@ rapt_status Forward::run() {
   if (rapt_status status = checkEmbeddings())
     return status;
   if (rapt_status status = readSource())
+    return status;
+  if (rapt_status status = readAdapters(c, slots[Adapter].tensor, target.batch, adapters, report))
     return status;
   rapt_status status = prepareMaps(rows);
   for (int64_t row = 0; row < target.batch && !status;)

@@ -32,7 +32,7 @@ public:
 
 private:
   /// What callers may give, in the order in which messages list it: inputs, then outputs.
-  enum : int { SourceIds, SourceMask, Features, TargetIds, TargetMask, Embeddings, Logits, Hidden, FirstMap };
+  enum : int { SourceIds, SourceMask, Features, TargetIds, TargetMask, Embeddings, Adapter, Logits, Hidden, FirstMap };
   struct Slot {
     const char *name = nullptr;      ///< null: the model has no such tensor
     const PaddedIds *rows = nullptr; ///< texts whose [batch, length] the shape begins with, or null
@@ -74,6 +74,7 @@ private:
   Slot slots[FirstMap + 2 * mostAttentionMaps];
   int used = FirstMap;        ///< of `slots`
   int64_t embeddingsRead = 0; ///< vectors of the rows before
+  Array<int32_t> adapters;    ///< [batch]
   Array<rapt_chunk> chunks;   ///< rows that run together
   Array<rapt_source> sources;
 };

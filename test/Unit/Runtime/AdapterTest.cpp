@@ -203,6 +203,40 @@ TEST(Adapter, TokensOfAStepByAdapter) {
   EXPECT_EQ(given.order, (std::vector<int32_t>{1, 0}));
 }
 
+TEST(Adapter, OfRowsOfForward) {
+  Adapted model;
+  rapt_context_options options{};
+  options.cache_tokens = 3 * block;
+  Context context(options, model.module);
+  int32_t ids[] = {1, 2, 3, 4, 5, 6};
+  std::vector<int64_t> adapters{2, 0, 1};
+  const int64_t shape[] = {3, 2};
+  rapt_tensor tensors[2] = {};
+  for (rapt_tensor &tensor : tensors) {
+    tensor.size = sizeof tensor;
+    tensor.device_type = RAPT_DEVICE_CPU;
+    tensor.dtype_code = RAPT_DTYPE_INT;
+    tensor.dtype_lanes = 1;
+    tensor.shape = shape;
+  }
+  tensors[0].data = ids, tensors[0].rank = 2, tensors[0].dtype_bits = 32;
+  tensors[1].data = adapters.data(), tensors[1].rank = 1, tensors[1].dtype_bits = 64;
+  const char *const names[] = {"input_ids", "adapter"};
+  auto forward = [&] {
+    return rapt_run(context, "forward", 2, names, tensors, context.message.text, context.message.size);
+  };
+  ASSERT_EQ(forward(), RAPT_OK) << context.message.text;
+  EXPECT_EQ(given.rows, (std::vector<int32_t>{2, 4, 5, 0, 1}));
+  EXPECT_EQ(given.groups, (std::vector<int32_t>{0, 0, 1, 1, 3, 2, 5, 0, 5, 0}));
+  adapters[2] = 4;
+  EXPECT_FAILS(forward(), RAPT_INVALID, context.message, "adapter[2] is 4; 0 to 3 is accepted");
+  int64_t extents[3] = {};
+  int32_t rank = 0;
+  EXPECT_EQ(rapt_run_shape(context, "forward", 2, names, tensors, "adapter", extents, &rank, nullptr, 0), RAPT_OK);
+  EXPECT_EQ(rank, 1);
+  EXPECT_EQ(extents[0], 3);
+}
+
 TEST(Adapter, PartsOfAStep) {
   Adapted model;
   rapt_context_options options{};

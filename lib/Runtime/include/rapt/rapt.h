@@ -266,15 +266,16 @@ typedef struct rapt_tensor {
  * length are padded on the right. Decoders have "forward": input_ids i64 or i32 [batch, length]; attention_mask i64,
  * optional, ones then zeros in each row; logits f32 [batch, length, vocabulary], 0 beyond a row's length. It borrows
  * free blocks of the cache and gives them back. Encoder-decoders have decoder_input_ids and decoder_attention_mask for
- * the logits, and encoder_last_hidden_state f32 [batch, length, hidden], optional, besides; those that read features
+ * the logits, and encoder_last_hidden_state f32 [batch, length, hidden] besides; those that read features
  * have input_features f32 [batch, feature_channels, feature_frames] in place of input_ids, those that read images
- * pixel_values f32 [batch, image_channels, image_height, image_width]. Compiled with --attention-weights, both have
- * attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and cross_attentions. There
- * `positions` is the bound that the code was compiled for and not the length of a text, also in cross_attentions, whose
- * last dimension runs over the source: rapt_run_shape returns it, and probabilities beyond the text's end are 0.
- * Compiled with --attention-log-sum-exp, both have log_sum_exp f32 [batch, length, layers, heads], or encoder_,
- * decoder_ and cross_log_sum_exp, 0 beyond a row's length. Other models have the entries that their manifest lists; an
- * output may be left out. */
+ * pixel_values f32 [batch, image_channels, image_height, image_width]. Where the model has adapters, so has each row:
+ * adapter, integers [batch], 1 for the first one and 0 for none; without it all have the context's. Compiled with
+ * --attention-weights, both have attentions f32 [batch, length, layers, heads, positions], or encoder_, decoder_ and
+ * cross_attentions. There `positions` is the bound that the code was compiled for and not the length of a text, also in
+ * cross_attentions, whose last dimension runs over the source: rapt_run_shape returns it, and probabilities beyond the
+ * text's end are 0. Compiled with --attention-log-sum-exp, both have log_sum_exp f32 [batch, length, layers, heads], or
+ * encoder_, decoder_ and cross_log_sum_exp, 0 beyond a row's length. Other models have the entries that their manifest
+ * lists. Any output may be left out. */
 RAPT_API rapt_status rapt_run(rapt_context *context, const char *entry, size_t count, const char *const *names,
                               const rapt_tensor *tensors, char *message, size_t message_size);
 
