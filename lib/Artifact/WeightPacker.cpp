@@ -92,36 +92,6 @@ Expected<std::vector<Writer>> createWriters(const std::vector<Parameter> &parame
 /// A large page. Files with at least `largeFrom` bytes of weights begin them at one.
 constexpr uint64_t largePage = uint64_t(2) << 20, largeFrom = uint64_t(64) << 20;
 
-/// The header but for its ids.
-Expected<rapt_weights_header> layOut(const std::vector<Parameter> &parameters, const std::vector<Section> &sections) {
-  rapt_weights_header header{};
-  header.magic = RAPT_WEIGHTS_MAGIC;
-  header.version = 1;
-  if (sections.size() + 1 > RAPT_WEIGHTS_MAX_SECTIONS)
-    return Error{std::to_string(sections.size()) + " files beside the weights, at most " +
-                 std::to_string(RAPT_WEIGHTS_MAX_SECTIONS - 1) + " fit a weight file"};
-  const uint64_t bytesOfWeights = weightsBytes(parameters);
-  // A file system caches what is written into a whole large page as one, and maps it as one:
-  // docs/Experiments/runtime.md.
-  uint64_t end = bytesOfWeights < largeFrom ? RAPT_WEIGHTS_ALIGNMENT : largePage;
-  auto add = [&](const std::string &name, uint64_t bytes) {
-    rapt_weights_section &section = header.sections[header.section_count++];
-    std::memcpy(section.name, name.data(), name.size());
-    section.offset = (end + RAPT_WEIGHTS_ALIGNMENT - 1) / RAPT_WEIGHTS_ALIGNMENT * RAPT_WEIGHTS_ALIGNMENT;
-    section.bytes = bytes;
-    end = section.offset + bytes;
-  };
-  add("weights", bytesOfWeights);
-  for (const Section &section : sections) {
-    if (section.name.empty() || section.name.size() >= sizeof(rapt_weights_section::name) ||
-        section.name == "weights" || section.name.find('\0') != std::string::npos)
-      return Error{"'" + shownPath(section.name) + "' cannot name a section of the weight file"};
-    add(section.name, section.bytes.size());
-  }
-  header.file_bytes = end;
-  return header;
-}
-
 /// The errors of the slots that a piece has a part of, from `first` on.
 struct PieceErrors {
   size_t first = 0;
@@ -205,15 +175,43 @@ std::vector<MatrixError> collectErrors(const std::vector<Parameter> &parameters,
 
 } // namespace
 
+Expected<rapt_weights_header> layOut(uint64_t bytesOfWeights, const std::vector<Section> &sections) {
+  rapt_weights_header header{};
+  header.magic = RAPT_WEIGHTS_MAGIC;
+  header.version = 1;
+  if (sections.size() + 1 > RAPT_WEIGHTS_MAX_SECTIONS)
+    return Error{std::to_string(sections.size()) + " files beside the weights, at most " +
+                 std::to_string(RAPT_WEIGHTS_MAX_SECTIONS - 1) + " fit a weight file"};
+  // A file system caches what is written into a whole large page as one, and maps it as one:
+  // docs/Experiments/runtime.md.
+  uint64_t end = bytesOfWeights < largeFrom ? RAPT_WEIGHTS_ALIGNMENT : largePage;
+  auto add = [&](const std::string &name, uint64_t bytes) {
+    rapt_weights_section &section = header.sections[header.section_count++];
+    std::memcpy(section.name, name.data(), name.size());
+    section.offset = (end + RAPT_WEIGHTS_ALIGNMENT - 1) / RAPT_WEIGHTS_ALIGNMENT * RAPT_WEIGHTS_ALIGNMENT;
+    section.bytes = bytes;
+    end = section.offset + bytes;
+  };
+  add("weights", bytesOfWeights);
+  for (const Section &section : sections) {
+    if (section.name.empty() || section.name.size() >= sizeof(rapt_weights_section::name) ||
+        section.name == "weights" || section.name.find('\0') != std::string::npos)
+      return Error{"'" + shownPath(section.name) + "' cannot name a section of the weight file"};
+    add(section.name, section.bytes.size());
+  }
+  header.file_bytes = end;
+  return header;
+}
+
 Expected<uint64_t> predictFileBytes(const std::vector<Parameter> &parameters, const std::vector<Section> &sections) {
-  RAPT_ASSIGN_OR_RETURN(rapt_weights_header header, layOut(parameters, sections));
+  RAPT_ASSIGN_OR_RETURN(rapt_weights_header header, layOut(weightsBytes(parameters), sections));
   return header.file_bytes;
 }
 
 Expected<PackedWeights> packWeights(const PackRequest &request) {
   RAPT_ASSIGN_OR_RETURN(std::vector<Writer> writers, createWriters(*request.parameters, *request.reader));
   RAPT_ASSIGN_OR_RETURN(std::vector<Slot> slots, placeSlots(*request.parameters));
-  RAPT_ASSIGN_OR_RETURN(rapt_weights_header header, layOut(*request.parameters, *request.sections));
+  RAPT_ASSIGN_OR_RETURN(rapt_weights_header header, layOut(weightsBytes(*request.parameters), *request.sections));
   RAPT_ASSIGN_OR_RETURN(auto file, StagedFile::create(request.directory + "/" + request.base + ".weights"));
   RAPT_RETURN_IF_ERROR(file->reserve(header.file_bytes));
 

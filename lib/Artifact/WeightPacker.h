@@ -19,6 +19,9 @@ struct Section {
   std::string bytes;
 };
 
+/// The header of a file with so many bytes of weights, but for its ids.
+Expected<rapt_weights_header> layOut(uint64_t weightsBytes, const std::vector<Section> &sections);
+
 struct PackRequest {
   const std::vector<Parameter> *parameters; ///< offsets assigned
   const TensorReader *reader;

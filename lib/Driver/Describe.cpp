@@ -2,6 +2,7 @@
 #include "lib/Driver/Describe.h"
 #include "dialect/Attn/AttnOps.h"
 #include "dialect/Attn/CacheWindow.h"
+#include "dialect/Attn/EntryDescription.h"
 #include "dialect/Attn/Facts.h"
 #include "lib/Driver/CachePages.h"
 #include "lib/Host/CacheMemory.h"
@@ -158,12 +159,6 @@ artifact::Manifest::Cache describeCache(attn::KVCacheType type, StringRef order,
   return cache;
 }
 
-std::string typeName(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
 /// Adds how the pages of a kernel's cache lie in memory.
 void addPages(DictionaryAttr buffer, const Target &target, json::Object &described) {
   auto type = buffer.getAs<TypeAttr>(attn::AttnDialect::cacheAttr);
@@ -187,26 +182,9 @@ Expected<json::Value> describeBuffer(DictionaryAttr buffer, const Target *pages)
   json::Object result{{"name", json::Value(name.str())}, {"kind", json::Value(kind.str())}};
   if (pages)
     addPages(buffer, *pages, result);
-  if (kind == "input" || kind == "output" || (kind == "cache" && !isCache(buffer))) {
-    auto type = cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue());
-    auto dims = buffer.getAs<ArrayAttr>(attn::AttnDialect::dimsAttr);
-    json::Array shape;
-    size_t next = 0;
-    for (int64_t extent : type.getShape()) {
-      if (!ShapedType::isDynamic(extent))
-        shape.emplace_back(extent);
-      else if (dims && next < dims.size())
-        shape.emplace_back(cast<StringAttr>(dims[next++]).str());
-      else
-        return Error{"buffer '" + name.str() + "' has an extent without a name"};
-    }
-    result.emplace_back("dtype", json::Value(typeName(type.getElementType())));
-    result.emplace_back("shape", json::Value(std::move(shape)));
-    if (auto limit = buffer.getAs<IntegerAttr>(attn::AttnDialect::limitAttr))
-      result.emplace_back("limit", json::Value(limit.getInt()));
-    if (buffer.contains(attn::AttnDialect::optionalAttr))
-      result.emplace_back("optional", json::Value(true));
-  }
+  if (kind == "input" || kind == "output" || (kind == "cache" && !isCache(buffer)))
+    RAPT_RETURN_IF_ERROR(
+        attn::describeTensor(buffer, cast<ShapedType>(cast<TypeAttr>(buffer.get("type")).getValue()), result));
   return json::Value(std::move(result));
 }
 
@@ -246,12 +224,8 @@ Expected<std::vector<artifact::Parameter>> driver::describeParameters(ModuleOp m
 }
 
 void driver::describeModel(ModuleOp module, const Target &target, artifact::Manifest &manifest) {
-  for (auto dim : module.getOps<attn::DimOp>()) {
-    if (dim.getSymName() == nameOf(EntryDim::Tokens))
-      manifest.maxTokens = dim.getMax();
-    else if (dim.getSymName() == nameOf(EntryDim::Rows))
-      manifest.maxRows = dim.getMax();
-  }
+  manifest.maxTokens = attn::largestOf(module, EntryDim::Tokens);
+  manifest.maxRows = attn::largestOf(module, EntryDim::Rows);
   if (!module->hasAttr(attn::AttnDialect::modelAttr))
     return;
   manifest.model = attn::factsOf(module);
@@ -276,25 +250,17 @@ Status driver::describeEntries(ModuleOp module, const Target &target, artifact::
     auto list = function->getAttrOfType<ArrayAttr>(attn::AttnDialect::buffersAttr);
     if (!function->hasAttr(attn::AttnDialect::entryAttr) || !list)
       continue;
-    json::Array dims, bounds, buffers;
-    auto own =
-        function->getAttrOfType<ArrayAttr>(attn::AttnDialect::dimsAttr); // a kernel's; a model's entries have all
-    for (auto dim : module.getOps<attn::DimOp>()) {
-      if (own && !llvm::is_contained(own.getAsValueRange<StringAttr>(), dim.getSymName()))
-        continue;
-      dims.emplace_back(dim.getSymName().str());
-      bounds.emplace_back(json::Array{json::Value(int64_t(dim.getMin())), json::Value(int64_t(dim.getMax()))});
-    }
+    json::Object entry{{"name", json::Value(function.getSymName().str())}};
+    // A kernel has dims of its own; a model's entries have all.
+    attn::describeDims(module, function->getAttrOfType<ArrayAttr>(attn::AttnDialect::dimsAttr), entry);
+    json::Array buffers;
     for (auto buffer : list.getAsRange<DictionaryAttr>()) {
       RAPT_ASSIGN_OR_RETURN(json::Value described,
                             withContext("entry '" + function.getSymName().str() + "'",
                                         describeBuffer(buffer, manifest.model ? nullptr : &target)));
       buffers.push_back(std::move(described));
     }
-    json::Object entry{{"name", json::Value(function.getSymName().str())},
-                       {"dims", json::Value(std::move(dims))},
-                       {"bounds", json::Value(std::move(bounds))},
-                       {"buffers", json::Value(std::move(buffers))}};
+    entry.emplace_back("buffers", json::Value(std::move(buffers)));
     if (auto costs = function->getAttrOfType<DictionaryAttr>(attn::AttnDialect::costsAttr))
       entry.emplace_back("costs", toJson(costs));
     if (auto dispatches = function->getAttrOfType<DenseI64ArrayAttr>(attn::AttnDialect::dispatchAttr))
