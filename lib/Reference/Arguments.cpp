@@ -45,17 +45,7 @@ template <typename T, typename From> void append(std::vector<std::byte> &data, c
   }
 }
 
-unsigned widthOf(Type element) { return element.isIndex() ? 64 : element.getIntOrFloatBitWidth(); }
-
-} // namespace
-
-std::string shapeText(ArrayRef<int64_t> shape) {
-  std::string text = "[";
-  for (auto [i, size] : llvm::enumerate(shape))
-    text += (i ? ", " : "") + (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
-  return text + "]";
-}
-
+/// The integer elements of an i32, i64 or bool tensor; empty for floats.
 std::vector<int64_t> integersOf(const NpyTensor &tensor) {
   switch (tensor.type) {
   case NpyType::I8:
@@ -73,6 +63,17 @@ std::vector<int64_t> integersOf(const NpyTensor &tensor) {
   default:
     return {};
   }
+}
+
+unsigned widthOf(Type element) { return element.isIndex() ? 64 : element.getIntOrFloatBitWidth(); }
+
+} // namespace
+
+std::string shapeText(ArrayRef<int64_t> shape) {
+  std::string text = "[";
+  for (auto [i, size] : llvm::enumerate(shape))
+    text += (i ? ", " : "") + (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
+  return text + "]";
 }
 
 template <typename S> Expected<Value<S>> fromNpy(StringRef name, const NpyTensor &tensor, Type type) {

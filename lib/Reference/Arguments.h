@@ -20,7 +20,4 @@ template <typename Scalar> Expected<Value<Scalar>> makeCache(attn::KVCacheType t
 /// "[2, 3]"
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
 
-/// The integer elements of an i32, i64 or bool tensor; empty for floats.
-std::vector<int64_t> integersOf(const NpyTensor &tensor);
-
 } // namespace rapt::reference

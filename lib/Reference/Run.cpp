@@ -1,37 +1,17 @@
 //===- Run.cpp - Entries on named .npy tensors ----------------------------------===//
 #include "lib/Reference/Run.h"
 #include "dialect/Attn/Entries.h"
-#include "dialect/Attn/Facts.h"
 #include "lib/Reference/Arguments.h"
-#include "lib/Reference/RunSequences.h"
+#include "lib/Support/EntryRoles.h"
 #include "lib/Support/Spelling.h"
 
 using namespace mlir;
 namespace rapt::reference {
 
-InFlightDiagnostic fail(Operation *op) { return emitError(UnknownLoc::get(op->getContext())); }
-
 namespace {
 
-/// Zeros for an optional argument of integers that is not given, whose extents other inputs tell; none otherwise.
-std::optional<NpyTensor> zerosFor(func::FuncOp entry, unsigned i, const NamedTensors &inputs) {
-  auto type = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[i]);
-  auto dimsOf = [&](unsigned argument) {
-    return entry.getArgAttrOfType<ArrayAttr>(argument, attn::AttnDialect::dimsAttr);
-  };
-  if (!entry.getArgAttr(i, attn::AttnDialect::optionalAttr) || !type || type.getRank() != 1 || !dimsOf(i) ||
-      !type.getElementType().isInteger())
-    return std::nullopt;
-  for (unsigned other = 0; other < entry.getNumArguments(); ++other) {
-    auto name = entry.getArgAttrOfType<StringAttr>(other, attn::AttnDialect::nameAttr);
-    auto ranked = dyn_cast<RankedTensorType>(entry.getArgumentTypes()[other]);
-    auto given = name ? inputs.find(name.str()) : inputs.end();
-    if (given != inputs.end() && ranked && ranked.getRank() > 0 && ranked.isDynamicDim(0) && dimsOf(other) &&
-        dimsOf(other)[0] == dimsOf(i)[0] && !given->second.shape.empty())
-      return integerTensor({given->second.shape[0]}, std::vector<int64_t>(given->second.shape[0]));
-  }
-  return std::nullopt;
-}
+/// An error without a location.
+InFlightDiagnostic fail(Operation *op) { return emitError(UnknownLoc::get(op->getContext())); }
 
 template <typename S>
 FailureOr<Value<S>> argumentOf(func::FuncOp entry, unsigned i, StringRef name, const NamedTensors &inputs,
@@ -44,21 +24,33 @@ FailureOr<Value<S>> argumentOf(func::FuncOp entry, unsigned i, StringRef name, c
     return *made;
   }
   auto given = inputs.find(name);
-  const std::optional<NpyTensor> zeros = given == inputs.end() ? zerosFor(entry, i, inputs) : std::nullopt;
-  if (given == inputs.end() && !zeros)
+  if (given == inputs.end())
     return fail(entry) << "'" << entry.getSymName() << "' needs an input '" << name << "' of type " << type;
-  Expected<Value<S>> value = fromNpy<S>(name, zeros ? *zeros : given->second, type);
+  Expected<Value<S>> value = fromNpy<S>(name, given->second, type);
   if (!value)
     return fail(entry) << value.error().message;
   return *value;
 }
 
-std::string nameOf(StringAttr given, const char *otherwise, unsigned i) {
+std::string nameOr(StringAttr given, const char *otherwise, unsigned i) {
   return given ? given.str() : otherwise + std::to_string(i);
 }
 
-} // namespace
+SmallVector<std::string> argumentNamesOf(func::FuncOp entry) {
+  SmallVector<std::string> names;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    names.push_back(nameOr(entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), "arg", i));
+  return names;
+}
 
+SmallVector<std::string> resultNamesOf(func::FuncOp entry) {
+  SmallVector<std::string> names;
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    names.push_back(nameOr(entry.getResultAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), "result", i));
+  return names;
+}
+
+/// Each of `given` is one of `known`; `what` is "input" or "output".
 LogicalResult checkNames(func::FuncOp entry, ArrayRef<std::string> given, ArrayRef<std::string> known, StringRef what) {
   for (const std::string &name : given)
     if (!llvm::is_contained(known, name))
@@ -68,196 +60,38 @@ LogicalResult checkNames(func::FuncOp entry, ArrayRef<std::string> given, ArrayR
   return success();
 }
 
-FailureOr<Batch> readIds(func::FuncOp entry, const NamedTensors &inputs, StringRef idsName, StringRef maskName) {
-  auto ids = inputs.find(idsName), mask = inputs.find(maskName);
-  if (ids == inputs.end())
-    return fail(entry) << "the model needs " << idsName;
-  const NpyTensor &tensor = ids->second;
-  if (tensor.shape.size() != 2 || !isInteger(tensor.type))
-    return fail(entry) << idsName << " is " << nameOf(tensor.type) << " " << shapeText(tensor.shape)
-                       << ", but integers [batch, length] are needed";
-  return readBatch(entry, tensor.shape[0], tensor.shape[1], mask == inputs.end() ? nullptr : &mask->second);
-}
-
-namespace {
-
-/// The name of an entry's first dim of an argument or result, empty without one.
-StringRef firstDim(ArrayAttr dims, Type type) {
-  auto ranked = dyn_cast<RankedTensorType>(type);
-  if (!dims || dims.empty() || !ranked || ranked.getRank() == 0 || !ranked.isDynamicDim(0))
-    return {};
-  return cast<StringAttr>(dims[0]).getValue();
-}
-
-/// An entry whose argument row_begin tells how the rows of its dim `tokens` are packed.
-struct PackedEntry {
-  func::FuncOp entry;
-  llvm::StringMap<unsigned> arguments, results; ///< indices by name
-  explicit PackedEntry(func::FuncOp entry) : entry(entry) {
-    auto put = [](llvm::StringMap<unsigned> &indices, StringAttr name, unsigned i) {
-      if (name)
-        indices[name.getValue()] = i;
-    };
-    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-      put(arguments, entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), i);
-    for (unsigned i = 0; i < entry.getNumResults(); ++i)
-      put(results, entry.getResultAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), i);
-  }
-  bool isPacked() const { return arguments.count(nameOf(Role::RowBegin)); }
-  bool packsArgument(unsigned i) {
-    return firstDim(entry.getArgAttrOfType<ArrayAttr>(i, attn::AttnDialect::dimsAttr), entry.getArgumentTypes()[i]) ==
-           nameOf(EntryDim::Tokens);
-  }
-  /// "input_ids=FILE.npy": the arguments that pack tokens, by the names that the user gives them.
-  std::string inputNames() {
-    std::string text;
-    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-      if (auto name = entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr); name && packsArgument(i))
-        text +=
-            (text.empty() ? "" : " or ") + (name == nameOf(Role::Tokens) ? caller::inputIds : name.str()) + "=FILE.npy";
-    return text;
-  }
-  bool packsResult(unsigned i) {
-    return firstDim(entry.getResultAttrOfType<ArrayAttr>(i, attn::AttnDialect::dimsAttr), entry.getResultTypes()[i]) ==
-           nameOf(EntryDim::Tokens);
-  }
-};
-
-/// The entry's own arguments, from padded tensors [batch, length, ...] and attention_mask.
-FailureOr<NamedTensors> packInputs(PackedEntry &packed, const NamedTensors &inputs, Batch &batch) {
-  auto mask = inputs.find(caller::attentionMask);
-  const NpyTensor *first = nullptr;
-  NamedTensors arguments;
-  for (auto &[name, tensor] : inputs) {
-    auto place = packed.arguments.find(name);
-    if (name == caller::attentionMask || place == packed.arguments.end() || !packed.packsArgument(place->second))
-      continue;
-    if (tensor.shape.size() < 2 || (first && !std::equal(tensor.shape.begin(), tensor.shape.begin() + 2,
-                                                         first->shape.begin(), first->shape.begin() + 2)))
-      return fail(packed.entry) << name << " is " << shapeText(tensor.shape)
-                                << ", but [batch, length, ...] as of the other inputs is needed";
-    first = first ? first : &tensor;
-  }
-  if (!first)
-    return fail(packed.entry) << "'" << packed.entry.getSymName() << "' needs --input " << packed.inputNames()
-                              << ", padded [batch, length, ...]";
-  FailureOr<Batch> read =
-      readBatch(packed.entry, first->shape[0], first->shape[1], mask == inputs.end() ? nullptr : &mask->second);
-  if (failed(read))
-    return failure();
-  batch = std::move(*read);
-  for (auto &[name, tensor] : inputs) {
-    auto place = packed.arguments.find(name);
-    bool packs = place != packed.arguments.end() && packed.packsArgument(place->second);
-    if (name != caller::attentionMask && !(name == caller::adapter && adaptersOf(packed.entry)))
-      arguments[name] = packs ? packRows(batch, tensor) : tensor;
-  }
-  if (failed(addAdapters(packed.entry, inputs, batch.rowBegin, arguments)))
-    return failure();
-  arguments[nameOf(Role::RowBegin)] = integerTensor({batch.rows + 1}, batch.rowBegin);
-  return arguments;
-}
-
 } // namespace
-
-template <typename S>
-FailureOr<SmallVector<Value<S>>> callEntry(ModuleOp module, func::FuncOp entry, ParameterReader &parameters,
-                                           const NamedTensors &inputs, const Kept<S> &kept, int64_t cacheBlocks) {
-  SmallVector<Value<S>> arguments;
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-    std::string name = nameOf(entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), "arg", i);
-    if (auto known = kept.find(name); known != kept.end()) {
-      arguments.push_back(known->second);
-      continue;
-    }
-    FailureOr<Value<S>> argument = argumentOf<S>(entry, i, name, inputs, cacheBlocks);
-    if (failed(argument))
-      return failure();
-    arguments.push_back(std::move(*argument));
-  }
-  return Evaluator<S>(module, parameters).runEntry(entry, arguments);
-}
-
-SmallVector<std::string> resultNamesOf(func::FuncOp entry) {
-  SmallVector<std::string> names;
-  for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    names.push_back(nameOf(entry.getResultAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), "result", i));
-  return names;
-}
-
-template <typename S>
-FailureOr<NamedTensors> outputsOf(func::FuncOp entry, ArrayRef<Value<S>> results, ArrayRef<std::string> wanted) {
-  NamedTensors outputs;
-  for (auto [i, name] : llvm::enumerate(resultNamesOf(entry))) {
-    if (!llvm::is_contained(wanted, name))
-      continue;
-    Expected<NpyTensor> tensor = toNpy<S>(name, results[i], entry.getResultTypes()[i]);
-    if (!tensor)
-      return fail(entry) << tensor.error().message;
-    outputs[name] = std::move(*tensor);
-  }
-  return outputs;
-}
 
 template <typename S>
 FailureOr<NamedTensors> runEntry(ModuleOp module, func::FuncOp entry, ParameterReader &parameters,
                                  const NamedTensors &inputs, ArrayRef<std::string> wanted, int64_t cacheBlocks) {
-  SmallVector<std::string> argumentNames, given;
-  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    argumentNames.push_back(nameOf(entry.getArgAttrOfType<StringAttr>(i, attn::AttnDialect::nameAttr), "arg", i));
+  const SmallVector<std::string> names = argumentNamesOf(entry), results = resultNamesOf(entry);
+  SmallVector<std::string> given;
   for (auto &[name, tensor] : inputs)
     given.push_back(name);
-  if (failed(checkNames(entry, given, argumentNames, "input")) ||
-      failed(checkNames(entry, wanted, resultNamesOf(entry), "output")))
+  if (failed(checkNames(entry, given, names, "input")) || failed(checkNames(entry, wanted, results, "output")))
     return failure();
-  FailureOr<SmallVector<Value<S>>> results = callEntry<S>(module, entry, parameters, inputs, {}, cacheBlocks);
-  if (failed(results))
-    return failure();
-  return outputsOf<S>(entry, *results, wanted);
-}
-
-/// The step of an encoder-decoder whose `encode` this is, or null.
-static func::FuncOp stepAfter(func::FuncOp entry) {
-  if (entry.getSymName() != encodeEntry)
-    return nullptr;
-  auto step = entry->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(stepEntry);
-  return step && step->hasAttr(attn::AttnDialect::entryAttr) ? step : nullptr;
-}
-
-namespace {
-
-template <typename S>
-FailureOr<NamedTensors> runRequest(ModuleOp module, func::FuncOp entry, ParameterReader &parameters,
-                                   const Request &request, const NamedTensors &inputs) {
-  SmallVector<std::string> wanted;
-  for (auto &[name, file] : request.outputs)
-    wanted.push_back(name);
-  func::FuncOp step = stepAfter(entry);
-  func::FuncOp last = step ? step : entry;
-  if (inputs.count(step ? caller::decoderInputIds : caller::inputIds) &&
-      (step || attn::findArgument(last, Role::State)))
-    return runSequences<S>(module, step ? entry : nullptr, last, parameters, inputs, wanted);
-  PackedEntry packed(entry);
-  bool isDecoder = inputs.count(caller::inputIds) && !packed.arguments.count(caller::inputIds);
-  if (!isDecoder && packed.isPacked() && !inputs.count(nameOf(Role::RowBegin))) {
-    Batch batch;
-    FailureOr<NamedTensors> arguments = packInputs(packed, inputs, batch);
-    if (failed(arguments))
+  SmallVector<Value<S>> arguments;
+  for (auto [i, name] : llvm::enumerate(names)) {
+    FailureOr<Value<S>> argument = argumentOf<S>(entry, unsigned(i), name, inputs, cacheBlocks);
+    if (failed(argument))
       return failure();
-    FailureOr<NamedTensors> outputs = runEntry<S>(module, entry, parameters, *arguments, wanted, request.cacheBlocks);
-    if (failed(outputs))
-      return failure();
-    for (auto &[name, tensor] : *outputs)
-      if (auto place = packed.results.find(name); place != packed.results.end() && packed.packsResult(place->second))
-        tensor = padRows(batch, tensor);
-    return outputs;
+    arguments.push_back(std::move(*argument));
   }
-  if (!isDecoder)
-    return runEntry<S>(module, entry, parameters, inputs, wanted, request.cacheBlocks);
-  return runSequences<S>(module, nullptr, entry, parameters, inputs, wanted);
+  FailureOr<SmallVector<Value<S>>> values = Evaluator<S>(module, parameters).runEntry(entry, arguments);
+  if (failed(values))
+    return failure();
+  NamedTensors outputs;
+  for (auto [i, name] : llvm::enumerate(results)) {
+    if (!llvm::is_contained(wanted, name))
+      continue;
+    Expected<NpyTensor> tensor = toNpy<S>(name, (*values)[i], entry.getResultTypes()[i]);
+    if (!tensor)
+      return FailureOr<NamedTensors>(fail(entry) << tensor.error().message);
+    outputs[name] = std::move(*tensor);
+  }
+  return outputs;
 }
-
-} // namespace
 
 /// The function of that name, or the module's first entry; tells when there is none.
 static func::FuncOp findEntry(ModuleOp module, StringRef name) {
@@ -290,6 +124,17 @@ static std::string resultNamed(ModuleOp module, func::FuncOp entry, const std::s
   return name;
 }
 
+bool isOfRuntime(ModuleOp module, const Request &request) {
+  if (!module->hasAttr(attn::AttnDialect::modelAttr))
+    return false;
+  for (const auto &[name, file] : request.inputs)
+    if (name == nameOf(EntryRole::RowBegin))
+      return false;
+  auto named = module.lookupSymbol(request.entry);
+  return request.entry.empty() || request.entry == forwardEntry ||
+         (named && named->hasAttr(attn::AttnDialect::entryAttr));
+}
+
 LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Request &given) {
   func::FuncOp entry = findEntry(module, given.entry);
   if (!entry)
@@ -304,8 +149,11 @@ LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Reque
       return fail(module) << tensor.error().message;
     inputs[name] = std::move(*tensor);
   }
-  auto run = request.inF64 ? runRequest<double> : runRequest<float>;
-  FailureOr<NamedTensors> results = run(module, entry, parameters, request, inputs);
+  SmallVector<std::string> wanted;
+  for (auto &[name, file] : request.outputs)
+    wanted.push_back(name);
+  auto run = request.inF64 ? runEntry<double> : runEntry<float>;
+  FailureOr<NamedTensors> results = run(module, entry, parameters, inputs, wanted, request.cacheBlocks);
   if (failed(results))
     return failure();
   for (auto &[name, file] : request.outputs) {
@@ -318,10 +166,7 @@ LogicalResult runFiles(ModuleOp module, ParameterReader &parameters, const Reque
 
 #define INSTANTIATE(S)                                                                                                 \
   template FailureOr<NamedTensors> runEntry<S>(ModuleOp, func::FuncOp, ParameterReader &, const NamedTensors &,        \
-                                               ArrayRef<std::string>, int64_t);                                        \
-  template FailureOr<SmallVector<Value<S>>> callEntry<S>(ModuleOp, func::FuncOp, ParameterReader &,                    \
-                                                         const NamedTensors &, const Kept<S> &, int64_t);              \
-  template FailureOr<NamedTensors> outputsOf<S>(func::FuncOp, ArrayRef<Value<S>>, ArrayRef<std::string>);
+                                               ArrayRef<std::string>, int64_t);
 RAPT_FOR_EACH_SCALAR(INSTANTIATE)
 
 } // namespace rapt::reference

@@ -29,8 +29,12 @@ struct Request {
 /// Fails where an output is a file that the run reads, or another output.
 Status checkFiles(const Request &request);
 
-/// Reads the inputs, runs the entry (on whole padded batches [batch, length, ...] where it packs rows) and writes the
-/// outputs, each whole or not at all. Errors are emitted to the module's context.
+/// Whether the runtime runs the request, as it does all padded batches of a model. A caller who packs the rows himself,
+/// or names a function that is no entry, has arrays for runFiles.
+bool isOfRuntime(mlir::ModuleOp module, const Request &request);
+
+/// Reads the inputs, runs the function on them as they are and writes the outputs, each whole or not at all. Errors are
+/// emitted to the module's context.
 mlir::LogicalResult runFiles(mlir::ModuleOp module, ParameterReader &parameters, const Request &request);
 
 } // namespace rapt::reference

@@ -306,18 +306,17 @@ def check_whisper(options, directory):
     check_pairs(options, directory, "whisper", source, lambda source, tensors: whisper.Model(config, tensors), frames, ranks)
 
 
-def check_reference(options, directory, label, make, load, output, changed, targets=None):
-    """The evaluator on the imported program, of which rapt-run's compiled code is another reading. `changed`: {module with {} for the layer: (layer, rank)};
-    `targets`: columns of the ids that the decoder reads, too."""
-    at = lambda name: os.path.join(directory, f"{label}-{name}")
-    source, text, everything = at("evaluated-model"), at("evaluated.mlir"), at("everything")
+def evaluated(options, directory, make, changed):
+    """An adapter `e`, the imported program with it, and a folder that has all of its weights. `changed`: {module with {} for the layer: (layer, rank)}."""
+    at = lambda name: os.path.join(directory, name)
+    source, text, everything = at("model"), at("imported.mlir"), at("everything")
     make(source)
     tensors = tensorfiles.readDirectory(source)
-    adapter = Adapter(at("evaluated"), "e", tensors, {module.format(layer): rank for module, (layer, rank) in changed.items()})
+    adapter = Adapter(at("adapter"), "e", tensors, {module.format(layer): rank for module, (layer, rank) in changed.items()})
     random_models.run([options.raptc, source, adapter.flag, "--emit=imported", "-o", text])
     # The weights are the checkpoint's and the adapter's, as the program names them.
     rows = dict(tensors)
-    read = tensorfiles.read(os.path.join(at("evaluated"), "adapter_model.safetensors"))
+    read = tensorfiles.read(os.path.join(at("adapter"), "adapter_model.safetensors"))
     for every, (_, rank) in changed.items():
         for module in (every.format(layer) for layer in range(2)):
             out, into = tensors[module + ".weight"].shape
@@ -329,6 +328,16 @@ def check_reference(options, directory, label, make, load, output, changed, targ
             rows |= {f"{module}.lora_A.e": a, f"{module}.lora_B.e": b}
     with open(os.path.join(source, "config.json")) as file:
         tensorfiles.writeModel(everything, json.load(file), rows, "F32", 1)
+    return adapter, text, everything
+
+
+def check_reference(options, directory, label, make, load, output, changed, targets=None):
+    """The evaluator on the imported program, of which rapt-run's compiled code is another reading. `targets`: columns of the ids that the decoder reads, too."""
+    work = os.path.join(directory, label)
+    at = lambda name: os.path.join(work, name)
+    os.makedirs(work)
+    adapter, text, everything = evaluated(options, work, make, changed)
+    source, tensors = at("model"), tensorfiles.readDirectory(at("model"))
     ids = random.integers(0, 100, (3, 6))
     numpy.save(at("ids.npy"), ids)
     command = [options.rapt_reference, text, f"--weights={everything}", "--input", f"input_ids={at('ids.npy')}", "--input", f"adapter={at('adapter.npy')}", "--output", f"{output}={at('out.npy')}"]
@@ -341,8 +350,8 @@ def check_reference(options, directory, label, make, load, output, changed, targ
     checks = Checks("evaluator of " + label, random_models.TOLERANCE["F32"])
     for row, model in enumerate((merged, plain, merged)):
         checks.near(f"row {row}", numpy.load(at("out.npy"))[row], model(ids[row]))
-    for numbers, expected in (([1, 0], "adapter is [2], but integers [batch] are needed"), ([1.0, 0.0, 1.0], "adapter is [3], but integers [batch] are needed"),
-                              ([0, 2, 0], "adapter has 2, but there are 1 adapters"), ([0, -1, 0], "adapter has -1, but there are 1 adapters")):
+    for numbers, expected in (([1, 0], "adapter is [2]; integers [3] are needed"), ([1.0, 0.0, 1.0], "adapter is [3]; integers [3] are needed"),
+                              ([0, 2, 0], "adapter[1] is 2; 0 to 1 is accepted"), ([0, -1, 0], "adapter[1] is -1; 0 to 1 is accepted")):
         numpy.save(at("adapter.npy"), numpy.array(numbers, numpy.float32 if isinstance(numbers[0], float) else numpy.int64))
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 1 and expected in done.stderr, done.stderr

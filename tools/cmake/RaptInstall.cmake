@@ -1,7 +1,7 @@
 # The installed files, in four components:
 #   Runtime   librapt_runtime, <rapt/rapt.h>, what it includes, <rapt/rapt_device.h>, <rapt/rapt_profile.h>, <rapt/rapt_top.h>
 #   Text      librapt_text, <rapt/rapt_text.h>, <rapt/rapt_chat.h>, <rapt/rapt_audio.h>, <rapt/rapt_image.h>, <rapt/rapt_rules.h>, <rapt/rapt_sample.h>, rapt-run and rapt-bench
-#   Compiler  raptc and the tools around it, rapt_add_model() for CMake projects
+#   Compiler  raptc and the tools around it, of which rapt-reference needs Runtime and Text; rapt_add_model() for CMake projects
 #   Development   headers of the compiler and rapt_add_plugin(), for plugins of raptc and rapt-opt
 # Everything finds the rest by its own place, so an installed tree can be moved. The build tree serves the same package.
 

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "tools/rapt-reference/RuntimeRun.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/PrettyStackTrace.h"
@@ -19,10 +20,10 @@
 using namespace mlir;
 using namespace rapt;
 
-/// Tells the user, for exit status `status`: 1 the input is wrong, 2 usage.
-static int fail(const std::string &message, int status) {
+int rapt::reference::fail(const std::string &message, int status) {
   return llvm::errs() << "rapt-reference: error: " << message << "\n", status;
 }
+using rapt::reference::fail;
 
 /// The parameters that the options ask for; `tensors` holds what they read.
 static Expected<std::unique_ptr<reference::ParameterReader>>
@@ -79,5 +80,7 @@ int main(int argc, char **argv) {
   auto parameters = openParameters(*module, *options, tensors);
   if (!parameters)
     return fail(parameters.error().message, 1);
+  if (reference::isOfRuntime(*module, options->request))
+    return reference::runOnRuntime(*module, **parameters, *options);
   return failed(reference::runFiles(*module, **parameters, options->request));
 }
