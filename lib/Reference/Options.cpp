@@ -28,6 +28,11 @@ std::string setBlocks(Options &options, const std::string &text) {
   return setNumber<&Request::cacheBlocks, 0>(options.request, text);
 }
 
+std::string setTokens(Options &options, const std::string &text) {
+  options.tokens = parseWholeNumbers<int32_t>(text, INT32_MIN, INT32_MAX);
+  return options.tokens ? "" : expectedIds;
+}
+
 constexpr ToolOption<Options> table[] = {
     {{"entry", "", "NAME", "function to run (a model's first entry, or the only kernel)"}, setName<&Request::entry>},
     {{"precision", "", "f32|f64", "type of all floats (f32)"}, setPrecision},
@@ -36,6 +41,10 @@ constexpr ToolOption<Options> table[] = {
     {{"parameter", "", "NAME=F.npy", "an attn.parameter; may be repeated"}, addNamedFile<&Request::parameters>},
     {{"weights", "", "DIR", "model directory with the parameters"}, setName<&Request::weights>},
     {{"random-weights", "", "SEED", "parameters from a seed, as docs/RandomWeights.md says"}, setSeed<&Options::seed>},
+    {{"tokens", "", "1,2,3", "a prompt as ids: print those that a model generates"}, setTokens},
+    {{"max-new-tokens", "", "N", "stop after N new tokens"}, setNumber<&Options::maxNewTokens, 0>},
+    {{"beams", "", "N", "search with N hypotheses; else take the likeliest token"}, setNumber<&Options::beams, 1>},
+    {{"adapter", "", "NAME", "adapter of all sequences"}, setText<&Options::adapter>},
     {{"cache-blocks", "", "N", "blocks of arguments that are caches (64)"}, setBlocks},
     {{"help", "h", nullptr, "print this"}, setFlag<&Options::help>},
     {{"version", "", nullptr, "print the version"}, setFlag<&Options::version>}};
@@ -65,6 +74,10 @@ Expected<Options> parseOptions(int argc, const char *const *argv) {
     return usage("no .mlir file is named");
   if (!request.weights.empty() + options.seed.has_value() + !request.parameters.empty() > 1)
     return usage("give one of --weights, --random-weights and --parameter");
+  if (options.tokens && !(request.inputs.empty() && request.outputs.empty()))
+    return usage("--tokens does not go with --input and --output");
+  if (!options.tokens && (options.maxNewTokens || options.beams))
+    return usage("--max-new-tokens and --beams belong to --tokens");
   return options;
 }
 

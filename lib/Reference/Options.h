@@ -8,6 +8,10 @@ namespace rapt::reference {
 struct Options {
   Request request;
   std::optional<uint64_t> seed; ///< of --random-weights
+  // Of text that is generated:
+  std::optional<std::vector<int32_t>> tokens; ///< the prompt as ids
+  std::optional<int64_t> maxNewTokens, beams;
+  std::optional<std::string> adapter;
   bool help = false, version = false;
 };
 

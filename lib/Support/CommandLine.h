@@ -54,6 +54,20 @@ std::string listOptions(std::span<const OptionName> options, size_t column, bool
 std::string expectedNumber(int64_t least, int64_t most);
 /// The number that `text` is, if it is in [least, most].
 std::optional<int64_t> parseWholeNumber(std::string_view text, int64_t least, int64_t most);
+/// The whole numbers between commas; no value where one is not in [least, most].
+template <typename T> std::optional<std::vector<T>> parseWholeNumbers(std::string_view text, T least, T most) {
+  std::vector<T> numbers;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::optional<int64_t> number = parseWholeNumber(text.substr(at, end - at), least, most);
+    if (!number)
+      return std::nullopt;
+    numbers.push_back(T(*number));
+    at = end + 1;
+  }
+  return numbers;
+}
+inline constexpr const char *expectedIds = "a list of token ids, such as 1,2,3";
 /// The number that `text` is; finite.
 std::optional<double> parseRealNumber(std::string_view text);
 /// A seed of 64 bits.

@@ -134,6 +134,7 @@ def of_programs():
         programs("captioner_states", REFERENCE + " runtime"),
         *parts("chosen_adapters", REFERENCE + " runtime", "gpt2 gpt_neox bert t5 whisper evaluator faults llama-cuda"),
         programs("date_translator", REFERENCE + " runtime", full="generic", requires=UNINSTRUMENTED),
+        programs("evaluated_generation", REFERENCE, requires=UNINSTRUMENTED),
         programs("fp8", RUN),
         # One model with two prompts, and an encoder and an encoder-decoder.
         *parts("golden_models", RUNTIME, "bert-base t5-small", ("bert-base", "t5-small"), requires=UNINSTRUMENTED, flag="", cost=20),

@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
   auto parameters = openParameters(*module, *options, tensors);
   if (!parameters)
     return fail(parameters.error().message, 1);
-  if (reference::isOfRuntime(*module, options->request))
+  if (options->tokens || reference::isOfRuntime(*module, options->request))
     return reference::runOnRuntime(*module, **parameters, *options);
   return failed(reference::runFiles(*module, **parameters, options->request));
 }

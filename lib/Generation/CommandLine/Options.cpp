@@ -34,29 +34,15 @@ template <std::vector<NamedFile> Options::*field> std::string addTensor(Options 
   return addNamedFile(options.*field, value);
 }
 
-/// The whole numbers between commas; no value where one is not in [least, most].
-template <typename T> std::optional<std::vector<T>> wholeNumbers(const std::string &value, T least, T most) {
-  std::vector<T> numbers;
-  for (size_t at = 0; at <= value.size();) {
-    const size_t end = std::min(value.find(',', at), value.size());
-    const auto number = parseWholeNumber(std::string_view(value).substr(at, end - at), least, most);
-    if (!number)
-      return std::nullopt;
-    numbers.push_back(T(*number));
-    at = end + 1;
-  }
-  return numbers;
-}
-
 std::string setTokens(Options &options, const std::string &value) {
   if (options.tokens)
     return "one list of token ids, and it has one already; several prompts run together by --prompt";
-  options.tokens = wholeNumbers<int32_t>(value, INT32_MIN, INT32_MAX);
-  return options.tokens ? "" : "a list of token ids, such as 1,2,3";
+  options.tokens = parseWholeNumbers<int32_t>(value, INT32_MIN, INT32_MAX);
+  return options.tokens ? "" : expectedIds;
 }
 
 std::string setThreads(Options &options, const std::string &value) {
-  options.threads = wholeNumbers<int64_t>(value, 1, INT64_MAX).value_or(std::vector<int64_t>());
+  options.threads = parseWholeNumbers<int64_t>(value, 1, INT64_MAX).value_or(std::vector<int64_t>());
   return options.threads.empty() ? "a whole number from 1 on, or several, such as 1,2,7" : "";
 }
 
